@@ -115,7 +115,7 @@ clean:  ## remove the built book and the environment
 	$(PYTHON) -m venv .venv
 
 .venv/book: $(PROJECTS) | .venv/pyvenv.cfg
-	@echo "Installing what builds the book into .venv: a minute or two, 600 MB."
+	@echo "Installing what builds the book into .venv: about a minute, 600 MB."
 	$(BIN)/python -m pip install --quiet --constraint requirements.txt $(EDITABLE) --editable "./book[site]"
 	touch $@
 
@@ -127,7 +127,7 @@ clean:  ## remove the built book and the environment
 	touch $@ .venv/book .venv/lab
 
 .venv/lab: $(PROJECTS) | .venv/pyvenv.cfg
-	@echo "Installing JupyterLab, PyTorch and the three packages into .venv: about two minutes, LAB_MEGABYTES."
+	@echo "Installing JupyterLab, PyTorch and the three packages into .venv: about two minutes, 2 GB."
 	$(BIN)/python -m pip install --quiet --constraint requirements.txt $(offer_cpu) $(EDITABLE) --editable "./book[notebooks]"
 	touch $@
 

@@ -1,7 +1,7 @@
-"""pytest --rotation module:function runs the test vectors on anybody's rotation, a test for each case.
+"""`pytest --rotation module:function` runs the test vectors on a rotation, one test per case.
 
-pytest imports every plugin that is installed. This one is a module of its own, outside the package, so that
-nothing of `rope_doctor` is imported where the option is not given.
+pytest imports all installed plugins. This one is a separate module, outside the package, so that `rope_doctor` is
+imported only if the option is used.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(
     session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
 ) -> None:
-    """Add a test for each case, if the option is given."""
+    """Add one test per case if the option is used."""
     name = config.getoption("--rotation")
     if name:
         items += Vectors.from_parent(session, name="rotation", nodeid="rotation", of=name).collect()
@@ -42,14 +42,14 @@ class Vectors(pytest.Collector):
         self.of = of
 
     def collect(self) -> list[pytest.Item]:
-        """Find the function, and make a test of each case; UsageError if it cannot be called."""
-        from rope_doctor.command.somebodys import function as named
+        """Import the function, and make one test per case; UsageError if it cannot be called."""
+        from rope_doctor.command.importing import load_function
         from rope_doctor.vectors import runner
 
-        width, cases = (self.config.getoption(f"--rotation-{each}") for each in ("width", "cases"))
+        width, cases = (self.config.getoption(f"--rotation-{option}") for option in ("width", "cases"))
         sys.path.insert(0, str(self.config.invocation_params.dir))
         try:
-            function = named(self.of)
+            function = load_function(self.of)
             runner.check_call(function, width, cases)
         except ValueError as error:
             raise pytest.UsageError(f"--rotation: {error}") from None
@@ -72,10 +72,10 @@ class Case(pytest.Item):
         """Run it."""
         result = self.run()
         if not result.passed:
-            raise MissedError(f"{result.seen}\nas would: {', '.join(result.catches) or '-'}")
+            raise MissedError(f"{result.seen}\npossible mistakes: {', '.join(result.catches) or '-'}")
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """Return what was seen, and the mistakes that would be seen so; the whole trace of any other error."""
+        """Return the difference and the mistakes that could explain it; the whole traceback of any other error."""
         if isinstance(excinfo.value, MissedError):
             return str(excinfo.value)
         return super().repr_failure(excinfo, style)
@@ -86,4 +86,4 @@ class Case(pytest.Item):
 
 
 class MissedError(Exception):
-    """A result that is not the expected one."""
+    """A result that differs from the expected one."""

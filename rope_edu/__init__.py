@@ -2,13 +2,13 @@
 
 plain/       every encoding, rule and attention as a function of at most ten lines, without checks: begin here
 arrays.py    the types of arrays, of any library that follows the array API standard
-encodings/   numbers about position: the same formulas, checked, for any array
+encodings/   the same formulas for any array, with checks
 fast/        the same rotation at the speed of copying
-attention/   queries and keys combined: softmax attention, position in its four doors, heads, a cache
-nn/          PyTorch: a rotary embedding to take home, and the encodings as modules
+attention/   queries and keys combined: softmax attention, four doors for position, heads, a cache
+nn/          PyTorch: a drop-in rotary embedding, and the encodings as modules
 
-The names here are those that a reader of the book needs; all others are imported from their rooms. The library
-needs NumPy and array-api-compat; `rope_edu.nn` imports torch, and the first rotation of `rope_edu.fast` numba.
+The names here are those that a reader of the book needs; import all others from their subpackages. The library
+needs NumPy and array-api-compat; `rope_edu.nn` imports torch, and `rope_edu.fast` numba, at its first rotation.
 """
 
 from rope_edu import attention, encodings, fast, plain

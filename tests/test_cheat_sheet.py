@@ -107,7 +107,7 @@ def test_rules_by_parts_are_the_librarys():
     (stretch,) = codes("dynamic NTK", 0)
     same(
         plain.ntk_aware(D, run(stretch, factor=2.0, l=9000), B),
-        plain.dynamic_ntk(D, 9000, L, 2.0, B),
+        plain.dynamic_ntk(D, L, 9000, 2.0, B),
     )
     same(run(codes("YaRN", 1)[0]), plain.yarn(D, S, L, B)[1])
     ones = np.ones(D // 2)

@@ -19,7 +19,7 @@ for (const one of cases) {
     const off = found.flatMap((row, n) => one.expected[n].map((value, i) => Math.abs(row[i] - value)));
     if (Math.max(...off) <= one.tolerance.float64) continue; // false for NaN, and for a number that is missing
     failed++;
-    console.log(`FAILED ${one.name}, as would: ${one.catches.join(", ") || "-"}`);
+    console.log(`FAILED ${one.name}, possible mistakes: ${one.catches.join(", ") || "-"}`);
 }
 console.log(`${cases.length - failed} of ${cases.length} cases passed`);
 process.exitCode = failed ? 1 : 0;

@@ -1,17 +1,17 @@
-// A live figure in a page that is not the book's: <rope-figure name="RotatePair" position="9"></rope-figure>. The file of a
-// figure begins with this text and then calls RopeFigures.define. Each element has a shadow root, which keeps the page's
-// styles outside and the figure's inside. Nothing is loaded, stored or sent.
+// Live figures in other people's pages: <rope-figure name="RotatePair" position="9"></rope-figure>. A figure's file begins with
+// this text and then calls RopeFigures.define. Every element has a shadow root, which keeps the page's styles outside and the
+// figure's inside. Nothing is loaded, stored or sent.
 (() => {
   "use strict";
-  if (window.RopeFigures) return; // the file of another figure came first
+  if (window.RopeFigures) return; // another figure's file was loaded first
   const OURS = new Set(["name", "theme", "only"]);
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const figures = {}; // by class name
 
-  /** The name of a trait in an attribute's: key-position and key_position are the same. */
+  /** The trait of an attribute: key-position and key_position are the same. */
   const trait = (attribute) => attribute.replaceAll("-", "_");
 
-  /** The part of a Jupyter widget model that the figures use; `moved` is told when a hand has moved something. */
+  /** The part of a Jupyter widget model that the figures use; `moved` is called when the reader has moved something. */
   function foreignModel(state, moved) {
     const values = { ...state };
     const listeners = {};
@@ -45,7 +45,7 @@
       this.leave = undefined;
     }
 
-    /** Draw the figure, once its script is there. */
+    /** Draw the figure once its script has loaded. */
     draw() {
       const figure = figures[this.getAttribute("name")];
       if (!figure || this.leave) return;
@@ -64,7 +64,7 @@
       this.watch.observe(this, { attributes: true });
     }
 
-    /** The first state: the figure's, with the values of the attributes, to which Reset returns. */
+    /** The initial state, to which Reset returns: the figure's, with the values of the attributes. */
     first(figure) {
       const state = structuredClone(figure.state);
       for (const control of state._controls) {
@@ -78,12 +78,12 @@
       return state;
     }
 
-    /** The text that an attribute gives a trait, or null. */
+    /** The attribute's text for a trait, or null. */
     value(name) {
       return this.getAttribute(name) ?? this.getAttribute(name.replaceAll("_", "-"));
     }
 
-    /** Take values from attributes that have changed. */
+    /** Apply the values of attributes that have changed. */
     take(figure, changes) {
       for (const { attributeName } of changes) {
         if (OURS.has(attributeName)) this.wear();
@@ -95,13 +95,13 @@
       }
     }
 
-    /** Light, dark, or (auto) as the reader's system. */
+    /** Set the theme: light, dark, or auto, that of the reader's system. */
     wear() {
       const theme = this.getAttribute("theme") ?? "light";
       this.shell.dataset.theme = theme === "auto" ? (dark.matches ? "dark" : "light") : theme;
     }
 
-    /** Tell the page what a hand has set. */
+    /** Tell the page the values that the reader has set. */
     tell() {
       const detail = Object.fromEntries(this.model.values._controls.map(({ name }) => [name, this.model.get(name)]));
       this.dispatchEvent(new CustomEvent("rope-change", { bubbles: true, detail }));

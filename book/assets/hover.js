@@ -1,8 +1,8 @@
-// Cards beside links: what a term means, what a section or a paper is, before one goes there. Their words are a file of
-// the page's own (book/extensions/hover.py), loaded when a pointer or the keyboard first reaches a link.
+// Cards beside links that preview a term, a section or a paper. Their words are in a separate file per page
+// (book/extensions/hover.py), loaded when a pointer or the keyboard first reaches a link.
 (() => {
   "use strict";
-  const [COMES, GOES] = [350, 250]; // ms: a pointer that only passes shows nothing; one on its way to the card keeps it
+  const [COMES, GOES] = [350, 250]; // ms: a pointer that only passes shows no card; one on its way to the card keeps it
   const GAP = 6; // px between a link and its card
   const main = document.querySelector("main");
   const article = document.querySelector("article.bd-article");
@@ -29,7 +29,7 @@
 
   /** @type {any} */ (window).ropeCards = (/** @type {typeof cards} */ given) => (cards = given);
 
-  /** Load the words of this page's cards, once, and then go on. */
+  /** Load the words of this page's cards, once, then call `then`. */
   function load(/** @type {() => void} */ then) {
     if (cards) return then();
     if (!asked) {
@@ -42,7 +42,7 @@
     asked.addEventListener("load", then, { once: true });
   }
 
-  /** Put the card under its link, or above it where there is no room below. */
+  /** Place the card below its link, or above it if there is no room below. */
   function place(/** @type {HTMLAnchorElement} */ link) {
     const around = /** @type {HTMLElement} */ (card.offsetParent ?? document.documentElement).getBoundingClientRect();
     const lines = [...link.getClientRects()];
@@ -72,7 +72,7 @@
     card.hidden = true;
   }
 
-  /** The link of the text that an event happened in; those to a state of a figure move that figure. */
+  /** The link in the text at which an event happened, except links that set a figure. */
   function linkOf(/** @type {Event} */ { target }) {
     const link = target instanceof Element && target.closest("a[href]");
     const ours = link instanceof HTMLAnchorElement && article?.contains(link) && !link.matches(".headerlink, .rl-chip");

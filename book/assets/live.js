@@ -1,6 +1,6 @@
-// The page loader: brings the live figures of a published page to life. It reads the widget state that the
-// notebook carries, loads each figure's script once, and gives it a model that lives in the page. No server, no
-// kernel, no module system: it works from a folder opened with file://.
+// The page loader brings the live figures of a published page to life. It reads the widget state stored in the
+// notebook, and gives every figure's script a model inside the page. No server, no kernel, no module system: it works
+// from a folder opened with file://.
 (() => {
   "use strict";
   const words = JSON.parse(document.getElementById("page-words")?.textContent ?? "{}"); // of a Chinese page
@@ -43,7 +43,7 @@
     for (const element of still) element.remove();
   }
 
-  /** Bring to life every slot so far whose figure is here. */
+  /** Bring to life every slot so far whose figure has loaded. */
   function mount() {
     for (const states of document.querySelectorAll(`${STATE}:not([data-read])`)) {
       states.dataset.read = "";
@@ -51,7 +51,7 @@
     }
     for (const slot of document.querySelectorAll(".live-slot:not([data-alive])")) {
       const { state } = slot.dataset.state ? JSON.parse(slot.dataset.state) : (models[slot.dataset.model] ?? {});
-      // a widget of another kind needs Python; its slot says so already
+      // any other widget needs Python, and its slot says so
       const figure = figures[state?._anywidget_id?.split(".").pop()];
       if (!figure) continue;
       slot.dataset.alive = "";
@@ -59,7 +59,7 @@
     }
   }
 
-  /** A figure's script stands behind its first slot and calls define(): the text below need not be there yet. */
+  /** A figure's script follows its first slot and calls define(), possibly before the text below is parsed. */
   window.RopeLive = {
     define(name, figure) {
       figures[name] = figure;
@@ -68,7 +68,7 @@
   };
   document.addEventListener("DOMContentLoaded", mount); // a second slot of the same figure
 
-  // A still that can be tried in its place: its figure's script is fetched when a hand asks for it.
+  // A still that can be tried in place: a click on its button fetches the figure's script.
   function offerToTry(place) {
     const button = document.createElement("button");
     Object.assign(button, { type: "button", className: "live-try", textContent: say("Try it here") });
@@ -82,7 +82,7 @@
         place.replaceChildren(slot);
         mount();
         slot.scrollIntoView({ block: "nearest" });
-        slot.focus({ preventScroll: true }); // the button that was pressed is gone
+        slot.focus({ preventScroll: true }); // the pressed button is gone
       });
       script.addEventListener("error", () => button.remove()); // the still leads to the figure
       script.src = place.dataset.script;
@@ -94,14 +94,14 @@
     for (const place of document.querySelectorAll(".live-later")) offerToTry(place);
   });
 
-  // A cell that sets the figure above it needs no Python to be tried: its lines are read, and a button does what they say.
+  // A cell that sets the figure above it can be tried without Python: a button applies its lines.
   const LINE = /^figure\.(\w+) = (.+)$/gm;
   const WORDS = { True: true, False: false };
 
-  /** A value as Python writes it: a number, a word in quotes, True or False. */
+  /** The value of a Python literal: a number, a quoted word, True or False. */
   const literal = (text) => (/^["']/.test(text) ? text.slice(1, -1) : (WORDS[text] ?? Number(text.replace(/_/g, ""))));
 
-  /** The figure that is nearest above an element. */
+  /** The nearest figure above an element. */
   function figureAbove(element) {
     const before = (slot) => slot.compareDocumentPosition(element) & Node.DOCUMENT_POSITION_FOLLOWING;
     return [...document.querySelectorAll(".live-slot .rope-live")].filter(before).pop();

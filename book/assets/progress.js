@@ -1,16 +1,16 @@
-// What a reader has read, and the path that was chosen: kept in this browser and nowhere else. Where nothing may be
-// kept (a private window, some folders) it lasts as long as the page.
+// The pages that a reader has read, and the chosen path, stored in this browser and nowhere else. Without storage (a
+// private window, some folders) they last as long as the page.
 (() => {
   "use strict";
   const KEY = "rope-turn-by-turn";
-  const MOMENT = 1500; // ms for which the end of a page is seen before the page counts as read
+  const MOMENT = 1500; // ms for which the end of a page must be in sight before it counts as read
 
-  // What is said, in the page's language: a Chinese page carries its words (book/zh/page.toml).
+  // Texts in the page's language: a Chinese page has its words in a data block (book/zh/page.toml).
   /** @type {Record<string, string>} */
   const words = JSON.parse(document.getElementById("page-words")?.textContent ?? "{}");
   const say = (/** @type {string} */ text, value = "") => (words[text] ?? text).replace("{0}", value);
 
-  // A page is called by its folder and its name, wherever the book lies: "notebooks/04_rotate_one_pair".
+  // A page's key is its folder and name, wherever the book is: "notebooks/04_rotate_one_pair".
   const called = (/** @type {string} */ address) =>
     new URL(address, location.href).pathname
       .split("/")
@@ -20,10 +20,10 @@
   const here = called(location.href);
 
   const texts = (/** @type {unknown} */ list) =>
-    Array.isArray(list) ? list.filter((each) => typeof each === "string") : [];
+    Array.isArray(list) ? list.filter((text) => typeof text === "string") : [];
 
   /** @returns {{ read: string[], seen: string[], path: string }} */
-  function kept() {
+  function stored() {
     try {
       const { read, seen, path } = JSON.parse(localStorage.getItem(KEY) ?? "{}");
       return { read: texts(read), seen: texts(seen), path: typeof path === "string" ? path : "" };
@@ -31,14 +31,14 @@
       return { read: [], seen: [], path: "" };
     }
   }
-  let state = kept();
+  let state = stored();
 
   function keep() {
     try {
       if (state.read.length || state.seen.length || state.path) localStorage.setItem(KEY, JSON.stringify(state));
       else localStorage.removeItem(KEY);
     } catch {
-      // it lasts as long as the page
+      // without storage the state lasts as long as the page
     }
     show();
   }
@@ -52,19 +52,19 @@
   const button = document.createElement("button");
   button.type = "button";
   button.textContent = say("Forget what I have read");
-  const told = document.createElement("p");
-  told.setAttribute("role", "status");
-  told.tabIndex = -1;
-  foot.append(button, told);
+  const status = document.createElement("p");
+  status.setAttribute("role", "status");
+  status.tabIndex = -1;
+  foot.append(button, status);
   sidebar?.append(foot);
   button.addEventListener("click", () => {
     state = { read: [], seen: [], path: "" };
     keep();
-    told.textContent = say("Nothing is marked as read, and no path is chosen.");
-    told.focus();
+    status.textContent = say("Nothing is marked as read, and no path is chosen.");
+    status.focus();
   });
 
-  // A tick for the eye, a word for the ear.
+  // A tick for the eye, a word for screen readers.
   function tick(/** @type {Element} */ link, /** @type {boolean} */ done, /** @type {string} */ said) {
     link.classList.toggle("is-read", done);
     link.querySelector(".read-word")?.remove();
@@ -80,28 +80,28 @@
     for (const still of stills)
       tick(still, state.seen.includes(still.getAttribute("data-figure") ?? ""), say(", moved"));
     button.hidden = !state.read.length && !state.seen.length && !state.path;
-    if (!button.hidden) told.textContent = "";
+    if (!button.hidden) status.textContent = "";
     showNext();
   }
 
   function mark() {
     if (state.read.includes(here) || !links.some((link) => called(link.href) === here)) return;
-    state = kept(); // another window may have added to it
+    state = stored(); // another window may have changed it
     state.read.push(here);
     keep();
   }
 
-  // A figure is seen when a hand has moved it.
+  // A figure counts as seen once the reader has moved it.
   function moved(/** @type {Event} */ { target }) {
     const figure = target instanceof Element && target.closest("[data-live]")?.getAttribute("data-live");
     if (!figure || state.seen.includes(figure)) return;
-    state = kept();
+    state = stored();
     state.seen.push(figure);
     keep();
   }
   for (const hand of ["input", "click"]) document.addEventListener(hand, moved);
 
-  // What is next on the chosen path, where this page is on it.
+  // The next page of the chosen path, if this page is on it.
   const island = document.getElementById("paths");
   /** @type {Record<string, { path: string, next: { title: string, href: string }[] }>} */
   const paths = island ? JSON.parse(island.textContent) : {};
@@ -129,7 +129,7 @@
     keep();
   } else show();
 
-  // A page is read when its end was seen for a moment, or its reader goes on to the next.
+  // A page counts as read when its end was in sight for a moment, or the reader goes on to the next.
   if (footer) {
     let timer = 0;
     new IntersectionObserver(([end]) => {
@@ -143,7 +143,7 @@
   }
   addEventListener("storage", ({ key }) => {
     if (key !== KEY && key !== null) return;
-    state = kept();
+    state = stored();
     show();
   });
 })();

@@ -1,14 +1,14 @@
-// Sphinx's search, mended where a reader of this book types something else than a reader of a manual: a whole symptom,
-// an error message, the name of a method. It runs between Sphinx's script and its index.
+// Adapt Sphinx's search to the queries of this book's readers: a whole symptom, an error message, the name of a method. It
+// runs between Sphinx's script and its index.
 (() => {
   "use strict";
   const DOOR = "book/wrong"; // the page ordered by symptom
-  const CHINESE = "book/zh/"; // pages with an index of their own, which the Chinese search page has
-  const FEW = 10; // pages with all the words; if there are fewer, pages that lack some are listed too
-  const LONG = { bf16: "bfloat16", fp16: "float16", fp32: "float32" }; // as headings write them
+  const CHINESE = "book/zh/"; // pages with a separate index, on the Chinese search page
+  const FEW = 10; // if fewer pages have all the words, pages that lack some are listed too
+  const LONG = { bf16: "bfloat16", fp16: "float16", fp32: "float32" }; // as written in headings
 
-  // Words are looked up in plain objects, where "constructor" finds what every object has: tables that hold their own
-  // words and nothing else.
+  // Words are looked up in plain objects, where "constructor" is a property of every object: give the tables a prototype without
+  // such properties.
   const own = Object.assign(Object.create(null), { hasOwnProperty: Object.prototype.hasOwnProperty });
   const setIndex = Search.setIndex;
   Search.setIndex = (index) => {
@@ -16,17 +16,17 @@
     setIndex.call(Search, index);
   };
 
-  // a name of the library comes after a chapter that has the word in its title, and before other text
+  // a name of the library ranks below a chapter with the word in its title, and above other text
   Scorer.objPrio = { 0: 0, 1: 0, 2: -5 };
 
-  // Sphinx lists the pages that have every word. Of a sentence that leaves out the page that knows all but one of them.
+  // Sphinx lists only pages with every word, which for a sentence excludes a page that lacks just one.
   const withAll = Search.performTermsSearch;
   Search.performTermsSearch = (words, excluded) => {
     const pages = Search._index.docnames;
-    const shares = pages.map(() => 0); // of the query, rare words counting more, that each page has
+    const shares = pages.map(() => 0); // each page's share of the query, weighted by the rarity of words
     const found = new Map();
     let whole = 0;
-    let rare = 0; // the share of the door in words that fewer than two thirds of the pages have
+    let rare = 0; // the door's weight in words that fewer than two thirds of the pages have
     for (const word of words) {
       const hits = withAll(new Set([word]), excluded);
       const weight = Math.log(1 + pages.length / (1 + hits.length));
@@ -49,7 +49,7 @@
     return results.map((result) => (result[0] === DOOR && rare > 0 ? door(result, words) : result));
   };
 
-  // The door comes among the first, and opens at the section whose heading has most of the words.
+  // Rank the door among the first, and link to the section whose heading has most of the words.
   const door = ([page, title, anchor, description, score, file], words) => {
     const { alltitles, docnames } = Search._index;
     const stemmer = new Stemmer();
@@ -67,8 +67,8 @@
     return [page, section.title, section.anchor, description, score + Scorer.title, file];
   };
 
-  // A question in Chinese is asked on the Chinese search page. Sphinx finds words between spaces, and Chinese has none:
-  // there a page is listed where its text has every piece of the question, before the pages of the English book.
+  // A Chinese query goes to the Chinese search page. Sphinx splits words at spaces, which Chinese does not have: there a page is
+  // listed, before the English ones, if its text contains every piece of the query.
   const root = document.documentElement.dataset.content_root;
   const inChinese = document.documentElement.lang.startsWith("zh");
   const asked = new URLSearchParams(location.search).get("q") ?? "";
@@ -98,8 +98,8 @@
     Search._performSearch = (query, ...rest) => {
       const pieces = query.toLowerCase().split(/\s+/).filter(Boolean);
       const ours = Object.entries(texts).flatMap(([page, parts]) => sections(page, parts, pieces));
-      ours.sort((a, b) => a[4] - b[4]); // the last is shown first
-      document.documentElement.dataset.content_root = ""; // Sphinx writes links as from the root
+      ours.sort((a, b) => a[4] - b[4]); // the last one is shown first
+      document.documentElement.dataset.content_root = ""; // Sphinx then writes links relative to the root
       return [...performed(query, ...rest), ...ours].map(([page, ...others]) => [root + page, ...others]);
     };
   }

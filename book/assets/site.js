@@ -1,26 +1,26 @@
-// Repairs of the theme for screen readers and keyboards, for every page.
+// Repair the theme for screen readers and keyboards, on every page.
 (() => {
   "use strict";
 
-  // What a script says, in the page's language: a Chinese page carries its words (book/zh/page.toml).
+  // Texts in the page's language: a Chinese page has its words in a data block (book/zh/page.toml).
   const said = JSON.parse(document.getElementById("page-words")?.textContent ?? "{}");
   const say = (text, value = "") => (said[text] ?? text).replace("{0}", value);
-  if (typeof Documentation !== "undefined") Object.assign(Documentation.TRANSLATIONS, said); // what Sphinx's scripts say
+  if (typeof Documentation !== "undefined") Object.assign(Documentation.TRANSLATIONS, said); // texts of Sphinx's scripts
 
   // The sidebar, logo included, becomes a named landmark.
   const sidebar = document.querySelector(".bd-sidebar-primary");
   sidebar?.setAttribute("role", "region");
   sidebar?.setAttribute("aria-label", say("Book"));
 
-  // The entries of a list are its items; docutils gives them a role that is deprecated.
+  // docutils gives the entries of a list a deprecated role.
   for (const entry of document.querySelectorAll('[role="list"] > [role="doc-biblioentry"]')) {
     entry.setAttribute("role", "listitem");
   }
 
-  // A button is called what it says.
+  // The button's name is its text.
   document.querySelector(".search-button-field")?.removeAttribute("aria-label");
 
-  // Printing was an inline handler, which the page's policy forbids.
+  // The theme prints by an inline handler, which the page's policy forbids.
   for (const button of document.querySelectorAll(".btn-download-pdf-button")) {
     button.addEventListener("click", () => print());
   }
@@ -34,7 +34,7 @@
   });
   addEventListener("afterprint", () => (root.dataset.theme = theme));
 
-  // On paper answers come at the end, each under the heading where its question is.
+  // On paper answers come at the end, each below the heading of its question.
   const ANSWERS = ".tag_solution details, details.answers";
   const answers = document.createElement("section");
   answers.className = "printed-answers";
@@ -63,7 +63,7 @@
     for (const fold of document.querySelectorAll(".answered")) fold.classList.remove("answered");
   });
 
-  // Cells that are variants of each other: one of them at a time, each called by its first comment.
+  // Show one of several variant cells at a time, each named by its first comment.
   const variants = [...document.querySelectorAll(".cell.tag_variant")];
   if (variants.length > 1) {
     const box = document.createElement("fieldset");
@@ -86,7 +86,7 @@
     show(variants[0]);
   }
 
-  // How much of the page is above: a thin bar at the top of the window.
+  // The reading progress, as a thin bar at the top of the window.
   const bar = document.createElement("div");
   bar.className = "reading-bar";
   bar.setAttribute("aria-hidden", "true");
@@ -107,8 +107,8 @@
     ".pst-scrollable-table-container": "Table",
   };
 
-  // What is wider than its column scrolls; then it is reachable by keyboard and has a name, also after the window
-  // has changed or a fold has opened.
+  // Elements wider than their column scroll: make them reachable by keyboard and name them, also after the window has
+  // changed or a fold has opened.
   function reach() {
     for (const formula of document.querySelectorAll("span.math")) {
       const room = formula.closest("p, li, td, dd, h1, h2, h3, div").clientWidth;
@@ -130,8 +130,8 @@
   addEventListener("resize", reach);
   document.addEventListener("toggle", reach, true);
 
-  // An address that was published leads on: of a page that is gone, of a section that has moved (book/data/moved.yml),
-  // and of one that has become a detour, or is none any more.
+  // Redirect published addresses: of a page that is gone, of a section that has moved (book/data/moved.yml), and of one that became
+  // a detour or stopped being one.
   function forward() {
     const id = location.hash.slice(1);
     const gone = document.querySelector("a[data-moved]");
@@ -145,7 +145,7 @@
   addEventListener("DOMContentLoaded", forward);
   addEventListener("hashchange", forward);
 
-  // A link into a fold opens it, and a link to a detour opens the detour.
+  // A link into a fold or to a detour opens it.
   function unfold() {
     const target = document.getElementById(location.hash.slice(1));
     if (!target) return;
@@ -160,19 +160,19 @@
   addEventListener("DOMContentLoaded", unfold);
   addEventListener("hashchange", unfold);
 
-  // The same page in the other language opens at the same place: its sections have the same addresses.
+  // The language switch keeps the place: the sections of both pages have the same addresses.
   for (const link of document.querySelectorAll("a.language-switch")) {
     link.addEventListener("click", () => (link.hash = location.hash));
   }
 
-  // A figure that plays by itself does so while its picture is in sight, until a hand comes; never for who wants less motion.
+  // A figure that plays by itself does so while its picture is in sight, until the reader touches it; never with reduced motion.
   const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
   for (const slot of calm ? [] : document.querySelectorAll(".live-slot[data-plays]")) {
     const [button, picture] = [slot.querySelector(".rl-play"), slot.querySelector(".rl-picture")];
-    if (!button || !picture) continue; // it could not be drawn
+    if (!button || !picture) continue; // the figure could not be drawn
     let plays = false;
     const play = (wanted) => {
-      if (plays !== wanted) button.dispatchEvent(new MouseEvent("click")); // it does not bubble: no hand was there
+      if (plays !== wanted) button.dispatchEvent(new MouseEvent("click")); // it does not bubble, since no reader clicked
       plays = wanted;
     };
     const watch = new IntersectionObserver((seen) => play(seen.at(-1).isIntersecting), { threshold: 0.6 });
@@ -184,22 +184,22 @@
     };
     slot.addEventListener("change", ({ target }) => {
       const goesOn = target.type === "checkbox" && target.checked && !button.classList.contains("rl-plays");
-      if (goesOn) button.dispatchEvent(new MouseEvent("click")); // who switches it on wants to see it turn
+      if (goesOn) button.dispatchEvent(new MouseEvent("click")); // a reader who switches it on wants to see it turn
     });
     const HANDS = ["pointerdown", "keydown"];
     for (const hand of HANDS) slot.addEventListener(hand, touched);
     watch.observe(picture);
   }
 
-  // A screen reader hears that code was copied: the button's own words change where nobody listens.
-  const told = document.createElement("p");
-  told.className = "visually-hidden";
-  told.setAttribute("role", "status");
-  document.body.append(told);
+  // Announce to screen readers that code was copied, since the button's own text is not announced.
+  const status = document.createElement("p");
+  status.className = "visually-hidden";
+  status.setAttribute("role", "status");
+  document.body.append(status);
   const copied = (event) => {
     if (!event.target.closest?.("button.copybtn")) return;
-    told.textContent = "";
-    setTimeout(() => (told.textContent = say("Copied")), 100);
+    status.textContent = "";
+    setTimeout(() => (status.textContent = say("Copied")), 100);
   };
   document.addEventListener("click", copied, true); // before the button changes its picture
 })();

@@ -1,8 +1,8 @@
-// The slides of a lecture (book/tools/slides.py): one at a time, moved by arrows, Page Up and Page Down, Space or the buttons
-// below; a slide's answer comes before the next slide. Without this script all of them are one long page.
+// The slides of a lecture (book/tools/slides.py), one at a time, controlled by arrow keys, Page Up and Page Down, Space or the buttons
+// below; a slide's answer comes before the next slide. Without this script they are one long page.
 (() => {
   "use strict";
-  const slides = [...document.querySelectorAll("main > section")].filter((each) => each instanceof HTMLElement);
+  const slides = [...document.querySelectorAll("main > section")].filter((slide) => slide instanceof HTMLElement);
   const place = document.getElementById("place");
   const ON = ["ArrowRight", "ArrowDown", "PageDown", " "];
   const BACK = ["ArrowLeft", "ArrowUp", "PageUp"];
@@ -10,7 +10,7 @@
 
   const answerOf = (/** @type {number} */ n) => slides[n].querySelector(".answer");
 
-  /** Set the figure of a slide as its answer says. */
+  /** Set the figure of a slide to the state of its answer. */
   function set(/** @type {HTMLElement} */ slide) {
     const figure = slide.querySelector("rope-figure[data-show]");
     const shown = JSON.parse(figure?.getAttribute("data-show") ?? "{}");
@@ -38,16 +38,16 @@
   }
 
   function read() {
-    const found = /^#(\d+)(a?)$/.exec(location.hash);
-    now = Math.min(slides.length, Math.max(1, Number(found?.[1] ?? 1))) - 1;
-    told = Boolean(found?.[2]);
+    const match = /^#(\d+)(a?)$/.exec(location.hash);
+    now = Math.min(slides.length, Math.max(1, Number(match?.[1] ?? 1))) - 1;
+    told = Boolean(match?.[2]);
     draw();
   }
 
   addEventListener("keydown", (event) => {
     const target = event.composedPath()[0];
     const busy = target instanceof Element && target.closest("input, select, textarea, button, summary, a, [tabindex]");
-    const page = event.key.startsWith("Page"); // these belong to the slides, whatever has the focus
+    const page = event.key.startsWith("Page"); // these control the slides, whatever has the focus
     if (event.ctrlKey || event.metaKey || event.altKey || (busy && !page)) return;
     if (!ON.includes(event.key) && !BACK.includes(event.key)) return;
     event.preventDefault();

@@ -2,7 +2,7 @@
 (() => {
   "use strict";
 
-  const REST = 300; // ms without typing before the count is told
+  const REST = 300; // ms without typing before the count is announced
   const SENSES = { ascending: 1, descending: -1 };
   const words = (element) => element.textContent.trim();
   const plain = (text) => text.normalize("NFKD").toLowerCase();
@@ -13,7 +13,7 @@
     return element;
   }
 
-  /** The rows of a table: words and keys of their cells; `order` is the place in the file. */
+  /** The rows of a table, with words and keys of their cells; `order` is the original order. */
   function rowsOf(table) {
     return [...table.tBodies[0].rows].map((element, order) => {
       const cells = [...element.cells].map(words);
@@ -22,7 +22,7 @@
     });
   }
 
-  /** Numbers by size, words by the alphabet, what is missing last. */
+  /** Compare numbers by size, words alphabetically, missing values last. */
   function compare(a, b, sense) {
     if (a === b) return 0;
     if (a === "–" || b === "–") return a === "–" ? 1 : -1;
@@ -37,7 +37,7 @@
     );
   }
 
-  /** What the table shows, in words. */
+  /** The visible rows and their order, in words. */
   function say(left, all, noun, headings, { column, sense }) {
     const sorted = column === null ? "" : `, sorted by ${headings[column]}, ${sense}`;
     return `${left === all ? `All ${all}` : `${left} of ${all}`} ${noun}${sorted}.`;
@@ -62,7 +62,7 @@
     return make("label", { className: "table-search" }, make("span", { textContent: `Search the ${noun}` }), field);
   }
 
-  /** A heading becomes a button that sorts: up, then down, then as in the file. */
+  /** Turn a heading into a sort button: ascending, descending, then the original order. */
   function sorter(heading, column, state, update) {
     const button = make("button", { type: "button", textContent: words(heading) });
     heading.replaceChildren(button);

@@ -1,8 +1,8 @@
-"""Sphinx extension: docstrings as the API page shows them.
+"""Sphinx extension: translate docstrings for the API page.
 
-Docstrings are written to be read in a terminal: formulas are indented, names stand in single backticks, `Args:`,
-`Returns:` and `Raises:` open indented lists. autodoc takes reStructuredText, so each block is translated: formulas
-and examples become literal blocks, lists definitions, and everything else plain words.
+Docstrings are written for a terminal: formulas are indented, names are in single backticks, `Args:`, `Returns:` and
+`Raises:` open indented lists. autodoc expects reStructuredText, so every block is translated: formulas and examples
+become literal blocks, lists become definition lists, and everything else plain words.
 """
 
 import re
@@ -20,12 +20,12 @@ ENTRY = re.compile(r"\*{0,2}\w[\w, /*`]*?: (?=\S)")
 
 
 def translate(app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
-    """Replace a docstring by its translation, in place, as autodoc asks."""
+    """Replace a docstring by its translation, in place, as autodoc expects."""
     lines[:] = [*"\n\n".join(map(as_rst, blocks("\n".join(lines)))).splitlines(), ""]
 
 
 def blocks(text: str) -> Iterator[str]:
-    """Yield the pieces of a docstring between blank lines; a formula of several pieces stays whole."""
+    """Yield the blocks of a docstring between blank lines; a formula of several blocks stays whole."""
     held: list[str] = []
     for block in re.split(r"\n\s*\n", text.strip("\n")):
         if held and not (held[-1].startswith("  ") and block.startswith("  ")):
@@ -62,7 +62,7 @@ def as_rst(block: str) -> str:
 
 
 def entries(text: str) -> Iterator[str]:
-    """Yield the lines of a definition list; text that names nothing is a paragraph."""
+    """Yield the lines of a definition list; text without a name is a paragraph."""
     for item in re.split(rf"\n(?={ENTRY.pattern})", text):
         words = " ".join(item.split())
         named = ENTRY.match(words)
@@ -74,7 +74,7 @@ def entries(text: str) -> Iterator[str]:
 
 
 def escaped(text: str) -> str:
-    """Return words in which only backticks mean something."""
+    """Return words with all markup but backticks escaped."""
     parts = text.replace("``", "`").split("`")
     words = [re.sub(r"([\\*_|])", r"\\\1", part) for part in parts]
     return "".join(
@@ -84,16 +84,14 @@ def escaped(text: str) -> str:
 
 
 def shorten(*event: object) -> tuple[object, object]:
-    """Write `ArrayLike` in a signature, where autodoc writes out what it stands for."""
+    """Shorten `ArrayLike` in a signature, which autodoc would expand."""
     *_, signature, returned = event
     return signature and str(signature).replace(WRITTEN_OUT, "~rope_edu.arrays.ArrayLike"), returned
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect the extension."""
-    _MockObject.__or__ = _MockObject.__ror__ = lambda self, other: (
-        self
-    )  # `range | Tensor` where there is no torch
+    _MockObject.__or__ = _MockObject.__ror__ = lambda self, other: self  # `range | Tensor` without torch
     app.setup_extension("sphinx.ext.autodoc")
     app.connect("autodoc-process-docstring", translate)
     app.connect("autodoc-process-signature", shorten)

@@ -1,7 +1,7 @@
-"""Sphinx extension: a folded cell says what it holds, in words that are also its name for a screen reader.
+"""Sphinx extension: name the content of every folded cell, for eyes and for screen readers.
 
 A section whose heading begins with "Detour:" is folded behind its first paragraph, which says whom it serves; so is
-the list of further reading. Headings stay, in the page and in its contents.
+the list of further reading. Their headings stay in the page and in its contents.
 """
 
 import html
@@ -25,11 +25,11 @@ READING_WORDS = "Papers, code and threads"
 
 
 class Fold(nodes.General, nodes.Element):
-    """The folded part of a section; its first child is what its button says."""
+    """The folded part of a section; its first child has the words of its button."""
 
 
 class FoldWords(nodes.General, nodes.TextElement):
-    """What the button of a fold says."""
+    """The words on the button of a fold."""
 
 
 class FoldSections(SphinxPostTransform):
@@ -39,7 +39,7 @@ class FoldSections(SphinxPostTransform):
     formats = ("html",)
 
     def run(self, **kwargs: object) -> None:
-        """Visit every section, the outer ones first: a detour within a detour is not folded again."""
+        """Visit every section, outer ones first: a detour within a detour is not folded again."""
         for section in list(self.document.findall(nodes.section)):
             title = section.next_node(nodes.title).astext()
             if title.startswith(DETOUR) and not any(isinstance(node, Fold) for node in ancestors(section)):
@@ -49,12 +49,12 @@ class FoldSections(SphinxPostTransform):
 
 
 def ancestors(node: nodes.Node) -> list[nodes.Node]:
-    """All nodes around a node."""
+    """Return the ancestors of a node."""
     return [node.parent, *ancestors(node.parent)] if node.parent is not None else []
 
 
 def fold_section(section: nodes.section, kind: str) -> None:
-    """Put all but the title into a fold; the first paragraph of a detour becomes the words on its button."""
+    """Fold everything but the title; the first paragraph of a detour becomes the words on its button."""
     title, *rest = section.children
     words = FoldWords("", READING_WORDS)
     if kind == "detour":
@@ -69,7 +69,7 @@ def fold_section(section: nodes.section, kind: str) -> None:
 
 
 class NameFolds(SphinxPostTransform):
-    """Say on each fold what it holds: by its cell's tag, by what the cell shows, or by whether it asserts."""
+    """Name the content of every fold, from the cell's tag, its output, or its assertions."""
 
     default_priority = 200  # after MyST-NB has made the folds
     formats = ("html",)
@@ -82,7 +82,7 @@ class NameFolds(SphinxPostTransform):
 
 
 def words_for(cell: nodes.container) -> str:
-    """Return what the button of a cell's fold says."""
+    """Return the words on the button of a cell's fold."""
     shown = "".join(raw.astext() for raw in cell.findall(nodes.raw))
     by_tag = (words for tag, words in BY_TAG.items() if tag in cell["classes"])
     by_output = (words for mark, words in BY_OUTPUT.items() if mark in shown)
@@ -121,7 +121,7 @@ def depart_fold_words(translator: HTML5Translator, words: FoldWords) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Take the place of MyST-NB's own folds."""
+    """Replace MyST-NB's folds."""
     app.add_post_transform(NameFolds)
     app.add_post_transform(FoldSections)
     app.add_node(Fold, html=(visit_section_fold, depart_fold))

@@ -1,8 +1,8 @@
-"""Sphinx extension: formulas are set while the book is built, so that a page needs no script for them.
+"""Sphinx extension: typeset formulas while the book is built, so that pages need no script for them.
 
 MathJax, from the package ``sphinx-mathjax-offline``, runs in an embedded V8 (``mini-racer``). A page receives
-finished HTML: glyphs for the eye, MathML for screen readers. Nothing moves when a page has loaded, and paper and
-readers without JavaScript have the formulas too.
+finished HTML: glyphs for the eye, MathML for screen readers. Nothing shifts after a page has loaded, and formulas
+work on paper and without JavaScript.
 """
 
 import atexit
@@ -22,7 +22,7 @@ from sphinx.writers.html5 import HTML5Translator
 PACKAGE = importlib.util.find_spec("sphinx-mathjax-offline")
 MATHJAX = Path(PACKAGE.origin).parent / "static" / "mathjax"
 FONTS = "output/chtml/fonts/woff-v2"
-PARTS = (  # in the order in which they need each other; run as one script, they start when all are there
+PARTS = (  # in order of dependency; run as one script, they start once all are loaded
     "startup",
     "core",
     "adaptors/liteDOM",
@@ -43,7 +43,7 @@ logger = logging.getLogger(__name__)
 
 
 class Typesetter:
-    """MathJax in an engine of its own: TeX in, HTML out, and the style sheet that all formulas share."""
+    """MathJax in a separate engine: TeX in, HTML out, and the style sheet of all formulas."""
 
     def __init__(self, macros: dict[str, str]) -> None:
         """Start the engine; `macros` are TeX macros by name."""
@@ -55,13 +55,13 @@ class Typesetter:
         }
         parts = [(MATHJAX / f"{part}.js").read_text(encoding="utf-8") for part in PARTS]
         self.engine = MiniRacer()
-        # later the engine's thread is gone, and Python 3.13 would wait for it for ever
+        # later the engine's thread is gone, and Python 3.13 would wait for it forever
         atexit.register(self.engine.close)
         start = f"globalThis.global = globalThis; globalThis.MathJax = {json.dumps(settings)}"
         self.engine.eval(";\n".join([start, *parts, SET, "0"]))
 
     def html(self, tex: str, *, display: bool) -> str:
-        """Return the formula as HTML; ValueError says why TeX does not understand it."""
+        """Return the formula as HTML; ValueError has TeX's error message."""
         try:
             return self.engine.call("set", tex, display)
         except JSEvalException as error:
@@ -74,12 +74,12 @@ class Typesetter:
 
 @cache
 def typesetter(macros: tuple[tuple[str, str], ...]) -> Typesetter:
-    """Return the one typesetter for these macros."""
+    """Return the typesetter for these macros, created once."""
     return Typesetter(dict(macros))
 
 
 def formula(translator: HTML5Translator, node: nodes.Node, *, display: bool) -> str:
-    """Return a node's formula as HTML; one that TeX does not understand warns and stays as it was written."""
+    """Return a node's formula as HTML; an invalid one gives a warning and stays TeX."""
     tex = node.astext()
     if r"\\" in tex and "amsmath" not in node.get("classes", []):
         tex = rf"\begin{{split}}{tex}\end{{split}}"
@@ -97,7 +97,7 @@ def visit_inline(translator: HTML5Translator, node: nodes.math) -> None:
 
 
 def visit_display(translator: HTML5Translator, node: nodes.math_block) -> None:
-    """Write a formula on a line of its own, with its number where it has one."""
+    """Write a displayed formula, with its number if it has one."""
     translator.body.append(translator.starttag(node, "div", CLASS="math"))
     if node["number"]:
         number = get_node_equation_number(translator, node)
@@ -107,7 +107,7 @@ def visit_display(translator: HTML5Translator, node: nodes.math_block) -> None:
 
 
 def write_style(app: Sphinx) -> None:
-    """Write the style sheet of the formulas and the fonts that it names."""
+    """Write the style sheet of the formulas and its fonts."""
     if app.builder.format != "html":
         return
     folder = Path(app.outdir) / "_static" / "formulas"

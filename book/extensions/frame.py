@@ -1,7 +1,7 @@
-"""Sphinx extension: what is around a page's text: its neighbours at the top, and how long a chapter takes.
+"""Sphinx extension: links to a page's neighbours at the top, and the minutes of chapters in the sidebar.
 
-The neighbours are those of the footer. The sidebar has the minutes that each chapter states itself. A fold of
-answers is marked, so that paper has them at the end (``book/assets/site.js``).
+The neighbours are those of the footer. The minutes are those that each chapter states. A fold of answers is marked,
+so that printed pages have them at the end (``book/assets/site.js``).
 """
 
 import html
@@ -25,16 +25,16 @@ ANSWERS = re.compile(
 
 @cache
 def stated(notebook: Path) -> int:
-    """Return the minutes that a notebook states for its spine, 0 where it states none."""
+    """Return the minutes that a notebook states for its spine, 0 if it states none."""
     if not notebook.is_file():
         return 0
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
-    found = STATED.search("".join("".join(cell["source"]) + "\n" for cell in cells[:1]))
-    return int(found[1]) if found else 0
+    match = STATED.search("".join("".join(cell["source"]) + "\n" for cell in cells[:1]))
+    return int(match[1]) if match else 0
 
 
 def add_steps(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.Node | None) -> None:
-    """Put the neighbours above a page's title, and mark its answers."""
+    """Add the neighbours above a page's title, and mark its answers."""
     if doctree is None or "body" not in context:
         return
     links = [
@@ -47,23 +47,23 @@ def add_steps(app: Sphinx, page: str, template: str, context: dict, doctree: nod
 
 
 def words(title: str) -> str:
-    """Return a title without its marks of HTML."""
+    """Return a title without its HTML tags."""
     return re.sub(r"<[^>]*>", "", title)
 
 
 def add_minutes(app: Sphinx, error: Exception | None) -> None:
-    """Write the minutes of each chapter behind its link in the sidebar of every page."""
+    """Write the minutes of every chapter behind its link in the sidebar of every page."""
     if error or app.builder.format != "html":
         return
     site, root = Path(app.outdir), Path(app.srcdir)
     for page in (page for page in site.rglob("*.html") if "_static" not in page.relative_to(site).parts):
         text = page.read_text(encoding="utf-8")
 
-        def timed(found: re.Match, page: Path = page) -> str:
-            target = (page.parent / found[2]).resolve() if found[2] else page
+        def timed(match: re.Match, page: Path = page) -> str:
+            target = (page.parent / match[2]).resolve() if match[2] else page
             name = target.relative_to(site.resolve()).with_suffix("").as_posix()
             minutes = stated(root / f"{original(name)}.ipynb")
-            return f'{found[1]}<span class="minutes">{minutes} min</span>{found[3]}' if minutes else found[0]
+            return f'{match[1]}<span class="minutes">{minutes} min</span>{match[3]}' if minutes else match[0]
 
         if (whole := LINK.sub(timed, text)) != text:
             page.write_text(whole, encoding="utf-8")

@@ -1,11 +1,11 @@
-"""Sphinx extension: what a page says of itself to search engines and to whoever shares its link.
+"""Sphinx extension: describe pages for search engines and shared links.
 
-The description is the beginning of *In short*, the chapter's first quotation, else of the first paragraph: whole
-sentences, with formulas in letters rather than TeX. With it go the title and, where the site has an address, the
-page's own and that of a card (``og:title``, ``og:description``, ``og:url``, ``og:image``). The card is the page's
-title over its first figure, drawn when the pages are written; a page without a figure has the first page's. A
-picture is fetched by an absolute address: without one, or without a Chromium that could draw, there are no cards.
-The foot of a page has the day on which it was last changed, where git knows it.
+The description is the beginning of *In short*, the chapter's first quotation, or else of the first paragraph: whole
+sentences, with formulas in letters instead of TeX. The title is added and, if the site has an address, those of the
+page and of a card (``og:title``, ``og:description``, ``og:url``, ``og:image``). The card is the page's title above
+its first figure, drawn when the pages are written; a page without a figure has the first page's card. A picture
+needs an absolute address: without one, or without a Chromium to draw it, there are no cards. The footer of a page
+has the day on which it was last changed, if git knows it.
 """
 
 import html
@@ -56,7 +56,7 @@ def letters(tex: str) -> str:
     """
     text = re.sub(r"\\(?:text|mathrm|operatorname|mathbf)\{([^{}]*)\}", r"\1", tex)
     text = re.sub(r"\\[,;:! ]", " ", text)
-    text = COMMAND.sub(lambda found: LETTERS.get(found[1]) or SIGNS.get(found[1]) or f" {found[1]} ", text)
+    text = COMMAND.sub(lambda match: LETTERS.get(match[1]) or SIGNS.get(match[1]) or f" {match[1]} ", text)
     text = re.sub(r"\^ ?([ᵀ′°])", r"\1 ", text)
     text = re.sub(r"_\{(\w+)\}", r"_\1", text)
     text = re.sub(r"([\^_])\{([^{}]+)\}", r"\1(\2)", text)
@@ -65,7 +65,7 @@ def letters(tex: str) -> str:
 
 
 def plain(paragraph: nodes.Node) -> str:
-    """Return the words of a paragraph, formulas in letters."""
+    """Return the words of a paragraph, with formulas in letters."""
     parts = []
     for node in paragraph.findall(lambda node: isinstance(node, nodes.Text | nodes.math)):
         if isinstance(node, nodes.math):
@@ -82,23 +82,23 @@ def shortened(text: str, longest: int = LONGEST) -> str:
     ('One. Two is longer.', 'One sentence…')
     """
     sentences = re.split(r"(?<=[.?!])(?= [A-Z0-9])|(?<=[。？！])", text)
-    kept = sentences[0]
+    short = sentences[0]
     for sentence in sentences[1:]:
-        if len(kept) + len(sentence) > longest:
+        if len(short) + len(sentence) > longest:
             break
-        kept += sentence
-    if len(kept) <= longest:
-        return kept
-    cut = kept[: longest - 1]
+        short += sentence
+    if len(short) <= longest:
+        return short
+    cut = short[: longest - 1]
     return (cut.rpartition(" ")[0] or cut).rstrip(",;:，；：、") + "…"
 
 
 def description(doctree: nodes.document) -> str:
-    """Return what a page says in short, else the beginning of its first paragraph that is a sentence."""
+    """Return a page's *In short*, or else the beginning of its first paragraph that is a sentence."""
     for quotation in doctree.findall(nodes.block_quote):
         text = plain(quotation)
-        if found := IN_SHORT.match(text):
-            return shortened(text[found.end() :])
+        if match := IN_SHORT.match(text):
+            return shortened(text[match.end() :])
     for paragraph in doctree.findall(nodes.paragraph):
         text = plain(paragraph)
         if (text.endswith((".", "?", "!")) and len(text) > 40) or (
@@ -119,7 +119,7 @@ def can_draw() -> bool:
 
 
 def card_of(root: Path, page: str, title: str, book: str) -> Card:
-    """Return a page's card, that of the first page where it has no figure."""
+    """Return a page's card, or the first page's if it has no figure."""
     file = root / f"{page}.ipynb"
     if file.is_file() and (shown := figures_of(file, small=True)):
         return Card(Path(page).name, book, title, shown[0].svg)
@@ -153,10 +153,10 @@ def add_tags(app: Sphinx, page: str, template: str, context: dict, doctree: node
     """Put title, description and address into a page's head."""
     if doctree is None:
         return
-    context["last_updated"] = dates.of_page(Path(app.srcdir), page) or None  # the theme's foot shows it
+    context["last_updated"] = dates.of_page(Path(app.srcdir), page) or None  # shown by the theme's footer
     title = html.unescape(re.sub(r"<[^>]*>", "", context.get("title", "")))
     if title == context.get("docstitle"):
-        context["docstitle"] = ""  # the first page's title is the book's: once is enough
+        context["docstitle"] = ""  # the first page's title is the book's, and once is enough
     base = app.config.html_baseurl
     url = f"{base}{page}.html" if base else ""
     book = app.config.html_title or app.config.project
@@ -169,7 +169,7 @@ def add_tags(app: Sphinx, page: str, template: str, context: dict, doctree: node
     context["metatags"] = context.get("metatags", "") + tags(title, book, description(doctree), url, image)
 
 
-wanted: dict[str, Card] = {}  # of the pages that this build writes
+wanted: dict[str, Card] = {}  # cards of the pages that this build writes
 
 
 def draw_cards(app: Sphinx, error: Exception | None) -> None:
@@ -186,4 +186,4 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Connect the extension."""
     app.connect("html-page-context", add_tags)
     app.connect("build-finished", draw_cards)
-    return {"parallel_read_safe": True, "parallel_write_safe": False}  # one process gathers the cards
+    return {"parallel_read_safe": True, "parallel_write_safe": False}  # one process collects the cards

@@ -1,9 +1,9 @@
-"""Sphinx extension: what a link leads to, shown beside it before it is followed.
+"""Sphinx extension: cards that preview the targets of links.
 
-A link to a term, to another page or section, or to a paper of the bibliography has a card: a line that says what it
-is, a title, and a sentence or two. The cards of a page are in a separate file (``_static/hover/…js``), which
-``book/assets/hover.js`` loads when a pointer or the keyboard first reaches a link: the page weighs no more, and its
-cards work from a folder. In chapters, the first mention of a term that an earlier chapter has introduced becomes a
+A link to a term, to another page or section, or to a paper of the bibliography has a card: a line with its kind, a
+title, and a sentence or two. The cards of a page are in a separate file (``_static/hover/…js``), which
+``book/assets/hover.js`` loads when a pointer or the keyboard first reaches a link: pages do not grow, and cards
+work from a folder too. In chapters, the first mention of a term that an earlier chapter has introduced becomes a
 quiet link to the glossary.
 """
 
@@ -27,8 +27,8 @@ FOLDER = "_static/hover"
 LONGEST = 240  # characters of a card's text
 INTRODUCED = re.compile(r"notebooks/(\w\w)_")
 LISTED = re.compile(r"^(.+)\n: ", re.MULTILINE)  # a term of the glossary
-PRINTED = re.compile(r"(.+) \(.*\)$")  # a term with a remark behind it
-# words that also mean something that is no term
+PRINTED = re.compile(r"(.+) \(.*\)$")  # a term followed by a remark
+# words that also have an everyday meaning
 COMMON = {"absorb", "angle", "base", "bias", "context", "detour", "distance", "feature", "frequency", "gain"}
 COMMON |= {
     "generator",
@@ -66,17 +66,17 @@ QUIET = (
     "练习",
     "先猜，再试",
     "要点",
-)  # sections that keep their words as they are
-Card = tuple[str, str, str]  # what it is, its title, its text
+)  # sections without links to terms
+Card = tuple[str, str, str]  # kind, title, text
 
 
 class Terms(SphinxTransform):
-    """Give every term of the glossary a place of its own."""
+    """Give every term of the glossary an id."""
 
     default_priority = 800
 
     def apply(self, **kwargs: object) -> None:
-        """Visit the terms of the glossary; a Chinese one has the place of the English in its row."""
+        """Visit the terms of the glossary; a Chinese one has the id of its English counterpart."""
         if original(self.env.docname) != GLOSSARY:
             return
         terms = list(self.document.findall(nodes.term))
@@ -89,30 +89,30 @@ class Terms(SphinxTransform):
 
 
 def gather(app: Sphinx, doctree: nodes.document) -> None:
-    """Keep what a page says of itself, of its sections and of its terms."""
-    kept: dict[str, Card] = {}
+    """Store the cards of a page, of its sections and of its terms."""
+    cards: dict[str, Card] = {}
     title = doctree.next_node(nodes.title)
     page = plain(title) if title else ""
-    kept[""] = (kind(app.env.docname), page, shortened(description(doctree), LONGEST))
+    cards[""] = (kind(app.env.docname), page, shortened(description(doctree), LONGEST))
     for section in doctree.findall(nodes.section):
         if isinstance(section.parent, nodes.document):
-            kept.update(dict.fromkeys(section["ids"], kept[""]))
+            cards.update(dict.fromkeys(section["ids"], cards[""]))
             continue
         heading = plain(section.next_node(nodes.title))
         first = next((child for child in section.children if isinstance(child, nodes.paragraph)), None)
         text = shortened(plain(first), LONGEST) if first else ""
-        kept.update(dict.fromkeys(section["ids"], (page, heading, text)))
+        cards.update(dict.fromkeys(section["ids"], (page, heading, text)))
     for item in doctree.findall(nodes.definition_list_item):
         term, definition = item.next_node(nodes.term), item.next_node(nodes.definition)
         for place in term["ids"]:
-            kept[place] = (say(app.env.docname, "Term"), plain(term), meaning(definition))
-    cards_of(app.env)[app.env.docname] = kept
+            cards[place] = (say(app.env.docname, "Term"), plain(term), meaning(definition))
+    cards_of(app.env)[app.env.docname] = cards
     if app.env.docname == GLOSSARY:
         app.env.rope_terms = introduced(doctree)
 
 
 def kind(name: str) -> str:
-    """Return what a page is called: Chapter 4, Appendix A1, or Page."""
+    """Return the kind of a page: Chapter 4, Appendix A1, or Page."""
     number = posixpath.basename(name).partition("_")[0]
     if not original(name).startswith("notebooks/") or number in ("00", "P1"):
         return say(name, "Page")
@@ -122,7 +122,7 @@ def kind(name: str) -> str:
 
 
 def meaning(definition: nodes.definition) -> str:
-    """Return what a term means, without the link to its chapter."""
+    """Return the meaning of a term, without the link to its chapter."""
     text = plain(definition)
     return re.sub(
         r"\s*(?:(?:Chapters?|Appendix|Appendices) [A-Z0-9][^.]*|(?:第 ?\d|附录 ?A)[^。]*)$", "", text
@@ -130,16 +130,16 @@ def meaning(definition: nodes.definition) -> str:
 
 
 def introduced(doctree: nodes.document) -> dict[str, tuple[str, str]]:
-    """Return {term in small letters: (its place, the chapter that introduces it)}."""
-    found = {}
+    """Return {term in lower case: (id, the chapter that introduces it)}."""
+    places = {}
     for item in doctree.findall(nodes.definition_list_item):
         term = item.next_node(nodes.term)
         links = [link.get("refuri", "") + link.get("reftarget", "") for link in item.findall(nodes.Element)]
         chapters = [chapter[1] for link in links if (chapter := INTRODUCED.search(link))]
         word = PRINTED.sub(r"\1", plain(term)).lower()
         if chapters and word not in COMMON:
-            found[word] = (term["ids"][-1], chapters[0])
-    return found
+            places[word] = (term["ids"][-1], chapters[0])
+    return places
 
 
 def cards_of(env: BuildEnvironment) -> dict[str, dict[str, Card]]:
@@ -150,14 +150,14 @@ def cards_of(env: BuildEnvironment) -> dict[str, dict[str, Card]]:
 
 
 def merge(app: Sphinx, env: BuildEnvironment, names: set[str], other: BuildEnvironment) -> None:
-    """Take what another process has gathered."""
+    """Merge the cards of another process."""
     cards_of(env).update({name: card for name, card in cards_of(other).items() if name in names})
     if GLOSSARY in names:
         env.rope_terms = other.rope_terms
 
 
 class Mentions(SphinxPostTransform):
-    """Make a chapter's first mention of each term a link, where an earlier chapter has introduced the term."""
+    """Link a chapter's first mention of every term that an earlier chapter has introduced."""
 
     default_priority = 205  # before sections are folded
     formats = ("html",)
@@ -170,33 +170,33 @@ class Mentions(SphinxPostTransform):
         number = posixpath.basename(name).partition("_")[0]
         known = {word: place for word, (place, first) in self.env.rope_terms.items() if first < number}
         for bold in self.document.findall(nodes.strong):
-            known.pop(plain(bold).lower(), None)  # the page says itself what that is
+            known.pop(plain(bold).lower(), None)  # the page explains the term itself
         for paragraph in list(self.document.findall(nodes.paragraph)):
             if known and is_prose(paragraph):
                 for text in [child for child in paragraph.children if isinstance(child, nodes.Text)]:
                     paragraph.replace(text, self.linked(text, known))
 
     def linked(self, text: nodes.Text, known: dict[str, str]) -> list[nodes.Node]:
-        """Return a text with links for the terms that it is the first to mention; they are known no longer."""
+        """Return a text with links for the terms that it mentions first, which are removed from `known`."""
         parts, rest = [], str(text)
-        while known and (found := mention(tuple(known)).search(rest)):
-            place = known.pop(found[1].lower())
+        while known and (match := mention(tuple(known)).search(rest)):
+            place = known.pop(match[1].lower())
             target = self.app.builder.get_relative_uri(self.env.docname, GLOSSARY)
-            link = nodes.reference("", found[0], refuri=f"{target}#{place}", internal=True, classes=["term"])
-            parts += [nodes.Text(rest[: found.start()]), link]
-            rest = rest[found.end() :]
+            link = nodes.reference("", match[0], refuri=f"{target}#{place}", internal=True, classes=["term"])
+            parts += [nodes.Text(rest[: match.start()]), link]
+            rest = rest[match.end() :]
         return [*parts, nodes.Text(rest)]
 
 
 @cache
 def mention(words: tuple[str, ...]) -> re.Pattern:
-    """Return what finds any of these words, also in the plural."""
+    """Return a pattern for any of these words, also in the plural."""
     longest = sorted(words, key=len, reverse=True)
     return re.compile(rf"(?<![\w-])({'|'.join(map(re.escape, longest))})(?:s|es)?(?![\w-])", re.IGNORECASE)
 
 
 def is_prose(paragraph: nodes.paragraph) -> bool:
-    """Tell the sentences of the argument from words in cells, notes, tables, quotations and lists of tasks."""
+    """Return whether a paragraph is prose, not part of a cell, note, table, quotation or list of tasks."""
     node = paragraph.parent
     while node is not None and not isinstance(node, nodes.document):
         if isinstance(node, nodes.section):
@@ -212,7 +212,7 @@ def is_prose(paragraph: nodes.paragraph) -> bool:
 @cache
 def papers(file: Path) -> dict[str, Card]:
     """Return {address: card} of the bibliography."""
-    found = {}
+    cards = {}
     for entry in parse_file(str(file)).entries.values():
         fields = entry.fields
         names = [
@@ -223,8 +223,8 @@ def papers(file: Path) -> dict[str, Card]:
         where = next((fields[key] for key in ("journal", "booktitle", "howpublished") if key in fields), "")
         line = ", ".join(part for part in (said, fields.get("year", "")) if part)
         if "url" in fields:
-            found[fields["url"].rstrip("/")] = (line or "Source", bare(fields["title"]), bare(where))
-    return found
+            cards[fields["url"].rstrip("/")] = (line or "Source", bare(fields["title"]), bare(where))
+    return cards
 
 
 def bare(text: str) -> str:
@@ -234,7 +234,7 @@ def bare(text: str) -> str:
 
 
 def card_for(env: BuildEnvironment, page: str, uri: str) -> Card | None:
-    """Return the card of a link on a page, if there is something to say."""
+    """Return the card of a link on a page, if there is one."""
     if "://" in uri:
         return papers(Path(env.srcdir) / "book" / "references.bib").get(uri.partition("#")[0].rstrip("/"))
     target, _, place = uri.partition("#")
@@ -253,10 +253,10 @@ def write_cards(app: Sphinx, page: str, template: str, context: dict, doctree: n
         return
     uris = {link["refuri"] for link in doctree.findall(nodes.reference) if link.get("refuri")}
     uris |= {f"#{link['refid']}" for link in doctree.findall(nodes.reference) if link.get("refid")}
-    found = {uri: card for uri in sorted(uris) if (card := card_for(app.env, page, uri))}
+    cards = {uri: card for uri in sorted(uris) if (card := card_for(app.env, page, uri))}
     file = Path(app.outdir) / FOLDER / f"{page}.js"
     file.parent.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps(cards, ensure_ascii=False, separators=(",", ":"))
     file.write_text(f"ropeCards({text});\n", encoding="utf-8", newline="\n")
 
 

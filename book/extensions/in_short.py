@@ -1,4 +1,4 @@
-"""Sphinx extension: the page that gathers the three sentences under the title of every chapter.
+"""Sphinx extension: the page that collects the three sentences below the title of every chapter.
 
 ``{in-short}`` reads the chapters in the order of the table of contents. Each begins with a quotation
 ``> **In short.** …``; the page shows it under the chapter's number and title, which lead to the chapter.
@@ -17,15 +17,15 @@ from sphinx.util.docutils import SphinxDirective
 
 EVERY_CHAPTER = True  # True: a chapter without its three sentences is an error
 MARK = "> **In short.** "
-FRONT = "00"  # the ten minutes: a page that is short itself
-PLAY = "P"  # P1, P2 …: pages to play on
+FRONT = "00"  # the ten-minute page, which is short itself
+PLAY = "P"  # P1, P2 …: playgrounds
 
 
 class InShort(SphinxDirective):
-    """Show what each chapter is in short, under its number and title."""
+    """Show every chapter in short, below its number and title."""
 
     def run(self) -> list[nodes.Node]:
-        """Return a section for each part, and in it one for each chapter."""
+        """Return a section per part, with one per chapter inside."""
         lines, missing = [], []
         self.env.note_dependency("_toc.yml")
         for caption, paths in parts(Path(self.env.srcdir)):
@@ -43,7 +43,7 @@ class InShort(SphinxDirective):
 
 
 def parts(root: Path) -> Iterator[tuple[str, list[Path]]]:
-    """Yield the caption of each part that has chapters, and their files."""
+    """Yield the caption of every part with chapters, and their files."""
     for part in yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))["parts"]:
         files = [root / f"{entry['file']}.ipynb" for entry in part["chapters"]]
         chapters = [file for file in files if file.parent.name == "notebooks" and is_chapter(file)]
@@ -52,18 +52,18 @@ def parts(root: Path) -> Iterator[tuple[str, list[Path]]]:
 
 
 def is_chapter(path: Path) -> bool:
-    """Tell a chapter or an appendix from a page that has no three sentences."""
+    """Return whether a page is a chapter or an appendix, which have the three sentences."""
     return number(path) != FRONT and not path.name.startswith(PLAY)
 
 
 def number(path: Path) -> str:
-    """Return a chapter's number as it is spoken of: 4 of 04_…, A1 of A1_…."""
-    found = path.name.partition("_")[0]
-    return found if found == FRONT else found.lstrip("0")
+    """Return a chapter's number as readers know it: 4 for 04_…, A1 for A1_…."""
+    name = path.name.partition("_")[0]
+    return name if name == FRONT else name.lstrip("0")
 
 
 def read(path: Path) -> tuple[str, str]:
-    """Return a notebook's title and its three sentences, or "" where it has none."""
+    """Return a notebook's title and its three sentences, "" if it has none."""
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
     text = "\n\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
     title = re.search(r"^# (.+)", text, re.MULTILINE)[1]

@@ -1,9 +1,9 @@
-"""Sphinx extension: what the first page is made of: honest hours, and a wall of all figures.
+"""Sphinx extension: the parts of the first page: honest hours, and a wall of all figures.
 
-``{time}`course` `` says how long a path of ``book/data/paths.yml`` takes. ``{wall}`` shows every live figure
-as its still picture, each a link to the figure in its chapter; ``book/assets/progress.js`` ticks those that were
-moved. ``{miniature} Class`` shows one of them alone; with ``only``, it can be tried where it is, in a small form
-whose script is fetched when a reader asks for it.
+``{time}`course` `` is the duration of a path of ``book/data/paths.yml``. ``{wall}`` shows every live figure as its
+still picture, with a link to the figure in its chapter; ``book/assets/progress.js`` ticks those that were moved.
+``{miniature} Class`` shows one figure; with ``only``, it can be tried in place, in a small form whose script is
+fetched on request.
 """
 
 import html
@@ -25,19 +25,19 @@ STILLS = "_static/stills"
 
 
 def figures(root: Path) -> dict[str, tuple[str, Shown]]:
-    """Return {class: (page, figure)} of the whole book in the order of its pages, each where it is first shown."""
+    """Return {class: (page, figure)} of the first appearance of every figure, in the order of pages."""
     parts = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))["parts"]
     pages = [entry["file"] for part in parts for entry in part["chapters"]]
-    found: dict[str, tuple[str, Shown]] = {}
+    first: dict[str, tuple[str, Shown]] = {}
     for page in pages:
         file = root / f"{page}.ipynb"
         for shown in figures_of(file) if file.is_file() else []:
-            found.setdefault(shown.name, (page, shown))
-    return found
+            first.setdefault(shown.name, (page, shown))
+    return first
 
 
 def picture(env: BuildEnvironment, docname: str, page: str, shown: Shown) -> str:
-    """Return a link to a figure: its still, its title and its chapter."""
+    """Return a link to a figure, with its still, title and chapter."""
     builder = env.app.builder
     up = "../" * docname.count("/")
     page = beside(env, docname, page)
@@ -53,7 +53,7 @@ def picture(env: BuildEnvironment, docname: str, page: str, shown: Shown) -> str
 
 
 def tried(shown: Shown, only: list[str], link: str) -> str:
-    """Return a link with all that its small form needs but the script."""
+    """Return a link with everything that its small form needs except the script."""
     model = f"try-{shown.name}"
     state = shown.model | {"state": shown.model["state"] | {"only": only}}
     text = json.dumps({"state": {model: state}}).replace("</", "<\\/")
@@ -64,7 +64,7 @@ def tried(shown: Shown, only: list[str], link: str) -> str:
 
 
 def stills(names: list[str], *, wall: bool, page: str = "", only: list[str] | None = None) -> nodes.raw:
-    """Return the place of pictures of figures, written once all pages have their titles and numbers."""
+    """Return a placeholder for pictures of figures, filled once all pages have titles and numbers."""
     return nodes.raw(text="", format="html", stills=names, wall=wall, page=page, only=only)
 
 
@@ -80,9 +80,9 @@ class Wall(SphinxDirective):
 
 
 class Miniature(SphinxDirective):
-    """Show one figure as a still that leads to it, or to its small form: ``{miniature} Class page``.
+    """Show one figure as a still that links to it, or to its small form: ``{miniature} Class page``.
 
-    The option ``only`` names the controls and parts of the small form that a reader can try in its place.
+    The option ``only`` names the controls and parts of the small form that readers can try in its place.
     """
 
     required_arguments = 1
@@ -91,8 +91,8 @@ class Miniature(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return the picture."""
-        if self.arguments[0] not in (found := figures(Path(self.env.srcdir))):
-            raise self.error(f"miniature must be one of {', '.join(found)}, got {self.arguments[0]}")
+        if self.arguments[0] not in (known := figures(Path(self.env.srcdir))):
+            raise self.error(f"miniature must be one of {', '.join(known)}, got {self.arguments[0]}")
         page = self.env.relfn2path(self.arguments[1])[0] if len(self.arguments) > 1 else ""
         return [stills([self.arguments[0]], wall=False, page=page, only=self.options.get("only"))]
 
@@ -100,22 +100,22 @@ class Miniature(SphinxDirective):
 def write_links(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Write the pictures of a page."""
     for node in [raw for raw in doctree.findall(nodes.raw) if raw.get("stills")]:
-        found = figures(Path(app.srcdir))
+        known = figures(Path(app.srcdir))
         links = [
-            picture(app.env, docname, node["page"] or found[name][0], found[name][1])
+            picture(app.env, docname, node["page"] or known[name][0], known[name][1])
             for name in node["stills"]
         ]
         items = "".join(f"<li>{link}</li>" for link in links)
         text = f'<ul class="wall">{items}</ul>' if node["wall"] else links[0]
         if node["only"]:
-            text = tried(found[node["stills"][0]][1], node["only"], text)
+            text = tried(known[node["stills"][0]][1], node["only"], text)
         node.replace_self(nodes.raw(text=text, format="html"))
 
 
 def time(
     name: str, rawtext: str, text: str, lineno: int, inliner: Inliner, *_: object
 ) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-    """Return how long a path takes, or a warning."""
+    """Return the duration of a path, or a warning."""
     env = inliner.document.settings.env
     path = next((path for path in paths(env) if path["key"] == text), None)
     if path is None:

@@ -1,9 +1,9 @@
 """Sphinx extension: put live figures and their stills into the site.
 
-A notebook's output that holds a live figure becomes a slot: a still picture with its words as alt text, which the
-page loader (``book/assets/live.js``) replaces by the figure. A link in the text to a state of it, ``#live=…``,
-finds the slot also where no script runs. Any other widget keeps its picture and says where to run it. Scripts and
-style come from ``rope_book.widgets``: one cached file with what figures share, and one for each figure.
+A notebook's output with a live figure becomes a slot: a still picture with its words as alt text, which the page
+loader (``book/assets/live.js``) replaces by the figure. A link in the text to one of its states, ``#live=…``, leads
+to the slot even without scripts. Any other widget keeps its picture and says where to run it. Scripts and style
+come from ``rope_book.widgets``: one cached file with the shared modules, and one per figure.
 """
 
 import base64
@@ -30,23 +30,23 @@ from rope_book.widgets._bundle import page_script, shared_script, style
 STATE = "application/vnd.jupyter.widget-state+json"
 VIEW = "application/vnd.jupyter.widget-view+json"
 STILL = "image/svg+xml"
-PICTURES = ("image/png", "text/html")  # of a plot: as stored, or as panels of the page
+PICTURES = ("image/png", "text/html")  # forms of a plot: as stored, or as panels of the page
 SCRIPTS = re.compile(r"<!-- scripts of (\w+) -->")
-LATER = re.compile(r'(?<=data-script=")live/\w+\.js(?=")')  # of a figure that is fetched when it is asked for
+LATER = re.compile(r'(?<=data-script=")live/\w+\.js(?=")')  # of a figure that is fetched on request
 SCRIPTED = {
     "Question": Question.SCRIPT,
     "Review": "review",
-}  # what lives in a page and is no figure, its script
+}  # live elements that are not figures, with their scripts
 REVIEW = "The review needs JavaScript, and a browser that may run it."
-BEFORE = ("live.js", "live/shared.js")  # a page's first figure
-WORDS = "words.zh-CN.js"  # a Chinese page loads it before the two
+BEFORE = ("live.js", "live/shared.js")  # loaded before a page's first figure
+WORDS = "words.zh-CN.js"  # loaded before these two on a Chinese page
 CHINESE = "book/zh"
-CHIP = "#live="  # how a link to a state begins
+CHIP = "#live="  # the beginning of a link to a state
 NOTE = "This control needs Python: open the notebook in Colab or Jupyter to move it."
 
 
 class Chips(SphinxTransform):
-    """Leave links to a state of a figure as they are, before MyST looks for headings of their names."""
+    """Keep links to figure states unchanged, before MyST looks for headings of their names."""
 
     default_priority = 870
 
@@ -60,7 +60,7 @@ class Chips(SphinxTransform):
 
 
 class LiveSlots(SphinxPostTransform):
-    """Replace each output that shows a widget by its slot, before MyST-NB selects one mime type."""
+    """Replace every output that shows a widget by its slot, before MyST-NB selects a mime type."""
 
     default_priority = 3
 
@@ -76,7 +76,7 @@ class LiveSlots(SphinxPostTransform):
                 bundle.replace_self(self.slot(shown))
 
     def slot(self, shown: dict[str, nodes.container]) -> list[nodes.Node]:
-        """Return the slot's nodes: the still picture inside a div that names the widget's model."""
+        """Return the nodes of a slot: the still picture inside a div that names the widget's model."""
         view = shown[VIEW].children[0].astext()
         model = json.loads(re.search(r"\{.*\}", view).group())["model_id"]
         name = shown["text/plain"].astext().partition("(")[0]
@@ -93,7 +93,7 @@ class LiveSlots(SphinxPostTransform):
         return [*self.places(name), *in_slot(model, name, [still], svg)]
 
     def places(self, name: str) -> list[nodes.Node]:
-        """Return a place of the page for each of the figure's states that links name; a second figure has none."""
+        """Return an anchor for every state of the figure that links name; a second figure has none."""
         own = [state for state in self.states if figure_of(state) == name]
         self.states = [state for state in self.states if state not in own]
         spans = "".join(f'<span id="{html.escape(state)}"></span>' for state in own)
@@ -101,17 +101,17 @@ class LiveSlots(SphinxPostTransform):
 
 
 def is_chip(link: nodes.reference) -> bool:
-    """Return whether the link leads to a state of a figure of its page."""
+    """Return whether the link leads to a state of a figure on its page."""
     return link.get("refuri", "").startswith(CHIP)
 
 
 def figure_of(state: str) -> str:
-    """Return the figure that a state's address names first."""
+    """Return the first figure in a state's address."""
     return dict(parse_qsl(state))["live"]
 
 
 class Exercises(SphinxPostTransform):
-    """Put a place to answer behind the cell of each exercise that a page can judge without Python."""
+    """Add an answer box behind every exercise that a page can judge without Python."""
 
     default_priority = 2
     formats = ("html",)
@@ -128,7 +128,7 @@ class Exercises(SphinxPostTransform):
 
 
 def in_slot_with(asked: dict) -> list[nodes.Node]:
-    """Return a slot that carries the state of its exercise."""
+    """Return a slot with the state of its exercise."""
     state = {
         "state": {"_anywidget_id": "rope_book.widgets.question.Question", "questions": [asked], "given": {}}
     }
@@ -138,33 +138,33 @@ def in_slot_with(asked: dict) -> list[nodes.Node]:
 
 
 class LiveFigureDirective(SphinxDirective):
-    """Show, on a page that is no notebook, a live figure of a notebook: ``{live-figure} path Class``.
+    """Show a notebook's live figure on a page that is not a notebook: ``{live-figure} path Class``.
 
-    The option ``only`` makes it a small form, with the controls and parts that it names; ``plays`` has it play from
-    the beginning until a hand touches it, unless the reader wants less motion.
+    The option ``only`` makes it a small form with the named controls and parts; ``plays`` lets it play from the
+    beginning until a reader touches it, unless the reader prefers reduced motion.
     """
 
     required_arguments = 2
     option_spec: ClassVar = {"only": str.split, "plays": directives.flag}
 
     def run(self) -> list[nodes.Node]:
-        """Return the slot with the state and the still that the notebook stores."""
+        """Return the slot with the state and the still stored in the notebook."""
         path, file = self.env.relfn2path(self.arguments[0])
         self.env.note_dependency(path)
         name = self.arguments[1]
-        found = next((shown for shown in figures_of(Path(file)) if shown.name == name), None)
-        if found is None:
+        figure = next((shown for shown in figures_of(Path(file)) if shown.name == name), None)
+        if figure is None:
             raise self.error(f"{path} shows no {name} with all its controls")
         model = f"{Path(file).stem}-{name}"
-        state = found.model | {"state": found.model["state"] | self.small()}
+        state = figure.model | {"state": figure.model["state"] | self.small()}
         text = json.dumps({"state": {model: state}}).replace("</", "<\\/")
-        source = "data:image/svg+xml;base64," + base64.b64encode(found.svg.encode()).decode()
-        still = f'<img class="live-still" src="{source}" alt="{html.escape(words_of(found.svg))}">'
+        source = "data:image/svg+xml;base64," + base64.b64encode(figure.svg.encode()).decode()
+        still = f'<img class="live-still" src="{source}" alt="{html.escape(words_of(figure.svg))}">'
         inside = [nodes.raw(text=f'<script type="{STATE}">{text}</script>{still}', format="html")]
-        return in_slot(model, name, inside, found.svg, plays="plays" in self.options)
+        return in_slot(model, name, inside, figure.svg, plays="plays" in self.options)
 
     def small(self) -> dict[str, list[str]]:
-        """Return what makes a state that of a small form."""
+        """Return the part of the state that makes a small form."""
         return {"only": self.options["only"]} if "only" in self.options else {}
 
 
@@ -188,10 +188,10 @@ class Shown:
 
 
 def figures_of(file: Path, small: bool = False) -> list[Shown]:
-    """Return the live figures of a notebook in their order, those in a small form only with `small`."""
+    """Return the live figures of a notebook in order; those in a small form only with `small`."""
     notebook = json.loads(file.read_text(encoding="utf-8"))
     models = notebook["metadata"].get("widgets", {}).get(STATE, {"state": {}})["state"]
-    found = []
+    figures = []
     for output in (output for cell in notebook["cells"] for output in cell.get("outputs", [])):
         data = output.get("data", {})
         if not (STILL in data and VIEW in data and data[VIEW]["model_id"] in models):
@@ -199,16 +199,16 @@ def figures_of(file: Path, small: bool = False) -> list[Shown]:
         model = models[data[VIEW]["model_id"]]
         if small or "only" not in model["state"]:
             name = "".join(data["text/plain"]).partition("(")[0]
-            found.append(Shown(name, model, "".join(data[STILL])))
-    return found
+            figures.append(Shown(name, model, "".join(data[STILL])))
+    return figures
 
 
 def in_slot(
     model: str, name: str, inside: list[nodes.Node], svg: str = "", plays: bool = False
 ) -> list[nodes.Node]:
-    """Return a slot for the widget ``model`` of the figure ``name``; ``inside`` stands there until it lives.
+    """Return a slot for the widget ``model`` of the figure ``name``; ``inside`` is shown until the figure is live.
 
-    The slot knows the shape of its still, ``svg``, so that the text below need not move when that arrives.
+    The slot has the aspect ratio of its still, ``svg``, so that the text below does not move when it loads.
     """
     shape = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)
     style = f' style="--still: {shape[1]} / {shape[2]}"' if shape else ""
@@ -219,7 +219,7 @@ def in_slot(
 
 
 def words_of(svg: str) -> str:
-    """Return what a still says of itself: its title and its description."""
+    """Return the title and the description of a still."""
     title = re.search(r'aria-label="([^"]*)"', svg)[1]
     description = re.search(r"<desc>(.*?)</desc>", svg, flags=re.DOTALL)[1]
     return html.unescape(f"{title}. {description}")
@@ -228,14 +228,14 @@ def words_of(svg: str) -> str:
 def add_figure_scripts(
     app: Sphinx, page: str, template: str, context: dict, doctree: nodes.Node | None
 ) -> None:
-    """Load a figure, and before the first one what all need, right behind its slot: the text below may wait.
+    """Load a figure right behind its slot, before the text below; the first one also loads the shared scripts.
 
-    A script in the head would be deferred until the whole page, with all its formulas, stands.
+    A script in the head would be deferred until the whole page, with all its formulas, is parsed.
     """
     loaded = set()
 
-    def scripts(found: re.Match) -> str:
-        new = [file for file in (*BEFORE, f"live/{found[1]}.js") if file not in loaded]
+    def scripts(match: re.Match) -> str:
+        new = [file for file in (*BEFORE, f"live/{match[1]}.js") if file not in loaded]
         loaded.update(new)
         return "\n".join(f'<script data-at-once src="{address(file)}"></script>' for file in new)
 
@@ -246,21 +246,21 @@ def add_figure_scripts(
 
     if "body" in context:
         body = SCRIPTS.sub(scripts, context["body"])
-        context["body"] = LATER.sub(lambda found: html.escape(address(found[0])), body)
+        context["body"] = LATER.sub(lambda match: html.escape(address(match[0])), body)
 
 
 def words(root: Path) -> dict[str, str]:
-    """Return {English: Chinese} of what figures and their questions say; {} where nothing is translated."""
+    """Return {English: Chinese} for the texts of figures and questions; {} if nothing is translated."""
     folder = root / CHINESE
-    found: dict[str, str] = {}
+    table: dict[str, str] = {}
     for file in (folder / "words.json", *sorted((folder / "questions").glob("*.json"))):
         if file.is_file():
-            found |= json.loads(file.read_text(encoding="utf-8"))
-    return found
+            table |= json.loads(file.read_text(encoding="utf-8"))
+    return table
 
 
 def write_scripts(app: Sphinx) -> None:
-    """Write each figure's script and the shared style sheet into the site."""
+    """Write the figures' scripts and their style sheet into the site."""
     if app.builder.format != "html":
         return
     folder = Path(app.outdir) / "_static" / "live"

@@ -1,8 +1,8 @@
-"""Sphinx extension: addresses that were published lead on.
+"""Sphinx extension: redirect published addresses.
 
-``book/data/moved.yml`` says where a page or a section is now. In the place of a page that is gone a page is
-written that leads on, by a script and without one. A page whose sections have moved carries their new addresses,
-for ``site.js``. A section that has become a detour, or is none any more, needs no entry: ``site.js`` knows that.
+``book/data/moved.yml`` has the new address of a page or a section. A page that is gone is replaced by a redirect,
+which works with and without scripts. A page whose sections have moved has their new addresses, for ``site.js``. A
+section that became a detour, or stopped being one, needs no entry: ``site.js`` handles that.
 """
 
 import html
@@ -36,7 +36,7 @@ LEADS_ON = """<!DOCTYPE html>
 </html>
 """
 
-# Whoever asks for the site comes to its first page. It names an icon: else a browser asks for one that is not there
+# The root of the site leads to its first page. It names an icon, else a browser would request a missing one
 FIRST = """<!DOCTYPE html>
 <html lang="en">
   <head>
@@ -55,38 +55,38 @@ FIRST = """<!DOCTYPE html>
 
 
 def table() -> dict[str, dict[str, str]]:
-    """Return {page: {id of a section: "page#id" where it is now}}; the id "" is of a page that is gone."""
-    found = yaml.safe_load(MOVED.read_text(encoding="utf-8")) or {}
-    return {page: {"": now} if isinstance(now, str) else now for page, now in found.items()}
+    """Return {page: {id of a section: its new "page#id"}}; the id "" is for a page that is gone."""
+    entries = yaml.safe_load(MOVED.read_text(encoding="utf-8")) or {}
+    return {page: {"": now} if isinstance(now, str) else now for page, now in entries.items()}
 
 
 def whole(page: str, now: str) -> str:
-    """Return an address with its page: "#id" is on the page itself."""
+    """Return an address with its page: "#id" means the page itself."""
     return page + now if now.startswith("#") else now
 
 
 def relative(page: str, now: str) -> str:
-    """Return the link from a page to an address; both are in folders of the site."""
+    """Return the relative link from a page to an address; both are in folders of the site."""
     target, _, section = whole(page, now).partition("#")
     up = "../" * page.count("/")
     return f"{up}{target}.html" + (f"#{section}" if section else "")
 
 
 def island(page: str, sections: dict[str, str]) -> str:
-    """Return the block of data in which ``site.js`` finds where the sections of a page are now."""
+    """Return the data block with the new addresses of a page's sections, for ``site.js``."""
     links = {section: relative(page, now) for section, now in sections.items() if section}
     text = json.dumps(links, sort_keys=True).replace("</", "<\\/")
     return f'<script id="moved" type="application/json">{text}</script>' if links else ""
 
 
 def add_table(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.Node | None) -> None:
-    """Put the new addresses of its sections into a page."""
+    """Add the new addresses of its sections to a page."""
     if "body" in context and page in table():
         context["body"] += island(page, table()[page])
 
 
 def leading_on(page: str, sections: dict[str, str], title: str) -> str:
-    """Return the page that leads on in the place of one that is gone; ``title`` is that of the new one."""
+    """Return the redirect page for one that is gone; ``title`` is that of the new page."""
     return LEADS_ON.format(
         target=relative(page, sections[""]),
         title=html.escape(title),
@@ -97,7 +97,7 @@ def leading_on(page: str, sections: dict[str, str], title: str) -> str:
 
 
 def write_pages(app: Sphinx, error: Exception | None) -> None:
-    """Write a page that leads on in the place of every page that is gone, and one that leads to the first."""
+    """Write a redirect for every page that is gone, and one from the root to the first page."""
     if error or app.builder.format != "html":
         return
     root = app.config.root_doc
@@ -114,7 +114,7 @@ def write_pages(app: Sphinx, error: Exception | None) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Connect the extension; its pages are written before ``pages`` gives each a policy."""
+    """Connect the extension; its pages are written before ``pages`` adds their policies."""
     app.connect("html-page-context", add_table)
     app.connect("build-finished", write_pages, priority=400)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

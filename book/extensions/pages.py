@@ -1,9 +1,9 @@
-"""Sphinx extension: the built pages load little, load it late, and say what they may load.
+"""Sphinx extension: make the built pages load little, load it late, and declare what they may load.
 
-Runs when the pages are written: drops the theme's scripts that no page of ours uses, defers the others, keeps the
-search index for the search page, cuts the icon font down to the icons in use, gives the page its theme before it is
-painted, marks in tables the cells whose words may wrap, and puts a content security policy into each page. It may
-all run twice over the same page.
+It runs when the pages are written: it drops the theme's unused scripts, defers the others, keeps the search index
+for the search page, cuts the icon font down to the icons in use, sets the page's theme before it is painted, marks
+table cells whose words may wrap, and adds a content security policy to every page. Running it twice over a page is
+safe.
 """
 
 import base64
@@ -31,11 +31,11 @@ THEME_AT_ONCE = """{
       dataset.theme = dataset.mode === "auto" ? system : dataset.mode;
     }"""
 SENTENCE = re.compile(r'<(td|th scope="row") (style="text-align: left">[^<]{25})')  # in a table of results
-PRINTS = ' onclick="window.print()"'  # an inline handler, which the policy forbids: site.js prints
+PRINTS = ' onclick="window.print()"'  # an inline handler, which the policy forbids; site.js replaces it
 
-# 'self' does not reach files beside a page that was opened from a folder, hence file:. Style attributes are needed
-# by formulas, tables and live figures; they cannot load or run anything that another line does not allow. A figure
-# that trains a model makes its worker from a blob of its own script. Firefox loads the next chapter ahead, under
+# 'self' does not cover files beside a page that was opened from a folder, hence file:. Formulas, tables and live
+# figures need style attributes, which cannot load or run anything that another line does not allow. A figure that
+# trains a model starts its worker from a blob of its own script. Firefox prefetches the next chapter under
 # default-src.
 RULES = {
     "default-src": "'self' file:",
@@ -53,7 +53,7 @@ RULES = {
 
 
 def finish(app: Sphinx, error: Exception | None) -> None:
-    """Finish every page of the site and the files that they share."""
+    """Finish every page of the site and their shared files."""
     if error or app.builder.format != "html":
         return
     site = Path(app.outdir)
@@ -69,19 +69,19 @@ def finish(app: Sphinx, error: Exception | None) -> None:
 
 
 def with_printed_number(text: str) -> str:
-    """Return the page with the chapter's number in the title that is printed, as it is on the screen."""
+    """Return the page with the chapter's number in the printed title, as on the screen."""
     number = NUMBER.search(text)
     return PRINTED_TITLE.sub(rf"\g<0>{number[0]}", text, count=1) if number else text
 
 
 def with_late_scripts(text: str, *, search: bool) -> str:
-    """Return the page with every script deferred, without those that only ``search`` needs."""
+    """Return the page with every script deferred, without those that only the search page needs."""
 
-    def late(found: re.Match) -> str:
-        attributes, code = found["attributes"], found["code"]
+    def late(match: re.Match) -> str:
+        attributes, code = match["attributes"], match["code"]
         source = re.search(r'src="([^"?]*)', attributes)
         if source is None:
-            return "" if code.startswith("DOCUMENTATION_OPTIONS.") else found[0]
+            return "" if code.startswith("DOCUMENTATION_OPTIONS.") else match[0]
         name = source[1].rpartition("/")[2]
         if name in ("fontawesome.js", "search.js") or (name in FOR_SEARCH and not search):
             return ""
@@ -94,8 +94,8 @@ def with_late_scripts(text: str, *, search: bool) -> str:
 
 
 def with_policy(text: str) -> str:
-    """Return the page with a policy that allows its own files and, by their hash, its inline scripts."""
-    inline = [found["code"] for found in SCRIPT.finditer(text) if runs_inline(found["attributes"])]
+    """Return the page with a policy that allows its own files and, by hash, its inline scripts."""
+    inline = [match["code"] for match in SCRIPT.finditer(text) if runs_inline(match["attributes"])]
     hashes = sorted({f"'sha256-{digest(code)}'" for code in inline})
     rules = RULES | {"script-src": " ".join([RULES["script-src"], *hashes])}
     content = "; ".join(f"{name} {sources}" for name, sources in rules.items())
@@ -104,23 +104,23 @@ def with_policy(text: str) -> str:
 
 
 def runs_inline(attributes: str) -> bool:
-    """Tell whether a script element holds code that runs: it has no source, and is no data block."""
+    """Return whether a script element has code that runs: no source, and not a data block."""
     return "src=" not in attributes and "type=" not in attributes
 
 
 def digest(code: str) -> str:
-    """Return the SHA-256 of a script as a policy writes it."""
+    """Return the SHA-256 of a script in the notation of a policy."""
     return base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
 
 
 def icons_of(files: Iterable[Path]) -> set[str]:
-    """Return the names of all icons (and of their styles) that these pages and scripts mention."""
+    """Return the names of all icons (and of their styles) in these pages and scripts."""
     texts = (file.read_text(encoding="utf-8") for file in files if file.name != "fontawesome.js")
     return {name for text in texts for name in ICON.findall(text)}
 
 
 def keep_icons(static: Path, used: set[str]) -> None:
-    """Keep of the theme's icons, rules and glyphs, those in use: 3 of 180 kB."""
+    """Keep only the used rules and glyphs of the theme's icons: 3 of 180 kB."""
     sheet = static / "styles" / "pydata-sphinx-theme.css"
     style = sheet.read_text(encoding="utf-8")
     glyphs = {glyph for glyph in ICON_VARIABLE.findall(style) if len(glyph) == 1}
@@ -138,7 +138,7 @@ def keep_icons(static: Path, used: set[str]) -> None:
 
 
 def subset(font: Path, text: str) -> None:
-    """Cut a font file down to the characters of ``text``."""
+    """Subset a font file to the characters of ``text``."""
     opened = TTFont(font, recalcTimestamp=False)
     cutter = Subsetter(Options(layout_features=[], hinting=False))
     cutter.populate(text=text)

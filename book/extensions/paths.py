@@ -1,7 +1,7 @@
-"""Sphinx extension: ways through the book, and what is next on each.
+"""Sphinx extension: paths through the book, and the next page on each.
 
-``book/data/paths.yml`` has the paths. ``{paths}`` lists them with their time, each a link that chooses it. A page
-on a path carries what comes next there; ``book/assets/progress.js`` shows that to a reader who chose the path.
+``book/data/paths.yml`` has the paths. ``{paths}`` lists them with their time and a link that chooses each. A page
+on a path has the next page there; ``book/assets/progress.js`` shows it to readers who chose the path.
 """
 
 import json
@@ -23,12 +23,12 @@ from words import read  # noqa: E402
 
 
 def paths(env: BuildEnvironment) -> list[dict]:
-    """Return the paths whose pages are there: each step a list of pages of which one is read."""
-    found = yaml.safe_load(PATHS.read_text(encoding="utf-8"))
-    for path in found:
+    """Return the paths whose pages exist: each step is a list of pages to choose from."""
+    known = yaml.safe_load(PATHS.read_text(encoding="utf-8"))
+    for path in known:
         pages = chapters(Path(env.srcdir)) if path["pages"] == "all" else path["pages"]
         path["steps"] = [step if isinstance(step, list) else [step] for step in pages]
-    return [path for path in found if all(page in env.found_docs for step in path["steps"] for page in step)]
+    return [path for path in known if all(page in env.found_docs for step in path["steps"] for page in step)]
 
 
 def chapters(root: Path) -> list[str]:
@@ -38,12 +38,12 @@ def chapters(root: Path) -> list[str]:
 
 
 def minutes(root: Path, path: dict, what: str = "minutes") -> int:
-    """Return the minutes of the spines on a path, or of their "practice": the most where one is chosen."""
+    """Return the minutes of the spines on a path, or of their "practice": the longest page of each choice."""
     return round(sum(max(read(root / f"{page}.ipynb")[what] for page in step) for step in path["steps"]))
 
 
 def spoken(count: int, page: str = "") -> str:
-    """Return a time as one says it, on a page: to five minutes, or to half an hour where it is long."""
+    """Return a time in words, in a page's language: rounded to five minutes, or to half an hour if long."""
     if count < 100:
         return say(page, "{0} minutes", count if count < 30 else 5 * round(count / 5))
     whole, half = divmod(round(count / 30), 2)
@@ -51,12 +51,12 @@ def spoken(count: int, page: str = "") -> str:
 
 
 def worded(path: dict, page: str) -> dict:
-    """Return what a path is called, on a page."""
+    """Return the words of a path in a page's language."""
     return table("paths")[path["key"]] if is_chinese(page) else path
 
 
 class Paths(SphinxDirective):
-    """List the paths, each with its time and a link to its first page that chooses it."""
+    """List the paths, each with its time and a link that chooses it and opens its first page."""
 
     def run(self) -> list[nodes.Node]:
         """Return the list."""
@@ -80,7 +80,7 @@ class Paths(SphinxDirective):
 
 
 class WherePage(SphinxDirective):
-    """Show the content only in a book that has the page: ``{where-page} book/wrong``."""
+    """Show the content only if the book has the page: ``{where-page} book/wrong``."""
 
     required_arguments = 1
     has_content = True
@@ -91,12 +91,12 @@ class WherePage(SphinxDirective):
 
 
 def next_on(app: Sphinx, page: str) -> dict[str, dict]:
-    """Return, for each path that the page is on, its name and the pages that come next."""
-    found = {}
+    """Return the name and the next pages of every path that includes the page."""
+    following = {}
     for path in paths(app.env):
-        here = next((number for number, step in enumerate(path["steps"]) if original(page) in step), None)
-        if here is not None:
-            after = path["steps"][here + 1 : here + 2]
+        place = next((number for number, step in enumerate(path["steps"]) if original(page) in step), None)
+        if place is not None:
+            after = path["steps"][place + 1 : place + 2]
             pages = [beside(app.env, page, other) for step in after for other in step]
             links = [
                 {
@@ -105,17 +105,17 @@ def next_on(app: Sphinx, page: str) -> dict[str, dict]:
                 }
                 for other in pages
             ]
-            found[path["key"]] = {"path": worded(path, page)["path"], "next": links}
-    return found
+            following[path["key"]] = {"path": worded(path, page)["path"], "next": links}
+    return following
 
 
 def beside(env: BuildEnvironment, page: str, other: str) -> str:
-    """Return the page to which a link leads: the Chinese one from a Chinese page, where there is one."""
+    """Return the target of a link: from a Chinese page the Chinese one, if it exists."""
     return in_chinese(env, other) if is_chinese(page) else other
 
 
 def in_english(page: str, other: str) -> str:
-    """Return what a link on a Chinese page says of one that is not."""
+    """Return the remark for a link from a Chinese page to an English one."""
     return say(page, " (in English)") if is_chinese(page) and not is_chinese(other) else ""
 
 
@@ -126,9 +126,9 @@ def titled(env: BuildEnvironment, page: str) -> str:
 
 
 def add_next(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.Node | None) -> None:
-    """Put what is next on each path into a page."""
-    if "body" in context and (found := next_on(app, page)):
-        text = json.dumps(found, sort_keys=True).replace("</", "<\\/")
+    """Add the next pages of every path to a page."""
+    if "body" in context and (following := next_on(app, page)):
+        text = json.dumps(following, sort_keys=True).replace("</", "<\\/")
         context["body"] += f'<script id="paths" type="application/json">{text}</script>'
 
 

@@ -1,8 +1,7 @@
-"""Sphinx extension: plots are SVG in the page's own colours, with the axes of the live figures, panel by panel.
+"""Sphinx extension: show plots as SVG panels in the page's colours, with the axes of the live figures.
 
 ``make notebooks`` stores a plot's panels beside its PNG (``book/tools/panels.py``). Notebook hosts show the PNG;
-here the panels take its place before MyST-NB reads the notebook, with the cell's alt text and with ids that are
-unique in the page.
+here the panels replace it before MyST-NB reads the notebook, with the cell's alt text and unique ids.
 """
 
 import html
@@ -16,13 +15,13 @@ PANELS = "application/vnd.rope-book.panels+json"
 EDGE = r'stroke="var\(--rl-text\)" stroke-width="0.8"'
 SPINE = re.compile(rf'<path d="M ([\d.]+) ([\d.]+) L ([\d.]+) ([\d.]+)" fill="none" {EDGE}[^>]*/>')
 MARK = re.compile(rf'<use x="([\d.]+)" y="([\d.]+)" {EDGE} href="#id\d+" />(<text[^>]*>(.*?)</text>)?')
-NUMBER = re.compile(r"[-−]?[\d.,]+([-−]?\d+)?")  # 0.5, 1,000, and a power of ten without its marks
+NUMBER = re.compile(r"[-−]?[\d.,]+([-−]?\d+)?")  # 0.5, 1,000, and a power of ten without markup
 SPINES = 4  # left, right, bottom, top
 ID = re.compile(r'(?<=id="id)\d+|(?<="#id)\d+|(?<=url\(#id)\d+')
 
 
 def put_panels(app: Sphinx, page: str, source: list[str]) -> None:
-    """Put every plot's panels, as HTML, in the place of its PNG."""
+    """Replace every plot's PNG by its panels as HTML."""
     if PANELS not in source[0]:
         return
     notebook = json.loads(source[0])
@@ -37,15 +36,15 @@ def put_panels(app: Sphinx, page: str, source: list[str]) -> None:
 
 
 def as_html(panels: list[str], alt: str, prefix: str) -> str:
-    """Return the panels as one picture with its words; `prefix` makes their ids unique in the page."""
+    """Return the panels as one picture with its alt text; `prefix` makes their ids unique in the page."""
     inside = "".join(ID.sub(f"{prefix}{n}-\\g<0>", airy(panel)) for n, panel in enumerate(panels))
     return f'<div class="rope-plot" role="img" aria-label="{html.escape(alt)}">{inside}</div>'
 
 
 def airy(panel: str) -> str:
-    """Return the panel without its box: a line below, and pale lines across at the numbers on the left.
+    """Return the panel without its box, with a line below and pale horizontal lines at the numbers on the left.
 
-    A field of colours and a list of names need no lines across. What has other than four spines stays as it is.
+    A field of colours and a list of names need no horizontal lines. A panel without four spines is unchanged.
     """
     spines = SPINE.findall(panel)
     if len(spines) != SPINES:
@@ -66,7 +65,7 @@ def airy(panel: str) -> str:
 
 
 def quiet(left: float, low: float, across: bool) -> Callable[[re.Match], str]:
-    """Return what becomes of a tick mark: grey, and left out where a line across says it."""
+    """Return a function that makes a tick mark grey, or removes it if a horizontal line replaces it."""
 
     def changed(mark: re.Match) -> str:
         if across and float(mark[1]) == left and float(mark[2]) != low:

@@ -1,8 +1,8 @@
 """Sphinx extension: tables that a reader can search, filter and sort, and numbers in sentences.
 
-``{search-table} census`` becomes a plain table, which ``book/assets/tables.js`` gives a search field, filters and
-buttons in its headings. ``{number}`rotating` `` is a number of ``table_data.numbers``. Both are computed while the
-book is built.
+``{search-table} census`` becomes a plain table, to which ``book/assets/tables.js`` adds a search field, filters and
+sort buttons. ``{number}`rotating` `` is a number from ``table_data.numbers``. Both are computed while the book is
+built.
 """
 
 import html
@@ -22,7 +22,7 @@ class SearchTable(SphinxDirective):
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        """Return the table as HTML, with nodes inside cells of Markdown."""
+        """Return the table as HTML, with nodes inside Markdown cells."""
         name = self.arguments[0]
         if name not in TABLES:
             raise self.error(f"search-table must be one of {', '.join(TABLES)}, got {name!r}")
@@ -71,15 +71,15 @@ def number(
     name: str, rawtext: str, text: str, lineno: int, inliner: Inliner, *_: object
 ) -> tuple[list[nodes.Node], list[nodes.system_message]]:
     """Return a number by its name, or a warning."""
-    found = numbers().get(text)
-    if found is None:
+    value = numbers().get(text)
+    if value is None:
         message = f"number must be one of {', '.join(numbers())}, got {text!r}"
         return [nodes.Text(text)], [inliner.reporter.warning(message, line=lineno)]
-    return [nodes.Text(found)], []
+    return [nodes.Text(value)], []
 
 
 def add_script(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.Node | None) -> None:
-    """Load the script on pages that have such a table."""
+    """Load the script on pages with such a table."""
     if doctree is not None and any(raw.get("search_table") for raw in doctree.findall(nodes.raw)):
         app.add_js_file("tables.js", defer="defer")
 

@@ -1,4 +1,4 @@
-"""What the tables of the back matter hold, and the numbers in their pages' sentences."""
+"""The tables of the back matter, and the numbers in the sentences of their pages."""
 
 import json
 import re
@@ -33,8 +33,8 @@ class Column:
 
 @dataclass(frozen=True)
 class Contents:
-    """A table: its caption, a noun for its rows, columns, rows; a cell is its text, or text and key: what a filter
-    lists, and what a search finds besides."""
+    """A table: caption, noun for its rows, columns, rows. A cell is its text, or text and key, which filters list
+    and searches also find."""
 
     caption: str
     noun: str
@@ -118,9 +118,9 @@ def _where(entry: dict) -> str:
 
 
 def _chapter(number: int | str) -> str:
-    """Return a link to a chapter, or its number while the book does not have it."""
-    found = next(NOTEBOOKS.glob(f"{number:0>2}_*.ipynb"), None)
-    return f"[{number}](../notebooks/{found.name})" if found else str(number)
+    """Return a link to a chapter, or its number if the book does not have it yet."""
+    notebook = next(NOTEBOOKS.glob(f"{number:0>2}_*.ipynb"), None)
+    return f"[{number}](../notebooks/{notebook.name})" if notebook else str(number)
 
 
 def vectors() -> Contents:
@@ -153,14 +153,14 @@ TABLES: dict[str, Callable[[], Contents]] = {
 
 @cache
 def numbers() -> dict[str, str]:
-    """Return {name: a number as the pages say it}."""
+    """Return {name: number as text for the pages}."""
     file = census.committed()
     entries = file["architectures"]
     layouts = Counter(entry["layout"] for entry in entries)
     widths = Counter(entry["width"] for entry in entries)
     without = Counter(entry["without_position"] for entry in entries)
     rotating = len(entries)
-    found = {
+    counts = {
         "transformers": file["transformers"],
         "rotating": rotating,
         "half": layouts["half_split"],
@@ -180,17 +180,17 @@ def numbers() -> dict[str, str]:
         "claims": _claims(),
         "configs": len(json.loads(RELEASED.read_text(encoding="utf-8"))["files"]),
     }
-    return {name: str(value) for name, value in (found | _read_by_hand()).items()}
+    return {name: str(value) for name, value in (counts | _read_by_hand()).items()}
 
 
 def _claims() -> int:
-    """Return how many claims chapter 23 decides: each has a section of its own."""
+    """Return the number of claims in chapter 23, each a separate section."""
     text = (NOTEBOOKS / "23_test_the_claims.ipynb").read_text(encoding="utf-8")
     return len(set(re.findall(r'"### (\d+)\. ', text)))
 
 
 def _read_by_hand() -> dict[str, object]:
-    """Return what the reading by hand says of the census."""
+    """Return the numbers from reading the census by hand."""
     readings = census.read_by_hand()
     result: dict[str, object] = {}
     for draw, entries in readings["draws"].items():

@@ -1,8 +1,8 @@
-"""Sphinx extension: what teachers need, from ``book/data/teach.yml`` and from the chapters themselves.
+"""Sphinx extension: material for teachers, from ``book/data/teach.yml`` and the chapters.
 
-``{teach} syllabi`` shows sessions with the time that counting their words gives; ``goals`` what each chapter needs
-and teaches, taken from its first cell; ``misconceptions`` each with a link to the figure in the state that cures
-it; ``projects``, ``rubric``, ``exam`` and ``answers`` show their entries.
+``{teach} syllabi`` shows sessions with times from their word counts; ``goals`` the prerequisites and goals of each
+chapter, from its first cell; ``misconceptions`` each with a link to the figure in the state that cures it;
+``projects``, ``rubric``, ``exam`` and ``answers`` show their entries.
 """
 
 import re
@@ -40,7 +40,7 @@ def chapter(root: Path, number: str) -> Path:
 
 
 def spoken(number: str) -> str:
-    """Return a chapter as it is spoken of: chapter 4, appendix A1, the ten-minute page."""
+    """Return a chapter's name in a sentence: chapter 4, appendix A1, the ten-minute page."""
     if number == "00":
         return "the ten-minute page"
     return f"appendix {number}" if number.startswith("A") else f"chapter {int(number)}"
@@ -52,7 +52,7 @@ def link(root: Path, number: str) -> str:
 
 
 def minutes(root: Path, session: dict) -> int:
-    """Return the counted minutes of the spines of a session's pages, and those that it plans beside them."""
+    """Return the counted minutes of the spines of a session's pages, plus those planned besides."""
     return round(counted(root, session, "minutes")) + session.get("extra", 0)
 
 
@@ -62,7 +62,7 @@ def practice(root: Path, session: dict) -> int:
 
 
 def counted(root: Path, session: dict, what: str) -> float:
-    """Return what counting gives for the pages of a session."""
+    """Return a column of the word counts, summed over the pages of a session."""
     return sum(words.read(chapter(root, number))[what] for number in session["pages"])
 
 
@@ -80,7 +80,7 @@ def syllabi(root: Path) -> Iterator[str]:
 
 
 def goals(root: Path) -> Iterator[str]:
-    """Yield what each chapter needs and teaches, as its first cell says."""
+    """Yield the prerequisites and goals of each chapter, from its first cell."""
     for path in sorted((root / "notebooks").glob("[0-9A]*.ipynb")):
         first = nbformat.read(path, as_version=4).cells[0].source
         if not GOALS.search(first):
@@ -95,7 +95,7 @@ def goals(root: Path) -> Iterator[str]:
 
 
 def misconceptions(root: Path) -> Iterator[str]:
-    """Yield each misconception, the question that finds it, and where its figure is."""
+    """Yield each misconception with the question that detects it and a link to its figure."""
     for number, entry in enumerate(data()["misconceptions"], 1):
         yield from (f"**{number}. “{entry['wrong']}”**", "")
         yield from (f"Ask: {entry['ask']} *{entry['answer']}*", "")
@@ -112,7 +112,7 @@ def figure_state(root: Path, number: int) -> tuple[str, str, str]:
 
 
 def as_address(value: object) -> str:
-    """Return a value as the address of a page writes it."""
+    """Return a value as written in a page's address."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -135,12 +135,12 @@ def exam(root: Path) -> Iterator[str]:
 
 
 def answers(root: Path) -> Iterator[str]:
-    """Yield the answers, each with the chapter that has them."""
+    """Yield the answers, each with its chapter."""
     for number, entry in enumerate(data()["exam"], 1):
         yield f"{number}. {entry['answer']} ({link(root, entry['chapter']).replace('[c', '[C', 1)}.)"
 
 
-SHOWN = {each.__name__: each for each in (syllabi, goals, misconceptions, projects, rubric, exam, answers)}
+SHOWN = {show.__name__: show for show in (syllabi, goals, misconceptions, projects, rubric, exam, answers)}
 
 
 class Teach(SphinxDirective):
@@ -149,7 +149,7 @@ class Teach(SphinxDirective):
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        """Return the entries as the page would have written them."""
+        """Return the entries, parsed as part of the page."""
         root = Path(self.env.srcdir)
         for file in (DATA, *(root / "notebooks").glob("*.ipynb")):
             self.env.note_dependency(str(file))
@@ -160,7 +160,7 @@ class Teach(SphinxDirective):
 
 
 def show_state(name, raw, text, line, inliner, options=None, content=None):
-    """Return the link to a misconception's figure: docutils calls a role so."""
+    """Return the link to a misconception's figure; the signature is that of a docutils role."""
     env = inliner.document.settings.env
     words_, page, place = figure_state(Path(env.srcdir), int(text))
     target = f"{env.app.builder.get_relative_uri(env.docname, page)}#{place}"

@@ -1,9 +1,9 @@
 """Sphinx extension: pages in two languages.
 
-A page of ``book/zh`` is the Chinese twin of an English one. Its text is Chinese; cells of code and what they show
-come from the English notebook while the page is read (``book/tools/chinese.py`` merges them). A heading has the
-address of its English. What is around the text is put into Chinese by the words of ``book/zh/page.toml``. The
-sidebar has the Chinese pages, each page with a twin has a switch to it, and a search page looks into the Chinese
+A page of ``book/zh`` is the Chinese twin of an English one. Its text is Chinese; code cells and their output come
+from the English notebook when the page is read (``book/tools/chinese.py`` merges them). Headings have the same
+addresses as the English ones. The frame of the page is translated with the words of ``book/zh/page.toml``. The
+sidebar lists the Chinese pages, every page with a twin has a switch to it, and a search page searches the Chinese
 pages first.
 """
 
@@ -33,7 +33,7 @@ FOLDER, LANGUAGE = "book/zh/", "zh-CN"
 WORDS = BOOK / "zh" / "page.toml"
 NAMES = {LANGUAGE: "中文", "en": "English"}
 SEARCH, INDEX = f"{FOLDER}search", "_static/search.zh-CN.js"
-FIGURE_WORDS = "_static/live/words.zh-CN.js"  # what figures say, where it was written
+FIGURE_WORDS = "_static/live/words.zh-CN.js"  # the Chinese texts of figures
 FIRST_FIGURE = re.compile(r"<!-- scripts of \w+ -->")
 ARTICLE = re.compile(r"<article.*?</article>", re.DOTALL)
 LEFT_ALONE = re.compile(r"<(script|style|svg|pre)\b.*?</\1>", re.DOTALL)
@@ -43,18 +43,18 @@ IN_ARTICLE = re.compile(r'<summary>[^<]*</summary>|<p class="live-note">[^<]*</p
 SIGNS = re.compile(
     r'([（“]?)(<span class="math[^"]*">(?:(?!</?span).)*</span>)([，。；：？！、）”]*)', re.DOTALL
 )
-STRESSED = re.compile(r"<em>([^<⺀-鿿]*)</em>")  # in Latin letters, which are slanted as ever
+STRESSED = re.compile(r"<em>([^<⺀-鿿]*)</em>")  # in Latin letters, which are slanted as usual
 SOURCE = re.compile(r'<script[^>]*src="([^"?]*)[^>]*></script>')
 BUTTONS = '<div class="article-header-buttons">'
 
 
 def is_chinese(page: str) -> bool:
-    """Tell a page of the Chinese edition."""
+    """Return whether a page belongs to the Chinese edition."""
     return page.startswith(FOLDER)
 
 
 def original(page: str) -> str:
-    """Return the English twin of a Chinese page, an English page as it is.
+    """Return the English twin of a Chinese page, or an English page itself.
 
     >>> original("book/zh/04_rotate_one_pair"), original("book/zh/glossary"), original("book/map")
     ('notebooks/04_rotate_one_pair', 'book/glossary', 'book/map')
@@ -66,27 +66,27 @@ def original(page: str) -> str:
 
 
 def in_chinese(env: BuildEnvironment, page: str) -> str:
-    """Return the Chinese twin of an English page, or the page itself where there is none."""
+    """Return the Chinese twin of an English page, or the page itself if there is none."""
     twin = FOLDER + page.rpartition("/")[2]
     return twin if twin in env.found_docs and original(twin) == page else page
 
 
 def twin(env: BuildEnvironment, page: str) -> str:
-    """Return the page in the other language, or nothing."""
+    """Return the page in the other language, or ""."""
     if is_chinese(page):
         return original(page) if original(page) in env.found_docs else ""
-    found = in_chinese(env, page)
-    return found if found != page else ""
+    other = in_chinese(env, page)
+    return other if other != page else ""
 
 
 @cache
 def table(name: str) -> dict:
-    """Return one of the tables of ``page.toml``: what the page of the site says, in Chinese."""
+    """Return one of the tables of ``page.toml``: the Chinese texts of the site's frame."""
     return tomllib.loads(WORDS.read_text(encoding="utf-8"))[name]
 
 
 def say(page: str, text: str, *values: object) -> str:
-    """Return what an extension says on a page, in the page's language; {0}, {1} … are its values."""
+    """Return an extension's text in the page's language; {0}, {1} … are replaced by the values."""
     if is_chinese(page):
         if text not in table("built"):
             raise ExtensionError(f"{WORDS.name} has no Chinese for {text!r}")
@@ -95,7 +95,7 @@ def say(page: str, text: str, *values: object) -> str:
 
 
 def of_figure(page: str, text: str) -> str:
-    """Return what a figure says, on a page: in Chinese where ``words.json`` has it."""
+    """Return a figure's text in the page's language, if ``words.json`` has it."""
     words = WORDS.with_name("words.json")
     if not is_chinese(page) or not words.is_file():
         return text
@@ -104,7 +104,7 @@ def of_figure(page: str, text: str) -> str:
 
 
 def read(app: Sphinx, page: str, source: list[str]) -> None:
-    """Put a Chinese page together before it is parsed."""
+    """Assemble a Chinese page before it is parsed."""
     if not is_chinese(page):
         return
     path = Path(app.env.doc2path(page))
@@ -114,8 +114,8 @@ def read(app: Sphinx, page: str, source: list[str]) -> None:
     try:
         if path.suffix == ".zh":
             source[0] = json.dumps(chinese.merged(path), ensure_ascii=False)
-        elif found := list(chinese.faults(path)):
-            raise ValueError("\n".join(found))
+        elif errors := list(chinese.faults(path)):
+            raise ValueError("\n".join(errors))
         else:
             source[0] = chinese.body(path)[1]
     except ValueError as error:
@@ -123,12 +123,12 @@ def read(app: Sphinx, page: str, source: list[str]) -> None:
 
 
 class EnglishPlaces(SphinxTransform):
-    """Give every heading of a Chinese page the address that it has in the English one."""
+    """Give every heading of a Chinese page the address of its English counterpart."""
 
     default_priority = 700
 
     def apply(self, **kwargs: object) -> None:
-        """Rename the sections in their order."""
+        """Rename the sections in order."""
         if not is_chinese(self.env.docname):
             return
         sections = list(self.document.findall(nodes.section))
@@ -146,16 +146,16 @@ class EnglishPlaces(SphinxTransform):
         names = self.document.nameids
         names.update({name: new.get(old, old) for name, old in names.items()})
         slugs = getattr(self.document, "myst_slugs", {})
-        found = {slug: (line, new.get(old, old), title) for slug, (line, old, title) in slugs.items()}
-        titles = {place: (line, title) for line, place, title in found.values()}
+        renamed = {slug: (line, new.get(old, old), title) for slug, (line, old, title) in slugs.items()}
+        titles = {place: (line, title) for line, place, title in renamed.values()}
         for slug, place in wanted:
             line, title = titles.get(place, (None, place))
-            found[slug] = (line, place, title)
-        slugs.update(found)
+            renamed[slug] = (line, place, title)
+        slugs.update(renamed)
 
 
 def places(path: Path, extensions: set[str]) -> list[tuple[str, str]]:
-    """Return (name in links, id) of each heading of a page's English, in order."""
+    """Return (name in links, id) of every heading of the English page, in order."""
     english = chinese.original(path)
     text = "\n\n".join(chinese.cells(english).values()) if path.suffix == ".zh" else chinese.page(english)
     settings = {"myst_heading_anchors": 4, "myst_enable_extensions": sorted(extensions), "report_level": 5}
@@ -168,7 +168,7 @@ def places(path: Path, extensions: set[str]) -> list[tuple[str, str]]:
 
 
 def forget(app: Sphinx, env: BuildEnvironment) -> list[str]:
-    """Take the numbers of Chinese chapters away before chapters are counted; no page is written for that."""
+    """Remove the numbers of Chinese chapters before chapters are counted; no page is rewritten for that."""
     for page in filter(is_chinese, env.found_docs):
         for numbered in places_of_number(env, page):
             numbered.attributes.pop("secnumber", None)
@@ -176,7 +176,7 @@ def forget(app: Sphinx, env: BuildEnvironment) -> list[str]:
 
 
 def number(app: Sphinx, env: BuildEnvironment) -> list[str]:
-    """Give a Chinese chapter the number of its English; return those whose number is another than before."""
+    """Give every Chinese chapter the number of its English; return those whose number has changed."""
     before = getattr(env, "chinese_numbers", {})
     env.chinese_numbers = {}
     for page in filter(is_chinese, env.found_docs):
@@ -190,12 +190,12 @@ def number(app: Sphinx, env: BuildEnvironment) -> list[str]:
 
 
 def places_of_number(env: BuildEnvironment, page: str) -> list[nodes.Element]:
-    """Return where Sphinx keeps the number of a page: its titles, and its line of the contents."""
+    """Return the nodes in which Sphinx stores a page's number: its titles and its entry in the contents."""
     return [env.titles[page], env.longtitles[page], env.tocs[page].next_node(nodes.reference)]
 
 
 def begin(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.Node | None) -> None:
-    """Say the page's language, keep its neighbours in it, and give its scripts their words."""
+    """Set the page's language, keep its neighbours in it, and give its scripts their words."""
     for way in ("prev", "next"):
         neighbour = context.get(way)
         if neighbour and is_chinese(page) != is_chinese(target(page, neighbour["link"])):
@@ -216,7 +216,7 @@ def begin(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.N
             mark = chinese.digest(words.read_text(encoding="utf-8"))
             source = f"{context['pathto'](FIGURE_WORDS, resource=True)}?v={mark}"
             script = f'<script data-at-once src="{source}"></script>\n'
-            context["body"] = FIRST_FIGURE.sub(lambda found: script + found[0], context["body"], count=1)
+            context["body"] = FIRST_FIGURE.sub(lambda match: script + match[0], context["body"], count=1)
 
 
 def target(page: str, link: str) -> str:
@@ -227,7 +227,7 @@ def target(page: str, link: str) -> str:
 
 
 def end(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.Node | None) -> None:
-    """Give the page the sidebar of its language, and what can be downloaded or opened of a Chinese notebook."""
+    """Give the page the sidebar of its language, and the links to download or open a Chinese notebook."""
     whole = context.get("generate_toctree_html")
     if whole is not None:
         context["generate_toctree_html"] = lambda **given: sidebar(app, page, whole(**given))
@@ -259,14 +259,14 @@ def write_notebook(app: Sphinx, page: str) -> None:
 
 
 def sidebar(app: Sphinx, page: str, contents: BeautifulSoup | str) -> str:
-    """Return the contents of the book in the page's language, and the way to the other."""
+    """Return the contents of the book in the page's language, with a link to the other."""
     soup = BeautifulSoup(str(contents), "html.parser")
-    caption = next((each for each in soup("p", class_="caption") if each.get_text() == NAMES[LANGUAGE]), None)
+    caption = next((tag for tag in soup("p", class_="caption") if tag.get_text() == NAMES[LANGUAGE]), None)
     if caption is None:
         return str(soup)
     chapters = caption.find_next_sibling("ul")
     if is_chinese(page):
-        for other in [each for each in soup.find_all(recursive=False) if each not in (caption, chapters)]:
+        for other in [tag for tag in soup.find_all(recursive=False) if tag not in (caption, chapters)]:
             other.decompose()
         way = app.builder.get_relative_uri(page, app.config.root_doc)
         link = f'<a class="reference internal" href="{way}">{say(page, "The whole book")}</a>'
@@ -275,13 +275,13 @@ def sidebar(app: Sphinx, page: str, contents: BeautifulSoup | str) -> str:
         return str(soup)
     for other in chapters("li")[1:]:
         other.decompose()
-    for each in (caption, *chapters("a")):
-        each["lang"] = LANGUAGE
+    for tag in (caption, *chapters("a")):
+        tag["lang"] = LANGUAGE
     return str(soup)
 
 
 def finish(app: Sphinx, error: Exception | None) -> None:
-    """Put the switch into every page with a twin, and put what is around a Chinese text into Chinese."""
+    """Add the switch to every page with a twin, and translate the frame of Chinese pages."""
     if error or app.builder.format != "html":
         return
     site = Path(app.outdir)
@@ -298,7 +298,7 @@ def finish(app: Sphinx, error: Exception | None) -> None:
 
 
 def with_switch(text: str, page: str, other: str, app: Sphinx) -> str:
-    """Return a page with a link to its twin, in its header and for machines."""
+    """Return a page with a link to its twin, in the header and in its metadata."""
     if "language-switch" in text:
         return text
     here, there = (LANGUAGE, "en") if is_chinese(page) else ("en", LANGUAGE)
@@ -318,82 +318,82 @@ def with_switch(text: str, page: str, other: str, app: Sphinx) -> str:
 
 
 def with_search(text: str, page: str) -> str:
-    """Return a Chinese page that asks the Chinese search page, and that with what it looks into."""
+    """Return a Chinese page whose search leads to the Chinese search page, which gets its index."""
     text = text.replace('action="../../search.html"', 'action="search.html"')
     if page != SEARCH or INDEX in text:
         return text
     loaded: set[str] = set()
 
     def once(
-        found: re.Match,
+        match: re.Match,
     ) -> str:  # the theme knows one search page, and loads its scripts twice into this one
-        again = found[1] in loaded
-        loaded.add(found[1])
+        again = match[1] in loaded
+        loaded.add(match[1])
         index = (
-            f'<script defer src="../../{INDEX}"></script>\n' if found[1].endswith("searchindex.js") else ""
+            f'<script defer src="../../{INDEX}"></script>\n' if match[1].endswith("searchindex.js") else ""
         )
-        return "" if again else index + found[0]  # the search begins when Sphinx's index arrives
+        return "" if again else index + match[0]  # the search begins when Sphinx's index has loaded
 
     return SOURCE.sub(once, text)
 
 
 def translated(text: str) -> str:
-    """Return a Chinese page with the words around its text in Chinese; formulas, code and pictures stay."""
+    """Return a Chinese page with its frame translated; formulas, code and pictures are unchanged."""
     article = ARTICLE.search(text)
     held: list[str] = []
 
-    def hold(found: re.Match) -> str:
-        held.append(found[0])
+    def hold(match: re.Match) -> str:
+        held.append(match[0])
         return f"\0{len(held) - 1}\0"
 
     if article:
-        inside = IN_ARTICLE.sub(lambda found: in_frame(found[0]), article[0])
+        inside = IN_ARTICLE.sub(lambda match: in_frame(match[0]), article[0])
         inside = LEFT_ALONE.sub(hold, SIGNS.sub(together, inside))
         inside = STRESSED.sub(r'<em class="latin">\1</em>', ATTRIBUTE.sub(attribute, inside))
         text = text[: article.start()] + f"\0{len(held)}\0" + text[article.end() :]
         held.append(inside)
     text = in_frame(LEFT_ALONE.sub(hold, text))
     while "\0" in text:
-        text = re.sub("\0(\\d+)\0", lambda found: held[int(found[1])], text)
+        text = re.sub("\0(\\d+)\0", lambda match: held[int(match[1])], text)
     return text
 
 
-def together(found: re.Match) -> str:
-    """Return a formula that no line break parts from the signs around it."""
-    before, formula, after = found.groups()
-    return f'<span class="together">{found[0]}</span>' if before or after else formula
+def together(match: re.Match) -> str:
+    """Return a formula that no line break separates from the punctuation around it."""
+    before, formula, after = match.groups()
+    return f'<span class="together">{match[0]}</span>' if before or after else formula
 
 
 def in_frame(text: str) -> str:
-    """Return HTML with its words and its attributes in Chinese, where ``page.toml`` has them."""
+    """Return HTML with words and attributes in Chinese, if ``page.toml`` has them."""
 
-    def between(found: re.Match) -> str:
-        words = " ".join(html.unescape(found[1]).split())
+    def between(match: re.Match) -> str:
+        words = " ".join(html.unescape(match[1]).split())
         return (
-            found[0].replace(found[1].strip(), html.escape(in_words(words), quote=False))
+            match[0].replace(match[1].strip(), html.escape(in_words(words), quote=False))
             if words
-            else found[0]
+            else match[0]
         )
 
     return BETWEEN_TAGS.sub(between, ATTRIBUTE.sub(attribute, text))
 
 
-def attribute(found: re.Match) -> str:
-    """Return an attribute with its words in Chinese."""
-    return f'{found[1]}="{html.escape(in_words(html.unescape(found[2])))}"'
+def attribute(match: re.Match) -> str:
+    """Return an attribute with its value in Chinese."""
+    return f'{match[1]}="{html.escape(in_words(html.unescape(match[2])))}"'
 
 
 def in_words(text: str) -> str:
-    """Return a word of the frame in Chinese, or as it was; {0} in the table is whatever is in its place."""
+    """Return a text of the frame in Chinese, or unchanged; {0} in the table stands for any text."""
     for pattern, said in patterns():
-        if found := pattern.fullmatch(text):
-            return said.format(*found.groups())
+        if match := pattern.fullmatch(text):
+            return said.format(*match.groups())
     return text
 
 
 @cache
 def patterns() -> list[tuple[re.Pattern, str]]:
-    """Return what finds each word of the frame, and its Chinese."""
+    """Return the patterns for the texts of the frame, with their Chinese."""
     return [
         (re.compile(re.sub(r"\\\{\d\\\}", "(.+?)", re.escape(english))), said)
         for english, said in table("frame").items()
@@ -406,22 +406,22 @@ def search_pages(app: Sphinx) -> list[tuple[str, dict, str]]:
 
 
 def gather(app: Sphinx, doctree: nodes.document) -> None:
-    """Keep the words of a Chinese page, section by section."""
+    """Store the text of a Chinese page, section by section."""
     page = app.env.docname
     if not is_chinese(page):
         return
-    found = []
+    texts = []
     for section in doctree.findall(nodes.section):
         heading = section.next_node(nodes.title).astext()
         own = [
             part for part in section.children if not isinstance(part, nodes.section | nodes.title | nodes.raw)
         ]
         text = " ".join(part.astext() for part in own if not part.get("nb_element"))
-        found.append([section["ids"][0], heading, " ".join(text.split())])
+        texts.append([section["ids"][0], heading, " ".join(text.split())])
     for item in doctree.findall(nodes.definition_list_item):
         term, meaning = item.next_node(nodes.term), item.next_node(nodes.definition)
-        found += [[term["ids"][-1], term.astext(), meaning.astext()]] if term["ids"] else []
-    texts_of(app.env)[page] = found
+        texts += [[term["ids"][-1], term.astext(), meaning.astext()]] if term["ids"] else []
+    texts_of(app.env)[page] = texts
 
 
 def texts_of(env: BuildEnvironment) -> dict[str, list[list[str]]]:
@@ -432,12 +432,12 @@ def texts_of(env: BuildEnvironment) -> dict[str, list[list[str]]]:
 
 
 def merge(app: Sphinx, env: BuildEnvironment, names: set[str], other: BuildEnvironment) -> None:
-    """Take what another process has gathered."""
+    """Merge the texts of another process."""
     texts_of(env).update({page: parts for page, parts in texts_of(other).items() if page in names})
 
 
 def write_index(app: Sphinx, error: Exception | None) -> None:
-    """Write what the Chinese search page looks into."""
+    """Write the index of the Chinese search page."""
     if error or app.builder.format != "html":
         return
     texts = {page: parts for page, parts in sorted(texts_of(app.env).items()) if page in app.env.found_docs}
@@ -446,7 +446,7 @@ def write_index(app: Sphinx, error: Exception | None) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Connect the extension: it reads before others, and comes last to what is written."""
+    """Connect the extension, which reads before others and writes after them."""
     app.add_transform(EnglishPlaces)
     app.connect("source-read", read, priority=100)
     app.connect("doctree-read", gather)

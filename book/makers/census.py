@@ -1,13 +1,13 @@
 r"""Read an installed transformers package and list every architecture that rotates.
 
     PYTHONPATH=book python -m makers.census                 # writes census.json beside this file
-    PYTHONPATH=book python -m makers.census --show llama    # one architecture, and where each fact stands
+    PYTHONPATH=book python -m makers.census --show llama    # one architecture, with the line of every fact
 
-Nothing is imported or run: each `modeling_*.py` is parsed. A function *turns* if its body makes (−x₂, x₁) out of a
-vector's features, or calls one that does. An architecture rotates if a method of a class that its models make calls
-such a function. What the call stands under (`if self.use_rope:`), what the class of frequencies reads and what the
-configuration sets by default give the rest. What is read so can be missed: census_by_hand.json is a reading by
-hand, `agreement` compares the two.
+Nothing is imported or run: every `modeling_*.py` is parsed. A function *rotates* if its body makes (−x₂, x₁) out of
+a vector's features, or calls a function that does. An architecture rotates if a class that its models instantiate
+calls such a function from a method. The rest follows from the conditions around the call (`if self.use_rope:`), the
+class of frequencies and the defaults of the configuration. Parsing can miss facts: census_by_hand.json is a reading
+by hand, and `agreement` compares the two.
 """
 
 from __future__ import annotations
@@ -27,27 +27,27 @@ DATA = Path(__file__).resolve().parents[1] / "data"
 CENSUS = DATA / "census.json"
 BY_HAND = DATA / "census_by_hand.json"
 FORMAT = "rope_book census 2"
-EVERY = "every rule of transformers"  # in place of their names:
+EVERY = "every rule of transformers"  # stands for:
 EVERY_RULE = ("linear", "dynamic", "yarn", "longrope", "llama3", "proportional")
 COMPARED = (
     *("part", "layout", "or_by_config", "other_parts", "sense", "width", "axes", "without_position", "rules"),
     "frequencies_by_layer",
 )
 NAMED = re.compile(r"rotat|rotary|_rope|rope_", re.IGNORECASE)
-TURNS = re.compile(
+ROTATES = re.compile(
     r"[(\[]-\w+(\[[^]]*\])?, \w+|view_as_complex|stack_freqs|\w+ \* cos - \w+ \* sin|cat\(\(\w+, -"
 )
-PAIRS = re.compile(r"\b0?::2\]|-1, 1, 2\)|-1, 2\)|view_as_complex")  # neighbours form a pair
-HALVES = re.compile(r"// 2|chunk\(")  # a feature and the one half a head further
-BACKWARDS = re.compile(r"\(\w+, -\w+\)")  # (x2, −x1): the other sense
+PAIRS = re.compile(r"\b0?::2\]|-1, 1, 2\)|-1, 2\)|view_as_complex")  # pairs of neighbours
+HALVES = re.compile(r"// 2|chunk\(")  # pairs of features half a head apart
+BACKWARDS = re.compile(r"\(\w+, -\w+\)")  # (x2, −x1): the opposite sense
 TILED = re.compile(r"repeat\(1, 1, 1, 2\)")  # angles in two halves
 FREQUENCIES = re.compile(r"(Rotary|Rope|RoPE)\w*Emb|PositionalEncoder")
-PARTS = {  # of a model, by the names of its classes; all else is its attention
+PARTS = {  # of a model, by class name; every other class is its attention
     "indexer": re.compile(r"Indexer|Compressor"),
     "vision": re.compile(r"Vision|Image|ViT|Visual"),
     "audio": re.compile(r"Audio|Conformer|Code2Wav|DiT"),
 }
-MISNAMED = {  # classes whose names say another part than the layers that use them
+MISNAMED = {  # classes whose names contradict the layers that use them
     "HiggsAudioV2Attention": "attention",
     "VoxtralRealtimeAttention": "audio",
     "VoxtralRealtimeEncoderLayer": "audio",
@@ -59,7 +59,7 @@ NOT_GIVEN = re.compile(r"position_embeddings is not None")
 SPLIT = r"q_\w+, q_\w+ = torch\.split\(.*nope_head_dim|q_\w+, q_\w+ = torch\.split\(.*rope_head_dim"
 TAIL = r"\w*_pass\w* = |, \w+_pass = |passthrough = |q_nope = |nope, rope = "
 PARTLY = re.compile(r"partial_rotary_factor|rotary_n?dims?\b")
-AXES = (  # what the classes of frequencies say; the first that is found
+AXES = (  # patterns in the classes of frequencies; the first match decides
     ("contiguous over features", r"section \* 2 for"),
     (
         "interleaved",
@@ -80,7 +80,7 @@ RATIO = re.compile(r"default_partial_rotary_factor = ([\d.]+) / ([\d.]+)")
 
 @dataclass(frozen=True)
 class Use:
-    """A call, in a method of a class, of a function that turns; `under` are the conditions that it stands under."""
+    """A call of a rotating function in a method of the class `owner`; `under` are the conditions around it."""
 
     owner: str
     function: str
@@ -89,23 +89,23 @@ class Use:
 
     @property
     def part(self) -> str:
-        """The part of the model that turns here: "attention", "indexer", "vision" or "audio"."""
+        """Rotating part of the model: "attention", "indexer", "vision" or "audio"."""
         return part_of(self.owner)
 
 
 def part_of(owner: str) -> str:
-    """Return the part of a model that a class belongs to, by its name."""
+    """Return the part of a model to which a class belongs, by its name."""
     if owner in MISNAMED:
         return MISNAMED[owner]
-    found = (part for part, names in PARTS.items() if names.search(owner))
-    return "attention" if "TextAttention" in owner or "TextRotary" in owner else next(found, "attention")
+    parts = (part for part, names in PARTS.items() if names.search(owner))
+    return "attention" if "TextAttention" in owner or "TextRotary" in owner else next(parts, "attention")
 
 
 class Source:
-    """One file of a model: its functions that turn, and who uses them."""
+    """One file of a model: its rotating functions and their callers."""
 
     def __init__(self, text: str) -> None:
-        """Parse a file; SyntaxError where it is no Python."""
+        """Parse a file; SyntaxError if it is not Python."""
         self.text = text
         self.tree = ast.parse(text)
         self.classes = [node for node in self.tree.body if isinstance(node, ast.ClassDef)]
@@ -114,81 +114,83 @@ class Source:
         }
 
     @cached_property
-    def made(self) -> list[ast.ClassDef]:
-        """The models of the file, and the classes that these name, and so on: others are left over."""
+    def instantiated(self) -> list[ast.ClassDef]:
+        """Models of the file and all classes that they mention, directly or not; others are dead code."""
         loose = [node for node in self.tree.body if not isinstance(node, ast.ClassDef | ast.FunctionDef)]
-        found = {node.name for node in self.classes if "PreTrained" in "".join(map(ast.unparse, node.bases))}
-        found |= {name for node in loose for name in _names(node)}
-        named = [(node.name, _names(node)) for node in self.classes]
-        while more := {n for name, names in named if name in found for n in names} - found:
-            found |= more
-        return [node for node in self.classes if node.name in found]
+        reached = {
+            node.name for node in self.classes if "PreTrained" in "".join(map(ast.unparse, node.bases))
+        }
+        reached |= {name for node in loose for name in _names(node)}
+        mentions = [(node.name, _names(node)) for node in self.classes]
+        while more := {n for name, names in mentions if name in reached for n in names} - reached:
+            reached |= more
+        return [node for node in self.classes if node.name in reached]
 
     @cached_property
     def layouts(self) -> dict[str, str]:
-        """{function that turns: layout}; one that calls another has that one's."""
+        """{rotating function: layout}; a function that calls another has the layout of the callee."""
         named = {name: _body(node) for name, node in self.functions.items() if NAMED.search(name)}
-        found = {name: _layout(name, body) for name, body in named.items() if TURNS.search(body)}
+        layouts = {name: _layout(name, body) for name, body in named.items() if ROTATES.search(body)}
         while True:
             callers = {
-                name: found[called]
+                name: layouts[called]
                 for name, body in named.items()
-                for called in found
-                if name not in found and re.search(rf"\b{called}\(", body)
+                for called in layouts
+                if name not in layouts and re.search(rf"\b{called}\(", body)
             }
             if not callers:
-                return found
-            found |= callers
+                return layouts
+            layouts |= callers
 
     @cached_property
     def uses(self) -> list[Use]:
-        """Every call of a function that turns from a method that is no such function itself."""
+        """All calls of rotating functions from methods that are not rotating functions themselves."""
         return [
             use
-            for owner in (self.made if self.layouts else [])
+            for owner in (self.instantiated if self.layouts else [])
             for method in owner.body
             if isinstance(method, ast.FunctionDef) and method.name not in self.layouts
             for use in _calls(method, owner.name, self.layouts)
         ]
 
     def line(self, pattern: str, *within: ast.AST) -> int:
-        """Return the line of the first match, in these nodes or in the whole file, or 0."""
+        """Return the line of the first match in these nodes, or in the file if none are given; else 0."""
         lines = self.text.splitlines()
         spans = [(node.lineno, node.end_lineno) for node in within] or [(1, len(lines))]
         numbers = (number for first, last in spans for number in range(first, last + 1))
         return next((number for number in numbers if re.search(pattern, lines[number - 1])), 0)
 
-    def turning(self, function: str) -> ast.FunctionDef:
-        """Return the function that makes (−x₂, x₁): this one, or the first that it calls."""
+    def rotating(self, function: str) -> ast.FunctionDef:
+        """Return the function that makes (−x₂, x₁): this function, or the first that it calls."""
         body = _body(self.functions[function])
         called = (name for name in self.layouts if name != function and re.search(rf"\b{name}\(", body))
-        return self.functions[function if TURNS.search(body) else next(called)]
+        return self.functions[function if ROTATES.search(body) else next(called)]
 
     def sense(self, function: str) -> int:
-        """Return +1 if the function, or one that it calls, turns by +angle, −1 if by −angle."""
-        return -1 if BACKWARDS.search(_body(self.turning(function))) else 1
+        """Return +1 if the function, or its callee, rotates by +angle, −1 if by −angle."""
+        return -1 if BACKWARDS.search(_body(self.rotating(function))) else 1
 
 
 def _names(node: ast.AST) -> set[str]:
-    """Return the names that a node mentions, but for those whose outputs may be recorded."""
-    found, left = set(), [node]
-    while left:
-        node = left.pop()
+    """Return the names that a node mentions, `_can_record_outputs` excepted."""
+    names, nodes = set(), [node]
+    while nodes:
+        node = nodes.pop()
         if isinstance(node, ast.Name):
-            found.add(node.id)
+            names.add(node.id)
         elif not (isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "_can_record_outputs"):
-            left += ast.iter_child_nodes(node)
-    return found
+            nodes += ast.iter_child_nodes(node)
+    return names
 
 
 def _body(function: ast.FunctionDef) -> str:
-    """Return a function's statements as text, without the words that describe it."""
-    described = ast.get_docstring(function) is not None
-    return "\n".join(map(ast.unparse, function.body[described:]))
+    """Return a function's statements as text, without its docstring."""
+    documented = ast.get_docstring(function) is not None
+    return "\n".join(map(ast.unparse, function.body[documented:]))
 
 
 def _layout(name: str, body: str) -> str:
-    """Return which features a function that turns pairs."""
+    """Return the layout of a rotating function."""
     if PAIRS.search(body):
         if "interleave" in name and "cat(" in body:
             return "interleaved in, half_split out"
@@ -196,28 +198,28 @@ def _layout(name: str, body: str) -> str:
     return "half_split" if HALVES.search(body) else "unknown"
 
 
-def _calls(node: ast.AST, owner: str, turning: dict[str, str], under: tuple[str, ...] = ()) -> Iterator[Use]:
-    """Yield the calls of functions that turn below a node, in the order of the file."""
+def _calls(node: ast.AST, owner: str, rotating: dict[str, str], under: tuple[str, ...] = ()) -> Iterator[Use]:
+    """Yield the calls of rotating functions below a node, in the order of the file."""
     for field, value in ast.iter_fields(node):
         for child in value if isinstance(value, list) else [value]:
             if not isinstance(child, ast.AST):
                 continue
             called = getattr(child, "func", None)
             name = getattr(called, "attr", getattr(called, "id", None))
-            if name in turning:
+            if name in rotating:
                 yield Use(owner, name, under, child.lineno)
-            yield from _calls(child, owner, turning, (*under, *_condition(node, field)))
+            yield from _calls(child, owner, rotating, (*under, *_condition(node, field)))
 
 
 def _condition(node: ast.AST, field: str) -> list[str]:
-    """Return the condition under which this field of a node is reached, if there is one."""
+    """Return the condition under which a field of a node runs: one string, or none."""
     if not isinstance(node, ast.If | ast.IfExp) or field == "test":
         return []
     return [ast.unparse(node.test) if field == "body" else f"not ({ast.unparse(node.test)})"]
 
 
 class Architecture:
-    """A folder of transformers: the file that turns, its configuration, and what they say."""
+    """A folder of transformers: the rotating file, its configuration, and the facts in them."""
 
     def __init__(self, folder: Path) -> None:
         """Read the folder's files."""
@@ -231,63 +233,63 @@ class Architecture:
 
     @cached_property
     def uses(self) -> list[Use]:
-        """The calls of its attention, or of its only part that turns."""
+        """Calls in its attention, or in its only rotating part."""
         every = self.source.uses
         return [use for use in every if use.part == "attention"] or every
 
     @cached_property
     def frequencies(self) -> str:
-        """The text of the classes that make the frequencies of these."""
-        users = {use.owner for use in self.uses}
+        """Text of the classes that make the frequencies for these calls."""
+        callers = {use.owner for use in self.uses}
         named = [node for node in self.source.classes if FREQUENCIES.search(node.name)]
-        own = [node for node in named if part_of(node.name) == self.uses[0].part]
-        themselves = [node for node in self.source.classes if node.name in users]
-        return "\n".join(map(ast.unparse, own or named or themselves))
+        same_part = [node for node in named if part_of(node.name) == self.uses[0].part]
+        fallback = [node for node in self.source.classes if node.name in callers]
+        return "\n".join(map(ast.unparse, same_part or named or fallback))
 
     def layout(self) -> tuple[str, str | None, int]:
-        """Return the layout, another that the configuration may choose, and the line of the function."""
+        """Return the layout, the alternative that a configuration may choose, and the line of the function."""
         by_name = {use.function: self.source.layouts[use.function] for use in self._preferred()}
         first, *others = dict.fromkeys(by_name.values())
         name = next(iter(by_name))
-        return first, others[0] if others else None, self.source.turning(name).lineno
+        return first, others[0] if others else None, self.source.rotating(name).lineno
 
     def _preferred(self) -> list[Use]:
         return sorted(self.uses, key=lambda use: any(text.startswith("not (") for text in use.under))
 
     def others(self) -> dict[str, str]:
-        """Return {part: layout} of parts besides the attention."""
-        shown = {use.part: self.source.layouts[use.function] for use in self.source.uses}
-        return {part: layout for part, layout in sorted(shown.items()) if part != self.uses[0].part}
+        """Return {part: layout} of all other rotating parts."""
+        layouts = {use.part: self.source.layouts[use.function] for use in self.source.uses}
+        return {part: layout for part, layout in sorted(layouts.items()) if part != self.uses[0].part}
 
     def width(self) -> tuple[str, int]:
         """Return "whole head", "part of the head", "proportional" or "features of its own" (MLA), and the line."""
-        users = [node for node in self.source.classes if node.name in {use.owner for use in self.uses}]
-        turning = [self.source.functions[use.function] for use in self.uses]
-        if split := self.source.line(SPLIT, *users):
+        callers = [node for node in self.source.classes if node.name in {use.owner for use in self.uses}]
+        rotating = [self.source.functions[use.function] for use in self.uses]
+        if split := self.source.line(SPLIT, *callers):
             return "features of its own", split
         if "proportional" in self.settings:
             return "proportional", self._made_at()
-        tail = self.source.line(TAIL, *turning, *users)
+        tail = self.source.line(TAIL, *rotating, *callers)
         if tail and PARTLY.search(self.frequencies + self.source.text):
             return "part of the head", tail
         return "whole head", self._made_at()
 
     def shares(self) -> list[float]:
-        """Return the shares of a head that the configuration names, as defaults, without 1."""
-        found = {float(text) for text in SHARE.findall(self.settings)}
-        found |= {float(part) / float(whole) for part, whole in RATIO.findall(self.settings)}
-        return sorted(share for share in found if 0 < share < 1)
+        """Return the default shares of a head in the configuration, without 1."""
+        shares = {float(text) for text in SHARE.findall(self.settings)}
+        shares |= {float(part) / float(whole) for part, whole in RATIO.findall(self.settings)}
+        return sorted(share for share in shares if 0 < share < 1)
 
     def axes(self) -> tuple[str | None, int]:
-        """Return how axes of a position share the pairs (None: there is one), and where it is said."""
+        """Return how the axes of a position share the pairs (None: one axis), and the line."""
         text = self.frequencies + self._helpers()
-        for how, pattern in AXES:
+        for order, pattern in AXES:
             if match := re.search(pattern, text):
-                return how, self._line_of(match[0])
+                return order, self._line_of(match[0])
         return None, 0
 
     def _helpers(self) -> str:
-        """Return the text of functions of the module that the classes of frequencies call."""
+        """Return the text of the functions that the classes of frequencies call."""
         names = [name for name in self.source.functions if re.search(rf"\b{name}\(", self.frequencies)]
         return "\n".join(_body(self.source.functions[name]) for name in names)
 
@@ -296,18 +298,17 @@ class Architecture:
         return self.source.line(loose)
 
     def without_position(self) -> tuple[str | None, int]:
-        """Return "some layers" or "whole model, by config" if attention may go without rotation, and the line."""
+        """Return "some layers" or "whole model, by config" if attention may skip the rotation, and the line."""
         for use in self.uses:
             for test in use.under:
                 if f"not ({test})" in {text for other in self.uses for text in other.under}:
-                    continue  # it turns in either case
-                who = self._who(test)
-                if who:
-                    return who, use.line
+                    continue  # both branches rotate
+                if scope := self._scope(test):
+                    return scope, use.line
         return None, 0
 
-    def _who(self, test: str) -> str | None:
-        """Return who is left out by a condition."""
+    def _scope(self, test: str) -> str | None:
+        """Return the scope in which a condition switches the rotation off."""
         if BY_LAYER.search(test) or BY_TOWER.search(test):
             return "some layers"
         if BY_CONFIG.search(test):
@@ -319,7 +320,7 @@ class Architecture:
         return "whole model, by config" if whole else "some layers"
 
     def rules(self) -> tuple[list[str], bool, int]:
-        """Return the rules that it can take, whether layers may differ in frequencies, and the line."""
+        """Return the supported rules, whether layers may differ in frequencies, and the line."""
         own = re.findall(r"def compute_(\w+?)_(?:rope_)?parameters", self.frequencies)
         every = [EVERY] if "ROPE_INIT_FUNCTIONS" in self.frequencies else []
         by_layer = re.search(r"\[layer_type\]", self.frequencies) or "layer_rope_theta" in self.source.text
@@ -330,22 +331,22 @@ class Architecture:
         )
 
     def _made_at(self) -> int:
-        """Return the line of the class that makes the frequencies, or of the first call that turns."""
+        """Return the line of the class that makes the frequencies, or of the first rotating call."""
         name = re.match(r"class (\w+)", self.frequencies)
         return self.source.line(rf"^class {name[1]}\b") if name else self.uses[0].line
 
     def entry(self) -> dict:
-        """Return what is read, and in which line of its file each fact stands."""
-        layout, otherwise, turns_at = self.layout()
+        """Return all facts, and the line of each fact in its file."""
+        layout, alternative, layout_at = self.layout()
         (width, width_at), (axes, axes_at) = self.width(), self.axes()
         (without, without_at), (rules, by_layer, rules_at) = self.without_position(), self.rules()
-        lines = {"layout": turns_at, "use": self.uses[0].line, "width": width_at, "rules": rules_at}
+        lines = {"layout": layout_at, "use": self.uses[0].line, "width": width_at, "rules": rules_at}
         lines |= {"axes": axes_at} if axes else {}
         lines |= {"without_position": without_at} if without else {}
         return {
             "name": self.folder.name,
             "layout": layout,
-            "or_by_config": otherwise,
+            "or_by_config": alternative,
             "other_parts": self.others(),
             "sense": self.source.sense(self._preferred()[0].function),
             "width": width,
@@ -362,20 +363,20 @@ class Architecture:
 
 def package() -> Path:
     """Return the folder of the installed transformers, or raise ValueError."""
-    found = importlib.util.find_spec("transformers")
-    if found is None:
+    spec = importlib.util.find_spec("transformers")
+    if spec is None:
         raise ValueError("the census reads the package transformers, which is not installed here")
-    return Path(found.origin).parent
+    return Path(spec.origin).parent
 
 
 def census(root: str | Path | None = None) -> list[dict]:
-    r"""List the architectures of transformers that rotate, in alphabetical order.
+    r"""List the rotating architectures of transformers, in alphabetical order.
 
     Args:
         root: folder of the package, with a folder `models`; the installed one if None.
 
     Returns:
-        One dict an architecture: name, layout, sense, width, axes, layers without position, rules, and the line of
+        One dict per architecture: name, layout, sense, width, axes, layers without position, rules, and the line of
         each fact in its file.
 
     Raises:
@@ -391,12 +392,12 @@ def census(root: str | Path | None = None) -> list[dict]:
 
 
 def committed() -> dict:
-    """Return the committed census: its format, the version of transformers, the architectures."""
+    """Return the committed census: format, version of transformers, architectures."""
     return json.loads(CENSUS.read_text(encoding="utf-8"))
 
 
 def read_by_hand() -> dict:
-    """Return what two draws of thirty architectures are by hand, and what the census had wrong of each."""
+    """Return the reading by hand: two draws of thirty architectures, and the census's errors in each."""
     return json.loads(BY_HAND.read_text(encoding="utf-8"))
 
 
@@ -404,8 +405,8 @@ def agreement() -> tuple[int, int, list[tuple[str, str, object, object]]]:
     r"""Compare the committed census with the reading by hand.
 
     Returns:
-        How many facts agree, how many were compared, and (name, property, census, by hand) where they differ. That
-        an architecture rotates is one fact, each property of one that does another.
+        Number of facts that agree, number compared, and (name, property, census, by hand) for every difference.
+        Whether an architecture rotates is one fact; every property of a rotating architecture is another.
 
     >>> agreed, compared, misses = agreement()
     >>> agreed + len(misses) == compared
@@ -427,14 +428,14 @@ def agreement() -> tuple[int, int, list[tuple[str, str, object, object]]]:
 def main(arguments: list[str] | None = None) -> None:
     """Write the census, or show one entry."""
     parser = argparse.ArgumentParser("makers.census", description=__doc__.split("\n")[0])
-    parser.add_argument("--show", metavar="NAME", help="print one architecture's entry; write nothing")
-    chosen = parser.parse_args(arguments)
+    parser.add_argument("--show", metavar="NAME", help="print one architecture's entry and write nothing")
+    options = parser.parse_args(arguments)
     try:
         entries = census()
     except ValueError as error:
         parser.error(str(error))
-    if chosen.show:
-        print(json.dumps([entry for entry in entries if entry["name"] == chosen.show], indent=1))
+    if options.show:
+        print(json.dumps([entry for entry in entries if entry["name"] == options.show], indent=1))
         return
     lines = ",\n".join(json.dumps(entry) for entry in entries)
     version = importlib.metadata.version("transformers")

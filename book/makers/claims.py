@@ -1,16 +1,16 @@
-r"""Measure what claims of chapter 23 need: times of attention, learned rows, encodings switched, linear attention.
+r"""Measure for the claims of chapter 23: attention times, learned rows, switched encodings, linear attention.
 
     PYTHONPATH=book python -m makers.claims                   # about 25 minutes on one core
     PYTHONPATH=book python -m makers.claims times rows        # some of the parts, into the same file
 
 Expected before the first run: T5's bias costs less than twice attention without position at 2,048 tokens, and RoPE
-written with `rotate_half` less than a tenth more; training brings learned rows of neighbouring places together; a
-model trained with sinusoids and switched to RoPE falls to chance and is mended by a tenth of its training; linear
+written with `rotate_half` less than a tenth more; training makes learned rows of neighbouring positions similar; a
+model trained with sinusoids and switched to RoPE falls to chance and recovers after a tenth of its training; linear
 attention learns *back* earlier with RoPE than without position, and *text* a little earlier.
 
-Seen: T5's bias made anew costs far more than twice, one at hand a little less; neighbouring rows came together on
-*copy* and *text*, not on *back*; switched models fell far but stayed above chance, and *text* was mended in part;
-linear attention learned *back* earlier than without position, and with sinusoids earlier still. *text*, which was
+Observed: T5's bias costs far more than twice if recomputed, a little less if precomputed; neighbouring rows became
+similar on *copy* and *text*, not on *back*; switched models fell far but stayed above chance, and *text* recovered
+in part; linear attention learned *back* earlier than without position, and with sinusoids earlier still. *text*,
 run later: the same order in every seed, RoPE 3 points ahead of no position and at most 1.2 behind sinusoids.
 """
 
@@ -30,6 +30,7 @@ from torch.nn import functional
 
 import rope_book
 from makers.runs import RunsFile, describe_machine
+from rope_book.results.claims import FORMAT
 from rope_book.training import TrainingConfig, make_task, train
 from rope_book.training.loop import make_model, score
 from rope_book.training.transformer import TinyTransformer
@@ -38,9 +39,8 @@ from rope_edu.encodings import alibi_bias, inv_freq, rope_angles, t5_bucket
 from rope_edu.fast import RotaryTable, rotate
 from rope_edu.nn import make_encoding
 
-FORMAT = "rope_book claims 1"
 DEFAULT_OUT = Path(rope_book.__file__).parent / "results" / "claims.json"
-TABLES = {
+ROW_KEYS = {  # the fields that identify a row
     "times": ("length", "way"),
     "rows": ("task", "seed", "offset"),
     "swaps": ("task", "trained", "seed"),
@@ -54,46 +54,46 @@ RATES = (1e-3, 3e-3, 1e-2)
 Row = dict[str, object]
 
 
-def ways(length: int) -> dict[str, Callable[[], torch.Tensor]]:
-    """Return causal attention without position, and with each encoding as libraries compute it at every call."""
+def attentions(length: int) -> dict[str, Callable[[], torch.Tensor]]:
+    """Return causal attention without position and with every encoding, as libraries compute them per call."""
     q, k, v = torch.randn(3, 1, HEADS, length, HEAD_DIM, generator=torch.Generator().manual_seed(0))
     angles = torch.from_numpy(rope_angles(range(length), inv_freq(HEAD_DIM))).float().repeat(1, 2)
     cos, sin = angles.cos(), angles.sin()  # (seq, head_dim), half_split
     table = RotaryTable(inv_freq(HEAD_DIM), layout="half_split")
     learned = torch.randn(32, HEADS, generator=torch.Generator().manual_seed(1))
-    places = torch.arange(length)
+    positions = torch.arange(length)
     future = torch.ones(length, length, dtype=torch.bool).triu(1)
     alibi = torch.from_numpy(alibi_bias(HEADS, length, length)).float().masked_fill(future, -torch.inf)[None]
     attend = functional.scaled_dot_product_attention
 
-    def turned(x: torch.Tensor) -> torch.Tensor:
+    def rotated(x: torch.Tensor) -> torch.Tensor:
         first, second = x.chunk(2, dim=-1)
         return x * cos + torch.cat((-second, first), dim=-1) * sin
 
     def t5_bias() -> torch.Tensor:
-        bucket = t5_bucket(places[None, :] - places[:, None], bidirectional=False)
+        bucket = t5_bucket(positions[None, :] - positions[:, None], bidirectional=False)
         return learned[bucket].permute(2, 0, 1)[None].masked_fill(future, -torch.inf)  # (1, heads, seq, seq)
 
-    held = t5_bias()
+    precomputed = t5_bias()
 
     return {
         "none": lambda: attend(q, k, v, is_causal=True),
         "mask as an array": lambda: attend(q, k, v, attn_mask=~future),
-        "rotary, rotate_half": lambda: attend(turned(q), turned(k), v, is_causal=True),
+        "rotary, rotate_half": lambda: attend(rotated(q), rotated(k), v, is_causal=True),
         "rotary, fused": lambda: attend(*rotate(q, k, table=table), v, is_causal=True),
-        "t5, bias held": lambda: attend(q, k, v, attn_mask=held),
+        "t5, bias held": lambda: attend(q, k, v, attn_mask=precomputed),
         "t5, bias made anew": lambda: attend(q, k, v, attn_mask=t5_bias()),
         "alibi": lambda: attend(q, k, v, attn_mask=alibi),
     }
 
 
 def times() -> Iterator[Row]:
-    """Yield the median processor time of each way, taken in turns so that a busy machine slows all of them."""
+    """Yield the median processor time of each attention, measured round-robin so that load affects all alike."""
     for length in LENGTHS:
-        made = ways(length)
-        seconds: dict[str, list[float]] = {name: [] for name in made}
+        runs = attentions(length)
+        seconds: dict[str, list[float]] = {name: [] for name in runs}
         for _ in range(REPEATS + 1):
-            for name, run in made.items():
+            for name, run in runs.items():
                 began = time.thread_time()
                 run()
                 seconds[name].append(time.thread_time() - began)
@@ -104,7 +104,7 @@ def times() -> Iterator[Row]:
 
 
 def rows() -> Iterator[Row]:
-    """Yield how alike learned rows `offset` places apart are: as trained, and in what training added to them."""
+    """Yield the mean cosine of learned rows `offset` apart: at the start, as trained, and of the change."""
     for task in ("copy", "back", "text"):
         for seed in SEEDS:
             config = TrainingConfig(task, "learned", seed, device="cpu", points=1, rows=2).resolved()
@@ -114,19 +114,19 @@ def rows() -> Iterator[Row]:
             for offset in (1, 2, 4, 8, 16):
                 yield {
                     "task": task, "seed": seed, "offset": offset,
-                    "start": _likeness(start[used], offset), "trained": _likeness(end[used], offset),
-                    "added": _likeness((end - start)[used], offset),
+                    "start": _similarity(start[used], offset), "trained": _similarity(end[used], offset),
+                    "added": _similarity((end - start)[used], offset),
                 }  # fmt: skip
 
 
-def _likeness(table: np.ndarray, offset: int) -> float:
+def _similarity(table: np.ndarray, offset: int) -> float:
     """Return the mean cosine of rows that are `offset` apart."""
     unit = table / np.linalg.norm(table, axis=1, keepdims=True)
     return round(float((unit[offset:] * unit[:-offset]).sum(axis=1).mean()), 3)
 
 
 def swaps() -> Iterator[Row]:
-    """Yield right answers of a model as trained, with RoPE put in place, and after a tenth more training."""
+    """Yield shares of right answers as trained, after the switch to RoPE, and after a tenth more training."""
     for task in ("back", "text"):
         for trained in ("sinusoidal", "learned"):
             for seed in SEEDS:
@@ -149,7 +149,7 @@ def _right(model: TinyTransformer, config: TrainingConfig) -> float:
 
 
 class LinearAttention(nn.Module):
-    """The projections of an `Attention`, with RoFormer's linear attention between them."""
+    """RoFormer's linear attention with the projections of an `Attention`."""
 
     def __init__(self, attention: nn.Module, angles: torch.Tensor | None) -> None:
         super().__init__()
@@ -167,7 +167,7 @@ class LinearAttention(nn.Module):
 
 
 def linear_model(config: TrainingConfig, with_rope: bool) -> TinyTransformer:
-    """Return a model of a configuration whose attention is linear."""
+    """Return the model of a configuration with linear attention."""
     model, head_dim = make_model(config), config.d_model // config.n_heads
     angles = torch.from_numpy(rope_angles(range(128), inv_freq(head_dim))).float() if with_rope else None
     for block in model.blocks:
@@ -176,18 +176,18 @@ def linear_model(config: TrainingConfig, with_rope: bool) -> TinyTransformer:
 
 
 def linear() -> Iterator[Row]:
-    """Yield the curve of linear attention with each encoding, at the best of three rates on texts set apart."""
+    """Yield learning-curve areas of linear attention with each encoding, at the best of three tuned rates."""
     for task in ("back", "text"):
         for encoding in ("none", "sinusoidal", "rotary"):
-            rate = max(RATES, key=lambda each: _linear_run(task, encoding, 100, each, "tune")["area"])
+            rate = max(RATES, key=lambda rate: _linear_run(task, encoding, 100, rate, "tune")["area"])
             for seed in SEEDS:
                 yield _linear_run(task, encoding, seed, rate, "test")
 
 
 def _linear_run(task: str, encoding: str, seed: int, rate: float, split: str) -> Row:
-    door = "none" if encoding == "rotary" else encoding
+    name = "none" if encoding == "rotary" else encoding  # linear attention itself rotates
     config = TrainingConfig(
-        task, door, seed, steps=600, learning_rate=rate, device="cpu", points=13, rows=32, evaluate_on=split
+        task, name, seed, steps=600, learning_rate=rate, device="cpu", points=13, rows=32, evaluate_on=split
     ).resolved()
     model = linear_model(config, encoding == "rotary")
     curve = [point.accuracy for point in train(config, model=model, progress=False, test_lengths=()).history]
@@ -201,15 +201,15 @@ PARTS = {"times": times, "rows": rows, "swaps": swaps, "linear": linear}
 
 
 def main() -> None:
-    """Measure the parts that are asked for, and write each row as it comes."""
-    parser = argparse.ArgumentParser("makers.claims", description="Measure what claims of chapter 23 need.")
+    """Measure the requested parts, and write every row at once."""
+    parser = argparse.ArgumentParser("makers.claims", description="Measure for the claims of chapter 23.")
     parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help="all if none is given")
     parser.add_argument("--out", type=Path, default=DEFAULT_OUT, help="the file to write")
-    given = parser.parse_args()
+    options = parser.parse_args()
     torch.set_num_threads(1)
     settings = {"heads": HEADS, "head_dim": HEAD_DIM, "repeats": REPEATS}
-    file = RunsFile(given.out, FORMAT, settings, {"machine": describe_machine("cpu", 1)}, TABLES)
-    for part in given.parts or PARTS:
+    file = RunsFile(options.out, FORMAT, settings, {"machine": describe_machine("cpu", 1)}, ROW_KEYS)
+    for part in options.parts or PARTS:
         file.rows[part].clear()
         began = time.perf_counter()
         for row in PARTS[part]():

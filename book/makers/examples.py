@@ -1,7 +1,7 @@
 r"""Make the files that `rope-doctor examples` hands out: python -m makers.examples, from book/.
 
-A GGUF is written by the gguf package's own writer, with the keys of llama.cpp's converter, and a checkpoint by the
-safetensors package. Each is as small as the command can read.
+GGUFs are written by the gguf package, with the keys of llama.cpp's converter, checkpoints by the safetensors
+package. Every file is as small as the command can read.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ LITTLE = {
     "rope_theta": 10_000.0,
 }
 HEADS = {"q": 4, "k": 2}  # of 16 features
-CUT = 150  # bytes that came through
+CUT = 150  # bytes of a truncated file
 
 
 def write(folder: Path) -> None:
-    """Write all files that no person has written."""
+    """Write all generated files."""
     (folder / "little").mkdir(parents=True, exist_ok=True)
     spec = read_config(LLAMA).spec
     factors = (inv_freq(spec.head_dim, LLAMA["rope_theta"]) / spec.inv_freq).astype(np.float32)
@@ -43,18 +43,23 @@ def write(folder: Path) -> None:
     as_gguf(folder / "lost.gguf", LLAMA, {"token_embd.weight": np.zeros((1, 1), np.float32)})
     (folder / "cut.gguf").write_bytes((folder / "model.gguf").read_bytes()[:CUT])
     draw = np.random.default_rng(7)
-    rows = {name: draw.normal(size=(16 * heads, 4)).astype(np.float16) for name, heads in HEADS.items()}
-    named = {f"model.layers.0.self_attn.{name}_proj.weight": weight for name, weight in rows.items()}
+    weights = {name: draw.normal(size=(16 * heads, 4)).astype(np.float16) for name, heads in HEADS.items()}
+    named = {f"model.layers.0.self_attn.{name}_proj.weight": weight for name, weight in weights.items()}
     (folder / "little/model.safetensors").write_bytes(save(named))
-    turned = {
-        name: convert_projection(weight, HEADS[name], to="interleaved") for name, weight in rows.items()
+    interleaved = {
+        name: convert_projection(weight, HEADS[name], to="interleaved") for name, weight in weights.items()
     }
-    for path, kept in (("little.gguf", turned), ("forgotten.gguf", turned | {"k": rows["k"]})):
-        as_gguf(folder / path, LITTLE, {f"blk.0.attn_{name}.weight": each for name, each in kept.items()})
+    for path, tensors in (
+        ("little.gguf", interleaved),
+        ("forgotten.gguf", interleaved | {"k": weights["k"]}),
+    ):
+        as_gguf(
+            folder / path, LITTLE, {f"blk.0.attn_{name}.weight": tensor for name, tensor in tensors.items()}
+        )
 
 
 def as_gguf(path: Path, config: dict, tensors: dict[str, np.ndarray]) -> None:
-    """Write a config and some tensors as the GGUF of a model of llama's architecture."""
+    """Write a config and tensors as a GGUF of the llama architecture."""
     spec = read_config(config).spec
     writer = gguf.GGUFWriter(path, "llama")
     writer.add_context_length(config["max_position_embeddings"])

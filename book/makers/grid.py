@@ -4,13 +4,13 @@ r"""Train every encoding on every task with several seeds, and write curves and 
     PYTHONPATH=book python -m makers.grid --tasks back copy --seeds 2 --out mine.json
     PYTHONPATH=book python -m makers.grid --size large --device cuda   # a wider and deeper model, longer training
 
-Each task is done in two passes. First every encoding is tuned: trained with every learning rate of `LEARNING_RATES`
-(and, where it has parameters of its own, with these learning `OWN_RATES` times as fast), on seeds and texts that
-are never reported. Then the best of each, by its loss on tuning texts of the trained length, is trained with the
-seeds 0, 1, … and tested. Nothing is chosen by looking at longer texts.
+Each task takes two passes. First every encoding is tuned: trained with every learning rate of `LEARNING_RATES`
+(and, if it has its own parameters, with `OWN_RATES` times that rate for them), on seeds and texts that
+are never reported. Then the best setting, by the loss on tuning texts of the trained length, is trained with the
+seeds 0, 1, … and tested. No choice depends on longer texts.
 
-Stop it at any time (Ctrl-C, or a kill): the file is whole after every run, and the same command goes on with the
-runs that it lacks. Read the file with `rope_book.results.load_grid`.
+Stop it at any time (Ctrl-C, or a kill): the file is complete after every run, and the same command resumes with the
+missing runs. Read the file with `rope_book.results.load_grid`.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import rope_book
-from makers.runs import RunsFile, describe_machine, side_by_side
-from rope_book.results.grid import FORMAT, RUN_OF, best_setting
+from makers.runs import RunsFile, describe_machine, run_parallel
+from rope_book.results.grid import FORMAT, RUN_KEY, best_setting
 from rope_book.training.loop import TrainingConfig, TrainingResult, train
 from rope_book.training.tasks import make_task
 from rope_edu.nn.encodings import ENCODINGS, OPTIONS
@@ -46,7 +46,7 @@ DEFAULT_OUT = Path(rope_book.__file__).parent / "results" / "grid.json"
 def make_config(
     task: str, encoding: str, seed: int, *, size: str = "small", device: str = "cpu", **changes
 ) -> TrainingConfig:
-    """Return the configuration of one run; within a task all encodings take as many steps.
+    """Return the configuration of one run; all encodings of a task take the same number of steps.
 
     >>> make_config("back", "rotary", 0, learning_rate=1e-3).steps
     400
@@ -58,7 +58,7 @@ def make_config(
 
 
 def tuning_settings(encoding: str, size: str = "small") -> list[dict[str, float]]:
-    """Return every learning rate, and every rate of its own parameters, that an encoding is tuned with.
+    """Return every pair of a learning rate and an own rate with which an encoding is tuned.
 
     >>> len(tuning_settings("rotary")), len(tuning_settings("t5"))
     (3, 6)
@@ -72,7 +72,7 @@ def tuning_settings(encoding: str, size: str = "small") -> list[dict[str, float]
 
 
 def describe_run(result: TrainingResult) -> dict:
-    """Return what the file keeps of a run, rounded."""
+    """Return a row of the table "runs", rounded."""
     config = result.config
     curve = [
         [p.step, round(p.loss, 4), round(p.accuracy, 4), round(p.cpu_seconds, 2)] for p in result.history
@@ -92,7 +92,7 @@ def describe_run(result: TrainingResult) -> dict:
 
 
 def describe_settings(size: str) -> dict:
-    """Return what must be the same in every run of a file."""
+    """Return the settings shared by all runs of a file."""
     shared = {
         name: value
         for name, value in vars(make_config("copy", "none", 0, size=size)).items()
@@ -132,14 +132,14 @@ def describe_settings(size: str) -> dict:
 
 
 class GridFile(RunsFile):
-    """The file of results: whole at every moment, and known to belong to these settings."""
+    """The results file of a grid."""
 
     def __init__(self, path: Path, settings: dict, machine: dict) -> None:
-        super().__init__(path, FORMAT, settings, machine, {"tuning": RUN_OF, "runs": RUN_OF})
+        super().__init__(path, FORMAT, settings, machine, {"tuning": RUN_KEY, "runs": RUN_KEY})
 
     def has(self, table: str, config: TrainingConfig) -> bool:
-        """Tell whether a table, "tuning" or "runs", holds the run of this configuration."""
-        return super().has(table, **{name: getattr(config, name) for name in RUN_OF})
+        """Whether a table, "tuning" or "runs", has the run of this configuration."""
+        return super().has(table, **{name: getattr(config, name) for name in RUN_KEY})
 
 
 def _work(config: TrainingConfig) -> dict:
@@ -147,13 +147,13 @@ def _work(config: TrainingConfig) -> dict:
 
 
 def results(configs: list[TrainingConfig], jobs: int) -> Iterator[dict]:
-    """Train all configurations, `jobs` at a time, each on one thread, and give each result as it comes."""
-    return side_by_side(_work, configs, jobs)
+    """Train all configurations, `jobs` at a time, one thread each; yield results as they complete."""
+    return run_parallel(_work, configs, jobs)
 
 
 def tuning_row(run: dict) -> dict:
-    """Return what is kept of a tuning run: its settings, and its loss on tuning texts of the trained length."""
-    return {**{name: run[name] for name in RUN_OF}, "loss": run["curve"][-1][1]}
+    """Return a row of the table "tuning": settings, and the loss on tuning texts of the trained length."""
+    return {**{name: run[name] for name in RUN_KEY}, "loss": run["curve"][-1][1]}
 
 
 def run_grid(
@@ -166,11 +166,11 @@ def run_grid(
     device: str = "cpu",
     jobs: int = 2,
 ) -> None:
-    """Tune, then train and test what the file lacks, task by task."""
-    made = {"size": size, "device": device}
+    """Tune, train and test the missing runs, task by task."""
+    shared = {"size": size, "device": device}
     for task in tasks:
         tuning = [
-            make_config(task, encoding, seed, evaluate_on="tune", **setting, **made)
+            make_config(task, encoding, seed, evaluate_on="tune", **setting, **shared)
             for seed in TUNING_SEEDS
             for encoding in encodings
             for setting in tuning_settings(encoding, size)
@@ -178,7 +178,7 @@ def run_grid(
         _train_missing(tuning, "tuning", file, jobs)
         best = {encoding: best_setting(file.rows["tuning"], task, encoding) for encoding in encodings}
         final = [
-            make_config(task, encoding, seed, **best[encoding], **made)
+            make_config(task, encoding, seed, **best[encoding], **shared)
             for seed in range(seeds)
             for encoding in encodings
         ]
@@ -191,11 +191,11 @@ def _train_missing(configs: list[TrainingConfig], table: str, file: GridFile, jo
     missing = [config for config in configs if not file.has(table, config)]
     label = f"{configs[0].task}, {table}"
     with tqdm(total=len(configs), initial=len(configs) - len(missing), unit="run", desc=label) as bar:
-        last = time.perf_counter()
+        previous = time.perf_counter()
         for run in results(missing, jobs):
             now = time.perf_counter()
-            file.add(table, tuning_row(run) if table == "tuning" else run, now - last)
-            last = now
+            file.add(table, tuning_row(run) if table == "tuning" else run, now - previous)
+            previous = now
             bar.update()
 
 
@@ -209,32 +209,32 @@ def _parser() -> argparse.ArgumentParser:
                         help=f"which of {', '.join(GRID_TASKS)} (all)")  # fmt: skip
     parser.add_argument("--encodings", nargs="+", choices=ENCODINGS, default=list(ENCODINGS), metavar="ENCODING",
                         help=f"which of {', '.join(ENCODINGS)} (all)")  # fmt: skip
-    parser.add_argument("--seeds", type=int, default=8, help="how many, from 0 (8)")
-    parser.add_argument("--jobs", type=int, default=2, help="processes, each with one thread (2)")
+    parser.add_argument("--seeds", type=int, default=8, help="number of seeds, from 0 (8)")
+    parser.add_argument("--jobs", type=int, default=2, help="processes with one thread each (2)")
     parser.add_argument(
         "--device", choices=("auto", "cpu", "cuda"), default="cpu", help="where to train (cpu)"
     )
     parser.add_argument("--size", choices=tuple(SIZES), default="small",
-                        help="small: seconds a run on a laptop; large: for a GPU (small)")  # fmt: skip
+                        help="small: seconds per run on a laptop; large: for a GPU (small)")  # fmt: skip
     parser.add_argument("--out", type=Path, default=DEFAULT_OUT,
-                        help="the file of results (results/grid.json in the library)")  # fmt: skip
+                        help="results file (rope_book/results/grid.json)")  # fmt: skip
     return parser
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Read the command line and run the grid."""
     parser = _parser()
-    chosen = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     for name in ("seeds", "jobs"):
-        if getattr(chosen, name) < 1:
-            parser.error(f"--{name} must be at least 1, got {getattr(chosen, name)}")
-    machine = describe_machine(chosen.device, chosen.jobs)
+        if getattr(options, name) < 1:
+            parser.error(f"--{name} must be at least 1, got {getattr(options, name)}")
+    machine = describe_machine(options.device, options.jobs)
     try:
-        file = GridFile(chosen.out, describe_settings(chosen.size), machine)
+        file = GridFile(options.out, describe_settings(options.size), machine)
     except ValueError as error:
         parser.error(str(error))
-    sizes = {"size": chosen.size, "device": chosen.device, "jobs": chosen.jobs}
-    run_grid(chosen.tasks, chosen.encodings, chosen.seeds, file, **sizes)
+    sizes = {"size": options.size, "device": options.device, "jobs": options.jobs}
+    run_grid(options.tasks, options.encodings, options.seeds, file, **sizes)
 
 
 if __name__ == "__main__":

@@ -3,8 +3,8 @@ r"""Train the models that run in the page, round them to 8 bits, and write them 
     PYTHONPATH=book python -m makers.page_models                      # both: about a minute on one core
     PYTHONPATH=book python -m makers.page_models text --out mine.json
 
-A model that the file already has, trained with the same configuration, is kept: the same command goes on where it
-was stopped. Read the file with `rope_book.results.load_page_models`, run a model with `rope_book.training.restore`.
+A model in the file with the same configuration is kept, so the same command resumes after an interruption. Read the
+file with `rope_book.results.load_page_models`, run a model with `rope_book.training.restore`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 import torch
 
 import rope_book
-from rope_book.results.page_models import FORMAT, UNCOUNTED, packed, unpacked
+from rope_book.results.page_models import FORMAT, UNCOUNTED, packed, read_page_models, unpacked
 from rope_book.training.loop import TEST_SEED, TrainingConfig, answer_loss, train, write_atomically
 from rope_book.training.tasks import Batch, make_task
 from rope_book.training.transformer import TinyTransformer
@@ -30,28 +30,28 @@ CONFIGS = (
     TrainingConfig("back", length=32, steps=1500, **SHARED),
     TrainingConfig("text", length=64, steps=600, **SHARED),
 )
-LETTERS = {"back": "abcdefghijklmnop"}  # easier to tell apart than numbers of two digits
+LETTERS = {"back": "abcdefghijklmnop"}  # easier to read than two-digit numbers
 TEXTS = 4  # rows that the page tests
-LONGEST = 16  # times the trained length
-REFERENCE = 256  # rows behind `reached`
+LONGEST = 16  # in trained lengths
+REFERENCE = 256  # rows for `reached`
 BASE = 10_000.0
 DEFAULT_OUT = Path(rope_book.__file__).parent / "results" / "page_models.json"
 
 
 def describe_model(config: TrainingConfig, trained: TinyTransformer) -> dict[str, Any]:
-    r"""Return what the file keeps of a trained model: its weights rounded, and what they reach."""
+    r"""Return the record of a trained model: rounded weights, and their accuracy and loss."""
     task = make_task(config.task, length=config.length)
     weights = {name: packed(weight.numpy()) for name, weight in trained.state_dict().items()}
     trained.load_state_dict({name: torch.tensor(unpacked(stored)) for name, stored in weights.items()})
-    spelled = LETTERS[task.name] + "^" if task.name in LETTERS else task.spell(range(task.vocab_size))
-    texts, answers = _texts(task.batch(TEST_SEED, 0, TEXTS, LONGEST * config.length, split="test"), spelled)
+    alphabet = LETTERS[task.name] + "^" if task.name in LETTERS else task.spell(range(task.vocab_size))
+    texts, answers = _texts(task.batch(TEST_SEED, 0, TEXTS, LONGEST * config.length, split="test"), alphabet)
     return {
         "task": task.name,
         "length": config.length,
         "n_heads": config.n_heads,
         "head_dim": config.d_model // config.n_heads,
         "base": BASE,
-        "alphabet": spelled,
+        "alphabet": alphabet,
         "config": asdict(config),
         "reached": _reached(trained, task.batch(TEST_SEED, 1, REFERENCE, config.length, split="test")),
         "texts": texts,
@@ -63,12 +63,11 @@ def describe_model(config: TrainingConfig, trained: TinyTransformer) -> dict[str
 def _texts(batch: Batch, alphabet: str) -> tuple[list[str], list[str]]:
     """Return tokens and answers as rows of characters."""
     answers = np.where(batch.weights.numpy() > 0, batch.targets.numpy(), -1)
-    letters = alphabet + UNCOUNTED  # −1 is the last
-    texts, right = (
+    letters = alphabet + UNCOUNTED  # index −1
+    return tuple(
         ["".join(letters[token] for token in row) for row in rows]
         for rows in (batch.tokens.tolist(), answers.tolist())
     )
-    return texts, right
 
 
 @torch.no_grad()
@@ -81,18 +80,17 @@ def _reached(model: TinyTransformer, batch: Batch) -> dict[str, float]:
 
 
 def write_models(tasks: list[str], out: Path) -> None:
-    """Train what the file lacks and write it after each model."""
+    """Train the missing models, and write the file after each; ValueError if it has another format."""
     versions = {"python": platform.python_version(), "torch": torch.__version__, "numpy": np.__version__}
-    models = json.loads(out.read_text(encoding="utf-8"))["models"] if out.exists() else {}
+    models = read_page_models(out)["models"] if out.exists() else {}
     for config in CONFIGS:
-        have = models.get(config.task, {}).get("config")
-        if config.task not in tasks or have == asdict(config.resolved()):
-            continue
         config = config.resolved()
+        if config.task not in tasks or models.get(config.task, {}).get("config") == asdict(config):
+            continue
         models[config.task] = describe_model(config, train(config).model) | {"versions": versions}
         stored = {
             "format": FORMAT,
-            "models": {each.task: models[each.task] for each in CONFIGS if each.task in models},
+            "models": {c.task: models[c.task] for c in CONFIGS if c.task in models},
         }
         text = json.dumps(stored, ensure_ascii=True, indent=1)
         write_atomically(out, (text + "\n").encode())
@@ -105,11 +103,11 @@ def main() -> None:
     names = [config.task for config in CONFIGS]
     parser.add_argument("tasks", nargs="*", help=f"of {', '.join(names)}; all if none is given")
     parser.add_argument("--out", type=Path, default=DEFAULT_OUT, help="the file to write or to complete")
-    given = parser.parse_args()
-    if unknown := set(given.tasks) - set(names):
+    options = parser.parse_args()
+    if unknown := set(options.tasks) - set(names):
         parser.error(f"tasks must be of {', '.join(names)}, got {', '.join(sorted(unknown))}")
-    torch.set_num_threads(1)  # the same sums in the same order wherever it runs
-    write_models(given.tasks or names, given.out)
+    torch.set_num_threads(1)  # the same order of summation on every machine
+    write_models(options.tasks or names, options.out)
 
 
 if __name__ == "__main__":

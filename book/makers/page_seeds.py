@@ -1,8 +1,8 @@
-"""Ten seeds trained as the page trains them and as torch does: python book/makers/page_seeds.py.
+"""Train ten seeds with the page's engine and with torch: python book/makers/page_seeds.py.
 
-Each engine starts from the same weights and reads the same texts, in float64; additions come in another order, and
-training makes the last bit large. So single runs may part, and the shares of right answers must still be drawn from
-one distribution. Writes ``book/data/page_seeds.json``, of which ``tests/book/makers`` recomputes a part.
+Both engines start from the same weights and read the same texts, in float64. They add in different orders, and
+training amplifies the last bit, so single runs may diverge; the shares of right answers must still have the same
+distribution. Writes ``book/data/page_seeds.json``, a part of which ``tests/book/makers`` recomputes.
 """
 
 import json
@@ -35,7 +35,7 @@ IN_THE_PAGE = """(settings, steps, times) => {
 
 
 def shares(right: np.ndarray) -> list[float]:
-    """Return the mean share of right answers (%) at the trained places and at the new ones."""
+    """Return the mean shares of right answers (%) at trained and at new positions."""
     edge = page.places_of("back", SETTINGS["length"])
     return [round(100 * float(np.nanmean(part)), 3) for part in (right[1:edge], right[edge:])]
 
@@ -47,7 +47,7 @@ def by_page(v8: Scripts, settings: dict[str, Any]) -> list[float]:
 
 
 def by_torch(settings: dict[str, Any]) -> list[float]:
-    """Train in torch, by the loop's own optimizer, rates and clip."""
+    """Train in torch, with the optimizer, rates and clipping of the loop."""
     torch.set_num_threads(1)
     model = make_model(settings)
     config = TrainingConfig("back", steps=page.PLANNED["back"], learning_rate=settings["learning_rate"])
@@ -60,27 +60,29 @@ def by_torch(settings: dict[str, Any]) -> list[float]:
         answer_loss(model(batch.tokens), batch).backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), config.clip)
         optimizer.step()
-    drawn = page.draw_texts("back", "test", 0, 0, TEST_ROWS, TIMES * settings["length"])
+    texts = page.draw_texts("back", "test", 0, 0, TEST_ROWS, TIMES * settings["length"])
     with torch.no_grad():
-        said = model(torch.tensor(drawn.tokens.astype(np.int64))).argmax(-1).numpy()
-    right = np.where(drawn.counts, said == drawn.targets, np.nan)
-    counted = drawn.counts.any(axis=0)
+        answers = model(torch.tensor(texts.tokens.astype(np.int64))).argmax(-1).numpy()
+    right = np.where(texts.counts, answers == texts.targets, np.nan)
+    counted = texts.counts.any(axis=0)
     return shares(np.where(counted, np.nanmean(np.where(counted, right, 0.0), axis=0), np.nan))
 
 
 def main() -> None:
     """Train and write."""
-    found: dict[str, dict[str, list[list[float]]]] = {}
+    results: dict[str, dict[str, list[list[float]]]] = {}
     with scripts("maths/page_run") as v8:
         for encoding in ENCODINGS:
             runs = [SETTINGS | {"encoding": encoding, "seed": seed} for seed in range(SEEDS)]
-            found[encoding] = {
+            results[encoding] = {
                 "page": [by_page(v8, run) for run in runs],
                 "torch": [by_torch(run) for run in runs],
             }
-            print(encoding, found[encoding])
+            print(encoding, results[encoding])
     settings = {"task": "back", "length": SETTINGS["length"], "steps": STEPS, "times": TIMES}
-    RESULTS.write_text(json.dumps({"settings": settings, "shares": found}, indent=1) + "\n", encoding="utf-8")
+    RESULTS.write_text(
+        json.dumps({"settings": settings, "shares": results}, indent=1) + "\n", encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-r"""Readings of a trained model for `makers.stretch`: other distances, windows, sharper scores, texts with a gap.
+r"""Attention variants of a trained model for `makers.stretch`, in its table "readings".
 
-The weights stay as training left them. There are three sets:
+The weights stay fixed. There are three sets:
 
 - remedies: ReRoPE, leaky ReRoPE, a window mask, log-n;
-- causes, on long texts: the slow pairs held at the farthest trained distance (no angle is new, combinations are),
-  the fast ones held (the other way round), all held or spread over trained distances (only the keys are many);
-- causes, on texts of the trained length with a gap: as far apart as long texts, with as few keys as short ones.
+- causes, on long texts: slow pairs held at the farthest trained distance (no new angles, new combinations), fast
+  pairs held (the reverse), all pairs held or spread over trained distances (nothing new but the number of keys);
+- causes, on texts of the trained length with a gap: distances of long texts, keys of short texts.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from dataclasses import replace
 import torch
 
 from rope_book.training.loop import TEST_SEED, answer_loss
-from rope_book.training.reading import Reading, read_with
 from rope_book.training.tasks import Task
 from rope_book.training.transformer import TinyTransformer
+from rope_book.training.variants import AttentionVariant, with_attention
 from rope_edu.encodings import RopeSpec, completes_turn, plain_rope
 
 WINDOWS, MASKS = (8, 16, 24), (17, 33, 66)
-GAPS = 8  # lengths of a gap, over which its scores are averaged
+GAPS = 8  # gap lengths, over which scores are averaged
 REMEDIES = (
     *(f"rerope-{w}" for w in WINDOWS), "leaky-16", *(f"window-{w}" for w in MASKS),
     "plain-logn", "rerope-16-logn", "by-parts-fitted-logn",
@@ -32,39 +32,39 @@ FEW_KEYS = ("plain", "slow-held", "fast-held", "all-held", "spread")
 READINGS = REMEDIES + CAUSES
 
 
-def make_reading(name: str, head_dim: int, trained: int, multiple: int, fitted: RopeSpec) -> Reading:
-    r"""Return a reading for texts `multiple` times as long as the trained one.
+def make_variant(name: str, head_dim: int, trained: int, multiple: int, fitted: RopeSpec) -> AttentionVariant:
+    r"""Return a variant for texts `multiple` times as long as the training texts.
 
     Args:
         name: of `READINGS`, or "plain".
         head_dim: width of a head.
         trained: tokens of a training text.
         multiple: length of the text, in trained lengths.
-        fitted: by parts with fitted thresholds, set for these texts.
+        fitted: rope by parts with fitted thresholds, set for these texts.
 
-    >>> make_reading("rerope-8", 4, 33, 16, plain_rope(4)).window
+    >>> make_variant("rerope-8", 4, 33, 16, plain_rope(4)).window
     8
 
     Chapter 18.
     """
     rope = plain_rope(head_dim, 10_000.0, layout="half_split")
     complete = completes_turn(rope.inv_freq, trained)
-    slow, fast = ([n for n, done in enumerate(complete) if done == wanted] for wanted in (False, True))
+    slow, fast = ([n for n, done in enumerate(complete) if done == fast] for fast in (False, True))
     farthest = trained - 1
     if name.endswith("-logn"):
         plain = name.removesuffix("-logn")
-        return replace(make_reading(plain, head_dim, trained, multiple, fitted), trained=trained)
-    windows = {f"rerope-{w}": Reading(rope, window=w) for w in WINDOWS}
-    masks = {f"window-{w}": Reading(rope, sees=w) for w in MASKS}
+        return replace(make_variant(plain, head_dim, trained, multiple, fitted), trained=trained)
+    windows = {f"rerope-{w}": AttentionVariant(rope, window=w) for w in WINDOWS}
+    masks = {f"window-{w}": AttentionVariant(rope, sees=w) for w in MASKS}
     leak = max(1.0, (multiple * trained - 1 - 16) / (farthest - 16))
     return {
-        "plain": Reading(rope),
-        "by-parts-fitted": Reading(fitted),
-        "leaky-16": Reading(rope, window=16, leak=leak),
-        "slow-held": Reading(rope, window=farthest, held=slow),
-        "fast-held": Reading(rope, window=farthest, held=fast),
-        "all-held": Reading(rope, window=farthest),
-        "spread": Reading(rope, window=16, fold=farthest - 15),
+        "plain": AttentionVariant(rope),
+        "by-parts-fitted": AttentionVariant(fitted),
+        "leaky-16": AttentionVariant(rope, window=16, leak=leak),
+        "slow-held": AttentionVariant(rope, window=farthest, held=slow),
+        "fast-held": AttentionVariant(rope, window=farthest, held=fast),
+        "all-held": AttentionVariant(rope, window=farthest),
+        "spread": AttentionVariant(rope, window=16, fold=farthest - 15),
         **windows,
         **masks,
     }[name]
@@ -72,32 +72,32 @@ def make_reading(name: str, head_dim: int, trained: int, multiple: int, fitted: 
 
 @torch.no_grad()
 def score_with_gap(
-    model: TinyTransformer, reading: Reading, task: Task, multiple: int, rows: int, *, split: str
+    model: TinyTransformer, variant: AttentionVariant, task: Task, multiple: int, rows: int, *, split: str
 ) -> tuple[float, float]:
-    r"""Return (loss, accuracy) on texts of the trained length whose later part stands farther on.
+    r"""Return (loss, accuracy) on texts of the trained length with a gap in their positions.
 
-    The gap falls before the first answer, and not before the middle; answers behind it count. The mean of eight
-    gaps, which bring the length, in positions, to between half of `multiple` trained lengths and all of it; at 1
-    there is no gap.
+    The gap is before the first answer, but not in the first half; only answers after it count. Scores are means
+    over eight gaps, with which the text spans from half of `multiple` trained lengths to all of it; at 1 there is
+    no gap.
     """
     batch = task.batch(TEST_SEED, 0, rows, task.length, split=split)
-    first = int(batch.weights.argmax(-1).min())
-    place = max(first, batch.tokens.shape[-1] // 2 + 1)
-    batch.weights[:, :place] = 0
-    found = []
+    first_answer = int(batch.weights.argmax(-1).min())
+    index = max(first_answer, batch.tokens.shape[-1] // 2 + 1)
+    batch.weights[:, :index] = 0
+    scores = []
     for gap in gaps(task.trained_places, multiple):
-        logits = read_with(model, replace(reading, gap=(place, gap)))(batch.tokens)
+        logits = with_attention(model, replace(variant, gap=(index, gap)))(batch.tokens)
         right = ((logits.argmax(-1) == batch.targets) * batch.weights).sum() / batch.weights.sum()
-        found.append((float(answer_loss(logits, batch)), float(right)))
-    losses, shares = zip(*found, strict=True)
-    return sum(losses) / len(found), sum(shares) / len(found)
+        scores.append((float(answer_loss(logits, batch)), float(right)))
+    losses, shares = zip(*scores, strict=True)
+    return sum(losses) / len(scores), sum(shares) / len(scores)
 
 
 def gaps(trained: int, multiple: int) -> list[int]:
-    """Return the gaps of texts that are to be as long as `multiple` trained ones.
+    """Return the gaps that stretch a text to up to `multiple` trained lengths.
 
     >>> gaps(33, 1), gaps(33, 4)
-    ([0], [49, 56, 63, 70, 78, 85, 92, 99])
+    ([0], [50, 57, 64, 71, 78, 85, 92, 99])
     """
     longest = (multiple - 1) * trained
     return [0] if multiple == 1 else [round(longest * (1 + n / (GAPS - 1)) / 2) for n in range(GAPS)]
@@ -113,30 +113,36 @@ def score_readings(
     rows: int,
     split: str,
 ) -> list[tuple[str, str, int, tuple[float, float]]]:
-    r"""Score all readings at all lengths.
+    r"""Score all variants at all lengths.
 
     Args:
-        score: of a model, on texts so many times as long.
+        score: of a model, on texts `multiple` times as long.
         model: as trained.
         task: its task.
-        ropes: length -> by parts with fitted thresholds, set for it.
+        ropes: multiple -> rope by parts with fitted thresholds, set for it.
         head_dim: width of a head.
         rows, split: of the texts with a gap.
 
     Returns:
-        Rows (way, reading, multiple, (loss, accuracy)); the way is "zero-shot" or "few-keys".
+        Rows (way, name, multiple, (loss, accuracy)); the way is "zero-shot" or "few-keys".
     """
-    found = []
+    results = []
     for multiple, fitted in ropes.items():
-        made = {
-            name: make_reading(name, head_dim, task.trained_places, multiple, fitted)
+        variants = {
+            name: make_variant(name, head_dim, task.trained_places, multiple, fitted)
             for name in ("plain", *READINGS)
         }
-        found += [
-            ("zero-shot", name, multiple, score(read_with(model, made[name]), multiple)) for name in READINGS
+        results += [
+            ("zero-shot", name, multiple, score(with_attention(model, variants[name]), multiple))
+            for name in READINGS
         ]
-        found += [
-            ("few-keys", name, multiple, score_with_gap(model, made[name], task, multiple, rows, split=split))
+        results += [
+            (
+                "few-keys",
+                name,
+                multiple,
+                score_with_gap(model, variants[name], task, multiple, rows, split=split),
+            )
             for name in FEW_KEYS
         ]
-    return found
+    return results

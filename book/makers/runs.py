@@ -1,4 +1,4 @@
-"""Long experiments: runs side by side, and a file of results that is whole at every moment."""
+"""Long experiments: parallel runs, and a results file that is complete at every moment."""
 
 from __future__ import annotations
 
@@ -16,21 +16,22 @@ import numpy as np
 import torch
 
 import rope_edu
+from rope_book.results.files import load
 from rope_book.training.loop import pick_device, write_atomically
 
 
 class RunsFile:
-    r"""A JSON file of runs, known to belong to these settings: who stops loses what was under way, nothing else.
+    r"""A JSON file of runs with the same settings. An interruption loses the unfinished runs only.
 
     Args:
-        path: read if it is there.
+        path: read if it exists.
         format: name of the format.
-        settings: of the experiment; a file with other settings is refused.
+        settings: of the experiment.
         machine: of `describe_machine`.
-        tables: name of a table -> the fields that tell its rows apart.
+        tables: name of a table -> the fields that identify a row.
 
     Raises:
-        ValueError: the file holds another format or runs with other settings.
+        ValueError: the file has another format, or other settings.
 
     Chapters 13 and 18.
     """
@@ -45,22 +46,22 @@ class RunsFile:
             self._read(settings)
 
     def _read(self, settings: dict) -> None:
-        content = json.loads(self.path.read_text(encoding="utf-8"))
-        differ = [name for name in settings if content["meta"].get(name) != settings[name]]
-        if content.get("format") != self.format or differ:
+        content = load(self.path.name, self.format, self.path)
+        differing = [name for name in settings if content["meta"].get(name) != settings[name]]
+        if differing:
             raise ValueError(
-                f"{self.path} holds runs with other settings ({', '.join(differ) or 'another format'}): "
+                f"{self.path} holds runs with other settings ({', '.join(differing)}): "
                 "choose another --out, or delete it"
             )
         self.meta["seconds"] = content["meta"]["seconds"]
         self.rows = {name: content[name] for name in self.rows}
 
     def has(self, table: str, **which: Any) -> bool:
-        """Tell whether a table holds a row with these values."""
+        """Whether a table has a row with these values."""
         return any(all(row[name] == value for name, value in which.items()) for row in self.rows[table])
 
     def add(self, table: str, run: dict, seconds: float) -> None:
-        """Add a run to a table and write everything; `seconds` have passed since the last one."""
+        """Add a run to a table and write the file; `seconds` have passed since the previous run."""
         self.rows[table].append(run)
         self.meta["seconds"] = round(self.meta["seconds"] + seconds, 1)
         parts = [f'"format": {json.dumps(self.format)}', f'"meta": {json.dumps(self.meta)}']
@@ -72,7 +73,7 @@ class RunsFile:
 
 
 def describe_machine(device: str, jobs: int) -> dict:
-    """Return what the times depend on: processor, cores, versions; nothing that names the machine."""
+    """Return everything that times depend on: processor, cores, versions; no host name."""
     gpu = torch.cuda.get_device_name() if pick_device(device).type == "cuda" else None
     versions = {"python": platform.python_version(), "torch": torch.__version__, "numpy": np.__version__}
     return {
@@ -83,8 +84,8 @@ def describe_machine(device: str, jobs: int) -> dict:
     }
 
 
-def side_by_side(work: Callable[[Any], dict], items: Iterable[Any], jobs: int) -> Iterator[dict]:
-    """Do `work` on all items, `jobs` at a time, each in a process with one thread; give results as they come."""
+def run_parallel(work: Callable[[Any], dict], items: Iterable[Any], jobs: int) -> Iterator[dict]:
+    """Map `work` over items in `jobs` processes with one thread each; yield results as they complete."""
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(jobs, context, initializer=_single_thread) as pool:
         futures = [pool.submit(work, item) for item in items]

@@ -1,21 +1,21 @@
-r"""Train at one length, test at 2, 4 and 16 times it: every rule, without training and after a little.
+r"""Train at one length, test at 2, 4 and 16 times that length: every rule, zero-shot and after a short fine-tune.
 
     PYTHONPATH=book python -m makers.stretch                                  # all: 3 tasks × 8 seeds
     PYTHONPATH=book python -m makers.stretch --tasks text --seeds 2 --out mine.json
 
-Each task begins with what is chosen, by the loss on tuning texts of a model that is never reported: the learning
-rate; the thresholds of the fitted rules; LongRoPE's lists, one for each stretch; the learning rate of each rule's
+For every task, choices come first, by the loss on tuning texts of a model that is never reported: the learning
+rate, the thresholds of the fitted rules, LongRoPE's lists (one per stretch), the learning rate of every rule's
 fine-tune. Then for each of the seeds 0, 1, … a model is trained at the task's length and scored
 
-- with each rule and no training, the rule set for the length of the text, and for the longest at all lengths;
-- after a fine-tune with each rule set for the longest: a tenth of the steps, on texts 4 and on texts 16 times as
-  long, with as many tokens a step as before;
+- zero-shot with every rule, set for the length of the text, and set for the longest text at all lengths;
+- after a fine-tune with every rule, set for the longest text: a tenth of the steps, on texts 4 or 16 times as
+  long, with the same number of tokens per step.
 
-beside a model trained from the start with a base of 500,000 (ABF). Longer texts are scored at their new places
-alone. The same weights are then read otherwise, without training: `makers.readings`. Last, two rules are
-fine-tuned once more, each with a rate chosen from four, on tuning texts as long as those that it is tuned on.
+A model trained from the start with a base of 500,000 (ABF) is scored too. Longer texts are scored at new positions
+only. The same weights are then tested with other attention, without training: `makers.readings`. Last, two rules
+are fine-tuned once more, each with a rate chosen from four, on tuning texts of the length of the fine-tune.
 
-Stop it at any time: the file is whole after every run, and the same command goes on with those that it lacks.
+Stop it at any time: the file is complete after every run, and the same command resumes with the missing runs.
 Read the file with `rope_book.results.load_stretch`.
 """
 
@@ -37,8 +37,8 @@ from torch import nn
 import rope_book
 import rope_edu
 from makers.readings import FEW_KEYS, READINGS, score_readings
-from makers.runs import RunsFile, describe_machine, side_by_side
-from rope_book.results.stretch import FORMAT, RUN_OF, TABLES, TUNING_OF
+from makers.runs import RunsFile, describe_machine, run_parallel
+from rope_book.results.stretch import FORMAT, RUN_KEY, SCORE_TABLES, TUNING_KEY, UNSTRETCHED
 from rope_book.training.loop import TrainingConfig, make_model, score, train
 from rope_book.training.tasks import make_task
 from rope_book.training.transformer import TinyTransformer
@@ -60,14 +60,13 @@ STRETCHED_TASKS = ("text", "copy", "needle")
 LEARNING_RATES = (1e-3, 3e-3, 1e-2)
 TUNED_RATES = (1e-3, 3e-3)  # of a fine-tune
 TUNING_SEED = 1000  # the reported seeds count from 0
-SLOW, FAST = (0.125, 0.25, 0.5, 1.0), (0.5, 1.0, 2.0, 4.0)  # turns, thresholds to choose from
-STEPS_OF_A_LIST = (0.0, 0.25, 0.5, 0.75, 1.0)  # LongRoPE divides a pair by the stretch to one of these powers
+SLOW, FAST = (0.125, 0.25, 0.5, 1.0), (0.5, 1.0, 2.0, 4.0)  # candidate thresholds, in turns
+LIST_POWERS = (0.0, 0.25, 0.5, 0.75, 1.0)  # LongRoPE divides a pair by the stretch to one of these powers
 ADJUSTED_BASE = 500_000.0
 RULES = (
     "plain", "pi", "abf", "ntk-aware", "by-parts", "by-parts-fitted", "yarn", "yarn-fitted", "llama3", "longrope",
 )  # fmt: skip
-UNSTRETCHED = ("plain", "abf")  # whatever the length
-VARIANTS = ("yarn-unclamped", "yarn-cool", "longrope-cool")  # of rules, never trained with
+RULE_VARIANTS = ("yarn-unclamped", "yarn-cool", "longrope-cool")  # zero-shot only
 RETUNED = ("plain", "yarn")
 RETUNED_RATES = (1e-3, 3e-3, 1e-2, 3e-2)
 
@@ -79,10 +78,10 @@ class Plan:
     Attributes:
         config: changes to `TrainingConfig`.
         steps: of a base model; the task's own if None.
-        share: of these steps that a fine-tune takes.
-        multiples: lengths of the tests, in trained lengths; the first is 1.
-        tuned_on: lengths of the fine-tunes, in trained lengths.
-        rows: texts in each test.
+        share: steps of a fine-tune over steps of a base model.
+        multiples: test lengths, in trained lengths; the first is 1.
+        tuned_on: fine-tuning lengths, in trained lengths.
+        rows: texts per test.
     """
 
     config: dict = field(default_factory=dict)
@@ -109,12 +108,12 @@ PLANS = {
 
 @dataclass(frozen=True)
 class Fit:
-    """What is chosen on tuning texts.
+    """Choices made on tuning texts.
 
     Attributes:
         learning_rate: of base models.
-        slow, fast: thresholds in turns, of the fitted rules.
-        lists: stretch -> LongRoPE's long list, one divisor a pair.
+        slow, fast: thresholds of the fitted rules, in turns.
+        lists: stretch -> LongRoPE's long list, one divisor per pair.
         tuned_rates: rule -> learning rate of its fine-tune.
     """
 
@@ -130,82 +129,82 @@ def make_rule(
 ) -> RopeSpec:
     r"""Return a rule set for texts `factor` times as long as the trained ones.
 
-    Thresholds are the papers' unless the rule is a fitted one; the base of the model is 10,000.
+    Thresholds are those of the papers except in fitted rules; the model's base is 10,000.
 
     Args:
-        name: of `RULES`.
+        name: of `RULES` or `RULE_VARIANTS`.
         head_dim: width of a head.
-        factor: wanted length over trained length.
+        factor: target length over trained length.
         trained_length: tokens.
         fit: thresholds and lists.
-        length: tokens of the text, for LongRoPE, which leaves short texts alone; a long one if None.
+        length: tokens of the text, for LongRoPE, which leaves short texts alone; long if None.
 
     >>> make_rule("pi", 4, 16, 33, Fit()).inv_freq.tolist()
     [0.0625, 0.000625]
 
     Chapter 18.
     """
-    parts, setting = {"layout": "half_split", "base": 10_000.0}, (head_dim, factor, trained_length, fit)
-    fitted = {**parts, "beta_slow": fit.slow, "beta_fast": fit.fast}
+    base, setting = {"base": 10_000.0}, (head_dim, factor, trained_length, fit)
+    fitted = {**base, "beta_slow": fit.slow, "beta_fast": fit.fast}
     rules: dict[str, Callable[[], RopeSpec]] = {
-        "plain": lambda: plain_rope(head_dim, **parts),
-        "pi": lambda: position_interpolation(head_dim, factor, **parts),
-        "abf": lambda: abf(head_dim, ADJUSTED_BASE, layout="half_split"),
-        "ntk-aware": lambda: ntk_aware(head_dim, factor, **parts),
-        "by-parts": lambda: ntk_by_parts(head_dim, factor, trained_length, **parts),
+        "plain": lambda: plain_rope(head_dim, **base),
+        "pi": lambda: position_interpolation(head_dim, factor, **base),
+        "abf": lambda: abf(head_dim, ADJUSTED_BASE),
+        "ntk-aware": lambda: ntk_aware(head_dim, factor, **base),
+        "by-parts": lambda: ntk_by_parts(head_dim, factor, trained_length, **base),
         "by-parts-fitted": lambda: ntk_by_parts(head_dim, factor, trained_length, **fitted),
-        "yarn": lambda: yarn(head_dim, factor, trained_length, **parts),
+        "yarn": lambda: yarn(head_dim, factor, trained_length, **base),
         "yarn-fitted": lambda: yarn(head_dim, factor, trained_length, ramp="turns", **fitted),
-        "llama3": lambda: llama3(head_dim, factor, trained_length, **parts),
+        "llama3": lambda: llama3(head_dim, factor, trained_length, **base),
         "longrope": lambda: listed(fit.lists.get(factor), head_dim, factor, trained_length, length),
         "yarn-unclamped": lambda: unclamped_yarn(head_dim, factor, trained_length),
         "yarn-cool": lambda: make_rule("yarn", *setting, length=length).replace(attention_factor=1.0),
         "longrope-cool": lambda: make_rule("longrope", *setting, length=length).replace(attention_factor=1.0),
     }
-    return rules[name]()
+    return rules[name]().replace(layout="half_split")
 
 
 def unclamped_yarn(head_dim: int, factor: float, trained_length: int) -> RopeSpec:
-    r"""Return YaRN as released but for one line: its ramp may begin before pair 0.
+    r"""Return released YaRN without its clamp: the ramp may begin before pair 0.
 
-    With few turns in the trained length the ramp's lower end is negative; the released code moves it to 0, and so
-    leaves the first pair alone.
+    With few turns in the trained length the ramp's lower end is negative; the released code clamps it to 0, which
+    leaves the first pair unchanged.
 
     >>> released = make_rule("yarn", 16, 4, 33, Fit())
     >>> (released.inv_freq / unclamped_yarn(16, 4, 33).inv_freq)[:2].round(2).tolist()
-    [1.6, 1.41]
+    [1.6, 1.43]
 
     Chapter 18.
     """
     plain = plain_rope(head_dim, 10_000.0, layout="half_split").inv_freq
     low, high = (
-        f(head_dim * math.log(trained_length / (turns * 2 * math.pi)) / (2 * math.log(10_000.0)))
-        for f, turns in ((math.floor, 32.0), (math.ceil, 1.0))
+        rounded(head_dim * math.log(trained_length / (turns * 2 * math.pi)) / (2 * math.log(10_000.0)))
+        for rounded, turns in ((math.floor, 32.0), (math.ceil, 1.0))
     )
-    kept = 1 - np.clip((np.arange(len(plain)) - low) / (high - low), 0.0, 1.0)
-    released = yarn(head_dim, factor, trained_length, base=10_000.0, layout="half_split")
-    return released.replace(inv_freq=(1 - kept) * plain / factor + kept * plain)
+    unscaled = 1 - np.clip((np.arange(len(plain)) - low) / (high - low), 0.0, 1.0)
+    released = yarn(head_dim, factor, trained_length, base=10_000.0).replace(layout="half_split")
+    return released.replace(inv_freq=(1 - unscaled) * plain / factor + unscaled * plain)
 
 
 def listed(
     divisors: list[float] | None, head_dim: int, factor: float, trained_length: int, length: int | None = None
 ) -> RopeSpec:
-    """Return LongRoPE with this long list, and a short list of ones."""
+    """Return LongRoPE with this long list and a short list of ones."""
     ones = [1.0] * (head_dim // 2)
     length = trained_length + 1 if length is None else length
     lists = {"short_factor": ones, "long_factor": divisors or ones}
-    return longrope(head_dim, factor, trained_length, length=length, layout="half_split", **lists)
+    return longrope(head_dim, factor, trained_length, length=length, **lists).replace(layout="half_split")
 
 
 @functools.lru_cache(maxsize=1)
 def _growing_angles(head_dim: int, trained_length: int, positions: range) -> torch.Tensor:
-    specs = (dynamic_ntk(head_dim, m + 1, trained_length) for m in positions)
+    specs = (dynamic_ntk(head_dim, trained_length, length=m + 1) for m in positions)
     rows = [rope_angles([m], spec.inv_freq) for m, spec in zip(positions, specs, strict=True)]
     return torch.as_tensor(np.concatenate(rows))
 
 
 class GrowingNTK(Encoding):
-    r"""Dynamic NTK as a cache of a growing text holds it: each token rotated by the frequencies of its own moment.
+    r"""Dynamic NTK with a cache: every key keeps the frequencies of the length at which it was cached.
 
         angle(m, i) = m · θ_i(m + 1),   θ(l): `dynamic_ntk` for a text of l tokens
 
@@ -233,7 +232,7 @@ class GrowingNTK(Encoding):
 
 
 def with_encoding(model: TinyTransformer, encoding: RopeSpec | Encoding) -> TinyTransformer:
-    r"""Return a copy of a model that rotates otherwise; its weights are the same, in tensors of their own.
+    r"""Return a copy of a model with another rotation; equal weights in separate tensors.
 
     >>> model = TinyTransformer(10, d_model=8, n_heads=1)
     >>> with_encoding(model, position_interpolation(8, 4)).encodings[0].rope.kind
@@ -251,24 +250,24 @@ def with_encoding(model: TinyTransformer, encoding: RopeSpec | Encoding) -> Tiny
 def make_config(
     task: str, seed: int, plan: Plan, learning_rate: float, *, multiple: int = 1, share: float = 1.0
 ) -> TrainingConfig:
-    """Return the configuration of a run on texts `multiple` times as long, with as many tokens a step."""
+    """Return the configuration of a run on texts `multiple` times as long, with the same tokens per step."""
     config = TrainingConfig(task, "rotary", seed, device="cpu", points=1, rows=2, **plan.config)
-    known = make_task(task)
-    steps = plan.steps or known.steps
+    trained = make_task(task)
+    steps = plan.steps or trained.steps
     return TrainingConfig(**{
         **vars(config),
         "steps": max(1, round(share * steps)),
         "warmup": max(1, round(share * config.warmup)),
         "learning_rate": learning_rate,
-        "length": multiple * known.length,
+        "length": multiple * trained.length,
         "batch_size": max(1, config.batch_size // multiple),
     })  # fmt: skip
 
 
 class Bench:
-    """A task with a plan and a fit: makes models and scores them.
+    """A task with a plan and a fit: trains models and scores them.
 
-    Base models of reported seeds are kept in the folder `weights`, if there is one, and trained once.
+    The folder `weights`, if given, caches base models of reported seeds.
     """
 
     def __init__(
@@ -280,21 +279,21 @@ class Bench:
         self.head_dim = config.d_model // config.n_heads
 
     def rule(self, name: str, factor: float, multiple: int | None = None) -> RopeSpec:
-        """Return a rule set for a stretch of the task's length, for texts of a length, or long ones."""
+        """Return a rule for a stretch, on texts `multiple` times as long as in training (long if None)."""
         length = None if multiple is None else self.task.seq_len(multiple * self.task.length)
         return make_rule(name, self.head_dim, factor, self.task.trained_places, self.fit, length=length)
 
     def base(self, seed: int, *, rule: str = "plain") -> TinyTransformer:
-        """Train a model from the start, at the task's length."""
+        """Train a model from scratch at the task's length."""
         config = make_config(self.name, seed, self.plan, self.fit.learning_rate)
         model = with_encoding(make_model(config), self.rule(rule, 1))
-        kept = self.weights and self.weights / f"{self.name}-{rule}-{seed}.pt"
-        return train(config, checkpoint=kept, model=model, test_lengths=(), progress=False).model
+        path = self.weights and self.weights / f"{self.name}-{rule}-{seed}.pt"
+        return train(config, checkpoint=path, model=model, test_lengths=(), progress=False).model
 
     def tuned(
         self, model: TinyTransformer, seed: int, rule: str, multiple: int, rate: float | None = None
     ) -> TinyTransformer:
-        """Fine-tune a copy of a model with a rule set for the longest texts, on texts `multiple` times as long."""
+        """Fine-tune a copy on texts `multiple` times as long, with a rule set for the longest texts."""
         rate = rate or self.fit.tuned_rates.get(rule, TUNED_RATES[0])
         config = make_config(self.name, seed, self.plan, rate, multiple=multiple, share=self.plan.share)
         changed = with_encoding(model, self.rule(rule, self.plan.longest))
@@ -303,13 +302,13 @@ class Bench:
     def score(
         self, model: TinyTransformer, multiple: int, encoding: RopeSpec | Encoding | None = None
     ) -> tuple[float, float]:
-        """Return (loss, accuracy) on texts `multiple` times as long, rotated as given."""
+        """Return (loss, accuracy) on texts `multiple` times as long, with this encoding if given."""
         model = model if encoding is None else with_encoding(model, encoding)
         return score(model, self.task, multiple * self.task.length, self.plan.rows, split=self.split)
 
 
 def zero_shot(bench: Bench, model: TinyTransformer) -> list[list]:
-    """Score a model with each rule and no training: rows of way, rule, factor, multiple, loss, accuracy."""
+    """Score a model zero-shot with every rule: rows of way, rule, factor, multiple, loss, accuracy."""
     multiples, longest = bench.plan.multiples, bench.plan.longest
     growing = GrowingNTK(bench.head_dim, bench.task.trained_places)
     rows = [_row("zero-shot", "dynamic-cached", 1, m, bench.score(model, m, growing)) for m in multiples]
@@ -326,7 +325,7 @@ def zero_shot(bench: Bench, model: TinyTransformer) -> list[list]:
 
 
 def at_all_lengths(bench: Bench, model: TinyTransformer, way: str, rule: str) -> list[list]:
-    """Score a model that was trained with a rule at all lengths."""
+    """Score a model trained with a rule, at all lengths."""
     factor = 1 if rule in UNSTRETCHED else bench.plan.longest
     return [
         _row(way, rule, factor, m, bench.score(model, m, bench.rule(rule, bench.plan.longest, m)))
@@ -350,33 +349,33 @@ def run_seed(bench: Bench, seed: int) -> list[list]:
 
 
 def read_seed(bench: Bench, seed: int) -> list[list]:
-    """Return the scores of one seed, read otherwise: variants of rules, and all readings."""
+    """Return the scores of one seed with variants of rules and of attention."""
     model, multiples = bench.base(seed), bench.plan.multiples
-    places = [(m, m) for m in multiples[1:]] + [(bench.plan.longest, 1)]
+    settings = [(m, m) for m in multiples[1:]] + [(bench.plan.longest, 1)]
     rows = [
         _row("zero-shot", name, factor, m, bench.score(model, m, bench.rule(name, factor, m)))
-        for name in VARIANTS
-        for factor, m in places
+        for name in RULE_VARIANTS
+        for factor, m in settings
     ]
     ropes = {m: bench.rule("by-parts-fitted", m) for m in multiples}
-    found = score_readings(
+    results = score_readings(
         bench.score, model, bench.task, ropes, bench.head_dim, rows=bench.plan.rows, split=bench.split
     )
-    return rows + [_row(way, name, 1, m, scored) for way, name, m, scored in found]
+    return rows + [_row(way, name, 1, m, scored) for way, name, m, scored in results]
 
 
 def retune_seed(bench: Bench, seed: int, rates: dict[str, dict[str, float]]) -> list[list]:
-    """Return the scores of one seed after fine-tunes with these rates: multiple -> rule -> rate."""
+    """Return the scores of one seed after fine-tunes at these rates: multiple -> rule -> rate."""
     model, rows = bench.base(seed), []
-    for multiple, chosen in rates.items():
-        for rule, rate in chosen.items():
+    for multiple, by_rule in rates.items():
+        for rule, rate in by_rule.items():
             tuned = bench.tuned(model, seed, rule, int(multiple), rate)
             rows += at_all_lengths(bench, tuned, f"retuned-{multiple}", rule)
     return rows
 
 
 def choose(task: str, plan: Plan) -> Fit:
-    """Choose everything that is chosen, on the tuning seed and tuning texts."""
+    """Make all choices, on the tuning seed and tuning texts."""
 
     def bench(**fit) -> Bench:
         return Bench(task, plan, Fit(**fit), "tune")
@@ -392,7 +391,7 @@ def choose(task: str, plan: Plan) -> Fit:
 
 
 def choose_thresholds(bench: Bench, model: TinyTransformer) -> tuple[float, float]:
-    """Return the thresholds in turns with which by parts has the lowest loss, over all stretches."""
+    """Return the thresholds, in turns, that minimise the loss of by-parts summed over all stretches."""
 
     def loss(pair: tuple[float, float]) -> float:
         trial = Bench(bench.name, bench.plan, Fit(slow=pair[0], fast=pair[1]), bench.split)
@@ -403,7 +402,7 @@ def choose_thresholds(bench: Bench, model: TinyTransformer) -> tuple[float, floa
 
 
 def choose_list(bench: Bench, model: TinyTransformer, factor: int) -> list[float]:
-    """Return LongRoPE's list for a stretch: from by parts, each pair in turn takes the divisor that loses least."""
+    """Return LongRoPE's list for a stretch: coordinate descent over pairs, starting from by-parts."""
     start = bench.rule("plain", 1).inv_freq / bench.rule("by-parts-fitted", factor).inv_freq
     best = [round(float(divisor), 4) for divisor in start]
 
@@ -413,15 +412,15 @@ def choose_list(bench: Bench, model: TinyTransformer, factor: int) -> list[float
 
     lowest = loss(best)
     for pair in range(len(best)):
-        for power in STEPS_OF_A_LIST:
+        for power in LIST_POWERS:
             trial = [*best[:pair], round(factor**power, 4), *best[pair + 1 :]]
-            if trial != best and (found := loss(trial)) < lowest:
-                best, lowest = trial, found
+            if trial != best and (trial_loss := loss(trial)) < lowest:
+                best, lowest = trial, trial_loss
     return best
 
 
 def choose_rate(bench: Bench, model: TinyTransformer, rule: str) -> float:
-    """Return the learning rate with which a fine-tune on the longest texts loses least on them."""
+    """Return the learning rate whose fine-tune on the longest texts has the lowest loss on them."""
     longest = bench.plan.longest
 
     def loss(rate: float) -> float:
@@ -432,7 +431,7 @@ def choose_rate(bench: Bench, model: TinyTransformer, rule: str) -> float:
 
 
 def choose_rates(bench: Bench) -> dict[str, dict[str, float]]:
-    """Return the best rates for a second fine-tune, judged on tuning texts as long: multiple -> rule -> rate."""
+    """Return the best rates of second fine-tunes, by tuning texts of their length: multiple -> rule -> rate."""
     model = bench.base(TUNING_SEED)
 
     def loss(rule: str, multiple: int, rate: float) -> float:
@@ -449,13 +448,13 @@ def choose_rates(bench: Bench) -> dict[str, dict[str, float]]:
 
 
 def tuning_row(task: str, fit: Fit, seconds: float) -> dict:
-    """Return what the file keeps of what was chosen."""
+    """Return a row of the table "tuning"."""
     lists = [[factor, *divisors] for factor, divisors in fit.lists.items()]
     return {**vars(fit), "task": task, "lists": lists, "seconds": round(seconds, 1)}
 
 
 def fit_of(row: dict) -> Fit:
-    """Return what a row of `tuning_row` says."""
+    """Return the fit of a row of the table "tuning"."""
     lists = {int(factor): divisors for factor, *divisors in row["lists"]}
     return Fit(row["learning_rate"], row["slow"], row["fast"], lists, row["tuned_rates"])
 
@@ -484,7 +483,7 @@ def _work(item: tuple) -> dict:
 
 
 def describe_settings(size: str) -> dict:
-    """Return what must be the same in every run of a file."""
+    """Return the settings shared by all runs of a file."""
     plan = PLANS[size]
 
     def of_task(name: str) -> dict:
@@ -499,9 +498,9 @@ def describe_settings(size: str) -> dict:
         "tuned_rates": list(TUNED_RATES),
         "slow": list(SLOW),
         "fast": list(FAST),
-        "powers": list(STEPS_OF_A_LIST),
+        "powers": list(LIST_POWERS),
     }
-    own = ("task", "seed", "steps", "learning_rate", "length", "device")
+    varying = ("task", "seed", "steps", "learning_rate", "length", "device")
     config = vars(make_config("copy", 0, plan, 1.0))
     return {
         "size": size,
@@ -510,11 +509,11 @@ def describe_settings(size: str) -> dict:
         "tuned_on": list(plan.tuned_on),
         "rows": plan.rows,
         "rules": list(RULES),
-        "variants": list(VARIANTS),
+        "variants": list(RULE_VARIANTS),
         "readings": list(READINGS),
         "few_keys": list(FEW_KEYS),
         "retuned": {"rules": list(RETUNED), "rates": list(RETUNED_RATES)},
-        "config": {name: value for name, value in config.items() if name not in own},
+        "config": {name: value for name, value in config.items() if name not in varying},
         "tuning": chosen,
     }
 
@@ -523,16 +522,16 @@ def run(
     tasks: Iterable[str], seeds: int, file: RunsFile, *, size: str = "small", jobs: int = 2,
     weights: Path | None = None,
 ) -> None:  # fmt: skip
-    """Choose, then train and score what the file lacks, seed by seed."""
+    """Choose, then train and score the missing runs, seed by seed."""
     tasks = list(tasks)
     add_missing(file, "tuning", _tune, {(task,): (task, size) for task in tasks}, jobs)
     fits = {row["task"]: row for row in file.rows["tuning"]}
-    each = [(task, seed) for seed in range(seeds) for task in tasks]
+    keys = [(task, seed) for seed in range(seeds) for task in tasks]
 
     def items(name: str, more: dict[str, tuple]) -> dict[tuple, tuple]:
         return {
             (task, seed): (name, task, size, seed, fits[task], weights, *more.get(task, ()))
-            for task, seed in each
+            for task, seed in keys
         }
 
     add_missing(file, "readings", _work, items("read", {}), jobs)
@@ -543,7 +542,7 @@ def run(
 
 
 def add_missing(file: RunsFile, table: str, work: Callable, wanted: dict[tuple, tuple], jobs: int) -> None:
-    """Do the work that a table lacks; `wanted` gives the item of work for the fields that tell rows apart."""
+    """Add the missing rows of a table; `wanted` maps the key of every row to its item of work."""
     from tqdm.auto import tqdm
 
     names = file.tables[table]
@@ -551,11 +550,11 @@ def add_missing(file: RunsFile, table: str, work: Callable, wanted: dict[tuple, 
         item for key, item in wanted.items() if not file.has(table, **dict(zip(names, key, strict=True)))
     ]
     with tqdm(total=len(wanted), initial=len(wanted) - len(missing), unit="run", desc=table) as bar:
-        last = time.perf_counter()
-        for row in side_by_side(work, missing, jobs):
+        previous = time.perf_counter()
+        for row in run_parallel(work, missing, jobs):
             now = time.perf_counter()
-            file.add(table, row, now - last)
-            last = now
+            file.add(table, row, now - previous)
+            previous = now
             bar.update()
 
 
@@ -566,31 +565,35 @@ def main(arguments: list[str] | None = None) -> None:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    known = STRETCHED_TASKS
-    parser.add_argument("--tasks", nargs="+", choices=known, default=list(known),
-                        metavar="TASK", help=f"which of {', '.join(known)} (all)")  # fmt: skip
-    parser.add_argument("--seeds", type=int, default=8, help="how many, from 0 (8)")
-    parser.add_argument("--jobs", type=int, default=2, help="processes, each with one thread (2)")
+    names = STRETCHED_TASKS
+    parser.add_argument("--tasks", nargs="+", choices=names, default=list(names),
+                        metavar="TASK", help=f"which of {', '.join(names)} (all)")  # fmt: skip
+    parser.add_argument("--seeds", type=int, default=8, help="number of seeds, from 0 (8)")
+    parser.add_argument("--jobs", type=int, default=2, help="processes with one thread each (2)")
     parser.add_argument(
-        "--size", choices=tuple(PLANS), default="small", help="tiny: a trial of seconds (small)"
+        "--size", choices=tuple(PLANS), default="small", help="tiny: a trial that takes seconds (small)"
     )
     parser.add_argument(
-        "--weights", type=Path, help="a folder that keeps the base models (trained anew each time)"
+        "--weights", type=Path, help="folder that caches base models (none: train them again)"
     )
     parser.add_argument("--out", type=Path, default=DEFAULT_OUT,
-                        help="the file of results (results/stretch.json in the library)")  # fmt: skip
-    chosen = parser.parse_args(arguments)
+                        help="results file (rope_book/results/stretch.json)")  # fmt: skip
+    options = parser.parse_args(arguments)
     for name in ("seeds", "jobs"):
-        if getattr(chosen, name) < 1:
-            parser.error(f"--{name} must be at least 1, got {getattr(chosen, name)}")
-    tables = {"tuning": TUNING_OF, "rates": TUNING_OF, **dict.fromkeys(TABLES, RUN_OF)}
+        if getattr(options, name) < 1:
+            parser.error(f"--{name} must be at least 1, got {getattr(options, name)}")
+    tables = {"tuning": TUNING_KEY, "rates": TUNING_KEY, **dict.fromkeys(SCORE_TABLES, RUN_KEY)}
     try:
         file = RunsFile(
-            chosen.out, FORMAT, describe_settings(chosen.size), describe_machine("cpu", chosen.jobs), tables
+            options.out,
+            FORMAT,
+            describe_settings(options.size),
+            describe_machine("cpu", options.jobs),
+            tables,
         )
     except ValueError as error:
         parser.error(str(error))
-    run(chosen.tasks, chosen.seeds, file, size=chosen.size, jobs=chosen.jobs, weights=chosen.weights)
+    run(options.tasks, options.seeds, file, size=options.size, jobs=options.jobs, weights=options.weights)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-r"""An independent form of the vectors: plain loops over Python's numbers, none of the library's code.
+r"""Independent reference for the test vectors: loops over Python floats, without the library's code.
 
-Formulas are written from the papers, one pair at a time. `tests/doctor/vectors` holds the library to the files, and
-the files are written from here.
+The formulas come from the papers, one pair at a time. `makers.vectors` writes the files from them, and
+`tests/doctor/vectors` holds the library to the files.
 """
 
 from __future__ import annotations
@@ -9,11 +9,9 @@ from __future__ import annotations
 import cmath
 import math
 
-PLAIN = {"base": 10_000.0}
-
 
 def pairs_of(layout: str, rotary_dim: int) -> list[tuple[int, int]]:
-    """Features of each pair, (first, second)."""
+    """Features of every pair, (first, second)."""
     half = rotary_dim // 2
     if layout == "interleaved":
         return [(2 * i, 2 * i + 1) for i in range(half)]
@@ -23,16 +21,16 @@ def pairs_of(layout: str, rotary_dim: int) -> list[tuple[int, int]]:
 def rotate(
     x: list[float], position: int, frequencies: list[float], layout: str, attention_factor: float
 ) -> list[float]:
-    """One vector, rotated as complex numbers: z′ = a · z · e^{i·m·θ}; the tail passes."""
-    turned = list(x)
-    for (first, second), speed in zip(pairs_of(layout, 2 * len(frequencies)), frequencies, strict=True):
-        z = attention_factor * complex(x[first], x[second]) * cmath.exp(1j * position * speed)
-        turned[first], turned[second] = z.real, z.imag
-    return turned
+    """One vector, rotated as complex numbers: z′ = a · z · e^{i·m·θ}; the tail passes through."""
+    rotated = list(x)
+    for (first, second), frequency in zip(pairs_of(layout, 2 * len(frequencies)), frequencies, strict=True):
+        z = attention_factor * complex(x[first], x[second]) * cmath.exp(1j * position * frequency)
+        rotated[first], rotated[second] = z.real, z.imag
+    return rotated
 
 
 def frequencies_of(rule: str, width: int, base: float, **more: object) -> tuple[list[float], float]:
-    """Frequencies and attention factor, (θ_i, a), of a rule; `width` is the denominator of the exponent."""
+    """Frequencies and attention factor of a rule, (θ_i, a); `width` is the denominator of the exponent."""
     plain = [base ** (-2 * i / width) for i in range(width // 2)]
     return RULES[rule](plain, width, base, **more)
 
@@ -42,7 +40,7 @@ def _plain(plain, width, base):
 
 
 def _linear(plain, width, base, factor):
-    return [speed / factor for speed in plain], 1.0
+    return [frequency / factor for frequency in plain], 1.0
 
 
 def _ntk(plain, width, base, factor):
@@ -56,15 +54,15 @@ def _dynamic(plain, width, base, factor, trained_length, length):
 
 
 def _by_turns(plain, factor, trained_length, slow, fast):
-    changed = []
-    for speed in plain:
-        turns = trained_length * speed / (2 * math.pi)
-        if slow == fast:  # a ramp of no width is a step
-            kept = 1.0 if turns > fast else 0.0
+    scaled = []
+    for frequency in plain:
+        turns = trained_length * frequency / (2 * math.pi)
+        if slow == fast:  # a ramp of width 0 is a step
+            unscaled = 1.0 if turns > fast else 0.0
         else:
-            kept = min(1.0, max(0.0, (turns - slow) / (fast - slow)))
-        changed.append((1 - kept) * speed / factor + kept * speed)
-    return changed
+            unscaled = min(1.0, max(0.0, (turns - slow) / (fast - slow)))
+        scaled.append((1 - unscaled) * frequency / factor + unscaled * frequency)
+    return scaled
 
 
 def _by_parts(plain, width, base, factor, trained_length, beta_slow=1.0, beta_fast=32.0):
@@ -87,23 +85,23 @@ def _yarn(
         low, high = math.floor(low), math.ceil(high)
     low, high = max(low, 0), min(high, width - 1)
     high = high if high != low else high + 0.001
-    changed = []
-    for i, speed in enumerate(plain):
+    scaled = []
+    for i, frequency in enumerate(plain):
         divided = min(1.0, max(0.0, (i - low) / (high - low)))
-        changed.append(divided * speed / factor + (1 - divided) * speed)
-    grown = 0.1 * math.log(factor)
-    return changed, (mscale * grown + 1) / (mscale_all_dim * grown + 1)
+        scaled.append(divided * frequency / factor + (1 - divided) * frequency)
+    growth = 0.1 * math.log(factor)
+    return scaled, (mscale * growth + 1) / (mscale_all_dim * growth + 1)
 
 
 def _longrope(plain, width, base, factor, trained_length, length, short_factor, long_factor):
     divisors = long_factor if length > trained_length else short_factor
-    speeds = [speed / divisor for speed, divisor in zip(plain, divisors, strict=True)]
-    return speeds, math.sqrt(1 + math.log(factor) / math.log(trained_length)) if factor > 1 else 1.0
+    frequencies = [frequency / divisor for frequency, divisor in zip(plain, divisors, strict=True)]
+    return frequencies, math.sqrt(1 + math.log(factor) / math.log(trained_length)) if factor > 1 else 1.0
 
 
 def _p_rope(plain, width, base, p):
-    turning = int(p * width // 2)
-    return [speed if i < turning else 0.0 for i, speed in enumerate(plain)], 1.0
+    rotating = int(p * width // 2)
+    return [frequency if i < rotating else 0.0 for i, frequency in enumerate(plain)], 1.0
 
 
 RULES = {

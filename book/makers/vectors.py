@@ -1,7 +1,7 @@
 r"""Write the test vectors: PYTHONPATH=book python -m makers.vectors.
 
-A case that is published keeps its bytes: its line is copied as long as the numbers computed anew are near it. With
-`--release 1.2.0` the version is raised and the new lines are recorded in vectors_published.json.
+A published case keeps its bytes: its line is copied as long as the recomputed numbers are close. `--release 1.2.0`
+raises the version and records the new lines in vectors_published.json.
 """
 
 from __future__ import annotations
@@ -84,12 +84,12 @@ RULES = [  # (rule, width, base, parameters, source)
 
 
 def numbers(rows: int, width: int) -> list[list[float]]:
-    """Vectors of sixteenths between −2 and 2: exact in bfloat16 and float16."""
+    """Multiples of 1/16 from −2 to 2: exact in bfloat16 and float16."""
     return [[((37 * (row * width + i) + 11) % 65 - 32) / 16 for i in range(width)] for row in range(rows)]
 
 
 def rotation_cases() -> Iterator[dict]:
-    """Every case of rotating, in both layouts."""
+    """All rotations, in both layouts."""
     for name, (head_dim, rotary_dim, base, factor, positions, source) in SIZES.items():
         frequencies, _ = reference.frequencies_of("rope", rotary_dim, base)
         x = numbers(len(positions), head_dim)
@@ -101,14 +101,14 @@ def rotation_cases() -> Iterator[dict]:
             case = {"name": f"{name}, {layout}", "source": source, "layout": layout, "head_dim": head_dim}
             case |= {"rotary_dim": rotary_dim, "base": base, FACTOR: factor, "positions": list(positions)}
             case |= {"x": x, "expected": expected, "tolerance": tolerances(max(map(abs, positions)), factor)}
-            yield case | {"catches": caught(case)}
+            yield case | {"catches": detected(case)}
 
 
 def tolerances(farthest: int, factor: float) -> dict[str, float]:
-    """Bound of |found − expected| for numbers up to 2 in a pair, so of a length below 3, by number format.
+    """Bounds of |actual − expected| by number format, for pairs of numbers up to 2, whose norm is below 3.
 
-    A turn is off by half an ulp of cos and sin, the products by as much again; an angle kept in float32 by three
-    roundings of m·θ ≤ m.
+    cos and sin are off by half an ulp, their products by half an ulp more; a float32 angle has three roundings of
+    m·θ ≤ m.
     """
     size = 3 * factor
     return {
@@ -120,8 +120,8 @@ def tolerances(farthest: int, factor: float) -> dict[str, float]:
     }
 
 
-def caught(case: dict) -> list[str]:
-    """Names of the clinic's broken rotations that miss the widest float32 tolerance in a case."""
+def detected(case: dict) -> list[str]:
+    """Names of the clinic's broken rotations outside the widest float32 tolerance of a case."""
     frequencies, _ = reference.frequencies_of("rope", case["rotary_dim"], case["base"])
     spec = RopeSpec(frequencies, case[FACTOR], case["layout"], case["head_dim"])
     x, positions = np.array(case["x"]), np.array(case["positions"])
@@ -130,17 +130,17 @@ def caught(case: dict) -> list[str]:
         if name in ("other_width", "one_clock") and case["head_dim"] == 2:
             continue
         try:
-            found = np.array(make(spec)(x.copy(), positions))
+            rotated = np.array(make(spec)(x.copy(), positions))
         except (ValueError, IndexError, ZeroDivisionError):
-            continue  # it cannot be broken in this way at this width
-        off = np.abs(found - case["expected"]).max()
-        if not off <= case["tolerance"]["float32, angles in float32"]:  # NaN is missed as well
+            continue  # not applicable at this width
+        error = np.abs(rotated - case["expected"]).max()
+        if not error <= case["tolerance"]["float32, angles in float32"]:  # NaN is outside too
             names.append(name)
     return names
 
 
 def frequency_cases() -> Iterator[dict]:
-    """Every rule's frequencies and attention factor."""
+    """Frequencies and attention factor of every rule."""
     for rule, width, base, parameters, source in RULES:
         frequencies, factor = reference.frequencies_of(rule, width, base, **parameters)
         stated = ", ".join(
@@ -152,7 +152,7 @@ def frequency_cases() -> Iterator[dict]:
 
 
 def config_cases() -> Iterator[dict]:
-    """Configs, good and hostile, with the rotation or the field that must be refused."""
+    """Valid and hostile configs, with the rotation or the field to refuse."""
     for name, (config, source, catches, options) in CONFIGS.items():
         case = {"name": name, "source": source, "catches": catches, "config": config, "options": options}
         if name not in ROTATIONS:
@@ -160,12 +160,12 @@ def config_cases() -> Iterator[dict]:
             continue
         rule, head_dim, rotary_dim, base, parameters = ROTATIONS[name]
         frequencies, factor = reference.frequencies_of(rule, rotary_dim, base, **parameters)
-        found = {"inv_freq": frequencies, FACTOR: factor, "layout": "half_split"}
-        yield case | {**found, "head_dim": head_dim, "rotary_dim": rotary_dim, "tolerance": 1e-12}
+        rotation = {"inv_freq": frequencies, FACTOR: factor, "layout": "half_split"}
+        yield case | {**rotation, "head_dim": head_dim, "rotary_dim": rotary_dim, "tolerance": 1e-12}
 
 
 def _field_refused(config: object, options: dict) -> str:
-    """Field for which the library refuses a config."""
+    """Field that the library blames when it refuses a config."""
     try:
         spec = rope_from_config(config, **options)
     except ConfigError as error:
@@ -180,63 +180,65 @@ FILES = {
     "batch": lambda: beyond.batch_cases(numbers, tolerances),
     "axes": lambda: beyond.axes_cases(numbers, tolerances),
     "shift": lambda: beyond.shift_cases(numbers, tolerances),
-    "scale": lambda: beyond.scale_cases(),
+    "scale": beyond.scale_cases,
 }
 PUBLISHED = Path(__file__).with_name("vectors_published.json")
 
 
-def nearly(found: object, expected: object) -> bool:
-    """Whether two JSON values are equal, numbers to 12 digits: another machine's last bit may be another."""
-    if isinstance(expected, dict) and isinstance(found, dict):
-        return found.keys() == expected.keys() and all(nearly(found[key], expected[key]) for key in expected)
-    if isinstance(expected, list) and isinstance(found, list):
-        return len(found) == len(expected) and all(map(nearly, found, expected))
-    if isinstance(expected, float) and isinstance(found, float):
-        return abs(found - expected) <= 1e-12 * max(1.0, abs(expected))
-    return found == expected
+def nearly(actual: object, expected: object) -> bool:
+    """Whether two JSON values are equal, numbers to 12 digits: last bits vary between machines."""
+    if isinstance(expected, dict) and isinstance(actual, dict):
+        return actual.keys() == expected.keys() and all(
+            nearly(actual[key], expected[key]) for key in expected
+        )
+    if isinstance(expected, list) and isinstance(actual, list):
+        return len(actual) == len(expected) and all(map(nearly, actual, expected))
+    if isinstance(expected, float) and isinstance(actual, float):
+        return abs(actual - expected) <= 1e-12 * max(1.0, abs(expected))
+    return actual == expected
 
 
 def lines_of(text: str) -> dict[str, str]:
-    """Cases of a file by name, each as the line that it has there."""
+    """Lines of a file, by the name of the case."""
     lines = [line.removesuffix(",") for line in text.splitlines() if line.startswith('{"name"')]
     return {json.loads(line)["name"]: line for line in lines}
 
 
 def committed(name: str) -> dict[str, str]:
-    """Lines of a file as it is in the repository."""
+    """Lines of a committed file, by the name of the case."""
     path = HERE / f"{name}.json"
     return lines_of(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
 def text_of(name: str, version: str | None = None) -> str:
-    """Text of a file: a case on each line, those that are there before those that are new."""
+    """Text of a file, one case per line, committed cases before new ones."""
     old = committed(name)
     new = {case["name"]: case for case in FILES[name]()}
     lines = []
-    for each in [*(one for one in old if one in new), *(one for one in new if one not in old)]:
-        line = json.dumps(new[each], ensure_ascii=False)
-        same = each in old and nearly(json.loads(line), json.loads(old[each]))
-        lines.append(old[each] if same else line)
+    for case in [*(case for case in old if case in new), *(case for case in new if case not in old)]:
+        line = json.dumps(new[case], ensure_ascii=False)
+        unchanged = case in old and nearly(json.loads(line), json.loads(old[case]))
+        lines.append(old[case] if unchanged else line)
     cases = ",\n".join(lines)
     head = f'"format": "{FORMAT}", "version": "{version or published()[-1][0]}", "what": "{name}"'
     return f'{{{head}, "cases": [\n{cases}\n]}}\n'
 
 
 def published() -> list[tuple[str, dict[str, dict[str, str]]]]:
-    """Versions in order, each with the fingerprints of the lines that it added: file, name, SHA-256."""
+    """Versions in order, with the fingerprints of the lines that they added: file -> name -> SHA-256."""
     return list(json.loads(PUBLISHED.read_text(encoding="utf-8")).items())
 
 
 def fingerprint(line: str) -> str:
-    """SHA-256 of a line, its first 16 digits."""
+    """First 16 digits of the SHA-256 of a line."""
     return hashlib.sha256(line.encode()).hexdigest()[:16]
 
 
 def release(version: str) -> None:
-    """Record all lines that no version has published, as those of a new one."""
-    found = dict(published()) if PUBLISHED.exists() else {}
-    known = {(name, case) for added in found.values() for name, cases in added.items() for case in cases}
-    found[version] = {
+    """Record all unpublished lines under a new version."""
+    versions = dict(published()) if PUBLISHED.exists() else {}
+    known = {(name, case) for added in versions.values() for name, cases in added.items() for case in cases}
+    versions[version] = {
         name: {
             case: fingerprint(line)
             for case, line in lines_of(text_of(name, version)).items()
@@ -244,7 +246,7 @@ def release(version: str) -> None:
         }
         for name in FILES
     }
-    PUBLISHED.write_text(json.dumps(found, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    PUBLISHED.write_text(json.dumps(versions, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
 
 
 def main(arguments: list[str]) -> None:

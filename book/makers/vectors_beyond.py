@@ -1,4 +1,4 @@
-r"""Cases beyond one text of one coordinate: batches, several coordinates, moved keys, where mscale goes."""
+r"""Cases beyond one text with one coordinate: batches, several coordinates, moved keys, the place of mscale."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ AXES = {  # name: (order of the sections, positions of each axis, source)
     ),
     "two frames of a video": ("interleaved", [[0, 0, 1, 1], [0, 0, 0, 0], [0, 1, 0, 1]], DEALT),
 }
-SHIFTS = {  # name: (positions of the keys in the cache, by how much they move, attention factor, source)
+SHIFTS = {  # name: (positions of the cached keys, shift, attention factor, source)
     "the cache loses its first 100 tokens": ([100, 101, 350], -100, 1.0, "llama.cpp, llama_memory_seq_add"),
     "text is put in before the cache": ([0, 1, 2], 57, 1.0, "llama.cpp, llama_memory_seq_add"),
     "a shift of 0": ([0, 9], 0, 1.0, "R(0) is the identity"),
@@ -70,161 +70,125 @@ SHIFTS = {  # name: (positions of the keys in the cache, by how much they move, 
 }  # fmt: skip
 
 
-def turned(x: list[float], angles: list[float], layout: str, factor: float = 1.0) -> list[float]:
-    """One vector, each pair turned by its own angle; the tail passes."""
-    found = list(x)
+FREQUENCIES = reference.frequencies_of("rope", SIZES["rotary_dim"], SIZES["base"])[0]  # radians per token
+
+
+def rotate_by(x: list[float], angles: list[float], layout: str) -> list[float]:
+    """One vector, every pair rotated by its own angle; the tail passes through."""
+    rotated = list(x)
     for (first, second), angle in zip(reference.pairs_of(layout, 2 * len(angles)), angles, strict=True):
-        z = factor * complex(x[first], x[second]) * cmath.exp(1j * angle)
-        found[first], found[second] = z.real, z.imag
-    return found
+        z = complex(x[first], x[second]) * cmath.exp(1j * angle)
+        rotated[first], rotated[second] = z.real, z.imag
+    return rotated
 
 
-def speeds() -> list[float]:
-    """Frequencies of all cases here, radians per token."""
-    return reference.frequencies_of("rope", SIZES["rotary_dim"], SIZES["base"])[0]
-
-
-def far(found: Any, expected: Any, bound: float) -> bool:
-    """Whether nested lists differ somewhere by more than a bound."""
+def differs(actual: Any, expected: Any, bound: float) -> bool:
+    """Whether nested lists differ anywhere by more than a bound, or are NaN."""
     if isinstance(expected, list):
-        return any(far(a, b, bound) for a, b in zip(found, expected, strict=True))
-    return not abs(found - expected) <= bound
+        return any(differs(a, b, bound) for a, b in zip(actual, expected, strict=True))
+    return not abs(actual - expected) <= bound
 
 
-def caught(wrong: dict[str, Callable[[], Any]], expected: Any, bound: float) -> list[str]:
-    """Names of the wrong results that are too far from the expected one."""
-    return [name for name, make in wrong.items() if far(make(), expected, bound)]
+def detected(wrong: dict[str, Any], expected: Any, bounds: dict[str, float]) -> list[str]:
+    """Names of the wrong results outside the widest float32 bound."""
+    bound = bounds["float32, angles in float32"]
+    return [name for name, result in wrong.items() if differs(result, expected, bound)]
 
 
 def batch_cases(numbers: Callable, tolerances: Callable) -> Iterator[dict]:
-    """Rows of a batch, each with positions of its own."""
-    for name, (positions, real, source) in BATCHES.items():
+    """Batches whose rows have different positions."""
+    for name, (positions, mask, source) in BATCHES.items():
         seq = len(positions[0])
         flat = numbers(len(positions) * seq, SIZES["head_dim"])
         x = [flat[row * seq : (row + 1) * seq] for row in range(len(positions))]
+        bounds = tolerances(max(max(row) for row in positions), 1.0)
+        real = mask or [[1] * seq for _ in positions]
+        wrong_positions = {
+            "first_row_for_all": [positions[0]] * len(positions),
+            "counts_from_zero": [list(range(seq)) for _ in positions],
+            "other_rows_at_0": [positions[0]] + [[0] * seq] * (len(positions) - 1),
+        }
         for layout in ("interleaved", "half_split"):
-
-            def rotated(places: list[list[int]], layout: str = layout, x: list[Rows] = x) -> list[Rows]:
-                return [
-                    [
-                        turned(v, [m * speed for speed in speeds()], layout)
-                        for v, m in zip(row, places[n], strict=True)
-                    ]
-                    for n, row in enumerate(x)
-                ]
-
-            expected = rotated(positions)
-            bounds = tolerances(max(max(row) for row in positions), 1.0)
-            real = real or [[1] * seq for _ in positions]
-            seen = [
-                [v for v, r in zip(row, mask, strict=True) if r]
-                for row, mask in zip(expected, real, strict=True)
-            ]
-
-            def kept(
-                places: list[list[int]], real: list[list[int]] = real, rotated: Callable = rotated
-            ) -> list[Rows]:
-                return [
-                    [v for v, r in zip(row, mask, strict=True) if r]
-                    for row, mask in zip(rotated(places), real, strict=True)
-                ]
-
-            counted = [list(range(seq)) for _ in positions]
+            expected = _rotated_batch(x, positions, layout)
             wrong = {
-                "first_row_for_all": lambda p=positions, kept=kept: kept([p[0]] * len(p)),
-                "counts_from_zero": lambda c=counted, kept=kept: kept(c),
-                "other_rows_at_0": lambda p=positions, kept=kept: kept(
-                    [p[0]] + [[0] * len(p[0])] * (len(p) - 1)
-                ),
+                name: _unpadded(_rotated_batch(x, rows, layout), real)
+                for name, rows in wrong_positions.items()
             }
-            case = {
-                "name": f"{name}, {layout}",
-                "source": source,
-                "layout": layout,
-                **SIZES,
-                "attention_factor": 1.0,
-            }
+            case = _case(name, source, layout, 1.0)
             case |= {"positions": positions, "real": real, "x": x, "expected": expected, "tolerance": bounds}
-            yield case | {"catches": caught(wrong, seen, bounds["float32, angles in float32"])}
+            yield case | {"catches": detected(wrong, _unpadded(expected, real), bounds)}
+
+
+def _rotated_batch(x: list[Rows], positions: list[list[int]], layout: str) -> list[Rows]:
+    return [
+        [reference.rotate(v, m, FREQUENCIES, layout, 1.0) for v, m in zip(*row, strict=True)]
+        for row in zip(x, positions, strict=True)
+    ]
+
+
+def _unpadded(batch: list[Rows], real: list[list[int]]) -> list[Rows]:
+    """The real tokens of every row."""
+    return [[v for v, r in zip(*row, strict=True) if r] for row in zip(batch, real, strict=True)]
+
+
+def _case(name: str, source: str, layout: str, attention_factor: float) -> dict:
+    """The fields with which all cases begin."""
+    head = {"name": f"{name}, {layout}", "source": source, "layout": layout, **SIZES}
+    return head | {"attention_factor": attention_factor}
 
 
 def axes_cases(numbers: Callable, tolerances: Callable) -> Iterator[dict]:
-    """Positions of several coordinates, of which each pair turns by one."""
+    """Positions with several coordinates; every pair rotates by one of them."""
     for name, (order, positions, source) in AXES.items():
         sections, axes = ORDERS[order]
         x = numbers(len(positions[0]), SIZES["head_dim"])
+        bounds = tolerances(max(max(row) for row in positions), 1.0)
         for layout in ("interleaved", "half_split"):
-
-            def rotated(
-                of_pair: list[int], places: list[list[int]], layout: str = layout, x: Rows = x
-            ) -> Rows:
-                return [
-                    turned(v, [places[a][n] * s for a, s in zip(of_pair, speeds(), strict=True)], layout)
-                    for n, v in enumerate(x)
-                ]
-
-            expected = rotated(axes, positions)
-            bounds = tolerances(max(max(row) for row in positions), 1.0)
+            expected = _rotated_by_axes(x, axes, positions, layout)
             other = [0, 1, 2, 0] if axes == [0, 1, 1, 2] else [0, 1, 1, 2]
+            time, rows, columns = positions
             wrong = {
-                "other_order": lambda o=other, p=positions, r=rotated: r(o, p),
-                "one_coordinate": lambda p=positions, r=rotated: r([0] * 4, p),
-                "rows_for_columns": lambda a=axes, p=positions, r=rotated: r(a, [p[0], p[2], p[1]]),
+                "other_order": _rotated_by_axes(x, other, positions, layout),
+                "one_coordinate": _rotated_by_axes(x, [0] * 4, positions, layout),
+                "rows_for_columns": _rotated_by_axes(x, axes, [time, columns, rows], layout),
             }
-            case = {
-                "name": f"{name}, {layout}",
-                "source": source,
-                "layout": layout,
-                **SIZES,
-                "attention_factor": 1.0,
-            }
-            case |= {"sections": sections, "order": order, "axes": axes}
+            case = _case(name, source, layout, 1.0) | {"sections": sections, "order": order, "axes": axes}
             case |= {"positions": positions, "x": x, "expected": expected, "tolerance": bounds}
-            yield case | {"catches": caught(wrong, expected, bounds["float32, angles in float32"])}
+            yield case | {"catches": detected(wrong, expected, bounds)}
+
+
+def _rotated_by_axes(x: Rows, axes: list[int], positions: list[list[int]], layout: str) -> Rows:
+    """Vectors rotated by positions of several coordinates; `axes` has the coordinate of each pair."""
+    pairs = list(zip(axes, FREQUENCIES, strict=True))
+    return [rotate_by(v, [positions[a][n] * f for a, f in pairs], layout) for n, v in enumerate(x)]
 
 
 def shift_cases(numbers: Callable, tolerances: Callable) -> Iterator[dict]:
-    """Keys that were rotated and are moved: turned once more, and lengthened no more."""
+    """Rotated keys that move: rotated once more, with the attention factor applied once."""
     for name, (positions, shift, factor, source) in SHIFTS.items():
         raw = numbers(len(positions), SIZES["head_dim"])
+        bounds = tolerances(max(map(abs, (*positions, shift))), factor)
         for layout in ("interleaved", "half_split"):
-
-            def rotated(places: list[int], times: float, layout: str = layout, raw: Rows = raw) -> Rows:
-                return [
-                    turned(v, [m * speed for speed in speeds()], layout, times)
-                    for v, m in zip(raw, places, strict=True)
-                ]
-
-            x, expected = rotated(positions, factor), rotated([m + shift for m in positions], factor)
-            bounds = tolerances(max(map(abs, (*positions, shift))), factor)
+            x, expected = (_rotated_keys(raw, positions, by, layout, factor) for by in (0, shift))
             wrong = {
-                "not_moved": lambda x=x: x,
-                "moved_backwards": lambda p=positions, s=shift, f=factor, r=rotated: r([m - s for m in p], f),
-                "factor_twice": lambda p=positions, s=shift, f=factor, r=rotated: r(
-                    [m + s for m in p], f * f
-                ),
+                "not_moved": x,
+                "moved_backwards": _rotated_keys(raw, positions, -shift, layout, factor),
+                "factor_twice": _rotated_keys(raw, positions, shift, layout, factor * factor),
             }
-            case = {
-                "name": f"{name}, {layout}",
-                "source": source,
-                "layout": layout,
-                **SIZES,
-                "attention_factor": factor,
-            }
-            case |= {
-                "positions": positions,
-                "shift": shift,
-                "x": x,
-                "expected": expected,
-                "tolerance": bounds,
-            }
-            yield case | {"catches": caught(wrong, expected, bounds["float32, angles in float32"])}
+            case = _case(name, source, layout, factor) | {"positions": positions, "shift": shift}
+            case |= {"x": x, "expected": expected, "tolerance": bounds}
+            yield case | {"catches": detected(wrong, expected, bounds)}
+
+
+def _rotated_keys(raw: Rows, positions: list[int], shift: int, layout: str, factor: float) -> Rows:
+    moved = [m + shift for m in positions]
+    return [reference.rotate(v, m, FREQUENCIES, layout, factor) for v, m in zip(raw, moved, strict=True)]
 
 
 V3, V2 = {"mscale": 1.0, "mscale_all_dim": 1.0}, {"mscale": 0.707, "mscale_all_dim": 0.707}
 DEEPSEEK = "DeepSeek's modeling_deepseek.py (DeepSeek-V2, V3)"
 TRANSFORMERS = "transformers 5.23, modeling_rope_utils and modeling_deepseek_v3"
-SCALES = [  # (name, whose truth, is the softmax scaled: MLA, factor, the two numbers, others who differ)
+SCALES = [  # (name, reference, whether MLA scales the softmax, factor, the two numbers, dissenters)
     ("DeepSeek-V3: both are 1", f"{DEEPSEEK}; {TRANSFORMERS}", True, 40.0, V3, []),
     ("DeepSeek-V2: both are 0.707", f"{DEEPSEEK}; {TRANSFORMERS}", True, 40.0, V2,
      [("Megatron-LM (its issue 1429) scaled the softmax by mscale: equal where the two are", None)]),
@@ -242,32 +206,30 @@ SCALES = [  # (name, whose truth, is the softmax scaled: MLA, factor, the two nu
 ]  # fmt: skip
 
 
-def grown(factor: float, mscale: float) -> float:
+def yarn_mscale(factor: float, mscale: float) -> float:
     """YaRN's 0.1 · mscale · ln s + 1."""
     return 0.1 * mscale * math.log(factor) + 1.0
 
 
-def scales_of(who: str, factor: float, stated: dict[str, float], mla: bool) -> list[float]:
-    """What cos and sin, and what the scores are multiplied by: [on cos and sin, on the softmax scale]."""
+def scales_of(engine: str, factor: float, stated: dict[str, float], mla: bool) -> list[float]:
+    """Multipliers, [on cos and sin, on the softmax scale]."""
     both = "mscale" in stated and "mscale_all_dim" in stated
-    on_softmax = grown(factor, stated.get("mscale_all_dim", 0.0)) ** 2 if mla else 1.0
-    if who == "plain" or (who == "transformers" and not both):
-        return [grown(factor, 1.0), on_softmax]
-    ratio = grown(factor, stated.get("mscale", 1.0)) / grown(factor, stated.get("mscale_all_dim", 0.0))
-    return [ratio, on_softmax]
+    on_softmax = yarn_mscale(factor, stated.get("mscale_all_dim", 0.0)) ** 2 if mla else 1.0
+    if engine == "plain" or (engine == "transformers" and not both):
+        return [yarn_mscale(factor, 1.0), on_softmax]
+    mscale, all_dim = stated.get("mscale", 1.0), stated.get("mscale_all_dim", 0.0)
+    return [yarn_mscale(factor, mscale) / yarn_mscale(factor, all_dim), on_softmax]
 
 
-def scale_cases(*_: object) -> Iterator[dict]:
-    """Where mscale goes: on cos and sin, or on the scores; where two engines differ, both are there by name."""
-    for name, truth, mla, factor, stated, others in SCALES:
-        who = "deepseek" if truth.startswith(DEEPSEEK) else "transformers"
-        on_turns, on_softmax = scales_of(who, factor, stated, mla)
+def scale_cases() -> Iterator[dict]:
+    """Where mscale applies: to cos and sin, or to the scores; engines that differ are named."""
+    for name, truth, mla, factor, stated, dissenters in SCALES:
+        engine = "deepseek" if truth.startswith(DEEPSEEK) else "transformers"
+        on_cos_and_sin, on_softmax = scales_of(engine, factor, stated, mla)
         case = {"name": name, "source": truth, "truth": truth, "mla": mla, "factor": factor, **stated}
-        case |= {"on_cos_and_sin": on_turns, "on_softmax_scale": on_softmax, "tolerance": 1e-12}
-        differ = [
-            {"who": words, "on_cos_and_sin": scales_of(how, factor, stated, mla)[0]}
-            if how
-            else {"who": words}
-            for words, how in others
+        case |= {"on_cos_and_sin": on_cos_and_sin, "on_softmax_scale": on_softmax, "tolerance": 1e-12}
+        others = [
+            {"who": words} | ({"on_cos_and_sin": scales_of(how, factor, stated, mla)[0]} if how else {})
+            for words, how in dissenters
         ]
-        yield case | {"others": differ, "catches": [each["who"] for each in differ if len(each) > 1]}
+        yield case | {"others": others, "catches": [other["who"] for other in others if len(other) > 1]}

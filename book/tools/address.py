@@ -1,14 +1,14 @@
 """Give the book its address, or take it away.
 
-    python book/tools/address.py                                  put every place in step with _config.yml
+    python book/tools/address.py                                  bring every place into line with _config.yml
     python book/tools/address.py --repo owner/name                on GitHub
-    python book/tools/address.py --repo git                       as git's remote `origin` says
+    python book/tools/address.py --repo git                       at git's remote `origin`
     python book/tools/address.py --repo owner/name --site https://… --pypi
     python book/tools/address.py --repo git --ref v0.1.0          links and setup cells name a tag or a commit
     python book/tools/address.py --repo ""                        no address
 
-`_config.yml` is the one source: `repository: url`, `repository: branch` for the branch, tag or commit, `html:
-baseurl` for the site, and `repository: released` where the packages are on PyPI. Everything else follows from it.
+`_config.yml` is the single source: `repository: url`, `repository: branch` for the branch, tag or commit, `html:
+baseurl` for the site, and `repository: released` if the packages are on PyPI. Everything else follows from it.
 Without an address there is no button and no link to one, and the setup cell of a notebook says how to install the
 packages. A second run changes nothing. Needs Python alone.
 """
@@ -43,7 +43,7 @@ SITE_IN_README = re.compile(r"^(?:\[An interactive book\]\([^)]*\)|An interactiv
 
 @dataclass(frozen=True)
 class Address:
-    """Where the book is: a repository of GitHub, its site, whether PyPI has the packages; all may be missing.
+    """The book's address: its GitHub repository, its site, and whether PyPI has the packages; all may be missing.
 
     `ref` is the branch, tag or commit that links open and that setup cells install.
     """
@@ -55,7 +55,7 @@ class Address:
 
     @property
     def repository(self) -> str:
-        """The repository's URL, or nothing."""
+        """The repository's URL, "" if there is none."""
         return f"{GITHUB}{self.slug}" if self.slug else ""
 
     def colab(self, notebook: str) -> str:
@@ -65,19 +65,19 @@ class Address:
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence with an address, and the one that takes its place where there is none."""
+    """A sentence with an address, and the one that replaces it if there is none."""
 
     given: str
     missing: str
 
     def put(self, text: str, address: Address) -> str:
-        """Return the text with the one of both that is right."""
+        """Return the text with the right one of the two."""
         pattern = re.escape(self.given).replace(r"\{url\}", r"https://github\.com/[\w.-]+/[\w.-]+")
         either = re.compile(f"{pattern}|{re.escape(self.missing)}")
         right = self.given.replace("{url}", address.repository) if address.slug else self.missing
-        changed, found = either.subn(lambda _: right, text)
-        if found != 1:
-            raise ValueError(f"expected one sentence like {self.given!r} or {self.missing!r}, found {found}")
+        changed, count = either.subn(lambda _: right, text)
+        if count != 1:
+            raise ValueError(f"expected one sentence like {self.given!r} or {self.missing!r}, found {count}")
         return changed
 
 
@@ -99,7 +99,7 @@ IN_README = Sentence(
 
 
 def slug_of(text: str) -> str:
-    """Return owner/name of an address or of a remote.
+    """Return owner/name from an address or a remote.
 
     >>> slug_of("git@github.com:ada/book.git"), slug_of("https://github.com/ada/book/"), slug_of("ada/book")
     ('ada/book', 'ada/book', 'ada/book')
@@ -112,16 +112,16 @@ def slug_of(text: str) -> str:
 
 
 def site_of(text: str) -> str:
-    """Return the address of a site with the slash at its end that a base needs."""
+    """Return the address of a site with the trailing slash that a base needs."""
     if text and not re.fullmatch(r"https?://[^\s/]+(/\S*)?", text):
         raise ValueError(f"a site begins with https://, got {text!r}")
     return text.rstrip("/") + "/" if text else ""
 
 
 def value(config: str, key: str) -> str:
-    """Return the plain value of a key of ``_config.yml`` that occurs once, or nothing."""
-    found = re.search(rf"^  {key}:[ ]*(.*?)[ ]*(?:#.*)?$", config, re.MULTILINE)
-    return found[1].strip("\"'") if found else ""
+    """Return the plain value of a unique key of ``_config.yml``, or ""."""
+    match = re.search(rf"^  {key}:[ ]*(.*?)[ ]*(?:#.*)?$", config, re.MULTILINE)
+    return match[1].strip("\"'") if match else ""
 
 
 def read(root: Path) -> Address:
@@ -132,13 +132,13 @@ def read(root: Path) -> Address:
 
 
 def with_line(text: str, under: str, key: str, line: str) -> str:
-    """Return YAML with ``key`` as the first line under ``under``; without the line where it is empty."""
+    """Return YAML with ``key`` as the first line under ``under``, or without it if ``line`` is empty."""
     text = re.sub(rf"^  {key}:.*\n", "", text, flags=re.MULTILINE)
     return text.replace(f"\n{under}:\n", f"\n{under}:\n  {key}: {line}\n", 1) if line else text
 
 
 def config(text: str, address: Address) -> str:
-    """Return ``_config.yml`` with the address and with the buttons that need one."""
+    """Return ``_config.yml`` with the address and the buttons that need one."""
     there = str(bool(address.slug)).lower()
     for key, new in {
         "url": address.repository or '""',
@@ -170,12 +170,12 @@ def citation(text: str, address: Address) -> str:
     """Return ``CITATION.cff`` with the repository and the site."""
     text = re.sub(r"^(repository-code|url): .*\n", "", text, flags=re.MULTILINE)
     lines = {"repository-code": address.repository, "url": address.site}
-    given = "".join(f'{key}: "{url}"\n' for key, url in lines.items() if url)
-    return re.sub(r"^(license: .*\n)", lambda found: found[1] + given, text, count=1, flags=re.MULTILINE)
+    links = "".join(f'{key}: "{url}"\n' for key, url in lines.items() if url)
+    return re.sub(r"^(license: .*\n)", lambda match: match[1] + links, text, count=1, flags=re.MULTILINE)
 
 
 def zenodo(cff: str) -> str:
-    """Return ``.zenodo.json``, all of it from ``CITATION.cff``."""
+    """Return ``.zenodo.json``, made entirely from ``CITATION.cff``."""
 
     def field(key: str) -> str:
         return re.search(rf'^{key}: "?(.*?)"?$', cff, re.MULTILINE)[1]
@@ -192,12 +192,12 @@ def zenodo(cff: str) -> str:
         "keywords": re.findall(r'^  - (?!name:)"?(.*?)"?$', cff, re.MULTILINE),
         "related_identifiers": [{"identifier": url, "relation": "isSupplementTo"} for url in related],
     }
-    kept = {key: given for key, given in record.items() if given}
+    kept = {key: content for key, content in record.items() if content}
     return json.dumps(kept, indent=2, ensure_ascii=False) + "\n"
 
 
 def changelog(text: str, address: Address) -> str:
-    """Return ``CHANGELOG.md`` with a link for each version: to what changed since the one before."""
+    """Return ``CHANGELOG.md`` with a link to the changes of each version."""
     text = re.sub(r"^\[[^\]]+\]: https://github\.com/.*\n", "", text, flags=re.MULTILINE).rstrip("\n") + "\n"
     if not address.slug:
         return text
@@ -209,16 +209,16 @@ def changelog(text: str, address: Address) -> str:
 
 
 def readme(text: str, address: Address) -> str:
-    """Return ``README.md`` with a link to the site, and a word about Colab where that opens notebooks."""
+    """Return ``README.md`` with a link to the site, and a word about Colab if that opens notebooks."""
     book = f"[An interactive book]({address.site})" if address.site else "An interactive book"
-    changed, found = SITE_IN_README.subn(f"{book} on ", text)
-    if found != 1:
+    changed, count = SITE_IN_README.subn(f"{book} on ", text)
+    if count != 1:
         raise ValueError("README.md no longer says 'An interactive book on …' once")
     return IN_README.put(changed, address)
 
 
 def issue_chooser(text: str, address: Address) -> str:
-    """Return the page that GitHub shows before an issue is opened, with a link to the site."""
+    """Return GitHub's page for choosing an issue template, with a link to the site."""
     text = re.sub(r"^contact_links:\n(?:  .*\n)+", "", text, flags=re.MULTILINE)
     if not address.site:
         return text
@@ -229,18 +229,18 @@ def issue_chooser(text: str, address: Address) -> str:
 
 
 def front(source: str, notebook: str, address: Address) -> str:
-    """Return a notebook's first cell with its link to Colab: under *In short*, else under the title."""
+    """Return a notebook's first cell with its link to Colab, below *In short* or else below the title."""
     source = re.sub(r"^\[Open in Colab\]\([^)]*\)\n\n?", "", source, flags=re.MULTILINE)
     if not address.slug:
         return source
     above = r"\A# .*\n\n(?:(?:>.*\n)+\n)?"
     return re.sub(
-        above, lambda found: f"{found[0]}[Open in Colab]({address.colab(notebook)})\n\n", source, count=1
+        above, lambda match: f"{match[0]}[Open in Colab]({address.colab(notebook)})\n\n", source, count=1
     )
 
 
 def setup(source: str, address: Address, version: str) -> str:
-    """Return a setup cell that installs what is missing, all three packages at one commit, or says how to."""
+    """Return a setup cell that installs missing packages, all three at one commit, or says how to install them."""
     head = re.match(
         r"# Setup\..*\ntry:\n(?P<tries>(?:    import \w+\n|\n)+)except ModuleNotFoundError.*\n(?:    .*\n)+",
         source,
@@ -267,7 +267,7 @@ def setup(source: str, address: Address, version: str) -> str:
 
 
 def installs(address: Address, version: str, extras: str) -> str:
-    """Return the lines of a setup cell that install the packages: released ones, else those of one commit."""
+    """Return the lines of a setup cell that install the packages, released ones or else those of one commit."""
     if address.released:
         return f'    %pip install -q "rope-book{extras}=={version.rpartition(".")[0]}.*"\n'
     source = f"git+{address.repository}@{address.ref}"
@@ -281,7 +281,7 @@ def installs(address: Address, version: str, extras: str) -> str:
 
 
 def notebook(text: str, name: str, address: Address, version: str) -> str:
-    """Return a notebook with its link and its setup cell, every other line as it was."""
+    """Return a notebook with its link and its setup cell, all other lines unchanged."""
     read = json.loads(text)
     changed = False
     for number, cell in enumerate(read["cells"]):
@@ -297,7 +297,7 @@ def notebook(text: str, name: str, address: Address, version: str) -> str:
 
 
 def places(address: Address, version: str) -> dict[str, Callable[[str], str]]:
-    """Return {file: what makes its text right}."""
+    """Return {file: the function that corrects its text}."""
     return {
         "_config.yml": lambda text: config(text, address),
         **{name: lambda text: pyproject(text, address) for name in PYPROJECTS},
@@ -312,9 +312,9 @@ def places(address: Address, version: str) -> dict[str, Callable[[str], str]]:
 
 
 def changes(root: Path, address: Address) -> dict[Path, str]:
-    """Return {path: its new text} of all files that the address changes."""
-    given = (root / "pyproject.toml").read_text(encoding="utf-8")
-    version = re.search(r'^version = "(.*)"$', given, re.MULTILINE)[1]
+    """Return {path: new text} of all files that the address changes."""
+    metadata = (root / "pyproject.toml").read_text(encoding="utf-8")
+    version = re.search(r'^version = "(.*)"$', metadata, re.MULTILINE)[1]
     texts = {root / name: make for name, make in places(address, version).items()}
     for path in sorted((root / "notebooks").glob("*.ipynb")):
         texts[path] = lambda text, name=path.name: notebook(text, name, address, version)
@@ -335,7 +335,7 @@ def changes(root: Path, address: Address) -> dict[Path, str]:
 
 
 def move(root: Path, address: Address) -> list[str]:
-    """Write the address into every place, and return the names of the files that it changed."""
+    """Write the address everywhere; return the names of the changed files."""
     new = changes(root, address)
     for path, text in new.items():
         path.write_text(text, encoding="utf-8", newline="\n")
@@ -343,10 +343,10 @@ def move(root: Path, address: Address) -> list[str]:
 
 
 def files(root: Path) -> Iterator[Path]:
-    """Yield every file of the repository, none that was built or installed."""
-    for folder, names, found in os.walk(root):
+    """Yield every file of the repository except built and installed ones."""
+    for folder, names, file_names in os.walk(root):
         names[:] = [name for name in names if name not in LEFT_OUT and not name.endswith(".egg-info")]
-        yield from (Path(folder) / name for name in found)
+        yield from (Path(folder) / name for name in file_names)
 
 
 def left(root: Path, old: str) -> list[str]:
@@ -356,16 +356,16 @@ def left(root: Path, old: str) -> list[str]:
 
 
 def remote(root: Path) -> str:
-    """Return what git calls `origin`."""
+    """Return git's remote `origin`."""
     command = ["git", "remote", "get-url", "origin"]
-    found = subprocess.run(command, cwd=root, capture_output=True, text=True)
-    if found.returncode:
+    result = subprocess.run(command, cwd=root, capture_output=True, text=True)
+    if result.returncode:
         raise ValueError("git knows no remote `origin` here: name the repository, owner/name")
-    return found.stdout
+    return result.stdout
 
 
 def main(arguments: list[str], root: Path = ROOT) -> int:
-    """Set, move or remove the address; return 1 where another one is still named."""
+    """Set, move or remove the address; return 1 if an old one is still named."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument(
         "--repo", help="owner/name on GitHub, `git` for its remote, or nothing for no address"
@@ -374,20 +374,20 @@ def main(arguments: list[str], root: Path = ROOT) -> int:
     parser.add_argument("--pypi", action="store_true", help="the packages are on PyPI")
     parser.add_argument("--ref", default="main", help="the branch, tag or commit to open and install (main)")
     parser.add_argument("--check", action="store_true", help="change nothing; say what is out of step")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     before = read(root)
     try:
         address = before
-        if given.repo is not None:
-            slug = slug_of(remote(root) if given.repo == "git" else given.repo)
-            address = Address(slug, site_of(given.site or ""), given.pypi, given.ref)
-        elif given.site or given.pypi or given.ref != "main":
+        if options.repo is not None:
+            slug = slug_of(remote(root) if options.repo == "git" else options.repo)
+            address = Address(slug, site_of(options.site or ""), options.pypi, options.ref)
+        elif options.site or options.pypi or options.ref != "main":
             raise ValueError("--site, --pypi and --ref need --repo")
         changed = [path.relative_to(root).as_posix() for path in changes(root, address)]
     except ValueError as error:
         print(error, file=sys.stderr)
         return 2
-    if given.check:
+    if options.check:
         print("\n".join(changed) or "every place is in step")
         return int(bool(changed))
     move(root, address)

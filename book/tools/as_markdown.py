@@ -16,7 +16,7 @@ DROPPED += (".page-steps",)
 
 
 def of_notebook(path: Path) -> str:
-    """Return a notebook as Markdown: its text, its code, what that prints, and the words of its pictures."""
+    """Return a notebook as Markdown: its text, its code with the output, and the words of its pictures."""
     blocks = []
     for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
         source = "".join(cell["source"]).strip("\n")
@@ -38,14 +38,14 @@ def of_notebook(path: Path) -> str:
 
 
 def fenced(text: str, language: str) -> str:
-    """Return a block of code, with a fence that the code does not contain."""
+    """Return a block of code with a fence that does not occur in the code."""
     longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
     fence = "`" * (longest + 1)
     return f"{fence}{language}\n{text}\n{fence}"
 
 
 def of_page(page: str, doctree: nodes.document) -> str:
-    """Return a built page as Markdown; its formulas are taken from the document tree, in TeX."""
+    """Return a built page as Markdown, with formulas in TeX from the document tree."""
     article = BeautifulSoup(page, "html.parser").select_one("article.bd-article")
     for unwanted in article.select(", ".join(DROPPED)):
         unwanted.decompose()
@@ -81,7 +81,7 @@ def blocks(tag: Tag) -> Iterator[str]:
 
 
 def block(tag: Tag) -> Iterator[str]:
-    """Yield one element that begins a line."""
+    """Yield an element that begins a line."""
     inside = list(blocks(tag)) if tag.name not in ("pre", "table") else []
     if re.fullmatch("h[1-6]", tag.name):
         yield f"{'#' * int(tag.name[1])} {' '.join(inside)}"
@@ -100,7 +100,7 @@ def block(tag: Tag) -> Iterator[str]:
 
 
 def table(tag: Tag) -> str:
-    """Return a table, one row a line."""
+    """Return a table, one row per line."""
     rows = [
         [
             " ".join("".join(inline(part) for part in cell.children).split()).replace("|", "\\|")
@@ -113,7 +113,7 @@ def table(tag: Tag) -> str:
 
 
 def inline(part: Tag | NavigableString) -> str:
-    """Return what is inside a line."""
+    """Return an inline element."""
     if not isinstance(part, Tag):
         return part.replace("\n", " ") if part.strip().count("$$") < 2 else str(part)
     text = "".join(inline(child) for child in part.children)

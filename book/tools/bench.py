@@ -1,14 +1,14 @@
-"""Measure what the live figures cost in a browser: python book/tools/bench.py [15_ 17_ …]. Build the book first.
+"""Measure the cost of the live figures in a browser: python book/tools/bench.py [15_ 17_ …]. Build the book first.
 
-`--train` measures the training in the page alone: steps a second beside torch, how long a hand waits for a frame
-while it trains, what memory the page takes with its workers, and that a hidden page stands still.
+`--train` measures only the training in the page: steps per second beside torch, the delay of a frame while it
+trains, the memory of the page with its workers, and that a hidden page does no work.
 
-For every slider of every figure, brought to the top of the window: 200 moves, each dispatched at the start of a
-frame as a browser does with real input, timed until the frame is painted. For a figure that works longer than a
-move may: 9 moves at some lengths, each timed until the first result and until the last is painted. For every page
-with figures: its weight (gzip) and the time until the first figure is drawn, from this machine and over a line of
-10 Mbit/s with 40 ms to an answer. The machine's load is said first: it is in every time, as is a slice of work in
-the moves of a figure that works.
+For every slider of every figure, scrolled to the top of the window: 200 moves, each dispatched at the start of a
+frame as a browser does with real input, timed until the frame is painted. For a figure with long work: 9 moves at
+several lengths, each timed until the first and until the last result is painted. For every page with figures: its
+weight (gzip) and the time until the first figure is drawn, from this machine and over a line of 10 Mbit/s with a
+latency of 40 ms. The machine's load is printed first, since it affects every time; the moves of a figure with long
+work include a slice of that work.
 """
 
 import gzip
@@ -48,7 +48,7 @@ MEASURE = """async ([figure, trait, moves]) => {
     }
     return times;
 }"""
-WORKS = {"ModelInThePage": ("attention_factor", "times", (1, 4, 16))}  # figure: what moves, at which lengths
+WORKS = {"ModelInThePage": ("attention_factor", "times", (1, 4, 16))}  # figure: trait, size, lengths
 WORK_MOVES = 9
 WORK = """async ([figure, trait, size, length, moves]) => {
     const root = document.querySelector(`[data-live="${figure}"]`);
@@ -93,7 +93,7 @@ FIRST = """() => new Promise((resolve) => {
 
 @contextmanager
 def served(handler: type[Quiet]) -> Iterator[str]:
-    """Serve the book; the address."""
+    """Serve the book; yield the address."""
     http = server(str(SITE), handler=handler)
     threading.Thread(target=http.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{http.server_port}/"
@@ -101,7 +101,7 @@ def served(handler: type[Quiet]) -> Iterator[str]:
 
 
 def first_figure(browser: Browser, url: str) -> float:
-    """Return after how many milliseconds the first figure of a page is drawn: the median of three cold loads."""
+    """Return the milliseconds until the first figure of a page is drawn: the median of three cold loads."""
     times = []
     for _ in range(3):
         page = opened(browser)
@@ -117,7 +117,7 @@ def opened(browser: Browser) -> Page:
 
 
 def weight(page: Page, url: str) -> int:
-    """Load a page; return the bytes (gzip) of all files of the book that it asks for."""
+    """Load a page; return the bytes (gzip) of all files of the book that it requests."""
     files = []
     page.on("response", lambda response: files.append(response.url))
     page.goto(url, wait_until="networkidle")
@@ -127,7 +127,7 @@ def weight(page: Page, url: str) -> int:
 
 
 def moves(page: Page) -> None:
-    """Print a line for each slider of a page."""
+    """Print a line per slider of a page."""
     sliders = page.evaluate(
         """() => [...document.querySelectorAll("[data-live] input[type=range]")].map((input) =>
             [input.closest("[data-live]").dataset.live, input.closest("[data-trait]").dataset.trait])"""
@@ -141,7 +141,7 @@ def moves(page: Page) -> None:
 
 
 def measure_work(page: Page, figure: str) -> None:
-    """Print how long a figure works at each length, from a move to the first result and to the last."""
+    """Print the time of a figure's work at each length, from a move to the first and to the last result."""
     trait, size, lengths = WORKS[figure]
     for length in lengths:
         times = page.evaluate(WORK, [figure, trait, size, length, WORK_MOVES])
@@ -166,7 +166,7 @@ TRAIN = """([engine, settings, steps]) => {
 
 
 def training(browser: Browser) -> None:
-    """Print the training steps a second of the page's engine for three sizes, beside torch on one thread."""
+    """Print the page engine's training steps per second for three sizes, beside torch on one thread."""
     import torch
 
     from rope_book.widgets._bundle import DATA
@@ -188,7 +188,7 @@ def training(browser: Browser) -> None:
     page.close()
 
 
-RUN = {"steps": 2000}  # for longer than is measured
+RUN = {"steps": 2000}  # longer than the measurement
 STATE = """() => {
     const said = document.querySelector('[data-live="TrainInThePage"] .rl-readout').textContent;
     return { step: Number(/after ([\\d,]+) step/.exec(said)?.[1].replace(",", "") ?? 0), hidden: document.hidden };
@@ -198,17 +198,17 @@ HIDE = """(away) => {
     Object.defineProperty(document, "hidden", { configurable: true, get: () => away });
     document.dispatchEvent(new Event("visibilitychange"));
 }"""
-SECONDS = 5  # of each measurement
+SECONDS = 5  # per measurement
 
 
 def learning(browser: Browser, root: str) -> None:
-    """Print how the playground trains: steps a second, frames, memory; and what it does when hidden."""
+    """Print the playground's training: steps per second, frames, memory, and its behaviour when hidden."""
     page = opened(browser)
     page.goto(f"{root}notebooks/P1_playground.html")
     page.wait_for_selector('[data-live="TrainInThePage"][data-ready="true"]')
     before = memory(browser)
     page.evaluate(TAKE, RUN)
-    page.wait_for_timeout(1000)  # workers are started, the code is warm
+    page.wait_for_timeout(1000)  # the workers have started, the code is warm
     first = page.evaluate(STATE)["step"]
     page.wait_for_timeout(1000 * SECONDS)
     rate = (page.evaluate(STATE)["step"] - first) / SECONDS
@@ -232,10 +232,10 @@ def learning(browser: Browser, root: str) -> None:
 
 
 def hidden(browser: Browser, page: Page) -> None:
-    """Print how far a run goes, and what its process computes, while nobody sees the page, and that it goes on."""
+    """Print the steps and the CPU time of a run while its page is hidden, and that it resumes afterwards."""
     seen = page.evaluate(STATE)["step"]
     page.evaluate(HIDE, True)
-    page.wait_for_timeout(1000)  # what a worker had begun
+    page.wait_for_timeout(1000)  # the rest of what a worker had begun
     at, worked = page.evaluate(STATE)["step"], cpu_seconds(browser)
     page.wait_for_timeout(1000 * SECONDS)
     still, worked = page.evaluate(STATE)["step"], cpu_seconds(browser) - worked
@@ -249,15 +249,15 @@ def hidden(browser: Browser, page: Page) -> None:
 
 
 def renderers(browser: Browser) -> list[Path]:
-    """Return the folders in /proc of the browser's processes that hold pages."""
+    """Return the /proc folders of the browser's processes that render pages."""
     session = browser.new_browser_cdp_session()
-    told = session.send("SystemInfo.getProcessInfo")["processInfo"]
+    processes = session.send("SystemInfo.getProcessInfo")["processInfo"]
     session.detach()
-    return [Path(f"/proc/{each['id']}") for each in told if each["type"] == "renderer"]
+    return [Path(f"/proc/{process['id']}") for process in processes if process["type"] == "renderer"]
 
 
 def memory(browser: Browser) -> float:
-    """Return the MB that the largest page's process has for itself: its scripts, its workers, its picture."""
+    """Return the private memory of the largest page process in MB: its scripts, workers and picture."""
 
     def private(process: Path) -> float:
         lines = (process / "smaps_rollup").read_text().splitlines()
@@ -267,7 +267,7 @@ def memory(browser: Browser) -> float:
 
 
 def cpu_seconds(browser: Browser) -> float:
-    """Return the seconds that the pages' processes have computed so far."""
+    """Return the CPU seconds of the page processes so far."""
     ticks = 0
     for process in renderers(browser):
         ticks += sum(map(int, (process / "stat").read_text().rpartition(")")[2].split()[11:13]))
@@ -275,7 +275,7 @@ def cpu_seconds(browser: Browser) -> float:
 
 
 def main(paths: list[str]) -> None:
-    """Measure the chapters with one of these words in their names (all, where none is given)."""
+    """Measure the chapters with one of these words in their names, all if none is given."""
     print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     if "--train" in paths:
         with launched() as browser, served(Quiet) as near:
@@ -286,7 +286,7 @@ def main(paths: list[str]) -> None:
         f"notebooks/{page.name}"
         for page in (SITE / "notebooks").glob("*.html")
         if "<a data-moved" not in page.read_text(encoding="utf-8")
-    )  # without those that only lead on from an old address
+    )  # without those that only redirect from an old address
     chapters = [page for page in built if not paths or any(path in page for path in paths)]
     if not chapters:
         raise SystemExit(f"no page of {SITE / 'notebooks'} has {' or '.join(paths)} in its name")

@@ -1,11 +1,11 @@
-"""Measure what rotating costs: python book/tools/bench_rotation.py [--quick].
+"""Measure the cost of rotating: python book/tools/bench_rotation.py [--quick].
 
-The results go to book/rope_book/results/rotation.json, after five minutes of a quiet machine. Everything is a ratio
-to copying the same numbers: the contestants take turns, one call each, a ratio is taken in every round, and the
-median of these is kept. Time is processor time of one thread, so that other work on the machine counts less. Twice
-over: with the allocator as it is, and with one that keeps what it has, which takes the cost of getting fresh pages
-out. What is measured is written down part by part, so that a run that was stopped goes on where it was. `--quick`
-measures less.
+The results go to book/rope_book/results/rotation.json, after five minutes on a quiet machine. Everything is a ratio
+to copying the same numbers: the contestants take turns, one call each, every round gives a ratio, and the median of
+the ratios counts. Time is processor time of one thread, so that other work on the machine matters less. Everything
+is measured twice: with the default allocator, and with one that keeps its memory, which excludes the cost of fresh
+pages. Results are written part by part, so that an interrupted run resumes where it stopped. `--quick` measures
+less.
 """
 
 import argparse
@@ -37,7 +37,7 @@ from rope_edu.fast import RotaryTable, rotate, rotate_
 
 RESULTS = Path(__file__).resolve().parents[2] / "book" / "rope_book" / "results" / "rotation.json"
 HEAD_DIM = 128
-HEADS = {512: 8, 4096: 32, 32_768: 8}  # in the cache; a usual text; a long one, where the table counts
+HEADS = {512: 8, 4096: 32, 32_768: 8}  # in the cache; a usual text; a long one, where the table matters
 DTYPES = ("float32", "bfloat16")
 LIBRARIES = (
     "numpy",
@@ -50,15 +50,15 @@ LIBRARIES = (
 )
 LIBRARIES += ("onnxruntime",)
 FAR = 10**6
-SECONDS, FEWEST = 8.0, 3  # after so long a part begins no new round, once it has had so many
+SECONDS, FEWEST = 8.0, 3  # a part begins no new round after so long, once it has had so many
 Calls = dict[str, Callable[[], object]]
 
 
 def take_turns(calls: Calls, rounds: int, repeat: int = 1) -> dict[str, np.ndarray]:
-    """Time every call up to `rounds` times, in turn, each `repeat` times in a row; return milliseconds of one."""
+    """Time every call up to `rounds` times, in turn, each `repeat` times in a row; return milliseconds per call."""
     times: dict[str, list[float]] = {name: [] for name in calls}
     for call in calls.values():
-        call()  # tables are built, kernels compiled, pages touched
+        call()  # builds tables, compiles kernels, touches pages
     stop = time.monotonic() + SECONDS
     for done in range(rounds):
         if done >= FEWEST and time.monotonic() > stop:
@@ -72,7 +72,7 @@ def take_turns(calls: Calls, rounds: int, repeat: int = 1) -> dict[str, np.ndarr
 
 
 def peak_of_tensors(call: Callable[[], object]) -> int:
-    """Return by how many bytes torch's memory grows at most during a call; what the call returns counts."""
+    """Return the peak growth of torch's memory during a call in bytes, including the call's result."""
     call()
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as watched:
         result = call()
@@ -88,7 +88,7 @@ def peak_of_tensors(call: Callable[[], object]) -> int:
 
 
 def keep_memory() -> None:
-    """Tell the C library's malloc to give nothing back to the system from now on."""
+    """Keep the C library's malloc from returning memory to the system from now on."""
     libc = ctypes.CDLL(None)
     trim_threshold, mmap_max = -1, -4
     libc.mallopt(mmap_max, 0)
@@ -102,7 +102,7 @@ def pair_of_tensors(heads: int, length: int, dtype: str, seq_axis: int = -2) -> 
 
 
 def copies(q: torch.Tensor, k: torch.Tensor, outs: list[torch.Tensor]) -> Calls:
-    """Return what everything is compared with."""
+    """Return the copies with which everything is compared."""
     return {
         "copy_": lambda: [out.copy_(x) for out, x in zip(outs, (q, k), strict=True)],
         "clone()": lambda: [q.clone(), k.clone()],
@@ -123,7 +123,7 @@ def ours(q: torch.Tensor, k: torch.Tensor, outs: list[torch.Tensor], layout: str
 
 
 def theirs(peers: list[Peer], length: int, heads: int, dtype: str, start: int = 0) -> Calls:
-    """Return each peer's way to rotate q and k of its own."""
+    """Return every peer's way to rotate its own q and k."""
     calls = {}
     for peer in peers:
         q, k = pair_of_tensors(heads, length, dtype, peer.seq_axis)
@@ -182,7 +182,7 @@ def backward(peers: list[Peer], length: int, dtype: str, rounds: int) -> list[di
 
 
 def memory(peers: list[Peer], length: int, dtype: str) -> list[dict]:
-    """Weigh the peak of each way to rotate q and k, in units of q and k."""
+    """Measure the peak memory of every way to rotate q and k, in units of q and k."""
     heads = HEADS[length]
     q, k = pair_of_tensors(heads, length, dtype)
     outs = [torch.empty_like(q), torch.empty_like(k)]
@@ -197,10 +197,10 @@ def memory(peers: list[Peer], length: int, dtype: str) -> list[dict]:
 
 
 def door(length: int, dtype: str, rounds: int) -> list[dict]:
-    """Rotate q and k of 32 heads into new memory, as one tries it first: against transformers, eager.
+    """Rotate q and k of 32 heads into new memory, the obvious first attempt, against eager transformers.
 
-    Its function gets cosines and sines ready-made, as our `rotate` has them in its table; its module makes them,
-    as our `apply_rope` does from angles.
+    Its function gets precomputed cosines and sines, as our `rotate` has them in its table; its module computes
+    them, as our `apply_rope` does from angles.
     """
     q, k = pair_of_tensors(32, length, dtype)
     positions = torch.arange(length)
@@ -213,20 +213,20 @@ def door(length: int, dtype: str, rounds: int) -> list[dict]:
         ),
     }
     for layout in LAYOUTS:
-        table = RotaryTable(inv_freq(HEAD_DIM), layout=layout)
-        calls[f"rotate, {layout}"] = functools.partial(rotate, q, k, table=table)
+        turns = RotaryTable(inv_freq(HEAD_DIM), layout=layout)
+        calls[f"rotate, {layout}"] = functools.partial(rotate, q, k, table=turns)
         calls[f"apply_rope, {layout}"] = lambda layout=layout: [
             apply_rope(x, angles, layout=layout) for x in (q, k)
         ]
     with torch.no_grad():
         measured = take_turns(calls, rounds, repeat=max(1, 100 // length))
-    found = []
+    table = []
     for name, times in measured.items():
         unit = "transformers, function" if name.startswith("rotate") else "transformers, module and function"
         ratio = float(f"{np.median(times / measured[unit]):.3g}")
         row = {"name": name, "length": length, "dtype": dtype, "against": unit, "ratio": ratio}
-        found.append(row | {"microseconds": float(f"{1e3 * np.median(times):.4g}")})
-    return found
+        table.append(row | {"microseconds": float(f"{1e3 * np.median(times):.4g}")})
+    return table
 
 
 def llama():
@@ -235,7 +235,7 @@ def llama():
 
 
 def llama_module(length: int) -> torch.nn.Module:
-    """Make Llama's rotary module, for heads as ours."""
+    """Make Llama's rotary module for heads like ours."""
     config = importlib.import_module("transformers").LlamaConfig(
         hidden_size=32 * HEAD_DIM, num_attention_heads=32, head_dim=HEAD_DIM, max_position_embeddings=length
     )
@@ -252,7 +252,7 @@ def decode(peers: list[Peer], dtype: str, rounds: int) -> list[dict]:
         table = RotaryTable(inv_freq(HEAD_DIM), layout=layout)
         held, count = table.cos_sin(FAR, 1, like=q), itertools.count()
 
-        def step(*xs, table=table, count=count, **how):  # a new position at each call: the first layer
+        def step(*xs, table=table, count=count, **how):  # a new position at every call, as in the first layer
             rotate(*xs, table=table, offset=FAR + next(count) % 10_000, **how)
 
         calls |= {
@@ -318,18 +318,18 @@ def building(length: int, rounds: int) -> list[dict]:
 
 
 def angles_of_pairs(length: int) -> torch.Tensor:
-    """Compute angles in float32, as is usual."""
+    """Compute angles in the usual way, in float32."""
     frequencies = 1.0 / (10_000.0 ** (torch.arange(0, HEAD_DIM, 2).float() / HEAD_DIM))
     return torch.outer(torch.arange(length).float(), frequencies)
 
 
 def precision(peers: list[Peer]) -> list[dict]:
-    """Find the largest angle error of all pairs among the 8 positions before each of some, against float64.
+    """Find the largest angle error of all pairs over the 8 positions before each of several, against float64.
 
-    What is rotated is (1, 0) in each pair, so that the result tells the angle. Peers are modules in a model that
-    was moved to the dtype; a dtype's own rounding of cos and sin is in the error.
+    The input is (1, 0) in every pair, so that the result gives the angle. Peers are modules in a model that was
+    moved to the dtype; the error includes the dtype's rounding of cos and sin.
     """
-    found = []
+    table = []
     for dtype in (torch.float32, torch.bfloat16, torch.float16):
         for position in (64, 512, 4096, 32_768, 131_072, 2**20):
             start = position - 8
@@ -342,8 +342,8 @@ def precision(peers: list[Peer]) -> list[dict]:
                 error = torch.remainder(angle + math.pi, 2 * math.pi) - math.pi
                 worst = error.abs().max().item()  # no number where an angle was infinite
                 row = {"name": peer.name, "dtype": str(dtype).removeprefix("torch."), "position": position}
-                found.append(row | {"error": float(f"{worst:.3g}") if math.isfinite(worst) else None})
-    return found
+                table.append(row | {"error": float(f"{worst:.3g}") if math.isfinite(worst) else None})
+    return table
 
 
 def ours_in_a_model(length: int, dtype: torch.dtype, head_dim: int, start: int) -> Callable:
@@ -367,17 +367,17 @@ def turned_ones(peer: Peer, dtype: torch.dtype, start: int, length: int) -> torc
 
 
 def rows(measured: dict[str, np.ndarray], unit: str = "copy_", **what: object) -> list[dict]:
-    """Turn times into rows with ratios, each taken in one round."""
-    found = []
+    """Turn times into rows with the median of the rounds' ratios."""
+    table = []
     for name, times in measured.items():
         ratio = np.median(times / measured[unit])
         row = {"milliseconds": float(f"{np.median(times):.4g}"), "ratio": float(f"{ratio:.3g}")}
-        found.append({"name": name, **what, **row})
-    return found
+        table.append({"name": name, **what, **row})
+    return table
 
 
 def machine() -> dict[str, str]:
-    """Say where and with what this was measured."""
+    """Return the machine and the versions of this measurement."""
     cpu = platform.processor() or platform.machine()
     info = Path("/proc/cpuinfo")
     if info.exists():
@@ -409,7 +409,7 @@ def show(name: str, table: list[dict]) -> None:
 
 
 def write(content: dict, path: Path) -> None:
-    """Write the results, a row to a line."""
+    """Write the results, one row per line."""
     parts = []
     for name, value in content.items():
         is_table = isinstance(value, list) and value and isinstance(value[0], dict)
@@ -421,7 +421,7 @@ def write(content: dict, path: Path) -> None:
 
 
 def plan(peers: list[Peer], quick: bool) -> list[tuple[str, Callable[[], list[dict]]]]:
-    """List the sections' parts in the order in which they run; the allocator is changed half-way, for good."""
+    """List the parts of the sections in order; the allocator is changed halfway, for good."""
     lengths, rounds = ([512, 4096], 2) if quick else (list(HEADS), 9)
     sizes = [(length, dtype) for length in lengths for dtype in DTYPES]
     doors = [(n, dtype) for n in (1, 512, 4096) for dtype in (*DTYPES, "float16")]
@@ -461,7 +461,7 @@ def main(quick: bool, path: Path | None) -> None:
             tables.append(measure())
             if path:
                 partial(path).write_text(json.dumps({"made_by": made_by, "tables": tables}))
-        elif name == "keep":  # of memory: nothing to measure, to be done in each run
+        elif name == "keep":  # sets the allocator, in every run, without a measurement
             measure()
         if tables[number]:
             results.setdefault(name, []).extend(tables[number])
@@ -472,12 +472,12 @@ def main(quick: bool, path: Path | None) -> None:
 
 
 def partial(path: Path) -> Path:
-    """Return where the parts stand that a run has measured so far."""
+    """Return the file with the parts that a run has measured so far."""
     return path.with_suffix(".partial.json")
 
 
 def measured_before(path: Path | None, made_by: dict) -> list[list[dict]]:
-    """Return the parts that a run of the same day, machine and versions has left, in the plan's order."""
+    """Return the parts left by a run of the same day, machine and versions, in the plan's order."""
     if path is None or not partial(path).exists():
         return []
     left = json.loads(partial(path).read_text())
@@ -490,5 +490,5 @@ if __name__ == "__main__":
     parser.add_argument(
         "--results", type=Path, help="where to write; default: the library's file, for --quick none"
     )
-    given = parser.parse_args()
-    main(given.quick, given.results or (None if given.quick else RESULTS))
+    options = parser.parse_args()
+    main(options.quick, options.results or (None if options.quick else RESULTS))

@@ -1,8 +1,8 @@
-"""The built pages as the leaves of one document, for what is printed and for what readers of books open.
+"""The built pages as the leaves of one document, for the PDF and the EPUB.
 
-A leaf is a page without what needs a hand: folds are open, live figures are their stills with a caption, setup
-cells and buttons are gone, solutions are gathered behind the chapters. Formulas are set aside while a leaf is
-changed, so that a page is parsed in a moment; each knows its glyphs and its MathML.
+A leaf is a page without interactive parts: folds are open, live figures are stills with captions, setup cells and
+buttons are gone, solutions are gathered behind the chapters. Formulas are set aside while a leaf is changed, which
+keeps parsing fast; each has its glyphs and its MathML.
 """
 
 import html
@@ -21,7 +21,6 @@ FORMULA = re.compile(r"<mjx-container.*?</mjx-container>", re.DOTALL)
 MATHML = re.compile(r"<math.*?</math>", re.DOTALL)
 HELD = re.compile(r'<span class="held" data-n="(\d+)"></span>')
 ASSISTIVE = re.compile(r"<mjx-assistive-mml.*?</mjx-assistive-mml>", re.DOTALL)
-# code without a colour of its own
 PLAIN = re.compile(
     r'<span class="(?:bp|fm|g[a-z]|n|nb|nn|ne|nt|nx|o|p|se|si|vm|w)?">([^<]*)</span>'
 )  # code without a colour
@@ -39,7 +38,7 @@ DROPPED = (
 )
 DROPPED += (".table-controls", ".path-next", ".progress-foot", ".page-steps")
 DROPPED += ('a[href^="https://colab.research.google.com"]',)
-FOLDED = re.compile(r"((?:olutions|They) are) in the (?:same )?folded cell")  # where a page has its solutions
+FOLDED = re.compile(r"((?:olutions|They) are) in the (?:same )?folded cell")  # a remark on the solutions
 
 
 @dataclass
@@ -53,7 +52,7 @@ class Leaf:
 
     @property
     def key(self) -> str:
-        """The page's short name: ``04`` of a notebook, ``glossary`` of another page."""
+        """The page's short name: ``04`` for a notebook, ``glossary`` for another page."""
         stem = self.name.rpartition("/")[2]
         return stem.partition("_")[0] if self.name.startswith("notebooks/") else stem
 
@@ -63,7 +62,7 @@ class Leaf:
         return words(self.article.h1)
 
     def html(self, shown: Callable[[str], str] = str) -> str:
-        """Return the leaf with its formulas, each as ``shown`` makes it."""
+        """Return the leaf with its formulas, passed through ``shown``."""
         return HELD.sub(lambda held: shown(self.formulas[int(held[1])]), str(self.article))
 
 
@@ -73,18 +72,18 @@ def words(tag: Tag) -> str:
 
 
 def mathml(formula: str) -> str:
-    """Return the MathML that stands in a formula beside its glyphs."""
+    """Return the MathML in a formula, which is beside its glyphs."""
     return re.sub(r' data-mjx-[\w-]+="[^"]*"', "", MATHML.search(formula)[0])
 
 
 def read(built: Path, name: str, part: str = "") -> Leaf:
-    """Read a page and take from it what needs a hand; its solutions stay, see :func:`solutions`."""
+    """Read a page without its interactive parts; its solutions stay, see :func:`solutions`."""
     page = (built / "html" / f"{name}.html").read_text(encoding="utf-8")
     page = page[page.index("<article") : page.index("</article>") + len("</article>")]
     formulas: list[str] = []
 
-    def hold(found: re.Match) -> str:
-        formulas.append(found[0])
+    def hold(match: re.Match) -> str:
+        formulas.append(match[0])
         return f'<span class="held" data-n="{len(formulas) - 1}"></span>'
 
     article = BeautifulSoup(PLAIN.sub(r"\1", FORMULA.sub(hold, page)), "html.parser").article
@@ -94,7 +93,7 @@ def read(built: Path, name: str, part: str = "") -> Leaf:
         if around.name == "p" and not around.get_text(strip=True):
             around.decompose()
     for link in article.select("a.term"):
-        link.replace_with(link.get_text())  # a word of the index
+        link.replace_with(link.get_text())  # links to the glossary, words of the index
     article.smooth()
     leaf = Leaf(name, part, article, formulas)
     without_hands(leaf)
@@ -104,7 +103,7 @@ def read(built: Path, name: str, part: str = "") -> Leaf:
 
 
 def without_hands(leaf: Leaf) -> None:
-    """Take away lines of links that set a figure, pictures that lead to one elsewhere, and widths for a screen."""
+    """Remove lines of links that set a figure, pictures that lead to one elsewhere, and widths for a screen."""
     for line in leaf.article.select("p:has(> a.rl-chip)"):
         beside = "".join(text for text in line.find_all(string=True) if not text.find_parent("a", "rl-chip"))
         if beside.strip().endswith(":"):
@@ -123,7 +122,7 @@ def glyphs(formula: str) -> str:
 
 
 def open_folds(leaf: Leaf) -> None:
-    """Make of every fold a part of the page: what its button said is its first line."""
+    """Open every fold into the page; the words of its button become the first line."""
     for fold in leaf.article.find_all("details"):
         fold.name = "div"
         fold.attrs = {"class": ["folded", *fold.get("class", [])]}
@@ -134,7 +133,7 @@ def open_folds(leaf: Leaf) -> None:
 
 
 def caption_figures(leaf: Leaf) -> None:
-    """Make of every live figure its still, with what it says as a caption; the section where it lives is noted."""
+    """Replace every live figure by its still, with its words as a caption and the id of its section."""
     for slot in leaf.article.select("div.live-slot"):
         still = slot.select_one("img.live-still")
         if still is None:
@@ -159,7 +158,7 @@ def section_of(tag: Tag) -> str:
 
 
 def solutions(leaves: Iterable[Leaf], of: str = "solutions") -> Leaf:
-    """Take the solutions out of the leaves and gather them on a leaf of their own."""
+    """Move the solutions from the leaves to a separate leaf."""
     soup = BeautifulSoup("<article><section><h1>Solutions</h1></section></article>", "html.parser")
     gathered = Leaf(of, "", soup.article)
     for leaf in leaves:
@@ -171,9 +170,9 @@ def solutions(leaves: Iterable[Leaf], of: str = "solutions") -> Leaf:
         heading.string = leaf.title
         section.append(heading)
         link = f'<a href="../{of}.html#solutions-{leaf.key}">behind the chapters</a>'
-        told = told_where(leaf, link)
+        announced = told_where(leaf, link)
         for cell in cells:
-            if not told:
+            if not announced:
                 cell.insert_before(
                     BeautifulSoup(f'<p class="where">Solutions are {link}.</p>', "html.parser")
                 )
@@ -185,33 +184,33 @@ def solutions(leaves: Iterable[Leaf], of: str = "solutions") -> Leaf:
 
 
 def told_where(leaf: Leaf, link: str) -> bool:
-    """Where a page says that its solutions are in a folded cell, say where they are; whether it does."""
-    found = leaf.article.find_all(string=FOLDED)
-    for text in found:
+    """Correct a page that says that its solutions are in a folded cell; return whether it does."""
+    places = leaf.article.find_all(string=FOLDED)
+    for text in places:
         text.replace_with(BeautifulSoup(FOLDED.sub(rf"\1 {link}", escaped(text)), "html.parser"))
-    return bool(found)
+    return bool(places)
 
 
 def leaves(
     parts: Iterable[tuple[str, list[str]]], built: Path, names: Iterable[str] = (), of: str = "solutions"
 ) -> list[Leaf]:
-    """Return the leaves of the book's parts, or of the pages that are named, with their solutions gathered.
+    """Return the leaves of the book's parts, or of the named pages, with their solutions gathered.
 
-    The solutions follow the chapters: a leaf ``of`` its own before the pages that are no notebooks.
+    The solutions follow the chapters on the leaf ``of``, before the pages that are not notebooks.
     """
     wanted = set(names)
-    found = [
+    bound = [
         read(built, name, part) for part, pages in parts for name in pages if not wanted or name in wanted
     ]
-    chapters = [leaf for leaf in found if leaf.name.startswith("notebooks/")]
+    chapters = [leaf for leaf in bound if leaf.name.startswith("notebooks/")]
     gathered = solutions(chapters, of)
     if gathered.article.h2:
-        found.insert(1 + found.index(chapters[-2 if chapters[-1].key == "P1" else -1]), gathered)
-    return found
+        bound.insert(1 + bound.index(chapters[-2 if chapters[-1].key == "P1" else -1]), gathered)
+    return bound
 
 
 def relink(leaf: Leaf, to: Callable[[str, str], str | None]) -> None:
-    """Give each link within the book what ``to(page, id)`` returns; where that is nothing, its words stay alone."""
+    """Point each link within the book to ``to(page, id)``; if that is None, only its words stay."""
     folder = posixpath.dirname(leaf.name)
     for link in leaf.article.find_all("a", href=True):
         target, _, place = link["href"].partition("#")
@@ -220,30 +219,30 @@ def relink(leaf: Leaf, to: Callable[[str, str], str | None]) -> None:
         page = (
             posixpath.normpath(posixpath.join(folder, target)).removesuffix(".html") if target else leaf.name
         )
-        found = to(page, "" if place.startswith("live=") else place)
-        if found is None:
+        address = to(page, "" if place.startswith("live=") else place)
+        if address is None:
             link.unwrap()
         else:
-            link["href"] = found
+            link["href"] = address
 
 
 def in_light(leaf: Leaf) -> None:
-    """Write into plots the colours of a light page in the place of the page's variables."""
+    """Replace the page's colour variables in plots by the colours of a light page."""
     colours = dict(reversed(VARIABLE.findall(style())))  # the first value of each is the light one
     for tag in leaf.article.select(".rope-plot svg, .rope-plot svg *"):
         for name, value in tag.attrs.items():
             if isinstance(value, str) and "var(" in value:
-                tag[name] = re.sub(r"var\((--[\w-]+)[^)]*\)", lambda found: colours[found[1]], value)
+                tag[name] = re.sub(r"var\((--[\w-]+)[^)]*\)", lambda match: colours[match[1]], value)
 
 
 def address_of(leaf: Leaf, figure: Tag, site: str) -> str:
-    """Return where a figure lives: the address of its section, or nothing where the book has no address."""
+    """Return the address of a live figure's section, "" if the book has no address."""
     place = figure["data-section"]
     return f"{site}{leaf.name}.html" + (f"#{place}" if place else "") if site else ""
 
 
 def turns(count: int) -> Iterator[tuple[float, float, str]]:
-    """Yield the hands of a pair at positions 0 … count − 1, 0.42 rad apart, from blue to vermilion."""
+    """Yield the hands of a pair at positions 0 … count − 1, 0.42 rad apart, coloured from blue to vermilion."""
     for position in range(count):
         share = position / (count - 1)
         mixed = [

@@ -1,4 +1,4 @@
-"""Find a Chromium and start it quietly: no network of its own, an empty profile, with or without windows alike."""
+"""Find a Chromium and start it quietly: no background network, an empty profile, headless or not."""
 
 import os
 import shutil
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-# the shell draws the same pages as the browser and has no windows of its own: a page opens in a quarter of the time
+# the shell draws the same pages as the browser but has no windows: a page opens in a quarter of the time
 SHELLS = ("chromium-headless-shell", "chrome-headless-shell")
 NAMES = (*SHELLS, "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
 PLACES = (
@@ -15,7 +15,7 @@ PLACES = (
     "/Applications/Chromium.app/Contents/MacOS/Chromium",
     r"C:\Program Files\Google\Chrome\Application\chrome.exe",
 )
-SETTINGS = (  # a mouse, as Playwright sets it; pictures wait until they are as near as Chrome's readers have them
+SETTINGS = (  # a mouse, as Playwright sets it; lazy images load at the same distance as in Chrome
     "primaryHoverType=2,availableHoverTypes=2,primaryPointerType=4,availablePointerTypes=4,"
     "lazyLoadingImageMarginPx4G=1250,lazyLoadingImageMarginPxUnknown=1250"
 )
@@ -27,21 +27,21 @@ QUIET = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
-    "--font-render-hinting=none",  # printed letters are where their font has them
+    "--font-render-hinting=none",  # printed letters follow their font's metrics
     f"--blink-settings={SETTINGS}",
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 ]
 
 
 def find_chromium() -> str | None:
-    """Return the path of a Chromium or Chrome: $CHROMIUM, the PATH, the usual places; None where there is none."""
-    found = [os.environ.get("CHROMIUM"), *map(shutil.which, NAMES), *filter(os.path.exists, PLACES)]
-    return next(filter(None, found), None)
+    """Return the path of a Chromium or Chrome from $CHROMIUM, the PATH or the usual places, or None."""
+    candidates = [os.environ.get("CHROMIUM"), *map(shutil.which, NAMES), *filter(os.path.exists, PLACES)]
+    return next(filter(None, candidates), None)
 
 
 @contextmanager
 def launched() -> Iterator[Browser]:
-    """Start the browser; RuntimeError says where it was looked for."""
+    """Start the browser; RuntimeError says where it was searched for."""
     path = find_chromium()
     if path is None:
         raise RuntimeError(

@@ -1,7 +1,7 @@
 """Draw the cards that social networks show beside a link: a page's title and its first figure, 1200 × 630.
 
     python book/tools/cards.py                       the card of every page that has a figure, into _build/cards
-    python book/tools/cards.py 00 04                 of these notebooks only
+    python book/tools/cards.py 00 04                 only those of these notebooks
 
 A build with an address draws them into the site (``book/extensions/heads.py``), since only an absolute address can
 be fetched. Needs a Chromium.
@@ -28,7 +28,7 @@ div { min-height: 0 } svg { display: block; width: 100%; height: 100% }"""
 
 @dataclass(frozen=True)
 class Card:
-    """What a card shows: its file's name, the book, a line, a figure's still picture."""
+    """A card: its file's name, the book, a line, a figure's still picture."""
 
     name: str
     book: str
@@ -37,7 +37,7 @@ class Card:
 
 
 def page_of(card: Card) -> str:
-    """Return the card as a page that is to be photographed."""
+    """Return the card as a page for a screenshot."""
     return (
         f"<!DOCTYPE html><meta charset=utf-8><style>{STYLE}</style><p>{html.escape(card.book)}</p>"
         f"<h1>{html.escape(card.line)}</h1><div>{card.svg}</div>"
@@ -54,7 +54,7 @@ def draw(browser: "Browser", cards: Iterable[Card]) -> Iterator[tuple[Card, byte
 
 
 def drawn(cards: Iterable[Card]) -> Iterator[tuple[Card, bytes]]:
-    """The same in a browser of its own."""
+    """Draw the cards in a new browser."""
     from browser import launched
 
     with launched() as browser:
@@ -62,7 +62,7 @@ def drawn(cards: Iterable[Card]) -> Iterator[tuple[Card, bytes]]:
 
 
 def of_notebooks(starts: list[str]) -> list[Card]:
-    """Return the cards of the notebooks whose names start so, all if none is named."""
+    """Return the cards of the notebooks whose names start with one of these, all if none is given."""
     sys.path.append(str(ROOT / "book" / "extensions"))
     from live_figures import figures_of
 

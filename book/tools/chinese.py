@@ -1,11 +1,11 @@
-"""Say what of the Chinese edition (``book/zh``) is older than its English, or renew the marks of what was read.
+"""List the parts of the Chinese edition (``book/zh``) that are older than their English, or renew their digests.
 
-    python book/tools/chinese.py                    every cell and page whose English has changed since
-    python book/tools/chinese.py --stamp FILE …     these were compared with their English: take its digests
+    python book/tools/chinese.py                    list cells and pages whose English has changed since
+    python book/tools/chinese.py --stamp FILE …     renew the digests of files compared with their English
 
 A file ``NN_name.zh`` has the Markdown cells of the notebook of that name, each behind ``<!-- id of digest -->``;
-code and what it shows are the notebook's own. A page ``name.md`` begins with ``<!-- of book/name.md digest -->``.
-The digest is that of the English from which it was translated, without what ``make address`` writes there.
+code and output come from the notebook. A page ``name.md`` begins with ``<!-- of book/name.md digest -->``.
+The digest is that of the English from which it was translated, without the additions of ``make address``.
 Needs Python alone.
 """
 
@@ -28,7 +28,7 @@ IN_COLAB = "在 Colab 中打开"
 
 
 def files(root: Path = ROOT) -> list[Path]:
-    """Return the files of the edition that were translated."""
+    """Return the translated files of the edition."""
     return sorted(path for path in (root / FOLDER).glob("*") if path.suffix in (".zh", ".md"))
 
 
@@ -41,7 +41,7 @@ def original(path: Path) -> Path:
 
 
 def digest(text: str) -> str:
-    """Return the mark of an English text.
+    """Return the digest of an English text.
 
     >>> digest("One turn.")
     'e013f990'
@@ -50,14 +50,14 @@ def digest(text: str) -> str:
 
 
 def cells(path: Path) -> dict[str, str]:
-    """Return {id: source} of a notebook's Markdown cells, without what ``make address`` writes."""
-    found = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    texts = {cell["id"]: "".join(cell["source"]) for cell in found if cell["cell_type"] == "markdown"}
+    """Return {id: source} of a notebook's Markdown cells, without the additions of ``make address``."""
+    raw_cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    texts = {cell["id"]: "".join(cell["source"]) for cell in raw_cells if cell["cell_type"] == "markdown"}
     return {key: address.front(text, path.name, address.Address()) for key, text in texts.items()}
 
 
 def page(path: Path) -> str:
-    """Return an English page, without what ``make address`` writes."""
+    """Return an English page without the additions of ``make address``."""
     text = path.read_text(encoding="utf-8")
     return address.IN_INDEX.put(text, address.Address()) if path.name == "index.md" else text
 
@@ -69,13 +69,13 @@ def parts(path: Path) -> dict[str, tuple[str, str]]:
     if not marks or text[: marks[0].start()].strip():
         raise ValueError(f"{path.name} must begin with a line <!-- id of digest -->")
     ends = [mark.start() for mark in marks[1:]] + [len(text)]
-    found = {
+    texts = {
         mark["id"]: (mark["digest"], text[mark.end() : end].strip("\n"))
         for mark, end in zip(marks, ends, strict=True)
     }
-    if len(found) < len(marks):
+    if len(texts) < len(marks):
         raise ValueError(f"{path.name} has a cell twice")
-    return found
+    return texts
 
 
 def body(path: Path) -> tuple[str, str]:
@@ -89,7 +89,7 @@ def body(path: Path) -> tuple[str, str]:
 
 
 def headings(text: str) -> list[str]:
-    """Return the lines of a text that are headings.
+    """Return the heading lines of a text.
 
     >>> headings("# One\\n\\n```\\n# a comment\\n```\\n\\n## Two")
     ['# One', '## Two']
@@ -98,12 +98,12 @@ def headings(text: str) -> list[str]:
 
 
 def ranks(text: str) -> list[int]:
-    """Return the ranks of a text's headings in order."""
+    """Return the levels of a text's headings in order."""
     return [len(line) - len(line.lstrip("#")) for line in headings(text)]
 
 
 def faults(path: Path) -> Iterator[str]:
-    """Yield a sentence for each thing without which a page cannot be made."""
+    """Yield a sentence for every fault that keeps a page from being made."""
     if path.suffix == ".md":
         if ranks(body(path)[1]) != ranks(page(original(path))):
             yield f"{path.name}: its headings are not those of {original(path).name}"
@@ -127,10 +127,10 @@ def faults(path: Path) -> Iterator[str]:
 
 
 def merged(path: Path) -> dict:
-    """Return the notebook of a ``.zh`` file: Chinese text, and code with what it shows as it is."""
-    found = list(faults(path))
-    if found:
-        raise ValueError("\n".join(found))
+    """Return the notebook of a ``.zh`` file: Chinese text, code and output unchanged."""
+    errors = list(faults(path))
+    if errors:
+        raise ValueError("\n".join(errors))
     ours = parts(path)
     notebook = json.loads(original(path).read_text(encoding="utf-8"))
     for number, cell in enumerate(notebook["cells"]):
@@ -143,7 +143,7 @@ def merged(path: Path) -> dict:
 
 
 def with_colab(text: str, url: str) -> str:
-    """Return a notebook's first cell with its link to Colab, where the English has it."""
+    """Return a notebook's first cell with its link to Colab, in the same place as in the English."""
     above = re.match(r"# .*\n\n(?:(?:>.*\n)+\n)?", text)
     if above is None:
         raise ValueError(f"a notebook begins with its title, got {text[:40]!r}")
@@ -151,7 +151,7 @@ def with_colab(text: str, url: str) -> str:
 
 
 def older(path: Path) -> list[str]:
-    """Return what of a file has an English that has changed since: ids of cells, or its own name."""
+    """Return the parts of a file whose English has changed since: ids of cells, or its own name."""
     if path.suffix == ".md":
         return [path.name] if body(path)[0] != digest(page(original(path))) else []
     theirs = cells(original(path))
@@ -159,7 +159,7 @@ def older(path: Path) -> list[str]:
 
 
 def stamp(path: Path) -> str:
-    """Return a file with the digests of its English as that is now."""
+    """Return a file with the digests of its current English."""
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".md":
         body(path)
@@ -174,17 +174,17 @@ def stamp(path: Path) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Renew the marks of the files that are named, or list what is older; 1 where something is."""
+    """Renew the digests of the named files, or list what is older; return 1 if anything is."""
     if arguments[:1] == ["--stamp"]:
         for path in map(Path, arguments[1:]):
             path = path.resolve()
             path.write_text(stamp(path), encoding="utf-8", newline="\n")
         return 0
-    found = [(path, name) for path in files() for name in older(path)]
-    for path, name in found:
+    stale = [(path, name) for path in files() for name in older(path)]
+    for path, name in stale:
         print(f"{path.relative_to(ROOT)}: {name} is older than its English")
-    print(f"{len(found)} of {len(files())} files' cells and pages are older" if found else "nothing is older")
-    return int(bool(found))
+    print(f"{len(stale)} of {len(files())} files' cells and pages are older" if stale else "nothing is older")
+    return int(bool(stale))
 
 
 if __name__ == "__main__":

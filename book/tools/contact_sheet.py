@@ -1,10 +1,10 @@
-"""Draw every live figure, light, dark and as narrow as on a phone, to be looked at one by one.
+"""Draw every live figure, light, dark and at the width of a phone, for inspection.
 
     python book/tools/contact_sheet.py                    all figures, into _build/contact
-    python book/tools/contact_sheet.py RotatePair Ramps   these only
-    python book/tools/contact_sheet.py --to before        into _build/before, to be compared with what comes after
+    python book/tools/contact_sheet.py RotatePair Ramps   only these
+    python book/tools/contact_sheet.py --to before        into _build/before, to compare with a later run
 
-Each look has a folder with a picture of every figure, whole, and a sheet with all of them. Needs the ``test`` extra
+Each look has a folder with a full picture of every figure, and a sheet with all of them. Needs the ``test`` extra
 and a Chromium.
 """
 
@@ -21,7 +21,7 @@ BUILD = Path(__file__).resolve().parents[2] / "_build"
 LOOKS = {"light": (792, "light"), "dark": (792, "dark"), "phone": (358, "light")}  # width of a figure, theme
 COLUMNS = {"light": 4, "dark": 4, "phone": 8}
 SHEET = 1600  # pixels across
-TALL = 2000  # pixels: no figure is taller, so that none is pieced together from two windows
+TALL = 2000  # pixels: taller than any figure, so that none is stitched from two screens
 RENDER = """(state) => {
     const model = { host: "", get: (key) => state[key], set() {}, save_changes() {}, on() {}, off() {} };
     document.querySelector("#place").replaceChildren();
@@ -33,7 +33,7 @@ READY = (
 
 
 def draw(page: Page, name: str, width: int) -> bytes:
-    """Return a figure in its first state as PNG: picture, words and controls."""
+    """Return a figure in its initial state as PNG: picture, words and controls."""
     page.set_viewport_size({"width": width, "height": TALL})
     page.evaluate("window.RopeLive = { define: (name, figure) => (window.figure = figure) }")
     page.add_script_tag(content=page_script(LiveFigure.figures[name].module_name(), name))
@@ -43,7 +43,7 @@ def draw(page: Page, name: str, width: int) -> bytes:
 
 
 def draw_look(browser: Browser, look: str, names: list[str], folder: Path) -> None:
-    """Write the pictures of one look, and their sheet."""
+    """Write the pictures of one look and their sheet."""
     width, theme = LOOKS[look]
     page = browser.new_page()
     (folder / look).mkdir(parents=True, exist_ok=True)
@@ -79,21 +79,21 @@ def write_sheet(browser: Browser, look: str, names: list[str], folder: Path) -> 
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Draw what is asked for."""
+    """Draw the requested figures and looks."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("names", nargs="*", help="figures; all if none is named")
     parser.add_argument("--to", default="contact", help="a folder in _build")
     parser.add_argument(
         "--look", action="append", choices=LOOKS, help="light, dark or phone; all if none is named"
     )
-    asked = parser.parse_args(arguments)
-    unknown = sorted(set(asked.names) - set(LiveFigure.figures))
+    options = parser.parse_args(arguments)
+    unknown = sorted(set(options.names) - set(LiveFigure.figures))
     if unknown:
         parser.error(f"no figure {', '.join(unknown)}; there are {', '.join(sorted(LiveFigure.figures))}")
-    folder = BUILD / asked.to
+    folder = BUILD / options.to
     with launched() as browser:
-        for look in asked.look or LOOKS:
-            draw_look(browser, look, sorted(asked.names or LiveFigure.figures), folder)
+        for look in options.look or LOOKS:
+            draw_look(browser, look, sorted(options.names or LiveFigure.figures), folder)
             print(folder / f"{look}.png")
 
 

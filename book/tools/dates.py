@@ -1,4 +1,4 @@
-"""The day on which a page was last changed: that of the newest commit of its file; nothing where git knows none."""
+"""The day on which a page was last changed: that of its newest commit, or "" without a git history."""
 
 import subprocess
 from functools import cache
@@ -7,7 +7,7 @@ from pathlib import Path
 
 @cache
 def changed(root: Path) -> dict[str, str]:
-    """Return {path of a file in the repository: day of its newest commit, as 2026-01-31}."""
+    """Return {path in the repository: day of its newest commit, as 2026-01-31}."""
     command = [
         "git",
         "-c",
@@ -27,7 +27,7 @@ def changed(root: Path) -> dict[str, str]:
 
 
 def newest(log: str) -> dict[str, str]:
-    """Return the first day that a log, newest first, names for each file.
+    """Return the first day of each file in a log, newest first.
 
     >>> newest("//2026-02-01\\n\\nbook/map.md\\n//2026-01-31\\n\\nbook/map.md\\nbook/index.md\\n")
     {'book/map.md': '2026-02-01', 'book/index.md': '2026-01-31'}
@@ -43,6 +43,6 @@ def newest(log: str) -> dict[str, str]:
 
 
 def of_page(root: Path, page: str) -> str:
-    """Return the day on which a page was last changed, or nothing."""
+    """Return the day on which a page was last changed, or ""."""
     days = changed(root)
     return next((days[name] for kind in ("md", "ipynb", "zh") if (name := f"{page}.{kind}") in days), "")

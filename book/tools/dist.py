@@ -1,10 +1,10 @@
-"""Make of the built book what can be handed on: python book/tools/dist.py [--books] [--wheel] [--tag v0.1.0]
+"""Package the built book for distribution: python book/tools/dist.py [--books] [--wheel] [--tag v0.1.0]
 
-Into the site (``_build/html``) go each page as Markdown beside it, ``llms.txt`` and ``llms-full.txt``, each figure
-as a file for other people's pages (``embed/``), and, where ``_config.yml`` names the site, ``sitemap.xml`` and
-``404.html``. Into ``_build/dist`` go a zip of the site that opens from a folder, one of the students' notebooks,
-the slides of the lecture, with ``--books`` a PDF and an EPUB, with ``--wheel`` the wheels of the three packages and
-of the test vectors, and ``SHA256SUMS`` of all of it.
+The site (``_build/html``) gets every page as Markdown, ``llms.txt`` and ``llms-full.txt``, every figure as a file
+for other people's pages (``embed/``), and, if ``_config.yml`` names the site, ``sitemap.xml`` and ``404.html``.
+``_build/dist`` gets a zip of the site that opens from a folder, one of the students' notebooks, the slides of the
+lecture, with ``--books`` a PDF and an EPUB, with ``--wheel`` the wheels of the three packages and of the test
+vectors, and ``SHA256SUMS`` of all files.
 """
 
 import hashlib
@@ -48,7 +48,7 @@ LOST = """<!DOCTYPE html>
 
 
 def write_markdown(root: Path, built: Path) -> None:
-    """Write each page as Markdown into the site, and two files that gather them."""
+    """Write every page as Markdown into the site, and two files that collect them."""
     index, whole = [f"# {TITLE}", "", f"> {ABOUT}", ""], []
     for caption, names in pages(root):
         index += [f"## {caption}", ""] if caption else []
@@ -64,7 +64,7 @@ def write_markdown(root: Path, built: Path) -> None:
 
 
 def write_for_site(root: Path, built: Path, site: str) -> None:
-    """Write what only a site with an address has: the list of its pages, and a page for addresses that are none."""
+    """Write the files of a site with an address: the list of its pages, and the page for unknown addresses."""
     names = [name for _, part in all_pages(root) for name in part]
     urls = "".join(
         f"  <url><loc>{html.escape(f'{site}{name}.html')}</loc>{lastmod(root, name)}</url>\n"
@@ -78,13 +78,13 @@ def write_for_site(root: Path, built: Path, site: str) -> None:
 
 
 def lastmod(root: Path, name: str) -> str:
-    """Return what a sitemap says of the day on which a page was last changed."""
+    """Return the sitemap's element for the day on which a page was last changed."""
     day = dates.of_page(root, name)
     return f"<lastmod>{day}</lastmod>" if day else ""
 
 
 def zipped(site: Path, target: Path) -> None:
-    """Pack a site into a folder of the zip's name; the same files make the same bytes."""
+    """Pack a site into a folder of the zip's name; equal files give equal bytes."""
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         for path in sorted(path for path in site.rglob("*") if path.is_file() and path.name != ".buildinfo"):
             entry = zipfile.ZipInfo(f"{target.stem}/{path.relative_to(site).as_posix()}", EPOCH)
@@ -93,23 +93,23 @@ def zipped(site: Path, target: Path) -> None:
 
 
 def sums(folder: Path) -> str:
-    """Return the checksum of every file of a folder, in the form that ``sha256sum --check`` reads."""
+    """Return the checksums of a folder's files in the format of ``sha256sum --check``."""
     paths = sorted(path for path in folder.iterdir() if path.name != "SHA256SUMS")
     return "".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in paths)
 
 
 def books(stem: Path, root: Path, built: Path) -> None:
-    """Make the PDF and the EPUB; what epubcheck finds in the EPUB ends the run."""
+    """Make the PDF and the EPUB; exit with the errors that epubcheck reports."""
     import epub
     import pdf
 
     pdf.make(Path(f"{stem}.pdf"), (), root, built)
-    made = Path(f"{stem}.epub")
-    epub.make(made, (), root, built)
-    if (found := epub.errors(made)) is None:
+    book = Path(f"{stem}.epub")
+    epub.make(book, (), root, built)
+    if (errors := epub.errors(book)) is None:
         print("no Java here: the EPUB was not checked")
-    elif found:
-        sys.exit("epubcheck: " + "\n".join(found))
+    elif errors:
+        sys.exit("epubcheck: " + "\n".join(errors))
 
 
 def main(arguments: list[str], root: Path = ROOT, built: Path = BUILT) -> None:

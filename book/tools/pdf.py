@@ -1,8 +1,8 @@
 """The whole book as a PDF: python book/tools/pdf.py [page …]
 
-The built pages become one document with a style sheet of its own (``pdf.css``), which Chromium prints twice: from
-the first print the contents and the index learn their page numbers. Fonts come with matplotlib, so that every
-machine sets the same lines.
+The built pages become one document with a separate style sheet (``pdf.css``), which Chromium prints twice: the
+first print gives the page numbers for the contents and the index. The fonts are matplotlib's, so that lines break
+in the same places on every machine.
 """
 
 import argparse
@@ -55,8 +55,8 @@ its words, and solutions are behind the chapters. Left out are the imports that 
 that set a figure.</p>
 </section>"""
 NOT_INDEXED = {"pre", "code", "a", "h1", "h2", "h3", "h4", "svg", "caption"}
-MOST_PLACES = 8  # of a term in the index: those where it occurs most often
-SHORT = 12  # rows of a table that is not divided between two pages
+MOST_PLACES = 8  # of a term in the index, those with the most occurrences
+SHORT = 12  # rows of a table that is kept on one page
 PATIENCE = 600_000  # ms for a print of the whole book
 UNKNOWN = "000"  # as wide as a page number, for the first print
 
@@ -72,7 +72,7 @@ def fonts() -> str:
 
 
 def quoted(text: str) -> str:
-    """Return a text as a string of CSS."""
+    """Return a text as a CSS string."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
@@ -89,7 +89,7 @@ def running_heads(leaves: Iterable[bound.Leaf]) -> str:
 
 
 def with_own_ids(leaf: bound.Leaf) -> None:
-    """Make the ids of a leaf unique in the book, with whatever names them."""
+    """Make the ids of a leaf unique in the book, with all references to them."""
     for tag in leaf.article.find_all(True):
         for name, value in list(tag.attrs.items()):
             if name == "id":
@@ -101,12 +101,12 @@ def with_own_ids(leaf: bound.Leaf) -> None:
 
 
 def code_of(url: str) -> str:
-    """Return a square code as SVG."""
+    """Return a QR code as SVG."""
     return segno.make(url, error="m").svg_inline(scale=2, border=0, dark="#1b1f24")
 
 
 def point_to_the_living(leaf: bound.Leaf, site: str) -> None:
-    """Say under each still where its figure moves: a code and an address, or the section's name."""
+    """Write under each still where to find its live figure: a QR code and an address, or the section's name."""
     for figure in leaf.article.select("figure.live"):
         url = bound.address_of(leaf, figure, site)
         section = figure.find_parent("section")
@@ -120,7 +120,7 @@ def point_to_the_living(leaf: bound.Leaf, site: str) -> None:
 
 
 def mark_wide(leaf: bound.Leaf) -> None:
-    """Mark tables by columns, which decide how small they are set, and by rows: a short one stays whole."""
+    """Mark tables by columns, which decide their font size, and by rows: a short one stays on one page."""
     for table in leaf.article.find_all("table"):
         rows = table.find_all("tr")
         columns = max((len(row.find_all(["td", "th"])) for row in rows), default=0)
@@ -132,7 +132,7 @@ def mark_wide(leaf: bound.Leaf) -> None:
 
 
 class Index:
-    """The terms of the glossary and the models of the library, with the places where each is met."""
+    """The terms of the glossary and the models of the library, with the places where they occur."""
 
     def __init__(self, terms: Iterable[str], models: Iterable[str]) -> None:
         self.words = {word.lower(): word for word in (*terms, *models) if len(word) > 1}
@@ -142,27 +142,27 @@ class Index:
         self.models = {model.lower() for model in models}
         self.met: dict[str, dict[str, int]] = defaultdict(
             lambda: defaultdict(int)
-        )  # {word: {place: how often}}
+        )  # {word: {place: occurrences}}
 
     def read(self, leaf: bound.Leaf) -> None:
-        """Count where the words are met: by section, under the id that the book gives it."""
+        """Count the occurrences of the words by section, under its id in the book."""
         for text in leaf.article.find_all(string=True):
             parents = [parent.name for parent in text.parents]
             if type(text) is not NavigableString or NOT_INDEXED.intersection(parents):
                 continue
-            for found in self.pattern.finditer(text):
+            for match in self.pattern.finditer(text):
                 around = (tag for tag in text.parents if tag.name in ("section", "tr") and tag.get("id"))
                 place = next((tag["id"] for tag in around), None)
                 if place:
-                    self.met[found[1].lower()][place] += 1
+                    self.met[match[1].lower()][place] += 1
 
     def places(self, word: str) -> list[str]:
-        """Return the places of a word that are worth a look, in the order of the book."""
+        """Return the main places of a word, in the order of the book."""
         often = sorted(self.met[word], key=lambda place: -self.met[word][place])[:MOST_PLACES]
         return [place for place in self.met[word] if place in often]
 
     def html(self, pages: dict[str, int]) -> str:
-        """Return the index; pages that follow each other are named once."""
+        """Return the index; consecutive pages are merged."""
         lists = []
         for title, wanted in (("Terms", False), ("Models", True)):
             entries = []
@@ -174,7 +174,7 @@ class Index:
         return f'<section class="index" id="index"><h1>Index</h1>{"".join(lists)}</section>'
 
     def links(self, word: str, pages: dict[str, int]) -> str:
-        """Return the page numbers of a word, each a link and none twice."""
+        """Return the page numbers of a word as links, without repetition."""
         shown: dict[int | str, str] = {}
         for place in self.places(word):
             number = pages.get(place, UNKNOWN if not pages else None)
@@ -184,7 +184,7 @@ class Index:
 
 
 def terms(leaves: Iterable[bound.Leaf]) -> list[str]:
-    """Return the terms of the glossary, without those that the book uses on every page."""
+    """Return the terms of the glossary, except those that occur on every page."""
     glossary = next((leaf for leaf in leaves if leaf.key == "glossary"), None)
     return [bound.words(term).split(" (")[0] for term in glossary.article.find_all("dt")] if glossary else []
 
@@ -225,7 +225,7 @@ def part_page(part: str, leaves: list[bound.Leaf], pages: dict[str, int]) -> str
 
 
 def cover(root: Path, site: str) -> str:
-    """Return the cover and the page behind it."""
+    """Return the cover and its back."""
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     hands = "".join(
         f'<line x2="{62 * cos:.2f}" y2="{62 * sin:.2f}" stroke="{colour}" stroke-width="3"/>'
@@ -261,7 +261,7 @@ def document(root: Path, built: Path, leaves: list[bound.Leaf], index: Index, pa
 
 
 def leaves_of(root: Path, built: Path, names: Iterable[str] = ()) -> list[bound.Leaf]:
-    """Return the leaves of the book, or of those pages, ready to be printed."""
+    """Return the leaves of the book, or of the named pages, ready to print."""
     leaves = bound.leaves(outline.pages(root), built, names)
     site = address.read(root).site
     known = {leaf.name: leaf for leaf in leaves}
@@ -288,15 +288,15 @@ def leaves_of(root: Path, built: Path, names: Iterable[str] = ()) -> list[bound.
 
 
 def page_numbers(pdf: Path) -> dict[str, int]:
-    """Return the page of each place that something in the PDF links to."""
+    """Return the page number of every link target in the PDF."""
     reader = PdfReader(pdf)
     numbers = {page.indirect_reference.idnum: number for number, page in enumerate(reader.pages, 1)}
-    found = {}
+    places = {}
     for name, place in reader.named_destinations.items():
         page = place.get("/Page")
         if page is not None and getattr(page, "idnum", None) in numbers:
-            found[name.removeprefix("/")] = numbers[page.idnum]
-    return found
+            places[name.removeprefix("/")] = numbers[page.idnum]
+    return places
 
 
 def printed(
@@ -321,7 +321,7 @@ def make(
     built: Path = BUILT,
     started: Browser | None = None,
 ) -> None:
-    """Make the PDF of the book, or of some of its pages, in a browser that is there or in one of its own."""
+    """Make the PDF of the book, or of some of its pages, in the given browser or a new one."""
     leaves = leaves_of(root, built, names)
     index = Index(terms(leaves), models(root))
     for leaf in leaves:
@@ -340,12 +340,12 @@ def main() -> None:
         "pages", nargs="*", help="book/glossary, notebooks/04_rotate_one_pair, …; all of them"
     )
     parser.add_argument("--to", type=Path, default=BUILT / "book.pdf")
-    given = parser.parse_args()
+    options = parser.parse_args()
     begin = time.monotonic()
-    make(given.to, given.pages)
-    count = len(PdfReader(given.to).pages)
+    make(options.to, options.pages)
+    count = len(PdfReader(options.to).pages)
     print(
-        f"{given.to}: {count} pages, {given.to.stat().st_size / 1e6:.1f} MB, {time.monotonic() - begin:.0f} s"
+        f"{options.to}: {count} pages, {options.to.stat().st_size / 1e6:.1f} MB, {time.monotonic() - begin:.0f} s"
     )
 
 

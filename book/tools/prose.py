@@ -1,4 +1,4 @@
-"""List phrases of the book's prose that read as translated, with file and sentence.
+"""List phrases of the book's prose that sound translated, with file and sentence.
 
     python book/tools/prose.py            # the pages in book/, the README and every chapter
     python book/tools/prose.py 18 glossary
@@ -54,18 +54,18 @@ def markdown(path: Path) -> str:
 
 
 def sentences(text: str) -> Iterator[str]:
-    """Yield the sentences of a piece of Markdown; a cell of a table counts where it ends as a sentence does."""
+    """Yield the sentences of a piece of Markdown, including table cells that end like one."""
     for pattern, instead in NOT_PROSE:
         text = pattern.sub(instead, text)
     for block in BLOCKS.split(text):
         for sentence in SENTENCES.split(block):
-            found = LEAD.sub("", " ".join(sentence.split()))
-            if found:
-                yield found
+            words = LEAD.sub("", " ".join(sentence.split()))
+            if words:
+                yield words
 
 
 def findings(text: str) -> Iterator[tuple[str, str]]:
-    """Yield (phrase, sentence) for all that should be said otherwise."""
+    """Yield (phrase, sentence) for every phrase to rewrite."""
     for sentence in sentences(text):
         for name, pattern in PHRASES.items():
             opens = name.startswith("What")
@@ -74,7 +74,7 @@ def findings(text: str) -> Iterator[tuple[str, str]]:
 
 
 def main(wanted: list[str]) -> int:
-    """Print every finding; 0 where there is none."""
+    """Print every finding; return 0 if there is none."""
     count = 0
     for path in [*PAGES, *CHAPTERS]:
         if not wanted or path.stem in wanted or path.stem.partition("_")[0] in wanted:

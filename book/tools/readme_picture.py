@@ -1,7 +1,7 @@
 """Draw the picture of README.md, light and dark: python book/tools/readme_picture.py
 
-It is the still of the landing page's figure, drawn by the figure itself; for the dark one each of its colours is
-changed for the value that the figures' style sheet gives it on a dark page. Needs a Chromium.
+It is the still of the landing page's figure, drawn by the figure itself; for the dark one every colour is replaced
+by its value on a dark page, from the figures' style sheet. Needs a Chromium.
 """
 
 import re
@@ -23,7 +23,7 @@ COLOURS = """(names) => {
 
 
 def colours(page: Page, theme: str) -> list[str]:
-    """Return the value of every colour of the style sheet in a theme."""
+    """Return the colours of the style sheet in a theme."""
     page.set_content(
         f'<html data-theme="{theme}"><style>{style()}</style><body><div class=rope-live></div></body></html>'
     )
@@ -35,7 +35,7 @@ def pictures(page: Page) -> dict[str, str]:
     state = {name: value for name, value in WordsOnARail().get_state().items() if value is not None}
     light = draw_still(page, {"state": state | {"_anywidget_id": "WordsOnARail"}})
     dark = {old: new for old, new in zip(colours(page, "light"), colours(page, "dark"), strict=True) if old}
-    changed = re.sub(r"#[0-9a-fA-F]{6}\b", lambda found: dark[found[0].lower()], light)
+    changed = re.sub(r"#[0-9a-fA-F]{6}\b", lambda match: dark[match[0].lower()], light)
     return {"rail-light.svg": light + "\n", "rail-dark.svg": changed + "\n"}
 
 

@@ -1,8 +1,8 @@
-"""How others rotate, each called as its own documentation says; those that are not installed are left out.
+"""Other implementations of the rotation, called as documented; those that are not installed are skipped.
 
-A peer's `prepare` is a function of (length, dtype, width of a head, first position) that prepares what the peer
-keeps between calls, and returns a function of (q, k), which have their heads where `seq_axis` says. Its
-`in_a_model` is the same for a model that was moved to the dtype as a whole, with `module.to(dtype)`.
+A peer's `prepare` is a function of (length, dtype, head width, first position) that prepares what the peer keeps
+between calls, and returns a function of (q, k) with the sequence on axis `seq_axis`. Its `in_a_model` is the same
+for a model that was moved to the dtype as a whole, with `module.to(dtype)`.
 """
 
 import functools
@@ -22,7 +22,7 @@ class Peer(NamedTuple):
     """One way to rotate."""
 
     name: str
-    package: str  # what must be installed
+    package: str  # the required package
     layout: str
     seq_axis: int
     prepare: Callable
@@ -36,7 +36,7 @@ def angles_of(length: int, head_dim: int, start: int) -> torch.Tensor:
 
 
 def transformers(length: int, dtype: torch.dtype, head_dim: int, start: int) -> Callable:
-    """Llama's rotation; cos and sin, in the dtype of the model, are made once a forward pass, for all layers."""
+    """Llama's rotation: cos and sin, in the model's dtype, are computed once per forward pass for all layers."""
     llama = importlib.import_module("transformers.models.llama.modeling_llama")
     angles = torch.cat([angles_of(length, head_dim, start)] * 2, dim=-1)[None]
     cos, sin = angles.cos().to(dtype), angles.sin().to(dtype)
@@ -44,7 +44,7 @@ def transformers(length: int, dtype: torch.dtype, head_dim: int, start: int) -> 
 
 
 def transformers_in_a_model(length: int, dtype: torch.dtype, head_dim: int, start: int) -> Callable:
-    """Llama's module, which makes cos and sin in float32 of the frequencies that it keeps."""
+    """Llama's module, which computes cos and sin in float32 from its stored frequencies."""
     llama = importlib.import_module("transformers.models.llama.modeling_llama")
     config = importlib.import_module("transformers").LlamaConfig(
         hidden_size=head_dim, num_attention_heads=1, head_dim=head_dim, max_position_embeddings=start + length
@@ -55,7 +55,7 @@ def transformers_in_a_model(length: int, dtype: torch.dtype, head_dim: int, star
 
 
 def compiled_transformers(length: int, dtype: torch.dtype, head_dim: int, start: int) -> Callable:
-    """The same function under torch.compile, a graph for each shape."""
+    """The same function under torch.compile, with one graph per shape."""
     llama = importlib.import_module("transformers.models.llama.modeling_llama")
     angles = torch.cat([angles_of(length, head_dim, start)] * 2, dim=-1)[None]
     cos, sin = angles.cos().to(dtype), angles.sin().to(dtype)
@@ -64,7 +64,7 @@ def compiled_transformers(length: int, dtype: torch.dtype, head_dim: int, start:
 
 
 def rotary_embedding_torch(length: int, dtype: torch.dtype, head_dim: int, start: int) -> Callable:
-    """It keeps angles (far from 0: takes them anew) and takes cos and sin at every call."""
+    """Angles are cached (far from 0 they are recomputed); cos and sin are computed at every call."""
     module = importlib.import_module("rotary_embedding_torch")
     rotary = module.RotaryEmbedding(dim=head_dim, cache_max_seq_len=length, cache_if_possible=not start)
     rotary.requires_grad_(False)
@@ -82,7 +82,7 @@ def rotary_embedding_torch_in_a_model(length: int, dtype: torch.dtype, head_dim:
 
 
 def x_transformers(length: int, dtype: torch.dtype, head_dim: int, start: int) -> Callable:
-    """Angles are made once a forward pass; cos and sin at every call."""
+    """Angles are computed once per forward pass, cos and sin at every call."""
     module = importlib.import_module("x_transformers.x_transformers")
     angles, scale = module.RotaryEmbedding(head_dim)(torch.arange(start, start + length))
     return lambda q, k: (
@@ -99,7 +99,7 @@ def x_transformers_in_a_model(length: int, dtype: torch.dtype, head_dim: int, st
 
 
 def torchtune(length: int, dtype: torch.dtype, head_dim: int, start: int) -> Callable:
-    """It keeps cos and sin; one position is looked up."""
+    """Cos and sin are cached; positions are looked up."""
     module = importlib.import_module("torchtune.modules")
     rotary = module.RotaryPositionalEmbeddings(head_dim, max_seq_len=length + start)
     if not start:
@@ -201,7 +201,7 @@ PEERS = (
 
 
 def assert_same_turn(peer: Peer, start: int) -> None:
-    """Fail if the peer does not rotate as we do."""
+    """Raise AssertionError if the peer does not rotate as we do."""
     shape = (1, 2, 6, 16) if peer.seq_axis == -2 else (1, 6, 2, 16)
     q, k = torch.randn(2, *shape, generator=torch.Generator().manual_seed(0)).unbind()
     table = RotaryTable(inv_freq(16), layout=peer.layout)
@@ -211,16 +211,16 @@ def assert_same_turn(peer: Peer, start: int) -> None:
 
 
 def installed() -> tuple[list[Peer], list[str]]:
-    """Return the peers that can be called, and a sentence for each that cannot."""
-    here, sentences = [], []
+    """Return the available peers, and a sentence for each of the others."""
+    peers, sentences = [], []
     for peer in PEERS:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 peer.prepare(4, torch.float32, 8, 0)
-            here.append(peer)
+            peers.append(peer)
         except ImportError as error:
             sentences.append(
                 f"{peer.name} is left out, it cannot be imported: {error}".strip().splitlines()[0]
             )
-    return here, sentences
+    return peers, sentences

@@ -9,14 +9,15 @@ import json
 from pathlib import Path
 
 from rope_book.results.base_bound import BASES, CONTEXTS, FORMAT, WIDTHS
-from rope_edu.encodings import first_negative_distance, inv_freq, smallest_base
+from rope_book.results.base_search import first_negative_distance, smallest_base
+from rope_edu.encodings import inv_freq
 
 FARTHEST = 4_194_304  # tokens; farther than any first negative distance of these bases
 RESULT = Path(__file__).resolve().parents[2] / "book" / "rope_book" / "results" / "base_bound.json"
 
 
 def search() -> dict:
-    """Return what base_bound.json holds, searched anew."""
+    """Search anew; return the content of base_bound.json."""
     return {
         "format": FORMAT,
         "bases": BASES.tolist(),

@@ -10,39 +10,39 @@ from functools import lru_cache, partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-CHUNK = 4096  # bytes that wait together: 3 ms of 10 Mbit/s
+CHUNK = 4096  # bytes sent at once: 3 ms at 10 Mbit/s
 
 
 class Server(ThreadingHTTPServer):
-    """A thread a request, and room for all that two pages ask for at once."""
+    """One thread per request, with a queue for all requests of two pages at once."""
 
     request_queue_size = 128
     daemon_threads = True
 
 
 class Quiet(SimpleHTTPRequestHandler):
-    """Serve files without a line for each request, and never from an old cache."""
+    """Serve files without logging requests, and never from a stale cache."""
 
     def log_message(self, *args: object) -> None:
         """Say nothing."""
 
     def end_headers(self) -> None:
-        """Ask the browser to look again, so that a rebuilt page is seen."""
+        """Ask the browser to revalidate, so that a rebuilt page is seen."""
         self.send_header("Cache-Control", "no-cache")
         super().end_headers()
 
 
 class Line:
-    """A slow line: an answer begins `latency` seconds late, and all answers share its bits per second."""
+    """A slow line: responses begin `latency` seconds late and share the bandwidth."""
 
     def __init__(self, megabits: float = 10, latency: float = 0.04) -> None:
-        self.rate = megabits * 1e6 / 8  # bytes a second
+        self.rate = megabits * 1e6 / 8  # bytes per second
         self.latency = latency
         self.lock = threading.Lock()
-        self.free = 0.0  # when all that was promised so far has gone through
+        self.free = 0.0  # the time at which everything queued so far has been sent
 
     def chunks(self, body: bytes) -> Iterator[bytes]:
-        """Yield the parts of an answer, each when the line would have delivered it."""
+        """Yield the parts of a response, each when the line would have delivered it."""
         time.sleep(self.latency)
         for start in range(0, len(body), CHUNK):
             chunk = body[start : start + CHUNK]
@@ -54,12 +54,12 @@ class Line:
 
 
 class Slow(Quiet):
-    """Serve files as a host far away does: compressed, and over a slow line (the attribute ``line``)."""
+    """Serve files like a remote host: compressed, and over a slow line (the attribute ``line``)."""
 
     line = Line()
 
     def do_GET(self) -> None:
-        """Answer with the compressed file; a folder or a file that is not there as ever."""
+        """Send the compressed file; handle folders and missing files as usual."""
         path = Path(self.translate_path(self.path))
         if not path.is_file():
             return super().do_GET()
@@ -76,7 +76,7 @@ class Slow(Quiet):
 
 @lru_cache(maxsize=1000)
 def packed(path: Path, changed: int) -> bytes:
-    """Return a file's bytes, compressed; `changed` is when it was written."""
+    """Return a file's bytes, compressed; `changed` is its modification time, for the cache."""
     return gzip.compress(path.read_bytes())
 
 

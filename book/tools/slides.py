@@ -1,8 +1,8 @@
-"""The lecture as slides, one file that needs nothing else: python book/tools/slides.py [--to slides.html]
+"""The lecture as slides in one self-contained file: python book/tools/slides.py [--to slides.html]
 
 ``book/data/slides.yml`` names cells of the chapters; their words, code and figures become slides, so that there is
-one source. Figures are alive (``<rope-figure>``, see ``embed.py``) and have their stills where no script runs.
-Formulas are MathML. The arrows move on: first to a slide's answer, then to the next slide.
+one source. Figures are live (``<rope-figure>``, see ``embed.py``) and stills where no script runs. Formulas are
+MathML. The arrow keys show a slide's answer first, then the next slide.
 """
 
 import argparse
@@ -30,7 +30,7 @@ ROOT, BUILT = outline.ROOT, outline.BUILT
 DATA = ROOT / "book" / "data" / "slides.yml"
 STYLE = Path(__file__).with_name("slides.css")
 SCRIPT = ROOT / "book" / "assets" / "slides.js"
-HEAVIEST = 1_000_000  # bytes of the deck, compressed
+HEAVIEST = 1_000_000  # bytes of the compressed deck at most
 PAGE = """<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -52,7 +52,7 @@ PAGE = """<!DOCTYPE html>
 </body>
 </html>
 """
-# everything is in the file; a figure that runs a model makes its worker from a blob
+# everything is in the file; a figure that trains a model starts its worker from a blob
 POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; "
 POLICY += "worker-src blob:"
 HEADING = re.compile(r"^#{1,4} ", re.MULTILINE)
@@ -62,7 +62,7 @@ ASIDE = re.compile(r"\s*\(\[[^\]]*\]\([^)\s]*\)[^()]*(?:\[[^\]]*\]\([^)\s]*\)[^(
 
 @dataclass(frozen=True)
 class Made:
-    """A figure as a cell makes it: class, attributes, still picture."""
+    """A figure that a cell makes: class, attributes, still picture."""
 
     name: str
     attributes: tuple[tuple[str, str], ...]
@@ -91,21 +91,21 @@ def source(place: str) -> str:
 
 def section(text: str) -> str:
     """Return the last section of a cell, with its heading."""
-    starts = [found.start() for found in HEADING.finditer(text)]
+    starts = [match.start() for match in HEADING.finditer(text)]
     return text[starts[-1] :] if starts else text
 
 
 def before(text: str) -> str:
-    """Return what comes before the first heading of a cell: it ends the section of the cell above."""
-    found = HEADING.search(text)
-    return text[: found.start()] if found else text
+    """Return the text before the first heading of a cell, the end of the previous cell's section."""
+    heading = HEADING.search(text)
+    return text[: heading.start()] if heading else text
 
 
 def words(text: str) -> str:
-    """Return Markdown without links: a deck leads nowhere. Lines that only set a figure are left out."""
-    kept = [block for block in re.split(r"\n{2,}", text) if "](#live=" not in block]
-    kept = [block for block in kept if not block.startswith(("Time:", "<details>"))]
-    return LINK.sub(r"\1", ASIDE.sub("", "\n\n".join(kept)))
+    """Return Markdown without links, and without lines that only set a figure."""
+    paragraphs = [block for block in re.split(r"\n{2,}", text) if "](#live=" not in block]
+    paragraphs = [block for block in paragraphs if not block.startswith(("Time:", "<details>"))]
+    return LINK.sub(r"\1", ASIDE.sub("", "\n\n".join(paragraphs)))
 
 
 def html(text: str) -> str:
@@ -115,7 +115,7 @@ def html(text: str) -> str:
 
 @cache
 def reader() -> MarkdownIt:
-    """Return a reader of the notebooks' Markdown."""
+    """Return a parser for the notebooks' Markdown."""
     sys.path.append(str(ROOT / "book" / "extensions"))
     from formulas import typesetter
 
@@ -131,7 +131,7 @@ def reader() -> MarkdownIt:
 
 
 def made(place: str) -> Made:
-    """Return the figure that a cell makes, from the call in its source and the still that it stores."""
+    """Return the figure that a cell makes, from the call in its source and the stored still."""
     calls = [node for node in ast.walk(ast.parse(source(place))) if isinstance(node, ast.Call)]
     call = next(call for call in calls if getattr(call.func, "id", "") in LiveFigure.figures)
     attributes = tuple((word.arg, as_attribute(ast.literal_eval(word.value))) for word in call.keywords)
@@ -152,27 +152,27 @@ def as_attribute(value: object) -> str:
 
 
 def first_of(figure: str, chapter: str) -> Made:
-    """Return a figure as the first cell of a chapter that shows it makes it."""
-    for name, each in cells(chapter).items():
-        shown = [output for output in each.get("outputs", []) if "image/svg+xml" in output.get("data", {})]
-        if shown and f"{figure}(" in "".join(each["source"]):
+    """Return a figure from the first cell of a chapter that shows it."""
+    for name, entry in cells(chapter).items():
+        shown = [output for output in entry.get("outputs", []) if "image/svg+xml" in output.get("data", {})]
+        if shown and f"{figure}(" in "".join(entry["source"]):
             return made(f"{chapter}:{name}")
     raise ValueError(f"chapter {chapter} shows no {figure}")
 
 
 def element(figure: Made, show: dict | None = None) -> str:
     """Return a figure's element around its still."""
-    given = "".join(f' {name}="{bound.escaped(value)}"' for name, value in figure.attributes)
+    attributes = "".join(f' {name}="{bound.escaped(value)}"' for name, value in figure.attributes)
     after = {name: as_attribute(value) for name, value in (show or {}).items()}
     later = f' data-show="{bound.escaped(json.dumps(after))}"' if after else ""
     picture = base64.b64encode(figure.still.encode()).decode()
     alt = re.search(r"<desc>(.*?)</desc>", figure.still, re.DOTALL)[1]
     still = f'<img src="data:image/svg+xml;base64,{picture}" alt="{alt.replace(chr(34), "&quot;")}">'
-    return f'<rope-figure name="{figure.name}"{given}{later}>{still}</rope-figure>'
+    return f'<rope-figure name="{figure.name}"{attributes}{later}>{still}</rope-figure>'
 
 
 def slide(entry: dict) -> tuple[str, str]:
-    """Return (HTML of a slide, the figure that it needs)."""
+    """Return (HTML of a slide, name of its figure)."""
     if "question" in entry:
         return asked(question(entry["question"]))
     if "short" in entry:
@@ -192,7 +192,7 @@ def slide(entry: dict) -> tuple[str, str]:
 
 
 def opening(title: str, place: str) -> str:
-    """Return the first slide: a title, and the first sentence of a cell below its heading."""
+    """Return the first slide: a title, and the first sentence below a cell's heading."""
     first = " ".join(words(source(place)).split("\n\n")[1].split())
     sentence = re.split(r"(?<=[.]) (?=[A-Z])", first)[0]
     return f'<section class="title"><h1>{title}</h1>{html(sentence)}</section>'
@@ -205,7 +205,7 @@ def title_of(chapter: str) -> str:
 
 
 def framed(text: str, beside: str, answer: str = "") -> str:
-    """Return a slide of words, what is beside them, and what the next key press brings."""
+    """Return a slide with words, an element beside them, and the answer that the next key shows."""
     later = f'<div class="answer">{answer}</div>' if answer else ""
     right = f'<div class="beside">{beside}</div>' if beside else ""
     return (
@@ -214,7 +214,7 @@ def framed(text: str, beside: str, answer: str = "") -> str:
 
 
 def asked(entry: dict) -> tuple[str, str]:
-    """Return the slide of a question with choices, and the name of the figure that shows the answer."""
+    """Return the slide of a multiple-choice question, and the name of the figure that shows the answer."""
     figure = first_of(entry["figure"], entry["chapter"])
     right = entry["choices"][entry["answer"]][0]
     choices = "\n".join(f"- {choice}" for choice, _ in entry["choices"])
@@ -248,12 +248,12 @@ def deck() -> str:
 
 
 def in_page(script: str) -> str:
-    """Return a script that no word of its own ends."""
+    """Return a script with its closing tags escaped."""
     return script.replace("</script", "<\\/script").replace("<!--", "<\\!--")
 
 
 def write(target: Path) -> int:
-    """Write the deck; return its weight. ValueError where it is too heavy."""
+    """Write the deck; return its weight, or raise ValueError if it is too heavy."""
     text = deck()
     if (weight := embed.weight(text)) > HEAVIEST:
         raise ValueError(f"the deck has {weight:,} bytes, {HEAVIEST:,} are allowed")
@@ -265,8 +265,8 @@ def main() -> None:
     """Write the deck."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--to", type=Path, default=BUILT / "slides.html")
-    given = parser.parse_args()
-    print(f"{given.to}: {write(given.to) / 1000:.0f} kB compressed")
+    options = parser.parse_args()
+    print(f"{options.to}: {write(options.to) / 1000:.0f} kB compressed")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""The notebooks for a class, without solutions and without outputs: python book/tools/students.py FOLDER
+"""Write the notebooks for a class, without solutions and outputs: python book/tools/students.py FOLDER
 
-Exercises keep their stubs and their ``check``, so that a student gets the same replies as a reader; what a student
-has to find is neither in a cell nor in an output. Figures and plots appear when the notebook is run.
+Exercises keep their stubs and their ``check``, so that a student gets the same replies as a reader; the answers are
+neither in a cell nor in an output. Figures and plots appear when the notebook is run.
 """
 
 import ast
@@ -37,7 +37,7 @@ def tags(cell: Any) -> list[str]:
 
 
 def for_students(notebook: Any) -> Any:
-    """Return a copy of a notebook without its solutions and outputs; ValueError where a later cell needs one."""
+    """Return a copy of a notebook without solutions and outputs; ValueError if a later cell needs a solution."""
     needed = borrowed(notebook)
     if needed:
         raise ValueError(f"cells after the solutions use names that only these define: {', '.join(needed)}")
@@ -52,26 +52,26 @@ def for_students(notebook: Any) -> Any:
 
 def borrowed(notebook: Any) -> list[str]:
     """Return the names that a solution defines, no other cell does, and a later cell reads."""
-    given: set[str] = set()
+    hidden: set[str] = set()
     wanted: set[str] = set()
     everywhere = {
         name for cell in code(notebook) if SOLVED not in tags(cell) for name in defined(cell.source)
     }
     for cell in code(notebook):
         if SOLVED in tags(cell):
-            given |= defined(cell.source)
+            hidden |= defined(cell.source)
         else:
-            wanted |= given & {node.id for node in names(cell.source, ast.Load)}
+            wanted |= hidden & {node.id for node in names(cell.source, ast.Load)}
     return sorted(wanted - everywhere)
 
 
 def code(notebook: Any) -> Iterator[Any]:
-    """Yield the cells of code."""
+    """Yield the code cells."""
     return (cell for cell in notebook.cells if cell.cell_type == "code")
 
 
 def tree(source: str) -> ast.Module:
-    """Return the syntax tree of a cell, without its lines for the notebook itself."""
+    """Return the syntax tree of a cell, without its magics."""
     return ast.parse(re.sub(r"^([ \t]*)[%!].*$", r"\1pass", source, flags=re.MULTILINE))
 
 
@@ -85,14 +85,14 @@ def names(source: str, context: type[ast.expr_context]) -> Iterator[ast.Name]:
 
 
 def defined(source: str) -> set[str]:
-    """Return the names that a cell gives to the notebook."""
-    found = {node.id for node in names(source, ast.Store)}
+    """Return the names that a cell defines."""
+    bound = {node.id for node in names(source, ast.Store)}
     for node in tree(source).body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            found.add(node.name)
+            bound.add(node.name)
         elif isinstance(node, ast.Import | ast.ImportFrom):
-            found |= {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
-    return found
+            bound |= {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
+    return bound
 
 
 def write(folder: Path, root: Path = ROOT) -> list[str]:

@@ -1,10 +1,10 @@
 """Put earlier versions of the book beside the built one: python book/tools/versions.py FOLDER
 
-FOLDER holds zips of the site as releases attach them, ``rope-turn-by-turn-0.1.0.zip``. Each is unpacked into
-``_build/html/v0.1.0/``; the foot of every page then leads to the same page of the other versions, or to their first
-page where they lack it. Plain links in the page: no script, and the zip of the newest version, which was made
-before, knows of none. An old version stays out of search engines and says on each page which one is the newest.
-Running it twice changes nothing.
+FOLDER has zips of the site as attached to releases, ``rope-turn-by-turn-0.1.0.zip``. Each is unpacked into
+``_build/html/v0.1.0/``; the footer of every page then links to the same page of the other versions, or to their
+first page if they lack it. The links are plain HTML without a script; the zip of the newest version, made earlier,
+has none. An old version is hidden from search engines, and each of its pages names the newest one. Running the tool
+twice changes nothing.
 """
 
 import os
@@ -27,12 +27,12 @@ FIRST = "book/index.html"
 
 
 def number(version: str) -> tuple[int, ...]:
-    """Return what versions are ordered by."""
+    """Return the sort key of a version."""
     return tuple(int(part) for part in version.split("."))
 
 
 def unpack(archive: Path, target: Path) -> None:
-    """Unpack a site; ValueError if the zip is damaged or holds a file that would leave its folder."""
+    """Unpack a site; ValueError if the zip is damaged or has a file outside its folder."""
     try:
         with zipfile.ZipFile(archive) as packed:
             if damaged := packed.testzip():
@@ -62,16 +62,16 @@ def pages(site: Path) -> list[str]:
 
 
 def link(page: str, root: str, site: Path) -> str:
-    """Return the address of a page in another version, whose root is so far from the page."""
+    """Return the address of a page in another version, whose relative root is `root`."""
     return f"{root}{page if (site / page).is_file() else FIRST}"
 
 
 def switch(page: str, version: str, sites: dict[str, Path]) -> str:
-    """Return what the foot of a page says of versions: its own, and links to the others, newest first."""
-    here = sites[version]
+    """Return the version line of a page's footer: its own version, and links to the others, newest first."""
+    site = sites[version]
     rows = []
     for other in sorted(sites, key=number, reverse=True):
-        root = os.path.relpath(sites[other], (here / page).parent).replace(os.sep, "/") + "/"
+        root = os.path.relpath(sites[other], (site / page).parent).replace(os.sep, "/") + "/"
         rows.append(
             f"<li>{escape(other)}, this one</li>"
             if other == version
@@ -84,7 +84,7 @@ def switch(page: str, version: str, sites: dict[str, Path]) -> str:
 
 
 def mark(version: str, sites: dict[str, Path]) -> None:
-    """Write the switch into each page of a version, and keep an old one out of search engines."""
+    """Write the switch into every page of a version, and hide an old one from search engines."""
     old = version != max(sites, key=number)
     for page in pages(sites[version]):
         path = sites[version] / page
@@ -97,17 +97,17 @@ def mark(version: str, sites: dict[str, Path]) -> None:
 
 
 def main(arguments: list[str], built: Path = ROOT / "_build" / "html") -> None:
-    """Unpack what is older than the built book, and link all of them; without an older one change nothing."""
+    """Unpack versions older than the built book, and link all of them; without any, change nothing."""
     if len(arguments) != 1 or not Path(arguments[0]).is_dir():
         sys.exit("give the folder that holds the zips of earlier versions: versions.py FOLDER")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     sites = {project["version"]: built}
     for archive in sorted(Path(arguments[0]).iterdir()):
-        found = ZIP.fullmatch(archive.name)
-        if found and number(found[1]) < number(project["version"]):
-            sites[found[1]] = built / f"v{found[1]}"
+        match = ZIP.fullmatch(archive.name)
+        if match and number(match[1]) < number(project["version"]):
+            sites[match[1]] = built / f"v{match[1]}"
             try:
-                unpack(archive, sites[found[1]])
+                unpack(archive, sites[match[1]])
             except ValueError as error:
                 sys.exit(str(error))
     for version in sites if len(sites) > 1 else ():

@@ -1,7 +1,7 @@
-"""Look outside: python book/tools/weekly.py [report.md]
+"""Check links and the newest transformers: python book/tools/weekly.py [report.md]
 
-Asks every link of the book, and holds the census of architectures against the newest transformers, which is fetched
-into a folder of its own. What differs is written as Markdown; the exit status is 1 then, and 0 where nothing does.
+Checks every link of the book, and compares the census of architectures with the newest transformers, fetched into a
+temporary folder. Differences are written as Markdown; the exit status is 1 if there are any, else 0.
 """
 
 import json
@@ -12,18 +12,18 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 FOUND = ROOT / "_build" / "linkcheck" / "output.json"
-PLACES = {"lines", "line", "source", "where"}  # where a fact is in its file moves with every version
+PLACES = {"lines", "line", "source", "where"}  # places of facts, which move with every version
 
 
 def broken(lines: str) -> list[str]:
-    """Return one line for each broken link of Sphinx's linkcheck."""
+    """Return one line per broken link of Sphinx's linkcheck."""
     links = [json.loads(line) for line in lines.splitlines() if line.strip()]
     seen = {link["uri"]: link for link in links if link["status"] == "broken"}
     return [f"- {uri} in `{link['filename']}`: {link['info'][:200]}" for uri, link in sorted(seen.items())]
 
 
 def differences(ours: list[dict], newest: list[dict]) -> list[str]:
-    """Return one line for each architecture that came, went or reads otherwise."""
+    """Return one line per architecture that was added, removed or changed."""
     old, new = ({entry["name"]: entry for entry in entries} for entries in (ours, newest))
     lines = [f"- `{name}` rotates, and is not in the census" for name in sorted(new.keys() - old.keys())]
     lines += [f"- `{name}` is in the census, and rotates no more" for name in sorted(old.keys() - new.keys())]
@@ -36,26 +36,26 @@ def differences(ours: list[dict], newest: list[dict]) -> list[str]:
 
 
 def fetched(folder: str) -> Path:
-    """Fetch the newest transformers, without what it needs to run, and return its folder."""
+    """Fetch the newest transformers without dependencies; return its folder."""
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--upgrade", "--target", folder]
     subprocess.run([*pip, "transformers"], check=True)
     return Path(folder) / "transformers"
 
 
 def report(parts: dict[str, list[str]]) -> str:
-    """Return what differs as Markdown, or nothing."""
+    """Return the differences as Markdown, "" if there are none."""
     return "\n".join(f"## {title}\n\n" + "\n".join(lines) + "\n" for title, lines in parts.items() if lines)
 
 
 def main(target: str = "") -> int:
-    """Ask the links, read the newest transformers, and say what differs."""
+    """Check the links, read the newest transformers, and report differences."""
     sys.path.append(str(ROOT / "book"))
     from makers import census
 
     build = Path(sys.executable).parent / "jupyter-book"
     subprocess.run(
         [build, "build", ".", "--builder", "linkcheck", "--all", "-q"], cwd=ROOT
-    )  # 1 where one is broken
+    )  # 1 if one is broken
     with tempfile.TemporaryDirectory() as folder:
         newest = census.census(fetched(folder))
     parts = {

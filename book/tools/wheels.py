@@ -1,4 +1,4 @@
-"""Build the wheels of the three packages, and that of the test vectors, from copies: the repository stays as it is.
+"""Build the wheels of the three packages and of the test vectors from copies: the repository stays unchanged.
 
 python book/tools/wheels.py FOLDER [pip's options]
 """
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from outline import ROOT
 
-# package: its folder in the repository, and what of that folder its pyproject.toml packs
+# package: its folder in the repository, and the parts of it that its pyproject.toml packs
 PACKAGES = {
     "rope_edu": (".", ("rope_edu", "LICENSE")),
     "rope_doctor": ("doctor", ("rope_doctor", "rope_doctor_pytest.py", "README.md", "LICENSE")),
@@ -20,7 +20,7 @@ PACKAGES = {
 
 
 def copied(root: Path, package: str, target: Path) -> Path:
-    """Copy the sources of one package into a folder, and return that."""
+    """Copy the sources of one package into a folder; return the folder."""
     folder, names = PACKAGES[package]
     for name in ("pyproject.toml", *names):
         source = root / folder / name
@@ -41,7 +41,7 @@ def build(source: Path, target: Path, *options: str) -> None:
 def wheels(
     root: Path, target: Path, *options: str, packages: tuple[str, ...] = tuple(PACKAGES)
 ) -> list[Path]:
-    """Build the wheels of the packages, and return their paths in order of need."""
+    """Build the wheels of the packages; return their paths, dependencies first."""
     with tempfile.TemporaryDirectory() as folder:
         for package in packages:
             build(copied(root, package, Path(folder) / package), target, *options)
@@ -49,7 +49,7 @@ def wheels(
 
 
 def vectors_wheel(root: Path, target: Path, *options: str) -> None:
-    """Build the wheel of the test vectors, which depends on nothing, from their data and ``book/adopt``."""
+    """Build the wheel of the test vectors, which has no dependencies, from their data and ``book/adopt``."""
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "source"
         shutil.copytree(root / "book" / "adopt", source, ignore=shutil.ignore_patterns("__pycache__"))

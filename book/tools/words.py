@@ -1,18 +1,18 @@
-"""Count the words of the book and the minutes that they take: those of the spine, unfolded, and those in folds.
+"""Count the words of the book and the minutes that they take, in the spine (unfolded) and in folds.
 
-    python book/tools/words.py            # a row for each chapter
-    python book/tools/words.py 18 A1      # of these only
+    python book/tools/words.py            # a row per chapter
+    python book/tools/words.py 18 A1      # only these
 
-A word is a run of characters with a letter or a digit in it. A formula counts as one word, a link by what it says;
-code and what it prints do not count. The other columns are minutes:
+A word is a run of characters with a letter or a digit in it. A formula counts as one word, a link by its text;
+code and its output do not count. The other columns are minutes:
 
     read        a slow reading of the spine, `PACE` words per minute
-    code        one for each cell of code in the spine, but for exercises
+    code        one per code cell in the spine, except exercises
     spine       read and code
-    practice    the exercises that are not in a detour, `PRACTICE` each: our guess
-    everything  spine and practice, and the same count of all that is folded
+    practice    the exercises outside detours, `PRACTICE` each: our guess
+    everything  spine and practice, and the same for all folds
 
-The minutes are counted, nobody timed them. Each chapter states its own (`tests/test_notebooks.py`).
+The minutes are counted, not timed. Each chapter states its own (`tests/test_notebooks.py`).
 """
 
 import re
@@ -23,8 +23,8 @@ import nbformat
 
 ROOT = Path(__file__).parents[2]
 PACE = 130  # words per minute
-PRACTICE = 5  # minutes of an exercise
-ALONE = ("00", "P")  # pages that are no chapters: that of ten minutes, the playground
+PRACTICE = 5  # minutes per exercise
+ALONE = ("00", "P")  # pages that are not chapters: the ten-minute page, the playground
 FOLDED_HEADING = re.compile(r"(#{2,4}) (Detour: .+|Further reading)$")
 FOLDING = {"hide-cell", "hide-input", "remove-input"}  # tags
 DETAILS = re.compile(r"<details>\s*(?:<summary>.*?</summary>)?(.*?)</details>", re.DOTALL)
@@ -46,23 +46,21 @@ def count(text: str) -> int:
 class Chapter:
     """The spine and the folds of a chapter, gathered cell by cell.
 
-    A section whose heading begins with "Detour:", and the one called "Further reading", is folded by the page up to
-    the next heading of its rank or above; its heading and its first paragraph, which says whom it serves, are not.
+    The page folds a section whose heading begins with "Detour:", and "Further reading", up to the next heading of
+    its level or above, except the heading and the first paragraph, which says whom it serves.
     """
 
     def __init__(self) -> None:
         self.spine: list[str] = []
         self.folds: list[str] = []
-        self.code: list[str] = []  # of unfolded cells, exercises among them
-        self.folded_code: list[
-            str
-        ] = []  # of folded cells whose code is worth a look, and of those in detours
+        self.code: list[str] = []  # of unfolded cells, including exercises
+        self.folded_code: list[str] = []  # of folded cells with code worth reading, and of cells in detours
         self.rank = self.blocks = (
-            0  # of the folded section, and how many of its blocks are read; rank 0: none is
+            0  # level of the folded section (0: none), and the number of its blocks read
         )
 
     def add_markdown(self, text: str) -> None:
-        """Read a cell of text."""
+        """Add a text cell."""
         self.folds += DETAILS.findall(text)
         for block in re.split(r"\n\s*\n|(?<=\n)(?=#)", DETAILS.sub(" ", text)):
             line = block.strip().split("\n")[0]
@@ -75,14 +73,14 @@ class Chapter:
                 self.blocks += 2 if self.rank and line.endswith("Further reading") else 1
 
     def add_code(self, source: str, tags: list[str]) -> None:
-        """Read a cell of code: setup, solutions and questions are no reading."""
+        """Add a code cell, unless it is setup, a solution or a question."""
         if not self.rank and not FOLDING & set(tags):
             self.code.append(source)
         elif not {"hide-cell", "remove-input"} & set(tags):
             self.folded_code.append(source)
 
     def minutes(self) -> dict[str, float]:
-        """Minutes of the spine, of the exercises on it, and of everything."""
+        """Return the minutes of the spine, of its exercises, and of everything."""
         practice, folded_practice = (
             PRACTICE * sum(map(is_exercise, c)) for c in (self.code, self.folded_code)
         )
@@ -121,7 +119,7 @@ def read(path: Path) -> dict[str, float]:
 
 
 def stated(row: dict[str, float]) -> tuple[int, int, int]:
-    """Minutes as a chapter states them: of the spine, and, to five, of its exercises and of everything.
+    """Return the minutes that a chapter states: of the spine, and, to five, of its exercises and of everything.
 
     >>> stated({"minutes": 12.4, "practice": 15, "everything": 42.6})
     (12, 15, 45)
@@ -130,7 +128,7 @@ def stated(row: dict[str, float]) -> tuple[int, int, int]:
 
 
 def main(wanted: list[str]) -> None:
-    """Print a row for each page, and sums of the chapters."""
+    """Print a row per page, and sums over the chapters."""
     rows = {path.stem: read(path) for path in sorted((ROOT / "notebooks").glob("*.ipynb"))}
     rows = {name: row for name, row in rows.items() if not wanted or name.split("_")[0] in wanted}
     for title, first in (("chapters", ("0", "1", "2")), ("chapters and appendices", ("0", "1", "2", "A"))):

@@ -1,13 +1,13 @@
-"""Finds what is wrong with the positions of a model: in its files, in its weights, or while it runs.
+"""Find out what is wrong with the positions of a model: in its files, in its weights, or while it runs.
 
-precision.py   angles kept in few bits: what is left of them
-config/        a config.json or a GGUF, read into a `RopeSpec`, and written back
-clinic/        `diagnose`, which calls a rotation as a black box; rotations that are wrong on purpose, each once
-probes/        questions to a live torch model, and to anybody's decoder
-vectors/       test vectors for anybody's rotation
+precision.py   errors of angles that are stored in few bits
+config/        reads a config.json or a GGUF into a `RopeSpec`, and writes it back
+clinic/        `diagnose`, which calls a rotation as a black box; rotations that are wrong on purpose
+probes/        checks of live torch models and of decoders
+vectors/       test vectors for any rotation
 command/       the subcommands of `rope-doctor`
 
-Needs NumPy and `rope_edu`; torch is imported only by the torch models that it is given.
+Needs NumPy and `rope_edu`; torch is imported only to check torch models.
 """
 
 from rope_doctor.clinic import Diagnosis, diagnose

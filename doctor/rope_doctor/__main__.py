@@ -1,16 +1,16 @@
-r"""The command `rope-doctor`: find what is wrong with the positions of a model.
+r"""The command `rope-doctor`: find out what is wrong with the positions of a model.
 
-    rope-doctor read FILE…                    what a config.json, a checkpoint's folder or a GGUF states
-    rope-doctor compare A B                   whether two such files rotate alike, and what it costs if not
-    rope-doctor weights A B                   whether the rows of q and k in two checkpoints are in the order wanted
-    rope-doctor diagnose module:function      what a rotation does, called as a black box
-    rope-doctor model module:make             what a live torch model rotates, against its config
-    rope-doctor decode module:make            whether a decoder gives the same logits in every way of asking
-    rope-doctor vectors module:function       test vectors, run on a rotation
-    rope-doctor examples [DIR]                small files on which each of these can be tried
+    rope-doctor read FILE…                 print the rotation of a config.json, a checkpoint's folder or a GGUF
+    rope-doctor compare A B                compare the rotations of two such files
+    rope-doctor weights A B                compare the order of the rows of q and k in two checkpoints
+    rope-doctor diagnose module:function   call a rotation as a black box, and name its mistakes
+    rope-doctor model module:make          compare a live torch model with its config
+    rope-doctor decode module:make         check that a decoder gives the same logits however it is called
+    rope-doctor vectors module:function    run test vectors on a rotation
+    rope-doctor examples [DIR]             write small files on which to try these commands
 
-Each takes --json, and `rope-doctor COMMAND --help` says more. The exit status is 0 for the same or right, 1 for
-not, 2 where it could not tell.
+All of them take --json; `rope-doctor COMMAND --help` says more. The exit status is 0 if the result is the same or
+right, 1 if not, 2 if the command could not tell.
 """
 
 import argparse
@@ -33,7 +33,7 @@ from rope_doctor.command import (
 from rope_doctor.vectors.runner import CALLS, WIDTHS
 from rope_edu.encodings.layouts import LAYOUTS
 
-COMMANDS = {  # each has `run`, and its docstring is the help
+COMMANDS = {  # their `run` is called; their docstring is the help
     "read": read_files,
     "compare": compare_files,
     "weights": compare_rows,
@@ -44,29 +44,25 @@ COMMANDS = {  # each has `run`, and its docstring is the help
     "examples": hand_out,
 }
 AXES, FORMAT = "axes of x, such as: batch heads seq head_dim", "number format of the function (float64)"
-OPTIONS: tuple[tuple[str, str, dict[str, Any]], ...] = (  # whose it is, its name, and the rest for argparse
+OPTIONS: tuple[tuple[str, str, dict[str, Any]], ...] = (  # (commands, name, arguments of add_argument)
     ("read", "files", {"nargs": "+", "metavar": "FILE", "help": "config.json, a folder with one, or a GGUF"}),
-    ("compare weights", "wanted", {"metavar": "A", "help": "the one that is right"}),
-    ("compare weights", "found", {"metavar": "B", "help": "the one that is held against it"}),
-    ("weights", "--head-dim", {"type": int, "help": "width of a head, where neither file states it"}),
+    ("compare weights", "wanted", {"metavar": "A", "help": "the correct one"}),
+    ("compare weights", "found", {"metavar": "B", "help": "the one to compare with it"}),
+    ("weights", "--head-dim", {"type": int, "help": "width of a head, if neither file states it"}),
     ("model decode", "made", {"metavar": "module:make", "help": "a model, or a function that makes one"}),
-    ("model", "--config", {"help": "a config.json or a preset's name; else the model's own config"}),
+    ("model", "--config", {"help": "a config.json or a preset's name (default: the model's config)"}),
     ("diagnose vectors", "function", {"help": "module:function"}),
-    ("diagnose", "--head-dim", {"type": int, "help": "width of x; with --config that of the file"}),
+    ("diagnose", "--head-dim", {"type": int, "help": "width of x (with --config: from the file)"}),
     ("diagnose", "--torch", {"action": "store_true", "help": "pass and expect torch tensors"}),
     ("diagnose", "--base", {"type": float, "help": "compare with plain RoPE of this base"}),
-    ("diagnose", "--rotary-dim", {"type": int, "help": "with --base: width that turns; else all features"}),
-    ("diagnose", "--layout", {"choices": LAYOUTS, "help": "with --base: layout wanted; else interleaved"}),
+    ("diagnose", "--rotary-dim", {"type": int, "help": "with --base: rotated width (all features)"}),
+    ("diagnose", "--layout", {"choices": LAYOUTS, "help": "with --base: expected layout (interleaved)"}),
     ("diagnose", "--config", {"help": "compare with the rotation of this config.json or GGUF"}),
     ("diagnose", "--takes", {"default": "seq head_dim", "help": AXES}),
-    ("diagnose", "--layer-type", {"help": "with --config: which layers, where they differ"}),
+    ("diagnose", "--layer-type", {"help": "with --config: the layers, if they differ"}),
     ("vectors", "--width", {"choices": WIDTHS, "default": "float64", "help": FORMAT}),
     ("vectors", "--cases", {"choices": CALLS, "default": "rotate", "help": "the file of cases (rotate)"}),
-    (
-        "examples",
-        "folder",
-        {"nargs": "?", "metavar": "DIR", "help": "where to write them; else they are named"},
-    ),
+    ("examples", "folder", {"nargs": "?", "metavar": "DIR", "help": "where to write them (else list them)"}),
     (" ".join(COMMANDS), "--json", {"action": "store_true", "help": "print JSON"}),
 )
 
@@ -75,7 +71,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run a subcommand and return the exit status."""
     parsers = _parsers()
     chosen = parsers[""].parse_args(arguments)
-    if sys.path[0]:  # somebody's module is in the current folder
+    if sys.path[0]:  # the user's module is in the current folder
         sys.path.insert(0, "")
     try:
         status, facts, words = COMMANDS[chosen.command].run(chosen)
@@ -83,7 +79,7 @@ def main(arguments: list[str] | None = None) -> int:
             words = json.dumps(facts, ensure_ascii=False, indent=1, default=np.ndarray.tolist)
         print(words)
         return status
-    except BrokenPipeError:  # `| head` has seen enough
+    except BrokenPipeError:  # as from `| head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 2
     except (ValueError, OSError) as error:
@@ -94,7 +90,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _parsers() -> dict[str, argparse.ArgumentParser]:
-    """Return the parser of the whole command line as "", and that of each subcommand by its name."""
+    """Return the parsers of the subcommands by name, and that of the whole command line as ""."""
     form = argparse.RawDescriptionHelpFormatter
     whole = argparse.ArgumentParser("rope-doctor", description=__doc__, formatter_class=form)
     commands = whole.add_subparsers(dest="command", required=True, metavar="COMMAND", help="one of these")

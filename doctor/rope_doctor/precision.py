@@ -1,4 +1,4 @@
-r"""Precision: the error of an angle whose parts are kept in few bits. NumPy only, float64 in and out."""
+r"""Precision: errors of angles computed in few bits. NumPy only, float64 in and out."""
 
 from dataclasses import dataclass, field, fields
 
@@ -16,7 +16,7 @@ NUMBER_FORMATS = tuple(SIGNIFICAND_BITS)
 
 @dataclass(frozen=True)
 class Pipeline:
-    r"""Number formats in which each step from position to cosine and sine is kept.
+    r"""Number formats of the steps from positions to cosines and sines.
 
         φ = round(round(m) · round(θ)),   ĉ = round(cos φ),   ŝ = round(sin φ)
 
@@ -94,13 +94,13 @@ def round_to(x: ArrayLike, number_format: str) -> np.ndarray:
 
 
 def pipeline_cos_sin(positions: ArrayLike, inv_freq: ArrayLike, pipeline: Pipeline) -> np.ndarray:
-    r"""Cosine and sine of each angle as a pipeline keeps them, ĉ + iŝ: complex128 `(…, seq, pairs)`.
+    r"""Cosines and sines of a pipeline's angles, ĉ + iŝ: complex128 `(…, seq, pairs)`.
 
         ĉ + iŝ = round(cos φ) + i round(sin φ),   φ = round(round(m) · round(θ))
 
-    Cosine and sine are taken in float64 and then rounded, so their length is not quite 1; a float32 cosine may
-    differ in its last bit. NaN where the pipeline has no number, since the angle is infinite or 0 · ∞. Positions,
-    frequencies and errors are as for `rope_angles`.
+    Cosine and sine are computed in float64 and then rounded, so the length is not exactly 1, and a float32 cosine
+    may differ in its last bit. NaN if the angle is infinite or 0 · ∞. Positions, frequencies and errors are as for
+    `rope_angles`.
 
     >>> from math import pi
     >>> coarse = Pipeline(positions="bfloat16")
@@ -123,15 +123,15 @@ def pipeline_cos_sin(positions: ArrayLike, inv_freq: ArrayLike, pipeline: Pipeli
 def angle_error(
     positions: ArrayLike, inv_freq: ArrayLike, pipeline: Pipeline, *, step: int = 0
 ) -> np.ndarray:
-    r"""Error of each angle in a pipeline, in radians from 0 to π: float64 `(…, seq, pairs)`.
+    r"""Errors of a pipeline's angles, in radians from 0 to π: float64 `(…, seq, pairs)`.
 
         step 0:      |arg((ĉ + iŝ)_m · e^{−imθ})|
         step k > 0:  |arg((ĉ + iŝ)_m · conj (ĉ + iŝ)_{m−k} · e^{−ikθ})|
 
-    The first is the error of an angle, the second that of the turn between two tokens k apart. A score depends on
-    the second alone: with frequencies in bfloat16 that error is the same at every m, so scores stay relative;
-    positions in bfloat16 collide, so their step depends on m. π/2 is the mean of random angles. The reference is
-    m · θ in float64, itself off by m · θ · 10⁻¹⁶; θ is taken as exact. ValueError as for `rope_angles`, or if
+    The first is the error of an angle, the second that of the rotation between tokens k apart. Scores depend on the
+    second alone. With frequencies in bfloat16 it is the same at every m, so scores stay relative; positions in
+    bfloat16 collide, so it depends on m. Random angles have a mean error of π/2. The reference is m · θ in float64,
+    which is off by m · θ · 10⁻¹⁶; θ is assumed to be exact. ValueError as for `rope_angles`, or if
     `step`, k in tokens, is not a whole number ≥ 0.
 
     >>> coarse = Pipeline(positions="bfloat16")
@@ -143,16 +143,16 @@ def angle_error(
     Source: arXiv 2411.13476, §3. Chapter A1.
     """
     step = check_whole_number("step", step)
-    kept = pipeline_cos_sin(positions, inv_freq, pipeline)
+    actual = pipeline_cos_sin(positions, inv_freq, pipeline)
     if step:
-        kept = kept * pipeline_cos_sin(as_finite("positions", positions) - step, inv_freq, pipeline).conj()
+        actual *= pipeline_cos_sin(as_finite("positions", positions) - step, inv_freq, pipeline).conj()
     angles = np.asarray(rope_angles(step or positions, inv_freq))
-    cos, sin = np.cos(angles), np.sin(angles)  # in reals, so that equal angles differ by exactly 0
-    return np.abs(np.arctan2(kept.imag * cos - kept.real * sin, kept.real * cos + kept.imag * sin))
+    cos, sin = np.cos(angles), np.sin(angles)  # real numbers, so that equal angles differ by exactly 0
+    return np.abs(np.arctan2(actual.imag * cos - actual.real * sin, actual.real * cos + actual.imag * sin))
 
 
 def _to_bfloat16(single: np.ndarray) -> np.ndarray:
-    """Float32 rounded to its upper 16 bits, half to even: add just under half of the last bit kept, and cut."""
+    """Float32 rounded to its upper 16 bits, half to even: add just under half of the last bit, and truncate."""
     bits = single.view(np.uint32)
     half = 0x7FFF + ((bits >> 16) & 1)
     rounded = ((bits + half) & 0xFFFF0000).astype(np.uint32).view(np.float32)

@@ -1,4 +1,4 @@
-"""Queries and keys combined: softmax attention, encodings at its doors, heads, a cache, linear attention."""
+"""Queries and keys combined: softmax attention, its four doors for position, heads, a cache, linear attention."""
 
 from rope_edu.attention.cache import KVCache
 from rope_edu.attention.dot_product import attention as attention
@@ -17,7 +17,7 @@ from rope_edu.attention.linear import LinearState, elu_plus_one, linear_attentio
 from rope_edu.attention.multi_head import merge_heads, multi_head_attention, split_heads
 from rope_edu.attention.rerope import rerope_attention
 
-# Without the function `attention`: a star import must not hide this module behind it.
+# The function `attention` is left out, so that a star import does not replace this package by it.
 __all__ = [
     "Additive",
     "DynamicRotary",

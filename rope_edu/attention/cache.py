@@ -6,7 +6,7 @@ from typing import Any
 from array_api_compat import array_namespace, device, is_numpy_array
 
 from rope_edu.arrays import Array
-from rope_edu.encodings.validation import check_float_array, check_one_of, check_positive_int
+from rope_edu.encodings.validation import check_floats, check_one_of, check_positive_int
 
 
 class KVCache:
@@ -14,20 +14,20 @@ class KVCache:
 
         append(k, v):   K ← [K; k],   V ← [V; v],   and earlier entries stay bit for bit the same
 
-    Rotated keys can be stored because a key's angle depends on its own position only. `append` returns views of the
-    cache's memory. No later append, evict or clear writes into them: memory that was handed out is never reused. Do
-    not write into them yourself (NumPy refuses). Where gradients must flow (a torch key or value that requires
-    them), arrays are joined instead.
+    Rotated keys can be stored because a key's angle depends only on its own position. `append` returns views of the
+    cache's memory. No later append, evict or clear writes into them: memory once returned is never reused. Do not
+    write into them yourself (NumPy refuses). Where gradients must flow (a torch key or value requires them), new
+    arrays are concatenated instead.
 
-    A cache holds at most `capacity` tokens (None: no limit), and its memory grows by `block` tokens. `when_full`
-    is "error", or "evict": the next token pushes out the oldest. ValueError if `capacity` or `block` is not a
+    A cache holds at most `capacity` tokens (None: no limit), and its memory grows by `block` tokens. `when_full` is
+    "error", or "evict": the next token replaces the oldest. ValueError if `capacity` or `block` is not a
     whole number ≥ 1, or if `when_full` is misspelt.
 
     >>> import numpy as np
     >>> cache, token = KVCache(capacity=2, when_full="evict"), np.ones((1, 1, 4))
     >>> for n in range(3):
     ...     keys, values = cache.append(n * token, token)
-    >>> keys[0, :, 0].tolist(), cache.length, cache.seen  # token 0 has left
+    >>> keys[0, :, 0].tolist(), cache.length, cache.seen  # token 0 was evicted
     ([1.0, 2.0], 2, 3)
 
     Chapter 11.
@@ -62,10 +62,10 @@ class KVCache:
         return 0 if self._k is None else self._k.shape[-2]
 
     def append(self, k: Array, v: Array) -> tuple[Any, Any]:
-        r"""`(all k, all v)`, views of all that the cache holds, once the keys and values of new tokens are stored.
+        r"""Store the keys and values of new tokens; return `(all k, all v)`, views of everything that is held.
 
-        The oldest leave before anything is returned. So of a chunk that evicts, only the last query has
-        the whole window of `capacity` tokens; append one token at a time for an exact sliding window.
+        The oldest tokens are evicted before the return. So if a chunk evicts, only its last query has the
+        whole window of `capacity` tokens; append one token at a time for an exact sliding window.
 
         `k` are floats `(…, heads, new, head_dim)`, rotated by their own positions; `v` are
         `(…, heads, new, v_dim)`. ValueError if they do not fit each other or the cache, or if there is no room
@@ -75,7 +75,7 @@ class KVCache:
         """
         self._check(k, v)
         new = k.shape[-2]
-        self._make_way(new)
+        self._make_room(new)
         if self._k is not None and _needs_grad(k, v, self._k, self._v):
             xp, (held_k, held_v) = array_namespace(k), self._held()
             self._k, self._v = xp.concat((held_k, k), axis=-2), xp.concat((held_v, v), axis=-2)
@@ -86,7 +86,7 @@ class KVCache:
         return self._held()
 
     def evict(self, n: int) -> None:
-        """Forget the `n` oldest tokens, 0 to `length` (else ValueError); positions go on counting."""
+        """Forget the `n` oldest tokens, 0 to `length` (else ValueError); positions keep counting."""
         if isinstance(n, bool) or not isinstance(n, Integral) or not 0 <= n <= self.length:
             raise ValueError(f"n must be a whole number from 0 to the {self.length} tokens held, got {n!r}")
         self._start += int(n)
@@ -95,7 +95,7 @@ class KVCache:
         limit = "" if self.capacity is None else f" of {self.capacity}"
         return f"<KVCache: {self.length}{limit} tokens held, {self.seen} seen, {self.reserved} reserved>"
 
-    def _make_way(self, new: int) -> None:
+    def _make_room(self, new: int) -> None:
         """Evict the oldest if `new` tokens do not fit, or refuse."""
         if self.capacity is None or self.length + new <= self.capacity:
             return
@@ -109,18 +109,18 @@ class KVCache:
         self.evict(self.length + new - self.capacity)
 
     def _write(self, k: Array, v: Array) -> None:
-        """Write behind the tokens held; where the memory ends, move to a larger one."""
+        """Write after the tokens held, in larger memory if they do not fit."""
         new = k.shape[-2]
         if self._k is None or self._stop + new > self.reserved:
             blocks = -(-(self.length + new) // self.block)
-            blocks += self._start > 0  # a window that slides needs room to slide in
-            self._k, self._v = (self._moved(old, x, blocks) for old, x in ((self._k, k), (self._v, v)))
+            blocks += self._start > 0  # a sliding window needs room to slide
+            self._k, self._v = (self._reallocated(old, x, blocks) for old, x in ((self._k, k), (self._v, v)))
             self._start, self._stop = 0, self.length
         self._k[..., self._stop : self._stop + new, :] = k
         self._v[..., self._stop : self._stop + new, :] = v
         self._stop += new
 
-    def _moved(self, old: Array | None, x: Array, blocks: int) -> Any:
+    def _reallocated(self, old: Array | None, x: Array, blocks: int) -> Any:
         """Allocate `blocks` blocks like `x` and copy the tokens held into them."""
         xp = array_namespace(x)
         shape = (*x.shape[:-2], blocks * self.block, x.shape[-1])
@@ -136,10 +136,10 @@ class KVCache:
     def _check(self, k: Array, v: Array) -> None:
         """Refuse keys and values that do not fit each other or the cache."""
         for name, x in (("k", k), ("v", v)):
-            check_float_array(name, x)
+            check_floats(name, x)
             if x.ndim < 2:
                 raise ValueError(f"{name} must be (…, heads, new, width), got shape {tuple(x.shape)}")
-        _check_kind("v", v, k, "k is")
+        _check_kind("v", v, k, "as k is")
         if k.shape[:-1] != v.shape[:-1]:
             raise ValueError(
                 "k and v must have the same heads and tokens, (…, heads, new), "
@@ -150,21 +150,21 @@ class KVCache:
             _check_like("v", v, self._v)
 
 
-def _check_kind(name: str, x: Array, other: Array, which: str) -> None:
+def _check_kind(name: str, x: Array, other: Array, comparison: str) -> None:
     if is_numpy_array(x) != is_numpy_array(other):
-        raise ValueError(f"{name} must be {type(other).__name__} as {which}, got {type(x).__name__}")
+        raise ValueError(f"{name} must be {type(other).__name__} {comparison}, got {type(x).__name__}")
 
 
 def _check_like(name: str, x: Array, held: Array) -> None:
-    """Refuse an `x` of another kind, dtype, device or shape than the stored ones."""
-    _check_kind(name, x, held, "what is held")
-    for what in ("dtype", "device"):
-        seen, wanted = getattr(x, what), getattr(held, what)
-        if seen != wanted:
-            raise ValueError(f"{name} must have the {what} of what is held, {wanted}, got {seen}")
+    """Refuse an `x` that differs from the stored ones in kind, dtype, device or shape."""
+    _check_kind(name, x, held, "like the cache")
+    for attribute in ("dtype", "device"):
+        seen, expected = getattr(x, attribute), getattr(held, attribute)
+        if seen != expected:
+            raise ValueError(f"{name} must have the cache's {attribute}, {expected}, got {seen}")
     if (x.shape[:-2], x.shape[-1]) != (held.shape[:-2], held.shape[-1]):
-        expected = ", ".join(map(str, (*held.shape[:-2], "new", held.shape[-1])))
-        raise ValueError(f"{name} must be ({expected}) as what is held, got {tuple(x.shape)}")
+        shape = ", ".join(map(str, (*held.shape[:-2], "new", held.shape[-1])))
+        raise ValueError(f"{name} must be ({shape}) like the cache, got {tuple(x.shape)}")
 
 
 def _needs_grad(*arrays: Array) -> bool:

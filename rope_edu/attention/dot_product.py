@@ -1,5 +1,4 @@
-r"""Combine queries and keys: scores, mask, softmax, attention. Positions enter from outside, as rotated
-q and k or as a bias."""
+r"""Scores, mask, softmax and attention; positions come from the caller, as rotated q and k or as a bias."""
 
 import math
 from typing import Any
@@ -58,13 +57,13 @@ def causal_mask(q_len: int, k_len: int) -> np.ndarray:
     return np.tri(q_len, k_len, k=k_len - q_len, dtype=bool)
 
 
-def softmax(x: Array, axis: int = -1) -> Any:
-    r"""Weights that sum to 1, from scores: shape, dtype and kind of `x` (halves are calculated in float32).
+def softmax(x: Array) -> Any:
+    r"""Weights that sum to 1, from scores: shape, dtype and kind of `x` (16 bits are computed in float32).
 
         softmax(x)_j = e^{x_j − max x} / Σ_k e^{x_k − max x}
 
-    `axis` is the one whose weights sum to 1. A row of −∞ only (all masked) gives zeros, not NaN: a query that may
-    attend to nothing takes nothing. ValueError if `x` is not of floats.
+    The sum is over the last axis. A row that is all −∞ (all masked) gives zeros, not NaN. ValueError if `x` is not
+    of floats.
 
     >>> softmax(np.array([0.0, math.log(3.0), -math.inf])).round(3).tolist()  # 1 : 3 : 0
     [0.25, 0.75, 0.0]
@@ -73,15 +72,15 @@ def softmax(x: Array, axis: int = -1) -> Any:
     Plain form: `rope_edu.plain.softmax`.
     """
     check_floats("x", x)
-    return _softmax(x, axis)
+    return _softmax(x)
 
 
-def _softmax(x: Any, axis: int = -1) -> Any:
+def _softmax(x: Any) -> Any:
     xp = array_namespace(x)
     wide = xp.astype(x, compute_dtype(x), copy=False)
-    peak = xp.max(wide, axis=axis, keepdims=True)
+    peak = xp.max(wide, axis=-1, keepdims=True)
     weights = xp.exp(wide - xp.where(peak == -xp.inf, 0.0, peak))
-    total = xp.sum(weights, axis=axis, keepdims=True)
+    total = xp.sum(weights, axis=-1, keepdims=True)
     return xp.astype(weights / xp.where(total == 0, 1.0, total), x.dtype, copy=False)
 
 
@@ -101,7 +100,7 @@ def attention(
     Args:
         q, k, scale: as for `attention_scores`.
         v: floats `(…, k_len, v_dim)`.
-        bias: added to the scaled scores, broadcast to `(…, q_len, k_len)`; NumPy will do for torch.
+        bias: added to the scaled scores, broadcast to `(…, q_len, k_len)`; NumPy works for a torch q.
         mask: bool, True = may attend, broadcast likewise (`causal_mask`).
 
     Returns `(output, weights)`, `(…, q_len, v_dim)` and `(…, q_len, k_len)`; a row that may attend to nothing has
@@ -120,18 +119,18 @@ def attention(
 
 
 def attend(q: Any, k: Any, v: Any, bias: Any, mask: Any, scale: float | None = None) -> tuple[Any, Any]:
-    """`attention` of q, k and v that are known to fit."""
+    """`attention` of q, k and v that were already checked."""
     scores = _scores(q, k, scale)
     xp = array_namespace(scores)
     if bias is not None:
         bias = as_kind_of(as_real("bias", bias), like=scores)
-        check_broadcast("bias", bias.shape, scores.shape, "one entry a query and key, (…, q_len, k_len)")
+        check_broadcast("bias", bias.shape, scores.shape, "one entry per query and key, (…, q_len, k_len)")
         scores = scores + xp.astype(bias, scores.dtype, copy=False)
     if mask is not None:
         mask = as_kind_of(np.asarray(mask) if isinstance(mask, list | tuple) else mask, like=scores)
         if not xp.isdtype(mask.dtype, "bool"):
             raise ValueError(f"mask must be bool, True where a query may attend, got {mask.dtype}")
-        check_broadcast("mask", mask.shape, scores.shape, "one entry a query and key, (…, q_len, k_len)")
+        check_broadcast("mask", mask.shape, scores.shape, "one entry per query and key, (…, q_len, k_len)")
         scores = xp.where(mask, scores, -xp.inf)
     weights = _softmax(scores)
     return weights @ v, weights
@@ -143,14 +142,14 @@ def _scores(q: Any, k: Any, scale: float | None) -> Any:
 
 
 def check_qkv(q: Array, k: Array, v: Array) -> None:
-    """Refuse sequences that do not fit each other, or a number of values other than that of the keys."""
+    """Refuse sequences that do not fit each other, or values that differ in number from the keys."""
     check_fit("(…, seq, width)", q=q, k=k, v=v)
     if v.shape[-2] != k.shape[-2]:
         raise ValueError(f"v must be as long as k, {k.shape[-2]} positions, got {v.shape[-2]}")
 
 
 def check_fit(form: str, **arrays: Array) -> None:
-    """Refuse arrays not of floats, lacking an axis or not to be broadcast, and a k of another width than q."""
+    """Refuse arrays that are not floats, lack an axis or do not broadcast, and a k that differs in width from q."""
     axes = form.count(",")
     for name, x in arrays.items():
         check_floats(name, x)

@@ -7,38 +7,32 @@ from typing import Any, Protocol
 import numpy as np
 from array_api_compat import array_namespace, device, is_array_api_obj
 
-from rope_edu.arrays import Array, ArrayLike
+from rope_edu.arrays import Array, ArrayLike, tensors_for_autograd, torch_transform_active
 from rope_edu.encodings.frequencies import rope_angles
-from rope_edu.encodings.rotary import check_rotatable
+from rope_edu.encodings.rotary import check_rotatable, cos_and_sin, rotate_by_cos_sin
 from rope_edu.encodings.spec import RopeSpec, check_width, pair_positions, rope_parts
 from rope_edu.encodings.validation import as_finite, as_kind_of, check_floats, dtype_name
 from rope_edu.encodings.xpos import xpos_scale
-from rope_edu.fast.cos_sin import (
-    cos_and_sin,
-    rotate_by_cos_sin,
-    tensors_for_autograd,
-    torch_transform_active,
-)
 
 
 class RotatesByTable(Protocol):
-    """Table that keeps cosines and sines and rotates by them, such as `fast.RotaryTable`."""
+    """A table that caches cosines and sines and rotates by them, such as `fast.RotaryTable`."""
 
     @property
     def spec(self) -> RopeSpec: ...
 
-    def rotate(self, q: Any, k: Any = None, **where: Any) -> Any: ...
+    def rotate(self, q: Any, k: Any = None, **options: Any) -> Any: ...
 
 
 class PositionEncoding:
     r"""The four doors, all closed; an encoding opens one or two of them.
 
         embed:               x_m + p_m                        at the model's input, once
-        rotate_q, rotate_k:  q_m and k_n, each turned by its own position
+        rotate_q, rotate_k:  R_m q_m and R_n k_n
         bias:                score_{mn} + b_{m−n}             after scaling, before the softmax
 
     There is no door at the values: position decides how much of each is mixed in, not the values themselves.
-    `cache_problem` says in a sentence why keys cannot be stored for later queries; None if they can.
+    `cache_problem` is a sentence that says why keys cannot be stored for later queries, or None if they can.
 
     >>> x = np.ones((3, 4))
     >>> PositionEncoding().rotate_k(x, range(3)) is x
@@ -55,11 +49,11 @@ class PositionEncoding:
         return x
 
     def rotate_q(self, q: Array, positions: ArrayLike) -> Any:
-        """q `(…, heads, seq, head_dim)` turned by `positions` `(seq,)`."""
+        """q `(…, heads, seq, head_dim)` rotated by `positions` `(seq,)`."""
         return q
 
     def rotate_k(self, k: Array, positions: ArrayLike) -> Any:
-        """k `(…, heads, seq, head_dim)` turned by `positions` `(seq,)`: the keys that a cache stores."""
+        """k `(…, heads, seq, head_dim)` rotated by `positions` `(seq,)`: the keys that a cache stores."""
         return k
 
     def bias(self, q: Array, k_len: int) -> Array | None:
@@ -82,7 +76,7 @@ class NoPosition(PositionEncoding):
 class Additive(PositionEncoding):
     r"""A vector for each position, added to the model's input: x′_m = x_m + encode(m).
 
-    `encode` takes positions `(seq,)` to `(seq, d_model)`: `sinusoidal`, or a learned table with `look_up`.
+    `encode` takes positions `(seq,)` to `(seq, d_model)`: `sinusoidal`, or `table[positions]` of a learned table.
 
     >>> from rope_edu import sinusoidal
     >>> Additive(lambda positions: sinusoidal(positions, 2)).embed(np.zeros((1, 2)), [0]).tolist()
@@ -104,8 +98,8 @@ class ScoreBias(PositionEncoding):
 
         score_{mn} = ⟨q_m, k_n⟩ / √head_dim + bias_{mn}
 
-    `bias` takes q and k_len, as the door does, to an array that broadcasts to the scores. ALiBi and T5 need the
-    lengths only; Shaw's term reads the query too, and is scaled as the score is:
+    `bias` maps q and k_len, as the door does, to an array that broadcasts to the scores. ALiBi and T5 need only the
+    lengths; Shaw's term reads the query too, and is scaled like the score:
     `lambda q, k_len: shaw_scores(q, zeros (k_len, head_dim), table) / √head_dim`.
 
     >>> from rope_edu import alibi_bias
@@ -117,17 +111,17 @@ class ScoreBias(PositionEncoding):
     Chapters 3 and 10.
     """
 
-    bias: Callable[[Array, int], Any]  # type: ignore[assignment]  # a function given is the door
+    bias: Callable[[Array, int], Any]  # type: ignore[assignment]  # the function passed in is the door
 
 
 @dataclass(frozen=True, eq=False)
 class Rotary(PositionEncoding):
-    r"""Queries and keys rotated by their positions (RoPE); values stay.
+    r"""Queries and keys rotated by their positions (RoPE); values are unchanged.
 
         ⟨R_m q, R_n k⟩ = ⟨q, R_{n−m} k⟩,   times a² where the spec has an attention factor a
 
     Cosines and sines are computed once for positions that repeat: for q and k, and for all layers that share the
-    encoding. A RotaryTable keeps them for all positions, and its kernel rotates.
+    encoding. A RotaryTable caches them for all positions, and rotates by its kernel.
 
     Args:
         rope: a RopeSpec of any rule; a `fast.RotaryTable` of one; or bare frequencies, radians per token
@@ -135,8 +129,8 @@ class Rotary(PositionEncoding):
             positions `(…, seq, n_axes)`.
         layout, attention_factor: for bare frequencies, "interleaved" and 1 unless given; a spec has its own.
 
-    ValueError if an argument is out of range or contradicts the spec; when it rotates, if a head has another width
-    than the spec says.
+    ValueError if an argument is out of range or contradicts the spec; when it rotates, if a head differs in width
+    from the spec's.
 
     >>> import math
     >>> Rotary([math.pi / 2]).rotate_k(np.array([[[1.0, 0.0]]]), [1]).round(3).tolist()
@@ -146,22 +140,22 @@ class Rotary(PositionEncoding):
     """
 
     rope: RopeSpec | ArrayLike | RotatesByTable
-    layout: Any = None  # str | None is given, str is kept
-    attention_factor: Any = None  # likewise a float
+    layout: Any = None  # the argument is str | None, the attribute str
+    attention_factor: Any = None  # likewise float
     inv_freq: Any = field(init=False, repr=False)
     table: RotatesByTable | None = field(init=False, repr=False, default=None)
-    _numbers: list[float] = field(init=False, repr=False, default_factory=list)
+    _inv_freq: list[float] = field(init=False, repr=False, default_factory=list)
     _last: list[Any] = field(init=False, repr=False, default_factory=lambda: [None, None])
 
     def __post_init__(self) -> None:
-        if hasattr(self.rope, "spec"):  # dynamo cannot ask whether it is a RotatesByTable
+        if hasattr(self.rope, "spec"):  # dynamo cannot trace isinstance with a Protocol
             object.__setattr__(self, "table", self.rope)
             object.__setattr__(self, "rope", self.rope.spec)
         parts = rope_parts(self.rope, self.layout, self.attention_factor)
         for name, value in zip(("inv_freq", "layout", "attention_factor"), parts, strict=True):
-            object.__setattr__(self, name, value)  # the one moment at which a frozen value is written
+            object.__setattr__(self, name, value)  # a frozen dataclass is only written here
         if isinstance(self.rope, RopeSpec):
-            self._numbers.extend(self.rope.inv_freq.tolist())
+            self._inv_freq.extend(self.rope.inv_freq.tolist())
 
     def rotate_q(self, q: Array, positions: ArrayLike) -> Any:
         self._check(q)
@@ -181,25 +175,25 @@ class Rotary(PositionEncoding):
         check_width(self.rope, x)
 
     def _cos_sin(self, x: Array, positions: ArrayLike) -> tuple[Any, Any]:
-        """Cosines and sines for x, `(…, seq, pairs)`: the last ones again where the positions are the same."""
+        """Cosines and sines for x, `(…, seq, pairs)`; those of the last call if the positions are the same."""
         if (
             torch_transform_active()
             or getattr(self.inv_freq, "requires_grad", False)
             or getattr(positions, "requires_grad", False)
         ):
-            return self._take_cos_sin(x, positions)
-        key = _value_of(positions), type(x), dtype_name(x) == "float64", device(x)
+            return self._compute_cos_sin(x, positions)
+        key = _cache_key(positions), type(x), dtype_name(x) == "float64", device(x)
         if key[0] is None or key != self._last[0]:
             with tensors_for_autograd():
-                self._last[:] = key, self._take_cos_sin(x, positions)
+                self._last[:] = key, self._compute_cos_sin(x, positions)
         return self._last[1]
 
-    def _take_cos_sin(self, x: Array, positions: ArrayLike) -> tuple[Any, Any]:
+    def _compute_cos_sin(self, x: Array, positions: ArrayLike) -> tuple[Any, Any]:
         positions = _as_array(positions, x)
         if isinstance(self.rope, RopeSpec):
-            places: Any = pair_positions(self.rope, positions)
-            xp = array_namespace(places)  # from plain numbers, which torch.compile takes as constants
-            angles = places * xp.asarray(self._numbers, dtype=xp.float64, device=device(places))
+            coordinates: Any = pair_positions(self.rope, positions)
+            xp = array_namespace(coordinates)  # Python numbers become constants under torch.compile
+            angles = coordinates * xp.asarray(self._inv_freq, dtype=xp.float64, device=device(coordinates))
         else:
             angles = rope_angles(positions, self.inv_freq)
         return cos_and_sin(as_kind_of(angles, like=x), x, self.attention_factor)
@@ -213,7 +207,7 @@ class XPos(Rotary):
 
     Arguments and errors are those of `Rotary`; `scale_base` is s in tokens, as for `xpos_scale`.
 
-    >>> encoding = XPos([0.0])  # no turn, only ζ = 0.4/1.4
+    >>> encoding = XPos([0.0])  # no rotation, only ζ = 0.4/1.4
     >>> encoding.rotate_q(np.array([[[1.0, 0.0]]]), [512]).round(4).tolist()
     [[[0.2857, 0.0]]]
     >>> encoding.rotate_k(np.array([[[1.0, 0.0]]]), [512]).round(4).tolist()
@@ -226,17 +220,17 @@ class XPos(Rotary):
     scale_base: float = 512.0
 
     def rotate_q(self, q: Array, positions: ArrayLike) -> Any:
-        return self._turn(q, positions, 1)
+        return self._rotate_and_scale(q, positions, 1)
 
     def rotate_k(self, k: Array, positions: ArrayLike) -> Any:
-        return self._turn(k, positions, -1)
+        return self._rotate_and_scale(k, positions, -1)
 
-    def _turn(self, x: Array, positions: ArrayLike, sign: int) -> Any:
+    def _rotate_and_scale(self, x: Array, positions: ArrayLike, sign: int) -> Any:
         self._check(x)
         cos, sin = self._cos_sin(x, positions)
         check_rotatable(x, cos.shape)
-        places = sign * as_finite("positions", _as_array(positions, x))  # ζ^(−n/s) = 1 / ζ^(n/s)
-        scale: Any = as_kind_of(xpos_scale(places, 2 * len(self.inv_freq), self.scale_base), like=x)
+        exponents = sign * as_finite("positions", _as_array(positions, x))  # ζ^(−n/s) = 1 / ζ^(n/s)
+        scale: Any = as_kind_of(xpos_scale(exponents, 2 * len(self.inv_freq), self.scale_base), like=x)
         scale = array_namespace(x).astype(scale, cos.dtype, copy=False)  # (seq, pairs)
         return rotate_by_cos_sin(x, scale * cos, scale * sin, self.layout)
 
@@ -245,10 +239,10 @@ class XPos(Rotary):
 class DynamicRotary(PositionEncoding):
     r"""Rotation by a rule that depends on the current length of the text; its keys cannot be cached.
 
-    `rule` takes the length, the last position + 1, to a RopeSpec, or to frequencies `(pairs,)` of this `layout`.
+    `rule` maps the length, the last position + 1, to a RopeSpec, or to frequencies `(pairs,)` of this `layout`.
 
     >>> from rope_edu.encodings import dynamic_ntk
-    >>> encoding = DynamicRotary(lambda length: dynamic_ntk(8, length, trained_length=4))
+    >>> encoding = DynamicRotary(lambda length: dynamic_ntk(8, 4, length=length))
     >>> key = np.ones((1, 1, 8))
     >>> early, late = encoding.rotate_k(key, [3]), encoding.rotate_k(np.ones((1, 9, 8)), range(9))[:, 3:4]
     >>> bool((early == late).all())  # the same key at the same position, before and after the text grew
@@ -266,22 +260,22 @@ class DynamicRotary(PositionEncoding):
     )
 
     def rotate_q(self, q: Array, positions: ArrayLike) -> Any:
-        places: Any = as_finite("positions", positions)
-        return Rotary(self.rule(int(places.max()) + 1), self.layout).rotate_q(q, positions)
+        numbers: Any = as_finite("positions", positions)
+        return Rotary(self.rule(int(numbers.max()) + 1), self.layout).rotate_q(q, positions)
 
     def rotate_k(self, k: Array, positions: ArrayLike) -> Any:
         return self.rotate_q(k, positions)
 
 
 def _as_array(positions: ArrayLike, x: Array) -> Any:
-    """Range as integers of the kind of x, so that torch.compile can follow; anything else as given."""
+    """A range as integers of the kind of x, so that torch.compile can trace it; anything else unchanged."""
     if not isinstance(positions, range):
         return positions
     return array_namespace(x).arange(positions.start, positions.stop, positions.step, device=device(x))
 
 
-def _value_of(positions: ArrayLike) -> object:
-    """A key that changes with the numbers; None for tensors, whose numbers may lie on another device."""
+def _cache_key(positions: ArrayLike) -> object:
+    """A key that changes with the numbers; None for tensors, whose numbers may be on another device."""
     if isinstance(positions, range):
         return positions
     if is_array_api_obj(positions) and not isinstance(positions, np.ndarray):

@@ -1,23 +1,23 @@
-r"""MLA's decoupled key: content from a small latent, position from a narrow key of its own that all heads share."""
+r"""MLA's decoupled key: content from a small latent, position from a separate narrow key that all heads share."""
 
 import math
 from typing import Any
 
 from rope_edu.arrays import Array
 from rope_edu.attention.dot_product import attention_scores
-from rope_edu.encodings.validation import check_finite_number, check_float_array
+from rope_edu.encodings.validation import check_finite_number, check_floats
 
 
 def decoupled_scores(
     q: Array, k: Array, q_turned: Array, k_turned: Array, *, scale: float | None = None
 ) -> Any:
-    r"""Scores of content, and of position with one key for all heads, added: `(…, heads, q_len, k_len)`.
+    r"""Sum of the scores of content and of position, which has one key for all heads: `(…, heads, q_len, k_len)`.
 
         score_{mn} = scale · (⟨q_m, k_n⟩ + ⟨R_m q′_m, R_n k′_n⟩),   scale = 1/√(d + d′) unless given
 
-    Why two: a key that is not rotated is a matrix times the latent, k_n = U c_n, and the matrix can move to the
-    query, ⟨q_m, U c_n⟩ = ⟨Uᵀ q_m, c_n⟩, so that only c is stored. A rotation between them depends on m − n and
-    cannot move. So position goes into a second key, narrow, rotated, and stored once for all heads.
+    A key that is not rotated is a matrix times the latent, k_n = U c_n. The matrix can move to the query,
+    ⟨q_m, U c_n⟩ = ⟨Uᵀ q_m, c_n⟩, so that only c is stored. A rotation between them depends on m − n and cannot
+    move. So position goes into a second key, narrow, rotated, and stored once for all heads.
 
     `q` and `k` are content, floats `(…, heads, q_len, d)` and `(…, heads, k_len, d)`; `q_turned` and `k_turned` are
     already rotated, `(…, heads, q_len, d′)` and, shared by the heads, `(…, k_len, d′)`. DeepSeek's YaRN multiplies
@@ -31,7 +31,7 @@ def decoupled_scores(
     Source: DeepSeek-V2, arXiv 2405.04434, §2.1.3, eq. 14–18. Chapter 19.
     Plain form: `rope_edu.plain.decoupled_scores`.
     """
-    xp = check_float_array("k_turned", k_turned)
+    xp = check_floats("k_turned", k_turned)
     if scale is None:
         scale = 1 / math.sqrt(q.shape[-1] + q_turned.shape[-1])
     scale = check_finite_number("scale", scale)

@@ -9,11 +9,13 @@ from rope_edu.arrays import Array
 from rope_edu.attention.dot_product import check_fit
 from rope_edu.encodings.layouts import check_layout
 from rope_edu.encodings.rotary import apply_rope
-from rope_edu.encodings.validation import check_float_array, check_positive_int, compute_dtype
+from rope_edu.encodings.validation import check_floats, compute_dtype
+
+CHUNK = 64  # tokens compared directly before they enter the state; affects the time, not the result
 
 
 class LinearState(NamedTuple):
-    r"""Running sums: all that linear attention remembers of a text, however long.
+    r"""Running sums, which are all that linear attention keeps of a text, however long.
 
         kv = Σ_n (R_n φ(k_n)) v_nᵀ,   norm = Σ_n φ(k_n)
 
@@ -45,7 +47,7 @@ def elu_plus_one(x: Any) -> Any:
     Source: Katharopoulos 2020, arXiv 2006.16236, eq. 7. Chapter A2.
     Plain form: `rope_edu.plain.elu_plus_one`.
     """
-    xp = check_float_array("x", x)
+    xp = check_floats("x", x)
     positive = x > 0
     return xp.where(positive, x + 1, xp.exp(xp.where(positive, 0.0, x)))
 
@@ -59,7 +61,6 @@ def linear_attention(
     layout: str = "interleaved",
     feature_map: Callable[[Array], Array] = elu_plus_one,
     causal: bool = True,
-    chunk: int = 64,
     return_state: bool = False,
 ) -> Array | tuple[Array, LinearState]:
     r"""The values mixed by products of features instead of a softmax, in time that grows with the length.
@@ -68,22 +69,21 @@ def linear_attention(
         output_m = ----------------------------------,   n ≤ m if causal
                          Σ_n ⟨φ(q_m), φ(k_n)⟩
 
-    Only the numerator is rotated. Rotated features are no longer positive, so a rotated denominator
-    could vanish; the price is that the factors before the v_n do not sum to 1.
+    Only the numerator is rotated. Rotated features are no longer positive, so a rotated denominator could vanish;
+    the price is that the weights of the v_n do not sum to 1.
 
     Args:
         q, k, v: floats `(…, q_len, d)`, `(…, k_len, d)` and `(…, k_len, d_v)`, not rotated.
         angles: radians `(seq, pairs)` or broadcastable, for both q and k; None: no position.
-        feature_map: φ, floats of any shape -> not negative, last axis may change; applied before the rotation.
+        feature_map: φ, from floats of any shape to non-negative ones; the last axis may change. Applied before
+            the rotation.
         causal: whether a token sees only itself and earlier tokens.
-        chunk: tokens that are compared directly with each other before they enter the state; changes time
-            and memory, not the result.
-        return_state: whether the state after the last key is returned too, for `linear_attention_step` to go on
-            from: a prompt is read as a whole, its continuation token by token.
+        return_state: whether to return the state after the last key too, from which `linear_attention_step` can
+            continue: a prompt is read as a whole, its continuation token by token.
 
-    Returns `(…, q_len, d_v)`, dtype and kind of `q` (halves are calculated in float32), zeros where a denominator
-    is 0. With return_state a tuple of that and a LinearState, in float32 for halves. ValueError if arrays do not
-    fit, `chunk` is not a whole number ≥ 1, or `layout` is neither "interleaved" nor "half_split".
+    Returns `(…, q_len, d_v)`, dtype and kind of `q` (16 bits are computed in float32), zeros where a denominator is
+    0. With return_state a tuple of that and a LinearState, in float32 for 16 bits. ValueError if arrays do not fit,
+    or `layout` is neither "interleaved" nor "half_split".
 
     >>> import numpy as np
     >>> q, k, v = np.zeros((2, 2)), np.zeros((2, 2)), np.array([[1.0], [3.0]])
@@ -95,20 +95,20 @@ def linear_attention(
     Source: RoFormer, arXiv 2104.09864, eq. 19; Katharopoulos 2020, arXiv 2006.16236. Chapter A2.
     Plain form: `rope_edu.plain.linear_attention`.
     """
-    chunk = check_positive_int("chunk", chunk)
     check_fit("(…, seq, width)", q=q, k=k, v=v)
-    same = causal or angles is not None
-    if k.shape[-2] != v.shape[-2] or (same and q.shape[-2] != k.shape[-2]):
+    equal_lengths = causal or angles is not None
+    if k.shape[-2] != v.shape[-2] or (equal_lengths and q.shape[-2] != k.shape[-2]):
         raise ValueError(
             "q, k and v must have equally many tokens (q may differ if not causal and without angles), "
             f"got {q.shape[-2]}, {k.shape[-2]} and {v.shape[-2]}"
         )
-    plain_q, plain_k, turned_q, turned_k, wide_v = _features(q, k, v, angles, layout, feature_map)
+    features = _features(q, k, v, angles, layout, feature_map)
     if causal:
-        mixed, state = _causal(chunk, plain_q, plain_k, turned_q, turned_k, wide_v)
+        mixed, state = _causal(*features)
     else:
-        state = _sums(plain_k, turned_k, wide_v)
-        mixed = _divide(*_read(plain_q, turned_q, state))
+        fq, fk, rotated_fq, rotated_fk, wide_v = features
+        state = _sums(fk, rotated_fk, wide_v)
+        mixed = _divide(*_numerator_and_denominator(fq, rotated_fq, state))
     mixed = array_namespace(q).astype(mixed, q.dtype, copy=False)
     return (mixed, state) if return_state else mixed
 
@@ -123,14 +123,14 @@ def linear_attention_step(
     layout: str = "interleaved",
     feature_map: Callable[[Array], Array] = elu_plus_one,
 ) -> tuple[Array, LinearState]:
-    r"""One token taken in and its query answered, in constant time and memory, however long the text.
+    r"""Add one token to the state and answer its query, in constant time and memory, however long the text.
 
         kv ← kv + (R_n φ(k_n)) v_nᵀ,   norm ← norm + φ(k_n),   output = kvᵀ (R_n φ(q_n)) / ⟨norm, φ(q_n)⟩
 
     `q`, `k` and `v` are floats of one token, `(…, d)`, `(…, d)` and `(…, d_v)`, not rotated; `angles` are its
-    radians, `(pairs,)` or broadcastable; `state` is that of the step before, None at the start. Returns
+    radians, `(pairs,)` or broadcastable; `state` is from the step before, None at the start. Returns
     `(output, state)`: `(…, d_v)` in the dtype of `q`, and a new state (the old one is not changed), in float32 for
-    halves. Everything else is as for `linear_attention`. ValueError also if the arrays do not fit the state.
+    16 bits. Everything else is as for `linear_attention`. ValueError also if the arrays do not fit the state.
 
     >>> import numpy as np
     >>> token, state = np.zeros(2), None
@@ -144,48 +144,47 @@ def linear_attention_step(
     """
     check_fit("(…, width)", q=q, k=k, v=v)
     features = _features(q, k, v, angles, layout, feature_map)
-    plain_q, plain_k, turned_q, turned_k, wide_v = (x[..., None, :] for x in features)  # rows of one
-    state = _sums(plain_k, turned_k, wide_v, state)
-    output = _divide(*_read(plain_q, turned_q, state))[..., 0, :]
+    fq, fk, rotated_fq, rotated_fk, wide_v = (x[..., None, :] for x in features)  # a sequence of one token
+    state = _sums(fk, rotated_fk, wide_v, state)
+    output = _divide(*_numerator_and_denominator(fq, rotated_fq, state))[..., 0, :]
     return array_namespace(q).astype(output, q.dtype, copy=False), state
 
 
 def _features(
     q: Array, k: Array, v: Array, angles: Array | None, layout: str, feature_map: Callable[[Array], Array]
 ) -> tuple[Array, ...]:
-    """φ(q) and φ(k), both as they are and rotated, and v, in the dtype to calculate in."""
+    """φ(q) and φ(k), the same two rotated, and v, all in the dtype to compute in."""
     check_layout(layout)
     xp, dtype = array_namespace(q), compute_dtype(q)
     q, k, v = (xp.astype(x, dtype, copy=False) for x in (q, k, v))
-    q, k = feature_map(q), feature_map(k)
+    fq, fk = feature_map(q), feature_map(k)
     if angles is None:
-        return q, k, q, k, v
-    return q, k, apply_rope(q, angles, layout=layout), apply_rope(k, angles, layout=layout), v
+        return fq, fk, fq, fk, v
+    return fq, fk, apply_rope(fq, angles, layout=layout), apply_rope(fk, angles, layout=layout), v
 
 
-def _causal(
-    chunk: int, q: Array, k: Array, turned_q: Array, turned_k: Array, v: Array
-) -> tuple[Any, LinearState]:
-    """The text in chunks: earlier tokens are in the sums, those of the chunk are compared directly."""
-    xp, size = array_namespace(q), min(chunk, q.shape[-2])
-    triangle = xp.tril(xp.ones((size, size), dtype=q.dtype, device=device(q)))  # 1 where m ≥ n
+def _causal(*features: Array) -> tuple[Any, LinearState]:
+    """Attention chunk by chunk: earlier tokens are in the sums, those of a chunk are compared directly."""
+    xp, seq = array_namespace(features[0]), features[0].shape[-2]
+    ones = xp.ones((min(CHUNK, seq),) * 2, dtype=features[0].dtype, device=device(features[0]))
+    triangle = xp.tril(ones)  # 1 where m ≥ n
     state: Any = None
     outputs = []
-    for start in range(0, q.shape[-2], chunk):
-        qc, kc, tqc, tkc, vc = (x[..., start : start + chunk, :] for x in (q, k, turned_q, turned_k, v))
-        past = triangle[: qc.shape[-2], : qc.shape[-2]]  # the last chunk may be shorter
-        top = ((tqc @ tkc.mT) * past) @ vc  # (…, chunk, d_v)
-        bottom = xp.sum((qc @ kc.mT) * past, axis=-1)  # (…, chunk)
+    for start in range(0, seq, CHUNK):
+        fq, fk, rotated_fq, rotated_fk, v = (x[..., start : start + CHUNK, :] for x in features)
+        past = triangle[: fq.shape[-2], : fq.shape[-2]]  # the last chunk may be shorter
+        top = ((rotated_fq @ rotated_fk.mT) * past) @ v  # (…, chunk, d_v)
+        bottom = xp.sum((fq @ fk.mT) * past, axis=-1)  # (…, chunk)
         if state is not None:
-            earlier_top, earlier_bottom = _read(qc, tqc, state)
+            earlier_top, earlier_bottom = _numerator_and_denominator(fq, rotated_fq, state)
             top, bottom = top + earlier_top, bottom + earlier_bottom
         outputs.append(_divide(top, bottom))
-        state = _sums(kc, tkc, vc, state)
+        state = _sums(fk, rotated_fk, v, state)
     return xp.concat(outputs, axis=-2), state
 
 
-def _sums(k: Array, turned_k: Array, v: Array, earlier: LinearState | None = None) -> LinearState:
-    kv, norm = turned_k.mT @ v, array_namespace(k).sum(k, axis=-2)  # (…, d, d_v), (…, d)
+def _sums(fk: Array, rotated_fk: Array, v: Array, earlier: LinearState | None = None) -> LinearState:
+    kv, norm = rotated_fk.mT @ v, array_namespace(fk).sum(fk, axis=-2)  # (…, d, d_v), (…, d)
     if earlier is None:
         return LinearState(kv, norm)
     if earlier.kv.shape != kv.shape or earlier.norm.shape != norm.shape:
@@ -196,13 +195,13 @@ def _sums(k: Array, turned_k: Array, v: Array, earlier: LinearState | None = Non
     return LinearState(earlier.kv + kv, earlier.norm + norm)
 
 
-def _read(q: Array, turned_q: Array, state: LinearState) -> tuple[Any, Any]:
+def _numerator_and_denominator(fq: Array, rotated_fq: Array, state: LinearState) -> tuple[Any, Any]:
     """Numerators (…, q_len, d_v) and denominators (…, q_len) of the queries."""
-    return turned_q @ state.kv, (q @ state.norm[..., None])[..., 0]
+    return rotated_fq @ state.kv, (fq @ state.norm[..., None])[..., 0]
 
 
 def _divide(top: Any, bottom: Any) -> Any:
     """Divide (…, d_v) by (…), and give 0 where the divisor is 0."""
     xp = array_namespace(top)
-    empty = bottom == 0
-    return xp.where(empty[..., None], 0.0, top / xp.where(empty, 1.0, bottom)[..., None])
+    zero = bottom == 0
+    return xp.where(zero[..., None], 0.0, top / xp.where(zero, 1.0, bottom)[..., None])

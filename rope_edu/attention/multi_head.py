@@ -15,9 +15,9 @@ _NO_POSITION = NoPosition()
 
 
 def split_heads(x: Array, n_heads: int) -> Any:
-    r"""Features cut into heads, `(…, seq, n·d)` -> `(…, n, seq, d)`; a view where the library allows one.
+    r"""Features split into heads, `(…, seq, n·d)` -> `(…, n, seq, d)`; a view where the library allows one.
 
-    ValueError if `x` has fewer than 2 axes, or if its width is no multiple of `n_heads`.
+    ValueError if `x` has fewer than 2 axes, or if its width is not a multiple of `n_heads`.
 
     >>> split_heads(np.array([[1, 2, 3, 4]]), 2).tolist()  # one token, two heads
     [[[1, 2]], [[3, 4]]]
@@ -38,7 +38,7 @@ def _split(x: Any, n_heads: int) -> Any:
 
 
 def merge_heads(x: Array) -> Any:
-    r"""Heads put side by side again, `(…, n, seq, d)` -> `(…, seq, n·d)`: the inverse of `split_heads`.
+    r"""Heads joined side by side, `(…, n, seq, d)` -> `(…, seq, n·d)`: the inverse of `split_heads`.
 
     ValueError if `x` has fewer than 3 axes.
 
@@ -85,7 +85,7 @@ def multi_head_attention(
             (grouped queries). Default: `n_heads`.
         encoding: for the four doors. Default: `NoPosition()`.
         positions: of the tokens of `x`, `(seq,)`, for rotations; `(seq, n_axes)` for a spec with axes.
-            Default: 0, 1, 2 …; with a cache, counting on from the tokens seen. Bias and mask use order only.
+            Default: 0, 1, 2 …; with a cache, continuing after the tokens seen. Bias and mask use only their order.
         causal: whether a token sees only itself and earlier tokens.
         cache: of this layer; stores the new keys and values, and supplies all of them.
 
@@ -112,14 +112,14 @@ def multi_head_attention(
     if cache is not None:
         k, v = cache.append(k, v)
     k_len = k.shape[-2]
-    k, v = (_share(y, n_heads // n_kv_heads) for y in (k, v))
+    k, v = (_repeat_heads(y, n_heads // n_kv_heads) for y in (k, v))
     mask = _causal_mask(q, k_len) if causal else None
     mixed, weights = attend(q, k, v, encoding.bias(q, k_len), mask)
     return merge_heads(mixed) @ w_o.mT, weights
 
 
-def _share(x: Array, n: int) -> Any:
-    """Give each key head to `n` neighbouring query heads: (…, kv, seq, d) -> (…, kv · n, seq, d)."""
+def _repeat_heads(x: Array, n: int) -> Any:
+    """Repeat each key head for `n` neighbouring query heads: (…, kv, seq, d) -> (…, kv · n, seq, d)."""
     if n == 1:
         return x
     xp, (*leading, heads, seq, width) = array_namespace(x), x.shape
@@ -127,28 +127,28 @@ def _share(x: Array, n: int) -> Any:
 
 
 def _causal_mask(q: Array, k_len: int) -> Any:
-    """`causal_mask` of the kind and on the device of `q`, so that torch.compile can follow."""
+    """`causal_mask` of the kind and on the device of `q`, so that torch.compile can trace it."""
     keys = array_namespace(q).arange(k_len, device=device(q))
     return keys <= keys[k_len - q.shape[-2] :, None]  # (q_len, k_len)
 
 
 def _positions(x: Array, positions: ArrayLike | None, cache: KVCache | None) -> ArrayLike:
-    """One position for each token of `x`: those given, or those after the tokens that the cache has seen."""
+    """One position per token of `x`: the argument, or those that follow the tokens the cache has seen."""
     seq = x.shape[-2]
     if positions is None:
         start = 0 if cache is None else cache.seen
         return range(start, start + seq)
     shape = tuple(getattr(positions, "shape", None) or np.shape(positions))
     if len(shape) not in (1, 2) or shape[0] != seq:
-        raise ValueError(f"positions must have one entry a token, ({seq},), got shape {shape}")
+        raise ValueError(f"positions must have one entry per token, ({seq},), got shape {shape}")
     return positions
 
 
 def _check_cache(cache: KVCache | None, encoding: PositionEncoding, causal: bool) -> None:
     if cache is not None and not causal:
         raise ValueError(
-            "a cache needs causal=True: without the mask, tokens that were answered before would have to see "
-            "the new ones too"
+            "a cache needs causal=True: without the mask, the outputs of earlier tokens would depend on the "
+            "new ones too"
         )
     if cache is not None and encoding.cache_problem is not None:
         raise ValueError(f"{type(encoding).__name__} cannot use a cache: {encoding.cache_problem}")

@@ -22,21 +22,20 @@ def rerope_attention(
     leak: float = math.inf,
     scale: float | None = None,
 ) -> tuple[Any, Any]:
-    r"""Causal attention with the distance cut off at a window: ReRoPE, or Leaky ReRoPE.
+    r"""Causal attention with the distance capped at a window: ReRoPE, or Leaky ReRoPE.
 
         score_{mn} = ⟨R_ρ q_m, k_n⟩ / √head_dim,   ρ = r for r < w,   w + (r − w)/leak for r ≥ w,   r = m − n
 
     leak = ∞ is ReRoPE, ρ = min(r, w): all keys beyond the window look equally far. Two sets of scores are
     computed, which costs twice as much, and keys are rotated again when they leave the window, so a cache has to
-    store them unrotated. Arrays, `scale` and results are as for `attention`, but q and k are *not*
-    rotated; the queries are the last q_len of the k_len positions. `rope` is a RopeSpec, or frequencies
-    `(pairs,)`.
+    store them unrotated. Arrays and results are as for `attention`, but q and k are *not* rotated; the queries are
+    the last q_len of the k_len positions. `rope` is a RopeSpec, or frequencies `(pairs,)`.
 
     Args:
         window: w in tokens, at least 1; a text of at most w + 1 tokens gets plain RoPE.
         leak: factor by which positions beyond the window are squeezed, at least 1; 1 is plain RoPE.
-        scale: the released code also multiplies each query by its length's max(1, ln(m + 1) / ln L); scale `q`
-            for that.
+        scale: as for `attention`. The released code also multiplies q_m by max(1, ln(m + 1) / ln L); scale `q`
+            to do so.
 
     ValueError if there are more queries than keys, for a `window` or `leak` out of range, or as for `attention`.
 
@@ -59,7 +58,7 @@ def rerope_attention(
     queries = keys[k_len - q_len :]
     rotary = Rotary(rope)
     near = attention_scores(rotary.rotate_q(q, queries), rotary.rotate_k(k, keys), scale=scale)
-    far_q = rotary.rotate_q(q, queries / leak + window * (1 - 1 / leak))  # leak = ∞: all of them at w,
+    far_q = rotary.rotate_q(q, queries / leak + window * (1 - 1 / leak))  # leak = ∞: all queries at w,
     far_k = rotary.rotate_k(k, keys / leak)  # and all keys at 0
     far = attention_scores(far_q, far_k, scale=scale)
     scores = xp.where(queries[:, None] - keys < window, near, far)  # (…, q_len, k_len)

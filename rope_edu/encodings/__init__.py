@@ -1,13 +1,12 @@
-"""Numbers about position: every encoding of the book, as pure functions of arrays.
+"""Every encoding of the book, as pure functions of arrays, with checks.
 
-Each file's `__all__` says which of its names are for everybody; all of these can be imported from here. An argument
-that is not as a docstring says is refused with a ValueError, which names the value seen and what is allowed.
+Each file's `__all__` lists its public names, and all of them can be imported from here. An argument that breaks a
+docstring's contract raises a ValueError that names the value seen and what is allowed.
 """
 
 import types
 
 from rope_edu.encodings.absolute import *
-from rope_edu.encodings.base_bound import *
 from rope_edu.encodings.decay import *
 from rope_edu.encodings.frequencies import *
 from rope_edu.encodings.layouts import *

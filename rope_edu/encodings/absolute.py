@@ -1,24 +1,19 @@
 """Absolute encodings: one vector for each position, added to the token's embedding."""
 
-from typing import cast
-
 import numpy as np
-from array_api_compat import array_namespace, is_array_api_obj
+from array_api_compat import array_namespace
 
 from rope_edu.arrays import Array, ArrayLike
 from rope_edu.encodings.frequencies import inv_freq, rope_angles
 from rope_edu.encodings.rotary import rotation_matrix
 from rope_edu.encodings.validation import (
-    as_kind_of,
     check_even_dim,
     check_finite_number,
     check_positive_int,
     check_positive_number,
-    dtype_name,
-    values_known,
 )
 
-__all__ = ["learned_table", "look_up", "shift_matrix", "sinusoidal"]
+__all__ = ["learned_table", "shift_matrix", "sinusoidal"]
 
 
 def learned_table(n_positions: int, d_model: int, *, scale: float = 0.02, seed: int = 0) -> np.ndarray:
@@ -27,7 +22,8 @@ def learned_table(n_positions: int, d_model: int, *, scale: float = 0.02, seed: 
         table[p, i] ~ N(0, scale²)
 
     `n_positions` is the longest text in tokens, and `d_model` the width of the embedding that a row is added to.
-    The standard deviation is BERT's `initializer_range`. ValueError for a count below 1 or a scale not above 0.
+    The standard deviation is BERT's `initializer_range`. No rule extends a table, so the trained length is a cap.
+    ValueError for a count below 1 or a scale not above 0.
 
     >>> table = learned_table(512, 64)
     >>> table.shape, round(float(table.std()), 3)
@@ -37,33 +33,6 @@ def learned_table(n_positions: int, d_model: int, *, scale: float = 0.02, seed: 
     """
     shape = (check_positive_int("n_positions", n_positions), check_positive_int("d_model", d_model))
     return check_positive_number("scale", scale) * np.random.default_rng(seed).standard_normal(shape)
-
-
-def look_up(table: Array, positions: ArrayLike) -> Array:
-    r"""Rows of a learned table, one for each position: `(…, d_model)`, dtype and kind of `table`.
-
-        PE(p) = table[p]
-
-    The table is `(n_positions, d_model)`, and `positions` are integers of any shape `(…)`. ValueError for a
-    position without a row, such as a negative one: no rule extends a learned table, so the trained length is a cap.
-    Gradients reach the rows used.
-
-    >>> look_up(np.array([[0.0, 1.0], [2.0, 3.0]]), [1, 1, 0]).tolist()
-    [[2.0, 3.0], [2.0, 3.0], [0.0, 1.0]]
-
-    Source: as `learned_table`. Chapter 2. Plain form: `rope_edu.plain.look_up`.
-    """
-    positions = as_integers("positions", positions)
-    n_positions = table.shape[0]
-    if values_known(positions):
-        xp = array_namespace(positions)
-        outside = positions[xp.logical_or(positions < 0, positions >= n_positions)]
-        if outside.shape[0]:
-            raise ValueError(
-                f"position {int(outside[0])} is beyond the table: "
-                f"its {n_positions} rows serve positions 0 to {n_positions - 1}"
-            )
-    return table[as_kind_of(positions, table)]  # (…, d_model)
 
 
 def sinusoidal(positions: ArrayLike, d_model: int, base: float = 10_000.0) -> Array:
@@ -86,7 +55,7 @@ def sinusoidal(positions: ArrayLike, d_model: int, base: float = 10_000.0) -> Ar
 
 
 def shift_matrix(offset: float, d_model: int, base: float = 10_000.0) -> np.ndarray:
-    r"""Matrix that takes the encoding of any position to that of the position `offset` tokens later.
+    r"""Matrix that maps the encoding of any position to that of the position `offset` tokens later.
 
         PE(p + k) = M_k · PE(p),   M_k = block diagonal of  [ cos kθ_i   sin kθ_i]
                                                             [−sin kθ_i   cos kθ_i]
@@ -103,14 +72,3 @@ def shift_matrix(offset: float, d_model: int, base: float = 10_000.0) -> np.ndar
     """
     offset = check_finite_number("offset", offset)
     return rotation_matrix(-offset * inv_freq(check_even_dim("d_model", d_model), base))
-
-
-def as_integers(name: str, values: ArrayLike) -> Array:
-    """`values` as an int64 array of their own kind; ValueError if they are not integers."""
-    array = cast(Array, values if is_array_api_obj(values) else np.asarray(values))
-    xp = array_namespace(array)
-    if not xp.isdtype(array.dtype, "integral"):
-        seen = str(array.tolist())
-        seen = seen if len(seen) <= 40 else seen[:40] + "…"
-        raise ValueError(f"{name} must be integers (tokens), got {dtype_name(array)}: {seen}")
-    return xp.astype(array, xp.int64)

@@ -9,22 +9,19 @@ from array_api_compat import array_namespace
 
 from rope_edu.arrays import Array, ArrayLike
 from rope_edu.encodings.frequencies import rope_angles
-from rope_edu.encodings.layouts import check_layout, pair_slices
 from rope_edu.encodings.validation import as_kind_of, as_real
 
 __all__ = ["mean_cosine", "roformer_bound", "score_curve", "trivial_bound"]
 
 
-def score_curve(
-    q: ArrayLike, k: ArrayLike, inv_freq: ArrayLike, distances: ArrayLike, *, layout: str = "interleaved"
-) -> Array:
+def score_curve(q: ArrayLike, k: ArrayLike, inv_freq: ArrayLike, distances: ArrayLike) -> Array:
     r"""Score of a rotated query and key at each distance, `(…, n)`, float64, of the kind of `q`.
 
         s(r) = ⟨R_m q, R_n k⟩ = Re Σ_i h_i e^{i r θ_i},   h_i = q_i · conj(k_i),   r = m − n
 
-    Unscaled: divide by √head_dim for attention. `q` and `k` are unrotated, `(…, 2 · pairs)`, in the given layout,
-    and their leading axes broadcast; θ is `(pairs,)`, and distances are tokens of any sign, `(n,)`. ValueError for
-    widths that do not fit, distances that are not 1-D, a misspelt layout, or as for `rope_angles`.
+    Unscaled: divide by √head_dim for attention. `q` and `k` are unrotated and interleaved, `(…, 2 · pairs)`, and
+    their leading axes broadcast; θ is `(pairs,)`, and distances are tokens of any sign, `(n,)`. ValueError for
+    widths that do not fit, distances that are not 1-D, or as for `rope_angles`.
 
     >>> from math import pi
     >>> score_curve([1.0, 0.0], [1.0, 0.0], [pi / 4], [0, 2, 4]).round(3).tolist()  # cos 0, cos π/2, cos π
@@ -32,7 +29,7 @@ def score_curve(
 
     Source: RoFormer, arXiv 2104.09864, eq. 35. Chapter 9. Plain form: `rope_edu.plain.score_curve`.
     """
-    h = _pair_products(q, k, layout)  # (…, pairs)
+    h = _pair_products(q, k)  # (…, pairs)
     return array_namespace(h).real(h @ _phases(inv_freq, distances, h).T)
 
 
@@ -56,9 +53,7 @@ def mean_cosine(inv_freq: ArrayLike, distances: ArrayLike) -> Array:
     return xp.mean(xp.cos(angles), axis=-1)
 
 
-def roformer_bound(
-    q: ArrayLike, k: ArrayLike, inv_freq: ArrayLike, distances: ArrayLike, *, layout: str = "interleaved"
-) -> Array:
+def roformer_bound(q: ArrayLike, k: ArrayLike, inv_freq: ArrayLike, distances: ArrayLike) -> Array:
     r"""The paper's bound on |score| at each distance, by Abel's summation: `(…, n)`, never below |score_curve|.
 
         |s(r)| ≤ max_i |h_{i+1} − h_i| · Σ_{j=1…pairs} |S_j|,   S_j = Σ_{i<j} e^{i r θ_i},   h_pairs = 0
@@ -72,7 +67,7 @@ def roformer_bound(
 
     Source: RoFormer, arXiv 2104.09864, §3.4.3, eq. 36–37. Chapter 9.
     """
-    h = _pair_products(q, k, layout)
+    h = _pair_products(q, k)
     phases = _phases(inv_freq, distances, h)
     xp = array_namespace(h)
     steps = xp.abs(xp.concat((h[..., 1:] - h[..., :-1], h[..., -1:]), axis=-1))  # the last one goes to 0
@@ -80,7 +75,7 @@ def roformer_bound(
     return xp.max(steps, axis=-1)[..., None] * partial_sums
 
 
-def trivial_bound(q: ArrayLike, k: ArrayLike, *, layout: str = "interleaved") -> Array:
+def trivial_bound(q: ArrayLike, k: ArrayLike) -> Array:
     r"""Bound on |score| at any distance, `(…)`: no pair scores more than the product of its lengths.
 
         |s(r)| ≤ Σ_i |h_i| = Σ_i |q_i| |k_i|   at every distance r
@@ -92,21 +87,19 @@ def trivial_bound(q: ArrayLike, k: ArrayLike, *, layout: str = "interleaved") ->
 
     Source: the triangle inequality. Chapter 9.
     """
-    h = _pair_products(q, k, layout)
+    h = _pair_products(q, k)
     xp = array_namespace(h)
     return xp.sum(xp.abs(h), axis=-1)
 
 
-def _pair_products(q: Any, k: Any, layout: str) -> Array:
+def _pair_products(q: Any, k: Any) -> Array:
     """h_i = q_i · conj(k_i), pairs read as complex numbers, `(…, pairs)`."""
-    check_layout(layout)
     q = as_real("q", q)
     k = as_kind_of(as_real("k", k), like=q)
     for name, vector in (("q", q), ("k", k)):
         if vector.ndim == 0 or vector.shape[-1] % 2 or vector.shape[-1] != q.shape[-1]:
             raise ValueError(f"{name} must be (…, 2 · pairs), q and k alike, got shape {tuple(vector.shape)}")
-    first, second = pair_slices(q.shape[-1], layout)
-    return (q[..., first] + 1j * q[..., second]) * (k[..., first] - 1j * k[..., second])
+    return (q[..., 0::2] + 1j * q[..., 1::2]) * (k[..., 0::2] - 1j * k[..., 1::2])
 
 
 def _phases(inv_freq: ArrayLike, distances: ArrayLike, h: Array) -> Array:
@@ -115,5 +108,5 @@ def _phases(inv_freq: ArrayLike, distances: ArrayLike, h: Array) -> Array:
     if angles.ndim != 2:
         raise ValueError(f"distances must have one axis, got shape {tuple(angles.shape[:-1])}")
     if angles.shape[-1] != h.shape[-1]:
-        raise ValueError(f"inv_freq must have one entry a pair, {h.shape[-1]}, got {angles.shape[-1]}")
+        raise ValueError(f"inv_freq must have one entry per pair, {h.shape[-1]}, got {angles.shape[-1]}")
     return array_namespace(h).exp(1j * angles)

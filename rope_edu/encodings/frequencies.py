@@ -5,19 +5,15 @@ import math
 import numpy as np
 from array_api_compat import array_namespace
 
-from rope_edu.arrays import Array, ArrayLike
-from rope_edu.encodings.validation import (
-    as_finite,
-    as_one_kind,
-    check_base,
-    check_even_dim,
-    values_known,
-)
+from rope_edu import plain
+from rope_edu.arrays import Array, ArrayLike, values_known
+from rope_edu.encodings.validation import Base, EvenDim, as_finite, as_one_kind, checked
 
 __all__ = ["inv_freq", "rope_angles", "wavelength"]
 
 
-def inv_freq(head_dim: int, base: float = 10_000.0) -> np.ndarray:
+@checked
+def inv_freq(head_dim: EvenDim, base: Base = 10_000.0) -> np.ndarray:
     r"""Frequency of each pair of features, radians per token: NumPy float64 `(head_dim // 2,)`, falling.
 
         θ_i = base^(−2i / head_dim),   i = 0 … head_dim/2 − 1
@@ -32,12 +28,11 @@ def inv_freq(head_dim: int, base: float = 10_000.0) -> np.ndarray:
     Source: RoFormer, arXiv 2104.09864, §3.2.2; Vaswani 2017, arXiv 1706.03762, §3.5. Chapter 6.
     Plain form: `rope_edu.plain.inv_freq`.
     """
-    head_dim, base = check_even_dim("head_dim", head_dim), check_base("base", base)
-    return base ** -(np.arange(0, head_dim, 2) / head_dim)
+    return plain.inv_freq(head_dim, base)
 
 
 def wavelength(inv_freq: ArrayLike) -> Array:
-    r"""Wavelength of each pair, the tokens it needs for a full turn: float64, shape and kind of `inv_freq`.
+    r"""Wavelength of each pair, in tokens per full turn: float64, shape and kind of `inv_freq`.
 
         λ_i = 2π / θ_i,   and ∞ where θ_i = 0 (a pair that never turns)
 
@@ -74,8 +69,8 @@ def rope_angles(positions: ArrayLike, inv_freq: ArrayLike) -> Array:
 
     Source: RoFormer, arXiv 2104.09864, eq. 14–15. Chapter 6. Plain form: `rope_edu.plain.rope_angles`.
     """
-    places, frequencies = as_one_kind(as_finite("positions", positions), as_pairs(inv_freq))
-    return places[..., None] * frequencies  # (…, seq, 1) · (pairs,) -> (…, seq, pairs)
+    m, frequencies = as_one_kind(as_finite("positions", positions), as_pairs(inv_freq))
+    return m[..., None] * frequencies  # (…, seq, 1) · (pairs,) -> (…, seq, pairs)
 
 
 def as_pairs(inv_freq: ArrayLike) -> Array:

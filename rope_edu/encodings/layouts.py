@@ -1,4 +1,4 @@
-r"""Two layouts of one rotation: which features form a pair, and how to go from one to the other.
+r"""Two layouts of one rotation: which features form a pair, and how to convert between them.
 
 interleaved: pairs (2i, 2i + 1), as in GPT-J and Meta's Llama.
 half_split: pairs (i, i + rotary_dim / 2), as in GPT-NeoX and transformers' Llama.
@@ -48,17 +48,17 @@ def pair_slices(rotary_dim: int, layout: str = "interleaved") -> tuple[slice, sl
 
 
 def layout_permutation(rotary_dim: int, head_dim: int | None = None) -> np.ndarray:
-    r"""For each half_split feature, the interleaved feature that belongs there: NumPy ints `(head_dim,)`.
+    r"""Index of the interleaved feature that each half_split feature comes from: NumPy ints `(head_dim,)`.
 
         x_half_split = x_interleaved[perm],   perm = 0, 2, 4, …, 1, 3, 5, …, then the tail in place
 
-    `numpy.argsort` of it goes the other way. Features from `rotary_dim` on stay where they are; without `head_dim`
-    there are none. ValueError unless `rotary_dim` is even, at least 2 and at most `head_dim`.
+    `numpy.argsort` of it is the inverse. Features from `rotary_dim` on stay in place; without `head_dim` there are
+    none. ValueError unless `rotary_dim` is even, at least 2 and at most `head_dim`.
 
     >>> layout_permutation(4, head_dim=6).tolist()
     [0, 2, 1, 3, 4, 5]
 
-    Source: transformers' conversion script for Llama permutes weights so. Chapter 8.
+    Source: transformers' conversion script for Llama, which permutes weights this way. Chapter 8.
     Plain form: `rope_edu.plain.layout_permutation`.
     """
     head_dim = rotary_dim if head_dim is None else head_dim
@@ -85,7 +85,7 @@ def interleaved_to_half_split(x: Array, rotary_dim: int | None = None) -> Any:
 
 
 def half_split_to_interleaved(x: Array, rotary_dim: int | None = None) -> Any:
-    r"""Copy of x with interleaved pairs again: the inverse of `interleaved_to_half_split`, called alike.
+    r"""Copy of x with interleaved pairs again: the inverse of `interleaved_to_half_split`, same arguments.
 
     >>> half_split_to_interleaved(np.array([0, 2, 4, 1, 3, 5])).tolist()
     [0, 1, 2, 3, 4, 5]
@@ -100,11 +100,11 @@ def convert_projection(weight: Array, n_heads: int, *, to: str, rotary_dim: int 
 
         W′ = (I_heads ⊗ P) W:   each head's rows move as its features do, so q′ = P q and scores stay
 
-    Convert q's and k's projections alike, and neither v's nor the output's. Rows of the weight,
+    Convert the projections of both q and k, but neither v's nor the output's. Rows of the weight,
     `(n_heads · head_dim, d_model)`, are output features as in torch's Linear; a bias is `(n_heads · head_dim,)`.
     For k with grouped queries `n_heads` counts key heads; without `rotary_dim` whole heads rotate. `to` is the
-    layout wanted, and the source is the other one. ValueError if it is misspelt, if the rows do not split into such
-    heads, or as for `layout_permutation`.
+    target layout, and the source is the other one. ValueError if it is misspelt, if the rows do not split into
+    `n_heads` heads, or as for `layout_permutation`.
 
     >>> convert_projection(np.array([0, 1, 2, 3, 10, 11, 12, 13]), 2, to="half_split").tolist()
     [0, 2, 1, 3, 10, 12, 11, 13]
@@ -121,7 +121,7 @@ def convert_projection(weight: Array, n_heads: int, *, to: str, rotary_dim: int 
 
 
 def _reorder(x: Any, axis: int, to: str, rotary_dim: int | None) -> Any:
-    """Copy of x with the features on an axis in the order of a layout, instead of that of the other."""
+    """Copy of x with the features on an axis reordered to a layout from the other one."""
     if not _shape("x", x):
         raise ValueError("x must have a feature axis, (…, head_dim), got a single number")
     head_dim = x.shape[axis]

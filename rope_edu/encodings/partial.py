@@ -1,8 +1,8 @@
 r"""Rotation of a part of a head: its first features (partial rotary), or its fast pairs (p-RoPE)."""
 
-from rope_edu.encodings.frequencies import inv_freq
+from rope_edu import plain
 from rope_edu.encodings.spec import RopeSpec, plain_rope
-from rope_edu.encodings.validation import check_share
+from rope_edu.encodings.validation import Base, EvenDim, check_share, checked
 
 __all__ = ["p_rope", "partial_rope"]
 
@@ -10,14 +10,14 @@ __all__ = ["p_rope", "partial_rope"]
 def partial_rope(
     head_dim: int, rotary_dim: int, base: float = 10_000.0, *, layout: str = "interleaved"
 ) -> RopeSpec:
-    r"""Partial rotary: RoPE on the first features of a head, as if they were all of it. A spec of kind "partial".
+    r"""Partial rotary: RoPE on the first features of a head, as on a smaller head. A spec of kind "partial".
 
         θ_i = base^(−2i / rotary_dim),   i < rotary_dim / 2,   and the other features pass
 
-    The denominator is the rotated width, so these few frequencies run from 1 down to nearly 1/base. In half_split,
-    pairs are (i, i + rotary_dim/2), not (i, i + head_dim/2). transformers gives `rotary_dim` as a share of
-    `head_dim`, `partial_rotary_factor` (older: `rotary_pct`), rounded down; GPT-NeoX rotates a quarter. Arguments
-    and errors are as for `plain_rope`.
+    The denominator is the rotated width, so these few frequencies still run from 1 down to nearly 1/base.
+    Half_split pairs are (i, i + rotary_dim/2), not (i, i + head_dim/2). transformers gives `rotary_dim` as a share
+    of `head_dim`, `partial_rotary_factor` (older: `rotary_pct`), rounded down; GPT-NeoX rotates a quarter.
+    Arguments and errors are as for `plain_rope`.
 
     >>> partial_rope(8, 4)
     <RopeSpec "partial": 2 pairs, 1 … 0.01 rad/token, interleaved, first 4 of 8 features>
@@ -28,13 +28,14 @@ def partial_rope(
     return plain_rope(head_dim, base, rotary_dim=rotary_dim, layout=layout).replace(kind="partial")
 
 
-def p_rope(head_dim: int, p: float, base: float = 10_000.0, *, layout: str = "interleaved") -> RopeSpec:
+@checked
+def p_rope(head_dim: EvenDim, p: float, base: Base = 10_000.0, *, layout: str = "interleaved") -> RopeSpec:
     r"""p-RoPE: RoPE whose slowest pairs do not turn; a RopeSpec of kind "p-rope", with `head_dim // 2` pairs.
 
         θ_i = base^(−2i / head_dim)   for i < r,   0 for the other pairs,   r = ⌊p · head_dim / 2⌋
 
-    The denominator is the width of the head, and half_split pairs (i, i + head_dim/2). p, the share of pairs that
-    turn, is 1 for RoPE and 0 for no encoding at all. ValueError unless p is 0 … 1, or as for `plain_rope`.
+    The denominator is the width of the head, and half_split pairs are (i, i + head_dim/2). p, the share of pairs
+    that turn, is 1 for RoPE and 0 for no encoding at all. ValueError unless p is 0 … 1, or as for `plain_rope`.
 
     >>> p_rope(8, 0.5).inv_freq.tolist()  # 10000^0, 10000^(−1/4), and two pairs that never turn
     [1.0, 0.1, 0.0, 0.0]
@@ -42,6 +43,5 @@ def p_rope(head_dim: int, p: float, base: float = 10_000.0, *, layout: str = "in
     Source: Barbero 2024, arXiv 2410.06205, §6; transformers calls it "proportional" (Gemma 4's global layers,
     p = 0.25). Chapter 19. Plain form: `rope_edu.plain.p_rope`.
     """
-    frequencies = inv_freq(head_dim, base)
-    frequencies[int(check_share("p, the fraction of pairs that turn,", p) * head_dim // 2) :] = 0.0
-    return RopeSpec(frequencies, layout=layout, kind="p-rope")
+    share = check_share("p, the fraction of pairs that turn,", p)
+    return RopeSpec(plain.p_rope(head_dim, share, base), layout=layout, kind="p-rope", base=base)

@@ -2,7 +2,7 @@
 
 Every function here counts a relative position as j − i, key minus query: keys to the left of the query are
 negative. `q_len` and `k_len` are tokens: the queries are the *last* `q_len` of the `k_len` positions, so that in
-decoding (`q_len=1`) the one query sits at position `k_len − 1`. A bias is added to the scaled scores before the
+decoding (`q_len=1`) the one query is at position `k_len − 1`. A bias is added to the scaled scores before the
 softmax, and has their unit.
 """
 
@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 from array_api_compat import array_namespace, device, is_array_api_obj
 
-from rope_edu.arrays import Array
-from rope_edu.encodings.absolute import as_integers, sinusoidal
-from rope_edu.encodings.validation import as_kind_of, check_positive_int, values_known
+from rope_edu import plain
+from rope_edu.arrays import Array, values_known
+from rope_edu.encodings.absolute import sinusoidal
+from rope_edu.encodings.validation import Count, as_integers, as_kind_of, checked
 
 __all__ = [
     "alibi_bias",
@@ -31,7 +32,8 @@ __all__ = [
 ]
 
 
-def relative_positions(q_len: int, k_len: int) -> np.ndarray:
+@checked
+def relative_positions(q_len: Count, k_len: Count) -> np.ndarray:
     r"""Relative position of each key to each query, in tokens: NumPy int64 `(q_len, k_len)`.
 
         Δ_ij = j − i,   i = k_len − q_len … k_len − 1,   j = 0 … k_len − 1
@@ -44,23 +46,21 @@ def relative_positions(q_len: int, k_len: int) -> np.ndarray:
 
     Source: Shaw 2018, arXiv 1803.02155, §3.1. Chapter 3. Plain form: `rope_edu.plain.relative_positions`.
     """
-    check_positive_int("q_len", q_len)
-    check_positive_int("k_len", k_len)
     if q_len > k_len:
         raise ValueError(f"q_len must be at most k_len = {k_len}: every query is also a key; got {q_len}")
-    keys = np.arange(k_len, dtype=np.int64)
-    return keys - keys[k_len - q_len :, None]  # (q_len, k_len)
+    return plain.relative_positions(q_len, k_len)
 
 
+@checked
 def t5_bucket(
-    relative_position: Array, *, bidirectional: bool, num_buckets: int = 32, max_distance: int = 128
+    relative_position: Array, *, bidirectional: bool, num_buckets: Count = 32, max_distance: Count = 128
 ) -> Array:
     r"""T5's bucket of each relative position, exact for near ones, logarithmic for far ones: int64, shape as given.
 
         bucket(n) = n                                                   if n < E
                     min(B − 1, E + ⌊(B − E) · ln(n/E) / ln(D/E)⌋)       otherwise
 
-    n is the distance, B the buckets of one side, E = ⌊B/2⌋ those of them that hold a single distance, and D is
+    n is the distance, B the number of buckets per side, E = ⌊B/2⌋ the number of those with a single distance, and D
     `max_distance`. The logarithm is taken in float32, as in T5's code. ValueError for an argument out of its range.
 
     Args:
@@ -68,8 +68,7 @@ def t5_bucket(
         bidirectional: True (encoder) gives each side half of the buckets, keys to the right the upper half. False
             (decoder) takes n = max(i − j, 0): keys to the right share bucket 0.
         num_buckets: of both sides together, at least 4; at least 2 if not bidirectional.
-        max_distance: tokens, more than E; all distances from here on are in the last bucket, which begins somewhat
-            before.
+        max_distance: tokens, more than E; distances from here on, and some shorter ones, share the last bucket.
 
     >>> t5_bucket([0, -7, -16, -128, 3], bidirectional=False).tolist()
     [0, 7, 16, 31, 0]
@@ -78,8 +77,6 @@ def t5_bucket(
     Plain form: `rope_edu.plain.t5_bucket`.
     """
     relative_position = as_integers("relative_position", relative_position)
-    check_positive_int("num_buckets", num_buckets)
-    check_positive_int("max_distance", max_distance)
     per_side = num_buckets // 2 if bidirectional else num_buckets
     exact = per_side // 2
     if exact == 0:
@@ -89,21 +86,21 @@ def t5_bucket(
         )
     if max_distance <= exact:
         raise ValueError(
-            f"max_distance must exceed the {exact} distances with a bucket of their own, got {max_distance}"
+            f"max_distance must exceed the {exact} distances with separate buckets, got {max_distance}"
         )
 
     xp = array_namespace(relative_position)
     distance = xp.abs(relative_position) if bidirectional else xp.clip(-relative_position, 0, None)
-    # distances below `exact` never use the logarithm: lift them to `exact`, so that ln 0 does not happen
+    # distances below `exact` do not use the logarithm; raise them to `exact` to avoid ln 0
     ratio = xp.astype(xp.clip(distance, exact, None), xp.float32) / exact
-    way = xp.log(ratio) / math.log(max_distance / exact)  # 0 at `exact`, 1 at `max_distance`
-    far = exact + xp.astype(way * (per_side - exact), xp.int64)
+    share = xp.log(ratio) / math.log(max_distance / exact)  # 0 at `exact`, 1 at `max_distance`
+    far = exact + xp.astype(share * (per_side - exact), xp.int64)
     bucket = xp.where(distance < exact, distance, xp.clip(far, None, per_side - 1))
     return bucket + per_side * xp.astype(relative_position > 0, xp.int64) if bidirectional else bucket
 
 
 def t5_bias(table: Array, q_len: int, k_len: int, *, bidirectional: bool, max_distance: int = 128) -> Array:
-    r"""T5's learned bias, a number for each head and bucket: `(n_heads, q_len, k_len)`, dtype and kind of `table`.
+    r"""T5's bias, a learned number for each head and bucket: `(n_heads, q_len, k_len)`, dtype and kind of `table`.
 
         bias[h, i, j] = table[bucket(j − i), h]
 
@@ -124,17 +121,18 @@ def t5_bias(table: Array, q_len: int, k_len: int, *, bidirectional: bool, max_di
         max_distance=max_distance,
     )
     xp = array_namespace(table)
-    per_pair = table[as_kind_of(bucket, table)]  # (q_len, k_len, n_heads)
-    return xp.permute_dims(per_pair, (2, 0, 1))
+    bias = table[as_kind_of(bucket, table)]  # (q_len, k_len, n_heads)
+    return xp.permute_dims(bias, (2, 0, 1))
 
 
-def alibi_slopes(n_heads: int) -> np.ndarray:
+@checked
+def alibi_slopes(n_heads: Count) -> np.ndarray:
     r"""ALiBi's slope of each head, in score per token of distance: NumPy float64 `(n_heads,)`.
 
         μ_h = 2^(−8h / H),   h = 1 … H,   for H = `n_heads` a power of two
 
     Otherwise the published rule takes the slopes of P, the largest power of two below H, and then those of 2P with
-    odd h (each lies between two of P's) until there are H. So the slopes do not fall from head to head, and none is
+    odd h (each between two of P's) until there are H. So the slopes do not fall from head to head, and none is
     computed from H itself. ValueError if `n_heads` is not a whole number ≥ 1.
 
     >>> alibi_slopes(4).tolist()
@@ -145,11 +143,7 @@ def alibi_slopes(n_heads: int) -> np.ndarray:
     Source: Press 2022, arXiv 2108.12409, §3, and its released code. Chapter 3.
     Plain form: `rope_edu.plain.alibi_slopes`.
     """
-    check_positive_int("n_heads", n_heads)
-    power = 2 ** (n_heads.bit_length() - 1)  # the largest power of two ≤ n_heads
-    slopes = 2.0 ** (-8.0 * np.arange(1, power + 1) / power)
-    between = 2.0 ** (-8.0 * np.arange(1, 2 * power, 2) / (2 * power))
-    return np.concatenate([slopes, between])[:n_heads]
+    return plain.alibi_slopes(n_heads)
 
 
 def alibi_bias(n_heads: int, q_len: int, k_len: int) -> np.ndarray:
@@ -169,7 +163,8 @@ def alibi_bias(n_heads: int, q_len: int, k_len: int) -> np.ndarray:
     return alibi_slopes(n_heads)[:, None, None] * -np.abs(relative_positions(q_len, k_len))
 
 
-def shaw_index(q_len: int, k_len: int, max_distance: int) -> np.ndarray:
+@checked
+def shaw_index(q_len: int, k_len: int, max_distance: Count) -> np.ndarray:
     r"""Row of Shaw's table for each query and key: NumPy int64 `(q_len, k_len)`, from 0 to 2K.
 
         row_ij = clip(j − i, −K, K) + K
@@ -182,7 +177,6 @@ def shaw_index(q_len: int, k_len: int, max_distance: int) -> np.ndarray:
 
     Source: Shaw 2018, arXiv 1803.02155, §3.2. Chapter 3.
     """
-    check_positive_int("max_distance", max_distance)
     return np.clip(relative_positions(q_len, k_len), -max_distance, max_distance) + max_distance
 
 
@@ -254,7 +248,7 @@ def transformer_xl_scores(
 
 
 def kerple_log_bias(r1: Array, r2: Array, q_len: int, k_len: int) -> Array:
-    r"""KERPLE's penalty on the logarithm of distance, two learned numbers a head: `(n_heads, q_len, k_len)`.
+    r"""KERPLE's penalty on the logarithm of distance, two learned numbers per head: `(n_heads, q_len, k_len)`.
 
         bias[h, i, j] = −r1_h · ln(1 + r2_h · |i − j|),   r1, r2 > 0
 
@@ -288,8 +282,8 @@ def fire_bias(
 
         bias[h, i, j] = f_h(ψ(|i − j|) / ψ(max(L, i))),   ψ(n) = ln(1 + c·n)
 
-    For keys up to the query f sees numbers from 0 (the token itself) to 1, however long the text. Positions count
-    from 0. The paper's formula is causal, with i − j; the absolute value, for keys to the right, is that of its
+    For keys up to the query, f takes numbers from 0 (the token itself) to 1, however long the text. Positions count
+    from 0. The paper's formula is causal, with i − j; the absolute value, for keys to the right, is from its
     listing, which also adds 1e−6 to the denominator: unnecessary, since L > 0. ValueError if `c` or L is not
     above 0, if `mlp` returns a different shape, or as for `relative_positions`.
 
@@ -310,10 +304,10 @@ def fire_bias(
     distance = _distances(q_len, k_len, c)
     query = xp.arange(k_len - q_len, k_len, dtype=c.dtype, device=device(c))[:, None]
     share = xp.log1p(c * distance) / xp.log1p(c * xp.maximum(query, threshold))  # (q_len, k_len)
-    per_pair = mlp(share[..., None])
-    if per_pair.ndim != 3 or tuple(per_pair.shape[:2]) != (q_len, k_len):
-        raise ValueError(f"mlp must return shape ({q_len}, {k_len}, n_heads), got {tuple(per_pair.shape)}")
-    return array_namespace(per_pair).permute_dims(per_pair, (2, 0, 1))
+    bias = mlp(share[..., None])
+    if bias.ndim != 3 or tuple(bias.shape[:2]) != (q_len, k_len):
+        raise ValueError(f"mlp must return shape ({q_len}, {k_len}, n_heads), got {tuple(bias.shape)}")
+    return array_namespace(bias).permute_dims(bias, (2, 0, 1))
 
 
 def _distances(q_len: int, k_len: int, like: Array) -> Array:
@@ -338,7 +332,7 @@ def _as_positive(**values: Any) -> list[Array]:
 
 
 def _check_widths(q: Array, **others: Array) -> None:
-    """Refuse an array whose last axis is not as wide as that of the queries."""
+    """Refuse an array whose last axis is not as wide as the queries."""
     for name, array in others.items():
         if array.shape[-1] != q.shape[-1]:
             raise ValueError(

@@ -53,7 +53,7 @@ def spatial_angles(coordinates: ArrayLike, frequencies: ArrayLike) -> Array:
     Source: RoPE-Mixed, arXiv 2403.13298, §3.2 (all others are special cases). Chapter 20.
     Plain form: `rope_edu.plain.spatial_angles`.
     """
-    coordinates, frequencies = _as_fitting(coordinates, _as_frequencies(frequencies), "row of frequencies")
+    coordinates, frequencies = _as_matching(coordinates, _as_frequencies(frequencies), "row of frequencies")
     return coordinates @ frequencies
 
 
@@ -117,12 +117,12 @@ def section_axes(pairs: int, sections: tuple[int, ...] | list[int], order: str =
     axes = len(sections)
     if order == "contiguous":
         return np.repeat(np.arange(axes), sections)
-    turn, axis = np.divmod(np.arange(pairs), axes)
-    dealt = np.where(turn < np.array(sections)[axis], axis, 0)
+    deal, axis = np.divmod(np.arange(pairs), axes)
+    dealt = np.where(deal < np.array(sections)[axis], axis, 0)
     counts = np.bincount(dealt, minlength=axes).tolist()
     if counts != sections:
         raise ValueError(
-            f"sections {sections} cannot be interleaved: dealing {pairs} pairs in turn, what is left to axis 0, "
+            f"sections {sections} cannot be interleaved: dealing {pairs} pairs in turn, and the rest to axis 0, "
             f"gives {counts}"
         )
     return dealt
@@ -134,8 +134,8 @@ def mixed_frequencies(head_dim: int, direction: float = 0.0, base: float = 10.0)
         F_{·i} = base^(−4j / head_dim) · (cos φ, sin φ)             for i = j < head_dim/4
         F_{·i} = base^(−4j / head_dim) · (−sin φ, cos φ)            for i = head_dim/4 + j
 
-    NumPy `(2, head_dim // 2)`. The direction is φ in radians, and φ = 0 is axial. In the model each head has its
-    own, and F is learned. ValueError unless `head_dim` is a multiple of 4, `base` above 1, and φ finite.
+    NumPy `(2, head_dim // 2)`. The direction is φ in radians, and φ = 0 is axial. In the model each head has a
+    separate φ, and F is learned. ValueError unless `head_dim` is a multiple of 4, `base` above 1, and φ finite.
 
     >>> mixed_frequencies(4, math.pi / 2).round(3).tolist()
     [[0.0, -1.0], [1.0, 0.0]]
@@ -175,10 +175,10 @@ def lie_rotation(coordinates: ArrayLike, generators: ArrayLike) -> Array:
         R(x) = exp(Σ_k x_k A_k),   R @ x rotates the column x
 
     Any antisymmetric A_k generate rotations. R(x)ᵀ R(y) = R(y − x) for all x and y only if all A_k commute, and
-    then they are `pair_generators` in another basis. By eigenvectors of the Hermitian matrix iΣ, so exact to
-    rounding at any distance. A torch tensor if either argument is one. Coordinates are as for `spatial_angles`,
-    generators radians per unit, `(axes, width, width)`. ValueError if shapes do not fit, or if a generator is not
-    antisymmetric.
+    then they are `pair_generators` in another basis. R is computed from the eigenvectors of the Hermitian matrix
+    iΣ, so it is exact to rounding at any distance; a torch tensor if either argument is one. Coordinates are as for
+    `spatial_angles`, generators radians per unit, `(axes, width, width)`. ValueError if shapes do not fit, or if a
+    generator is not antisymmetric.
 
     >>> quarter = [[[0.0, -math.pi / 2], [math.pi / 2, 0.0]]]
     >>> (lie_rotation([[1.0]], quarter)[0] @ [1.0, 0.0]).round(3).tolist()
@@ -187,13 +187,13 @@ def lie_rotation(coordinates: ArrayLike, generators: ArrayLike) -> Array:
     Source: LieRE, arXiv 2406.10322, §3; N-dimensional RoPE, arXiv 2504.06308. Chapter 20.
     Plain form: `rope_edu.plain.lie_rotation`.
     """
-    coordinates, generators = _as_fitting(coordinates, _as_generators(generators), "generator")
+    coordinates, generators = _as_matching(coordinates, _as_generators(generators), "generator")
     xp, width = array_namespace(generators), generators.shape[-1]
     flat = xp.reshape(generators, (len(generators), width * width))
     total = xp.reshape(coordinates @ flat, (*coordinates.shape[:-1], width, width))  # antisymmetric
     values, vectors = xp.linalg.eigh(1j * total)
-    turned = vectors * xp.exp(-1j * values)[..., None, :]
-    return xp.real(turned @ xp.conj(vectors).mT)
+    scaled = vectors * xp.exp(-1j * values)[..., None, :]
+    return xp.real(scaled @ xp.conj(vectors).mT)
 
 
 def commutator_size(generators: ArrayLike) -> float:
@@ -237,15 +237,15 @@ def _as_frequencies(frequencies: ArrayLike) -> Array:
     return frequencies
 
 
-def _as_fitting(coordinates: ArrayLike, each: Array, name: str) -> tuple[Array, Array]:
-    """Coordinates `(…, seq, axes)` and `each`, `(axes, …)`, as arrays of one kind."""
+def _as_matching(coordinates: ArrayLike, per_axis: Array, name: str) -> tuple[Array, Array]:
+    """Coordinates `(…, seq, axes)` and `per_axis`, `(axes, …)`, as arrays of one kind."""
     coordinates = as_finite("coordinates", coordinates)
-    if coordinates.ndim < 2 or coordinates.shape[-1] != len(each):
+    if coordinates.ndim < 2 or coordinates.shape[-1] != len(per_axis):
         raise ValueError(
-            f"coordinates must be (…, seq, {len(each)}), a column for each {name}, "
+            f"coordinates must be (…, seq, {len(per_axis)}), a column for each {name}, "
             f"got shape {tuple(coordinates.shape)}"
         )
-    return as_one_kind(coordinates, each)
+    return as_one_kind(coordinates, per_axis)
 
 
 def _as_generators(generators: ArrayLike) -> Array:

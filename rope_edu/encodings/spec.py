@@ -1,4 +1,4 @@
-r"""RopeSpec: all that a rotation needs to know, in one value; every rule returns one, whatever rotates takes it."""
+r"""RopeSpec: one value with everything a rotation needs; every rule returns one, and every rotation accepts one."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -12,6 +12,7 @@ from rope_edu.encodings.layouts import check_layout
 from rope_edu.encodings.validation import (
     as_finite,
     as_kind_of,
+    check_base,
     check_positive_int,
     check_positive_number,
     check_rotary_dim,
@@ -23,23 +24,25 @@ __all__ = ["RopeSpec", "plain_rope", "rope_parts", "spec_angles"]
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class RopeSpec:
-    r"""How a head is rotated: how fast each pair turns, which features pair, what multiplies the result.
+    r"""How a head is rotated: the speed of each pair, which features form a pair, and a factor of the result.
 
-        angle(m, i) = m · inv_freq[i],   (first, second)_i turned by it, times attention_factor
+        angle(m, i) = m · inv_freq[i],   (first, second)_i rotated by it, times attention_factor
 
-    Everything is checked when it is made, and nothing changes afterwards: `replace` makes another. The frequencies
-    are numbers, not parameters: learned ones go to `Rotary` as the tensor that they are. ValueError names a field
-    that is out of range.
+    Every field is checked at construction and never changes; `replace` makes a new spec. The frequencies are
+    numbers, not parameters: pass learned ones to `Rotary` as a tensor. ValueError names a field that is out of
+    range.
 
     Args:
         inv_freq: radians per token, `(pairs,)`, finite, at least one; 0 for a pair that never turns. A list, an
-            array or a tensor; kept as a read-only copy, NumPy float64.
+            array or a tensor; stored as a read-only copy, NumPy float64.
         attention_factor: a, a finite number above 0 on cos and sin, so that scores grow by a².
         layout: "interleaved" or "half_split".
-        head_dim: width of the head, at least 2 · pairs, the default; features behind these pass.
+        head_dim: width of the head, at least 2 · pairs, which is the default; features after those pass unchanged.
         kind: name of the rule that made it, such as "rope", "yarn" or "p-rope".
         axes: for each pair the index of the coordinate by which it turns, `(pairs,)` whole numbers from 0, such as
-            those of `section_axes`; None for positions that are one number.
+            those of `section_axes`; None if a position is one number.
+        base: b of the rule that made the frequencies, above 1; None if there is none. Specs that differ in it
+            alone are equal, since they rotate alike.
 
     >>> spec = RopeSpec([1.0, 0.01], head_dim=6)
     >>> spec
@@ -57,6 +60,7 @@ class RopeSpec:
     head_dim: int
     kind: str
     axes: tuple[int, ...] | None
+    base: float | None
 
     def __init__(
         self,
@@ -66,18 +70,20 @@ class RopeSpec:
         head_dim: int | None = None,
         kind: str = "rope",
         axes: Sequence[int] | np.ndarray | None = None,
+        base: float | None = None,
     ) -> None:
-        frequencies = _as_numbers(inv_freq)
-        checked = {
+        frequencies = _as_fixed(inv_freq)
+        fields = {
             "inv_freq": frequencies,
             "attention_factor": check_positive_number("attention_factor", attention_factor),
             "layout": check_layout(layout),
             "head_dim": _check_head_dim(head_dim, 2 * len(frequencies)),
             "kind": _check_kind(kind),
             "axes": _check_axes(axes, len(frequencies)),
+            "base": None if base is None else check_base("base", base),
         }
-        for name, value in checked.items():
-            object.__setattr__(self, name, value)  # the one moment at which a frozen value is written
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)  # a frozen dataclass is only written here
 
     @property
     def rotary_dim(self) -> int:
@@ -86,11 +92,11 @@ class RopeSpec:
 
     @property
     def sections(self) -> tuple[int, ...] | None:
-        """Pairs that turn by each coordinate: (24, 20, 20) in Qwen3-VL; None for positions that are one number."""
+        """Number of pairs per coordinate: (24, 20, 20) in Qwen3-VL; None if a position is one number."""
         return None if self.axes is None else tuple(np.bincount(self.axes).tolist())
 
     def replace(self, **changes: Any) -> Self:
-        """A spec with some fields changed, checked anew; TypeError for a field that there is not."""
+        """A new spec with some fields changed, checked again; TypeError for an unknown field."""
         return replace(self, **changes)
 
     def __eq__(self, other: object) -> bool:
@@ -99,8 +105,8 @@ class RopeSpec:
     def __hash__(self) -> int:
         return hash(self._fields())
 
-    def __reduce__(self) -> tuple[Any, ...]:  # how it is copied and pickled: made anew, and read-only again
-        return RopeSpec, self._fields()
+    def __reduce__(self) -> tuple[Any, ...]:  # for copy and pickle: a new spec, read-only again
+        return RopeSpec, (*self._fields(), self.base)
 
     def __repr__(self) -> str:
         return f'<RopeSpec "{self.kind}": {", ".join(self._describe())}>'
@@ -110,12 +116,12 @@ class RopeSpec:
         return frequencies, self.attention_factor, self.layout, self.head_dim, self.kind, self.axes
 
     def _describe(self) -> list[str]:
-        pairs, turning = len(self.inv_freq), self.inv_freq[self.inv_freq != 0]
+        pairs, moving = len(self.inv_freq), self.inv_freq[self.inv_freq != 0]
         words = [f"{pairs} pairs" if pairs > 1 else "1 pair"]
-        if len(turning) < pairs:
-            words.append(f"{pairs - len(turning)} of them still")
-        if len(turning):
-            ends = [f"{turning[0]:.6g}", f"{turning[-1]:.6g}"]
+        if len(moving) < pairs:
+            words.append(f"{pairs - len(moving)} of them still")
+        if len(moving):
+            ends = [f"{moving[0]:.6g}", f"{moving[-1]:.6g}"]
             words.append(" … ".join(dict.fromkeys(ends)) + " rad/token")
         words.append(self.layout)
         if self.rotary_dim < self.head_dim:
@@ -135,7 +141,7 @@ def plain_rope(
 
         θ_i = base^(−2i / rotary_dim)
 
-    The first `rotary_dim` of `head_dim` features turn, by default all; `layout` is "interleaved" or "half_split".
+    The first `rotary_dim` of `head_dim` features rotate, by default all; `layout` is "interleaved" or "half_split".
     ValueError for a width that is not an even whole number ≥ 2, a `rotary_dim` above `head_dim`, a base that is not
     finite and above 1, or a misspelt layout.
 
@@ -144,55 +150,50 @@ def plain_rope(
 
     Source: RoFormer, arXiv 2104.09864, §3.2.2. Chapters 6 and 10.
     """
-    frequencies = start_frequencies(head_dim, base, rotary_dim)
-    return RopeSpec(frequencies, layout=layout, head_dim=head_dim)
-
-
-def start_frequencies(head_dim: int, base: float, rotary_dim: int | None) -> np.ndarray:
-    """Frequencies from which every rule starts, float64 `(rotary_dim // 2,)`, of checked widths."""
-    return inv_freq(head_dim if rotary_dim is None else check_rotary_dim(rotary_dim, head_dim), base)
+    width = head_dim if rotary_dim is None else check_rotary_dim(rotary_dim, head_dim)
+    return RopeSpec(inv_freq(width, base), layout=layout, head_dim=head_dim, base=base)
 
 
 def spec_angles(spec: RopeSpec, positions: ArrayLike) -> Any:
-    r"""Angle of each pair at each position, by the spec's coordinates: radians, float64 `(…, seq, pairs)`.
+    r"""Angle of each pair at each position, which may have several coordinates: radians, float64 `(…, seq, pairs)`.
 
         angle(x, i) = x_{axes[i]} · inv_freq[i],   or m · inv_freq[i] where a position is one number
 
-    Positions are as for `rope_angles`, `(…, seq)`; for a spec with `axes` they are rows of coordinates, one for
-    each token, `(…, seq, n_axes)`. The angles are of their kind, and gradients reach them. ValueError for rows of a
-    different length, or as for `rope_angles`.
+    Positions are as for `rope_angles`, `(…, seq)`; for a spec with `axes` they are rows of coordinates, one per
+    token, `(…, seq, n_axes)`. The angles are of the kind of the positions, which gradients reach. ValueError for
+    rows of a different length, or as for `rope_angles`.
 
     >>> spec_angles(RopeSpec([1.0, 0.5], axes=(0, 1)), [[3, 4]]).tolist()  # pair 0 by row, pair 1 by column
     [[3.0, 2.0]]
 
     Source: Qwen2-VL, arXiv 2409.12191, §2.1. Chapter 20.
     """
-    places = pair_positions(spec, positions)
-    return places * as_kind_of(spec.inv_freq, like=places)
+    coordinates = pair_positions(spec, positions)
+    return coordinates * as_kind_of(spec.inv_freq, like=coordinates)
 
 
 def pair_positions(spec: RopeSpec, positions: ArrayLike) -> Any:
-    """The coordinate by which each pair turns, float64 `(…, seq, pairs)`; `(…, seq, 1)` where all turn by one."""
-    places = as_finite("positions", positions)
+    """The coordinate by which each pair turns, float64 `(…, seq, pairs)`; `(…, seq, 1)` if it is the same one."""
+    positions = as_finite("positions", positions)
     if spec.axes is None:
-        return places[..., None]
+        return positions[..., None]
     n_axes = max(spec.axes) + 1
-    if places.ndim < 2 or places.shape[-1] != n_axes:
+    if positions.ndim < 2 or positions.shape[-1] != n_axes:
         raise ValueError(
             f"the spec's pairs turn by {n_axes} coordinates, so positions must be (…, seq, {n_axes}), "
-            f"got shape {tuple(places.shape)}"
+            f"got shape {tuple(positions.shape)}"
         )
-    return places[..., list(spec.axes)]
+    return positions[..., list(spec.axes)]
 
 
 def rope_parts(
     rope: Any, layout: str | None = None, attention_factor: float | None = None
 ) -> tuple[Any, str, float]:
-    r"""(inv_freq, layout, attention_factor) of a spec, or of bare frequencies and the values given beside them.
+    r"""(inv_freq, layout, attention_factor) of a spec, or of bare frequencies and the other two arguments.
 
-    Bare frequencies are radians per token, `(pairs,)`, and stay what they are: a torch parameter is learned. With
-    them the layout is "interleaved" and the factor 1.0 unless given. ValueError for a value that is out of range,
-    or not what the spec says.
+    Bare frequencies are radians per token, `(pairs,)`, and are returned as they are: a torch parameter is still
+    learned. With them the layout is "interleaved" and the factor 1.0 unless given. ValueError for a value that is
+    out of range or contradicts the spec.
 
     >>> rope_parts([1.0, 0.1])
     ([1.0, 0.1], 'interleaved', 1.0)
@@ -203,10 +204,10 @@ def rope_parts(
     """
     if isinstance(rope, RopeSpec):
         for name, value in (("layout", layout), ("attention_factor", attention_factor)):
-            own = getattr(rope, name)
-            if value is not None and value != own:
+            in_spec = getattr(rope, name)
+            if value is not None and value != in_spec:
                 raise ValueError(
-                    f"{name} is {own!r} in the spec and {value!r} beside it: leave it out, or change the spec, "
+                    f"{name} is {in_spec!r} in the spec but {value!r} as an argument: omit it, or change the spec, "
                     f"spec.replace({name}={value!r})"
                 )
         return rope.inv_freq, rope.layout, rope.attention_factor
@@ -214,18 +215,18 @@ def rope_parts(
     return rope, check_layout("interleaved" if layout is None else layout), factor
 
 
-def _as_numbers(frequencies: ArrayLike) -> np.ndarray:
-    """Frequencies that are finite, 1-D and at least one, as a read-only float64 copy."""
+def _as_fixed(frequencies: ArrayLike) -> np.ndarray:
+    """Read-only float64 copy of frequencies, refused unless finite, 1-D and not empty."""
     if getattr(frequencies, "requires_grad", False):
         raise ValueError(
-            "inv_freq must not require a gradient: a spec holds fixed numbers; give learned frequencies to "
-            "Rotary as the tensor that they are, or detach them"
+            "inv_freq must not require a gradient: a spec holds fixed numbers; pass learned frequencies to "
+            "Rotary as a tensor, or detach them"
         )
-    numbers = np.array(as_pairs(frequencies).tolist(), dtype=np.float64)  # of any kind, on any device
-    if not len(numbers):
+    fixed = np.array(as_pairs(frequencies).tolist(), dtype=np.float64)  # from any kind and device
+    if not len(fixed):
         raise ValueError("inv_freq must hold at least one pair, got none")
-    numbers.flags.writeable = False
-    return numbers
+    fixed.flags.writeable = False
+    return fixed
 
 
 def _check_head_dim(head_dim: object, rotary_dim: int) -> int:
@@ -254,6 +255,6 @@ def _check_axes(axes: object, pairs: int) -> tuple[int, ...] | None:
 
 
 def check_width(rope: object, x: Array) -> None:
-    """Refuse an `x` whose heads are of another width than the spec says; bare frequencies say none."""
+    """Refuse an `x` whose heads differ in width from the spec's; bare frequencies state no width."""
     if isinstance(rope, RopeSpec) and x.shape[-1] != rope.head_dim:
         raise ValueError(f"the spec is for heads of {rope.head_dim} features, got {x.shape[-1]}")

@@ -10,7 +10,7 @@ from rope_edu.encodings.validation import as_finite, check_positive_int
 
 __all__ = ["completes_turn", "meets_new_angle", "reach"]
 
-_EDGE = 1 + 1e-12  # an angle at the very edge is known, however it is rounded
+_TOLERANCE = 1 + 1e-12  # an angle at the very edge of the range counts as known, despite rounding
 
 
 def completes_turn(inv_freq: ArrayLike, trained_length: int) -> np.ndarray:
@@ -27,19 +27,19 @@ def completes_turn(inv_freq: ArrayLike, trained_length: int) -> np.ndarray:
 
     Source: Liu 2023, arXiv 2310.05209, definition 1. Chapter 14.
     """
-    return check_positive_int("trained_length", trained_length) * _numbers(inv_freq) >= 2 * math.pi
+    return check_positive_int("trained_length", trained_length) * _not_negative(inv_freq) >= 2 * math.pi
 
 
 def meets_new_angle(
     distances: ArrayLike, inv_freq: ArrayLike, trained_length: int, trained_inv_freq: ArrayLike | None = None
 ) -> np.ndarray:
-    r"""Pairs that meet an angle unknown from training at each distance: NumPy bool `(n, pairs)`.
+    r"""Pairs that meet an angle not seen in training, at each distance: NumPy bool `(n, pairs)`.
 
         r θ′_i mod 2π > L θ_i,   θ the frequencies of training, θ′ the present ones
 
-    A pair that completes a turn in training meets none. Any other meets one beyond L (where θ′ = θ), and none for a
-    while after each full turn: there its angle is known, from a far shorter distance. Training showed the distances
-    0 … L, in tokens like r, `(n,)`; without `trained_inv_freq` θ is θ′. ValueError for a negative distance, for
+    A pair that completes a turn in training meets none. Any other meets one beyond L (if θ′ = θ), but none for a
+    while after each full turn: there its angle is known from a far shorter distance. Training showed the distances
+    0 … L, in tokens like r, `(n,)`; without `trained_inv_freq`, θ is θ′. ValueError for a negative distance, for
     different numbers of pairs, or as for `completes_turn`.
 
     >>> meets_new_angle([100, 101, 700], [1.0, 0.01], 100).tolist()  # the second: 1 rad, 1.01, 7 (0.7)
@@ -47,15 +47,15 @@ def meets_new_angle(
 
     Source: Liu 2023, arXiv 2310.05209, §4. Chapter 14.
     """
-    distances, now, then = np.array(as_finite("positions", distances)), *_both(inv_freq, trained_inv_freq)
+    distances, (now, trained) = np.array(as_finite("distances", distances)), _both(inv_freq, trained_inv_freq)
     if distances.size and distances.min() < 0:
         raise ValueError(f"distances must not be negative, got {distances.min():g}")
-    seen = check_positive_int("trained_length", trained_length) * then * _EDGE
-    return np.mod(distances[:, None] * now, 2 * math.pi) > seen
+    largest_known = check_positive_int("trained_length", trained_length) * trained * _TOLERANCE
+    return np.mod(distances[:, None] * now, 2 * math.pi) > largest_known
 
 
 def reach(inv_freq: ArrayLike, trained_length: int, trained_inv_freq: ArrayLike | None = None) -> float:
-    r"""Longest distance, in tokens, up to which no pair meets an angle unknown from training.
+    r"""Longest distance, in tokens, up to which no pair meets an angle not seen in training.
 
         min { L θ_i / θ′_i : pairs i that complete no turn in training },   ∞ where there is none
 
@@ -63,31 +63,31 @@ def reach(inv_freq: ArrayLike, trained_length: int, trained_inv_freq: ArrayLike 
     `meets_new_angle`.
 
     >>> from rope_edu.encodings import inv_freq, ntk_aware, position_interpolation
-    >>> plain = inv_freq(128)
-    >>> round(reach(position_interpolation(128, 8).inv_freq, 4096, plain))
+    >>> trained = inv_freq(128)
+    >>> round(reach(position_interpolation(128, 8).inv_freq, 4096, trained))
     32768
-    >>> round(reach(ntk_aware(128, 8).inv_freq, 4096, plain))  # pair 46 is divided by 8^(46/63) only
+    >>> round(reach(ntk_aware(128, 8).inv_freq, 4096, trained))  # pair 46 is divided by 8^(46/63) only
     18696
 
     Source: YaRN, arXiv 2309.00071, §3.1, says that the factor overstates what NTK-aware scaling gives. Chapter 15.
     """
-    now, then = _both(inv_freq, trained_inv_freq)
-    slow = ~completes_turn(then, trained_length) & (now > 0)
-    return float(np.min(trained_length * then[slow] / now[slow], initial=math.inf))
+    now, trained = _both(inv_freq, trained_inv_freq)
+    slow = ~completes_turn(trained, trained_length) & (now > 0)
+    return float(np.min(trained_length * trained[slow] / now[slow], initial=math.inf))
 
 
 def _both(inv_freq: ArrayLike, trained_inv_freq: ArrayLike | None) -> tuple[np.ndarray, np.ndarray]:
-    """Present frequencies and those of training, one for each pair."""
-    now = _numbers(inv_freq)
-    then = now if trained_inv_freq is None else _numbers(trained_inv_freq, "trained_inv_freq")
-    if now.shape != then.shape:
+    """Frequencies now and in training, one for each pair."""
+    now = _not_negative(inv_freq)
+    trained = now if trained_inv_freq is None else _not_negative(trained_inv_freq, "trained_inv_freq")
+    if now.shape != trained.shape:
         raise ValueError(
-            f"inv_freq and trained_inv_freq must have as many pairs, got {len(now)} and {len(then)}"
+            f"inv_freq and trained_inv_freq must have as many pairs, got {len(now)} and {len(trained)}"
         )
-    return now, then
+    return now, trained
 
 
-def _numbers(frequencies: ArrayLike, name: str = "inv_freq") -> np.ndarray:
+def _not_negative(frequencies: ArrayLike, name: str = "inv_freq") -> np.ndarray:
     """Frequencies as NumPy float64, none of them negative."""
     numbers = np.array(as_pairs(frequencies).tolist(), dtype=np.float64)
     if (numbers < 0).any():

@@ -1,36 +1,38 @@
-r"""Check and convert inputs: one place for the sentences that tell a reader what is allowed.
+r"""Check and convert inputs: the one place for error messages that say what is allowed.
 
-Every `check_…` raises ValueError with the value seen and the values allowed; every `as_…` returns an array.
+Every `check_…` raises ValueError with the value seen and the values allowed; every `as_…` returns an array. A
+function under `@checked` states ranges as types, `factor: AtLeastOne`, and receives values within them.
 """
 
 import functools
+import inspect
 import math
-import sys
 from collections.abc import Callable
 from numbers import Integral, Real
-from types import SimpleNamespace
-from typing import Any, TypeAlias, TypeVar
+from typing import Annotated, Any, ParamSpec, TypeAlias, TypeVar, get_args, get_type_hints
 
 import numpy as np
 from array_api_compat import array_namespace, device, is_array_api_obj, is_numpy_array, to_device
 
-from rope_edu.arrays import Array
+from rope_edu.arrays import Array, values_known
 
 FLOAT_DTYPES = ("float16", "bfloat16", "float32", "float64")
 Number = TypeVar("Number", int, float)
+P = ParamSpec("P")
+R = TypeVar("R")
 Check: TypeAlias = Callable[[str, object], Number]  # (name of the argument, its value) -> the value
 
 
-def _number_check(kind: type[Number], allowed: str, fits: Callable[[Any], bool]) -> Check[Number]:
-    """A check that returns one finite number as its kind, if it `fits`; True is no number, 2.0 no int."""
+def _number_check(number_type: type[Number], allowed: str, fits: Callable[[Any], bool]) -> Check[Number]:
+    """A check that converts a finite number to its type if it `fits`; True is not a number, nor 2.0 an int."""
 
-    numbers: Any = Integral if kind is int else Real
+    numbers: Any = Integral if number_type is int else Real
 
     def check(name: str, value: Any) -> Number:
         try:
             finite = isinstance(value, numbers) and not isinstance(value, bool) and math.isfinite(value)
             if finite and fits(value):
-                return kind(value)
+                return number_type(value)
         except OverflowError:  # an int that no float can hold
             pass
         raise ValueError(f"{name} must be {allowed}, got {value!r}")
@@ -47,6 +49,41 @@ check_at_least_zero = _number_check(float, "a finite number of at least 0", lamb
 check_at_least_one = _number_check(float, "a finite number of at least 1", lambda x: x >= 1)
 check_share = _number_check(float, "a number from 0 to 1", lambda x: 0 <= x <= 1)
 check_base = _number_check(float, "a finite number above 1", lambda x: x > 1)
+
+Count = Annotated[int, check_positive_int]
+EvenDim = Annotated[int, check_even_dim]
+Positive = Annotated[float, check_positive_number]
+AtLeastZero = Annotated[float, check_at_least_zero]
+AtLeastOne = Annotated[float, check_at_least_one]
+Base = Annotated[float, check_base]
+
+
+def checked(function: Callable[P, R]) -> Callable[P, R]:
+    """Check the arguments whose types state a range, then call; None passes where it is allowed."""
+    signature = inspect.signature(function)
+    hints = get_type_hints(function, include_extras=True).items()
+    checks = {name: check for name, hint in hints if (check := _check_of(hint)) is not None}
+    optional = {name for name, hint in hints if type(None) in get_args(hint)}
+    function.__annotations__ = get_type_hints(function)  # help() says int, not which function checks it
+
+    @functools.wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            bound = signature.bind(*args, **kwargs)
+        except TypeError:
+            return function(*args, **kwargs)  # raises it with the function's name
+        for name, value in bound.arguments.items():
+            if name in checks and not (value is None and name in optional):
+                bound.arguments[name] = checks[name](name, value)
+        return function(*bound.args, **bound.kwargs)
+
+    return call
+
+
+def _check_of(hint: Any) -> Check[Any] | None:
+    """The check in an annotated type, or in the one of `… | None`."""
+    parts = (part for part in (hint, *get_args(hint)) if hasattr(part, "__metadata__"))
+    return next((part.__metadata__[0] for part in parts), None)
 
 
 def check_rotary_dim(rotary_dim: object, head_dim: object) -> int:
@@ -66,31 +103,24 @@ def check_one_of(name: str, value: object, allowed: tuple[str, ...]) -> str:
 
 
 def dtype_name(x: Any) -> str:
-    """Name the dtype alike for every library: "float32" for np.float32 and torch.float32."""
+    """Return the name of a dtype, the same for every library: "float32" for np.float32 and torch.float32."""
     return str(x.dtype).removeprefix("torch.")
 
 
-def check_float_array(name: str, x: Any) -> Any:
-    """Return the array namespace of `x` if it is an array of 16-, 32- or 64-bit floats."""
-    check_floats(name, x)
-    return array_namespace(x)
-
-
-def check_floats(name: str, x: Any) -> None:
-    """Refuse all but arrays of 16-, 32- or 64-bit floats."""
+def check_floats(name: str, x: Any) -> Any:
+    """Return the array namespace of `x`; refuse all but arrays of 16-, 32- or 64-bit floats."""
     if not is_array_api_obj(x):
         raise ValueError(f"{name} must be a NumPy array or a torch tensor, got {type(x).__name__}")
     check_unmasked(name, x)
     if dtype_name(x) not in FLOAT_DTYPES:
         raise ValueError(f"{name} must hold floats ({', '.join(FLOAT_DTYPES)}), got {dtype_name(x)}")
+    return array_namespace(x)
 
 
 def check_unmasked(name: str, x: Any) -> None:
-    """Refuse NumPy's masked arrays: a rotation would use what lies under the mask."""
+    """Refuse NumPy's masked arrays: a rotation would use the numbers under the mask."""
     if isinstance(x, np.ndarray) and type(x).__name__ == "MaskedArray":
-        raise ValueError(
-            f"{name} must be a plain array, got MaskedArray: say what stands there, {name}.filled(0)"
-        )
+        raise ValueError(f"{name} must not be a MaskedArray: fill the masked entries first, {name}.filled(0)")
 
 
 def check_broadcast(name: str, shape: tuple[int, ...], target: tuple[int, ...], hint: str) -> None:
@@ -100,63 +130,14 @@ def check_broadcast(name: str, shape: tuple[int, ...], target: tuple[int, ...], 
         raise ValueError(f"{name} {tuple(shape)} must broadcast to {tuple(target)}: {hint}")
 
 
-def check_kind(name: str, x: Array, turns: Any) -> None:
-    """Refuse an x of another kind or device than turns, or whose dtype is not calculated in theirs."""
-    check_floats(name, x)
-    kind = "ndarray" if isinstance(turns.dtype, np.dtype) else "Tensor"
-    if (kind == "ndarray") != isinstance(x, np.ndarray):
-        raise ValueError(f"{name} must be {kind} as the cosines and sines are, got {type(x).__name__}")
-    if x.device != turns.device:
-        raise ValueError(
-            f"{name} must be on the device of the cosines and sines, {turns.device}, got {x.device}"
-        )
-    if compute_dtype(x) != turns.dtype:
-        allowed = "float64" if dtype_name(turns) == "float64" else "float32 or 16 bits"
-        raise ValueError(f"{name} must hold {allowed} for these cosines and sines, got {dtype_name(x)}")
-
-
-def check_tokens(name: str, shape: tuple[int, ...], turned: tuple[int, ...], seq_axis: int) -> None:
-    """Refuse a shape whose tokens, batch or features do not fit turns `(…, seq, [heads,] pairs)`."""
-    if not shape or 2 * turned[-1] > shape[-1]:
-        head_dim = shape[-1] if shape else "none"
-        raise ValueError(f"2 · pairs must be at most head_dim = {head_dim}, got {turned[-1]} pairs")
-    if len(shape) < -seq_axis or shape[seq_axis] != turned[seq_axis]:
-        tokens = shape[seq_axis] if len(shape) >= -seq_axis else "no"
-        raise ValueError(
-            f"{name} has {tokens} tokens on axis {seq_axis}, the cosines and sines {turned[seq_axis]}; "
-            "heads after the sequence are seq_axis=-3"
-        )
-    if len(turned) > 2:
-        hint = f"{name} is {tuple(shape)} with its sequence on axis {seq_axis}"
-        check_broadcast("the leading axes of the cosines and sines", turned[:-1], shape[:-1], hint)
-
-
-def values_known(array: Array) -> bool:
-    """Tell whether the numbers can be read now: not on torch's meta device, nor while it compiles."""
-    if is_numpy_array(array):
-        return True
-    torch = sys.modules.get("torch")  # never imported here: only looked up if the caller has it
-    return str(device(array)) != "meta" and not (torch is not None and torch.compiler.is_compiling())
-
-
 def compute_dtype(x: Any) -> Any:
-    """Return the dtype to calculate in: float64 for float64, float32 for all that is narrower."""
+    """Return the dtype to compute in: float64 for float64, float32 for narrower floats."""
     xp = array_namespace(x)
     return xp.float64 if dtype_name(x) == "float64" else xp.float32
 
 
-@functools.cache
-def wide_dtype(dtype: Any) -> Any:
-    """Return the dtype to calculate in for numbers of a dtype, of the same library; None for what is no float."""
-    name = str(dtype).removeprefix("torch.")
-    if name not in FLOAT_DTYPES:
-        return None
-    wide = "float64" if name == "float64" else "float32"
-    return np.dtype(wide) if isinstance(dtype, np.dtype) else getattr(sys.modules["torch"], wide)
-
-
 def as_real(name: str, values: Any) -> Any:
-    """Return `values` as a float64 array of its own kind (numbers, lists and ranges become NumPy)."""
+    """Return `values` as a float64 array of the same kind (numbers, lists and ranges become NumPy)."""
     array: Any = values if is_array_api_obj(values) else np.asarray(values)
     check_unmasked(name, array)
     xp = array_namespace(array)
@@ -168,15 +149,27 @@ def as_real(name: str, values: Any) -> Any:
 def as_finite(name: str, values: Any) -> Array:
     """Return `values` as `as_real` does, if all of them are finite."""
     array: Array = as_real(name, values)
-    if values_known(array):  # a graph that is being traced has none yet
+    if values_known(array):  # an array in a graph being traced has none yet
         xp = array_namespace(array)
         if not bool(xp.all(xp.isfinite(array))):
             raise ValueError(f"{name} must be finite, got infinity or NaN among them")
     return array
 
 
+def as_integers(name: str, values: Any) -> Array:
+    """Return `values` as an int64 array of the same kind, if all of them are integers."""
+    array: Any = values if is_array_api_obj(values) else np.asarray(values)
+    xp = array_namespace(array)
+    if not xp.isdtype(array.dtype, "integral"):
+        shown = str(array.tolist())
+        shown = shown if len(shown) <= 40 else shown[:40] + "…"
+        raise ValueError(f"{name} must be integers (tokens), got {dtype_name(array)}: {shown}")
+    integers: Array = xp.astype(array, xp.int64)
+    return integers
+
+
 def as_kind_of(array: Any, like: Any) -> Any:
-    """Return `array` as the kind, and on the device, of `like`; gradients keep flowing in torch."""
+    """Return `array` as the kind of `like`, on its device; torch's gradients still flow."""
     if is_numpy_array(like):
         return np.asarray(array)
     if is_numpy_array(array):  # np.array: a copy that torch may own, whatever the strides
@@ -185,85 +178,7 @@ def as_kind_of(array: Any, like: Any) -> Any:
 
 
 def as_one_kind(first: Any, second: Any) -> tuple[Any, Any]:
-    """Both arrays: where one is NumPy, as the other is; two tensors on the device of the second."""
+    """Return two arrays as one kind: a NumPy array as a tensor's kind, two tensors on the second's device."""
     if is_numpy_array(second):
         return first, as_kind_of(second, like=first)
     return as_kind_of(first, like=second), second
-
-
-def check_out(out: Any, x: Any) -> None:
-    """Refuse an `out` that is not like `x`, overlaps itself, or overlaps `x` without being the same view."""
-    if _clearly_fits(out, x):  # the usual case, in a microsecond
-        return
-    if not is_array_api_obj(out) or array_namespace(out) is not array_namespace(x):
-        raise ValueError(f"out must be of the kind of x, {type(x).__name__}, got {type(out).__name__}")
-    if device(out) != device(x):
-        raise ValueError(f"out must be on the device of x, {device(x)}, got {device(out)}")
-    if out.dtype != x.dtype:
-        raise ValueError(f"out must have the dtype of x, {dtype_name(x)}, got {dtype_name(out)}")
-    if out.shape != x.shape:
-        raise ValueError(f"out must have the shape of x, {tuple(x.shape)}, got {tuple(out.shape)}")
-    if _overlaps_itself(out):
-        raise ValueError(
-            "out must have a place of its own for each number, got a view with several at one place"
-        )
-    if out is x or (address(out), strides_in_bytes(out)) == (address(x), strides_in_bytes(x)):
-        return
-    if shares_memory(out, x):
-        raise ValueError("out must be x itself or share no memory with it, got a partly overlapping view")
-
-
-def _clearly_fits(out: Any, x: Any) -> bool:
-    """Tell whether two tensors are alike and without gaps, and lie apart; False decides nothing."""
-    if type(out) is not type(x) or is_numpy_array(x) or not hasattr(x, "data_ptr"):
-        return False
-    alike = out.dtype == x.dtype and out.shape == x.shape and out.device == x.device
-    if not (alike and out.is_contiguous() and x.is_contiguous()):
-        return False
-    return abs(out.data_ptr() - x.data_ptr()) >= x.nbytes
-
-
-def shares_memory(a: Any, b: Any) -> bool:
-    """Whether two arrays of one kind have a byte in common; arrays that interleave without one do not."""
-    if not isinstance(a, np.ndarray):
-        if a.untyped_storage().data_ptr() != b.untyped_storage().data_ptr() or not values_known(a):
-            return False
-        a, b = _layout(a), _layout(b)
-    try:
-        return np.shares_memory(a, b, max_work=100_000)  # type: ignore[arg-type]  # any bound is allowed
-    except np.exceptions.TooHardError:
-        return True
-
-
-def _layout(x: Any) -> np.ndarray:
-    """The layout of a tensor's memory, for NumPy to compare: it is never read, wherever it lies."""
-    interface = {
-        "version": 3,
-        "data": (x.data_ptr(), True),
-        "typestr": f"|V{x.itemsize}",
-        "shape": tuple(x.shape),
-        "strides": strides_in_bytes(x),
-    }
-    return np.asarray(SimpleNamespace(__array_interface__=interface))
-
-
-def _overlaps_itself(x: Any) -> bool:
-    """Whether two numbers of a view lie at one place; in doubt, where axes are dovetailed, they do."""
-    end = x.itemsize  # the place after all numbers along the axes so far
-    for step, n in sorted(
-        (abs(step), n) for n, step in zip(x.shape, strides_in_bytes(x), strict=True) if n > 1
-    ):
-        if step < end and 0 not in x.shape:
-            return True
-        end += (n - 1) * step
-    return False
-
-
-def address(a: Any) -> int:
-    """Where the first number of an array lies in memory."""
-    return a.__array_interface__["data"][0] if isinstance(a, np.ndarray) else a.data_ptr()
-
-
-def strides_in_bytes(a: Any) -> tuple[int, ...]:
-    """Bytes from one entry to the next along each axis."""
-    return a.strides if isinstance(a, np.ndarray) else tuple(a.itemsize * step for step in a.stride())

@@ -1,28 +1,27 @@
-r"""xPos: rotation, and a scale by position with which far keys count less."""
+r"""xPos: rotation, and a scale by position that makes far keys count less."""
 
 from array_api_compat import array_namespace, device
 
 from rope_edu.arrays import Array, ArrayLike
-from rope_edu.encodings.validation import as_finite, check_even_dim, check_positive_number
+from rope_edu.encodings.validation import EvenDim, Positive, as_finite, checked
 
 __all__ = ["xpos_scale"]
 
 
-def xpos_scale(positions: ArrayLike, rotary_dim: int, scale_base: float = 512.0) -> Array:
+@checked
+def xpos_scale(positions: ArrayLike, rotary_dim: EvenDim, scale_base: Positive = 512.0) -> Array:
     r"""xPos's scale of each pair of a query, `(…, seq, pairs)`; a key is scaled by its inverse.
 
         scale(n, i) = ζ_i^(n / scale_base),   ζ_i = (2i + 0.4 d) / (1.4 d),   d = rotary_dim
 
-    Multiply the pairs of q by the scale and those of k by 1/scale: pair i of the score of a query at m and a key at
-    n gains ζ_i^((m−n)/scale_base). Since ζ_i < 1, the score falls with the distance. Float64, of the kind of
-    `positions`. Positions and their errors are as for `rope_angles`; the larger `scale_base`, in tokens, the
-    gentler the fall. ValueError unless `rotary_dim` is an even whole number ≥ 2, and `scale_base` finite and
-    above 0.
+    Multiply the pairs of q by the scale and those of k by 1/scale: pair i's term in the score of a query at m and a
+    key at n gains the factor ζ_i^((m−n)/scale_base). Since ζ_i < 1, the score falls with the distance. Float64, of
+    the kind of `positions`. Positions and their errors are as for `rope_angles`; the larger `scale_base`, in
+    tokens, the gentler the fall. ValueError unless `rotary_dim` is an even whole number ≥ 2, and `scale_base`
+    finite and above 0.
 
-    The paper writes ζ_i^n; dividing n by 512 and the 0.4 are the authors' code, and without that division float16
-    would overflow within ten tokens. With it, the fastest pair of a key, 1 times 3.5^(n/512), overflows float16
-    from position 4,533 on and float32 from 36,261 on. The authors' code counts from the middle of the text, which
-    doubles the reach, but then every stored key is out of date when the text grows.
+    The paper writes ζ_i^n; the division of n by 512 and the 0.4 are from the authors' code. Undivided, float16
+    would overflow within ten tokens; divided, from position 4,533 on, and float32 from 36,261 on.
 
     >>> xpos_scale([0, 512], 4).round(4).tolist()  # ζ = 1.6/5.6 and 3.6/5.6
     [[1.0, 1.0], [0.2857, 0.6429]]
@@ -31,8 +30,6 @@ def xpos_scale(positions: ArrayLike, rotary_dim: int, scale_base: float = 512.0)
     Plain form: `rope_edu.plain.xpos_scale`.
     """
     positions = as_finite("positions", positions)
-    rotary_dim = check_even_dim("rotary_dim", rotary_dim)
-    scale_base = check_positive_number("scale_base", scale_base)
     xp = array_namespace(positions)
     pairs = xp.arange(rotary_dim // 2, dtype=xp.float64, device=device(positions))
     zeta = (2 * pairs + 0.4 * rotary_dim) / (1.4 * rotary_dim)  # (pairs,)

@@ -1,7 +1,7 @@
-r"""Rotation at the speed of copying: a kept table of cos and sin, a kernel that writes each number once.
+r"""Rotation at the speed of copying: a cached table of cos and sin, and a kernel that writes each number once.
 
-`apply_rope` is the form to read and to trust; this room is held equal to it by tests. Needs NumPy only: torch
-is looked up when a tensor comes in, and numba, which makes the kernel, at the first rotation.
+`apply_rope` is the form to read and to trust, and tests hold this package equal to it. Needs NumPy only: torch is
+looked up when a tensor comes in, and numba, which compiles the kernel, at the first rotation.
 """
 
 from rope_edu.fast.rotate import rotate, rotate_

@@ -1,13 +1,13 @@
 # mypy: ignore-errors
-# numba's decorators have no types, and what they compile is no Python.
+# numba's decorators have no types, and the code that they compile is not Python.
 r"""The kernel: rows of pairs rotated by numba, each number read once and written once.
 
-Plain loops, which LLVM turns into vector instructions. Where `out` is x itself, LLVM could not know that a write
-leaves the next read alone, and would go number by number; so there a row is rotated into a scratch row and copied
-back, which never leaves the first cache. Instructions for LLVM written by hand, with prefetching and writes past
-the cache, were 6 % faster in one case of four and up to a quarter slower in the others.
+Simple loops, which LLVM vectorises. Where `out` is x itself, LLVM cannot know that a write leaves the next read
+unchanged, and would not vectorise; so a row is rotated into a scratch row and copied back, all within the L1 cache.
+Hand-written LLVM instructions, with prefetching and non-temporal stores, were 6 % faster in one case of four and up
+to a quarter slower in the others.
 
-This module needs numba; `plan` imports it at the first call. Compiling takes seconds; the code is kept on disk.
+This module needs numba; `plan` imports it at the first call. Compiling takes seconds; the code is cached on disk.
 """
 
 import contextlib
@@ -28,8 +28,8 @@ from rope_edu.fast.rows import CosSinRows
 STORED_AS = {"bfloat16": "uint16", "float16": "int16"}
 
 
-def kept_on_disk(function):
-    """Compile a function at its first call, and keep it on disk where numba finds a folder that can be written."""
+def cached_on_disk(function):
+    """Compile a function at its first call, and cache it on disk where numba finds a writable folder."""
     try:
         return njit(cache=True, nogil=True)(function)
     except RuntimeError:
@@ -38,7 +38,7 @@ def kept_on_disk(function):
 
 @intrinsic
 def _row_pointer(typing_context, address, dtype):
-    """A pointer to numbers of a dtype, at an address."""
+    """Pointer to numbers of a dtype at an address."""
 
     def code(context, builder, signature, arguments):
         return builder.inttoptr(arguments[0], context.get_value_type(signature.return_type))
@@ -63,11 +63,11 @@ def _to_float16(typing_context, number):
 
 
 def widen(stored):
-    """The number to calculate with: float32 of bfloat16 (stored as uint16) and of float16 (as int16)."""
+    """Widen a stored number for computing: bfloat16 (stored as uint16) and float16 (as int16) to float32."""
 
 
 def narrow(number, like):
-    """A number as an array like that stores it: rounded to nearest, ties to even; NaN stays NaN."""
+    """Round a number to the stored dtype of an array, to nearest, ties to even; NaN stays NaN."""
 
 
 @overload(widen)
@@ -80,7 +80,7 @@ def _widen(stored):
 @overload(narrow)
 def _narrow(number, like):
     if like.dtype == types.uint16:
-        half = np.uint32(0x7FFF)  # just under half of bfloat16's last bit; a tie adds that bit
+        half = np.uint32(0x7FFF)  # just under half of bfloat16's last bit, which is added to break a tie
 
         def to_bfloat16(number, like):
             bits = np.float32(number).view(np.uint32)
@@ -109,14 +109,14 @@ def _rotate_row(x, out, cos_sin, pairs, sign, half_split):
             out[2 * i + 1] = narrow(c * b + s * a, x)
 
 
-@kept_on_disk
+@cached_on_disk
 def rotate_rows(
     stored, wide, axes, block, head_dim, pairs, half_split, start, stop, x_at, out_at, cos_sin_at, sign
 ):
-    """Rotate the runs `start` … `stop` − 1 of rows; a run is up to `block` rows of one head.
+    """Rotate runs `start` … `stop` − 1; a run is up to `block` rows of one head.
 
     `stored` and `wide` are the dtypes of x and of the cosines and sines. Each of `axes` is (length, bytes from one
-    entry to the next in x, in out, in the rows of cos and sin); the last axis is that of the rows.
+    entry to the next in x, in out, in the rows of cos and sin), and the last axis counts rows.
     `x_at`, `out_at` and `cos_sin_at` are addresses; `out_at` may equal `x_at`. A `sign` of −1 rotates by −θ.
     """
     length, x_step, out_step, cos_sin_step = axes[-1]
@@ -125,7 +125,7 @@ def rotate_rows(
     for run in range(start, stop):
         first, other = run // others * block, run % others
         x_run, out_run, cos_sin_run = x_at, out_at, cos_sin_at
-        for axis in range(len(axes) - 2, -1, -1):  # the last of the others runs fastest
+        for axis in range(len(axes) - 2, -1, -1):  # the last of the others varies fastest
             index, other = other % axes[axis, 0], other // axes[axis, 0]
             x_run += index * axes[axis, 1]
             out_run += index * axes[axis, 2]
@@ -143,27 +143,27 @@ def rotate_rows(
                     out[i] = x[i]
 
 
-def turn(
-    x: Any, cos_sin: CosSinRows, axes: np.ndarray, block: int, runs: int, shared: bool
+def kernel_for(
+    x: Any, cos_sin: CosSinRows, axes: np.ndarray, block: int, runs: int, threaded: bool
 ) -> Callable[..., None]:
-    """The kernel compiled for an x: a function of the addresses of x, `out` and rows, and of the sign."""
+    """The kernel compiled for x: a function of the addresses of x, `out` and rows, and of the sign."""
     name, half_split = dtype_name(x), cos_sin.layout == "half_split"
     stored, wide = np.dtype(STORED_AS.get(name, name)), np.dtype(dtype_name(cos_sin))
-    given = stored, wide, axes, block, x.shape[-1], cos_sin.shape[-1], half_split
-    nothing = *given, 0, 0, 0, 0, 0, 1  # no run, so that no address is read
-    with contextlib.suppress(OSError):  # compiled, but there was no place to keep it
-        rotate_rows(*nothing)
-    code = rotate_rows.get_overload(tuple(map(rotate_rows.typeof_pyval, nothing)))
-    kernel = functools.partial(code, *given)  # past numba's look at types, a fifth of a microsecond
-    return functools.partial(_on_threads, kernel, runs) if shared else functools.partial(kernel, 0, runs)
+    fixed = stored, wide, axes, block, x.shape[-1], cos_sin.shape[-1], half_split
+    no_runs = *fixed, 0, 0, 0, 0, 0, 1  # so that no address is read
+    with contextlib.suppress(OSError):  # compiled, but not cached on disk
+        rotate_rows(*no_runs)
+    code = rotate_rows.get_overload(tuple(map(rotate_rows.typeof_pyval, no_runs)))
+    kernel = functools.partial(code, *fixed)  # without numba's dispatch on types, a fifth of a microsecond
+    return functools.partial(_on_threads, kernel, runs) if threaded else functools.partial(kernel, 0, runs)
 
 
-def _on_threads(kernel: Callable[..., None], runs: int, *where: int) -> None:
-    """Share the runs among as many threads as torch uses, made for the call: numba's bear no second caller."""
+def _on_threads(kernel: Callable[..., None], runs: int, *addresses_and_sign: int) -> None:
+    """Divide the runs among as many threads as torch uses, made per call: numba's allow no concurrent callers."""
     threads = sys.modules["torch"].get_num_threads()
     edges = [runs * n // threads for n in range(threads + 1)]
     if threads == 1:
-        kernel(0, runs, *where)
+        kernel(0, runs, *addresses_and_sign)
     else:
         with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(lambda start, stop: kernel(start, stop, *where), edges, edges[1:]))
+            list(pool.map(lambda start, stop: kernel(start, stop, *addresses_and_sign), edges, edges[1:]))

@@ -1,4 +1,4 @@
-r"""Rows of cosines and sines: the rotation of each pair at each position, as a kernel reads it."""
+r"""Rows of cosines and sines: the rotation of each pair at each position, as the kernel reads it."""
 
 from typing import Any, Protocol
 
@@ -6,22 +6,22 @@ import numpy as np
 
 from rope_edu.arrays import Array, ArrayLike
 from rope_edu.encodings.layouts import check_layout
+from rope_edu.encodings.rotary import cos_and_sin
 from rope_edu.encodings.validation import (
-    address,
     as_kind_of,
     as_real,
-    check_float_array,
+    check_floats,
     check_positive_number,
 )
-from rope_edu.fast.cos_sin import cos_and_sin
+from rope_edu.fast.memory import address
 
 
 class CosSinRows:
-    r"""A cos θ and a sin θ for each position and pair: float64 for float64, float32 for all that is narrower.
+    r"""A cos θ and a sin θ for each position and pair: float64 for float64, float32 for narrower floats.
 
-    `RotaryTable.cos_sin` hands out views of what it keeps, so do not write into them; `cos_sin_from_angles` makes
-    others. They rotate arrays of their own kind, on their own device. The rows are `(…, seq, 2, pairs)`, copied if
-    there are gaps: the cosines of a position, then its sines.
+    `RotaryTable.cos_sin` returns views of its cache, so do not write into them; `cos_sin_from_angles` makes new
+    ones. They rotate arrays of the same kind on the same device. The rows are `(…, seq, 2, pairs)`, copied unless
+    contiguous: the cosines of a position, then its sines.
 
     >>> import math, numpy as np
     >>> cos_sin_from_angles([[0.0, math.pi / 2]], like=np.ones(1)).as_complex().round(3).tolist()  # 1 and i
@@ -30,45 +30,45 @@ class CosSinRows:
     Chapter 7.
     """
 
-    __slots__ = ("_at", "_kept", "_start", "kind", "row_bytes", "shape")
+    __slots__ = ("_address", "_array", "_start", "format", "row_bytes", "shape")
 
     def __init__(self, layout: str, rows: Any) -> None:
         rows = np.ascontiguousarray(rows) if isinstance(rows, np.ndarray) else rows.contiguous()
-        self.kind, self._kept, self._start = (layout, rows.dtype, rows.device), rows, 0
-        self._at: int | None = None
+        self.format, self._array, self._start = (layout, rows.dtype, rows.device), rows, 0
+        self._address: int | None = None
         *leading, _, pairs = rows.shape
         self.shape, self.row_bytes = (*leading, pairs), 2 * pairs * rows.itemsize
 
-    def run(self, start: int, length: int) -> "CosSinRows":
-        """Rows `(length, pairs)` from `start` on, of rows `(seq, pairs)`: a view, made fast."""
-        run = CosSinRows.__new__(CosSinRows)
-        run.kind, run._kept, run._start = self.kind, self._kept, self._start + start
-        run.shape, run.row_bytes = (length, self.shape[-1]), self.row_bytes
-        run._at = self.address + start * self.row_bytes
-        return run
+    def view(self, start: int, length: int) -> "CosSinRows":
+        """View of `length` rows from `start` on, of rows `(seq, pairs)`, made without `__init__` for speed."""
+        view = CosSinRows.__new__(CosSinRows)
+        view.format, view._array, view._start = self.format, self._array, self._start + start
+        view.shape, view.row_bytes = (length, self.shape[-1]), self.row_bytes
+        view._address = self.address + start * self.row_bytes
+        return view
 
-    layout = property(lambda self: self.kind[0], doc='"interleaved" or "half_split".')
-    dtype = property(lambda self: self.kind[1], doc="float64 or float32, of NumPy or torch.")
-    device = property(lambda self: self.kind[2], doc="Where the rows lie.")
+    layout = property(lambda self: self.format[0], doc='"interleaved" or "half_split".')
+    dtype = property(lambda self: self.format[1], doc="float64 or float32, of NumPy or torch.")
+    device = property(lambda self: self.format[2], doc="Device of the rows.")
     cos = property(lambda self: self.rows[..., 0, :], doc="a cos θ `(…, seq, pairs)`, a view.")
     sin = property(lambda self: self.rows[..., 1, :], doc="a sin θ `(…, seq, pairs)`, a view.")
 
     @property
     def rows(self) -> Any:
         """Cosines and sines `(…, seq, 2, pairs)`, a view."""
-        whole = self._kept.ndim > 3
-        return self._kept if whole else self._kept[self._start : self._start + self.shape[0]]
+        whole = self._array.ndim > 3
+        return self._array if whole else self._array[self._start : self._start + self.shape[0]]
 
     def as_complex(self) -> Any:
-        """a e^{iθ} `(…, seq, pairs)`, complex, made anew."""
+        """a e^{iθ} `(…, seq, pairs)`, a new complex array."""
         return self.cos + 1j * self.sin
 
     @property
     def address(self) -> int:
-        """Where the first row lies in memory."""
-        if self._at is None:
-            self._at = address(self._kept)
-        return self._at
+        """Address of the first row."""
+        if self._address is None:
+            self._address = address(self._array)
+        return self._address
 
     def __reduce__(self) -> tuple[Any, ...]:  # pickle and copy: these rows alone
         return CosSinRows, (self.layout, self.rows + 0)
@@ -78,8 +78,8 @@ class CosSinRows:
         return f"<CosSinRows: {self.layout}, {self.shape}, {dtype} on {self.device}>"
 
 
-class GivesCosSin(Protocol):
-    """`RotaryTable`, which `rotate` need not import."""
+class CosSinSource(Protocol):
+    """The methods of `RotaryTable` that `rotate` calls without importing it."""
 
     def cos_sin(self, start: int, length: int, *, like: Any = None, name: str = "like") -> CosSinRows: ...
 
@@ -87,19 +87,19 @@ class GivesCosSin(Protocol):
 
 
 def rows_for(
-    q: Array, table: GivesCosSin | CosSinRows, offset: int | None, positions: ArrayLike | None, seq_axis: int
+    q: Array, table: CosSinSource | CosSinRows, offset: int | None, positions: ArrayLike | None, seq_axis: int
 ) -> CosSinRows:
     """The cosines and sines of q's tokens, with an axis of one head where q has its heads."""
     if seq_axis not in (-2, -3):
         raise ValueError(f"seq_axis must be -2 or -3 (heads after the sequence), got {seq_axis!r}")
     if isinstance(table, CosSinRows):
         if offset is not None or positions is not None:
-            raise ValueError("CosSinRows have their positions already: give neither offset nor positions")
+            raise ValueError("CosSinRows already have positions: give neither offset nor positions")
         cos_sin = table
     elif not hasattr(table, "cos_sin_at"):
         raise ValueError(f"table must be a RotaryTable or CosSinRows, got {type(table).__name__}")
     elif positions is None:
-        shape = getattr(q, "shape", (0, 0, 0))  # the table refuses what is no array
+        shape = getattr(q, "shape", (0, 0, 0))  # the table refuses anything but an array
         if len(shape) < -seq_axis:
             form = "(…, seq, head_dim)" if seq_axis == -2 else "(…, seq, heads, head_dim)"
             raise ValueError(f"q must be {form}, got shape {tuple(shape)}")
@@ -120,13 +120,13 @@ def rows_for(
 def cos_sin_from_angles(
     angles: ArrayLike, *, like: Array, layout: str = "interleaved", attention_factor: float = 1.0
 ) -> CosSinRows:
-    r"""Cosines and sines of any angles, for positions of any kind: fractions, 2-D, one row a text.
+    r"""Cosines and sines of any angles, for any positions: fractions, 2-D, one row per text.
 
         a cos θ and a sin θ,   taken in float64 and rounded once
 
-    The angles are radians `(…, seq, pairs)`, NumPy or torch, and `like` is an array of the kind, the device and the
+    The angles are radians `(…, seq, pairs)`, NumPy or torch, and `like` is an array of the kind, device and
     dtype that will be rotated; the others are as for `apply_rope`. ValueError if angles are not real, have no axis
-    of positions or require a gradient (`apply_rope` is there for learned ones), if `like` is not of floats, or if
+    of positions or require a gradient (use `apply_rope` for learned ones), if `like` is not of floats, or if
     another argument is out of range.
 
     >>> import math, numpy as np
@@ -137,7 +137,7 @@ def cos_sin_from_angles(
     """
     check_layout(layout)
     factor = check_positive_number("attention_factor", attention_factor)
-    xp, radians = check_float_array("like", like), as_real("angles", angles)
+    xp, radians = check_floats("like", like), as_real("angles", angles)
     if radians.ndim < 2:
         raise ValueError(f"angles must be (…, seq, pairs), got shape {tuple(radians.shape)}")
     if getattr(angles, "requires_grad", False):

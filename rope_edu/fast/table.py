@@ -1,5 +1,6 @@
-r"""A table of cosines and sines: built in float64 by angle addition, rounded once, grown on demand."""
+r"""A table of cosines and sines: built in float64 by angle addition, rounded once, extended on demand."""
 
+import functools
 import math
 import sys
 from typing import Any
@@ -7,40 +8,38 @@ from typing import Any
 import numpy as np
 from array_api_compat import array_namespace, device, is_numpy_array
 
-from rope_edu.arrays import Array, ArrayLike
+from rope_edu.arrays import Array, ArrayLike, is_compiling, values_known
 from rope_edu.encodings.spec import RopeSpec, pair_positions, rope_parts
 from rope_edu.encodings.validation import (
+    FLOAT_DTYPES,
     as_kind_of,
     check_floats,
     check_whole_number,
-    values_known,
-    wide_dtype,
 )
-from rope_edu.fast.cos_sin import is_compiling
 from rope_edu.fast.rotate import rotate
 from rope_edu.fast.rows import CosSinRows, cos_sin_from_angles
 
-BLOCK = 256  # positions that one coarse row serves
+BLOCK = 256  # positions per coarse row
 _FLOAT32 = np.empty(0, dtype=np.float32)
-_NOTHING: Any = (math.inf, -math.inf, None)  # a window without positions
+_EMPTY: Any = (math.inf, -math.inf, None)  # a window without positions
 
 
 class RotaryTable:
-    r"""Cosines and sines of a run of positions, exact at each, kept for all layers of a model.
+    r"""Cosines and sines of consecutive positions, exact at every one, cached for all layers of a model.
 
         e^{i(256 b + r)θ} = e^{i 256 b θ} · e^{i r θ}:   two small tables, multiplied in float64, rounded once
 
     A clock has two hands, and so has a table: 256 fine rows, and one coarse row for each block of 256 positions.
-    A row depends on its position alone: whatever was asked before, the same bits come. Rows are kept for each
-    device, in float32 and, where float64 is rotated, in float64. A new position next to what is kept makes that
-    grow by whole blocks; a far one begins elsewhere, so a text that starts at a million costs one block.
+    A row depends on its position alone: its bits are the same whatever was requested before. Rows are cached for
+    each device, in float32 and, where float64 is rotated, in float64. A new position next to the cached ones
+    extends them by whole blocks; a far one starts a new window, so a text that starts at a million costs one block.
 
-    A table is no module and holds no buffer: `module.to(bfloat16)` does not reach it. Threads may share one.
-    Under torch.compile it keeps nothing and takes the sines in the graph; for speed hand `cos_sin(…)` in.
+    A table is not a module and has no buffer: `module.to(bfloat16)` does not reach it. Threads may share one.
+    Under torch.compile it caches nothing and computes the sines in the graph; for speed pass `cos_sin(…)` instead.
 
-    `rope` is a RopeSpec, which says all; or radians per token `(pairs,)`, finite, copied, with which the layout is
+    `rope` is a RopeSpec; or finite radians per token `(pairs,)`, which are copied, and with which the layout is
     "interleaved" and `attention_factor` 1 unless given. ValueError if it is neither or requires a gradient (use
-    `apply_rope`), or if an argument is out of range or says otherwise than the spec.
+    `apply_rope`), or if an argument is out of range or contradicts the spec.
 
     >>> import math
     >>> table = RotaryTable([math.pi / 2, 0.0])
@@ -55,18 +54,18 @@ class RotaryTable:
     ) -> None:
         if getattr(rope, "requires_grad", False):
             raise ValueError("inv_freq must not require a gradient here: use apply_rope for learned ones")
-        numbers, layout, factor = rope_parts(rope, layout, attention_factor)
-        self._spec = rope if isinstance(rope, RopeSpec) else RopeSpec(numbers, factor, layout)
-        self._numbers = tuple(self._spec.inv_freq.tolist())
+        inv_freq, layout, factor = rope_parts(rope, layout, attention_factor)
+        self._spec = rope if isinstance(rope, RopeSpec) else RopeSpec(inv_freq, factor, layout)
+        self._inv_freq = tuple(self._spec.inv_freq.tolist())
         steps = np.multiply.outer([1.0, 16.0], np.arange(16.0))
         ones, sixteens = np.exp(1j * steps[..., None] * self._spec.inv_freq)
-        self._fine = (sixteens[:, None] * ones).reshape(BLOCK, len(self._numbers))  # e^{irθ}, r = 0 … 255
+        self._fine = (sixteens[:, None] * ones).reshape(BLOCK, len(self._inv_freq))  # e^{irθ}, r = 0 … 255
         # (dtype, device) → start, stop and rows of positions start … stop − 1; never changed, only replaced
         self._windows: dict[tuple[Any, Any], tuple[int, int, CosSinRows]] = {}
-        # kind, window, place and rows of the last answer
-        self._last: tuple[Any, ...] = None, _NOTHING, None, None
+        # dtype and device, window, request and rows of the last call
+        self._last: tuple[Any, ...] = None, _EMPTY, None, None
 
-    spec = property(lambda self: self._spec, doc="The RopeSpec that the table was made of.")
+    spec = property(lambda self: self._spec, doc="The RopeSpec from which the table was made.")
 
     def cos_sin(
         self, start: int, length: int, *, like: Array | None = None, name: str = "like"
@@ -74,7 +73,7 @@ class RotaryTable:
         r"""Cosines and sines of positions start … start + length − 1, both whole numbers ≥ 0.
 
         `like` is an array of the kind, device and dtype that will be rotated, called `name` in errors; default
-        NumPy float32. The rows are views of the table's, and stay valid when it grows.
+        NumPy float32. The rows are views of the table, and stay valid when it grows.
 
         >>> RotaryTable([0.5], layout="half_split").cos_sin(10**6, 1).shape
         (1, 1)
@@ -84,33 +83,33 @@ class RotaryTable:
             n_axes = max(self._spec.axes) + 1
             raise ValueError(
                 f"the table's pairs turn by {n_axes} coordinates: give positions (…, seq, {n_axes}), "
-                "or hold the rows of cos_sin_at(positions)"
+                "or keep the rows of cos_sin_at(positions)"
             )
         if not (type(start) is type(length) is int and start >= 0 <= length):
             start, length = check_whole_number("start", start), check_whole_number("length", length)
         if is_compiling():
-            return self._taken_anew(start, length, like)
-        kind, place = (getattr(like, "dtype", None), getattr(like, "device", None)), (start, length)
-        last_kind, window, last_place, cos_sin = self._last
-        if kind != last_kind:
-            window = self._windows.get((wide_dtype(kind[0]), kind[1]), _NOTHING)
-        elif place == last_place:  # the layers of a model ask for the same
+            return self._compute(start, length, like)
+        target, request = (getattr(like, "dtype", None), getattr(like, "device", None)), (start, length)
+        last_target, window, last_request, cos_sin = self._last
+        if target != last_target:
+            window = self._windows.get((wide_dtype(target[0]), target[1]), _EMPTY)
+        elif request == last_request:  # the layers of a model request the same rows
             return cos_sin
         low, high, rows = window
         if start < low or start + length > high:
             check_floats(name, like)
             if not values_known(like):  # torch's meta device
-                return self._taken_anew(start, length, like)
-            low, high, rows = window = self._grown(start, max(start + 1, start + length), like)
-        cos_sin = rows.run(start - low, length)
-        self._last = kind, window, place, cos_sin
+                return self._compute(start, length, like)
+            low, high, rows = window = self._extend(start, max(start + 1, start + length), like)
+        cos_sin = rows.view(start - low, length)
+        self._last = target, window, request, cos_sin
         return cos_sin
 
     def cos_sin_at(self, positions: ArrayLike, *, like: Array | None = None) -> CosSinRows:
         r"""Cosines and sines of any positions `(…, seq)`: fractions, gaps, a row per text.
 
-        A spec with axes takes `(…, seq, n_axes)`. Every sine is taken anew, in float64; nothing is kept. Errors as
-        for `cos_sin` and `spec_angles`.
+        A spec with axes takes `(…, seq, n_axes)`. Every sine is computed in float64 and none is cached. Errors are
+        as for `cos_sin` and `spec_angles`.
 
         >>> import math
         >>> RotaryTable([math.pi]).cos_sin_at([0.0, 0.5]).as_complex().round(3).tolist()
@@ -119,65 +118,75 @@ class RotaryTable:
         like, spec = _FLOAT32 if like is None else like, self._spec
         check_floats("like", like)
         frequencies: Any = spec.inv_freq
-        if not is_numpy_array(like):  # plain numbers, which a graph takes as constants
+        if not is_numpy_array(like):  # Python numbers, which become constants of a traced graph
             xp = array_namespace(like)
-            frequencies = xp.asarray(list(self._numbers), dtype=xp.float64, device=device(like))
+            frequencies = xp.asarray(list(self._inv_freq), dtype=xp.float64, device=device(like))
         angles = as_kind_of(pair_positions(spec, positions), like=like) * frequencies
         return cos_sin_from_angles(
             angles, like=like, layout=spec.layout, attention_factor=spec.attention_factor
         )
 
-    def rotate(self, q: Any, k: Any = None, **how: Any) -> Any:
+    def rotate(self, q: Any, k: Any = None, **options: Any) -> Any:
         """`fast.rotate` with this table."""
-        return rotate(q, k, table=self, **how)
+        return rotate(q, k, table=self, **options)
 
-    def _taken_anew(self, start: int, length: int, like: Array) -> CosSinRows:
+    def _compute(self, start: int, length: int, like: Array) -> CosSinRows:
         xp = array_namespace(like)
         return self.cos_sin_at(start + xp.arange(length, dtype=xp.float64, device=device(like)), like=like)
 
-    def _grown(self, start: int, stop: int, like: Array) -> tuple[int, int, CosSinRows]:
-        """A window of whole blocks with start … stop − 1, larger by half than the one before where it goes on.
+    def _extend(self, start: int, stop: int, like: Array) -> tuple[int, int, CosSinRows]:
+        """Window of whole blocks with positions start … stop − 1; an old one extended upwards grows by about half.
 
-        No lock: a process forked while another thread holds one would wait for ever. Two threads that grow the
-        table at once both build rows, the same bits, and each uses its own; the table keeps one of them.
+        No lock: a process forked while another thread holds it would wait forever. Two threads that extend the
+        table at once both build rows with the same bits, and each uses its own; the table keeps one of them.
         """
         key = wide_dtype(like.dtype), like.device
         low, high = start - start % BLOCK, stop + -stop % BLOCK
-        held_low, held_high, _ = self._windows.get(key, _NOTHING)
-        if low <= held_high and held_low <= high:
-            if high > held_high:
-                half = (held_high - held_low) // 2
-                high = max(high, held_high + half - half % BLOCK)
-            low, high = min(low, held_low), max(high, held_high)
-        rows = self._rows(low, high, str(key[0]).removeprefix("torch."))
+        old_low, old_high, _ = self._windows.get(key, _EMPTY)
+        if low <= old_high and old_low <= high:
+            if high > old_high:
+                half = (old_high - old_low) // 2
+                high = max(high, old_high + half - half % BLOCK)
+            low, high = min(low, old_low), max(high, old_high)
+        rows = self._build_rows(low, high, str(key[0]).removeprefix("torch."))
         if is_numpy_array(like):
             rows.flags.writeable = False
         else:
             torch = sys.modules["torch"]
-            # So that autograd may keep them later, and torch.func does not wrap what outlives it.
+            # Autograd may then save these rows, and torch.func does not wrap rows that outlive it.
             with torch.inference_mode(False), torch._C._DisableFuncTorch():
                 rows = torch.from_numpy(rows).to(like.device)
         window = self._windows[key] = low, high, CosSinRows(self._spec.layout, rows)
         return window
 
-    def _rows(self, low: int, high: int, dtype: str) -> np.ndarray:
-        """The rows low … high − 1, whole blocks, in NumPy for every kind: the same bits everywhere."""
-        spec, rows = self._spec, np.empty((high - low, 2, len(self._numbers)), dtype=dtype)
+    def _build_rows(self, low: int, high: int, dtype: str) -> np.ndarray:
+        """The rows low … high − 1, whole blocks, built in NumPy for every kind: the same bits everywhere."""
+        spec, rows = self._spec, np.empty((high - low, 2, len(self._inv_freq)), dtype=dtype)
         starts = np.arange(low, high, BLOCK, dtype=np.float64)
         coarse = spec.attention_factor * np.exp(1j * starts[:, None] * spec.inv_freq)  # (blocks, pairs)
         exact = np.empty_like(self._fine)
-        for block, turn in zip(rows.reshape(-1, BLOCK, *rows.shape[1:]), coarse, strict=True):
-            np.multiply(turn, self._fine, out=exact)
-            block[:, 0], block[:, 1] = exact.real, exact.imag  # rounds, once
+        for block, coarse_row in zip(rows.reshape(-1, BLOCK, *rows.shape[1:]), coarse, strict=True):
+            np.multiply(coarse_row, self._fine, out=exact)
+            block[:, 0], block[:, 1] = exact.real, exact.imag  # rounded here, once
         return rows
 
     def __reduce__(self) -> tuple[Any, ...]:  # pickle and copy.deepcopy: the spec, not the rows
         return RotaryTable, (self._spec,)
 
     def __repr__(self) -> str:
-        kept = ", ".join(
-            f"{start} … {stop - 1} ({str(dtype).removeprefix('torch.')}, {where})"
-            for (dtype, where), (start, stop, _) in list(self._windows.items())
+        windows = ", ".join(
+            f"{start} … {stop - 1} ({str(dtype).removeprefix('torch.')}, {device})"
+            for (dtype, device), (start, stop, _) in list(self._windows.items())
         )
-        pairs, layout = len(self._numbers), self._spec.layout
-        return f"<RotaryTable: {pairs} pairs, {layout}, keeps {kept or 'nothing yet'}>"
+        pairs, layout = len(self._inv_freq), self._spec.layout
+        return f"<RotaryTable: {pairs} pairs, {layout}, keeps {windows or 'nothing yet'}>"
+
+
+@functools.cache
+def wide_dtype(dtype: Any) -> Any:
+    """Return the dtype to compute in for numbers of a dtype, from the same library; None unless it is a float."""
+    name = str(dtype).removeprefix("torch.")
+    if name not in FLOAT_DTYPES:
+        return None
+    wide = "float64" if name == "float64" else "float32"
+    return np.dtype(wide) if isinstance(dtype, np.dtype) else getattr(sys.modules["torch"], wide)

@@ -1,4 +1,4 @@
-"""PyTorch modules: a rotary embedding to take home, and the library's encodings as modules.
+"""PyTorch modules: a drop-in rotary embedding, and the library's encodings as modules.
 
 Needs ``pip install torch``; the rest of the library does not.
 """

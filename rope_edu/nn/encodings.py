@@ -1,9 +1,9 @@
-r"""Encodings as torch modules: the four doors of `rope_edu.attention`, with parameters and kept constants.
+r"""Encodings as torch modules: the four doors of `rope_edu.attention`, with parameters and cached constants.
 
 A module here is also an encoding of the library: `multi_head_attention(…, encoding=make_encoding("t5", …))` works.
-Positions are a `range`, for which constants are kept (the transformer passes these), or a tensor. Constants are
-neither parameters nor buffers, so `module.to(torch.bfloat16)` cannot round them; cosines and sines are taken in
-float64 and rounded once. `make_encoding` makes them all by name.
+Positions are a `range`, for which constants are cached (the transformer passes these), or a tensor. Constants are
+neither parameters nor buffers, so `module.to(torch.bfloat16)` cannot round them; cosines and sines are computed in
+float64 and rounded once. `make_encoding` makes any of them by name.
 """
 
 import inspect
@@ -39,10 +39,10 @@ Positions = range | Tensor
 
 
 class Encoding(PositionEncoding, nn.Module):
-    r"""An encoding of `rope_edu.attention` as a module, tensors in and tensors out; no position if none is given.
+    r"""An encoding of `rope_edu.attention` as a module on tensors; by default it encodes no position.
 
-    A subclass with parameters opens its door itself. `shared` says whether all layers use one module; otherwise
-    each layer has its own.
+    A subclass with parameters opens its door itself. `shared` says whether all layers use one module or each layer
+    has a separate one.
 
     >>> x = torch.ones(1, 3, 4)
     >>> Encoding().embed(x, range(3)) is x
@@ -58,7 +58,7 @@ class Encoding(PositionEncoding, nn.Module):
         self.doors: PositionEncoding = NoPosition()
         if doors is not None:
             self.doors, self.cache_problem = doors, doors.cache_problem
-        self._kept: dict[Any, Tensor] = {}
+        self._constants: dict[Any, Tensor] = {}
 
     def embed(self, x: Tensor, positions: Positions) -> Tensor:
         return self.doors.embed(x, positions)
@@ -76,29 +76,29 @@ class Encoding(PositionEncoding, nn.Module):
         return "" if isinstance(self.doors, NoPosition) else repr(self.doors)
 
     def _constant(self, like: Tensor, function: Callable[..., Any], *numbers: Any) -> Tensor:
-        """`function(*numbers)` as a tensor like another; kept, unless of tensors or while compiling."""
+        """`function(*numbers)` as a tensor like another; cached, unless it depends on tensors or is compiled."""
         if isinstance(numbers[0], Tensor) or torch.compiler.is_compiling():
             return _tensor_like(like, function(*numbers))
         key = function, numbers, like.device, like.dtype
-        if key not in self._kept:
-            if len(self._kept) >= 64:  # decoding asks for another at every token
-                self._kept.pop(next(iter(self._kept)))
-            with torch.inference_mode(False):  # it may be used later where a gradient is wanted
-                self._kept[key] = _tensor_like(like, function(*numbers))
-        return self._kept[key]
+        if key not in self._constants:
+            if len(self._constants) >= 64:  # decoding needs a new one at every token
+                self._constants.pop(next(iter(self._constants)))
+            with torch.inference_mode(False):  # so that autograd can use it later
+                self._constants[key] = _tensor_like(like, function(*numbers))
+        return self._constants[key]
 
 
 def _tensor_like(like: Tensor, numbers: Any) -> Tensor:
-    """An array on the device of a tensor; floats in its dtype, integers as they are."""
-    made = torch.as_tensor(numbers).to(like.device)
-    return made.to(like.dtype) if made.is_floating_point() else made
+    """Tensor of an array, on the device of another; floats in its dtype, integers unchanged."""
+    tensor = torch.as_tensor(numbers).to(like.device)
+    return tensor.to(like.dtype) if tensor.is_floating_point() else tensor
 
 
 class RotaryModule(Encoding):
     r"""Rotation of queries and keys by a RopeSpec: the library's `Rotary` as a module.
 
-    `RotaryEmbedding` is the same in one class that needs nothing else of this library. `rope` is a RopeSpec of any
-    rule, kept as the attribute `rope`; or frequencies in radians per token, `(pairs,)`, of this `layout`,
+    `RotaryEmbedding` is the same in one class that needs nothing else from this library. `rope` is a RopeSpec of
+    any rule, stored as the attribute `rope`; or frequencies in radians per token, `(pairs,)`, of this `layout`,
     "interleaved" unless given. ValueError if the frequencies require a gradient ("learned-rotary" learns them),
     `layout` contradicts the spec, or as for `RopeSpec`.
 
@@ -140,7 +140,7 @@ class Learned(Encoding):
     """Learned vectors, one for each position, added to x; rows beyond the trained length stay random."""
 
     def __init__(self, max_len: int, d_model: int, seed: int) -> None:
-        super().__init__()  # a spread of 0.3, where that of token embeddings is 1
+        super().__init__()  # standard deviation 0.3; that of token embeddings is 1
         self.table = nn.Parameter(torch.tensor(learned_table(max_len, d_model, scale=0.3, seed=seed)).float())
 
     def embed(self, x: Tensor, positions: Positions) -> Tensor:
@@ -197,7 +197,7 @@ class Shaw(Encoding):
 
         bias_ij = q_i · a_{clip(j−i, −K, K)} / √head_dim
 
-    The paper also adds vectors to the values and finds (its §4.3) that those to the keys suffice. A causal model
+    The paper also adds vectors to the values and finds (its §4.3) that those on the keys suffice. A causal model
     never reads the rows for keys to the right, so the table here has K + 1 rows, distances −K to 0.
     """
 
@@ -215,7 +215,7 @@ class Shaw(Encoding):
 
 
 class Sizes(NamedTuple):
-    """Widths and lengths of a model, from which each encoding takes those that it needs."""
+    """Widths and lengths of a model; every encoding reads those that it needs."""
 
     d_model: int
     n_heads: int
@@ -224,7 +224,7 @@ class Sizes(NamedTuple):
 
 
 def _whole_head(module: Callable[[RopeSpec], Encoding]) -> Callable[..., Encoding]:
-    """Maker of a module that turns all features of a head by plain frequencies."""
+    """Maker of a module that rotates all features of a head by RoPE's frequencies."""
 
     def make(sizes: Sizes, *, base: float = 10_000.0, layout: str = "interleaved") -> Encoding:
         return module(plain_rope(sizes.head_dim, base, layout=layout))
@@ -248,11 +248,13 @@ def _dynamic_ntk(
     layout: str = "interleaved",
 ) -> Encoding:
     trained = sizes.max_len if trained_length is None else trained_length
-    rule = partial(
-        dynamic_ntk, sizes.head_dim, trained_length=trained, factor=factor, base=base, layout=layout
-    )
-    rule(1)  # refuses arguments out of range now, not at the first text
-    return Encoding(DynamicRotary(rule))
+    rule = partial(_frequencies_at, sizes.head_dim, trained, factor, base)
+    rule(1)  # refuses arguments out of range at once, not at the first text
+    return Encoding(DynamicRotary(rule, layout))
+
+
+def _frequencies_at(head_dim: int, trained_length: int, factor: float, base: float, length: int) -> Any:
+    return dynamic_ntk(head_dim, trained_length, length=length, factor=factor, base=base).inv_freq
 
 
 _MAKERS: dict[str, Callable[..., Encoding]] = {
@@ -272,7 +274,7 @@ _MAKERS: dict[str, Callable[..., Encoding]] = {
     "dynamic-ntk": _dynamic_ntk,
 }
 ENCODINGS = tuple(name for name in _MAKERS if name != "dynamic-ntk")  # those that allow a cache
-OPTIONS: dict[str, dict[str, Any]] = {  # of each name: options beside the sizes, with their defaults
+OPTIONS: dict[str, dict[str, Any]] = {  # options of each encoding, with their defaults
     name: inspect.getfullargspec(maker).kwonlydefaults or {} for name, maker in _MAKERS.items()
 }
 
@@ -286,7 +288,7 @@ def make_encoding(
     max_len: int = 512,
     **options: Any,
 ) -> Encoding:
-    r"""The encoding of a name, or the rotation of a spec, as a module with the four doors.
+    r"""The encoding with a name, or the rotation by a spec, as a module with the four doors.
 
     Args:
         encoding: one of `ENCODINGS`, or "dynamic-ntk"; or a RopeSpec of any rule.
@@ -297,7 +299,7 @@ def make_encoding(
             part of the pairs that rotate; `shaw_distance` of "shaw", tokens; `trained_length` (max_len if not
             given) and `factor` of "dynamic-ntk".
 
-    ValueError for an unknown encoding or option, a number out of range, or a spec for heads of another width.
+    ValueError for an unknown encoding or option, a number out of range, or a spec for heads of a different width.
 
     >>> make_encoding("rotary", d_model=8, n_heads=2)
     RotaryModule(<RopeSpec "rope": 2 pairs, 1 … 0.01 rad/token, interleaved>)
@@ -308,7 +310,7 @@ def make_encoding(
     head_dim = d_model // n_heads if head_dim is None else check_positive_int("head_dim", head_dim)
     if isinstance(encoding, RopeSpec):
         if options:
-            raise ValueError(f"a RopeSpec says everything itself; got {', '.join(sorted(options))} beside it")
+            raise ValueError(f"a RopeSpec takes no options, got {', '.join(sorted(options))}")
         if encoding.head_dim != head_dim:
             raise ValueError(
                 f"the spec must be for heads of {head_dim} features, got head_dim = {encoding.head_dim}"
@@ -319,5 +321,5 @@ def make_encoding(
     known = OPTIONS[encoding]
     if unknown := sorted(options.keys() - known.keys()):
         allowed = ", ".join(known) or "no options"
-        raise ValueError(f"{encoding!r} understands {allowed}; got {', '.join(unknown)}")
+        raise ValueError(f"{encoding!r} takes {allowed}; got {', '.join(unknown)}")
     return _MAKERS[encoding](Sizes(d_model, n_heads, head_dim, max_len), **options)

@@ -1,4 +1,4 @@
-r"""Rotary position embedding to take home: one module of plain PyTorch that can be copied as it is."""
+r"""Rotary position embedding, drop-in: one module of pure PyTorch that can be copied as it is."""
 
 from collections.abc import Iterable
 
@@ -26,7 +26,7 @@ class RotaryEmbedding(nn.Module):
         attention_factor: factor of cosines and sines (YaRN, LongRoPE).
 
     Raises:
-        ValueError: the layout is misspelt, or (when called) a head has another width.
+        ValueError: the layout is misspelt, or (when called) a head has a different width.
 
     >>> rope = RotaryEmbedding(4)
     >>> q, k = torch.ones(1, 8, 5, 4), torch.ones(1, 2, 5, 4)  # 8 query heads share 2 key heads
@@ -54,7 +54,7 @@ class RotaryEmbedding(nn.Module):
         d = rotary_dim or head_dim
         if inv_freq is None:
             inv_freq = [base ** (-2 * i / d) for i in range(d // 2)]
-        # Python numbers: what is no tensor cannot be cast, moved or loaded
+        # Python numbers, since only a tensor can be cast, moved or loaded
         self.inv_freq = tuple(float(f) for f in inv_freq)
         self.head_dim, self.layout = head_dim, layout
         self.attention_factor = attention_factor

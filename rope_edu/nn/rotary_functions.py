@@ -1,7 +1,7 @@
-r"""Rotary position embedding to take home without PyTorch: two functions for NumPy and JAX.
+r"""Rotary position embedding, drop-in, without PyTorch: two functions for NumPy and JAX.
 
-Cosines and sines come from NumPy in float64, which JAX lacks by default, and are rounded once, when JAX meets
-them. Under `jax.jit` they are constants; a traced position takes its row: `jnp.asarray(cos)[position]`.
+Cosines and sines come from NumPy in float64, which JAX lacks by default, and are rounded once, when JAX receives
+them. Under `jax.jit` they are constants; index them by a traced position: `jnp.asarray(cos)[position]`.
 """
 
 from typing import Any

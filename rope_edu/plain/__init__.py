@@ -1,7 +1,7 @@
 """The whole subject as plain functions of at most ten lines on NumPy arrays; read the files in this order.
 
 frequencies.py   how fast each pair of features turns, and its angle at each position
-absolute.py      add a vector for each position to the word's: from a learned table, or sinusoids
+absolute.py      add a vector for each position to the word's vector: from a learned table, or sinusoids
 relative.py      add a term to each score by distance: Shaw, T5, ALiBi, KERPLE, FIRE, Transformer-XL
 rotary.py        RoPE: one pair rotated, then a head in three equal ways, and the score as a function of distance
 dot_product.py   softmax attention with four doors for position, in heads, with a cache

@@ -10,7 +10,7 @@ spec = RopeSpec([1.0, 0.01])
 width: int = spec.head_dim
 speeds: np.ndarray = spec.inv_freq
 apply_rope(x, [[0.0, 1.0]])
-apply_rope(x, rope_angles(range(3), inv_freq(4)), layout="half_split", out=x)
+apply_rope(x, rope_angles(range(3), inv_freq(4)), layout="half_split")
 rotate(x, table=RotaryTable(spec), offset=3)
 rotate(x, x, table=RotaryTable([1.0, 0.01]), positions=[0, 1, 2])
 Rotary(RotaryTable(spec)).rotate_q(x, [0, 1, 2])

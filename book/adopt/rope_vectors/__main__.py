@@ -37,7 +37,9 @@ def main():
     wrong = [(case, off(function, case, array)) for case in cases("rotate")]
     wrong = [(case, by) for case, by in wrong if not by <= case["tolerance"][chosen.width]]
     for case, by in wrong:
-        print(f"FAILED {case['name']}: off by {by:.2g}, as would: {', '.join(case['catches']) or '-'}")
+        print(
+            f"FAILED {case['name']}: off by {by:.2g}, possible mistakes: {', '.join(case['catches']) or '-'}"
+        )
     print(f"{len(cases('rotate')) - len(wrong)} of {len(cases('rotate'))} cases passed")
     sys.exit(1 if wrong else 0)
 

@@ -2,9 +2,9 @@
 
 `allow` does the same for what a reader types into a parameters cell, `scorecard` for encodings.
 
-The judges of a chapter's exercises are the functions under `@judges("NN.n")` in `chapter_NN.py`; hints, and what a
-right answer shows, are in `hints.toml`. `answers.py` reads an answer in every form that is right; a judge adds what
-the exercise asks, and a sentence for each mistake that is known.
+Exercises whose answer is a row of numbers are stated in `in_page.toml`, which `rows.py` reads for `check` and the
+page. Others have a judge under `@judges("NN.n")` in `chapter_NN.py`. Hints and lessons are in `hints.toml`.
+`answers.py` reads an answer in any right form; a judge has the right value, and a sentence for every known mistake.
 """
 
 from rope_book.check import allow

@@ -1,6 +1,6 @@
-"""What a reader types into a parameters cell, cleaned or refused with a sentence.
+"""Values that readers type into a parameters cell, cleaned or refused with a sentence.
 
-A parameters cell holds plain values and ends in one line for each, the only place that states the range:
+A parameters cell sets values and ends in one line for each, the only place that states the range:
 
     length = 12  # tokens
     slope = 0.125  # ALiBi's μ, for one head
@@ -9,9 +9,9 @@ A parameters cell holds plain values and ends in one line for each, the only pla
     slope = allow.number("slope", slope, 0.01, 2)
 
 Every function takes the parameter's name, the value, and what is allowed; bounds are included. It returns the value
-as the chapter computes with it: whole numbers become floats where fractions are allowed, lists become arrays. All
-else raises ValueError with the name, what is allowed and what was seen. `tests/test_parameters.py` reads the ranges
-from these calls and runs every chapter at their ends and within.
+in the type that the chapter needs: whole numbers become floats where fractions are allowed, lists become arrays.
+Anything else raises ValueError with the name, the allowed values and the value. `tests/test_parameters.py` reads
+the ranges from these calls and runs every chapter at their ends and within.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,10 +28,10 @@ def number(name: str, value: object, low: float, high: float) -> float:
     Traceback (most recent call last):
     ValueError: slope must be a number from 0.01 to 2, got -1
     """
-    found = _floats(value, ())
-    if found is None or not low <= found <= high:
+    parsed = _floats(value, ())
+    if parsed is None or not low <= parsed <= high:
         _refuse(name, f"a number {_range(low, high)}", value)
-    return float(found)
+    return float(parsed)
 
 
 def whole(name: str, value: object, low: int, high: int, *, even: bool = False) -> int:
@@ -43,10 +43,10 @@ def whole(name: str, value: object, low: int, high: int, *, even: bool = False) 
     Traceback (most recent call last):
     ValueError: head_dim must be an even whole number from 2 to 64, got 7
     """
-    found = _floats(value, ())
-    if found is None or not low <= found <= high or found % (2 if even else 1):
+    parsed = _floats(value, ())
+    if parsed is None or not low <= parsed <= high or parsed % (2 if even else 1):
         _refuse(name, f"{'an even' if even else 'a'} whole number {_range(low, high)}", value)
-    return int(found)
+    return int(parsed)
 
 
 def flag(name: str, value: object) -> bool:
@@ -79,11 +79,11 @@ def vector(
     Traceback (most recent call last):
     ValueError: q must be a list of 2 numbers, each from -10 to 10, of length 0.1 or more as an arrow, got [0, 0]
     """
-    found = _floats(value, (size,))
-    if found is None or not _inside(found, low, high) or np.linalg.norm(found) < shortest:
-        longer = f", of length {_plain(shortest)} or more as an arrow" if shortest else ""
+    parsed = _floats(value, (size,))
+    if parsed is None or not _inside(parsed, low, high) or np.linalg.norm(parsed) < shortest:
+        longer = f", of length {_literal(shortest)} or more as an arrow" if shortest else ""
         _refuse(name, f"a list of {size} numbers, each {_range(low, high)}{longer}", value)
-    return found
+    return parsed
 
 
 def matrix(name: str, value: object, rows: int, columns: int, low: float, high: float) -> np.ndarray:
@@ -93,12 +93,12 @@ def matrix(name: str, value: object, rows: int, columns: int, low: float, high: 
     array([[1., 0.],
            [0., 1.]])
     """
-    found = _floats(value, (rows, columns))
-    if found is None or not _inside(found, low, high):
+    parsed = _floats(value, (rows, columns))
+    if parsed is None or not _inside(parsed, low, high):
         _refuse(
             name, f"a matrix of {rows} rows and {columns} columns, each number {_range(low, high)}", value
         )
-    return found
+    return parsed
 
 
 def vectors(
@@ -122,10 +122,10 @@ def complex_number(name: str, value: object, shortest: float, longest: float) ->
     (2+0j)
     """
     real = _floats(value, ())
-    found = real if real is not None else value if isinstance(value, complex | np.complexfloating) else None
-    if found is None or not shortest <= abs(found) <= longest:
+    parsed = real if real is not None else value if isinstance(value, complex | np.complexfloating) else None
+    if parsed is None or not shortest <= abs(parsed) <= longest:
         _refuse(name, f"a complex number such as 1.2 + 0.3j, of a length {_range(shortest, longest)}", value)
-    return complex(found)
+    return complex(parsed)
 
 
 def sentence(
@@ -155,32 +155,32 @@ def sentence(
 
 
 def _floats(value: object, shape: tuple[int, ...]) -> np.ndarray | None:
-    """Return real numbers of that shape as finite float64, or None for all else: words, bools, ragged lists."""
+    """Return finite real numbers of that shape as float64, or None for anything else: words, bools, ragged rows."""
     try:
-        found = np.asarray(value)
+        parsed = np.asarray(value)
     except (TypeError, ValueError):
         return None
-    if found.dtype.kind not in "iuf" or found.shape != shape or not np.all(np.isfinite(found)):
+    if parsed.dtype.kind not in "iuf" or parsed.shape != shape or not np.all(np.isfinite(parsed)):
         return None
-    return found.astype(np.float64)
+    return parsed.astype(np.float64)
 
 
-def _inside(found: np.ndarray, low: float, high: float) -> bool:
-    """Tell whether all numbers lie from `low` to `high`."""
-    return bool(np.all((low <= found) & (found <= high)))
+def _inside(parsed: np.ndarray, low: float, high: float) -> bool:
+    """Tell whether all numbers are from `low` to `high`."""
+    return bool(np.all((low <= parsed) & (parsed <= high)))
 
 
-def _plain(bound: float) -> str:
+def _literal(bound: float) -> str:
     """Write a bound as one would type it: 0.01, 64, 1_000_000."""
     return f"{int(bound):_}" if float(bound).is_integer() else f"{bound:_}"
 
 
 def _range(low: float, high: float) -> str:
     """Write "from low to high"."""
-    return f"from {_plain(low)} to {_plain(high)}"
+    return f"from {_literal(low)} to {_literal(high)}"
 
 
 def _refuse(name: str, allowed: str, value: object) -> None:
-    """Raise the sentence."""
+    """Raise ValueError with the name, the allowed values and the value."""
     seen = repr(value)
     raise ValueError(f"{name} must be {allowed}, got {seen if len(seen) <= 80 else seen[:77] + '...'}")

@@ -17,14 +17,14 @@ def _encodes(encode: Answer) -> Verdict:
     for position, d_model, base in [(0, 4, 100.0), (1, 4, 10_000.0), (7, 8, 10_000.0), (5000, 64, 500_000.0)]:
         expected = sinusoidal([position], d_model, base)[0]
         ask = f"For d = {d_model} the answer is {d_model} numbers in one row."
-        found = array(encode(position, d_model, base), (d_model,), ask)
-        if close(found, expected):
+        result = array(encode(position, d_model, base), (d_model,), ask)
+        if close(result, expected):
             continue
-        if close(found, np.concatenate([expected[0::2], expected[1::2]])):
-            return "These are all sines, then all cosines: right numbers, another order. Here pairs stand together."
-        if close(found, np.stack([expected[1::2], expected[0::2]], axis=1).ravel()):
+        if close(result, np.concatenate([expected[0::2], expected[1::2]])):
+            return "These are all sines, then all cosines: right numbers, another order. Here pairs stay together."
+        if close(result, np.stack([expected[1::2], expected[0::2]], axis=1).ravel()):
             return "Each pair is the wrong way round: the sine comes first."
-        if close(found[0::2], np.sin(position * float(base) ** (-np.arange(d_model // 2) / d_model))):
+        if close(result[0::2], np.sin(position * float(base) ** (-np.arange(d_model // 2) / d_model))):
             return "The exponent of pair i is −2i/d, not −i/d."
         return f"Position {position}, d = {d_model}, base {base:g} comes out wrong."
     return True
@@ -35,21 +35,21 @@ def _encodes(encode: Answer) -> Verdict:
 def _finds_the_pair(first_slow_pair: Answer) -> Verdict:
     """Judge exercise 2.2: the first pair of which a full turn takes more than `tokens`."""
     cases = [(64, 10_000.0, 1000), (128, 10_000.0, 4096), (64, 500_000.0, 1000), (16, 100.0, 5)]
-    found = [number(first_slow_pair(*case), "It must return the number of one pair.") for case in cases]
+    results = [number(first_slow_pair(*case), "It must return the number of one pair.") for case in cases]
     right = [_first_slow_pair(*case) for case in cases]
-    if found == right:
+    if results == right:
         return True
     slips = {
         "Those are features, not pairs: pair i holds features 2i and 2i + 1.": [2 * i for i in right],
         "Pairs are counted from 0.": [i + 1 for i in right],
         "That is the last pair that does complete a turn; you want the next one.": [i - 1 for i in right],
     }
-    at = next(n for n, i in enumerate(found) if i != right[n])
+    at = next(n for n, i in enumerate(results) if i != right[n])
     d_model, base, tokens = cases[at]
-    if found[at] % 1:
-        return f"A pair's number is whole: round {found[at]:.2f} up."
-    case = f"For d = {d_model}, base {base:g} and {tokens} tokens it says {found[at]}."
-    return next((why for why, slip in slips.items() if found == slip), case)
+    if results[at] % 1:
+        return f"A pair's number is whole: round {results[at]:.2f} up."
+    case = f"For d = {d_model}, base {base:g} and {tokens} tokens it says {results[at]}."
+    return next((why for why, slip in slips.items() if results == slip), case)
 
 
 def _first_slow_pair(d_model: int, base: float, tokens: float) -> int:
@@ -101,11 +101,11 @@ def _looks_back(matrix: object) -> Verdict:
 @judges("2.5")
 def _names_terms(terms: object) -> Verdict:
     """Judge exercise 2.5: the terms that still change with the place of the sentence."""
-    found = names(terms, TERMS, 'The answer is a set of names, such as {"word-word"}.')
-    if found == TERMS - MOVING:
+    result = names(terms, TERMS, 'The answer is a set of names, such as {"word-word"}.')
+    if result == TERMS - MOVING:
         return "These two no longer change; you want the others."
-    if "word-word" in found:
-        return "Two words know of no place: word-word never changes."
-    if "place-place" in found:
-        return "That is so for a random W. What does PE(m) · W_back PE(n) depend on?"
-    return found == MOVING or "One more: a word may stand on either side of W."
+    if "word-word" in result:
+        return "Two words carry no position: word-word never changes."
+    if "place-place" in result:
+        return "That holds for a random W. What does PE(m) · W_back PE(n) depend on?"
+    return result == MOVING or "One more: a word may stand on either side of W."

@@ -5,11 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from rope_book.check.answers import Answer, array, number, numbers, of_function
+from rope_book.check.answers import Answer, array, number, of_function
 from rope_book.check.exercise import Verdict, close, judges
-from rope_edu.encodings import alibi_slopes, shaw_index, t5_bucket
-
-DISTANCES = (0, 15, 16, 32, 64, 1000)  # tokens back, for T5's decoder
+from rope_edu.encodings import shaw_index, t5_bucket
 
 
 def _buckets(distances: Any, num_buckets: int = 32, max_distance: int = 128) -> np.ndarray:
@@ -17,23 +15,6 @@ def _buckets(distances: Any, num_buckets: int = 32, max_distance: int = 128) -> 
     return t5_bucket(
         -np.asarray(distances), bidirectional=False, num_buckets=num_buckets, max_distance=max_distance
     )
-
-
-@judges("3.1")
-def _sorts_by_hand(answer: object) -> Verdict:
-    """Judge exercise 3.1: the buckets of six distances in a decoder."""
-    answer = numbers(
-        answer, len(DISTANCES), f"The answer is a list of {len(DISTANCES)} buckets, one for each distance."
-    )
-    expected = _buckets(DISTANCES)
-    if close(answer, t5_bucket(-np.asarray(DISTANCES), bidirectional=True)):
-        return "Those are the buckets of an encoder, where each side has 16. A decoder has 32 for the past."
-    if close(answer, [0, 15, 16, 22, 27, 31]):
-        return "Round down: a bucket's number is what is reached, 16 + ⌊…⌋."
-    if close(answer[-1], 32):
-        return "There are 32 buckets, from 0 to 31: nothing goes beyond the last."
-    wrong = [d for d, a, b in zip(DISTANCES, answer, expected, strict=True) if not close(a, b)]
-    return True if not wrong else f"Look again at distance {wrong[0]}."
 
 
 @judges("3.2")
@@ -59,27 +40,6 @@ def _why_not_first(seen: float, expected: int, last: bool) -> str:
     if last:
         return " That is the last distance of the bucket."
     return " Round up: below the bound the bucket has not begun." if seen == expected - 1 else ""
-
-
-@judges("3.3")
-def _has_six_slopes(answer: object) -> Verdict:
-    """Judge exercise 3.3: ALiBi's slopes of six heads, in the published order."""
-    expected = alibi_slopes(6)
-    answer = np.array(numbers(answer, 6, "The answer is six numbers."))
-    if close(answer, expected):
-        return True
-    if close(answer, -np.log2(expected)) or close(answer, np.log2(expected)):
-        return "Those are the exponents: the slopes are 2 to the power of minus these."
-    if close(answer, alibi_slopes(8)[:6]):
-        return "Those are the first six of eight heads; six heads begin with the slopes of four."
-    if close(answer, 2.0 ** (-8 * np.arange(1, 7) / 6)):
-        return "That is the paper's formula with H = 6; the released code never uses an H that is no power of two."
-    if close(np.sort(answer), np.sort(expected)):
-        return "The slopes are right, their order is not: the power of two first, then what is borrowed."
-    wrong = [
-        h for h, (seen, right) in enumerate(zip(answer, expected, strict=True), 1) if not close(seen, right)
-    ]
-    return f"Look again at the slope of head {wrong[0]}."
 
 
 @judges("3.4")

@@ -12,14 +12,13 @@ from rope_book.check.answers import (
     array,
     complex_number,
     function,
+    native,
     number,
-    numbers,
     of_function,
-    plain,
     row,
 )
 from rope_book.check.exercise import Verdict, close, judges
-from rope_book.check.ruled import ruled
+from rope_book.check.rows import judge_row
 
 RADIANS_PER_TOKEN = 0.25
 HALF_LIFE = 10  # tokens of distance that halve the score in exercise 5.3
@@ -67,15 +66,8 @@ def _slip_of_order(got: np.ndarray, x: list[float], position: int, inv_freq: lis
     if close(got, np.concatenate([turned[0::2], turned[1::2]])):
         return "These are all first numbers, then all second ones: put the pairs side by side again."
     if close(got, np.array(_rope(list(half), position, inv_freq)).reshape(-1, 2).T.ravel()):
-        return "It pairs numbers half a row apart; here the pairs stand side by side."
+        return "It pairs numbers half a row apart; here the pairs are side by side."
     return ""
-
-
-@judges("5.2")
-def _exposes_the_square(answer: object) -> Verdict:
-    """Judge exercise 5.2: two places with one distance and scores more than 1.9 apart."""
-    ask = "The answer is two places, ((m, n), (m2, n2))."
-    return ruled("5.2", *(p for place in row(answer, 2, ask) for p in numbers(place, 2, ask)))
 
 
 @judges("5.3")
@@ -105,7 +97,7 @@ def _halves_every_ten(answer: object) -> Verdict:
     if slipped(-1, 1):
         return "It grows with distance: exchange the two factors."
     if slipped(1, -1):
-        return "It fades as it should, and turns the other way: the angle is +0.25 a token for both."
+        return "It fades as it should, and turns the other way: the angle is +0.25 per token for both."
     if not close(score(7, 4), score(57, 54)):
         return "The score at (7, 4) differs from the score at (57, 54): it sees more than the distance."
     for m, n in [(0, 0), (10, 0), (7, 4), (33, 12), (5, 9)]:
@@ -128,7 +120,7 @@ def _turner(answer: object) -> Callable[[complex, int], complex]:
 def _complex(answer: object) -> complex:
     """Read a complex number, which may come as a pair (x, y)."""
     ask = "The answer is two complex numbers, (q, k)."
-    if isinstance(plain(answer), list | np.ndarray):
+    if isinstance(native(answer), list | np.ndarray):
         return complex(*(float(number(part, ask)) for part in row(answer, 2, ask)))
     return complex(complex_number(answer, ask))
 
@@ -137,4 +129,4 @@ def _complex(answer: object) -> complex:
 def _hides_the_sign(answer: object) -> Verdict:
     """Judge exercise 5.4: q and k for which conj on the wrong one changes no score."""
     q, k = map(_complex, row(answer, 2, "The answer is two complex numbers, (q, k)."))
-    return ruled("5.4", q.real, q.imag, k.real, k.imag)
+    return judge_row("5.4", q.real, q.imag, k.real, k.imag)

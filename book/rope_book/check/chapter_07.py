@@ -22,24 +22,24 @@ def _judge_rotation(rotate: Rotation, layout: str) -> Verdict:
     cos, sin = np.cos(ANGLES), np.sin(ANGLES)
     vector = SEQUENCE[0, 0, 3]
     given = vector.copy()
-    found = array(
+    result = array(
         rotate(given, cos[3], sin[3]), vector.shape, "For an x of shape (8,) it must return that shape."
     )
     if not np.array_equal(given, vector):
         return "It changes the x that it is given: return a new array."
     expected = apply_rope(vector, ANGLES[3], layout=layout)
-    if close(found, apply_rope(vector, -ANGLES[3], layout=layout)):
+    if close(result, apply_rope(vector, -ANGLES[3], layout=layout)):
         return "It turns by −angle: (1, 0) should become (cos, sin)."
     other = "half_split" if layout == "interleaved" else "interleaved"
-    if close(found, apply_rope(vector, ANGLES[3], layout=other)):
+    if close(result, apply_rope(vector, ANGLES[3], layout=other)):
         return f"That is the layout {other}; this x is {layout}."
-    if layout == "interleaved" and close(found, np.concatenate([expected[0::2], expected[1::2]])):
+    if layout == "interleaved" and close(result, np.concatenate([expected[0::2], expected[1::2]])):
         return "These are all first members, then all second ones: right numbers, another order."
-    if not close(np.linalg.norm(found), np.linalg.norm(expected)):
+    if not close(np.linalg.norm(result), np.linalg.norm(expected)):
         return "It changes the length of a vector, so it is no rotation."
-    if close(found, vector):
+    if close(result, vector):
         return "It leaves x as it is."
-    if not close(found, expected):
+    if not close(result, expected):
         return "The length is right, the direction is not: (1, 0) should become (cos, sin)."
     if not close(rotate(SEQUENCE.copy(), cos, sin), apply_rope(SEQUENCE, ANGLES, layout=layout)):
         return "Right for one vector, wrong for x of shape (2, 3, 5, 8): only the last axis holds features."
@@ -58,7 +58,7 @@ def _rotates_interleaved(rotate: Rotation) -> Verdict:
 def _counts(nonzeros: Answer) -> Verdict:
     """Judge exercise 7.2: two entries in each rotated row, one in each row of the tail."""
     cases = [(8, 8), (2, 2), (8, 4), (64, 16), (128, 126)]
-    found = [number(nonzeros(d, r), "It must return one number.") for d, r in cases]
+    results = [number(nonzeros(d, r), "It must return one number.") for d, r in cases]
     slips = {
         "Those are all entries; most of them are zero.": [d * d for d, _ in cases],
         "A tail that passes is not multiplied by zero.": [2 * r for _, r in cases],
@@ -67,11 +67,11 @@ def _counts(nonzeros: Answer) -> Verdict:
             r * r + d - r for d, r in cases
         ],
     }
-    if known := [why for why, slip in slips.items() if close(found, slip)]:
+    if known := [why for why, slip in slips.items() if close(results, slip)]:
         return known[0]
-    if not close(found[0], 16):
-        return f"With no tail, a head of width 8 has 16, not {found[0]}."
-    wrong = [case for case, seen in zip(cases, found, strict=True) if not close(seen, sum(case))]
+    if not close(results[0], 16):
+        return f"With no tail, a head of width 8 has 16, not {results[0]}."
+    wrong = [case for case, seen in zip(cases, results, strict=True) if not close(seen, sum(case))]
     return not wrong or f"For head_dim {wrong[0][0]} and rotary_dim {wrong[0][1]} it is {sum(wrong[0])}."
 
 
@@ -85,7 +85,7 @@ def _fits(fit_angles: Answer) -> Verdict:
         x = RNG.normal(size=(batch, seq, heads, 8))
         shaped = array(fit_angles(angles), None, "It must return the angles, in another shape.")
         if shaped.shape == angles.shape:
-            return "The angles have the shape they had: the heads need an axis, and in its place."
+            return "The angles have the same shape as before: the heads need an axis, in the right place."
         target = (batch, seq, heads, 4)
         if shaped.shape[-1:] != (4,) or not _stretches(shaped.shape, target):
             return f"Shape {shaped.shape} does not stretch to (batch, seq, heads, pairs), here {target}."

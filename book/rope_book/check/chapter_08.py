@@ -4,9 +4,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from rope_book.check.answers import Answer, array, numbers, of_function
+from rope_book.check.answers import Answer, array, of_function
 from rope_book.check.exercise import Verdict, close, judges
-from rope_book.check.ruled import ruled
 from rope_edu.encodings import apply_rope, convert_projection, inv_freq, layout_permutation, rope_angles
 
 Rope = Callable[[np.ndarray, float], np.ndarray]
@@ -99,17 +98,11 @@ def _finds_layout(layout_of: Answer) -> Verdict:
     ]
     for layout, base, sign in boxes:
         calls: list[int] = []
-        found = layout_of(_black_box(layout, base, sign, calls))
+        result = layout_of(_black_box(layout, base, sign, calls))
         if len(calls) != 1:
             return f"It called rope {len(calls)} times; once is allowed, and enough."
-        if not isinstance(found, str) or found not in ("interleaved", "half_split"):
-            return f"It must return 'interleaved' or 'half_split', and returned {found!r}."
-        if found != layout:
-            return f"It took {layout} (base {base:g}, {'+' if sign > 0 else '−'} sign) for {found}."
+        if not isinstance(result, str) or result not in ("interleaved", "half_split"):
+            return f"It must return 'interleaved' or 'half_split', and returned {result!r}."
+        if result != layout:
+            return f"It took {layout} (base {base:g}, {'+' if sign > 0 else '−'} sign) for {result}."
     return True
-
-
-@judges("8.4")
-def _hides_the_bug(heads: object) -> Verdict:
-    """Judge exercise 8.4: the wrong number of heads happens to be the right one."""
-    return ruled("8.4", *numbers(heads, 2, "The answer is two numbers, (n_heads, n_kv_heads)."))

@@ -4,7 +4,6 @@ import numpy as np
 
 from rope_book.check.answers import Answer, array, number, of_function
 from rope_book.check.exercise import Known, Verdict, close, judges, of_cases
-from rope_book.check.ruled import ruled
 from rope_edu.encodings import inv_freq, mean_cosine, score_curve
 
 FREQUENCIES = inv_freq(64)
@@ -25,7 +24,7 @@ def _finds_the_key(query_for: Answer) -> Verdict:
         scores = score_curve(query, key, FREQUENCIES, DISTANCES)
         top = int(DISTANCES[scores.argmax()])
         if top != p:
-            why = {-p: " Check the sign of your turn.", 0: " That is so for the key as it stands: turn it."}
+            why = {-p: " Check the sign of your turn.", 0: " That holds for the key as it is: rotate it."}
             return f"For p = {p} the score is highest at distance {top}.{why.get(top, '')}"
         if not close(float(np.linalg.norm(query)), float(np.linalg.norm(key))):
             return "It peaks where it should; but the query must be as long as the key."
@@ -34,11 +33,11 @@ def _finds_the_key(query_for: Answer) -> Verdict:
 
 @judges("9.2")
 @of_cases(((128, 10_000.0, 256), (64, 500_000.0, 100), (16, 100.0, 7)), "It must return one number of steps.")
-def _counts_rises(found: float, head_dim: int, base: float, far: int) -> Known:
+def _counts_rises(result: float, head_dim: int, base: float, far: int) -> Known:
     """Judge exercise 9.2 on three heads."""
     curve, usual = (mean_cosine(inv_freq(head_dim, b), np.arange(far + 1)) for b in (base, 10_000.0))
     up = np.diff(curve) > 0
-    case = f"rises({head_dim}, {base:,.0f}, {far}) gave {found}: how many of its {far} steps lead up?"
+    case = f"rises({head_dim}, {base:,.0f}, {far}) gave {result}: how many of its {far} steps lead up?"
     slips = {
         f"{case} To count the last one too, you need the curve at far + 1 places.": up[:-1].sum(),
         f"{case} A score above 0 is no rise: compare each with the one before.": (curve > 0).sum(),
@@ -46,12 +45,6 @@ def _counts_rises(found: float, head_dim: int, base: float, far: int) -> Known:
         f"{case} Those are all steps.": far,
     }
     return up.sum(), {"These are the steps on which it falls.": far - up.sum()} | slips, case
-
-
-@judges("9.3")
-def _keeps_three_tenths(base: object) -> Verdict:
-    """Judge exercise 9.3: mean cosine over 800 … 1200 between 0.28 and 0.32 for d = 128."""
-    return ruled("9.3", number(base, "The answer is one number above 1."))
 
 
 @judges("9.4")
@@ -69,7 +62,7 @@ def _averages_to_zero(average_score: Answer) -> Verdict:
         if np.ptp(means) < 1e-9:
             return "Every seed gives the same mean: the draws must follow the seed."
         if abs(means.mean()) > 0.35 * max(1.0, means.std()):  # five standard errors of the 200
-            return f"At distance {distance} the means do not lie about 0: are q and k drawn independently?"
+            return f"At distance {distance} the means are not centred on 0: are q and k drawn independently?"
         size = means.std() / np.sqrt(64)
         if n == 1 and 0.75 < size < 1.25:
             return "The means are 8 times too large: divide by √d."

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from rope_book.check.answers import Answer, array, of_function, plain, row, truth
-from rope_book.check.exercise import Verdict, against, close, judges
+from rope_book.check.answers import Answer, array, native, numbers, of_function, row, truth
+from rope_book.check.exercise import Verdict, against, judges
+from rope_book.check.rows import judge_row
 from rope_edu.attention import attention, causal_mask
 from rope_edu.encodings import apply_rope, inv_freq, rope_angles, sinusoidal
 
@@ -22,13 +23,13 @@ def _is_a_head(rotary_head: Answer) -> Verdict:
     for words, d_model, head_dim, start in [(4, 6, 8, 0), (5, 8, 8, 17), (3, 12, 4, 5000)]:
         x, w = rng.normal(size=(words, d_model)), rng.normal(size=(3, head_dim, d_model)) / 2
         ask = f"For {words} words and a head of {head_dim} it must return ({words}, {head_dim}) numbers."
-        found = rotary_head(x.copy(), *w.copy(), inv_freq(head_dim), start)
-        if (verdict := _against_a_head(array(found, (words, head_dim), ask), x, w, start)) is not True:
+        result = rotary_head(x.copy(), *w.copy(), inv_freq(head_dim), start)
+        if (verdict := _against_a_head(array(result, (words, head_dim), ask), x, w, start)) is not True:
             return verdict
     return True
 
 
-def _against_a_head(found: np.ndarray, x: np.ndarray, w: np.ndarray, start: int) -> Verdict:
+def _against_a_head(result: np.ndarray, x: np.ndarray, w: np.ndarray, start: int) -> Verdict:
     """Compare with the causal head that 10.1 asks for, and with known mistakes; w holds W_q, W_k, W_v."""
     q, k, v = (x @ matrix.T for matrix in w)
     angles = rope_angles(np.arange(start, start + len(x)), inv_freq(q.shape[1]))
@@ -44,58 +45,30 @@ def _against_a_head(found: np.ndarray, x: np.ndarray, w: np.ndarray, start: int)
         "The scores are not divided by √head_dim.": head(scale=1.0),
         "The scores are divided by √d_model; the width of the head counts.": head(scale=x.shape[1] ** -0.5),
         "The values are turned as well.": head(values=apply_rope(v, angles)),
-        "That is the layout half_split; the pairs of apply_rope stand side by side.": head(halves),
+        "That is the layout half_split; the pairs of apply_rope are side by side.": head(halves),
     }
     unknown = "The shape is right, the numbers are not: scores, mask, softmax over the keys, then the values."
-    return against(found, head(), slips, unknown)
+    return against(result, head(), slips, unknown)
 
 
 @judges("10.2")
 def _tears_pairs(answers: object) -> Verdict:
     """Judge exercise 10.2: interleaved pairs stay in a head, half-split pairs do not."""
     answers = row(answers, 2, "The answer is two truth values: for interleaved, for half_split.")
-    answers = [truth(answer, "Answer with True or False, twice.") for answer in answers]
-    if answers == [False, True]:
-        return "The other way round: in which layout do the two members of a pair stand side by side?"
-    if not answers[0]:
-        return "In the interleaved layout, which head do the two members of a pair land in?"
-    return not answers[1] or "In the half_split layout, features 1 and 5 are a pair. Which heads are they in?"
+    return judge_row("10.2", *(truth(answer, "Answer with True or False, twice.") for answer in answers))
 
 
 @judges("10.3")
 def _by_hand(pairs: object) -> Verdict:
     """Judge exercise 10.3: a quarter turn, and back by three tenths of half a turn."""
     ask = "The answer is two pairs of numbers."
-    pairs = array([_pair(pair, ask) for pair in row(pairs, 2, ask)], (2, 2), ask)
-    moved, back = np.array((0.0, 2.0)), 2 * np.array((math.cos(-0.3 * math.pi), math.sin(-0.3 * math.pi)))
-
-    def says(first: Sequence[float], second: Sequence[float], tol: float = 0.006) -> bool:
-        return close(pairs, (first, second), tol=tol)
-
-    if says(moved, moved):
-        return "The first is right. For the second, turn (2, 0) back by the word's position, 3."
-    if says(moved, (2.0, 0.0)):
-        return "The first is right. Turned back by the word's position, 3, not by the sentence's."
-    if says(-moved, back):
-        return "The second is right. The first turns the other way: counter-clockwise."
-    if says(moved, back * (1, -1)):
-        return "The first is right. Back means clockwise."
-    if says(moved, back / 2):
-        return "The first is right. The second must be as long as before, 2."
-    if says(moved, back):
-        return True
-    if says(moved, back, tol=0.06):
-        return "Nearly: give two decimals, or math.cos."
-    first = close(pairs[0], moved, tol=0.006)
-    return (
-        "The first is right, the second is not." if first else "Five more positions turn (2, 0) by 5 · π/10."
-    )
+    return judge_row("10.3", *(part for pair in row(pairs, 2, ask) for part in _pair(pair, ask)))
 
 
-def _pair(pair: object, ask: str) -> list:
+def _pair(pair: Any, ask: str) -> list[float]:
     """Read a pair (x, y), which may come as the complex number x + iy."""
-    found = plain(pair)
-    return [found.real, found.imag] if isinstance(found, complex) else row(found, 2, ask)
+    pair = native(pair)
+    return [pair.real, pair.imag] if isinstance(pair, complex) else numbers(pair, 2, ask)
 
 
 def _layers() -> list[tuple[str, Layer, bool]]:
@@ -143,12 +116,12 @@ def _finds_shifts(is_translation_invariant: Answer) -> Verdict:
     """Judge exercise 10.4 on nine layers, with inputs of 3 to 5 rows, and on one that repeats after its moves."""
     rng = np.random.default_rng(12)
     layers, moves = _layers(), set()
-    layers[0] = (layers[0][0], _noting(layers[0][1], moves), True)
+    layers[0] = (layers[0][0], _recording(layers[0][1], moves), True)
     for what, layer, invariant in layers:
         for rows in (3, 4, 5):
             x = rng.normal(size=(rows, 4))
             if truth(is_translation_invariant(layer, x.copy()), "It must return True or False.") != invariant:
-                return f"It takes this for {'not ' if invariant else ''}translation-invariant: {what}."
+                return f"It calls this {'not ' if invariant else ''}translation-invariant: {what}."
     turns = math.gcd(*moves)
     if turns > 1 and truth(
         is_translation_invariant(lambda x, places: x + (places[:, None] % turns) / turns, x)
@@ -157,16 +130,16 @@ def _finds_shifts(is_translation_invariant: Answer) -> Verdict:
     return True
 
 
-def _noting(layer: Layer, moves: set[int]) -> Layer:
+def _recording(layer: Layer, moves: set[int]) -> Layer:
     """Return a layer that adds to `moves` by how much its positions were moved from 0, 1, 2, …"""
 
-    def noted(x: np.ndarray, places: np.ndarray) -> np.ndarray:
+    def recorded(x: np.ndarray, places: np.ndarray) -> np.ndarray:
         by = np.asarray(places) - np.arange(len(x))
         if (by == by[0]).all():
             moves.add(int(abs(by[0])))
         return layer(x, np.asarray(places))
 
-    return noted
+    return recorded
 
 
 def _listed(moves: set[int]) -> str:

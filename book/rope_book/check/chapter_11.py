@@ -17,21 +17,21 @@ WRITTEN = ((8, 1), (8, 5), (1, 2), (100, 100))  # tokens of a prompt, tokens wri
 @judges("11.1")
 @of_cases(MODELS)
 def _counts_tokens(
-    found: float, free: int, layers: int, n_heads: int, n_kv_heads: int, d_model: int, each: int
+    result: float, free: int, layers: int, n_heads: int, n_kv_heads: int, d_model: int, size: int
 ) -> Known:
     """Judge exercise 11.1 on three models."""
     numbers = layers * n_kv_heads * (d_model // n_heads)  # keys of one token
-    expected = free // (2 * numbers * each)
-    if not close(np.floor(found), found):
+    expected = free // (2 * numbers * size)
+    if not close(np.floor(result), result):
         return expected, {}, "Whole tokens only: round down."
     slips = {
-        "There is a value beside every key.": free // (numbers * each),
-        "Only key heads are stored, not a key for every query head.": free // (2 * layers * d_model * each),
+        "There is a value beside every key.": free // (numbers * size),
+        "Only key heads are stored, not a key for every query head.": free // (2 * layers * d_model * size),
         "Count bytes, not numbers.": free // (2 * numbers),
-        "Every layer has keys and values of its own.": free // (2 * numbers // layers * each),
+        "Every layer has its own keys and values.": free // (2 * numbers // layers * size),
     }
     given = f"With {free:,} bytes, {layers} layers and {n_kv_heads} key heads"
-    return expected, slips, f"{given} {expected:,} fit, not {found:,}."
+    return expected, slips, f"{given} {expected:,} fit, not {result:,}."
 
 
 @judges("11.2")
@@ -44,8 +44,8 @@ def _decodes(decode_step: Answer) -> Verdict:
     whole = _attended(q, k, v, np.arange(9), np.arange(9))
     keys, values, outputs = np.zeros((0, 8)), np.zeros((0, 3)), []
     for m in range(9):
-        found = decode_step(q[m], k[m], v[m], keys.copy(), values.copy(), theta.copy())
-        output, keys, values = row(found, 3, "It must return three things: (output, keys, values).")
+        result = decode_step(q[m], k[m], v[m], keys.copy(), values.copy(), theta.copy())
+        output, keys, values = row(result, 3, "It must return three things: (output, keys, values).")
         keys = array(keys, (m + 1, 8), f"After token {m} the keys are {(m + 1, 8)}: one more than before.")
         values = array(values, (m + 1, 3), f"After token {m} the values are {(m + 1, 3)}.")
         outputs.append(array(output, (3,), "The output of one token has the width of v, here (3,)."))
@@ -76,7 +76,7 @@ def _attended(q: np.ndarray, k: np.ndarray, v: np.ndarray, at_q: Any, at_k: Any)
 
 @judges("11.3")
 @of_cases([(*written, cached) for cached in (True, False) for written in WRITTEN])
-def _counts_products(found: float, prompt: int, new: int, cached: bool) -> Known:
+def _counts_products(result: float, prompt: int, new: int, cached: bool) -> Known:
     """Judge exercise 11.3 with and without a cache."""
     lengths = range(prompt, prompt + new)  # of the text, when each new token is chosen
     whole = [n * (n + 1) // 2 for n in lengths]
@@ -85,7 +85,7 @@ def _counts_products(found: float, prompt: int, new: int, cached: bool) -> Known
     later = "Under a causal mask a token is compared with itself and the tokens before it only."
     other = "That is the other of the two: look at `cached`."
     unread = "The prompt must be read too."
-    unknown = f"A prompt of {prompt} and {new} written, {{}} a cache: it is not {found}."
+    unknown = f"A prompt of {prompt} and {new} written, {{}} a cache: it is not {result}."
     if cached:
         uncausal = sum(lengths) + prompt * (prompt - 1)
         slips = {read: with_last, later: uncausal, unread: sum(lengths) - prompt, other: each_time}

@@ -29,19 +29,19 @@ def _numbers_texts(positions_of: Answer) -> Verdict:
     """Judge exercise 12.1 on padding left and right; the positions of padding are free."""
     for rows in BATCHES:
         is_text = np.array(rows, dtype=bool)
-        found = array(
+        result = array(
             positions_of(is_text.copy()), is_text.shape, "It must return one position for each token."
         )
         counted = np.cumsum(is_text, axis=-1) - 1
-        if close(found[is_text], counted[is_text] + 1):
+        if close(result[is_text], counted[is_text] + 1):
             return "The first token of a text is at 0, not at 1."
-        if not close(found[is_text], counted[is_text]):
-            if close(found, np.broadcast_to(np.arange(is_text.shape[1]), is_text.shape)):
+        if not close(result[is_text], counted[is_text]):
+            if close(result, np.broadcast_to(np.arange(is_text.shape[1]), is_text.shape)):
                 return "The padding on the left is counted as well."
-            if close(found[is_text], (np.cumsum(is_text).reshape(is_text.shape) - 1)[is_text]):
+            if close(result[is_text], (np.cumsum(is_text).reshape(is_text.shape) - 1)[is_text]):
                 return "Each row counts for itself."
             return f"For the rows {rows} the text's tokens are not at 0, 1, 2 …"
-        if not np.all(found >= 0):
+        if not np.all(result >= 0):
             return "Padding gets a position below 0, and a table of positions has none there."
     return True
 
@@ -66,7 +66,7 @@ def _packs(packed: Answer) -> Verdict:
             continue
         slips = {
             "Within a document a token sees itself and what came before, not what comes after.": same,
-            "A later document still sees the earlier ones: positions that restart hide nobody.": before,
+            "A later document still sees the earlier ones: restarting the positions hides nothing.": before,
             "Rows are queries, columns are keys: the mask is transposed.": same & before.T,
         }
         otherwise = f"For the documents {row_of} the mask is another one."
@@ -82,20 +82,20 @@ def _moves(moved: Answer) -> Verdict:
     positions = np.array([0, 3, 4, 50, 51, 52, 400, 4000, 4001])
     for by, theta in ((3, inv_freq(16)), (-7, inv_freq(16, 500.0)), (0, inv_freq(16))):
         there, back, stored = (apply_rope(keys, rope_angles(positions + n, theta)) for n in (by, -by, 0))
-        found = moved(stored.copy(), by, theta)
-        found = array(found, stored.shape, "The keys keep their shape, here (9, 16).")
+        result = moved(stored.copy(), by, theta)
+        result = array(result, stored.shape, "The keys keep their shape, here (9, 16).")
         layout = "That is the layout half_split; these keys are interleaved, as apply_rope is."
-        each = "You turned each key by another angle; they are rotated already, and all move by the same."
+        per_key = "You turned each key by another angle; they are rotated already, and all move by the same."
         slips = {
             "They have not moved.": stored,
             layout: apply_rope(stored, rope_angles(by, theta), layout="half_split"),
             "They moved the other way.": back,
-            each: apply_rope(stored, rope_angles(np.arange(9) + by, theta)),
+            per_key: apply_rope(stored, rope_angles(np.arange(9) + by, theta)),
         }
         unknown = (
-            f"Moved by {by}, they are not what the model would store there: all turn by one angle a pair."
+            f"Moved by {by}, they are not what the model would store there: all turn by one angle per pair."
         )
-        if (verdict := against(found, there, slips, unknown)) is not True:
+        if (verdict := against(result, there, slips, unknown)) is not True:
             return verdict
     return True
 
@@ -105,13 +105,13 @@ def _moves(moved: Answer) -> Verdict:
 def _keeps_keys(keys_to_keep: Answer) -> Verdict:
     """Judge exercise 12.4 on texts that part early, late, never, or are empty."""
     for stored, prompt, expected in TEXTS:
-        found = number(keys_to_keep(list(stored), list(prompt)), "It must return one number.")
-        if close(found, expected):
+        result = number(keys_to_keep(list(stored), list(prompt)), "It must return one number.")
+        if close(result, expected):
             continue
-        if close(found, expected + 1) and stored[: len(prompt)] == prompt:
+        if close(result, expected + 1) and stored[: len(prompt)] == prompt:
             return "If the whole prompt is stored, its last token still has to be run again."
         equal = sum(a == b for a, b in zip(stored, prompt[:-1], strict=False))
-        if close(found, equal) and equal > expected:
+        if close(result, equal) and equal > expected:
             return "A token behind the first difference has other keys, even if it is the same token."
-        return f"For stored = {list(stored)} and prompt = {list(prompt)} it is {expected}, not {found}."
+        return f"For stored = {list(stored)} and prompt = {list(prompt)} it is {expected}, not {result}."
     return True

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from rope_book.check.answers import Answer, number, of_function, row
+from rope_book.check.answers import Answer, number, of_function
 from rope_book.check.exercise import Verdict, close, judges
 
 STEPS = (0, 50, 100, 150, 200, 250)
@@ -27,16 +27,16 @@ def _waits_for_the_last_rise(settled: Answer) -> Verdict:
         (0.1, 0.95, 0.95, 0.95, 0.95, 0.2),
     )
     for accuracy in curves:
-        found, right = settled(list(STEPS), list(accuracy), 0.9), _stays(STEPS, accuracy, 0.9)
-        found = None if found is None else number(found, "It must return one step, or None.")
-        if found == right and (found is None) == (right is None):
+        result, right = settled(list(STEPS), list(accuracy), 0.9), _stays(STEPS, accuracy, 0.9)
+        result = None if result is None else number(result, "It must return one step, or None.")
+        if result == right and (result is None) == (right is None):
             continue
-        if found is not None and right is not None and found in range(1, 6) and STEPS[int(found)] == right:
-            return f"{found} counts the points; the step there is {right}."
+        if result is not None and right is not None and result in range(1, 6) and STEPS[int(result)] == right:
+            return f"{result} counts the points; the step there is {right}."
         case = f"steps {list(STEPS)}, accuracies {list(accuracy)}, level 0.9"
-        if right is not None and found is not None and found < right:
-            return f"For {case} you gave {found}; but the curve falls below 0.9 again after that."
-        return f"For {case} you gave {found}, expected {right}."
+        if right is not None and result is not None and result < right:
+            return f"For {case} you gave {result}; but the curve falls below 0.9 again after that."
+        return f"For {case} you gave {result}, expected {right}."
     return True
 
 
@@ -50,33 +50,16 @@ def _counts_new_places(at_new_places: Answer) -> Verdict:
         ([True] * 6, 3),
     )
     for right, trained in cases:
-        found = number(at_new_places(list(right), trained), "It must return one number, the share.")
+        result = number(at_new_places(list(right), trained), "It must return one number, the share.")
         new = right[trained:]
-        if close(found, sum(new) / len(new), 1e-9):
+        if close(result, sum(new) / len(new), 1e-9):
             continue
         case = f"right = {right}, trained = {trained}"
-        if close(found, sum(new), 1e-9):
-            return f"{found:g} is how many are right: divide by the number of new places."
-        if close(found, sum(right) / len(right), 1e-9):
-            return f"For {case} {found:g} is the share at all places: the first {trained} are not new."
-        if close(found, sum(right[trained + 1 :]) / max(1, len(right) - trained - 1), 1e-9):
+        if close(result, sum(new), 1e-9):
+            return f"{result:g} is how many are right: divide by the number of new places."
+        if close(result, sum(right) / len(right), 1e-9):
+            return f"For {case} {result:g} is the share at all places: the first {trained} are not new."
+        if close(result, sum(right[trained + 1 :]) / max(1, len(right) - trained - 1), 1e-9):
             return f"Places count from 0, so a text of {trained} tokens ends at place {trained - 1}."
-        return f"For {case} you gave {found:g}, expected {sum(new) / len(new):g}."
-    return True
-
-
-@judges("13.3")
-def _hardly_a_third(answer: object) -> Verdict:
-    """Judge exercise 13.3: 32 right answers and 96 guesses among 16 letters."""
-    of_all, of_new = row(answer, 2, "The answer is two numbers: the share of all, and of the new places.")
-    of_all = number(of_all, "The share of all is one number.")
-    of_new = number(of_new, "The share at the new places is one number.")
-    if close(of_new, 0):
-        return "Guessing is right now and then: how often, among 16 letters?"
-    if not close(of_new, 1 / 16, 6e-4):
-        return f"At the new places the model guesses among 16 letters: {of_new:g} is not that chance."
-    if close(of_all, 0.25, 1e-3):
-        return "0.25 is what it knows; the guesses at the other 96 places add to it."
-    if not close(of_all, 38 / 128, 1e-3):
-        return f"The new places are right. {of_all:g} is not the share of 32 right answers and 96 guesses in 128."
+        return f"For {case} you gave {result:g}, expected {sum(new) / len(new):g}."
     return True

@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 
-from rope_book.check.answers import Answer, array, numbers, of_function
+from rope_book.check.answers import Answer, array, of_function
 from rope_book.check.exercise import Known, Verdict, against, close, judges, of_cases, slip_of
-from rope_edu.encodings import completes_turn, inv_freq, meets_new_angle, wavelength
+from rope_edu.encodings import completes_turn, inv_freq, meets_new_angle
 
 
 @judges("14.1")
@@ -18,23 +18,23 @@ def _names_new_pairs(new_pairs: Answer) -> Verdict:
             expected = np.flatnonzero(meets_new_angle([r], rates, length)[0])
             named = new_pairs(r, rates.copy(), length)
             named = sorted(named) if isinstance(named, set) else named
-            found = array(named, None, "The answer is a list of pairs.").ravel()
-            if found.dtype.kind == "b" and found.shape == rates.shape and len(rates) != len(expected):
+            result = array(named, None, "The answer is a list of pairs.").ravel()
+            if result.dtype.kind == "b" and result.shape == rates.shape and len(rates) != len(expected):
                 return (
                     "That says yes or no for every pair; name those that say yes: np.flatnonzero gives them."
                 )
-            if close(np.sort(found), expected):
+            if close(np.sort(result), expected):
                 continue
-            why = _why_not_these(found, r, rates, length)
+            why = _why_not_these(result, r, rates, length)
             return f"At distance {r:,}, trained to {length:,}, it is wrong.{why}"
     return True
 
 
-def _why_not_these(found: np.ndarray, r: int, rates: np.ndarray, length: int) -> str:
+def _why_not_these(result: np.ndarray, r: int, rates: np.ndarray, length: int) -> str:
     """Say which pairs were named instead, if that is known."""
     turned, shown = np.mod(r * rates, 2 * math.pi), length * rates
     slips = {
-        " Those are all that are farther on than in training; a hand has no more than a turn.": r * rates
+        " Those are all whose total angle is beyond training; a hand has no more than a turn.": r * rates
         > shown,
         " Those are all slow pairs. Some have come round: only the part of a turn counts.": ~completes_turn(
             rates, length
@@ -43,29 +43,7 @@ def _why_not_these(found: np.ndarray, r: int, rates: np.ndarray, length: int) ->
         > np.mod(shown, 2 * math.pi),
         " Those are the pairs whose angle is known.": turned <= shown,
     }
-    return slip_of(np.sort(found), {why: np.flatnonzero(slip) for why, slip in slips.items()})
-
-
-@judges("14.2")
-def _comes_round(answer: object) -> Verdict:
-    """Judge exercise 14.2: pair 55 is known again after a whole turn."""
-    again, as_at = numbers(answer, 2, "The answer is two numbers of tokens.")
-    turn = float(wavelength(inv_freq(128))[55])
-    if close(again, turn, 1) and not close(again, math.ceil(turn), 1e-6):
-        return "The turn takes a hair less than 17,206 tokens: which whole distance is the first beyond it?"
-    if close(again, round(20_000 - turn), 1):
-        return "The other way round: first the distance from which it is known again."
-    if close(again, turn + 4096, 1):
-        return "There it stands at the end of its arc once more; when does it enter the arc?"
-    if turn < again <= turn + 4096 and not close(again, math.ceil(turn), 1e-6):
-        return f"At {again:,.0f} its angle is a known one, but not for the first time."
-    if not close(again, math.ceil(turn), 1e-6):
-        return f"At {again:,.0f} its angle is not a known one again: that takes a whole turn."
-    if close(as_at, 20_000 % 4096, 1):
-        return "Take off whole turns of the pair, not whole trained lengths."
-    if not close(as_at, 20_000 - turn, 0.51):
-        return "The first is right. At 20,000 it has made one turn; which distance leaves the same rest?"
-    return True
+    return slip_of(np.sort(result), {why: np.flatnonzero(slip) for why, slip in slips.items()})
 
 
 @judges("14.3")
@@ -76,9 +54,9 @@ def _leaks(distances_of: Answer) -> Verdict:
         r = np.maximum(np.subtract.outer(np.arange(length), np.arange(length)), 0)
         near, right = r < window, np.where(r < window, r, window + (r - window) / leak)
         ask = f"The matrix has a row for each of the {length} queries and a column for each key."
-        found = array(distances_of(length, window, leak), (length, length), ask)
-        divided = "Only what lies beyond the window is divided: at its edge nothing must jump."
-        whole_r = "Divide r − w, not r: at the window's edge nothing must jump."
+        result = array(distances_of(length, window, leak), (length, length), ask)
+        divided = "Divide only the part beyond the window: at its edge nothing may jump."
+        whole_r = "Divide r − w, not r: at the window's edge nothing may jump."
         slips = {
             "Queries are rows: the last row has the longest distances.": right.T,
             "Beyond the window positions go on, only slower: leak is not used.": np.minimum(r, window),
@@ -86,16 +64,16 @@ def _leaks(distances_of: Answer) -> Verdict:
             whole_r: np.where(near, r, window + r / leak),
             "Beyond the window the distances are fractions: / and not //.": np.floor(right),
         }
-        later = "Keys that come later than the query have 0." if np.triu(found, 1).any() else ""
+        later = "Keys that come later than the query have 0." if np.triu(result, 1).any() else ""
         case = f"Wrong for {length} tokens, window {window}, leak {leak:g}."
-        if (verdict := against(found, right, slips, later or case)) is not True:
+        if (verdict := against(result, right, slips, later or case)) is not True:
             return verdict
     return True
 
 
 @judges("14.4")
 @of_cases(((4096, 0.84), (100_000, 0.1), (2, 0.5), (3, 0.9)))
-def _outweighs(found: float, n: int, weight: float) -> Known:
+def _outweighs(result: float, n: int, weight: float) -> Known:
     """Judge exercise 14.4 on few and many keys."""
     odds = weight / (1 - weight)
     expected = math.log(odds * (n - 1))
@@ -107,4 +85,4 @@ def _outweighs(found: float, n: int, weight: float) -> Known:
         "The softmax takes e to the score: the natural logarithm.": expected / math.log(10),
         "That is e to the advantage.": math.exp(expected),
     }
-    return expected, slips, f"With {n:,} keys and weight {weight:g} it is not {found:.3f}."
+    return expected, slips, f"With {n:,} keys and weight {weight:g} it is not {result:.3f}."

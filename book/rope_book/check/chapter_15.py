@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rope_book.check.answers import Answer, array, number, numbers, of_function
+from rope_book.check.answers import Answer, array, number, of_function
 from rope_book.check.exercise import Known, Verdict, against, close, judges, of_cases, slip_of
 from rope_edu.encodings import (
     abf,
@@ -19,7 +19,7 @@ from rope_edu.encodings import (
 
 @judges("15.1")
 @of_cases(((10_000.0, 8.0, 128), (500_000.0, 3.0, 64), (10_000.0, 2.0, 4)), ratio=True)
-def _stretches_the_base(found: float, base: float, s: float, d: int) -> Known:
+def _stretches_the_base(result: float, base: float, s: float, d: int) -> Known:
     """Judge exercise 15.1 on three heads."""
     slips = {
         "Nearly: with b · s the last pair is slowed down by less than s.": base * s,
@@ -31,35 +31,11 @@ def _stretches_the_base(found: float, base: float, s: float, d: int) -> Known:
     return base * s ** (d / (d - 2)), slips, asked
 
 
-@judges("15.2")
-def _slows_first_and_last(answer: object) -> Verdict:
-    """Judge exercise 15.2: pairs 0, 31 and 63 under NTK-aware scaling with s = 8."""
-    found = np.array(numbers(answer, 3, "The answer is three numbers, for pairs 0, 31 and 63."))
-    plain, changed = inv_freq(128), ntk_aware(128, 8).inv_freq
-    expected = (plain / changed)[[0, 31, 63]]
-    slips = {
-        "That is PI: it slows every pair by 8.": [8, 8, 8],
-        "The other way round: fast pairs are spared.": expected[::-1],
-        "You give what the speeds are multiplied by; asked is what divides them.": 1 / expected,
-    }
-    if close(found, expected, 0.01):
-        return True
-    if why := slip_of(found, slips, tol=0.01):
-        return why
-    if not close(found[[0, 2]], expected[[0, 2]], 0.01):
-        return "The first pair and the last: b′ to the power 0, and what the rule was made for."
-    if close(found[1], 8 ** (31 / 64), 0.01):
-        return "The ends are right. Of 64 pairs the last is 63: the exponent is a share of 63."
-    if 4 <= found[1] <= 4.6:
-        return "The ends are right. From pair to pair the divisor grows by the same ratio, not by the same amount."
-    return "The ends are right; the one in the middle is not."
-
-
 @judges("15.3")
 @of_function
 def _finds_the_reach(reach_of: Answer) -> Verdict:
     """Judge exercise 15.3 on three rules."""
-    plain = inv_freq(128)
+    trained = inv_freq(128)
     rules = {
         "NTK-aware, s = 8": ntk_aware(128, 8),
         "PI, s = 4": position_interpolation(128, 4),
@@ -67,9 +43,9 @@ def _finds_the_reach(reach_of: Answer) -> Verdict:
     }
     for name, spec in rules.items():
         now = spec.inv_freq
-        found = number(reach_of(now.copy(), plain.copy(), 4096), "It must return one number of tokens.")
-        slower = plain / now
-        slow, slow_now = slower[~completes_turn(plain, 4096)], slower[~completes_turn(now, 4096)]
+        result = number(reach_of(now.copy(), trained.copy(), 4096), "It must return one number of tokens.")
+        slower = trained / now
+        slow, slow_now = slower[~completes_turn(trained, 4096)], slower[~completes_turn(now, 4096)]
         slips = {
             "Fast pairs may leave their old range: they have seen the whole circle.": 4096 * slower.min(),
             "That is where the last slow pair leaves, not the first.": 4096 * slow.max(),
@@ -77,9 +53,9 @@ def _finds_the_reach(reach_of: Answer) -> Verdict:
             "Upside down: a pair that is slowed down gets farther.": 4096 * (1 / slow).min(),
             "That is how much slower; times L it is a distance.": slow.min(),
         }
-        asked = f"Under {name} the first new angle does not come at {found:,.0f} tokens."
+        asked = f"Under {name} the first new angle does not come at {result:,.0f} tokens."
         if (
-            verdict := against(found, reach(now, 4096, plain), slips, asked, tol=1e-3, ratio=True)
+            verdict := against(result, reach(now, 4096, trained), slips, asked, tol=1e-3, ratio=True)
         ) is not True:
             return verdict
     return True
@@ -90,22 +66,22 @@ def _finds_the_reach(reach_of: Answer) -> Verdict:
 def _finds_the_factor(factor_for: Answer) -> Verdict:
     """Judge exercise 15.4: the factor with which NTK-aware scaling reaches a length."""
     for length, trained, d, base in ((120_000, 8192, 128, 500_000.0), (16_384, 4096, 128, 10_000.0)):
-        found = number(factor_for(length, trained, d, base), "It must return one number.")
+        result = number(factor_for(length, trained, d, base), "It must return one number.")
         first = int(completes_turn(inv_freq(d, base), trained).sum())  # the first pair that completes none
         last, s = d // 2 - 1, length / trained
         expected = s ** (last / first)
-        if close(found / expected, 1, 0.02):
+        if close(result / expected, 1, 0.02):
             continue
         slips = {
             "That is L′/L: enough for the last pair alone.": s,
             "Upside down: the first slow pair gets less than the whole factor, so the factor must be larger.": s
             ** (first / last),
-            "That is the new base; asked is the factor.": base * expected ** (d / (d - 2)),
+            "That is the new base; the question asks for the factor.": base * expected ** (d / (d - 2)),
             "The last pair is number d/2 − 1, not d/2.": s ** ((last + 1) / first),
             "You took the last fast pair; the first slow one is the next.": s ** (last / (first - 1)),
         }
-        asked = f"From {trained:,} to {length:,} with base {base:,.0f} it is not {found:,.1f}."
-        return slip_of(found, slips, asked, tol=0.005, ratio=True)
+        asked = f"From {trained:,} to {length:,} with base {base:,.0f} it is not {result:,.1f}."
+        return slip_of(result, slips, asked, tol=0.005, ratio=True)
     return True
 
 
@@ -116,13 +92,13 @@ def _scores_by_the_rule(scores_now: Answer) -> Verdict:
     rng = np.random.default_rng(3)
 
     def rule(length: int) -> np.ndarray:
-        return dynamic_ntk(8, length, 10, factor=3.0).inv_freq
+        return dynamic_ntk(8, 10, length=length, factor=3.0).inv_freq
 
     for n in (1, 10, 25):
         q, keys = rng.normal(size=8), rng.normal(size=(n, 8))
         many = f"{n} key{'s' * (n > 1)}"
-        found = scores_now(q.copy(), keys.copy(), rule)
-        found = array(found, (n,), f"For {many} it must return {n} numbers.")
+        result = scores_now(q.copy(), keys.copy(), rule)
+        result = array(result, (n,), f"For {many} it must return {n} numbers.")
         turned = apply_rope(keys, rope_angles(range(n), rule(n)))
         stale = np.stack([apply_rope(key, rope_angles(i, rule(i + 1))) for i, key in enumerate(keys)])
         here, ahead = (apply_rope(q, rope_angles(at, rule(n))) for at in (n - 1, n))
@@ -137,6 +113,6 @@ def _scores_by_the_rule(scores_now: Answer) -> Verdict:
             / root,
         }
         asked = f"With {many} the scores differ from those of the whole text."
-        if (verdict := against(found, turned @ here / root, slips, asked)) is not True:
+        if (verdict := against(result, turned @ here / root, slips, asked)) is not True:
             return verdict
     return True

@@ -13,32 +13,14 @@ def _unmixes(at_new_places: Answer) -> Verdict:
     """Judge exercise 18.1: overall = (at_trained + (times − 1) · new) / times."""
     for new, at_trained, times in ((0.5, 1.0, 2), (0.1, 0.9, 16), (0.25, 0.25, 4)):
         overall = (at_trained + (times - 1) * new) / times
-        found = number(at_new_places(overall, at_trained, times), "It must return one share.")
-        if not close(found, new):
+        result = number(at_new_places(overall, at_trained, times), "It must return one share.")
+        if not close(result, new):
             case = f"at_new_places({overall:.4g}, {at_trained:g}, {times})"
-            mixed = (at_trained + (times - 1) * found) / times
+            mixed = (at_trained + (times - 1) * result) / times
             pieces = (
-                f"a piece with {at_trained:g} and {times - 1} with {found:.4g} have {mixed:.4g} in the mean"
+                f"a piece with {at_trained:g} and {times - 1} with {result:.4g} have {mixed:.4g} in the mean"
             )
-            return f"{case} gave {found:.4g}: {pieces}, not {overall:.4g}."
-    return True
-
-
-@judges("18.2")
-def _moves_thresholds(answer: object) -> Verdict:
-    """Judge exercise 18.2: wavelengths 4096 and 128, which are 1/128 and 1/4 of a turn in 32 tokens."""
-    ask = "The answer is four numbers: two wavelengths in tokens, then two thresholds in turns."
-    slow, fast, low, high = (float(part) for part in numbers(answer, 4, ask))
-    if close(slow, 128) and close(fast, 4096):
-        return "One turn in 4,096 tokens is the longer wavelength, and it comes first."
-    if close(slow, 4096) and close(fast, 4096 * 32):
-        return "32 turns in 4,096 tokens: each turn takes fewer tokens, not more."
-    if not (close(slow, 4096) and close(fast, 128)):
-        return "The wavelengths: how many tokens does one turn take if 4,096 tokens make 1 turn, or 32?"
-    if close(low, 128) and close(high, 4):
-        return "Those are 4,096/32 and 128/32; turns in 32 tokens are 32 over the wavelength."
-    if not (close(low * 128, 1, 0.01) and close(high * 4, 1, 0.01)):
-        return "The wavelengths are right. How many turns of such a wavelength fit into 32 tokens?"
+            return f"{case} gave {result:.4g}: {pieces}, not {overall:.4g}."
     return True
 
 
@@ -80,9 +62,9 @@ def _gives_a_verdict(verdict: Answer) -> Verdict:
     for a, b in VERDICTS:
         p, ahead = sign_flip_p(np.subtract(a, b)), float(np.median(a) - np.median(b))
         wanted = "open" if p >= 0.01 or not ahead else ("a" if ahead > 0 else "b")
-        found = verdict(list(a), list(b))
-        if not isinstance(found, str) or found not in ("a", "b", "open"):
+        result = verdict(list(a), list(b))
+        if not isinstance(result, str) or result not in ("a", "b", "open"):
             return 'It must return "a", "b" or "open".'
-        if found != wanted:
-            return f"For {a} and {b} it says {found!r}: the medians differ by {ahead:+.2f}, and p = {p:.3g}."
+        if result != wanted:
+            return f"For {a} and {b} it says {result!r}: the medians differ by {ahead:+.2f}, and p = {p:.3g}."
     return True

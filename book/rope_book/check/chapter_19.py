@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from rope_book.check.answers import Answer, Reply, array, number, of_function, plain, whole
+from rope_book.check.answers import Answer, Reply, array, native, number, of_function, whole
 from rope_book.check.exercise import Known, Verdict, judges, of_cases
 from rope_edu.encodings import inv_freq, p_rope, partial_rope, xpos_scale
 
@@ -18,8 +18,8 @@ def _partner(j: int, head_dim: int, fraction: float, kind: str) -> int | None:
     return (j + half) % (2 * half)
 
 
-def _as_feature(found: Any) -> int | None:
-    return None if found is None else whole(found, PARTNER)
+def _as_feature(result: Any) -> int | None:
+    return None if result is None else whole(result, PARTNER)
 
 
 @judges("19.1")
@@ -30,17 +30,17 @@ def _knows_partners(partner: Answer) -> Verdict:
         for kind, other in (("partial", "p-rope"), ("p-rope", "partial")):
             for j in range(head_dim):
                 right = _partner(j, head_dim, fraction, kind)
-                found = _as_feature(partner(j, head_dim, fraction, kind))
-                if found == right:
+                result = _as_feature(partner(j, head_dim, fraction, kind))
+                if result == right:
                     continue
                 case = f"partner({j}, {head_dim}, {fraction}, {kind!r})"
                 if right is None:
-                    return f"{case} is None: feature {j} never turns. Yours is {found}."
-                if found is None and right < j:
+                    return f"{case} is None: feature {j} never turns. Yours is {result}."
+                if result is None and right < j:
                     return f"{case} is {right}: feature {j} is the second of its pair. Yours is None."
-                if found in (_partner(j, head_dim, fraction, other), j + head_dim // 2):
-                    return f"{case} is {right}: yours, {found}, is {other}'s partner, or RoPE's."
-                return f"{case} is {right}, yours is {found}."
+                if result in (_partner(j, head_dim, fraction, other), j + head_dim // 2):
+                    return f"{case} is {right}: yours, {result}, is {other}'s partner, or RoPE's."
+                return f"{case} is {right}, yours is {result}."
     return True
 
 
@@ -56,26 +56,24 @@ def _reads_the_denominator(denominator: Answer) -> Verdict:
         ("the same 64 frequencies, without the zeros", cut, 1e6, 512),
     ]
     for words, frequencies, base, right in cases:
-        found = number(denominator(frequencies.copy(), base), "It must return one number.")
-        if abs(found - right) < 1e-6 * right:
+        result = number(denominator(frequencies.copy(), base), "It must return one number.")
+        if abs(result - right) < 1e-6 * right:
             continue
-        if abs(found - 2 * len(frequencies)) < 1e-6:
+        if abs(result - 2 * len(frequencies)) < 1e-6:
             return (
                 f"{words}: the denominator is {right}. How long a table is does not tell what divides in it."
             )
-        if abs(found + right) < 1e-6 * right:
+        if abs(result + right) < 1e-6 * right:
             return f"{words}: the size is right, the sign is not; ln θ₁ is negative."
-        if abs(2 * found - right) < 1e-6 * right:
-            return (
-                f"{words}: yours is {found:g}, half of it. The exponent of pair 1 is −2 over the denominator."
-            )
-        return f"{words}: the denominator is {right}, yours is {found:g}."
+        if abs(2 * result - right) < 1e-6 * right:
+            return f"{words}: yours is {result:g}, half of it. The exponent of pair 1 is −2 over the denominator."
+        return f"{words}: the denominator is {right}, yours is {result:g}."
     return True
 
 
 @judges("19.3")
 @of_cases(((0, 64, 512), (31, 64, 512), (5, 16, 100), (0, 64, 0), (3, 64, 2048)), tol=1e-9)
-def _fades_as_xpos(found: float, pair: int, width: int, distance: int) -> Known:
+def _fades_as_xpos(result: float, pair: int, width: int, distance: int) -> Known:
     """Judge exercise 19.3 on three pairs and three distances."""
     zeta = float(xpos_scale(512, width)[pair])
     right, halved = zeta ** (distance / 512), (pair + 0.4 * width) / (1.4 * width)
@@ -86,16 +84,16 @@ def _fades_as_xpos(found: float, pair: int, width: int, distance: int) -> Known:
         f"{case}: that grows. ζ is below 1, and a key that is farther back counts less.": 1 / right,
         f"{case}: pair i is at feature 2i; ζ has 2i where yours has i.": halved ** (distance / 512),
     }
-    return right, slips, f"{case} is {right:.4f}, yours is {found:.4f}."
+    return right, slips, f"{case} is {right:.4f}, yours is {result:.4f}."
 
 
-def _as_layers(found: Any) -> list[int]:
+def _as_layers(result: Any) -> list[int]:
     """Return a list of whole numbers, rising, of whatever collection they came in."""
     ask = "It must return a list of layers."
-    found = array(sorted(found) if isinstance(found, set) else plain(found), None, ask)
-    if found.ndim != 1:
+    result = array(sorted(result) if isinstance(result, set) else native(result), None, ask)
+    if result.ndim != 1:
         raise Reply(ask)
-    return sorted(whole(layer, ask) for layer in found.tolist())
+    return sorted(whole(layer, ask) for layer in result.tolist())
 
 
 @judges("19.4")
@@ -110,15 +108,15 @@ def _finds_still_layers(still_layers: Answer) -> Verdict:
         ({"num_hidden_layers": 6, "no_rope_layer_interval": 2}, [1, 3, 5]),
     ]
     for config, right in cases:
-        found = _as_layers(still_layers(dict(config)))
-        if found == right:
+        result = _as_layers(still_layers(dict(config)))
+        if result == right:
             continue
         rest = sorted(set(range(config["num_hidden_layers"])) - set(right))
-        if found == rest:
+        if result == rest:
             return f"{config}: that is the layers that turn. In no_rope_layers, 1 means that a layer turns."
-        if right and found == [layer + 1 for layer in right]:
+        if right and result == [layer + 1 for layer in right]:
             return f"{config}: layers are counted from 0, so the first of yours is one too high."
-        if (step := config.get("no_rope_layer_interval")) and found == list(range(0, 9, step)):
+        if (step := config.get("no_rope_layer_interval")) and result == list(range(0, 9, step)):
             return f"{config}: layer 0 turns. Every {step}th is still: the first three are {right[:3]}."
-        return f"{config}: the layers without position are {right}, yours are {found}."
+        return f"{config}: the layers without position are {right}, yours are {result}."
     return True

@@ -4,7 +4,7 @@ import numpy as np
 
 from rope_book.check.answers import Answer, array, of_function, truth
 from rope_book.check.exercise import Verdict, close, judges
-from rope_book.check.ruled import ruled
+from rope_book.check.rows import judge_row
 from rope_edu.encodings import axial_frequencies, inv_freq, mixed_frequencies, section_frequencies
 
 Matrix = np.ndarray
@@ -17,16 +17,16 @@ def _deals_one_row(deal: Answer) -> Verdict:
     for width in (8, 16, 64):
         row = inv_freq(width)
         pairs = len(row)
-        found = array(deal(row.copy()), (2, pairs), f"For {pairs} pairs it must return shape (2, {pairs}).")
+        result = array(deal(row.copy()), (2, pairs), f"For {pairs} pairs it must return shape (2, {pairs}).")
         halves = [pairs // 2] * 2
         right = section_frequencies(np.concatenate((row[0::2], row[1::2])), halves)
-        if close(found, right, 1e-12):
+        if close(result, right, 1e-12):
             continue
-        if close(found, right[::-1], 1e-12):
+        if close(result, right[::-1], 1e-12):
             return "Row 0 is height, and height takes the even ones."
-        if close(found, section_frequencies(row, halves), 1e-12):
+        if close(result, section_frequencies(row, halves), 1e-12):
             return "Height has the fast half and width the slow one: deal the row in turn."
-        if close(found, section_frequencies(row, halves, "interleaved"), 1e-12):
+        if close(result, section_frequencies(row, halves, "interleaved"), 1e-12):
             return "The frequencies are right; height's pairs come first, then width's."
         return f"For a row of {pairs} frequencies it returned something else."
     return True
@@ -69,14 +69,14 @@ def _knows_sums(could_be: Answer) -> Verdict:
 @judges("20.3")
 def _sees_a_diagonal(frequencies: object) -> Verdict:
     """Judge exercise 20.3: one pair whose score is the same along the main diagonal and nowhere beside it."""
-    found = array(frequencies, None, "The answer is F, of shape (2, 1).")
-    if found.shape != (2, 1):
+    result = array(frequencies, None, "The answer is F, of shape (2, 1).")
+    if result.shape != (2, 1):
         return (
-            f"F has a row for each axis and a column for the one pair: shape (2, 1). Yours is {found.shape}."
+            f"F has a row for each axis and a column for the one pair: shape (2, 1). Yours is {result.shape}."
         )
-    if found.dtype.kind == "c" or not np.isfinite(found).all():
+    if result.dtype.kind == "c" or not np.isfinite(result).all():
         return "F holds real numbers."
-    return ruled("20.3", *found[:, 0])
+    return judge_row("20.3", *result[:, 0])
 
 
 @judges("20.4")

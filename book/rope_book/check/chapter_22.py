@@ -38,8 +38,8 @@ def _box(name: str, base: float = 10_000.0) -> Callable[[np.ndarray, np.ndarray]
 def _sees_relativity(is_relative: Answer) -> Verdict:
     """Judge exercise 22.1 on rotations that are relative and on such that are not."""
     for name, relative in RELATIVE.items():
-        found = truth(is_relative(_box(name)), "It must return True or False.")
-        if found == relative:
+        result = truth(is_relative(_box(name)), "It must return True or False.")
+        if result == relative:
             continue
         if name == "table_ends":
             return (
@@ -57,16 +57,16 @@ def _sees_relativity(is_relative: Answer) -> Verdict:
 def _reads_the_base(base_of: Answer) -> Verdict:
     """Judge exercise 22.2 on four bases, both ways round."""
     for base, sign in product((10_000.0, 500_000.0, 777.0, 1.5e6), (1, -1)):
-        found = number(base_of(_turning(base, sign)), "It must return one number, the base.")
-        if close(found / base, 1.0, 1e-4):
+        result = number(base_of(_turning(base, sign)), "It must return one number, the base.")
+        if close(result / base, 1.0, 1e-4):
             continue
         slips = {
             " That is θ_1, the angle of pair 1: solve θ_1 = b^(−2/8) for b.": base**-0.25,
             " The exponent of pair 1 is −2/8.": base**0.5,
             " Pair 0 turns by 1 radian whatever the base: look at pair 1.": 1.0,
         }
-        case = f"For base {base:,.0f}{'' if sign == 1 else ', turning clockwise'} it returned {found:,.6g}."
-        return case + slip_of(abs(found), slips, tol=1e-4, ratio=True)
+        case = f"For base {base:,.0f}{'' if sign == 1 else ', turning clockwise'} it returned {result:,.6g}."
+        return case + slip_of(abs(result), slips, tol=1e-4, ratio=True)
     return True
 
 
@@ -84,21 +84,21 @@ def _names_it(name_it: Answer) -> Verdict:
     """Judge exercise 22.3 on five rotations and two bases."""
     for base in (10_000.0, 300.0):
         for name in NAMES:
-            found = name_it(_box(name, base))
-            if not isinstance(found, str) or found not in NAMES:
-                return f"It must return one of {', '.join(NAMES)}; it returned {found!r}."
-            if found != name:
-                return f"It took {name} (base {base:g}) for {found}.{_why_not_name(name, found)}"
+            result = name_it(_box(name, base))
+            if not isinstance(result, str) or result not in NAMES:
+                return f"It must return one of {', '.join(NAMES)}; it returned {result!r}."
+            if result != name:
+                return f"It took {name} (base {base:g}) for {result}.{_why_not_name(name, result)}"
     return True
 
 
-def _why_not_name(name: str, found: str) -> str:
+def _why_not_name(name: str, result: str) -> str:
     """Say which entries tell the two apart."""
-    if name == "cos_and_sin_swapped" and found == "right":
+    if name == "cos_and_sin_swapped" and result == "right":
         return " That turns too: is the entry on the diagonal the cosine of 1 radian?"
-    if name == "table_of_other_layout" and found == "right":
+    if name == "table_of_other_layout" and result == "right":
         return " Are the two entries on the diagonal of a block equal?"
-    if name == "minus_sign_missing" and found == "right":
+    if name == "minus_sign_missing" and result == "right":
         return " Which sign has the entry right of the diagonal?"
     return ""
 
@@ -112,14 +112,14 @@ def _slides(slide: Answer) -> Verdict:
     cached = rotate(keys, places)
     for dropped in (40, 7):
         before = cached.copy()
-        found = array(slide(cached, dropped, SPEC.inv_freq), (5, 8), "The keys keep their shape, (rows, 8).")
+        result = array(slide(cached, dropped, SPEC.inv_freq), (5, 8), "The keys keep their shape, (rows, 8).")
         if not np.array_equal(cached, before):
             return "It changes the keys that it was given: return new ones."
         onward = "That turns them on by what was dropped: their new positions are smaller."
         slips = {onward: rotate(keys, places + dropped), "They are as they were.": before}
         otherwise = f"With {dropped} dropped, a key at 300 must come out as one at {300 - dropped}."
         if (
-            verdict := against(found, rotate(keys, places - dropped), slips, otherwise, tol=1e-9)
+            verdict := against(result, rotate(keys, places - dropped), slips, otherwise, tol=1e-9)
         ) is not True:
             return verdict
     return True

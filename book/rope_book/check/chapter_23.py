@@ -18,7 +18,7 @@ Vector = list[float]
     ),
     "It must return one number, 0 or more.",
 )
-def _swings(found: float, q: Vector, k: Vector, gain_q: Vector, gain_k: Vector) -> Known:
+def _swings(result: float, q: Vector, k: Vector, gain_q: Vector, gain_k: Vector) -> Known:
     """Judge exercise 23.1 on gains that differ, that agree in their products, and that change a sign."""
     half, (a, b) = np.hypot(*q) * np.hypot(*k) / 2, np.multiply(gain_q, gain_k)
     right, whole = half * abs(a - b), 2 * half * abs(a - b)
@@ -33,7 +33,7 @@ def _swings(found: float, q: Vector, k: Vector, gain_q: Vector, gain_k: Vector) 
     return (
         right,
         slips,
-        f"For gains {gain_q} and {gain_k}, q = {q}, k = {k} it is {right:.3f}, not {found:.3f}.",
+        f"For gains {gain_q} and {gain_k}, q = {q}, k = {k} it is {right:.3f}, not {result:.3f}.",
     )
 
 
@@ -51,10 +51,10 @@ def _keeps_relativity(stays_relative: Answer) -> Verdict:
         ([1.0, 1.0, 1.0, 1.0, 1.0, 1.2], [1.0] * 6, "interleaved", False),
     )
     for gain_q, gain_k, layout, relative in cases:
-        found = truth(stays_relative(list(gain_q), list(gain_k), layout), "It must return True or False.")
-        if found == relative:
+        result = truth(stays_relative(list(gain_q), list(gain_k), layout), "It must return True or False.")
+        if result == relative:
             continue
-        said = f"It says {found} to {gain_q} and {gain_k} in {layout}."
+        said = f"It says {result} to {gain_q} and {gain_k} in {layout}."
         partners = gain_q[::2] != gain_q[1::2] if layout == "interleaved" else gain_q[:2] != gain_q[2:]
         if relative and partners:
             return (
@@ -81,7 +81,7 @@ def _packs(pack: Answer) -> Verdict:
         if close(positions, np.arange(total)) and len(lengths) > 1:
             return "The positions run on: each document starts at 0."
         if close(positions, restarted + 1):
-            return "The first token of a document stands at 0, not at 1."
+            return "The first token of a document is at 0, not at 1."
         if not close(positions, restarted):
             return f"For {lengths} the positions are {restarted.tolist()}."
         if np.array_equal(mask, same & causal):
@@ -115,17 +115,17 @@ def _reads_the_base(base_of: Answer) -> Verdict:
         (alike, 1e6),
         ({"rope_parameters": {"rope_type": "default"}} | top, 500_000.0),
     ):
-        found = base_of({"hidden_size": 64, **config})
-        if found is None:
+        result = base_of({"hidden_size": 64, **config})
+        if result is None:
             return f"It returned None for {config}, which states a base."
-        if not close(number(found, "It must return one number, or None."), base):
-            return f"For {config} it returned {found:,}."
+        if not close(number(result, "It must return one number, or None."), base):
+            return f"For {config} it returned {result:,}."
     for config in ({}, {"rope_parameters": {"rope_type": "default"}}):
-        if (found := base_of({"hidden_size": 64, **config})) is not None:
-            return f"Nothing is stated in {config or 'a config without either'}, and it returned {found!r}: None."
+        if (result := base_of({"hidden_size": 64, **config})) is not None:
+            return f"Nothing is stated in {config or 'a config without either'}, and it returned {result!r}: None."
     contradiction = top | inside
     try:
-        found = base_of({"hidden_size": 64, **contradiction})
+        result = base_of({"hidden_size": 64, **contradiction})
     except ValueError:
         return True
-    return f"500,000 at the top, 1,000,000 inside: it returned {found!r}, and must raise ValueError."
+    return f"500,000 at the top, 1,000,000 inside: it returned {result!r}, and must raise ValueError."

@@ -28,14 +28,14 @@ def _finds_the_first_difference(first_difference: Answer) -> Verdict:
         wrong = right + 1e-6
         if changed is not None:
             wrong[changed, 3] -= 0.5  # below, and in one word only
-        found = first_difference(right.copy(), wrong, 1e-3)
+        result = first_difference(right.copy(), wrong, 1e-3)
         if changed is None:
-            if found is not None:
-                return f"Differences below the bound are none: it must return None, it returned {found!r}."
-        elif found is None:
+            if result is not None:
+                return f"Differences below the bound are none: it must return None, it returned {result!r}."
+        elif result is None:
             return f"Token {changed} differs by 0.5 in one word, and it returned None: look at sizes, word by word."
-        elif whole(found, "It must return a token's number, or None.") != changed:
-            return f"Token {changed} is the first that differs; it returned {found}."
+        elif whole(result, "It must return a token's number, or None.") != changed:
+            return f"Token {changed} is the first that differs; it returned {result}."
     return True
 
 
@@ -54,20 +54,22 @@ def _compares_rows(together: Answer) -> Verdict:
     """Judge exercise 24.2 on a right decoder and on one that is wrong in its second row."""
     rows = np.random.default_rng(24).integers(0, 40, size=(3, 5))
     for decoder, wanted in ((Specimen(), 0.0), (_Mixed(), 0.25)):
-        found = number(together(decoder, rows.copy()), "It must return one number.")
-        if close(found, wanted, 1e-9):
+        result = number(together(decoder, rows.copy()), "It must return one number.")
+        if close(result, wanted, 1e-9):
             continue
-        if wanted and abs(found) in (0.0, wanted):
+        if wanted and abs(result) in (0.0, wanted):
             return "Take the size of the differences, in every row."
-        return f"For a decoder that is {'wrong' if wanted else 'right'} it must be {wanted}, not {found:.3g}."
+        return (
+            f"For a decoder that is {'wrong' if wanted else 'right'} it must be {wanted}, not {result:.3g}."
+        )
     return True
 
 
 @judges("24.3")
 def _sees_what_differs(answer: Any) -> Verdict:
     """Judge exercise 24.3: the bugs that make a decoder disagree with itself."""
-    found = names(answer, BUGS, "The answer is a set of letters.")
+    result = names(answer, BUGS, "The answer is a set of letters.")
     for bug, seen in SEEN.items():
-        if (bug in found) is not seen:
+        if (bug in result) is not seen:
             return WHY[bug]
     return True

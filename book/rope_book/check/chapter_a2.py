@@ -22,8 +22,8 @@ def _steps(step: Answer) -> Verdict:
     v, angles = rng.normal(size=(20, 3)), rope_angles(range(20), inv_freq(8))
     kv, norm, outputs = np.zeros((8, 3)), np.zeros(8), []
     for m in range(20):
-        found = step(kv.copy(), norm.copy(), q[m], k[m], v[m], angles[m])
-        output, kv, norm = row(found, 3, "It must return three things: (output, kv, norm).")
+        result = step(kv.copy(), norm.copy(), q[m], k[m], v[m], angles[m])
+        output, kv, norm = row(result, 3, "It must return three things: (output, kv, norm).")
         kv, norm = array(kv, (8, 3), "kv must stay (8, 3)."), array(norm, (8,), "norm must stay (8,).")
         outputs.append(array(output, (3,), "The output of one token has the width of v, here (3,)."))
     early = linear_attention(apply_rope(q, angles), apply_rope(k, angles), v)
@@ -45,13 +45,13 @@ def _steps(step: Answer) -> Verdict:
 def _smaller_from(smaller_from: Answer) -> Verdict:
     """Judge exercise A2.2 on square and other widths."""
     right = [(d * d_v + d) // (d + d_v) + 1 for d, d_v in WIDTHS]
-    found = [number(smaller_from(d, d_v), "It must return one number.") for d, d_v in WIDTHS]
+    results = [number(smaller_from(d, d_v), "It must return one number.") for d, d_v in WIDTHS]
     exact = np.array([(d * d_v + d) / (d + d_v) for d, d_v in WIDTHS])
-    if close(found, [d * d_v // (d + d_v) + 1 for d, d_v in WIDTHS]):
+    if close(results, [d * d_v // (d + d_v) + 1 for d, d_v in WIDTHS]):
         return "The state has the vector of the denominator as well."
-    if close(found, exact) or close(found, np.ceil(exact)):
+    if close(results, exact) or close(results, np.ceil(exact)):
         return "Whole tokens, and smaller, not as large as."
-    for (d, d_v), mine, expected in zip(WIDTHS, found, right, strict=True):
+    for (d, d_v), mine, expected in zip(WIDTHS, results, right, strict=True):
         if not close(mine, expected):
             return f"For d = {d} and d_v = {d_v} it is {expected}, not {mine}."
     return True
@@ -64,14 +64,14 @@ def _example(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _state(k: np.ndarray, v: np.ndarray, angles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the state of a text: the turned sum `(8, 3)` and the plain one `(8,)`."""
+    """Return the state of a text: the rotated sum `(8, 3)` and the unrotated one `(8,)`."""
     features = elu_plus_one(k)
     return apply_rope(features, angles).T @ v, features.sum(axis=0)
 
 
-def _pair(found: Any) -> tuple[np.ndarray, np.ndarray]:
+def _pair(result: Any) -> tuple[np.ndarray, np.ndarray]:
     """Read a state that an answer returned."""
-    kv, norm = row(found, 2, ASK_STATE)
+    kv, norm = row(result, 2, ASK_STATE)
     return array(kv, (8, 3), "kv must stay (8, 3)."), array(norm, (8,), "norm must stay (8,).")
 
 
@@ -108,9 +108,9 @@ def _moves_the_state(moved_state: Answer) -> Verdict:
     theta = inv_freq(8)
     for by in (3, -2, 1000):
         at = [rope_angles(np.arange(9) + start, theta) for start in (0, by, -by)]
-        (here, plain), (there, _), (back, _) = (_state(k, v, angles) for angles in at)
-        kv, norm = _pair(moved_state(here.copy(), plain.copy(), by, theta))
-        if close(kv, there) and close(norm, plain):
+        (here, total), (there, _), (back, _) = (_state(k, v, angles) for angles in at)
+        kv, norm = _pair(moved_state(here.copy(), total.copy(), by, theta))
+        if close(kv, there) and close(norm, total):
             continue
         if close(kv, here):
             return "It has not moved."

@@ -1,4 +1,4 @@
-"""Exercises, the way in which the chapters' ones are found, and the replies that a reader sees."""
+"""Exercises, how they are collected from the chapters, and the replies that readers see."""
 
 import copy
 import functools
@@ -15,22 +15,22 @@ from typing import Any
 
 import numpy as np
 
-from rope_book.check.answers import Reply, number, of_function, plain
+from rope_book.check.answers import Reply, native, number, of_function
 
-Verdict = bool | str | EllipsisType  # right or wrong; wrong and why; not answered yet
+Verdict = bool | str | EllipsisType  # right or wrong; why it is wrong; not answered yet
 Judge = Callable[[Any], Verdict]
-Known = tuple[Any, Mapping[str, Any], str]  # the right answer, known mistakes, words for any other
+Known = tuple[Any, Mapping[str, Any], str]  # the right answer, known mistakes, the sentence for any other
 HERE = Path(__file__).parent
-JUDGES: dict[str, Judge] = {}  # filled by the modules chapter_NN when they are imported
+JUDGES: dict[str, Judge] = {}  # filled by chapter_NN and rows when they are imported
 
 
 @dataclass(frozen=True)
 class Exercise:
-    """One exercise: its id, the judge of an answer, hints from faint to plain, and its lesson.
+    """One exercise: its id, its judge, hints from faint to plain, and its lesson.
 
     `right(answer)` returns True or False, or a sentence that says what is wrong; it reads the answer with
-    `rope_book.check.answers`, whose Reply ends the judging. Whatever else it raises is shown to the reader: it
-    is the answer's own error, since a judge calls the function that it was given.
+    `rope_book.check.answers`, whose Reply ends the judging. Any other exception is shown to the reader: it comes
+    from the answer, whose function the judge calls.
     """
 
     id: str
@@ -46,10 +46,10 @@ class Exercise:
 
 
 class Checker:
-    """Replies to answers; it counts failures, so that each one earns the next hint."""
+    """Replies to answers, and counts failures, so that each one earns the next hint."""
 
     def __init__(self, exercises: tuple[Exercise, ...] | None = None) -> None:
-        """Check the given exercises, or those of all chapters (found at the first call)."""
+        """Check these exercises, or those of all chapters, which are imported at the first call."""
         self._exercises = None if exercises is None else _by_id(exercises)
         self._failures: Counter[str] = Counter()
 
@@ -61,9 +61,9 @@ class Checker:
         return self._exercises
 
     def __call__(self, exercise_id: str, answer: object) -> None:
-        r"""Print whether `answer` is right; if it is not, one hint more than the last time.
+        r"""Print whether `answer` is right; if it is not, print the next hint.
 
-        Arguments: `exercise_id` "chapter.number"; `answer` whatever the exercise asks for.
+        Arguments: `exercise_id` "chapter.number"; `answer` a value or a function, as the exercise asks.
         Raises: ValueError for an unknown exercise. An error in the answer is printed, not raised.
 
         >>> doubled = Exercise("1.1", lambda f: f(4) == 8, hints=("Try 2 * x.",), shows="Doubling.")
@@ -113,9 +113,9 @@ def judges(exercise_id: str) -> Callable[[Judge], Judge]:
 
 @functools.cache
 def find_exercises() -> tuple[Exercise, ...]:
-    """Exercises of all chapters, in order: judges from the modules `chapter_NN`, words from hints.toml."""
+    """Exercises of all chapters, in order: judges from `chapter_NN` and `rows`, words from hints.toml."""
     for module in pkgutil.iter_modules([str(HERE)]):
-        if module.name.startswith("chapter_"):
+        if module.name.startswith(("chapter_", "rows")):
             importlib.import_module(f"rope_book.check.{module.name}")
     words = tomllib.loads((HERE / "hints.toml").read_text(encoding="utf-8"))
     if alone := set(words) ^ set(JUDGES):
@@ -126,34 +126,34 @@ def find_exercises() -> tuple[Exercise, ...]:
 def close(a: object, b: object, tol: float = 1e-6) -> bool:
     """Tell whether two numbers, lists or arrays have one shape and differ by at most `tol` everywhere.
 
-    Answers come in all forms: what is no number, has another shape or holds NaN is not close.
+    Any answer is allowed: words, another shape and NaN are not close.
 
     >>> close([1, 2], np.array([1.0, 2.0])), close([1, 2], [[1, 2]]), close("1", 1)
     (True, False, False)
     """
     try:
-        a, b = (np.asarray(plain(x)) for x in (a, b))
+        a, b = (np.asarray(native(x)) for x in (a, b))
         return a.shape == b.shape and bool(np.all(np.abs(a - b) <= tol))
     except (TypeError, ValueError):  # ragged lists, words, None
         return False
 
 
 def slip_of(
-    found: Any, slips: Mapping[str, Any], otherwise: str = "", *, tol: float = 1e-6, ratio: bool = False
+    result: Any, slips: Mapping[str, Any], otherwise: str = "", *, tol: float = 1e-6, ratio: bool = False
 ) -> str:
-    """Say which known mistake gives what was found, or say `otherwise`.
+    """Return the sentence about the known mistake that gives this result, or `otherwise`.
 
-    Arguments: `slips` the sentence about a mistake -> what the mistake gives; `tol` as of `close`, with `ratio`
-    for found / slip against 1.
+    Arguments: `slips` {sentence: the result of the mistake}; `tol` as in `close`, with `ratio` of result / slip
+    against 1.
 
     >>> slip_of(3.0, {"That is the inverse.": 1 / 3, "Add the one.": 3}, "It is not 4.")
     'Add the one.'
     """
-    return next((why for why, slip in slips.items() if _same(found, slip, tol, ratio)), otherwise)
+    return next((why for why, slip in slips.items() if _same(result, slip, tol, ratio)), otherwise)
 
 
 def against(
-    found: Any,
+    result: Any,
     right: Any,
     slips: Mapping[str, Any],
     otherwise: str,
@@ -161,20 +161,20 @@ def against(
     tol: float = 1e-6,
     ratio: bool = False,
 ) -> Verdict:
-    """Tell whether what was found is right; if it is not, say what `slip_of` says.
+    """Return True for the right result, and otherwise the sentence of `slip_of`.
 
     >>> against(4, 4, {}, "It is not 4.")
     True
     """
-    return _same(found, right, tol, ratio) or slip_of(found, slips, otherwise, tol=tol, ratio=ratio)
+    return _same(result, right, tol, ratio) or slip_of(result, slips, otherwise, tol=tol, ratio=ratio)
 
 
 def of_cases(
     cases: Iterable[tuple], ask: str = "It must return one number.", *, tol: float = 1e-6, ratio: bool = False
 ) -> Callable[[Callable[..., Known]], Judge]:
-    """Make a judge of functions that return one number; what is decorated knows the answer to each case.
+    """Decorator for judges of functions that return one number, called with every case.
 
-    It is given what was found and the arguments of a case, and returns what `against` needs.
+    The decorated function gets the result and the arguments of a case, and returns what `against` needs.
 
     >>> @of_cases([(1,), (4,)])
     ... def doubled(found, x):
@@ -188,8 +188,8 @@ def of_cases(
         @functools.wraps(known)
         def judged(called: Callable[..., Any]) -> Verdict:
             for case in cases:
-                found = number(called(*copy.deepcopy(case)), ask)
-                if (verdict := against(found, *known(found, *case), tol=tol, ratio=ratio)) is not True:
+                result = number(called(*copy.deepcopy(case)), ask)
+                if (verdict := against(result, *known(result, *case), tol=tol, ratio=ratio)) is not True:
                     return verdict
             return True
 
@@ -198,13 +198,13 @@ def of_cases(
     return make
 
 
-def _same(found: Any, value: Any, tol: float, ratio: bool) -> bool:
-    """Tell whether what was found is near a value, or its ratio to it near 1."""
-    return close(found / value, 1, tol) if ratio else close(found, value, tol)
+def _same(result: Any, value: Any, tol: float, ratio: bool) -> bool:
+    """Tell whether a result is near a value, or their ratio near 1."""
+    return close(result / value, 1, tol) if ratio else close(result, value, tol)
 
 
 def _by_id(exercises: tuple[Exercise, ...]) -> dict[str, Exercise]:
-    """Index exercises by id, and refuse two with the same."""
+    """Return exercises by id; ValueError if two have the same."""
     index: dict[str, Exercise] = {}
     for exercise in exercises:
         if exercise.id in index:

@@ -1,10 +1,10 @@
-r"""Five properties that one may wish for in a positional encoding, each tested by a small experiment.
+r"""Five properties to wish for in a positional encoding, each tested by a small experiment.
 
 order       swap two words: does any output change?
 distance    move the text by 100 tokens: does every score stay?
 any length  does it have a value at position 100,000? (How well a trained model reads there is another question.)
 cache       append a word: do the earlier keys and values stay?
-cost        for 1,000 tokens in one head of 64: on how many numbers must it compute?
+cost        how many numbers does it compute for 1,000 tokens in one head of 64?
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ from rope_edu.attention.encoding import PositionEncoding
 WIDTH = 64
 FAR = 100_000
 _DRAWN = np.random.default_rng(1)
-WORDS = _DRAWN.normal(size=(106, WIDTH))  # a text: 100 words, then the six that are looked at
+WORDS = _DRAWN.normal(size=(106, WIDTH))  # a text: 100 words, then the six under test
 W_Q, W_K, W_V = _DRAWN.normal(size=(3, WIDTH, WIDTH)) / np.sqrt(WIDTH)
 
 
@@ -65,12 +65,12 @@ def scorecard(encodings: Mapping[str, PositionEncoding]) -> dict[str, list[str |
 
     Chapters 1 to 4.
     """
-    found = [wishes(encoding) for encoding in encodings.values()]
+    fulfilments = [wishes(encoding) for encoding in encodings.values()]
     fulfilled: dict[str, list[str | int]] = {
-        name.replace("_", " "): ["yes" if getattr(each, name) else "no" for each in found]
+        name.replace("_", " "): ["yes" if getattr(wish, name) else "no" for wish in fulfilments]
         for name in ("order", "distance", "any_length", "cache")
     }
-    return {"encoding": list(encodings), **fulfilled, "cost": [each.cost for each in found]}
+    return {"encoding": list(encodings), **fulfilled, "cost": [wish.cost for wish in fulfilments]}
 
 
 def _keys_and_values(encoding: PositionEncoding, words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,4 +1,4 @@
-"""Pictures: functions that take numbers and an `ax`, draw, and return the `ax`; and `Table`. No maths here."""
+"""Figures, as functions that draw numbers on an `ax` and return the `ax`, and `Table`. No maths here."""
 
 from rope_book.plots.figures import (
     angle_chart,

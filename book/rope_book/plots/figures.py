@@ -1,8 +1,7 @@
-"""The book's figures. Each takes an `ax` and numbers, draws, and returns the `ax`.
+"""The book's figures: functions that draw numbers on an `ax` and return the `ax`.
 
-Axis labels are required and end with the unit in parentheses where there is one: a count, a share or a name
-has none. Numbers may be
-NumPy arrays, torch tensors or lists. Nothing is computed here but where to put the ink.
+Axis labels are required and end with the unit in parentheses; counts, shares and names have no unit. Numbers may be
+NumPy arrays, torch tensors or lists. Nothing is computed here except the layout.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,7 +25,7 @@ from rope_book.plots.style import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-NAME = 20  # characters of a bar's name in one line
+NAME_WIDTH = 20  # characters per line in the name of a bar
 Numbers = Any  # NumPy array, torch tensor or sequence of numbers
 
 
@@ -43,12 +42,11 @@ def heatmap(
     limits: tuple[float, float] | None = None,
     diverging: bool = False,
 ) -> "Axes":
-    """Draw a matrix as a field of colours, row 0 on top, with a colour bar that names the value.
+    """Draw a matrix as a heatmap, row 0 on top, with a labelled colour bar.
 
-    `x_ticks` and `y_ticks` name the columns and rows; `annotate` writes each number into its cell
-    (for matrices of up to about 8 × 8; beyond five columns without the zero before the point).
-    `limits` fixes the ends of the colour bar, so that two figures can be compared. A `diverging` bar has
-    zero, which is blank, in its middle.
+    `x_ticks` and `y_ticks` name the columns and rows; `annotate` writes every number into its cell (for matrices of
+    up to about 8 × 8; with more than five columns, without the zero before the point). `limits` fixes the ends of
+    the colour bar, so that figures can be compared. A `diverging` colour bar is blank at zero, its middle.
     """
     matrix = _numbers(matrix)
     if matrix.ndim != 2:
@@ -76,10 +74,9 @@ def heatmap(
 
 
 def attention_matrix(ax: "Axes", weights: Numbers, tokens: Sequence[str], *, annotate: bool = True) -> "Axes":
-    """Draw attention weights `(q_len, k_len)`: a row for each query token, a column for each key token.
+    """Draw attention weights `(q_len, k_len)`: one row per query token, one column per key token.
 
-    With fewer queries than tokens (decoding) the rows are the last tokens. The colours run from
-    0 to 1 in every such figure.
+    With fewer queries than tokens (decoding), the rows are the last tokens. Colours always run from 0 to 1.
     """
     weights = _numbers(weights)
     if weights.ndim != 2 or weights.shape[1] != len(tokens) or weights.shape[0] > len(tokens):
@@ -110,10 +107,10 @@ def curves(
     log_x: bool = False,
     log_y: bool = False,
 ) -> "Axes":
-    """Draw one line for each label over the same `x`, told apart by dashes and markers too.
+    """Draw one line per label over the same `x`, with distinct colours, dashes and markers.
 
-    `colours` gives a label the colour of its role (`{"query": QUERY}`); the others take colours
-    that have no role. Up to eight lines have a pattern of their own.
+    `colours` gives labels the colours of their roles (`{"query": QUERY}`); other lines get colours without a role.
+    At most eight lines.
     """
     x = _numbers(x)
     if len(ys) > len(SERIES):
@@ -123,13 +120,13 @@ def curves(
         if y.shape != x.shape:
             raise ValueError(f"the values of {label!r} must have the shape of x, {x.shape}, got {y.shape}")
         colour = (colours or {}).get(label, colour)
-        every = max(1, len(x) // 8)  # markers at eight places: the line itself stays visible
+        every = max(1, len(x) // 8)  # about eight markers, so that the line stays visible
         ax.plot(x, y, color=colour, ls=dashes, marker=marker, markevery=every, ms=4, lw=1.5, label=label)
     ax.set_xscale("log" if log_x else "linear")
     ax.set_yscale("log" if log_y else "linear")
     if len(ys) > 1:
         columns = 2 if max(map(len, ys)) <= 18 else 1
-        above = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0)}  # where it hides no line
+        above = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0)}  # so that it covers no line
         ax.legend(fontsize=FONT, handlelength=3.5, ncols=columns, frameon=False, **above)
     return _label(ax, x_label, y_label)
 
@@ -142,9 +139,9 @@ def bands(
     y_label: str,
     colours: Mapping[str, str] | None = None,
 ) -> "Axes":
-    """Draw for each label a line and the band about it: rows x, low, middle, high, `(4, points)`.
+    """Draw one line and the band around it per label: rows x, low, middle, high, `(4, points)`.
 
-    Lines are told apart by dashes and markers too. Bands are pale, so that three may overlap.
+    Lines have distinct colours, dashes and markers. Bands are pale, so that three may overlap.
     """
     if len(series) > len(SERIES):
         raise ValueError(f"series must have at most {len(SERIES)} bands to stay readable, got {len(series)}")
@@ -163,10 +160,10 @@ def bands(
 
 
 def angle_chart(ax: "Axes", positions: Numbers, angles: Numbers) -> "Axes":
-    """Draw the angle of every pair, one line for each position: `angles` `(seq, pairs)`, radians.
+    """Draw the angles of all pairs, one line per position: `angles` `(seq, pairs)`, radians.
 
-    The vertical gaps between consecutive positions are equal at each pair. The lines share the
-    colour of positions; each is named at its start.
+    At every pair, consecutive positions have equal vertical gaps. All lines have the colour of positions and a name
+    at the start.
     """
     positions, angles = _numbers(positions), _numbers(angles)
     if positions.ndim != 1 or angles.ndim != 2 or angles.shape[0] != len(positions):
@@ -185,9 +182,9 @@ def angle_chart(ax: "Axes", positions: Numbers, angles: Numbers) -> "Axes":
 
 
 def vectors(ax: "Axes", arrows: Mapping[str, Numbers], colours: Mapping[str, str] | None = None) -> "Axes":
-    """Draw vectors of the plane as arrows from the origin, each named at its tip, on equal axes.
+    """Draw plane vectors as arrows from the origin, named at their tips, on equal axes.
 
-    `arrows` maps a name to (x, y); `colours` maps a name to the colour of its role, else grey.
+    `arrows` maps names to (x, y); `colours` maps names to the colours of their roles, else grey.
     """
     tips = {name: _numbers(tip) for name, tip in arrows.items()}
     for n, (name, tip) in enumerate(tips.items()):
@@ -217,9 +214,9 @@ def bars(
     colours: Sequence[str] | None = None,
     log: bool = False,
 ) -> "Axes":
-    """Draw one horizontal bar for each label, first on top, with its value written at its end.
+    """Draw one horizontal bar per label, first on top, with its value at its end.
 
-    Lying down, long labels stay readable on a phone. Bars are hatched, so that they differ in grey.
+    Horizontal bars keep long labels readable on a phone. Hatches distinguish bars in greyscale.
     """
     values = _numbers(values)
     if values.shape != (len(labels),):
@@ -234,7 +231,7 @@ def bars(
     )
     ax.bar_label(drawn, fmt="%.3g", fontsize=FONT, padding=2)
     ax.margins(x=0.18)
-    _name_ticks(ax.yaxis, "labels", [fill(label, NAME) for label in labels], len(values))
+    _name_ticks(ax.yaxis, "labels", [fill(label, NAME_WIDTH) for label in labels], len(values))
     ax.invert_yaxis()
     return _label(ax, value_label, group_label)
 
@@ -245,7 +242,7 @@ def _numbers(values: Numbers) -> np.ndarray:
 
 
 def _label(ax: "Axes", x_label: str, y_label: str) -> "Axes":
-    """Write both axis labels, at a size that can be read at 360 px."""
+    """Write both axis labels, in a size readable at 360 px."""
     ax.set_xlabel(x_label, fontsize=FONT)
     ax.set_ylabel(y_label, fontsize=FONT)
     ax.tick_params(labelsize=FONT)
@@ -253,12 +250,12 @@ def _label(ax: "Axes", x_label: str, y_label: str) -> "Axes":
 
 
 def _name_ticks(axis: Any, name: str, ticks: Sequence[object], count: int) -> None:
-    """Put one named tick at each cell of an axis."""
+    """Put one named tick at every cell of an axis."""
     if len(ticks) != count:
         raise ValueError(f"{name} must name all {count} cells, got {len(ticks)}")
     axis.set_ticks(range(count), labels=[str(tick) for tick in ticks])
 
 
 def _is_long(ticks: Sequence[object]) -> bool:
-    """Tell whether horizontal tick labels would run into each other on a small figure."""
+    """Whether horizontal tick labels would overlap on a small figure."""
     return sum(len(str(tick)) + 1 for tick in ticks) > 30

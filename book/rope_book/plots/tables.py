@@ -1,8 +1,4 @@
-"""Tables of results: text that a test can compare, and HTML that a page or a notebook shows.
-
-They are here because a table is the other way of showing numbers: it takes them as they are and does no
-maths.
-"""
+"""Tables of results: text for tests to compare, HTML for pages and notebooks. No maths here either."""
 
 import html
 from collections.abc import Mapping, Sequence
@@ -12,17 +8,17 @@ from numbers import Integral, Real
 class Table:
     r"""Named columns of equal length, with a caption; the first column names the rows.
 
-    As the last line of a cell a table shows itself, in the middle of one write ``display(Table(…))``.
-    Numbers stand to the right, words to the left.
+    A table on the last line of a cell is displayed; elsewhere, write ``display(Table(…))``. Numbers are
+    right-aligned, words left-aligned.
 
     Args:
         columns: {heading with its unit: values}. Values are numbers, words or None (shown as –).
-        caption: a sentence or a title that says what the numbers are.
-        formats: {heading: format}, as in ``format(value, ".2f")``. Without one, whole numbers have
-            commas between thousands and others three digits.
+        caption: a sentence or a title for the numbers.
+        formats: {heading: format}, as in ``format(value, ".2f")``. By default, integers have thousands separators
+            and other numbers three digits.
 
     Raises:
-        ValueError: the columns differ in length, there is none, or a format names no column.
+        ValueError: the columns are missing or differ in length, or a format names no column.
 
     Example:
         >>> Table({"pair": [0, 1], "turn (rad)": [1.0, 0.1]}, caption="Angles at position 1")
@@ -42,7 +38,7 @@ class Table:
         formats = formats or {}
         lengths = {heading: len(values) for heading, values in columns.items()}
         if not columns or len(set(lengths.values())) > 1:
-            raise ValueError(f"columns must be there and have the same number of values, got {lengths}")
+            raise ValueError(f"columns must be non-empty and have the same number of values, got {lengths}")
         if unknown := set(formats) - set(columns):
             raise ValueError(f"formats must name columns ({', '.join(columns)}), got {sorted(unknown)}")
         self.caption = caption
@@ -54,7 +50,7 @@ class Table:
 
     @property
     def rows(self) -> list[tuple[str, ...]]:
-        """The cells as text, row by row."""
+        """Cells as text, row by row."""
         return list(zip(*self.cells, strict=True))
 
     def __repr__(self) -> str:
@@ -69,7 +65,7 @@ class Table:
         return "\n".join([self.caption, *map(line, [self.headings, *self.rows])])
 
     def _repr_html_(self) -> str:
-        """Return the table as HTML: headings for columns and rows, so that a screen reader names each number."""
+        """Return the table as HTML, with column and row headings for screen readers."""
         head = "".join(self._cell("th", n, heading, "col") for n, heading in enumerate(self.headings))
         body = "\n".join(
             "<tr>"
@@ -85,19 +81,19 @@ class Table:
         )
 
     def _cell(self, tag: str, column: int, text: str, scope: str = "") -> str:
-        """Return one cell of a column, aligned as the column is."""
+        """Return one cell, aligned as its column."""
         scope = f' scope="{scope}"' if scope else ""
         side = "right" if self.numeric[column] else "left"
         return f'<{tag}{scope} style="text-align: {side}">{html.escape(text)}</{tag}>'
 
 
 def is_number(value: object) -> bool:
-    """Tell whether a value stands in a column of numbers; None, for one that is missing, may."""
+    """Whether a value belongs in a column of numbers; None, a missing number, does."""
     return value is None or (isinstance(value, Real) and not isinstance(value, bool))
 
 
 def as_text(value: object, form: str | None) -> str:
-    """Return a value as the table shows it."""
+    """Return a value as text."""
     if value is None:
         return "–"
     if form is not None:

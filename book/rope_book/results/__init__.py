@@ -1,11 +1,12 @@
-r"""Results of runs that take too long for a notebook, and how to read them; needs NumPy only.
+r"""Results of runs too long for a notebook, and their loaders; needs NumPy only.
 
-`grid.json`, `stretch.json`, `claims.json` and `page_models.json` are written by the makers of these names in
+`grid.json`, `stretch.json`, `claims.json` and `page_models.json` are written by the makers of the same names in
 `book/makers`, `rotation.json` by `book/tools/bench_rotation.py`, `base_bound.json` by `book/tools/search_bases.py`.
-`predictions.md` and `stretch_predictions.md` were written before the runs that they are about.
+`predictions.md` and `stretch_predictions.md` were written before the runs.
 """
 
 from rope_book.results.base_bound import MODELS, PUBLISHED, BaseSearch, load_base_bound
+from rope_book.results.base_search import first_negative_distance, smallest_base
 from rope_book.results.claims import load_claims
 from rope_book.results.grid import (
     Grid,
@@ -32,6 +33,7 @@ __all__ = [
     "Spread",
     "Stretch",
     "best_setting",
+    "first_negative_distance",
     "load_base_bound",
     "load_claims",
     "load_grid",
@@ -41,5 +43,6 @@ __all__ = [
     "load_stretch",
     "load_stretch_predictions",
     "sign_flip_p",
+    "smallest_base",
     "spread",
 ]

@@ -1,6 +1,6 @@
-r"""How large the base must be: what the search found for many bases and contexts, and what others publish.
+r"""How large the base must be: our search over many bases and contexts, and published bounds.
 
-`python book/tools/search_bases.py` searches again (some minutes on one core) and writes base_bound.json.
+`python book/tools/search_bases.py` repeats the search (some minutes on one core) and writes base_bound.json.
 """
 
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rope_book.results.files import parse, read
+from rope_book.results.files import load
 
 FORMAT = "rope_book base bound 1"
 WIDTHS = (64, 96, 128, 256)
@@ -20,7 +20,7 @@ PUBLISHED = dict(zip(CONTEXTS, (4.3e3, 1.6e4, 2.7e4, 8.4e4, 3.1e5, 6.4e5, 2.1e6,
 
 
 class Model(NamedTuple):
-    """What a model's config.json says of plain RoPE: base, rotated features, longest text it is sold for."""
+    """Plain RoPE as a model's config.json states it: base, rotated features, longest supported text."""
 
     name: str
     base: float
@@ -44,17 +44,17 @@ MODELS = tuple(
         ("Qwen2.5 7B 1M", 1e7, 128, 1_010_000, "Qwen/Qwen2.5-7B-Instruct-1M"),
     )
 )
-"""Models without a rule for long texts; each number stands in the config.json that `source` names."""
+"""Models without a rule for long texts; `source` is the config.json with the numbers."""
 
 
 @dataclass(frozen=True)
 class BaseSearch:
-    """What the search found.
+    """Results of the search.
 
     Attributes:
-        bases: `(n,)`, rising.
+        bases: `(n,)`, increasing.
         first_negative: rotary_dim -> `(n,)`, the first distance (tokens) with Σ cos(r θ_i) < 0 for each base.
-        smallest: context (tokens) -> the smallest base that keeps the sum from turning negative, head of 128.
+        smallest: context (tokens) -> the smallest base whose sum stays non-negative, head of 128.
     """
 
     bases: np.ndarray
@@ -63,12 +63,12 @@ class BaseSearch:
 
 
 def load_base_bound(path: str | Path | None = None) -> BaseSearch:
-    """Read base_bound.json, the committed one unless another is given; ValueError for another format.
+    """Load base_bound.json, or another file of its format; ValueError if the format differs.
 
     >>> round(load_base_bound().smallest[1024], -1)
     4290.0
     """
-    found = parse(read("base_bound.json", path), FORMAT, str(path or "base_bound.json"))
-    distances = {int(width): np.array(row) for width, row in found["first_negative"].items()}
-    smallest = {int(context): base for context, base in found["smallest"].items()}
-    return BaseSearch(np.array(found["bases"]), distances, smallest)
+    content = load("base_bound.json", FORMAT, path)
+    distances = {int(width): np.array(row) for width, row in content["first_negative"].items()}
+    smallest = {int(context): base for context, base in content["smallest"].items()}
+    return BaseSearch(np.array(content["bases"]), distances, smallest)

@@ -1,4 +1,4 @@
-r"""What all result files share: where they lie, the format that each names, predictions written before the runs."""
+r"""Shared by all result files: reading one, checking the format that it states, numbered predictions."""
 
 import json
 import re
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def read(name: str, path: str | Path | None = None) -> str:
-    """Return the text of a file that comes with the library, or of another in its place.
+    """Return the text of a file of this package, or of `path` if given.
 
     >>> read("predictions.md")[:1]
     '#'
@@ -17,35 +17,37 @@ def read(name: str, path: str | Path | None = None) -> str:
     return source.read_text(encoding="utf-8")
 
 
-def parse(text: str, format_: str, name: str) -> dict[str, Any]:
-    r"""Return what a JSON text holds, if it names this format.
+def load(name: str, format_: str, path: str | Path | None = None) -> dict[str, Any]:
+    r"""Return the content of a results file.
+
+    Only the format is checked: tests/book/results holds the committed files to a schema.
 
     Args:
-        text: of a file.
-        format_: what its "format" must be.
-        name: of the file, for the error.
+        name: of a file of this package.
+        format_: the required value of its "format".
+        path: of another file of this format, read instead.
 
     Raises:
-        ValueError: the text is no JSON, or of another format.
+        ValueError: the file is not JSON, or states another format.
 
-    >>> parse('{"format": "tea 1", "leaves": 3}', "tea 1", "tea.json")["leaves"]
-    3
+    >>> sorted(load("claims.json", "rope_book claims 1"))
+    ['format', 'linear', 'meta', 'rows', 'swaps', 'times']
     """
     try:
-        content = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"{name} is no JSON: {error}") from None
-    found = content.get("format") if isinstance(content, dict) else type(content).__name__
-    if found != format_:
-        raise ValueError(f"{name} must have the format {format_!r}, got {found!r}")
+        content = json.loads(read(name, path))
+        stated = repr(content.get("format")) if isinstance(content, dict) else type(content).__name__
+    except ValueError as error:
+        stated = f"no JSON: {error}"
+    if stated != repr(format_):
+        raise ValueError(f"{path or name} must have the format {format_!r}, got {stated}")
     return content
 
 
 def numbered(text: str) -> dict[int, str]:
-    r"""Return the numbered sentences of a Markdown text: number -> words, lines that go on indented joined.
+    r"""Return the numbered sentences of a Markdown text: number -> words, indented continuation lines joined.
 
     >>> numbered("# Expected\n\n1. Rain,\n    and wind.\n2. Sun.\n")
     {1: 'Rain, and wind.', 2: 'Sun.'}
     """
-    found = re.findall(r"^(\d+)\. (.+(?:\n {4}.+)*)$", text, re.MULTILINE)
-    return {int(number): " ".join(words.split()) for number, words in found}
+    items = re.findall(r"^(\d+)\. (.+(?:\n {4}.+)*)$", text, re.MULTILINE)
+    return {int(number): " ".join(words.split()) for number, words in items}

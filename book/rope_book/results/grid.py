@@ -7,21 +7,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rope_book.results.files import numbered, parse, read
+from rope_book.results.files import load, numbered, read
 
 FORMAT = "rope_book grid 2"
 CURVE = ("step", "loss", "accuracy", "cpu_seconds")
-TEST = ("length", "loss", "accuracy")
-RUN_OF = ("task", "encoding", "seed", "learning_rate", "own_rate")  # what tells runs apart
-RUN_KEYS = (*RUN_OF, "parameters", "seconds", "curve", "tests")
+RUN_KEY = ("task", "encoding", "seed", "learning_rate", "own_rate")  # identifies a run
 
 
 class Spread(NamedTuple):
-    """The middle of some runs, and how far they lie apart."""
+    """The median of some runs, their range and their quartiles."""
 
     median: float
-    low: float  # the smallest
-    high: float  # the largest
+    low: float  # minimum
+    high: float  # maximum
     lower_quartile: float
     upper_quartile: float
     n: int
@@ -32,13 +30,13 @@ class GridRun:
     """One training run.
 
     Attributes:
-        task, encoding, seed: which.
-        learning_rate, own_rate: as tuned; the second times the first is the rate of the encoding's own parameters.
-        parameters: numbers trained.
+        task, encoding, seed: identify the run.
+        learning_rate, own_rate: as tuned; their product is the learning rate of the encoding's own parameters.
+        parameters: number of trained parameters.
         seconds: wall time, evaluations included.
         curve: column -> array: step, loss, accuracy (unseen texts of the training length), cpu_seconds (of
             training alone).
-        tests: length -> (loss, accuracy); of texts longer than the trained, at their new places alone.
+        tests: length -> (loss, accuracy); on longer texts, at new positions only.
     """
 
     task: str
@@ -54,12 +52,12 @@ class GridRun:
 
 @dataclass(frozen=True)
 class Grid:
-    r"""All runs of a grid and what they were run with.
+    r"""All runs of a grid and their settings.
 
     Attributes:
         meta: versions, machine, date, seconds, and the settings of every task and of tuning.
         runs: in no particular order.
-        tuning: one dict a tuning run: task, encoding, seed, learning_rate, own_rate, loss (on tuning texts).
+        tuning: one dict per tuning run: task, encoding, seed, learning_rate, own_rate, loss (on tuning texts).
     """
 
     meta: dict[str, Any]
@@ -79,22 +77,22 @@ class Grid:
         )
 
     def test_lengths(self, task: str) -> tuple[int, ...]:
-        """Return the lengths at which a task was tested; the first is the training length."""
+        """Return the test lengths of a task; the first is the training length."""
         return tuple(self.select(task)[0].tests)
 
     def select(self, task: str, encoding: str | None = None) -> list[GridRun]:
         r"""Return the runs of a task, and of an encoding if given, by seed.
 
         Raises:
-            ValueError: there is none.
+            ValueError: no run matches.
         """
-        found = [run for run in self.runs if run.task == task and encoding in (None, run.encoding)]
-        if not found:
+        runs = [run for run in self.runs if run.task == task and encoding in (None, run.encoding)]
+        if not runs:
             raise ValueError(
                 f"no run of task {task!r} with encoding {encoding!r}: the grid has the tasks "
                 f"{', '.join(self.tasks)} and the encodings {', '.join(self.encodings)}"
             )
-        return sorted(found, key=lambda run: (run.encoding, run.seed))
+        return sorted(runs, key=lambda run: (run.encoding, run.seed))
 
     def accuracy(self, task: str, encoding: str, length: int | None = None) -> Spread:
         """Return the spread over seeds of the accuracy at a test length (the training length if not given)."""
@@ -111,7 +109,7 @@ class Grid:
             step, median, low, high, lower_quartile, upper_quartile, cpu_seconds (median), each `(points,)`.
 
         Raises:
-            ValueError: there is no such run or column.
+            ValueError: the run or the column does not exist.
         """
         if column not in CURVE[1:]:
             raise ValueError(f"column must be one of {', '.join(CURVE[1:])}, got {column!r}")
@@ -123,19 +121,19 @@ class Grid:
         return {"step": runs[0].curve["step"], **result, "cpu_seconds": seconds}
 
     def reached(self, task: str, encoding: str, accuracy: float, column: str = "step") -> list[float]:
-        """Return, for each seed, the first point of the curve with this accuracy: its step or cpu_seconds, or ∞."""
+        """Return for each seed the step (or cpu_seconds) at which the curve first reaches this accuracy, or ∞."""
         values = []
         for run in self.select(task, encoding):
-            there = np.flatnonzero(run.curve["accuracy"] >= accuracy)
-            values.append(float(run.curve[column][there[0]]) if there.size else float("inf"))
+            points = np.flatnonzero(run.curve["accuracy"] >= accuracy)
+            values.append(float(run.curve[column][points[0]]) if points.size else float("inf"))
         return values
 
     def paired_p(self, task: str, encoding: str, other: str, length: int | None = None) -> float:
         """Return the p-value of `sign_flip_p` for the accuracies of two encodings, paired by seed."""
-        pair = [{run.seed: run for run in self.select(task, name)} for name in (encoding, other)]
-        seeds = sorted(pair[0].keys() & pair[1].keys())
+        first, second = ({run.seed: run for run in self.select(task, name)} for name in (encoding, other))
+        seeds = sorted(first.keys() & second.keys())
         length = self.test_lengths(task)[0] if length is None else length
-        return sign_flip_p([pair[0][s].tests[length][1] - pair[1][s].tests[length][1] for s in seeds])
+        return sign_flip_p([first[s].tests[length][1] - second[s].tests[length][1] for s in seeds])
 
     def _tested(self, task: str, encoding: str, length: int | None, index: int) -> Spread:
         runs = self.select(task, encoding)
@@ -152,7 +150,7 @@ def spread(values: Iterable[float]) -> Spread:
     r"""Return the median, the range and the quartiles of some numbers.
 
     Raises:
-        ValueError: there are none.
+        ValueError: `values` is empty.
 
     >>> spread([0.5, 0.9, 0.7])[:3]
     (0.7, 0.5, 0.9)
@@ -165,20 +163,20 @@ def spread(values: Iterable[float]) -> Spread:
 
 
 def sign_flip_p(differences: Iterable[float]) -> float:
-    r"""Return how often chance alone would make paired differences as lopsided as these, two-sided and exact.
+    r"""Return how often chance alone makes paired differences as lopsided as these: two-sided, exact.
 
-    If two encodings do equally well, each difference might as well have the other sign. Of all 2ⁿ choices of
-    signs, count those whose sum is at least as far from 0. What all seeds share (tuned rates, test texts) it
-    does not try.
+    If two encodings do equally well, every difference might as well have the opposite sign. Of all 2ⁿ choices of
+    signs, count those whose sum is at least as far from 0. The test ignores everything that the seeds share: tuned
+    rates, test texts.
 
     Args:
-        differences: one for each seed, 1 to 20 of them.
+        differences: one per seed, 1 to 20 numbers.
 
     Returns:
         A probability, at least 2 / 2ⁿ unless all differences are 0.
 
     Raises:
-        ValueError: there are none, or more than 20.
+        ValueError: `differences` is empty or has more than 20 numbers.
 
     >>> sign_flip_p([0.1, 0.2, 0.3, 0.1, 0.2, 0.1, 0.3, 0.2])  # eight of eight on one side: 2 in 256
     0.0078125
@@ -199,13 +197,13 @@ def best_setting(tuning: Iterable[dict], task: str, encoding: str) -> dict[str, 
 
     Args:
         tuning: rows with task, encoding, learning_rate, own_rate and loss.
-        task, encoding: which.
+        task, encoding: of the rows to compare.
 
     Returns:
         {"learning_rate": …, "own_rate": …}.
 
     Raises:
-        ValueError: no row is of this task and encoding.
+        ValueError: no row has this task and encoding.
 
     >>> row = {"task": "back", "encoding": "t5", "own_rate": 1.0}
     >>> best_setting([{**row, "learning_rate": rate, "loss": 1 - rate} for rate in (0.1, 0.3)], "back", "t5")
@@ -224,16 +222,13 @@ def best_setting(tuning: Iterable[dict], task: str, encoding: str) -> dict[str, 
 
 
 def load_grid(path: str | Path | None = None) -> Grid:
-    r"""Read a grid of training runs and check it.
+    r"""Load a grid of training runs.
 
     Args:
-        path: of a file that `python -m makers.grid` wrote; the one that comes with the library if None.
-
-    Returns:
-        `Grid`.
+        path: of a file written by `python -m makers.grid`; the committed one if None.
 
     Raises:
-        ValueError: the file is not such a grid, or two of its runs are the same.
+        ValueError: the file has another format.
 
     >>> grid = load_grid()
     >>> grid.accuracy("back", "rotary").n
@@ -241,11 +236,11 @@ def load_grid(path: str | Path | None = None) -> Grid:
 
     Chapter 13.
     """
-    return parse_grid(read("grid.json", path), str(path or "grid.json"))
+    return make_grid(load("grid.json", FORMAT, path))
 
 
 def load_predictions() -> dict[int, str]:
-    r"""Return what was expected of the library's grid before its runs were made: number -> sentences.
+    r"""Return the predictions written before the grid was run: number -> sentences.
 
     >>> load_predictions()[6].split(":")[0]
     '*clock*, 2×'
@@ -255,45 +250,13 @@ def load_predictions() -> dict[int, str]:
     return numbered(read("predictions.md"))
 
 
-def parse_grid(text: str, name: str = "grid.json") -> Grid:
-    """Return the grid that a JSON text holds, or raise ValueError."""
-    content = parse(text, FORMAT, name)
-    for key, kind in (("meta", dict), ("runs", list), ("tuning", list)):
-        if not isinstance(content.get(key), kind):
-            raise ValueError(f"{name} must hold {key!r}, a JSON {kind.__name__}")
-    runs = tuple(_parse_run(run, f"{name}, run {n}") for n, run in enumerate(content["runs"]))
-    keys = [(run.task, run.encoding, run.seed) for run in runs]
-    twice = {key for key in keys if keys.count(key) > 1}
-    if twice:
-        raise ValueError(f"{name} holds runs twice: {sorted(twice)}")
-    for n, row in enumerate(content["tuning"]):
-        missing = [key for key in (*RUN_OF, "loss") if key not in row]
-        if missing:
-            raise ValueError(f"{name}, tuning run {n} lacks {', '.join(missing)}")
-    return Grid(content["meta"], runs, tuple(content["tuning"]))
+def make_grid(content: dict[str, Any]) -> Grid:
+    """Return the grid of a file's content."""
+    return Grid(content["meta"], tuple(map(_make_run, content["runs"])), tuple(content["tuning"]))
 
 
-def _parse_run(run: dict, where: str) -> GridRun:
-    missing = [key for key in RUN_KEYS if key not in run]
-    if missing:
-        raise ValueError(f"{where} lacks {', '.join(missing)}")
-    curve, tests = np.array(run["curve"], dtype=float), np.array(run["tests"], dtype=float)
-    for key, table, columns in (("curve", curve, CURVE), ("tests", tests, TEST)):
-        if table.ndim != 2 or table.shape[1] != len(columns) or not np.isfinite(table).all():
-            raise ValueError(f"{where}: {key} must be rows of {', '.join(columns)}, all finite")
-        accuracy = table[:, columns.index("accuracy")]
-        if accuracy.min() < 0 or accuracy.max() > 1:
-            raise ValueError(f"{where}: accuracies in {key} must be 0 to 1")
-    if (np.diff(curve[:, 0]) <= 0).any():
-        raise ValueError(f"{where}: the steps of the curve must rise")
-    return GridRun(
-        run["task"],
-        run["encoding"],
-        run["seed"],
-        run["learning_rate"],
-        run["own_rate"],
-        run["parameters"],
-        run["seconds"],
-        {column: curve[:, n] for n, column in enumerate(CURVE)},
-        {int(length): (loss, accuracy) for length, loss, accuracy in tests.tolist()},
-    )
+def _make_run(run: dict[str, Any]) -> GridRun:
+    columns = np.array(run["curve"], dtype=float).T
+    curve = dict(zip(CURVE, columns, strict=True))
+    tests = {length: (loss, accuracy) for length, loss, accuracy in run["tests"]}
+    return GridRun(**run | {"curve": curve, "tests": tests})

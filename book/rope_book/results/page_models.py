@@ -1,4 +1,4 @@
-r"""Read the trained models that run in the page: weights in 8 bits, and the texts on which the page tests them."""
+r"""Read the trained models that run in the page: 8-bit weights, and the texts on which the page tests them."""
 
 import base64
 from dataclasses import dataclass
@@ -7,26 +7,26 @@ from typing import Any
 
 import numpy as np
 
-from rope_book.results.files import parse, read
+from rope_book.results.files import load
 
 FORMAT = "rope_book page models 1"
-UNCOUNTED = "\t"  # in the answers: this place does not count
+UNCOUNTED = "\t"  # an answer that does not count
 
 
 @dataclass(frozen=True)
 class PageModel:
-    r"""A trained model, as it runs in the page.
+    r"""A trained model as it runs in the page.
 
     Attributes:
         task: name of its task.
         length: of the training texts, in the task's unit.
-        n_heads, head_dim, base: of its attention and its plain RoPE, half_split.
-        alphabet: a character for each token, the first token's last.
+        n_heads, head_dim, base: of its attention with plain RoPE, half_split.
+        alphabet: one character per token; the token that begins every text comes last.
         texts: rows of tokens, ints `(rows, 1 + 16 · length)`, the first token included.
-        answers: what should come out at each place, −1 where nothing counts; same shape.
+        answers: expected outputs, same shape; −1 where the output does not count.
         reached: "accuracy" (share) and "loss" (nats) on other texts of the trained length.
-        config: what it was trained with.
-        weights: name -> float64 array; each is exactly what the page holds.
+        config: its `TrainingConfig`.
+        weights: name -> float64 array, equal to the page's weights.
     """
 
     task: str
@@ -43,21 +43,21 @@ class PageModel:
 
     @property
     def trained_places(self) -> int:
-        """Places of a row that training reached, the first token's among them."""
+        """Positions of a row that training reached, the first token's included."""
         return self.length + 1
 
 
 def load_page_models(path: str | Path | None = None) -> dict[str, PageModel]:
-    r"""Read the models of the page, or those that you trained.
+    r"""Load the models of the page, or your own.
 
     Args:
-        path: a file of `python -m makers.page_models`; the committed one if not given.
+        path: of a file written by `python -m makers.page_models`; the committed one if None.
 
     Returns:
         name of the task -> `PageModel`.
 
     Raises:
-        ValueError: the file is not such a file.
+        ValueError: the file has another format.
 
     >>> model = load_page_models()["back"]
     >>> model.length, sorted(model.weights)[0], model.weights["head.weight"].shape
@@ -69,16 +69,12 @@ def load_page_models(path: str | Path | None = None) -> dict[str, PageModel]:
 
 
 def read_page_models(path: str | Path | None = None) -> dict[str, Any]:
-    r"""Return the file as it is: what the page is given.
-
-    Raises:
-        ValueError: the file is not such a file.
-    """
-    return parse(read("page_models.json", path), FORMAT, str(path or "page_models.json"))
+    """Return the content of the file, which the page receives; ValueError if the format differs."""
+    return load("page_models.json", FORMAT, path)
 
 
 def packed(weight: np.ndarray) -> dict[str, Any]:
-    r"""Round a weight to 8 bits: each row whole numbers of ±127 times a scale of its own, the row's largest / 127.
+    r"""Quantise a weight to 8 bits: codes from −127 to 127, and one scale per row, max |row| / 127.
 
     Args:
         weight: `(rows, columns)`, or `(columns,)`, which is one row.
@@ -97,7 +93,7 @@ def packed(weight: np.ndarray) -> dict[str, Any]:
 
 
 def unpacked(stored: dict[str, Any]) -> np.ndarray:
-    r"""Return what `packed` has rounded, float64."""
+    r"""Return the weight that `packed` rounded, float64."""
     shape = stored["shape"]
     scales = np.frombuffer(base64.b64decode(stored["scales"]), "<f4").astype(np.float64)
     codes = np.frombuffer(base64.b64decode(stored["codes"]), "i1").astype(np.float64)
@@ -106,10 +102,10 @@ def unpacked(stored: dict[str, Any]) -> np.ndarray:
 
 def _read_model(stored: dict[str, Any]) -> PageModel:
     alphabet = stored["alphabet"]
-    number = {character: token for token, character in enumerate(alphabet)} | {UNCOUNTED: -1}
+    tokens = {character: token for token, character in enumerate(alphabet)} | {UNCOUNTED: -1}
     rows = {
-        name: np.array([[number[c] for c in row] for row in stored[name]]) for name in ("texts", "answers")
+        name: np.array([[tokens[c] for c in row] for row in stored[name]]) for name in ("texts", "answers")
     }
     weights = {name: unpacked(weight) for name, weight in stored["weights"].items()}
-    same = ("task", "length", "n_heads", "head_dim", "base", "reached", "config")
-    return PageModel(**{name: stored[name] for name in same}, alphabet=alphabet, weights=weights, **rows)
+    unchanged = ("task", "length", "n_heads", "head_dim", "base", "reached", "config")
+    return PageModel(**{name: stored[name] for name in unchanged}, alphabet=alphabet, weights=weights, **rows)

@@ -1,28 +1,28 @@
-r"""Read the stretching experiment: models trained at one length, tested at up to 16 times it."""
+r"""Read the stretching experiment: models trained at one length, tested at up to 16 times that length."""
 
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rope_book.results.files import numbered, parse, read
+from rope_book.results.files import load, numbered, read
 from rope_book.results.grid import Spread, sign_flip_p, spread
 
 FORMAT = "rope_book stretch 2"
-TUNING_OF = ("task",)
-RUN_OF = ("task", "seed")  # what tells runs apart
-TABLES = ("runs", "readings", "retuned")  # of scores, each by task and seed
-UNSTRETCHED = ("plain", "abf", "dynamic-cached")  # whatever the length: their factor is 1
+TUNING_KEY = ("task",)
+RUN_KEY = ("task", "seed")  # identifies a run
+SCORE_TABLES = ("runs", "readings", "retuned")  # their rows have a RUN_KEY and scores
+UNSTRETCHED = ("plain", "abf", "dynamic-cached")  # factor 1 at every length
 
 
 class Place(NamedTuple):
     """One way of stretching, tested at one length.
 
     Attributes:
-        way: "zero-shot"; "tuned-4" or "tuned-16", a fine-tune on texts so many times as long; "retuned-4" or
+        way: "zero-shot"; "tuned-4" or "tuned-16", after a fine-tune on texts 4 or 16 times as long; "retuned-4" or
             "retuned-16", the same with a rate chosen from more; "from-start"; "few-keys", zero-shot on texts of the
             trained length with a gap.
         rule: name of a rule, or of a reading that leaves the frequencies alone.
-        factor: the stretch that it is set for; 1 for what is not stretched.
+        factor: the stretch for which the rule is set; 1 without a stretch.
         multiple: length of the test, in trained lengths.
     """
 
@@ -34,13 +34,13 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Stretch:
-    r"""All scores of the experiment and what they were made with.
+    r"""All scores of the experiment and their settings.
 
     Attributes:
         meta: versions, machine, date, seconds, and all settings.
-        tuning: task -> what was chosen on tuning texts: learning_rate, slow, fast, lists, tuned_rates, and `rates`
+        tuning: task -> choices made on tuning texts: learning_rate, slow, fast, lists, tuned_rates, and `rates`
             (multiple -> rule -> rate) of the second fine-tunes.
-        scores: (task, seed) -> place -> (loss, accuracy); of texts longer than the trained, at their new places.
+        scores: (task, seed) -> place -> (loss, accuracy); on longer texts, at new positions only.
     """
 
     meta: dict[str, Any]
@@ -50,11 +50,11 @@ class Stretch:
     @property
     def tasks(self) -> tuple[str, ...]:
         """Return the tasks that have runs, in the order of the settings."""
-        return tuple(task for task in self.meta["tasks"] if any(task == known for known, _ in self.scores))
+        return tuple(task for task in self.meta["tasks"] if any(task == name for name, _ in self.scores))
 
     @property
     def multiples(self) -> tuple[int, ...]:
-        """Return the lengths of the tests, in trained lengths."""
+        """Return the test lengths, in trained lengths."""
         return tuple(self.meta["multiples"])
 
     @property
@@ -69,13 +69,12 @@ class Stretch:
 
     def seeds(self, task: str) -> list[int]:
         """Return the seeds of a task."""
-        return sorted(seed for known, seed in self.scores if known == task)
+        return sorted(seed for name, seed in self.scores if name == task)
 
     def place(self, rule: str, multiple: int, way: str = "zero-shot", factor: int | None = None) -> Place:
-        r"""Return a place; a rule is set for the length of the text unless `factor` says else.
+        r"""Return a place; without `factor`, a zero-shot rule is set for the length of the text.
 
-        What was trained after the rule was set is set for the longest texts. At 1× a rule that follows the
-        length is plain RoPE.
+        In every other way the rule was set before training, for the longest texts. A rule set for 1× is plain RoPE.
         """
         if rule in UNSTRETCHED or rule in self.readings:
             return Place(way, rule, 1, multiple)
@@ -87,13 +86,13 @@ class Stretch:
         r"""Return the accuracies (0 … 1) or losses (nats) of all seeds.
 
         Raises:
-            ValueError: nothing was scored there.
+            ValueError: a seed has no score at this place, or the task has no seeds.
         """
         index = {"loss": 0, "accuracy": 1}[column]
-        found = [self.scores[task, seed].get(place) for seed in self.seeds(task)]
-        if not found or None in found:
+        scores = [self.scores[task, seed].get(place) for seed in self.seeds(task)]
+        if not scores or None in scores:
             raise ValueError(f"{task!r} was not scored at {tuple(place)}")
-        return [scored[index] for scored in found]
+        return [score[index] for score in scores]
 
     def accuracy(self, task: str, place: Place) -> Spread:
         """Return the spread over seeds of the accuracy."""
@@ -109,22 +108,19 @@ class Stretch:
         return sign_flip_p([a - b for a, b in pairs])
 
     def better(self, task: str, place: Place, other: Place, *, by: float = 0.0, p: float = 0.01) -> bool:
-        """Tell whether the first has the higher median accuracy, by at least `by`, and that is no chance."""
-        ahead = self.accuracy(task, place).median - self.accuracy(task, other).median
-        return ahead > 0 and ahead >= by and self.paired_p(task, place, other) < p
+        """Whether the median accuracy at the first place is higher, by at least `by`, and significantly so."""
+        lead = self.accuracy(task, place).median - self.accuracy(task, other).median
+        return lead > 0 and lead >= by and self.paired_p(task, place, other) < p
 
 
 def load_stretch(path: str | Path | None = None) -> Stretch:
-    r"""Read the results of a stretching experiment and check them.
+    r"""Load the results of a stretching experiment.
 
     Args:
-        path: of a file that `python -m makers.stretch` wrote; the one that comes with the library if None.
-
-    Returns:
-        `Stretch`.
+        path: of a file written by `python -m makers.stretch`; the committed one if None.
 
     Raises:
-        ValueError: the file is not such a file, or holds a run twice.
+        ValueError: the file has another format.
 
     >>> stretch = load_stretch()
     >>> median, least, most = stretch.accuracy("text", stretch.place("pi", 4))[:3]
@@ -133,11 +129,11 @@ def load_stretch(path: str | Path | None = None) -> Stretch:
 
     Chapter 18.
     """
-    return parse_stretch(read("stretch.json", path), str(path or "stretch.json"))
+    return make_stretch(load("stretch.json", FORMAT, path))
 
 
 def load_stretch_predictions() -> dict[int, str]:
-    r"""Return what was expected of the library's experiment before its runs were made: number -> sentences.
+    r"""Return the predictions written before the experiment was run: number -> sentences.
 
     >>> load_stretch_predictions()[5].split(":")[0]
     'No rule takes a model to 16×'
@@ -147,30 +143,12 @@ def load_stretch_predictions() -> dict[int, str]:
     return numbered(read("stretch_predictions.md"))
 
 
-def parse_stretch(text: str, name: str = "stretch.json") -> Stretch:
-    """Return the experiment that a JSON text holds, or raise ValueError."""
-    content = parse(text, FORMAT, name)
+def make_stretch(content: dict[str, Any]) -> Stretch:
+    """Return the experiment of a file's content."""
     scores: dict[tuple[str, int], dict[Place, tuple[float, float]]] = {}
-    for table in TABLES:
-        seen = set()
-        for n, run in enumerate(content[table]):
-            key = run["task"], run["seed"]
-            if key in seen:
-                raise ValueError(f"{name} holds the run {key} twice in {table!r}")
-            seen.add(key)
-            found = _parse_scores(run["scores"], f"{name}, {table} {n}")
-            if scores.setdefault(key, {}).keys() & found.keys():
-                raise ValueError(f"{name}, {table} {n} scores a place twice")
-            scores[key] |= found
+    for run in (run for table in SCORE_TABLES for run in content[table]):
+        of_run = scores.setdefault((run["task"], run["seed"]), {})
+        of_run |= {Place(*place): (loss, accuracy) for *place, loss, accuracy in run["scores"]}
     rates = {row["task"]: row["rates"] for row in content["rates"]}
     tuning = {row["task"]: {**row, "rates": rates.get(row["task"], {})} for row in content["tuning"]}
     return Stretch(content["meta"], tuning, scores)
-
-
-def _parse_scores(rows: list[list], where: str) -> dict[Place, tuple[float, float]]:
-    scores = {Place(*row[:4]): (float(row[4]), float(row[5])) for row in rows}
-    if len(scores) < len(rows):
-        raise ValueError(f"{where} scores a place twice")
-    if not all(loss >= 0 and 0 <= accuracy <= 1 for loss, accuracy in scores.values()):
-        raise ValueError(f"{where}: losses must be at least 0 and accuracies 0 to 1")
-    return scores

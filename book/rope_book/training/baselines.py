@@ -1,6 +1,6 @@
-r"""Rules that know no places: what a task gives to whoever only compares letters with their neighbours.
+r"""Baselines without positions: rules that only compare tokens with their neighbours.
 
-A task on which such a rule scores high does not ask for a position, and a model without one may do it.
+A task on which such a rule scores high does not need positions: a model without them may solve it.
 """
 
 import numpy as np
@@ -12,14 +12,14 @@ SIDES = ("after", "before")
 
 
 def match_last(tokens: np.ndarray, n: int, side: str = "after") -> np.ndarray:
-    r"""Answers as it went the last time, at the latest place with the same last n tokens: ints `(rows, seq)`.
+    r"""The token beside the latest earlier match of the last n tokens, ints `(rows, seq)`.
 
-    Where there is none, the last n − 1 are tried, and so on; −1 where nothing agrees.
+    Without a match, the last n − 1 tokens are tried, and so on; −1 without any match.
 
     Args:
         tokens: ints `(rows, seq)`.
-        n: tokens that must agree, at least 1.
-        side: "after" answers the token that followed there, "before" the one that stood before them.
+        n: tokens to match, at least 1.
+        side: "after" answers the token that followed the match, "before" the token that preceded it.
 
     Raises:
         ValueError: `n` or `side` is not allowed.
@@ -29,7 +29,7 @@ def match_last(tokens: np.ndarray, n: int, side: str = "after") -> np.ndarray:
     >>> match_last(np.array([[7, 8, 9, 8]]), 1, "before").tolist()
     [[-1, -1, -1, 7]]
 
-    Source: the rule that induction heads carry out, Olsson 2022, arXiv 2209.11895. Chapter A3.
+    Source: the rule of induction heads, Olsson 2022, arXiv 2209.11895. Chapter A3.
     """
     check_positive_int("n", n)
     check_one_of("side", side, SIDES)
@@ -37,27 +37,27 @@ def match_last(tokens: np.ndarray, n: int, side: str = "after") -> np.ndarray:
 
 
 def _match_row(row: list[int], n: int, side: str) -> list[int]:
-    seen: dict[tuple[int, ...], int] = {}  # the last place at which each group of up to n tokens ended
+    seen: dict[tuple[int, ...], int] = {}  # n-gram -> index of its latest end
     answers = []
-    for here in range(len(row)):
-        groups = [tuple(row[here - m + 1 : here + 1]) for m in range(min(n, here + 1), 0, -1)]
-        found = next(((seen[group], len(group)) for group in groups if group in seen), None)
-        place = None if found is None else (found[0] + 1 if side == "after" else found[0] - found[1])
-        answers.append(-1 if place is None or place < 0 else row[place])
-        seen |= dict.fromkeys(groups, here)
+    for i in range(len(row)):
+        ngrams = [tuple(row[i - m + 1 : i + 1]) for m in range(min(n, i + 1), 0, -1)]
+        match = next((ngram for ngram in ngrams if ngram in seen), None)
+        source = -1 if match is None else seen[match] + (1 if side == "after" else -len(match))
+        answers.append(-1 if source < 0 else row[source])
+        seen |= dict.fromkeys(ngrams, i)
     return answers
 
 
 def rule_accuracy(
     task: Task, n: int, *, length: int | None = None, side: str = "after", rows: int = 192
 ) -> float:
-    r"""Share of right answers of the rule, 0 … 1, on a task's test texts: of longer texts, at the new places alone.
+    r"""Share of right answers of `match_last`, 0 … 1, on test texts; on longer texts, at new positions only.
 
     Args:
         task: of `make_task`.
         n, side: of `match_last`.
-        length: in the task's unit; the training length if not given.
-        rows: texts.
+        length: in the task's unit; the training length if None.
+        rows: number of texts.
 
     >>> from rope_book.training.tasks import make_task
     >>> rule_accuracy(make_task("copy"), 2) > 0.8 > 0.2 > rule_accuracy(make_task("back"), 2)
@@ -75,10 +75,10 @@ def rule_accuracy(
 
 
 def chance(task: Task, *, length: int | None = None, rows: int = 192) -> float:
-    r"""Share of right answers, 0 … 1, of the commonest answer of the training texts: the floor under every model.
+    r"""Share of right answers, 0 … 1, of the most common training answer: the floor for every model.
 
     Args:
-        task, length, rows: as for `rule_accuracy`; of longer texts all places count.
+        task, length, rows: as for `rule_accuracy`, but on longer texts all positions count.
 
     >>> from rope_book.training.tasks import make_task
     >>> 0.04 < chance(make_task("copy")) < 0.08  # one of 16 letters
@@ -86,7 +86,7 @@ def chance(task: Task, *, length: int | None = None, rows: int = 192) -> float:
 
     Chapter 18.
     """
-    seen = [task.batch(0, step, 64) for step in range(64)]
-    answers = np.concatenate([batch.targets.numpy()[batch.weights.numpy() > 0] for batch in seen])
+    batches = [task.batch(0, step, 64) for step in range(64)]
+    answers = np.concatenate([batch.targets.numpy()[batch.weights.numpy() > 0] for batch in batches])
     batch = task.batch(0, 0, rows, length, split="test")
     return float((batch.targets.numpy()[batch.weights.numpy() > 0] == np.bincount(answers).argmax()).mean())

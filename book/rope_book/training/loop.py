@@ -1,8 +1,8 @@
-r"""Train a tiny transformer: one function, seeds that fix everything, checkpoints that survive a kill.
+r"""Train a tiny transformer: one function, reproducible from a seed, with checkpoints that survive a kill.
 
-Batches and the learning rate are functions of the step, and nothing is drawn after the start, so a checkpoint
-holds weights, the optimizer's state, the step and the curve; a run that was killed and resumed ends with the
-same bits as one that was not (same machine, same number of threads, CPU).
+Batches and the learning rate are functions of the step, and nothing random happens after the start, so a checkpoint
+holds weights, the optimizer's state, the step and the curve. A killed and resumed run ends with the same bits as an
+uninterrupted one (same machine, same number of threads, CPU).
 """
 
 import io
@@ -22,30 +22,30 @@ from rope_edu.encodings.validation import check_one_of, check_positive_int, chec
 from rope_edu.nn.encodings import ENCODINGS, OPTIONS
 
 FORMAT = "rope_edu.nn checkpoint 1"
-TEST_SEED = 0  # every run is tested on the same texts
-NOT_COMPARED = ("device", "checkpoint_every")  # a run may resume elsewhere and save at another rhythm
+TEST_SEED = 0  # the same test texts for every run
+NOT_COMPARED = ("device", "checkpoint_every")  # a run may resume with other values of these
 
 
 @dataclass(frozen=True)
 class TrainingConfig:
-    r"""Everything that a run depends on.
+    r"""All settings of a run.
 
     Attributes:
         task: a name of `TASKS`.
         encoding: a name of `ENCODINGS`.
         seed: of weights and batches.
-        steps, learning_rate, length: the task's own if None.
-        batch_size: rows a step.
-        warmup: steps until the learning rate is reached; then it falls along a cosine to a tenth.
+        steps, learning_rate, length: those of the task if None.
+        batch_size: rows per step.
+        warmup: steps of linear warm-up, before the cosine decay to a tenth.
         d_model, n_layers, n_heads, d_ff: sizes of the model.
-        layout: which features the rotations pair.
-        weight_decay, clip: AdamW's, and the largest norm of a gradient.
-        own_rate: times the learning rate, for the encoding's own parameters: under Adam a parameter can move by
-            little more than the sum of the learning rates, which for a table that starts small may be too little.
-        evaluate_on: "test", or "tune" for runs that choose a learning rate: texts that are never reported.
-        points: evaluations while training, one of them before the first step.
-        rows, test_rows: texts in each of these, and in each test at the end.
-        device: "auto" (CUDA when there is one), "cpu" or "cuda".
+        layout: of the rotations.
+        weight_decay, clip: of AdamW, and the maximum gradient norm.
+        own_rate: multiplier of the learning rate for the encoding's own parameters: under Adam a parameter can move
+            by little more than the sum of the learning rates, too little for a table that starts small.
+        evaluate_on: "test", or "tune" to choose a learning rate, on texts that are never reported.
+        points: evaluations while training, beside the one before the first step.
+        rows, test_rows: texts per evaluation, and per test at the end.
+        device: "auto" (CUDA if available), "cpu" or "cuda".
         checkpoint_every: steps between checkpoints.
 
     Raises:
@@ -99,7 +99,7 @@ class TrainingConfig:
         check_one_of("evaluate_on", self.evaluate_on, ("test", "tune"))
 
     def resolved(self) -> "TrainingConfig":
-        """Return the same with the task's own values where None stood."""
+        """Return a copy with the task's values in place of None."""
         task = make_task(self.task)
         names = ("steps", "learning_rate", "length")
         return replace(self, **{name: getattr(task, name) for name in names if getattr(self, name) is None})
@@ -107,28 +107,28 @@ class TrainingConfig:
 
 @dataclass(frozen=True)
 class Point:
-    """One evaluation: after which step, how well on unseen texts of the training length, and what it had cost."""
+    """One evaluation after a step: scores on unseen texts of the training length, and the cost so far."""
 
     step: int
     loss: float
     accuracy: float
-    cpu_seconds: float  # of training, evaluations not counted
+    cpu_seconds: float  # of training alone
     wall_seconds: float
 
 
 @dataclass(frozen=True)
 class TrainingResult:
-    """What a run leaves: the model, the curve, and loss and accuracy at the test lengths."""
+    """A trained model with its curve, and loss and accuracy at the test lengths."""
 
     config: TrainingConfig
     model: TinyTransformer
     history: list[Point]
-    tests: dict[int, tuple[float, float]]  # length -> (loss, accuracy); of longer texts at their new places
+    tests: dict[int, tuple[float, float]]  # length -> (loss, accuracy); on longer texts at new positions
     seconds: float  # wall time of this call
 
     @property
     def parameters(self) -> int:
-        """Return how many numbers were trained."""
+        """Return the number of trained parameters."""
         return sum(weight.numel() for weight in self.model.parameters())
 
 
@@ -143,11 +143,11 @@ def train(
     r"""Train one model on one task, and test it.
 
     Args:
-        config: what to train.
-        checkpoint: a file to write every `checkpoint_every` steps, and to go on from if it is there.
-        model: one to go on training, in place, instead of a new one; its sizes and encoding are then its own.
-        test_lengths: lengths at which to test at the end; the task's own if None.
-        progress: whether to show a bar.
+        config: all settings.
+        checkpoint: file to write every `checkpoint_every` steps, and to resume from if it exists.
+        model: trained further, in place, instead of a new one; the configuration's sizes and encoding are ignored.
+        test_lengths: lengths of the tests at the end; those of the task if None.
+        progress: whether to show a progress bar.
 
     Raises:
         ValueError: the checkpoint is damaged, or belongs to another configuration.
@@ -178,7 +178,7 @@ def train(
 
 
 def learning_rate(config: TrainingConfig, step: int) -> float:
-    r"""Return the learning rate of a step: up in a line, then down along a cosine to a tenth.
+    r"""Return the learning rate of a step: linear warm-up, then cosine decay to a tenth.
 
         lr · min(step / warmup, 0.1 + 0.9 · (1 + cos π·t)/2),   t from 0 (end of the warm-up) to 1 (last step)
 
@@ -195,7 +195,7 @@ def learning_rate(config: TrainingConfig, step: int) -> float:
 
 
 def pick_device(name: str) -> torch.device:
-    """Return the device that "auto", "cpu" or "cuda" stands for here.
+    """Return the device for "auto", "cpu" or "cuda".
 
     >>> pick_device("cpu")
     device(type='cpu')
@@ -208,7 +208,7 @@ def pick_device(name: str) -> torch.device:
 def make_model(config: TrainingConfig) -> TinyTransformer:
     """Build the model of a configuration, with the weights of its seed.
 
-    Models of one seed that differ in the encoding alone share all other weights at the start.
+    Models with the same seed and another encoding start with the same weights outside the encoding.
     """
     task = _task(config)
     with torch.random.fork_rng(devices=[]):
@@ -227,7 +227,7 @@ def make_model(config: TrainingConfig) -> TinyTransformer:
 
 
 def answer_loss(logits: torch.Tensor, batch: Batch) -> torch.Tensor:
-    """Return the mean cross-entropy over the places that count, in nats."""
+    """Return the mean cross-entropy over the positions that count, in nats."""
     loss = functional.cross_entropy(logits.flatten(0, -2), batch.targets.flatten(), reduction="none")
     return loss @ batch.weights.flatten() / batch.weights.sum()
 
@@ -250,13 +250,13 @@ def make_optimizer(model: TinyTransformer, config: TrainingConfig) -> torch.opti
 def score(
     model: TinyTransformer, task: Task, length: int, rows: int = 128, *, split: str = "test"
 ) -> tuple[float, float]:
-    r"""Loss (nats) and share of right answers on unseen texts; of longer ones than trained, at their new places.
+    r"""Loss (nats) and share of right answers on unseen texts; on longer texts, at new positions only.
 
     Args:
-        model: any.
-        task: its `length` is the trained one; places that a text of it reaches are not new.
+        model: from tokens to logits.
+        task: with the trained length as its `length`; positions beyond it are new.
         length: of the texts, in the task's unit.
-        rows: texts.
+        rows: number of texts.
         split: "test" or "tune".
 
     >>> task = make_task("back")
@@ -284,7 +284,7 @@ def _on(device: torch.device, batch: Batch) -> Batch:
 
 
 class _Run:
-    """A run in progress: everything that a checkpoint must hold."""
+    """A run in progress: the content of a checkpoint."""
 
     def __init__(self, config: TrainingConfig, model: TinyTransformer | None = None) -> None:
         self.config, self.task, self.device = config, _task(config), pick_device(config.device)
@@ -295,7 +295,7 @@ class _Run:
         self.evaluations = {round(n * config.steps / config.points) for n in range(config.points + 1)}
 
     def steps(self) -> Iterator[int]:
-        """Take the remaining steps, one at a time; only their own time is counted."""
+        """Take the remaining steps one at a time; only their time is counted."""
         if self.step == 0 and not self.history:
             self.evaluate()
         while self.step < self.config.steps:
@@ -306,28 +306,29 @@ class _Run:
             yield self.step
 
     def _take_step(self) -> None:
-        of = self.config
-        batch = _on(self.device, self.task.batch(of.seed, self.step, of.batch_size, of.length))
+        config = self.config
+        batch = self.task.batch(config.seed, self.step, config.batch_size, config.length)
+        batch = _on(self.device, batch)
         self.step += 1
         for group in self.optimizer.param_groups:
-            group["lr"] = group["rate"] * learning_rate(self.config, self.step)
+            group["lr"] = group["rate"] * learning_rate(config, self.step)
         self.optimizer.zero_grad(set_to_none=True)
         answer_loss(self.model(batch.tokens), batch).backward()
-        torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip)
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), config.clip)
         self.optimizer.step()
 
     def evaluate(self) -> Point:
-        """Measure on unseen texts of the training length and add a point to the curve."""
+        """Evaluate on unseen texts of the training length and add a point to the curve."""
         loss, accuracy = self.test(self.config.rows, self.config.length)
         self.history.append(Point(self.step, loss, accuracy, round(self.cpu, 3), round(self.wall, 3)))
         return self.history[-1]
 
     def test(self, rows: int, length: int) -> tuple[float, float]:
-        """Return `score` of the model on texts of the split that this run is judged by."""
+        """Return the `score` of the model on the split `evaluate_on`."""
         return score(self.model, self.task, length, rows, split=self.config.evaluate_on)
 
     def save(self, path: Path) -> None:
-        """Write a checkpoint so that the file is the old one or the new one at every moment."""
+        """Write a checkpoint atomically."""
         state = {
             "format": FORMAT,
             "config": asdict(self.config),
@@ -342,7 +343,7 @@ class _Run:
         write_atomically(path, memory.getvalue())
 
     def load(self, path: Path) -> None:
-        """Go on from a checkpoint."""
+        """Resume from a checkpoint."""
         state = _read_checkpoint(path)
         _check_same(path, state["config"], self.config)
         self.model.load_state_dict(state["model"])
@@ -352,7 +353,7 @@ class _Run:
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file such that a reader, or a kill, finds either the old content or the new, never a part."""
+    """Write a file atomically: a reader, or a kill, sees the old content or the new, never a part."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     with open(temporary, "wb") as file:
         file.write(data)
@@ -362,30 +363,30 @@ def write_atomically(path: Path, data: bytes) -> None:
 
 
 def _read_checkpoint(path: Path) -> dict:
-    """Read a checkpoint without running any code in it; anything that is none is a ValueError."""
+    """Read a checkpoint without running code in it; ValueError if it is not a checkpoint."""
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:  # torch raises many kinds here, and all of them mean the same
+    except Exception as error:  # torch raises many types for a damaged file
         raise ValueError(
             f"checkpoint {path} is damaged or no checkpoint ({type(error).__name__}); delete it to start again"
         ) from error
     if not isinstance(state, dict) or state.get("format") != FORMAT:
-        found = state.get("format") if isinstance(state, dict) else type(state).__name__
-        raise ValueError(f"checkpoint {path} must have the format {FORMAT!r}, got {found!r}")
+        stated = state.get("format") if isinstance(state, dict) else type(state).__name__
+        raise ValueError(f"checkpoint {path} must have the format {FORMAT!r}, got {stated!r}")
     return state
 
 
 def _check_same(path: Path, stored: dict, config: TrainingConfig) -> None:
-    """Refuse a checkpoint of another run, and say what differs."""
-    wanted = asdict(config)
+    """Raise ValueError for a checkpoint of another run, naming the differences."""
+    expected = asdict(config)
     names = [field.name for field in fields(config) if field.name not in NOT_COMPARED]
-    differ = [
-        f"{name} is {stored.get(name)!r} there and {wanted[name]!r} here"
+    differences = [
+        f"{name} is {stored.get(name)!r} there and {expected[name]!r} here"
         for name in names
-        if stored.get(name) != wanted[name]
+        if stored.get(name) != expected[name]
     ]
-    if differ:
-        raise ValueError(f"checkpoint {path} belongs to another run: {'; '.join(differ)}")
+    if differences:
+        raise ValueError(f"checkpoint {path} belongs to another run: {'; '.join(differences)}")
 
 
 def _task(config: TrainingConfig) -> Task:
@@ -393,7 +394,7 @@ def _task(config: TrainingConfig) -> Task:
 
 
 def _bar(config: TrainingConfig, done: int, progress: bool):
-    from tqdm.auto import tqdm  # only here: who trains without a bar needs it too, but not who reads results
+    from tqdm.auto import tqdm  # imported here, so that importing this module does not need tqdm
 
     label = f"{config.task} · {config.encoding} · seed {config.seed}"
     return tqdm(total=config.steps, initial=done, desc=label, disable=not progress, leave=False)

@@ -1,4 +1,4 @@
-r"""The models that run in the page, as PyTorch modules."""
+r"""The page's models as PyTorch modules."""
 
 import torch
 
@@ -10,15 +10,15 @@ from rope_edu.encodings import RopeSpec, plain_rope
 def restore(
     model: PageModel, rope: RopeSpec | None = None, *, dtype: torch.dtype = torch.float64
 ) -> TinyTransformer:
-    r"""A model of the page as a `TinyTransformer` in evaluation mode, rotating by any rule.
+    r"""A model of the page as a `TinyTransformer` in evaluation mode, with any rotation.
 
     Args:
         model: of `load_page_models`.
-        rope: a RopeSpec for heads of `model.head_dim`, half_split; plain RoPE, as in training, if not given.
+        rope: for heads of `model.head_dim`, half_split; plain RoPE, as in training, if None.
         dtype: of the weights.
 
     Raises:
-        ValueError: the spec is for heads of another width, or pairs other features.
+        ValueError: `rope` has another head_dim or layout.
 
     >>> from rope_book.results import load_page_models
     >>> page_model = load_page_models()["back"]
@@ -33,6 +33,7 @@ def restore(
     if rope.layout != "half_split" or rope.head_dim != model.head_dim:
         raise ValueError(f"rope must be half_split, for heads of {model.head_dim} features, got {rope!r}")
     sizes = {name: model.config[name] for name in ("d_model", "n_layers", "n_heads", "d_ff")}
-    made = TinyTransformer(len(model.alphabet), encoding=rope, **sizes).to(dtype)
-    made.load_state_dict({name: torch.tensor(weight, dtype=dtype) for name, weight in model.weights.items()})
-    return made.eval()
+    module = TinyTransformer(len(model.alphabet), encoding=rope, **sizes).to(dtype)
+    weights = {name: torch.tensor(weight, dtype=dtype) for name, weight in model.weights.items()}
+    module.load_state_dict(weights)
+    return module.eval()

@@ -1,9 +1,8 @@
-r"""Small tasks with generated data: what a model is trained on, and how its answers are counted.
+r"""Small tasks with generated data, for training and testing.
 
-Every task has the same face, `batch(seed, step, batch_size, length)`, and a batch is a pure function of its
-arguments: a run that resumes at step n sees what it would have seen, and no state of a generator is stored.
-Every row begins with a first token of its own, which says nothing but "here it begins": attention that weighs all
-places alike sees proportions, and only against something that occurs once can it count.
+Every task has the same interface, `batch(seed, step, batch_size, length)`, and a batch is a pure function of its
+arguments: a run that resumes at step n sees the same data, and no generator state is stored. Every row begins with
+a special first token: uniform attention sees proportions, and needs a token that occurs exactly once to count.
 """
 
 import math
@@ -22,7 +21,7 @@ Drawn = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 class Batch(NamedTuple):
-    """Rows of tokens, the token that should come out at each place, and whether that place counts."""
+    """Rows of tokens, the expected output at every position, and whether that position counts."""
 
     tokens: torch.Tensor  # int64 (batch, seq)
     targets: torch.Tensor  # int64 (batch, seq)
@@ -31,15 +30,15 @@ class Batch(NamedTuple):
 
 @dataclass(frozen=True)
 class Task:
-    r"""A task: how to draw a batch, and the setting in which the grid trains on it.
+    r"""A task: draws batches, and has the settings with which the grid trains on it.
 
     Attributes:
-        name: how `make_task` calls it.
-        vocab_size: tokens are 0 … vocab_size − 1, the last of them the first token of every row.
-        length: of the training texts, in the unit that `unit` states.
-        unit: what `length` counts.
-        steps: the grid's, the same for every encoding.
-        learning_rate: where nothing was tuned.
+        name: for `make_task`.
+        vocab_size: tokens are 0 … vocab_size − 1; every row begins with the last.
+        length: of the training texts, in units of `unit`.
+        unit: of `length`.
+        steps: of the grid, for every encoding.
+        learning_rate: default without tuning.
 
     Chapter 13.
     """
@@ -53,29 +52,29 @@ class Task:
 
     @property
     def test_lengths(self) -> tuple[int, ...]:
-        """Return the lengths of testing: 1, 2 and 4 times the training length."""
+        """Return the test lengths: 1, 2 and 4 times the training length."""
         return self.length, 2 * self.length, 4 * self.length
 
     def seq_len(self, length: int) -> int:
-        """Return how many tokens a row of this `length` has, the first token among them."""
+        """Return the number of tokens in a row of this `length`, the first token included."""
         return length + 1
 
     @property
     def trained_places(self) -> int:
-        """Return how many places of a row training reaches; those beyond are new."""
+        """Return the number of positions that training reaches; positions beyond are new."""
         return self.seq_len(self.length)
 
     def batch(
         self, seed: int, step: int, batch_size: int, length: int | None = None, *, split: str = "train"
     ) -> Batch:
-        r"""One batch, tokens, targets and weights, each `(batch_size, seq)`; the same arguments give the same.
+        r"""One batch, tokens, targets and weights, each `(batch_size, seq)`; a pure function of the arguments.
 
         Args:
             seed: of the run, a whole number from 0.
             step: of the training, a whole number from 0.
             batch_size: rows.
-            length: in the task's unit; the training length if not given.
-            split: "train", "test" or "tune", which never share a generator (nor, in `text`, a line).
+            length: in the task's unit; the training length if None.
+            split: "train", "test" or "tune", which never share a generator (nor, in `text`, a passage).
 
         Raises:
             ValueError: a number or `split` is out of range, or `length` is too short for the task.
@@ -103,7 +102,7 @@ class Task:
         )
 
     def spell(self, tokens) -> str:
-        """Return tokens as a reader sees them, the first token as ^."""
+        """Return tokens as text, the first token as ^."""
         return " ".join("^" if token == self.vocab_size - 1 else self._word(int(token)) for token in tokens)
 
     def _word(self, token: int) -> str:
@@ -111,7 +110,7 @@ class Task:
 
     @property
     def shortest(self) -> int:
-        """Return the shortest length that makes sense."""
+        """Return the shortest valid length."""
         return 2
 
     def _draw(self, rng: np.random.Generator, rows: int, length: int, split: str) -> Drawn:
@@ -119,17 +118,17 @@ class Task:
 
 
 def _led_by(first: int, rows: np.ndarray, dtype: type) -> np.ndarray:
-    """Return the rows with one entry more in front, `(batch, 1 + seq)`."""
+    """Return the rows with `first` prepended, `(batch, 1 + seq)`."""
     return np.pad(rows, ((0, 0), (1, 0)), constant_values=first).astype(dtype)
 
 
 @dataclass(frozen=True)
 class Copy(Task):
-    r"""Say a sequence again after the separator; while training, its length varies from half to all.
+    r"""Repeat a sequence after the separator; in training, its length varies from half of `length` to all of it.
 
         ^ a₁ … a_n | a₁ … a_n
 
-    It hardly needs the place: to go on as it went on after the last three letters is right nine times in ten.
+    It hardly needs positions: matching the last three letters is right nine times in ten.
 
     >>> task = make_task("copy")
     >>> batch = task.batch(seed=0, step=0, batch_size=1, length=4, split="test")
@@ -153,16 +152,16 @@ class Copy(Task):
 
     def _draw(self, rng, rows, length, split):
         n = int(rng.integers(length // 2, length, endpoint=True)) if split == "train" else length
-        given = rng.integers(self.vocab_size - 2, size=(rows, n))
+        sequence = rng.integers(self.vocab_size - 2, size=(rows, n))
         separator = np.full((rows, 1), self.vocab_size - 2)
-        tokens = np.concatenate([given, separator, given[:, :-1]], axis=1)  # (rows, 2n)
-        targets = np.concatenate([given, given], axis=1)
+        tokens = np.concatenate([sequence, separator, sequence[:, :-1]], axis=1)  # (rows, 2n)
+        targets = np.concatenate([sequence, sequence], axis=1)
         return tokens, targets, np.broadcast_to(np.arange(2 * n) >= n, tokens.shape)
 
 
 @dataclass(frozen=True)
 class Back(Task):
-    r"""Say at every place the token that stood k places before: one distance, always the same.
+    r"""Repeat at every position the token k positions before: one fixed distance.
 
         target_i = token_{i−k},   from i = k on
 
@@ -190,12 +189,12 @@ class Back(Task):
 
 @dataclass(frozen=True)
 class Recall(Task):
-    r"""Say the letter that stands as far back as the number just read tells: the content chooses the distance.
+    r"""Return the letter at the distance that the current number states: the content chooses the distance.
 
-        … c b a 3 → c        (numbers count places back: 1 is the letter before)
+        … c b a 3 → c        (numbers are distances: 1 is the previous letter)
 
     Attributes:
-        n_letters, farthest: letters are the first tokens, the numbers 1 … farthest follow.
+        n_letters, farthest: tokens are n_letters letters, then the numbers 1 … farthest.
 
     >>> task = make_task("recall")
     >>> batch = task.batch(seed=1, step=0, batch_size=1, length=12, split="test")
@@ -234,9 +233,9 @@ class Recall(Task):
 
 @dataclass(frozen=True)
 class Needle(Task):
-    r"""Find a letter again: keys lie anywhere in a hay of letters, and at the end each is asked for.
+    r"""Recall the letter after a key: keys are anywhere in a haystack of letters, and all are asked for at the end.
 
-        ^ … B e … A h … … A h B e        (e follows B wherever B is; the order of the questions is random)
+        ^ … B e … A h … … A h B e        (e follows B everywhere; the order of the questions is random)
 
     The hay alone grows with the length, so a model that sees no farther than a window has to guess.
 
@@ -268,27 +267,27 @@ class Needle(Task):
         return chr(ord("a") + token) if token < self.n_letters else chr(ord("A") + token - self.n_letters)
 
     def _draw(self, rng, rows, length, split):
-        n, hay = self.n_keys, length - 2 * self.n_keys
+        n, haystack = self.n_keys, length - 2 * self.n_keys
         tokens = rng.integers(self.n_letters, size=(rows, length))
-        slots = np.sort(rng.random((rows, hay - n)).argsort(axis=1)[:, :n], axis=1)
-        places = slots + np.arange(n)  # of the keys in the hay: a letter follows each
+        slots = np.sort(rng.random((rows, haystack - n)).argsort(axis=1)[:, :n], axis=1)
+        positions = slots + np.arange(n)  # of the keys in the haystack: a letter follows every key
         keys = rng.random((rows, n)).argsort(axis=1)
-        np.put_along_axis(tokens, places, self.n_letters + keys, axis=1)
-        asked = rng.random((rows, n)).argsort(axis=1)  # the order in which they are asked for
-        found = np.take_along_axis(places, asked, axis=1)
-        tokens[:, hay::2] = np.take_along_axis(tokens, found, axis=1)
-        tokens[:, hay + 1 :: 2] = np.take_along_axis(tokens, found + 1, axis=1)
-        asks = (np.arange(length) >= hay) & ((np.arange(length) - hay) % 2 == 0)
+        np.put_along_axis(tokens, positions, self.n_letters + keys, axis=1)
+        asked = rng.random((rows, n)).argsort(axis=1)  # order of the questions
+        sources = np.take_along_axis(positions, asked, axis=1)
+        tokens[:, haystack::2] = np.take_along_axis(tokens, sources, axis=1)
+        tokens[:, haystack + 1 :: 2] = np.take_along_axis(tokens, sources + 1, axis=1)
+        asks = (np.arange(length) >= haystack) & ((np.arange(length) - haystack) % 2 == 0)
         return tokens, np.roll(tokens, -1, axis=1), np.broadcast_to(asks, tokens.shape)
 
 
 @dataclass(frozen=True)
 class Clock(Task):
-    r"""Say at every place whether it is the first, second, third or fourth since the beginning, and so on again.
+    r"""Count positions modulo m.
 
-        target_i = i mod m,   whatever the tokens are
+        target_i = i mod m,   for any tokens
 
-    The only task here that asks where a token stands and not how far apart two tokens stand.
+    The only task here about absolute positions rather than distances.
 
     >>> make_task("clock").batch(seed=0, step=0, batch_size=1, length=6).targets.tolist()
     [[0, 0, 1, 2, 3, 0, 1]]
@@ -310,9 +309,9 @@ class Clock(Task):
 
 @dataclass(frozen=True)
 class Text(Task):
-    r"""Predict the next character of the book's own prose (prose.txt, a fixed copy of its first nine chapters).
+    r"""Predict the next character of the book's prose (prose.txt, a fixed copy of its first nine chapters).
 
-    The last tenth is kept for testing, the tenth before it for tuning.
+    The last tenth is for testing, the tenth before it for tuning.
 
     >>> task = make_task("text")
     >>> len(task.spell(task.batch(seed=0, step=0, batch_size=1).tokens[0]))
@@ -345,25 +344,25 @@ class Text(Task):
 
 @cache
 def _prose() -> tuple[np.ndarray, str]:
-    """Return the text as numbers, and the characters that they stand for."""
+    """Return the text as numbers, and the alphabet."""
     text = files("rope_book.training").joinpath("prose.txt").read_text(encoding="ascii")
     alphabet = "".join(sorted(set(text)))
-    number = {character: n for n, character in enumerate(alphabet)}
-    return np.array([number[character] for character in text]), alphabet
+    index = {character: n for n, character in enumerate(alphabet)}
+    return np.array([index[character] for character in text]), alphabet
 
 
 TASKS = {task.name: task for task in (Copy, Back, Recall, Clock, Text, Needle)}
 
 
 def make_task(name: str, **changes) -> Task:
-    r"""A task by name, its setting changed where wanted.
+    r"""A task by name, with changed settings.
 
     Args:
         name: copy, back, recall, clock, text or needle.
         changes: fields of the task, such as `length=24`.
 
     Raises:
-        ValueError: there is no such task, or it has no such field.
+        ValueError: the task or the field does not exist.
 
     >>> make_task("copy").test_lengths
     (16, 32, 64)
@@ -380,5 +379,5 @@ def make_task(name: str, **changes) -> Task:
 
 
 def longest(task: Task) -> int:
-    """Return the tokens of the longest text on which a task is trained or tested."""
+    """Return the number of tokens in the longest text on which a task is trained or tested."""
     return max(math.ceil(task.seq_len(length)) for length in (task.length, *task.test_lengths))

@@ -17,7 +17,7 @@ class Attention(nn.Module):
     r"""Causal multi-head attention on torch's `scaled_dot_product_attention`.
 
     Equal to `rope_edu.attention.multi_head_attention` with this module's weights; n_heads divides d_model.
-    Without a bias the kernel gets `is_causal` instead of a mask; an encoding with a bias pays for a mask of floats.
+    Without a bias, the kernel gets `is_causal` instead of a mask; an encoding with a bias needs a float mask.
 
     >>> Attention(8, 2)(torch.ones(1, 3, 8), Encoding(), range(3)).shape
     torch.Size([1, 3, 8])
@@ -47,7 +47,7 @@ class Attention(nn.Module):
 
 
 def _attend(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None) -> Tensor:
-    """Values mixed causally, shape of q; the queries are at the last of the keys' positions."""
+    """Causally mixed values, shape of q; the queries have the last positions of the keys."""
     q_len, k_len = q.shape[-2], k.shape[-2]
     if bias is None and q_len == k_len:
         return functional.scaled_dot_product_attention(q, k, v, is_causal=True)
@@ -58,7 +58,7 @@ def _attend(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None) -> Tensor:
 
 
 class Block(nn.Module):
-    r"""Attention and a network with d_ff hidden units, each with a norm before it and its input added.
+    r"""Attention and an MLP with d_ff hidden units, both pre-norm with a residual connection.
 
     >>> Block(8, 2, 16)(torch.ones(1, 3, 8), Encoding(), range(3)).shape
     torch.Size([1, 3, 8])
@@ -85,8 +85,8 @@ class TinyTransformer(nn.Module):
 
     Tokens are 0 … vocab_size − 1. `encoding` and its options are as for `make_encoding`, with heads of
     d_model / n_heads features; n_heads divides d_model. Only a learned table limits the length, to `max_len`.
-    `d_ff` counts the hidden units between attentions, 4 · d_model if not given. ValueError if a size, a name or an
-    option is not allowed.
+    `d_ff` is the number of hidden units of the MLP, 4 · d_model if None. ValueError if a size, a name or an option
+    is not allowed.
 
     >>> _ = torch.manual_seed(0)
     >>> model = TinyTransformer(10, d_model=16, n_layers=1)
@@ -119,14 +119,14 @@ class TinyTransformer(nn.Module):
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
         self._start_small(n_layers)
-        # last, so that models that differ in the encoding alone start from the same weights
+        # created last, so that models with other encodings start from the same weights
         sizes = {"d_model": d_model, "n_heads": n_heads, "max_len": max_len}
         self.encodings = nn.ModuleList([make_encoding(encoding, **sizes, **encoding_options)])
         while len(self.encodings) < n_layers and not self._encoding(0).shared:
             self.encodings.append(make_encoding(encoding, **sizes, **encoding_options))
 
     def _start_small(self, n_layers: int) -> None:
-        """Draw the matrices as GPT-2 does, scaled to the width; smaller where they add to the residual stream."""
+        """Initialise as GPT-2 does, scaled to the width; smaller for matrices that write to the residual stream."""
         for name, weight in self.named_parameters():
             if weight.ndim == 2 and not name.startswith("embedding"):
                 adds = name.endswith(("w_o.weight", "mlp.2.weight"))
@@ -135,9 +135,9 @@ class TinyTransformer(nn.Module):
     def forward(self, tokens: Tensor, cache: list[KVCache] | None = None) -> Tensor:
         r"""Logits of every next token, `(…, seq, vocab_size)`, for tokens `(…, seq)`.
 
-        With a cache, of `new_cache`, these are the tokens after those that it holds; it takes in their keys and
-        values. ValueError if a token is not in the vocabulary, the text is longer than a learned table, or the
-        encoding does not allow a cache. (Tokens are not checked while compiling.)
+        With a cache, of `new_cache`, `tokens` follow the cached tokens, and their keys and values are appended.
+        ValueError if a token is not in the vocabulary, the text is longer than a learned table, or the encoding
+        does not allow a cache. (Tokens are not checked while compiling.)
         """
         self._check_tokens(tokens)
         if cache is not None:
@@ -150,16 +150,16 @@ class TinyTransformer(nn.Module):
         return self.head(self.norm(x))
 
     def _encoding(self, layer: int) -> Encoding:
-        """A layer's encoding: its own, or the one that all layers share."""
+        """A layer's encoding: its own, or the shared one."""
         return cast(Encoding, self.encodings[layer % len(self.encodings)])
 
     def _check_cache(self) -> None:
-        """Refuse a cache where the encoding does not allow one."""
+        """Raise ValueError if the encoding does not allow a cache."""
         if problem := self._encoding(0).cache_problem:
             raise ValueError(f"{self.encoding_name!r} cannot use a cache: {problem}")
 
     def new_cache(self, capacity: int | None = None, *, when_full: str = "error") -> list[KVCache]:
-        """Empty caches, one `KVCache` for each layer; ValueError if the encoding does not allow them, and why."""
+        """Empty caches, one `KVCache` per layer; ValueError with the reason if the encoding does not allow them."""
         self._check_cache()
         return [KVCache(capacity, when_full=when_full) for _ in self.blocks]
 
@@ -167,12 +167,11 @@ class TinyTransformer(nn.Module):
     def generate(
         self, tokens: Tensor, n: int, *, temperature: float = 0.0, seed: int = 0, use_cache: bool = True
     ) -> Tensor:
-        r"""Texts continued by `n` tokens, `(…, seq + n)`, the given tokens first.
+        r"""Texts continued by `n` tokens, `(…, seq + n)`, including `tokens`.
 
-        `tokens` are ints `(…, seq)`, at least one in each row. Temperature 0 takes the likeliest token; above it,
-        tokens are drawn by softmax(logits / temperature), from `seed`. `use_cache` keeps keys and values, where the
-        encoding allows it, rather than computing them anew. ValueError if `n` or `temperature` is out of range, or
-        as for `forward`.
+        `tokens` are ints `(…, seq)`, at least one per row. Temperature 0 takes the most likely token; above 0,
+        tokens are drawn from softmax(logits / temperature), with `seed`. `use_cache` caches keys and values if the
+        encoding allows it. ValueError if `n` or `temperature` is out of range, or as for `forward`.
         """
         check_positive_int("n", n)
         if not (isinstance(temperature, int | float) and 0 <= temperature < float("inf")):
@@ -191,7 +190,7 @@ class TinyTransformer(nn.Module):
         return tokens
 
     def _check_tokens(self, tokens: Tensor) -> None:
-        if torch.compiler.is_compiling() or tokens.is_cuda:  # a look at the values would make the GPU wait
+        if torch.compiler.is_compiling() or tokens.is_cuda:  # reading values would synchronise with the GPU
             return
         if tokens.dtype not in (torch.int64, torch.int32) or tokens.ndim < 1 or tokens.numel() == 0:
             raise ValueError(
@@ -199,5 +198,5 @@ class TinyTransformer(nn.Module):
             )
         low, high = (int(bound) for bound in tokens.aminmax())
         if low < 0 or high >= self.vocab_size:
-            seen = low if low < 0 else high
-            raise ValueError(f"tokens must be 0 to {self.vocab_size - 1}, the vocabulary, got {seen}")
+            outside = low if low < 0 else high
+            raise ValueError(f"tokens must be 0 to {self.vocab_size - 1}, the vocabulary, got {outside}")

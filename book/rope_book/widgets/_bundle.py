@@ -1,9 +1,9 @@
-"""One self-contained script for each figure, from the small modules in ``js/``.
+"""One self-contained script per figure, bundled from the small modules in ``js/``.
 
-Four folders import one way: ``data`` (written from Python, see ``_data``), ``lib`` (drawing and controls),
-``maths`` (the library's functions again) and ``figures``. Each module becomes a function that returns its exports,
-so a name belongs to its module alone; the functions are in order of need. Nothing generated is stored, so nothing
-generated can be stale.
+Imports run one way through four folders: ``data`` (written from Python, see ``_data``), ``lib`` (drawing and
+controls), ``maths`` (the library's functions in JavaScript) and ``figures``. Every module becomes a function that
+returns its exports, so its other names stay private; dependencies come first. Nothing generated is stored, so
+nothing generated can be stale.
 """
 
 import json
@@ -16,17 +16,17 @@ from ._data import DATA
 from ._modules import BundleError, Module, constant, read
 
 JS = Path(__file__).parent / "js"
-# with all that they need: what nearly every figure needs
+# needed by nearly every figure, with their dependencies
 SHARED = ("lib/figure", "lib/axes", "lib/labels", "lib/shapes")
 COMMENT = re.compile(r"^[ ]*/\*\*(?:(?!\*/).)*\*/\n", re.DOTALL | re.MULTILINE)
 TYPE = re.compile(r"/\*\*[^*]*(?:\*(?!/)[^*]*)*\*/ ?")  # JSDoc within a line
-REMARK = re.compile(r" // [^\"'`]*$")  # behind code; with a quote in it, it may be the end of a text
-GIVEN = re.compile(r"(?<=[{,] )(\w+): \1(?=,| \})")  # what a module returns under its own name
+REMARK = re.compile(r" // [^\"'`]*$")  # behind code; one with a quote may be the end of a string
+UNRENAMED = re.compile(r"(?<=[{,] )(\w+): \1(?=,| \})")  # an export that keeps its name
 
 
 @cache
 def source(name: str) -> str:
-    """Return the text of ``js/<name>.js``, or of data as a module; FileNotFoundError names what does not exist."""
+    """Return the text of ``js/<name>.js``, or data as a module; FileNotFoundError names a missing file."""
     folder, _, file = name.partition("/")
     if folder == "data" and file in DATA:
         value = json.dumps(DATA[file](), ensure_ascii=False, separators=(",", ":"))
@@ -36,7 +36,7 @@ def source(name: str) -> str:
 
 @cache
 def module(name: str) -> Module:
-    """Return ``js/<name>.js``, read."""
+    """Read ``js/<name>.js``."""
     return read(name, source(name))
 
 
@@ -46,17 +46,17 @@ def is_figure(name: str) -> bool:
 
 
 def modules(*names: str) -> list[str]:
-    """Return the modules and all that they need, in order of need; BundleError for a circle.
+    """Return the modules and their dependencies, dependencies first; BundleError for a cycle.
 
     >>> modules("figures/rotate_pair")[-4:]
     ['maths/pair_angle', 'maths/layouts', 'maths/rotary', 'figures/rotate_pair']
     """
-    return [found.name for found in _in_order(names)]
+    return [script.name for script in _in_order(names)]
 
 
 def scopes(*names: str, without: Iterable[str] = ()) -> str:
-    """Return the modules and all that they need as constants: the exports of "maths/rotary" are `$maths$rotary`."""
-    return "\n".join(_scope(found) for found in _in_order(names) if found.name not in without)
+    """Return the modules and their dependencies as constants: `$maths$rotary` has the exports of "maths/rotary"."""
+    return "\n".join(_scope(script) for script in _in_order(names) if script.name not in without)
 
 
 @cache
@@ -69,8 +69,8 @@ def module_script(figure: str) -> str:
 def page_script(figure: str, class_name: str, alone: bool = True) -> str:
     """Return the classic script that a page loads (ES modules do not load from ``file://``).
 
-    It is self-contained if ``alone``. Otherwise ``shared_script`` has to come before it, and all figures of a site
-    load once what they share.
+    It is self-contained if ``alone``. Otherwise ``shared_script`` must be loaded first, once for all figures of a
+    site.
     """
     name = f"figures/{figure}"
     shared = [] if alone else modules(*SHARED)
@@ -82,13 +82,13 @@ def page_script(figure: str, class_name: str, alone: bool = True) -> str:
 
 
 def shared_script() -> str:
-    """Return the classic script with what nearly every figure needs, for ``page_script`` with ``alone=False``."""
+    """Return the classic script of the ``SHARED`` modules, for ``page_script`` with ``alone=False``."""
     script = f"RopeLive.shared = (() => {{\n{scopes(*SHARED)}\nreturn {_named(modules(*SHARED))};\n}})();\n"
     return lean(script)
 
 
 def lean(script: str) -> str:
-    """Return a script without comments, empty lines and indentation; a text of several lines stays as it is.
+    """Return a script without comments, empty lines and indentation; a string of several lines stays as it is.
 
     >>> lean("const a = 1; // one\\n  /** A note. */\\n  f(`x\\n  // y`);\\n")
     'const a = 1;\\nf(`x\\n  // y`);\\n'
@@ -98,16 +98,16 @@ def lean(script: str) -> str:
         if inside:
             lines.append(line)
         elif line and not line.lstrip(" ").startswith("//"):
-            kept = REMARK.sub("", TYPE.sub("", line.lstrip(" ")))
-            lines.append(GIVEN.sub(r"\1", kept) if kept.startswith("return { ") else kept)
+            code = REMARK.sub("", TYPE.sub("", line.lstrip(" ")))
+            lines.append(UNRENAMED.sub(r"\1", code) if code.startswith("return { ") else code)
         inside ^= line.count("`") % 2 == 1
     if inside:
-        raise ValueError("a line of the script has a backtick that ends no text: its texts cannot be told")
+        raise ValueError("the script has an unpaired backtick, so its strings cannot be told from its code")
     return "\n".join(lines) + "\n"
 
 
 def _named(names: Iterable[str]) -> str:
-    """Return the constants of modules as JavaScript takes them out of an object, or puts them into one."""
+    """Return the modules' constants in braces: a JavaScript object, or the pattern that unpacks one."""
     return f"{{ {', '.join(map(constant, names))} }}"
 
 
@@ -118,37 +118,37 @@ def style() -> str:
 
 
 def _in_order(names: Iterable[str]) -> list[Module]:
-    """Return the modules and all that they need; BundleError for a circle or a name that nobody gives."""
+    """Return the modules and their dependencies; BundleError for a cycle or a name that is not exported."""
     order: dict[str, Module] = {}
 
     def visit(name: str, path: tuple[str, ...]) -> None:
         if name in path:
-            raise BundleError("modules import each other in a circle: " + " → ".join([*path, name]))
+            raise BundleError("modules import each other in a cycle: " + " → ".join([*path, name]))
         if name in order:
             return
-        found = module(name)
-        for needed, wanted, line in found.needs:
-            visit(needed, (*path, name))
-            missing = [each for each in wanted if each not in order[needed].gives]
+        script = module(name)
+        for other, imported, line in script.imports:
+            visit(other, (*path, name))
+            missing = [export for export in imported if export not in order[other].exports]
             if missing:
-                raise BundleError(f"js/{name}.js:{line}: js/{needed}.js exports no {', '.join(missing)}")
-        order[name] = found
+                raise BundleError(f"js/{name}.js:{line}: js/{other}.js exports no {', '.join(missing)}")
+        order[name] = script
 
     for name in names:
         visit(name, ())
     return list(order.values())
 
 
-def _scope(found: Module) -> str:
-    """Return the module as a function that is called once and gives its exports."""
-    gives = ", ".join(f"{outside}: {inside}" for outside, inside in found.gives.items())
-    inside = f'"use strict";\n{found.body}return {{ {gives} }};'
-    return f"// js/{found.name}.js\nconst {constant(found.name)} = (() => {{\n{inside}\n}})();"
+def _scope(script: Module) -> str:
+    """Return the module as a function that is called at once and returns its exports."""
+    exports = ", ".join(f"{outside}: {inside}" for outside, inside in script.exports.items())
+    body = f'"use strict";\n{script.body}return {{ {exports} }};'
+    return f"// js/{script.name}.js\nconst {constant(script.name)} = (() => {{\n{body}\n}})();"
 
 
 def _engine() -> str:
-    """Return the engine that trains in the page as the text of a worker's script, without its comments."""
+    """Return the engine that trains in the page: the script of a worker, without comments."""
     return lean(f"{scopes('maths/page_answer')}\nconst {{ answer }} = $maths$page_answer;")
 
 
-DATA["engine"] = _engine  # data that is made of scripts
+DATA["engine"] = _engine  # data made of scripts

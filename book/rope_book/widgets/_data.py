@@ -1,4 +1,4 @@
-"""What figures take from Python: each entry is written into a script that imports ``../data/<name>.js``.
+"""Data for the figures' scripts: a script that imports ``../data/<name>.js`` gets the entry of that name.
 
 The module exports one constant, the name in capitals: ``import { GRID } from "../data/grid.js";``.
 """
@@ -29,11 +29,11 @@ def _precision() -> dict:
 
 
 def _bases() -> dict:
-    """Return the first negative distance of many bases, and models that people run."""
-    found = load_base_bound()
+    """Return the first negative distance of many bases, and well-known models."""
+    bound = load_base_bound()
     return {
-        "bases": found.bases.tolist(),
-        "firstNegative": {str(width): row.tolist() for width, row in found.first_negative.items()},
+        "bases": bound.bases.tolist(),
+        "firstNegative": {str(width): row.tolist() for width, row in bound.first_negative.items()},
         "models": [
             {"name": m.name, "base": m.base, "rotaryDim": m.rotary_dim, "context": m.context} for m in MODELS
         ],
@@ -50,7 +50,7 @@ def _page_models() -> dict:
 
 
 def _words() -> dict:
-    """Return the constants of the small head that reads a sentence."""
+    """Return the constants of the small head that reads sentences."""
     seeds = {"query": words.MATRIX_SEEDS["w_q"], "key": words.MATRIX_SEEDS["w_k"], "shaw": words.SHAW_SEED}
     return {"width": words.D_MODEL, "seeds": seeds, "clip": words.SHAW_CLIP, "slope": words.ALIBI_SLOPE}
 
@@ -58,22 +58,22 @@ def _words() -> dict:
 def _leads() -> dict[str, dict[str, Any]]:
     """Return the lead controls of figures that name them, and the few options of their small forms."""
     return {
-        name: {"lead": list(figure.lead), "few": {each: list(some) for each, some in figure.few.items()}}
+        name: {"lead": list(figure.lead), "few": {trait: list(few) for trait, few in figure.few.items()}}
         for name, figure in FIGURES.items()
         if figure.lead
     }
 
 
 def _presets() -> list[dict[str, Any]]:
-    """Presets by name; of a source's address the model's name is enough, since no line of a picture holds more."""
+    """Return the presets, a source at Hugging Face shortened to its model's name, to fit a line of a picture."""
     model = re.compile(r"https://huggingface\.co/(\S+)/blob/main/config\.json")
     return [
         {
-            "name": each.name,
-            "config": each.config,
-            "source": model.sub(r"the config.json of \1 at Hugging Face", each.source),
+            "name": preset.name,
+            "config": preset.config,
+            "source": model.sub(r"the config.json of \1 at Hugging Face", preset.source),
         }
-        for each in PRESETS
+        for preset in PRESETS
     ]
 
 

@@ -1,6 +1,6 @@
-"""The training grid for the figures' scripts: every curve of every seed, in two characters a number.
+"""The training grid for the figures' scripts: every curve of every seed, at two characters per number.
 
-The bundle writes it into the script that imports it, so that a page needs no request and nothing is stored twice.
+The bundle writes it into the script that imports it: a page makes no request, and nothing is stored twice.
 """
 
 import math
@@ -22,7 +22,7 @@ ENCODINGS = {
     "learned-rotary": "learned rotary",
     "xpos": "xPos",
 }
-LEVELS = {"text": 0.4}  # share of right answers that counts as learned, where it is not `LEVEL`
+LEVELS = {"text": 0.4}  # share of right answers that counts as learned; `LEVEL` for other tasks
 LEVEL = 0.75
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 MOST = len(DIGITS) ** 2 - 1
@@ -48,20 +48,20 @@ def packed(codes: Iterable[int]) -> str:
 
 
 def grid_table() -> dict:
-    """Return what the figures draw: the names of the encodings, and the curves and tests of every task."""
+    """Return the names of the encodings, and the curves and tests of every task."""
     grid = load_grid()
     return {"names": ENCODINGS, "tasks": {task: _task(grid, task) for task in grid.tasks}}
 
 
 def _task(grid: Grid, task: str) -> dict:
-    """Return what the figure draws of one task."""
+    """Return the curves and tests of one task."""
     runs = {name: [run for run in grid.select(task) if run.encoding == name] for name in ENCODINGS}
     return {
         "level": LEVELS.get(task, LEVEL),
         "unit": grid.meta["tasks"][task]["unit"],
         "lengths": grid.test_lengths(task),
         "steps": grid.select(task)[0].curve["step"].astype(int).tolist(),
-        "runs": {name: _encoding(some) for name, some in runs.items() if some},
+        "runs": {name: _encoding(seeds) for name, seeds in runs.items() if seeds},
     }
 
 

@@ -1,7 +1,7 @@
-"""Read a script of ``js/``: its names in and out, and its body as that of a function.
+"""Read a script of ``js/``: its imports, its exports, and its body as the body of a function.
 
-A script is not parsed: an ``import`` or ``export`` at the start of a line has one of the ``FORMS``. Any other is
-refused with its file and line, and so is an import that points the wrong way through the ``FOLDERS``.
+There is no parser: an ``import`` or ``export`` at the start of a line has one of the ``FORMS``. Any other form is
+refused with its file and line, and so is an import against the order of the ``FOLDERS``.
 """
 
 import posixpath
@@ -13,7 +13,7 @@ FOLDERS = (
     "lib",
     "maths",
     "figures",
-)  # each knows itself and those before it; figures do not know each other
+)  # each imports from itself and those before it; figures do not import each other
 FORMS = (
     'import { a, b as c } from "./x.js"; import * as x from "./x.js"; export function, const or class; '
     "export { a, b as c }; export default, in a figure"
@@ -28,11 +28,11 @@ _STATEMENT = re.compile(
     )""",
     re.MULTILINE | re.VERBOSE,
 )
-_LATE = re.compile(r"\bimport\s*[(.]")
+_DYNAMIC = re.compile(r"\bimport\s*[(.]")
 
 
 class BundleError(Exception):
-    """A script that cannot be bundled; the message names its file and line."""
+    """Raised for a script that cannot be bundled; the message names its file and line."""
 
 
 @dataclass
@@ -41,33 +41,33 @@ class Module:
 
     name: str  # "maths/rotary"
     body: str = ""
-    gives: dict[str, str] = field(default_factory=dict)  # name outside → name inside
-    needs: list[tuple[str, list[str], int]] = field(default_factory=list)  # (module, names in it, line)
+    exports: dict[str, str] = field(default_factory=dict)  # name outside → name inside
+    imports: list[tuple[str, list[str], int]] = field(default_factory=list)  # (module, its names, line)
 
 
 def read(name: str, text: str) -> Module:
     """Return the script of that name and text; BundleError names the line that has none of the ``FORMS``."""
     module = Module(name)
 
-    def inside(found: re.Match) -> str:
-        if found["names"]:
-            return _import(module, found, _line(text, found))
-        if found["listed"]:
-            module.gives |= {outside: own for own, outside in _pairs(found["listed"]).items()}
+    def rewritten(statement: re.Match) -> str:
+        if statement["names"]:
+            return _import(module, statement, _line(text, statement))
+        if statement["listed"]:
+            module.exports |= {outside: inside for inside, outside in _pairs(statement["listed"]).items()}
             return ""
-        if found["declared"]:
-            module.gives[found["declared"]] = found["declared"]
+        if statement["declared"]:
+            module.exports[statement["declared"]] = statement["declared"]
             return ""
-        if found["default"] and name.startswith("figures/"):
-            module.gives["default"] = "$default"
+        if statement["default"] and name.startswith("figures/"):
+            module.exports["default"] = "$default"
             return "const $default = "
-        raise BundleError(f"js/{name}.js:{_line(text, found)}: only these can be bundled: {FORMS}")
+        raise BundleError(f"js/{name}.js:{_line(text, statement)}: only these can be bundled: {FORMS}")
 
-    if late := _LATE.search(text):
+    if dynamic := _DYNAMIC.search(text):
         raise BundleError(
-            f"js/{name}.js:{_line(text, late)}: a bundle holds all it needs and can import no more"
+            f"js/{name}.js:{_line(text, dynamic)}: a bundle is self-contained and cannot import at run time"
         )
-    module.body = _STATEMENT.sub(inside, text)
+    module.body = _STATEMENT.sub(rewritten, text)
     return module
 
 
@@ -80,29 +80,29 @@ def constant(name: str) -> str:
     return "$" + name.replace("/", "$")
 
 
-def _line(text: str, found: re.Match) -> int:
-    return text.count("\n", 0, found.start()) + 1
+def _line(text: str, match: re.Match) -> int:
+    return text.count("\n", 0, match.start()) + 1
 
 
-def _import(module: Module, found: re.Match, line: int) -> str:
-    """Note what the module needs; return the statement that takes it from the other's exports."""
-    other = _resolved(module.name, found["path"], line)
-    module.needs.append((other, list(_pairs(found["names"])), line))
-    whole = found["names"].startswith("*")
-    taken = found["names"].split()[-1] if whole else re.sub(r"\s+as\s+", ": ", found["names"])
-    return f"const {taken} = {constant(other)};"
+def _import(module: Module, statement: re.Match, line: int) -> str:
+    """Record the import; return the statement that unpacks the other module's exports."""
+    other = _resolved(module.name, statement["path"], line)
+    module.imports.append((other, list(_pairs(statement["names"])), line))
+    whole = statement["names"].startswith("*")
+    target = statement["names"].split()[-1] if whole else re.sub(r"\s+as\s+", ": ", statement["names"])
+    return f"const {target} = {constant(other)};"
 
 
 def _resolved(name: str, path: str, line: int) -> str:
-    """Return the module that ``name`` imports as ``path``, from a folder that it may know."""
+    """Return the module that ``name`` imports as ``path``; BundleError if its folder may not be imported."""
     where = f"js/{name}.js:{line}"
     if not path.startswith(".") or not path.endswith(".js"):
         raise BundleError(f'{where}: import a file of js/, such as "../lib/pen.js", not "{path}"')
     other = posixpath.normpath(posixpath.join(posixpath.dirname(name), path)).removesuffix(".js")
     own = name.partition("/")[0]
-    known = [folder for folder in FOLDERS[: FOLDERS.index(own) + 1] if folder != "figures"]
-    if other.partition("/")[0] not in known:
-        raise BundleError(f"{where}: {own} may import from {', '.join(known)}, not {path}")
+    allowed = [folder for folder in FOLDERS[: FOLDERS.index(own) + 1] if folder != "figures"]
+    if other.partition("/")[0] not in allowed:
+        raise BundleError(f"{where}: {own} may import from {', '.join(allowed)}, not {path}")
     return other
 
 

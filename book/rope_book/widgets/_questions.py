@@ -1,18 +1,18 @@
 """The questions of the book, from ``questions/NN.toml``: one source for Python, the page and the review.
 
-A file has the chapter's ``figure``, its ``page``, and ``[[question]]`` tables. Each has an ``id``
-(``"04-lock"``), what it asks (``ask``), why the answer is what it is (``because``) and the state of the figure
-that shows it (``show``: what differs from the figure as it is made). Its kind follows from what else it has:
+A file has the chapter's ``figure``, its ``page``, and ``[[question]]`` tables. Every table has an ``id``
+(``"04-lock"``), the question (``ask``), the reason for the answer (``because``) and the state of the figure that
+shows it (``show``: the values that differ from a fresh figure). Its kind follows from its other keys:
 
-- ``right`` and ``wrong``: choices; each wrong one is [answer, the sentence that it gets];
-- ``number`` with ``within`` and ``unit``: a number; ``slips`` are [number, sentence], ``otherwise`` is for others;
-- ``order``: names in the right order; ``slips`` are [names, sentence];
+- ``right`` and ``wrong``: choices; every wrong one is [answer, reply];
+- ``number`` with ``within`` and ``unit``: a number; ``slips`` are [number, reply], ``otherwise`` is for the rest;
+- ``order``: names in the right order; ``slips`` are [names, reply];
 - ``control`` and ``number``: the value at which a reader leaves that control of the figure;
-- ``place``: what to click in the figure, one of ``places``; ``slips`` are [place, sentence] for each of the others.
+- ``place``: the part of the figure to click, one of ``places``; ``slips`` are [place, reply] for the others.
 
-A question that no figure answers has ``figure = ""`` and no ``show``.
+A question without a figure has ``figure = ""`` and no ``show``.
 
-In words ``*a*`` is set in italics and ```` `a` ```` as code.
+In texts ``*a*`` is set in italics and ```` `a` ```` as code.
 """
 
 import hashlib
@@ -28,12 +28,12 @@ KINDS = {
     "control": "setting",
     "place": "place",
     "number": "number",
-}  # the first that it has
+}  # the first key present decides
 
 
 @cache
 def chapters() -> dict[str, dict[str, Any]]:
-    """Return every file of questions by its chapter, in the order of the book.
+    """Return the files of questions by chapter, in the order of the book.
 
     >>> list(chapters())[3], chapters()["04"]["figure"]
     ('04', 'RotatePair')
@@ -45,7 +45,7 @@ def chapters() -> dict[str, dict[str, Any]]:
 
 @cache
 def questions() -> dict[str, dict[str, Any]]:
-    """Return every question by its id, complete: kind, figure, page, and choices in the order that is shown."""
+    """Return every question by its id, complete with kind, figure, page, and choices in the order shown."""
     return {
         entry["id"]: _complete(chapter, file, entry)
         for chapter, file in chapters().items()
@@ -54,20 +54,20 @@ def questions() -> dict[str, dict[str, Any]]:
 
 
 def question(name: str) -> dict[str, Any]:
-    """Return the question of that id; ValueError names those of its chapter.
+    """Return the question of that id; ValueError lists the ids of its chapter.
 
     >>> question("04-lock")["figure"]
     'RotatePair'
     """
-    found = questions()
-    if name not in found:
-        near = [each for each in found if each.partition("-")[0] == str(name).partition("-")[0]]
+    known = questions()
+    if name not in known:
+        near = [other for other in known if other.partition("-")[0] == str(name).partition("-")[0]]
         raise ValueError(f"a question must be one of {', '.join(near or chapters())}, got {name!r}")
-    return found[name]
+    return known[name]
 
 
 def _complete(chapter: str, file: dict[str, Any], entry: dict[str, Any]) -> dict[str, Any]:
-    """Return an entry of a file with what its file says once for all."""
+    """Return an entry together with the keys that its file states once for all."""
     kind = next(kind for name, kind in KINDS.items() if name in entry)
     whole = {"chapter": chapter, "kind": kind, "figure": file["figure"], "page": file["page"]} | entry
     if kind == "choices":
@@ -85,5 +85,5 @@ def _complete(chapter: str, file: dict[str, Any], entry: dict[str, Any]) -> dict
 
 
 def _place(name: str, text: str) -> str:
-    """Return a key by which choices are in an order that tells nothing and is always the same."""
+    """Return a sort key that gives a fixed order without a hint at the answer."""
     return hashlib.sha256(f"{name} {text}".encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""Every figure by its name: classes enter when they are made, and what is written for the scripts reads them."""
+"""Every figure class by its name: a class enters when it is defined, and the scripts' data is written from here."""
 
 from typing import Any
 

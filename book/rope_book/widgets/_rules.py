@@ -1,7 +1,7 @@
-"""Rules between the controls of a figure, declared once: Python refuses what breaks them, the page clamps it.
+"""Rules between the controls of a figure, declared once: Python refuses values that break them, the page clamps.
 
 Each rule belongs to one control (see :meth:`Control.under`) and travels with its description to
-``js/lib/rules.js``, which reads the same four words: at_most, at_least, only_if, preset.
+``js/lib/rules.js``, which knows the same four kinds: at_most, at_least, only_if, preset.
 """
 
 from collections.abc import Iterable, Mapping
@@ -9,12 +9,12 @@ from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
 State = dict[str, Any]
-TINY = 1e-9  # two sums of tenths differ by less
+TINY = 1e-9  # more than the rounding in a sum of tenths
 
 
 @dataclass(frozen=True)
 class Rule:
-    """What the value of one control demands of another, or another of it."""
+    """A constraint between the values of two controls."""
 
     word: ClassVar[str] = ""
 
@@ -23,11 +23,11 @@ class Rule:
         return {"rule": self.word} | asdict(self)
 
     def settle(self, name: str, now: State, held: Iterable[str], controls: Mapping[str, Any]) -> State:
-        """Return what must change in ``now``; ``held`` are the controls that have just been set."""
+        """Return the changes that ``now`` needs; ``held`` names the controls just set."""
         return {}
 
     def allowed(self, name: str, now: State) -> str:
-        """Return what the rule allows, as the middle of the sentence "x must be …, got …"."""
+        """Return the allowed values in words, for the gap in "x must be …, got …"."""
         raise NotImplementedError
 
 
@@ -35,8 +35,8 @@ class Rule:
 class AtMost(Rule):
     """The control is at most ``times`` · ``limit`` + ``plus``; a sentence counts as its number of words.
 
-    A new limit takes the control along. A new value beyond the limit is refused, or, where ``either`` may give
-    way, takes the limit along.
+    A new limit pulls the control down with it. A new value beyond the limit is refused or, if ``either`` may give
+    way, raises the limit.
     """
 
     word = "at_most"
@@ -87,10 +87,10 @@ class AtLeast(Rule):
 
 @dataclass(frozen=True)
 class OnlyIf(Rule):
-    """The control means something only while ``where`` is one of ``values``.
+    """The control has an effect only while ``where`` is one of ``values``.
 
-    Otherwise the page hides it once the keyboard has left it, and a hand that still moves it turns ``where`` to the
-    first of them. Any value is accepted at any time, so this rule refuses nothing.
+    Otherwise the page hides it as soon as it loses the focus; moving it sets ``where`` to the first of ``values``.
+    Any value is accepted at any time, so this rule refuses nothing.
     """
 
     word = "only_if"
@@ -104,14 +104,14 @@ class OnlyIf(Rule):
 
 @dataclass(frozen=True)
 class Preset(Rule):
-    """Each named option of the control sets other controls; once one of those differs, the option is ``own``."""
+    """Every named option of the control sets other controls; once one of those differs, it becomes ``own``."""
 
     word = "preset"
     table: Mapping[str, State]
     own: str = "own"
 
     def settle(self, name: str, now: State, held: Iterable[str], controls: Mapping[str, Any]) -> State:
-        """Take an option's values, or give the option up."""
+        """Apply the option's values, or fall back to ``own``."""
         values = self.table.get(now[name], {})
         differing = {other: value for other, value in values.items() if now[other] != value}
         return differing if name in held or not differing else {name: self.own}
@@ -124,21 +124,21 @@ class Preset(Rule):
 def settle(
     controls: Mapping[str, Any], before: State, held: State
 ) -> tuple[State, tuple[str, Rule, State] | None]:
-    """Return what else changes once ``held`` is set in the state ``before``, and the first rule that it breaks.
+    """Return the changes that follow once ``held`` is set in the state ``before``, and the first broken rule.
 
-    The broken rule comes as (name of its control, rule, the state in which it was read), or None.
+    The broken rule is (name of its control, rule, state in which it was applied), or None.
     """
-    now, more = {**before, **held}, {}
+    now, implied = {**before, **held}, {}
     for name, control in controls.items():
         for rule in control.rules:
-            moved = rule.settle(name, now, held, controls)
-            if any(other in held for other in moved):
+            changes = rule.settle(name, now, held, controls)
+            if any(other in held for other in changes):
                 return {}, (name, rule, now)
-            now |= moved
-            more |= moved
-    return more, None
+            now |= changes
+            implied |= changes
+    return implied, None
 
 
 def tidy(value: float) -> float:
-    """Return the value with twelve digits, so that sums of tenths are tenths in both languages."""
+    """Round to twelve digits, so that sums of tenths are tenths in Python and in JavaScript."""
     return float(f"{value:.12g}")

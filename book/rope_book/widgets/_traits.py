@@ -1,4 +1,4 @@
-"""Traits a reader can move: each knows its range, its label and its unit, and says so when it is left."""
+"""Traits that a reader can move: each knows its range, label and unit, and its errors state them."""
 
 import math
 from collections.abc import Iterable
@@ -11,15 +11,15 @@ from ._rules import Rule
 
 
 class Control(traitlets.TraitType):
-    """Hold one value that has a native control in the figure.
+    """One value with a native control in the figure.
 
-    Subclasses implement :meth:`clean` (return the value, or raise ``ValueError`` with what is allowed) and name
-    in ``tells`` the attributes from which the page builds the control. A value that ``clean`` refuses raises
+    Subclasses implement :meth:`clean`, which returns the value or raises ``ValueError`` with what is allowed, and
+    list in ``sent`` the attributes from which the page builds the control. A refused value raises
     ``traitlets.TraitError`` with one sentence: the trait, what it allows, and the value seen.
     """
 
     kind = ""
-    tells: ClassVar[tuple[str, ...]] = ()
+    sent: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, default: Any, *, label: str, unit: str = "") -> None:
         super().__init__(default_value=default)
@@ -28,12 +28,12 @@ class Control(traitlets.TraitType):
         self.tag(sync=True)
 
     def under(self, *rules: Rule) -> Self:
-        """Return the control, held to these rules between controls (see ``_rules``)."""
+        """Tie the control to others by rules (see ``_rules``); return the control."""
         self.rules = rules
         return self
 
     def validate(self, obj: Any, value: Any) -> Any:
-        """Return the value as the page will hold it; raise TraitError with a sentence."""
+        """Return the value in its stored form; TraitError says what is allowed."""
         try:
             return self.clean(value)
         except ValueError as error:
@@ -52,24 +52,24 @@ class Control(traitlets.TraitType):
         raise NotImplementedError
 
     def enough(self, value: float) -> Any:
-        """Return the least that this control allows and that is not below ``value``."""
+        """Return the smallest allowed value that is not below ``value``."""
         return value
 
     def describe(self) -> dict[str, Any]:
         """Return the description from which the page builds the native control."""
-        told = {"kind": self.kind, "label": self.label, "unit": self.unit, "default": self.default_value}
+        common = {"kind": self.kind, "label": self.label, "unit": self.unit, "default": self.default_value}
         rules = {"rules": [rule.describe() for rule in self.rules]} if self.rules else {}
-        return told | rules | {name: getattr(self, name) for name in self.tells}
+        return common | rules | {name: getattr(self, name) for name in self.sent}
 
 
 class Slider(Control):
     """A number from ``low`` to ``high``; whole when ``default`` and ``step`` are ints.
 
-    ``log=True`` spaces the slider by the logarithm of the value (for bases and lengths).
+    ``log=True`` makes the slider logarithmic (for bases and lengths).
     """
 
     kind = "slider"
-    tells = ("low", "high", "step", "log", "whole")
+    sent = ("low", "high", "step", "log", "whole")
 
     def __init__(
         self,
@@ -102,10 +102,10 @@ class Slider(Control):
 
 
 class Point(Control):
-    """A vector ``[x, y]`` in the plane, each coordinate within ±``limit``; it can be dragged."""
+    """A vector ``[x, y]`` that can be dragged in the plane, each coordinate within ±``limit``."""
 
     kind = "point"
-    tells = ("limit",)
+    sent = ("limit",)
 
     def __init__(self, default: list[float], limit: float, *, label: str, unit: str = "") -> None:
         super().__init__(default, label=label, unit=unit)
@@ -126,7 +126,7 @@ class Point(Control):
 class Choice(Control):
     """One of a few named options; ``options`` maps the stored value to the words a reader sees.
 
-    With ``buttons`` all of them are in sight.
+    With ``buttons`` every option is a button.
     """
 
     kind = "choice"
@@ -138,7 +138,7 @@ class Choice(Control):
         self.options, self.buttons = options, buttons
 
     def clean(self, value: Any) -> Any:
-        """Return the option; ints may arrive as integral floats from a page."""
+        """Return the option; a page may send an int as an integral float."""
         for option in self.options:
             same_kind = isinstance(option, str) == isinstance(value, str) and not isinstance(value, bool)
             if same_kind and isinstance(value, (str, Integral, Real)) and value == option:
@@ -161,7 +161,7 @@ class Toggle(Control):
     kind = "toggle"
 
     def clean(self, value: Any) -> bool:
-        """Return the bool; nothing else is taken for one."""
+        """Return the bool; no other value counts as one."""
         if not isinstance(value, bool):
             raise ValueError("True or False")
         return value
@@ -171,7 +171,7 @@ class Sentence(Control):
     """A short text of at most ``max_words`` words separated by spaces."""
 
     kind = "sentence"
-    tells = ("max_words",)
+    sent = ("max_words",)
 
     def __init__(self, default: str, max_words: int, *, label: str, unit: str = "") -> None:
         super().__init__(default, label=label, unit=unit)
@@ -189,7 +189,7 @@ class Text(Control):
     """A text of at most ``most`` characters, each one of ``letters``; it may be empty."""
 
     kind = "text"
-    tells = ("most", "letters")
+    sent = ("most", "letters")
 
     def __init__(self, default: str, most: int, letters: str, *, label: str, unit: str = "") -> None:
         super().__init__(default, label=label, unit=unit)
@@ -206,7 +206,7 @@ class Paste(Control):
     """A longer text, typed or pasted, of at most ``most`` characters; it stays out of the page's address."""
 
     kind = "paste"
-    tells = ("most",)
+    sent = ("most",)
 
     def __init__(self, default: str, most: int, *, label: str, unit: str = "") -> None:
         super().__init__(default, label=label, unit=unit)
@@ -220,10 +220,10 @@ class Paste(Control):
 
 
 class Sketch(Control):
-    """A line drawn by hand from left to right: at most ``most`` heights from −1 to 1, none before it is begun."""
+    """A line drawn by hand from left to right: at most ``most`` heights from −1 to 1, empty at first."""
 
     kind = "sketch"
-    tells = ("most",)
+    sent = ("most",)
 
     def __init__(self, most: int, *, label: str, unit: str = "") -> None:
         super().__init__([], label=label, unit=unit)
@@ -238,14 +238,14 @@ class Sketch(Control):
 
 
 def _is_number(value: Any) -> bool:
-    """Return whether it is a finite real number; True and False are none."""
+    """Return whether the value is a finite real number; a bool is not."""
     return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
 
 
 class Names(traitlets.TraitType):
     """Names of controls and of parts of a picture, or None: all of them.
 
-    It is no control: it says which of them a small form of the figure has (``LiveFigure.only``).
+    Not a control: it selects what a small form of the figure shows (``LiveFigure.only``).
     """
 
     def __init__(self) -> None:
@@ -253,15 +253,15 @@ class Names(traitlets.TraitType):
         self.tag(sync=True)
 
     def validate(self, obj: Any, value: Any) -> list[str] | None:
-        """Return the names as a list; TraitError says which names there are."""
+        """Return the names as a list; TraitError lists the known names."""
         if value is None:
             return None
         known = [*obj.controls(), *obj.parts]
         names = [] if isinstance(value, str) or not isinstance(value, Iterable) else list(value)
         if not names or any(name not in known for name in names) or len(set(names)) < len(names):
-            parts = f" and of parts of its picture ({', '.join(obj.parts)})" if obj.parts else ""
-            controls = f"of its controls ({', '.join(obj.controls())})"
+            parts = f" or parts of the picture ({', '.join(obj.parts)})" if obj.parts else ""
+            controls = f"controls ({', '.join(obj.controls())})"
             raise traitlets.TraitError(
-                f"{type(obj).__name__}.{self.name} must be names {controls}{parts}, each once, got {value!r}."
+                f"{type(obj).__name__}.{self.name} must list {controls}{parts}, none twice, got {value!r}."
             )
         return names

@@ -1,4 +1,4 @@
-"""Chapter A1: how far a pair's hand is off when its parts are kept in few bits."""
+"""Chapter A1: how far a pair's hand is off when its angle is computed in few bits."""
 
 from dataclasses import asdict
 
@@ -21,13 +21,13 @@ def _format_of(default: str, label: str) -> Choice:
 class AngleError(LiveFigure):
     """See how far the worst pair of a head is off, at every position, in a pipeline of your own.
 
-    The pipeline is made of four number formats: ``frequencies_in``, ``positions_in``, ``angles_in`` (of the
-    product) and ``cos_sin_in`` (of cos and sin). A known one, ``pipeline``, sets these four; a format that differs
-    from it makes the pipeline "own" again. ``measure`` is the error of the angle m · θ, or of the turn from one
-    token to the next, which is what a score feels. Lines show the largest error up to a position (of some 100
-    positions, chosen where rounding is worst); the clock shows the worst pair at ``position``.
+    A pipeline is four number formats: ``frequencies_in``, ``positions_in``, ``angles_in`` (the product) and
+    ``cos_sin_in`` (cos and sin). A known ``pipeline`` sets all four; changing one of them makes the pipeline
+    "own". ``measure`` is the error of the angle m · θ, or of the turn from one token to the next, on which scores
+    depend. Lines show the largest error up to a position (over some 100 positions, chosen where rounding is
+    worst); the clock shows the worst pair at ``position``.
 
-    Values out of range raise TraitError with a sentence.
+    Values out of range raise TraitError, which says what is allowed.
 
     >>> AngleError(pipeline="float32", position=3000)
     AngleError(pipeline='float32', position=3000, positions_in='float32')

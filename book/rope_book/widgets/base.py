@@ -12,24 +12,24 @@ from ._rules import settle
 from ._traits import Control, Names
 
 MOST_LEADS = 3
-OTHERS = {"layout", "only"}  # what a figure takes beside its controls
+EXTRAS = {"layout", "only"}  # arguments besides the controls
 
 
 class LiveFigure(anywidget.AnyWidget):
-    """Show a figure that answers its controls in a kernel and in the published page.
+    """A live figure: the same picture and controls in a notebook and in the published page.
 
-    A subclass names its traits (each a :class:`Control`: its range, label and unit) and has a module of the
-    same name in ``js/figures/`` that draws. Traits synchronise both ways: moving a control changes the attribute,
-    setting the attribute moves the picture. Setting a value out of its range, or an attribute that the figure
-    does not have, raises an error that says what is allowed.
+    A subclass declares its controls as traits (each a :class:`Control` with range, label and unit); the script of
+    the same name in ``js/figures/`` draws the picture. Traits synchronise both ways: moving a control changes the
+    attribute, and setting the attribute moves the picture. A value out of range, or an attribute that the figure
+    lacks, raises an error that says what is allowed.
 
-    At most three **lead** controls are next to the picture, the others under *More*. A class names them in
-    ``lead``, in the order in which they are shown; otherwise they are the first three.
+    Up to three **lead** controls are next to the picture; the rest fold under *More*. ``lead`` names them in the
+    order in which they appear; without it they are the first three.
 
-    ``only`` makes a small form of any figure: it has the controls named there and no others, no Reset, no line
-    of Python; a choice becomes a row of buttons, of which ``few`` may name those worth having there. A class may
-    give names to ``parts`` of its picture; where ``only`` names some of them, the others are not drawn. ``only`` is
-    part of the state once it is set.
+    ``only`` turns any figure into a small one: just the controls that it names, without Reset and without the
+    line of Python. A choice becomes a row of buttons; ``few`` lists the options worth a button. A class may name
+    ``parts`` of its picture; once ``only`` names some of them, the others are not drawn. ``only`` belongs to the
+    state once it is set.
 
     >>> from rope_book.widgets import RotatePair
     >>> figure = RotatePair(position=7)
@@ -45,14 +45,14 @@ class LiveFigure(anywidget.AnyWidget):
     >>> RotatePair(only=("speed",))
     Traceback (most recent call last):
         ...
-    traitlets.traitlets.TraitError: RotatePair.only must be names of its controls (position, key_position, lock, \
-inv_freq, q, k) and of parts of its picture (arrows, key, rail, score), each once, got ('speed',).
+    traitlets.traitlets.TraitError: RotatePair.only must list controls (position, key_position, lock, inv_freq, q, \
+k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',).
     """
 
     figures: ClassVar[dict[str, type["LiveFigure"]]] = FIGURES
-    newest: ClassVar[WeakValueDictionary[str, "LiveFigure"]] = WeakValueDictionary()  # of each class
-    _script: ClassVar[str] = ""  # a subclass of a figure has its figure's
-    _stated: ClassVar[dict[str, Control]] = {}
+    newest: ClassVar[WeakValueDictionary[str, "LiveFigure"]] = WeakValueDictionary()  # per class
+    _script: ClassVar[str] = ""  # shared by subclasses of a figure
+    _declared: ClassVar[dict[str, Control]] = {}
     lead: ClassVar[tuple[str, ...]] = ()
     few: ClassVar[dict[str, tuple[Any, ...]]] = {}
     parts: ClassVar[tuple[str, ...]] = ()
@@ -64,7 +64,7 @@ inv_freq, q, k) and of parts of its picture (arrows, key, rail, score), each onc
         if cls.__name__ not in LiveFigure.figures and is_figure(cls.module_name()):
             cls._script = cls.module_name()
             LiveFigure.figures[cls.__name__] = cls
-        cls._stated = {
+        cls._declared = {
             name: trait
             for ancestor in reversed(cls.__mro__)
             for name, trait in vars(ancestor).items()
@@ -73,15 +73,15 @@ inv_freq, q, k) and of parts of its picture (arrows, key, rail, score), each onc
         super().__init_subclass__(**kwargs)
 
     def __init__(self, **values: Any) -> None:
-        unknown = sorted(set(values) - set(self.controls()) - OTHERS)
+        unknown = sorted(set(values) - set(self.controls()) - EXTRAS)
         if unknown:
             raise TypeError(
                 f"{type(self).__name__} has no {', '.join(unknown)}; it takes {', '.join(self.controls())}"
             )
-        given = {
-            name: self.controls()[name].validate(self, values[name]) for name in values if name not in OTHERS
+        settings = {
+            name: self.controls()[name].validate(self, values[name]) for name in values if name not in EXTRAS
         }
-        super().__init__(**values | given | self.settled(given))
+        super().__init__(**values | settings | self.settled(settings))
         self._controls = [
             {"name": name} | control.describe() | {"initial": getattr(self, name)}
             for name, control in self.controls().items()
@@ -90,7 +90,7 @@ inv_freq, q, k) and of parts of its picture (arrows, key, rail, score), each onc
 
     @property
     def _esm(self) -> str:
-        """Return the script, bundled when the first figure of its kind is made."""
+        """Return the script, bundled when the first figure of its class is made."""
         return module_script(self._script)
 
     @property
@@ -105,8 +105,8 @@ inv_freq, q, k) and of parts of its picture (arrows, key, rail, score), each onc
 
     @classmethod
     def controls(cls) -> dict[str, Control]:
-        """Return the figure's controls by name, in the order in which the class states them."""
-        return cls._stated
+        """Return the controls by name, in the order of declaration."""
+        return cls._declared
 
     @classmethod
     def leads(cls) -> tuple[str, ...]:
@@ -114,41 +114,41 @@ inv_freq, q, k) and of parts of its picture (arrows, key, rail, score), each onc
         return cls.lead or tuple(cls.controls())[:MOST_LEADS]
 
     def reset(self) -> None:
-        """Put every control back to the value with which this figure was made."""
+        """Reset every control to the value that it had when this figure was made."""
         with self.hold_trait_notifications():
             for control in self._controls:
                 setattr(self, control["name"], control["initial"])
 
     def get_state(self, key: Any = None, drop_defaults: bool = False) -> dict[str, Any]:
-        """Return the whole state: a page that embeds the figure has no defaults of its own to fill in."""
+        """Return the complete state: a page that embeds the figure has no defaults to fill in."""
         state = super().get_state(key=key)
         if key is None and self.only is None:
-            del state["only"]  # a figure that is whole says nothing of it
+            del state["only"]  # a whole figure does not mention it
         return state
 
     def settled(self, held: dict[str, Any]) -> dict[str, Any]:
-        """Return what else the rules between controls change once ``held`` is set; TraitError if it breaks one."""
+        """Return the further values that the rules change once ``held`` is set; TraitError if it breaks a rule."""
         controls = self.controls()
-        more, broken = settle(controls, {name: getattr(self, name) for name in controls}, held)
+        implied, broken = settle(controls, {name: getattr(self, name) for name in controls}, held)
         if broken:
             owner, rule, state = broken
             name = next(name for name in rule.settle(owner, state, held, controls) if name in held)
             raise traitlets.TraitError(
                 f"{type(self).__name__}.{name} must be {rule.allowed(owner, state)}, got {held[name]!r}."
             )
-        return {name: controls[name].clean(value) for name, value in more.items()}
+        return {name: controls[name].clean(value) for name, value in implied.items()}
 
     @traitlets.observe(traitlets.All)
-    def _take_others_along(self, change: Any) -> None:
-        """Move what gives way to a control that has been set."""
+    def _apply_rules(self, change: Any) -> None:
+        """Move the controls that give way to the one just set."""
         if change.name in self.controls():
-            more = self.settled({change.name: getattr(self, change.name)})
+            implied = self.settled({change.name: getattr(self, change.name)})
             with self.hold_trait_notifications():  # a preset's values come together
-                for name, value in more.items():
+                for name, value in implied.items():
                     setattr(self, name, value)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Refuse a misspelt attribute, which would otherwise be kept and move nothing."""
+        """Refuse a misspelt attribute, which Python would accept silently."""
         if not name.startswith("_") and not hasattr(type(self), name):
             raise AttributeError(
                 f"{type(self).__name__} has no attribute {name!r}; it has {', '.join(self.controls())}"
@@ -156,7 +156,7 @@ inv_freq, q, k) and of parts of its picture (arrows, key, rail, score), each onc
         super().__setattr__(name, value)
 
     def __repr__(self) -> str:
-        """Return the Python line that makes this state."""
+        """Return the line of Python that makes this state."""
         changed = {
             name: getattr(self, name)
             for name, control in self.controls().items()

@@ -8,14 +8,14 @@ _T5 = ("t5_causal", "t5_bidirectional")
 
 
 class BiasMatrix(LiveFigure):
-    """Show what every query and key add to their score for their distance, and what one query's row does.
+    """Show the bias that distance adds to the score of every query and key, and follow one query's row.
 
-    ``scheme`` says how a relative position j − i becomes a number: ALiBi's fixed slope, T5's learned bucket
-    (``num_buckets``, ``max_distance``), or Shaw's clipped row (``clip``, K). ``head`` counts from 1 to 8: it sets
-    ALiBi's slope, and the steepness of the example values of the other two, which are made up. ``length`` is
-    the number of tokens, ``query`` the row that is followed, below ``length``.
+    ``scheme`` turns a relative position j − i into a number: ALiBi's fixed slope, T5's learned bucket
+    (``num_buckets``, ``max_distance``), or Shaw's clipped row (``clip``, K). ``head``, 1 to 8, sets ALiBi's slope,
+    and how steep the made-up values of the other two are. ``length`` is the number of tokens, ``query`` the row to
+    follow, below ``length``.
 
-    Values out of range raise TraitError with a sentence.
+    Values out of range raise TraitError, which says what is allowed.
 
     >>> BiasMatrix(scheme="t5_causal", query=12)
     BiasMatrix(scheme='t5_causal', query=12)

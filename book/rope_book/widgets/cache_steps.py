@@ -9,12 +9,12 @@ class CacheSteps(LiveFigure):
 
     ``step`` tokens have been read; each row of the picture is one step. ``store`` chooses what the cache holds:
     "rotated" keys, "unrotated" keys (turned again at every step), or "dynamic": rotated keys whose frequencies
-    follow the length (dynamic NTK, trained to 8 tokens, factor 4), so that stored ones are stale. A cache over its
-    ``capacity`` evicts the oldest key. Bars count the work of all steps, and the bytes of keys and values that the
-    cache keeps: 2 · 8 numbers of 16 bits for each token. All keys have the same content; the hands are those of
-    one ``pair`` of a head of width 8, base 100.
+    follow the length (dynamic NTK, trained on 8 tokens, factor 4), so that stored keys are stale. A cache over its
+    ``capacity`` evicts the oldest key. Bars count the work of all steps, and the bytes of keys and values in the
+    cache: 2 · 8 numbers of 16 bits per token. All keys have the same content; the hands show one ``pair`` of a
+    head of width 8, base 100.
 
-    Values out of range raise TraitError with a sentence.
+    Values out of range raise TraitError, which says what is allowed.
 
     >>> CacheSteps(step=12, store="dynamic")
     CacheSteps(step=12, store='dynamic')

@@ -5,14 +5,14 @@ from .base import LiveFigure
 
 
 class ComplexPlane(LiveFigure):
-    """Follow the derivation of RoPE line by line in the complex plane, with the right f or with a wrong one.
+    """Follow the derivation of RoPE line by line in the complex plane, with the right f or a wrong one.
 
     ``line`` chooses one of the six lines, ``candidate`` the function f that puts a pair at a position. The query
     pair ``q`` is at ``position`` m, the key pair ``k`` at ``key_position`` n (tokens); ``inv_freq`` is θ
-    (radians per token). Six marks say which lines hold for this f at positions 0 to 8; the readout says by how
-    much the chosen line breaks.
+    (radians per token). Six marks show which lines hold for this f at positions 0 to 8; the readout says by how
+    much the chosen line fails.
 
-    Values out of range raise TraitError with a sentence.
+    Values out of range raise TraitError, which says what is allowed.
 
     >>> ComplexPlane(line=5, candidate="square")
     ComplexPlane(line=5, candidate='square')

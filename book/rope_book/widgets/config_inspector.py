@@ -1,4 +1,4 @@
-"""Chapter 21: what a model's config.json or GGUF says of its rotation, and whether two of them agree."""
+"""Chapter 21: the rotation in a model's config.json or GGUF, and whether two files agree."""
 
 from typing import ClassVar
 
@@ -9,16 +9,15 @@ from .base import LiveFigure
 
 
 class ConfigInspector(LiveFigure):
-    """Read a model's config.json or GGUF, and hold a second file against it.
+    """Read the rotation from a model's config.json or GGUF, and compare a second file with it.
 
-    ``config`` is the text of a file; it is read where it is not empty, in the page or the notebook, and is sent
-    nowhere: the page's address does not hold it. A GGUF that is dropped or chosen is read by its header alone, and
-    becomes a text: its keys as JSON. ``other`` is a second file, ``second`` another model in its place; the figure
-    then shows both clocks, and says what ``rope-doctor compare`` says. ``layers`` picks among rotations where
-    layers differ, in the order of the file. ``length`` (tokens) is the text to read for: "dynamic" and "longrope"
-    depend on it.
+    ``config`` is the text of a file; unless it is empty, it replaces ``preset``. It is sent nowhere, and the page's
+    address does not contain it. Of a GGUF that is dropped or chosen only the header is read; its keys become JSON.
+    ``other`` is a second file, ``second`` another model in its place; the figure then shows both clocks and the
+    verdict of ``rope-doctor compare``. ``layers`` picks among rotations where layers differ, in the order of the
+    file. ``length`` (tokens) is the length of the text: "dynamic" and "longrope" depend on it.
 
-    Values out of range raise TraitError with a sentence; a config that cannot be read is explained in the picture.
+    Values out of range raise TraitError, which says what is allowed; the picture explains an unreadable config.
 
     >>> ConfigInspector(preset="gpt-oss (defaults)", view="score")
     ConfigInspector(preset='gpt-oss (defaults)', view='score')
@@ -37,7 +36,7 @@ class ConfigInspector(LiveFigure):
         )
     }
 
-    preset = Choice("Llama 3.1 8B", {each.name: each.name for each in PRESETS}, label="Model")
+    preset = Choice("Llama 3.1 8B", {model.name: model.name for model in PRESETS}, label="Model")
     view = Choice(
         "waves",
         {"waves": "wavelength of each pair", "score": "score against distance"},
@@ -49,6 +48,6 @@ class ConfigInspector(LiveFigure):
     other = Paste("", 65_536, label="Compare with a second one")
     second = Choice(
         "none",
-        {"none": "no second model"} | {each.name: each.name for each in PRESETS},
+        {"none": "no second model"} | {model.name: model.name for model in PRESETS},
         label="Compare with a model",
     )

@@ -1,4 +1,4 @@
-"""Chapter 23: test the claims."""
+"""Chapter 23: test a claim about gains."""
 
 from ._traits import Choice, Slider
 from .base import LiveFigure
@@ -9,9 +9,9 @@ class GainAndTurn(LiveFigure):
 
     The key is at ``position`` n, the query ``distance`` tokens later; both turn by position × ``inv_freq`` and
     have the gains ``first`` and ``second`` on their two features, ``where`` "after" or "before" the turn.
-    Left: the way of the turned pairs' tips. Right: the score at that distance, wherever in the text it is.
+    Left: the paths of the turned pairs' tips. Right: the score at that distance, at every position of the text.
 
-    Values out of range raise TraitError with a sentence.
+    Values out of range raise TraitError, which says what is allowed.
 
     >>> GainAndTurn(where="before", position=30)
     GainAndTurn(where='before', position=30)

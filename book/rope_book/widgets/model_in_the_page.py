@@ -1,4 +1,4 @@
-"""Chapter 18: a trained model that runs in the page, on texts longer than it was trained on."""
+"""Chapter 18: a trained model that runs in the page, on texts longer than those of its training."""
 
 import string
 from typing import ClassVar
@@ -21,28 +21,28 @@ RULES = {
     "llama3": "Llama 3",
     "abf": "another base (ABF)",
 }
-STEP = 0.1  # turns, between two ends of the ramp at least
+STEP = 0.1  # turns: the least distance between the ends of the ramp
 BY_PARTS = ("by-parts", "yarn", "llama3")
-LETTERS = " !\"'(),-.:;?" + string.digits + string.ascii_letters  # of the alphabet of "text", on one line
+LETTERS = " !\"'(),-.:;?" + string.digits + string.ascii_letters  # the alphabet of "text" on one line
 
 
 class ModelInThePage(LiveFigure):
-    """Break and mend a trained transformer that runs in the page, by the length of the text and the rule.
+    """Break a trained transformer that runs in the page with a long text, and mend it with a rule.
 
-    ``task`` is "back" (say the letter five places before; trained on 32 letters) or "text" (the next
-    character of prose; trained on 64). The text is ``times`` as long. ``rule`` changes the frequencies after the
-    training: none, pi, ntk-aware, dynamic-ntk, by-parts, yarn (the paper's ramp), llama3 or abf, with the stretch
-    ``factor``, the ramp from ``ramp_from`` to ``ramp_to`` turns in the trained length (the two rules' beta_slow and
-    beta_fast, Llama 3's low_freq_factor and high_freq_factor), the ``base`` of abf, and ``attention_factor`` on
-    cos and sin, times YaRN's own. Pairs of features count from 1, the fastest; those outside ``first_pair`` to
-    ``last_pair`` stand still. Bars show ``measure``, "right" or "loss", by place, over four texts; below are the
-    attention of one ``head`` ("layer.head") over the first of them, with the row of the query at ``place``, and
-    what angles the training never showed. The model of "text" also reads a text of your ``own``, of at most 192 of
-    the characters that it knows: under each is a tick where the model said it, or else what the model said.
+    ``task`` is "back" (repeat the letter five places before; trained on 32 letters) or "text" (the next character
+    of prose; trained on 64). The text is ``times`` as long. ``rule`` changes the frequencies after training: none,
+    pi, ntk-aware, dynamic-ntk, by-parts, yarn (the paper's ramp), llama3 or abf. Its settings are the stretch
+    ``factor``, the ramp from ``ramp_from`` to ``ramp_to`` turns in the trained length (beta_slow and beta_fast;
+    for Llama 3 low_freq_factor and high_freq_factor), the ``base`` of abf, and ``attention_factor`` on cos and sin,
+    times YaRN's own. Pairs count from 1, the fastest; those outside ``first_pair`` to ``last_pair`` do not turn.
+    Bars show ``measure``, "right" or "loss", by place, over four texts. Below are the attention of one ``head``
+    ("layer.head") over the first text, with the row of the query at ``place``, and the angles unseen in training.
+    The model of "text" also reads a text of your ``own``, up to 192 characters that it knows: under each is a tick
+    where the model predicted it, or else the prediction.
 
-    Parts of the picture, for ``only``: "bars", "attention" and "angles", and "row", the query's.
+    Parts of the picture, for ``only``: "bars", "attention", "angles" and "row", the row of the query.
 
-    Values out of range raise TraitError with a sentence; an end of the ramp that passes the other takes it along.
+    Values out of range raise TraitError, which says what is allowed; an end of the ramp pushes the other along.
 
     >>> figure = ModelInThePage(rule="by-parts", times=16, factor=16)
     >>> figure.rope
@@ -53,7 +53,7 @@ class ModelInThePage(LiveFigure):
 
     parts = ("bars", "attention", "angles", "row")
     lead = ("rule", "times", "task")
-    few: ClassVar = {"rule": ("none", "pi", "ntk-aware", "yarn")}  # others need a setting, or do as these
+    few: ClassVar = {"rule": ("none", "pi", "ntk-aware", "yarn")}  # the others need a setting, or act alike
 
     task = Choice(
         "back", {"back": "five letters back", "text": "next character of prose"}, label="The model's task"
@@ -82,7 +82,7 @@ class ModelInThePage(LiveFigure):
 
     @property
     def rope(self) -> RopeSpec:
-        """The rotation as it is set now, for `rope_book.training.restore.restore` or whatever rotates."""
+        """The rotation with the current settings, for `rope_book.training.restore.restore` or your own code."""
         model = load_page_models()[self.task]
         settings = {name: getattr(self, name) for name in SETTINGS}
         return page_rope(self.rule, model.length, model.head_dim, model.base, **settings)

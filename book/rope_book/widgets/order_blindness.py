@@ -1,4 +1,4 @@
-"""Chapter 1: see attention miss the order."""
+"""Chapter 1: see attention miss the order of words."""
 
 from ._rules import AtMost
 from ._traits import Choice, Sentence, Slider, Toggle
@@ -6,16 +6,16 @@ from .base import LiveFigure
 
 
 class OrderBlindness(LiveFigure):
-    """Compare what self-attention makes of the same words in two orders.
+    """Compare the outputs of self-attention for the same words in two orders.
 
-    Each word of ``sentence`` and ``rearranged`` (1 to 6 words) has a vector of two numbers, made from its letters,
-    and the same small query, key and value matrices. No position enters. ``look`` picks a word by its place in
-    the first sentence (1 is the first). With ``causal`` each word attends only to itself and the words before
-    it; ``layers``, 1 or 2, says how many such layers follow each other.
+    Every word of ``sentence`` and ``rearranged`` (1 to 6 words) has a vector of two numbers, made from its
+    letters; all words share small query, key and value matrices. No position enters. ``look`` picks a word by its
+    place in the first sentence, counted from 1. With ``causal`` a word attends only to itself and the words before
+    it; ``layers`` is the number of layers, 1 or 2.
 
     Parts of the picture, for ``only``: "sentences", "outputs" and "weights".
 
-    Values out of range raise TraitError with a sentence.
+    Values out of range raise TraitError, which says what is allowed.
 
     >>> OrderBlindness(rearranged="chases the dog the pig", causal=True, layers=2)
     OrderBlindness(rearranged='chases the dog the pig', layers=2, causal=True)

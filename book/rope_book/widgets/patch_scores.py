@@ -8,13 +8,13 @@ from .base import LiveFigure
 class PatchScores(LiveFigure):
     """Show how one patch of an image scores all others, and by which coordinates each pair turns.
 
-    ``scheme`` deals the frequencies to height and width: "axial" gives either the same row of them, "mixed" turns
-    the two axes by ``direction`` (degrees), "contiguous" and "interleaved" cut one row into two sections.
-    Query and key are all ones, so that a score is a sum of cosines of position alone, whatever the picture over the
-    patches shows. The query is the patch at ``row`` and ``column`` of 21 × 21, from 0 at the upper left; a click on
-    any patch makes that one the query.
+    ``scheme`` divides the frequencies between height and width: "axial" gives both the same list, "mixed" rotates
+    the two axes by ``direction`` (degrees), "contiguous" and "interleaved" cut one list into two sections.
+    Query and key are all ones, so that a score is a sum of cosines of position alone, whatever the image behind the
+    patches shows. The query is the patch at ``row`` and ``column`` of 21 × 21, from 0 at the upper left; click any
+    patch to make it the query.
 
-    Values out of range raise TraitError with a sentence.
+    Values out of range raise TraitError, which says what is allowed.
 
     >>> PatchScores(scheme="mixed", direction=30)
     PatchScores(scheme='mixed', direction=30)

@@ -1,4 +1,4 @@
-"""Questions that are answered before they are explained, beside the figure that shows why."""
+"""Questions to answer before reading the explanation, beside the figure that shows why."""
 
 import html
 import re
@@ -14,13 +14,13 @@ from .base import LiveFigure
 
 
 class Question(anywidget.AnyWidget):
-    """Ask questions of the book, reply to each answer, and set the figure beside them to the state that shows why.
+    """Ask questions of the book, reply to every answer, and set the figure beside them to the state that shows why.
 
     ``Question("04-lock", "04-key")`` asks these two. The figure is the newest of the class that the questions
-    belong to, or the one given as ``figure``: an object, or the name of its class. ``given`` has the answers so
-    far, ``{id: [answer, whether it is right]}``.
+    belong to, or ``figure``: an object, or the name of a class. ``given`` has the answers so far,
+    ``{id: [answer, whether it is right]}``.
 
-    An id that no question has raises ValueError with those of its chapter.
+    An unknown id raises ValueError with the ids of its chapter.
 
     >>> from rope_book.widgets import RotatePair
     >>> figure = RotatePair()
@@ -38,8 +38,8 @@ class Question(anywidget.AnyWidget):
 
     questions = traitlets.List().tag(sync=True)
     given = traitlets.Dict().tag(sync=True)
-    _show = traitlets.Dict().tag(sync=True)  # of a kernel's figure: the state that the page asks for
-    _now = traitlets.Dict().tag(sync=True)  # of a kernel's figure: its values
+    _show = traitlets.Dict().tag(sync=True)  # the state that the page requests of a kernel's figure
+    _now = traitlets.Dict().tag(sync=True)  # the values of a kernel's figure
 
     def __init__(self, *names: str, figure: LiveFigure | str | None = None) -> None:
         if not names:
@@ -68,23 +68,23 @@ class Question(anywidget.AnyWidget):
         return style()
 
     def _follow(self, change: Any = None) -> None:
-        """Tell the page the figure's values: "leave the slider where you expect it" reads them."""
+        """Send the page the figure's values: "leave the slider where you expect it" reads them."""
         if (figure := self.figure) is not None:
             self._now = {name: getattr(figure, name) for name in figure.controls()}
 
     def _ask_for_click(self, widget: Any, content: Any, buffers: Any) -> None:
-        """Let the figure be clicked: the page asks for one of its places, or for none any more."""
+        """Pass a request for a click on to the figure, or the end of one."""
         if self.figure is not None and "pick" in content:
             self.figure.send(content)
 
     def _tell_click(self, widget: Any, content: Any, buffers: Any) -> None:
-        """Tell the page which place of the figure was clicked."""
+        """Send the page the place that was clicked in the figure."""
         if "picked" in content:
             self.send(content)
 
     @traitlets.observe("_show")
     def _set_figure(self, change: Any) -> None:
-        """Put the figure beside the questions into the state that shows why an answer is right."""
+        """Set the figure to the state that shows why an answer is right."""
         figure = self.figure
         if figure is not None and change.new:
             figure.reset()
@@ -94,7 +94,7 @@ class Question(anywidget.AnyWidget):
                     setattr(figure, name, value)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        """Return the widget's view; beside it the questions as a list with folds, for where no script runs."""
+        """Return the widget's view, and the questions as a list with folds for pages without scripts."""
         bundle = super()._repr_mimebundle_(**kwargs)
         if bundle is not None:
             data = bundle[0] if isinstance(bundle, tuple) else bundle
@@ -102,49 +102,46 @@ class Question(anywidget.AnyWidget):
         return bundle
 
     def __repr__(self) -> str:
-        """Return the Python line that asks these questions."""
-        return f"Question({', '.join(repr(each['id']) for each in self.questions)})"
+        """Return the line of Python that asks these questions."""
+        return f"Question({', '.join(repr(entry['id']) for entry in self.questions)})"
 
 
 def as_list(questions: Iterable[dict[str, Any]]) -> str:
-    """Return questions as HTML that needs no script: a list, each answer in a fold."""
-    return f"<ol>\n{''.join(f'<li>{_item(each)}</li>{chr(10)}' for each in questions)}</ol>"
+    """Return the questions as HTML without scripts: a list, every answer in a fold."""
+    return f"<ol>\n{''.join(f'<li>{_item(entry)}</li>{chr(10)}' for entry in questions)}</ol>"
 
 
-def _item(asked: dict[str, Any]) -> str:
-    """Return a question, its choices, and a fold with the right answer and the sentences."""
-    offered = (
-        [answer for answer, _ in asked.get("choices", [])]
-        or asked.get("items", [])
-        or asked.get("places", [])
-    )
-    choices = f"<ul>{''.join(f'<li>{rich(each)}</li>' for each in offered)}</ul>" if offered else ""
-    told = [f"<p><strong>{rich(answer_of(asked))}</strong> {rich(asked['because'])}</p>"]
-    for answer, why in [*asked.get("choices", []), *asked.get("slips", [])]:
+def _item(entry: dict[str, Any]) -> str:
+    """Return a question, its choices, and a fold with the right answer and the replies to the others."""
+    choices = [answer for answer, _ in entry.get("choices", [])]
+    options = choices or entry.get("items", []) or entry.get("places", [])
+    listed = f"<ul>{''.join(f'<li>{rich(option)}</li>' for option in options)}</ul>" if options else ""
+    replies = [f"<p><strong>{rich(answer_of(entry))}</strong> {rich(entry['because'])}</p>"]
+    for answer, why in [*entry.get("choices", []), *entry.get("slips", [])]:
         if why:
-            told.append(f"<p>“{rich(_words(answer, asked))}”: {rich(why)}</p>")
-    fold = f"<details><summary>The answer</summary>{''.join(told)}</details>"
-    return f"<p>{rich(asked['ask'])}</p>{choices}{fold}"
+            replies.append(f"<p>“{rich(_words(answer, entry))}”: {rich(why)}</p>")
+    fold = f"<details><summary>The answer</summary>{''.join(replies)}</details>"
+    return f"<p>{rich(entry['ask'])}</p>{listed}{fold}"
 
 
-def answer_of(asked: dict[str, Any]) -> str:
+def answer_of(entry: dict[str, Any]) -> str:
     """Return the right answer of a question in words.
 
     >>> answer_of(question("06-first"))
     '15.9 turns.'
     """
-    if asked["kind"] == "choices":
-        return f"{asked['choices'][asked['answer']][0]}."
-    if asked["kind"] == "place":
-        return f"{asked['place'][0].upper()}{asked['place'][1:]}."
-    return _words(asked["order"] if asked["kind"] == "order" else asked["number"], asked) + "."
+    if entry["kind"] == "choices":
+        return f"{entry['choices'][entry['answer']][0]}."
+    if entry["kind"] == "place":
+        return f"{entry['place'][0].upper()}{entry['place'][1:]}."
+    return _words(entry["order"] if entry["kind"] == "order" else entry["number"], entry) + "."
 
 
-def _words(answer: Any, asked: dict[str, Any]) -> str:
-    """Return an answer as it is written."""
+def _words(answer: Any, entry: dict[str, Any]) -> str:
+    """Return an answer in words, a number with its unit."""
     if isinstance(answer, list):
         return ", ".join(answer)
-    return answer if isinstance(answer, str) else f"{answer:,} {asked.get('unit', '')}".strip()
+    return answer if isinstance(answer, str) else f"{answer:,} {entry.get('unit', '')}".strip()
 
 
 def rich(text: str) -> str:

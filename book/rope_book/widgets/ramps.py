@@ -8,12 +8,12 @@ from .base import LiveFigure
 class Ramps(LiveFigure):
     """Draw how much of each pair's frequency three rules keep: YaRN's code, YaRN's paper, Llama 3's thresholds.
 
-    A pair that turns ``beta_fast`` times or more in ``trained_length`` (tokens) is kept, one that turns
-    ``beta_slow`` times or less is divided by ``factor``; Llama 3's thresholds are 4 and 1 turns. ``truncate``
-    rounds the ends of the code's ramp to whole pairs. ``shown`` is the share kept, or what the frequency is
-    multiplied by; ``across`` the pair's index or its turns. ``pair`` is the cursor, held within the head.
+    A pair that turns ``beta_fast`` times or more in ``trained_length`` (tokens) keeps its frequency; one that turns
+    ``beta_slow`` times or less has it divided by ``factor``. Llama 3's thresholds are 4 and 1 turns. ``truncate``
+    rounds the ends of the code's ramp to whole pairs. ``shown`` is the share kept or the multiplier of the
+    frequency, ``across`` the pair's index or its turns. ``pair`` is the cursor, held within the head.
 
-    Values out of range raise TraitError with a sentence.
+    Values out of range raise TraitError, which says what is allowed.
 
     >>> Ramps(factor=8.0, trained_length=8192, base=500_000.0)
     Ramps(factor=8.0, trained_length=8192, base=500000.0)

@@ -8,12 +8,12 @@ class RotatePair(LiveFigure):
     """Turn a query pair and a key pair by position × θ and read their score.
 
     ``position`` m and ``key_position`` n (tokens) turn ``q`` and ``k`` counter-clockwise by m·θ and n·θ, where θ is
-    ``inv_freq`` (radians per token); the score is the dot product of the turned pairs. With ``lock`` a slider
-    that is moved by hand takes the other along, so that the distance m − n stays.
+    ``inv_freq`` (radians per token); the score is the dot product of the turned pairs. With ``lock`` moving one
+    position by hand moves the other too, so that the distance m − n stays.
 
-    Parts of the picture, for ``only``: "arrows" and "rail", with "key" also those of k, and "score", its curve.
+    Parts of the picture, for ``only``: "arrows" and "rail" (with "key", those of k too), and "score", its curve.
 
-    Values out of range raise TraitError with a sentence.
+    Values out of range raise TraitError, which says what is allowed.
 
     >>> RotatePair(position=12, key_position=8, lock=True)
     RotatePair(position=12, key_position=8, lock=True)

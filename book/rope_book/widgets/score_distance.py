@@ -4,24 +4,24 @@ from ._rules import AtLeast, AtMost, OnlyIf
 from ._traits import Choice, Sketch, Slider, Toggle
 from .base import LiveFigure
 
-KNOTS = 16  # heights of a drawn guess
+KNOTS = 16  # heights in a drawn guess
 
 
 class ScoreDistance(LiveFigure):
     """Add up the waves of a head's pairs: their sum is the score of one query and one key at every distance.
 
-    Above are the waves of eight pairs, below is the sum of all. ``added`` adds the pairs up in eighths, the fastest
-    first. With ``guess_first`` the sum is hidden until a reader has drawn a ``guess`` of it: up to 16 heights,
-    equally far apart from distance 0 on, as shares of the most that the score could reach.
+    Above are the waves of eight pairs, below is the sum over all pairs. ``added`` adds the pairs in eighths, the
+    fastest first. With ``guess_first`` the sum stays hidden until you have drawn a ``guess`` of it: up to 16
+    heights, evenly spaced from distance 0, as shares of the greatest possible score.
 
     ``vectors`` chooses q and k: "constant" (all ones), "identical" (k = q, Gaussian), "independent" (both
-    Gaussian) or "rotated" (k is q turned ``peak`` positions on). ``seed`` draws the Gaussian ones.
+    Gaussian) or "rotated" (k is q turned by ``peak`` positions). ``seed`` draws the Gaussian ones.
     ``distance`` (tokens, m − n) is the cursor; ``reach`` the distances shown, 100,000 on a logarithmic axis.
     Scores are not divided by √d; with ``bound`` their size is shown on a logarithmic axis.
 
-    Parts of the picture, for ``only``: "waves", those of at most eight pairs, each with its hand, and "curve".
+    Parts of the picture, for ``only``: "waves", of at most eight pairs, each with its hand, and "curve".
 
-    Values out of range raise TraitError with a sentence.
+    Values out of range raise TraitError, which says what is allowed.
 
     >>> ScoreDistance(vectors="rotated", peak=300, reach=1024)
     ScoreDistance(vectors='rotated', peak=300, reach=1024)

@@ -8,12 +8,12 @@ from .base import LiveFigure
 class ScoreUnderRules(LiveFigure):
     """Compare the score of equal vectors at every distance, under several rules at once.
 
-    Each rule has a switch: ``plain`` (no rule), ``pi``, ``abf``, ``ntk_aware``, ``by_parts``, ``yarn``, ``llama3``;
-    they stretch a head that was trained on ``trained`` tokens for texts of ``wanted``. Scores are shares of plain
-    RoPE's at distance 0; YaRN's hold its attention factor, squared. With ``smooth`` a curve is the mean over
-    distances ± 10 %, so that the trend is seen; ``distance`` is the cursor.
+    Each rule has a switch: ``plain`` (no rule), ``pi``, ``abf``, ``ntk_aware``, ``by_parts``, ``yarn``, ``llama3``.
+    They stretch a head that was trained on ``trained`` tokens for texts of ``wanted``. Scores are shares of plain
+    RoPE's at distance 0; YaRN's include its squared attention factor. With ``smooth`` a curve is the mean over
+    distances ± 10 %, which shows the trend; ``distance`` is the cursor.
 
-    Values out of range raise TraitError with a sentence.
+    Values out of range raise TraitError, which says what is allowed.
 
     >>> ScoreUnderRules(pi=False, yarn=True)
     ScoreUnderRules(pi=False, yarn=True)

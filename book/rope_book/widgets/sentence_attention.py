@@ -1,4 +1,4 @@
-"""Chapter 10: RoPE in attention."""
+"""Chapter 10: attention with RoPE and other encodings, while the sentence moves."""
 
 from ._traits import Choice, Sentence, Slider, Toggle
 from .base import LiveFigure
@@ -7,13 +7,13 @@ from .base import LiveFigure
 class SentenceAttention(LiveFigure):
     """Watch one head read a sentence, under each encoding of position, while the sentence moves.
 
-    Each word of ``sentence`` (1 to 6 words) has a vector of eight numbers made from its letters, and the head has
-    fixed query and key matrices (``widgets.maths.words``). ``encoding`` says how position enters; the tables
+    Every word of ``sentence`` (1 to 6 words) has a vector of eight numbers made from its letters, and the head has
+    fixed query and key matrices (``widgets.maths.words``). ``encoding`` is how position enters; the tables
     of T5 and Shaw are made up. The first word is at position ``start``, k. ``show`` picks the attention
-    weights or the scores before the softmax; ``against`` what they are compared with: the same sentence at
-    position 0, or the same sentence without any encoding. With ``causal`` no word sees the words after it.
+    weights or the scores before the softmax; ``against`` picks the comparison: the same sentence at position 0,
+    or the same sentence without any encoding. With ``causal`` no word sees the words after it.
 
-    Values out of range raise TraitError with a sentence.
+    Values out of range raise TraitError, which says what is allowed.
 
     >>> SentenceAttention(encoding="rotary", start=700)
     SentenceAttention(encoding='rotary', start=700)

@@ -1,18 +1,18 @@
-"""Chapter 16: what a longer text does to attention, and what YaRN's temperature does against it."""
+"""Chapter 16: how a longer text blurs attention, and how YaRN's temperature sharpens it."""
 
 from ._traits import Choice, Slider
 from .base import LiveFigure
 
 
 class Sharpness(LiveFigure):
-    """See how the attention on one matching key fades while the text grows, with and without YaRN's factor.
+    """See the attention on one matching key fade while the text grows, with and without YaRN's factor.
 
     One key scores ``match``; all others score around 0 with a standard deviation of ``spread``. ``length`` (tokens)
-    is the cursor; the model was trained on 4,096. ``factor`` is YaRN's stretch s: it multiplies all scores by
-    a² = (0.1 ln s + 1)². A static rule does so at every length, a dynamic one takes s from the length. ``shown`` is
+    is the cursor; the model was trained on 4,096. ``factor`` is YaRN's stretch s: all scores are multiplied by
+    a² = (0.1 ln s + 1)². A static rule uses it at every length, a dynamic one takes s from the length. ``shown`` is
     the weight of the matching key, or the number of keys that share the attention (e to the entropy).
 
-    Values out of range raise TraitError with a sentence.
+    Values out of range raise TraitError, which says what is allowed.
 
     >>> Sharpness(length=16_384, factor=4.0)
     Sharpness(length=16384, factor=4.0)

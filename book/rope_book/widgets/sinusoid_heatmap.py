@@ -1,4 +1,4 @@
-"""Chapter 2: the sinusoidal encoding as a field, and what a dot product of two of its rows knows."""
+"""Chapter 2: the sinusoidal encoding as a field, and the dot product of two of its rows."""
 
 from ._rules import AtMost
 from ._traits import Choice, Slider
@@ -9,11 +9,11 @@ class SinusoidHeatmap(LiveFigure):
     """See PE(p) and PE(p + k) as two rows of one field, and their dot product for every offset k.
 
     ``position`` p and ``offset`` k (tokens) choose the rows. ``pair`` i is drawn beside the field as an arrow that
-    turns by k · θ_i on its way from p to p + k, where θ_i = ``base`` ** (−2i / ``d_model``) radians per token; a
-    pair that the encoding does not have is shown as its last. The curve below is PE(p) · PE(p + k), or, where
-    ``between`` is "projection", PE(p) · W PE(p + k) with one fixed random W. The thin curves are those of other p.
+    turns by k · θ_i from p to p + k, where θ_i = ``base`` ** (−2i / ``d_model``) radians per token; a pair beyond
+    the last is shown as the last. The curve below is PE(p) · PE(p + k) or, with ``between`` "projection",
+    PE(p) · W PE(p + k) for one fixed random W. The thin curves are those of other p.
 
-    Values out of range raise TraitError with a sentence.
+    Values out of range raise TraitError, which says what is allowed.
 
     >>> SinusoidHeatmap(position=7, between="projection")
     SinusoidHeatmap(position=7, between='projection')

@@ -1,4 +1,4 @@
-"""Chapter 15: how far each hand goes under each rule, and what of it training has shown."""
+"""Chapter 15: how far each hand goes under each rule, and how much of that training has shown."""
 
 from ._rules import AtMost, OnlyIf
 from ._traits import Choice, Slider
@@ -7,14 +7,14 @@ from .maths.stretch import RULES
 
 
 class StretchedClocks(LiveFigure):
-    """See each pair as a clock: the wedge that training has shown, and how far a rule lets the hand go.
+    """See every pair as a clock: the wedge that training has shown, and how far a rule lets the hand go.
 
-    The rule stretches a head that was trained on ``trained`` tokens for texts of ``wanted``. Each face has a wedge:
-    the angles up to ``trained``. The hand is at ``position`` under the rule; where it is past its wedge, its angle
-    was never seen. A pair that completes no turn in training must be slowed by at least ``wanted`` / ``trained``:
-    below, pairs that are slowed by less are marked. ``abf_base`` is the larger base that ABF takes.
+    ``rule`` stretches a head that was trained on ``trained`` tokens for texts of ``wanted``. Each face has a wedge:
+    the angles up to ``trained``. The hand is at ``position`` under the rule; a hand past its wedge is at an angle
+    never seen. A pair that completes no turn in training must be slowed by at least ``wanted`` / ``trained``:
+    below, pairs slowed by less are marked. ``abf_base`` is the larger base of ABF.
 
-    Values out of range raise TraitError with a sentence.
+    Values out of range raise TraitError, which says what is allowed.
 
     >>> StretchedClocks(rule="pi", wanted=16_384, position=16_384)
     StretchedClocks(rule='pi', wanted=16384, position=16384)

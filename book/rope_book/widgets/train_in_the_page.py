@@ -36,19 +36,19 @@ ROTATE = ("rotary", "p-rope")
 class TrainInThePage(LiveFigure):
     """Train a tiny transformer in the page: choose an encoding, press Train, then make the text longer.
 
-    The model has 32 features, two heads of eight pairs, and ``layers`` blocks. It learns a ``task`` on 16 texts of
-    ``length`` letters at each step: "back", "copy" (which needs two layers), "recall" or "text". ``steps`` is how
-    far it is trained: *Train* raises it, *Pause* holds it, and the same settings, ``seed`` and steps give the same
+    The model has 32 features, two heads of eight pairs, and ``layers`` blocks. It learns a ``task`` from 16 texts
+    of ``length`` letters per step: "back", "copy" (which needs two layers), "recall" or "text". ``steps`` is how
+    long it trains: *Train* raises it, *Pause* stops it, and the same settings, ``seed`` and steps give the same
     model in every browser. Bars show the right answers by place, on texts ``times`` as long; for RoPE a ``rule``
-    then changes the frequencies after the training, by the factor ``times`` (ABF takes ``abf_base``). Dynamic NTK
-    is missing: at one length it is NTK-aware. ``against`` trains another encoding beside it, ``seeds`` the next
-    seeds too. ``head`` is the head of the last block whose attention is shown on the first test text.
+    changes the frequencies after training, by the factor ``times`` (ABF takes ``abf_base``). Dynamic NTK
+    is missing: at one length it equals NTK-aware. ``against`` trains another encoding beside it, ``seeds`` the
+    next seeds too. ``head`` picks the head of the last block whose attention to the first test text is shown.
 
-    ``base`` sets the frequencies of RoPE, p-RoPE and sinusoids, ``first_pair`` to ``last_pair`` are the pairs that
-    RoPE turns, ``p`` is p-RoPE's part of them. The learning rate rises for 40 steps, then falls to a tenth as in
-    ``rope_book.training``.
+    ``base`` sets the frequencies of RoPE, p-RoPE and sinusoids; ``first_pair`` to ``last_pair`` are the pairs that
+    RoPE turns; ``p`` is the share that p-RoPE turns. The learning rate rises for 40 steps, then falls to a tenth
+    as in ``rope_book.training``.
 
-    Values out of range raise TraitError with a sentence.
+    Values out of range raise TraitError, which says what is allowed.
 
     >>> TrainInThePage(encoding="t5", steps=400)
     TrainInThePage(encoding='t5', steps=400)

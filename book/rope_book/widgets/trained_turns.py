@@ -1,4 +1,4 @@
-"""Chapter 14: which angles training has shown to each pair, and where a longer text leaves them."""
+"""Chapter 14: the angles that training has shown to each pair, and where a longer text leaves them."""
 
 from ._traits import Choice, Slider, Toggle
 from .base import LiveFigure
@@ -7,14 +7,14 @@ from .base import LiveFigure
 class TrainedTurns(LiveFigure):
     """See which pairs meet an angle that training never showed them, and at which distances.
 
-    Each column is a pair. Above, its angle at the distance, from 0 to a whole turn, and shaded what distances to
-    ``trained`` (tokens) have shown. Below, all distances to eight times that: where a column changes its colour the
-    angle is new. ``times`` is the distance, as a multiple of ``trained``. With ``window`` no distance counts as
-    longer than that: ReRoPE.
+    Each column is a pair. Above is its angle at the distance, from 0 to a whole turn; the angles at distances up to
+    ``trained`` (tokens) are shaded. Below are all distances to eight times that: where a column changes its colour,
+    the angle is new. ``times`` is the distance, as a multiple of ``trained``. With ``window`` no distance counts as
+    longer than ``trained``: ReRoPE.
 
     Parts of the picture, for ``only``: "turns", the upper chart, and "map", the lower one.
 
-    Values out of range raise TraitError with a sentence.
+    Values out of range raise TraitError, which says what is allowed.
 
     >>> TrainedTurns(times=3.0, base=500_000)
     TrainedTurns(times=3.0, base=500000.0)

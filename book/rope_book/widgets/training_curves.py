@@ -1,4 +1,4 @@
-"""Chapter 13: how tiny models learn with each encoding, and what is left on longer texts."""
+"""Chapter 13: how tiny models learn with each encoding, and how much of it lasts on longer texts."""
 
 from ._grid import ENCODINGS
 from ._traits import Choice, Slider, Toggle
@@ -16,12 +16,12 @@ TASKS = {
 class TrainingCurves(LiveFigure):
     """Draw the learning curves of every encoding on one task, eight seeds each, and the tests on longer texts.
 
-    Up to three encodings (``first``, ``second``, ``third``) stand out from the rest in grey: median and the span
-    of the eight seeds, or with ``every_seed`` each run by itself. ``measure`` is what is drawn: "accuracy" or
-    "loss"; ``against`` the cost: "steps", or CPU "seconds". The test texts are as long as those of the training,
-    their length doubled ``doublings`` times; of longer texts the new places alone are scored.
+    Up to three encodings (``first``, ``second``, ``third``) stand out from the rest in grey: median and span of
+    the eight seeds, or with ``every_seed`` each run by itself. ``measure`` is "accuracy" or "loss"; ``against`` is
+    the cost, "steps" or CPU "seconds". The test texts are as long as the training texts, doubled ``doublings``
+    times; in longer texts only the new places are scored.
 
-    Values out of range raise TraitError with a sentence.
+    Values out of range raise TraitError, which says what is allowed.
 
     >>> TrainingCurves(task="recall", doublings=2)
     TrainingCurves(task='recall', doublings=2)

@@ -6,15 +6,15 @@ from .base import LiveFigure
 
 
 class WhatTurns(LiveFigure):
-    """Show what turns in one head under RoPE, partial rotary, p-RoPE and NoPE, how fast, and who turns with whom.
+    """See which features of a head turn under RoPE, partial rotary, p-RoPE and NoPE, how fast, and in which pairs.
 
-    Each row is the head once more: a cell for each feature, coloured by its speed, empty where nothing turns it;
-    an arc joins two features that are turned together, and a hand in each cell shows how far they have turned at
-    ``position``. ``fraction`` is partial rotary's share of features and
-    p-RoPE's share of pairs; ``pairing`` the layout. ``feature`` is followed through all rows. Below is the
-    wavelength of each turning pair, beside ``trained_length`` (tokens).
+    Each row is the same head under one of them: a cell per feature, coloured by its speed, empty where it does not
+    turn. An arc joins two features that turn together, and a hand in each cell shows how far they have turned at
+    ``position``. ``fraction`` is partial rotary's share of features and p-RoPE's share of pairs; ``pairing`` is the
+    layout. ``feature`` is followed through all rows. Below is the wavelength of each turning pair, beside
+    ``trained_length`` (tokens).
 
-    Values out of range raise TraitError with a sentence.
+    Values out of range raise TraitError, which says what is allowed.
 
     >>> WhatTurns(fraction=0.5, pairing="interleaved")
     WhatTurns(pairing='interleaved', fraction=0.5)

@@ -1,4 +1,4 @@
-"""Chapter 22: which mistake does a rotation make? A game that starts from symptoms."""
+"""Chapter 22: which mistake does a rotation make? A game of symptoms."""
 
 from ._traits import Choice, Slider
 from .base import LiveFigure
@@ -6,14 +6,13 @@ from .maths.patients import CHOICES, PATIENTS
 
 
 class WhichBug(LiveFigure):
-    """Find out from four pictures which mistake a rotation of 8 features makes.
+    """Diagnose from four pictures which mistake a rotation of 8 features makes.
 
     The pictures show the score of one query and one key against their distance, from three starts; the matrix at
-    position 2; the length of the turned query; and how far it is from where it should be. ``patient`` chooses one
-    of twelve rotations, one of them healthy; ``guess`` is your diagnosis, ``"none"`` before you have one. Base 100,
-    interleaved.
+    position 2; the length of the turned query; and its error. ``patient`` chooses one of twelve rotations, one of
+    them healthy; ``guess`` is your diagnosis, ``"none"`` before you have one. Base 100, interleaved.
 
-    Values out of range raise TraitError with a sentence.
+    Values out of range raise TraitError, which says what is allowed.
 
     >>> WhichBug(patient=2, guess="one_clock")
     WhichBug(patient=2, guess='one_clock')

@@ -1,4 +1,4 @@
-"""The first page, and chapter 12: count positions."""
+"""The first page and chapter 12: words that turn with their positions."""
 
 from ._traits import Slider, Toggle
 from .base import LiveFigure
@@ -7,13 +7,13 @@ from .base import LiveFigure
 class WordsOnARail(LiveFigure):
     """Move the words of "the dog chases the pig": each has an arrow that turns by its position in the text.
 
-    ``dog`` and ``pig`` are places on the rail, 0 to 7; the other three words take the first places that are left.
+    ``dog`` and ``pig`` are places on the rail, 0 to 7; the other three words take the first places left free.
     ``start`` words of other text come before the sentence, so the position of a word is ``start`` plus its place,
     and its arrow is turned by 30° times that. The needle shows the score of dog (its arrow is a query) and pig (a
-    key), their dot product. With ``lock`` a word that is moved by hand takes the other along, 3 places away.
-    Without it the pig stays and walks in turns while Play brings more text.
+    key), their dot product. With ``lock`` moving one word by hand keeps the other 3 places away. Without it the
+    pig alternately rests and walks while Play brings more text.
 
-    Values out of range raise TraitError with a sentence.
+    Values out of range raise TraitError, which says what is allowed.
 
     >>> WordsOnARail(pig=6, start=12)
     WordsOnARail(pig=6.0, start=12.0)

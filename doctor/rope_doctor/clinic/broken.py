@@ -1,8 +1,8 @@
-r"""Rotations that are wrong on purpose, each once: for the tests' teeth, the chapter on debugging and its game.
+r"""Rotations that are wrong on purpose, for the tests, the chapter on debugging and its game.
 
-Each is made from the RopeSpec that was wanted, and takes `(x, positions)` as `diagnose` gives them: NumPy,
-`(seq, head_dim)` and `(seq,)`. Two mistakes need heads or a batch to show: they take (batch, heads, seq, head_dim)
-and (batch, seq), and are right on two axes. The names are those of `MISTAKES`.
+A maker takes the correct RopeSpec and returns a function `(x, positions) -> rotated x` as `diagnose` calls it:
+NumPy, `(seq, head_dim)` and `(seq,)`. Two mistakes appear only with heads or a batch: their functions take
+(batch, heads, seq, head_dim) and (batch, seq), and are right on two axes. The names are those of `MISTAKES`.
 """
 
 from collections.abc import Callable
@@ -15,16 +15,16 @@ from rope_edu.encodings import RopeSpec, apply_rope, pair_slices, rope_angles
 
 Rotation = Callable[[np.ndarray, np.ndarray], np.ndarray]
 Maker = Callable[[RopeSpec], Rotation]
-Table = Callable[[np.ndarray], np.ndarray]  # np.cos or np.sin, or a mistaken one, of angles (seq, pairs)
+TrigFunction = Callable[[np.ndarray], np.ndarray]  # np.cos or np.sin of angles (seq, pairs), or a wrong one
 TABLE_ROWS = 600
-TOO_MUCH = 0.1 * np.log(16) + 1  # YaRN's attention factor for a stretch of 16, where none is wanted
+UNWANTED_FACTOR = 0.1 * np.log(16) + 1  # YaRN's attention factor for a stretch of 16
 
 
 def right(spec: RopeSpec) -> Rotation:
-    r"""The rotation that a spec describes, as a plain function.
+    r"""The rotation that a spec describes, as a function `(x, positions) -> rotated x`.
 
-    It takes x `(seq, head_dim)` and positions `(seq,)`, or x `(batch, heads, seq, head_dim)` and positions `(seq,)`
-    or `(batch, seq)`, and returns x rotated.
+    x is `(seq, head_dim)` with positions `(seq,)`, or `(batch, heads, seq, head_dim)` with positions `(seq,)` or
+    `(batch, seq)`.
 
     >>> from rope_edu import plain_rope
     >>> right(plain_rope(2))(np.array([[1.0, 0.0]]), np.array([0])).tolist()
@@ -42,7 +42,7 @@ def right(spec: RopeSpec) -> Rotation:
     return rotate
 
 
-# Mistakes that are right rotations by a wrong spec
+# Mistakes that rotate correctly by a wrong spec
 
 
 def _changed(change: Callable[[RopeSpec], RopeSpec]) -> Maker:
@@ -58,37 +58,37 @@ def _other_layout(spec: RopeSpec) -> RopeSpec:
 
 
 def _of_the_whole_head(spec: RopeSpec) -> RopeSpec:
-    """θ_i = base^(−2i/head_dim) on a part of the head."""
+    """Use θ_i = base^(−2i/head_dim) on part of the head."""
     return spec.replace(inv_freq=spec.inv_freq ** (spec.rotary_dim / spec.head_dim))
 
 
 def _whole_head(spec: RopeSpec) -> RopeSpec:
-    """Turn all features, by the same base."""
+    """Rotate all features, with the same base."""
     width = spec.head_dim
-    base = float((spec.inv_freq[0] / spec.inv_freq[1]) ** (spec.rotary_dim / 2))
+    base = spec.base or float((spec.inv_freq[0] / spec.inv_freq[1]) ** (spec.rotary_dim / 2))
     return spec.replace(inv_freq=base ** (-np.arange(0, width, 2) / width))
 
 
-def _memory(wanted: np.ndarray) -> np.ndarray:
-    """Frequencies as a buffer holds them that was allocated and never filled: remains of other tensors."""
+def _memory(expected: np.ndarray) -> np.ndarray:
+    """Frequencies in a buffer that was allocated and never filled: leftovers of other tensors."""
     rng = np.random.default_rng(45902)
-    left = np.where(rng.random(len(wanted)) < 0.3, 6.9e-18, rng.random(len(wanted)))
-    left[0], left[-2:] = 0.5, (0.1, 0.7)  # neither falling nor rising, at any width
-    return left
+    leftovers = np.where(rng.random(len(expected)) < 0.3, 6.9e-18, rng.random(len(expected)))
+    leftovers[0], leftovers[-2:] = 0.5, (0.1, 0.7)  # neither falling nor rising, at any width
+    return leftovers
 
 
-# Mistakes that turn by other positions, (seq,), than those given
+# Mistakes that rotate by other positions, (seq,), than those passed in
 
 
-def _counts(taken: Callable[[np.ndarray], np.ndarray]) -> Maker:
-    return lambda spec: lambda x, positions: right(spec)(x, taken(positions))
+def _by_positions(change: Callable[[np.ndarray], np.ndarray]) -> Maker:
+    return lambda spec: lambda x, positions: right(spec)(x, change(positions))
 
 
 # Mistakes of the form x · cos + partner · sin
 
 
 def _swapped(x: np.ndarray, layout: str, sign: float = -1.0) -> np.ndarray:
-    """The partner of each feature: (−second, first) of every pair."""
+    """The partners of all features: (−second, first) of every pair."""
     first, second = pair_slices(x.shape[-1], layout)
     swapped = np.empty_like(x)
     swapped[..., first], swapped[..., second] = sign * x[..., second], x[..., first]
@@ -96,13 +96,13 @@ def _swapped(x: np.ndarray, layout: str, sign: float = -1.0) -> np.ndarray:
 
 
 def _by_tables(
-    cos: Table = np.cos,
-    sin: Table = np.sin,
+    cos: TrigFunction = np.cos,
+    sin: TrigFunction = np.sin,
     partner: Callable[[np.ndarray, str], np.ndarray] = _swapped,
     laid_out_for: Callable[[RopeSpec], RopeSpec] = lambda spec: spec,
     angles_of: Callable[..., Any] = rope_angles,
 ) -> Maker:
-    """Turn the first rotary_dim features by tables laid out for this or another layout, and pass the others."""
+    """Rotate the first rotary_dim features by tables for this or another layout, and pass the others through."""
 
     def make(spec: RopeSpec) -> Rotation:
         neighbours = laid_out_for(spec).layout == "interleaved"
@@ -111,9 +111,9 @@ def _by_tables(
             head, tail = np.split(x, [spec.rotary_dim], axis=-1)
             angles = angles_of(positions, spec.inv_freq)
             by_pair = cos(angles), sin(angles)
-            c, s = (np.repeat(each, 2, axis=-1) if neighbours else np.tile(each, 2) for each in by_pair)
-            turned = spec.attention_factor * (head * c + partner(head, spec.layout) * s)
-            return np.concatenate((turned, tail), axis=-1, dtype=x.dtype)
+            c, s = (np.repeat(table, 2, axis=-1) if neighbours else np.tile(table, 2) for table in by_pair)
+            rotated = spec.attention_factor * (head * c + partner(head, spec.layout) * s)
+            return np.concatenate((rotated, tail), axis=-1, dtype=x.dtype)
 
         return rotate
 
@@ -121,13 +121,13 @@ def _by_tables(
 
 
 def _late_sines(angles: np.ndarray) -> np.ndarray:
-    """Sines that begin a third of the pairs too late, as in a row of both that is read as if it were wider."""
+    """Sines shifted by a third of the pairs, as if a row of cosines and sines were read as wider than it is."""
     late = -(-angles.shape[-1] // 3)
     return np.pad(np.sin(angles)[:, late:], ((0, 0), (0, late)))
 
 
 def _of_float16_positions(positions: np.ndarray, inv_freq: np.ndarray) -> np.ndarray:
-    """Angles of rounded positions; there are none beyond the largest number of the format."""
+    """Angles of rounded positions; NaN beyond the largest number of the format."""
     rounded = round_to(positions, "float16")
     return np.where(np.isfinite(rounded), rounded, np.nan)[..., None] * inv_freq
 
@@ -151,13 +151,13 @@ def _adds(spec: RopeSpec) -> Rotation:
 
 
 def _cached_by_length(spec: RopeSpec) -> Rotation:
-    """Keep the angles of the first call with each number of rows."""
-    kept: dict[int, np.ndarray] = {}
-    return lambda x, positions: right(spec)(x, kept.setdefault(len(x), positions.copy()))
+    """Cache the positions of the first call by its number of rows."""
+    cache: dict[int, np.ndarray] = {}
+    return lambda x, positions: right(spec)(x, cache.setdefault(len(x), positions.copy()))
 
 
 def _along_heads(spec: RopeSpec) -> Rotation:
-    """Take the last axis but two of four for the tokens: those are the heads."""
+    """Take the head axis, the second of four, for the token axis."""
 
     def rotate(x: np.ndarray, positions: np.ndarray) -> np.ndarray:
         if x.ndim == 2:
@@ -176,14 +176,14 @@ def _changes_input(spec: RopeSpec) -> Rotation:
 
 
 def _stretched(spec: RopeSpec, length: int) -> Rotation:
-    """Stretch the base by a length in units of 1024, if that is above 1."""
+    """Stretch the base by length / 1024, if that is above 1."""
     pairs = np.arange(len(spec.inv_freq))
     slower = max(1.0, length / 1024) ** (-pairs / max(1, len(pairs) - 1))
     return right(spec.replace(inv_freq=spec.inv_freq * slower))
 
 
 def _remembers(spec: RopeSpec) -> Rotation:
-    """Stretch the base by the longest text seen, as dynamic NTK does, and keep it."""
+    """Stretch the base by the longest text so far, as dynamic NTK does, and keep it."""
     longest = 1024
 
     def rotate(x: np.ndarray, positions: np.ndarray) -> np.ndarray:
@@ -196,11 +196,11 @@ def _remembers(spec: RopeSpec) -> Rotation:
 
 BROKEN: dict[str, Maker] = {
     "other_layout": _changed(_other_layout),
-    "turns_backwards": _by_frequencies(lambda wanted: -wanted),
+    "turns_backwards": _by_frequencies(lambda expected: -expected),
     "minus_sign_missing": _by_tables(partner=lambda head, layout: _swapped(head, layout, sign=1.0)),
     "table_of_other_layout": _by_tables(laid_out_for=_other_layout),
     "cos_and_sin_swapped": _by_tables(np.sin, np.cos),
-    "one_table_scaled": _by_tables(cos=lambda angles: TOO_MUCH * np.cos(angles)),
+    "one_table_scaled": _by_tables(cos=lambda angles: UNWANTED_FACTOR * np.cos(angles)),
     "sines_of_other_pairs": _by_tables(sin=_late_sines),
     "sine_missing": _by_tables(sin=np.zeros_like),
     "rolls_features": _by_tables(partner=lambda head, layout: np.roll(head, 1, axis=-1)),
@@ -212,29 +212,29 @@ BROKEN: dict[str, Maker] = {
     ),
     "one_clock": _by_frequencies(np.ones_like),
     "frequencies_reversed": _by_frequencies(np.flip),
-    "exponent_doubled": _by_frequencies(lambda wanted: wanted**2.0),
+    "exponent_doubled": _by_frequencies(lambda expected: expected**2.0),
     "exponent_halved": _by_frequencies(np.sqrt),
-    "exponent_sign": _by_frequencies(lambda wanted: wanted**-1.0),
+    "exponent_sign": _by_frequencies(lambda expected: expected**-1.0),
     "frequencies_scaled": _by_frequencies(np.radians),
-    "other_base": _by_frequencies(lambda wanted: wanted**0.8),
+    "other_base": _by_frequencies(lambda expected: expected**0.8),
     "other_denominator": _changed(_of_the_whole_head),
     "other_width": _changed(_whole_head),
-    "zeros_dropped": _by_frequencies(lambda wanted: wanted[wanted > 0]),
+    "zeros_dropped": _by_frequencies(lambda expected: expected[expected > 0]),
     "frequencies_uninitialised": _by_frequencies(_memory),
     "no_position": _by_frequencies(np.zeros_like),
     "attention_factor_missing": _changed(lambda spec: spec.replace(attention_factor=1.0)),
     "attention_factor_twice": _changed(lambda spec: spec.replace(attention_factor=spec.attention_factor**2)),
-    "attention_factor_unwanted": _changed(lambda spec: spec.replace(attention_factor=TOO_MUCH)),
-    "counts_from_one": _counts(lambda positions: positions + 1),
-    "ignores_positions": _counts(lambda positions: np.arange(len(positions))),
-    "counts_from_the_first": _counts(lambda positions: positions - positions[0]),
-    "takes_first_for_all": _counts(lambda positions: positions[0] + 0 * positions),
-    "fills_gaps": _counts(lambda positions: positions[0] + np.arange(len(positions))),
-    "adds_row_number": _counts(lambda positions: positions + np.arange(len(positions))),
-    "table_ends": _counts(lambda positions: np.minimum(positions, TABLE_ROWS - 1)),
-    "positions_in_bfloat16": _counts(lambda positions: round_to(positions, "bfloat16")),
+    "attention_factor_unwanted": _changed(lambda spec: spec.replace(attention_factor=UNWANTED_FACTOR)),
+    "counts_from_one": _by_positions(lambda positions: positions + 1),
+    "ignores_positions": _by_positions(lambda positions: np.arange(len(positions))),
+    "counts_from_the_first": _by_positions(lambda positions: positions - positions[0]),
+    "takes_first_for_all": _by_positions(lambda positions: positions[0] + 0 * positions),
+    "fills_gaps": _by_positions(lambda positions: positions[0] + np.arange(len(positions))),
+    "adds_row_number": _by_positions(lambda positions: positions + np.arange(len(positions))),
+    "table_ends": _by_positions(lambda positions: np.minimum(positions, TABLE_ROWS - 1)),
+    "positions_in_bfloat16": _by_positions(lambda positions: round_to(positions, "bfloat16")),
     "positions_in_float16": _by_tables(angles_of=_of_float16_positions),
-    "frequencies_in_bfloat16": _by_frequencies(lambda wanted: round_to(wanted, "bfloat16")),
+    "frequencies_in_bfloat16": _by_frequencies(lambda expected: round_to(expected, "bfloat16")),
     "angles_in_bfloat16": _by_tables(
         angles_of=lambda positions, inv_freq: round_to(rope_angles(positions, inv_freq), "bfloat16")
     ),
@@ -244,6 +244,6 @@ BROKEN: dict[str, Maker] = {
     "depends_on_longest_row": lambda spec: lambda x, p: _stretched(spec, int(p.max()) + 1)(x, p),
     "depends_on_length": lambda spec: lambda x, p: _stretched(spec, len(x))(x, p),
     "turns_along_heads": _along_heads,
-    "mixes_batch": _counts(lambda positions: positions if positions.ndim == 1 else positions[0]),
+    "mixes_batch": _by_positions(lambda positions: positions if positions.ndim == 1 else positions[0]),
     "changes_its_input": _changes_input,
 }

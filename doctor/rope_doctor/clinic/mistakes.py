@@ -1,4 +1,4 @@
-"""The known mistakes: the effect of each, the smallest fix, and the knowledge and axes that it needs to show."""
+"""The known mistakes: their effect, the smallest fix, and what is needed to detect them."""
 
 import tomllib
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Mistake(NamedTuple):
-    """One known mistake: its effect, the smallest fix, and the knowledge and axes that it needs to show.
+    """One known mistake: its effect, the smallest fix, and what is needed to detect it.
 
     >>> MISTAKES["counts_from_one"].fix
     'Count positions from 0.'
@@ -16,8 +16,8 @@ class Mistake(NamedTuple):
 
     does: str  # a sentence
     fix: str  # a sentence
-    needs_spec: bool = False  # a right rotation of something else: it shows only against a RopeSpec
-    takes: str = "seq head_dim"  # axes of x without which it does not show, as in `diagnose`
+    needs_spec: bool = False  # it is a valid rotation, but not the expected one: only a RopeSpec reveals it
+    takes: str = "seq head_dim"  # axes of x that reveal it, as in `diagnose`
 
 
 _TEXT = (Path(__file__).parent / "mistakes.toml").read_text(encoding="utf-8")

@@ -9,32 +9,32 @@ import numpy as np
 from rope_doctor.clinic.axes import SIZES, Axes
 from rope_doctor.clinic.broken import Rotation
 
-ROWS = 8  # of a call
+ROWS = 8  # per call
 SMALL = tuple(range(1, 8))
 DOUBLING = tuple(2**n for n in range(18))  # exact in bfloat16 and float16 (to 65,536)
 FAR = 1_048_573  # odd, and near 2²⁰
-BY_PLACE = 64  # farthest position that is read where only the place in the array counts
-LONG = 8_200  # rows of a long call: beyond the lengths at which rules switch
-NOISE = 1e-8  # of an entry: below, it counts as 0
-SAME = 1e-6  # of an entry of order 1
+MAX_INDEX = 64  # farthest position that is read if only the index in the array counts
+MANY_ROWS = 8_200  # more rows than the lengths at which rules switch
+ZERO_BELOW = 1e-8  # relative to the largest entry of a matrix
+ENTRY_TOLERANCE = 1e-6  # of entries of order 1
 
 
 class Probe:
-    """A rotation under examination: calls with fresh arrays, and its matrix at every position.
+    """A rotation under examination: calls with fresh arrays, and its matrix at any position.
 
-    A call that fails raises ValueError with a sentence: the rows and positions of the call, the exception, and the
-    shape that was expected.
+    A call that fails raises ValueError with the rows and positions of the call, the exception, and the expected
+    shape.
     """
 
     def __init__(self, function: Rotation, head_dim: int, axes: Axes) -> None:
         self.function, self.head_dim, self.axes = function, head_dim, axes
         self.x = np.random.default_rng(22).normal(size=(ROWS, head_dim))
-        self.changed_input = ""  # the first number that a call wrote over, found and wanted
-        self.by_place = False  # it turns by the place in the array: position p is read from row p
-        self.by_row = False  # rows of one call disturb each other: every unit vector has a call of its own
-        self.order: np.ndarray | None = None  # how features come out, undone when a matrix is read
+        self.changed_input = ""  # evidence of the first number that a call overwrote
+        self.by_index = False  # it rotates by the index in the array: position p is read from row p
+        self.by_row = False  # rows of one call affect each other: one call per unit vector
+        self.order: np.ndarray | None = None  # in which features come out; undone when a matrix is read
         self._raw = lru_cache(maxsize=None)(self._read_matrix)
-        self._places = lru_cache(maxsize=None)(self._read_places)
+        self._indices = lru_cache(maxsize=None)(self._read_indices)
 
     def call(self, x: np.ndarray, positions: Sequence[int]) -> np.ndarray:
         """Rotated rows, float64 `(seq, head_dim)`, of x `(seq, head_dim)` at positions `(seq,)`."""
@@ -42,18 +42,18 @@ class Probe:
 
     def call_whole(self, x: np.ndarray, positions: np.ndarray) -> np.ndarray:
         """Rotated x, float64, with x and positions in the axes of the function."""
-        given, given_positions = x.copy(), positions.copy()
+        x_passed, positions_passed = x.copy(), positions.copy()
         try:
-            result = _as_float64(self.function(given, given_positions), x.shape)
+            result = _as_float64(self.function(x_passed, positions_passed), x.shape)
         except (Exception, SystemExit) as error:
             raise ValueError(self._failure(error, x, positions)) from error
         if not self.changed_input:
-            over = _written_over(given, x, "x") or _written_over(given_positions, positions, "positions")
-            self.changed_input = over
+            self.changed_input = _overwritten(x_passed, x, "x")
+            self.changed_input = self.changed_input or _overwritten(positions_passed, positions, "positions")
         return result
 
     def _failure(self, error: BaseException, x: np.ndarray, positions: np.ndarray) -> str:
-        """A sentence that names the call that failed and the result expected."""
+        """A sentence that names the failed call and the expected result."""
         rows = x.shape[self.axes.names.index("seq")]
         where = _listed(np.ravel(positions)[:rows].tolist())
         content = "" if x.any() else " of zeros"
@@ -64,23 +64,23 @@ class Probe:
         )
 
     def matrix(self, position: int) -> np.ndarray | None:
-        """Matrix `(head_dim, head_dim)` that multiplies columns at a position; None where a far call fails."""
+        """Matrix `(head_dim, head_dim)` that multiplies columns at a position; None if a far call fails."""
         raw = self._raw(position)
         return raw if raw is None or self.order is None else self.order.T @ raw
 
     def matrix_of(self, position: int) -> np.ndarray:
         """The matrix at a position that is known to be readable."""
-        found = self.matrix(position)
-        assert found is not None
-        return found
+        matrix = self.matrix(position)
+        assert matrix is not None
+        return matrix
 
     def _read_matrix(self, position: int) -> np.ndarray | None:
         vectors = self._unit_vectors()
-        if self.by_place and position > BY_PLACE:
+        if self.by_index and position > MAX_INDEX:
             return None
         try:
-            if self.by_place:
-                out = self._places()[:, position]
+            if self.by_index:
+                out = self._indices()[:, position]
             elif self.by_row:
                 out = np.concatenate([self.call(vector[None], [position]) for vector in vectors])
             else:
@@ -88,54 +88,52 @@ class Probe:
         except ValueError:
             if position in SMALL or position == 0:
                 raise
-            return None  # a table that ends with an error is honest
+            return None  # a table that ends with an error is no mistake
         matrix: np.ndarray = (out[:-1] - out[-1]).T
-        return np.where(np.abs(matrix) > NOISE * np.abs(matrix).max(), matrix, 0.0)
+        return np.where(np.abs(matrix) > ZERO_BELOW * np.abs(matrix).max(), matrix, 0.0)
 
-    def _read_places(self) -> np.ndarray:
-        """Image of each unit vector, and of 0, at each place: (vectors, places, features)."""
-        rows = range(BY_PLACE + 1)
+    def _read_indices(self) -> np.ndarray:
+        """Images of the unit vectors, and of 0, by index in the array: (vectors, indices, features)."""
+        rows = range(MAX_INDEX + 1)
         return np.stack([self.call(np.tile(vector, (len(rows), 1)), rows) for vector in self._unit_vectors()])
 
     def _unit_vectors(self) -> np.ndarray:
         return np.concatenate((np.eye(self.head_dim), np.zeros((1, self.head_dim))))
 
     def undo_order(self) -> bool:
-        """Read matrices as if features came out where they went in, if position 0 only moves or negates them."""
-        found = self.matrix_of(0)
-        lit = found != 0
-        if not (lit.sum(axis=0) == 1).all() or not (lit.sum(axis=1) == 1).all():
+        """Undo the order in which features come out, if position 0 only moves or negates them."""
+        order = np.sign(self.matrix_of(0))
+        if not (np.abs(order).sum(axis=0) == 1).all() or not (np.abs(order).sum(axis=1) == 1).all():
             return False
-        if np.array_equal(np.sign(found), np.eye(self.head_dim)):
+        if np.array_equal(order, np.eye(self.head_dim)):
             return False
-        self.order = np.sign(found)
+        self.order = order
         return True
 
-    # Questions, by the names of the mistakes: each returns evidence, a sentence, or None
+    # Checks, named after the mistakes; they return a sentence of evidence, or None
 
     def turns_along_heads(self) -> str | None:
         if "heads" not in self.axes.names:
             return None
-        x = self.axes.fill(
-            np.tile(self.x[0], (ROWS, 1)), SIZES | {"heads": ROWS}
-        )  # square: no wrong axis fails
-        found = self.axes.in_order(self.call_whole(x, self.axes.repeat(range(ROWS))))
-        by_head, by_token = np.abs(found - found[:, :1]).max(), np.abs(found - found[:, :, :1]).max()
-        heads = f"Heads at one position differ by {by_head:.3g}, wanted 0"
+        sizes = SIZES | {"heads": ROWS}  # as many heads as rows, so that a wrong axis does not fail
+        x = self.axes.fill(np.tile(self.x[0], (ROWS, 1)), sizes)
+        rotated = self.axes.in_order(self.call_whole(x, self.axes.repeat(range(ROWS))))
+        by_head, by_token = np.abs(rotated - rotated[:, :1]).max(), np.abs(rotated - rotated[:, :, :1]).max()
+        heads = f"Heads at one position differ by {by_head:.3g}, expected 0"
         words = f"{heads}; positions in one head by {by_token:.3g} (axes: {' '.join(self.axes.names)})."
-        return words if by_head > SAME else None
+        return words if by_head > ENTRY_TOLERANCE else None
 
     def differs_when_repeated(self) -> str | None:
         self.call(np.ones_like(self.x), range(ROWS))
         off = _apart(self.call(self.x, range(ROWS)), self.call(self.x, range(ROWS)))
-        return f"Two equal calls differ by {off:.3g}, wanted 0." if off > 0 else None
+        return f"Two equal calls differ by {off:.3g}, expected 0." if off > 0 else None
 
     def keeps_first_positions(self) -> str | None:
         first, later = self.call(self.x, range(8)), self.call(self.x, range(100, 108))
         fewer = self.call(self.x[:5], range(100, 105))
-        if _apart(first, later) > SAME or _apart(later[:5], fewer) <= SAME:
+        if _apart(first, later) > ENTRY_TOLERANCE or _apart(later[:5], fewer) <= ENTRY_TOLERANCE:
             return None
-        return "8 rows at positions 100 to 107 are turned as at 0 to 7, which came first; 5 rows are not."
+        return "8 rows at positions 100 to 107 are rotated as at 0 to 7, the first call; 5 rows are not."
 
     def remembers_earlier_calls(self) -> str | None:
         before = self.call(self.x, range(8))
@@ -144,7 +142,7 @@ class Probe:
         except ValueError:
             return None
         off = _apart(before, self.call(self.x, range(8)))
-        return f"After a call at position {FAR}, rows 0 to 7 differ by {off:.3g}, wanted 0." if off else None
+        return f"After a call at {FAR}, rows 0 to 7 differ by {off:.3g}, expected 0." if off else None
 
     def changes_its_input(self) -> str | None:
         return self.changed_input or None
@@ -153,115 +151,118 @@ class Probe:
         x = self.x[:3]
         other = x * [[1], [-1], [2]]
         off = _apart(self.call(x, [3, 4, 5])[0], self.call(other, [3, 4, 5])[0])
-        words = f"With other tokens behind it, the token at 3 differs by {off:.3g}, wanted 0."
-        return words if off > SAME else None
+        words = f"With other tokens after it, the token at 3 differs by {off:.3g}, expected 0."
+        return words if off > ENTRY_TOLERANCE else None
 
     def mixes_batch(self) -> str | None:
         if "batch" not in self.axes.names:
             return None
         x = self.axes.fill(np.tile(self.x[0], (ROWS, 1)), SIZES)
-        here, ahead = np.arange(ROWS), 20 + np.arange(ROWS)
-        alike, own = (
-            self.axes.in_order(self.call_whole(x, np.stack((first, ahead)))) for first in (ahead, here)
+        early, late = np.arange(ROWS), 20 + np.arange(ROWS)
+        equal, mixed = (
+            self.axes.in_order(self.call_whole(x, np.stack((first, late)))) for first in (late, early)
         )
-        off = max(_apart(alike[1], alike[0]), _apart(own[1], alike[1]))
-        words = f"Beside a row at 0 to 7, the batch row at 20 to 27 differs by {off:.3g}, wanted 0."
-        return words if off > SAME else None
+        off = max(_apart(equal[1], equal[0]), _apart(mixed[1], equal[1]))
+        words = f"Beside a row at 0 to 7, the batch row at 20 to 27 differs by {off:.3g}, expected 0."
+        return words if off > ENTRY_TOLERANCE else None
 
     def depends_on_longest_row(self) -> str | None:
         try:
             off = _apart(self.call(self.x[:1], [5]), self.call(self.x[:2], [5, FAR])[:1])
         except ValueError:
             return None
-        return f"Beside a row at {FAR}, the row at 5 differs by {off:.3g}, wanted 0." if off > SAME else None
+        words = f"Beside a row at {FAR}, the row at 5 differs by {off:.3g}, expected 0."
+        return words if off > ENTRY_TOLERANCE else None
 
     def depends_on_length(self) -> str | None:
         x = self.x[:1]
         try:
-            off = _apart(self.call(x, [5]), self.call(np.tile(x, (LONG, 1)), [5] * LONG)[:1])
+            off = _apart(self.call(x, [5]), self.call(np.tile(x, (MANY_ROWS, 1)), [5] * MANY_ROWS)[:1])
         except ValueError:
             return None
-        return f"In {LONG} rows, all at 5, the first differs by {off:.3g}, wanted 0." if off > SAME else None
+        words = f"In {MANY_ROWS} rows, all at 5, the first differs by {off:.3g}, expected 0."
+        return words if off > ENTRY_TOLERANCE else None
 
     def adds_instead_of_turning(self) -> str | None:
         ones = self.call(np.ones((1, self.head_dim)), [3])
         try:
             added = np.abs(self.call(np.zeros((1, self.head_dim)), [3])).max()
-        except ValueError:  # as where it divides by the length of x
+        except ValueError:  # for example, it divides by the length of x
             return None
-        return f"From zeros comes {added:.3g}, wanted 0." if added > SAME * np.abs(ones).max() else None
+        words = f"Zeros give {added:.3g}, expected 0."
+        return words if added > ENTRY_TOLERANCE * np.abs(ones).max() else None
 
     def not_linear(self) -> str | None:
         x, y = self.x[:2]
         a, b, both = (self.call(row[None], [3])[0] for row in (x, y, 2 * x + y))
         off = _apart(both, 2 * a + b)
-        wrong = off > 0.03 * np.abs(both).max()  # a bfloat16 result rounds thrice
-        return f"f(2x + y) − 2f(x) − f(y) reaches {off:.3g}, wanted 0." if wrong else None
+        wrong = off > 0.03 * np.abs(both).max()  # a bfloat16 result is rounded three times
+        return f"f(2x + y) − 2f(x) − f(y) reaches {off:.3g}, expected 0." if wrong else None
 
     def miscounts(self) -> tuple[str, str] | None:
-        """Name and evidence of positions that rows do not take as given, or None.
+        """Name and evidence of the mistake if rows do not use the positions passed in, or None.
 
-        One vector is turned alone at several positions, then in pairs of rows; the second row must be turned as
-        the vector alone at the position of that row.
+        One vector is rotated alone at several positions, then in pairs of rows. The second row must equal the
+        vector rotated alone at that row's position.
         """
         x = np.tile(self.x[0], (2, 1))
         alone = {p: self.call(x[:1], [p])[0] for p in (5, 6, 9, 10)}
-        if _apart(alone[9], alone[5]) <= SAME:
+        if _apart(alone[9], alone[5]) <= ENTRY_TOLERANCE:
             for positions, name in (([5, 5], "ignores_positions"), ([5, 9], "counts_from_the_first")):
-                if _apart(*self.call(x, positions)) > SAME:
-                    return name, "A row alone at 9 is turned as one at 5, wanted as at 9."
+                if _apart(*self.call(x, positions)) > ENTRY_TOLERANCE:
+                    return name, "A row alone at 9 is rotated as at 5, expected as at 9."
             return None
         second = self.call(x, [5, 9])[1]
-        if _apart(second, alone[9]) <= SAME:
+        if _apart(second, alone[9]) <= ENTRY_TOLERANCE:
             return None
-        taken = {5: "takes_first_for_all", 6: "fills_gaps", 10: "adds_row_number"}
-        for position, name in taken.items():
-            if _apart(second, alone[position]) <= SAME:
-                return name, f"Of rows at 5 and 9, the second is turned as at {position}, wanted 9."
+        names = {5: "takes_first_for_all", 6: "fills_gaps", 10: "adds_row_number"}
+        for position, name in names.items():
+            if _apart(second, alone[position]) <= ENTRY_TOLERANCE:
+                return name, f"Of rows at 5 and 9, the second is rotated as at {position}, expected 9."
         return None
 
 
 class _ResultError(ValueError):
-    """A result that cannot be read; its words say how to mend that."""
+    """A result that cannot be read; its message says how to fix that."""
 
 
-def _written_over(after: np.ndarray, before: np.ndarray, name: str) -> str:
-    """The first number of an argument that a call changed, with its value before; "" if it changed none."""
+def _overwritten(after: np.ndarray, before: np.ndarray, name: str) -> str:
+    """Evidence from the first number of an argument that a call changed; "" if it changed none."""
     changed = np.argwhere(after != before)
     if not len(changed):
         return ""
     place = tuple(changed[0].tolist())
-    found = f"Found {name}[{', '.join(map(str, place))}] to be {after[place]:.6g} after the call"
-    return f"{found}, wanted {before[place]:.6g}, as it was given."
+    index = ", ".join(map(str, place))
+    return f"Found {name}[{index}] = {after[place]:.6g} after the call, expected {before[place]:.6g}."
 
 
 def _as_float64(result: object, shape: tuple[int, ...]) -> np.ndarray:
-    """A result as float64 of a shape; _ResultError says how to wrap a function that returns anything else."""
+    """A result as float64 of a shape; _ResultError says how to wrap a function that returns something else."""
     if result is None:
-        raise _ResultError("it returns nothing: let it return the rotated x, also if it works in place")
-    found = np.array(result)
-    if np.iscomplexobj(found):
-        raise _ResultError("it returns complex numbers: return the real features, two for each of them")
-    found = found.astype(np.float64)
-    if found.shape != shape:
-        several = found.ndim == len(shape) + 1 and found.shape[1:] == shape
+        raise _ResultError("it returns nothing: return the rotated x, even if it works in place")
+    array = np.array(result)
+    if np.iscomplexobj(array):
+        raise _ResultError("it returns complex numbers: return real features, two per complex number")
+    array = array.astype(np.float64)
+    if array.shape != shape:
+        several = array.ndim == len(shape) + 1 and array.shape[1:] == shape
         wrap = ": wrap it, so that it returns one array of that shape" if several else ""
-        raise _ResultError(f"it must return the shape of x, {shape}, got {found.shape}{wrap}")
-    if not np.isfinite(found).all():
+        raise _ResultError(f"it must return the shape of x, {shape}, got {array.shape}{wrap}")
+    if not np.isfinite(array).all():
         raise _ResultError("it returns numbers that are not finite")
-    return found
+    return array
 
 
 def _advice(error: BaseException) -> str:
-    """Advice on handing tensors to a function whose failure sounds as if it wanted them; else ""."""
+    """Advice to pass tensors, if the failure suggests that the function needs them; otherwise ""."""
     wants = "torch" in sys.modules and isinstance(error, TypeError | AttributeError)
     if not wants or not any(word in str(error) for word in ("ensor", "ndarray", "dtype")):
         return ""
-    return "; if it wants tensors, wrap it: lambda x, p: yours(torch.tensor(x), torch.tensor(p)).numpy()"
+    return "; if it needs tensors, wrap it: lambda x, p: yours(torch.tensor(x), torch.tensor(p)).numpy()"
 
 
 def _listed(positions: list[int]) -> str:
-    """Positions in words: "positions 0 to 7", "position 9", "positions 5 and 9"."""
+    """Positions as text: "positions 0 to 7", "position 9", "positions 5 and 9"."""
     kinds = sorted(set(positions))
     if len(kinds) == 1:
         return f"position {kinds[0]}"

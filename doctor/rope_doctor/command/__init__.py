@@ -1,6 +1,6 @@
 """The subcommands of `rope-doctor`, as functions.
 
-The `run` of each takes the options and returns its exit status, its result as JSON has it, and as text.
+Their `run` takes the options and returns the exit status, the result for JSON, and the result as text.
 """
 
 from rope_doctor.command.compare_files import Comparison, Difference, compare

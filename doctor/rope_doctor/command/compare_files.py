@@ -1,4 +1,4 @@
-r"""rope-doctor compare A B: whether two files rotate alike, and the cost where they do not."""
+r"""rope-doctor compare A B: whether two files state the same rotation, and what it costs if not."""
 
 import argparse
 from collections.abc import Iterator
@@ -10,13 +10,13 @@ import numpy as np
 from rope_doctor.command.read_files import name_of, rule_of
 from rope_doctor.config.files import Statement, read_file
 from rope_doctor.config.gguf_rotation import KEYS
-from rope_doctor.config.reader import STILL, Reading
+from rope_doctor.config.reader import NOPE, Reading
 from rope_doctor.config.values import ConfigError, format_value
 
-SAME = 1e-6  # radians at the longest length; of an attention factor, relative
-# relative, of factors in rope_freqs: converters compute them in float32, 2e-7 off for Llama 3.2
-LISTED = 5e-7
-UNKNOWN_LENGTH = 4096  # tokens, where neither file states a length
+TOLERANCE = 1e-6  # radians at the longest length; relative for an attention factor
+# relative, for factors in rope_freqs: converters compute them in float32, 2e-7 off for Llama 3.2
+LIST_TOLERANCE = 5e-7
+UNKNOWN_LENGTH = 4096  # tokens, if neither file states a length
 CHAPTERS = {  # titles
     **dict.fromkeys(("kinds of layers", "rotation", "frequencies"), "Read a config"),
     "layout": "Tell two layouts apart",
@@ -28,14 +28,14 @@ CHAPTERS = {  # titles
 
 @dataclass(frozen=True)
 class Difference:
-    """A thing in which the second file's rotation is another than the first's.
+    """One way in which the second file's rotation differs from the first's.
 
     Attributes:
-        what, layers: the thing, such as "frequencies", and where it differs, in words.
-        wanted, found: in the first file and in the second, in words.
-        fix: the smallest change of the second file.
-        cost, pair, angle: of frequencies, the error of the angles in words, the first pair that differs, and the
-            largest error within the length, radians; "" and None for other things.
+        what, layers: what differs, such as "frequencies", and in which layers, as text.
+        wanted, found: its form in the first file and in the second, as text.
+        fix: the smallest change to the second file.
+        cost, pair, angle: for frequencies, the error of the angles as text, the first pair that differs, and the
+            largest error within the length, in radians; otherwise "" and None.
     """
 
     what: str
@@ -52,14 +52,14 @@ class Difference:
         cost = f"    Cost: {self.cost}\n" if self.cost else ""
         return (
             f"{self.layers[0].upper()}{self.layers[1:]}: the {self.what} {verb}.\n"
-            f"    Found {self.found}, wanted {self.wanted}.\n{cost}"
+            f"    Found {self.found}, expected {self.wanted}.\n{cost}"
             f"    Fix: {self.fix} Chapter “{CHAPTERS[self.what]}”."
         )
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """The outcome: differences, of which none means alike, at every length up to `length`, and notes."""
+    """The outcome: the differences at lengths up to `length` (none if the files rotate alike), and notes."""
 
     length: int
     differences: tuple[Difference, ...]
@@ -67,7 +67,7 @@ class Comparison:
 
     @property
     def alike(self) -> bool:
-        """Tell whether the two files state one rotation."""
+        """Tell whether the two files state the same rotation."""
         return not self.differences
 
     def __str__(self) -> str:
@@ -77,21 +77,21 @@ class Comparison:
 
 
 def compare(wanted: str | Path | Statement, found: str | Path | Statement) -> Comparison:
-    """Compare the rotations of two files, config.json or GGUF, for each kind of layers.
+    """Compare the rotations of two files, config.json or GGUF, for all kinds of layers.
 
-    A GGUF keeps numbers in float32, so a config beside one is read with its numbers rounded likewise.
+    A GGUF stores numbers in float32, so the numbers of a config are rounded before it is compared with one.
 
     Args:
-        wanted, found: a path, or the Statement that `read_file` has returned for it.
+        wanted, found: a path, or the Statement that `read_file` returns for it.
 
     Raises:
         ConfigError: a file could not be read; the sentence says why.
-        OSError: there is no such file.
+        OSError: a file could not be opened.
     """
-    first, second = (each if isinstance(each, Statement) else read_file(each) for each in (wanted, found))
+    first, second = (file if isinstance(file, Statement) else read_file(file) for file in (wanted, found))
     readings = [*first.readings, *second.readings]
-    length = max(each.longest or each.trained or UNKNOWN_LENGTH for each in readings)
-    grows = any(remark.kind == "depends on length" for each in readings for remark in each.remarks)
+    length = max(reading.longest or reading.trained or UNKNOWN_LENGTH for reading in readings)
+    grows = any(remark.kind == "depends on length" for reading in readings for remark in reading.remarks)
     if first.form != second.form:
         first, second = first.kept, second.kept
     pairs = [(first, second), *([(first.at(length), second.at(length))] if grows else [])]
@@ -106,17 +106,17 @@ def _notes(wanted: Statement, found: Statement) -> Iterator[str]:
     if wanted.permuted != found.permuted:
         gguf = found if found.permuted else wanted
         yield (
-            f"{gguf.path} pairs neighbours, and the rows of q and k must be permuted for it. Whether they are, "
-            "only the weights tell."
+            f"{gguf.path} pairs neighbours, so the rows of q and k must have been permuted. "
+            "Only the weights show whether they were."
         )
-    stated = [{each.longest for each in file.readings if each.longest} for file in (wanted, found)]
-    if all(stated) and stated[0] != stated[1]:
-        first, second = (", ".join(map(str, sorted(each))) for each in stated)
+    lengths = [{reading.longest for reading in file.readings if reading.longest} for file in (wanted, found)]
+    if all(lengths) and lengths[0] != lengths[1]:
+        first, second = (", ".join(map(str, sorted(claimed))) for claimed in lengths)
         yield f"The files claim different lengths, {first} and {second} tokens."
     for file in (wanted, found):
-        remarks = [remark for each in file.readings for remark in each.remarks]
-        told = (remark.text for remark in remarks if remark.kind in ("layout assumed", "not read"))
-        yield from (f"{file.path}: {text}" for text in dict.fromkeys(told))
+        remarks = [remark for reading in file.readings for remark in reading.remarks]
+        texts = (remark.text for remark in remarks if remark.kind in ("layout assumed", "not read"))
+        yield from (f"{file.path}: {text}" for text in dict.fromkeys(texts))
 
 
 @dataclass(frozen=True)
@@ -126,21 +126,21 @@ class _Sides:
     length: int
 
     def differences(self) -> Iterator[Difference]:
-        kinds = [[each.layer_type for each in file.readings] for file in (self.wanted, self.found)]
-        # those that either file tells apart, and None where both have one for the rest
-        labels = [label for each in kinds for label in each if label is not None]
-        for label in dict.fromkeys([*([None] if all(None in each for each in kinds) else []), *labels]):
+        kinds = [[reading.layer_type for reading in file.readings] for file in (self.wanted, self.found)]
+        # the kinds that either file names, and None if both have unnamed layers
+        labels = [label for names in kinds for label in names if label is not None]
+        for label in dict.fromkeys([*([None] if all(None in names for names in kinds) else []), *labels]):
             try:
                 wanted, found = self.wanted.of(label), self.found.of(label)
             except ConfigError:
-                first, second = (", ".join(map(name_of, each)) for each in kinds)
+                first, second = (", ".join(map(name_of, names)) for names in kinds)
                 fix = f"State these layers in {self.found.path}."
                 yield Difference("kinds of layers", name_of(label), first, second, fix)
                 continue
             yield from self.of_kind(name_of(label), wanted, found)
 
     def of_kind(self, layers: str, wanted: Reading, found: Reading) -> Iterator[Difference]:
-        still = wanted.rope_type == STILL, found.rope_type == STILL
+        still = wanted.rope_type == NOPE, found.rope_type == NOPE
         if any(still):
             fix = f"These layers must {'not ' if still[0] else ''}be rotated by {self.found.path}."
             if not all(still):
@@ -159,10 +159,10 @@ class _Sides:
             field = "rotary_dim" if a.rotary_dim != b.rotary_dim else "head_dim"
             yield Difference("width", layers, first, second, self.fix(field, getattr(a, field)))
         if a.axes != b.axes:
-            first, second = (f"{each.spec.sections}, {each.section_order}" for each in (wanted, found))
+            first, second = (f"{side.spec.sections}, {side.section_order}" for side in (wanted, found))
             fix = self.fix("rope_scaling.mrope_section", a.sections and list(a.sections))
             yield Difference("sections", layers, first, second, fix)
-        if abs(a.attention_factor / b.attention_factor - 1) > SAME:
+        if abs(a.attention_factor / b.attention_factor - 1) > TOLERANCE:
             first, second = (f"{spec.attention_factor:.9g}" for spec in (a, b))
             fix = self.fix("rope_scaling.attention_factor", a.attention_factor)
             yield Difference("attention factor", layers, first, second, fix)
@@ -173,7 +173,7 @@ class _Sides:
         a, b = wanted.spec.inv_freq, found.spec.inv_freq
         errors = np.abs(a - b) * self.length
         listed = (wanted.spec.kind == "factors") != (found.spec.kind == "factors")
-        wrong = errors > SAME + (LISTED * a * self.length if listed else 0)
+        wrong = errors > TOLERANCE + (LIST_TOLERANCE * a * self.length if listed else 0)
         if not wrong.any():
             return
         pair, worst = int(wrong.argmax()), int(errors.argmax())
@@ -191,18 +191,18 @@ class _Sides:
         )
 
     def cause(self, wanted: Reading, found: Reading) -> str:
-        """Return the fix of frequencies that differ: the first statement that is another."""
+        """Return the fix for frequencies that differ: the first statement to change."""
         if wanted.base != found.base:
             return self.fix("rope_theta", wanted.base)
-        sort = wanted.rope_type
-        if self.found.form == "GGUF" and sort in ("llama3", "proportional"):
-            return f"Write the factors of {sort} as the tensor rope_freqs.weight of {self.found.path}."
-        if sort != found.rope_type:
+        rule = wanted.rope_type
+        if self.found.form == "GGUF" and rule in ("llama3", "proportional"):
+            return f"Write the factors of {rule} as the tensor rope_freqs.weight of {self.found.path}."
+        if rule != found.rope_type:
             factor = "" if wanted.factor is None else f", with factor {format_value(wanted.factor)}"
-            return f"State the rule {sort}{factor} in {self.found.path}."
+            return f"State the rule {rule}{factor} in {self.found.path}."
         if wanted.factor is not None and wanted.factor != found.factor and found.factor is not None:
             return self.fix("rope_scaling.factor", wanted.factor)
-        return f"Copy the numbers of the rule {sort} from {self.wanted.path} to {self.found.path}."
+        return f"Copy the numbers of the rule {rule} from {self.wanted.path} to {self.found.path}."
 
     def fix(self, field: str, value: object) -> str:
         if self.found.form == "GGUF" and field in KEYS:

@@ -1,13 +1,13 @@
-r"""Diagnose a rotation: call it as a black box, and name its layout, frequencies and mistakes.
+r"""Diagnose a rotation: call it as a black box, and report its layout, frequencies and mistakes.
 
     rope-doctor diagnose mymodel:rotate --head-dim 128
     rope-doctor diagnose mymodel:rotate --head-dim 128 --base 500000 --layout half_split
     rope-doctor diagnose mymodel:rotate --config config.json --takes "batch heads seq head_dim"
 
-`mymodel:rotate` names a function `(x, positions) -> rotated x`, x `(seq, head_dim)` and positions `(seq,)`, or x
-with the axes of --takes. It gets torch tensors with --torch, NumPy arrays otherwise. With --base it is held against
-plain RoPE of that base, with --config against the rotation that a model's config.json or GGUF states. The exit
-status is 0 if no mistake was found, 1 if one was, 2 if it could not be examined.
+`mymodel:rotate` names a function `(x, positions) -> rotated x`, with x `(seq, head_dim)` and positions `(seq,)`, or
+x with the axes of --takes. It receives torch tensors with --torch, NumPy arrays otherwise. --base compares it with
+plain RoPE of that base, --config with the rotation of a config.json or GGUF. The exit status is 0 if no mistake was
+found, 1 if one was, 2 if the function could not be examined.
 """
 
 import argparse
@@ -18,19 +18,19 @@ from typing import Any
 import numpy as np
 
 from rope_doctor.clinic import diagnose
-from rope_doctor.command.somebodys import function
+from rope_doctor.command.importing import load_function
 from rope_doctor.config.files import rotation_of
 from rope_edu.encodings.spec import RopeSpec, plain_rope
 
 
 def run(chosen: argparse.Namespace) -> tuple[int, object, str]:
     """Diagnose a function: 0 if no mistake is found, 1 if one is."""
-    wanted = _wanted(chosen)
-    head_dim = chosen.head_dim or (wanted and wanted.head_dim) or 0
-    rotate = function(chosen.function)
+    expected = _expected(chosen)
+    head_dim = chosen.head_dim or (expected and expected.head_dim) or 0
+    rotate = load_function(chosen.function)
     rotate = _with_tensors(rotate) if chosen.torch else rotate
-    found = diagnose(rotate, head_dim, against=wanted, takes=chosen.takes)
-    return 1 if found.mistakes else 0, asdict(found) | {"text": str(found)}, str(found)
+    result = diagnose(rotate, head_dim, against=expected, takes=chosen.takes)
+    return 1 if result.mistakes else 0, asdict(result) | {"text": str(result)}, str(result)
 
 
 def _with_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -43,12 +43,11 @@ def _with_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
     return rotate
 
 
-def _wanted(chosen: argparse.Namespace) -> RopeSpec | None:
-    """Return the rotation that the options state, or None; ValueError for options that do not go together."""
+def _expected(chosen: argparse.Namespace) -> RopeSpec | None:
+    """Return the rotation that the options state, or None; ValueError for incompatible options."""
     if chosen.config is not None:
         if chosen.base or chosen.rotary_dim or chosen.layout:
-            stated = "base, width and layout: leave --base, --rotary-dim, --layout out"
-            raise ValueError(f"--config states {stated}")
+            raise ValueError("--config states base, width and layout: omit --base, --rotary-dim and --layout")
         return rotation_of(chosen.config, chosen.layer_type)
     if chosen.layer_type:
         raise ValueError("--layer-type needs --config")
@@ -56,7 +55,7 @@ def _wanted(chosen: argparse.Namespace) -> RopeSpec | None:
         raise ValueError("--head-dim is missing: the width of x")
     if chosen.base is None:
         if chosen.rotary_dim or chosen.layout:
-            raise ValueError("--rotary-dim and --layout describe the rotation wanted: give its --base too")
+            raise ValueError("--rotary-dim and --layout need --base")
         return None
     layout = chosen.layout or "interleaved"
     return plain_rope(chosen.head_dim, chosen.base, rotary_dim=chosen.rotary_dim, layout=layout)

@@ -1,22 +1,22 @@
-r"""rope-doctor examples [DIR]: small files on which each command can be tried, and the lines to try.
+r"""rope-doctor examples [DIR]: small files on which to try the commands, and the lines to run.
 
-With DIR the files are written there, 8 kB in all: the config of Llama 3.1 8B and two GGUFs, a little checkpoint
-with random weights and two conversions of it, a download that stopped, and Python files with a rotation, a decoder
-(these need NumPy alone) and a model (it needs torch), each right and wrong.
+With DIR, the files are written there, 8 kB in all: the config of Llama 3.1 8B and two GGUFs, a small checkpoint
+with random weights and two conversions of it, an interrupted download, and Python files with a right and a wrong
+rotation, decoder (these need only NumPy) and model (it needs torch).
 """
 
 import argparse
 from pathlib import Path
 
 FOLDER = Path(__file__).with_name("examples")
-TRIES = (  # a line, its exit status, and what it is about
-    ("read config.json model.gguf", 0, "Llama 3.1 8B, and the GGUF made of it"),
-    ("read cut.gguf", 2, "a download that stopped"),
+TRIES = (  # (command line, exit status, subject)
+    ("read config.json model.gguf", 0, "Llama 3.1 8B, and the GGUF made from it"),
+    ("read cut.gguf", 2, "an interrupted download"),
     ("compare config.json model.gguf", 0, "the conversion kept the rotation"),
     ("compare config.json lost.gguf", 1, "another conversion lost the rule llama3"),
     ("compare config.json cut.gguf", 2, ""),
     ("weights little little.gguf", 0, "the rows of q and k were permuted, as llama.cpp wants them"),
-    ("weights little forgotten.gguf", 1, "those of k were forgotten"),
+    ("weights little forgotten.gguf", 1, "those of k were not"),
     ("weights little cut.gguf", 2, ""),
     ("diagnose rotation:right --config little", 0, ""),
     ("diagnose rotation:wrong --config little", 1, "it pairs neighbours instead of halves"),
@@ -25,7 +25,7 @@ TRIES = (  # a line, its exit status, and what it is about
     ("vectors rotation:wrong", 1, ""),
     ("vectors rotation:typo", 2, ""),
     ("decode decoder:right", 0, ""),
-    ("decode decoder:wrong", 1, "each piece of a text is counted from 0, whatever the cache holds"),
+    ("decode decoder:wrong", 1, "every piece of a text is counted from 0, whatever is in the cache"),
     ("decode decoder:typo", 2, ""),
     ("model live:right --config little/config.json", 0, "needs torch, as the next two do"),
     ("model live:wrong --config little/config.json", 1, "its frequencies were never filled after loading"),
@@ -34,18 +34,18 @@ TRIES = (  # a line, its exit status, and what it is about
 
 
 def contents() -> dict[str, bytes]:
-    """Return the files: names, with a folder where they have one, and contents."""
+    """Return the contents of the files by relative path."""
     paths = [path for path in sorted(FOLDER.rglob("*")) if path.is_file() and "__pycache__" not in path.parts]
     return {path.relative_to(FOLDER).as_posix(): path.read_bytes() for path in paths}
 
 
 def write(folder: str | Path) -> list[str]:
-    """Write the files into a folder and return their names; ValueError if another file of such a name is there."""
+    """Write the files into a folder and return their names; ValueError if a name is taken by another file."""
     folder, files = Path(folder), contents()
     for name, content in files.items():
         path = folder / name
         if path.exists() and (not path.is_file() or path.read_bytes() != content):
-            raise ValueError(f"{path} is there already: name another folder for the examples")
+            raise ValueError(f"{path} exists already: name another folder for the examples")
     for name, content in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content)
@@ -53,18 +53,15 @@ def write(folder: str | Path) -> list[str]:
 
 
 def run(chosen: argparse.Namespace) -> tuple[int, object, str]:
-    """Write the files where a folder is named, and tell the lines to try."""
+    """Write the files if a folder is named, and list the lines to try."""
     folder: str | None = chosen.folder
     names = list(contents()) if folder is None else write(folder)
-    first = [f"{len(names)} files were written into {folder}."]
+    first = [f"{len(names)} files were written to {folder}."]
     if folder is None:
-        first = [
-            "`rope-doctor examples DIR` writes these files into a folder:",
-            *(f"  {name}" for name in names),
-        ]
+        first = ["`rope-doctor examples DIR` writes these files:", *(f"  {name}" for name in names)]
     width = max(len(line) for line, *_ in TRIES)
     words = [f"  rope-doctor {line:{width}}  # {status} {about}".rstrip() for line, status, about in TRIES]
-    head = "There, try these lines. Behind each are its exit status, and what it is about."
+    head = "Try these lines there. The comments state the exit status and the subject."
     tries = [
         {"line": f"rope-doctor {line}", "status": status, "about": about} for line, status, about in TRIES
     ]

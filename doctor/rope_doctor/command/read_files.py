@@ -1,4 +1,4 @@
-r"""rope-doctor read FILE…: what a config.json, the folder of a checkpoint or a GGUF says of its rotation."""
+r"""rope-doctor read FILE…: the rotation that a config.json, the folder of a checkpoint or a GGUF states."""
 
 import argparse
 from collections.abc import Iterator
@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from rope_doctor.config.files import Statement, read_file
-from rope_doctor.config.reader import STILL, Reading
+from rope_doctor.config.reader import NOPE, Reading
 from rope_doctor.config.values import format_value
 
 
 def described(statement: Statement) -> dict[str, Any]:
-    """Return a file's rotations as plain numbers, words and lists, for JSON."""
+    """Return a file's rotations as numbers, strings and lists, for JSON."""
     layers = [_fields(reading) for reading in statement.readings]
     return {"file": str(statement.path), "form": statement.form, "model": statement.model, "layers": layers}
 
@@ -22,10 +22,10 @@ def _fields(reading: Reading) -> dict[str, Any]:
     return {
         "layers": reading.layer_type,
         "rule": reading.rope_type,
-        "base": None if reading.rope_type == STILL else reading.base,
+        "base": None if reading.rope_type == NOPE else reading.base,
         "factor": reading.factor,
         "head_dim": spec.head_dim,
-        "rotary_dim": 0 if reading.rope_type == STILL else spec.rotary_dim,
+        "rotary_dim": 0 if reading.rope_type == NOPE else spec.rotary_dim,
         "layout": spec.layout,
         "sections": spec.sections,
         "section_order": reading.section_order,
@@ -46,19 +46,17 @@ def in_words(statement: Statement) -> str:
         lines += [f"  {name:17} {value}" for name, value in _lines(reading)]
         remarks |= dict.fromkeys(f"  - {remark.text}" for remark in reading.remarks)
     if statement.permuted:
-        remarks["  - llama.cpp pairs neighbours here: the converter permutes the rows of q and k for it."] = (
-            None
-        )
+        remarks["  - llama.cpp pairs neighbours here, so the converter permutes the rows of q and k."] = None
     return "\n".join([*lines, *remarks])
 
 
 def _lines(reading: Reading) -> Iterator[tuple[str, str]]:
     spec = reading.spec
     yield "layers", name_of(reading.layer_type)
-    if reading.rope_type == STILL:
+    if reading.rope_type == NOPE:
         yield "rotation", "none"
         return
-    yield "width", f"{spec.rotary_dim} of {spec.head_dim} features turn, {spec.layout}"
+    yield "width", f"{spec.rotary_dim} of {spec.head_dim} features rotate, {spec.layout}"
     yield "rule", rule_of(reading)
     turning = spec.inv_freq[spec.inv_freq > 1e-20]
     if len(turning):
@@ -74,14 +72,14 @@ def _lines(reading: Reading) -> Iterator[tuple[str, str]]:
 
 
 def name_of(layer_type: str | None) -> str:
-    """Return a kind of layers in words."""
+    """Return the text for a kind of layers."""
     named = {None: "all layers", "nope": "layers without position"}
     return named.get(layer_type, f"{layer_type} layers")
 
 
 def rule_of(reading: Reading) -> str:
-    """Return a rule in words: "llama3, base 500000, factor 8"."""
-    if reading.rope_type == STILL:
+    """Return the text for a rule: "llama3, base 500000, factor 8"."""
+    if reading.rope_type == NOPE:
         return "no rotation"
     words = [reading.rope_type, f"base {format_value(reading.base)}"]
     if reading.factor is not None:

@@ -1,27 +1,28 @@
-r"""Run the vectors on a function: rope-doctor vectors module:function [--width float32] [--cases batch].
+r"""Run the test vectors on a function: rope-doctor vectors module:function [--width float32] [--cases batch].
 
-The function takes `(x, positions, *, layout, rotary_dim, base, attention_factor)`, NumPy in and out; for --cases
-axes also `axes`, the coordinate of each pair, and for --cases shift the rotated keys and a `shift` instead of
-positions. The exit status is 0 if all cases pass, 1 if one fails, 2 if the function cannot be called in this way.
+The function takes `(x, positions, *, layout, rotary_dim, base, attention_factor)`, NumPy in and out. With --cases
+axes it also takes `axes`, the coordinate of each pair; with --cases shift it takes rotated keys and a `shift`
+instead of positions. The exit status is 0 if all cases pass, 1 if one fails, 2 if the function has another
+signature.
 """
 
 import argparse
 from dataclasses import asdict
 
-from rope_doctor.command.somebodys import function
+from rope_doctor.command.importing import load_function
 from rope_doctor.vectors.runner import run as run_cases
 
 
 def run(chosen: argparse.Namespace) -> tuple[int, object, str]:
     """Run the cases of a file on a function: 0 if all pass, 1 if one fails."""
-    results = run_cases(function(chosen.function), width=chosen.width, cases=chosen.cases)
+    results = run_cases(load_function(chosen.function), width=chosen.width, cases=chosen.cases)
     failed = [result for result in results if not result.passed]
     if failed == results and len({result.seen for result in results}) == 1:
         lines = [f"FAILED every case in the same way: {results[0].seen}"]
     else:
         lines = [
-            f"FAILED {each.name}: {each.seen}\n    as would: {', '.join(each.catches) or '-'}"
-            for each in failed
+            f"FAILED {result.name}: {result.seen}\n    possible mistakes: {', '.join(result.catches) or '-'}"
+            for result in failed
         ]
     lines.append(f"{len(results) - len(failed)} of {len(results)} cases passed")
     return 1 if failed else 0, [asdict(result) for result in results], "\n".join(lines)

@@ -1,4 +1,4 @@
-"""A file's rotations, whatever the file is: a config.json, the folder of a checkpoint, a GGUF."""
+"""The rotations of a file: a config.json, the folder of a checkpoint, or a GGUF."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,7 +12,7 @@ from rope_doctor.config.reader import Reading, loaded, read_config, rope_from_co
 from rope_doctor.config.values import ConfigError, Notes, config_error, listed
 from rope_edu.encodings.spec import RopeSpec
 
-LARGEST = 8 * 2**20  # bytes of a config.json, of which JSON makes twenty times as many in memory
+MAX_BYTES = 8 * 2**20  # bytes of a config.json, of which JSON makes twenty times as many in memory
 
 
 @dataclass(frozen=True)
@@ -20,9 +20,9 @@ class Statement:
     """The rotations that a file states.
 
     Attributes:
-        path, form: the file; "config.json" or "GGUF".
+        path, form: the file, and "config.json" or "GGUF".
         model: its model_type or architecture; "" if it names none.
-        readings: a `Reading` for each kind of layers.
+        readings: one `Reading` per kind of layers.
         config: the content of a config.json; None for a GGUF.
     """
 
@@ -33,14 +33,14 @@ class Statement:
     config: dict[str, Any] | None = None
 
     def at(self, seq_len: int | None) -> "Statement":
-        """Return the statement for a text of so many tokens; it differs for rules that depend on the length."""
+        """Return the statement for a text of `seq_len` tokens, which matters to rules that depend on the length."""
         if self.config is None:
             return replace(self, readings=read_gguf(self.path, seq_len)[1])
         return replace(self, readings=read_kinds(self.config, seq_len))
 
     @cached_property
     def kept(self) -> "Statement":
-        """The statement with its numbers in float32, as a GGUF keeps them."""
+        """The statement with its numbers in float32, as a GGUF stores them."""
         if self.config is None:
             return self
         config = in_float32(self.config)
@@ -48,15 +48,15 @@ class Statement:
 
     @property
     def permuted(self) -> bool:
-        """Tell whether this GGUF's rows of q and k are in another order than in the checkpoint it was made of."""
+        """True for a GGUF whose converter permutes the rows of q and k."""
         return self.config is None and self.model in FACTS["rows_permuted"]
 
     def of(self, layer_type: str | None) -> Reading:
-        """Return the reading of a kind of layers; ConfigError if there is none."""
+        """Return the reading of a kind of layers; ConfigError for an unknown kind."""
         kinds = {reading.layer_type: reading for reading in self.readings}
         if layer_type in kinds or None in kinds:
             return kinds.get(layer_type) or kinds[None]
-        names = [each for each in kinds if each]
+        names = [label for label in kinds if label]
         reason = "choose" if layer_type is None else "no such layer type"
         raise config_error(reason, "layer_type", choices=names, allowed=listed(names), value=layer_type)
 
@@ -64,26 +64,26 @@ class Statement:
 def in_float32(value: Any) -> Any:
     """Return the content of a JSON file with its numbers in float32."""
     if isinstance(value, dict):
-        return {name: in_float32(each) for name, each in value.items()}
+        return {name: in_float32(item) for name, item in value.items()}
     if isinstance(value, list):
-        return [in_float32(each) for each in value]
+        return [in_float32(item) for item in value]
     exact = isinstance(value, bool) or (isinstance(value, int) and abs(value) <= 2**24)
     return shortest(value) if isinstance(value, int | float) and not exact and abs(value) < 1e30 else value
 
 
 def read_file(path: str | Path, seq_len: int | None = None) -> Statement:
-    """Read the rotations of a config.json, a GGUF, or a folder that holds a config.json, for each kind of layers.
+    """Read the rotations of a config.json, a GGUF, or a folder with a config.json, for all kinds of layers.
 
     `seq_len` is the length of the text, for rules that depend on it. ConfigError, a ValueError, says what is wrong
-    with the file; OSError: there is none.
+    with the file; OSError if it cannot be opened.
     """
     path = Path(path)
     path = path / "config.json" if path.is_dir() else path
     if is_gguf(path):
         model, readings = read_gguf(path, seq_len)
         return Statement(path, "GGUF", model, readings)
-    if path.stat().st_size > LARGEST:
-        raise config_error("not JSON", str(path), detail="it is too large, and does not begin as a GGUF does")
+    if path.stat().st_size > MAX_BYTES:
+        raise config_error("not JSON", str(path), detail="it is too large, and does not begin like a GGUF")
     content = loaded(path)
     readings = read_kinds(content, seq_len)
     assert isinstance(content, dict)  # anything else is refused
@@ -91,7 +91,7 @@ def read_file(path: str | Path, seq_len: int | None = None) -> Statement:
 
 
 def read_kinds(config: Any, seq_len: int | None = None) -> tuple[Reading, ...]:
-    """Return a Reading for each kind of layers of a config."""
+    """Return one Reading per kind of layers of a config."""
     first = None
     try:
         first = read_config(config, seq_len=seq_len)
@@ -105,7 +105,7 @@ def read_kinds(config: Any, seq_len: int | None = None) -> tuple[Reading, ...]:
 
 
 def rotation_of(path: str | Path, layer_type: str | None = None) -> RopeSpec:
-    """Return the rotation of a file, of one kind of its layers where they differ."""
+    """Return the rotation of a file, for one kind of layers if they differ."""
     statement = read_file(path)
     if statement.config is not None:
         return rope_from_config(statement.config, layer_type=layer_type)

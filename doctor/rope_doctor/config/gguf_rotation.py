@@ -1,6 +1,6 @@
-r"""The rotation that a GGUF states: its keys as the fields of a config, read by the same rules.
+r"""The rotation that a GGUF states: its keys, mapped to the fields of a config and read by the same rules.
 
-What llama.cpp knows by the architecture alone (which features pair, which layers do not rotate) is in gguf.json.
+gguf.json has the facts that llama.cpp knows only by architecture: which features pair, which layers do not rotate.
 """
 
 import json
@@ -11,36 +11,37 @@ from typing import Any
 import numpy as np
 
 from rope_doctor.config.gguf import Header, read_factors, read_header, shortest
-from rope_doctor.config.reader import STILL, Reading, read_config
+from rope_doctor.config.reader import NOPE, Reading, read_config
 from rope_doctor.config.values import ConfigError, Notes, Remark, config_error
 
 FACTS: dict[str, Any] = json.loads(Path(__file__).with_name("gguf.json").read_text(encoding="utf-8"))
-LISTS = LONG, SHORT, FACTORS = "rope_factors_long.weight", "rope_factors_short.weight", "rope_freqs.weight"
-KEYS: dict[str, str] = FACTS.pop("keys")  # a field of a config, and the key in which a GGUF has it
+TENSORS = LONG, SHORT, FREQS = "rope_factors_long.weight", "rope_factors_short.weight", "rope_freqs.weight"
+KEYS: dict[str, str] = FACTS.pop("keys")  # fields of a config, with the keys of a GGUF
 ALSO_READ: list[str] = FACTS.pop("also_read")
-OUTSIDE, SCALING, SLIDING = (
+TOP_LEVEL, SCALING, SLIDING = (
     {field.rpartition(".")[2]: key for field, key in KEYS.items() if field.rpartition(".")[0] == name}
     for name in ("", "rope_scaling", "sliding_attention")
 )
-WANTED = {  # by a rule that has more than a factor
+KEYS_OF_RULE = {  # of rules with more than a factor
     "longrope": ("original_max_position_embeddings", "attention_factor"),
     "yarn": ("original_max_position_embeddings", "beta_fast", "beta_slow"),
 }
-Lists = dict[str, np.ndarray]
-Kinds = dict[
-    str | None, dict[str, Any] | None
-]  # the fields that each changes; None: its layers do not rotate
+Factors = dict[str, np.ndarray]
+# the fields that differ, by kind of layers; None: these layers do not rotate
+ChangesByKind = dict[str | None, dict[str, Any] | None]
 
 
 def read_gguf(path: Path, seq_len: int | None = None) -> tuple[str, tuple[Reading, ...]]:
-    """Return the architecture of a GGUF file and a Reading for each kind of its layers."""
+    """Return the architecture of a GGUF file, and one Reading per kind of layers."""
     header = read_header(path)
-    found = {name: read_factors(path, header, name) for name in LISTS}
-    return readings_of(header, {name: each for name, each in found.items() if each is not None}, seq_len)
+    factors = {name: read_factors(path, header, name) for name in TENSORS}
+    return readings_of(header, {name: row for name, row in factors.items() if row is not None}, seq_len)
 
 
-def readings_of(header: Header, lists: Lists, seq_len: int | None = None) -> tuple[str, tuple[Reading, ...]]:
-    """Return the same of a header and the lists of factors that are beside it."""
+def readings_of(
+    header: Header, lists: Factors, seq_len: int | None = None
+) -> tuple[str, tuple[Reading, ...]]:
+    """Return the same for a header and its lists of factors."""
     arch = header.values.get("general.architecture")
     if not isinstance(arch, str) or not arch:
         raise config_error("missing", "general.architecture", why="it says what the other keys are called")
@@ -54,28 +55,28 @@ def readings_of(header: Header, lists: Lists, seq_len: int | None = None) -> tup
 
 @dataclass(frozen=True)
 class _File:
-    """An architecture, its keys without its name before them, and lists of factors."""
+    """An architecture, its keys without the architecture's prefix, and its lists of factors."""
 
     arch: str
     keys: dict[str, Any]
-    lists: Lists
+    lists: Factors
 
     def one(self, key: str) -> Any:
-        """Return the value of a key; where it is listed by layer, the one that is not 0."""
+        """Return the value of a key; of a list by layer, the only value other than 0."""
         value = self.keys.get(key)
         if not isinstance(value, list) or key == KEYS["rope_scaling.mrope_section"]:
             return value
-        found = {each for each in value if each}
-        if len(found) > 1:
+        distinct = {item for item in value if item}
+        if len(distinct) > 1:
             raise config_error("several in one kind", f"{self.arch}.{key}", value="every layer")
-        return found.pop() if found else None
+        return distinct.pop() if distinct else None
 
 
-def _kinds(file: _File) -> Kinds:
+def _kinds(file: _File) -> ChangesByKind:
     window, still = file.keys.get("attention.sliding_window"), FACTS["still"].get(file.arch)
-    if still == STILL:
-        all_turn = file.arch in FACTS["rotates_everywhere_without_window"] and window == 0
-        return {None: {}} if all_turn else {None: {}, STILL: None}
+    if still == NOPE:
+        all_rotate = file.arch in FACTS["rotates_everywhere_without_window"] and window == 0
+        return {None: {}} if all_rotate else {None: {}, NOPE: None}
     if still and window:
         return {"sliding_attention": {}, "full_attention": None}
     changes = FACTS["sliding_layers"].get(file.arch, {}) if window else {}
@@ -86,13 +87,13 @@ def _kinds(file: _File) -> Kinds:
 
 
 def _fields(file: _File) -> dict[str, Any]:
-    """Return the fields of a config that say the same."""
-    fields = {name: file.one(key) for name, key in OUTSIDE.items()}
+    """Return the equivalent fields of a config."""
+    fields = {name: file.one(key) for name, key in TOP_LEVEL.items()}
     fields["rope_interleave"] = file.arch in FACTS["interleaved"]
     if fields["rope_theta"] is None:
         fields["rope_theta"] = 10_000.0
     if file.keys.get("attention.kv_lora_rank") and fields["rotary_dim"]:
-        fields["head_dim"] = fields["rotary_dim"]  # of MLA only the decoupled key turns
+        fields["head_dim"] = fields["rotary_dim"]  # MLA rotates only the decoupled key
     return fields | {"rope_scaling": _scaling(file, fields["max_position_embeddings"])}
 
 
@@ -104,7 +105,7 @@ def _scaling(file: _File, longest: int | None) -> dict[str, Any]:
     if rule == "longrope" or LONG in file.lists:
         rule, scaling["attention_factor"] = "longrope", 1.0
         for field, name in (("short_factor", SHORT), ("long_factor", LONG)):
-            scaling[field] = [shortest(each) for each in file.lists[name]] if name in file.lists else None
+            scaling[field] = [shortest(value) for value in file.lists[name]] if name in file.lists else None
     elif rule == "none" or (rule == "linear" and factor in (None, 0, 1)):
         rule = "default"
     else:
@@ -112,10 +113,10 @@ def _scaling(file: _File, longest: int | None) -> dict[str, Any]:
     if rule == "yarn":
         scaling["original_max_position_embeddings"] = longest
         scaling |= _mscales(file.arch, stated["mscale_all_dim"])
-    scaling |= {name: stated[name] for name in WANTED.get(rule, ()) if stated[name] is not None}
+    scaling |= {name: stated[name] for name in KEYS_OF_RULE.get(rule, ()) if stated[name] is not None}
     sections = stated["mrope_section"]
     if isinstance(sections, list) and any(sections):
-        scaling["mrope_section"] = [each for each in sections if each]
+        scaling["mrope_section"] = [size for size in sections if size]
         scaling["mrope_interleaved"] = file.arch in FACTS["sections_in_turn"]
     return {"rope_type": rule} | scaling
 
@@ -127,36 +128,36 @@ def _mscales(arch: str, stated: float | None) -> dict[str, float]:
     return {"mscale": scale if arch in FACTS["mscale_is_all_dim"] else 1.0, "mscale_all_dim": scale}
 
 
-def _reading(file: _File, label: str | None, kinds: Kinds, seq_len: int | None) -> Reading:
-    """Return what one kind of layers does."""
+def _reading(file: _File, label: str | None, kinds: ChangesByKind, seq_len: int | None) -> Reading:
+    """Return the reading of one kind of layers."""
     changes, arch = kinds[label], file.arch
-    fields = _fields(file) | ({"position_embedding_type": STILL} if changes is None else changes)
+    fields = _fields(file) | ({"position_embedding_type": NOPE} if changes is None else changes)
     try:
         reading = read_config(fields, seq_len=seq_len)
     except ConfigError as error:
         key = f"{arch}.{KEYS[error.field]}" if error.field in KEYS else error.field
         raise ConfigError(error.reason, key, error.words, error.choices) from None
-    if FACTORS in file.lists and changes is not None and label != "sliding_attention":
-        reading = _divided(reading, file.lists[FACTORS])
+    if FREQS in file.lists and changes is not None and label != "sliding_attention":
+        reading = _divided(reading, file.lists[FREQS])
     growth = file.keys.get("rope.scaling.attn_factor")
     if reading.rope_type == "yarn" and isinstance(growth, float) and growth > 0:
         grown = reading.spec.replace(attention_factor=reading.spec.attention_factor * growth)
         reading = replace(reading, spec=grown)
-    labels = tuple(each for each in kinds if each is not None)
+    labels = tuple(kind for kind in kinds if kind is not None)
     return replace(reading, layer_type=label, layer_types=labels, remarks=_remarks(file, reading))
 
 
 def _divided(reading: Reading, factors: np.ndarray) -> Reading:
-    """Return a reading whose frequencies are divided by the file's own factors."""
+    """Return a reading with frequencies divided by the file's factors."""
     pairs = len(reading.spec.inv_freq)
     if len(factors) != pairs or not np.isfinite(factors).all() or not (factors > 0).all():
-        raise config_error("wrong length", FACTORS, pairs=pairs, value=len(factors))
+        raise config_error("wrong length", FREQS, pairs=pairs, value=len(factors))
     divided = reading.spec.replace(inv_freq=reading.spec.inv_freq / factors.astype(float), kind="factors")
     return replace(reading, spec=divided, rope_type="factors of rope_freqs")
 
 
 def _remarks(file: _File, reading: Reading) -> tuple[Remark, ...]:
-    notes = Notes(each for each in reading.remarks if each.kind != "theta lost by 4")
+    notes = Notes(remark for remark in reading.remarks if remark.kind != "theta lost by 4")
     if file.arch not in FACTS["interleaved"] + FACTS["half_split"]:
         notes.add("layout assumed", value=file.arch)
     known = {*KEYS.values(), *ALSO_READ}

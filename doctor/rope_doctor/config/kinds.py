@@ -1,41 +1,41 @@
-r"""Kinds of layers: the rotation's parameters that a config states for each."""
+r"""Kinds of layers, and the rotation parameters that a config states for each kind."""
 
 from typing import Any
 
-from rope_doctor.config.table import Table
+from rope_doctor.config.table import RuleTable
 from rope_doctor.config.values import RULES, Part, checked, config_error, names_of, same
 
 THETA = "rope_theta"
 THETAS = names_of(THETA)
-STILL = "nope"  # layers without position, for which a file has no name
-# parameters by the name of a kind, None: all layers; a value None: they do not rotate
-Kinds = dict[str | None, Part | None]
+NOPE = "nope"  # our name for layers without position, which files do not name
+# parameters by kind; the key None: all layers; the value None: layers that do not rotate
+PartsByKind = dict[str | None, Part | None]
 
 
-def kinds_of(table: Table) -> Kinds:
-    """Return the rotation's parameters for each kind of layers; None for those that do not rotate."""
+def kinds_of(table: RuleTable) -> PartsByKind:
+    """Return the rotation parameters of every kind of layers; None for those that do not rotate."""
     stated = _stated(table)
     nested = any(isinstance(value, dict) for value in stated.values.values())
     table.facts |= {"nested": nested, "stretched": bool(stated.values.keys() - {"rope_type", "type", THETA})}
     table.part = Part({}) if nested else stated
     kinds: Any = table.decide(RULES["kinds_of_layers"])
     if kinds is None:
-        found: Kinds = {None: stated}
+        parts: PartsByKind = {None: stated}
     elif kinds == "nested":
-        found = _nested(table, stated)
+        parts = _nested(table, stated)
     elif isinstance(kinds, str):
-        found = _by_layer(table, stated, kinds)
+        parts = _by_layer(table, stated, kinds)
     else:
-        found = {label: _of_kind(table, stated, **rule) for label, rule in kinds.items()}
-    return _with_still(table, found)
+        parts = {label: _of_kind(table, stated, **rule) for label, rule in kinds.items()}
+    return _with_still(table, parts)
 
 
-def _stated(table: Table) -> Part:
-    """Return rope_parameters or rope_scaling, or both in one where they agree."""
+def _stated(table: RuleTable) -> Part:
+    """Return rope_parameters or rope_scaling, or both merged if they agree."""
     body = table.body
-    found = [name for name in ("rope_scaling", "rope_parameters") if body.values.get(name)]
-    parts = [Part(checked(name, body.path(name), body.values[name]), body.path(name)) for name in found]
-    if found == ["rope_parameters"] and THETA in parts[0] and not _base_beside(body):
+    present = [name for name in ("rope_scaling", "rope_parameters") if body.values.get(name)]
+    parts = [Part(checked(name, body.path(name), body.values[name]), body.path(name)) for name in present]
+    if present == ["rope_parameters"] and THETA in parts[0] and not _base_beside(body):
         table.notes.add("theta lost by 4")
     if len(parts) < 2:
         return parts[0] if parts else Part({}, body.path("rope_parameters"))
@@ -52,10 +52,10 @@ def _base_beside(body: Part) -> bool:
     return any(name in body for name in THETAS)
 
 
-def _nested(table: Table, stated: Part) -> Kinds:
-    """Return the kinds of a file that has an object for each; of declared kinds without one, as not rotating."""
+def _nested(table: RuleTable, stated: Part) -> PartsByKind:
+    """Return the kinds of a file with one object per kind; declared kinds without an object do not rotate."""
     declared = table.get("layer_types")
-    kinds: Kinds = {}
+    kinds: PartsByKind = {}
     for label, value in stated.values.items():
         path = stated.path(label)
         if not isinstance(value, dict):
@@ -74,8 +74,8 @@ def _nested(table: Table, stated: Part) -> Kinds:
     return kinds
 
 
-def _of_kind(table: Table, stated: Part, *, whole: bool = False, base: str = "") -> Part:
-    """Return the parameters of a kind of layers: those stated or none, and a base of its own."""
+def _of_kind(table: RuleTable, stated: Part, *, whole: bool = False, base: str = "") -> Part:
+    """Return the parameters of a kind of layers: the stated ones or none, with a separate base."""
     source = stated if whole else Part({}, stated.start)
     if not base:
         return source
@@ -89,14 +89,14 @@ def _of_kind(table: Table, stated: Part, *, whole: bool = False, base: str = "")
     return Part(source.values | {THETA: value}, source.start, paths, apart=True)
 
 
-def _by_layer(table: Table, stated: Part, name: str) -> Kinds:
-    """Return the kinds of a file that lists a base for each layer; 0 is a layer that does not rotate."""
+def _by_layer(table: RuleTable, stated: Part, name: str) -> PartsByKind:
+    """Return the kinds of a file that lists one base per layer; 0 marks a layer that does not rotate."""
     path = table.body.path(name)
     bases = checked("layer_rope_theta", path, table.body.raw(name))
     table.used.add(path)
     types = table.get("layer_types") or []
     fractions = table.get("partial_rotary_factors") or []
-    kinds: Kinds = {}
+    kinds: PartsByKind = {}
     for layer, base in enumerate(bases):
         label = types[layer] if layer < len(types) else "every layer"
         shared = stated.values if label == "full_attention" or not fractions else {}
@@ -109,14 +109,14 @@ def _by_layer(table: Table, stated: Part, name: str) -> Kinds:
     return kinds
 
 
-def _with_still(table: Table, kinds: Kinds) -> Kinds:
-    """Return the kinds and those that do not rotate."""
+def _with_still(table: RuleTable, kinds: PartsByKind) -> PartsByKind:
+    """Return the kinds, with those added that do not rotate."""
     still = table.decide(RULES["still"])
     if still is None:
         return kinds
     types, layers = table.get("layer_types") or [], table.get("num_hidden_layers")
     if still == "all":
-        return {STILL: None}
+        return {NOPE: None}
     if still == "full_attention":
         if None not in kinds:
             return kinds
@@ -127,17 +127,17 @@ def _with_still(table: Table, kinds: Kinds) -> Kinds:
         interval = table.taken("no_rope_layer_interval", silently=True)
         turning = [(layer + 1) % interval for layer in range(layers)]
     _note_still(table, turning)
-    return kinds if all(turning) else kinds | {STILL: None}
+    return kinds if all(turning) else kinds | {NOPE: None}
 
 
-def _note_still(table: Table, turning: list[Any]) -> None:
+def _note_still(table: RuleTable, turning: list[Any]) -> None:
     if not all(turning):
-        still = sum(not each for each in turning)
+        still = sum(not rotates for rotates in turning)
         table.notes.add("layers without position", count=still, layers=len(turning))
 
 
 def check_same(part: Part, other: Part, name: str, other_name: str = "") -> None:
-    """Raise an error if two parts state different values."""
+    """Raise ConfigError if two parts state different values."""
     value, other_value = part.raw(name), other.raw(other_name or name)
     if not same(value, other_value):
         words = {"value": value, "other": other.path(other_name or name), "other_value": other_value}

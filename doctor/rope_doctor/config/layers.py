@@ -1,17 +1,17 @@
-r"""The language model's part of a config, and the layers of it that are asked for."""
+r"""The language model's part of a config, and the layers that were asked for."""
 
 import re
 from typing import Any
 
-from rope_doctor.config.kinds import THETAS, Kinds, check_same, kinds_of
-from rope_doctor.config.table import Table
+from rope_doctor.config.kinds import THETAS, PartsByKind, check_same, kinds_of
+from rope_doctor.config.table import RuleTable
 from rope_doctor.config.values import RULES, Notes, Part, checked, config_error, listed, same
 
 WIDTH = "head_dim"
 
 
 def body_of(config: object, notes: Notes) -> tuple[Part, str, bool]:
-    """Return the language model's part of a config, its model_type, and whether it stands in another object."""
+    """Return the language model's part of a config, its model_type, and whether it is nested in another object."""
     if not isinstance(config, dict):
         raise config_error("not an object", "config", value=config)
     body, inside = Part(config), False
@@ -23,12 +23,12 @@ def body_of(config: object, notes: Notes) -> tuple[Part, str, bool]:
     return body, family, inside
 
 
-def _family(body: Part, otherwise: str) -> str:
-    return checked("model_type", body.path("model_type"), body.values.get("model_type", otherwise))
+def _family(body: Part, default: str) -> str:
+    return checked("model_type", body.path("model_type"), body.values.get("model_type", default))
 
 
 def _inherited(outer: Part, inner: Part, nest: str, notes: Notes) -> Part:
-    """Return an object with the base and the rotation that stand outside it."""
+    """Return an inner object with the base and the rotation of the outer one."""
     values, paths = dict(inner.values), {}
     for name in (*THETAS, "rope_parameters", "rope_scaling"):
         if name in outer and name in inner:
@@ -39,20 +39,20 @@ def _inherited(outer: Part, inner: Part, nest: str, notes: Notes) -> Part:
     return Part(values, inner.start, paths)
 
 
-def layers_of(table: Table, layer_type: object) -> tuple[str | None, bool, list[str]]:
-    """Give the table the part of the layers asked for; return their kind, if they rotate, and all kinds' names."""
+def layers_of(table: RuleTable, layer_type: object) -> tuple[str | None, bool, list[str]]:
+    """Set the table's part to that of the chosen layers; return their kind, whether they rotate, and all kinds."""
     kinds = kinds_of(table)
-    told, names = len(table.notes), [label for label in kinds if label is not None]
+    n_notes, names = len(table.notes), [label for label in kinds if label is not None]
     full = {label: with_own_width(table, label, part) for label, part in kinds.items()}
     label = _only(full, names) if layer_type is None else _named(table, full, names, layer_type)
-    del table.notes[told:]  # of kinds that nobody asked for
+    del table.notes[n_notes:]  # on kinds that were not asked for
     part = with_own_width(table, label, kinds[label])
     table.part = part or Part({})
     return label, part is not None, names
 
 
-def _only(kinds: Kinds, names: list[str]) -> str | None:
-    """Return the first kind that rotates, if all of them rotate alike."""
+def _only(kinds: PartsByKind, names: list[str]) -> str | None:
+    """Return the first kind that rotates; ConfigError if another kind rotates differently."""
     turning = {label: part.values for label, part in kinds.items() if part is not None}
     first = next(iter(turning or kinds))
     if not all(same(values, turning[first]) for values in turning.values()):
@@ -60,7 +60,7 @@ def _only(kinds: Kinds, names: list[str]) -> str | None:
     return first
 
 
-def _named(table: Table, kinds: Kinds, names: list[str], layer_type: object) -> str | None:
+def _named(table: RuleTable, kinds: PartsByKind, names: list[str], layer_type: object) -> str | None:
     types = table.get("layer_types") or []
     layer_type = checked("layer_type", "layer_type", layer_type)
     if layer_type in kinds:
@@ -72,8 +72,8 @@ def _named(table: Table, kinds: Kinds, names: list[str], layer_type: object) -> 
     raise config_error(reason, "layer_type", choices=allowed, allowed=listed(allowed), value=layer_type)
 
 
-def with_own_width(table: Table, label: str | None, part: Part | None) -> Part | None:
-    """Return a kind's parameters with the width that the file states for this kind alone."""
+def with_own_width(table: RuleTable, label: str | None, part: Part | None) -> Part | None:
+    """Return a kind's parameters with the width that the file states for this kind only."""
     if part is None:
         return None
     width, path = _own_width(table, label)
@@ -84,8 +84,8 @@ def with_own_width(table: Table, label: str | None, part: Part | None) -> Part |
     return Part(part.values | {WIDTH: width}, part.start, paths, part.apart or bool(added), added)
 
 
-def _own_width(table: Table, label: str | None) -> tuple[Any, str]:
-    """Return a kind's own width and its path: that of its layers, else that of the field for this kind."""
+def _own_width(table: RuleTable, label: str | None) -> tuple[Any, str]:
+    """Return a kind's width and its path: from its layers, or else from the field for this kind."""
     width, path = _of_layers(table, label)
     other = RULES["width_of_a_kind"].get(label)
     if other is None:
@@ -100,42 +100,42 @@ def _own_width(table: Table, label: str | None) -> tuple[Any, str]:
     return width, path
 
 
-def _of_layers(table: Table, label: str | None) -> tuple[Any, str]:
-    """Return the width stated for single layers, where all layers of a kind agree, and its path."""
+def _of_layers(table: RuleTable, label: str | None) -> tuple[Any, str]:
+    """Return the width stated for individual layers, and its path; ConfigError if layers of the kind disagree."""
     types = table.get("layer_types") or []
     count = len(types) or table.get("num_hidden_layers")
     stated = _by_layer(table, count)
     layers = {layer for layer, *_ in stated}
-    named = {layer for layer, each in enumerate(types) if each == label}
+    named = {layer for layer, kind in enumerate(types) if kind == label}
     members = (named or set(range(count))) if count else layers
-    found = [(path, checked(WIDTH, path, width)) for layer, path, width in stated if layer in members]
-    if not found:
+    widths = [(path, checked(WIDTH, path, width)) for layer, path, width in stated if layer in members]
+    if not widths:
         return None, ""
-    first, width = found[0]
-    odd = [path for path, each in found if not same(each, width)]
+    first, width = widths[0]
+    odd = [path for path, other in widths if not same(other, width)]
     if odd or not (members <= layers or same(_of_the_rest(table), width)):
         kind = "every layer" if label is None else label
         raise config_error("several in one kind", (odd or [first])[0], value=kind)
     return width, first
 
 
-def _by_layer(table: Table, count: int | None) -> list[tuple[int, str, Any]]:
-    """Return (layer, path, width) of each in per_layer_config, in the order of layers."""
-    start, found = table.path("per_layer_config"), []
-    for layer, each in (table.get("per_layer_config") or {}).items():
-        if not isinstance(each, dict) or each.get(WIDTH) is None:
+def _by_layer(table: RuleTable, count: int | None) -> list[tuple[int, str, Any]]:
+    """Return (layer, path, width) for all layers in per_layer_config, in order."""
+    start, widths = table.path("per_layer_config"), []
+    for layer, fields in (table.get("per_layer_config") or {}).items():
+        if not isinstance(fields, dict) or fields.get(WIDTH) is None:
             continue
         path = f"{start}.{layer}.{WIDTH}"
         if re.fullmatch("[0-9]{1,6}", str(layer)) and (count is None or int(layer) < count):
-            found.append((int(layer), path, each[WIDTH]))
+            widths.append((int(layer), path, fields[WIDTH]))
             table.used.add(path)
         else:
             table.notes.add("of no layer", field=path[:60])
-    return sorted(found, key=lambda each: each[:2])
+    return sorted(widths, key=lambda entry: entry[:2])
 
 
-def _of_the_rest(table: Table) -> Any:
-    """Return the width of layers that state none, or None."""
+def _of_the_rest(table: RuleTable) -> Any:
+    """Return the width of layers without a stated one, or None."""
     width = table.get(WIDTH)
     if width is not None:
         return width

@@ -1,4 +1,4 @@
-"""Configs of real models, the fields that matter for their rotation, each with where its numbers come from."""
+"""Configs of real models: the fields that determine the rotation, with their sources."""
 
 import json
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Preset:
-    """A model's name, the part of its config that states the rotation, and the source of these numbers."""
+    """A model's name, the source of its numbers, and the part of its config that states the rotation."""
 
     name: str
     source: str
@@ -17,16 +17,16 @@ class Preset:
 
 _FILE = json.loads(Path(__file__).with_name("presets.json").read_text(encoding="utf-8"))
 COLLECTED: str = _FILE["collected"]  # the day on which the sources were read
-PRESETS = tuple(Preset(**each) for each in _FILE["presets"])
+PRESETS = tuple(Preset(**fields) for fields in _FILE["presets"])
 
 
 def preset(name: str) -> Preset:
-    """Return the preset of a name; ValueError lists the names.
+    """Return the preset with this name; ValueError lists the names.
 
     >>> preset("Llama 3.1 8B").config["rope_scaling"]["factor"]
     8.0
     """
-    found = [each for each in PRESETS if each.name == name]
-    if not found:
-        raise ValueError(f"name must be one of {', '.join(each.name for each in PRESETS)}, got {name!r}")
-    return found[0]
+    presets = {preset.name: preset for preset in PRESETS}
+    if name not in presets:
+        raise ValueError(f"name must be one of {', '.join(presets)}, got {name!r}")
+    return presets[name]

@@ -1,6 +1,6 @@
-r"""Read a model's config.json: which rotation it states, and what in it a reader should know.
+r"""Read a model's config.json: the rotation that it states, and remarks.
 
-The rules are the tables of rules.json, which JavaScript reads too.
+The rules are the decision tables of rules.json, which JavaScript reads too.
 """
 
 import json
@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from rope_doctor.config.kinds import STILL as STILL
+from rope_doctor.config.kinds import NOPE as NOPE
 from rope_doctor.config.layers import body_of, layers_of
-from rope_doctor.config.table import Table
+from rope_doctor.config.table import RuleTable
 from rope_doctor.config.values import (
     RULES,
     Notes,
@@ -28,40 +28,46 @@ from rope_doctor.config.values import (
 from rope_edu import encodings
 from rope_edu.encodings.spec import RopeSpec
 
-OBJECTS = "rope_parameters", "rope_scaling", "rotary"  # whose fields are read or refused
+OBJECTS = "rope_parameters", "rope_scaling", "rotary"  # all their fields are read or refused
 ELSEWHERE = [field for field, rule in RULES["fields"].items() if rule.get("place") != "rotation"]
 
 
 @dataclass(frozen=True)
 class Call:
-    """A rule of `rope_edu.encodings`, its arguments, and the changes made to its result."""
+    """A rule of `rope_edu.encodings`, its arguments, and the changes to its result."""
 
     rule: str
     arguments: tuple[Any, ...]
     settings: dict[str, Any]
+    changes: dict[str, Any]
     divided_by: float = 1.0
     axes: tuple[int, ...] | None = None
 
     def spec(self) -> RopeSpec:
         """Return the rule's result."""
-        if self.rule == STILL:
+        if self.rule == NOPE:
             head_dim = self.arguments[0]
-            return RopeSpec(np.zeros(head_dim // 2), head_dim=head_dim, kind=STILL, **self.settings)
-        made: RopeSpec = getattr(encodings, self.rule)(*self.arguments, **self.settings)
-        return made.replace(inv_freq=made.inv_freq / self.divided_by, axes=self.axes)
+            return RopeSpec(np.zeros(head_dim // 2), head_dim=head_dim, kind=NOPE, **self.changes)
+        spec: RopeSpec = getattr(encodings, self.rule)(*self.arguments, **self.settings)
+        changes = self.changes | {"inv_freq": spec.inv_freq / self.divided_by, "axes": self.axes}
+        return spec.replace(**changes)
 
     def line(self) -> str:
-        """Return the call as a line of Python, or the reader's own where a list, sections or no rule is needed.
+        """Return the call as a line of Python, or `rope_from_config` if a short call cannot make the rotation.
 
-        >>> Call("llama3", (128, 8.0, 8192), {"base": 5e5, "layout": "half_split"}).line()
-        'llama3(128, 8, 8192, base=500000, layout="half_split")'
+        >>> Call("llama3", (128, 8.0, 8192), {"base": 5e5}, {"layout": "half_split"}).line()
+        'llama3(128, 8, 8192, base=500000).replace(layout="half_split")'
         """
-        if self.rule in (STILL, "longrope") or self.divided_by != 1 or self.axes is not None:
+        if self.rule in (NOPE, "longrope") or self.divided_by != 1 or self.axes is not None:
             return 'rope_from_config("config.json")'
-        given = [format_value(each) for each in self.arguments]
-        for name, value in self.settings.items():
-            given.append(f"{name}={value if isinstance(value, bool) else format_value(value)}")
-        return f"{self.rule}({', '.join(given)})"
+        arguments = [*map(format_value, self.arguments), *map(_keyword, self.settings.items())]
+        changes = f".replace({', '.join(map(_keyword, self.changes.items()))})" if self.changes else ""
+        return f"{self.rule}({', '.join(arguments)}){changes}"
+
+
+def _keyword(item: tuple[str, Any]) -> str:
+    name, value = item
+    return f"{name}={value if isinstance(value, bool) else format_value(value)}"
 
 
 @dataclass(frozen=True)
@@ -70,15 +76,15 @@ class Reading:
 
     Attributes:
         spec: the rotation itself.
-        rope_type: the rule as transformers names it; "nope" for layers that do not rotate.
+        rope_type: the rule by its name in transformers; "nope" for layers that do not rotate.
         base: b of b^(−2i/d); 1.0 for layers that do not rotate.
         factor: the stretch s, or None.
-        longest, trained: tokens that the file claims (max_position_embeddings), and those before the stretch,
-            where the rule knows them; or None.
-        layer_type, layer_types: the layers that were read, None for all, and the values that `layer_type` may
-            have; empty if all layers rotate alike.
+        longest, trained: the claimed length in tokens (max_position_embeddings), and the length before
+            stretching if the rule states it; each may be None.
+        layer_type, layer_types: the layers that were read (None: all), and the allowed values of `layer_type`
+            (empty if all layers rotate alike).
         section_order: "contiguous", "interleaved" or "rows and columns first"; None without sections.
-        remarks, call: `Remark`s for the reader; the rule of `rope_edu.encodings` and its arguments.
+        remarks, call: facts worth knowing; the rule of `rope_edu.encodings` and its arguments.
     """
 
     spec: RopeSpec
@@ -97,29 +103,29 @@ class Reading:
 def rope_from_config(
     config: dict[str, Any] | str | Path, *, layer_type: str | None = None, seq_len: int | None = None
 ) -> RopeSpec:
-    r"""Read a model's config.json and specify its rotation.
+    r"""Return the rotation that a model's config.json states.
 
-    Both spellings are read: `rope_theta` and `rope_scaling` (transformers 4) and `rope_parameters` (5), one for all
-    layers or one for each type of layer; partial widths, MLA's `qk_rope_head_dim`, second bases, sections, layers
-    without position. A file that does not state its rotation unmistakably is refused: no default base for a
-    stretched model, no key that no rule uses. The layout is the architecture's own where it is known, else
-    "half_split". The result depends on the arguments alone, not on texts read before.
+    Both spellings are read: `rope_theta` and `rope_scaling` (transformers 4), and `rope_parameters` (5), for all
+    layers or by type of layer. So are partial widths, MLA's `qk_rope_head_dim`, second bases, sections, and layers
+    without position. Ambiguous files are refused: a stretched model must state its base, and every key must be
+    used. The layout is that of the architecture if it is known, otherwise "half_split". The result depends only on
+    the arguments, not on earlier calls.
 
     ConfigError, a ValueError, names the field and the value: an unknown rope_type, a missing field, a wrong type or
     range, two fields that contradict each other, a key that no rule uses. OSError if the file cannot be read.
 
     Args:
-        config: the file's content as a dict, its path, or the path of the folder that holds it.
-        layer_type: the layers, where they rotate differently: "full_attention", "sliding_attention", … as in the
-            file; "nope" for layers without position that the file gives no name.
-        seq_len: tokens of the text now, for "dynamic" and "longrope". Default: no more than the trained length.
+        config: the file's content as a dict, its path, or the path of its folder.
+        layer_type: the layers to read, if they rotate differently: "full_attention", "sliding_attention", … as in
+            the file; "nope" for layers without position that the file does not name.
+        seq_len: tokens in the current text, for "dynamic" and "longrope". Default: the trained length or less.
 
     >>> llama = {"model_type": "llama", "hidden_size": 4096, "num_attention_heads": 32, "rope_theta": 500000.0}
     >>> rope_from_config(llama)
     <RopeSpec "rope": 64 pairs, 1 … 2.45514e-06 rad/token, half_split>
     >>> rope_from_config(llama | {"rope_scaling": {"type": "linear"}})
     Traceback (most recent call last):
-    rope_doctor.config.values.ConfigError: rope_scaling.factor is missing, got null: the rule computes with it
+    rope_doctor.config.values.ConfigError: rope_scaling.factor is missing: the rule needs it
 
     Source: transformers 5.23, `modeling_rope_utils`, equal to it in float64. Chapter 21.
     """
@@ -129,27 +135,27 @@ def rope_from_config(
 def read_config(
     config: dict[str, Any] | str | Path, *, layer_type: str | None = None, seq_len: int | None = None
 ) -> Reading:
-    r"""Read a model's config.json as `rope_from_config` does, with everything that there is to know about it.
+    r"""Read a model's config.json as `rope_from_config` does, and return all that it states.
 
-    Arguments and errors are those of `rope_from_config`; the spec is among the attributes of the Reading.
+    Arguments and errors are those of `rope_from_config`; the Reading has the RopeSpec as `spec`.
 
     >>> file = {"model_type": "gpt_neox", "hidden_size": 64, "num_attention_heads": 1, "rope_theta": 25000}
     >>> for remark in read_config(file).remarks:
     ...     print(remark.text)
-    Read by transformers 5 this θ is lost: for gpt_neox it reads rotary_emb_base, not rope_theta.
-    partial_rotary_factor is not in the file: 0.25, the default of gpt_neox, is taken.
+    transformers 5 loses this θ: for gpt_neox it reads rotary_emb_base, not rope_theta.
+    partial_rotary_factor is not in the file, so the default of gpt_neox, 0.25, is used.
 
     Chapter 21.
     """
     seq_len = None if seq_len is None else checked("seq_len", "seq_len", seq_len)
     content, notes = loaded(config), Notes()
-    speaking = _keys_that_speak(content)
+    suggestive = _suggestive_paths(content)
     body, family, nested = body_of(content, notes)
-    table = Table(body, notes, {"model_type": family, "nested_file": nested, "seq_len": seq_len})
+    table = RuleTable(body, notes, {"model_type": family, "nested_file": nested, "seq_len": seq_len})
     table.decide(RULES["first"])
-    label, turns, labels = layers_of(table, layer_type)
-    call = _call(table, _rule_of(table) if turns else RULES["still_rule"])
-    _note_unread(table, speaking)
+    label, rotates, labels = layers_of(table, layer_type)
+    call = _call(table, _rule_of(table) if rotates else RULES["still_rule"])
+    _note_unread(table, suggestive)
     facts = table.facts
     return Reading(
         spec=call.spec(),
@@ -166,8 +172,8 @@ def read_config(
     )
 
 
-def _rule_of(table: Table) -> dict[str, Any]:
-    """Return the rule that is stated, after a look at the keys beside it."""
+def _rule_of(table: RuleTable) -> dict[str, Any]:
+    """Return the stated rule; ConfigError for a key that it does not use."""
     table.run(RULES["rule"])
     name, part = table.facts["rule"], table.part
     rule: dict[str, Any] = RULES["rules"][name]
@@ -175,25 +181,28 @@ def _rule_of(table: Table) -> dict[str, Any]:
     known = {*takes, *rule.get("without_effect", ()), *RULES["any_rule_takes"], *RULES["beside_the_rotation"]}
     for key, value in part.values.items():
         if key not in known and key not in part.added:
-            words = {"value": value, "rule": name, "allowed": listed(takes) or "no key of its own"}
+            words = {"value": value, "rule": name, "allowed": listed(takes) or "no further key"}
             raise config_error("no rule uses", part.path(key), **words)
         table.used.add(part.path(key))
     return rule
 
 
-def _call(table: Table, rule: dict[str, Any]) -> Call:
-    """Return the call of a rule, which its facts choose."""
+def _call(table: RuleTable, rule: dict[str, Any]) -> Call:
+    """Return the call that the facts of a rule select."""
     table.run(rule["facts"])
     call = table.decide(rule["calls"])
     arguments = tuple(map(table.value, call["arguments"]))
-    stated = call["settings"] | {"base": "@base", "layout": "@layout"}
-    settings = {name: value for name, each in stated.items() if (value := table.value(each)) is not None}
+    stated = call["settings"] | {"base": "@base"}
+    settings = {name: value for name, row in stated.items() if (value := table.value(row)) is not None}
+    changes = {} if table.facts["layout"] == "interleaved" else {"layout": table.facts["layout"]}
+    if arguments[0] != table.facts["head_dim"]:
+        changes["head_dim"] = table.facts["head_dim"]
     divided_by = table.value(call.get("divided_by", 1.0))
-    return Call(call["function"], arguments, settings, divided_by, table.facts.get("axes"))
+    return Call(call["function"], arguments, settings, changes, divided_by, table.facts.get("axes"))
 
 
 def loaded(config: object) -> object:
-    """Return the content of a file, or the content given."""
+    """Return the content of a file, or the argument if it is not a path."""
     if not isinstance(config, str | Path):
         return config
     if isinstance(config, str) and config.lstrip().startswith("{"):
@@ -207,18 +216,18 @@ def loaded(config: object) -> object:
 
 
 def _no_number(word: str) -> None:
-    raise ValueError(f"{word} is no number of JSON")
+    raise ValueError(f"{word} is not a JSON number")
 
 
-def _keys_that_speak(config: object) -> list[str]:
-    """Return the paths of all fields whose names speak of a rotation; a file nested too deeply is refused."""
-    speaks = re.compile(RULES["words_of_rotation"]).search
+def _suggestive_paths(config: object) -> list[str]:
+    """Return the paths of fields whose names suggest a rotation; ConfigError for a file nested too deeply."""
+    suggests = re.compile(RULES["words_of_rotation"]).search
     fields = ((path, path.rpartition(".")[2].lower(), value) for path, value in _walk(config))
-    return [path for path, name, value in fields if speaks(name) and value not in (None, [], {})]
+    return [path for path, name, value in fields if suggests(name) and value not in (None, [], {})]
 
 
 def _walk(config: object) -> Iterator[tuple[str, Any]]:
-    """Yield (path, value) of every field at any depth, without recursion."""
+    """Yield (path, value) of fields at any depth, without recursion."""
     stack = [("", 0, config)] if isinstance(config, dict) else []
     while stack:
         path, depth, value = stack.pop()
@@ -228,17 +237,19 @@ def _walk(config: object) -> Iterator[tuple[str, Any]]:
             yield path, value
         inner: list[tuple[str, Any]] = []
         if isinstance(value, dict):
-            inner = [(f"{path}.{key}" if path else str(key), each) for key, each in value.items()]
+            inner = [(f"{path}.{key}" if path else str(key), child) for key, child in value.items()]
         elif isinstance(value, list | tuple):
-            inner = [(f"{path}[]", each) for each in value if isinstance(each, dict | list | tuple)]
-        stack.extend((name, depth + 1, each) for name, each in reversed(inner))
+            inner = [(f"{path}[]", child) for child in value if isinstance(child, dict | list | tuple)]
+        stack.extend((name, depth + 1, child) for name, child in reversed(inner))
 
 
-def _note_unread(table: Table, speaking: list[str]) -> None:
-    """Remark on the fields that speak of a rotation and were not read."""
+def _note_unread(table: RuleTable, suggestive: list[str]) -> None:
+    """Add a remark on fields whose names suggest a rotation and that were not read."""
     read = table.used | {table.body.path(name) for field in ELSEWHERE for name in names_of(field)}
     objects = [table.body.path(name) for name in OBJECTS]
     inside = tuple(f"{path}." for path in objects)
-    unread = [path[:60] for path in speaking if path not in {*read, *objects} and not path.startswith(inside)]
+    unread = [
+        path[:60] for path in suggestive if path not in {*read, *objects} and not path.startswith(inside)
+    ]
     if unread:
         table.notes.add("not read", fields=", ".join(unread[:6]) + (", …" if len(unread) > 6 else ""))

@@ -10,17 +10,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from rope_doctor.config.values import FIELDS, RULES, Part, checked, config_error, listed, names_of, same
-from rope_doctor.config.values import Notes as Notes
-from rope_edu.encodings.scaling.yarn import ramp_ends, yarn_mscale
+from rope_doctor.config.values import RULES, Notes, Part, checked, config_error, listed, names_of, same
+from rope_edu.encodings.scaling.yarn import yarn_mscale
+from rope_edu.plain.scaling import ramp_ends
 
 RESERVED = {"if", "is", "refuse", "at", "remark", "lost"}
 Row = dict[str, Any]
 
 
 @dataclass
-class Table:
-    """The state of one reading: the file's two parts, and the facts found so far."""
+class RuleTable:
+    """The state of one reading: the file's two parts, and the facts known so far."""
 
     body: Part
     notes: Notes
@@ -29,7 +29,7 @@ class Table:
     used: set[str] = field(default_factory=set)
 
     def run(self, facts: dict[str, Any]) -> None:
-        """Evaluate facts in order, each for those behind it; a name in place of rows is a group of facts."""
+        """Evaluate facts in order; later facts may use earlier ones. A name instead of rows refers to a group."""
         for name, rows in facts.items():
             if isinstance(rows, str):
                 self.run(RULES[rows])
@@ -37,7 +37,7 @@ class Table:
                 self.facts[name] = self.decide(rows)
 
     def decide(self, rows: list[Row]) -> Any:
-        """Return the value of the first row that holds and has one; refuse and remark as rows say."""
+        """Return the value of the first row that holds and has one; refuse and remark as the rows say."""
         for row in rows:
             if not holds(self.value(row.get("if", True))):
                 continue
@@ -53,44 +53,44 @@ class Table:
         return None
 
     def places(self, name: str) -> list[tuple[str, Any]]:
-        """Return (path, value) of each place of a field."""
-        rule = FIELDS[name]
+        """Return (path, value) of every place that states a field."""
+        rule = RULES["fields"][name]
         silent = None, rule.get("silent")
-        found: list[tuple[str, Any]] = []
+        places: list[tuple[str, Any]] = []
         for part, elsewhere in ((self.part, "file"), (self.body, "rotation")):
-            if rule.get("place") != elsewhere and not (found and self.part.apart):
-                stated = ((each, part.raw(each)) for each in names_of(name))
-                found += [(part.path(each), value) for each, value in stated if value not in silent]
-        self.used.update(path for path, _ in found)
-        return found
+            if rule.get("place") != elsewhere and not (places and self.part.apart):
+                stated = ((alias, part.raw(alias)) for alias in names_of(name))
+                places += [(part.path(alias), value) for alias, value in stated if value not in silent]
+        self.used.update(path for path, _ in places)
+        return places
 
     def path(self, name: str) -> str:
-        """Return how an error names a field."""
-        if name not in FIELDS:
+        """Return the path by which an error names a field."""
+        if name not in RULES["fields"]:
             return self.part.path(name)
-        rule, found = FIELDS[name], self.places(name)
+        rule, places = RULES["fields"][name], self.places(name)
         usual = self.part if "rotation" in (rule.get("place"), rule.get("missed_in")) else self.body
-        return found[0][0] if found else usual.path(name)
+        return places[0][0] if places else usual.path(name)
 
     def get(self, name: str, *, agreed: bool = False) -> Any:
-        """Return a field, checked, or None; an error where two places disagree."""
-        found = [(path, checked(name, path, value)) for path, value in self.places(name)]
-        for other, value in found:
-            field, first = found[0]
+        """Return a checked field, or None; ConfigError if two places disagree."""
+        places = [(path, checked(name, path, value)) for path, value in self.places(name)]
+        for other, value in places:
+            field, first = places[0]
             if same(value, first):
                 continue
-            if agreed or not FIELDS[name].get("may_differ"):
+            if agreed or not RULES["fields"][name].get("may_differ"):
                 raise config_error("contradiction", field, value=first, other=other, other_value=value)
             self.notes.add("lengths differ", field=field, other=other)
-        return found[0][1] if found else None
+        return places[0][1] if places else None
 
     def default(self, name: str) -> Any:
-        """Return the architecture's own value of a field, or None."""
+        """Return the architecture's default for a field, or None."""
         return RULES["defaults"].get(self.facts.get("model_type"), {}).get(name)
 
     def taken(self, name: str, *, silently: bool = False) -> Any:
-        """Return a field, or the architecture's own value of it with a remark."""
-        stated = self.get(name) if name in FIELDS else None
+        """Return a field, or the architecture's default for it, with a remark."""
+        stated = self.get(name) if name in RULES["fields"] else None
         value = self.default(name) if stated is None else stated
         if stated is None and value is not None and not silently:
             field, family = name.split("_of_a_bare")[0], self.facts["model_type"]
@@ -116,8 +116,8 @@ def holds(value: Any) -> bool:
 
 
 def pair_axes(sections: list[int], order: str) -> tuple[int, ...]:
-    """Return the coordinate by which each pair turns, for sections in an order of rules.json."""
-    if order == "interleaved":  # dealt in turn; axis 0 takes those left
+    """Return the coordinate that rotates each pair, for sections in an order of rules.json."""
+    if order == "interleaved":  # dealt in turn; the rest go to axis 0
         axes = len(sections)
         return tuple(i % axes if i // axes < sections[i % axes] else 0 for i in range(sum(sections)))
     if order == "contiguous":
@@ -132,18 +132,18 @@ def _dealt(sections: list[int]) -> bool:
 
 
 def _backwards(rotary_dim: int, base: float, trained: int, fast: float, slow: float, truncate: bool) -> bool:
-    low, high = ramp_ends(rotary_dim, base, trained, beta_fast=fast, beta_slow=slow, truncate=truncate)
+    low, high = ramp_ends(rotary_dim, trained, base, slow, fast, truncate)
     return low > high
 
 
-def _first(table: Table, *operands: Any) -> Any:
+def _first(table: RuleTable, *operands: Any) -> Any:
     values = (table.value(operand) for operand in operands)
     return next((value for value in values if value is not None), None)
 
 
-LAZY: dict[str, Callable[..., Any]] = {  # take their operands as they are written
-    "all": lambda table, *each: all(holds(table.value(one)) for one in each),
-    "any": lambda table, *each: any(holds(table.value(one)) for one in each),
+LAZY: dict[str, Callable[..., Any]] = {  # operators that take their operands unevaluated
+    "all": lambda table, *operands: all(holds(table.value(operand)) for operand in operands),
+    "any": lambda table, *operands: any(holds(table.value(operand)) for operand in operands),
     "if": lambda table, test, then, other: table.value(then if holds(table.value(test)) else other),
     "or": _first,
     "has": lambda table, name: bool(table.places(name)),
@@ -156,10 +156,10 @@ LAZY: dict[str, Callable[..., Any]] = {  # take their operands as they are writt
     "list": lambda table, name: isinstance(table.body.raw(name), list),
     "in": lambda table, item, name: table.value(item) in RULES[name],
     "entry": lambda table, name, item: RULES[name][table.value(item)],
-    "names": lambda table, *names: listed(each for name in names for each in RULES[name]),
+    "names": lambda table, *groups: listed(name for group in groups for name in RULES[group]),
     "checked": lambda table, name, item, at=None: checked(name, table.path(at or name), table.value(item)),
 }
-EAGER: dict[str, Callable[..., Any]] = {  # take their values
+EAGER: dict[str, Callable[..., Any]] = {  # operators that take values
     "not": lambda value: not holds(value),
     "=": same,
     "<": lambda a, b: a < b,

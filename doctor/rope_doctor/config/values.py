@@ -1,4 +1,4 @@
-r"""Values of a config: their ranges, how sentences show them, and the objects that hold them."""
+r"""Values of a config: their ranges, their form in sentences, and the objects that hold them."""
 
 import json
 import math
@@ -11,17 +11,17 @@ from typing import Any
 RULES: dict[str, Any] = json.loads(Path(__file__).with_name("rules.json").read_text(encoding="utf-8"))
 FIELDS: dict[str, dict[str, Any]] = RULES["fields"]
 TYPES = {"number": float, "whole": int, "flag": bool, "text": str, "object": dict}
-# words of sentences that are shown as they are
-PLAIN = {"allowed", "why", "detail", "field", "fields", "other", "rule", "nest", "model_type"}
+# words of sentences that are already text
+UNFORMATTED = {"allowed", "why", "detail", "field", "fields", "other", "rule", "nest", "model_type"}
 
 
 class ConfigError(ValueError):
-    r"""A config that says too little, too much or two things; a ValueError.
+    r"""A config with a missing, unknown, invalid or contradictory field; a ValueError.
 
     Attributes:
-        reason: the key of its sentence in rules.json, such as "out of range".
-        field, words: path of the field, such as "rope_scaling.factor", and the other words of the sentence.
-        choices: the names that `layer_type` may have, where that is the question; else empty.
+        reason: key of the sentence in rules.json, such as "out of range".
+        field, words: path of the field, such as "rope_scaling.factor", and the sentence's other words.
+        choices: the allowed values of `layer_type`, if that is the field at fault; otherwise empty.
     """
 
     def __init__(self, reason: str, field: str, words: dict[str, str], choices: Iterable[str] = ()) -> None:
@@ -33,17 +33,17 @@ class ConfigError(ValueError):
 
 
 def config_error(reason: str, field: str, *, choices: Iterable[str] = (), **words: Any) -> ConfigError:
-    """Return the error of a reason, its values formatted."""
+    """Return the error for a reason, with its values formatted."""
     return ConfigError(reason, field, shown(words), choices)
 
 
 def shown(words: dict[str, Any]) -> dict[str, str]:
-    """Return the words of a sentence, its values formatted."""
-    return {name: word if name in PLAIN else format_value(word) for name, word in words.items()}
+    """Return the words of a sentence, with values formatted."""
+    return {name: word if name in UNFORMATTED else format_value(word) for name, word in words.items()}
 
 
 def format_value(value: object) -> str:
-    """Return a value as sentences show it: whole numbers without a point, at most 60 characters."""
+    """Return a value as text for a sentence: integers without a decimal point, at most 60 characters."""
     if isinstance(value, Real) and not isinstance(value, bool):
         return _format_number(value)
     if value is None or isinstance(value, bool):
@@ -67,26 +67,26 @@ def _format_number(value: Real) -> str:
 
 
 def listed(names: Iterable[str]) -> str:
-    """Return names, quoted, as a sentence lists them."""
+    """Return quoted names, separated by commas."""
     return ", ".join(f'"{name}"' for name in names)
 
 
 def checked(name: str, path: str, value: object) -> Any:
-    """Return a value in the type of its field, or raise the error that names its path."""
+    """Return a value converted to the type of its field; ConfigError names its path."""
     rule = FIELDS[name]
     try:
         if not rule.get("list"):
-            found = _converted(value, rule)
-            return rule["same_as"].get(found, found) if "same_as" in rule else found
+            converted = _converted(value, rule)
+            return rule["same_as"].get(converted, converted) if "same_as" in rule else converted
         if not isinstance(value, list | tuple) or not 1 <= len(value) <= 65_536:
             raise TypeError
-        return [_converted(each, rule) for each in value]
+        return [_converted(item, rule) for item in value]
     except (TypeError, OverflowError):
         raise config_error("out of range", path, allowed=rule["allowed"], value=value) from None
 
 
 def _converted(value: object, rule: dict[str, Any]) -> Any:
-    """Return a value in the type of a rule; TypeError if it is of another, or out of range."""
+    """Return a value converted to the type of a rule; TypeError for another type or a value out of range."""
     kind = TYPES[rule["kind"]]
     if kind not in (float, int):
         if not isinstance(value, kind):
@@ -114,13 +114,13 @@ def same(a: object, b: object) -> bool:
 
 @dataclass(frozen=True)
 class Part:
-    """An object of a config and its path; null is the same as absent."""
+    """An object of a config, with its path; null counts as absent."""
 
     values: dict[str, Any]
     start: str = ""
-    paths: dict[str, str] = field(default_factory=dict)  # of fields that are elsewhere
-    apart: bool = False  # holds for some layers only: the fields beside it may differ
-    added: Collection[str] = ()  # fields that are not in the object itself
+    paths: dict[str, str] = field(default_factory=dict)  # of fields that come from elsewhere
+    apart: bool = False  # applies to some layers only, so the fields outside it may differ
+    added: Collection[str] = ()  # fields that the object itself does not have
 
     def __post_init__(self) -> None:
         stated = {key: value for key, value in self.values.items() if value is not None}
@@ -138,36 +138,36 @@ class Part:
         return within.get(inner) if isinstance(within, dict) else None
 
     def path(self, name: str) -> str:
-        """Return the name of a field in an error: its path from the top of the file."""
+        """Return the path of a field from the top of the file, which errors show."""
         return self.paths.get(name) or ".".join(filter(None, (self.start, str(name))))
 
     def all_paths(self) -> dict[str, str]:
-        """Return the path of each field."""
+        """Return the paths of all fields."""
         return {name: self.path(name) for name in self.values}
 
 
 def names_of(field: str) -> list[str]:
-    """Return all names of a field, the most usual first."""
+    """Return all names of a field, the most common first."""
     return FIELDS[field].get("names", [field])
 
 
 @dataclass(frozen=True)
 class Remark:
-    """A fact about a config that a reader should know: its kind in rules.json, and the sentence."""
+    """A fact about a config worth knowing: its kind in rules.json, and a sentence."""
 
     kind: str
     text: str
 
 
 class Notes(list[Remark]):
-    """Remarks, each once."""
+    """Remarks without duplicates."""
 
     def add(self, kind: str, **words: Any) -> None:
-        """Note a remark."""
+        """Add a remark."""
         remark = Remark(kind, RULES["remarks"][kind].format(**shown(words)))
         if remark not in self:
             self.append(remark)
 
     def lost(self, how: str, **words: Any) -> None:
-        """Note a base that transformers 5 loses."""
+        """Add a remark on a base that transformers 5 loses."""
         self.add("theta lost by 5", detail=RULES["how_lost"][how].format(**shown(words)))

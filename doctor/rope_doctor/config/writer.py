@@ -4,21 +4,23 @@ from typing import Any
 
 import numpy as np
 
-from rope_doctor.config.reader import STILL, Reading
-from rope_edu.encodings.spec import RopeSpec, plain_rope
+from rope_doctor.config.reader import NOPE, Reading
+from rope_edu.encodings.frequencies import inv_freq
+from rope_edu.encodings.spec import RopeSpec
 
 NOT_KEYS = ("base", "layout", "rotary_dim", "length")
-ERNIE = "ernie4_5_vl_moe_text"  # the one model_type whose order of sections no key states
+ERNIE = "ernie4_5_vl_moe_text"  # the only model_type whose order of sections no key states
 
 
 def to_config(rotation: Reading | RopeSpec, *, spelling: int = 5) -> dict[str, Any]:
-    r"""Write the fields of a config.json that state a rotation; `rope_from_config` reads them as an equal spec.
+    r"""Return the fields of a config.json that state a rotation; `rope_from_config` reads them as an equal spec.
 
-    Rules that depend on the length of the text are read back equal at the length for which they were read. Spelling
-    5 is `rope_parameters` with the base inside, 4 is `rope_scaling` and `rope_theta` beside it. A bare spec must be
-    plain RoPE, on the whole head or a part of it, since it does not hold its rule. ValueError if it is another, or
-    if `spelling` is neither 4 nor 5.
+    Rules that depend on the length of the text come back equal at the length for which they were read. Spelling 5
+    is `rope_parameters` with the base inside, 4 is `rope_scaling` beside `rope_theta`. A bare spec does not hold
+    its rule, so it must be plain RoPE on the whole head or part of it. ValueError for any other spec, or if
+    `spelling` is neither 4 nor 5.
 
+    >>> from rope_edu import plain_rope
     >>> to_config(plain_rope(4, layout="half_split"))["rope_parameters"]
     {'rope_type': 'default', 'rope_theta': 10000.0}
     >>> to_config(plain_rope(4, layout="half_split"), spelling=4)
@@ -31,9 +33,9 @@ def to_config(rotation: Reading | RopeSpec, *, spelling: int = 5) -> dict[str, A
     spec = rotation.spec if isinstance(rotation, Reading) else rotation
     shape = {"head_dim": spec.head_dim, "rotary_dim": spec.rotary_dim}
     shape["rope_interleave"] = spec.layout == "interleaved"
-    if spec.kind == STILL:
+    if spec.kind == NOPE:
         del shape["rotary_dim"]
-        return shape | {"position_embedding_type": STILL}
+        return shape | {"position_embedding_type": NOPE}
     if isinstance(rotation, Reading):
         base, stated = rotation.base, _stated(rotation)
         shape |= _beside(rotation)
@@ -48,7 +50,7 @@ def to_config(rotation: Reading | RopeSpec, *, spelling: int = 5) -> dict[str, A
 
 
 def _stated(reading: Reading) -> dict[str, Any]:
-    """Return the keys of a rule."""
+    """Return the keys that state a rule."""
     call, rule = reading.call, reading.rope_type
     keys: dict[str, Any] = {}
     if rule == "proportional":
@@ -70,19 +72,14 @@ def _stated(reading: Reading) -> dict[str, Any]:
 
 def _beside(reading: Reading) -> dict[str, Any]:
     longest = reading.trained if reading.rope_type == "dynamic" else reading.longest
-    found: dict[str, Any] = {} if longest is None else {"max_position_embeddings": longest}
-    return found | ({"model_type": ERNIE} if reading.section_order == "rows and columns first" else {})
+    fields: dict[str, Any] = {} if longest is None else {"max_position_embeddings": longest}
+    return fields | ({"model_type": ERNIE} if reading.section_order == "rows and columns first" else {})
 
 
 def _plain_base(spec: RopeSpec) -> float:
     """Return the base of a spec of plain RoPE; ValueError for any other."""
-    pairs = len(spec.inv_freq)
     is_plain = spec.kind in ("rope", "partial") and spec.attention_factor == 1 and spec.axes is None
-    if is_plain and spec.inv_freq[0] == 1:
-        found = spec.inv_freq[-1] ** -(pairs / max(pairs - 1, 1)) if pairs > 1 else 10_000.0
-        for digits in range(1, 18):
-            base = float(f"{found:.{digits}g}")
-            if base > 1 and np.array_equal(plain_rope(2 * pairs, base).inv_freq, spec.inv_freq):
-                return base
-    wanted = "a Reading, or a RopeSpec of plain RoPE with one base"
-    raise ValueError(f"rotation must be {wanted}, got {spec!r}: a spec does not hold its rule")
+    if is_plain and spec.base and np.array_equal(inv_freq(spec.rotary_dim, spec.base), spec.inv_freq):
+        return spec.base
+    allowed = "a Reading, or a RopeSpec of plain RoPE with one base"
+    raise ValueError(f"rotation must be {allowed}, got {spec!r}: a spec does not hold its rule")

@@ -1,4 +1,4 @@
-"""Probes: ask a live torch model, or anybody's decoder, whether its positions are right."""
+"""Probes: check whether the positions of a live torch model or a decoder are right."""
 
 from rope_doctor.probes.decoder import Decoder
 from rope_doctor.probes.decoding import DecoderReport, check_decoder

@@ -1,4 +1,4 @@
-r"""Check a decoder: whole and in steps, padded and in batches, moved and packed, before and after a long text."""
+r"""Check a decoder: in one pass, in steps, padded, batched, moved, packed, before and after a long text."""
 
 import tomllib
 from collections.abc import Callable
@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from rope_doctor.probes.decoder import BFLOAT16, Decoder, as_decoder
+from rope_doctor.probes.decoder import BFLOAT16_EPS, Decoder, as_decoder
 
-LENGTH, PIECE, GAP, MOVED = 12, 5, 7, 17
-REST, PLACES = LENGTH - PIECE, np.arange(LENGTH)
-PROMPT = [PIECE] + [1] * REST  # tokens of each piece
-LONG = 96  # tokens of the long text
-ROUNDINGS = 2**12  # that may all go the same way in float32, between the input and a logit
-NOISE = 8  # times the measured rounding of a narrow type, beyond which a difference is none of rounding
-COARSE = 0.5  # of the logits' spread: what a narrow type is held to where its rounding cannot be measured
+LENGTH, PIECE, GAP, SHIFT = 12, 5, 7, 17
+REST, POSITIONS = LENGTH - PIECE, np.arange(LENGTH)
+PROMPT = [PIECE] + [1] * REST  # sizes of the pieces: a prompt, then single tokens
+LONG_TEXT = 96  # tokens of the long text
+ROUNDINGS = 2**12  # between the input and a logit in float32, if all go in the same direction
+NOISE_FACTOR = 8  # times the measured rounding of a narrow type: larger differences are not rounding
+COARSE_BOUND = 0.5  # of the logits' spread: bound for a narrow type whose rounding cannot be measured
 SAME, DIFFERS, UNCLEAR, NOT_APPLICABLE = "same", "differs", "could not tell", "not applicable"
 
 
@@ -27,12 +27,12 @@ class Check:
 
     name: str
     outcome: str  # "same", "differs", "could not tell" or "not applicable"
-    words: str  # the ways that were compared, and their difference; or why it does not apply
-    meaning: str = ""  # of a difference, with the smallest fix
-    chapter: str = ""  # that explains it
-    off: float | None = None  # the largest difference of a token's logits, in units of their spread
-    bound: float | None = None  # the largest difference that rounding explains
-    token: int | None = None  # the first that differs
+    words: str  # what was compared, and the difference; or why the check does not apply
+    meaning: str = ""  # of the difference, with the smallest fix
+    chapter: str = ""  # that explains the difference
+    off: float | None = None  # largest difference of a token's logits, in units of their spread
+    bound: float | None = None  # largest difference that rounding explains
+    token: int | None = None  # first that differs
 
     def __str__(self) -> str:
         lines = [f"{self.name}: {self.outcome}. {self.words}"]
@@ -49,36 +49,36 @@ class DecoderReport:
 
     @property
     def right(self) -> bool | None:
-        """Return True if nothing differs, False if something does, None if that cannot be told."""
+        """Return True if nothing differs, False if something does, None if the checks cannot tell."""
         outcomes = {check.outcome for check in self.checks}
         if DIFFERS in outcomes:
             return False
         return None if UNCLEAR in outcomes or SAME not in outcomes else True
 
     def of(self, name: str) -> Check:
-        """Return the check of a name."""
+        """Return the check with this name."""
         return next(check for check in self.checks if check.name == name)
 
     def __str__(self) -> str:
         verdict = {
-            True: "The decoder gives the same logits in every way of asking.",
-            False: "The decoder does not give the same logits in every way of asking.",
+            True: "The decoder gives the same logits however it is called.",
+            False: "The decoder's logits depend on how it is called.",
             None: "Could not tell whether the decoder is right.",
         }
         return "\n".join([verdict[self.right], *map(str, self.checks)])
 
 
 def check_decoder(decoder: Any, **facts: Any) -> DecoderReport:
-    r"""Ask a decoder for the same logits in many ways, and report where they differ.
+    r"""Compute the same logits in many ways, and report where they differ.
 
-    Every check holds the decoder against itself, so no reference is needed; a mistake in every way of asking
-    is for `diagnose` and `check_model`. A difference counts from 2¹² roundings of float32 on, all in one direction,
-    or, in half of the tokens, from eight times the rounding that a narrower type shows against float32.
+    Every check compares the decoder with itself, so no reference is needed; `diagnose` and `check_model` find
+    mistakes that all ways share. In float32 a difference counts if it exceeds 2¹² roundings in the same direction.
+    In a narrower type it must exceed eight times the measured rounding, in at least half of the tokens.
 
     Args:
         decoder: a `Decoder`, a causal model of transformers, or a function `(tokens, *, positions, mask, cache) ->
-            (logits, cache)` with those keywords that it has.
-        facts: attributes of `Decoder`, where a function is given.
+            (logits, cache)`, which may lack some of the keywords.
+        facts: attributes of `Decoder`, if `decoder` is a function.
 
     Raises:
         ValueError: the decoder cannot be called; the sentence says why.
@@ -97,14 +97,14 @@ def check_decoder(decoder: Any, **facts: Any) -> DecoderReport:
     """
     bench = _Bench(as_decoder(decoder, **facts))
     try:
-        bench.whole  # noqa: B018  # computed once, and kept
+        bench.whole  # noqa: B018  # computed once and cached
     except Exception as error:
         raise ValueError(f"the decoder fails on {LENGTH} tokens: {type(error).__name__}: {error}") from error
     return DecoderReport(tuple(_run(bench, name) for name in CHECKS))
 
 
 class _NotApplicableError(Exception):
-    """A check that does not apply to a decoder; its words say why."""
+    """A check that does not apply to a decoder; the message says why."""
 
 
 class _Bench:
@@ -112,13 +112,13 @@ class _Bench:
 
     def __init__(self, decoder: Decoder) -> None:
         self.decoder = decoder
-        words = min(8, decoder.vocabulary // 2), decoder.vocabulary  # the first ones may be special
-        self.text = np.random.default_rng(24).integers(*words, size=(2, LENGTH + LONG))[:, :LENGTH]
-        self.long = np.random.default_rng(25).integers(*words, size=(1, LONG))
+        ids = min(8, decoder.vocabulary // 2), decoder.vocabulary  # the first tokens may be special
+        self.text = np.random.default_rng(24).integers(*ids, size=(2, LENGTH + LONG_TEXT))[:, :LENGTH]
+        self.long = np.random.default_rng(25).integers(*ids, size=(1, LONG_TEXT))
 
     @cached_property
     def whole(self) -> np.ndarray:
-        """Logits of both rows, each read alone and whole."""
+        """Logits of both rows, read alone and in one pass."""
         return np.concatenate([self.logits(row[None]) for row in self.text])
 
     @cached_property
@@ -126,19 +126,19 @@ class _Bench:
         return float(self.whole.std(axis=-1).mean()) or 1.0
 
     @property
-    def coarse(self) -> bool:
-        """True if numbers are narrower than float32."""
+    def low_precision(self) -> bool:
+        """True if the number format is narrower than float32."""
         return self.decoder.eps >= 2.0**-20
 
     @cached_property
     def bound(self) -> float:
         """The largest difference that rounding explains, in units of the spread."""
-        if not self.coarse:
+        if not self.low_precision:
             return ROUNDINGS * self.decoder.eps
         if self.decoder.wide is None:
-            return COARSE
+            return COARSE_BOUND
         noise = self.distances(self.whole, _Bench(self.decoder.wide()).whole).max()
-        return max(NOISE * float(noise), COARSE / 8)
+        return max(NOISE_FACTOR * float(noise), COARSE_BOUND / 8)
 
     def needs(self, *keywords: str) -> None:
         for name in keywords:
@@ -146,18 +146,18 @@ class _Bench:
                 raise _NotApplicableError(f"The decoder takes no {name}.")
 
     def logits(self, tokens: np.ndarray, positions: Any = None, mask: Any = None) -> np.ndarray:
-        """Logits of a text read whole; a mask is given wherever positions are, as batches have it."""
+        """Logits of a text in one pass; positions are passed with a mask, as in batches."""
         if positions is not None and mask is None:
             mask = np.ones(tokens.shape, int)
         return self.decoder(tokens, self.ids(positions, tokens.shape), mask)[0]
 
     def ids(self, positions: Any, shape: tuple[int, ...]) -> np.ndarray | None:
-        """Position ids of a batch: one set, or as many as a position has coordinates."""
+        """Position ids of a batch, one set per coordinate."""
         if positions is None or np.ndim(positions) == 3:
             return positions
         rows = np.broadcast_to(np.asarray(positions), shape)
-        many = self.decoder.coordinates
-        return np.stack([rows] * many) if many > 1 else np.array(rows)
+        count = self.decoder.coordinates
+        return np.stack([rows] * count) if count > 1 else np.array(rows)
 
     def pieces(
         self,
@@ -169,7 +169,7 @@ class _Bench:
         seen: int = 0,
     ) -> tuple[np.ndarray, Any]:
         """Logits of a text read in pieces with the cache, and the cache."""
-        ids, found, start = self.ids(positions, tokens.shape), [], 0
+        ids, pieces, start = self.ids(positions, tokens.shape), [], 0
         if positions is not None and mask is None:
             mask = np.ones((len(tokens), seen + tokens.shape[1]), int)
         for size in sizes:
@@ -182,31 +182,31 @@ class _Bench:
             )
             if cache is None:
                 raise _NotApplicableError("The decoder returns no cache.")
-            found.append(logits)
+            pieces.append(logits)
             start += size
-        return np.concatenate(found, axis=1), cache
+        return np.concatenate(pieces, axis=1), cache
 
     def distances(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
-        """Difference of each token's logits, in units of the spread; infinite where either is not finite."""
+        """Differences of the tokens' logits, in units of the spread; infinite if either is not finite."""
         apart = np.sqrt(((one - other) ** 2).mean(axis=-1)) / self.spread
         return np.where(np.isfinite(apart), apart, np.inf)
 
     def verdict(self, words: str, *pairs: tuple[np.ndarray, np.ndarray]) -> Check:
-        """A check that both of each pair are the same."""
-        apart = [self.distances(*pair) for pair in pairs]
-        off = max(float(each.max()) for each in apart)
-        wrong = [(each > self.bound).any(axis=0) for each in apart]
-        if self.coarse:  # rounding may send a token or two to another expert
-            wrong = [each & (each.mean() >= 0.5) for each in wrong]
-        if not any(each.any() for each in wrong):
+        """A check that the two arrays of every pair are equal."""
+        distances = [self.distances(*pair) for pair in pairs]
+        off = max(float(distance.max()) for distance in distances)
+        wrong = [(distance > self.bound).any(axis=0) for distance in distances]
+        if self.low_precision:  # rounding may send a token or two to another expert
+            wrong = [tokens & (tokens.mean() >= 0.5) for tokens in wrong]
+        if not any(tokens.any() for tokens in wrong):
             return Check("", SAME, f"{words}: {off:.1e} apart at most.", off=off, bound=self.bound)
-        token = min(int(each.argmax()) for each in wrong if each.any())
-        found = f"{words}: {off:.3g} apart, wanted at most {self.bound:.1e}, from token {token} of these on."
-        return Check("", DIFFERS, found, off=off, bound=self.bound, token=token)
+        token = min(int(tokens.argmax()) for tokens in wrong if tokens.any())
+        words += f": {off:.3g} apart, expected at most {self.bound:.1e}, first at token {token}."
+        return Check("", DIFFERS, words, off=off, bound=self.bound, token=token)
 
 
 def _steps(bench: _Bench) -> Check:
-    words = f"{LENGTH} tokens whole, one by one, after a prompt of {PIECE}, in two pieces"
+    words = f"{LENGTH} tokens in one pass, one by one, after a prompt of {PIECE}, in two pieces"
     pairs = [
         (bench.pieces(row[None], sizes)[0], whole[None])
         for sizes in ([1] * LENGTH, PROMPT, [PIECE, REST])
@@ -216,12 +216,12 @@ def _steps(bench: _Bench) -> Check:
 
 
 def _steps_with_positions(bench: _Bench) -> Check:
-    found, _ = bench.pieces(bench.text[:1], PROMPT, PLACES)
-    return bench.verdict("positions given, and counted by the decoder", (found, bench.whole[:1]))
+    stepped, _ = bench.pieces(bench.text[:1], PROMPT, POSITIONS)
+    return bench.verdict("positions passed in, and counted by the decoder", (stepped, bench.whole[:1]))
 
 
 def _padded(bench: _Bench, pads: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Two rows of which the second is padded: tokens, mask, positions counted from the mask."""
+    """Tokens, mask, and positions counted from the mask, for two rows of which the second is padded."""
     tokens, mask = bench.text.copy(), np.ones((2, LENGTH), int)
     tokens[1], mask[1, pads] = bench.text[0, 0], 0
     tokens[1, mask[1] == 1] = bench.text[1, :REST]
@@ -230,87 +230,87 @@ def _padded(bench: _Bench, pads: slice) -> tuple[np.ndarray, np.ndarray, np.ndar
 
 def _right_padding(bench: _Bench) -> Check:
     tokens, mask, _ = _padded(bench, slice(REST, LENGTH))
-    found = bench.logits(tokens, mask=mask)
-    padded = found[1:, :REST], bench.whole[1:, :REST]
+    logits = bench.logits(tokens, mask=mask)
+    padded = logits[1:, :REST], bench.whole[1:, :REST]
     words = f"{REST} tokens alone, and before {PIECE} of padding"
-    return bench.verdict(words, (found[:1], bench.whole[:1]), padded)
+    return bench.verdict(words, (logits[:1], bench.whole[:1]), padded)
 
 
 def _left_padding(bench: _Bench) -> Check:
     tokens, mask, positions = _padded(bench, slice(0, PIECE))
-    found, alone = bench.logits(tokens, positions, mask), bench.whole[1:, :REST]
-    pairs = [(found[:1], bench.whole[:1]), (found[1:, PIECE:], alone)]
-    words = f"{REST} tokens alone, and behind {PIECE} of padding, with positions counted from the mask"
+    logits, alone = bench.logits(tokens, positions, mask), bench.whole[1:, :REST]
+    pairs = [(logits[:1], bench.whole[:1]), (logits[1:, PIECE:], alone)]
+    words = f"{REST} tokens alone, and after {PIECE} of padding, with positions counted from the mask"
     if "cache" in bench.decoder.takes:
         stepped, _ = bench.pieces(tokens, [PIECE + 2] + [1] * (REST - 2), positions, mask)
         pairs.append((stepped[1:, PIECE:], alone))
-        words += ", whole and step by step"
+        words += ", in one pass and step by step"
     return bench.verdict(words, *pairs)
 
 
 def _left_padding_alone(bench: _Bench) -> Check:
     tokens, mask, _ = _padded(bench, slice(0, PIECE))
-    found = bench.logits(tokens, mask=mask)[1:, PIECE:]
-    words = f"{REST} tokens alone, and behind {PIECE} of padding, without positions"
-    return bench.verdict(words, (found, bench.whole[1:, :REST]))
+    padded = bench.logits(tokens, mask=mask)[1:, PIECE:]
+    words = f"{REST} tokens alone, and after {PIECE} of padding, without positions"
+    return bench.verdict(words, (padded, bench.whole[1:, :REST]))
 
 
 def _rows(bench: _Bench) -> Check:
-    return bench.verdict("each row alone, and both together", (bench.logits(bench.text), bench.whole))
+    return bench.verdict("two rows alone, and both together", (bench.logits(bench.text), bench.whole))
 
 
 def _rows_at_length_1(bench: _Bench) -> Check:
     first = np.concatenate([bench.logits(row[None, :1]) for row in bench.text])
-    found, _ = bench.pieces(bench.text, [1] * LENGTH)
+    stepped, _ = bench.pieces(bench.text, [1] * LENGTH)
     together = bench.logits(bench.text[:, :1])
-    return bench.verdict("two rows together, one token at a time", (together, first), (found, bench.whole))
+    return bench.verdict("two rows together, one token at a time", (together, first), (stepped, bench.whole))
 
 
 def _moved(bench: _Bench) -> Check:
-    found = bench.logits(bench.text[:1], PLACES + MOVED)
-    return bench.verdict(f"positions from 0 and from {MOVED}", (found, bench.whole[:1]))
+    moved = bench.logits(bench.text[:1], POSITIONS + SHIFT)
+    return bench.verdict(f"positions from 0 and from {SHIFT}", (moved, bench.whole[:1]))
 
 
 def _effect(bench: _Bench) -> Check:
-    moved = bench.logits(bench.text[:1], _behind_a_gap(GAP))
-    apart = bench.distances(moved, bench.logits(bench.text[:1], PLACES))[0]
-    before, after = float(apart[:PIECE].max()), float(apart[PIECE:].max())
-    words = f"a gap of {GAP} behind token {PIECE - 1} changes what follows by {after:.3g}"
+    moved = bench.logits(bench.text[:1], _with_gap(GAP))
+    distances = bench.distances(moved, bench.logits(bench.text[:1], POSITIONS))[0]
+    before, after = float(distances[:PIECE].max()), float(distances[PIECE:].max())
+    words = f"a gap of {GAP} after token {PIECE - 1} changes later logits by {after:.3g}"
     if after > bench.bound:
-        return Check("", SAME, f"Positions count: {words}.", off=before, bound=bench.bound)
+        return Check("", SAME, f"Positions have an effect: {words}.", off=before, bound=bench.bound)
     if not bench.decoder.relative:
-        raise _NotApplicableError("Nothing is known of its positions, and they have no effect.")
-    if bench.coarse:
-        raise _NotApplicableError(f"Rounding hides it: {words}.")
+        raise _NotApplicableError("Positions have no effect, and it is unknown whether they should.")
+    if bench.low_precision:
+        raise _NotApplicableError(f"Rounding hides the effect: {words}.")
     words = f"Positions have no effect: {words}."
     return Check("", DIFFERS, words, off=after, bound=bench.bound, token=PIECE)
 
 
-def _behind_a_gap(gap: int) -> np.ndarray:
-    return PLACES + np.where(PLACES < PIECE, 0, gap)
+def _with_gap(gap: int) -> np.ndarray:
+    return POSITIONS + np.where(POSITIONS < PIECE, 0, gap)
 
 
 def _gaps(bench: _Bench) -> Check:
     if bench.decoder.recurrent:
         raise _NotApplicableError("Layers with a state see hidden tokens.")
-    seen = (PLACES < PIECE) | (PLACES >= PIECE + 3)
-    hidden = bench.logits(bench.text[:1], PLACES, seen[None].astype(int))[:, seen]
-    found = bench.logits(bench.text[:1, seen], PLACES[seen])
-    return bench.verdict("three tokens hidden, and left out with a gap in the positions", (found, hidden))
+    seen = (POSITIONS < PIECE) | (POSITIONS >= PIECE + 3)
+    hidden = bench.logits(bench.text[:1], POSITIONS, seen[None].astype(int))[:, seen]
+    omitted = bench.logits(bench.text[:1, seen], POSITIONS[seen])
+    return bench.verdict("three tokens hidden, and omitted with a gap in the positions", (omitted, hidden))
 
 
 def _packed(bench: _Bench) -> Check:
     if bench.decoder.recurrent:
-        raise _NotApplicableError("Layers with a state need the boundaries in another way.")
+        raise _NotApplicableError("Layers with a state need the boundaries in another form.")
     both = np.concatenate((bench.text[:1, :PIECE], bench.text[1:, :REST]), axis=1)
-    positions = np.concatenate((PLACES[:PIECE], PLACES[:REST]))
-    found, _ = bench.decoder(both, bench.ids(positions, both.shape), cache=bench.decoder.never)
-    words = "a document alone, and behind another whose positions restart"
-    check = bench.verdict(words, (found[:, PIECE:], bench.whole[1:, :REST]))
+    positions = np.concatenate((POSITIONS[:PIECE], POSITIONS[:REST]))
+    packed, _ = bench.decoder(both, bench.ids(positions, both.shape), cache=bench.decoder.never)
+    words = "a document alone, and packed after another, with positions from 0"
+    check = bench.verdict(words, (packed[:, PIECE:], bench.whole[1:, :REST]))
     if check.outcome == SAME:
         return check
-    seen = "The second document sees the first, so this decoder packs nothing by positions alone: "
-    raise _NotApplicableError(f"{seen}give it a mask for each document ({check.off:.3g} apart).")
+    seen = "The second document sees the first, so positions alone do not separate packed documents: "
+    raise _NotApplicableError(f"{seen}pass a mask for each document ({check.off:.3g} apart).")
 
 
 def _cropped(bench: _Bench) -> Check:
@@ -318,76 +318,78 @@ def _cropped(bench: _Bench) -> Check:
         raise _NotApplicableError("The cache cannot be cropped.")
     _, cache = bench.pieces(bench.text[:1], [LENGTH])
     cache = bench.decoder.crop(cache, PIECE, REST)
-    found, _ = bench.pieces(bench.text[:1, PIECE:], [1] * REST, cache=cache, seen=PIECE)
-    words = f"{LENGTH} tokens, and the same again after the cache was cropped to {PIECE}"
-    return bench.verdict(words, (found, bench.whole[:1, PIECE:]))
+    stepped, _ = bench.pieces(bench.text[:1, PIECE:], [1] * REST, cache=cache, seen=PIECE)
+    words = f"{LENGTH} tokens, and the last {REST} again after the cache was cropped to {PIECE}"
+    return bench.verdict(words, (stepped, bench.whole[:1, PIECE:]))
 
 
 def _shifted(bench: _Bench) -> Check:
-    row, wanted = bench.text[:1], bench.whole[:1]
+    row, expected = bench.text[:1], bench.whole[:1]
     if bench.decoder.shift is not None:
-        _, cache = bench.pieces(row[:, :PIECE], [PIECE], PLACES[:PIECE])
-        cache = bench.decoder.shift(cache, MOVED)
-        behind = PLACES[PIECE:] + MOVED
-        found, _ = bench.pieces(row[:, PIECE:], [1] * REST, behind, cache=cache, seen=PIECE)
-        words = f"keys in the cache moved by {MOVED}, and the text goes on there"
-        return bench.verdict(words, (found, wanted[:, PIECE:]))
+        _, cache = bench.pieces(row[:, :PIECE], [PIECE], POSITIONS[:PIECE])
+        cache = bench.decoder.shift(cache, SHIFT)
+        later = POSITIONS[PIECE:] + SHIFT
+        stepped, _ = bench.pieces(row[:, PIECE:], [1] * REST, later, cache=cache, seen=PIECE)
+        words = f"in one pass, and continued after the cached keys were moved by {SHIFT}"
+        return bench.verdict(words, (stepped, expected[:, PIECE:]))
     if not bench.decoder.relative:
         raise _NotApplicableError("The cache cannot be shifted, and positions may be absolute.")
-    found, _ = bench.pieces(row, PROMPT, PLACES + MOVED)
-    return bench.verdict(f"step by step from position {MOVED}, and whole from 0", (found, wanted))
+    stepped, _ = bench.pieces(row, PROMPT, POSITIONS + SHIFT)
+    return bench.verdict(f"step by step from position {SHIFT}, and in one pass from 0", (stepped, expected))
 
 
 def _state(bench: _Bench) -> Check:
     row, far = bench.text[:1], bench.decoder.trained
     before = bench.logits(row)
     bench.logits(bench.long)
-    words, pairs = f"a text before and after one of {LONG} tokens", [(bench.logits(row), before)]
+    words, pairs = f"a text before and after one of {LONG_TEXT} tokens", [(bench.logits(row), before)]
     if far and "positions" in bench.decoder.takes:
         try:
-            first = bench.logits(row, PLACES + 2 * far)
-            bench.logits(row, PLACES + 4 * far)
-        except Exception:  # a table that ends with an error is honest
+            first = bench.logits(row, POSITIONS + 2 * far)
+            bench.logits(row, POSITIONS + 4 * far)
+        except Exception:  # a table that ends with an error is no mistake
             return bench.verdict(words, *pairs)
         words += f", at positions from 0 and from {2 * far}, before and after {4 * far}"
-        pairs += [(bench.logits(row, PLACES + 2 * far), first), (bench.logits(row), before)]
+        pairs += [(bench.logits(row, POSITIONS + 2 * far), first), (bench.logits(row), before)]
     return bench.verdict(words, *pairs)
 
 
 def _across(bench: _Bench) -> Check:
     if not (bench.decoder.trained and bench.decoder.rule):
-        raise _NotApplicableError("No rule that depends on the length.")
-    positions = PLACES + bench.decoder.trained - PIECE
-    found, _ = bench.pieces(bench.text[:1], [1] * LENGTH, positions)
-    words = f"whole and step by step across position {bench.decoder.trained}"
-    return bench.verdict(words, (found, bench.logits(bench.text[:1], positions)))
+        raise _NotApplicableError("No rule depends on the length.")
+    positions = POSITIONS + bench.decoder.trained - PIECE
+    stepped, _ = bench.pieces(bench.text[:1], [1] * LENGTH, positions)
+    words = f"in one pass and step by step across position {bench.decoder.trained}"
+    return bench.verdict(words, (stepped, bench.logits(bench.text[:1], positions)))
 
 
 def _coordinates(bench: _Bench) -> Check:
-    many, row = bench.decoder.coordinates, bench.text[:1]
-    if many == 1:
+    count, row = bench.decoder.coordinates, bench.text[:1]
+    if count == 1:
         raise _NotApplicableError("A position is one number.")
     bench.needs("positions", "cache")
-    places = _with_an_image(many)
-    ids = np.stack([places, places + MOVED], axis=1)  # (coordinates, batch, seq): the second row is moved
+    positions = _with_an_image(count)
+    ids = np.stack(
+        [positions, positions + SHIFT], axis=1
+    )  # (coordinates, batch, seq): the second row is moved
     both = bench.logits(np.concatenate([row] * 2), ids)
     alone = bench.logits(row, ids[:, :1])
     stepped, _ = bench.pieces(row, [1] * LENGTH, ids[:, :1])
-    words = f"{many} coordinates: alone, beside a moved row, that row, step by step"
+    words = f"{count} coordinates: alone, next to a moved row, that row, and step by step"
     check = bench.verdict(words, (both[:1], alone), (both[1:], alone), (stepped, alone))
     apart = float(bench.distances(alone, bench.whole[:1]).max())
-    if check.outcome == SAME and apart <= bench.bound and not bench.coarse:
+    if check.outcome == SAME and apart <= bench.bound and not bench.low_precision:
         words = "Coordinates beyond the first have no effect."
         return Check("", DIFFERS, words, off=apart, bound=bench.bound, token=0)
     return check
 
 
-def _with_an_image(many: int) -> np.ndarray:
-    """Return coordinates (many, tokens) of three words, an image of two rows of three, and words behind it."""
-    rows, patches = np.tile(PLACES, (many, 1)), np.arange(6)
-    for axis in range(many):
+def _with_an_image(count: int) -> np.ndarray:
+    """Return coordinates (count, tokens) of three words, an image of two rows of three, and more words."""
+    rows, patches = np.tile(POSITIONS, (count, 1)), np.arange(6)
+    for axis in range(count):
         rows[axis, 3:9] = 3 + {0: 0 * patches, 1: patches // 3}.get(axis, patches % 3)
-    rows[:, 9:] = 3 + 3 + np.arange(LENGTH - 9)  # on from the largest coordinate
+    rows[:, 9:] = 3 + 3 + np.arange(LENGTH - 9)  # continuing from the largest coordinate
     return rows
 
 
@@ -396,25 +398,25 @@ def _bfloat16(bench: _Bench) -> Check:
     if not own.relative:
         raise _NotApplicableError("Positions may be absolute.")
     if not (own.narrow or own.wide):
-        raise _NotApplicableError("No copy of another width can be made.")
+        raise _NotApplicableError("No copy in another number format can be made.")
     narrow = _Bench(own.narrow()) if own.narrow else bench
     wide = bench if own.narrow or own.wide is None else _Bench(own.wide())
     gap = max(LENGTH, min(1000, (own.trained or 1016) - 16))
 
     def rounding(gap: int) -> float:
-        positions = _behind_a_gap(gap)
-        both = [[each.logits(row[None], positions) for each in (narrow, wide)] for row in bench.text]
+        positions = _with_gap(gap)
+        both = [[copy.logits(row[None], positions) for copy in (narrow, wide)] for row in bench.text]
         return float(np.median([bench.distances(*pair)[0, PIECE:] for pair in both]))
 
     near, off = rounding(0), rounding(gap)
-    bound = NOISE * max(near, BFLOAT16)
-    words = f"bfloat16 is {near:.2g} from float32, and {off:.2g} across a gap of {gap}."
+    bound = NOISE_FACTOR * max(near, BFLOAT16_EPS)
+    words = f"bfloat16 differs from float32 by {near:.2g}, and by {off:.2g} across a gap of {gap}."
     if off <= bound:
         return Check("", SAME, words, off=off, bound=bound)
     return Check("", DIFFERS, words, off=off, bound=bound, token=PIECE)
 
 
-# how each check asks, and the keywords that a decoder must take for it
+# checks by name, with the keywords that a decoder must take
 CHECKS: dict[str, tuple[Callable[[_Bench], Check], tuple[str, ...]]] = {
     "step by step": (_steps, ("cache",)),
     "step by step, with positions": (_steps_with_positions, ("cache", "positions")),
@@ -445,14 +447,14 @@ def _run(bench: _Bench, name: str) -> Check:
         check = ask(bench)
     except _NotApplicableError as reason:
         return Check(name, NOT_APPLICABLE, str(reason))
-    except Exception as error:  # anything that somebody's decoder raises
-        said = str(error).partition("\n")[0][:120]
-        refused = f"The decoder refuses: {type(error).__name__}: {said}"
-        return Check(name, NOT_APPLICABLE if name == "cropped cache" else UNCLEAR, refused)
+    except Exception as error:  # a decoder may raise anything
+        first_line = str(error).partition("\n")[0][:120]
+        words = f"The decoder fails: {type(error).__name__}: {first_line}"
+        return Check(name, NOT_APPLICABLE if name == "cropped cache" else UNCLEAR, words)
     if check.outcome == SAME:
         return replace(check, name=name)
-    said = MEANINGS[name]
-    outcome, meaning = check.outcome, f"{said['means']} Fix: {said['fix']}"
+    explanation = MEANINGS[name]
+    outcome, meaning = check.outcome, f"{explanation['means']} Fix: {explanation['fix']}"
     if name in OF_ROTATIONS and not bench.decoder.relative:
         outcome, meaning = UNCLEAR, "Right for a table of absolute positions, wrong for a rotation."
-    return replace(check, name=name, outcome=outcome, meaning=meaning, chapter=said["chapter"])
+    return replace(check, name=name, outcome=outcome, meaning=meaning, chapter=explanation["chapter"])

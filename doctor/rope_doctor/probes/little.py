@@ -1,4 +1,4 @@
-r"""A model of two layers on which `check_model` is shown: right as it is, and wrong where it is asked to be."""
+r"""A model of two layers for demonstrations of `check_model`: right by default, and wrong on request."""
 
 from collections.abc import Callable, Sequence
 
@@ -8,11 +8,11 @@ from torch.nn import functional
 
 from rope_edu.encodings.spec import RopeSpec, plain_rope
 
-HEADS, HEAD_DIM, WORDS = 4, 16, 40
+HEADS, HEAD_DIM, VOCABULARY = 4, 16, 40
 
 
 class LittleRotary(nn.Module):
-    """Cosines and sines of a spec, each twice, as transformers' modules give them."""
+    """Cosines and sines of a spec, duplicated as in the modules of transformers."""
 
     inv_freq: Tensor
 
@@ -28,7 +28,7 @@ class LittleRotary(nn.Module):
 
 
 class LittleLayer(nn.Module):
-    """Attention, half_split, with one number of heads for q, k and v, and its own rotary module."""
+    """Multi-head attention, half_split, with its own rotary module."""
 
     def __init__(self, spec: RopeSpec, times: int) -> None:
         super().__init__()
@@ -38,24 +38,24 @@ class LittleLayer(nn.Module):
 
     def forward(self, x: Tensor, position_ids: Tensor) -> Tensor:
         q, k, v = self.qkv(x).unflatten(-1, (3, HEADS, HEAD_DIM)).permute(2, 0, 3, 1, 4)
-        cos, sin = (each.unsqueeze(1) for each in self.rotary(x, position_ids))
+        cos, sin = (table.unsqueeze(1) for table in self.rotary(x, position_ids))
         for _ in range(self.times):
             q, k = rotated(q, cos, sin), rotated(k, cos, sin)
-        seen = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
-        return x + self.out(seen.transpose(1, 2).flatten(2))
+        heads = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return x + self.out(heads.transpose(1, 2).flatten(2))
 
 
 def rotated(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    """x with its first features turned as halves; the rest passes."""
+    """x with its first features rotated as halves; the rest passes through."""
     head, rest = x.tensor_split([cos.shape[-1]], dim=-1)
     first, second = head.chunk(2, dim=-1)
     return torch.cat((head * cos + torch.cat((-second, first), dim=-1) * sin, rest), dim=-1)
 
 
 class Little(nn.Module):
-    r"""A decoder without a cache, of a layer for each spec: by default two that rotate heads of 16, base 10,000.
+    r"""A decoder without a cache, with one layer per spec: by default two, heads of 16, base 10,000.
 
-    `times` is how often each layer rotates; 1 is right.
+    `times` is the number of times that every layer rotates; 1 is right.
 
     >>> model = Little()
     >>> tuple(model(torch.tensor([[3, 1, 4]])).shape)
@@ -68,7 +68,7 @@ class Little(nn.Module):
         super().__init__()
         with torch.random.fork_rng():
             torch.manual_seed(7)
-            self.embedding = nn.Embedding(WORDS, HEADS * HEAD_DIM)
+            self.embedding = nn.Embedding(VOCABULARY, HEADS * HEAD_DIM)
             specs = [plain_rope(HEAD_DIM, layout="half_split")] * 2 if specs is None else specs
             self.layers = nn.ModuleList(LittleLayer(spec, times) for spec in specs)
 
@@ -82,7 +82,7 @@ class Little(nn.Module):
 
 
 def emptied(model: Little, left: Callable[[Tensor], Tensor] = torch.zeros_like) -> Little:
-    """The model with frequencies such as `to_empty` may leave: here zeros, as fresh memory often is."""
+    """The model with frequencies as `to_empty` may leave them: here zeros, as in fresh memory."""
     for module in model.modules():
         if isinstance(module, LittleRotary):
             module.inv_freq = left(module.inv_freq)

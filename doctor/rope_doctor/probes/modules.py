@@ -11,18 +11,18 @@ import numpy as np
 
 from rope_doctor.clinic.frequencies import describe_base
 from rope_doctor.probes import watching
-from rope_doctor.probes.kinds import Kinds
-from rope_doctor.probes.watching import FLOAT32, READ, Fault
+from rope_doctor.probes.layer_kinds import LayerKinds
+from rope_doctor.probes.watching import FREQUENCY_TOLERANCE, READ, Fault
 from rope_edu.encodings.spec import RopeSpec
 
-LENGTHS = (0, 1, 2, 3, 5, 8, 13, 31, 64, 127, 300, 511, 1000, 2047)  # positions
+POSITIONS = (0, 1, 2, 3, 5, 8, 13, 31, 64, 127, 300, 511, 1000, 2047)
 TABLES = re.compile(r"(cos|sin|freqs|rope|rotary|embed_positions)(?!.*inv)", re.IGNORECASE)
 OTHER_PARTS = re.compile(r"(^|[._])(vision|visual|image|audio|speech|video|patch|pixel)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class ModelReport:
-    """The faults of a live model's rotation, the probes that were made, and notes; `print` it."""
+    """The faults of a live model's rotation, the completed probes, and notes; `print` it."""
 
     faults: tuple[Fault, ...]
     probed: tuple[str, ...]
@@ -39,67 +39,67 @@ class ModelReport:
         verdict = {
             True: "The model rotates as its config states.",
             False: "The model does not rotate as its config states.",
-            None: "Could not tell: no module gives cosines and sines, and no attention was seen.",
+            None: "Could not tell: no module gives cosines and sines, and no attention was observed.",
         }
-        probed, notes = (f"Probed: {each}." for each in self.probed), (f"Note: {each}" for each in self.notes)
-        return "\n".join([verdict[self.right], *map(str, self.faults), *probed, *notes])
+        probed = [f"Probed: {probe}." for probe in self.probed] + [f"Note: {note}" for note in self.notes]
+        return "\n".join([verdict[self.right], *map(str, self.faults), *probed])
 
 
 def check_model(model: Any, config: Any = None) -> ModelReport:
     r"""Probe the rotary modules of a live torch model, and the queries and keys that reach its attention.
 
-    The model is probed as it is: after loading, after `.to(torch.bfloat16)`, on its device. Modules that give
-    cosines and sines are called; buffers of frequencies and tables are read; and a text of one token repeated is
-    run, since its queries are equal in all places but for the rotation.
+    The model is probed in its current state: after loading, after `.to(torch.bfloat16)`, on its device. Modules
+    that give cosines and sines are called, buffers of frequencies and tables are read, and a text of one repeated
+    token is run, because only the rotation makes its queries differ.
 
     Args:
         model: a `torch.nn.Module`.
-        config: the rotation wanted: a dict, a path of a config.json or a preset's name; the model's own if None.
+        config: the expected rotation: a dict, the path of a config.json, a preset's name, or None for the model's.
 
     Raises:
-        ValueError: the config cannot be read, or there is none; the sentence says so.
+        ValueError: the config is missing or cannot be read; the sentence says why.
 
     >>> from rope_doctor.probes.little import Little  # two layers, heads of 16, base 10,000
     >>> config = {"model_type": "llama", "head_dim": 16, "rope_theta": 500_000.0}
     >>> print(check_model(Little(), config).faults[0])
     layers.0.rotary and 1 more (all layers):
-        Found base 10000 (8 pairs, the slowest 0.000316228 rad per token), and an angle 0.122 rad off, wanted base
-        500000 (8 pairs, the slowest 1.03134e-05 rad per token). The first that differs: pair 1, position 1.
-        Fix: Give the module the config of these layers: their base, rule and width. Chapter “Read a config”.
+        Found base 10000 (8 pairs, the slowest 0.000316228 rad per token), and an angle 0.122 rad off, expected base
+        500000 (8 pairs, the slowest 1.03134e-05 rad per token). First difference: pair 1, position 1.
+        Fix: Use the config of these layers for the module: base, rule and width. Chapter “Read a config”.
 
     Chapter 24.
     """
-    kinds = Kinds.of(model, config)
-    probe = _Probe(model, kinds)
+    kinds = LayerKinds.of(model, config)
+    probe = _ModelProbe(model, kinds)
     probe.run()
-    faults, probed, notes = watching.check(model, kinds)
-    # attention that turns wrongly because its table is wrong is one fault, not two
+    faults, probed, notes = watching.check_attention(model, kinds)
+    # wrong attention that is due to a wrong table is one fault, not two
     known = {fault.layers for fault in probe.faults}
     faults = probe.faults + [fault for fault in faults if fault.layers not in known]
     alike = _grouped((replace(fault, where=""), fault.where) for fault in faults)
-    seen = [f"{where}{what}" for what, where in _grouped(probe.probed)]
+    rotary = [f"{where}{what}" for what, where in _grouped(probe.probed)]
     return ModelReport(
         tuple(replace(fault, where=where) for fault, where in alike),
-        (*seen, *probed),
+        (*rotary, *probed),
         (*probe.notes, *notes),
     )
 
 
-def _grouped(found: Iterable[tuple[Any, str]]) -> Iterator[tuple[Any, str]]:
-    """Yield each thing once, with the first place where it is and how many more there are."""
+def _grouped(items: Iterable[tuple[Any, str]]) -> Iterator[tuple[Any, str]]:
+    """Yield distinct items, with the first place where an item occurs and the number of further places."""
     places: dict[Any, list[str]] = {}
-    for each, where in found:
-        places.setdefault(each, []).append(where)
-    for each, (first, *more) in places.items():
-        yield each, f"{first} and {len(more)} more" if more else first
+    for item, where in items:
+        places.setdefault(item, []).append(where)
+    for item, (first, *more) in places.items():
+        yield item, f"{first} and {len(more)} more" if more else first
 
 
 @dataclass
-class _Probe:
+class _ModelProbe:
     model: Any
-    kinds: Kinds
+    kinds: LayerKinds
     faults: list[Fault] = field(default_factory=list)
-    probed: list[tuple[str, str]] = field(default_factory=list)  # what was probed, and where
+    probed: list[tuple[str, str]] = field(default_factory=list)  # (description, place)
     notes: list[str] = field(default_factory=list)
 
     def run(self) -> None:
@@ -107,7 +107,7 @@ class _Probe:
             buffers = _frequencies(module)
             if OTHER_PARTS.search(name):
                 if buffers:
-                    self.notes.append(f"{name} was not examined: it turns no text.")
+                    self.notes.append(f"{name} was not examined: it does not rotate text.")
                 continue
             if any(self.empty(name, buffer, values) for buffer, values in buffers):
                 continue
@@ -117,30 +117,30 @@ class _Probe:
                 takes = []
             for buffer, _ in buffers if len(takes) >= 2 else ():
                 prefix = _prefix(buffer) if "layer_type" in takes else ""
-                given = partial(_called, module, self.model, layer_type=prefix)
-                self.hold(name, self.label_of(name, buffer), given, module)
+                call = partial(_called, module, self.model, layer_type=prefix)
+                self.compare(name, self.label_of(name, buffer), call, module)
             for table, values in _tables(module):
-                self.hold_table(f"{name}.{table}".lstrip("."), values)
+                self.compare_table(f"{name}.{table}".lstrip("."), values)
 
     def empty(self, name: str, buffer: str, values: Any) -> bool:
-        """Report frequencies that nobody filled."""
+        """Report frequencies that were never filled, and return whether they were not."""
         if values.is_meta:
             found = "no numbers, on the meta device"
         else:
             numbers = values.double().cpu().numpy()
             if np.isfinite(numbers).all() and (numbers >= 0).all() and 0 < numbers.max() <= 1.01:
                 return False
-            found = f"numbers that are no frequencies, {_listed(numbers)}"
+            found = f"numbers that cannot be frequencies, {_listed(numbers)}"
         where, words = f"{name}.{buffer}".lstrip("."), self.kinds.words(self.label_of(name, buffer))
-        fix = "Compute it again after loading: it is in no checkpoint, and `to_empty` leaves it unfilled."
-        self.faults.append(Fault(where, words, found, "frequencies from 1 down", fix))
+        fix = "Compute it again after loading: no checkpoint contains it, and `to_empty` leaves it unfilled."
+        self.faults.append(Fault(where, words, found, "frequencies from 1 downwards", fix))
         return True
 
     def label_of(self, name: str, buffer: str) -> str | None:
         return self.kinds.named(_prefix(buffer)) or self.kinds.of_module(name)
 
     def nearest(self, where: str, label: str | None, off: Callable[[RopeSpec], float], probe: str) -> Any:
-        """Return the nearest kind of layers, its spec and its words, and note the probe; None if none rotates."""
+        """Record the probe; return the nearest kind of layers, its spec and its words, or None if none rotates."""
         best = self.kinds.nearest(label, off)
         if best is None:
             return None
@@ -148,14 +148,14 @@ class _Probe:
         self.probed.append((f" ({words}), {probe}", where))
         return *best, words
 
-    def hold(self, name: str, label: str | None, given: Any, module: Any) -> None:
-        """Hold a module's cosines and sines against those wanted."""
+    def compare(self, name: str, label: str | None, call: Any, module: Any) -> None:
+        """Compare a module's cosines and sines with the expected ones."""
         readings = self.kinds.candidates(label)
-        trained = min((each.trained or each.longest or 2048 for each in readings), default=2048)
-        positions = np.array([each for each in LENGTHS if each < min(trained, 2048)])
+        trained = min((reading.trained or reading.longest or 2048 for reading in readings), default=2048)
+        positions = np.array([position for position in POSITIONS if position < min(trained, 2048)])
         try:
-            values = given(positions)
-            reason = "it gives no cosines and sines that could be read"
+            values = call(positions)
+            reason = "its result cannot be read as cosines and sines"
         except Exception as error:
             values, reason = None, f"{type(error).__name__}: {str(error)[:80]}"
         if values is None:
@@ -164,19 +164,19 @@ class _Probe:
         probe = f"cosines and sines at {len(positions)} positions up to {positions[-1]}"
         best = self.nearest(name, label, lambda spec: _off(values, spec, positions), probe)
         if best is None:
-            self.notes.append(f"{name}: the config states no rotation of these layers.")
+            self.notes.append(f"{name}: the config states no rotation for these layers.")
             return
         kind, spec, words = best
-        found = _difference(values, spec, positions)
-        if found is not None:
-            found = {**self.cause(module, spec, label), **found}
-        elif any(each.rope_type in ("dynamic", "longrope") for each in readings):
-            found = self.remembered(given, kind, positions, trained)
-        if found is not None:
-            self.faults.append(Fault(name, words, **found))
+        fault = _difference(values, spec, positions)
+        if fault is not None:
+            fault = {**self.cause(module, spec, label), **fault}
+        elif any(reading.rope_type in ("dynamic", "longrope") for reading in readings):
+            fault = self.remembered(call, kind, positions, trained)
+        if fault is not None:
+            self.faults.append(Fault(name, words, **fault))
 
     def cause(self, module: Any, spec: RopeSpec, label: str | None) -> dict[str, Any]:
-        """Return the fix of frequencies that differ."""
+        """Return the fix for frequencies that differ."""
         for buffer, values in _frequencies(module):
             own, width = values.double().cpu().numpy(), str(values.dtype).removeprefix("torch.")
             if len(own) != len(spec.inv_freq) or (label and self.label_of("", buffer) not in (None, label)):
@@ -184,38 +184,40 @@ class _Probe:
             rounded = np.allclose(own, spec.inv_freq, rtol=2.0**-7, atol=1e-7)
             if rounded and width in ("bfloat16", "float16"):
                 return {"fix": f"Keep {buffer} in float32: it was cast to {width} with the model."}
-            if np.allclose(own, spec.inv_freq, rtol=FLOAT32, atol=1e-9):
-                fix = f"{buffer} is right: compute the angles with it in float32, from whole positions."
+            if np.allclose(own, spec.inv_freq, rtol=FREQUENCY_TOLERANCE, atol=1e-9):
+                fix = f"{buffer} is right: compute the angles from it in float32, with integer positions."
                 return {"fix": fix}
-        fix = "Give the module the config of these layers: their base, rule and width."
+        fix = "Use the config of these layers for the module: base, rule and width."
         return {"fix": fix, "chapter": READ}
 
     def buffers(self, name: str, label: str | None, module: Any, reason: str) -> None:
-        """Hold the frequencies that a module keeps against those wanted, where it cannot be called."""
+        """Compare a module's stored frequencies with the expected ones, if it cannot be called."""
         for buffer, values in _frequencies(module):
             own, where = values.double().cpu().numpy().ravel(), f"{name}.{buffer}".lstrip(".")
-            best = self.nearest(where, label, partial(_off_ladder, own), f"as numbers: {reason}")
-            if best is None or _off_ladder(own, best[1]) <= FLOAT32:
+            best = self.nearest(
+                where, label, partial(_frequency_error, own), f"stored numbers only: {reason}"
+            )
+            if best is None or _frequency_error(own, best[1]) <= FREQUENCY_TOLERANCE:
                 continue
             _, spec, words = best
             pair = 0
             if own.shape == spec.inv_freq.shape:
-                pair = int(np.argmax(~np.isclose(own, spec.inv_freq, rtol=FLOAT32)))
+                pair = int(np.argmax(~np.isclose(own, spec.inv_freq, rtol=FREQUENCY_TOLERANCE)))
             found, wanted = _as_words(own, spec), _as_words(spec.inv_freq, spec)
             cause = self.cause(module, spec, label)
             self.faults.append(Fault(where, words, found, wanted, pair=pair, **cause))
 
-    def remembered(self, given: Any, kind: Any, positions: np.ndarray, trained: int) -> dict[str, Any] | None:
-        """Return the traces that a long text leaves, or None."""
-        before, between = given(positions), np.append(positions, 2 * trained - 1)
-        first = given(between)
+    def remembered(self, call: Any, kind: Any, positions: np.ndarray, trained: int) -> dict[str, Any] | None:
+        """Return the fault of frequencies that remember a long text, or None."""
+        before, between = call(positions), np.append(positions, 2 * trained - 1)
+        first = call(between)
         chapter = {"chapter": "Stretch the frequencies"}
-        found = _difference(first, self.kinds.at(kind, 2 * trained).spec, between)
-        if found is not None:
-            return found | {"fix": "Let the rule take the length of the text at hand."} | chapter
-        given(np.append(positions, 4 * trained - 1))
-        answers = ((between, first, given(between)), (positions, before, given(positions)))
-        given(positions[:2])  # so that the probe leaves nothing behind
+        fault = _difference(first, self.kinds.at(kind, 2 * trained).spec, between)
+        if fault is not None:
+            return fault | {"fix": "Apply the rule to the length of the current text."} | chapter
+        call(np.append(positions, 4 * trained - 1))
+        answers = ((between, first, call(between)), (positions, before, call(positions)))
+        call(positions[:2])  # restores the module after the probe
         for at, was, now in answers:
             wrong = np.abs(now - was).max(axis=1) > 1e-3
             if wrong.any():
@@ -224,13 +226,13 @@ class _Probe:
                     "found": f"other cosines for {after} than before it",
                     "wanted": "the same",
                     "position": int(at[wrong.argmax()]),
-                    "fix": "Compute the frequencies from the text at hand, and keep none of a longer one.",
+                    "fix": "Compute the frequencies from the current text, and keep none from a longer one.",
                 }
         return None
 
-    def hold_table(self, where: str, rows: np.ndarray) -> None:
-        """Hold a stored table, a row for each position, against the one wanted."""
-        positions = np.array([each for each in LENGTHS if each < len(rows)])
+    def compare_table(self, where: str, rows: np.ndarray) -> None:
+        """Compare a stored table, one row per position, with the expected one."""
+        positions = np.array([position for position in POSITIONS if position < len(rows)])
         values = rows[positions]
         label, probe = self.kinds.of_module(where), f"{len(rows)} rows of a table"
         best = self.nearest(where, label, lambda spec: _off(values, spec, positions), probe)
@@ -238,30 +240,30 @@ class _Probe:
             return
         _, spec, words = best
         if not np.isfinite(values).all() or not np.abs(values).max() > 1e-3:
-            fix = "Compute the table again after loading: it is in no checkpoint."
-            self.faults.append(Fault(where, words, "a table that nobody filled", "cosines and sines", fix))
-        elif (found := _difference(values, spec, positions)) is not None:
+            fix = "Compute the table again after loading: no checkpoint contains it."
+            self.faults.append(Fault(where, words, "a table that was never filled", "cosines and sines", fix))
+        elif (fault := _difference(values, spec, positions)) is not None:
             fix = "Make the table from the config of these layers, in float32 or wider."
-            self.faults.append(Fault(where, words, **{"fix": fix, "chapter": READ, **found}))
+            self.faults.append(Fault(where, words, **{"fix": fix, "chapter": READ, **fault}))
 
 
 def _prefix(buffer: str) -> str:
-    """The word before "inv_freq" in a buffer's name: "", or that of a kind of layers."""
+    """The word before "inv_freq" in a buffer's name: "", or one that names a kind of layers."""
     return buffer.removesuffix("inv_freq").rstrip("_")
 
 
 def _frequencies(module: Any) -> list[tuple[str, Any]]:
-    """Return the buffers, parameters or tensors of a module's own that hold frequencies, by name."""
-    held = dict(module.named_buffers(recurse=False)) | dict(module.named_parameters(recurse=False))
-    return [each for each in held.items() if each[0].endswith("inv_freq") and "original" not in each[0]]
+    """Return (name, values) of a module's own buffers and parameters that hold frequencies."""
+    tensors = dict(module.named_buffers(recurse=False)) | dict(module.named_parameters(recurse=False))
+    return [(name, x) for name, x in tensors.items() if name.endswith("inv_freq") and "original" not in name]
 
 
 def _called(module: Any, model: Any, positions: np.ndarray, layer_type: str) -> np.ndarray | None:
-    """Return a module's cosines + i sines, (positions, features or pairs); None if it gives none."""
+    """Return a module's cosines + i · sines, (positions, features or pairs), or None."""
     import torch
 
     options = {"layer_type": layer_type} if layer_type else {}
-    like = next((each for each in model.parameters() if each.is_floating_point()), torch.zeros(1))
+    like = next((values for values in model.parameters() if values.is_floating_point()), torch.zeros(1))
     ids = torch.tensor(positions, device=like.device)[None]
     x = torch.zeros(1, len(positions), 1, dtype=like.dtype, device=like.device)
     with torch.no_grad():
@@ -272,14 +274,14 @@ def _called(module: Any, model: Any, positions: np.ndarray, layer_type: str) -> 
     if isinstance(out, torch.Tensor) and out.is_complex():
         return _rows(out.to(torch.complex128).cpu().numpy(), len(positions))
     pair = isinstance(out, tuple | list) and len(out) == 2
-    if not pair or not all(isinstance(each, torch.Tensor) for each in out):
+    if not pair or not all(isinstance(table, torch.Tensor) for table in out):
         return None
-    cos, sin = (each.double().cpu().numpy() for each in out)
+    cos, sin = (table.double().cpu().numpy() for table in out)
     return _rows(cos + 1j * sin, len(positions))
 
 
 def _rows(values: np.ndarray, count: int) -> np.ndarray | None:
-    """Return an array as (positions, features), of whatever axes of one it has, or equal ones in front."""
+    """Return an array as (positions, features), without axes of size 1 and leading axes of equal entries."""
     while values.ndim > 2:
         axis = next((axis for axis, size in enumerate(values.shape) if size == 1), 0)
         values = values.take(0, axis=axis)
@@ -287,14 +289,12 @@ def _rows(values: np.ndarray, count: int) -> np.ndarray | None:
 
 
 def _tables(module: Any) -> Iterator[tuple[str, np.ndarray]]:
-    """Yield the tables that a module holds: name, and cosines + i sines, a row for each position."""
+    """Yield the name of a module's tables, and cosines + i · sines with one row per position."""
     import torch
 
     own = {**dict(module.named_buffers(recurse=False)), **vars(module)}
-    held = {
-        name: each for name, each in own.items() if isinstance(each, torch.Tensor) and TABLES.search(name)
-    }
-    for name, values in held.items():
+    tables = {name: x for name, x in own.items() if isinstance(x, torch.Tensor) and TABLES.search(name)}
+    for name, values in tables.items():
         if values.is_meta or not (values.is_floating_point() or values.is_complex()):
             continue
         values = values.detach().cpu()
@@ -306,8 +306,8 @@ def _tables(module: Any) -> Iterator[tuple[str, np.ndarray]]:
         first, second = np.split(numbers, [numbers.shape[1] // 2], axis=1)
         if np.iscomplexobj(numbers):
             yield name, numbers
-        elif "cos" in name and name.replace("cos", "sin") in held and "sin" not in name:
-            other = held[name.replace("cos", "sin")].detach().cpu().double().numpy().squeeze()
+        elif "cos" in name and name.replace("cos", "sin") in tables and "sin" not in name:
+            other = tables[name.replace("cos", "sin")].detach().cpu().double().numpy().squeeze()
             yield name, numbers + 1j * other
         elif "embed_positions" in name:  # sines first
             yield name, second + 1j * first
@@ -315,16 +315,16 @@ def _tables(module: Any) -> Iterator[tuple[str, np.ndarray]]:
             yield name, first + 1j * second
 
 
-def _by_pair(values: np.ndarray, wanted: np.ndarray) -> np.ndarray | None:
-    """Return cosines and sines by pair, of a table by pair or by feature in either layout; else None."""
-    pairs, once = wanted.shape[1], _once(values)
+def _by_pair(values: np.ndarray, expected: np.ndarray) -> np.ndarray | None:
+    """Return cosines and sines by pair, from a table by pair or by feature in either layout, or None."""
+    pairs, once = expected.shape[1], _once(values)
     if values.shape[1] == pairs:
-        return values if once is None or _once(wanted) is not None else None
+        return values if once is None or _once(expected) is not None else None
     return once if values.shape[1] == 2 * pairs else None
 
 
 def _once(values: np.ndarray) -> np.ndarray | None:
-    """Return half of a table that has the numbers of each pair twice, in either layout; else None."""
+    """Return half of a table that repeats the numbers of every pair, in either layout; otherwise None."""
     if values.shape[1] % 2:
         return None
     neighbours, halves = (values[:, ::2], values[:, 1::2]), np.split(values, 2, axis=1)
@@ -334,61 +334,59 @@ def _once(values: np.ndarray) -> np.ndarray | None:
 def _compared(
     values: np.ndarray, spec: RopeSpec, positions: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return cosines + i sines by pair, and of each whether rounding does not explain it; None for other pairs.
+    """Return cosines + i · sines by pair, and a mask of those that rounding does not explain; None for other pairs.
 
-    Rounding is that of the numbers' own width, and of frequencies in float32.
+    Rounding includes that of the table's number format, and of frequencies in float32.
     """
     angles = positions[:, None] * spec.inv_freq
-    wanted = spec.attention_factor * np.exp(1j * angles)
-    found = _by_pair(values, wanted)
-    if found is None:
+    expected = spec.attention_factor * np.exp(1j * angles)
+    by_pair = _by_pair(values, expected)
+    if by_pair is None:
         return None
     mantissa = np.frexp(values.real)[0] * 2.0**11
     if float(np.abs(values.real - values.real.astype(np.float32)).max()) > 0:
         bits = 0.0
-    elif np.isfinite(mantissa).all() and (mantissa == np.round(mantissa)).all():  # eleven bits at most
+    elif np.isfinite(mantissa).all() and (mantissa == np.round(mantissa)).all():  # at most eleven bits
         bits = 2.0**-8
     else:
         bits = 2.0**-20
-    return found, ~(np.abs(found - wanted) <= spec.attention_factor * (bits + 1e-6 + angles * FLOAT32))
+    bound = spec.attention_factor * (bits + 1e-6 + angles * FREQUENCY_TOLERANCE)
+    return by_pair, ~(np.abs(by_pair - expected) <= bound)
 
 
 def _off(values: np.ndarray, spec: RopeSpec, positions: np.ndarray) -> float:
-    """Return the share of numbers that differ, so that the nearest of several kinds can be told."""
+    """Return the fraction of numbers that differ, by which the nearest of several kinds is chosen."""
     compared = _compared(values, spec, positions)
     return 2.0 if compared is None else float(compared[1].mean())
 
 
-def _off_ladder(own: np.ndarray, spec: RopeSpec) -> float:
-    wanted = spec.inv_freq
-    alike = own.shape == wanted.shape
-    return float((np.abs(own - wanted) / np.where(wanted > 0, wanted, 1)).max()) if alike else 2.0
+def _frequency_error(own: np.ndarray, spec: RopeSpec) -> float:
+    expected = spec.inv_freq
+    alike = own.shape == expected.shape
+    return float((np.abs(own - expected) / np.where(expected > 0, expected, 1)).max()) if alike else 2.0
 
 
 def _difference(values: np.ndarray, spec: RopeSpec, positions: np.ndarray) -> dict[str, Any] | None:
-    """Return found, wanted, and the first pair and position that differ; None if all is as wanted."""
+    """Return the fields of a Fault: found, wanted, and where they first differ; None if there is no difference."""
     pairs, width = len(spec.inv_freq), values.shape[1]
     compared = _compared(values, spec, positions)
     if compared is None:
-        wide = (
-            f"{width // 2} pairs, each twice"
-            if _once(values) is not None
-            else f"{width} numbers for a position"
-        )
-        return {"found": wide, "wanted": f"{pairs} pairs, or each twice in one of the two layouts"}
-    found, wrong = compared
+        twice = _once(values) is not None
+        shape = f"{width // 2} pairs, each twice" if twice else f"{width} numbers per position"
+        return {"found": shape, "wanted": f"{pairs} pairs, or each twice in one of the two layouts"}
+    by_pair, wrong = compared
     if not wrong.any():
         return None
-    size = float(np.median(np.abs(found)))
+    size = float(np.median(np.abs(by_pair)))
     if abs(size / spec.attention_factor - 1) > 0.01:
-        seen, fix = f"cosines and sines of size {size:.6g}", "Multiply both by the attention factor, once."
-        wanted = f"{spec.attention_factor:.6g}"
-        return {"found": seen, "wanted": wanted, "fix": fix, "chapter": "Blend by wavelength"}
+        found, wanted = f"cosines and sines of size {size:.6g}", f"{spec.attention_factor:.6g}"
+        fix = "Multiply both by the attention factor, once."
+        return {"found": found, "wanted": wanted, "fix": fix, "chapter": "Blend by wavelength"}
     row, pair = np.argwhere(wrong)[0].tolist()
-    turned = np.angle(found[list(positions).index(1)]) if 1 in positions else np.zeros(pairs)
-    angle = float(np.angle(found[row, pair] / np.exp(1j * positions[row] * spec.inv_freq[pair])))
+    speeds = np.abs(np.angle(by_pair[list(positions).index(1)])) if 1 in positions else np.zeros(pairs)
+    angle = float(np.angle(by_pair[row, pair] / np.exp(1j * positions[row] * spec.inv_freq[pair])))
     return {
-        "found": f"{_as_words(np.abs(turned), spec)}, and an angle {abs(angle):.3g} rad off",
+        "found": f"{_as_words(speeds, spec)}, and an angle {abs(angle):.3g} rad off",
         "wanted": _as_words(spec.inv_freq, spec),
         "pair": pair,
         "position": int(positions[row]),
@@ -403,5 +401,5 @@ def _as_words(speeds: np.ndarray, spec: RopeSpec) -> str:
 
 
 def _listed(numbers: np.ndarray) -> str:
-    shown = ", ".join(f"{each:.3g}" for each in numbers.ravel()[:4])
+    shown = ", ".join(f"{number:.3g}" for number in numbers.ravel()[:4])
     return f"{shown}, …" if numbers.size > 4 else shown

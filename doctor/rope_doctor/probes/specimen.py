@@ -1,4 +1,4 @@
-r"""A decoder of two layers in NumPy, right as it is, whose parts a replay of a bug replaces one at a time."""
+r"""A correct decoder of two layers in NumPy, whose methods the replay of a bug overrides one at a time."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,12 +9,12 @@ from rope_doctor.probes.decoder import KEYWORDS, Decoder
 from rope_edu.encodings.rotary import apply_rope
 from rope_edu.encodings.spec import RopeSpec, plain_rope, spec_angles
 
-WIDTH, HEADS, WORDS, LAYERS = 32, 2, 40, 2
+WIDTH, HEADS, VOCABULARY, LAYERS = 32, 2, 40, 2
 
 
 @dataclass(frozen=True)
 class Kept:
-    """The cache: rotated keys and values of each layer, (batch, heads, tokens, head_dim), and how many tokens."""
+    """The cache: rotated keys and values by layer, (batch, heads, tokens, head_dim), and the number of tokens."""
 
     keys: tuple[np.ndarray, ...]
     values: tuple[np.ndarray, ...]
@@ -22,13 +22,13 @@ class Kept:
 
 
 class Specimen:
-    r"""A decoder with random weights that are large enough for attention to be sharp.
+    r"""A decoder with random weights, large enough to make attention sharp.
 
-    Its parts are methods, so that a wrong decoder is a class with one of them replaced: `count` makes positions,
-    `rotate` turns queries and keys, `store` joins new keys and values to the cache, `see` masks.
+    Its parts are methods, so a subclass that overrides one of them is a wrong decoder: `count` makes positions,
+    `rotate` rotates queries and keys, `store` appends keys and values to the cache, `see` masks.
 
     Args:
-        spec: the rotation; by default that of heads of 16, base 10,000, half_split.
+        spec: the rotation; by default for heads of 16, base 10,000, half_split.
 
     >>> import numpy as np
     >>> logits, cache = Specimen()(np.array([[3, 1, 4]]))
@@ -42,7 +42,7 @@ class Specimen:
         self.spec = plain_rope(WIDTH // HEADS, layout="half_split") if spec is None else spec
         self.many = 1 + max(self.spec.axes or (0,))  # coordinates of a position
         draw = np.random.default_rng(7)
-        self.embedding = draw.normal(size=(WORDS, WIDTH))
+        self.embedding = draw.normal(size=(VOCABULARY, WIDTH))
         self.weights = [
             {name: 1.2 * draw.normal(size=(WIDTH, WIDTH)) / np.sqrt(WIDTH) for name in "qkvo"}
             for _ in range(LAYERS)
@@ -81,46 +81,47 @@ class Specimen:
         return np.moveaxis(positions, 0, -1) if positions.ndim == 3 else positions
 
     def rotate(self, x: np.ndarray, positions: np.ndarray) -> np.ndarray:
-        """Return queries or keys (batch, heads, seq, head_dim), turned."""
+        """Return rotated queries or keys, (batch, heads, seq, head_dim)."""
         angles = np.asarray(spec_angles(self.spec, positions))[:, None]
         return np.asarray(apply_rope(x, angles, layout=self.spec.layout))
 
     def store(
         self, k: np.ndarray, v: np.ndarray, cache: Kept | None, layer: int, positions: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return all keys and values of a layer, the new ones behind those that are kept."""
+        """Return all keys and values of a layer: those in the cache, then the new ones."""
         if cache is not None:
             k = np.concatenate((cache.keys[layer], k), axis=-2)
             v = np.concatenate((cache.values[layer], v), axis=-2)
         return k, v
 
     def see(self, tokens: np.ndarray, keys: int, seen: int, mask: np.ndarray | None) -> np.ndarray:
-        """Return which keys each query may see, (batch, 1, seq, keys): none behind it, none that the mask hides."""
+        """Return the mask (batch, 1, seq, keys): True for keys that are not in the future and not hidden."""
         key, query = np.arange(keys), (seen + np.arange(tokens.shape[1]))[:, None]
         shown = np.ones((len(tokens), keys), int) if mask is None else mask
-        return ((key <= query) & (shown[:, None] == 1) | (key == query))[:, None]  # so that no row is empty
+        visible = (key <= query) & (shown[:, None] == 1)
+        return (visible | (key == query))[:, None]  # the diagonal, so that no row is empty
 
     def crop(self, cache: Kept, length: int, removed: int) -> Kept:
-        """Return the cache of the first tokens."""
-        keys, values = (tuple(each[:, :, :length] for each in kept) for kept in (cache.keys, cache.values))
+        """Return the cache of the first `length` tokens."""
+        keys, values = (tuple(layer[:, :, :length] for layer in kept) for kept in (cache.keys, cache.values))
         return Kept(keys, values, cache.count - removed)
 
     def shift(self, cache: Kept, by: int) -> Kept:
-        """Return the cache with all keys moved by some positions."""
+        """Return the cache with all keys moved `by` positions."""
         tokens = cache.keys[0].shape[-2]
         places = np.full((1, tokens) if self.many == 1 else (1, tokens, self.many), by)
-        keys = tuple(Specimen.rotate(self, each, places) for each in cache.keys)
+        keys = tuple(Specimen.rotate(self, layer, places) for layer in cache.keys)
         return replace(cache, keys=keys)
 
     def decoder(self, **facts: Any) -> Decoder:
-        """Return it with all that `check_decoder` can use."""
+        """Return it as a Decoder, with everything that `check_decoder` can use."""
         known: dict[str, Any] = {"relative": True, "coordinates": self.many, "eps": 2.0**-53}
         known |= {"crop": self.crop, "shift": self.shift}
-        return Decoder(self, WORDS, frozenset(KEYWORDS), **{**known, **facts})
+        return Decoder(self, VOCABULARY, frozenset(KEYWORDS), **{**known, **facts})
 
 
 def _heads(x: np.ndarray) -> np.ndarray:
-    """Return features split into heads: (batch, seq, width) to (batch, heads, seq, head_dim)."""
+    """Split features into heads: (batch, seq, width) to (batch, heads, seq, head_dim)."""
     return x.reshape(*x.shape[:2], HEADS, -1).swapaxes(1, 2)
 
 

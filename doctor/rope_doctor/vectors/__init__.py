@@ -1,17 +1,16 @@
-r"""Test vectors for anybody's rotary position embedding, as JSON, and a runner for functions of Python.
+r"""Test vectors for any rotary position embedding, as JSON, and a runner for Python functions.
 
     rotate.json       x, positions -> rotated x: layouts, widths, tails, bases, attention factors, positions to 2²⁰
     frequencies.json  a rule and its parameters -> inv_freq and attention factor
-    configs.json      a model's config.json -> the same, or the field that must be refused
-    batch.json        rows of a batch with positions of their own, padded, packed, with gaps
+    configs.json      a model's config.json -> the same, or the field that must be rejected
+    batch.json        batches whose rows have different positions: padded, packed, with gaps
     axes.json         positions of several coordinates (M-RoPE), in three orders of the sections
     shift.json        rotated keys and a shift -> the keys, moved in the cache
-    scale.json        YaRN's two mscales -> the factor on cos and sin, and on the softmax; by whose reading
-    schema.json       the form of all of these (JSON Schema)
+    scale.json        YaRN's two mscales -> the factors on cos and sin and on the softmax, by implementation
+    schema.json       the schema of these files (JSON Schema)
 
 Every case has a name, a source, a tolerance, and the mistakes that it catches. The numbers come from an independent
-form (plain loops, `book/makers/vector_reference.py`). `rope-doctor vectors module:function` runs them on anybody's
-function.
+implementation (plain loops, `book/makers/vector_reference.py`). `rope-doctor vectors module:function` runs them.
 """
 
 from rope_doctor.vectors.runner import FILES, Result, load, run

@@ -1,4 +1,4 @@
-r"""Run the vectors on a function of Python."""
+r"""Run the test vectors on a Python function."""
 
 import inspect
 import json
@@ -12,7 +12,7 @@ import numpy as np
 FILES = ("rotate", "frequencies", "configs", "batch", "axes", "shift", "scale")
 WIDTHS = ("float64", "float32", "float32, angles in float32", "bfloat16", "float16")
 KEYWORDS = ("layout", "rotary_dim", "base", "attention_factor")
-CALLS = {  # files whose cases call a function: the names of its arguments
+CALLS = {  # files whose cases call a function, with the names of its arguments
     "rotate": ("x", "positions", *KEYWORDS),
     "batch": ("x", "positions", *KEYWORDS),
     "axes": ("x", "positions", *KEYWORDS, "axes"),
@@ -22,7 +22,7 @@ CALLS = {  # files whose cases call a function: the names of its arguments
 
 @dataclass(frozen=True)
 class Result:
-    """The outcome of one case: its name, whether it passed, the error seen, and the mistakes that would fail it.
+    """The outcome of one case: its name, whether it passed, the observed error, and the mistakes that it catches.
 
     >>> Result("one pair", True, "off by 0").passed
     True
@@ -37,7 +37,7 @@ class Result:
 
 
 def load(name: str) -> list[dict[str, Any]]:
-    r"""Cases of a file of `FILES`, as dicts of plain lists and numbers; any other name is a ValueError.
+    r"""Cases of a file in `FILES`, as dicts of plain lists and numbers; ValueError for any other name.
 
     >>> load("rotate")[0]["name"]
     'one pair, interleaved'
@@ -46,16 +46,15 @@ def load(name: str) -> list[dict[str, Any]]:
     """
     if name not in FILES:
         raise ValueError(f"name must be {', '.join(map(repr, FILES[:-1]))} or {FILES[-1]!r}, got {name!r}")
-    return json.loads(files("rope_doctor.vectors").joinpath(f"{name}.json").read_text(encoding="utf-8"))[
-        "cases"
-    ]
+    text = files("rope_doctor.vectors").joinpath(f"{name}.json").read_text(encoding="utf-8")
+    return json.loads(text)["cases"]
 
 
 def run(function: Callable[..., object], *, width: str = "float64", cases: str = "rotate") -> list[Result]:
-    r"""Results of a function, one for each case of a file; a failure names the mistakes that would explain it.
+    r"""Results of a function for all cases of a file; a failure names the mistakes that could explain it.
 
-    A result passes if it is real, has the shape of x, and is near enough: another shape fails, even one that
-    broadcasts, and so does a complex result, even one whose imaginary part is 0.
+    A result passes if it is real, has the shape of x, and is within the tolerance. Another shape fails even if it
+    broadcasts, and a complex result fails even if its imaginary part is 0.
 
     Args:
         function: `(x, positions, *, layout, rotary_dim, base, attention_factor) -> rotated x`; x is NumPy float64
@@ -63,11 +62,11 @@ def run(function: Callable[..., object], *, width: str = "float64", cases: str =
         width: number format in which the function computes, which sets the tolerance: "float64", "float32",
             "float32, angles in float32", "bfloat16" or "float16".
         cases: the file. "rotate"; "batch", x `(batch, seq, head_dim)` and positions `(batch, seq)`; "axes",
-            positions `(axes, seq)` and one argument more, `axes`, the coordinate of each pair; "shift", where x are
-            keys that were rotated, and `shift` takes the place of positions: by how many tokens they move.
+            positions `(axes, seq)` and a further argument `axes`, the coordinate of each pair; "shift", where x are
+            rotated keys, and `shift`, the number of tokens by which they move, replaces positions.
 
-    ValueError if `width` or `cases` is misspelt, or the function cannot be called in this way. An exception that
-    the function raises is a failure of the case, not an error.
+    ValueError if `width` or `cases` is unknown, or the function has another signature. If the function raises an
+    exception, the case fails.
 
     >>> from rope_edu import apply_rope, inv_freq, rope_angles
     >>> def mine(x, positions, *, layout, rotary_dim, base, attention_factor):
@@ -83,13 +82,13 @@ def run(function: Callable[..., object], *, width: str = "float64", cases: str =
 
 
 def check_call(function: Callable[..., object], width: str, cases: str) -> None:
-    """Raise ValueError that says how to wrap a function that cannot be called with the fields of a case."""
+    """Raise ValueError, with advice on wrapping, for a function that does not take the fields of a case."""
     for name, value, allowed in (("width", width, WIDTHS), ("cases", cases, tuple(CALLS))):
         if value not in allowed:
             raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
     try:
         signature = inspect.signature(function)
-    except (TypeError, ValueError):  # a builtin without one: the cases will tell
+    except (TypeError, ValueError):  # a builtin without a signature: the cases will show
         return
     first, second, *keywords = CALLS[cases]
     try:
@@ -106,21 +105,21 @@ def check_call(function: Callable[..., object], width: str, cases: str) -> None:
 def run_case(function: Callable[..., object], case: dict[str, Any], width: str, cases: str) -> Result:
     """Return the outcome of one case."""
     first, second, *keywords = CALLS[cases]
-    bound, given = case["tolerance"][width], (np.array(case[first]), np.array(case[second]))
+    bound, inputs = case["tolerance"][width], (np.array(case[first]), np.array(case[second]))
     real = np.array(case["real"], dtype=bool) if "real" in case else np.s_[:]
     try:
-        found = np.asarray(function(*given, **{name: case[name] for name in keywords}))
-        passed, seen = _compare(found, np.array(case["expected"]), bound, real)
-    except (Exception, SystemExit) as error:  # somebody else's function may raise anything: a case that fails
+        result = np.asarray(function(*inputs, **{name: case[name] for name in keywords}))
+        passed, seen = _compare(result, np.array(case["expected"]), bound, real)
+    except (Exception, SystemExit) as error:  # the function may raise anything: the case fails
         passed, seen = False, f"{type(error).__name__}: {error}"
     return Result(case["name"], passed, seen, tuple(case["catches"]))
 
 
-def _compare(found: np.ndarray, expected: np.ndarray, bound: float, real: Any) -> tuple[bool, str]:
-    """Return whether a result is the expected one where tokens are real, and how they differ."""
-    if np.iscomplexobj(found):
-        return False, f"complex numbers, where real ones {expected.shape} are expected"
-    if found.shape != expected.shape:
-        return False, f"shape {found.shape}, where that of x, {expected.shape}, is expected"
-    off = float(np.abs(found.astype(np.float64) - expected)[real].max())
+def _compare(result: np.ndarray, expected: np.ndarray, bound: float, real: Any) -> tuple[bool, str]:
+    """Return whether a result matches the expected one at real tokens, and how they differ."""
+    if np.iscomplexobj(result):
+        return False, f"complex numbers, expected real numbers of shape {expected.shape}"
+    if result.shape != expected.shape:
+        return False, f"shape {result.shape}, expected the shape of x, {expected.shape}"
+    off = float(np.abs(result.astype(np.float64) - expected)[real].max())
     return off <= bound, f"off by {off:.2g}, allowed {bound:.2g}"  # False for NaN

@@ -1,7 +1,8 @@
 """Rules for texts longer than the trained length; each returns a RopeSpec, whose `kind` is the rule's name.
 
-`factor` is always the stretch s, wanted length over trained length, at least 1; with factor 1 a rule is plain RoPE.
-`trained_length` is L, tokens. `head_dim`, `base`, `rotary_dim` and `layout` are those of `plain_rope`.
+`factor` is always the stretch s, desired length over trained length, at least 1; factor 1 leaves RoPE unchanged.
+`trained_length` is L in tokens; `head_dim` counts the features that rotate. A rule checks its arguments, calls its
+formula in `rope_edu.plain`, and returns an interleaved spec: `yarn(64, 4, 4096).replace(layout="half_split")`.
 """
 
 from rope_edu.encodings.scaling.by_parts import llama3, ntk_by_parts

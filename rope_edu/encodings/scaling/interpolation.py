@@ -1,25 +1,19 @@
-r"""PI divides all frequencies alike; ABF chooses another base and NTK computes one, which slows slow pairs more."""
+r"""PI divides all frequencies alike; ABF chooses a larger base and NTK computes one, slowing slow pairs most."""
 
-import numpy as np
+from rope_edu import plain
+from rope_edu.encodings.spec import RopeSpec, plain_rope
+from rope_edu.encodings.validation import AtLeastOne, Base, Count, EvenDim, checked
 
-from rope_edu.encodings.spec import RopeSpec, plain_rope, start_frequencies
-from rope_edu.encodings.validation import check_at_least_one, check_positive_int
 
-
-def position_interpolation(
-    head_dim: int,
-    factor: float,
-    *,
-    base: float = 10_000.0,
-    rotary_dim: int | None = None,
-    layout: str = "interleaved",
-) -> RopeSpec:
-    r"""PI: every frequency divided by the stretch, so that no angle leaves the trained range. A spec of kind "pi".
+@checked
+def position_interpolation(head_dim: EvenDim, factor: AtLeastOne, *, base: Base = 10_000.0) -> RopeSpec:
+    r"""PI, position interpolation: every frequency divided by the stretch. A spec of kind "pi".
 
         θ′_i = θ_i / s,   so position m turns as m/s did
 
-    The price: neighbouring positions differ s times less, in the fastest pair too, so it needs fine-tuning.
-    ValueError if `factor`, s, is below 1 or not finite, or as for `plain_rope`.
+    No angle leaves the trained range. The price: neighbouring positions differ s times less, even in the fastest
+    pair, so the model needs fine-tuning. ValueError if `factor`, s, is below 1 or not finite, or as for
+    `plain_rope`.
 
     >>> position_interpolation(4, 8).inv_freq.tolist()
     [0.125, 0.00125]
@@ -27,19 +21,11 @@ def position_interpolation(
     Source: Chen 2023, arXiv 2306.15595, §2.3; transformers' rope type "linear". Chapter 15.
     Plain form: `rope_edu.plain.position_interpolation`.
     """
-    factor = check_at_least_one("factor", factor)
-    frequencies = start_frequencies(head_dim, base, rotary_dim) / factor
-    return RopeSpec(frequencies, layout=layout, head_dim=head_dim, kind="pi")
+    return RopeSpec(plain.position_interpolation(head_dim, factor, base), kind="pi", base=base)
 
 
-def abf(
-    head_dim: int,
-    base: float = 500_000.0,
-    *,
-    rotary_dim: int | None = None,
-    layout: str = "interleaved",
-) -> RopeSpec:
-    r"""ABF (adjusted base frequency): RoPE with a larger base, to continue training with. A spec of kind "abf".
+def abf(head_dim: int, base: float = 500_000.0) -> RopeSpec:
+    r"""ABF, adjusted base frequency: RoPE with a larger base, to continue training with. A spec of kind "abf".
 
         θ′_i = base^(−2i / d)
 
@@ -51,22 +37,16 @@ def abf(
     Source: Xiong 2023, arXiv 2309.16039, §2.1; Code Llama, arXiv 2308.12950, §2.4. Chapter 15.
     Plain form: `rope_edu.plain.abf`.
     """
-    return plain_rope(head_dim, base, rotary_dim=rotary_dim, layout=layout).replace(kind="abf")
+    return plain_rope(head_dim, base).replace(kind="abf")
 
 
-def ntk_aware(
-    head_dim: int,
-    factor: float,
-    *,
-    base: float = 10_000.0,
-    rotary_dim: int | None = None,
-    layout: str = "interleaved",
-) -> RopeSpec:
-    r"""NTK-aware scaling: the base that leaves the first frequency alone and divides the last by the stretch.
+@checked
+def ntk_aware(head_dim: EvenDim, factor: AtLeastOne, *, base: Base = 10_000.0) -> RopeSpec:
+    r"""NTK-aware scaling (neural tangent kernel): a base that keeps the first frequency and divides the last by s.
 
         b′ = b · s^(d/(d−2)),   that is θ′_i = θ_i · s^(−2i/(d−2))
 
-    A spec of kind "ntk-aware". ValueError if fewer than 4 features turn, or as for `position_interpolation`.
+    A spec of kind "ntk-aware". ValueError if fewer than 4 features rotate, or as for `position_interpolation`.
 
     >>> ntk_aware(4, 8)  # 1/1 and 0.01/8
     <RopeSpec "ntk-aware": 2 pairs, 1 … 0.00125 rad/token, interleaved>
@@ -74,47 +54,38 @@ def ntk_aware(
     Source: u/bloc97 2023, as given in YaRN, arXiv 2309.00071, §3.1 (definition 1). Chapter 15.
     Plain form: `rope_edu.plain.ntk_aware`.
     """
-    factor = check_at_least_one("factor", factor)
-    frequencies = _with_last_pair_divided(start_frequencies(head_dim, base, rotary_dim), factor)
-    return RopeSpec(frequencies, layout=layout, head_dim=head_dim, kind="ntk-aware")
+    return RopeSpec(plain.ntk_aware(_check_two_pairs(head_dim), factor, base), kind="ntk-aware", base=base)
 
 
+@checked
 def dynamic_ntk(
-    head_dim: int,
-    length: int,
-    trained_length: int,
+    head_dim: EvenDim,
+    trained_length: Count,
     *,
-    factor: float = 1.0,
-    base: float = 10_000.0,
-    rotary_dim: int | None = None,
-    layout: str = "interleaved",
+    length: Count,
+    factor: AtLeastOne = 1.0,
+    base: Base = 10_000.0,
 ) -> RopeSpec:
     r"""Dynamic NTK: NTK-aware scaling by a stretch that follows the text's length. A spec of kind "dynamic-ntk".
 
         s = f·l/L − (f − 1),   l = max(length, L),   then as `ntk_aware`
 
-    `length` is that of the text now, in tokens; the larger f, the factor, the sooner the stretch, which for 1 is
-    l/L. Up to the trained length L nothing changes. Beyond it every pair but the first has another frequency at
-    each length, so a key cached at one length is wrong at the next. The spec depends on its arguments alone, not on
-    earlier, longer texts. ValueError if a length is not a whole number ≥ 1, or as for `ntk_aware`.
+    `length` is the text's current length in tokens. f is `factor`: with f = 1 the stretch is l/L, and a larger f
+    stretches more. Up to the trained length L nothing changes. Beyond it the frequencies of all pairs but the first
+    change with the length, so a key cached at one length is wrong at the next. The spec depends on its arguments
+    alone, not on earlier, longer texts. ValueError if a length is not a whole number ≥ 1, or as for `ntk_aware`.
 
-    >>> dynamic_ntk(4, 200, 100).inv_freq.tolist()  # twice the length: the last pair at half its 0.01
+    >>> dynamic_ntk(4, 100, length=200).inv_freq.tolist()  # twice the length: the last pair at half its 0.01
     [1.0, 0.005]
 
     Source: transformers' rope type "dynamic"; YaRN, arXiv 2309.00071, §3.3. Chapter 15.
     Plain form: `rope_edu.plain.dynamic_ntk`.
     """
-    length = check_positive_int("length", length)
-    trained_length = check_positive_int("trained_length", trained_length)
-    factor = check_at_least_one("factor", factor)
-    stretch = factor * max(length, trained_length) / trained_length - (factor - 1)
-    frequencies = _with_last_pair_divided(start_frequencies(head_dim, base, rotary_dim), stretch)
-    return RopeSpec(frequencies, layout=layout, head_dim=head_dim, kind="dynamic-ntk")
+    frequencies = plain.dynamic_ntk(_check_two_pairs(head_dim), trained_length, length, factor, base)
+    return RopeSpec(frequencies, kind="dynamic-ntk", base=base)
 
 
-def _with_last_pair_divided(frequencies: np.ndarray, stretch: float) -> np.ndarray:
-    """θ_i · stretch^(−2i/(d−2)): the first frequency as it is, the last divided by the stretch."""
-    pairs = len(frequencies)
-    if pairs < 2:
-        raise ValueError(f"at least 4 features must turn: the rule divides by d − 2; got {2 * pairs}")
-    return frequencies * stretch ** -(np.arange(pairs) / (pairs - 1))
+def _check_two_pairs(head_dim: int) -> int:
+    if head_dim < 4:
+        raise ValueError(f"head_dim must be at least 4: the rule divides by d − 2; got {head_dim}")
+    return head_dim

@@ -1,39 +1,45 @@
 r"""LongRoPE: a divisor for each pair, found by search and listed in the model's config."""
 
-import math
-
 import numpy as np
 
+from rope_edu import plain
 from rope_edu.arrays import ArrayLike
-from rope_edu.encodings.scaling.by_parts import check_stretch
-from rope_edu.encodings.spec import RopeSpec, start_frequencies
-from rope_edu.encodings.validation import as_real, check_positive_int, check_positive_number
+from rope_edu.encodings.spec import RopeSpec
+from rope_edu.encodings.validation import (
+    AtLeastOne,
+    Base,
+    Count,
+    EvenDim,
+    Positive,
+    as_real,
+    check_positive_number,
+    checked,
+)
 
 
+@checked
 def longrope(
-    head_dim: int,
-    factor: float,
-    trained_length: int,
+    head_dim: EvenDim,
+    factor: AtLeastOne,
+    trained_length: Count,
     *,
-    length: int,
+    length: Count,
     short_factor: ArrayLike,
     long_factor: ArrayLike,
-    attention_factor: float | None = None,
-    base: float = 10_000.0,
-    rotary_dim: int | None = None,
-    layout: str = "interleaved",
+    attention_factor: Positive | None = None,
+    base: Base = 10_000.0,
 ) -> RopeSpec:
     r"""LongRoPE: each frequency divided by its entry of a list, one for short texts and one for long.
 
         θ′_i = θ_i / κ_i,   κ = short if length ≤ L, else long,   a = √(1 + ln s / ln L)
 
-    The change of list makes all cached keys wrong: transformers' Phi-3 then discards the cache and reads the text
+    The switch of lists invalidates all cached keys: transformers' Phi-3 then discards the cache and reads the text
     again. ValueError for an argument out of its range, or as for `plain_rope`.
 
     Args:
         factor: s, the model's stretch, at least 1; max_position_embeddings over L in Phi-3.
         trained_length: L, tokens, at least 2; `original_max_position_embeddings`.
-        length: present tokens of the text, at least 1.
+        length: the text's current length in tokens, at least 1.
         short_factor, long_factor: the lists, one number above 0 for each pair.
         attention_factor: a itself, above 0, if the config states it.
 
@@ -46,23 +52,24 @@ def longrope(
     Source: Ding 2024, arXiv 2402.13753; Phi-3's code, as in transformers' rope type "longrope". Chapter 16.
     Plain form: `rope_edu.plain.longrope`.
     """
-    factor, trained_length = check_stretch(factor, trained_length)
-    frequencies = start_frequencies(head_dim, base, rotary_dim)
-    short = _check_divisors("short_factor", short_factor, len(frequencies))
-    long = _check_divisors("long_factor", long_factor, len(frequencies))
-    divisors = long if check_positive_int("length", length) > trained_length else short
-    if attention_factor is None:
-        if trained_length == 1:
-            raise ValueError("trained_length must be at least 2: the rule divides by its logarithm; got 1")
-        attention_factor = math.sqrt(1 + math.log(factor) / math.log(trained_length))
-    return RopeSpec(frequencies / divisors, attention_factor, layout, head_dim, "longrope")
+    short = _check_divisors("short_factor", short_factor, head_dim // 2)
+    long = _check_divisors("long_factor", long_factor, head_dim // 2)
+    if attention_factor is not None:
+        frequencies = plain.inv_freq(head_dim, base) / (long if length > trained_length else short)
+    elif trained_length > 1:
+        frequencies, attention_factor = plain.longrope(
+            head_dim, factor, trained_length, length, short, long, base
+        )
+    else:
+        raise ValueError("trained_length must be at least 2: the rule divides by its logarithm; got 1")
+    return RopeSpec(frequencies, attention_factor, kind="longrope", base=base)
 
 
 def _check_divisors(name: str, values: ArrayLike, pairs: int) -> np.ndarray:
-    """A list of a config as float64 `(pairs,)`."""
+    """A config's list of divisors as float64 `(pairs,)`."""
     values = np.array(as_real(name, values).tolist(), dtype=np.float64)
     if values.shape != (pairs,):
-        raise ValueError(f"{name} must list one number a pair, ({pairs},), got shape {values.shape}")
+        raise ValueError(f"{name} must list one number per pair, ({pairs},), got shape {values.shape}")
     for value in values.tolist():
         check_positive_number(f"each of {name}", value)
     return values

@@ -1,29 +1,36 @@
-r"""YaRN: scaling by parts, and an attention factor that keeps attention over a longer text as sharp."""
+r"""YaRN: scaling by parts, and an attention factor that keeps attention sharp over a longer text."""
 
 import math
 
-import numpy as np
+from rope_edu import plain
+from rope_edu.encodings.scaling.by_parts import check_ordered
+from rope_edu.encodings.spec import RopeSpec
+from rope_edu.encodings.validation import (
+    AtLeastOne,
+    AtLeastZero,
+    Base,
+    Count,
+    EvenDim,
+    Positive,
+    check_one_of,
+    checked,
+)
 
-from rope_edu.encodings.scaling.by_parts import blend, check_ordered, check_stretch, kept_by_turns
-from rope_edu.encodings.spec import RopeSpec, start_frequencies
-from rope_edu.encodings.validation import check_at_least_one, check_at_least_zero, check_one_of
 
-
+@checked
 def yarn(
-    head_dim: int,
-    factor: float,
-    trained_length: int,
+    head_dim: EvenDim,
+    factor: AtLeastOne,
+    trained_length: Count,
     *,
     ramp: str = "index",
-    beta_fast: float = 32.0,
-    beta_slow: float = 1.0,
+    beta_fast: Positive = 32.0,
+    beta_slow: Positive = 1.0,
     truncate: bool = True,
-    mscale: float = 1.0,
-    mscale_all_dim: float = 0.0,
-    attention_factor: float | None = None,
-    base: float = 10_000.0,
-    rotary_dim: int | None = None,
-    layout: str = "interleaved",
+    mscale: AtLeastZero = 1.0,
+    mscale_all_dim: AtLeastZero = 0.0,
+    attention_factor: Positive | None = None,
+    base: Base = 10_000.0,
 ) -> RopeSpec:
     r"""YaRN: a blend of plain RoPE and PI, and an attention factor.
 
@@ -35,7 +42,8 @@ def yarn(
 
     Models are trained with the code's ramp. It is linear in the pair's index, and so in the logarithm of the turns;
     for Llama 2 and s = 16 the two ramps' frequencies differ by a factor of up to 3. ValueError if `ramp` is
-    misspelt, `truncate` is no bool, the ramp would run backwards, an mscale is negative, or as for `ntk_by_parts`.
+    misspelt, `truncate` is not a bool, the ramp would run backwards, an mscale is negative, or as for
+    `ntk_by_parts`.
 
     Args:
         ramp: "index" or "turns".
@@ -56,63 +64,34 @@ def yarn(
     """
     if not isinstance(truncate, bool):
         raise ValueError(f"truncate must be True or False, got {truncate!r}")
-    factor, trained_length = check_stretch(factor, trained_length)
     slow, fast = check_ordered("beta_slow", beta_slow, "beta_fast", beta_fast)
-    frequencies = start_frequencies(head_dim, base, rotary_dim)
+    frequencies = plain.inv_freq(head_dim, base)
     if check_one_of("ramp", ramp, ("index", "turns")) == "turns":
-        kept = kept_by_turns(frequencies, trained_length, slow, fast)
+        kept = plain.kept_by_turns(frequencies, trained_length, slow, fast)
     else:
-        kept = _kept_by_index(len(frequencies), base, trained_length, slow, fast, truncate)
+        low, high = plain.ramp_ends(head_dim, trained_length, base, slow, fast, truncate)
+        if low > high:
+            raise ValueError(
+                f"trained_length must let some pair make {slow:g} to {fast:g} turns (beta_slow to beta_fast), "
+                f"got {trained_length} with base {base:g}: the ramp would run backwards"
+            )
+        kept = plain.kept_by_index(head_dim, low, high)
     if attention_factor is None:
-        all_dim = check_at_least_zero("mscale_all_dim", mscale_all_dim)
-        attention_factor = yarn_mscale(factor, mscale) / yarn_mscale(factor, all_dim)
-    return RopeSpec(blend(frequencies, factor, kept), attention_factor, layout, head_dim, "yarn")
+        attention_factor = yarn_mscale(factor, mscale) / yarn_mscale(factor, mscale_all_dim)
+    return RopeSpec(plain.blend(frequencies, factor, kept), attention_factor, kind="yarn", base=base)
 
 
-def yarn_mscale(factor: float, mscale: float = 1.0) -> float:
-    r"""YaRN's factor of cosines and sines, at least 1; scores grow by its square.
+@checked
+def yarn_mscale(factor: AtLeastOne, mscale: AtLeastZero = 1.0) -> float:
+    r"""YaRN's factor on cosines and sines, at least 1; scores grow by its square.
 
         m = 0.1 · mscale · ln s + 1
 
-    ValueError if s is below 1, if `mscale` is negative, or if one is not finite.
+    ValueError if `factor`, s, is below 1, `mscale` is negative, or either is not finite.
 
     >>> [round(yarn_mscale(s), 4) for s in (8, 16, 32)]
     [1.2079, 1.2773, 1.3466]
 
     Source: Peng 2023, arXiv 2309.00071, eq. 22; with mscale: DeepSeek's `yarn_get_mscale`. Chapter 16.
     """
-    factor, mscale = check_at_least_one("factor", factor), check_at_least_zero("mscale", mscale)
     return 0.1 * mscale * math.log(factor) + 1.0
-
-
-def ramp_ends(
-    rotary_dim: int,
-    base: float,
-    trained_length: int,
-    *,
-    beta_fast: float = 32.0,
-    beta_slow: float = 1.0,
-    truncate: bool = True,
-) -> tuple[float, float]:
-    """Indices of pairs between which YaRN's code blends; low > high if the ramp would run backwards."""
-    low, high = (
-        rotary_dim * math.log(trained_length / (turns * 2 * math.pi)) / (2 * math.log(base))
-        for turns in (beta_fast, beta_slow)
-    )
-    if truncate:
-        low, high = math.floor(low), math.ceil(high)
-    return max(low, 0), min(high, rotary_dim - 1)  # − 1, though pairs end at width/2 − 1: as released
-
-
-def _kept_by_index(
-    pairs: int, base: float, trained_length: int, slow: float, fast: float, truncate: bool
-) -> np.ndarray:
-    """γ, falling linearly in the pair's index between the pairs that make `fast` and `slow` turns."""
-    low, high = ramp_ends(2 * pairs, base, trained_length, beta_fast=fast, beta_slow=slow, truncate=truncate)
-    if low > high:
-        raise ValueError(
-            f"trained_length must let some pair make {slow:g} to {fast:g} turns (beta_slow to beta_fast), "
-            f"got {trained_length} with base {base:g}: the ramp would run backwards"
-        )
-    high += 0.001 * (low == high)  # as released: a step if the two are equal
-    return 1 - np.clip((np.arange(pairs) - low) / (high - low), 0.0, 1.0)

@@ -21,7 +21,7 @@ FIRE = ScoreBias(lambda q, k_len: fire_bias(lambda x: -9.0 * x, q.shape[-2], k_l
         (ALIBI, "yes yes yes yes 1000000"),
         (FIRE, "yes no yes yes 1000000"),
         (Rotary(inv_freq(64)), "yes yes yes yes 128000"),
-        (DynamicRotary(lambda n: dynamic_ntk(64, n, trained_length=4)), "yes no yes no 128000"),
+        (DynamicRotary(lambda n: dynamic_ntk(64, 4, length=n)), "yes no yes no 128000"),
     ],
     ids=["nothing", "learned", "sinusoidal", "ALiBi", "FIRE", "RoPE", "dynamic NTK"],
 )

@@ -1,4 +1,4 @@
-"""The census is what the installed transformers says, what a reading by hand says, and what configs are read by."""
+"""The census agrees with the installed transformers, with a reading by hand, and with the config reader."""
 
 import importlib.metadata
 import importlib.util
@@ -73,25 +73,25 @@ def entry(folder, *parts: str, settings: str = "") -> dict | None:
     model.mkdir(parents=True)
     (model / "modeling_a.py").write_text("".join(parts))
     (model / "configuration_a.py").write_text(settings)
-    found = census.census(folder)
-    return found[0] if found else None
+    entries = census.census(folder)
+    return entries[0] if entries else None
 
 
 @installed
-def test_the_committed_census_is_what_the_installed_transformers_says():
-    found = census.census()
-    assert [each["name"] for each in found] == list(ENTRIES)
-    for each in found:
-        assert each == ENTRIES[each["name"]]
+def test_the_installed_transformers_reproduces_the_committed_census():
+    entries = census.census()
+    assert [entry["name"] for entry in entries] == list(ENTRIES)
+    for entry in entries:
+        assert entry == ENTRIES[entry["name"]]
 
 
 @installed
-def test_each_line_of_the_census_stands_in_its_file():
+def test_every_line_of_the_census_exists_in_its_file():
     root = census.package()
-    for each in ENTRIES.values():
-        lines = (root / each["file"]).read_text(encoding="utf-8").splitlines()
-        assert all(lines[number - 1].strip() for number in each["lines"].values()), each["name"]
-        assert "def " in lines[each["lines"]["layout"] - 1]
+    for entry in ENTRIES.values():
+        lines = (root / entry["file"]).read_text(encoding="utf-8").splitlines()
+        assert all(lines[number - 1].strip() for number in entry["lines"].values()), entry["name"]
+        assert "def " in lines[entry["lines"]["layout"] - 1]
 
 
 def test_the_census_agrees_with_the_reading_by_hand():
@@ -101,13 +101,13 @@ def test_the_census_agrees_with_the_reading_by_hand():
 
 
 @installed
-def test_the_reading_by_hand_names_lines_that_the_census_finds_too():
+def test_the_reading_by_hand_has_the_lines_of_the_census():
     for reading in (one for draw in census.read_by_hand()["draws"].values() for one in draw):
         for fact, number in reading.get("lines", {}).items():
             assert ENTRIES[reading["name"]]["lines"][fact] == number, (reading["name"], fact)
 
 
-def test_each_draw_has_thirty_architectures_and_no_two_are_the_same():
+def test_both_draws_have_thirty_distinct_architectures():
     draws = census.read_by_hand()["draws"].values()
     names = [reading["name"] for draw in draws for reading in draw]
     assert [len(draw) for draw in draws] == [30, 30]
@@ -131,7 +131,7 @@ def test_the_draws_are_those_of_their_seeds():
 
 @pytest.mark.parametrize("layout", ["interleaved", "half_split"])
 def test_the_config_reader_knows_the_layouts_of_the_census(layout):
-    """kimi_k25's rules speak of its text, which is DeepSeek's; what rotates in its own file are images."""
+    """kimi_k25's rules concern its text model, which is DeepSeek's; its own file rotates images only."""
     for model_type in RULES[layout]:
         name = next((n for n in prefixes(model_type) if n in ENTRIES), None)
         if name and ENTRIES[name]["part"] == "attention":
@@ -139,7 +139,7 @@ def test_the_config_reader_knows_the_layouts_of_the_census(layout):
 
 
 def prefixes(model_type: str) -> list[str]:
-    """Return the word and its beginnings, the longest first."""
+    """Return the prefixes of a name, word by word, the longest first."""
     words = model_type.split("_")
     return ["_".join(words[:n]) for n in range(len(words), 0, -1)]
 
@@ -151,58 +151,58 @@ def test_a_model_whose_source_does_not_rotate_is_refused(model_type):
         rope_from_config({"model_type": model_type, "head_dim": 64, "rope_theta": 10000.0})
 
 
-def test_layers_that_the_config_reader_lets_rotate_under_a_condition_do_so_in_the_census():
+def test_layers_that_rotate_conditionally_in_the_config_reader_do_so_in_the_census():
     for model_type in RULES["only_sliding_layers_rotate"]:
         assert ENTRIES[model_type]["without_position"] == "some layers"
 
 
 @pytest.mark.parametrize(("turns", "layout"), [(HALVES, "half_split"), (NEIGHBOURS, "interleaved")])
-def test_a_layout_is_read_from_what_the_function_makes(tmp_path, turns, layout):
-    found = entry(tmp_path, turns, APPLY, FREQUENCIES, ATTENTION, MODEL)
-    assert (found["layout"], found["sense"]) == (layout, 1)
-    assert found["lines"]["layout"] == 2
-    assert found["rules"] == ["every rule of transformers"]
-    assert found["width"] == "whole head"
+def test_the_layout_is_read_from_the_body_of_the_function(tmp_path, turns, layout):
+    facts = entry(tmp_path, turns, APPLY, FREQUENCIES, ATTENTION, MODEL)
+    assert (facts["layout"], facts["sense"]) == (layout, 1)
+    assert facts["lines"]["layout"] == 2
+    assert facts["rules"] == ["every rule of transformers"]
+    assert facts["width"] == "whole head"
 
 
 @installed
-def test_every_rule_is_what_transformers_has_for_all_models():
+def test_every_rule_lists_the_rules_of_transformers():
     from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 
     assert tuple(ROPE_INIT_FUNCTIONS) == census.EVERY_RULE
 
 
-def test_neighbours_in_and_halves_out_is_a_layout_of_its_own(tmp_path):
+def test_neighbours_in_and_halves_out_is_a_separate_layout(tmp_path):
     chosen = ATTENTION.replace("apply_rotary_pos_emb(", "apply_rotary_pos_emb_interleave(")
-    found = entry(tmp_path, HALVES, APPLY, IN_AND_OUT, FREQUENCIES, chosen, MODEL)
-    assert (found["layout"], found["or_by_config"]) == ("interleaved in, half_split out", None)
+    facts = entry(tmp_path, HALVES, APPLY, IN_AND_OUT, FREQUENCIES, chosen, MODEL)
+    assert (facts["layout"], facts["or_by_config"]) == ("interleaved in, half_split out", None)
 
 
-def test_the_layout_that_the_config_may_choose_is_named(tmp_path):
+def test_the_alternative_layout_of_a_config_is_named(tmp_path):
     either = under("self.config.rope_interleave").replace("emb(", "emb_interleave(")
     either += "        else:\n            q, k = apply_rotary_pos_emb(q, k, cos, sin)\n"
-    found = entry(tmp_path, HALVES, APPLY, IN_AND_OUT, FREQUENCIES, either, MODEL)
-    assert (found["layout"], found["or_by_config"]) == ("interleaved in, half_split out", "half_split")
-    assert found["without_position"] is None
+    facts = entry(tmp_path, HALVES, APPLY, IN_AND_OUT, FREQUENCIES, either, MODEL)
+    assert (facts["layout"], facts["or_by_config"]) == ("interleaved in, half_split out", "half_split")
+    assert facts["without_position"] is None
 
 
-def test_the_other_sense_is_read(tmp_path):
+def test_the_opposite_sense_is_read(tmp_path):
     backwards = HALVES.replace("(-x2, x1)", "(x2, -x1)")
     assert entry(tmp_path, backwards, APPLY, FREQUENCIES, ATTENTION, MODEL)["sense"] == -1
 
 
 def test_angles_in_halves_on_neighbours_are_no_layout(tmp_path):
     turns = NEIGHBOURS.replace("x1 = x", "sin = sin.repeat(1, 1, 1, 2)\n    x1 = x")
-    found = entry(tmp_path, turns, APPLY, FREQUENCIES, ATTENTION, MODEL)
-    assert found["layout"] == "interleaved, angles in halves"
+    facts = entry(tmp_path, turns, APPLY, FREQUENCIES, ATTENTION, MODEL)
+    assert facts["layout"] == "interleaved, angles in halves"
 
 
-def test_what_is_defined_and_not_called_does_not_rotate(tmp_path):
+def test_an_uncalled_function_does_not_rotate(tmp_path):
     idle = ATTENTION.replace("apply_rotary_pos_emb(q, k, cos, sin)", "q, k")
     assert entry(tmp_path, HALVES, APPLY, FREQUENCIES, idle, MODEL) is None
 
 
-def test_an_attention_that_no_model_makes_does_not_rotate(tmp_path):
+def test_an_attention_that_no_model_instantiates_does_not_rotate(tmp_path):
     assert entry(tmp_path, HALVES, APPLY, FREQUENCIES, ATTENTION, MODEL.replace("AAttention", "list")) is None
 
 
@@ -220,8 +220,8 @@ def test_an_attention_that_no_model_makes_does_not_rotate(tmp_path):
     ],
 )
 def test_layers_without_position_are_read_from_the_condition_of_the_call(tmp_path, condition, who):
-    found = entry(tmp_path, HALVES, APPLY, FREQUENCIES, under(condition), MODEL)
-    assert found["without_position"] == who
+    facts = entry(tmp_path, HALVES, APPLY, FREQUENCIES, under(condition), MODEL)
+    assert facts["without_position"] == who
 
 
 @pytest.mark.parametrize(
@@ -235,11 +235,11 @@ def test_layers_without_position_are_read_from_the_condition_of_the_call(tmp_pat
 def test_a_part_of_the_head_needs_a_share_and_a_tail(tmp_path, apply, reads, width, shares):
     frequencies = FREQUENCIES.replace('"rope_type"', f'"{reads}"')
     settings = 'kwargs.setdefault("partial_rotary_factor", 0.25)\n'
-    found = entry(tmp_path, HALVES, apply, frequencies, ATTENTION, MODEL, settings=settings)
-    assert (found["width"], found["shares"]) == (width, shares)
+    facts = entry(tmp_path, HALVES, apply, frequencies, ATTENTION, MODEL, settings=settings)
+    assert (facts["width"], facts["shares"]) == (width, shares)
 
 
-def test_features_of_their_own_are_read_from_the_split(tmp_path):
+def test_separate_rotary_features_are_read_from_the_split(tmp_path):
     split = "        q_pass, q_rot = torch.split(q, [self.qk_nope_head_dim, self.qk_rope_head_dim], dim=-1)\n"
     assert (
         entry(tmp_path, HALVES, APPLY, FREQUENCIES, ATTENTION + split, MODEL)["width"]
@@ -249,8 +249,8 @@ def test_features_of_their_own_are_read_from_the_split(tmp_path):
 
 def test_proportional_is_read_from_the_configuration(tmp_path):
     settings = '{"rope_type": "proportional", "partial_rotary_factor": 0.25}\n'
-    found = entry(tmp_path, HALVES, APPLY, FREQUENCIES, ATTENTION, MODEL, settings=settings)
-    assert (found["width"], found["shares"]) == ("proportional", [0.25])
+    facts = entry(tmp_path, HALVES, APPLY, FREQUENCIES, ATTENTION, MODEL, settings=settings)
+    assert (facts["width"], facts["shares"]) == ("proportional", [0.25])
 
 
 @pytest.mark.parametrize(
@@ -265,19 +265,19 @@ def test_proportional_is_read_from_the_configuration(tmp_path):
 )
 def test_axes_are_read_from_the_class_of_frequencies(tmp_path, line, axes):
     frequencies = f"{FREQUENCIES}\n    def forward(self, freq):\n        {line}\n"
-    found = entry(tmp_path, HALVES, APPLY, frequencies, ATTENTION, MODEL)
-    assert found["axes"] == axes
-    assert ("axes" in found["lines"]) == (axes is not None)
+    facts = entry(tmp_path, HALVES, APPLY, frequencies, ATTENTION, MODEL)
+    assert facts["axes"] == axes
+    assert ("axes" in facts["lines"]) == (axes is not None)
 
 
-def test_a_tower_for_images_is_told_from_the_attention(tmp_path):
+def test_a_vision_tower_is_distinguished_from_the_attention(tmp_path):
     tower = ATTENTION.replace("AAttention", "AVisionAttention").replace("emb(", "emb_vision(")
     turns = NEIGHBOURS.replace("half", "pairs") + APPLY.replace("half", "pairs").replace(
         "emb(", "emb_vision("
     )
     model = MODEL.replace("[AAttention(config)]", "[AAttention(config), AVisionAttention(config)]")
-    found = entry(tmp_path, HALVES, APPLY, turns, FREQUENCIES, ATTENTION, tower, model)
-    assert (found["layout"], found["other_parts"]) == ("half_split", {"vision": "interleaved"})
+    facts = entry(tmp_path, HALVES, APPLY, turns, FREQUENCIES, ATTENTION, tower, model)
+    assert (facts["layout"], facts["other_parts"]) == ("half_split", {"vision": "interleaved"})
 
 
 def test_frequencies_by_layer_are_read(tmp_path):
@@ -285,18 +285,18 @@ def test_frequencies_by_layer_are_read(tmp_path):
     assert entry(tmp_path, HALVES, APPLY, frequencies, ATTENTION, MODEL)["frequencies_by_layer"]
 
 
-def test_a_folder_that_is_no_transformers_is_refused_by_name(tmp_path):
+def test_a_folder_other_than_transformers_is_refused_by_name(tmp_path):
     with pytest.raises(ValueError, match="root must be a folder with models of transformers, got"):
         census.census(tmp_path / "nowhere")
 
 
-def test_where_transformers_is_missing_the_census_says_so(monkeypatch):
+def test_the_census_needs_transformers(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(ValueError, match="transformers, which is not installed here"):
         census.census()
 
 
-def test_one_entry_is_shown_and_nothing_written(monkeypatch, capsys):
+def test_show_prints_one_entry_and_writes_nothing(monkeypatch, capsys):
     monkeypatch.setattr(census, "census", lambda: list(ENTRIES.values()))
     monkeypatch.setattr(census, "CENSUS", None)
     census.main(["--show", "llama"])
@@ -306,10 +306,10 @@ def test_one_entry_is_shown_and_nothing_written(monkeypatch, capsys):
 def test_a_difference_from_the_reading_by_hand_is_a_miss(monkeypatch):
     by_hand = census.read_by_hand()
     name = next(one["name"] for one in by_hand["draws"]["first"] if one["rotates"])
-    wrong = [dict(each) for each in COMMITTED["architectures"]]
-    for each in wrong:
-        if each["name"] == name:
-            each["layout"] = "no layout"
+    wrong = [
+        entry | ({"layout": "no layout"} if entry["name"] == name else {})
+        for entry in COMMITTED["architectures"]
+    ]
     monkeypatch.setattr(census, "committed", lambda: COMMITTED | {"architectures": wrong})
     agreed, compared, misses = census.agreement()
     assert agreed == compared - 1

@@ -1,4 +1,4 @@
-"""Ten seeds of three encodings, trained by the page's engine and by torch: what is stored is right, and agrees."""
+"""Ten seeds of three encodings, trained by the page's engine and by torch: reproducible, and one distribution."""
 
 import json
 
@@ -14,19 +14,19 @@ STORED = json.loads(page_seeds.RESULTS.read_text(encoding="utf-8"))["shares"]
 
 
 @pytest.mark.parametrize("encoding", page_seeds.ENCODINGS)
-def test_the_final_answers_are_drawn_from_one_distribution(encoding):
+def test_final_accuracies_have_one_distribution(encoding):
     by_page, by_torch = (np.array(STORED[encoding][engine]) for engine in ("page", "torch"))
     assert by_page.shape == by_torch.shape == (page_seeds.SEEDS, 2)
-    for place in range(2):  # trained places, new places
+    for place in range(2):  # trained positions, new positions
         difference = by_page[:, place] - by_torch[:, place]
         assert abs(difference.mean()) < 1
         assert not difference.any() or sign_flip_p(difference) > 0.05
     assert np.ptp(by_page[:, 1]) > 0.5  # the seeds differ, so the comparison could fail
 
 
-def test_a_stored_seed_is_computed_again():
+def test_a_stored_seed_is_reproduced():
     settings = SETTINGS | {"encoding": "rotary", "seed": 6}
     with scripts("maths/page_run") as v8:
-        found = page_seeds.by_page(v8, settings)
-    assert found == STORED["rotary"]["page"][6]
+        by_page = page_seeds.by_page(v8, settings)
+    assert by_page == STORED["rotary"]["page"][6]
     assert page_seeds.by_torch(settings) == pytest.approx(STORED["rotary"]["torch"][6], abs=2)

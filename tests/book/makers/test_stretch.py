@@ -1,4 +1,4 @@
-"""The stretching experiment: rules are the library's, choices see tuning texts only, a stopped run goes on."""
+"""The stretching experiment: the library's rules, choices on tuning texts only, runs that resume."""
 
 import itertools
 import json
@@ -9,20 +9,25 @@ import pytest
 import torch
 
 from makers import stretch
-from makers.readings import FEW_KEYS, READINGS, gaps, make_reading, score_with_gap
+from makers.readings import FEW_KEYS, READINGS, gaps, make_variant, score_with_gap
 from makers.stretch import (
     PLANS,
     RETUNED,
+    RULE_VARIANTS,
     RULES,
-    UNSTRETCHED,
-    VARIANTS,
     Bench,
     Fit,
     GrowingNTK,
     make_rule,
     with_encoding,
 )
-from rope_book.results.stretch import Place, load_stretch, load_stretch_predictions, parse_stretch
+from rope_book.results.stretch import (
+    UNSTRETCHED,
+    Place,
+    load_stretch,
+    load_stretch_predictions,
+    make_stretch,
+)
 from rope_book.training import TrainingConfig, make_task, train
 from rope_book.training.loop import score
 from rope_book.training.transformer import TinyTransformer
@@ -34,20 +39,20 @@ TINY = PLANS["tiny"]
 FITTED = Fit(slow=0.25, fast=1.0, lists={2: [1.0, 1.0, 2.0, 2.0]})
 
 
-def test_rules_that_the_chapter_calls_the_same_are_the_same():
+def test_rules_that_the_chapter_calls_equal_are_equal():
     fitted = make_rule("by-parts-fitted", 16, 4, 33, FITTED)
     same = llama3(16, 4, 33, low_freq_factor=0.25, high_freq_factor=1.0, base=10_000.0)
     assert np.array_equal(fitted.inv_freq, same.inv_freq)
-    assert np.allclose(dynamic_ntk(16, 4 * 33, 33).inv_freq, ntk_aware(16, 4).inv_freq, rtol=1e-14)
+    assert np.allclose(dynamic_ntk(16, 33, length=4 * 33).inv_freq, ntk_aware(16, 4).inv_freq, rtol=1e-14)
     assert np.array_equal(make_rule("yarn-fitted", 16, 4, 33, FITTED).inv_freq, fitted.inv_freq)
 
 
-def test_published_thresholds_keep_no_pair_of_ours_whole():
+def test_published_thresholds_scale_every_pair_of_our_models():
     rope, plain = ntk_by_parts(16, 16, 33), plain_rope(16)
     assert (rope.inv_freq < 0.2 * plain.inv_freq).all()  # 5.3 turns of 1 … 32: 14 % of the fastest is kept
 
 
-def test_the_clamp_alone_spares_the_first_pair_of_released_yarn():
+def test_only_the_clamp_spares_the_first_pair_of_released_yarn():
     released, unclamped = (make_rule(name, 16, 4, 33, FITTED) for name in ("yarn", "yarn-unclamped"))
     plain = plain_rope(16).inv_freq
     low = 16 * math.log(33 / (32 * 2 * math.pi)) / (2 * math.log(10_000))
@@ -56,7 +61,7 @@ def test_the_clamp_alone_spares_the_first_pair_of_released_yarn():
     assert unclamped.inv_freq[0] < 0.7 * plain[0]
     assert released.attention_factor == unclamped.attention_factor > 1
     llama = [make_rule(name, 128, 4, 4096, FITTED).inv_freq for name in ("yarn", "yarn-unclamped")]
-    assert np.allclose(*llama, rtol=1e-14)  # no clamp where some pairs turn often
+    assert np.allclose(*llama, rtol=1e-14)  # the clamp is inactive if some pairs turn often
     for name in ("yarn", "longrope"):
         cool = make_rule(f"{name}-cool", 16, 2, 33, Fit())
         assert np.array_equal(cool.inv_freq, make_rule(name, 16, 2, 33, Fit()).inv_freq)
@@ -64,24 +69,24 @@ def test_the_clamp_alone_spares_the_first_pair_of_released_yarn():
 
 
 @pytest.mark.parametrize("name", READINGS)
-def test_readings_meet_no_angle_and_no_distance_but_those_that_they_are_for(name):
+def test_variants_meet_no_other_angles_and_distances_than_intended(name):
     fitted = make_rule("by-parts-fitted", 16, 16, 33, FITTED)
-    reading = make_reading(name, 16, 33, 16, fitted)
-    held = range(8) if reading.held is None else reading.held
-    if reading.window is not None:  # one-hot queries and keys show the cosine of each pair's own angle
-        r = torch.tensor([reading.window, 33, 100, 527], dtype=torch.float64)
-        farthest = reading.window + reading.fold - 1 + (r - reading.window) / reading.leak
+    variant = make_variant(name, 16, 33, 16, fitted)
+    held = range(8) if variant.held is None else variant.held
+    if variant.window is not None:  # one-hot queries and keys show the cosine of each pair's own angle
+        r = torch.tensor([variant.window, 33, 100, 527], dtype=torch.float64)
+        farthest = variant.window + variant.fold - 1 + (r - variant.window) / variant.leak
         assert farthest.max() <= 32 + 1e-9
-    assert reading.trained == (33 if name.endswith("logn") else None)
-    assert (reading.rope.kind == "ntk-by-parts") == name.startswith("by-parts")
+    assert variant.trained == (33 if name.endswith("logn") else None)
+    assert (variant.rope.kind == "ntk-by-parts") == name.startswith("by-parts")
     assert set(held) == {
         "slow-held": {2, 3, 4, 5, 6, 7}, "fast-held": {0, 1}, "slow-held-logn": {2, 3, 4, 5, 6, 7},
     }.get(name, set(range(8)))  # fmt: skip
 
 
-def test_a_gap_leaves_what_does_not_look_across_it():
+def test_scores_with_a_gap_are_finite_and_depend_on_it():
     class Counts(torch.nn.Module):
-        """Right where the token before is the answer's neighbour in the alphabet: no attention at all."""
+        """A model without attention: it repeats its input."""
 
         def forward(self, tokens):
             return torch.nn.functional.one_hot(tokens, 17).float()
@@ -89,9 +94,9 @@ def test_a_gap_leaves_what_does_not_look_across_it():
     assert gaps(33, 1) == [0]
     assert (min(gaps(33, 16)), max(gaps(33, 16)), len(gaps(33, 16))) == (248, 495, 8)
     model = TinyTransformer(17, d_model=8, n_layers=1, n_heads=1, layout="half_split")
-    reading = make_reading("plain", 8, 33, 4, plain_rope(8, layout="half_split"))
+    variant = make_variant("plain", 8, 33, 4, plain_rope(8, layout="half_split"))
     near, far = (
-        score_with_gap(model, reading, make_task("back"), multiple, 4, split="test") for multiple in (1, 4)
+        score_with_gap(model, variant, make_task("back"), multiple, 4, split="test") for multiple in (1, 4)
     )
     assert near != far
     for value in (near, far):
@@ -99,19 +104,19 @@ def test_a_gap_leaves_what_does_not_look_across_it():
         assert 0 <= value[1] <= 1
 
 
-def test_longrope_leaves_short_texts_their_frequencies():
+def test_longrope_leaves_short_texts_alone():
     short, long = (make_rule("longrope", 8, 2, 33, FITTED, length=n) for n in (33, 34))
     assert np.array_equal(short.inv_freq, plain_rope(8).inv_freq)
     assert np.array_equal(long.inv_freq, plain_rope(8).inv_freq / [1, 1, 2, 2])
 
 
-def test_a_growing_text_turns_each_token_by_the_base_of_its_moment():
+def test_a_growing_text_rotates_every_token_by_the_base_of_its_length():
     x = torch.tensor(np.random.default_rng(0).normal(size=(1, 60, 8)))
-    turned = GrowingNTK(8, 20).rotate_k(x, range(60))
+    rotated = GrowingNTK(8, 20).rotate_k(x, range(60))
     for m in (0, 19, 20, 41, 59):
-        angles = rope_angles([m], dynamic_ntk(8, m + 1, 20).inv_freq)
+        angles = rope_angles([m], dynamic_ntk(8, 20, length=m + 1).inv_freq)
         expected = apply_rope(x[:, m : m + 1], torch.as_tensor(angles), layout="half_split")
-        assert torch.allclose(turned[:, m : m + 1], expected, atol=1e-12)
+        assert torch.allclose(rotated[:, m : m + 1], expected, atol=1e-12)
 
 
 def test_other_frequencies_leave_the_model_and_its_weights_alone():
@@ -125,7 +130,7 @@ def test_other_frequencies_leave_the_model_and_its_weights_alone():
     assert not torch.allclose(changed(tokens), before)
 
 
-def test_a_fine_tune_goes_on_from_the_model_that_it_is_given():
+def test_a_fine_tune_continues_from_the_given_model():
     config = TrainingConfig("back", steps=3, learning_rate=1e-3, points=1, rows=2, batch_size=2, device="cpu")
     given = TinyTransformer(17, d_model=8, n_layers=1, n_heads=1)
     start = given.embedding.weight.detach().clone()
@@ -133,12 +138,12 @@ def test_a_fine_tune_goes_on_from_the_model_that_it_is_given():
     assert result.model is given
     assert result.tests == {}
     moved = (given.embedding.weight - start).abs().max()
-    assert 0 < moved < 0.01  # three steps of at most the learning rate, and a new model would lie far off
+    assert 0 < moved < 0.01  # three steps of at most the learning rate, and a new model would be far off
 
 
-def test_only_new_places_of_longer_texts_count():
+def test_only_new_positions_of_longer_texts_count():
     class Knows(torch.nn.Module):
-        """Right at the trained places alone."""
+        """A model that is right at trained positions only."""
 
         def __init__(self, task):
             super().__init__()
@@ -154,19 +159,19 @@ def test_only_new_places_of_longer_texts_count():
     assert score(Knows(task), task, 64, rows=4)[1] == 0
 
 
-def test_what_is_chosen_sees_the_tuning_seed_and_tuning_texts_only(monkeypatch):
+def test_choices_see_the_tuning_seed_and_tuning_texts_only(monkeypatch):
     splits, seeds = set(), set()
 
-    def watched_score(model, task, length, rows, *, split):
+    def recording_score(model, task, length, rows, *, split):
         splits.add(split)
         return score(model, task, length, rows, split=split)
 
-    def watched_train(config, **options):
+    def recording_train(config, **options):
         seeds.add(config.seed)
         return train(config, **options)
 
-    monkeypatch.setattr(stretch, "score", watched_score)
-    monkeypatch.setattr(stretch, "train", watched_train)
+    monkeypatch.setattr(stretch, "score", recording_score)
+    monkeypatch.setattr(stretch, "train", recording_train)
     fit = stretch.choose("copy", TINY)
     assert splits == {"tune"}
     assert seeds == {stretch.TUNING_SEED}
@@ -176,29 +181,29 @@ def test_what_is_chosen_sees_the_tuning_seed_and_tuning_texts_only(monkeypatch):
     assert stretch.fit_of(json.loads(json.dumps(stretch.tuning_row("copy", fit, 1.0)))) == fit
 
 
-def test_a_seed_is_scored_at_every_place_that_the_chapter_asks_for():
+def test_a_seed_is_scored_at_every_place_of_the_chapter():
     rows = stretch.run_seed(Bench("text", TINY, FITTED), 0)
-    found = {Place(*row[:4]) for row in rows}
-    assert len(found) == len(rows)
+    places = {Place(*row[:4]) for row in rows}
+    assert len(places) == len(rows)
     assert all(math.isfinite(row[4]) and 0 <= row[5] <= 1 for row in rows)
     for rule, m in itertools.product(RULES, TINY.multiples):
-        assert Place("tuned-2", rule, 1 if rule in UNSTRETCHED else 2, m) in found
-        assert rule in UNSTRETCHED or Place("zero-shot", rule, 2, m) in found
+        assert Place("tuned-2", rule, 1 if rule in UNSTRETCHED else 2, m) in places
+        assert rule in UNSTRETCHED or Place("zero-shot", rule, 2, m) in places
     for rule in ("plain", "abf", "dynamic-cached"):
-        assert {Place("zero-shot", rule, 1, m) for m in TINY.multiples} <= found
-    assert {Place("from-start", "abf", 1, m) for m in TINY.multiples} <= found
+        assert {Place("zero-shot", rule, 1, m) for m in TINY.multiples} <= places
+    assert {Place("from-start", "abf", 1, m) for m in TINY.multiples} <= places
 
 
-def test_readings_and_second_fine_tunes_are_scored_at_every_place_too(tmp_path):
+def test_variants_and_second_fine_tunes_are_scored_at_every_place(tmp_path):
     bench = Bench("needle", TINY, FITTED, weights=tmp_path)
     rows = stretch.read_seed(bench, 0)
-    found = {Place(*row[:4]) for row in rows}
-    assert len(found) == len(rows)
+    places = {Place(*row[:4]) for row in rows}
+    assert len(places) == len(rows)
     assert all(math.isfinite(row[4]) and 0 <= row[5] <= 1 for row in rows)
-    assert {Place("zero-shot", name, 1, m) for name in READINGS for m in (1, 2)} <= found
-    assert {Place("few-keys", name, 1, m) for name in FEW_KEYS for m in (1, 2)} <= found
-    assert {Place("zero-shot", name, 2, m) for name in VARIANTS for m in (1, 2)} <= found
-    assert [path.name for path in tmp_path.iterdir()] == ["needle-plain-0.pt"]  # and is not trained again
+    assert {Place("zero-shot", name, 1, m) for name in READINGS for m in (1, 2)} <= places
+    assert {Place("few-keys", name, 1, m) for name in FEW_KEYS for m in (1, 2)} <= places
+    assert {Place("zero-shot", name, 2, m) for name in RULE_VARIANTS for m in (1, 2)} <= places
+    assert [path.name for path in tmp_path.iterdir()] == ["needle-plain-0.pt"]  # trained once
     again = Bench("needle", TINY, FITTED, weights=tmp_path).base(0)
     assert all(map(torch.equal, again.parameters(), Bench("needle", TINY, FITTED).base(0).parameters()))
     rates = stretch.choose_rates(Bench("needle", TINY, FITTED, "tune"))
@@ -208,7 +213,7 @@ def test_readings_and_second_fine_tunes_are_scored_at_every_place_too(tmp_path):
     assert retuned == {Place("retuned-2", rule, factor, m) for rule, factor in wanted for m in (1, 2)}
 
 
-def test_a_stopped_experiment_goes_on_with_what_it_lacks(tmp_path, monkeypatch):
+def test_an_interrupted_experiment_resumes_with_the_missing_runs(tmp_path, monkeypatch):
     done = []
 
     def fake(work, items, jobs):
@@ -224,26 +229,26 @@ def test_a_stopped_experiment_goes_on_with_what_it_lacks(tmp_path, monkeypatch):
                 row = stretch.tuning_row(item[0], FITTED, 1.0)
                 yield row if work is stretch._tune else {"task": item[0], "rates": {"2": {}}, "seconds": 1}
 
-    monkeypatch.setattr(stretch, "side_by_side", fake)
+    monkeypatch.setattr(stretch, "run_parallel", fake)
     arguments = ["--size", "tiny", "--seeds", "2", "--out", str(tmp_path / "s.json")]
     with pytest.raises(KeyboardInterrupt):
         stretch.main(arguments)
     assert done == [("text",), ("copy",), ("needle",), ("read", "text", 0)]
     done.append("past the fourth, where it was stopped")
     stretch.main(arguments)
-    each = [(task, seed) for seed in (0, 1) for task in ("text", "copy", "needle")]
+    keys = [(task, seed) for seed in (0, 1) for task in ("text", "copy", "needle")]
     assert done[5:] == [
-        *[("read", *which) for which in each[1:]],
-        *[("run", *which) for which in each],
+        *[("read", *which) for which in keys[1:]],
+        *[("run", *which) for which in keys],
         *[("text",), ("copy",), ("needle",)],
-        *[("retune", *which) for which in each],
+        *[("retune", *which) for which in keys],
     ]
     with pytest.raises(SystemExit):
         stretch.main([*arguments, "--size", "small"])
 
 
 def results(a, b):
-    """Scores of eight seeds at two places."""
+    """Content of a file with the scores of eight seeds at two places."""
     rows = [
         [["zero-shot", "plain", 1, 4, 1.0, x], ["zero-shot", "pi", 4, 4, 1.0, y]]
         for x, y in zip(a, b, strict=True)
@@ -257,13 +262,12 @@ def results(a, b):
     }
     held = ["zero-shot", "rerope-8", 1, 4, 1.0, 0.75]
     more = [{"task": "text", "seed": n, "scores": [held]} for n in range(8)]
-    content = {"meta": meta, "tuning": [], "rates": [], "runs": runs, "readings": more, "retuned": []}
-    return {"format": "rope_book stretch 2", **content}
+    return {"meta": meta, "tuning": [], "rates": [], "runs": runs, "readings": more, "retuned": []}
 
 
-def test_better_asks_for_the_median_and_for_all_seeds():
-    clear = parse_stretch(json.dumps(results([0.5] * 8, [0.4, 0.3, 0.2, 0.4, 0.3, 0.2, 0.4, 0.3])))
-    mixed = parse_stretch(json.dumps(results([0.5] * 8, [0.4, 0.3, 0.2, 0.4, 0.3, 0.9, 0.9, 0.3])))
+def test_better_needs_a_higher_median_and_significance():
+    clear = make_stretch(results([0.5] * 8, [0.4, 0.3, 0.2, 0.4, 0.3, 0.2, 0.4, 0.3]))
+    mixed = make_stretch(results([0.5] * 8, [0.4, 0.3, 0.2, 0.4, 0.3, 0.9, 0.9, 0.3]))
     plain, pi = clear.place("plain", 4), clear.place("pi", 4)
     assert pi == Place("zero-shot", "pi", 4, 4)
     assert clear.place("pi", 1) == Place("zero-shot", "plain", 1, 1)
@@ -277,48 +281,23 @@ def test_better_asks_for_the_median_and_for_all_seeds():
         clear.accuracy("text", clear.place("pi", 16))
 
 
-@pytest.mark.parametrize(
-    ("change", "sentence"),
-    [
-        (lambda content: content.update(format="another"), "must have the format"),
-        (lambda content: content["runs"].append(content["runs"][0]), "twice"),
-        (lambda content: content["runs"][0]["scores"][0].__setitem__(5, 1.5), "accuracies 0 to 1"),
-        (
-            lambda content: content["runs"][0]["scores"].append(content["runs"][0]["scores"][0]),
-            "a place twice",
-        ),
-        (
-            lambda content: content["readings"][0]["scores"].append(content["runs"][0]["scores"][0]),
-            "a place twice",
-        ),
-    ],
-)
-def test_a_damaged_file_is_refused_with_a_sentence(change, sentence):
-    content = results([0.5] * 8, [0.4] * 8)
-    change(content)
-    with pytest.raises(ValueError, match=sentence):
-        parse_stretch(json.dumps(content))
+def test_all_predictions_are_read():
+    sentences = load_stretch_predictions()
+    assert list(sentences) == list(range(1, 49))
+    assert "Short texts pay" in sentences[10]
+    assert sentences[10].endswith("at least 15 points.")
+    assert sentences[37].endswith("90 on *copy* at 4×.")
 
 
-def test_predictions_are_read_as_they_were_written():
-    found = load_stretch_predictions()
-    assert list(found) == list(range(1, 49))
-    assert "Short texts pay" in found[10]
-    assert found[10].endswith("at least 15 points.")
-    assert found[37].endswith("90 on *copy* at 4×.")
-
-
-def test_the_library_has_eight_seeds_of_all_tasks_with_versions_and_no_names():
-    found = load_stretch()
-    assert found.tasks == ("text", "copy", "needle")
-    assert [found.seeds(task) for task in found.tasks] == [list(range(8))] * 3
+def test_the_committed_experiment_has_eight_seeds_of_all_tasks_and_the_current_settings():
+    experiment = load_stretch()
+    assert experiment.tasks == ("text", "copy", "needle")
+    assert [experiment.seeds(task) for task in experiment.tasks] == [list(range(8))] * 3
     for task, name, way in (("needle", "rerope-16", "zero-shot"), ("copy", "slow-held", "few-keys")):
-        assert found.accuracy(task, found.place(name, 16, way=way)).n == 8
-    for task, multiple in itertools.product(found.tasks, (4, 16)):
+        assert experiment.accuracy(task, experiment.place(name, 16, way=way)).n == 8
+    for task, multiple in itertools.product(experiment.tasks, (4, 16)):
         for way in (f"tuned-{multiple}", f"retuned-{multiple}"):
-            assert found.accuracy(task, found.place("plain", 4, way=way)).n == 8
-        assert set(found.tuning[task]["rates"][str(multiple)]) == set(RETUNED)
-    assert set(found.meta["machine"]) == {"cpu", "cores", "gpu"}
-    assert set(found.meta["versions"]) == {"python", "torch", "numpy", "rope_edu"}
+            assert experiment.accuracy(task, experiment.place("plain", 4, way=way)).n == 8
+        assert set(experiment.tuning[task]["rates"][str(multiple)]) == set(RETUNED)
     settings = stretch.describe_settings("small")
-    assert {name: found.meta[name] for name in settings} == json.loads(json.dumps(settings))
+    assert {name: experiment.meta[name] for name in settings} == json.loads(json.dumps(settings))

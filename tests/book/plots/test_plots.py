@@ -1,4 +1,4 @@
-"""The figures put the given numbers on the given axes, name every axis, and can be read in grey."""
+"""The figures draw the given numbers on the given axes, label every axis, and are readable in greyscale."""
 
 import subprocess
 import sys
@@ -20,7 +20,7 @@ NAMES = {"x_label": "key (token)", "y_label": "query (token)"}
 
 def new_ax():
     figure = Figure(figsize=style.SMALL, dpi=100, layout="constrained")
-    FigureCanvasAgg(figure)  # draws in memory, without a window and without pyplot's state
+    FigureCanvasAgg(figure)  # draws in memory, without a window or pyplot's state
     return figure.add_subplot()
 
 
@@ -64,7 +64,7 @@ def test_every_text_stays_inside_a_figure_of_360_pixels(name):
     ax.figure.canvas.draw()
     width, height = ax.figure.canvas.get_width_height()
     assert width == 360
-    for part in ax.figure.axes:  # the picture itself, and its colour bar
+    for part in ax.figure.axes:  # the plot and its colour bar
         box = part.get_tightbbox()
         assert box.x0 >= -1
         assert box.y0 >= -1
@@ -86,7 +86,7 @@ def test_heatmap_shows_the_matrix_with_a_named_colour_bar_and_ticks():
     assert {t.get_color() for t in ax.texts} == {style.DARK_INK, style.LIGHT_INK}
 
 
-def test_numbers_of_a_wide_heatmap_leave_out_the_zero_that_has_no_room():
+def test_numbers_of_a_wide_heatmap_omit_the_leading_zero():
     ax = plots.heatmap(new_ax(), np.full((1, 7), -0.25), value_label="score", annotate=True, **NAMES)
     assert {text.get_text() for text in ax.texts} == {"-.25"}
 
@@ -144,7 +144,7 @@ def test_angle_chart_draws_a_named_line_for_each_position():
     assert [t.get_text() for t in ax.texts] == list("1234567")
 
 
-def test_vectors_stand_on_equal_axes_that_hold_every_tip():
+def test_vectors_have_equal_axes_that_include_every_tip():
     ax = plots.vectors(new_ax(), {"q": (3, 0), "k": (0, -4)}, {"q": plots.QUERY})
     assert ax.get_aspect() == 1.0
     assert ax.get_ylim()[0] < -4
@@ -213,12 +213,12 @@ def test_only_plots_needs_matplotlib():
         ),
     ],
 )
-def test_errors_name_the_value_and_what_is_allowed(draw, message):
+def test_errors_name_the_value_and_the_allowed_ones(draw, message):
     with pytest.raises(ValueError, match=message):
         draw(new_ax())
 
 
-def test_a_map_for_signs_is_blank_at_zero_and_as_wide_on_both_sides():
+def test_a_diverging_map_is_blank_at_zero_and_symmetric():
     for limits in (None, (-0.5, 1.0)):
         ax = plots.heatmap(
             new_ax(), [[-1.0, 0.0], [0.0, 3.0]], value_label="value", diverging=True, limits=limits, **NAMES

@@ -1,4 +1,4 @@
-"""A table says the same as text and as HTML, and every number in it has its headings."""
+"""A table has the same content as text and as HTML, and headings for every number."""
 
 import re
 from xml.etree import ElementTree
@@ -28,20 +28,20 @@ def test_text_has_aligned_columns_words_left_and_numbers_right():
     ]
 
 
-def test_html_says_what_the_text_says():
+def test_html_has_the_content_of_the_text():
     cells = [[cell.text for cell in row] for row in parsed().iter("tr")]
     lines = [re.split(r"\s{2,}", line) for line in repr(table()).split("\n")]
     assert [[parsed().find(".//caption").text], *cells] == lines
 
 
-def test_every_number_has_a_heading_above_and_a_name_beside_it():
+def test_every_number_has_a_column_heading_and_a_row_heading():
     root = parsed()
     assert [cell.get("scope") for cell in root.findall(".//thead//th")] == ["col"] * 3
     for row in root.findall(".//tbody/tr"):
         assert [(cell.tag, cell.get("scope")) for cell in row] == [("th", "row"), ("td", None), ("td", None)]
 
 
-def test_columns_of_words_stand_left_and_of_numbers_right():
+def test_words_are_left_aligned_and_numbers_right_aligned():
     for row in parsed().iter("tr"):
         assert [cell.get("style").rpartition(" ")[2] for cell in row] == ["left", "right", "right"]
 
@@ -54,11 +54,11 @@ def test_numbers_without_a_format_are_short():
 @pytest.mark.parametrize(
     ("columns", "formats", "message"),
     [
-        ({}, {}, r"columns must be there .* got \{\}"),
+        ({}, {}, r"columns must be non-empty .* got \{\}"),
         ({"a": [1], "b": [1, 2]}, {}, r"same number of values, got \{'a': 1, 'b': 2\}"),
         ({"a": [1]}, {"b": ".2f"}, r"formats must name columns \(a\), got \['b'\]"),
     ],
 )
-def test_errors_name_the_value_and_what_is_allowed(columns, formats, message):
+def test_errors_name_the_value_and_the_allowed_ones(columns, formats, message):
     with pytest.raises(ValueError, match=message):
         Table(columns, caption="c", formats=formats)

@@ -1,4 +1,4 @@
-"""Rules without positions: right where a text repeats itself, no better than guessing where the place decides."""
+"""Baselines without positions: right where a text repeats itself, at chance where positions decide."""
 
 import numpy as np
 import pytest
@@ -7,16 +7,16 @@ from rope_book.training import make_task
 from rope_book.training.baselines import SIDES, chance, match_last, rule_accuracy
 
 
-def plainly(row, n, side):
-    """The same rule for one text, as it is said: the longest match first, the latest place first."""
+def reference(row, n, side):
+    """The rule by brute force: the longest match first, then the latest."""
     answers = []
-    for here in range(len(row)):
+    for i in range(len(row)):
         answer = -1
         for m in range(n, 0, -1):
-            ends = [e for e in range(m - 1, here) if row[e - m + 1 : e + 1] == row[here - m + 1 : here + 1]]
-            if here >= m - 1 and ends:
-                place = ends[-1] + 1 if side == "after" else ends[-1] - m
-                answer = row[place] if place >= 0 else -1
+            ends = [e for e in range(m - 1, i) if row[e - m + 1 : e + 1] == row[i - m + 1 : i + 1]]
+            if i >= m - 1 and ends:
+                source = ends[-1] + 1 if side == "after" else ends[-1] - m
+                answer = row[source] if source >= 0 else -1
                 break
         answers.append(answer)
     return answers
@@ -24,15 +24,15 @@ def plainly(row, n, side):
 
 @pytest.mark.parametrize("side", SIDES)
 @pytest.mark.parametrize("n", [1, 2, 3])
-def test_the_rule_answers_as_its_sentence_says(n, side):
+def test_the_rule_equals_brute_force(n, side):
     rows = np.random.default_rng(0).integers(4, size=(30, 24))
-    assert match_last(rows, n, side).tolist() == [plainly(row, n, side) for row in rows.tolist()]
+    assert match_last(rows, n, side).tolist() == [reference(row, n, side) for row in rows.tolist()]
 
 
 @pytest.mark.parametrize("n", [1, 2])
-def test_the_rule_knows_no_places(n):
+def test_the_rule_ignores_positions_and_the_names_of_tokens(n):
     rows = np.random.default_rng(1).integers(5, size=(20, 16))
-    names = np.random.default_rng(2).permutation(5)  # other names for the letters: the same answers, renamed
+    names = np.random.default_rng(2).permutation(5)  # renamed letters get renamed answers
     answers, renamed = match_last(rows, n), match_last(names[rows], n)
     assert (renamed == np.where(answers < 0, -1, names[answers])).all()
     moved = match_last(np.pad(rows, ((0, 0), (7, 0)), constant_values=9), n)  # further back in a longer text
@@ -53,12 +53,12 @@ def test_match_the_last_three_does_nine_tenths_of_copy_at_any_length(times):
     assert rule_accuracy(task, 3, length=times * task.length) > 0.88
 
 
-def test_of_longer_texts_the_new_places_alone_are_scored():
+def test_longer_texts_are_scored_at_new_positions_only():
     task = make_task("copy", length=8)
     batch = task.batch(0, 0, 192, 16, split="test")
     right = match_last(batch.tokens.numpy(), 2) == batch.targets.numpy()
     counts = batch.weights.numpy() > 0
-    assert not counts[:, : task.trained_places].any()  # in copy the answers are all at new places
+    assert not counts[:, : task.trained_places].any()  # in copy, all answers are at new positions
     assert rule_accuracy(task, 2, length=16) == right[counts].mean()
     back = make_task("back", k=1)
     batch = back.batch(0, 0, 192, 64, split="test")
@@ -73,12 +73,12 @@ def test_of_longer_texts_the_new_places_alone_are_scored():
         (lambda rows: match_last(rows, 1, "left"), "side must be .*got 'left'"),
     ],
 )
-def test_what_is_not_allowed_is_refused(call, sentence):
+def test_invalid_arguments_are_refused(call, sentence):
     with pytest.raises(ValueError, match=sentence):
         call(np.zeros((1, 3), dtype=int))
 
 
-def test_chance_is_the_commonest_answer_of_the_training_texts():
+def test_chance_is_the_share_of_the_most_common_training_answer():
     task = make_task("text")
     batch = task.batch(0, 0, 192, 64, split="test")
     spaces = batch.targets[:, 1:] == task.spell(range(75)).index(" ")

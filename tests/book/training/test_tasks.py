@@ -1,4 +1,4 @@
-"""Tasks: pure functions of their arguments, right answers, a first token, train, tuning and test apart."""
+"""Tasks: pure functions with right answers, a first token, and separate train, tuning and test texts."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from rope_book.training.tasks import SPLITS, _prose, longest
 
 
 def rows(name, seed=0, length=None, split="test", n=32, **options):
-    """The task, and of each text the tokens, targets and weights after the first token."""
+    """The task, and tokens, targets and weights of every text after the first token."""
     task = make_task(name, **options)
     batch = task.batch(seed, 0, n, length, split=split)
     assert batch.tokens.dtype == batch.targets.dtype == torch.int64
@@ -18,7 +18,7 @@ def rows(name, seed=0, length=None, split="test", n=32, **options):
 
 
 @pytest.mark.parametrize("name", TASKS)
-def test_a_batch_depends_on_its_arguments_alone(name):
+def test_a_batch_is_a_pure_function_of_its_arguments(name):
     task = make_task(name)
     first, again = (task.batch(3, 5, 4) for _ in range(2))
     assert all(torch.equal(a, b) for a, b in zip(first, again, strict=True))
@@ -39,7 +39,7 @@ def test_batches_leave_every_global_generator_alone(name):
 
 
 @pytest.mark.parametrize("name", TASKS)
-def test_every_length_has_the_shape_that_it_promises_and_tokens_of_the_vocabulary(name):
+def test_every_length_has_the_stated_shape_and_tokens_of_the_vocabulary(name):
     task = make_task(name)
     seen = set()
     for length in task.test_lengths:
@@ -55,7 +55,7 @@ def test_every_length_has_the_shape_that_it_promises_and_tokens_of_the_vocabular
 
 @pytest.mark.parametrize("name", TASKS)
 @pytest.mark.parametrize("split", SPLITS)
-def test_every_text_begins_with_a_token_that_occurs_nowhere_else_and_counts_for_nothing(name, split):
+def test_every_text_begins_with_a_token_that_occurs_once_and_does_not_count(name, split):
     task = make_task(name)
     batch = task.batch(0, 0, 64, split=split)
     first = batch.tokens == task.vocab_size - 1
@@ -78,12 +78,12 @@ def test_training_tuning_and_testing_draw_different_texts(name):
 
 
 @pytest.mark.parametrize("split", ["train", "test"])
-def test_copy_says_what_stood_before_the_separator(split):
-    task, found = rows("copy", split=split)
-    for tokens, targets, weights in found:
+def test_copy_repeats_the_sequence_before_the_separator(split):
+    task, texts = rows("copy", split=split)
+    for tokens, targets, weights in texts:
         n = tokens.index(task.vocab_size - 2)
         assert targets[n:] == tokens[:n]
-        assert tokens[n + 1 :] == targets[n:-1]  # every answer is given before the next is asked
+        assert tokens[n + 1 :] == targets[n:-1]  # every answer is the next input
         assert weights == [0.0] * n + [1.0] * n
 
 
@@ -92,17 +92,17 @@ def test_copy_trains_on_lengths_from_half_to_all():
     assert lengths == set(range(8, 17))
 
 
-def test_back_wants_the_token_k_places_before():
-    task, found = rows("back", k=3)
-    for tokens, targets, weights in found:
+def test_back_expects_the_token_k_positions_before():
+    task, texts = rows("back", k=3)
+    for tokens, targets, weights in texts:
         assert [t for t, w in zip(targets, weights, strict=True) if w] == tokens[:-3]
         assert sum(weights) == task.length - 3
 
 
-def test_recall_wants_the_letter_that_stands_as_far_back_as_the_number_tells():
-    task, found = rows("recall", length=40, n=200)
+def test_recall_expects_the_letter_at_the_stated_distance():
+    task, texts = rows("recall", length=40, n=200)
     distances = set()
-    for tokens, targets, weights in found:
+    for tokens, targets, weights in texts:
         for place, token in enumerate(tokens):
             far = token - task.n_letters + 1  # 1 … farthest for numbers, below for letters
             source = place - far
@@ -114,20 +114,20 @@ def test_recall_wants_the_letter_that_stands_as_far_back_as_the_number_tells():
     assert distances == set(range(1, task.farthest + 1))
 
 
-def test_recall_asks_at_every_fourth_place():
+def test_recall_asks_at_a_quarter_of_the_positions():
     batch = make_task("recall").batch(0, 0, 2000, split="test")
     numbers = (batch.tokens[:, 1:] >= 8).double().mean().item()
     assert abs(numbers - 0.25) < 5 * (0.25 * 0.75 / (2000 * 32)) ** 0.5  # five standard errors
 
 
-def test_clock_counts_places_from_the_first_token_whatever_the_tokens_are():
-    task, found = rows("clock", m=3)
-    for _, targets, weights in found:
+def test_clock_counts_positions_for_any_tokens():
+    task, texts = rows("clock", m=3)
+    for _, targets, weights in texts:
         assert targets == [place % 3 for place in range(task.length)]
         assert set(weights) == {1.0}
 
 
-def test_text_wants_the_next_character_and_tunes_and_tests_on_lines_never_trained_on():
+def test_text_expects_the_next_character_and_splits_the_prose():
     task = make_task("text")
     text = task.spell(_prose()[0])
     cuts = [len(text) * tenth // 10 for tenth in (0, 8, 9, 10)]
@@ -151,22 +151,22 @@ def test_text_wants_the_next_character_and_tunes_and_tests_on_lines_never_traine
         (lambda: make_task("text").batch(0, 0, 1, split="dev"), "split must be .*'tune'.*got 'dev'"),
     ],
 )
-def test_what_is_not_allowed_is_refused_with_what_is(call, sentence):
+def test_errors_name_the_allowed_values(call, sentence):
     with pytest.raises(ValueError, match=sentence):
         call()
 
 
 @pytest.mark.parametrize("length", [16, 32, 500])
 def test_needle_hides_each_key_once_with_its_letter_and_asks_for_all_at_the_end(length):
-    task, found = rows("needle", length=length)
+    task, texts = rows("needle", length=length)
     depths = []
-    for tokens, targets, weights in found:
-        hay, asked = tokens[: length - 8], tokens[length - 8 :: 2]
-        assert sorted(asked) == sorted(token for token in hay if token >= 16) == [16, 17, 18, 19]
+    for tokens, targets, weights in texts:
+        haystack, asked = tokens[: length - 8], tokens[length - 8 :: 2]
+        assert sorted(asked) == sorted(token for token in haystack if token >= 16) == [16, 17, 18, 19]
         assert [n for n, weight in enumerate(weights) if weight] == list(range(length - 8, length, 2))
         for n, key in zip(range(length - 8, length, 2), asked, strict=True):
-            letter = hay[hay.index(key) + 1]
+            letter = haystack[haystack.index(key) + 1]
             assert targets[n] == tokens[n + 1] == letter < 16
-            depths.append(hay.index(key) / (length - 8))
-    assert 0.35 < np.mean(depths) < 0.65  # anywhere in the hay
+            depths.append(haystack.index(key) / (length - 8))
+    assert 0.35 < np.mean(depths) < 0.65  # anywhere in the haystack
     assert task.shortest == 16

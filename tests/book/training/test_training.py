@@ -1,4 +1,4 @@
-"""Training: seeds fix it, a kill does not change it, and it learns."""
+"""Training is reproducible from a seed, unaffected by a kill, and learns."""
 
 import subprocess
 import sys
@@ -17,24 +17,26 @@ def weights_of(result):
     return list(result.model.state_dict().values())
 
 
-def same(first, second):
+def same_weights(first, second):
     return all(torch.equal(a, b) for a, b in zip(weights_of(first), weights_of(second), strict=True))
 
 
 @pytest.mark.parametrize("encoding", ["learned-rotary", "shaw"])
-def test_a_seed_fixes_everything_but_the_time(encoding):
+def test_a_seed_determines_everything_except_times(encoding):
     config = TrainingConfig("copy", encoding, seed=1, steps=6, **SMALL)
     torch.manual_seed(0)
     first = train(config, progress=False)
     torch.manual_seed(99)
     second = train(config, progress=False)
-    assert same(first, second)
+    assert same_weights(first, second)
     assert first.tests == second.tests
     assert [p.loss for p in first.history] == [p.loss for p in second.history]
-    assert not same(first, train(TrainingConfig("copy", encoding, seed=2, steps=6, **SMALL), progress=False))
+    assert not same_weights(
+        first, train(TrainingConfig("copy", encoding, seed=2, steps=6, **SMALL), progress=False)
+    )
 
 
-def test_a_model_learns_to_look_back_and_the_result_says_what_it_cost():
+def test_a_model_learns_to_look_back_and_the_result_has_its_cost():
     result = train(TrainingConfig("back", "rotary", steps=90, length=16, points=5), progress=False)
     assert result.history[-1].accuracy > 0.9
     assert result.history[0].accuracy < 0.2
@@ -46,7 +48,7 @@ def test_a_model_learns_to_look_back_and_the_result_says_what_it_cost():
     assert result.parameters == sum(weight.numel() for weight in result.model.parameters())
 
 
-# One process imports torch, and children of it are killed: an import a child would cost seconds.
+# One process imports torch and forks the children to kill: an import per child would cost seconds.
 KILLER = """
 import os, random, signal, sys, time
 import torch
@@ -80,7 +82,7 @@ while kills < 200:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs fork")
-def test_a_run_killed_at_random_moments_ends_with_the_same_bits_as_one_that_never_was(tmp_path):
+def test_a_run_killed_at_random_ends_with_the_bits_of_an_uninterrupted_run(tmp_path):
     path = tmp_path / "run.pt"
     script = KILLER.replace("{small}", repr(SMALL))
     done = subprocess.run(
@@ -99,7 +101,7 @@ def test_a_run_killed_at_random_moments_ends_with_the_same_bits_as_one_that_neve
 
 
 @pytest.mark.parametrize("stop", [1, 7, 9])
-def test_a_run_that_stopped_between_any_two_steps_continues_as_if_it_had_not(tmp_path, monkeypatch, stop):
+def test_a_run_stopped_after_any_step_ends_with_the_bits_of_an_uninterrupted_run(tmp_path, monkeypatch, stop):
     from rope_book.training import loop
 
     config = TrainingConfig("copy", "shaw", steps=9, checkpoint_every=1, **SMALL)
@@ -115,7 +117,7 @@ def test_a_run_that_stopped_between_any_two_steps_continues_as_if_it_had_not(tmp
         train(config, path, progress=False)
     monkeypatch.setattr(loop._Run, "save", save)
     resumed = train(config, path, progress=False)
-    assert same(whole, resumed)
+    assert same_weights(whole, resumed)
     assert whole.tests == resumed.tests
     rounds = [[(p.step, p.loss, p.accuracy) for p in result.history] for result in (whole, resumed)]
     assert rounds[0] == rounds[1]
@@ -125,11 +127,11 @@ def test_a_finished_run_is_not_trained_again(tmp_path):
     config, path = TrainingConfig("copy", "none", steps=2, **SMALL), tmp_path / "run.pt"
     first = train(config, path, progress=False)
     content = path.read_bytes()
-    assert same(first, train(config, path, progress=False))
+    assert same_weights(first, train(config, path, progress=False))
     assert path.read_bytes() == content
 
 
-def test_nothing_half_written_is_ever_under_the_name_of_the_checkpoint(tmp_path, monkeypatch):
+def test_a_failed_write_leaves_the_old_checkpoint(tmp_path, monkeypatch):
     config, path = TrainingConfig("copy", "none", steps=3, checkpoint_every=1, **SMALL), tmp_path / "run.pt"
     train(TrainingConfig("copy", "none", steps=3, checkpoint_every=1, **SMALL), path, progress=False)
     before = path.read_bytes()
@@ -150,7 +152,7 @@ def test_nothing_half_written_is_ever_under_the_name_of_the_checkpoint(tmp_path,
 
 
 @pytest.mark.parametrize("damage", ["cut", "flipped", "empty", "text", "foreign", "number"])
-def test_a_damaged_or_foreign_checkpoint_is_an_error_that_says_so(tmp_path, damage):
+def test_a_damaged_or_foreign_checkpoint_is_refused(tmp_path, damage):
     config, path = TrainingConfig("copy", "none", steps=2, **SMALL), tmp_path / "run.pt"
     train(config, path, progress=False)
     content = path.read_bytes()
@@ -166,7 +168,7 @@ def test_a_damaged_or_foreign_checkpoint_is_an_error_that_says_so(tmp_path, dama
         train(config, path, progress=False)
 
 
-def test_a_checkpoint_of_another_run_is_refused_and_the_difference_named(tmp_path):
+def test_a_checkpoint_of_another_run_is_refused_with_the_differences(tmp_path):
     path = tmp_path / "run.pt"
     train(TrainingConfig("copy", "none", steps=2, **SMALL), path, progress=False)
     with pytest.raises(
@@ -176,7 +178,7 @@ def test_a_checkpoint_of_another_run_is_refused_and_the_difference_named(tmp_pat
     train(TrainingConfig("copy", "none", steps=2, checkpoint_every=7, **SMALL), path, progress=False)
 
 
-def test_the_learning_rate_rises_in_a_line_and_falls_to_a_tenth():
+def test_the_learning_rate_rises_linearly_and_falls_to_a_tenth():
     config = TrainingConfig("copy", steps=200, warmup=20, learning_rate=2e-3)
     rates = [learning_rate(config, step) for step in range(1, 201)]
     assert rates[9] == pytest.approx(1e-3)
@@ -212,7 +214,7 @@ def test_a_bias_from_zero_moves_by_little_more_than_the_sum_of_the_learning_rate
     assert total / 4 < moved < 1.3 * total
 
 
-def test_texts_longer_than_the_trained_are_scored_at_their_new_places_alone(monkeypatch):
+def test_texts_longer_than_in_training_are_scored_at_new_positions_only(monkeypatch):
     seen = []
 
     def loss(logits, batch):
@@ -233,7 +235,7 @@ def test_texts_longer_than_the_trained_are_scored_at_their_new_places_alone(monk
         assert weights[:, task.trained_places :].min() == 1
 
 
-def test_a_run_that_chooses_a_rate_never_sees_the_texts_that_are_reported(monkeypatch):
+def test_a_tuning_run_never_sees_test_texts(monkeypatch):
     from rope_book.training.tasks import Task
 
     batch, splits = Task.batch, []
@@ -249,7 +251,7 @@ def test_a_run_that_chooses_a_rate_never_sees_the_texts_that_are_reported(monkey
         assert set(splits) == {"train", evaluate_on}
 
 
-def test_models_of_one_seed_differ_in_the_encoding_alone():
+def test_models_of_one_seed_differ_only_in_the_encoding():
     models = [make_model(TrainingConfig("back", name)) for name in ("learned", "t5", "rotary")]
     states = [
         {k: v for k, v in model.state_dict().items() if not k.startswith("encodings")} for model in models
@@ -271,19 +273,19 @@ def test_models_of_one_seed_differ_in_the_encoding_alone():
         ({"evaluate_on": "train"}, "evaluate_on must be .*got 'train'"),
     ],
 )
-def test_a_configuration_that_cannot_be_is_refused(options, sentence):
+def test_an_invalid_configuration_is_refused(options, sentence):
     with pytest.raises(ValueError, match=sentence):
         TrainingConfig(**{"task": "copy", **options})
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
-def test_a_gpu_that_is_not_there_is_an_error_and_auto_does_without():
+def test_a_missing_gpu_is_an_error_and_auto_uses_the_cpu():
     with pytest.raises(ValueError, match="torch sees no GPU"):
         train(TrainingConfig("copy", "none", steps=1, device="cuda", **SMALL), progress=False)
     assert next(make_model(TrainingConfig("copy", "none")).parameters()).device.type == "cpu"
 
 
-def test_the_bar_shows_steps_and_is_silent_when_not_wanted(capsys):
+def test_the_progress_bar_can_be_switched_off(capsys):
     train(TrainingConfig("copy", "none", steps=2, **SMALL), progress=False)
     assert capsys.readouterr().err == ""
     train(TrainingConfig("copy", "none", steps=2, **SMALL))

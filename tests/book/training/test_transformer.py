@@ -1,4 +1,4 @@
-"""The tiny transformer: decoding equals reading, gradients, compilation, refusals."""
+"""The tiny transformer: incremental decoding, gradients, compilation, refusals."""
 
 import pytest
 import torch
@@ -35,17 +35,17 @@ def test_incremental_decoding_equals_the_full_forward_pass(name, pieces):
     assert [layer.seen for layer in cache] == [12, 12]
 
 
-def test_dynamic_ntk_reads_but_refuses_a_cache_and_says_why():
+def test_dynamic_ntk_refuses_a_cache_with_the_reason():
     model = make("dynamic-ntk")
     assert model(TOKENS).shape == (2, 12, 7)
     for use in (model.new_cache, lambda: model(TOKENS, cache=make("rotary").new_cache())):
         with pytest.raises(ValueError, match=r"'dynamic-ntk' cannot use a cache: .*frequencies"):
             use()
-    assert model.generate(TOKENS, 2).shape == (2, 14)  # by reading everything again
+    assert model.generate(TOKENS, 2).shape == (2, 14)  # without a cache
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_no_token_sees_those_after_it(name):
+def test_no_token_sees_later_tokens(name):
     model = (make(name) if name != "dynamic-ntk" else make(name, trained_length=64)).double()
     changed = TOKENS.clone()
     changed[:, 8:] = (changed[:, 8:] + 1) % 7
@@ -54,7 +54,7 @@ def test_no_token_sees_those_after_it(name):
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_every_parameter_gets_a_finite_gradient_that_is_not_zero(name):
+def test_every_parameter_gets_a_finite_nonzero_gradient(name):
     model = make(name, max_len=12)
     model(TOKENS).square().sum().backward()
     for label, weight in model.named_parameters():
@@ -83,7 +83,7 @@ def test_gradients_equal_finite_differences_in_float64(name):
 @pytest.mark.long
 @COMPILES
 @pytest.mark.parametrize("name", ["rotary", "learned-rotary"])
-def test_the_rotary_path_compiles_as_one_graph_and_does_not_poison_what_is_kept(name):
+def test_the_rotary_path_compiles_as_one_graph_and_leaves_the_memoised_tables_alone(name):
     model = make(name).double()
     torch.compiler.reset()
     compiled = torch.compile(model, fullgraph=True, backend="aot_eager")
@@ -98,7 +98,7 @@ def test_the_rotary_path_compiled_by_inductor_equals_eager_forwards_and_backward
     torch.compiler.reset()
     monkeypatch.setattr(
         "torch._inductor.config.compile_threads", 1
-    )  # starting helpers takes longer than they save
+    )  # starting workers takes longer than they save
     compiled = torch.compile(model, fullgraph=True, backend="inductor")
     gradients = []
     for run in (model, compiled):
@@ -112,7 +112,7 @@ def test_the_rotary_path_compiled_by_inductor_equals_eager_forwards_and_backward
 
 @pytest.mark.parametrize("temperature", [0.0, 0.7])
 def test_generating_with_and_without_a_cache_gives_the_same_tokens(temperature):
-    model = make("rotary").double()  # near ties are not decided by the last bits of a sum
+    model = make("rotary").double()  # float64, so that rounding decides no near tie
     options = {"temperature": temperature, "seed": 3}
     texts = [model.generate(TOKENS[:, :4], 6, use_cache=use, **options) for use in (True, False)]
     assert torch.equal(*texts)
@@ -120,7 +120,7 @@ def test_generating_with_and_without_a_cache_gives_the_same_tokens(temperature):
     assert texts[0].shape == (2, 10)
 
 
-def test_greedy_generation_takes_the_likeliest_token_and_drawing_needs_its_seed_alone():
+def test_greedy_generation_takes_the_most_likely_token_and_sampling_depends_on_its_seed_only():
     model = make("alibi")
     text = model.generate(TOKENS, 1)
     assert torch.equal(text[:, -1], model(TOKENS)[:, -1].argmax(-1))
@@ -146,7 +146,7 @@ def test_the_same_seed_gives_the_same_weights_outside_the_encoding():
     assert torch.equal(first.blocks[1].mlp[2].weight, second.blocks[1].mlp[2].weight)
 
 
-def test_two_models_never_share_what_they_keep():
+def test_two_models_never_share_memoised_tables():
     fast, slow = make("rotary", base=10.0), make("rotary", base=1e6)
     assert not torch.allclose(fast(TOKENS), slow(TOKENS), atol=1e-3)
 
@@ -160,12 +160,12 @@ def test_two_models_never_share_what_they_keep():
         (torch.empty(1, 0, dtype=torch.int64), "seq ≥ 1"),
     ],
 )
-def test_tokens_that_cannot_be_are_refused(tokens, sentence):
+def test_invalid_tokens_are_refused(tokens, sentence):
     with pytest.raises(ValueError, match=sentence):
         make("rotary")(tokens)
 
 
-def test_a_text_longer_than_a_learned_table_is_refused_and_others_have_no_cap():
+def test_only_a_learned_table_limits_the_length():
     tokens = torch.zeros(1, 25, dtype=torch.int64)
     with pytest.raises(ValueError, match="its 24 rows serve positions 0 to 23"):
         make("learned")(tokens)
@@ -178,7 +178,7 @@ def test_a_text_longer_than_a_learned_table_is_refused_and_others_have_no_cap():
     ("options", "sentence"),
     [({"n_heads": 3}, "n_heads must divide d_model = 16, got 3"), ({"n_layers": 0}, "n_layers must be")],
 )
-def test_sizes_that_do_not_fit_are_refused(options, sentence):
+def test_invalid_sizes_are_refused(options, sentence):
     with pytest.raises(ValueError, match=sentence):
         make("rotary", **options)
 
@@ -186,7 +186,7 @@ def test_sizes_that_do_not_fit_are_refused(options, sentence):
 @pytest.mark.parametrize(
     ("n", "temperature", "sentence"), [(0, 0, "n must be"), (1, -1, "temperature must be")]
 )
-def test_generation_refuses_what_makes_no_sense(n, temperature, sentence):
+def test_generation_refuses_invalid_arguments(n, temperature, sentence):
     with pytest.raises(ValueError, match=sentence):
         make("rotary").generate(TOKENS, n, temperature=temperature)
 

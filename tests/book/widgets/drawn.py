@@ -1,4 +1,4 @@
-"""Figures drawn in V8 by a pen that only notes words: what a picture says in any state, without a browser."""
+"""Figures drawn in V8 by a pen that only records words: the texts of any state, without a browser."""
 
 import json
 import random
@@ -56,11 +56,11 @@ PASTED = (
 )
 MARKED = """globalThis.RopeWords = new Proxy({}, { get: (_, key) => typeof key === "string"
     ? "⟦" + key.replace(/\\{(\\d+)\\}/g, "⟧{$1}⟦") + "⟧" : undefined });
-"""  # each template in brackets, what is put into it outside of them
+"""  # each template in brackets, the values put into it outside them
 
 
 def moved(control: Control, chance: random.Random) -> Any:
-    """Return a value that a hand may give to a control."""
+    """Return a value that a reader may set a control to."""
     if control.kind == "slider":
         share = chance.choice([0, 1, chance.random(), chance.random()])
         low, high = control.low, control.high
@@ -84,7 +84,7 @@ def moved(control: Control, chance: random.Random) -> Any:
 
 
 def states(name: str, count: int) -> Iterator[dict[str, Any]]:
-    """Yield the first state of a figure, each control moved alone, then seeded random moves of some of them."""
+    """Yield the first state of a figure, each control moved alone, then seeded random moves of several."""
     chance, controls = random.Random(name), LiveFigure.figures[name].controls()
     yield {}
     for trait, control in controls.items():
@@ -96,7 +96,7 @@ def states(name: str, count: int) -> Iterator[dict[str, Any]]:
 
 
 class Drawn:
-    """A figure's script in V8; ``table`` is what a page brings: a script that runs before it."""
+    """A figure's script in V8; ``table`` is a script that the page runs before it."""
 
     def __init__(self, name: str, table: str = "") -> None:
         figure = LiveFigure.figures[name]

@@ -1,4 +1,4 @@
-"""What Python says of the figures' mathematics: for each file of ``js/maths`` calls and their values.
+"""Python's values for the figures' mathematics: calls and their values for each file of ``js/maths``.
 
 A call is a JavaScript expression that is a function, most often the function's name, and its arguments. `ROOMS`
 maps a file's name to its calls; a test has each file answer all of them in one evaluation.
@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 import rope_edu
+from rope_book.results import first_negative_distance
 from rope_book.widgets.maths import (
     decoding,
     derivation,
@@ -48,13 +49,12 @@ from rope_edu.encodings import (
     scaling,
     spatial,
 )
-from rope_edu.encodings.scaling.by_parts import kept_by_turns
-from rope_edu.encodings.scaling.yarn import ramp_ends
+from rope_edu.plain import kept_by_turns, ramp_ends
 
 
 @dataclass
 class Call:
-    """A call and Python's value of it; words, and all of it where `exactly`, are compared to the letter."""
+    """A call and Python's value of it; words, and everything with `exactly`, are compared exactly."""
 
     function: str
     arguments: list[Any]
@@ -72,7 +72,7 @@ ROOMS: dict[str, Callable[[], Iterator[Call]]] = {}
 
 
 def room(function: Callable[[], Iterator[Call]]) -> Callable[[], Iterator[Call]]:
-    """Take a function `of_x` for the calls of the file `x`."""
+    """Register a function `of_x`, which yields the calls of the file `x`."""
     ROOMS[function.__name__.removeprefix("of_")] = function
     return function
 
@@ -227,7 +227,7 @@ def of_base_bound():
     for width, base in itertools.product([2, 4, 64, 128, 256], [3.0, 100.0, 10_000.0, 500_000.0]):
         rates = rope_edu.inv_freq(width, base)
         for limit in (1, 300, 20_000):
-            found = rope_edu.encodings.first_negative_distance(rates, limit)
+            found = first_negative_distance(rates, limit)
             yield Call("firstNegativeDistance", [rates, limit], found, exactly=True)
     for rates in (
         [0.0],
@@ -235,8 +235,8 @@ def of_base_bound():
         [1.0, 0.5, 0.0, 0.0],
         [3.0, 2.0],
         [1.0, 1.0],
-    ):  # still pairs, equal ones
-        found = rope_edu.encodings.first_negative_distance(rates, 2000)
+    ):  # pairs that do not turn, equal pairs
+        found = first_negative_distance(rates, 2000)
         yield Call("firstNegativeDistance", [rates, 2000], found, exactly=True)
 
 
@@ -286,8 +286,8 @@ def of_scaling():
     grid = itertools.product([4, 8, 64, 128], [8, 4096], [1.0, 2.0, 4.0], [100.0, 10_000.0, 500_000.0])
     for width, trained, s, base in grid:
         for length in (1, trained - 1, trained, trained + 1, 2 * trained, 10 * trained):
-            spec = scaling.dynamic_ntk(width, length, trained, factor=s, base=base)
-            yield Call("dynamicNtk", [width, length, trained, s, base], turning(spec))
+            spec = scaling.dynamic_ntk(width, trained, length=length, factor=s, base=base)
+            yield Call("dynamicNtk", [width, trained, length, s, base], turning(spec))
     yield from of_scaling_by_parts()
     yield from of_longrope()
 
@@ -311,13 +311,13 @@ def of_scaling_by_parts():
         rates = rope_edu.inv_freq(width, base)
         yield Call("keptByTurns", [rates, trained, slow, fast], kept_by_turns(rates, trained, slow, fast))
         for truncate in (True, False):
-            ends = ramp_ends(width, trained_length=trained, truncate=truncate, **turns)
+            ends = ramp_ends(width, trained, base, slow, fast, truncate)
             yield Call("rampEnds", [width, trained, {**own, "truncate": truncate}], ends)
             if ends[0] <= ends[1]:
                 spec = scaling.yarn(*given, truncate=truncate, **turns)
                 yield Call("yarn", [*given, {**own, "truncate": truncate}], turning(spec))
-    yield Call("rampEnds", [128, 4096], ramp_ends(128, base=10_000.0, trained_length=4096))
-    yield Call("rampEnds", [8, 10**6, {"base": 10.0}], ramp_ends(8, trained_length=10**6, base=10.0))
+    yield Call("rampEnds", [128, 4096], ramp_ends(128, 4096, 10_000.0))
+    yield Call("rampEnds", [8, 10**6, {"base": 10.0}], ramp_ends(8, 10**6, 10.0))
     for s, (mscale, all_dim) in itertools.product([1.0, 16.0, 40.0], [(1.0, 0.0), (1.0, 1.0), (0.707, 0.3)]):
         spec = scaling.yarn(128, s, 4096, mscale=mscale, mscale_all_dim=all_dim)
         yield Call("yarn", [128, s, 4096, {"mscale": mscale, "mscaleAllDim": all_dim}], turning(spec))
@@ -427,7 +427,7 @@ def of_encoding():
             x, w_q, w_k, eye, eye, n_heads=1, encoding=door, positions=positions, causal=causal
         )
         yield Call(call, [rows, reading_head(causal), name, causal, k], weights[0])
-    scores = "(rows, head, encoding, k) => makeHead(rows, head, encoding, false)(k)"  # softmax forgets a sum
+    scores = "(rows, head, encoding, k) => makeHead(rows, head, encoding, false)(k)"  # softmax hides a sum
     for name, k in itertools.product(DOORS, [0, 300]):
         door, positions = DOORS[name](False), np.arange(k, k + len(rows))
         x = door.embed(rows, positions)
@@ -639,7 +639,7 @@ def trying(expression: str) -> str:
 
 
 def what_is_read(config: Any, layer_type: str | None, seq_len: int | None) -> dict:
-    """Say a reading, or its refusal, as JavaScript does; inverses too: slow pairs are compared relatively."""
+    """Return a reading, or its refusal, in JavaScript's form; inverses too: slow pairs are compared relatively."""
     try:
         found = read_config(config, layer_type=layer_type, seq_len=seq_len)
     except ConfigError as error:
@@ -802,14 +802,14 @@ FILE = {
 STATED = {"factor": 4.0, "mrope_section": [24, 20, 20]}
 
 
-def table() -> config_table.Table:
+def table() -> config_table.RuleTable:
     parts = config_values.Part(FILE), config_values.Part(STATED, "rope_scaling")
     facts = {"model_type": "cohere", "seq_len": 7}
-    return config_table.Table(parts[0], config_values.Notes(), facts, parts[1])
+    return config_table.RuleTable(parts[0], config_values.Notes(), facts, parts[1])
 
 
 MAKE = (
-    "const table = new Table({}, new Notes(), { model_type: 'cohere', seq_len: 7 });"
+    "const table = new RuleTable({}, new Notes(), { model_type: 'cohere', seq_len: 7 });"
     " const make = (values, start) => ({ values, start, paths: {}, has: (n) => values[n] !== undefined,"
     " raw: (n) => values[n] ?? null, path: (n) => (start ? `${start}.${n}` : n) });"
     " table.body = make(file, ''); table.part = make(stated, 'rope_scaling');"
@@ -841,17 +841,17 @@ def of_config_table():
 EXAMPLES = [each.config for each in PRESETS]
 
 
-def table_of(config: dict) -> config_table.Table:
-    """Return a table as the kinds of layers find it."""
+def table_of(config: dict) -> config_table.RuleTable:
+    """Return a table as the kinds of layers read it."""
     notes = config_values.Notes()
     body, family, inside = config_layers.body_of(config, notes)
     facts = {"model_type": family, "nested_file": inside}
-    return config_table.Table(body, notes, facts)
+    return config_table.RuleTable(body, notes, facts)
 
 
 TABLE_OF = (
     "const notes = new Notes(); const [body, family, inside] = bodyOf(config, notes);"
-    " const table = new Table(body, notes, { model_type: family, nested_file: inside });"
+    " const table = new RuleTable(body, notes, { model_type: family, nested_file: inside });"
 )
 BY_LAYER = {"per_layer_config": {"1": {"head_dim": 32}, "7": {"head_dim": 8}}, "layer_types": ["a", "b"]}
 
@@ -890,7 +890,7 @@ def of_config_layers():
 
 @room
 def of_config_kinds():
-    yield Call("() => [STILL, ...THETAS]", [], [config_kinds.STILL, *config_kinds.THETAS])
+    yield Call("() => [NOPE, ...THETAS]", [], [config_kinds.NOPE, *config_kinds.THETAS])
     make = "const part = (values) => new Part(values, 'a'); checkSame(part({ x: 1 }), part({ y }), 'x', 'y');"
     sentence = "a.x is 1, but a.y is 2: they contradict each other, so correct one"
     wrong = {"refused": ["contradiction", "a.x", sentence]}
@@ -921,7 +921,7 @@ def of_spatial():
     yield Call("axialFrequencies", [24, 3, 100.0], spatial.axial_frequencies(24, 3, 100.0))
     for sections, deal in itertools.product([[16, 24, 24], [24, 20, 20], [2, 2, 2]], spatial.ORDERS):
         if (sections, deal) == ([16, 24, 24], "interleaved"):
-            continue  # cannot be dealt in turn
+            continue  # the pairs cannot be dealt out in turn
         whose = spatial.section_axes(sum(sections), sections, deal)
         yield Call("sectionAxes", [sections, deal], whose, exactly=True)
         row = rope_edu.inv_freq(2 * sum(sections))
@@ -931,7 +931,7 @@ def of_spatial():
 
 
 def patches():
-    """Yield the calls that an image needs: its places, their scores, the drawing of a frequency."""
+    """Yield the calls for an image: its positions, their scores, the drawing of a frequency."""
     places = spatial.grid_coordinates(3, 5)
     yield Call("gridCoordinates", [3, 5], places, exactly=True)
     for query in ([0, 0], [2, 3]):

@@ -32,7 +32,7 @@ def digest(path: Path) -> dict:
     header = config_gguf.read_header(path)
     arch = header.values["general.architecture"]
     kept = {key: value for key, value in header.values.items() if key.startswith(f"{arch}.")}
-    lists = {name: config_gguf.read_factors(path, header, name) for name in gguf_rotation.LISTS}
+    lists = {name: config_gguf.read_factors(path, header, name) for name in gguf_rotation.TENSORS}
     lists = {
         name: [float(str(each)) for each in values] for name, values in lists.items() if values is not None
     }
@@ -158,7 +158,9 @@ PHI_FACTORS = {"long": [2.0, 4.0], "short": [1.0, 1.5]}
 def refused_gguf(wrong: dict, length: int | None = None) -> Any:
     """Return what Python says of these keys."""
     values = {"general.architecture": "llama"} | wrong
-    lists = {name: np.array(values.pop(name), dtype="<f4") for name in gguf_rotation.LISTS if name in values}
+    lists = {
+        name: np.array(values.pop(name), dtype="<f4") for name in gguf_rotation.TENSORS if name in values
+    }
     try:
         readings = gguf_rotation.readings_of(config_gguf.Header(values, {}), lists, length)[1]
     except ConfigError as error:

@@ -1,4 +1,4 @@
-"""What torch in float64 says of the model that runs in the page: calls and values, as in ``golden``."""
+"""The values of torch in float64 for the model that runs in the page: calls and values, as in ``golden``."""
 
 import itertools
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ def turning(spec: RopeSpec) -> dict[str, Any]:
 
 
 def weights_of(model: TinyTransformer) -> dict[str, np.ndarray]:
-    """Return the weights as the scripts take them: rows one after another."""
+    """Return the weights as the scripts take them: flat, row by row."""
     return {name: weight.flatten().numpy() for name, weight in model.state_dict().items()}
 
 
@@ -47,7 +47,7 @@ def logits_of(model: TinyTransformer, tokens: np.ndarray) -> np.ndarray:
 
 @torch.no_grad()
 def attention_of(model: TinyTransformer, tokens: np.ndarray, layer: int) -> np.ndarray:
-    """Return the weights of a layer's heads, `(heads, seq, seq)`."""
+    """Return the attention weights of a layer's heads, `(heads, seq, seq)`."""
     module, caught = model.blocks[layer].attention, []
     hook = module.w_qkv.register_forward_hook(lambda *call: caught.append(call[-1]))
     logits_of(model, tokens)
@@ -116,7 +116,7 @@ def of_long_text() -> Iterator[Call]:
         yield Call("binSize", [length, times], long_text.bin_size(length, times), exactly=True)
     rows = RNG.normal(size=(3, 20))
     rows[:, 8:12], rows[1, 3] = np.nan, np.nan
-    call = "(rows, size) => means(rows.map((row) => row.map(Number)), size)"  # NaN comes as a word
+    call = "(rows, size) => means(rows.map((row) => row.map(Number)), size)"  # NaN arrives as a word
     for size in (1, 4, 7, 20):
         yield Call(call, [rows, size], long_text.means(rows, size))
     for scale in (1.0, 30.0, 1000.0):
@@ -126,7 +126,7 @@ def of_long_text() -> Iterator[Call]:
 
 
 def of_own_text(made: TinyTransformer, rope: dict, alphabet: str) -> Iterator[Call]:
-    """Texts that a reader may type, shorter and longer than the trained ones."""
+    """Texts that a reader may type, shorter and longer than those of the training."""
     read = "const own = ownTextOf('text', rope, text); for (const _ of own.steps());"
     for text in ("T", "The dog", "Does it matter where a word is? It does: " * 4):
         tokens = np.array([len(alphabet) - 1, *map(alphabet.index, text)])

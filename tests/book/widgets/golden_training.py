@@ -1,4 +1,4 @@
-"""What NumPy and torch say of the engine that trains in the page: calls and values, as in ``golden``."""
+"""The values of NumPy and torch for the engine that trains in the page: calls and values, as in ``golden``."""
 
 import base64
 import itertools
@@ -143,7 +143,7 @@ def of_page_file() -> Iterator[Call]:
 
 
 def _of_files_as_readers_keep_them() -> Iterator[Call]:
-    """A file of version 1, written here; whoever saved one must be able to go on from it."""
+    """A file of version 1, built here; a reader who saved one must be able to continue from it."""
     lists = {name: RNG.normal(size=3) for name in ("weights", "means", "squares")}
     coded = {name: base64.b64encode(each.astype("<f8").tobytes()).decode() for name, each in lists.items()}
     file = {"format": "rope-book model of the page", "version": 1, "settings": {"task": "back"}}
@@ -191,9 +191,9 @@ def linear() -> Iterator[Call]:
         return Array.from(out); }}"""
     back = f"""(x, weight, from, tokens) => {{
         const [into, w] = [{TYPED}(x), {TYPED}(weight)];
-        const slopes = {{ weight: w.slice(), bias: new Float64Array(from.length / tokens) }};
-        linearBack(into, {TYPED}(from), {TYPED}(x), {{ weight: w }}, slopes, tokens);
-        return [into, slopes.weight, slopes.bias].flatMap((part) => Array.from(part)); }}"""
+        const gradients = {{ weight: w.slice(), bias: new Float64Array(from.length / tokens) }};
+        linearBack(into, {TYPED}(from), {TYPED}(x), {{ weight: w }}, gradients, tokens);
+        return [into, gradients.weight, gradients.bias].flatMap((part) => Array.from(part)); }}"""
     for tokens, rows, columns in [(4, 8, 5), (5, 7, 3), (1, 3, 2), (2, 4, 1), (3, 17, 32), (6, 5, 4)]:
         x, weight = RNG.normal(size=(tokens, columns)), RNG.normal(size=(rows, columns))
         bias, slope = RNG.normal(size=rows), RNG.normal(size=(tokens, rows))
@@ -215,20 +215,20 @@ def norms() -> Iterator[Call]:
             RNG.normal(size=(6, 5)),
         )
         out = torch.nn.functional.layer_norm(given, (5,), gain, shift)
-        slopes = torch.autograd.grad(out, [given, gain, shift], torch.tensor(back))
+        gradients = torch.autograd.grad(out, [given, gain, shift], torch.tensor(back))
         both = f"""(...all) => {{ const [x, weight, bias, from] = all.map((part) => {TYPED}(part));
-            const kept = {{ out: x.slice(), normed: x.slice(), scale: new Float64Array(6) }};
-            normAll(x, {{ weight, bias }}, kept, 6);
-            const [into, slopes] = [new Float64Array(30), {{ weight: weight.slice(), bias: bias.slice() }}];
-            normBack(into, from, {{ weight }}, kept, slopes, 6);
-            return [kept.out, into, slopes.weight, slopes.bias].flatMap((part) => Array.from(part)); }}"""
-        expected = np.concatenate([part.detach().numpy().ravel() for part in (out, *slopes)])
+            const stored = {{ out: x.slice(), normed: x.slice(), scale: new Float64Array(6) }};
+            normAll(x, {{ weight, bias }}, stored, 6);
+            const [into, gradients] = [new Float64Array(30), {{ weight: weight.slice(), bias: bias.slice() }}];
+            normBack(into, from, {{ weight }}, stored, gradients, 6);
+            return [stored.out, into, gradients.weight, gradients.bias].flatMap((part) => Array.from(part)); }}"""
+        expected = np.concatenate([part.detach().numpy().ravel() for part in (out, *gradients)])
         yield Call(both, [x.ravel(), bias, shift.detach().numpy(), back.ravel()], expected)
 
 
 @room
 def of_attend() -> Iterator[Call]:
-    both = f"""(numbers, slopes, shape, doors) => {{
+    both = f"""(numbers, gradient, shape, doors) => {{
         const {"{ rows, seq, heads, wide }"} = shape;
         for (const name in doors) doors[name] = {TYPED}(doors[name]);
         const qkv = {TYPED}(numbers);
@@ -239,12 +239,12 @@ def of_attend() -> Iterator[Call]:
         const last = new Float64Array(heads * wide); // of the first text
         for (let head = 0; head < heads; head++)
             attendOne(qkv, seq - 1, head, new Float64Array(seq), last, shape, doors.bias.subarray(head * seq));
-        const [into, biasSlope] = [new Float64Array(qkv.length), new Float64Array(heads * seq)];
-        attendBack(into, {TYPED}(slopes), {{ qkv, weights, biasSlope }}, shape);
+        const [into, biasGradient] = [new Float64Array(qkv.length), new Float64Array(heads * seq)];
+        attendBack(into, {TYPED}(gradient), {{ qkv, weights, biasGradient }}, shape);
         turnAll(into, doors, shape, -1);
-        return [mixed, last, into, biasSlope].flatMap((part) => Array.from(part)); }}"""
+        return [mixed, last, into, biasGradient].flatMap((part) => Array.from(part)); }}"""
     for rows, seq, heads, wide in [(1, 4, 1, 2), (2, 5, 2, 4), (3, 7, 2, 16), (2, 6, 3, 2)]:
-        numbers, slopes = (
+        numbers, gradient = (
             RNG.normal(size=(rows, seq, 3, heads, wide)),
             RNG.normal(size=(rows, seq, heads * wide)),
         )
@@ -257,12 +257,12 @@ def of_attend() -> Iterator[Call]:
         scores = q @ k.mT / wide**0.5 + table[:, torch.tensor(distance.clip(0))]
         weights = scores.masked_fill(mask, -torch.inf).softmax(-1)
         mixed = (weights @ v).transpose(1, 2).reshape(rows, seq, heads * wide)
-        back = torch.autograd.grad(mixed, [qkv, table], torch.tensor(slopes))
+        back = torch.autograd.grad(mixed, [qkv, table], torch.tensor(gradient))
         parts = (mixed, mixed[0, -1], *back)
         expected = np.concatenate([part.detach().numpy().ravel() for part in parts])
         doors = {"cos": np.cos(angles).ravel(), "sin": np.sin(angles).ravel(), "bias": bias.ravel()}
         shape = {"rows": rows, "seq": seq, "heads": heads, "wide": wide}
-        yield Call(both, [numbers.ravel(), slopes.ravel(), shape, doors], expected)
+        yield Call(both, [numbers.ravel(), gradient.ravel(), shape, doors], expected)
 
 
 @room
@@ -326,11 +326,11 @@ def of_page_doors() -> Iterator[Call]:
     bucket = t5_bucket(-np.arange(200), bidirectional=False)
     by_t5 = f"(table) => Array.from(biasOfDistances('t5', 200, {TYPED}(table)))"
     yield Call(by_t5, [table.ravel()], table[bucket].T.ravel())
-    slopes, back = RNG.normal(size=(page.HEADS, 200)), np.zeros_like(table)
-    np.add.at(back, bucket, slopes.T)
-    summed = f"""(slopes) => {{ const table = new Float64Array({table.size});
-        bucketsBack(table, {TYPED}(slopes), 200); return Array.from(table); }}"""
-    yield Call(summed, [slopes.ravel()], back.ravel())
+    gradients, back = RNG.normal(size=(page.HEADS, 200)), np.zeros_like(table)
+    np.add.at(back, bucket, gradients.T)
+    summed = f"""(gradients) => {{ const table = new Float64Array({table.size});
+        bucketsBack(table, {TYPED}(gradients), 200); return Array.from(table); }}"""
+    yield Call(summed, [gradients.ravel()], back.ravel())
 
 
 def sinusoids(base: float) -> np.ndarray:
@@ -357,12 +357,12 @@ def turning(rule: str, times: float) -> dict[str, Any]:
 def of_block() -> Iterator[Call]:
     both = f"""(of, numbers, from, rows, seq) => {{
         for (const name in of) of[name] = {TYPED}(of[name]);
-        const slopes = Object.fromEntries(Object.entries(of).map(([name, part]) => [name, part.slice()]));
-        const kept = new Kept(of, {{ rows, seq, heads: 2, wide: 16 }}, slopes);
+        const gradients = Object.fromEntries(Object.entries(of).map(([name, part]) => [name, part.slice()]));
+        const space = new Workspace(of, {{ rows, seq, heads: 2, wide: 16 }}, gradients);
         const [x, into] = [{TYPED}(numbers), {TYPED}(from)];
-        blockForward(kept, "blocks.0", x);
-        blockBack(kept, "blocks.0", into, into.slice());
-        return [x, into, ...Object.values(slopes)].flatMap((part) => Array.from(part)); }}"""
+        blockForward(space, "blocks.0", x);
+        blockBack(space, "blocks.0", into, into.slice());
+        return [x, into, ...Object.values(gradients)].flatMap((part) => Array.from(part)); }}"""
     for rows, seq in [(1, 1), (1, 6), (2, 5), (3, 4)]:
         block = torch_training.make_model(SETTINGS | {"encoding": "none"}).blocks[0]
         named = {f"blocks.0.{name}": weight for name, weight in block.named_parameters()}
@@ -370,8 +370,8 @@ def of_block() -> Iterator[Call]:
             torch.nn.init.normal_(weight, std=0.4)  # gains and biases too
         x, back = tensor(RNG.normal(size=(rows, seq, page.WIDTH))), RNG.normal(size=(rows, seq, page.WIDTH))
         out = block(x, Encoding(), range(seq))
-        slopes = torch.autograd.grad(out, [x, *named.values()], torch.tensor(back))
-        expected = np.concatenate([part.detach().numpy().ravel() for part in (out, *slopes)])
+        gradients = torch.autograd.grad(out, [x, *named.values()], torch.tensor(back))
+        expected = np.concatenate([part.detach().numpy().ravel() for part in (out, *gradients)])
         weights = {name: weight.detach().numpy().ravel() for name, weight in named.items()}
         yield Call(both, [weights, x.detach().numpy().ravel(), back.ravel(), rows, seq], expected)
 

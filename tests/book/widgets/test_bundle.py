@@ -1,4 +1,4 @@
-"""Each figure's script is one self-contained file; its modules import one way; the rest is refused."""
+"""Each figure's script is one self-contained file; its modules import in one form; every other is refused."""
 
 import re
 import subprocess
@@ -69,8 +69,8 @@ def test_every_other_script_and_all_data_serve_a_figure():
 @pytest.mark.parametrize("name", MODULES)
 def test_imports_go_one_way(name):
     own = FOLDERS.index(name.partition("/")[0])
-    for needed, _, _ in _bundle.module(name).needs:
-        room = FOLDERS.index(needed.partition("/")[0])
+    for other, _, _ in _bundle.module(name).imports:
+        room = FOLDERS.index(other.partition("/")[0])
         assert room <= own
         assert (room, own) != (FOLDERS.index("figures"),) * 2
 
@@ -94,7 +94,7 @@ REFUSED = {
         ('import "./b.js";\n', 1, "only these"),
         ('import { x } from "d3";\n', 1, "a file of js/"),
         ('import { x } from "https://example.com/x.js";\n', 1, "a file of js/"),
-        ('\nconst late = () => import("./b.js");\n', 2, "can import no more"),
+        ('\nconst late = () => import("./b.js");\n', 2, "cannot import at run time"),
     ],
     "lib/a": [('import { x } from "../maths/b.js";\n', 1, "lib may import from data, lib")],
     "figures/a": [('import { x } from "./b.js";\n', 1, "figures may import from data, lib, maths")],
@@ -111,7 +111,7 @@ def test_what_cannot_be_bundled_is_refused_with_file_and_line(name, text, line, 
 
 @pytest.fixture
 def written(tmp_path, monkeypatch):
-    """Bundle modules of one's own: written({"lib/a": "export const x = 1;"})."""
+    """Bundle modules that a test writes: written({"lib/a": "export const x = 1;"})."""
     caches = (_bundle.source, _bundle.module, _bundle.module_script)
 
     def write(texts):
@@ -136,7 +136,7 @@ def test_a_name_that_nobody_exports_is_refused(written):
 
 def test_a_circle_is_refused(written):
     written({"lib/a": 'import { x } from "./b.js";\n', "lib/b": 'import { y } from "./a.js";\n'})
-    with pytest.raises(BundleError, match="in a circle: lib/a → lib/b → lib/a"):
+    with pytest.raises(BundleError, match="in a cycle: lib/a → lib/b → lib/a"):
         _bundle.modules("lib/a")
 
 
@@ -149,7 +149,7 @@ def test_importing_the_figures_reads_no_script():
 
 def test_a_subclass_of_a_figure_draws_as_its_figure():
     class Mine(LiveFigure.figures["RotatePair"]):
-        """A figure that a reader makes of ours."""
+        """A figure that a reader derives from ours."""
 
     assert Mine(position=3)._esm == LiveFigure.figures["RotatePair"]()._esm
     assert "Mine" not in LiveFigure.figures
@@ -179,7 +179,7 @@ def themes() -> list[dict[str, str]]:
 
 
 def luminance(colour: str) -> float:
-    """Return the relative luminance of WCAG."""
+    """Return the relative luminance, by WCAG."""
     parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
     return float(np.dot([0.2126, 0.7152, 0.0722], linear))

@@ -1,4 +1,4 @@
-"""Questions and exercises of the Chinese chapters: every sentence has its Chinese, and nothing is left over."""
+"""Questions and exercises of the Chinese chapters: every sentence is translated, and no translation is unused."""
 
 import json
 import re
@@ -29,7 +29,7 @@ def table() -> dict[str, str]:
 
 
 def sentences(asked: dict[str, Any]) -> Iterator[str]:
-    """Yield what a question or an exercise says."""
+    """Yield the sentences of a question or an exercise."""
     yield from (asked[name] for name in ("ask", "because", "otherwise", "unit") if name in asked)
     yield from asked.get("hints", [])
     yield from (words for choice in asked.get("choices", []) for words in choice)
@@ -39,7 +39,7 @@ def sentences(asked: dict[str, Any]) -> Iterator[str]:
 
 
 def of_chapters() -> list[dict[str, Any]]:
-    """Return the questions and exercises of the chapters that are in Chinese."""
+    """Return the questions and exercises of the translated chapters."""
     chosen = [asked for asked in questions().values() if asked["chapter"].lstrip("0") in CHAPTERS]
     return chosen + [asked for name, asked in in_page().items() if name.partition(".")[0] in CHAPTERS]
 

@@ -1,4 +1,4 @@
-"""The page's reader of configs answers hostile texts with a sentence, and soon; words are cut in linear time."""
+"""The page's reader of configs answers hostile texts quickly, in a sentence; texts are cut in linear time."""
 
 import json
 import time
@@ -8,7 +8,7 @@ import pytest
 from .v8 import scripts
 
 LLAMA = '"model_type": "llama", "hidden_size": 64, "num_attention_heads": 1, "rope_theta": 1e4'
-SOON = 1.0  # seconds; a quadratic cut of 20,000 letters took twelve
+SOON = 1.0  # seconds; a quadratic algorithm took twelve for 20,000 letters
 
 
 @pytest.fixture(scope="module")

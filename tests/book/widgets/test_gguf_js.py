@@ -1,4 +1,4 @@
-"""The page reads a GGUF's header as Python does, and gives a sentence for a broken one."""
+"""The page reads a GGUF header as Python does, and explains a broken one in a sentence."""
 
 import base64
 import importlib.util
@@ -37,7 +37,7 @@ NAMES = ("Llama 3.1 8B", "Gemma 3 4B", "DeepSeek-V3", "Qwen2.5-VL 3B")
 
 @pytest.fixture(scope="module")
 def read():
-    """Return what the page makes of the bytes of a file, or of the first of them."""
+    """Return the page's reading of a file's bytes, or of the first of them."""
     with scripts("lib/gguf_bytes") as v8:
         v8.engine.eval(DECODER)
         yield lambda content, size=None: v8.evaluate(

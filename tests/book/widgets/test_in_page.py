@@ -1,6 +1,7 @@
-"""Exercises in the page: their answers and mistakes are judged by the page as `check` judges them."""
+"""Exercises in the page: it judges answers as `check` does, and both by the numbers that the library computes."""
 
 import json
+import math
 import re
 import runpy
 from pathlib import Path
@@ -10,26 +11,32 @@ import pytest
 from solutions import PATHS, answers_of
 
 from rope_book.check import check
-from rope_book.check.answers import plain
-from rope_book.check.in_page import in_page, judged
-from rope_book.check.ruled import FILE, entries, tree
-from rope_edu.encodings import first_negative_distance, inv_freq, mean_cosine, smallest_base
+from rope_book.check.exercise import _judge
+from rope_book.check.in_page import in_page
+from rope_book.check.rows import FILE, entries, judge_row, right_numbers, tree
+from rope_book.results import first_negative_distance, smallest_base
+from rope_edu.encodings import (
+    alibi_slopes,
+    completes_turn,
+    inv_freq,
+    llama3,
+    mean_cosine,
+    ntk_aware,
+    t5_bucket,
+    wavelength,
+)
 from rope_edu.plain import rotate_pair
 
 from .v8 import scripts
 
 EXERCISES = in_page()
-RULED = {name: asked for name, asked in EXERCISES.items() if "rules" in asked}
-ROWS = {name: asked for name, asked in EXERCISES.items() if asked["kind"] == "row" and name not in RULED}
+ROWS = {name: asked for name, asked in EXERCISES.items() if asked["kind"] == "row"}
 TABLES = {name: asked for name, asked in EXERCISES.items() if asked["kind"] != "row"}
-of_each_ruled = pytest.mark.parametrize("name", RULED)
-of_each = pytest.mark.parametrize("asked", ROWS.values(), ids=ROWS)
+of_each_row = pytest.mark.parametrize("name", ROWS)
 of_each_table = pytest.mark.parametrize("asked", TABLES.values(), ids=TABLES)
-ENTRIES = entries()
 KNOWN = Path(__file__).parents[1] / "check" / "cases"
 BOOK = Path(__file__).parents[3] / "book"
 SOLVED = {name: answer for chapter in PATHS for name, answer in answers_of(chapter).items()}
-TINY = 1e-12
 
 
 @pytest.fixture(scope="module")
@@ -39,35 +46,14 @@ def page():
         yield started
 
 
-def verdict(page, asked, numbers) -> dict:
-    return page.answer([("judge", [asked, [float(value) for value in numbers]])])[0]
+def verdict(page, name, numbers) -> dict:
+    return page.answer([("judge", [EXERCISES[name], [float(value) for value in numbers]])])[0]
 
 
-@of_each
-def test_the_answer_is_that_of_the_solution_and_check_takes_it_as_far_off_as_the_page_does(asked, page):
-    solution = plain(SOLVED[asked["id"]])
-    solution = solution.tolist() if hasattr(solution, "tolist") else solution
-    wanted = np.ravel(solution).tolist()
-    assert asked["numbers"] == pytest.approx(wanted, rel=1e-9)
-    for sign in (1, -1, 0):
-        off = [
-            value if isinstance(value, bool) or not sign else value * (1 + sign * (asked["within"] - TINY))
-            for value in asked["numbers"]
-        ]
-        if asked["within"] or not sign:
-            assert judged(check.exercises[asked["id"]], off, ENTRIES[asked["id"]].get("shape")) is True
-            assert verdict(page, asked, off) == {"right": True, "why": ""}
-
-
-@of_each
-def test_a_known_mistake_gets_the_sentence_of_check(asked, page):
-    assert asked["slips"]
-    for slip, why in asked["slips"]:
-        said = judged(check.exercises[asked["id"]], slip, ENTRIES[asked["id"]].get("shape"))
-        assert said is not True
-        assert (
-            verdict(page, asked, slip) == {"right": False, "why": said or ""} == {"right": False, "why": why}
-        )
+def judged(name, numbers):
+    """Return what `check` says to these numbers, in the form of the exercise."""
+    shape = entries()[name].get("shape", [len(numbers)][len(numbers) == 1 :])
+    return _judge(check.exercises[name], np.reshape(numbers, shape).tolist())
 
 
 @of_each_table
@@ -75,13 +61,13 @@ def test_every_choice_of_names_or_order_of_words_has_the_verdict_of_check(asked,
     exercise = check.exercises[asked["id"]]
     form = set if asked["kind"] == "several" else " ".join
     for key in asked["verdicts"]:
-        said = judged(exercise, [form(key.split())])
+        said = _judge(exercise, form(key.split()))
         found = page.answer([("judge", [asked, key.split()])])[0]
         assert found["right"] == (said is True)
         assert found["why"] == (said if isinstance(said, str) else "" if said is True else found["why"])
         assert found["right"] or found["why"].endswith((".", "?"))
     solution = SOLVED[asked["id"]]
-    key = " ".join(each for each in asked["items"] if each in solution)
+    key = " ".join(item for item in asked["items"] if item in solution)
     assert asked["verdicts"][solution if isinstance(solution, str) else key] == ""
     assert set(asked["items"]) == {word for key in asked["verdicts"] for word in key.split()}
 
@@ -92,24 +78,36 @@ def test_what_cannot_be_answered_in_the_page_is_named_and_no_more():
     assert named == numbers_or_names - set(EXERCISES)
 
 
-CASES = {"4.3": (0, 40, 2), "5.2": (-3, 110, 4), "5.4": (-5, 5, 4), "8.4": (-1, 70, 2), "20.3": (-7, 7, 2)}
-CASES |= {"9.3": (-1, 5e6, 1), "17.4": (5_000, 40_000, 1)}  # numbers from, to, and how many
+RANGES = {"4.3": (0, 40), "5.2": (-3, 110), "5.4": (-5, 5), "8.4": (-1, 70), "20.3": (-7, 7)}
+RANGES |= {"9.3": (-1, 5e6), "17.4": (5_000, 40_000)}  # of numbers, where many answers are right
 
 
-def given(name) -> list[list[float]]:
-    """Return the known answers to an exercise, right and wrong, and many others, whole and broken."""
-    module = f"chapter_{int(name.partition('.')[0]):02}.py"
-    known = runpy.run_path(str(KNOWN / module))
-    answers = [
-        SOLVED[name],
-        *known["ALSO_RIGHT"].get(name, []),
-        *(answer for answer, _ in known["WRONG"][name]),
+def known_answers(name) -> list[list[float]]:
+    """Return the known answers to an exercise, right and wrong, as rows of numbers."""
+    module = runpy.run_path(str(KNOWN / f"chapter_{name.partition('.')[0].lower().zfill(2)}.py"))
+    right, wrong = module.get("ALSO_RIGHT", {}).get(name, []), [answer for answer, _ in module["WRONG"][name]]
+    many = len(entries()[name]["values"])
+    return [
+        right_numbers(name),
+        *(numbers for numbers in map(flat, [SOLVED[name], *right, *wrong]) if len(numbers) == many),
     ]
-    rng, (low, high, many) = np.random.default_rng(7), CASES[name]
-    drawn = rng.uniform(low, high, (30 if many == 1 else 200, many))
+
+
+def answers_to(name) -> list[list[float]]:
+    """Return the known answers to an exercise and many others, whole and broken, most of them near known ones."""
+    rng, known = np.random.default_rng(7), known_answers(name)
+    if name == "10.2":  # truth values
+        return [*known, [0, 0], [0, 1], [1, 1]]
+    many, count = len(known[0]), 30 if len(known[0]) == 1 else 200
+    if name in RANGES:
+        drawn = rng.uniform(*RANGES[name], (count, many))
+        drawn[::4, 1:] = drawn[::4, :1] * rng.choice([-1, 1, 0.25, 2], drawn[::4, 1:].shape)
+    else:
+        drawn = np.array(known)[rng.integers(len(known), size=count)]
+        apart = rng.normal(size=drawn.shape) * 10.0 ** rng.integers(-7, 2, drawn.shape)
+        drawn += apart * rng.integers(0, 2, drawn.shape)
     drawn[::2] = np.round(drawn[::2])
-    drawn[::4, 1:] = drawn[::4, :1] * rng.choice([-1, 1, 0.25, 2], drawn[::4, 1:].shape)
-    return [numbers for numbers in map(flat, answers) if len(numbers) == many] + drawn.tolist()
+    return known + drawn.tolist()
 
 
 def flat(answer) -> list[float]:
@@ -121,17 +119,18 @@ def flat(answer) -> list[float]:
     return numbers.view(float).tolist()
 
 
-@of_each_ruled
-def test_rules_say_in_the_page_and_in_check_the_same_of_known_and_of_many_other_answers(name, page):
-    shape, verdicts = entries()[name].get("shape"), set()
-    for numbers in given(name):
-        said = judged(check.exercises[name], numbers, shape)
-        right = said is True
-        assert verdict(page, RULED[name], numbers) == {"right": right, "why": "" if right else said}, numbers
-        verdicts.add(said if right else said[:12])
+@of_each_row
+def test_the_page_says_what_check_says_to_known_and_to_many_other_answers(name, page):
+    verdicts = set()
+    for numbers in answers_to(name):
+        said = judged(name, numbers)
+        assert verdict(page, name, numbers) == {
+            "right": said is True,
+            "why": "" if said is True else said or "",
+        }, numbers
+        verdicts.add(said if said is True else re.sub(r"[\d.,−-]+", "", said))
     assert {True} < verdicts
     assert len(verdicts) > len(entries()[name]["rules"]) / 2, "most rules were met"
-    assert verdict(page, RULED[name], RULED[name]["numbers"])["right"]
 
 
 def turned_score(q, m, k, n) -> float:
@@ -176,9 +175,54 @@ LIBRARY = {
 
 @pytest.mark.parametrize("name", LIBRARY)
 def test_rules_take_for_right_what_the_library_computes_as_right(name):
-    for numbers in given(name):
-        said = judged(check.exercises[name], numbers, entries()[name].get("shape"))
-        assert (said is True) == LIBRARY[name](*numbers), numbers
+    for numbers in answers_to(name):
+        assert (judged(name, numbers) is True) == LIBRARY[name](*numbers), numbers
+
+
+BACK = np.array([0, 15, 16, 32, 64, 1000])  # tokens, in 3.1
+TURN = wavelength(inv_freq(128))[55]
+SLOWER = (inv_freq(128) / ntk_aware(128, 8).inv_freq)[[0, 31, 63]]
+KEPT = llama3(64, 32, 8192).inv_freq / inv_freq(64, 500_000)
+KEPT, DIVIDED = (KEPT > 1 - 1e-9).sum(), (KEPT < 1 / 32 + 1e-9).sum()
+COMPUTED = {
+    "1.3": [2**4, sum(math.perm(4, before) for before in range(5))],
+    "3.1": t5_bucket(-BACK, bidirectional=False),
+    "3.3": alibi_slopes(6),
+    "4.2": [turned_score((1, 0), 5, (0, 1), 4)],
+    "6.2": [completes_turn(inv_freq(128, 500_000), 8192).sum()],
+    "10.3": [*rotate_pair((2, 0), 5 * math.pi / 10), *rotate_pair((2, 0), -3 * math.pi / 10)],
+    "14.2": [math.ceil(TURN), 20_000 - TURN],
+    "15.2": SLOWER,
+    "16.4": [KEPT, 32 - KEPT - DIVIDED, DIVIDED],
+    "17.2": [100_000 * math.exp(np.euler_gamma)],
+    "17.3": [smallest_base(2000, 64)],
+}
+MISTAKEN = [
+    ("3.1", t5_bucket(-BACK, bidirectional=True), "Those are the buckets of an encoder"),
+    ("3.3", alibi_slopes(8)[:6], "Those are the first six of eight heads"),
+    ("3.3", np.log2(alibi_slopes(6)), "Those are the exponents"),
+    ("6.2", [completes_turn(inv_freq(128), 8192).sum()], "That is the count for a base of 10,000"),
+    ("14.2", [20_000 - TURN, 0], "The other way round"),
+    ("15.2", 1 / SLOWER, "You give what the speeds are multiplied by"),
+    ("17.3", [smallest_base(2000)], "That is for heads of 128"),
+]
+
+
+@pytest.mark.parametrize("name", COMPUTED)
+def test_the_answer_of_an_entry_is_what_the_library_computes(name):
+    assert right_numbers(name) == pytest.approx(COMPUTED[name], rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize(("name", "numbers", "words"), MISTAKEN)
+def test_the_slip_of_an_entry_is_what_the_library_computes(name, numbers, words):
+    assert judge_row(name, *numbers).startswith(words)
+
+
+def test_from_a_width_of_16_on_neighbours_are_the_nearest_look_alikes():
+    offsets = np.arange(1, 100_000)
+    for width in (*range(2, 34, 2), 64, 128, 512):  # in 6.4
+        alike = sum(np.cos(offsets * 10_000 ** (-2 * i / width)) for i in range(width // 2))
+        assert (alike.argmax() == 0) == (width >= right_numbers("6.4")[0])
 
 
 def test_a_formula_that_the_page_cannot_compute_is_refused():
@@ -205,14 +249,9 @@ def test_sentences_of_rules_are_found_in_the_language_of_the_page_with_their_num
         if holes.findall(english) != holes.findall(chinese)
     } == {}
     for name in ("4.3", "5.2", "5.4"):  # those of chapters that have a Chinese page
-        asked = RULED[name]
-        said = {
-            asked["ask"],
-            asked["because"],
-            *asked["hints"],
-            *(rule[1] for rule in asked["rules"]["rules"]),
-        }
-        assert said <= words.keys()
+        asked = ROWS[name]
+        sentences = {rule[1] for rule in asked["rules"]["rules"]}
+        assert {asked["ask"], asked["because"], *asked["hints"], *sentences} <= words.keys()
     page.evaluate(f"((words) => (globalThis.RopeWords = words))({json.dumps(words)})")
-    assert verdict(page, RULED["4.3"], [10, 6])["why"] == "这时 m − n 是 4，而 9 − 4 = 5。"
+    assert verdict(page, "4.3", [10, 6])["why"] == "这时 m − n 是 4，而 9 − 4 = 5。"
     page.evaluate("(globalThis.RopeWords = undefined) ?? 0")

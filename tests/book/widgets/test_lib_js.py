@@ -1,4 +1,4 @@
-"""What figures share: words are cut between characters, labels keep inside and apart, numbers read well."""
+"""The shared library: texts are cut between characters, labels stay inside and apart, numbers read well."""
 
 import json
 from contextlib import ExitStack
@@ -33,7 +33,7 @@ def lib():
         ("processing", 50, "proce…"),
         ("one two three", 70, "one two…"),
         ("one two three", 57, "one…"),
-        ("a verylongword", 60, "a very…"),  # the boundary would leave too little
+        ("a verylongword", 60, "a very…"),  # a cut at the boundary would leave too little
         ("👩‍👩‍👧👩‍👩‍👧👩‍👩‍👧", 45, "👩‍👩‍👧…"),
         ("naïve café", 30, "na…"),
     ],
@@ -126,7 +126,7 @@ def test_a_small_form_has_the_controls_and_parts_asked_for(lib):
     assert lib("leads", 'placed(["a", "b", "c"], { lead: ["a"], only: ["rail", "c"] })') == [["c"], []]
     shown = """["rail", "score"].map(viewOf(%s, ["a", "b"]).shows)"""
     assert lib("leads", shown % "null") == [True, True]
-    assert lib("leads", shown % '["a"]') == [True, True]  # no part named: all of them
+    assert lib("leads", shown % '["a"]') == [True, True]  # no part named means all of them
     assert lib("leads", shown % '["a", "rail"]') == [True, False]
     assert lib("leads", 'viewOf(["a"], ["a"]).small') is True
     assert lib("leads", 'viewOf(undefined, ["a"]).small') is False
@@ -154,7 +154,7 @@ def test_a_line_of_python_names_what_a_small_form_has(lib):
 
 
 def reached(figure: str, share: float, smooth: str = "[]") -> str:
-    """Return a script that gives the states between the figure's first one and others, at a share of the way."""
+    """Return a script that interpolates between the figure's first state and others, at a share of the way."""
     return f"""(() => {{
         const controls = Object.fromEntries(described["{figure}"].map((each) => [each.name, each]));
         return states["{figure}"].map((to) => between(controls, initialOf(controls), to, {share}, {smooth}));
@@ -163,7 +163,7 @@ def reached(figure: str, share: float, smooth: str = "[]") -> str:
 
 @pytest.fixture(scope="module")
 def gliding():
-    """V8 with the rule of glides, and for each figure its controls and some states that Python allows."""
+    """V8 with the interpolation, and for each figure its controls and some states that Python allows."""
     rng = np.random.default_rng(11)
     described, states = {}, {}
     for name, figure in LiveFigure.figures.items():
@@ -177,7 +177,7 @@ def gliding():
 
 
 def somewhere(figure, rng) -> dict:
-    """Return a state that a reader can reach, one control after the other."""
+    """Return a state that a reader can reach, one control after another."""
     made = figure()
     for name, control in figure.controls().items():
         value = control.default_value

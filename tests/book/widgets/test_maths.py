@@ -1,4 +1,4 @@
-"""What figures compute beside the library keeps what it promises."""
+"""The computations of figures outside the library have the properties that they promise."""
 
 import itertools
 
@@ -68,19 +68,18 @@ def test_a_cache_turns_each_key_once_and_never_does_more_work():
         work = decoding.decoding_work("rotated", capacity, step)
         assert work["turned"][0] == step
         assert all(kept <= anew for kept, anew in (work["turned"], work["products"]))
-        assert work["bytes"][0] > work["bytes"][1] == 0  # what it costs
+        assert work["bytes"][0] > work["bytes"][1] == 0  # the cost
 
 
 @pytest.mark.parametrize("rule", stretch.RULES)
 def test_the_trend_of_the_score_is_its_mean_over_the_distances_around(rule):
     spec = stretch.stretched(rule, 64, 10_000.0, 4096, 32_768)
     for distance in (3.0, 500.0):
-        middles = distance * (
-            1 + 0.1 * (np.arange(-4000, 4000) + 0.5) / 4000
-        )  # midpoint rule, fine against a wave
+        # midpoint rule, with steps far smaller than a wavelength
+        middles = distance * (1 + 0.1 * (np.arange(-4000, 4000) + 0.5) / 4000)
         exact = spec.attention_factor**2 * mean_cosine(spec.inv_freq, middles).mean()
-        found = stretch.score_trend(spec.inv_freq, spec.attention_factor, distance, 0.1)
-        assert found == pytest.approx(exact, abs=1e-4)
+        trend = stretch.score_trend(spec.inv_freq, spec.attention_factor, distance, 0.1)
+        assert trend == pytest.approx(exact, abs=1e-4)
 
 
 def test_gains_after_the_turn_let_the_score_swing_by_what_the_parts_say():

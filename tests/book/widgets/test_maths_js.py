@@ -1,4 +1,4 @@
-"""The figures' mathematics equals Python's, on one grid, to 1e-12 (relative where a value is above 1)."""
+"""The figures' mathematics agrees with Python's on one grid, to 1e-12 (relative where a value is above 1)."""
 
 import itertools
 import re
@@ -21,7 +21,7 @@ FILES = sorted(path.stem for path in (JS / "maths").glob("*.js"))
 
 
 def assert_same(found: Any, expected: Any, exactly: bool, where: str) -> None:
-    """Compare to 1e-12, absolutely below 1 and relatively above; words, and all of it `exactly`, to the letter."""
+    """Compare to 1e-12, absolutely below 1 and relatively above; words, and everything with `exactly`, exactly."""
     if isinstance(expected, dict):
         assert sorted(found) == sorted(expected), where
         for key in expected:
@@ -38,10 +38,10 @@ def is_numbers(value: Any) -> bool:
     return np.asarray(value).dtype.kind in "fiu" and not isinstance(value, bool)
 
 
-# bounds of what is drawn; the curve has a test of its own
+# limits of the drawing; the curve has a test of its own
 ELSEWHERE = {"LAST", "HOLDS", "FARTHEST", "LOST", "errorCurve"}
 
-# what calls of a file use as well
+# modules that the calls use too
 CONFIGS = ("config_values", "config_table", "config_layers")
 BESIDE = ("dot_product", "page_prose", "transformer", "attend", "block", "back", "layers")
 
@@ -51,7 +51,7 @@ def test_a_file_of_the_maths_answers_as_python_by_every_name(name):
     calls = list(golden.ROOMS[name]())
     assert len(calls) > 3
     called = " ".join(call.function for call in calls)
-    uncalled = {each for each in module(f"maths/{name}").gives if not re.search(rf"\b{each}\b", called)}
+    uncalled = {name for name in module(f"maths/{name}").exports if not re.search(rf"\b{name}\b", called)}
     assert uncalled <= ELSEWHERE
     beside = CONFIGS if name.startswith("config_") else BESIDE
     with scripts(*(f"maths/{each}" for each in (*beside, name))) as v8:
@@ -78,11 +78,11 @@ def test_rotations_pass_the_test_vectors():
         )
 
 
-RULES = {  # each rule of the vectors as the scripts call it; p has the parameters, and the base
+RULES = {  # each rule of the vectors as the scripts call it; p holds the parameters and the base
     "rope": "(d, p) => plainRope(d, p.base)",
     "linear": "(d, p) => positionInterpolation(d, p.factor, p.base)",
     "ntk-aware": "(d, p) => ntkAware(d, p.factor, p.base)",
-    "dynamic": "(d, p) => dynamicNtk(d, p.length, p.trainedLength, p.factor, p.base)",
+    "dynamic": "(d, p) => dynamicNtk(d, p.trainedLength, p.length, p.factor, p.base)",
     "by parts": "(d, p) => ntkByParts(d, p.factor, p.trainedLength, p)",
     "yarn": "(d, p) => yarn(d, p.factor, p.trainedLength, p)",
     "llama3": "(d, p) => llama3(d, p.factor, p.trainedLength, p)",
@@ -137,7 +137,7 @@ FORBIDDEN = {
 
 @pytest.mark.parametrize("script", sorted((JS / "figures").glob("*.js")), ids=lambda path: path.stem)
 def test_a_figure_does_no_mathematics_of_its_own(script):
-    """Mathematics belongs in js/maths, held to Python; geometry and scales of drawing in js/lib."""
+    """Mathematics belongs in js/maths, tested against Python; geometry and scales of drawing in js/lib."""
     code = re.sub(r"/\*.*?\*/|//[^\n]*", "", source(f"figures/{script.stem}"), flags=re.DOTALL)
     code = re.sub(r'"[^"\n]*"', '""', code)
     found = [

@@ -1,4 +1,4 @@
-"""ModelInThePage in Python: a ramp that always rises, and a rotation that can be taken along."""
+"""ModelInThePage in Python: a ramp that always rises, and a rotation to use elsewhere."""
 
 import pytest
 import traitlets
@@ -35,9 +35,9 @@ def test_rope_is_the_spec_of_the_rule(rule):
 
 def test_rope_equals_the_librarys():
     figure = ModelInThePage(rule="ntk-aware", factor=4)
-    assert figure.rope == ntk_aware(32, 4, layout="half_split")
+    assert figure.rope == ntk_aware(32, 4).replace(layout="half_split")
     figure = ModelInThePage(rule="yarn", task="text", attention_factor=1.5)
-    expected = yarn(32, 8, 64, ramp="turns", beta_slow=0.5, beta_fast=2.0, layout="half_split")
+    expected = yarn(32, 8, 64, ramp="turns", beta_slow=0.5, beta_fast=2.0).replace(layout="half_split")
     assert figure.rope == expected.replace(attention_factor=1.5 * expected.attention_factor)
     figure.last_pair = 3
     assert (figure.rope.inv_freq[3:] == 0).all()

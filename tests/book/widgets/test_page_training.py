@@ -1,4 +1,4 @@
-"""The engine that trains in the page equals torch: the gradients, and the losses of the first 50 steps."""
+"""The engine that trains in the page agrees with torch: gradients, and the losses of the first 50 steps."""
 
 import numpy as np
 import pytest
@@ -14,8 +14,8 @@ FIRST = """(settings) => {
     const run = new Run(settings);
     const texts = drawTexts(settings.task, { split: "train", seed: settings.seed, step: 0 }, 16, settings.length);
     const loss = run.network(texts.seq).loss(texts);
-    const slopes = Object.entries(run.slopes.of).map(([name, values]) => [name, Array.from(values)]);
-    return [loss, Object.fromEntries(slopes)];
+    const gradients = Object.entries(run.gradients.of).map(([name, values]) => [name, Array.from(values)]);
+    return [loss, Object.fromEntries(gradients)];
 }"""
 LOSSES = """(settings, steps) => {
     const run = new Run(settings);
@@ -34,12 +34,12 @@ def engine():
 @pytest.mark.parametrize("case", CASES)
 def test_loss_and_gradients_are_torchs(engine, case):
     settings = SETTINGS | CASES[case]
-    ((loss, slopes),) = engine.answer([(FIRST, [settings])])
+    ((loss, computed),) = engine.answer([(FIRST, [settings])])
     expected, gradients = torch_training.first_gradients(settings)
     assert loss == pytest.approx(expected, abs=1e-12)
-    assert set(slopes) == set(gradients)
+    assert set(computed) == set(gradients)
     for name, gradient in gradients.items():
-        np.testing.assert_allclose(slopes[name], gradient.ravel(), rtol=0, atol=1e-12, err_msg=name)
+        np.testing.assert_allclose(computed[name], gradient.ravel(), rtol=0, atol=1e-12, err_msg=name)
 
 
 WHOLE = """(settings, steps) => {

@@ -1,4 +1,4 @@
-"""The patients of chapter 22's game: what they have is what the clinic finds, and symptoms tell them apart."""
+"""The patients of chapter 22's game: the clinic finds their defects, and symptoms tell them apart."""
 
 from itertools import combinations
 
@@ -9,11 +9,11 @@ from rope_book.widgets.maths.patients import CHOICES, PATIENTS, PLACES, SPEC, ST
 from rope_doctor.clinic import BROKEN, diagnose, right
 
 PEOPLE = {person["name"]: person for person in patients()["people"]}
-SHOWN = 0.02  # what a hint takes for a difference
+SHOWN = 0.02  # a hint counts this as a difference
 
 
 def differences(one, other):
-    """By how much each symptom of two patients differs, at most."""
+    """Return the largest difference between two patients in each symptom."""
     lengths = [[min(person["lengths"]), max(person["lengths"])] for person in (one, other)]
     moved = [np.ptp(person["scores"], axis=0).max() for person in (one, other)]
     worst = [max(person["errors"]) for person in (one, other)]

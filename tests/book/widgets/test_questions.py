@@ -1,4 +1,4 @@
-"""Questions: complete, accepted by their figures, right in Python, and judged by the page as their file says."""
+"""Questions: complete, accepted by their figures, correct in Python, and judged by the page as in their file."""
 
 import math
 import re
@@ -26,7 +26,7 @@ NAMES = {"rope_edu": rope_edu, "math": math}
 
 @pytest.fixture(scope="module")
 def page():
-    """The judge of the page, in V8."""
+    """The page's judge in V8."""
     with scripts("lib/judge", "lib/rich") as started:
         yield started
 
@@ -148,7 +148,7 @@ TYPED += [
 @pytest.mark.parametrize(("text", "number"), TYPED)
 def test_a_number_is_read_as_people_type_it(text, number, page):
     found = page.answer([("numberOf", [text])])[0]
-    assert found == ("NaN" if math.isnan(number) else pytest.approx(number))  # no JSON has NaN
+    assert found == ("NaN" if math.isnan(number) else pytest.approx(number))  # JSON has no NaN
 
 
 @of_each
@@ -200,7 +200,7 @@ def test_without_a_figure_the_newest_of_its_class_is_set_and_its_values_are_know
     assert asked.figure is figure
     figure.position = 9
     assert asked._now["position"] == 9
-    RotatePair(position=50)  # by a later cell
+    RotatePair(position=50)  # moved by a later cell
     asked.set_state({"_show": {"id": "04-lock", "state": {"position": 16}, "turn": 1}})
     assert figure.position == 16
 

@@ -1,4 +1,4 @@
-"""The review: it brings back what was missed, spares what is known, and gives Anki its questions."""
+"""The review: it repeats missed questions, spaces out known ones, and exports its questions to Anki."""
 
 import pytest
 from anki.collection import Collection, ImportCsvRequest
@@ -10,19 +10,19 @@ from .v8 import scripts
 DAYS = 30
 MOST = 10
 NAMES = list(questions())[:40]
-HARD = NAMES[::8]  # a reader who misses these at the first three meetings
+HARD = NAMES[::8]  # the reader misses these the first three times
 
 
 @pytest.fixture(scope="module")
 def page():
-    """What keeps and mixes in the page, in V8."""
+    """The page's storage and shuffling of the review, in V8."""
     with scripts("lib/memory", "lib/deck") as started:
         yield started
 
 
 @pytest.fixture(scope="module")
 def diary(page):
-    """On which days a reader of ten questions a day met each; a missed one comes back in the same sitting."""
+    """Return the days on which each question came, at ten a day; a missed one returns in the same sitting."""
     cards, met = {}, {name: [] for name in NAMES}
     for day in range(DAYS):
         queue = page.answer([("dueOn", [NAMES, cards, day, MOST])])[0]

@@ -1,4 +1,4 @@
-"""Rules between controls: Python refuses what the page clamps, and both make the same of the rest."""
+"""Rules between controls: Python refuses what the page clamps; in all else the two agree."""
 
 import random
 import re
@@ -28,7 +28,7 @@ REFUSED = r"^\w+\.\w+ must be (at most|at least|that of) .+, got .+\.$"
 
 
 def drawn(control: Control, chance: random.Random) -> object:
-    """Return a value in the control's own range; one in four is an end of it."""
+    """Return a value in the control's own range, one in four times an end of it."""
     if control.kind == "slider":
         share = chance.choice([0, 1]) if chance.random() < 0.25 else chance.random()
         ends = (control.low, control.high)
@@ -55,7 +55,7 @@ def state(figure: LiveFigure) -> dict:
 
 @pytest.fixture(scope="module")
 def settled():
-    """Have the page's interpreter settle moves: settled(figure class, [(before, held), …]) -> [changes, …]."""
+    """Settle moves with the page's interpreter: settled(figure class, [(before, held), …]) -> [changes, …]."""
     with scripts("lib/rules") as v8:
 
         def ask(
@@ -69,7 +69,7 @@ def settled():
 
 
 def outcome(make) -> tuple[LiveFigure | None, str]:
-    """Return what is made, or the sentence that refuses it."""
+    """Return the result, or the sentence of its error."""
     try:
         return make(), ""
     except traitlets.TraitError as error:
@@ -97,7 +97,7 @@ def test_a_constructor_refuses_what_the_page_clamps(settled, name):
             assert accepted[-1] == {**first, **values, **more}
     assert 0 < refused < STATES
     for held, more in zip(accepted, settled(figure, [(first, held) for held in accepted]), strict=True):
-        assert {**held, **more} == held  # as a link brings the whole state
+        assert {**held, **more} == held  # a link carries the whole state
 
 
 @pytest.mark.parametrize("name", RULED)

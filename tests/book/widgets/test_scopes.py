@@ -45,9 +45,7 @@ def test_two_modules_may_use_the_same_names(tmp_path, monkeypatch):
     )  # V8 alone has no modules
     v8.eval(f"{{ {script} }} 0")
     assert v8.eval("default_.text()") == expected
-    monkeypatch.setattr(
-        _bundle, "SHARED", ("lib/told",)
-    )  # a module that is shared is run once for all scripts
+    monkeypatch.setattr(_bundle, "SHARED", ("lib/told",))  # a shared module runs once for all scripts
     for script in (
         _bundle.shared_script(),
         *[_bundle.page_script("told", name, alone=False) for name in "AB"],

@@ -1,4 +1,4 @@
-"""The training grid reaches the figure's script whole: small, in order, and rounded by less than can be seen."""
+"""The whole training grid reaches the figure's script: small, in order, and rounded invisibly."""
 
 import json
 

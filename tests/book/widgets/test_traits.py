@@ -1,4 +1,4 @@
-"""Every trait of every figure takes what its range promises, refuses the rest with a sentence, and can be reset."""
+"""Every trait of every figure accepts its range, refuses the rest with a sentence, and can be reset."""
 
 import math
 import random
@@ -20,7 +20,7 @@ CASES = [
 
 
 def allowed(control) -> list:
-    """Some values that the control promises to take: both ends, and random ones between."""
+    """Some values that the control accepts: both ends, and random ones between."""
     draw = random.Random(control.name)
     if control.kind == "slider":
         between = [draw.uniform(control.low, control.high) for _ in range(20)]
@@ -41,7 +41,7 @@ def allowed(control) -> list:
 
 
 def around(figure, name) -> dict:
-    """The widest limits of a control that another one limits."""
+    """The widest limits of a control whose limits depend on another."""
     controls = figure.controls()
     limits = [rule.limit for rule in controls[name].rules if isinstance(rule, AtMost) and not rule.either]
     return {
@@ -51,7 +51,7 @@ def around(figure, name) -> dict:
 
 
 def refused(control) -> list:
-    """Some values that it must refuse."""
+    """Some values that the control refuses."""
     if control.kind == "slider":
         far = [control.low - 1, control.high + 1, math.nan, math.inf, "7", None, True, [1]]
         return [*far, control.low + 0.5] if control.whole else far
@@ -110,7 +110,7 @@ def test_trait_refuses_the_rest_with_a_sentence(figure, name, control):
 def test_reset_brings_back_what_the_figure_was_made_with(figure):
     made = figure()
     for name, control in figure.controls().items():
-        with suppress(traitlets.TraitError):  # an earlier control may forbid it
+        with suppress(traitlets.TraitError):  # an earlier control may rule it out
             setattr(made, name, allowed(control)[0])
     made.reset()
     assert repr(made) == f"{figure.__name__}()"
@@ -174,9 +174,7 @@ def test_a_small_form_is_asked_for_by_names_of_controls_and_parts(figure):
     assert made.only == list(names)
     assert eval(repr(made), vars(widgets)).only == list(names)
     for wrong in ((), ("no such control",), names[0], (names[0], names[0]), 7):
-        with pytest.raises(
-            traitlets.TraitError, match=rf"{figure.__name__}\.only must be names of its controls"
-        ):
+        with pytest.raises(traitlets.TraitError, match=rf"{figure.__name__}\.only must list controls"):
             figure(only=wrong)
 
 

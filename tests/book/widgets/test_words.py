@@ -1,4 +1,4 @@
-"""Figures in two languages: every template and every label has its Chinese, and nothing is said that has none."""
+"""Figures in two languages: every template and label is translated, and no text bypasses the translation."""
 
 import json
 import re
@@ -26,7 +26,7 @@ FORMS = [
 ]
 HOLE = re.compile(r"\{\w+\}")
 
-# words that are the same in both languages: names, symbols, units, and what is written in Python
+# words that are the same in both languages: names, symbols, units, Python code
 SAME = re.compile(
     r"""q|k|v|conj|cos|sin|PE|b?float(16|32|64)?|p-RoPE|NoPE|Shaw|xPos|RoPE|ReRoPE|YaRN|PI|ABF|NTK(-aware)?|LongRoPE|ALiBi|RoFormer|Llama|gpt-oss|rad|nats|token|Python|JSON|GGUF
     |config\.json|[a-z]+(_[a-z0-9]+)+|transformers""".replace("\n", "").replace(" ", "")
@@ -37,12 +37,12 @@ NAMES = {model.name for model in (*PRESETS, *MODELS)}
 
 
 def holes(text: str) -> list[str]:
-    """Return the places of a template."""
+    """Return the placeholders of a template."""
     return sorted(set(HOLE.findall(text)))
 
 
 def closing(text: str, start: int) -> int:
-    """Return where the braces that open before ``start`` close; templates inside are passed over."""
+    """Return where the brace that opens before ``start`` closes, skipping templates inside."""
     depth = 1
     while depth:
         if text[start] == "`":
@@ -67,7 +67,7 @@ def template(text: str, start: int) -> tuple[str, int]:
 
 
 def keys_of(text: str) -> Iterator[str]:
-    """Yield the keys of a script's templates, and both forms of what it counts."""
+    """Yield the keys of a script's templates, and both forms, singular and plural, of its counts."""
     for found in re.finditer(r"\bphrase`", text):
         yield template(text, found.end())[0]
     for noun in re.findall(r'\bcounted\([^"]*"([^"]+)"\)', text):
@@ -75,7 +75,7 @@ def keys_of(text: str) -> Iterator[str]:
 
 
 def needs_words(text: str) -> bool:
-    """Return whether a text has words of its own, beside names and symbols."""
+    """Return whether a text has words besides names and symbols."""
     return any(
         not SAME.fullmatch(word) for word in re.findall(r"[A-Za-z][\w.-]*[A-Za-z]", HOLE.sub("", text))
     )
@@ -112,11 +112,11 @@ def test_a_translation_has_the_places_of_its_text():
 
 
 WORD = re.compile(r"[^\W\d_][\w.-]*[^\W\d_]")
-OUTSIDE = re.compile(r"⟦[^⟧]*(⟧|$)|^[^⟦⟧]*⟧")  # a line may begin or end within a template
+OUTSIDE = re.compile(r"⟦[^⟧]*(⟧|$)|^[^⟦⟧]*⟧")  # a line may begin or end inside a template
 
 
 def not_said(text: str, known: set[str]) -> list[str]:
-    """Return the words of a marked text that no template gave, beside names and what a reader has typed."""
+    """Return the words of a marked text that come from no template, name or reader's input."""
     rest = OUTSIDE.sub(" ", text)
     return [
         word
@@ -133,7 +133,7 @@ TYPED = {"the", "dog", "chases", "pig", "now"} | {
     for word in control.default_value.split()
 }
 OF_MODELS = {word for name in NAMES for word in WORD.findall(name)}
-GIVEN = {  # names of models, and what their files have
+UNTRANSLATED = {  # names of models, and contents of their files
     "BaseBound": OF_MODELS,
     "ConfigInspector": {
         *OF_MODELS,
@@ -146,23 +146,22 @@ GIVEN = {  # names of models, and what their files have
         "compress",
     },
 }
-FINE_PRINT = {"ConfigInspector": 12}  # the size in which a source and a line of Python are written
+FINE_PRINT = {"ConfigInspector": 12}  # the font size of a source and of a line of Python
 
 
-BRIEF = {"TrainInThePage": {"steps": 2}, "ModelInThePage": {"times": 2}}  # it says no less, and sooner
+BRIEF = {"TrainInThePage": {"steps": 2}, "ModelInThePage": {"times": 2}}  # the same words, sooner
 
 
 def briefly(name: str, count: int) -> list[dict]:
-    """Return states of a figure that take little time; of one that computes long, every third."""
+    """Return states of a figure that take little time; for a slow figure every third."""
     short = BRIEF.get(name, {})
-    made = list(states(name, count))[:: 3 if short else 1]
     return [
         values | {trait: min(values.get(trait, most), most) for trait, most in short.items()}
-        for values in made
+        for values in list(states(name, count))[:: 3 if short else 1]
     ]
 
 
-COMPARED = {"second", "other"}  # what `rope-doctor compare` prints, the figure shows as it is printed
+COMPARED = {"second", "other"}  # the figure shows the output of `rope-doctor compare` unchanged
 SMALL = {
     "OrderBlindness": ["rearranged", "sentences", "outputs"],
     "RotatePair": ["position", "arrows", "rail"],
@@ -173,14 +172,14 @@ SMALL = {
 
 
 def drawn_with(words):
-    """Return a fixture: each figure in turn, where these words are given."""
+    """Return a fixture: each figure in turn, in this language."""
 
     @pytest.fixture(scope="module", params=DONE)
     def figure(request):
-        made = Drawn(request.param, words)
-        made.name = request.param
-        yield made
-        made.close()
+        drawing = Drawn(request.param, words)
+        drawing.name = request.param
+        yield drawing
+        drawing.close()
 
     return figure
 
@@ -190,22 +189,22 @@ chinese = drawn_with(f"globalThis.RopeWords = {json.dumps(WORDS)};\n")
 
 
 def test_nothing_is_drawn_or_told_in_english_alone(marked):
-    known = TYPED | GIVEN.get(marked.name, set())
+    known = TYPED | UNTRANSLATED.get(marked.name, set())
     faults = {}
     for values in briefly(marked.name, 6):
         values = {name: value for name, value in values.items() if name not in COMPARED}
         for width in (640, 300):
             for only in (None, *([SMALL[marked.name]] if marked.name in SMALL else [])):
-                told = marked.said(values, width, only)
+                said = marked.said(values, width, only)
                 texts = [
-                    told["title"],
-                    told["readout"],
-                    *told["buttons"],
-                    *(each["text"] for each in told["texts"] if each["size"] != FINE_PRINT.get(marked.name)),
+                    said["title"],
+                    said["readout"],
+                    *said["buttons"],
+                    *(text["text"] for text in said["texts"] if text["size"] != FINE_PRINT.get(marked.name)),
                 ]
                 for text in texts:
-                    if found := not_said(text, known):
-                        faults[text] = found
+                    if words := not_said(text, known):
+                        faults[text] = words
     assert faults == {}
 
 

@@ -1,4 +1,4 @@
-"""The model that the page trains, in torch: the Python room's transformer and its loop's rules, in float64."""
+"""The model that the page trains, in torch: the transformer and the training loop of Python, in float64."""
 
 from typing import Any
 
@@ -87,7 +87,7 @@ def first_gradients(settings: dict[str, Any]) -> tuple[float, dict[str, np.ndarr
 
 
 def inside(model: TinyTransformer, settings: dict[str, Any], head: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return a head's weights in the last block on the first test text, and how much each pair sways its scores."""
+    """Return a head's weights in the last block on the first test text, and each pair's influence on its scores."""
     drawn = page.draw_texts(settings["task"], "test", 0, 0, 1, settings["length"])
     attention, kept = model.blocks[-1].attention, {}
     hook = attention.w_qkv.register_forward_hook(lambda module, given, out: kept.update(qkv=out))
@@ -99,13 +99,13 @@ def inside(model: TinyTransformer, settings: dict[str, Any], head: int) -> tuple
     if settings["encoding"] == "rotary":
         angles = rope_angles(torch.arange(seq), torch.tensor(spec_of(settings).inv_freq))
         q, k = (apply_rope(x, angles, layout="half_split") for x in (q, k))
-    scores = q @ k.T / q.shape[-1] ** 0.5  # T5's table is 0 before training
+    scores = q @ k.T / q.shape[-1] ** 0.5  # T5's biases are 0 before training
     scores = scores.masked_fill(torch.ones(seq, seq, dtype=torch.bool).triu(1), -torch.inf)
     return scores.softmax(-1).numpy(), page.sway_of_pairs(q.numpy(), k.numpy())
 
 
 def losses(settings: dict[str, Any], steps: int) -> list[float]:
-    """Return the loss before each step, trained by the loop's own optimizer, rates and clip.
+    """Return the loss before each step, with the loop's own optimizer, rates and clipping.
 
     On one thread: a model this small is slower on two, and far slower on a busy machine.
     """

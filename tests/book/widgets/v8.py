@@ -1,4 +1,4 @@
-"""The figures' scripts without a browser: V8 alone, in the process of the tests."""
+"""The figures' scripts without a browser: V8 alone, in the tests' process."""
 
 import json
 import math
@@ -12,7 +12,7 @@ from py_mini_racer import MiniRacer
 from rope_book.widgets._bundle import module, scopes
 from rope_book.widgets._modules import constant
 
-# a browser brings atob, V8 alone does not; numbers that JSON cannot hold travel as words
+# browsers have atob, V8 alone does not; numbers that JSON cannot hold travel as words
 START = """
 globalThis.atob ??= (text) => {
     const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -50,10 +50,10 @@ class Scripts:
     """Modules of ``js/`` in V8, their exports in scope."""
 
     def __init__(self, *modules: str) -> None:
-        names = {outside: each for each in modules for outside in module(each).gives if outside != "default"}
-        taken = "".join(f"const {name} = {constant(each)}.{name};\n" for name, each in names.items())
+        origins = {name: script for script in modules for name in module(script).exports if name != "default"}
+        unpacked = "".join(f"const {name} = {constant(script)}.{name};\n" for name, script in origins.items())
         self.engine = MiniRacer()
-        self.engine.eval(f"{scopes(*modules)}\n{taken}{START}{BTOA}0")
+        self.engine.eval(f"{scopes(*modules)}\n{unpacked}{START}{BTOA}0")
 
     def evaluate(self, expression: str) -> Any:
         """Return the value of an expression."""
@@ -73,7 +73,7 @@ class Scripts:
 
 @contextmanager
 def scripts(*modules: str) -> Iterator[Scripts]:
-    """Start V8 with these modules, and end it."""
+    """Start V8 with these modules, and close it afterwards."""
     started = Scripts(*modules)
     try:
         yield started

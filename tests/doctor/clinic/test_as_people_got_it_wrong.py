@@ -1,4 +1,4 @@
-"""Rotations as people got them wrong, rebuilt in our own words: found, wanted, fix, and none that is in place."""
+"""Rotations as people got them wrong, rebuilt in our own words: evidence, fix, and no misleading advice."""
 
 from typing import NamedTuple
 
@@ -13,11 +13,11 @@ from rope_edu.encodings import ntk_aware, position_interpolation
 D, HEADS, BASE = 32, 12, 10_000.0
 HALVES = plain_rope(D, BASE, layout="half_split")
 FOUR = "batch heads seq head_dim"
-OSS = yarn(D, 32.0, 4096, base=150_000.0, truncate=False, layout="half_split")
+OSS = yarn(D, 32.0, 4096, base=150_000.0, truncate=False).replace(layout="half_split")
 DEEPSEEK = plain_rope(D, 160_000.0, layout="half_split")
 GEMMA = p_rope(D, 0.25, 1e6, layout="half_split")
-LINEAR = position_interpolation(D, 4.0, base=BASE, layout="half_split")
-NTK = ntk_aware(D, 8.0, base=BASE, layout="half_split")
+LINEAR = position_interpolation(D, 4.0, base=BASE).replace(layout="half_split")
+NTK = ntk_aware(D, 8.0, base=BASE).replace(layout="half_split")
 
 
 def rotate_half(x):
@@ -135,109 +135,109 @@ FACTOR = 0.1 * np.log(16) + 1
 CASES = {
     "DeepSeek-V4: a factor where 1 is wanted": Case(
         by_frequencies(DEEPSEEK.inv_freq, FACTOR, FACTOR), DEEPSEEK, ("attention_factor_unwanted",),
-        "factor of 1.27726", "wanted 1.", "Leave the tables unscaled", "Multiply",
+        "factor of 1.27726", "expected 1.", "Leave the tables unscaled", "Multiply",
     ),
     "vllm-ascend 12723: sines behind a padded width": Case(
         sines_at_a_padded_offset, HALVES, ("sines_of_other_pairs",),
-        "Found -0.0562 of feature 16 in feature 0 at position 1", "wanted -0.8415 (pair 0)",
+        "Found -0.0562 of feature 16 in feature 0 at position 1", "expected -0.8415 (pair 0)",
         "begin after rotary_dim/2", "xPos",
     ),
     "sines of the next token": Case(
-        sines_one_token_late, HALVES, ("sines_of_other_pairs",), "at position 0", "wanted 0 (pair 0)",
-        "at one position",
+        sines_one_token_late, HALVES, ("sines_of_other_pairs",), "at position 0", "expected 0 (pair 0)",
+        "for the same position",
         "xPos",
     ),
     "mscale on the cosines alone": Case(
         by_frequencies(exponents(D), FACTOR, 1.0), HALVES, ("one_table_scaled",),
-        "cosines times 1.27726 and sines times 1,", "wanted 1 for both", "both tables", "xPos",
+        "cosines times 1.27726 and sines times 1,", "expected 1 for both", "both tables", "xPos",
     ),
     "exponents divided by hidden_size": Case(
         by_frequencies(exponents(D * HEADS)), HALVES, ("other_denominator",),
-        "2i/384 in the exponent", "wanted 2i/32", "Divide 2i by rotary_dim", "rope_theta",
+        "2i/384 in the exponent", "expected 2i/32", "Divide 2i by rotary_dim", "rope_theta",
     ),
     "the exponent's minus missing": Case(
         by_frequencies(exponents(D, +1)), HALVES, ("exponent_sign",),
-        "Found 1.77828 radians per token in pair 1", "wanted 0.562341", "base^(−2i/d)", "sines one sign",
+        "Found 1.77828 radians per token in pair 1", "expected 0.562341", "base^(−2i/d)", "sines the same sign",
     ),
     "position plus row": Case(
-        position_plus_row, HALVES, ("adds_row_number",), "the second is turned as at 10", "wanted 9",
+        position_plus_row, HALVES, ("adds_row_number",), "the second is rotated as at 10", "expected 9",
         "Count once",
         "Add the second term",
     ),
     "omlx 2363: the start for all rows": Case(
-        start_for_all, HALVES, ("takes_first_for_all",), "the second is turned as at 5", "wanted 9",
+        start_for_all, HALVES, ("takes_first_for_all",), "the second is rotated as at 5", "expected 9",
         "start + arange",
     ),
     "Automodel 2377: gaps are closed": Case(
-        start_and_length, HALVES, ("fills_gaps",), "the second is turned as at 6", "wanted 9", "that are passed",
+        start_and_length, HALVES, ("fills_gaps",), "the second is rotated as at 6", "expected 9", "passed in",
     ),
     "xformers 841: along the heads": Case(
         along_heads, HALVES, ("turns_along_heads",), "Heads at one position differ by",
-        "wanted 0; positions in one head by 0",
-        "along the axis of the tokens", takes=FOUR,
+        "expected 0; positions in one head by 0",
+        "along the token axis", takes=FOUR,
     ),
     "audio-flamingo 27: −2 is the heads": Case(
-        along_heads_of_a_slice, HALVES, ("turns_along_heads",), "axes: batch seq heads head_dim", "wanted 0",
-        "along the axis of the tokens", takes="batch seq heads head_dim",
+        along_heads_of_a_slice, HALVES, ("turns_along_heads",), "axes: batch seq heads head_dim", "expected 0",
+        "along the token axis", takes="batch seq heads head_dim",
     ),
     "unsloth 4078: one row of positions": Case(
-        shared_cache_position, HALVES, ("mixes_batch",), "the batch row at 20 to 27 differs", "wanted 0",
+        shared_cache_position, HALVES, ("mixes_batch",), "the batch row at 20 to 27 differs", "expected 0",
         "(batch, 1, seq,",
         takes=FOUR,
     ),
     "transformers 45902: never filled": Case(
-        never_filled(), HALVES, ("frequencies_uninitialised",), "radians per token in pair 0", "wanted 1;",
+        never_filled(), HALVES, ("frequencies_uninitialised",), "radians per token in pair 0", "expected 1;",
         "after the module has its device", "rotary_dim",
     ),
     "frequencies of 0": Case(
         by_frequencies(np.zeros(D // 2)), HALVES, ("no_position",),
         "Found 1 of feature 0 in feature 0 at position 1",
-        "wanted 0.5403", "inv_freq[0], which must not be 0",
+        "expected 0.5403", "inv_freq[0] is not 0",
     ),
     "another length, another rotation": Case(
         by_number_of_rows, HALVES, ("depends_on_length",), "In 8200 rows, all at 5, the first differs by",
-        "wanted 0",
+        "expected 0",
         "from the length of the whole text",
     ),
     "rotary-embedding-torch 11: a key without the offset": Case(
-        cached_by_length, HALVES, ("keeps_first_positions",), "positions 100 to 107 are turned as at 0 to 7",
-        "came first",
-        "into the key",
+        cached_by_length, HALVES, ("keeps_first_positions",), "positions 100 to 107 are rotated as at 0 to 7",
+        "the first call",
+        "into the cache key",
     ),
     "V-JEPA 2: halves' tables for neighbours": Case(
         tiled_for_neighbours, plain_rope(D), ("table_of_other_layout",),
-        "Found 0.5332 of feature 0 in feature 1", "wanted 0.8415",
+        "Found 0.5332 of feature 0 in feature 1", "expected 0.8415",
         "repeat_interleave",
     ),
     "mlxcel 1324: positions doubled": Case(
         by_frequencies(2 * exponents(D)), HALVES, ("frequencies_scaled",),
-        "Found 2 radians per token in pair 0", "wanted 1;",
+        "Found 2 radians per token in pair 0", "expected 1;",
         "Leave θ_0 at 1",
     ),
     "Megatron-Bridge 4195: the zeros dropped": Case(
         lambda x, p: apply_rope(x, rope_angles(p, GEMMA.inv_freq[GEMMA.inv_freq > 0]), layout="half_split"),
         GEMMA,
-        ("zeros_dropped",), "Found 8 features", "wanted 32", "Keep a frequency of 0", "Turn the first",
+        ("zeros_dropped",), "Found 8 rotated features", "expected 32", "Keep a frequency of 0", "Rotate the first",
     ),
     "vLLM 27722: truncate ignored": Case(
         by_frequencies(
             yarn(D, 32.0, 4096, base=150_000.0).inv_freq, OSS.attention_factor, OSS.attention_factor
-        ), OSS, ("rule_differs",), "pairs differ. Base found 150000", "wanted 150000", "truncate", "rope_theta",
+        ), OSS, ("rule_differs",), "pairs differ. Found base 150000", "expected 150000", "truncate", "rope_theta",
     ),
     "a linear rule that did not arrive": Case(
         by_frequencies(exponents(D)), LINEAR, ("rule_missing",), "Found 1 radians per token in pair 0",
-        "wanted 0.25",
+        "expected 0.25",
         "with the rule of the config", "Leave θ_0",
     ),
     "an NTK rule that did not arrive": Case(
-        by_frequencies(exponents(D)), NTK, ("rule_missing",), "Base found 10000",
-        f"wanted {BASE * 8 ** (D / (D - 2)):.6g}",
+        by_frequencies(exponents(D)), NTK, ("rule_missing",), "Found base 10000",
+        f"expected {BASE * 8 ** (D / (D - 2)):.6g}",
         "with the rule of the config", "rope_theta",
     ),
     "MarinFold 184: the base lost": Case(
         by_frequencies(exponents(D)), plain_rope(D, 5e5, layout="half_split"), ("other_base",),
-        "Base found 10000",
-        "wanted 500000", "rope_theta",
+        "Found base 10000",
+        "expected 500000", "rope_theta",
     ),
     "gpt-neox 1003: frequencies cast": Case(
         by_frequencies(round_to(exponents(D), "bfloat16")), HALVES, ("frequencies_in_bfloat16",), "in pair 1",

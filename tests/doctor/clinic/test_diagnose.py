@@ -24,7 +24,7 @@ EVIDENCE = (
     "Two",
     "A row",
     "Of rows",
-    "From",
+    "Zeros give",
     "8 rows",
     "Heads",
     "With other",
@@ -91,8 +91,8 @@ def test_sense_and_first_position_are_read_together(layout):
 @pytest.mark.parametrize(
     "spec",
     [
-        llama3(128, 8.0, 8192, base=5e5, layout="half_split"),
-        yarn(128, 16.0, 4096, layout="half_split"),
+        llama3(128, 8.0, 8192, base=5e5).replace(layout="half_split"),
+        yarn(128, 16.0, 4096).replace(layout="half_split"),
         p_rope(64, 0.25, 1e6, layout="half_split"),
     ],
     ids=lambda spec: spec.kind,
@@ -302,7 +302,7 @@ def test_the_command_examines_a_function_by_name(somebodys_module, capsys):
         assert main(["diagnose", name, "--head-dim", "8", "--base", "500"]) == 0
         assert "No known mistake." in capsys.readouterr().out
     assert main(["diagnose", "mine:rotate", "--head-dim", "8", "--base", "10000", "--torch"]) == 1
-    assert "other_base: The frequencies are those of another base" in capsys.readouterr().out
+    assert "other_base: The frequencies belong to another base" in capsys.readouterr().out
 
 
 def test_the_command_compares_with_a_config(somebodys_module, tmp_path, capsys):
@@ -324,9 +324,9 @@ def test_the_command_compares_with_a_config(somebodys_module, tmp_path, capsys):
         ("mine:width --head-dim 8", "mine:width must be a function, got int"),
         ("mine:rotate", "--head-dim is missing"),
         ("mine:rotate --head-dim 0", "head_dim must be a whole number of at least 1, got 0"),
-        ("mine:rotate --head-dim 8 --layout half_split", "give its --base too"),
+        ("mine:rotate --head-dim 8 --layout half_split", "--layout need --base"),
         ("mine:rotate --head-dim 8 --layer-type full_attention", "--layer-type needs --config"),
-        ("mine:rotate --config config.json --base 500", "leave --base, --rotary-dim, --layout out"),
+        ("mine:rotate --config config.json --base 500", "omit --base, --rotary-dim and --layout"),
         ("mine:rotate --config config.json", "config.json"),
     ],
 )

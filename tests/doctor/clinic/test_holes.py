@@ -14,29 +14,29 @@ from rope_doctor.clinic import (
     right,
 )
 from rope_doctor.clinic.axes import Axes
-from rope_doctor.clinic.reading import name_pairs
+from rope_doctor.clinic.matrices import name_pairs
 from rope_edu import apply_rope, inv_freq, p_rope, plain_rope, rope_angles
 from rope_edu.encodings import LAYOUTS
 
 SPEC = plain_rope(8, 10_000.0)
 SINE = f"{np.sin(1):.4g}"
 SAID = {
-    "other_layout": "Found half_split (feature 0 with 4), wanted interleaved (0 with 1).",
-    "turns_backwards": "Found -1 radians per token in pair 0, wanted 1.",
-    "minus_sign_missing": f"Found {SINE} of feature 1 in feature 0 at position 1, wanted -{SINE} (pair 0).",
-    "sine_missing": f"Found 0 of feature 1 in feature 0 at position 1, wanted -{SINE} (pair 0).",
-    "uneven_gain": "Found 0.5 of feature 0 in feature 0 at position 0, wanted 1 (pair 0).",
-    "wrong_pairs": "Found feature 0 paired with 2, wanted 0 with 1, or 0 with 4.",
-    "one_clock": "Found 1 radians per token in pair 0 and 1 in the last, wanted less.",
-    "frequencies_reversed": "Found 0.001 radians per token in pair 0 and 1 in the last, wanted the reverse.",
-    "exponent_doubled": "Found 0.01 radians per token in pair 1, wanted 0.1; 3 of 4 pairs differ. "
-    "Base found 1e+08, wanted 10000.",
-    "table_ends": "Found position 1024 turned as 599.",
-    "positions_in_bfloat16": "Found position 257 turned as 256.",
-    "positions_in_float16": "Found position 2049 turned as 2048.",
-    "frequencies_in_bfloat16": "Found 0.100098 radians per token in pair 1, wanted 0.1; 3 of 4 pairs differ.",
-    "no_position": f"Found 1 of feature 0 in feature 0 at position 1, wanted {np.cos(1):.4g} (pair 0).",
-    "takes_first_for_all": "Of rows at 5 and 9, the second is turned as at 5, wanted 9.",
+    "other_layout": "Found half_split (feature 0 with 4), expected interleaved (0 with 1).",
+    "turns_backwards": "Found -1 radians per token in pair 0, expected 1.",
+    "minus_sign_missing": f"Found {SINE} of feature 1 in feature 0 at position 1, expected -{SINE} (pair 0).",
+    "sine_missing": f"Found 0 of feature 1 in feature 0 at position 1, expected -{SINE} (pair 0).",
+    "uneven_gain": "Found 0.5 of feature 0 in feature 0 at position 0, expected 1 (pair 0).",
+    "wrong_pairs": "Found feature 0 paired with 2, expected 0 with 1, or 0 with 4.",
+    "one_clock": "Found 1 radians per token in pair 0 and 1 in the last, expected a slower one.",
+    "frequencies_reversed": "Found 0.001 radians per token in pair 0 and 1 in the last, expected the reverse.",
+    "exponent_doubled": "Found 0.01 radians per token in pair 1, expected 0.1; 3 of 4 pairs differ. "
+    "Found base 1e+08, expected 10000.",
+    "table_ends": "Found position 1024 rotated as 599.",
+    "positions_in_bfloat16": "Found position 257 rotated as 256.",
+    "positions_in_float16": "Found position 2049 rotated as 2048.",
+    "frequencies_in_bfloat16": "Found 0.100098 radians per token in pair 1, expected 0.1; 3 of 4 pairs differ.",
+    "no_position": f"Found 1 of feature 0 in feature 0 at position 1, expected {np.cos(1):.4g} (pair 0).",
+    "takes_first_for_all": "Of rows at 5 and 9, the second is rotated as at 5, expected 9.",
 }
 
 
@@ -55,7 +55,7 @@ def test_there_is_evidence_without_the_wanted_rotation(name):
 def test_a_roll_is_told_by_a_feature_that_does_not_come_back():
     said = diagnose(BROKEN["rolls_features"](SPEC), 8).evidence["rolls_features"]
     assert (
-        said == "Found feature 0 in feature 1 at position 1 and 1 not in 0, wanted both, with opposite signs."
+        said == "Found feature 0 in feature 1 at position 1, but not 1 in 0; expected both, of opposite sign."
     )
 
 
@@ -95,7 +95,9 @@ def test_an_exponent_over_heads_is_told_from_a_missing_factor(heads):
     frequencies_of = 10_000.0 ** (-np.arange(0, 8, 2) / (8 * heads))
     found = diagnose(lambda x, p: apply_rope(x, rope_angles(p, frequencies_of)), 8, against=SPEC)
     assert found.mistakes == ("other_denominator",)
-    assert found.evidence["other_denominator"].endswith(f"Found 2i/{8 * heads} in the exponent, wanted 2i/8.")
+    assert found.evidence["other_denominator"].endswith(
+        f"Found 2i/{8 * heads} in the exponent, expected 2i/8."
+    )
 
 
 def test_the_zeros_of_a_rule_that_are_kept_are_no_mistake():
@@ -164,7 +166,7 @@ def test_a_first_pair_that_stands_still_divides_nothing():
     with np.errstate(all="raise"):
         found = frequencies.differ(np.array([0.5, 0.1, 0.01, 0.001]), still, 0.0, 1e-3)
     assert found == {
-        "other_frequencies": "Found 0.5 radians per token in pair 0, wanted 0; 1 of 4 pairs differ."
+        "other_frequencies": "Found 0.5 radians per token in pair 0, expected 0; 1 of 4 pairs differ."
     }
 
 

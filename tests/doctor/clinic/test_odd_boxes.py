@@ -72,7 +72,7 @@ BOXES = {
     ),
     "p-RoPE": (right(p_rope(D, 0.25, 1e6)), p_rope(D, 0.25, 1e6), (), "16 of 64 features, interleaved"),
     "p-RoPE in halves": (
-        right(p_rope(D, 0.25, 1e6, layout="half_split")), None, (), "24 of 32 pairs stand still",
+        right(p_rope(D, 0.25, 1e6, layout="half_split")), None, (), "24 of 32 pairs do not turn",
     ),
     "clockwise": (lambda x, p: turn(x, -p), None, (), "clockwise, base 10000"),
     "clockwise, where the other was wanted": (lambda x, p: turn(x, -p), HALVES, ("turns_backwards",), ""),
@@ -83,14 +83,14 @@ BOXES = {
     ),
     "a factor on the tail too": (
         lambda x, p: 1.2 * turn(x, p, inv_freq(32)), None, ("tail_changes",),
-        "feature 32, which does not turn, times 1.2 at position 1, wanted 1.",
+        "unrotated feature 32 times 1.2 at position 1, expected 1.",
     ),
     "the tail lost": (
         lambda x, p: turn(x, p, inv_freq(32)) * (np.arange(D) < 32), None, ("tail_changes",), "32 of 64",
     ),
     "negated": (lambda x, p: -turn(x, p), None, (), "features come out negated"),
     "negated, where it was not wanted": (
-        lambda x, p: -turn(x, p), HALVES, ("reordered",), "Found feature −0 in place 0, wanted 0:",
+        lambda x, p: -turn(x, p), HALVES, ("reordered",), "Found feature −0 in place 0, expected 0:",
     ),
     "neighbours in, halves out": (
         lambda x, p: turn(x, p, layout="interleaved")[:, np.argsort(DEALT)], None, (), "come out in halves",
@@ -104,7 +104,7 @@ BOXES = {
         by(lambda p, f: p * f + np.linspace(0.1, 2, D // 2)), None, ("phase_at_zero",), "half_split",
     ),
     "every other pair backwards": (
-        by(lambda p, f: p * f * SIGNS), None, ("senses_differ",), "16 of 32 pairs turning against pair 0",
+        by(lambda p, f: p * f * SIGNS), None, ("senses_differ",), "16 of 32 pairs rotating against pair 0",
     ),
     "pairs drawn at random": (
         lambda x, p: turn(x[:, PERMUTED], p)[:, np.argsort(PERMUTED)], None, ("wrong_pairs",), "base 10000",
@@ -117,10 +117,10 @@ BOXES = {
     ),
     "positions divided by 4": (lambda x, p: turn(x, p / 4), None, (), "base 10000, all frequencies times 0.25"),
     "a rule": (
-        right(yarn(D, 8.0, 4096)), None, (), "base 10000 in the first 11 of 32 pairs, as a scaling rule has it",
+        right(yarn(D, 8.0, 4096)), None, (), "base 10000 in the first 11 of 32 pairs, as under a scaling rule",
     ),
     "base 5 000 000": (lambda x, p: turn(x, p, inv_freq(D, 5e6)), HALVES, ("other_base",), "base 5e+06"),
-    "in place": (in_place, None, ("changes_its_input",), "after the call, wanted"),
+    "in place": (in_place, None, ("changes_its_input",), "after the call, expected"),
     "positions moved in place": (moves_positions, None, ("changes_its_input", "counts_from_one"), "position 1"),
     "a counter inside": (counting(), None, ("differs_when_repeated",), "Not a rotation"),
     "a norm inside": (of_unit_length, None, ("not_linear",), "a norm, a clip"),
@@ -192,11 +192,11 @@ def wants_tensors(x, positions):
 @pytest.mark.parametrize(
     ("function", "against", "sentence"),
     [
-        (lambda x, p: x.__setitem__(slice(None), 0), None, "it returns nothing: let it return the rotated x"),
+        (lambda x, p: x.__setitem__(slice(None), 0), None, "it returns nothing: return the rotated x"),
         (lambda x, p: (x, x), None, "so that it returns one array of that shape"),
         (lambda x, p: x + 1j, None, "it returns complex numbers"),
         (lambda x, p: "turned", None, "function fails on 8 rows at positions 0 to 7: ValueError: could not"),
-        (wants_tensors, None, r"if it wants tensors, wrap it: lambda x, p: yours\(torch.tensor\(x\)"),
+        (wants_tensors, None, r"if it needs tensors, wrap it: lambda x, p: yours\(torch.tensor\(x\)"),
         (5, None, "'int' object is not callable"),
         (
             turn,

@@ -71,7 +71,7 @@ def test_the_session_of_a_decoder_is_what_the_command_prints(tried, capsys):
 
 def test_the_readme_shows_the_session_of_the_tool(tried):
     text = (PAGES.parent / "README.md").read_text("utf-8")
-    lines, _, printed = text.partition("## Find what is wrong")[2].partition("could not tell”\n\n")
+    lines, _, printed = text.partition("## Diagnose a model")[2].partition("it could not tell\n\n")
     command, wanted = session("tool.md")
     assert " ".join(command) in lines
     assert "rope-doctor examples ../try && cd ../try" in lines
@@ -105,7 +105,7 @@ def test_a_file_that_cannot_be_read_is_status_2_and_the_others_are_read(folder, 
     assert main(["compare", "config.json", "nowhere.json"]) == 2
     assert "Could not tell" in capsys.readouterr().out
     assert main(["compare", "config.json", "broken.gguf", "--json"]) == 2
-    assert "it is cut" in json.loads(capsys.readouterr().out)["could_not_tell"]
+    assert "it is truncated" in json.loads(capsys.readouterr().out)["could_not_tell"]
 
 
 def test_compare_is_status_0_for_the_same_and_1_for_another(folder, capsys):

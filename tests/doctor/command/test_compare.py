@@ -210,7 +210,7 @@ def test_500_mutations_are_reported_where_an_angle_changes_by_a_millionth_and_no
         )
         if as_gguf:
             config, other = in_float32(config), in_float32(other)
-        off = farthest(config, other, length, module.LISTED if as_gguf else 0.0)
+        off = farthest(config, other, length, module.LIST_TOLERANCE if as_gguf else 0.0)
         if 0.99e-6 < off < 1.01e-6:
             continue
         first = save(tmp_path / "a.json", config)

@@ -81,7 +81,7 @@ def test_a_file_of_somebody_is_not_written_over(handed_out, capsys):
     Path("config.json").write_text("{}")
     Path("lost.gguf").unlink()
     assert main(["examples", "."]) == 2
-    assert "config.json is there already" in capsys.readouterr().out
+    assert "config.json exists already" in capsys.readouterr().out
     assert Path("config.json").read_text() == "{}"
     assert not Path("lost.gguf").exists()
 

@@ -117,7 +117,7 @@ def test_the_multiplier_of_yarn_is_read_as_each_architecture_reads_it(arch, stat
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (b"GGUF", "it is cut"),
+        (b"GGUF", "it is truncated"),
         (headed(0, version=1), "its version is 1"),
         (headed(0, version=3 << 24), "little-endian"),
         (headed(0), "general.architecture is missing"),

@@ -56,13 +56,13 @@ def folder(somebodys_module, tmp_path):
     ("arguments", "status", "says"),
     [
         (["model", "mine:right", "--config", "config.json"], 0, "The model rotates as its config states."),
-        (["model", "mine:empty", "--config", "config.json"], 1, "numbers that are no frequencies"),
-        (["model", "mine:right"], 2, "Could not tell: the model has no config of its own"),
+        (["model", "mine:empty", "--config", "config.json"], 1, "numbers that cannot be frequencies"),
+        (["model", "mine:right"], 2, "Could not tell: the model has no config"),
         (["model", "mine:right", "--config", "nowhere"], 2, "no file and no preset called nowhere"),
         (["model", "mine:decoder", "--config", "config.json"], 2, "must be a torch module, got Decoder"),
         (["model", "mine:fails"], 2, "could not be made: OSError: no such checkpoint"),
         (["model", "mine"], 2, "must be written module:make"),
-        (["decode", "mine:decoder"], 0, "The decoder gives the same logits in every way of asking."),
+        (["decode", "mine:decoder"], 0, "The decoder gives the same logits however it is called."),
         (["decode", "mine:wrong"], 1, "rows at length 1: differs."),
         (["decode", "mine:nothing"], 2, "a decoder must be a function or a model, got int"),
         (["decode", "mine:absent"], 2, "could not be made: AttributeError"),
@@ -82,4 +82,4 @@ def test_json_holds_the_verdict_the_parts_and_the_text(folder, capsys):
     found = json.loads(capsys.readouterr().out)
     differs = [check["name"] for check in found["checks"] if check["outcome"] == "differs"]
     assert differs == ["left padding", "rows at length 1"]
-    assert found["text"].startswith("The decoder does not give")
+    assert found["text"].startswith("The decoder's logits depend on")

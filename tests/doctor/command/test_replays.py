@@ -1,4 +1,4 @@
-"""Fifteen public bugs, rebuilt: the command that is named finds each, and calls its mended form right."""
+"""Fifteen public bugs, rebuilt: the named command detects them, and accepts their fixed forms."""
 
 import pytest
 
@@ -8,19 +8,19 @@ from rope_doctor.clinic import Diagnosis
 from rope_doctor.command.replays import REPLAYS
 
 SAYS = {  # a part of what the command says
-    "The pairing flipped for 39 architectures": "Found interleaved (feature 0 with 1), wanted half_split",
-    "The base was looked for where another version keeps it": "Found base 10000",
-    "Frequencies that nobody filled after the meta device": "numbers that are no frequencies, 0, 0, 0, 0, …",
+    "The pairing flipped for 39 architectures": "Found interleaved (feature 0 with 1), expected half_split",
+    "The base is read from where another version keeps it": "Found base 10000",
+    "Frequencies never filled after the meta device": "numbers that cannot be frequencies, 0, 0, 0, 0, …",
     "Trainer and server rotate by different kernels": "cosines and sines bfloat16",
-    "A partial factor of another kind of layers": "4 pairs, each twice, wanted 8 pairs",
+    "A partial factor of another kind of layers": "4 pairs, each twice, expected 8 pairs",
     "The indexer of sparse attention pairs neighbours": "Found interleaved",
     "Rows beyond the first, at length 1": "rows at length 1: differs",
-    "Positions doubled by a default scale": "All are 2 times the wanted ones",
-    "LongRoPE's list by the allocated context": "Found 0.5 radians per token in pair 0, wanted 1",
-    "Turned twice": "queries turned twice",
+    "Positions doubled by a default scale": "All are 2 times the expected ones",
+    "LongRoPE's list by the allocated context": "Found 0.5 radians per token in pair 0, expected 1",
+    "Rotated twice": "queries rotated twice",
     "Position ids ignored": "Positions have no effect",
     "One rule for two kinds of layers": "sliding_attention layers",
-    "A permutation skipped in the conversion": "k_proj.weight as they were, wanted permuted to interleaved",
+    "A permutation skipped in the conversion": "k_proj.weight unchanged, expected permuted to interleaved",
     "A drafter's slots by the temporal coordinate": "M-RoPE ids: differs",
 }
 RUN = [replay for replay in REPLAYS if replay.run]

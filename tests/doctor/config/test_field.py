@@ -30,7 +30,7 @@ DIFFERENT = {  # model_type: why the two differ
     "musicflamingo": "their module turns by seconds of sound; its text is Qwen2's",
     "esm": "absolute by default, and its module is not made then",
     "zamba2": "use_mem_rope is false by default, and its module is not made then",
-    "glm4_moe": "4,096 / 96 is rounded down to 42, of which 21 features would turn: not in pairs",
+    "glm4_moe": "4,096 / 96 is rounded down to 42, of which 21 features would be rotated: not in pairs",
     "glm4v_moe_text": "likewise",
     "qwen3_omni_moe_text": "2,048 / 28 is rounded down to 73 features: not in pairs",
 }

@@ -170,7 +170,7 @@ def test_the_two_orders_of_sections_are_two_rotations():
     assert old != new
     assert old.axes[:3] == (0, 0, 0)
     assert new.axes[:3] == (0, 1, 2)
-    with pytest.raises(ConfigError, match="pairs dealt in turn"):
+    with pytest.raises(ConfigError, match="pairs dealt to the coordinates in turn"):
         rope_from_config(
             file | {"model_type": "qwen3_vl_text", "rope_scaling": stated | {"mrope_section": [4, 30, 30]}}
         )

@@ -96,7 +96,7 @@ def test_tables_of_three_spellings_are_read(kind):
     emptied = Table(1e4, kind)
     for buffer in emptied.buffers():
         buffer.zero_()
-    assert "a table that nobody filled" in str(check_model(emptied, config))
+    assert "a table that was never filled" in str(check_model(emptied, config))
 
 
 def test_frequencies_that_the_config_itself_has_twice_are_no_table_by_feature():

@@ -120,7 +120,7 @@ def test_the_command_says_where_a_share_is_ignored(rule, honoured):
     assert (model.model.rotary_emb.inv_freq.shape == (4,)) is honoured  # of eight
     report = check_model(model)
     assert report.right is honoured
-    assert ("Found 8 pairs, each twice, wanted 4 pairs" in str(report)) is not honoured
+    assert ("Found 8 pairs, each twice, expected 4 pairs" in str(report)) is not honoured
 
 
 def test_bamba_counts_each_piece_from_0():

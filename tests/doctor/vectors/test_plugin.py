@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from rope_doctor.command import somebodys
+from rope_doctor.command import importing
 from rope_doctor.vectors import runner
 
 pytest_plugins = ("pytester",)
 ROOT = Path(__file__).resolve().parents[3]
 PLUGIN = "rope_doctor_pytest"
 LOADED = (
-    somebodys,
+    importing,
     runner,
 )  # pytester forgets what is first imported inside it, and NumPy cannot be loaded twice
 RIGHT = """
@@ -47,7 +47,7 @@ def test_a_failure_says_what_was_seen_and_which_mistakes_look_so(run):
     result = run("--rotation", "mine:forgets")
     result.assert_outcomes(passed=1 + 30, failed=2)
     result.stdout.fnmatch_lines(["*rotation: an attention factor, interleaved*", "off by *, allowed *"])
-    result.stdout.fnmatch_lines(["as would: *attention_factor_missing*"])
+    result.stdout.fnmatch_lines(["possible mistakes: *attention_factor_missing*"])
     assert result.ret == 1
 
 

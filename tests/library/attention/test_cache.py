@@ -23,7 +23,6 @@ from rope_edu.attention import (
 from rope_edu.encodings import (
     dynamic_ntk,
     longrope,
-    look_up,
     p_rope,
     partial_rope,
     shaw_scores,
@@ -55,9 +54,7 @@ def bias_of_q(make, name):
 ENCODINGS = {
     "none": lambda make: NoPosition(),
     "sinusoidal": lambda make: Additive(lambda positions: sinusoidal(positions, D_MODEL)),
-    "learned": lambda make: Additive(
-        lambda positions: look_up(make(example(SEQ, D_MODEL, seed=6)), positions)
-    ),
+    "learned": lambda make: Additive(lambda positions: make(example(SEQ, D_MODEL, seed=6))[list(positions)]),
     "alibi": lambda make: bias_of_q(make, "alibi"),
     "t5": lambda make: bias_of_q(make, "t5"),
     "shaw": lambda make: bias_of_q(make, "shaw"),
@@ -158,7 +155,7 @@ def test_dynamic_rotary_with_a_cache_is_refused_and_the_reason_is_a_fact():
     x, *weights = model(np.asarray)
 
     def rule(length):
-        return dynamic_ntk(HEAD_DIM, length, trained_length=8)
+        return dynamic_ntk(HEAD_DIM, 8, length=length)
 
     with pytest.raises(
         ValueError, match="keys stored at one length were rotated by frequencies that the next"
@@ -374,11 +371,11 @@ def test_a_chunk_that_never_fits_is_refused_whatever_happens_when_full(when_full
 @pytest.mark.parametrize(
     ("k", "v", "sentence"),
     [
-        (*token(0, heads=3), r"k must be \(2, new, 4\) as what is held, got \(3, 1, 4\)"),
-        (*token(0, width=6), r"k must be \(2, new, 4\) as what is held, got \(2, 1, 6\)"),
-        (*token(0, v_width=5), r"v must be \(2, new, 3\) as what is held, got \(2, 1, 5\)"),
-        (*token(0, dtype=np.float64), "k must have the dtype of what is held, float32, got float64"),
-        (*token(0, torch.asarray), "k must be ndarray as what is held, got Tensor"),
+        (*token(0, heads=3), r"k must be \(2, new, 4\) like the cache, got \(3, 1, 4\)"),
+        (*token(0, width=6), r"k must be \(2, new, 4\) like the cache, got \(2, 1, 6\)"),
+        (*token(0, v_width=5), r"v must be \(2, new, 3\) like the cache, got \(2, 1, 5\)"),
+        (*token(0, dtype=np.float64), "k must have the cache's dtype, float32, got float64"),
+        (*token(0, torch.asarray), "k must be ndarray like the cache, got Tensor"),
         (
             token(0)[0],
             token(0, new=2)[1],

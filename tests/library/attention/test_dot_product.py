@@ -88,11 +88,10 @@ def test_each_new_token_with_a_cache_equals_its_row_of_the_whole():
 
 
 @kinds
-def test_softmax_sums_to_one_along_its_axis_and_ignores_a_constant(make):
+def test_softmax_sums_to_one_in_each_row_and_ignores_a_constant(make):
     x = make(example(3, 4))
-    for axis in (0, -1):
-        np.testing.assert_allclose(np.asarray(softmax(x, axis=axis)).sum(axis), 1.0, rtol=1e-12)
-        np.testing.assert_allclose(softmax(x + 100.0, axis=axis), softmax(x, axis=axis), rtol=1e-12)
+    np.testing.assert_allclose(np.asarray(softmax(x)).sum(-1), 1.0, rtol=1e-12)
+    np.testing.assert_allclose(softmax(x + 100.0), softmax(x), rtol=1e-12)
 
 
 @kinds

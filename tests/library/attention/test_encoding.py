@@ -42,10 +42,10 @@ ALL = {
     "rotary": Rotary(inv_freq(8)),
     "half-split": Rotary(inv_freq(8), layout="half_split"),
     "partial": Rotary(partial_rope(8, 4)),
-    "yarn": Rotary(yarn(8, 4, 64, layout="half_split")),
+    "yarn": Rotary(yarn(8, 4, 64).replace(layout="half_split")),
     "p-rope": Rotary(p_rope(8, 0.5)),
     "xpos": XPos(inv_freq(8)),
-    "dynamic": DynamicRotary(lambda length: dynamic_ntk(8, length, 4)),
+    "dynamic": DynamicRotary(lambda length: dynamic_ntk(8, 4, length=length)),
 }
 OPEN_DOORS = {"none": [], "additive": ["embed"], "alibi": ["bias"], "t5": ["bias"]}  # all others rotate
 
@@ -152,11 +152,11 @@ def test_dynamic_rotary_turns_by_the_rule_for_the_last_position():
 
     def rule(length):
         lengths.append(length)
-        return dynamic_ntk(8, length, 4)
+        return dynamic_ntk(8, 4, length=length)
 
     out = DynamicRotary(rule).rotate_q(x, POSITIONS + 7)
     assert lengths == [12]
-    expected = Rotary(dynamic_ntk(8, 12, 4)).rotate_q(x, POSITIONS + 7)
+    expected = Rotary(dynamic_ntk(8, 4, length=12)).rotate_q(x, POSITIONS + 7)
     np.testing.assert_array_equal(out, expected)
 
 
@@ -219,7 +219,7 @@ def test_a_spec_reaches_the_rotation_whole(make, layout, kind):
 
 
 def test_a_spec_and_its_numbers_given_bare_do_the_same():
-    spec, x = yarn(8, 4, 64, layout="half_split"), example(2, 5, 8)
+    spec, x = yarn(8, 4, 64).replace(layout="half_split"), example(2, 5, 8)
     bare = Rotary(spec.inv_freq, "half_split", spec.attention_factor)
     assert (Rotary(spec).rotate_q(x, POSITIONS) == bare.rotate_q(x, POSITIONS)).all()
 
@@ -228,7 +228,9 @@ def test_a_spec_and_its_numbers_given_bare_do_the_same():
 def test_a_layout_said_twice_and_differently_is_refused(kind):
     spec = plain_rope(8, layout="half_split")
     assert kind(spec, layout="half_split").layout == "half_split"
-    with pytest.raises(ValueError, match="layout is 'half_split' in the spec and 'interleaved' beside it"):
+    with pytest.raises(
+        ValueError, match="layout is 'half_split' in the spec but 'interleaved' as an argument"
+    ):
         kind(spec, layout="interleaved")
 
 
@@ -241,8 +243,8 @@ def test_a_spec_for_another_head_is_refused(kind, door):
 
 def test_a_dynamic_rule_may_return_a_spec_or_bare_frequencies():
     x = example(2, 5, 8)
-    spec = DynamicRotary(lambda length: dynamic_ntk(8, length, 2, layout="half_split"))
-    bare = DynamicRotary(lambda length: dynamic_ntk(8, length, 2).inv_freq, layout="half_split")
+    spec = DynamicRotary(lambda length: dynamic_ntk(8, 2, length=length).replace(layout="half_split"))
+    bare = DynamicRotary(lambda length: dynamic_ntk(8, 2, length=length).inv_freq, layout="half_split")
     assert (spec.rotate_q(x, POSITIONS) == bare.rotate_q(x, POSITIONS)).all()
 
 

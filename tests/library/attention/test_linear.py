@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from rope_edu import inv_freq, rope_angles
-from rope_edu.attention import LinearState, elu_plus_one, linear_attention, linear_attention_step
+from rope_edu.attention import LinearState, elu_plus_one, linear, linear_attention, linear_attention_step
 
 kinds = pytest.mark.parametrize("make", [np.asarray, torch.asarray], ids=["numpy", "torch"])
 layouts = pytest.mark.parametrize("layout", ["interleaved", "half_split"])
@@ -77,7 +77,7 @@ def steps(q, k, v, angles, **options):
 @pytest.mark.parametrize("pairs", [4, 3])
 def test_it_equals_equation_19_evaluated_directly(make, layout, causal, pairs):
     arrays, angles = qkv(), angles_for(pairs=pairs)
-    output = linear_attention(*map(make, arrays), angles=make(angles), layout=layout, causal=causal, chunk=7)
+    output = linear_attention(*map(make, arrays), angles=make(angles), layout=layout, causal=causal)
     expected = equation_19(*arrays, angles, layout, causal)
     np.testing.assert_allclose(output, expected, rtol=0, atol=1e-12)
 
@@ -148,7 +148,7 @@ def test_steps_follow_a_whole_from_the_state_that_it_returns(make, layout, causa
         linear_attention(*(make(x) for x in qkv(2)), angles=angles_for(), layout=layout),
     )
     first = [x[..., :prompt, :] for x in (q, k, v)]
-    options = {"angles": angles[:prompt], "layout": layout, "causal": causal, "chunk": 3}
+    options = {"angles": angles[:prompt], "layout": layout, "causal": causal}
     output, state = linear_attention(*first, return_state=True, **options)
     assert (np.asarray(output) == np.asarray(linear_attention(*first, **options))).all()
     if causal:
@@ -173,12 +173,11 @@ def test_the_state_of_a_whole_is_that_of_its_last_step_in_float32_for_halves(cau
 
 @kinds
 @pytest.mark.parametrize("chunk", [1, 2, 7, 22, 23, 24, 1000])
-def test_the_chunk_changes_nothing_whether_or_not_it_divides_the_text(make, chunk):
+def test_the_chunk_changes_nothing_whether_or_not_it_divides_the_text(make, chunk, monkeypatch):
     arrays, angles = [make(x) for x in qkv(2)], angles_for()
-    expected = linear_attention(*arrays, angles=angles, chunk=64)
-    np.testing.assert_allclose(
-        linear_attention(*arrays, angles=angles, chunk=chunk), expected, rtol=0, atol=1e-12
-    )
+    expected = linear_attention(*arrays, angles=angles)
+    monkeypatch.setattr(linear, "CHUNK", chunk)
+    np.testing.assert_allclose(linear_attention(*arrays, angles=angles), expected, rtol=0, atol=1e-12)
 
 
 @kinds
@@ -195,8 +194,7 @@ def test_the_future_changes_nothing_when_causal_and_something_when_not():
     k2[15:], v2[15:] = 3.0, -2.0
     for causal in (True, False):
         before, after = (
-            linear_attention(q, *kv, angles=angles_for(), causal=causal, chunk=4)[:15]
-            for kv in ((k, v), (k2, v2))
+            linear_attention(q, *kv, angles=angles_for(), causal=causal)[:15] for kv in ((k, v), (k2, v2))
         )
         assert np.array_equal(before, after) == causal
 
@@ -263,9 +261,7 @@ def test_gradients_reach_q_k_v_and_the_frequencies(layout, causal):
     frequencies = torch.tensor(inv_freq(WIDTH), requires_grad=True)
 
     def run(q, k, v, f):
-        return linear_attention(
-            q, k, v, angles=rope_angles(range(5), f), layout=layout, causal=causal, chunk=2
-        )
+        return linear_attention(q, k, v, angles=rope_angles(range(5), f), layout=layout, causal=causal)
 
     assert torch.autograd.gradcheck(run, (*arrays, frequencies))
 
@@ -301,7 +297,7 @@ def test_the_slope_of_elu_plus_one_is_one_at_zero_and_finite_far_above():
 def test_every_array_stays_on_the_device_of_q():
     arrays = [torch.tensor(x, device="meta") for x in qkv(2)]
     for causal in (True, False):
-        assert linear_attention(*arrays, angles=angles_for(), causal=causal, chunk=7).device.type == "meta"
+        assert linear_attention(*arrays, angles=angles_for(), causal=causal).device.type == "meta"
     step, state = linear_attention_step(*(x[..., 0, :] for x in arrays), angles=angles_for()[0])
     assert step.device.type == state.kv.device.type == "meta"
 
@@ -334,7 +330,6 @@ def test_another_feature_map_may_change_the_width_and_may_give_zeros():
         ({"angles": np.ones((23, 5))}, "2 · pairs must be at most head_dim = 8, got 5 pairs"),
         ({"angles": np.ones((22, 4))}, "the leading axes of angles"),
         ({"layout": "pairs"}, "layout must be 'interleaved' or 'half_split', got 'pairs'"),
-        ({"chunk": 0}, "chunk must be a whole number of at least 1, got 0"),
     ],
 )
 def test_arguments_that_do_not_fit_are_refused(changes, sentence):

@@ -229,7 +229,7 @@ def test_a_rejected_call_leaves_the_cache_as_it_was():
     x, *weights = model()
     cache = KVCache()
     multi_head_attention(x, *weights, n_heads=4, cache=cache)
-    with pytest.raises(ValueError, match="positions must have one entry a token"):
+    with pytest.raises(ValueError, match="positions must have one entry per token"):
         multi_head_attention(x, *weights, n_heads=4, cache=cache, positions=[1, 2])
     assert (cache.length, cache.seen) == (SEQ, SEQ)
 
@@ -253,12 +253,12 @@ GOOD = dict(zip(("x", "w_q", "w_k", "w_v", "w_o"), model(4, 2), strict=True)) | 
         ({"w_o": np.ones((12, 30))}, r"w_o must be \(d_out, n_heads · v_dim = 32\), got \(12, 30\)"),
         ({"n_heads": 0}, "n_heads must be a whole number of at least 1, got 0"),
         ({"n_kv_heads": 3}, "n_kv_heads must divide n_heads = 4, got 3"),
-        ({"positions": np.arange(5)}, r"positions must have one entry a token, \(6,\), got shape \(5,\)"),
+        ({"positions": np.arange(5)}, r"positions must have one entry per token, \(6,\), got shape \(5,\)"),
         (
             {"positions": np.ones((2, 6))},
-            r"positions must have one entry a token, \(6,\), got shape \(2, 6\)",
+            r"positions must have one entry per token, \(6,\), got shape \(2, 6\)",
         ),
-        ({"cache": KVCache(), "causal": False}, "a cache needs causal=True: without the mask, tokens that"),
+        ({"cache": KVCache(), "causal": False}, "a cache needs causal=True: without the mask, the outputs"),
         (
             {"cache": KVCache(), "encoding": DynamicRotary(lambda length: inv_freq(8))},
             "DynamicRotary cannot use a cache: its frequencies change with the length of the text, so keys "

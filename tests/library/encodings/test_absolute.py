@@ -8,7 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rope_edu.encodings.absolute import learned_table, look_up, shift_matrix, sinusoidal
+from rope_edu.encodings.absolute import learned_table, shift_matrix, sinusoidal
 
 ANYWHERE = st.integers(-(10**9), 10**9)
 NEAR = st.integers(-100_000, 100_000)
@@ -113,28 +113,6 @@ def test_learned_table_is_reproducible_and_has_the_asked_scale():
     assert not np.array_equal(table, learned_table(1000, 50, scale=0.5, seed=4))
 
 
-def test_look_up_takes_rows_and_sends_gradients_only_to_them():
-    table = torch.tensor(learned_table(5, 3), requires_grad=True)
-    rows = look_up(table, [[4, 0], [4, 2]])
-    assert rows.shape == (2, 2, 3)
-    np.testing.assert_array_equal(rows[0, 0].detach(), table[4].detach())
-    rows.sum().backward()
-    assert table.grad[:, 0].tolist() == [1.0, 0.0, 1.0, 0.0, 2.0]
-
-
-def test_look_up_accepts_positions_of_either_kind():
-    table = learned_table(5, 3)
-    np.testing.assert_array_equal(look_up(table, torch.tensor([1, 3])), table[[1, 3]])
-    np.testing.assert_array_equal(look_up(torch.tensor(table), np.array([1, 3])), table[[1, 3]])
-
-
-@pytest.mark.parametrize("position", [4, 1_000_000, -1])
-def test_look_up_names_the_position_beyond_the_table(position):
-    message = rf"position {position} is beyond the table: its 4 rows serve positions 0 to 3"
-    with pytest.raises(ValueError, match=message):
-        look_up(learned_table(4, 2), [0, position])
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -147,8 +125,6 @@ def test_look_up_names_the_position_beyond_the_table(position):
         (lambda: learned_table(0, 8), r"n_positions must be a whole number of at least 1, got 0"),
         (lambda: learned_table(8, -2), r"d_model must be a whole number of at least 1, got -2"),
         (lambda: learned_table(8, 2, scale=0.0), r"scale must be a finite number above 0, got 0.0"),
-        (lambda: look_up(np.eye(4), [0.5]), r"positions must be integers \(tokens\), got float64: \[0.5\]"),
-        (lambda: look_up(np.eye(4), [True]), r"positions must be integers \(tokens\), got bool"),
     ],
 )
 def test_errors_name_the_value_and_what_is_allowed(call, message):

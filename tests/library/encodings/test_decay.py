@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rope_edu import apply_rope, inv_freq, rope_angles
-from rope_edu.encodings import LAYOUTS, mean_cosine, roformer_bound, score_curve, trivial_bound
+from rope_edu.encodings import mean_cosine, roformer_bound, score_curve, trivial_bound
 
-layouts = pytest.mark.parametrize("layout", LAYOUTS)
 DISTANCES = np.array([-50, -1, 0, 1, 7, 300])
 
 
@@ -19,13 +18,12 @@ def example(*shape, seed=0):
     return np.random.default_rng(seed).normal(size=shape)
 
 
-@layouts
 @pytest.mark.parametrize("n", [0, 12, 1000])
-def test_curve_equals_rotating_both_and_multiplying_at_any_place(layout, n):
+def test_curve_equals_rotating_both_and_multiplying_at_any_place(n):
     q, k, frequencies = example(8), example(8, seed=1), inv_freq(8)
-    key = apply_rope(k, rope_angles(n, frequencies), layout=layout)
-    queries = [apply_rope(q, rope_angles(n + r, frequencies), layout=layout) for r in DISTANCES]
-    curve = score_curve(q, k, frequencies, DISTANCES, layout=layout)
+    key = apply_rope(k, rope_angles(n, frequencies))
+    queries = [apply_rope(q, rope_angles(n + r, frequencies)) for r in DISTANCES]
+    curve = score_curve(q, k, frequencies, DISTANCES)
     np.testing.assert_allclose(curve, [query @ key for query in queries], rtol=0, atol=1e-10)
 
 
@@ -67,29 +65,26 @@ def test_decay_figure_of_the_paper_is_the_bound_for_equal_vectors_and_is_not_mon
     assert int((np.diff(mean_of_partial_sums) > 0).sum()) == 115
 
 
-@given(st.integers(0, 2**32 - 1), st.integers(-10_000, 10_000), st.sampled_from(LAYOUTS))
-def test_no_score_exceeds_either_bound(seed, distance, layout):
+@given(st.integers(0, 2**32 - 1), st.integers(-10_000, 10_000))
+def test_no_score_exceeds_either_bound(seed, distance):
     q, k = np.random.default_rng(seed).normal(size=(2, 8))
-    score = abs(score_curve(q, k, inv_freq(8), [distance], layout=layout)[0])
-    assert score <= roformer_bound(q, k, inv_freq(8), [distance], layout=layout)[0] + 1e-9
-    assert score <= trivial_bound(q, k, layout=layout) + 1e-9
+    score = abs(score_curve(q, k, inv_freq(8), [distance])[0])
+    assert score <= roformer_bound(q, k, inv_freq(8), [distance])[0] + 1e-9
+    assert score <= trivial_bound(q, k) + 1e-9
 
 
-@layouts
-def test_bounds_equal_the_paper_written_as_loops(layout):
+def test_bounds_equal_the_paper_written_as_loops():
     q, k, frequencies = example(8), example(8, seed=1), inv_freq(8)
-    pairs = {"interleaved": [(0, 1), (2, 3), (4, 5), (6, 7)], "half_split": [(0, 4), (1, 5), (2, 6), (3, 7)]}
-    h = [complex(q[a], q[b]) * complex(k[a], k[b]).conjugate() for a, b in pairs[layout]] + [0]
+    pairs = [(0, 1), (2, 3), (4, 5), (6, 7)]
+    h = [complex(q[a], q[b]) * complex(k[a], k[b]).conjugate() for a, b in pairs] + [0]
     largest_step = max(abs(h[i + 1] - h[i]) for i in range(4))
     expected = [
         largest_step
         * sum(abs(sum(cmath.exp(1j * r * frequencies[i]) for i in range(j))) for j in range(1, 5))
         for r in DISTANCES
     ]
-    np.testing.assert_allclose(
-        roformer_bound(q, k, frequencies, DISTANCES, layout=layout), expected, rtol=1e-12
-    )
-    assert trivial_bound(q, k, layout=layout) == pytest.approx(sum(abs(z) for z in h))
+    np.testing.assert_allclose(roformer_bound(q, k, frequencies, DISTANCES), expected, rtol=1e-12)
+    assert trivial_bound(q, k) == pytest.approx(sum(abs(z) for z in h))
 
 
 def test_paper_bound_is_never_tighter_than_trivial_for_equal_vectors():
@@ -104,9 +99,8 @@ def test_paper_bound_is_never_tighter_than_trivial_for_equal_vectors():
         ({"q": np.ones(7)}, r"q must be \(…, 2 · pairs\).*got shape \(7,\)"),
         ({"k": np.ones(6)}, r"k must be \(…, 2 · pairs\).*got shape \(6,\)"),
         ({"q": np.ones(8) * 1j}, "q must be real numbers"),
-        ({"inv_freq": np.ones(3)}, "inv_freq must have one entry a pair, 4, got 3"),
+        ({"inv_freq": np.ones(3)}, "inv_freq must have one entry per pair, 4, got 3"),
         ({"distances": 5}, r"distances must have one axis, got shape \(\)"),
-        ({"layout": "halves"}, "layout must be 'interleaved' or 'half_split', got 'halves'"),
     ],
 )
 def test_arguments_that_do_not_fit_are_refused(changes, sentence):
@@ -115,7 +109,6 @@ def test_arguments_that_do_not_fit_are_refused(changes, sentence):
         "k": np.ones(8),
         "inv_freq": inv_freq(8),
         "distances": [0],
-        "layout": "half_split",
     }
     for function in (score_curve, roformer_bound):
         with pytest.raises(ValueError, match=sentence):

@@ -19,14 +19,14 @@ from rope_edu.encodings import (
     yarn,
     yarn_mscale,
 )
-from rope_edu.encodings.scaling.yarn import ramp_ends
+from rope_edu.plain import ramp_ends
 
 LISTS = {"short_factor": [1.0] * 32, "long_factor": [2.0] * 32}
 RULES = {  # each at head_dim 64, and with nothing else said
     "pi": lambda factor=4, **more: position_interpolation(64, factor, **more),
     "abf": lambda factor=4, **more: abf(64, **more),
     "ntk-aware": lambda factor=4, **more: ntk_aware(64, factor, **more),
-    "dynamic-ntk": lambda factor=4, **more: dynamic_ntk(64, 5000, 4096, factor=factor, **more),
+    "dynamic-ntk": lambda factor=4, **more: dynamic_ntk(64, 4096, length=5000, factor=factor, **more),
     "ntk-by-parts": lambda factor=4, **more: ntk_by_parts(64, factor, 4096, **more),
     "yarn": lambda factor=4, **more: yarn(64, factor, 4096, **more),
     "llama3": lambda factor=4, **more: llama3(64, factor, 8192, **more),
@@ -45,11 +45,10 @@ DEFAULTS = {  # of the papers and of the code that they released
     ntk_by_parts: TEN_THOUSAND | RAMP,
     yarn: TEN_THOUSAND | RAMP | {"ramp": "index", "truncate": True, "mscale": 1.0, "mscale_all_dim": 0.0},
     yarn_mscale: {"mscale": 1.0},
-    ramp_ends: RAMP | {"truncate": True},
     llama3: {"base": 500_000.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0},
     longrope: TEN_THOUSAND,
 }
-OF_ALL = {"rotary_dim": None, "layout": "interleaved", "attention_factor": None}
+OF_ALL = {"attention_factor": None}
 
 
 @pytest.mark.parametrize("rule", DEFAULTS, ids=lambda rule: rule.__name__)
@@ -64,19 +63,24 @@ def test_an_argument_left_out_has_the_published_value(rule):
 
 
 @every_rule
-def test_a_rule_names_itself_and_keeps_layout_and_widths(kind):
-    spec = RULES[kind](layout="half_split")
-    assert (spec.kind, spec.layout, spec.head_dim, spec.rotary_dim) == (kind, "half_split", 64, 64)
-    lists = {"short_factor": [1.0] * 8, "long_factor": [2.0] * 8} if kind == "longrope" else {}
-    partial = RULES[kind](rotary_dim=16, base=77.0, **lists)
-    assert (partial.head_dim, partial.rotary_dim) == (64, 16)
+def test_a_rule_names_itself_and_its_base_and_rotates_part_of_a_head_in_any_layout(kind):
+    spec = RULES[kind](base=77.0).replace(layout="half_split", head_dim=256)
+    assert (spec.kind, spec.base, spec.layout, spec.head_dim, spec.rotary_dim) == (
+        kind,
+        77.0,
+        "half_split",
+        256,
+        64,
+    )
 
 
 @every_rule
 def test_a_stretch_of_one_changes_nothing(kind):
     trained = {"length": 4096} if kind == "longrope" else {"base": 1e4}
     spec = (
-        dynamic_ntk(64, 4096, 4096, factor=1) if kind == "dynamic-ntk" else RULES[kind](factor=1, **trained)
+        dynamic_ntk(64, 4096, length=4096, factor=1)
+        if kind == "dynamic-ntk"
+        else RULES[kind](factor=1, **trained)
     )
     np.testing.assert_allclose(spec.inv_freq, inv_freq(64), rtol=1e-15)
     assert spec.attention_factor == 1.0
@@ -114,20 +118,22 @@ def test_abf_is_another_base_and_its_slowest_pair_takes_millions_of_tokens():
 @pytest.mark.parametrize("factor", [1.0, 4.0])
 def test_dynamic_ntk_leaves_texts_up_to_the_trained_length_alone(factor):
     for length in (1, 99, 100):
-        assert dynamic_ntk(16, length, 100, factor=factor) == plain_rope(16).replace(kind="dynamic-ntk")
+        assert dynamic_ntk(16, 100, length=length, factor=factor) == plain_rope(16).replace(
+            kind="dynamic-ntk"
+        )
 
 
 def test_dynamic_ntk_of_factor_one_is_ntk_aware_scaling_by_the_length():
     np.testing.assert_allclose(
-        dynamic_ntk(128, 4 * 4096, 4096).inv_freq, ntk_aware(128, 4).inv_freq, rtol=1e-15
+        dynamic_ntk(128, 4096, length=4 * 4096).inv_freq, ntk_aware(128, 4).inv_freq, rtol=1e-15
     )
 
 
 def test_dynamic_ntk_slows_every_pair_but_the_first_with_every_token_and_remembers_nothing():
-    before, after = dynamic_ntk(16, 150, 100), dynamic_ntk(16, 151, 100)
+    before, after = dynamic_ntk(16, 100, length=150), dynamic_ntk(16, 100, length=151)
     assert (after.inv_freq[1:] < before.inv_freq[1:]).all()
-    dynamic_ntk(16, 10_000, 100)
-    assert dynamic_ntk(16, 150, 100) == before
+    dynamic_ntk(16, 100, length=10_000)
+    assert dynamic_ntk(16, 100, length=150) == before
 
 
 def one_by_one(frequencies, factor, trained_length, slow, fast):
@@ -223,19 +229,10 @@ REFUSED = [
         if kind != "abf"
     ),
     *((RULES[kind], {"base": 1}, "base must be a finite number above 1, got 1") for kind in RULES),
-    *(
-        (RULES[kind], {"rotary_dim": 80}, "rotary_dim must be at most head_dim = 64, got 80")
-        for kind in RULES
-    ),
-    *(
-        (RULES[kind], {"layout": "neox"}, "layout must be 'interleaved' or 'half_split', got 'neox'")
-        for kind in RULES
-        if kind != "longrope"
-    ),
     (
         ntk_aware,
         {"head_dim": 2, "factor": 2},
-        r"at least 4 features must turn: the rule divides by d − 2; got 2",
+        r"head_dim must be at least 4: the rule divides by d − 2; got 2",
     ),
     (
         dynamic_ntk,
@@ -290,7 +287,7 @@ REFUSED = [
     (
         RULES["longrope"],
         {"long_factor": [1.0] * 31},
-        r"long_factor must list one number a pair, \(32,\), got shape \(31,\)",
+        r"long_factor must list one number per pair, \(32,\), got shape \(31,\)",
     ),
     (
         RULES["longrope"],
@@ -383,6 +380,6 @@ def test_both_ends_of_the_ramp_are_clipped_as_in_transformers(base, trained_leng
     ours = yarn(16, 4, trained_length, base=base)
     theirs, _ = as_transformers("yarn", 16, 4.0, trained_length, base)
     assert np.allclose(ours.inv_freq, theirs, rtol=1e-5)
-    low, high = ramp_ends(16, base, trained_length)
+    low, high = ramp_ends(16, trained_length, base)
     assert 0 <= low <= high <= 15
     assert low == 0 or high == 15  # one of the clips is at work

@@ -41,8 +41,8 @@ def test_replace_changes_one_field_keeps_the_rest_and_checks_anew():
         spec.replace(layout="halves")
     with pytest.raises(ValueError, match="head_dim must be at least 2 · pairs = 6, got 4"):
         spec.replace(head_dim=4)
-    with pytest.raises(TypeError, match="base"):
-        spec.replace(base=2.0)
+    with pytest.raises(TypeError, match="theta"):
+        spec.replace(theta=2.0)
 
 
 def test_specs_are_equal_and_hash_alike_if_all_fields_are_and_only_then():
@@ -127,5 +127,5 @@ def test_parts_of_a_spec_and_of_bare_frequencies():
 @pytest.mark.parametrize(("name", "value"), [("layout", "interleaved"), ("attention_factor", 2.0)])
 def test_a_spec_that_is_contradicted_beside_it_is_an_error(name, value):
     spec = RopeSpec([1.0], 1.5, "half_split")
-    with pytest.raises(ValueError, match=rf"{name} is .* in the spec and {value!r} beside it: leave it out"):
+    with pytest.raises(ValueError, match=rf"{name} is .* in the spec but {value!r} as an argument: omit it"):
         rope_parts(spec, **{name: value})

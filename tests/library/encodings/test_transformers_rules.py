@@ -36,14 +36,14 @@ def ours(head_dim, max_position_embeddings, length, parameters):
         rope = p_rope(head_dim, part, base)
         return rope.replace(inv_freq=rope.inv_freq / factor)
     trained = known.pop("original_max_position_embeddings", max_position_embeddings)
-    widths = {"base": base, "rotary_dim": int(head_dim * part)}
+    width = int(head_dim * part)
     if kind == "linear":
-        return position_interpolation(head_dim, factor, **widths)
+        return position_interpolation(width, factor, base=base)
     if kind == "dynamic":
-        return dynamic_ntk(head_dim, length or 1, trained, factor=factor, **widths)
+        return dynamic_ntk(width, trained, length=length or 1, factor=factor, base=base)
     if kind == "longrope":
-        return longrope(head_dim, factor, trained, length=length or 1, **known, **widths)
-    return {"yarn": yarn, "llama3": llama3}[kind](head_dim, factor, trained, **known, **widths)
+        return longrope(width, factor, trained, length=length or 1, base=base, **known)
+    return {"yarn": yarn, "llama3": llama3}[kind](width, factor, trained, base=base, **known)
 
 
 def check_equal(rope, frequencies, factor):

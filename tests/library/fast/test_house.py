@@ -1,4 +1,4 @@
-"""The way of an array through the room: every module sees it once, whatever becomes of it."""
+"""The way of an array through the package: every module is handed it once, whatever becomes of it."""
 
 import sys
 from collections import Counter
@@ -10,8 +10,10 @@ import torch
 from rope_edu import inv_freq
 from rope_edu.fast import RotaryTable, rotate
 
-ROOMS = {f"rope_edu.fast.{name}" for name in ("rotate", "table", "rows", "plan", "kernels")}
-ROOMS |= {"rope_edu.fast.cos_sin", "rope_edu.encodings.rotary"}
+ROOMS = {
+    f"rope_edu.fast.{name}" for name in ("rotate", "table", "rows", "plan", "memory", "blocks", "kernels")
+}
+ROOMS.add("rope_edu.encodings.rotary")
 TABLE = RotaryTable(inv_freq(8), layout="half_split")
 
 

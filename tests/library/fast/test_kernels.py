@@ -149,11 +149,11 @@ def test_other_threads_of_python_run_while_the_kernel_works():
     numbers, times, interval = np.ones(8), [], sys.getswitchinterval()
     x = np.lib.stride_tricks.as_strided(numbers, (5 * 10**7, 1, 8), (0, 0, 8))  # much work, little memory
     cos_sin, at = TABLE.cos_sin(0, 1, like=x), numbers.ctypes.data
-    turn = plan.make_plan(x, x, cos_sin).turn
+    kernel = plan.make_plan(x, x, cos_sin).kernel
 
     def work():
         times.append(time.perf_counter())
-        turn(at, at, cos_sin.address, 1)
+        kernel(at, at, cos_sin.address, 1)
         times.append(time.perf_counter())
 
     sys.setswitchinterval(60)  # no thread is asked to let another one run
@@ -210,7 +210,7 @@ def test_a_block_is_as_many_rows_as_the_cache_holds_turns_of(length, blocks, mon
     monkeypatch.setattr(plan, "SHARED", 10 * 2 * 4 * 8)  # bytes of ten cosines and sines of four pairs
     x = example(3, length, 8)
     made = plan.make_plan(x, None, TABLE.cos_sin(0, length, like=x))
-    assert made.turn.args[-1] == 3 * blocks  # runs: each head takes a block before any goes on to the next
+    assert made.kernel.args[-1] == 3 * blocks  # runs: each head takes a block before any goes on to the next
 
 
 def test_a_thousand_plans_are_kept_before_all_are_made_anew():
@@ -228,7 +228,7 @@ def test_features_that_do_not_lie_side_by_side_are_left_to_array_operations(make
     expected = apply_rope(x, rope_angles(range(5), inv_freq(8)))
     np.testing.assert_allclose(rotate(x, table=TABLE, out=out), expected, rtol=0, atol=1e-12)
     for way in (None, out):
-        with pytest.raises(ValueError, match="compiled=True needs the features of x and out side by side"):
+        with pytest.raises(ValueError, match="compiled=True needs contiguous features in x and out"):
             rotate(x, table=TABLE, out=way, compiled=True)
 
 
@@ -236,7 +236,7 @@ def test_a_view_that_negates_is_left_to_array_operations():
     view = torch._neg_view(torch.tensor(example(5, 8)))
     expected = rotate(view.resolve_neg(), table=TABLE)
     torch.testing.assert_close(rotate(view, table=TABLE), expected, rtol=0, atol=1e-12)
-    with pytest.raises(ValueError, match="compiled=True needs plain tensors in main memory"):
+    with pytest.raises(ValueError, match="compiled=True needs ordinary tensors in main memory"):
         rotate(view, table=TABLE, out=view, compiled=True)
 
 
@@ -261,14 +261,14 @@ def test_a_tensor_without_memory_is_left_to_array_operations():
     for length in (5, 6):
         x = torch.tensor(example(length, 8))
         assert torch.equal(rotate(Wrapped(x), table=table), rotate(x, table=table, compiled=False))
-    with pytest.raises(ValueError, match="compiled=True needs plain tensors in main memory"):
+    with pytest.raises(ValueError, match="compiled=True needs ordinary tensors in main memory"):
         rotate(Wrapped(x), table=table, compiled=True)
     with pytest.raises(ValueError, match="q has 6 tokens on axis -2, the cosines and sines 5"):
         rotate(Wrapped(x), table=table.cos_sin(0, 5, like=x))
 
 
 def test_an_out_that_cannot_hold_the_result_is_refused():
-    with pytest.raises(ValueError, match="out must have a place of its own for each number"):
+    with pytest.raises(ValueError, match="out must have separate memory for each number"):
         rotate(torch.ones(3, 5, 8), table=TABLE, out=torch.ones(5, 8).expand(3, 5, 8))
     closed = np.ones((5, 8))
     closed.flags.writeable = False

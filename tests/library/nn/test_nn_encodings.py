@@ -127,7 +127,7 @@ def test_what_is_kept_stays_small_however_long_the_decoding():
         rotary.rotate_q(torch.ones(1, 8), range(position, position + 1))
         alibi.bias(torch.ones(2, 1, 8), position + 1)
     assert numbers(rotary.doors._last) == 2 * 4  # a cosine and a sine for each pair
-    assert len(alibi._kept) <= 64
+    assert len(alibi._constants) <= 64
 
 
 @pytest.mark.parametrize("name", EVERY)
@@ -181,7 +181,7 @@ SPECS = {
     "plain": plain_rope(8),
     "partial": partial_rope(8, 4, layout="half_split"),
     "p-rope": p_rope(8, 0.5),
-    "yarn": yarn(8, 4, 64, layout="half_split"),
+    "yarn": yarn(8, 4, 64).replace(layout="half_split"),
     "llama3": llama3(8, 8, 8192),
 }
 
@@ -223,7 +223,7 @@ def test_a_trained_model_may_be_given_another_rule():
 
 
 def test_learned_frequencies_start_from_a_spec_and_keep_its_layout_and_factor():
-    spec, x = yarn(8, 4, 64, layout="half_split"), torch.randn(1, 2, 5, 8, dtype=torch.float64)
+    spec, x = yarn(8, 4, 64).replace(layout="half_split"), torch.randn(1, 2, 5, 8, dtype=torch.float64)
     learned = LearnedRotary(spec)
     # exp(log θ) with the logarithm in float32, at most 9.1: off by 9.1 · eps/2 of itself, at 4 tokens 4 times that
     atol = 4 * 9.1 * torch.finfo(torch.float32).eps * float(x.abs().max())
@@ -247,15 +247,15 @@ def test_every_name_has_the_options_that_its_maker_reads_and_refuses_others():
     assert OPTIONS["partial"] == {"partial_factor": 0.25, "base": 10_000.0, "layout": "interleaved"}
     for name in EVERY:
         make(name, **{option: value for option, value in OPTIONS[name].items() if value is not None})
-        with pytest.raises(ValueError, match=f"'{name}' understands .*; got depth"):
+        with pytest.raises(ValueError, match=f"'{name}' takes .*; got depth"):
             make(name, depth=3)
-    with pytest.raises(ValueError, match="'alibi' understands no options; got base, layout"):
+    with pytest.raises(ValueError, match="'alibi' takes no options; got base, layout"):
         make("alibi", layout="half_split", base=100.0)
 
 
 def test_dynamic_ntk_follows_the_rule_of_the_library_options_included():
     module, x = make("dynamic-ntk", trained_length=4, factor=2.0, base=100.0), torch.randn(1, 2, 9, 8)
-    spec = dynamic_ntk(8, 9, 4, factor=2.0, base=100.0)
+    spec = dynamic_ntk(8, 4, length=9, factor=2.0, base=100.0)
     assert torch.equal(module.rotate_q(x, range(9)), Rotary(spec).rotate_q(x, range(9)))
     with pytest.raises(ValueError, match="trained_length must be a whole number of at least 1, got 0"):
         make("dynamic-ntk", trained_length=0)
@@ -264,11 +264,13 @@ def test_dynamic_ntk_follows_the_rule_of_the_library_options_included():
 def test_a_spec_that_does_not_fit_the_heads_or_is_contradicted_is_refused():
     with pytest.raises(ValueError, match="the spec must be for heads of 8 features, got head_dim = 16"):
         make(plain_rope(16))
-    with pytest.raises(ValueError, match="a RopeSpec says everything itself; got base beside it"):
+    with pytest.raises(ValueError, match="a RopeSpec takes no options, got base"):
         make(plain_rope(8), base=100.0)
     with pytest.raises(ValueError, match="the spec is for heads of 16 features, got 8"):
         RotaryModule(RopeSpec([1.0], head_dim=16)).rotate_q(torch.ones(3, 8), range(3))
-    with pytest.raises(ValueError, match="layout is 'interleaved' in the spec and 'half_split' beside it"):
+    with pytest.raises(
+        ValueError, match="layout is 'interleaved' in the spec but 'half_split' as an argument"
+    ):
         RotaryModule(plain_rope(8), layout="half_split")
 
 

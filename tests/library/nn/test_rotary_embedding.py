@@ -65,7 +65,7 @@ SPECS = {
     "interleaved": plain_rope(HEAD_DIM),
     "half_split": plain_rope(HEAD_DIM, layout="half_split"),
     "partial": partial_rope(HEAD_DIM, 32, layout="half_split"),
-    "yarn": yarn(HEAD_DIM, 4.0, 4096, layout="half_split"),
+    "yarn": yarn(HEAD_DIM, 4.0, 4096).replace(layout="half_split"),
 }
 
 

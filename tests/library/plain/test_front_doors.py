@@ -67,7 +67,6 @@ SAME_CALL = {  # one list of arguments for both
     "inv_freq": lambda d: (d.dim, d.base),
     "wavelength": lambda d: (d.inv_freq,),
     "rope_angles": lambda d: (d.positions, d.inv_freq),
-    "look_up": lambda d: (d.array(5000, 3), d.positions),
     "sinusoidal": lambda d: (d.positions, d.dim, d.base),
     "relative_positions": lambda d: d.lengths,
     "shaw_scores": lambda d: (*d.q_and_k, d.array(2 * d.whole(1, 9) + 1, d.dim)),
@@ -107,7 +106,6 @@ SAME_CALL = {  # one list of arguments for both
 RULES = {  # the same call again, with the base as a keyword; the front door returns a RopeSpec
     "position_interpolation": lambda d: (d.dim, d.factor),
     "ntk_aware": lambda d: (d.dim, d.factor),
-    "dynamic_ntk": lambda d: (d.dim, d.whole(1, 300_000), d.trained),
     "ntk_by_parts": lambda d: (d.dim, d.factor, d.trained),
     "llama3": lambda d: (d.dim, d.factor, d.trained),
     "yarn": lambda d: (d.dim, d.factor, d.trained),
@@ -118,7 +116,7 @@ OTHER_CALL = {  # front door → plain form, where the calls differ: a test of i
     "XPos": "apply_xpos",
     "attention": "attention",
     "convert_projection": "convert_projection",
-    "first_negative_distance": "first_negative_distance",
+    "dynamic_ntk": "dynamic_ntk",
     "lie_rotation": "lie_rotation",
     "linear_attention": "linear_attention",
     "linear_attention_step": "linear_attention_step",
@@ -128,19 +126,23 @@ OTHER_CALL = {  # front door → plain form, where the calls differ: a test of i
     "rerope_attention": "rerope_attention",
     "section_axes": "section_axes",
     "section_frequencies": "section_frequencies",
-    "smallest_base": "smallest_base",
     "t5_bias": "t5_bias",
     "t5_bucket": "t5_bucket",
 }
 PLAIN_FORM = {name: name for name in (*SAME_CALL, *RULES)} | OTHER_CALL
 STEPS = {
     "blend",
+    "first_negative_distance",
     "kept_by_index",
+    "kept_by_turns",
     "linear_weights",
+    "look_up",
     "quarter_turn",
+    "ramp_ends",
     "rotate_half_split",
+    "smallest_base",
     "unchanged",
-}  # of other plain functions
+}  # steps of other plain functions, and the search whose fast form is the book's
 
 
 def front(name):
@@ -178,6 +180,15 @@ def test_a_rule_gives_the_frequencies_of_its_plain_form(name, seed):
     # a power's exponent is rounded too, which its logarithm, below 20 here, multiplies
     np.testing.assert_allclose(spec.inv_freq, inv_freq, rtol=64 * EPS)
     assert math.isclose(spec.attention_factor, attention_factor, rel_tol=4 * EPS)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_dynamic_ntk(seed):
+    draw = Draw(seed)
+    length = draw.whole(1, 300_000)
+    spec = encodings.dynamic_ntk(draw.dim, draw.trained, length=length, factor=draw.factor, base=draw.base)
+    wanted = plain.dynamic_ntk(draw.dim, draw.trained, length, draw.factor, draw.base)
+    np.testing.assert_allclose(spec.inv_freq, wanted, rtol=64 * EPS)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -249,19 +260,6 @@ def test_sections(seed):
         for name, given in (("section_axes", len(inv_freq)), ("section_frequencies", inv_freq)):
             found = getattr(encodings, name)(given, sections, order)
             assert np.array_equal(found, getattr(plain, name)(given, sections, order))
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_base_bound(seed):
-    draw = Draw(seed)
-    for limit in (50, 3000):
-        found = encodings.first_negative_distance(draw.inv_freq, limit)
-        assert found == plain.first_negative_distance(draw.inv_freq, limit)
-    context = draw.whole(2, 60)
-    found = encodings.smallest_base(context, draw.dim)
-    assert math.isclose(
-        found, plain.smallest_base(context, draw.dim), rel_tol=1e-9
-    )  # the same step of the grid
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -181,9 +181,9 @@ interface Asked {
   unit?: string;
   slips?: any[][];
   otherwise?: string;
-  numbers?: (number | boolean)[];
+  numbers?: number[]; // a right answer
   verdicts?: Record<string, string>; // on every answer, names with spaces between: a sentence, empty for a right one
-  rules?: Ruled; // where any of many answers is right
+  rules?: Ruled; // on the numbers of an answer
   hints?: string[];
   order?: string[];
   items?: string[];
@@ -192,8 +192,8 @@ interface Asked {
   control?: string;
 }
 
-/** The numbers of an answer by name, and rules: [a condition as a tree, a sentence with {0}, {1}, …, [tree, format] for each of them]. */
-type Ruled = { values: string[]; rules: [any, string, any[][]][] };
+/** Names for the numbers of an answer, and rules: [a condition as a tree, a sentence with {0}, {1}, … or null for right, their [tree, format]s]. */
+type Ruled = { values: string[]; rules: [any, string | null, any[][]][] };
 
 type Give = (given: any) => void;
 type Verdict = { right: boolean; why: string };

@@ -1,4 +1,4 @@
-"""Numbers that figures need and the library does not: words as vectors, made-up tables, ideas on trial.
+"""The mathematics that only figures need: words as vectors, made-up tables, candidate derivations.
 
-NumPy only. ``js/maths`` has a file of the same name for each, as for the library's files, and is held to them.
+NumPy only. ``js/maths`` has a file of the same name for each, as for the library's files, and is tested against it.
 """

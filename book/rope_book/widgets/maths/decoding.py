@@ -1,16 +1,16 @@
-"""The keys of a cache, step by step: where each points, where it belongs, and the work that the cache saves."""
+"""The keys of a cache, step by step: their stored and correct angles, and the work that the cache saves."""
 
 from rope_edu.encodings import dynamic_ntk, rope_angles
 
 HEAD_DIM, BASE, TRAINED, FACTOR = 8, 100, 8, 4
-NUMBER = 2  # bytes
+NUMBER = 2  # bytes per number
 STORES = ("rotated", "unrotated", "dynamic")
 
 
 def key_angle(store: str, pair: int, position: int, length: int) -> float:
-    """Return the angle of a pair of the key at `position`, radians, with the frequencies of a text of `length`.
+    """Return the angle of one pair of the key at `position`, radians, with the frequencies for a text of `length`.
 
-    Only the store "dynamic" has frequencies that change with the length, beyond the trained one.
+    Only the store "dynamic" has frequencies that depend on the length, once it exceeds the trained one.
 
     >>> key_angle("rotated", 0, 3, 100)
     3.0
@@ -18,15 +18,15 @@ def key_angle(store: str, pair: int, position: int, length: int) -> float:
     Chapter 11.
     """
     used = length if store == "dynamic" else TRAINED
-    frequencies = dynamic_ntk(HEAD_DIM, used, TRAINED, factor=FACTOR, base=BASE).inv_freq
+    frequencies = dynamic_ntk(HEAD_DIM, TRAINED, length=used, factor=FACTOR, base=BASE).inv_freq
     return float(rope_angles(position, frequencies)[pair])
 
 
 def held_keys(store: str, pair: int, capacity: int, step: int) -> list[dict[str, float]]:
     """Return {position, stored, used, wanted} of each key in the cache after `step` tokens, oldest first.
 
-    Angles in radians: as stored, as the query of this step meets it, and as it should. A key was written when it
-    was the newest; the store "unrotated" keeps it as it is and turns it at every step.
+    Angles in radians: as stored, as the query of this step meets them, and as they should be. A key was written
+    when it was the newest; the store "unrotated" keeps it unturned and turns it at every step.
 
     >>> [key["position"] for key in held_keys("rotated", 0, 2, 5)]
     [3, 4]
@@ -43,11 +43,10 @@ def held_keys(store: str, pair: int, capacity: int, step: int) -> list[dict[str,
 
 
 def decoding_work(store: str, capacity: int, step: int) -> dict[str, list[int]]:
-    """Count keys turned and dot products of all steps so far, and bytes kept: [with the cache, without one].
+    """Count turned keys and dot products over all steps so far, and bytes kept: [with the cache, without one].
 
-    Without a cache each step turns every key again and gives the same weights, so every token attends again to what
-    its window holds. A cache keeps a key and a value of 16-bit numbers for each of its tokens, and each step reads
-    them all.
+    Without a cache every step turns every key again, and every token attends again to its window. A cache keeps a
+    key and a value of 16-bit numbers per token, and every step reads them all.
 
     >>> decoding_work("rotated", 16, 3)
     {'turned': [3, 6], 'products': [6, 10], 'bytes': [96, 0]}

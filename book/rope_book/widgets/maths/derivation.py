@@ -1,6 +1,6 @@
-"""Ideas for writing a position into a pair, and the six lines of the derivation on which they are tried.
+"""Candidates for writing a position into a pair, and the six lines of the derivation that test them.
 
-A pair is a complex number. A line says something of f(z, m), the pair z at position m, at positions 0 … ``LAST``.
+A pair is a complex number. A line is a statement about f(z, m), the pair z at position m, for m from 0 to ``LAST``.
 """
 
 from collections.abc import Callable
@@ -23,7 +23,7 @@ CANDIDATES: dict[str, Callable[[complex, int, float], complex]] = {
 
 
 def encoder(candidate: str, inv_freq: float) -> Encoder:
-    r"""Return f(z, m) of a candidate with θ radians per token.
+    r"""Return a candidate's f(z, m) for θ radians per token.
 
     >>> abs(encoder("turn", 0.5)(1j, 3))
     1.0
@@ -39,7 +39,7 @@ def steps_of(f: Encoder, z: complex) -> list[float]:
 
 
 def turns_of(f: Encoder, z: complex) -> list[float]:
-    """Return how far the pair has turned at each position since it was z, followed without jumps, radians."""
+    """Return the pair's angle from z at each position, radians, followed without jumps."""
     return [float(turn) for turn in np.cumsum([np.angle(f(z, 0) * np.conj(z)), *steps_of(f, z)])]
 
 
@@ -50,13 +50,13 @@ def slide(f: Encoder, q: complex, k: complex, distance: int) -> list[complex]:
 
 
 def breaks(f: Encoder, q: complex, k: complex) -> list[float]:
-    r"""Compute by how much each of the six lines breaks, at worst; a line that holds leaves its rounding.
+    r"""Compute the worst violation of each of the six lines; for a line that holds, that is rounding.
 
-        1  f(q, 0) = q                        4  q and k have turned alike at equal positions
-        2  f(q, m) conj f(k, n) sees m − n    5  all steps from a position to the next are equal
-        3  |f(q, m)| |f(k, m)| = |q| |k|      6  the real part of line 2 sees m − n
+        1  f(q, 0) = q                              4  q and k have turned alike at equal positions
+        2  f(q, m) conj f(k, n) depends on m − n    5  all steps from a position to the next are equal
+        3  |f(q, m)| |f(k, m)| = |q| |k|            6  the real part of line 2 depends on m − n
 
-    Lines 1, 2, 3 and 6 in the units of the products, 4 and 5 in radians (0 where q or k is zero: it has no angle).
+    Lines 1, 2, 3 and 6 in the units of the products, 4 and 5 in radians (0 where q or k is zero, without an angle).
 
     >>> [amount > 1e-9 for amount in breaks(encoder("grow", 0.5), 1 + 0j, 1j)]
     [False, True, True, False, False, True]
@@ -79,5 +79,5 @@ def breaks(f: Encoder, q: complex, k: complex) -> list[float]:
 
 
 def wrapped(angles: np.ndarray) -> np.ndarray:
-    """Return angles in radians less their whole turns: within [−π, π]."""
+    """Return angles in radians without their whole turns: within [−π, π]."""
     return angles - 2 * np.pi * np.round(angles / (2 * np.pi))

@@ -1,4 +1,4 @@
-"""Random numbers that are the same in Python and in every browser: a stream of 32-bit mixes of a counter."""
+"""Random numbers, identical in Python and in every browser: a stream of 32-bit mixes of a counter."""
 
 from collections.abc import Iterable
 
@@ -8,7 +8,7 @@ STEP = np.uint32(0x9E3779B9)  # 2³² over the golden ratio
 
 
 def mixed(x: np.ndarray) -> np.ndarray:
-    """Return 32 bits mixed, uint32 as `x`: each bit of it changes about half of them."""
+    """Return `x` mixed, uint32: every input bit changes about half of the output bits."""
     x = np.asarray(x, np.uint32)
     with np.errstate(over="ignore"):
         x = (x ^ (x >> 16)) * np.uint32(0x7FEB352D)
@@ -17,7 +17,7 @@ def mixed(x: np.ndarray) -> np.ndarray:
 
 
 def stream_of(keys: Iterable[int]) -> np.uint32:
-    """Return the start of a stream, from whole numbers."""
+    """Return the initial state of a stream, from whole numbers."""
     state = np.uint32(0)
     with np.errstate(over="ignore"):
         for key in keys:
@@ -26,7 +26,7 @@ def stream_of(keys: Iterable[int]) -> np.uint32:
 
 
 def uniform(keys: Iterable[int], count: int) -> np.ndarray:
-    """Return the first numbers of a stream, from 0 up to, not including, 1: float64 `(count,)`.
+    """Return the first numbers of a stream, in [0, 1): float64 `(count,)`.
 
     >>> uniform([1, 2], 3).round(4).tolist()
     [0.4748, 0.4371, 0.2417]

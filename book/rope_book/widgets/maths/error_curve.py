@@ -1,4 +1,4 @@
-"""The largest error of a pipeline up to a position: where to look, what each step of it adds, and a bound."""
+"""The largest error of a pipeline up to a position: where to look, the part of each step, and a bound."""
 
 import math
 
@@ -8,45 +8,45 @@ from rope_doctor.precision import SIGNIFICAND_BITS, Pipeline, angle_error, round
 
 FARTHEST = 2**20  # positions shown
 GOLDEN = (math.sqrt(5) - 1) / 2
-FEW = 6  # pairs looked at where positions are spread
-SMALLEST = {"float16": 2.0**-24}  # the gap below the normal numbers, where it can matter
+FEW = 6  # pairs examined at spread positions
+SMALLEST = {"float16": 2.0**-24}  # the gap between subnormal numbers, where it can matter
 
 
 def roundoff(number_format: str) -> float:
-    """Return half the last bit of a number, as a share of it: what rounding to a format can change."""
+    """Return the unit roundoff of a format: half the last bit of a number, as a share of it."""
     return 2.0 ** -SIGNIFICAND_BITS[number_format]
 
 
 def tie_positions() -> list[int]:
-    """Return where rounding of 16 bits is worst, to 2²⁰.
+    """Return the positions up to 2²⁰ at which rounding to 16 bits is worst.
 
-    In each doubling: its start, the ties after it between two positions of float16 and of bfloat16, the tokens just
-    after, where a rounded position leaps, and the middle; and the last position of float16.
+    In each doubling: its start, the first ties between two positions of float16 and of bfloat16, the tokens just
+    after them, where a rounded position jumps, and the middle; and the last position of float16.
 
     >>> tie_positions()[-6:]
     [524544, 524545, 526336, 526337, 786432, 1048576]
 
     Chapter A1.
     """
-    found = {65_519, FARTHEST}
+    positions = {65_519, FARTHEST}
     for power in range(20):
         start = 2**power
         ties = [start + math.ceil(2.0 ** (power - bits)) for bits in (11, 8)]
-        found |= {start, *ties, *(tie + 1 for tie in ties), math.floor(1.5 * start + 0.5)}
-    return sorted(found)
+        positions |= {start, *ties, *(tie + 1 for tie in ties), math.floor(1.5 * start + 0.5)}
+    return sorted(positions)
 
 
 def spread_positions() -> list[int]:
-    """Return ten positions in each doubling from 2⁸, spread evenly: in float32 the worst is anywhere."""
+    """Return ten positions in each doubling from 2⁸, evenly spread: in float32 the worst can be anywhere."""
     shares = [n * GOLDEN % 1 for n in range(1, 11)]
     return sorted({math.floor(2**power * (1 + share) + 0.5) for power in range(8, 20) for share in shares})
 
 
 def error_parts(position: int, inv_freq: float, pipeline: Pipeline, step: int = 0) -> dict[str, float]:
-    r"""Compute by how many radians each step of a pipeline moves the hand of one pair.
+    r"""Compute how far each step of a pipeline moves the hand of one pair, in radians.
 
-    With `step` > 0: the turn from the token `step` before. Cosine and sine are taken to be off by half of what
-    rounding can do.
+    With `step` > 0 the hand is the turn from the token `step` before. Cosine and sine are taken to be off by half
+    of the unit roundoff.
 
     Chapter A1.
     """
@@ -63,7 +63,7 @@ def error_parts(position: int, inv_freq: float, pipeline: Pipeline, step: int = 
 
 
 def error_bound(position: int, inv_freq: np.ndarray, pipeline: Pipeline, step: int = 0) -> np.ndarray | None:
-    r"""Bound the error of every pair at a position, without a sine: the sum of what each step can do.
+    r"""Bound the error of every pair at a position, without a sine: the sum of the steps' worst cases.
 
         |round(m) − m| θ  +  m |round(θ) − θ|  +  u_angles m θ  +  u_cos_sin / √2
 
@@ -72,7 +72,7 @@ def error_bound(position: int, inv_freq: np.ndarray, pipeline: Pipeline, step: i
     Args:
         position: m in tokens.
         inv_freq: θ, radians per token, `(pairs,)`, falling.
-        pipeline: the format of each step.
+        pipeline: the number format of each step.
         step: k in tokens.
 
     Returns:
@@ -97,15 +97,15 @@ def error_bound(position: int, inv_freq: np.ndarray, pipeline: Pipeline, step: i
 
 
 def error_curve(inv_freq: np.ndarray, pipeline: Pipeline, step: int = 0) -> tuple[list[int], list[float]]:
-    """Return positions and the largest error of any pair up to each, radians, to where there is no number.
+    """Return positions and the largest error of any pair up to each, radians, as long as angles are finite.
 
     The positions are `tie_positions`; where float32 is the coarsest format of an angle also `spread_positions`,
-    at which only the `FEW` fastest pairs are looked at.
+    at which only the `FEW` fastest pairs are examined.
 
     Chapter A1.
     """
     formats = (pipeline.frequencies, pipeline.positions, pipeline.angles)
-    fine = "float32" in formats and not any(each.endswith("float16") for each in formats)
+    fine = "float32" in formats and not any(number_format.endswith("float16") for number_format in formats)
     spread = set(spread_positions())
     positions, largest, most = [], [], 0.0
     for position in sorted({*tie_positions(), *(spread if fine else ())}):

@@ -1,4 +1,4 @@
-"""One pair with a gain on each of its features, before or after the turn, and what that does to a score."""
+"""One pair with a gain on each of its features, before or after the turn, and the effect on a score."""
 
 import math
 from collections.abc import Sequence
@@ -40,7 +40,7 @@ def gained_score(
 
     >>> turned = dict(distance=1, inv_freq=0.5, gains=(2.0, 1.0))
     >>> before = [gained_score((1.0, 0.0), (1.0, 0.0), n, after=False, **turned) for n in (0, 3)]
-    >>> [round(score, 3) for score in before]  # no position in it
+    >>> [round(score, 3) for score in before]  # the same at both positions
     [3.51, 3.51]
     >>> after = [gained_score((1.0, 0.0), (1.0, 0.0), n, after=True, **turned) for n in (0, 3)]
     >>> [round(score, 3) for score in after]
@@ -54,7 +54,7 @@ def gained_score(
 
 
 def gained_parts(q: Pair, k: Pair, distance: float, inv_freq: float, gains: Pair) -> tuple[float, float]:
-    r"""Split the score with gains after the turn: what stays, and how far the rest swings to either side.
+    r"""Split the score with gains after the turn: the constant part, and the amplitude of the rest.
 
         s(n) = |q||k| [ (a+b)/2 · cos(rθ + φ_q − φ_k) + (a−b)/2 · cos((2n+r)θ + φ_q + φ_k) ]
 

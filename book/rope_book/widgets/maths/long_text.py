@@ -1,6 +1,6 @@
-r"""A trained model on a text longer than its own: its rotation, what it gets right place by place, what is new.
+r"""A trained model on a text longer than those of its training: its rotation, and its answers by place.
 
-The other side of `js/maths/long_text.js`; the model itself is `rope_book.training.restore.restore`.
+The Python twin of `js/maths/long_text.js`; the model itself is `rope_book.training.restore.restore`.
 """
 
 import math
@@ -31,13 +31,13 @@ SETTINGS = {
 
 
 def page_rope(rule: str, length: int, head_dim: int, trained_base: float, **settings: float) -> RopeSpec:
-    r"""Return the rotation that the settings of the figure make.
+    r"""Return the rotation for the settings of the figure.
 
     Args:
         rule: none, pi, ntk-aware, dynamic-ntk, by-parts, yarn, llama3 or abf.
-        length: that was trained, tokens.
+        length: trained length, tokens.
         head_dim, trained_base: of the model.
-        settings: as in `SETTINGS`; pairs count from 1, those outside first_pair … last_pair stand still. Dynamic
+        settings: as in `SETTINGS`; pairs count from 1, those outside first_pair … last_pair do not turn. Dynamic
             NTK stretches by `times`, ABF takes `base`; YaRN's ramp is the paper's, and its own attention factor
             is multiplied by the one given.
 
@@ -50,31 +50,31 @@ def page_rope(rule: str, length: int, head_dim: int, trained_base: float, **sett
     >>> page_rope("pi", 32, 4, 10_000.0, factor=8.0, last_pair=1).inv_freq.tolist()
     [0.125, 0.0]
     """
-    given, base = SETTINGS | settings, trained_base
-    factor, ramp = given["factor"], {"beta_slow": given["ramp_from"], "beta_fast": given["ramp_to"]}
-    levels = {"low_freq_factor": given["ramp_from"], "high_freq_factor": given["ramp_to"]}
+    options, base = SETTINGS | settings, trained_base
+    factor, ramp = options["factor"], {"beta_slow": options["ramp_from"], "beta_fast": options["ramp_to"]}
+    levels = {"low_freq_factor": options["ramp_from"], "high_freq_factor": options["ramp_to"]}
     spec = {
         "none": lambda: plain_rope(head_dim, base),
         "pi": lambda: position_interpolation(head_dim, factor, base=base),
         "ntk-aware": lambda: ntk_aware(head_dim, factor, base=base),
-        "dynamic-ntk": lambda: dynamic_ntk(head_dim, given["times"] * length, length, base=base),
+        "dynamic-ntk": lambda: dynamic_ntk(head_dim, length, length=options["times"] * length, base=base),
         "by-parts": lambda: ntk_by_parts(head_dim, factor, length, base=base, **ramp),
         "yarn": lambda: yarn(head_dim, factor, length, base=base, ramp="turns", **ramp),
         "llama3": lambda: llama3(head_dim, factor, length, base=base, **levels),
-        "abf": lambda: plain_rope(head_dim, given["base"]),
+        "abf": lambda: plain_rope(head_dim, options["base"]),
     }[rule]()
     pair = np.arange(1, len(spec.inv_freq) + 1)
-    turning = (given["first_pair"] <= pair) & (pair <= given["last_pair"])
+    turning = (options["first_pair"] <= pair) & (pair <= options["last_pair"])
     return RopeSpec(
         np.where(turning, spec.inv_freq, 0.0),
-        spec.attention_factor * given["attention_factor"],
+        spec.attention_factor * options["attention_factor"],
         "half_split",
         kind=spec.kind,
     )
 
 
 def turns_within(inv_freq: np.ndarray, places: int) -> np.ndarray:
-    r"""Return how far each pair comes within so many places, turns, at most one: then it has shown every angle.
+    r"""Return how far each pair turns within so many places, in turns, at most one: then every angle has been seen.
 
     >>> turns_within(np.array([1.0, 0.001]), 101).round(4).tolist()
     [1.0, 0.0159]
@@ -83,7 +83,7 @@ def turns_within(inv_freq: np.ndarray, places: int) -> np.ndarray:
 
 
 def bin_size(length: int, times: int) -> int:
-    r"""Return the places of one bar: an eighth of the trained length, doubled until at most 17 bars are left.
+    r"""Return the places of one bar: an eighth of the trained length, doubled until at most 17 bars remain.
 
     >>> [bin_size(32, times) for times in (1, 2, 4, 8, 16)]
     [4, 4, 8, 16, 32]
@@ -95,7 +95,7 @@ def bin_size(length: int, times: int) -> int:
 
 
 def means(rows: np.ndarray, size: int) -> list[float]:
-    r"""Return the mean of every `size` columns over all rows; NaN is not counted, and NaN where nothing is.
+    r"""Return the mean of every `size` columns over all rows, ignoring NaN; NaN where all of them are.
 
     >>> means(np.array([[1.0, 0.0, np.nan], [1.0, 1.0, np.nan]]), 2)
     [0.75, nan]

@@ -1,4 +1,4 @@
-"""One small layer of attention over words that are directions in the plane, without any position."""
+"""One small layer of attention, without positions, over words that are directions in the plane."""
 
 import math
 
@@ -8,7 +8,7 @@ from rope_edu.attention import attention, causal_mask
 
 from .words import BITS_32
 
-# Picked so that the outputs of the book's sentences lie well apart; any others make the same point.
+# Picked so that the outputs of the book's sentences are well apart; any others make the same point.
 W_Q = [[-0.2, -1.4], [1.8, -0.9]]
 W_K = [[0.9, 1.7], [-1.0, -0.1]]
 W_V = [[0.9, -1.1], [0.6, 1.5]]
@@ -18,7 +18,7 @@ SEED = 180062
 def word_direction(word: str) -> tuple[float, float]:
     r"""Make a unit vector from a word's letters; capitals do not count.
 
-        angle = 2π · hash / 2³²,   the hash: FNV-1a from `SEED`, then mixed so that each bit moves the first ones
+        angle = 2π · hash / 2³²,   the hash: FNV-1a from `SEED`, then mixed so that every bit moves the highest ones
 
     Args:
         word: any text.
@@ -41,7 +41,7 @@ def word_direction(word: str) -> tuple[float, float]:
 
 
 def read_words(words: list[str], *, causal: bool, layers: int = 1) -> tuple[np.ndarray, np.ndarray]:
-    """Pass words through the same layer `layers` times; return its last weights and outputs.
+    """Pass words through the same layer `layers` times; return the last weights and outputs.
 
     >>> weights, outputs = read_words(["one", "two"], causal=True)
     >>> weights.shape, outputs.shape, weights[0].tolist()

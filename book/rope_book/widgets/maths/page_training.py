@@ -1,6 +1,6 @@
-"""Batches and initial weights of the models that the page trains: what ``js/maths/page_tasks.js`` and others draw.
+"""Batches and initial weights of the models that the page trains, the same as in ``js/maths/page_tasks.js``.
 
-The tasks are those of `rope_book.training.tasks`, drawn by a generator that JavaScript has too (`draws`).
+The tasks are those of `rope_book.training.tasks`, from a generator that JavaScript has too (`draws`).
 """
 
 from functools import cache
@@ -18,7 +18,7 @@ LETTERS, FAR, ASKS = 8, 8, 0.25  # of recall
 VOCABULARY = {"back": 17, "copy": 18, "recall": 17, "text": 76}
 PLANNED = {"back": 400, "copy": 600, "recall": 400, "text": 500}  # steps
 PARTS = {"train": (0, 8), "test": (9, 10)}  # tenths of the prose
-PROSE = Path(__file__).parents[2] / "training" / "prose.txt"  # read as a file: its room needs torch
+PROSE = Path(__file__).parents[2] / "training" / "prose.txt"  # read as a file: its package needs torch
 # the challenge: the mean of right answers at the new places, percent, and the settings that reach it
 RECORD = {"task": "back", "length": 24, "times": 4, "percent": 92}
 RECORD_SETTINGS = {"encoding": "rotary", "base": 100.0, "last_pair": 4, "steps": 400}
@@ -35,7 +35,7 @@ class Texts(NamedTuple):
 
 
 def places_of(task: str, length: int) -> int:
-    """Return how many tokens a text has, the first one among them."""
+    """Return the number of tokens in a text, including the first one."""
     return 2 * length + 1 if task == "copy" else length + 1
 
 
@@ -55,11 +55,11 @@ def draw_texts(task: str, split: str, seed: int, step: int, rows: int, length: i
     else:
         parts = {"back": _back, "recall": _recall}[task](keys, rows, length)
     first = (VOCABULARY[task] - 1, 0, 0)
-    led = [
+    padded = [
         np.pad(part, ((0, 0), (1, 0)), constant_values=value)
         for part, value in zip(parts, first, strict=True)
     ]
-    return Texts(*led)
+    return Texts(*padded)
 
 
 def _back(keys: list[int], rows: int, length: int) -> tuple[np.ndarray, ...]:
@@ -69,9 +69,9 @@ def _back(keys: list[int], rows: int, length: int) -> tuple[np.ndarray, ...]:
 
 
 def _copy(keys: list[int], rows: int, n: int) -> tuple[np.ndarray, ...]:
-    given = whole([*keys, 0], rows * n, 16).reshape(rows, n)
-    tokens = np.concatenate([given, np.full((rows, 1), 16), given[:, :-1]], axis=1)
-    targets = np.concatenate([given, given], axis=1)
+    letters = whole([*keys, 0], rows * n, 16).reshape(rows, n)
+    tokens = np.concatenate([letters, np.full((rows, 1), 16), letters[:, :-1]], axis=1)
+    targets = np.concatenate([letters, letters], axis=1)
     return tokens, targets, np.broadcast_to(np.arange(2 * n) >= n, tokens.shape)
 
 
@@ -111,7 +111,7 @@ def _text(keys: list[int], rows: int, length: int, split: str) -> tuple[np.ndarr
 
 
 def guess_of(task: str) -> tuple[float, float]:
-    """Return how often a guess is right, and its loss in nats; of text it knows how often each character occurs."""
+    """Return the accuracy of a guess and its loss in nats; for text it knows the frequencies of the characters."""
     if task == "text":
         shares = np.bincount(part_of("train")) / len(part_of("train"))
         shares = shares[shares > 0]
@@ -123,8 +123,8 @@ def guess_of(task: str) -> tuple[float, float]:
 def sway_of_pairs(q: np.ndarray, k: np.ndarray) -> np.ndarray:
     """Return how much each pair (i, i + half) of a head sways the scores of queries and keys `(seq, head_dim)`.
 
-    It is the spread of the pair's part of the score over the keys that a query sees, the mean over all queries but
-    the first.
+    That is the spread of the pair's part of the score over the keys that a query sees, averaged over all queries
+    but the first.
     """
     half = q.shape[-1] // 2
     parts = q[:, None] * k[None, :] / np.sqrt(q.shape[-1])  # (queries, keys, features)
@@ -135,7 +135,7 @@ def sway_of_pairs(q: np.ndarray, k: np.ndarray) -> np.ndarray:
 def weights_of(
     task: str, encoding: str, layers: int, length: int
 ) -> list[tuple[str, tuple[int, ...], str, float]]:
-    """Return each weight's name in torch, shape, kind of draw and spread; the encoding's come last."""
+    """Return every weight's name in torch, shape, kind of draw and spread; those of the encoding come last."""
     thin, thick, adds = WIDTH**-0.5, HIDDEN**-0.5, (2 * layers) ** -0.5
     named: list[tuple[str, tuple[int, ...], str, float]] = [
         ("embedding.weight", (VOCABULARY[task], WIDTH), "normal", 1.0)
@@ -164,7 +164,7 @@ def _norm(name: str) -> list[tuple[str, tuple[int, ...], str, float]]:
 
 
 def draw_weights(task: str, encoding: str, layers: int, length: int, seed: int) -> dict[str, np.ndarray]:
-    """Return the weights with which a seed begins, by torch's names, float64."""
+    """Return the initial weights of a seed by torch's names, float64."""
     drawn = {}
     for n, (name, shape, kind, spread) in enumerate(weights_of(task, encoding, layers, length)):
         count, keys = int(np.prod(shape)), [1000 + n, seed]

@@ -1,4 +1,4 @@
-"""The angle between two arrows that turn with their positions, and the position that a pointed arrow means."""
+"""The angle between two arrows that turn with their positions, and the position of an arrow that is dragged."""
 
 import math
 from collections.abc import Sequence
@@ -31,10 +31,10 @@ def angle_between(q: Pair, k: Pair, distance: float, inv_freq: float) -> float:
 
 
 def position_towards(pair: Pair, position: int, inv_freq: float, pointed: Pair, most: int) -> int:
-    r"""Return the position, 0 to `most`, at which a pair points best where a hand points.
+    r"""Return the position, 0 to `most`, at which a pair comes closest to the direction `pointed`.
 
-    Of all such positions it is the one less than half a turn from `position`, so that an arrow which is pulled
-    round and round passes every turn. With `inv_freq` 0 no position turns the pair, and `position` stays.
+    Of all such positions it is the one less than half a turn from `position`, so that an arrow dragged round and
+    round passes every turn. With `inv_freq` 0 no position turns the pair, and `position` stays.
 
     >>> position_towards((1.0, 0.0), 6, math.pi / 4, (0.0, -1.0), 64)  # it points down already
     6

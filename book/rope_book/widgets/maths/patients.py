@@ -1,6 +1,6 @@
-"""What the game of chapter 22 shows of each patient: symptoms of one head of 8, without the name.
+"""The patients of the game in chapter 22: symptoms of one head of 8 features, without the diagnosis.
 
-Numbers have three digits, enough for a picture.
+Numbers are rounded to three digits, enough for a picture.
 """
 
 import numpy as np
@@ -50,20 +50,20 @@ def symptoms(name: str) -> dict[str, list]:
 
     scores = [(at(rotate, Q, s + OFFSETS) * at(rotate, K, s + 0 * OFFSETS)).sum(axis=1) for s in STARTS]
     turned = at(rotate, Q, PLACES)
-    found = {
+    measured = {
         "scores": scores,
         "lengths": np.linalg.norm(turned, axis=1),
         "errors": np.linalg.norm(turned - at(exact, Q, PLACES), axis=1),
         "matrix": rotate(np.eye(8), np.full(8, LOOK)).T,
     }
-    return {key: (np.round(values, 3) + 0.0).tolist() for key, values in found.items()}
+    return {key: (np.round(values, 3) + 0.0).tolist() for key, values in measured.items()}
 
 
 def patients() -> dict[str, object]:
-    """Return every patient with what it has and how it is cured, and what the axes are."""
-    cured = {"does": "It turns every pair by its angle.", "fix": "Nothing to mend."}
+    """Return every patient with its diagnosis, its cure and its symptoms, and the axes of the pictures."""
+    healthy = {"does": "It turns every pair by its angle.", "fix": "Nothing to mend."}
     people = []
     for name in PATIENTS:
-        known = cured if name == "right" else {"does": MISTAKES[name].does, "fix": MISTAKES[name].fix}
-        people.append({"name": name, "called": CHOICES[name], **known, **symptoms(name)})
+        verdict = healthy if name == "right" else {"does": MISTAKES[name].does, "fix": MISTAKES[name].fix}
+        people.append({"name": name, "called": CHOICES[name], **verdict, **symptoms(name)})
     return {"people": people, "starts": STARTS, "places": PLACES.tolist(), "look": LOOK}

@@ -1,4 +1,4 @@
-"""One key that matches a query among many that do not: its share of the attention, and how spread out it is."""
+"""One key that matches a query among many that do not: its share of the attention, and the entropy."""
 
 import math
 
@@ -14,7 +14,7 @@ def matching_share(keys: float, match: float, spread: float, scale: float = 1.0)
         keys: n, all keys.
         match: g, the matching key's score before it is scaled.
         spread: σ, standard deviation of the other scores.
-        scale: t, what all scores are multiplied by: a² under YaRN.
+        scale: t, the factor on all scores: a² under YaRN.
 
     >>> matching_share(2, 0.0, 0.0)  # two equal scores
     0.5
@@ -42,7 +42,7 @@ def attention_entropy(keys: float, match: float, spread: float, scale: float = 1
 
 
 def sharing_keys(keys: float, match: float, spread: float, scale: float = 1.0) -> float:
-    r"""Compute e^H: how many keys, all alike, would have attention weights of that entropy.
+    r"""Compute e^H, the number of equal keys whose attention weights have that entropy.
 
     >>> round(sharing_keys(100, 0.0, 0.0), 6)
     100.0

@@ -1,4 +1,4 @@
-"""Rules side by side: one call for each by its name, and the trend of the score under it."""
+"""Rules side by side: each called by its name, and the trend of the score under it."""
 
 import math
 
@@ -29,28 +29,28 @@ RULES = {
 def stretched(
     rule: str, head_dim: int, base: float, trained: int, wanted: int, abf_base: float = 500_000.0
 ) -> RopeSpec:
-    """Return what a rule makes of a head for texts of `wanted` tokens; thresholds are the published ones.
+    """Return the rotation of a head that a rule stretches to `wanted` tokens, with the published thresholds.
 
     >>> stretched("pi", 4, 10_000.0, 4096, 8192).inv_freq.tolist()
     [0.5, 0.005]
 
     Chapter 15.
     """
-    s, own = max(1.0, wanted / trained), {"base": base}
-    made = {
+    s = max(1.0, wanted / trained)
+    rules = {
         "rope": lambda: plain_rope(head_dim, base),
-        "pi": lambda: position_interpolation(head_dim, s, **own),
+        "pi": lambda: position_interpolation(head_dim, s, base=base),
         "abf": lambda: abf(head_dim, abf_base),
-        "ntk-aware": lambda: ntk_aware(head_dim, s, **own),
-        "ntk-by-parts": lambda: ntk_by_parts(head_dim, s, trained, **own),
-        "yarn": lambda: yarn(head_dim, s, trained, **own),
-        "llama3": lambda: llama3(head_dim, s, trained, **own),
+        "ntk-aware": lambda: ntk_aware(head_dim, s, base=base),
+        "ntk-by-parts": lambda: ntk_by_parts(head_dim, s, trained, base=base),
+        "yarn": lambda: yarn(head_dim, s, trained, base=base),
+        "llama3": lambda: llama3(head_dim, s, trained, base=base),
     }
-    return made[rule]()
+    return rules[rule]()
 
 
 def score_trend(inv_freq: np.ndarray, attention_factor: float, distance: float, spread: float) -> float:
-    """Return the score of equal vectors, a share of plain RoPE's at 0, mean over `distance` · (1 ± `spread`).
+    """Return the score of equal vectors as a share of plain RoPE's at 0, averaged over `distance` · (1 ± `spread`).
 
         a²/pairs · Σ_i cos(r θ_i) sinc(spread · r θ_i),   sinc x = sin(x)/x
 

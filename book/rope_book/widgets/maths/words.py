@@ -1,6 +1,6 @@
 """Vectors for words, and one small head: the same numbers in Python and in the figures.
 
-Nothing here is learned. A word's vector is a draw of normal numbers that its letters decide, so that equal words
+Nothing here is learned. A word's vector is a draw of normal numbers seeded by its letters, so that equal words
 have equal vectors on every machine; the head's matrices are such draws too. Their seeds were picked so that the
 weights of the book's five-word sentence are easy to tell apart; any others make the same points.
 """
@@ -18,12 +18,12 @@ BITS_32 = 0xFFFFFFFF
 
 
 def normals(seed: int, count: int) -> list[float]:
-    r"""Draw standard normal numbers, the same for the same seed everywhere.
+    r"""Draw standard normal numbers, the same on every machine for the same seed.
 
-    The stream of the figures' script: mulberry32 for uniform numbers, Box and Muller's way to normal ones.
+    The figures' scripts draw the same stream: mulberry32 for uniform numbers, Box–Muller for normal ones.
 
     Args:
-        seed: a whole number; its lowest 32 bits count.
+        seed: a whole number, of which the lowest 32 bits count.
         count: how many.
 
     Returns:
@@ -68,7 +68,7 @@ def word_vectors(sentence: str, width: int = D_MODEL) -> np.ndarray:
 
 
 def head_matrices() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Give the head's W_q, W_k and W_v, `(8, 8)` each; a row makes one feature, as in torch's Linear."""
+    """Return the head's W_q, W_k and W_v, `(8, 8)` each; a row makes one feature, as in torch's Linear."""
     return tuple(random_matrix(seed, D_MODEL) for seed in MATRIX_SEEDS.values())
 
 
@@ -84,7 +84,7 @@ def shaw_table() -> np.ndarray:
 
 
 def random_matrix(seed: int, width: int) -> np.ndarray:
-    """Draw a square matrix of normal numbers of variance 1/width: it keeps lengths, on average."""
+    """Draw a square matrix of normal numbers with variance 1/width, which keeps lengths on average."""
     return np.array(normals(seed, width * width)).reshape(width, width) / math.sqrt(width)
 
 
@@ -94,7 +94,7 @@ def _rows(seed: int, count: int) -> np.ndarray:
 
 
 def _uniform(seed: int) -> Iterator[float]:
-    """Yield numbers from 0 up to 1: mulberry32, in 32-bit arithmetic."""
+    """Yield numbers in [0, 1): mulberry32, in 32-bit arithmetic."""
     state = seed & BITS_32
     while True:
         state = (state + 0x6D2B79F5) & BITS_32

@@ -1,4 +1,4 @@
-"""Two decoders in NumPy, for `rope-doctor decode`: one is right, and one counts each piece of a text from 0."""
+"""Two decoders in NumPy for `rope-doctor decode`: one is right, and one counts every piece of a text from 0."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from rope_doctor.probes import Specimen
 
 
 class FromZero(Specimen):
-    """A decoder that ignores how many tokens its cache holds."""
+    """A decoder that ignores the number of tokens in its cache."""
 
     def count(self, tokens: np.ndarray, positions: np.ndarray | None, seen: int) -> np.ndarray:
         """Return positions (batch, seq)."""

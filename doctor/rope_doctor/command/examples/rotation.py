@@ -1,4 +1,4 @@
-"""Two rotations of somebody, for `rope-doctor diagnose` and `rope-doctor vectors`: one is right."""
+"""Two rotations for `rope-doctor diagnose` and `rope-doctor vectors`: one is right, one is wrong."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ def right(
     base: float = 10_000.0,
     attention_factor: float = 1.0,
 ) -> np.ndarray:
-    """Turn the pairs of x, features last, by angles that grow with the position."""
+    """Rotate the pairs of x, features last, by angles that grow with the position."""
     width = x.shape[-1] if rotary_dim is None else rotary_dim
     angles = np.multiply.outer(positions, base ** (-np.arange(0, width, 2) / width))
     cos, sin = attention_factor * np.cos(angles), attention_factor * np.sin(angles)
-    turned = np.array(x)
+    rotated = np.array(x)
     one, two = slice(0, width, 2), slice(1, width, 2)
     if layout == "half_split":
         one, two = slice(0, width // 2), slice(width // 2, width)
-    turned[..., one] = x[..., one] * cos - x[..., two] * sin
-    turned[..., two] = x[..., two] * cos + x[..., one] * sin
-    return turned
+    rotated[..., one] = x[..., one] * cos - x[..., two] * sin
+    rotated[..., two] = x[..., two] * cos + x[..., one] * sin
+    return rotated
 
 
-def wrong(x: np.ndarray, positions: np.ndarray, *, layout: str = "half_split", **asked: Any) -> np.ndarray:
-    """Pair neighbours, whatever is asked for."""
-    return right(x, positions, layout="interleaved", **asked)
+def wrong(x: np.ndarray, positions: np.ndarray, *, layout: str = "half_split", **options: Any) -> np.ndarray:
+    """Pair neighbours, whatever the layout."""
+    return right(x, positions, layout="interleaved", **options)

@@ -73,9 +73,9 @@ WRONG = {
     ],
     "2.5": [
         ({"word-word", "place-place"}, "These two no longer change"),
-        ({"word-place", "place-word", "place-place"}, "That is so for a random W"),
+        ({"word-place", "place-word", "place-place"}, "That holds for a random W"),
         ({"word-place"}, "One more"),
-        ({"word-word", "word-place", "place-word"}, "Two words know of no place"),
+        ({"word-word", "word-place", "place-word"}, "Two words carry no position"),
         ({"word place"}, "Names are place-place"),
         ("word-place", "The answer is a set of names"),
     ],

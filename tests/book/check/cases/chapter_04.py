@@ -38,7 +38,7 @@ WRONG = {
     ],
     "4.3": [
         ((10, 6), "There m − n is 4, and 9 − 4 = 5."),
-        ((5, 10), "There the key stands after the query"),
+        ((5, 10), "There the key comes after the query"),
         ((15, 4), "Both positions must differ"),
         ((-1, -6), "Positions are whole numbers, 0 or more."),
         ((10.5, 5.5), "Positions are whole numbers, 0 or more."),

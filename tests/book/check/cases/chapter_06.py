@@ -30,7 +30,7 @@ WRONG = {
         (34.98, "A number of pairs is whole"),
         (70, "Those are features"),
         (29, "Those are the ones that do not"),
-        (50.0, "That is so for a base of 10,000"),
+        (50.0, "That is the count for a base of 10,000"),
     ],
     "6.3": [
         (lambda angles: round(angles[3] / 0.001), "The slowest hand alone"),

@@ -55,7 +55,7 @@ WRONG = {
         (lambda d, r: 16, "For head_dim 2 and rotary_dim 2 it is 4."),
     ],
     "7.3": [
-        (lambda angles: angles, "The angles have the shape they had"),
+        (lambda angles: angles, "The angles have the same shape as before"),
         (lambda angles: angles[:, None], "does not stretch to (batch, seq, heads, pairs)"),
         (lambda angles: angles[:1, :, None, :], "No error, but wrong numbers"),
         (lambda angles: angles[:, :, None, :2], "does not stretch"),

@@ -46,7 +46,7 @@ ALSO_RIGHT = {
 WRONG = {
     "9.1": [
         (lambda k, f, p: query_for(k, f, -p), "Check the sign of your turn."),
-        (lambda k, f, p: k, "That is so for the key as it stands"),
+        (lambda k, f, p: k, "That holds for the key as it is"),
         (lambda k, f, p: 2 * query_for(k, f, p), "the query must be as long as the key"),
         (
             lambda k, f, p: query_for(k, f, p)[None],

@@ -68,9 +68,12 @@ WRONG = {
     ],
     "10.4": [
         (moved_by(1001), "It moves by 1001 only: a head that repeats every 1001 positions passes it."),
-        (moved_by(1), "for translation-invariant: a head with RoPE whose positions stop at 500"),
-        (moved_by(10, 1000), "for translation-invariant: a head whose outputs repeat every 10 positions"),
-        (moved_by(0), "for translation-invariant: a head with sinusoidal vectors added"),
+        (moved_by(1), "It calls this translation-invariant: a head with RoPE whose positions stop at 500"),
+        (
+            moved_by(10, 1000),
+            "It calls this translation-invariant: a head whose outputs repeat every 10 positions",
+        ),
+        (moved_by(0), "It calls this translation-invariant: a head with sinusoidal vectors added"),
         (compares_rows, "It must return True or False."),
     ],
 }

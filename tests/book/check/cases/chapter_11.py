@@ -42,7 +42,10 @@ WRONG = {
         (lambda *a: 2 * tokens_that_fit(*a), "There is a value beside every key."),
         (lambda free, n, h, kv, d, each: free // (2 * n * d * each), "Only key heads are stored"),
         (lambda free, n, h, kv, d, each: tokens_that_fit(free, n, h, kv, d, 1), "Count bytes, not numbers."),
-        (lambda free, n, h, kv, d, each: tokens_that_fit(free, 1, h, kv, d, each), "Every layer has keys"),
+        (
+            lambda free, n, h, kv, d, each: tokens_that_fit(free, 1, h, kv, d, each),
+            "Every layer has its own keys",
+        ),
         (lambda *a: tokens_that_fit(*a) + 0.5, "Whole tokens only"),
     ],
     "11.2": [

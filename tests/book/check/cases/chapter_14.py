@@ -64,7 +64,7 @@ WRONG = {
     ],
     "14.3": [
         (both_ways, "Keys that come later than the query have 0."),
-        (jumps, "at its edge nothing must jump"),
+        (jumps, "at its edge nothing may jump"),
         (lambda n, w, k: np.floor(distances(n, w, k)), "/ and not //"),
         (divides_all, "Divide r − w"),
         (cut, "leak is not used"),

@@ -58,7 +58,7 @@ WRONG = {
         ((8, 2.78, 1), "The other way round"),
         ((1, 4.5, 8), "by the same ratio"),
         ((1, 8 ** (31 / 64), 8), "Of 64 pairs the last is 63"),
-        ((1, 0.359, 0.125), "asked is what divides them"),
+        ((1, 0.359, 0.125), "the question asks what divides them"),
         ((2, 3, 4), "The first pair and the last"),
     ],
     "15.3": [

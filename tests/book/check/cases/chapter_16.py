@@ -67,7 +67,7 @@ WRONG = {
         ((14, 3, 15), "Kept come first"),
         ((29, 6, 29), "A head of 64 has 32 pairs"),
         ((15, 3, 15), "add up to 33"),
-        ((10, 12, 10), "divided otherwise"),
+        ((10, 12, 10), "divided differently"),
     ],
     "16.5": [
         (lambda spec, base: 1 / divisors(spec, base), "a divisor is the inverse"),

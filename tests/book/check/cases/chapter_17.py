@@ -5,8 +5,8 @@ import math
 import numpy as np
 from solutions import answers_of
 
+from rope_book.results import first_negative_distance, smallest_base
 from rope_edu import inv_freq
-from rope_edu.encodings import first_negative_distance, smallest_base
 
 SOLUTION = answers_of("chapter_17")
 

@@ -94,7 +94,7 @@ WRONG = {
     ],
     "23.3": [
         (lambda lengths: (range(sum(lengths)), pack(lengths)[1]), "The positions run on"),
-        (lambda lengths: (pack(lengths)[0] + 1, pack(lengths)[1]), "stands at 0, not at 1"),
+        (lambda lengths: (pack(lengths)[0] + 1, pack(lengths)[1]), "is at 0, not at 1"),
         (blind_to_documents, "A document sees the ones before it"),
         (masked_as(lambda mask: mask | mask.T), "it must be causal too"),
         (masked_as(np.transpose), "the other way round"),

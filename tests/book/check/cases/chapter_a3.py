@@ -35,7 +35,7 @@ ALSO_RIGHT = {
 WRONG = {
     "A3.1": [
         (one_side, "That counts one side."),
-        (further_out, "one that lies as far out counts too"),
+        (further_out, "one that is as far out counts too"),
         (lambda differences: sum(flipped(differences)), "divide by all 2ⁿ"),
         (lambda differences: 0.05, "you gave 0.05, expected 0.5000"),
         (lambda differences: "rarely", "It must return one number, the chance."),
@@ -45,7 +45,7 @@ WRONG = {
         (10, "All on the other side would be as far out"),
         (12, "fewer would do"),
         (7.5, "The answer is one whole number."),
-        (0, "It lies between 1 and 500."),
+        (0, "It is between 1 and 500."),
     ],
     "A3.3": [
         ((0.5, 500), "0.5 is the weight that you want"),

@@ -12,10 +12,10 @@ import { counted, textWidth } from "../lib/words.js";
 import { invFreq, ropeAngles, TURN, turnsOf, withinTurn } from "../maths/frequencies.js";
 import { positionTowards } from "../maths/pair_angle.js";
 
-const MOST = 16; // clocks above
+const MOST = 16; // clocks in the upper rows
 const stacked = (width) => width < 560;
 
-/** Where the parts are: the clocks, the one that is unrolled, and the chart of its angle. */
+/** The layout: the clocks, the one that is unrolled, and the chart of its angle. */
 function parts(width) {
   const narrow = stacked(width);
   const columns = narrow ? MOST / 2 : MOST;
@@ -30,7 +30,7 @@ function parts(width) {
   return { clocks, big, chart, height, lead: narrow ? big.y + big.h : height };
 }
 
-/** The pairs whose clocks are drawn: all, or some evenly spread and the chosen one. */
+/** The pairs whose clocks are drawn: all of them, or evenly spread ones and the chosen one. */
 function shownOf(pairs, chosen) {
   if (pairs <= MOST) return range(0, pairs - 1);
   const spread = range(0, MOST - 1).map((j) => Math.round((j * (pairs - 1)) / (MOST - 1)));
@@ -38,7 +38,7 @@ function shownOf(pairs, chosen) {
   return sorted(spread.map((i) => (Math.abs(i - chosen) === nearest ? chosen : i)));
 }
 
-/** The clocks in a row; a press unrolls one. */
+/** The clocks in rows; a click unrolls one. */
 function drawClocks(pen, { pair, position }, frequencies, rows, width) {
   const long = phrase`Press a clock to unroll it: its angle against the position is below.`;
   pen.text(2, 14, stacked(width) ? phrase`Press a clock to unroll it.` : long);
@@ -60,7 +60,7 @@ function drawClocks(pen, { pair, position }, frequencies, rows, width) {
   return { taps: Object.fromEntries(faces.map((face) => [face.i, tap(face)])) };
 }
 
-/** The clock that is unrolled, with all that its hand has turned wound round it. */
+/** The clock that is unrolled, with its whole turn wound round it. */
 function drawBig(pen, { pair, position, n }, frequency, { x, y, w, h }) {
   const r = Math.min(w, h - 34) / 2 - 6;
   const [cx, cy] = [x + w / 2, y + r + 6];
@@ -87,7 +87,7 @@ function drawBig(pen, { pair, position, n }, frequency, { x, y, w, h }) {
 }
 
 /**
- * How a mode places an angle on the vertical axis.
+ * The vertical axis of a mode, and how it places an angle.
  * @returns {{place: (angle: number) => number, ys: Pair, yTicks?: number[], yFormat: (t: number) => string, yLabel: string}}
  */
 function scale(axis, frequencies, chosen, n) {
@@ -107,12 +107,12 @@ function scale(axis, frequencies, chosen, n) {
   return { place: powerOf, ys: [low, high], yTicks, yFormat, yLabel: phrase`Angle m·θ (rad, logarithmic)` };
 }
 
-/** The vertical axis now, and whether the line breaks where a turn is complete. */
+/** The current vertical axis, and whether the line breaks after every turn. */
 function scaleNow({ pair, axis, n }, frequencies, way) {
   const whole = scale(axis, frequencies, pair, n);
   const rises = axis === "linear" && way?.share < 1 && (way.from.axis === "turn" || way.from.pair !== pair);
   if (!rises) return { ...whole, broken: axis === "turn" };
-  // on the way from within one turn, or from another clock: each turn rises to its place
+  // during a glide from "turn", or from another clock: every turn rises to its place
   const rolled = scale("turn", frequencies, pair, n);
   const between = (from, to) => from + (to - from) * way.share;
   const place = (angle) => between(rolled.place(angle), whole.place(angle));
@@ -120,7 +120,7 @@ function scaleNow({ pair, axis, n }, frequencies, way) {
   return { ...whole, ys, place, yTicks: undefined, broken: true };
 }
 
-/** Positions of a line in runs, which end where a turn is complete if it breaks there. */
+/** Positions of a line in runs, one per turn if it breaks after every turn. */
 function runsOf(frequency, broken, log, from, to) {
   const steps = broken ? Math.ceil((to - from) * 4) : log ? 60 : 1;
   const runs = [];
@@ -133,7 +133,7 @@ function runsOf(frequency, broken, log, from, to) {
   return runs.filter((run) => run.length > 1);
 }
 
-/** Levels at whole turns, where there are few. */
+/** Levels at whole turns, if there are few. */
 function drawTurns(pen, turns, box, Y) {
   const few = turns.length < 12 ? turns : [];
   const levels = few.map((t) => [box.x, Y(t * TURN), box.x + box.w, Y(t * TURN)]);
@@ -145,7 +145,7 @@ function drawTurns(pen, turns, box, Y) {
   pen.text(box.x + box.w - 4, Y(TURN) + 14, words, { ...noteEnd, fill: ink.positionWords });
 }
 
-/** The thread unrolled: the chosen pair's angle, bold to where the hand is; the other clocks' faint. */
+/** The unrolled thread: the chosen pair's angle, bold up to the position, and the other clocks' faintly. */
 function drawChart(pen, state, frequencies, box, { width, way }) {
   const { pair, position, axis, n } = state;
   const { place, broken, ys, ...vertical } = scaleNow(state, frequencies, way);
@@ -159,18 +159,18 @@ function drawChart(pen, state, frequencies, box, { width, way }) {
     xTicks: log ? [1, 2, 4, 8, 16, 32, 64].filter((m) => m <= xs[1]) : undefined,
   });
   const lines = (of, end) => runsOf(of, broken, log, xs[0], end).map((run) => run.map((m) => [X(m), Y(place(m * of))]));
-  const end = (of) => (log ? xs[1] : Math.min(n, ys[1] / of)); // where its line leaves the chart
+  const end = (of) => (log ? xs[1] : Math.min(n, ys[1] / of)); // the line leaves the chart there
   const others = broken ? [] : shownOf(frequencies.length, pair).filter((i) => i !== pair);
   const faint = others.flatMap((i) => lines(frequencies[i], end(frequencies[i])));
   pen.curves(faint, { stroke: ink.muted, width: 1, opacity: 0.5 });
   drawTurns(pen, axis === "linear" ? range(1, turnsOf(ys[1])) : [], box, Y);
   const frequency = frequencies[pair];
-  const here = Math.max(position, xs[0]);
+  const now = Math.max(position, xs[0]);
   pen.curves(lines(frequency, xs[1]), { stroke: ink.position, width: 1.6 });
-  pen.curves(here > xs[0] ? lines(frequency, here) : [], { stroke: ink.position, width: 4 });
-  const dots = range(xs[0], here).map((m) => [X(m), Y(place(m * frequency)), 2.2]);
+  pen.curves(now > xs[0] ? lines(frequency, now) : [], { stroke: ink.position, width: 4 });
+  const dots = range(xs[0], now).map((m) => [X(m), Y(place(m * frequency)), 2.2]);
   pen.circles(box.w / n > 5 || width > 560 ? dots : [], { fill: ink.text });
-  const [x, y] = [X(here), Y(place(here * frequency))];
+  const [x, y] = [X(now), Y(place(now * frequency))];
   pen.circle(x, y, 6.5, { fill: ink.position, stroke: ink.text, width: 1.5 });
   return { position: { x, y, at: (px) => Math.round(clamp(at(px), 0, n)) } };
 }

@@ -13,15 +13,15 @@ import { errorCurve, errorParts, FARTHEST, LOST, withPosition } from "../maths/e
 import { invFreq, ropeAngles, turnsOf, withinTurn } from "../maths/frequencies.js";
 import { angleError, PIPELINES, pipelineCosSin, roundTo, STEPS } from "../maths/precision.js";
 
-const FLOOR = -9.5; // what is smaller than 10 to this lies on the bottom
+const FLOOR = -9.5; // smaller powers of ten are drawn at the bottom
 
-/** A known pipeline with these formats, or nothing. */
+/** The name of a known pipeline with these formats, if any. */
 const nameOf = (pipeline) =>
   Object.keys(PIPELINES).find((name) => STEPS.every((step) => PIPELINES[name][step] === pipeline[step]));
 
 const curveOf = memo((pipeline, headDim, base, step) => errorCurve(invFreq(headDim, base), pipeline, step), 64);
 
-/** The pipeline of a state, its worst pair at the position, where that pair's hand points, where it should, and the error. */
+/** The pipeline of a state, its worst pair at the position, that pair's hand, the exact angle, and the error. */
 function worst(state) {
   const { position, head_dim, base, measure } = state;
   const pipeline = /** @type {any} */ (Object.fromEntries(STEPS.map((name) => [name, state[`${name}_in`]])));
@@ -43,13 +43,13 @@ function worst(state) {
 
 const radians = (value) => (value === 0 ? "0 rad" : `${significant(value, 2, 2, 4)} rad`);
 
-/** As many digits as tell the two numbers apart. */
+/** The two numbers with enough digits to tell them apart. */
 function apart(a, b) {
   const digits = range(4, 17).find((n) => a.toPrecision(n) !== b.toPrecision(n)) ?? 17;
   return [a, b].map((value) => String(Number(value.toPrecision(digits + 1))));
 }
 
-/** What has moved the hand most. */
+/** The step that has moved the hand most, in words. */
 function cause({ position }, { pipeline, step, frequency }) {
   const before = step ? position - step : 0;
   const [m, n] = [position, before].map((p) => roundTo(p, pipeline.positions));
@@ -82,7 +82,7 @@ const SHORT = {
 
 const placeNames = memo(placeLineNames, 4);
 
-/** The chart, and the clock with its words below it. */
+/** The layout: the chart, and below it the clock with its words. */
 function plan(width) {
   const [tiny, narrow] = [width < 300, width < 480];
   const box = { x: 50, y: 54, w: width - 66, h: narrow ? 270 : 310 };
@@ -90,7 +90,7 @@ function plan(width) {
   return { tiny, narrow, box, top, clock: { cx: r + 6, cy: top + 20 + r, r }, height: top + 34 + 2 * r };
 }
 
-/** The axes of the chart, and where a point of a curve lies. */
+/** The axes of the chart; returns their scales and the place of a point of a curve. */
 function drawAxes(pen, { tiny, narrow, box }, width, step) {
   const { X, Y, at } = axes(pen, box, [1, FARTHEST], [FLOOR, 1.1], {
     xLabel: width < 400 ? phrase`position m (tokens)` : phrase`position m (tokens, logarithmic)`,
@@ -114,7 +114,7 @@ function drawAxes(pen, { tiny, narrow, box }, width, step) {
   return { X, at, point };
 }
 
-/** The known curves in grey and the chosen one, with a cross at its end where it has one. paths: [[name, path], …]. */
+/** The known curves in grey and the chosen one, with a cross if it ends early. paths: [[name, path], …]. */
 function drawCurves(pen, paths, chosen, ended) {
   const known = paths.map(([, path]) => path);
   pen.curves(known, { stroke: ink.muted, width: 1.5, opacity: 0.75 });
@@ -127,7 +127,7 @@ function drawCurves(pen, paths, chosen, ended) {
   pen.lines(cross, { stroke: ink.text, width: 2 });
 }
 
-/** The names of the curves. lines: [[name, path], …], the chosen one's name apart. */
+/** The names of the curves; `chosen` is set in bold. lines: [[name, path], …]. */
 function drawNames(pen, box, lines, chosen) {
   /** @type {(path: Pair[]) => Pair[]} */
   const pixels = (path) => path.map(([x, y]) => [Math.round(x), Math.round(y)]);
@@ -139,12 +139,12 @@ function drawNames(pen, box, lines, chosen) {
   }
 }
 
-/** The chart; returns how its position is dragged. */
+/** The chart; returns the handle of its position. */
 function drawChart(pen, { position, head_dim, base }, width, place, seen) {
   const { narrow, box } = place;
   const { pipeline, step, missing, error, curve } = seen;
   const { X, at, point } = drawAxes(pen, place, width, step);
-  const known = Object.entries(PIPELINES).map(([name, each]) => [name, curveOf(each, head_dim, base, step).map(point)]);
+  const known = Object.entries(PIPELINES).map(([name, pipe]) => [name, curveOf(pipe, head_dim, base, step).map(point)]);
   drawCurves(pen, known, withPosition(curve, position, error).map(point), curve.at(-1)?.[0] < FARTHEST);
   const cx = X(position);
   cursor(pen, box, cx, `m = ${grouped(position)}`, width);
@@ -152,7 +152,7 @@ function drawChart(pen, { position, head_dim, base }, width, place, seen) {
   const short = (name) => (narrow && SHORT[name]) || phraseOf(name);
   const name = nameOf(pipeline);
   const chosen = name ? short(name) : phrase`chosen`;
-  const named = known.map(([each, path]) => [short(each), path]);
+  const named = known.map(([other, path]) => [short(other), path]);
   pen.part(() => drawNames(pen, box, name ? named : [[chosen, curve.map(point)], ...named], chosen));
 
   const cy = missing ? box.y + box.h - 14 : point([position, error])[1];
@@ -162,7 +162,7 @@ function drawChart(pen, { position, head_dim, base }, width, place, seen) {
   return { position: { x: cx, y: cy, at: (px) => Math.round(at(px)) } };
 }
 
-/** The hand of the worst pair, where it should point, and the angle between. */
+/** The hand of the worst pair, its exact direction, and the angle between them. */
 function drawClock(pen, { cx, cy, r }, { missing, exact, hand }) {
   const at = (angle, far) => polar(cx, cy, angle, far);
   pen.circle(cx, cy, r, { stroke: ink.muted, width: 1.5 });
@@ -173,7 +173,7 @@ function drawClock(pen, { cx, cy, r }, { missing, exact, hand }) {
   pen.circle(cx, cy, 3, { fill: ink.text });
 }
 
-/** Which pair the clock shows, and when. */
+/** The clock's title: its pair and position. */
 function titleOf({ position }, { step, pair, pairs, missing }, { tiny, narrow }) {
   const m = grouped(position);
   const when = step && !tiny ? phrase`from ${grouped(position - 1)} to ${m}` : phrase`at ${m}`;
@@ -182,21 +182,21 @@ function titleOf({ position }, { step, pair, pairs, missing }, { tiny, narrow })
   return phrase`Pair ${pair}${rank} ${when}`;
 }
 
-/** The two hands in words, and how far they are apart. */
+/** The two hands in words, and the angle between them. */
 function drawHands(pen, { missing, error, exact, hand }, { clock: { cy, r }, tiny, narrow }) {
   const [x, y] = [2 * r + (tiny ? 18 : narrow ? 22 : 34), cy - 22];
   const [key, text, size] = tiny ? [14, 20, 12] : [22, 30, 13];
-  const tell = (dy, words, style = {}) => pen.text(x + text, y + dy, words, { size, ...style });
+  const write = (dy, words, style = {}) => pen.text(x + text, y + dy, words, { size, ...style });
   const rest = (angle) => `${fmt(withinTurn(angle), 2)} rad`;
   const turns = Math.floor(turnsOf(exact));
   const after = turns === 1 ? phrase` after 1 turn` : phrase` after ${grouped(turns)} turns`;
   pen.line(x, y - 4, x + key, y - 4, { stroke: ink.text, width: 2, dash: "5 3" });
-  tell(0, phrase`exact: ${rest(exact)}${turns && !narrow ? after : ""}`);
+  write(0, phrase`exact: ${rest(exact)}${turns && !narrow ? after : ""}`);
   pen.lines(missing ? [] : [[x, y + 22, x + key, y + 22]], { stroke: ink.other, width: 5 });
-  tell(26, missing ? phrase`no hand here` : phrase`pipeline: ${rest(hand)}`);
+  write(26, missing ? phrase`no hand here` : phrase`pipeline: ${rest(hand)}`);
   const gap = missing ? "" : error === 0 ? phrase`not apart at all` : phrase`apart: ${radians(error)}`;
-  tell(52, gap, { weight: 600, fill: ink.otherWords });
-  tell(70, error > 0 && error < 0.02 ? phrase`too little to see` : "", note);
+  write(52, gap, { weight: 600, fill: ink.otherWords });
+  write(70, error > 0 && error < 0.02 ? phrase`too little to see` : "", note);
 }
 
 function draw(pen, state, { width }) {

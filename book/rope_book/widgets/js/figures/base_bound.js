@@ -28,17 +28,17 @@ const curveOf = memo((headDim, base) => {
 });
 
 const narrow = (width) => width < 560;
-const PLANE = 330; // pixels: where it begins
-const [LINE, CHIP] = [32, 26]; // pixels: of the list of models, from line to line, and of a name
+const PLANE = 330; // pixels: the top of the lower chart
+const [LINE, CHIP] = [32, 26]; // pixels: in the list of models, from line to line, and the height of a name
 const MODELS = BASES.models.map((model, i) => ({ ...model, number: `${i + 1}`, words: `${i + 1} ${model.name}` }));
-/** All models by number and name: on a phone their dots have numbers. */
+/** All models by number and name: on a narrow screen their dots have numbers. */
 const listed = (width) => inLines(MODELS, width - 4, { sample: 14, gap: 8, bold: true });
 const height = (width) => (narrow(width) ? PLANE + 312 + LINE * (last(listed(width)).line + 1) : PLANE + 310);
 const LOG_TICKS = range(0, 6).map((power) => Number(`1e${power}`));
 
 const asPower = (value) => decade(Math.round(powerOf(value)), 0, 2);
 
-/** A curve's parts below zero, each closed along the axis. @type {(path: Pair[], zero: number) => Pair[][]} */
+/** The parts of a curve below zero, closed along the axis. @type {(path: Pair[], zero: number) => Pair[][]} */
 function below(path, zero) {
   /** @type {Pair[][]} */
   const parts = [];
@@ -72,29 +72,29 @@ function drawCurve(pen, { base, head_dim, context }, width) {
   cursor(pen, box, cx, phrase`context ${grouped(context)}`, width);
   const fx = X(first);
   pen.line(fx, Y(0) - 6, fx, Y(0) + 6, { stroke: ink.text, width: 2.5 });
-  const found = phrase`first negative: ${grouped(first)}`;
-  const middle = centred(fx, found, box.x, width - 2);
-  const half = textWidth(found) / 2;
+  const words = phrase`first negative: ${grouped(first)}`;
+  const middle = centred(fx, words, box.x, width - 2);
+  const half = textWidth(words) / 2;
   pen.rect(middle - half, box.y + box.h - 17, 2 * half, 15, { fill: ink.paper, opacity: 0.8 });
-  pen.text(middle, box.y + box.h - 5, found, { anchor: "middle", fill: ink.kWords });
+  pen.text(middle, box.y + box.h - 5, words, { anchor: "middle", fill: ink.kWords });
   return { context: { x: cx, y: box.y + 12, at: (px) => Math.round(clamp(at(px), 256, FARTHEST)) } };
 }
 
 const MODEL = { fill: ink.value, stroke: ink.text, width: 1 };
-const HERE = { fill: ink.position, stroke: ink.text, width: 1.5 };
+const CURRENT = { fill: ink.position, stroke: ink.text, width: 1.5 };
 const LEGEND = [
   { words: phrase`first negative distance`, style: { stroke: ink.text, width: 2 } },
   { words: phrase`a model`, sign: (pen, x, y) => pen.circle(x + 14, y, 4.5, MODEL) },
-  { words: phrase`this state`, sign: (pen, x, y) => pen.circle(x + 14, y, 6, HERE) },
+  { words: phrase`this state`, sign: (pen, x, y) => pen.circle(x + 14, y, 6, CURRENT) },
 ];
 
-/** Spots to either side of a dot, level with it and ever farther up and down. @type {(at: Pair, width: number) => Pair[]} */
+/** Spots on both sides of a dot, level with it and gradually farther up and down. @type {(at: Pair, width: number) => Pair[]} */
 const spotsBeside = (at, width) =>
   [12, 26, 44, 64].flatMap((out) =>
     [0, -13, 13, -27, 27, -42, 42].flatMap((lift) => pointsAround(at, [out, lift - 8], [-out - width, lift - 8])),
   );
 
-/** The models' names beside their dots, or their numbers where names have no room; a name can be pressed as its dot. */
+/** The models' names beside their dots, or their numbers if there is no room; a click on a name acts like one on its dot. */
 function nameModels(pen, models, box, path, [x, y], numbered) {
   const labels = new Labels({ x: box.x + 4, y: box.y, w: box.w - 4, h: box.h });
   labels.avoidDot([x, y], 12);
@@ -102,7 +102,7 @@ function nameModels(pen, models, box, path, [x, y], numbered) {
   labels.avoid(box.x + box.w - 150, box.y + box.h - 22, box.x + box.w, box.y + box.h);
   for (const { at } of models) labels.avoidDot(at, 5);
   for (const dot of path) labels.avoidDot(dot, 2);
-  const highest = [...models].sort((a, b) => b.context - a.context); // its name above it, those below under theirs
+  const highest = [...models].sort((a, b) => b.context - a.context); // so that the names keep the order of the dots
   return highest.map(({ name, number, at }) => {
     const words = numbered ? number : name;
     const wide = textWidth(words, 12);
@@ -114,19 +114,19 @@ function nameModels(pen, models, box, path, [x, y], numbered) {
   });
 }
 
-/** All models by number and name, to be pressed; the one that is shown is framed. */
+/** All models by number and name, as click targets; the current one is framed. */
 function listModels(pen, model, width, top) {
   return listed(width).map(({ words, name, x, line }) => {
     const y = top + LINE * line;
-    const own = name === model;
+    const chosen = name === model;
     const wide = textWidth(words, 13, true) + 12;
-    pen.rect(x + 2, y, wide, CHIP, { stroke: own ? ink.text : ink.muted, width: own ? 2 : 1, radius: 5 });
-    pen.text(x + 8, y + 17, words, { weight: own ? 600 : 400 });
+    pen.rect(x + 2, y, wide, CHIP, { stroke: chosen ? ink.text : ink.muted, width: chosen ? 2 : 1, radius: 5 });
+    pen.text(x + 8, y + 17, words, { weight: chosen ? 600 : 400 });
     return [`the name ${name}`, { x: x + 2, y, w: wide, h: CHIP, set: { model: name } }];
   });
 }
 
-/** Below: the first negative distance of every base, models, and this state. */
+/** Below: the first negative distance of every base, the models, and this state. */
 function drawPlane(pen, { base, head_dim, context, model }, width) {
   const legend = legendOf(LEGEND, width, { text: 30 });
   legend.draw(pen, PLANE - 2);
@@ -151,14 +151,14 @@ function drawPlane(pen, { base, head_dim, context, model }, width) {
   const others = MODELS.filter(({ name }) => name !== model).map((m) => ({ ...m, at: point(m.base, m.context) }));
   const dots = others.map(({ at: [cx, cy] }) => /** @type {[number, number, number]} */ ([cx, cy, 4.5]));
   pen.circles(dots, MODEL);
-  const here = point(base, context);
-  pen.line(here[0], box.y, here[0], box.y + box.h, { stroke: ink.position, width: 1.5, dash: "4 3" });
-  pen.circle(...here, 7, HERE);
+  const now = point(base, context);
+  pen.line(now[0], box.y, now[0], box.y + box.h, { stroke: ink.position, width: 1.5, dash: "4 3" });
+  pen.circle(...now, 7, CURRENT);
   pen.text(box.x + box.w - 6, box.y + box.h - 8, phrase`safe below the line`, { ...noteEnd, fill: ink.positionWords });
   const tap = ({ name, at: [cx, cy] }) => [name, { x: cx - 11, y: cy - 11, w: 22, h: 22, set: { model: name } }];
-  const names = nameModels(pen, others, box, path, here, narrow(width));
+  const names = nameModels(pen, others, box, path, now, narrow(width));
   const pressed = narrow(width) ? listModels(pen, model, width, bottom + 18) : names;
-  const handle = { x: here[0], y: here[1], at: (px) => Number(at(px).toPrecision(3)) };
+  const handle = { x: now[0], y: now[1], at: (px) => Number(at(px).toPrecision(3)) };
   return { base: handle, taps: Object.fromEntries([...others.map(tap), ...pressed]) };
 }
 

@@ -8,7 +8,7 @@ import { counted } from "../lib/words.js";
 import { softmax } from "../maths/dot_product.js";
 import { biasCurve, factorOf, isCausal, slopeOf, tableEntry } from "../maths/example_bias.js";
 
-/** The followed row: the keys that it sees, and their weights if all contents are equal; the curve and the table it reads. */
+/** The followed row: its visible keys, and their weights if all contents are equal; its curve and table entries. */
 function followed({ scheme, head, length, query, num_buckets, max_distance, clip }) {
   const table = { numBuckets: num_buckets, maxDistance: max_distance, clip };
   const causal = isCausal(scheme);
@@ -19,7 +19,7 @@ function followed({ scheme, head, length, query, num_buckets, max_distance, clip
   return { causal, curve, keys, weights, entry, last: scheme === "shaw" ? 2 * clip : num_buckets - 1 };
 }
 
-/** Where the parts are: the matrix, and the curve and the weights beside or under it. */
+/** The layout: the matrix, with the curve and the weights beside or below it. */
 function places(width) {
   const narrow = width < 520;
   const side = narrow ? Math.min(width - 44, 380) : Math.min(300, Math.round(width * 0.46));
@@ -57,7 +57,7 @@ function drawMatrix(pen, { scheme, length }, { causal, curve, entry, last }, { x
   pen.text(x + side - 8, y + 22, phrase`masked`, { anchor: "end" });
 }
 
-/** The matrix's rows and columns by number, and the followed row framed; returns how it is dragged. */
+/** The numbers of rows and columns, and a frame around the followed row; returns its handle. */
 function drawRow(pen, { length, query }, { x, y, side }) {
   const cell = side / length;
   const marks = range(0, length - 1, length > 24 ? 8 : 4);
@@ -80,7 +80,7 @@ function drawRow(pen, { length, query }, { x, y, side }) {
   return { query: { x: cx, y: cy, at } };
 }
 
-/** The entries as numbers, where the cells have room for them; the dot hides one. */
+/** The entries as numbers, if the cells have room; the dot hides one. */
 function drawEntries(pen, { scheme, length, query }, { causal, entry, last }, { x, y, side }) {
   const cell = side / length;
   if (scheme === "alibi" || cell < 19) return;
@@ -103,7 +103,7 @@ function drawScale(pen, { scheme }, { last }, { x, y, side }) {
   pen.text(x + side, top + 27, most, noteEnd);
 }
 
-/** The bias by j − i: one curve for all rows, and the part of it that the followed row reads. */
+/** The bias against j − i: one curve for all rows, and the part that the followed row reads. */
 function drawCurve(pen, { scheme, length, query }, { causal, curve, keys }, box) {
   const far = length - 1;
   const high = causal ? 0 : far;
@@ -138,7 +138,7 @@ function drawWeights(pen, { length, query }, { keys, weights }, box) {
     const tall = Y(weights[key]) - Y(0);
     return pointsAround([X(key), Y(0)], [-half, 0], [-half, tall], [half, tall], [half, 0]);
   };
-  pen.area(keys.flatMap(bar), { fill: ink.score }); // one comb: cheaper than a shape for each key
+  pen.area(keys.flatMap(bar), { fill: ink.score }); // one comb, cheaper than a shape per key
   pen.area(bar(query), { fill: ink.q });
 }
 

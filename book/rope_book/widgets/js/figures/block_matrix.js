@@ -7,7 +7,7 @@ import { invFreq, ropeAngles, turnsOf } from "../maths/frequencies.js";
 import { pairFeatures } from "../maths/layouts.js";
 import { applyRope, rotationMatrix } from "../maths/rotary.js";
 
-// The vector that is rotated: small numbers, so that no pair is longer than 1 and one colour scale serves all cells.
+// The vector to rotate: no pair is longer than 1, so that one colour scale serves all cells.
 const FEATURES = [
   0.7, 0.2, 0.5, -0.6, -0.3, 0.7, 0.6, 0.4, -0.7, 0.1, 0.3, 0.6, -0.5, -0.4, 0.7, -0.2, 0.1, -0.7, 0.4, 0.5, 0.6, -0.1,
   -0.6, 0.3, 0.2, 0.7, -0.4, -0.7, 0.5, 0.1, -0.2, 0.6,
@@ -16,8 +16,8 @@ const TOP = 42; // above the cells: the headings
 const BELOW = 202; // below the cells: the row in numbers and the count
 
 /**
- * What the state means: x, R row by row, the result, and for each row its pair, that pair's angle, the partner's feature, and
- * what code keeps: the cosine, the sine, and x turned by 90°, whose sign leaves the sine to it.
+ * The numbers of a state: x, the rows of R, the result, for each row its pair, angle and partner, and the columns that code keeps:
+ * the cosine, the sine, and x turned by 90°, which takes its sign from the sine.
  */
 function rotated({ position, head_dim, base, pairing, row: j }) {
   const x = FEATURES.slice(0, head_dim);
@@ -29,20 +29,20 @@ function rotated({ position, head_dim, base, pairing, row: j }) {
     rows[a] = { pair, angle, partner: b, sign: -1 };
     rows[b] = { pair, angle, partner: a, sign: 1 };
   });
-  const kept = {
+  const columns = {
     cos: rows.map((_, r) => matrix[r][r]),
     turned: rows.map(({ partner, sign }) => sign * x[partner]),
     sin: rows.map(({ partner, sign }, r) => sign * matrix[r][partner]),
   };
-  return { d: head_dim, x, matrix, out: applyRope(x, angles, pairing), j, rows, ...kept, followed: rows[j] };
+  return { d: head_dim, x, matrix, out: applyRope(x, angles, pairing), j, rows, ...columns, followed: rows[j] };
 }
 
-/** Where the cells are: the matrix with x and the result at `ends`, and five columns, all of one height. */
+/** The layout of the cells: the matrix with x and the result at `ends`, and five columns, all of one height. */
 function grid(width, { head_dim, form }) {
   const left = 22;
   const narrow = width < 430;
   const column = narrow ? 48 : 56;
-  const room = width - left - (narrow ? 0 : 62); // the rest is the legend's
+  const room = width - left - (narrow ? 0 : 62); // the rest is for the legend
   const side = Math.min(352, room - 2 * column - (narrow ? 28 : 46));
   const height = Math.max(side, narrow ? 176 : 0);
   const first = left + side + (narrow ? 6 : 14);
@@ -59,7 +59,7 @@ const height = (width, state) => {
   return TOP + cells + BELOW + (narrow ? 90 : 0);
 };
 
-/** One coloured cell with its number, where there is room for it. */
+/** One coloured cell, with its number if there is room. */
 function cell(pen, value, x, y, w, h) {
   const place = signedPlace(value);
   pen.rect(x, y, w, h, { fill: shade(place, diverging), stroke: ink.grid, width: 0.5 });
@@ -75,13 +75,13 @@ function drawColumn(pen, values, heading, x, w, h, marked) {
   for (const r of marked) frame(pen, x, TOP + r * h, w, h);
 }
 
-/** A frame that shows on every colour. */
+/** A frame that is visible on every colour. */
 function frame(pen, x, y, w, h) {
   pen.rect(x, y, w, h, { stroke: ink.paper, width: 6 });
   pen.rect(x, y, w, h, { stroke: ink.text, width: 3 });
 }
 
-/** R: the cells that are always zero stay blank. */
+/** R; cells that are always zero stay blank. */
 function drawMatrix(pen, { d, matrix, rows, j }, pairing, { left, side, height: tall, w, h }) {
   pen.text(left + side / 2, TOP - 12, `R, ${d} × ${d}`, { anchor: "middle", weight: 600 });
   const across = range(0, d).map((i) => [left, TOP + i * h, left + side, TOP + i * h]);
@@ -128,8 +128,8 @@ function drawSign(pen, sign, x, { height: tall, narrow }) {
 }
 
 /**
- * Between the two forms: each row's cosine and sine leave the matrix and become columns, x and x′ make room for them, and
- * the partner's features come out of x. share: from the matrix, 0, to the columns, 1.
+ * The transition between the two forms: each row's cosine and sine leave the matrix for their columns, x and x′ make room, and the
+ * partners' features come out of x. share: from the matrix, 0, to the columns, 1.
  */
 function drawBetween(pen, { x, cos, turned, sin, out, rows }, { left, column, w, h, ends, wide, edges }, share) {
   const to = (from, end) => from + (end - from) * share;
@@ -144,7 +144,7 @@ function drawBetween(pen, { x, cos, turned, sin, out, rows }, { left, column, w,
   }
 }
 
-/** The number of each row, as many as fit. */
+/** The numbers of the rows, as many as fit. */
 function drawRows(pen, { d, j }, { left, h }) {
   const every = h >= 14 ? 1 : h >= 7 ? 4 : 8;
   for (const r of range(0, d - 1)) {
@@ -182,10 +182,10 @@ function cellsOf({ d }, { left, w, h }) {
   return Object.fromEntries(cells.map(([r, c]) => [`row ${r}, column ${c}`, box(r, c)]));
 }
 
-/** A factor as it stands in a sum: brackets around what is negative. */
+/** A factor as written in a sum: negative ones in brackets. */
 const factor = (value) => (fmt(value).startsWith("−") ? `(${fmt(value)})` : fmt(value));
 
-/** The chosen row in symbols and in numbers; below them the count of products. Returns where the words end. */
+/** The chosen row in symbols and in numbers, and its count of products. Returns the bottom of the words. */
 function drawRow(pen, { d, x, out, j, cos, sin, followed }, { isMatrix, narrow }, y) {
   const { partner: p, sign } = followed;
   const [angle, between] = [fmt(followed.angle), sign > 0 ? "+" : "−"];
@@ -200,7 +200,7 @@ function drawRow(pen, { d, x, out, j, cos, sin, followed }, { isMatrix, narrow }
   return y + 20 * lines.length;
 }
 
-/** How many multiplications each form makes, drawn to scale. */
+/** The number of multiplications of each form, drawn to scale. */
 function drawCount(pen, { head_dim: d, form }, y, width) {
   const full = width - 8;
   const bars = [

@@ -9,7 +9,7 @@ import { counted } from "../lib/words.js";
 import { decodingWork, heldKeys, keyAngle } from "../maths/decoding.js";
 
 const STEPS = 16;
-const SEEN = 0.005; // radians: less cannot be seen
+const VISIBLE = 0.005; // radians: a smaller error cannot be seen
 
 // hands
 const STORED = { stroke: ink.k, width: 1.5 };
@@ -17,7 +17,7 @@ const KEPT = { stroke: ink.k, width: 3 };
 const AGAIN = { stroke: ink.position, width: 3 };
 const WANTED = { stroke: ink.position, width: 2, dash: "3 2" };
 
-/** The keys that the cache holds after a step, oldest first, with what the step did to each and how far it is off. */
+/** The keys in the cache after a step, oldest first, with the effect of the step on each and its error. */
 function held({ store, pair, capacity }, step) {
   return heldKeys(store, pair, capacity, step).map((key) => {
     const kind = key.position === step - 1 ? "new" : store === "unrotated" ? "again" : "kept";
@@ -45,7 +45,7 @@ function hand(pen, cx, cy, length, angle, style) {
   pen.line(cx, cy, ...polar(cx, cy, angle, length), style);
 }
 
-/** The cache now: the newest query above, its dot products, a face for each column. */
+/** The current cache: the newest query above, its dot products, and a face for each column. */
 function drawNow(pen, state, width, { side, r, query, keys }) {
   const { store, pair, step } = state;
   const X = (position) => (position + 0.5) * side;
@@ -69,12 +69,12 @@ function drawNow(pen, state, width, { side, r, query, keys }) {
   }
 }
 
-/** One face: what is stored, and what the query meets. */
+/** One face: the stored key, and the key that the query meets. */
 function drawKey(pen, store, { kind, stored, used, wanted, off }, cx, cy, r) {
   const fresh = kind === "new";
   if (fresh) pen.rect(cx - r - 1, cy - r - 1, 2 * r + 2, 2 * r + 2, { fill: ink.k, opacity: 0.28, radius: 3 });
   pen.circle(cx, cy, r, { stroke: ink.k, width: fresh ? 3 : 1.3 });
-  if (off > SEEN) {
+  if (off > VISIBLE) {
     pen.area(sector(cx, cy, r, used, wanted, 8), { fill: ink.text, opacity: 0.25 });
     hand(pen, cx, cy, r, wanted, WANTED);
   }
@@ -108,7 +108,7 @@ function drawLegend(pen, { store, capacity, step }, width, top) {
   }
 }
 
-/** Every step so far as a row of small hands under the columns they belong to. */
+/** Every step so far as a row of small hands under their columns. */
 function drawHistory(pen, state, width, { side, tall, history }) {
   pen.text(2, history - 7, width < 320 ? phrase`One row per step` : phrase`One row per step, one column per position`);
   pen.line(0, history, width, history, { stroke: ink.grid, width: 1 });
@@ -136,7 +136,7 @@ const COSTS = [
   { of: "bytes", name: phrase`Bytes kept, read at each step`, full: 512, fill: ink.k, adds: false },
 ];
 
-/** What all steps have cost, as two bars each, with and without a cache; in parentheses what the last step adds. */
+/** The cost of all steps, two bars each, with and without a cache; in parentheses the cost of the last step. */
 function drawWork(pen, { store, capacity, step }, { x, y, w }) {
   const [all, before] = [step, step - 1].map((steps) => decodingWork(store, capacity, steps));
   for (const [n, { of, name, full, fill, adds }] of COSTS.entries()) {
@@ -163,7 +163,7 @@ function draw(pen, state, { width }) {
 function readout(state) {
   const { step, store, capacity, pair } = state;
   const all = held(state, step);
-  const off = all.filter((key) => key.off > SEEN).sort((one, other) => other.off - one.off);
+  const off = all.filter((key) => key.off > VISIBLE).sort((one, other) => other.off - one.off);
   const earlier = all.length - 1;
   const [bytes] = decodingWork(store, capacity, step).bytes;
   const added = phrase`Step ${step} writes one key, at position ${step - 1}, takes ${counted(all.length, "dot product")} and reads

@@ -6,7 +6,7 @@ import { fmt, grouped, powerOf } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
 import { invFreq, reachWithin, ropeAngles, turnsOf, wavelength, withinTurn } from "../maths/frequencies.js";
 
-/** Every pair's speed, wavelength and angle, and whether it completes a turn within the context. */
+/** Every pair's wavelength, turns, angle and reach, and whether it completes a turn within the context. */
 function pairsOf({ position, head_dim, base }, context) {
   const frequencies = invFreq(head_dim, base);
   const [waves, angles] = [wavelength(frequencies), ropeAngles(position, frequencies)];
@@ -20,7 +20,7 @@ function pairsOf({ position, head_dim, base }, context) {
   }));
 }
 
-/** How the faces are placed, under a line of words or two. */
+/** The layout of the faces, below one or two lines of words. */
 function grid(width, pairs, { shows }) {
   const columns = Math.min(pairs, width >= 480 && pairs >= 16 ? 8 : 4);
   const cell = Math.min(width / columns, 118);
@@ -38,14 +38,14 @@ function shortly(value) {
   return `${millions < 99.95 ? fmt(millions, 1) : grouped(millions)} M`;
 }
 
-/** Turns made, with as many decimals as it takes to see two digits. */
+/** A number of turns with enough decimals for two digits. */
 function turnWords(value) {
   if (value === 0) return "0";
   if (value >= 99.95) return grouped(value);
   return fmt(value, value >= 1 ? 1 : Math.min(12, 1 - Math.floor(powerOf(value))));
 }
 
-/** What is written where, and what the colour means, above the faces. */
+/** The key to the numbers and the colour, above the faces. */
 function drawLegend(pen, wide, reach) {
   const long = phrase`In the corner: pair i. Below a face: tokens for a full turn.`;
   pen.text(2, 14, wide ? long : phrase`Corner: pair i. Below: tokens per turn.`);

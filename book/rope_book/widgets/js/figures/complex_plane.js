@@ -10,7 +10,7 @@ import { listed, textWidth } from "../lib/words.js";
 import { angleOf, length, timesConj } from "../maths/complex.js";
 import { breaks, encoder, followedAngles, HOLDS, LAST, PLACES, slide, stepsOf, turnsOf } from "../maths/derivation.js";
 
-const RINGED = 14; // pixels: the ring of a handle and some air
+const RINGED = 14; // pixels: radius of a handle's ring with a margin
 const FORMULA = {
   turn: "f(q, m) = q e^(imθ)",
   head_start: "f(q, m) = q e^(i(mθ + 0.5))",
@@ -21,20 +21,20 @@ const FORMULA = {
   mirror: phrase`f(q, m) = q, or conj(q) at odd m`,
 };
 
-/** The state in the letters of the derivation, the product of f(q, m) and f(k, n), and those of the same distance from n = `first` on. */
+/** The state in the letters of the derivation, the product f(q, m) · conj f(k, n), and all products of that distance from n = `first`. */
 function seenOf({ candidate, inv_freq, q, k, position: m, key_position: n }) {
   const f = encoder(candidate, inv_freq);
   return { f, q, k, m, n, product: timesConj(f(q, m), f(k, n)), ...slide(f, q, k, m - n) };
 }
 
-/** By how much each line breaks; 0 where it holds. */
+/** The violation of each line; 0 if it holds. */
 const breaksOf = ({ f, q, k }) => breaks(f, q, k).map((amount) => (amount > HOLDS ? amount : 0));
 
 const BLUE = { stroke: ink.q, words: ink.qWords };
 const RED = { stroke: ink.k, words: ink.kWords };
 const GIVEN = { width: 1.5, dash: "5 4" };
 
-/** The pairs as they are given. */
+/** The given pairs. */
 const given = ({ q, k }) => [
   { z: q, ...BLUE, name: "q", ...GIVEN },
   { z: k, ...RED, name: "k", ...GIVEN },
@@ -62,7 +62,7 @@ function sceneOfStart(seen) {
   };
 }
 
-/** Line 2: the product, here and wherever else the distance is the same. */
+/** Line 2: the product, at these positions and at all others of the same distance. */
 function sceneOfProduct(seen, opacity = 1) {
   const { f, q, k, m, n, product, products } = seen;
   const kn = f(k, n);
@@ -82,7 +82,7 @@ function sceneOfProduct(seen, opacity = 1) {
   };
 }
 
-/** Line 3: circles that a pair stays on as long as its length is kept. */
+/** Line 3: circles, on which a pair stays as long as its length does not change. */
 function sceneOfLengths(seen) {
   const { f, q, k } = seen;
   const trail = (z, fill) => ({ places: PLACES.map((p) => f(z, p)), fill, r: 3.5, opacity: 0.7 });
@@ -130,7 +130,7 @@ function sceneOfScore(seen) {
   };
 }
 
-/** A scene in the plane, as far as a round number beyond its farthest tip. */
+/** A scene in the plane, scaled to a round number beyond its farthest tip. */
 function drawPlane(pen, { segments = [], arcs = [], circles = [], dots = [], arrows }, square) {
   const tips = [...arrows.map(({ z }) => z), ...dots.flatMap(({ places }) => places)];
   const reach = 1.18 * Math.max(...tips.map(length), ...circles.map(({ r }) => r), 1);
@@ -154,7 +154,7 @@ function drawPlane(pen, { segments = [], arcs = [], circles = [], dots = [], arr
   return plane;
 }
 
-/** What the axes are and where 1 and i are. */
+/** The names of the axes, and the places of 1 and i. */
 function nameAxes(pen, { cx, cy, unit, labels }, { x, y, side }) {
   const name = (left, baseline, words) => {
     pen.text(left, baseline, words, note);
@@ -167,7 +167,7 @@ function nameAxes(pen, { cx, cy, unit, labels }, { x, y, side }) {
   name(cx + 5, y + 11, phrase`imaginary`);
 }
 
-/** A chart over positions, its vertical axis round around the values: a way to draw into it. */
+/** A chart over positions with a rounded vertical axis around the values; returns functions that draw into it. */
 function makeChart(pen, box, values, xLabel, yLabel) {
   const [low, top] = [Math.min(0, ...values), Math.max(0, ...values)];
   const marks = ticks(low, Math.max(top, low + 1), 4);
@@ -180,7 +180,7 @@ function makeChart(pen, box, values, xLabel, yLabel) {
     Y,
     yTicks,
     /**
-     * The values from a position on, as dots on a line; returns the dots.
+     * Draw values from a position on as dots on a line; returns the dots.
      * @param {{dash?: string, r?: number, from?: number}} [style]
      */
     dotted(list, fill, style = {}) {
@@ -190,9 +190,9 @@ function makeChart(pen, box, values, xLabel, yLabel) {
       pen.circles(dots, { fill });
       return dots;
     },
-    /** The value that all should have. */
+    /** Draw the value that all should have. */
     reference: (value) => pen.line(X(0), Y(value), X(LAST), Y(value), { stroke: ink.muted, width: 1.5, dash: "6 4" }),
-    here: (place, value, fill) => pen.circle(X(place), Y(value), 6, { fill, stroke: ink.text, width: 1.5 }),
+    mark: (place, value, fill) => pen.circle(X(place), Y(value), 6, { fill, stroke: ink.text, width: 1.5 }),
   };
 }
 
@@ -204,12 +204,12 @@ function panelOfProduct(pen, { n, first: from, products }, box) {
     { words: phrase`length`, dots: chart.dotted(lengths, ink.score, { from }), fill: ink.scoreWords },
     { words: phrase`angle`, dots: chart.dotted(angles, ink.position, { from, dash: "5 3" }), fill: ink.positionWords },
   ];
-  chart.here(n, lengths[n - from], ink.score);
-  chart.here(n, angles[n - from], ink.position);
+  chart.mark(n, lengths[n - from], ink.score);
+  chart.mark(n, angles[n - from], ink.position);
   nameCurves(pen, curves, chart.yTicks.map(chart.Y), box);
 }
 
-/** A name beside each curve, clear of all their dots and, where there is room, of the grid's lines. */
+/** A name beside each curve, clear of all dots and, if there is room, of the grid lines. */
 function nameCurves(pen, curves, grid, box) {
   const labels = new Labels(box);
   for (const dot of curves.flatMap(({ dots }) => dots)) labels.avoidDot(dot, 6);
@@ -222,18 +222,18 @@ function nameCurves(pen, curves, grid, box) {
   }
 }
 
-/** Values from position `from` on that should all be as wanted, and where we are. */
-function drawSteady(pen, box, { values, wanted, here, from = 0 }, xLabel, yLabel) {
+/** Values from position `from` on that should all equal `wanted`, with a mark at the current position. */
+function drawSteady(pen, box, { values, wanted, current, from = 0 }, xLabel, yLabel) {
   const chart = makeChart(pen, box, [...values, wanted], xLabel, yLabel);
   chart.reference(wanted);
   chart.dotted(values, ink.score, { from });
-  chart.here(here, values[here - from], ink.score);
+  chart.mark(current, values[current - from], ink.score);
 }
 
 function panelOfLengths(pen, { f, q, k, m }, box) {
   const values = PLACES.map((p) => length(f(q, p)) * length(f(k, p)));
-  const kept = { values, wanted: length(q) * length(k), here: m };
-  drawSteady(pen, box, kept, phrase`position m of both (tokens)`, phrase`Length times length`);
+  const lengths = { values, wanted: length(q) * length(k), current: m };
+  drawSteady(pen, box, lengths, phrase`position m of both (tokens)`, phrase`Length times length`);
 }
 
 function panelOfTurns(pen, { f, q, k, m }, box) {
@@ -256,13 +256,13 @@ function panelOfSteps(pen, { f, q }, box) {
 }
 
 function panelOfScore(pen, { m, n, first, product, products }, box) {
-  const kept = { values: products.map(([re]) => re), wanted: product[0], here: n, from: first };
-  drawSteady(pen, box, kept, phrase`n, with m − n kept (tokens)`, phrase`Score at distance ${fmt(m - n, 0)}`);
+  const scores = { values: products.map(([re]) => re), wanted: product[0], current: n, from: first };
+  drawSteady(pen, box, scores, phrase`n, with m − n kept (tokens)`, phrase`Score at distance ${fmt(m - n, 0)}`);
 }
 
 const complex = ([a, b]) => `${fmt(a)} ${b < -0.005 ? "−" : "+"} ${fmt(Math.abs(b))} i`;
 
-/** Line 1 in numbers: sum form, polar form, and what position 0 does. */
+/** Line 1 in numbers: sum form, polar form, and the effect of position 0. */
 function drawNumbers(pen, { f, q, k }, { x, y }) {
   /** @type {[string, Pair, string][]} */
   const pairs = [
@@ -290,7 +290,7 @@ const TITLES = [
   [phrase`Line 6: the score is the real part;`, phrase`it sees the distance m − n only`],
 ];
 
-/** Where the parts are: the chart beside the plane, or below it. */
+/** The layout: the chart beside the plane, or below it. */
 function plan(width) {
   if (width < 540)
     return {
@@ -314,7 +314,7 @@ function drawHead(pen, { line, candidate }, amounts, width, narrow) {
   return drawMarks(pen, line, amounts, { x: 2, y: narrow ? 68 : 34, step: Math.min(50, (width - 4) / 6) });
 }
 
-/** Six marks: which lines hold for this f; the chosen one is framed. Returns what a click on each sets. */
+/** Six marks for the lines that hold for this f, the chosen one framed. Returns their click targets. */
 function drawMarks(pen, line, amounts, { x, y, step }) {
   for (const [i, fails] of amounts.entries()) {
     const left = x + i * step;
@@ -367,7 +367,7 @@ function readout(state) {
   const amount = amounts[line - 1];
   const unit = line === 4 || line === 5 ? " rad" : "";
   const verdict = amount ? phrase`Line ${line} breaks, by up to ${fmt(amount)}${unit}.` : phrase`Line ${line} holds.`;
-  const broken = amounts.flatMap((each, i) => (each ? [i + 1] : []));
+  const broken = amounts.flatMap((excess, i) => (excess ? [i + 1] : []));
   const some =
     broken.length > 1
       ? phrase`This f breaks lines ${listed(broken)} (positions 0 to 8).`
@@ -376,7 +376,7 @@ function readout(state) {
   return `${SAYS[line - 1](seen)} ${verdict} ${all}`;
 }
 
-/** Both positions one further on, or back at 0 where one is at the end. */
+/** Both positions one further, or back at 0 once one is at the end. */
 function slideBoth({ position, key_position }) {
   const by = Math.max(position, key_position) < LAST ? 1 : -Math.min(position, key_position);
   return { position: position + by, key_position: key_position + by };

@@ -13,24 +13,24 @@ import { meanCosine } from "../maths/decay.js";
 import { invFreq, wavelength } from "../maths/frequencies.js";
 import { contentOf, lineOf, readAny } from "../maths/statement.js";
 
-const FARTHEST = 32768; // tokens to which the first negative score is sought
-const REACH = 131072; // tokens, the axis of distances
+const FARTHEST = 32768; // tokens: the limit of the search for a negative score
+const REACH = 131072; // tokens: the end of the axis of distances
 const LINE = 19; // pixels
-const BADGE = 30; // pixels: of the verdict above the facts
-const SLOWEST = 9; // the axis of wavelengths ends at 10^9 tokens
+const BADGE = 30; // pixels: height of the verdict above the facts
+const SLOWEST = 9; // the axis of wavelengths ends at 10^SLOWEST tokens
 
 const presetOf = (preset) => PRESETS.filter(({ name }) => name === preset)[0];
 
-/** The text of a file: what a reader brought, or a model's. */
+/** The text of a file: the reader's, or a model's. */
 const textOf = (brought, preset) => (brought.trim() ? brought : JSON.stringify(presetOf(preset).config));
 
-/** The texts of the file and, where there is one, of the second, which is held against it. */
+/** The texts of the file and of the second one to compare, if there is one. */
 function textsOf({ preset, config, second, other }) {
   const hasSecond = other.trim() || second !== "none";
   return [textOf(config, preset), ...(hasSecond ? [textOf(other, second)] : [])];
 }
 
-/** The reading of a text, or why there is none; of layers that differ, those asked for. */
+/** The reading of a text, or its refusal; if layers differ, that of the selected ones. */
 const read = memo((text, layers, length) => {
   const first = readAny(text, null, length);
   const types = first.reading?.layerTypes ?? (first.refused?.reason === "choose" ? first.refused.choices : []);
@@ -41,7 +41,7 @@ const read = memo((text, layers, length) => {
 /** @type {(state: any) => any[]} */
 const readState = (state) => textsOf(state).map((text) => read(text, state.layers, state.length));
 
-/** What `rope-doctor compare` says of two texts, in sentences, or why it cannot. */
+/** The verdict of `rope-doctor compare` on two texts, in sentences, or the reason why there is none. */
 const comparison = memo((texts) => {
   try {
     const [first, second] = texts.map(contentOf);
@@ -51,10 +51,10 @@ const comparison = memo((texts) => {
   }
 });
 
-/** A line as a sentence. */
+/** A line with a full stop. */
 const stopped = (line) => (/[.!?]$/.test(line.trim()) ? line.trim() : `${line.trim()}.`);
 
-/** What the frequencies of a reading come to. */
+/** The score curve of some frequencies, and its first negative distance. */
 const measured = memo((frequencies) => {
   const distances = geometric(1, REACH, 240).map(Math.round);
   const means = meanCosine(frequencies, distances);
@@ -64,10 +64,10 @@ const measured = memo((frequencies) => {
   };
 });
 
-/** A number with at most five digits that count. */
+/** A number with at most five significant digits. */
 const short = (value) => String(Number(value.toPrecision(5)));
 
-/** The facts of a reading, a phrase each. */
+/** The facts of a reading, as phrases in one line. */
 function facts({ ropeType, base, headDim, rotaryDim, layout, attentionFactor, sections, factor, layerType }) {
   return [
     `${ropeType}${factor ? phrase`, factor ${short(factor)}` : ""}`,
@@ -94,7 +94,7 @@ const wordsOf = memo((state, width) => {
   };
 });
 
-/** Where the parts are: words, the names of the marks in lines, the chart, and words again. */
+/** The layout: words, the names of the marks in lines, the chart, and words again. */
 function plan(state, width) {
   const { above, below } = wordsOf(state, width);
   const [{ reading }] = readState(state);
@@ -124,7 +124,7 @@ function drawLegend(pen, all, top) {
   }
 }
 
-/** Tokens per turn of each pair, on a logarithmic axis; a hollow dot makes no full turn in the claimed length. */
+/** Tokens per turn of each pair, on a logarithmic axis; a hollow dot is a pair without a full turn in the claimed length. */
 function drawWaves(pen, reading, all, box, other) {
   const waves = wavelength(reading.invFreq);
   const last = Math.max(1, waves.length - 1, (other?.invFreq.length ?? 0) - 1);
@@ -158,7 +158,7 @@ function drawWaves(pen, reading, all, box, other) {
   pen.lines(crosses, { stroke: ink.text, width: 1.2 });
 }
 
-/** The score of equal vectors on average, of what it is at distance 0. */
+/** The mean score of equal vectors, as a share of that at distance 0. */
 function drawScore(pen, reading, all, box, other) {
   const { scores, negative } = measured(reading.invFreq);
   const { X, Y } = axes(pen, box, [1, REACH], [-0.5, 1], {
@@ -174,13 +174,13 @@ function drawScore(pen, reading, all, box, other) {
     pen.line(x, box.y, x, box.y + box.h, { stroke, width: 1.5, dash });
   }
   pen.line(box.x, Y(0), box.x + box.w, Y(0), { stroke: ink.muted, width: 1 });
-  const curve = (some) => some.map(([distance, score]) => [X(distance), Y(clamp(score, -0.5, 1))]);
+  const curve = (points) => points.map(([distance, score]) => [X(distance), Y(clamp(score, -0.5, 1))]);
   pen.curve(curve(scores), { stroke: ink.score, width: 2 });
   if (other) pen.curve(curve(measured(other.invFreq).scores), { stroke: ink.text, width: 1.4, dash: "5 3" });
   if (negative !== null) pen.circle(X(Math.max(1, negative)), Y(0), 5, { fill: ink.score, stroke: ink.text });
 }
 
-/** The verdict in a word, over the facts: read, read with remarks, or refused. */
+/** The verdict above the facts: read, read with remarks, or refused. */
 function drawBadge(pen, { reading, refused }) {
   const remarks = reading?.remarks.length ?? 0;
   const good = [phrase`✓ read`, ink.positionWords, ink.paper];
@@ -223,7 +223,7 @@ function readout(state) {
   return [claim, score, ...reading.remarks.map(([, text]) => text)].join(" ");
 }
 
-/** The choice of layers means something where there are two kinds. */
+/** The choice of layers has an effect only if there are two kinds. */
 function uses(state) {
   const [{ reading }] = readState(state);
   return Object.keys(state).filter((name) => name !== "layers" || reading?.layerTypes.length > 1);

@@ -13,7 +13,7 @@ import { gainedPair, gainedParts, gainedScore } from "../maths/gained.js";
 const Q = [1.1, 0.3];
 /** @type {Pair} */
 const K = [0.7, 0.8];
-const [SPAN, LAST] = [2.4, 96]; // half of the plane's side; the last position of the key
+const [SPAN, LAST] = [2.4, 96]; // half the side of the plane; the last position of the key
 const ROUND = range(0, 64).map((i) => (i * Math.PI) / 32); // once round
 
 /** The gains, and whether they act after the turn. @returns {[Pair, boolean]} */
@@ -21,7 +21,7 @@ const gainsOf = ({ first, second, where }) => [[first, second], where === "after
 
 const scoreOf = (state) => gainedScore(Q, K, state.position, state.distance, state.inv_freq, ...gainsOf(state));
 
-/** Where the plane and the score are: side by side, or one under the other. */
+/** The layout: plane and score side by side, or one below the other. */
 function plan(width) {
   const narrow = width < 560;
   const size = narrow ? Math.min(width - 8, 360) : Math.min(330, width * 0.46);
@@ -32,38 +32,38 @@ function plan(width) {
   return { narrow, plane, score, height: size + (narrow ? 318 : 44) };
 }
 
-/** The ways of both tips, and where they are now. */
+/** The paths of arrows tips, and their current places. */
 function drawPlane(pen, state, { x, y, size }) {
   const [cx, cy, unit] = [x + size / 2, y + size / 2, size / 2 / SPAN];
   const { at } = planeOf(cx, cy, unit);
   pen.lines(crossOf(x, y, size), { stroke: ink.grid, width: 1 });
   const { position, distance, inv_freq } = state;
   const tipAt = (content, angle) => at(gainedPair(content, angle, ...gainsOf(state)));
-  const both = [
+  const arrows = [
     { content: Q, angle: (position + distance) * inv_freq, colour: ink.q, words: ink.qWords, name: phrase`q turned` },
     { content: K, angle: position * inv_freq, colour: ink.k, words: ink.kWords, name: phrase`k turned`, dash: "7 4" },
   ].map((arrow) => ({ ...arrow, tip: tipAt(arrow.content, arrow.angle) }));
-  for (const { content, colour, dash } of both) {
-    const way = ROUND.map((angle) => tipAt(content, angle));
-    pen.curve(way, { stroke: colour, width: 1.8, opacity: 0.8, dash });
+  for (const { content, colour, dash } of arrows) {
+    const path = ROUND.map((angle) => tipAt(content, angle));
+    pen.curve(path, { stroke: colour, width: 1.8, opacity: 0.8, dash });
   }
-  for (const { tip, colour } of both) pen.arrow(cx, cy, ...tip, { stroke: colour, width: 3.5, head: 12 });
+  for (const { tip, colour } of arrows) pen.arrow(cx, cy, ...tip, { stroke: colour, width: 3.5, head: 12 });
   const [across, up] = [phrase`first feature →`, phrase`↑ second feature`];
   pen.text(x + size - 2, y + size - 4, across, noteEnd);
   pen.text(x + 2, y + 12, up, note);
   const labels = new Labels({ x, y, w: size, h: size });
   labels.avoid(x + size - 2 - textWidth(across, 12), y + size - 18, x + size, y + size);
   labels.avoid(x, y, x + 4 + textWidth(up, 12), y + 16);
-  for (const { tip } of both) labels.avoidDot(tip, 7);
-  for (const { tip, words, name } of both) {
+  for (const { tip } of arrows) labels.avoidDot(tip, 7);
+  for (const { tip, words, name } of arrows) {
     const width = textWidth(name, 13, true);
     const { left, baseline } = labels.place(width, spotsBeyond(tip, [cx, cy], width));
-    pen.rect(left - 2, baseline - 12, width + 4, 16, { fill: ink.paper, opacity: 0.8 }); // over the ways of the tips
+    pen.rect(left - 2, baseline - 12, width + 4, 16, { fill: ink.paper, opacity: 0.8 }); // over the paths of the tips
     pen.text(left, baseline, name, { fill: words, weight: 600 });
   }
 }
 
-/** The score at one distance along the text, as chosen and with the gains on the other side of the turn. */
+/** The score at one distance along the text, with the gains as chosen and on the other side of the turn. */
 function drawScore(pen, state, box) {
   const { position, distance, inv_freq } = state;
   const [gains, after] = gainsOf(state);
@@ -101,13 +101,13 @@ function draw(pen, state, { width }) {
 
 function readout(state) {
   const { where, first, second, position, distance, inv_freq } = state;
-  const here = phrase`With the key at ${position} and the query ${distance} tokens later the score is ${fmt(scoreOf(state), 2)}`;
+  const now = phrase`With the key at ${position} and the query ${distance} tokens later the score is ${fmt(scoreOf(state), 2)}`;
   const [stays, swing] = gainedParts(Q, K, distance, inv_freq, [first, second]);
   if (first === second)
-    return phrase`${here}, and the same all along the text: equal gains stretch a circle to a circle.`;
+    return phrase`${now}, and the same all along the text: equal gains stretch a circle to a circle.`;
   if (where === "before")
-    return phrase`${here}, and the same all along the text: before the turn, gains are content, and a turn keeps lengths.`;
-  return phrase`${here}. All along the text it swings between ${fmt(stays - swing, 2)} and ${fmt(stays + swing, 2)},
+    return phrase`${now}, and the same all along the text: before the turn, gains are content, and a turn keeps lengths.`;
+  return phrase`${now}. All along the text it swings between ${fmt(stays - swing, 2)} and ${fmt(stays + swing, 2)},
     at one and the same distance: after the turn, unequal gains make an ellipse of the circle.`;
 }
 

@@ -15,18 +15,18 @@ const BASE = 100;
 // one head of a query and of a key, interleaved; a narrower head takes the first features
 const QUERY = [-0.8, -1.3, 0.6, 0.7, -0.3, 0.4, 1.7, 1.1, 0.7, 0.7, -0.9, 1, -1.6, -0.3, -0.4, -1.7];
 const KEY = [-0.1, 1.6, -0.3, -1.2, -0.1, 0.9, 0.2, 0.3, -1.4, 0.5, 0.5, 1.3, 1.5, 0.7, -1.6, -1.4];
-const REACH = 2.1; // no turned feature is larger
+const REACH = 2.1; // the largest turned feature
 const speedOf = (pair, pairs) => pair / (pairs - 1); // from fast to slow
 
-/** Each way to run the trained pair of vectors: the layouts of the query's rotation and of the key's. */
+/** The ways to run the trained vectors: the layouts of the query's and of the key's rotation. */
 const WAYS = {
   trained: ["interleaved", "interleaved"],
-  converted: ["half_split", "half_split"], // the features reseated first
+  converted: ["half_split", "half_split"], // after the features are permuted
   unconverted: ["half_split", "half_split"],
   mixed: ["interleaved", "half_split"],
 };
 
-/** A query and a key of width d: their rows at a position in each of these ways, and their scores. */
+/** A query and a key of width d: their rows at a position in each way, and their scores. */
 function head(d) {
   const frequencies = invFreq(d, BASE);
   const order = layoutPermutation(d);
@@ -46,7 +46,7 @@ function head(d) {
 }
 const heads = Object.fromEntries([4, 8, 12, 16].map((d) => [d, head(d)]));
 
-/** The features of the chosen pair as trained, those turned together below, and the trained feature in each lower seat. */
+/** The chosen pair's features as trained, those turned together below, and the trained feature in each lower seat. */
 function seatsOf({ head_dim, pair, run }) {
   const pairOfLayout = (layout) => pairFeatures(pair, head_dim / 2, layout);
   const from = run === "converted" ? heads[head_dim].order : range(0, head_dim - 1);
@@ -54,7 +54,7 @@ function seatsOf({ head_dim, pair, run }) {
 }
 
 const [BAR, TAB, GAP] = [54, 22, 58];
-/** Heights of a row: its numbers, its bars, the tabs, and the top of bars and tabs. */
+/** Vertical places of a row: its numbers, its bars, the tabs, and the top of bars and tabs. */
 const UPPER = { number: 59, bars: 64, tab: 64 + BAR, top: 64 };
 const LOWER_TOP = UPPER.tab + TAB + GAP;
 const LOWER = { number: LOWER_TOP + TAB + BAR + 14, bars: LOWER_TOP + TAB, tab: LOWER_TOP, top: LOWER_TOP };
@@ -65,7 +65,7 @@ const LOWER_TITLE = {
   mixed: phrase`k, not converted`,
 };
 
-/** One row of seats: a tab with the trained pair's number, a bar with the turned value, the feature's number. */
+/** One row of seats: a tab with the number of the trained pair, a bar for the turned value, the number of the feature. */
 function drawRow(pen, values, feature, lit, { x, cell }, { number, bars, tab, top }) {
   const inner = cell - 3;
   const zero = bars + BAR / 2;
@@ -77,10 +77,10 @@ function drawRow(pen, values, feature, lit, { x, cell }, { number, bars, tab, to
   const frames = seats.map(({ left }) => [left, bars, inner, BAR]);
   pen.rects(frames, { stroke: ink.grid, width: 1 });
   for (const pair of range(0, pairs - 1)) {
-    const own = seats.filter(({ home }) => home === pair);
+    const both = seats.filter(({ home }) => home === pair);
     const bar = ({ left, tall }) => [left + inner * 0.22, zero, inner * 0.56, -tall];
-    const tabs = own.map(({ left }) => [left, tab, inner, TAB]);
-    pen.rects([...own.map(bar), ...tabs], { fill: speedShade(speedOf(pair, pairs)), stroke: ink.muted, width: 0.7 });
+    const tabs = both.map(({ left }) => [left, tab, inner, TAB]);
+    pen.rects([...both.map(bar), ...tabs], { fill: speedShade(speedOf(pair, pairs)), stroke: ink.muted, width: 0.7 });
   }
   const zeros = seats.map(({ left }) => [left, zero, left + inner, zero]);
   pen.lines(zeros, { stroke: ink.muted, width: 1 });
@@ -98,7 +98,7 @@ function drawRow(pen, values, feature, lit, { x, cell }, { number, bars, tab, to
   }
 }
 
-/** Lines from each lower seat up to the feature that came from there, those of the chosen pair last. */
+/** Lines from each lower seat up to the seat of its feature, those of the chosen pair last. */
 function drawLinks(pen, from, trained, centre) {
   const isChosen = (seat) => trained.includes(from[seat]);
   const seats = range(0, from.length - 1);
@@ -110,7 +110,7 @@ function drawLinks(pen, from, trained, centre) {
   }
 }
 
-/** Arcs between the two features that are turned together; dashed where they were not trained together. */
+/** Arcs between two features that are turned together, dashed if they were not trained together. */
 function drawArcs(pen, { pair, run, head_dim }, cell, centre) {
   const pairs = head_dim / 2;
   const arc = (layout, y, tall) => (i) => {
@@ -128,7 +128,7 @@ function drawArcs(pen, { pair, run, head_dim }, cell, centre) {
   pen.curve(below(pair), { stroke: ink.text, width: 3, dash });
 }
 
-/** The score against the place of the query, at one distance. */
+/** The score against the position of the query, at one distance. */
 function drawScore(pen, { head_dim, position, run }, box) {
   const { score, curves, most } = heads[head_dim];
   const [wanted, now] = [score("trained", DISTANCE), score(run, position)];

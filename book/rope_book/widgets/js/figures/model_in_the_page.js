@@ -11,11 +11,11 @@ import { binSize, means, pageRope, turnsWithin } from "../maths/long_text.js";
 import { pageModel } from "../maths/page_models.js";
 import { ownTextOf, readingOf } from "../maths/reading.js";
 
-const PITCH = 12; // pixels of one pair
+const PITCH = 12; // pixels per pair
 const PAIRS = 16;
 const CHART = 150; // pixels: height of the bars
-const LEAST = -4; // of the axis of angles: 10^LEAST turns
-const PUBLISHED = { "by-parts": [1, 32], yarn: [1, 32], llama3: [1, 4] }; // turns: where the ramp begins and ends
+const LEAST = -4; // the axis of angles begins at 10^LEAST turns
+const PUBLISHED = { "by-parts": [1, 32], yarn: [1, 32], llama3: [1, 4] }; // turns: the ends of the ramp
 const TRAINED = { first_pair: 1, last_pair: PAIRS, attention_factor: 1 }; // settings of the rotation in training
 const MIDDLE = { anchor: "middle", size: 12 };
 const UNSEEN = { " ": "␣", "\n": "↵" };
@@ -28,8 +28,8 @@ const OWN = {
 const narrow = (width) => width < 520;
 
 /**
- * What a state is about: its model, `total` places of text and the query's among them, [layer, head], the rotation now and in
- * training, and the texts as they are read.
+ * The objects of a state: its model, the `total` places of the text, the query's `place`, [layer, head], the current and the trained
+ * rotation, and the reading of the texts.
  */
 function seenOf({ task, times, ...state }) {
   const model = pageModel(task);
@@ -42,20 +42,20 @@ function seenOf({ task, times, ...state }) {
   return { ...model, total, place, attends, trained, now, reading: readingOf(task, now) };
 }
 
-/** The reader's own text, where the model of this task reads one. */
+/** The reading of the reader's own text, if the task has one. */
 const ownOf = ({ task, own }, { now }) => (own && task === "text" ? ownTextOf(task, now, own) : undefined);
 
-/** A letter as a reader sees it. */
+/** A visible form of a letter. */
 function letter({ alphabet }, token) {
   const character = alphabet[token] ?? "";
   return UNSEEN[character] ?? character;
 }
 
-/** Bars of the measure, and its mean at trained and at new places; NaN where nothing is known. */
+/** Bars of the measure, and its mean at trained and at new places; NaN if unknown. */
 function measured({ measure, times }, { length, total, reading }) {
   const unit = measure === "loss" ? 1 : 100; // nats, or percent
   const rows = reading.rows(measure, total + 1);
-  const mean = (some) => (some[0].length ? unit * means(some, some[0].length)[0] : NaN);
+  const mean = (part) => (part[0].length ? unit * means(part, part[0].length)[0] : NaN);
   const size = binSize(length, times);
   return {
     size,
@@ -91,7 +91,7 @@ function plan(width, state, view) {
   };
 }
 
-/** How the reader's own text is laid out: the lines above it, the letters of a line, and how high all of it is. */
+/** The layout of the reader's own text: the lines above it, letters per line, and the total height. */
 function ownPlan({ own, task }, box) {
   const head = wrapped(OWN.words, box.w);
   const columns = Math.floor(box.w / OWN.cell);
@@ -99,7 +99,7 @@ function ownPlan({ own, task }, box) {
   return { ...box, head, columns, h: lines && 18 * head.length + OWN.line * lines + 8 };
 }
 
-/** What was measured, by place; returns how the query's place is dragged. */
+/** The measurements by place; returns the handle of the query's place. */
 function drawChart(pen, state, seen, box, width, alone) {
   legend(state, width).draw(pen, 10);
   const { length: trained, total, place, reached } = seen;
@@ -121,7 +121,7 @@ function drawChart(pen, state, seen, box, width, alone) {
   return { place: { x, y, ring: 8, at: (px) => clamp(Math.round(at(px)), 1, total) } };
 }
 
-/** The attention of one head over the first text: the query's row, and the corner that training knows. */
+/** The attention of one head over the first text, with the query's row and the corner of the trained length. */
 function drawField(pen, { head }, { length, total, place, attends, reading }, { x, y, w }, width) {
   const { cells, size, rows, values } = reading.field(total + 1, ...attends);
   const unit = w / (cells * size);
@@ -135,7 +135,7 @@ function drawField(pen, { head }, { length, total, place, attends, reading }, { 
   pen.text(x + w + 14, y + w / 2, phrase`queries →`, { ...noteMiddle, turn: 90 });
 }
 
-/** How many times slower a pair turns than in training. */
+/** The factor by which a pair turns slower than in training. */
 function slower(now, trained) {
   if (now === 0) return phrase`still`;
   const ratio = trained / now;
@@ -143,13 +143,13 @@ function slower(now, trained) {
   return ratio < 0.995 ? `× ${fmt(1 / ratio, 1)}` : `÷ ${fmt(ratio, ratio < 9.95 ? 1 : 0)}`;
 }
 
-/** How far each pair comes in training, and in this text: turns, at most one. */
+/** How far each pair turns in training and in this text: turns, at most one. */
 const reachedAngles = ({ now, trained, length, total }) => ({
   was: turnsWithin(trained.invFreq, length + 1),
   is: turnsWithin(now.invFreq, total + 1),
 });
 
-/** The angles of the pairs, and how much slower each turns than in training. */
+/** The angles of the pairs, and the factors by which they turn slower than in training. */
 function drawPairs(pen, seen, { x, y, w, h }, width) {
   const { was, is } = reachedAngles(seen);
   const at = (power) => x + (w * (power - LEAST)) / -LEAST;
@@ -185,7 +185,7 @@ function drawPairs(pen, seen, { x, y, w, h }, width) {
   });
 }
 
-/** What the query attends to: the letters just before it, and all earlier ones together. */
+/** The attention of the query: to each of the letters just before it, and to all earlier ones together. */
 function drawRow(pen, seen, { x, y, w, h }, width) {
   const { place, attends, reading, texts, answers } = seen;
   const weights = reading.attention(...attends, place);
@@ -216,7 +216,7 @@ function drawRow(pen, seen, { x, y, w, h }, width) {
   });
 }
 
-/** The reader's own text, letter by letter: on the ground of the places that it has, and below it a tick or what was said. */
+/** The reader's own text, letter by letter, on the colour of trained or new places; below a letter a tick or the prediction. */
 function drawOwn(pen, state, seen, { x, y, head, columns }) {
   const own = ownOf(state, seen);
   if (!own) return;
@@ -278,7 +278,7 @@ function toldOwn(state, seen) {
   if (!own || own.said.length < own.tokens.length) return "";
   const { length } = seen;
   const [, ...asked] = own.foretold();
-  const right = (some) => phrase`${some.filter(Boolean).length} of ${some.length}`;
+  const right = (part) => phrase`${part.filter(Boolean).length} of ${part.length}`;
   const next = quoted(letter(seen, own.said.at(-1)));
   if (!asked.length) return phrase` After your letter it would write ${next}.`;
   const known = right(asked.slice(0, length));
@@ -288,7 +288,7 @@ function toldOwn(state, seen) {
     : phrase` Of your text the model says ${known} letters at trained places; next it would write ${next}.`;
 }
 
-/** How many pairs come to angles that they have not shown in training. */
+/** The number of pairs that reach angles beyond those of training. */
 function toldAngles(seen) {
   const { was, is } = reachedAngles(seen);
   const fresh = is.filter((turns, i) => turns > 1.001 * was[i]).length;
@@ -309,14 +309,14 @@ function readout(state, view) {
   return phrase`${say(known)} at the ${length} trained places${more}. ${toldAngles(seen)} ${toldRow(state, seen)}${toldOwn(state, seen)}`;
 }
 
-/** The reader's own text first: it follows the keys. */
+/** Read the reader's own text first: it follows the typing. */
 function* work(state) {
   const seen = seenOf(state);
   yield* ownOf(state, seen)?.steps() ?? [];
   yield* seen.reading.steps(seen.total + 1, ...seen.attends);
 }
 
-/** A factor that equals the length goes with it: a matter of the hand, since the two may differ. */
+/** A factor equal to the length follows it when a reader moves it; no rule, since the two may differ. */
 const follow = (before, held) =>
   "times" in held && !("factor" in held) && before.factor === before.times ? { factor: held.times } : {};
 
@@ -330,7 +330,7 @@ export default live({
   work,
   panel(width, state, view) {
     const { own, height } = plan(width, state, view);
-    return [own.h ? own.y - 20 : 0, height]; // a reader who types sees what becomes of it
+    return [own.h ? own.y - 20 : 0, height]; // a reader who types sees the result
   },
   buttons: [
     {

@@ -8,20 +8,20 @@ import { quoted, shortened, textWidth } from "../lib/words.js";
 import { distance } from "../maths/complex.js";
 import { readWords } from "../maths/order.js";
 
-const STILL = 1e-9; // outputs closer than this lie on each other
+const STILL = 1e-9; // outputs closer than this coincide
 
 const wordsOf = (text) => text.split(" ");
 const key = (word) => word.toLowerCase();
 
-/** For each place of `words`, how many times that word has come before, as a name: "the 0", "the 1". */
+/** A unique name for each of the words, which counts its earlier occurrences: "the 0", "the 1". */
 function tokens(words) {
   const before = (place) => words.slice(0, place).filter((word) => key(word) === key(words[place])).length;
   return words.map((word, place) => `${key(word)} ${before(place)}`);
 }
 
 /**
- * The two sentences, read; to which place of the second each word of the first has gone (−1: nowhere), and `here`, where the
- * word that is looked at is; how far each output moved, and how many did, of those that can be compared.
+ * The two sentences, read; the place in the second of every word of the first (−1: none), `here` for the word that is looked at; how
+ * far each output moved, and how many moved of those that can be compared.
  */
 function compare({ sentence, rearranged, look, causal, layers }) {
   const [first, second] = [sentence, rearranged].map((text) => {
@@ -40,10 +40,10 @@ function compare({ sentence, rearranged, look, causal, layers }) {
 
 const NAMES = 54; // pixels beside the weights
 
-/** Where the parts are below the sentences: the plane, and the weights beside it or below, if they are shown. */
+/** The layout below the sentences: the plane, and the weights beside or below it, if they are shown. */
 function plan(width, state, { shows }) {
   const tall = width < 520;
-  const rows = tall ? 176 : 142; // of the two sentences
+  const rows = tall ? 176 : 142; // pixels: height of the two sentences
   const top = rows + 14;
   if (!shows("weights")) {
     const side = Math.min(260, width - 2);
@@ -57,7 +57,7 @@ function plan(width, state, { shows }) {
   return { tall, top, side, table, height: rows + (tall ? side + below + 106 : 22 + Math.max(side + 32, 16 + below)) };
 }
 
-/** Where the words of both sentences are. */
+/** The places of the words of both sentences. */
 function seats(width, tall, { first, second }) {
   const [x0, size, h] = tall ? [2, 12, 28] : [84, 14, 30];
   const [top, bottom] = tall ? [20, 110] : [8, 88];
@@ -68,12 +68,12 @@ function seats(width, tall, { first, second }) {
   return { x0, size, h, top, bottom, step, w, X: (place) => x0 + step * (place + 0.5), seat };
 }
 
-/** The two sentences, one above the other, with a line from each word to the place where it has gone. */
+/** The two sentences, one above the other, with a line from each word to its new place. */
 function drawSentences(pen, seen, width, tall) {
   const { first, second, to, kept, looked, here } = seen;
   const places = seats(width, tall, seen);
   const { x0, size, h, top, bottom, w, X } = places;
-  const moves = (some) => some.map((m) => [X(m), top + h, X(to[m]), bottom]);
+  const moves = (places) => places.map((m) => [X(m), top + h, X(to[m]), bottom]);
   const [others, own] = [kept.filter((m) => m !== looked), kept.filter((m) => m === looked)].map(moves);
   pen.lines(others, { stroke: ink.muted, width: 1.2 });
   pen.lines(own, { stroke: ink.text, width: 2.5 });
@@ -101,7 +101,7 @@ function drawSentences(pen, seen, width, tall) {
   return wordHandles(seen, places);
 }
 
-/** How the words of sentence 2 are dragged to other places, and where a question may ask to click. */
+/** The handles that drag the words of sentence 2, and the places that a question may ask for. */
 function wordHandles({ second, to, kept, here }, { h, bottom, step, w, X, seat }) {
   const grip = (place) => ({
     trait: "rearranged",
@@ -116,13 +116,13 @@ function wordHandles({ second, to, kept, here }, { h, bottom, step, w, X, seat }
   return { ...Object.fromEntries(kept.map((m) => [`word ${m}`, grip(to[m])])), marks };
 }
 
-/** The words as a sentence, with the one at `from` taken out and put at `place`. */
+/** The words as a sentence, with the one at `from` moved to `place`. */
 function movedTo(words, from, place) {
   const others = words.filter((_, n) => n !== from);
   return [...others.slice(0, place), words[from], ...others.slice(place)].join(" ");
 }
 
-/** How the outputs compare, in a few words. */
+/** A comparison of the outputs in a few words. */
 function verdict({ to, kept, moved, sameWords }) {
   if (!sameWords) return phrase`${moved} of ${kept.length} shared words moved`;
   if (moved) return phrase`${moved} of ${to.length} outputs moved`;
@@ -140,7 +140,7 @@ function drawOutputs(pen, seen, x, y, side) {
   pen.lines(crossOf(x, y, side), { stroke: ink.grid, width: 1 });
   const labels = new Labels({ x, y, w: side, h: side });
 
-  // what one half of each axis is worth
+  // the value at the end of each axis
   pen.text(x + side - 4, cy + 14, reach, noteEnd);
   pen.text(cx + 5, y + 14, reach, note);
   labels.avoid(x + side - 30, cy + 2, x + side, cy + 17);
@@ -172,11 +172,11 @@ function drawOutputs(pen, seen, x, y, side) {
   pen.part(() => nameOutputs(pen, seen, at, labels));
 }
 
-/** The places where outputs of sentence 2 lie: {spot, words, marked}; words that fall together share one. The mean comes last. */
+/** The places of the outputs of sentence 2, {spot, words, marked}; coinciding words share one. The mean comes last. */
 function placesOf({ second, here }, at) {
   const groups = [];
   second.outputs.map(at).forEach((spot, n) => {
-    const known = groups.find((each) => gap(each.spot, spot) < 5);
+    const known = groups.find((group) => gap(group.spot, spot) < 5);
     const group = known ?? { spot, words: [], marked: false };
     if (!known) groups.push(group);
     group.words.push(second.words[n]);
@@ -186,7 +186,7 @@ function placesOf({ second, here }, at) {
   return [...groups, { spot: at(second.mean), words: [phrase`mean`], mean: true }];
 }
 
-/** At most two of the words, each once, with how many copies of it there are. */
+/** At most two distinct words, with the number of copies of each. */
 function nameOf(words) {
   const names = [...new Set(words)].map((word) => {
     const copies = words.filter((other) => other === word).length;
@@ -216,7 +216,7 @@ function drawLegend(pen, x, y) {
   pen.text(x + 202, y, phrase`mean`, SMALL);
 }
 
-/** Who looks at whom in sentence 2, in percent. */
+/** The attention weights of sentence 2, in percent. */
 function drawWeights(pen, { second, here, causal }, layers, { x, y, cell }) {
   const { words, weights } = second;
   const count = words.length;
@@ -264,7 +264,7 @@ const inOrder = (words) => words.map(key).join(" ");
 const bag = (words) => words.map(key).sort().join(" ");
 const behind = (words) => (words.length ? quoted(words.join(" ")) : phrase`none`);
 
-/** What the mask does to the word that is looked at, by the words before it. */
+/** The effect of the mask on the word that is looked at, from the words before it. */
 function toldByMask({ first, second, looked, here }, outcome, stayed) {
   const [before, after] = [first.words.slice(0, looked), second.words.slice(0, here)];
   if (bag(before) !== bag(after)) {
@@ -302,7 +302,7 @@ function readout(state, { shows }) {
   return phrase`${outcome}${places} The mean of all outputs is the same too: nothing here tells the two orders apart.`;
 }
 
-/** The next order of the second sentence, counted through all orders that differ; after the last comes the first. */
+/** The next order of the second sentence among all distinct orders; after the last comes the first. */
 function nextOrder({ sentence, rearranged }) {
   const ranks = wordsOf(sentence).map(key);
   const rank = (word) => ranks.indexOf(key(word));
@@ -318,7 +318,7 @@ function nextOrder({ sentence, rearranged }) {
 
 const reversed = (text) => wordsOf(text).reverse().join(" ");
 
-/** A new first sentence brings a second one of its words; no rule of the controls says what a text becomes. */
+/** A new first sentence brings a new second one of its words; rules between controls cannot rewrite a text. */
 function follow(before, held) {
   const { sentence, rearranged } = { ...before, ...held };
   const isOwn = "rearranged" in held || bag(wordsOf(rearranged)) === bag(wordsOf(sentence));

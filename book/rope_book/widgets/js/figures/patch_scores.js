@@ -7,9 +7,9 @@ import { arrowPlace, gridCoordinates, patchScores, schemeFrequencies } from "../
 
 const SIDE = 21; // patches
 const PLACES = gridCoordinates(SIDE, SIDE);
-const STEP = 5; // patches: how far away the readout looks
+const STEP = 5; // patches: the distance in the readout
 
-// patches that a question may ask for, seen from the query: rows down, columns to the right
+// patches that a question may ask for, relative to the query: rows down, columns to the right
 /** @type {Record<string, Pair>} */
 const NEAR = {
   "5 to the right": [0, STEP],
@@ -18,13 +18,13 @@ const NEAR = {
   "5 to the right and 5 down": [STEP, STEP],
 };
 
-/** What a state shows: the frequencies by height and by width, and every patch's score. */
+/** The frequencies of a state by height and by width, and the score of every patch. */
 const seen = memo(({ scheme, row, column, head_dim, base, direction }) => {
   const [byHeight, byWidth] = schemeFrequencies(scheme, head_dim, base, direction);
   return { byHeight, byWidth, scores: patchScores([row, column], PLACES, [byHeight, byWidth]) };
 });
 
-/** Where the parts are: the patches, their scale, the pairs beside or under them. */
+/** The layout: the patches, their scale, and the pairs beside or below them. */
 function places(width) {
   const narrow = width < 520;
   const side = Math.min(380, narrow ? width - 44 : Math.round(width * 0.56));
@@ -34,12 +34,12 @@ function places(width) {
   return { x: 38, y: 26, side, scaleTop, cx, cy, radius, height: Math.max(scaleTop + 46, cy + radius + 78) };
 }
 
-// The picture that is cut into patches, in shares of its side, points as SVG writes them.
+// The picture that is cut into patches, in shares of its side, points in SVG notation.
 const HILLS = "0,0.66 0.14,0.57 0.3,0.6 0.46,0.5 0.62,0.56 0.8,0.48 1,0.58";
 const HOUSE = "0.1,0.86 0.1,0.68 0.21,0.57 0.32,0.68 0.32,0.86 0.1,0.86";
 const DOOR = "0.18,0.86 0.18,0.76 0.24,0.76 0.24,0.86";
 const TRUNK = "0.76,0.88 0.76,0.74";
-const [SUN, CROWN] = ["0.8,0.19", "0.76,0.65"]; // in the middle
+const [SUN, CROWN] = ["0.8,0.19", "0.76,0.65"]; // centres
 
 /** The picture itself, over the colours of its patches. */
 function drawPicture(pen, { x, y, side }) {
@@ -51,7 +51,7 @@ function drawPicture(pen, { x, y, side }) {
   pen.circle(...points(CROWN)[0], 0.09 * side, style);
 }
 
-/** Every patch in the colour of its score, the query framed. */
+/** Every patch in the colour of its score, with a frame around the query. */
 function drawPatches(pen, { row, column }, scores, { x, y, side }) {
   const cell = side / SIDE;
   pen.text(x, y - 10, side < 260 ? phrase`Score with every patch` : phrase`Score with every patch of a picture`);
@@ -85,7 +85,7 @@ function drawScale(pen, { x, side, scaleTop }) {
   pen.text(x + side, scaleTop + 27, phrase`1 (own)`, noteEnd);
 }
 
-/** One line for each pair: where it turns fastest, and how fast. */
+/** One spoke per pair: the direction in which it turns fastest, and how fast. */
 function drawPairs(pen, { byHeight, byWidth }, base, { cx, cy, radius }) {
   pen.text(cx, cy - radius - 38, phrase`Each pair turns by`, { anchor: "middle" });
   pen.circle(cx, cy, radius, { stroke: ink.grid, width: 1 });
@@ -104,10 +104,10 @@ function drawPairs(pen, { byHeight, byWidth }, base, { cx, cy, radius }) {
 }
 
 function draw(pen, state, { width }) {
-  const [now, where] = [seen(state), places(width)];
-  const handles = drawPatches(pen, state, now.scores, where);
-  drawScale(pen, where);
-  drawPairs(pen, now, state.base, where);
+  const [field, layout] = [seen(state), places(width)];
+  const handles = drawPatches(pen, state, field.scores, layout);
+  drawScale(pen, layout);
+  drawPairs(pen, field, state.base, layout);
   return handles;
 }
 

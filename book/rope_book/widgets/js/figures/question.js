@@ -6,15 +6,15 @@ import { phrase } from "../lib/phrase.js";
 // The figure above an element: the nearest one of that class before it in the page.
 function above(/** @type {Element} */ element, /** @type {string} */ name) {
   const all = [...document.querySelectorAll(`[data-live="${name}"]`)];
-  return all.findLast((each) => each.compareDocumentPosition(element) & Node.DOCUMENT_POSITION_FOLLOWING);
+  return all.findLast((figure) => figure.compareDocumentPosition(element) & Node.DOCUMENT_POSITION_FOLLOWING);
 }
 
-// The figure beside the questions in a kernel, by way of Python: {now(asked), show(asked), pick(asked, names, take)}.
+// The figure beside the questions in a kernel, through Python: {now(asked), show(asked), link(), pick(asked, names, take)}.
 /** @param {Model} model */
 function ofKernel(model) {
   let turn = 0;
   function show(/** @type {Asked} */ { id, show: state }) {
-    turn += 1; // the same state again is news too: a hand may have moved the figure
+    turn += 1; // send equal states too: the reader may have moved the figure
     model.set("_show", { id, state, turn });
     model.save_changes();
   }
@@ -28,16 +28,16 @@ function ofKernel(model) {
   return { now: () => model.get("_now"), show, link: () => undefined, pick };
 }
 
-// The same in a page; `link(asked)` is a button that brings the figure into view, where it is out of sight on a small window.
+// The same in a page; `link(asked)` is a button that scrolls to the figure, for small windows.
 /** @param {HTMLElement} root */
 function ofPage(root) {
   const figure = (/** @type {Asked} */ asked) => above(root, asked.figure ?? "");
   const tell = (/** @type {Asked} */ asked, /** @type {string} */ type, /** @type {any} */ detail) =>
     figure(asked)?.dispatchEvent(new CustomEvent(type, { detail }));
   function now(/** @type {Asked} */ asked) {
-    const found = /** @type {State[]} */ ([]);
-    tell(asked, "rl-ask", { take: (/** @type {State} */ state) => found.push(state) });
-    return found.at(0);
+    const states = /** @type {State[]} */ ([]);
+    tell(asked, "rl-ask", { take: (/** @type {State} */ state) => states.push(state) });
+    return states.at(0);
   }
   /** @type {(asked: Asked, words?: string) => HTMLElement | undefined} */
   function link(asked, words = phrase`See it in the figure`) {
@@ -49,14 +49,14 @@ function ofPage(root) {
   return { now, show: (/** @type {Asked} */ asked) => tell(asked, "rl-show", asked.show), link, pick };
 }
 
-/** One of several at a time, and a way to the next and back. @param {HTMLElement[]} asks */
+/** Show one of several questions at a time, with buttons for the next and the last. @param {HTMLElement[]} asks */
 function makeTurns(asks) {
   let at = 0;
   const word = html("span", { class: "rl-note" });
   const back = button(phrase`Back`, () => turn(-1));
   const next = button(phrase`Next question`, () => turn(1));
   function show() {
-    for (const [place, each] of asks.entries()) each.hidden = place !== at;
+    for (const [place, ask] of asks.entries()) ask.hidden = place !== at;
     say(word, phrase`Question ${at + 1} of ${asks.length}`);
     back.disabled = at === 0;
     next.disabled = at === asks.length - 1;

@@ -13,7 +13,7 @@ const RULES = [
   { name: phrase`Llama 3: 1, 4`, style: { stroke: ruleInk.llama3, width: 2.5, dash: "2 4" }, shape: 4.5 },
 ];
 
-/** The pairs of a state: wavelengths, turns; for each rule what multiplies θ, how much is kept, and which of these is shown. */
+/** The pairs of a state: wavelengths and turns; for each rule the multiplier of θ, the share kept, and the one that is shown. */
 function measured({ factor, trained_length: trained, base, head_dim, beta_fast, beta_slow, truncate, shown }) {
   const plain = invFreq(head_dim, base);
   const betas = { betaFast: beta_fast, betaSlow: beta_slow, base };
@@ -28,14 +28,14 @@ function measured({ factor, trained_length: trained, base, head_dim, beta_fast, 
   return { waves: wavelength(plain), turns, multipliers, kept, rows: shown === "kept" ? kept : multipliers };
 }
 
-/** How many pairs a rule keeps, blends and divides. */
+/** The numbers of pairs that a rule keeps, blends and divides. */
 function counts(kept) {
   const whole = kept.filter((share) => share > 1 - 1e-9).length;
   const none = kept.filter((share) => share < 1e-9).length;
   return [whole, kept.length - whole - none, none];
 }
 
-/** The legend: each rule with its counts, one a line. */
+/** The legend: one line per rule, with its counts. */
 function drawLegend(pen, { kept }, narrow) {
   const words = narrow ? phrase`pairs kept / blended / divided` : phrase`pairs kept / blended / divided by s`;
   pen.text(36, 15, words, note);
@@ -47,9 +47,9 @@ function drawLegend(pen, { kept }, narrow) {
   }
 }
 
-const TOP = 1.12; // of the vertical axis: a knee at 1 keeps clear of its name
+const TOP = 1.12; // of the vertical axis, so that a knee at 1 stays clear of its name
 
-/** The axes, and where pair i lies on them. */
+/** The axes; returns their scales and the place of pair i. */
 function drawAxes(pen, { head_dim, beta_fast, factor, shown, across }, { turns }, box, narrow) {
   const byPair = across === "pair";
   const most = byPair ? head_dim / 2 - 1 : 1.25 * beta_fast;
@@ -66,7 +66,7 @@ function drawAxes(pen, { head_dim, beta_fast, factor, shown, across }, { turns }
   return { X, Y, at, place: (i) => X(Math.min(placeOf(i), most)), isOn: (i) => placeOf(i) <= most, byPair };
 }
 
-/** The lines of the three rules; with turns across, only pairs that lie on the axis. */
+/** The lines of the three rules; over turns only the pairs within the axis. */
 function drawRules(pen, { pair }, { rows }, { place, Y, isOn }) {
   for (const [rule, { style, shape }] of RULES.entries()) {
     const path = rows[rule].map((value, i) => /** @type {Pair} */ ([place(i), Y(value)])).filter((_, i) => isOn(i));
@@ -76,12 +76,12 @@ function drawRules(pen, { pair }, { rows }, { place, Y, isOn }) {
   }
 }
 
-/** The two knees of YaRN's ramp: the pairs that turn β times in the trained length; dragged, they set β. */
+/** The two knees of YaRN's ramp, the pairs that turn β times in the trained length; dragging them sets β. */
 function drawKnees(pen, { beta_fast, beta_slow, shown, factor, truncate }, { turns }, { X, Y, at }) {
   const last = turns.length - 1;
   const turnsAt = (place) => turns[clamp(Math.round(place), 0, last)];
   const pairAt = (wanted) => {
-    const i = turns.findIndex((each) => each < wanted);
+    const i = turns.findIndex((count) => count < wanted);
     if (i < 1) return i ? last : 0;
     return i - 1 + powerOf(turns[i - 1] / wanted) / powerOf(turns[i - 1] / turns[i]);
   };

@@ -6,25 +6,25 @@ import { dayOf, dueOn, makeMemory } from "../lib/memory.js";
 import { phrase } from "../lib/phrase.js";
 import { counted } from "../lib/words.js";
 
-const READ = "rope-turn-by-turn"; // where progress.js keeps which pages were read
+const READ = "rope-turn-by-turn"; // the key under which progress.js stores the pages read
 const MOST = 10; // questions in a sitting
 
 /** @type {Record<string, Asked>} */
 const ASKED = QUESTIONS;
 
-/** The questions of all chapters, or of those that were read. @param {boolean} all */
+/** The names of the questions of all chapters, or of those that were read. @param {boolean} all */
 function namesOf(all) {
   let read = /** @type {unknown} */ ([]);
   try {
     read = JSON.parse(localStorage.getItem(READ) ?? "{}").read;
   } catch {
-    // nothing is kept here
+    // no storage: nothing was read
   }
   const isRead = (/** @type {Asked} */ { page }) => Array.isArray(read) && read.includes(`notebooks/${page}`);
   return Object.keys(ASKED).filter((name) => all || isRead(ASKED[name]));
 }
 
-/** A link to the chapter, its figure, if it has one, in the state that shows why. @param {Asked} asked */
+/** A link to the chapter, with its figure, if any, in the state that shows why. @param {Asked} asked */
 function linkTo({ page = "", figure, show }) {
   const state = [["live", figure ?? ""], ...Object.entries(show ?? {}).map(([key, value]) => [key, String(value)])];
   const place = figure ? `#${new URLSearchParams(state)}` : "";
@@ -41,7 +41,7 @@ function save(text, name) {
   setTimeout(() => URL.revokeObjectURL(href), 1000);
 }
 
-// A sitting: what is due now, the next question first. One that is missed comes once more in the same sitting.
+// A sitting: the questions that are due, the next one first. A missed question comes back in the same sitting.
 /** @param {ReturnType<typeof makeMemory>} memory @param {() => string[]} names */
 function makeSitting(memory, names) {
   const today = () => dayOf(new Date());

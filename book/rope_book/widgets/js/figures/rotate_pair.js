@@ -14,14 +14,14 @@ import { turnsOf } from "../maths/frequencies.js";
 import { angleBetween, contentAngle, positionTowards } from "../maths/pair_angle.js";
 import { rotatePair } from "../maths/rotary.js";
 
-const SPAN = 2.2; // half of the plane's side, in units of the vectors; the longest is 1.5 √2
+const SPAN = 2.2; // half the side of the plane, in units of the vectors; the longest is 1.5 √2
 const LAST = 64; // the last position
 const PAIRS = [
   { name: "q", trait: "position", colour: ink.q, words: ink.qWords, r: 0.5 },
   { name: "k", trait: "key_position", colour: ink.k, words: ink.kWords, r: 0.3 },
 ];
 
-/** The pairs in sight: as they are, and at their end, turned by an angle. */
+/** The visible pairs: as given, z, and turned by an angle, `end`. */
 const pairsOf = (state, { shows }) =>
   PAIRS.slice(0, shows("key") ? 2 : 1).map((pair) => {
     const [z, angle] = [state[pair.name], state[pair.trait] * state.inv_freq];
@@ -29,7 +29,7 @@ const pairsOf = (state, { shows }) =>
   });
 
 /**
- * How far apart the words are, their score, and the angle from the key's solid arrow to the query's, φ + (m − n)θ: while the
+ * The distance of the words, their score, and the angle from the key's solid arrow to the query's, φ + (m − n)θ: as long as the
  * distance stays, so do both.
  */
 function apart({ position, key_position, inv_freq, q, k }) {
@@ -38,12 +38,12 @@ function apart({ position, key_position, inv_freq, q, k }) {
   return { distance, between: angleBetween(q, k, distance, inv_freq), scoreAt, score: scoreAt(distance) };
 }
 
-/** In degrees, for the small forms. */
+/** An angle in degrees, for the small forms. */
 const degrees = (angle) => `${fmt(360 * turnsOf(angle), Math.abs(angle) < 1 ? 1 : 0)}°`;
 
 const isWide = (width) => width >= 560;
 
-/** Where the parts are: in one column, or the plane beside the others. */
+/** The layout: one column, or the plane beside the other parts. */
 function plan(width, { small, shows }) {
   if (small) return planSmall(width, shows);
   if (isWide(width)) {
@@ -91,7 +91,7 @@ function drawPlane(pen, state, square, view) {
   return arrowHandles(pairs, state, plane, view);
 }
 
-/** What a hand may take: the dashed tips are the content; a solid tip, pulled round, walks its word along the text. */
+/** The drag handles: a dashed tip sets the content; a solid tip, pulled round, moves its word along the text. */
 function arrowHandles(pairs, { inv_freq, lock, ...state }, plane, { small }) {
   const handles = {};
   for (const { z, name } of small ? [] : pairs) handles[name] = pairHandle(plane, z);
@@ -104,7 +104,7 @@ function arrowHandles(pairs, { inv_freq, lock, ...state }, plane, { small }) {
   return handles;
 }
 
-/** An arc about (cx, cy) that ends `r` pixels from it; each whole turn of it lies `gap` pixels further out than the last. */
+/** A spiral about (cx, cy) that ends at radius `r`; every whole turn is `gap` pixels further out than the last. */
 function spiral(cx, cy, r, gap, from, sweep) {
   const turns = turnsOf(Math.abs(sweep));
   const inwards = Math.min(turns * gap, 0.6 * r);
@@ -112,7 +112,7 @@ function spiral(cx, cy, r, gap, from, sweep) {
   return range(0, steps).map((i) => polar(cx, cy, from + (sweep * i) / steps, r - inwards * (1 - i / steps)));
 }
 
-/** The angle between the turned arrows: a field, an arc from k to q, a spiral where it is more than a turn, and words. */
+/** The angle between the turned arrows: a sector, an arc from k to q (a spiral beyond one turn), and words. */
 function drawBetween(pen, state, { cx, cy, unit, labels }, { x, y }, { small }) {
   const from = angleOf(state.k) + state.key_position * state.inv_freq;
   const { between } = apart(state);
@@ -120,7 +120,7 @@ function drawBetween(pen, state, { cx, cy, unit, labels }, { x, y }, { small }) 
   pen.area(sector(cx, cy, unit, from, from + wrapped(between), 24), { fill: ink.score, opacity: 0.35 });
   const arc = spiral(cx, cy, unit, unit * 0.12, from, turn);
   pen.curve(arc.slice(0, -1), { stroke: ink.score, width: 3 });
-  const far = Math.abs(turn) * unit; // of the arc, in pixels: a short one has no room for a head
+  const far = Math.abs(turn) * unit; // pixels: length of the arc; a short one has no room for a head
   const neck = polar(cx, cy, from + turn * (1 - 10 / far), unit);
   if (far > 10) pen.arrow(...neck, ...last(arc), { stroke: ink.score, width: 3, head: 11 });
   const lines = small
@@ -133,7 +133,7 @@ function drawBetween(pen, state, { cx, cy, unit, labels }, { x, y }, { small }) 
   }
 }
 
-/** The sentence as a row of places: where q and k stand and how far apart. Both can be dragged. */
+/** The text as a row of places with q, k and their distance. Both can be dragged. */
 function drawTokens(pen, { position, key_position, lock }, { x, y, w }, { small, shows }) {
   const X = (token) => x + (w * token) / LAST;
   pen.text(x, y - 38, shows("key") ? phrase`Positions (tokens): q ●, k ○` : phrase`Place in the text (tokens): drag ●`);
@@ -141,14 +141,14 @@ function drawTokens(pen, { position, key_position, lock }, { x, y, w }, { small,
   pen.lines([[x, y, x + w, y], ...marks.map((t) => [X(t), y, X(t), y + 4])], { stroke: ink.muted, width: 1 });
   for (const t of marks) pen.text(X(t), y + 21, t, noteMiddle);
   const at = (px) => Math.round(clamp((LAST * (px - x)) / w, 0, LAST));
-  const handle = (place, colour) => ({ x: X(place), y, ring: 8, ink: colour, at }); // a small ring: two words may be close
+  const handle = (place, colour) => ({ x: X(place), y, ring: 8, ink: colour, at }); // a small ring, since two words may be close
   const query = { position: handle(position, ink.q) };
   if (!shows("key")) {
     pen.circle(X(position), y, 7, { fill: ink.q });
     return query;
   }
   pen.line(X(position), y, X(key_position), y, { stroke: ink.position, width: 6 });
-  pen.circle(X(key_position), y, 8, { fill: ink.paper, stroke: ink.k, width: 3.5 }); // a ring, which shows around the dot
+  pen.circle(X(key_position), y, 8, { fill: ink.paper, stroke: ink.k, width: 3.5 }); // a ring, visible around the dot
   pen.circle(X(position), y, 5, { fill: ink.q });
   const distance = fmt(position - key_position, 0);
   const words = lock ? phrase`m − n = ${distance}, locked` : `m − n = ${distance}`;
@@ -157,7 +157,7 @@ function drawTokens(pen, { position, key_position, lock }, { x, y, w }, { small,
   return small && !lock ? query : { key_position: handle(key_position, ink.k), ...query };
 }
 
-/** The score at every distance; the dot is where we are, and takes the query with it unless the distance is locked. */
+/** The score at every distance; dragging the dot moves the query, unless the distance is locked. */
 function drawScore(pen, state, box) {
   const { distance, score, scoreAt } = apart(state);
   const most = Math.max(1, Math.ceil(length(state.q) * length(state.k)));
@@ -185,7 +185,7 @@ function draw(pen, state, view) {
   };
 }
 
-/** What the parts in sight say. */
+/** The readout of the visible parts. */
 function briefly(state, { shows }) {
   const { position, key_position, inv_freq } = state;
   if (!shows("key")) {
@@ -213,14 +213,14 @@ function readout(state, view) {
 
 const STEP = 10; // tokens by which the button slides both words
 
-/** Both words further on, or back at the text's beginning where it ends. */
+/** Both words further on, or back at the beginning once the text ends. */
 function slide({ position, key_position }) {
   const [first, last] = [Math.min(position, key_position), Math.max(position, key_position)];
   const by = last + STEP > LAST ? -first : STEP;
   return { position: position + by, key_position: key_position + by };
 }
 
-/** With the lock on, a position that is moved takes the other along, as far as both have room. */
+/** With the lock on, moving one position moves the other too, as far as both have room. */
 function follow(before, held) {
   const moved = ["position", "key_position"].filter((name) => name in held);
   if (!(held.lock ?? before.lock) || moved.length !== 1) return {};

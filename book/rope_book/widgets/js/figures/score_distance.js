@@ -14,9 +14,9 @@ import { invFreq, ropeAngles, withinTurn } from "../maths/frequencies.js";
 import { applyRope } from "../maths/rotary.js";
 import { normals } from "../maths/words.js";
 
-const LOG = 100000; // the reach whose axis is logarithmic
-const [PARTS, KNOTS] = [8, 16]; // waves drawn, by which all are added up; heights of a drawn guess
-const DECADES = 2; // with the loose bound in the picture the vertical axis is logarithmic, this far below the trivial one
+const LOG = 100000; // the reach with a logarithmic axis
+const [PARTS, KNOTS] = [8, 16]; // waves drawn, and parts in which all are added; heights in a drawn guess
+const DECADES = 2; // with the loose bound the vertical axis is logarithmic, from this far below the trivial one
 
 const vectorsOf = memo((vectors, headDim, base, peak, seed) => {
   const drawn = normals(1000 + seed, 2 * headDim); // q first, then k
@@ -25,13 +25,13 @@ const vectorsOf = memo((vectors, headDim, base, peak, seed) => {
   return { q, k: vectors === "rotated" ? applyRope(q, ropeAngles(peak, invFreq(headDim, base))) : q };
 });
 
-/** Frequencies and their turns: the curves of q and k, of the average over all draws and of the bound share them. */
+/** Frequencies and their memoised turns, shared by the curves of q and k, of the average and of the bound. */
 const turnsOf = memo((base, headDim) => {
   const frequencies = invFreq(headDim, base);
   return { frequencies, turns: makeTurns(frequencies) };
 });
 
-/** q and k of a state, and what they give at any distances: the scores of the `count` fastest pairs, RoFormer's bound, and the scores of all ones. */
+/** q and k of a state, and functions of distances: scores of the `count` fastest pairs, RoFormer's bound, scores of all ones. */
 function headOf({ vectors, head_dim, base, peak, seed }) {
   const { q, k } = vectorsOf(vectors, head_dim, base, peak, seed);
   const { frequencies, turns } = turnsOf(base, head_dim);
@@ -51,8 +51,8 @@ function headOf({ vectors, head_dim, base, peak, seed }) {
 }
 
 /**
- * The whole distances at which a curve is computed: to 256 every one, to 1,024 every `step`-th (the fastest pair turns by
- * one radian a token, so up to 3 catch its wave), on the logarithmic axis some 300; always those around the peak.
+ * The whole distances at which a curve is computed: up to 256 all of them, up to 1,024 every `step`-th (the fastest pair turns
+ * by one radian per token, so steps up to 3 resolve its wave), on the logarithmic axis some 300; always those around the peak.
  */
 function sampled({ reach, vectors, peak }, step) {
   if (reach === 256) return range(0, 256);
@@ -62,35 +62,35 @@ function sampled({ reach, vectors, peak }, step) {
   return sorted([...far, ...near]);
 }
 
-/** Whether a guess can be drawn of what the picture shows, and whether the sum waits for it. */
+/** Whether a guess can be drawn, and whether the sum waits for it. */
 const canGuess = ({ guess_first, bound, reach }) => guess_first && !bound && reach !== LOG;
 const waits = (state) => canGuess(state) && state.guess.length < KNOTS;
 
-/** How many pairs are added up, and whether these are all. */
+/** The number of pairs that are added, and whether these are all. */
 const countOf = ({ added, head_dim, bound }) => (bound ? head_dim / 2 : Math.round((added * head_dim) / 2 / PARTS));
 const isWhole = (state) => countOf(state) === state.head_dim / 2;
 
-/** The score of the pairs that are added up, at the cursor. */
+/** The score at the cursor of the pairs that are added. */
 const scoreHere = (state) => headOf(state).scores([state.distance], countOf(state))[0];
 
-/** A state without what a hand moves over the curves: what they depend on. */
+/** A state without the values that do not change the curves. */
 const withoutCursor = (state) => ({ ...state, distance: null, guess: null, added: null });
 
-/** The sums of the fastest pairs at some distances, an eighth of all pairs more each time. */
+/** The sums of the fastest pairs at the sampled distances, each with another eighth of all pairs. */
 const partialSums = memo((state) => {
   const { scores } = headOf(state);
   const distances = sampled(state, 2);
   return range(0, PARTS).map((added) => scores(distances, countOf({ ...state, added, bound: false })));
 }, 3);
 
-/** The average over all draws at some distances; nothing where there is but one. */
+/** The average over all draws at some distances; null if there is only one draw. */
 function averageOf({ vectors, peak }, { ones }, distances) {
   if (vectors === "constant") return null;
   if (vectors === "independent") return distances.map(() => 0);
   return ones(vectors === "rotated" ? distances.map((r) => r - peak) : distances);
 }
 
-/** Everything that is drawn: curves, bounds, and the vertical axis as an interval and a way to place a score on it. */
+/** Everything to draw: curves, bounds, and the vertical axis as an interval and a function that places a score on it. */
 const measure = memo((state, isPartial) => {
   const { head_dim, bound, trivial, guess_first, reach } = state;
   const head = headOf(state);
@@ -115,7 +115,7 @@ const measure = memo((state, isPartial) => {
 });
 const measured = (state) => measure(withoutCursor(state), state.added < PARTS && !state.bound);
 
-/** On how many of the first 256 steps the score rises. */
+/** The number of the first 256 steps on which the score rises. */
 const stepsUp = memo((state) => {
   const curve = headOf(state).scores(range(0, 256));
   return curve.slice(1).filter((score, r) => score > curve[r]).length;
@@ -139,7 +139,7 @@ const TRIVIAL = { stroke: ink.text, width: 1.3, dash: "6 4" };
 const RISING = { stroke: ink.text, width: 3.5 };
 const GUESS = { stroke: ink.other, width: 3.5 };
 
-/** What the lines are, in the order of the legend. */
+/** The entries of the legend. */
 function entries(state) {
   const { vectors, reach, bound, trivial } = state;
   const whole = isWhole(state);
@@ -159,7 +159,7 @@ function entries(state) {
 
 const legend = (state, width) => legendOf(entries(state), width, { sample: 34, text: 34 });
 
-/** Where the waves are, and below them the legend and the chart of their sum; in a small form without a legend. */
+/** The layout: the waves, below them the legend and the chart of their sum; a small form has no legend. */
 function plan(width, state, { small, shows }) {
   const rows = shows("waves") ? Math.min(PARTS, state.head_dim / 2) : 0;
   const row = small ? 30 : width < 480 ? 20 : 24;
@@ -171,20 +171,20 @@ function plan(width, state, { small, shows }) {
   return { rows, row, x, w, under, bare, sum, height: sum.y + sum.h + 46 };
 }
 
-/** The pairs whose waves are drawn, from the fastest to the slowest: each one's share of the score at some distances. */
+/** The pairs whose waves are drawn, from fastest to slowest, with their parts of the score at some distances. */
 const summands = memo((state, rows) => {
   const { head_dim, reach } = state;
   const { q, k, frequencies } = headOf(state);
   const distances = reach === LOG ? sampled(state, 2) : range(0, reach, Math.max(1, reach / 512));
   return range(0, rows - 1).map((row) => {
     const i = Math.round((row * (head_dim / 2 - 1)) / (rows - 1));
-    const [own, other] = [q, k].map((vector) => vector.slice(2 * i, 2 * i + 2));
-    const sharesAt = (some) => scoreCurve(own, other, [frequencies[i]], some);
+    const [qPair, kPair] = [q, k].map((vector) => vector.slice(2 * i, 2 * i + 2));
+    const sharesAt = (distances) => scoreCurve(qPair, kPair, [frequencies[i]], distances);
     return { distances, shares: sharesAt(distances), frequency: frequencies[i], sharesAt };
   });
 }, 3);
 
-/** The waves of the pairs, a hand beside each; those that are added up are bold. Returns the dots at the cursor. */
+/** The waves of the pairs, each beside its hand, those already added in bold. Returns the dots at the cursor. */
 function drawWaves(pen, state, { rows, row, x, w }, { place, X }, width) {
   const { head_dim, distance } = state;
   const waves = summands(withoutCursor(state), rows);
@@ -209,13 +209,13 @@ function drawWaves(pen, state, { rows, row, x, w }, { place, X }, width) {
   return waves.map(({ sharesAt }, j) => [place(distance), at(sharesAt([distance])[0], j), 3.5]);
 }
 
-/** What a reader has drawn, and the pencil that draws on. */
+/** The reader's drawing, and the pencil that continues it. */
 function drawGuess(pen, state, all, box, Y) {
   if (!canGuess(state)) return {};
   const { guess } = state;
   const step = box.w / KNOTS;
   const start = all.scores[0] / all.limit;
-  const floor = all.low / all.limit; // of the chart: a guess may be lower
+  const floor = all.low / all.limit; // the bottom of the chart; a guess may be lower
   const line = [start, ...guess].map(
     (height, i) => /** @type {Pair} */ ([box.x + i * step, Y(Math.max(floor, height) * all.limit)]),
   );
@@ -242,7 +242,7 @@ function nameOfHeight({ bound }, rows, width) {
   return width < 340 ? phrase`Sum of all waves` : phrase`The score: the sum of all waves`;
 }
 
-/** The axes: the scales, and where a distance beyond the reach is shown. */
+/** The axes; returns their scales, and the place of a distance, clamped to the reach. */
 function drawAxes(pen, state, { low, high }, { sum: box, rows }, width) {
   const { reach, bound } = state;
   const log = reach === LOG;
@@ -259,7 +259,7 @@ function drawAxes(pen, state, { low, high }, { sum: box, rows }, width) {
   return { X, Y, at, place: (r) => X(clamp(r, log ? 1 : 0, reach)) };
 }
 
-/** The bounds, the curve and where it rises, and the average over all draws; a bare chart has the curve alone, without styles. */
+/** The bounds, the curve and its rising parts, and the average over all draws; a bare chart has the curve alone. */
 function drawCurves(pen, state, all, { X, Y }, box, bare) {
   const { reach, bound, trivial } = state;
   const path = (rs, values) => values.map((value, i) => [X(rs[i]), Y(all.raise(value))]);
@@ -279,7 +279,7 @@ function drawCurves(pen, state, all, { X, Y }, box, bare) {
   if (all.average) pen.curve(path(all.coarse, all.average), AVERAGE);
 }
 
-/** The distance by which the key is turned. */
+/** A line at the distance by which the key is turned. */
 function drawPeak(pen, { peak }, place, box) {
   const [x, right] = [place(peak), place(peak) < box.x + box.w - 64];
   pen.line(x, box.y, x, box.y + box.h, { stroke: ink.k, width: 1.5, dash: "1 4" });
@@ -287,7 +287,7 @@ function drawPeak(pen, { peak }, place, box) {
   pen.text(x + (right ? 6 : -6), box.y + box.h - 14, `p = ${peak}`, style);
 }
 
-/** Where the cursor is, and what the score there is the sum of. */
+/** The cursor, and the handle of the distance. */
 function drawCursor(pen, state, all, scales, { sum: box, under, rows }, { width, small }) {
   const { distance, reach } = state;
   const off = distance > reach;
@@ -326,7 +326,7 @@ function draw(pen, state, view) {
   return { ...pencil, ...cursor };
 }
 
-/** By how much a guess that is drawn to its end is off. */
+/** The verdict on a completed guess. */
 function judged(state) {
   if (!canGuess(state) || state.guess.length < KNOTS) return "";
   const all = measured(state);
@@ -346,8 +346,8 @@ function readout(state, { small, shows }) {
   const { limit, scores, looser } = headOf(state);
   const apart = distance === 1 ? phrase`1 token` : phrase`${distance} tokens`;
   if (!isWhole(state)) {
-    const here = fmt(scoreHere(state), 1);
-    return phrase`The ${countOf(state)} fastest of ${pairs} waves are added up. ${apart} apart they make ${here} of the ${fmt(limit, 1)} that all could reach.`;
+    const sum = fmt(scoreHere(state), 1);
+    return phrase`The ${countOf(state)} fastest of ${pairs} waves are added up. ${apart} apart they make ${sum} of the ${fmt(limit, 1)} that all could reach.`;
   }
   const [here, next] = scores([distance, distance + 1]);
   if (small && shows("waves")) {
@@ -368,8 +368,8 @@ function readout(state, { small, shows }) {
 }
 
 /**
- * A hand that asks for the peak sees it, though distances short of it may be shown afterwards: so this is no rule. One that
- * adds waves up while the sum waits for a guess wants to see it.
+ * Choosing a peak beyond the reach extends the reach once; it may be shortened again, so this is no rule. Adding waves while
+ * the sum waits for a guess shows the sum.
  */
 function follow(before, held) {
   const now = { ...before, ...held };

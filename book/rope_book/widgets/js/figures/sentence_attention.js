@@ -11,7 +11,7 @@ import { makeHead } from "../maths/encoding.js";
 import { readingHead, wordVector } from "../maths/words.js";
 
 const FARTHEST = 1000;
-const STILL = 1e-9; // what changes by less does not change
+const STILL = 1e-9; // a smaller change counts as none
 
 const NAMES = {
   none: phrase`no encoding`,
@@ -24,18 +24,18 @@ const NAMES = {
 
 const percent = (x, decimals = 0) => fmt(100 * x, decimals);
 const signed = (text) => (text.startsWith("−") || Number(text) === 0 ? text : `+${text}`);
-/** A number in a cell, and a change in a sentence, of weights or of scores. */
+/** Formats of weights or scores: a number in a cell, and a change in a sentence. */
 const entry = ({ weights }, x) => (weights ? percent(x) : fmt(x, 1));
 const amount = ({ weights }, x) => (weights ? phrase`${percent(x, 1)} points` : fmt(x, 2));
 
-/** k → what is shown of the sentence at k, under an encoding: scores or weights. */
+/** A function k → the scores or weights of the sentence at k, under an encoding. */
 const readingOf = memo(({ sentence, show, causal }, encoding) => {
   const rows = sentence.split(" ").map((word) => wordVector(word));
   const scoresAt = makeHead(rows, readingHead(causal), encoding, causal);
   return show === "scores" ? scoresAt : (k) => scoresAt(k).map(softmax);
 }, 24);
 
-/** What the shown matrix is compared with. */
+/** The matrix with which the shown one is compared. */
 const referenceOf = (text, encoding) => readingOf(text, text.against === "start" ? encoding : "none")(0);
 
 /** Entry minus entry; 0 where a key is hidden. */
@@ -48,7 +48,7 @@ const changeCurve = memo((text, encoding) => {
   return range(0, FARTHEST).map((k) => largest(minusMatrix(at(k), before)));
 }, 24);
 
-/** All that the picture shows of a state: `text` is what its curves depend on, `where` the largest change. */
+/** Everything that the picture shows of a state: its curves depend on `text`; `where` has the largest change. */
 function seenOf({ start, encoding, ...text }) {
   const now = readingOf(text, encoding)(start);
   const change = minusMatrix(now, referenceOf(text, encoding));
@@ -63,9 +63,9 @@ function seenOf({ start, encoding, ...text }) {
 }
 
 const HEADER = 92; // above a square's cells: its title and the columns' words
-const TURN = 62; // degrees, of those words
+const TURN = 62; // degrees: the slant of those words
 
-/** Where the parts are: the two squares beside each other, or one above the other. */
+/** The layout: the two squares side by side, or one above the other. */
 function plan(width, count) {
   const tall = width < 520;
   const names = tall ? 68 : 78;
@@ -145,11 +145,11 @@ function drawNow(pen, seen, place) {
   });
 }
 
-/** What has changed: more in one colour, less in another, and blank where nothing has. */
+/** The change: more in one colour, less in another, blank if none. */
 function drawChange(pen, seen, place) {
   const { change, weights, against } = seen;
   const what = against === "start" ? phrase`Change since k = 0` : phrase`Change by the encoding`;
-  const most = weights ? 0.3 : 3; // a change of the full colour
+  const most = weights ? 0.3 : 3; // the change with the full colour
   drawSquare(pen, place, seen, place.second, weights ? phrase`${what} (points)` : what, change, (x) => {
     const number = entry(seen, x);
     const text = weights ? signed(number) : number;
@@ -162,7 +162,7 @@ function drawChange(pen, seen, place) {
 /** The largest change at every k: the chosen encoding in pink, another for comparison in grey. */
 function drawCurve(pen, { text, encoding, start, weights, most }, { curve: box, tall }) {
   const other = encoding === "sinusoidal" ? "rotary" : "sinusoidal";
-  const [mine, theirs] = [encoding, other].map((each) => changeCurve(text, each));
+  const [mine, theirs] = [encoding, other].map((name) => changeCurve(text, name));
   const limits = weights ? [0.1, 0.2, 0.4, 0.6, 1] : [0.5, 1, 2, 4, 8, 16];
   const limit = limits.find((step) => step >= Math.max(...mine, ...theirs)) ?? 32;
   const title = weights && !tall ? phrase`Largest change at each k (points)` : phrase`Largest change at each k`;
@@ -174,7 +174,7 @@ function drawCurve(pen, { text, encoding, start, weights, most }, { curve: box, 
     yTicks: [0, limit / 2, limit],
     yFormat: (t) => (weights ? percent(t) : t),
   });
-  const named = (each, values) => (Math.max(...values) < STILL ? phrase`${NAMES[each]}, always 0` : NAMES[each]);
+  const named = (name, values) => (Math.max(...values) < STILL ? phrase`${NAMES[name]}, always 0` : NAMES[name]);
   const pink = { size: 12, fill: ink.scoreWords, weight: 600 };
   pen.text(box.x, box.y - (tall ? 25 : 9), phrase`pink: ${named(encoding, mine)}`, pink);
   const grey = { size: 12, fill: ink.muted, anchor: tall ? "start" : "end" };
@@ -190,7 +190,7 @@ function drawCurve(pen, { text, encoding, start, weights, most }, { curve: box, 
   pen.circle(X(start), Y(most), 6, { fill: ink.score, stroke: ink.text, width: 1.5 });
 }
 
-/** The picture in a few words; fewer where there is little room. */
+/** The picture in a few words, fewer in a narrow figure. */
 function verdict({ weights, against, start, encoding, most, still }, tall) {
   const by = weights ? phrase`${percent(most)} points` : fmt(most, 1);
   if (against === "none" && encoding === "none")

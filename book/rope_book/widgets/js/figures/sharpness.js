@@ -23,7 +23,7 @@ function scales(factor, length) {
   return [1, square(factor), square(Math.max(1, length / TRAINED))];
 }
 
-/** The three values at a length: shares, or how many keys would share attention evenly with that entropy. */
+/** The three values at a length: shares, or the number of equal keys with the same entropy. */
 function valuesAt({ factor, match, spread, shown }, length) {
   return scales(factor, length).map((scale) =>
     shown === "share" ? matchingShare(length, match, spread, scale) : sharingKeys(length, match, spread, scale),
@@ -58,7 +58,7 @@ function draw(pen, state, { width, height: tall }) {
 
   pen.line(X(TRAINED), box.y, X(TRAINED), box.y + box.h, { stroke: ink.muted, width: 1.5 });
   pen.text(X(TRAINED) - 5, box.y + 14, width < 480 ? phrase`trained` : phrase`trained on 4,096`, noteEnd);
-  const rows = LENGTHS.map((each) => valuesAt(state, each));
+  const rows = LENGTHS.map((tokens) => valuesAt(state, tokens));
   for (const [i, { style }] of LINES.entries()) {
     const path = rows.map((row, j) => /** @type {Pair} */ ([X(LENGTHS[j]), Y(raise(row[i]))]));
     pen.curve(path, style);

@@ -16,23 +16,23 @@ const ROWS = 160; // positions drawn, 0 … 159
 const REACH = 64; // offsets drawn, −64 … 64
 const OTHERS = range(0, 90, 15); // the positions of the faint curves
 
-/** PE of every row, and as a picture. */
+/** PE of every position, and the same as an image. */
 const fieldOf = memo((dModel, base) => {
   const rows = range(0, ROWS - 1).map((p) => sinusoidal(p, dModel, base));
   return { rows, picture: bitmap(ROWS, dModel, (p, feature) => (rows[p][feature] + 1) / 2, diverging) };
 });
 
-/** The one random matrix, entries of variance 1/d. */
+/** The fixed random matrix, with entries of variance 1/d. */
 const matrixOf = memo((dModel) => randomMatrix(2, dModel));
 
-/** What the curve of position p is made from: k → PE(p) · PE(p + k), or with W between. */
+/** The curve of position p as a function k → PE(p) · PE(p + k), or with W between. */
 function scorer({ d_model, base, between }, p) {
   const { rows } = fieldOf(d_model, base);
   const left = between === "projection" ? matVec(matrixOf(d_model), rows[p]) : rows[p];
   return (k) => dot(left, rows[p + k]);
 }
 
-/** The offsets that position p has, from its first token to 64 after it. */
+/** The offsets from position p that exist, up to 64 tokens back and on. */
 const offsetsOf = (p, step = 1) => range(Math.max(-REACH, -p), REACH, step);
 
 /** The vertical interval, the same for every p. */
@@ -51,7 +51,7 @@ function turned({ pair, offset, d_model, base }) {
   return { frequency, turn: offset * frequency };
 }
 
-/** Where the parts are: the field, the pair and its words beside or under it, what the colours mean, the products. */
+/** The layout: the field, the pair and its words beside or below it, the colour scale, the products. */
 function plan(width) {
   if (width < 500)
     return {
@@ -93,7 +93,7 @@ function drawField(pen, { d_model, base, pair }, box) {
   pen.text(box.x + box.w / 2, bottom + 38, phrase`feature`, { anchor: "middle" });
 }
 
-/** The two rows, to be dragged. */
+/** The two rows; returns their handles. */
 function drawRows(pen, { position, offset }, { x, y, w, h }) {
   const Y = (p) => y + (h * (p + 0.5)) / ROWS;
   const rowAt = (py) => ((py - y) / h) * ROWS - 0.5;

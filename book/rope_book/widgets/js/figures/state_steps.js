@@ -17,10 +17,10 @@ const vectors = (start) => range(0, TOKENS - 1).map((n) => drawn.slice(start + n
 const KEYS = vectors(0);
 const VALUES = vectors(TOKENS * WIDTH).map((value) => value.map((number) => number + 1));
 
-const LOUD = 3; // a query is so many times the key that it is like
-const MOST = 2; // of the sum, per token: more has the same colour
+const LOUD = 3; // the query is this multiple of the key that it resembles
+const MOST = 2; // per token: a larger sum has the same colour
 
-/** The mean state after the tokens read, and how much of each token's value a query gets from the cache and from the sum. */
+/** The mean state after the tokens read, and the share of each token's value that a query gets from cache and state. */
 function remembered({ step, query, turned }) {
   const keys = KEYS.slice(0, step);
   const angles = keys.map((_, n) => ropeAngles(turned ? n : 0, FREQUENCIES));
@@ -34,9 +34,9 @@ function remembered({ step, query, turned }) {
 
 const sizeOf = (rows) => sum(rows.flat().map(Math.abs)) / rows.flat().length;
 
-const STRIP = 44; // pixels: height of a row of bars
+const STRIP = 44; // pixels: the height of a row of bars
 
-/** Where the parts are: the cache, what a query gets from it and from the sum, the sum, the sizes of both. */
+/** The layout: the cache, the query's shares from cache and state, the state, the sizes of both. */
 function plan(width) {
   const narrow = width < 500;
   const side = narrow ? 168 : 208;
@@ -51,7 +51,7 @@ function plan(width) {
   return { side, cache, strips, bottom, state, bars, height, lead: narrow ? bottom + 20 : height };
 }
 
-/** A column for each token: its key above, its value below. */
+/** A column per token: its key above, its value below. */
 function drawCache(pen, { step, query }, { x, y, w, h, column, bar }) {
   pen.text(x, 15, phrase`Cache`, { weight: 600 });
   pen.text(x, 33, phrase`key above, value below`, note);
@@ -66,7 +66,7 @@ function drawCache(pen, { step, query }, { x, y, w, h, column, bar }) {
   return { query: { x: x + (query + 0.5) * column, y: y + h / 2, at, box: [column + 8, h + 10] } };
 }
 
-/** How much of each token's value a query gets, as bars from a line; that of the token it asks for is dark. */
+/** The share of each token's value that a query gets, as bars; the bar of the token that it resembles is dark. */
 function drawStrip(pen, words, shares, query, { x, w, column, bar }, top) {
   const line = top + 20 + 0.8 * STRIP;
   const bars = shares.map((share, n) => {
@@ -80,7 +80,7 @@ function drawStrip(pen, words, shares, query, { x, w, column, bar }, top) {
   pen.line(x, line, x + w, line, { stroke: ink.muted, width: 1 });
 }
 
-/** What the query gets from the cache, and from the sum; the tokens below. */
+/** The query's shares from the cache and from the state, above the tokens. */
 function drawReading(pen, { weights, factors }, query, { cache, strips, bottom }) {
   drawStrip(pen, phrase`Weights from the cache`, weights, query, cache, strips);
   drawStrip(pen, phrase`Factors from the sum`, factors, query, cache, strips + STRIP + 26);
@@ -88,7 +88,7 @@ function drawReading(pen, { weights, factors }, query, { cache, strips, bottom }
   pen.text(cache.x + cache.w, bottom + 12, TOKENS - 1, noteEnd);
 }
 
-/** The sum, and which rows belong to which pair. */
+/** The state, and the pairs of its rows. */
 function drawState(pen, mean, { x, y }, side) {
   const cell = side / WIDTH;
   pen.text(x, y - 27, phrase`State: one sum over all tokens`, { weight: 600 });
@@ -104,9 +104,9 @@ function drawState(pen, mean, { x, y }, side) {
   pen.text(x, y + side + 16, phrase`value features`, note);
 }
 
-/** What both hold, in numbers, as bars of one scale; and what the colours mean. */
+/** The sizes of cache and state as bars on one scale, and the colour scale. */
 function drawSizes(pen, { step }, width, y) {
-  const pixel = (width - 150) / (2 * WIDTH * TOKENS); // of a number
+  const pixel = (width - 150) / (2 * WIDTH * TOKENS); // pixels per number
   const held = [
     { name: phrase`cache`, numbers: 2 * WIDTH * step, colour: ink.k },
     { name: phrase`state`, numbers: STATE_SIZE, colour: ink.text },

@@ -13,7 +13,7 @@ import { invFreq, reachWithin, ropeAngles, withinTurn } from "../maths/frequenci
 import { divisors, stretched } from "../maths/stretch.js";
 import { completesTurn, meetsNewAngle, reach } from "../maths/trained_range.js";
 
-/** Each pair's speed before and after the rule, what training has shown of its round, and whether it is slowed enough. */
+/** Each pair's frequency before and after the rule, the angles seen in training, and whether it is slowed enough. */
 function measured({ rule, head_dim, base, trained, wanted, abf_base }) {
   const plain = invFreq(head_dim, base);
   const changed = stretched(rule, head_dim, base, trained, wanted, abf_base).invFreq;
@@ -36,7 +36,7 @@ const legend = (width) => legendOf(KEY, width - 4, { drop: 5 });
 
 const NUMBER = 14; // pixels under a face for its pair's number
 
-/** The faces in a field, as large as it has room for them and for what is below each. */
+/** The faces in a box, as large as fits, with `below` pixels under each. */
 function placed(faces, { x, y, w, h }, below) {
   const sizes = range(1, Math.max(1, faces.length)).map((rows) => {
     const columns = Math.max(1, Math.ceil(faces.length / rows));
@@ -47,7 +47,7 @@ function placed(faces, { x, y, w, h }, below) {
   return inRows(faces, { x: x + (w - columns * cell) / 2, y, columns, cell, row: cell + below, r });
 }
 
-/** Where the parts are, from above: the text as a rail, the legend, fast faces, slow ones, how much each is slowed. */
+/** The layout, from the top: the text as a rail, the legend, fast faces, slow faces, the slowdown of each pair. */
 function parts(width) {
   const narrow = width < 560;
   const [rail, key] = [34, 70];
@@ -57,7 +57,7 @@ function parts(width) {
   return { rail, key, fast, slow, chart, height: chart.y + chart.h + 44 };
 }
 
-/** The text from its first token to the wanted length: what training had of it, and where the hands are. */
+/** The text up to the wanted length, with the trained part and the position of the hands. */
 function drawRail(pen, { position, trained, wanted }, width, y) {
   const [x, w, most] = [14, width - 28, Math.max(trained, wanted)];
   const X = (token) => x + (w * token) / most;
@@ -71,7 +71,7 @@ function drawRail(pen, { position, trained, wanted }, width, y) {
   const ends = [trained, wanted].map((token, i) => centred(X(token), names[i], 2, width - 2, { size: 12 }));
   const room = halves[0] + halves[1] + 8;
   if (Math.abs(ends[1] - ends[0]) < room) {
-    const [left, right] = ends[0] <= ends[1] ? [0, 1] : [1, 0]; // the two side by side, kept inside
+    const [left, right] = ends[0] <= ends[1] ? [0, 1] : [1, 0]; // the two names side by side, kept inside
     ends[left] = clamp((ends[0] + ends[1] - room) / 2, 2 + halves[left], width - 2 - room - halves[right]);
     ends[right] = ends[left] + room;
   }
@@ -84,12 +84,12 @@ function drawRail(pen, { position, trained, wanted }, width, y) {
   return { position: { x: X(position), y, at: token } };
 }
 
-/** Every pair as a face: its wedge, the angles that the text has used, and its hand with the rule and without. */
+/** Every pair as a face: its wedge, the angles that the text has used, and its hand with and without the rule. */
 function facesOf({ position, trained }, { plain, changed, seen }, way) {
   const before = way ? measured(way.from).changed : [];
   const share = before.length === changed.length ? way.share : 1; // of the way from another rule
   const speeds = changed.map((speed, i) => (share < 1 ? before[i] + (speed - before[i]) * share : speed));
-  const [angles, without] = [speeds, plain].map((each) => ropeAngles(position, each).map(withinTurn));
+  const [angles, without] = [speeds, plain].map((rates) => ropeAngles(position, rates).map(withinTurn));
   const fresh = meetsNewAngle(position, changed, trained, plain);
   return speeds.map((speed, i) => {
     const used = reachWithin(position, speed);
@@ -97,7 +97,7 @@ function facesOf({ position, trained }, { plain, changed, seen }, way) {
   });
 }
 
-/** The fast pairs, which have been everywhere. */
+/** The fast pairs, which completed a turn in training. */
 function drawFast(pen, faces, field) {
   const pairs = counted(faces.length, "pair");
   const words =
@@ -108,7 +108,7 @@ function drawFast(pen, faces, field) {
   pen.lines(hands(at, 1), { stroke: ink.text, width: 1.6 });
 }
 
-/** The slow pairs: the wedge that training has shown, what the text has used beyond it, and the hands. */
+/** The slow pairs: the wedge seen in training, the angles that the text has used beyond it, and the hands. */
 function drawSlow(pen, faces, field, ghosts) {
   const words = faces.length ? phrase`${counted(faces.length, "pair")} saw only a wedge` : "";
   pen.text(2, field.y - 8, words);
@@ -128,7 +128,7 @@ function drawSlow(pen, faces, field, ghosts) {
   return Object.fromEntries(at.map((face) => [`pair ${face.i}`, boxAround(face, 2, NUMBER + 2)]));
 }
 
-/** Below: by how much each pair is slowed down, and how much it takes. */
+/** Below: the slowdown of each pair, and the slowdown that is needed. */
 function drawSlowed(pen, box, { rule }, { factor, slowed, short, complete }) {
   const pairs = slowed.length;
   const powers = [...slowed, factor].map(powerOf);

@@ -22,11 +22,11 @@ import { sizeOf } from "../maths/page_weights.js";
 
 const CHART = 170; // pixels: height of a chart
 const HEADMAP = 150; // pixels: side of the attention
-const POINTS = 160; // of the curve, at most
+const POINTS = 160; // at most, per curve
 const MOST_STEPS = 2000;
-const PAIRS = 8; // of a head
+const PAIRS = 8; // per head
 const ASK = 200; // ms of training between two answers of a worker
-const LOOK = 1000; // ms between two looks at what the model answers
+const LOOK = 1000; // ms between two evaluations of the model
 const NAMES = {
   rotary: "RoPE",
   "p-rope": "p-RoPE",
@@ -46,9 +46,9 @@ const RULES = {
 };
 
 holdProse(PROSE);
-const helpers = [makeHelper(ENGINE), makeHelper(ENGINE)]; // one for each encoding: two threads at most
+const helpers = [makeHelper(ENGINE), makeHelper(ENGINE)]; // one per encoding: at most two threads
 
-/** How each run stands: losses, steps asked for, and what it answered under each reading. */
+/** The progress of each run: losses, steps requested, and its answers under each reading. */
 const standings = new Map();
 const untrained = () => ({ step: 0, losses: [], asked: 0, kept: undefined, looks: new Map() });
 const begun = () => ({ ...untrained(), chunk: 8, looked: 0 });
@@ -59,14 +59,14 @@ function standing(state) {
 }
 const readingName = ({ times, rule, abf_base, head }) => `${times} ${rule} ${abf_base} ${head}`;
 
-/** The runs that a state has side by side, the first one first: each is a state of its own. */
+/** The runs of a state, side by side, as separate states; the main one comes first. */
 function membersOf(state) {
   const { encoding, against, seeds, seed } = state;
   const encodings = [encoding, against].filter((name, i, all) => name && all.indexOf(name) === i);
   return encodings.flatMap((name) => range(0, seeds - 1).map((n) => ({ ...state, encoding: name, seed: seed + n })));
 }
 
-/** The answers of one run by place, if they are known at the step to which it is trained by now. */
+/** The answers of one run by place, if they are known at a step not beyond the state's. */
 function lookAt(member) {
   const look = standing(member).looks.get(readingName(member));
   return look && look.step <= member.steps ? look : undefined;
@@ -74,20 +74,20 @@ function lookAt(member) {
 const stepOf = (member) => Math.min(standing(member).step, member.steps);
 const isDone = (member) => standing(member).step === member.steps && lookAt(member)?.step === member.steps;
 
-/** Take what an engine answered. */
+/** Store an engine's answer. */
 function keep(member, { step, losses, right, inside }, asked) {
   const run = standing(member);
   Object.assign(run, { step, losses, asked, kept: undefined });
   if (right) run.looks.set(readingName(member), { step, right, inside });
 }
 
-/** Train on until the state is reached, in workers or here; with `whole` without waiting. */
+/** Train until the state's step is reached, in workers or on this thread; with `whole` without waiting. */
 function* work(state, whole) {
   const members = membersOf(state);
   if (state.steps === 0 || members.every(isDone)) return;
-  if (!whole) yield; // a hand that moves on starts nothing
+  if (!whole) yield; // a control that is still moving starts nothing
   for (const run of members.map(standing)) {
-    if (run.step > state.steps) Object.assign(run, untrained()); // it has gone farther than it is asked for
+    if (run.step > state.steps) Object.assign(run, untrained()); // it is already beyond the requested step
   }
   while (!members.every(isDone)) {
     const left = members.filter((member) => !isDone(member));
@@ -103,7 +103,7 @@ function* work(state, whole) {
   }
 }
 
-/** What an engine is asked next: so many steps, and how the model stands where the run ends or it is time. */
+/** The next question for an engine: `chunk` steps, with an evaluation at the end of the run or when one is due. */
 function questionOf(member, chunk) {
   const run = standing(member);
   const until = Math.min(member.steps, run.step + chunk);
@@ -112,7 +112,7 @@ function questionOf(member, chunk) {
   return { settings: member, until, look, kept: run.kept };
 }
 
-/** A worker's answer; where there is no worker, the next round is done here. A run stays with the worker that began it. */
+/** Ask a worker; if there is none, the next round runs on this thread. A run stays with the worker that began it. */
 async function asked(member, first) {
   const run = standing(member);
   run.helper ??= member.encoding === first ? 0 : 1;
@@ -128,7 +128,7 @@ async function asked(member, first) {
   else run.chunk = clamp(Math.round(run.chunk * clamp(ASK / (performance.now() - began), 0.5, 2)), 1, 100);
 }
 
-/** What is shown of a state: its runs, of which the first encoding's are its own, and bars of the mean of some of them, in percent. */
+/** The parts of a state to show: its runs, `own` those of the first encoding, and a function for bars of their mean, in percent. */
 function shown(state) {
   const { task, length, times, encoding } = state;
   const [trained, total] = [placesOf(task, length) - 1, placesOf(task, length * times) - 1];
@@ -147,8 +147,8 @@ function shown(state) {
     };
   });
   const size = binSize(trained, times);
-  function barsOf(some) {
-    const known = some.map(({ places }) => places).filter(Boolean);
+  function barsOf(runs) {
+    const known = runs.map(({ places }) => places).filter(Boolean);
     return known.length ? means(known, size).map((bar) => 100 * bar) : [];
   }
   return { trained, total, size, runs, own: runs.filter(({ isOwn }) => isOwn), barsOf, guess: guessOf(task) };
@@ -163,7 +163,7 @@ function legend({ against, seeds, encoding }, width) {
   return legendOf([...PLACES, GUESSING, ...(seeds > 1 ? [SEED] : []), ...beside], width - 4);
 }
 
-/** Where the parts are: losses beside the answers by place, or above them; below are the head and its pairs. */
+/** The layout: losses beside or above the answers by place; below them the head and its pairs. */
 function plan(width, state) {
   const top = legend(state, width).height + 32;
   const isWide = width >= 560;
@@ -223,7 +223,7 @@ function drawPlaces(pen, state, all, box) {
   });
 }
 
-/** What is awaited, and of what it is made, between two edges. */
+/** A hint to press Train, or to wait, and the settings of the run, between two edges. */
 function drawWaiting(pen, state, box, [from, to]) {
   const middle = (from + to) / 2;
   const words = state.steps === 0 ? phrase`Press Train` : phrase`Training …`;
@@ -234,7 +234,7 @@ function drawWaiting(pen, state, box, [from, to]) {
   for (const [i, line] of lines.entries()) pen.text(middle, box.y + 72 + 18 * i, line, { anchor: "middle" });
 }
 
-/** A mark for each run beside the bars: a dot for a seed of the first encoding, a ring for the encoding beside it. */
+/** A mark per run beside the bars: a dot for a seed of the first encoding, a ring for the other encoding. */
 function drawOthers(pen, { seeds }, { runs, barsOf, size, total }, { X, Y }) {
   if (runs.length === 1) return;
   const marksOf = (mine, shift) =>
@@ -258,13 +258,13 @@ function drawField(pen, { head }, inside, { x, y, w, h }) {
   pen.text(x - 8, y + h / 2, phrase`← queries`, { ...noteMiddle, turn: -90 });
 }
 
-/** What the heights of the pairs' bars mean, in the words for which there is room. */
+/** The label of the pairs' bars, as long as there is room for. */
 function nameOfSway(room) {
   if (room < 110) return phrase`Sway`;
   return room < 200 ? phrase`Sway (nats)` : phrase`How much each pair sways the scores (nats)`;
 }
 
-/** How much each pair of that head sways the scores; a pair that stands still is hollow. */
+/** How much each pair of that head sways the scores; a pair that does not turn is hollow. */
 function drawPairs(pen, state, inside, box) {
   const sways = inside ? Array.from(inside.pairs) : [];
   const most = Math.max(1, ...sways.map((sway) => Math.ceil(sway)));
@@ -282,7 +282,7 @@ function drawPairs(pen, state, inside, box) {
   pen.rects(part(false), { fill: ink.paper, stroke: ink.text, width: 1 });
 }
 
-/** What the next run is made of, in short lines. */
+/** The settings of the next run, in short lines. */
 function settings({ encoding, layers, seed, learning_rate, base, first_pair, last_pair, p }, short) {
   const [speed, blocks] = [fmt(learning_rate, 4), counted(layers, "layer")];
   const lines = [phrase`${blocks}, seed ${seed}`, short ? phrase`rate ${speed}` : phrase`learning rate ${speed}`];
@@ -305,15 +305,15 @@ function draw(pen, state, { width }) {
 const percent = (share) => fmt(100 * share, 0);
 const average = (numbers) => means([numbers], numbers.length)[0];
 
-/** What the seeds of an encoding have, where there are several, and what the encoding beside has. */
+/** The results of the other seeds and of the other encoding, if any. */
 function beside({ times, against }, { runs, own }) {
-  const shares = (some) => listed(some.map(({ known, beyond }) => percent(times > 1 ? beyond : known)));
+  const shares = (members) => listed(members.map(({ known, beyond }) => percent(times > 1 ? beyond : known)));
   const others = runs.filter(({ isOwn }) => !isOwn);
   const seeds = own.length > 1 ? phrase` Its ${own.length} seeds have ${shares(own)} %.` : "";
   return others.length ? seeds + phrase` ${NAMES[against]}: ${shares(others)} %.` : seeds;
 }
 
-/** The challenge, where this is a try at it. */
+/** The challenge, if this state is an attempt at it. */
 function challenge({ task, length, times, encoding, against, seeds }, beyond) {
   const isTry = task === RECORD.task && length === RECORD.length && times === RECORD.times && seeds === 1 && !against;
   if (!isTry || !encoding) return "";
@@ -348,7 +348,7 @@ function readout(state) {
   return `${now} ${answers}${beside(state, all)}${challenge(state, beyond)}`;
 }
 
-const goOn = ({ task, steps }) => {
+const trainOn = ({ task, steps }) => {
   const planned = pageTask(task).steps;
   return { steps: steps < planned ? planned : Math.min(MOST_STEPS, steps + 200) };
 };
@@ -356,7 +356,7 @@ const hold = (state) => ({
   steps: Math.min(state.steps, Math.max(...membersOf(state).map((member) => standing(member).asked))),
 });
 
-/** The first run with every number that training goes on from. */
+/** The first run as a file, with all numbers that training needs to continue. */
 async function save(state) {
   const [member] = membersOf(state);
   const run = standing(member);
@@ -366,16 +366,16 @@ async function save(state) {
   return fileOf(state, kept);
 }
 
-/** Take a file's model in place of what its settings alone would train. */
+/** Load a file's model in place of the one that its settings alone would train. */
 async function load(text, controls) {
   const settled = (settings) => {
     const names = Object.keys(controls);
-    const taken = names.map((name) => [name, allowed(controls[name], settings[name], undefined)]);
-    if (taken.some(([, value]) => value === undefined))
+    const entries = names.map((name) => [name, allowed(controls[name], settings[name], undefined)]);
+    if (entries.some(([, value]) => value === undefined))
       throw new Error(phrase`This file is broken: its settings are not those of this figure.`);
-    return Object.fromEntries(taken);
+    return Object.fromEntries(entries);
   };
-  const { settings, kept } = readFile(text, (given) => sizeOf(settled(given)));
+  const { settings, kept } = readFile(text, (stored) => sizeOf(settled(stored)));
   const state = { ...settled(settings), steps: kept.step, against: "", seeds: 1 };
   const { step, losses } = kept;
   standings.set(runName(state), { ...begun(), step, losses, asked: step, kept });
@@ -391,7 +391,7 @@ export default live({
   work,
   files: { name: "model.json", save, load },
   buttons: [
-    { label: phrase`Train`, move: goOn },
+    { label: phrase`Train`, move: trainOn },
     { label: phrase`Pause`, move: hold },
     { label: phrase`One step`, move: ({ steps }) => ({ steps: Math.min(MOST_STEPS, steps + 1) }) },
   ],

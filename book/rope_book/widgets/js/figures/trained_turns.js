@@ -8,9 +8,9 @@ import { phrase } from "../lib/phrase.js";
 import { invFreq, ropeAngles, TURN, turnsOf, withinTurn } from "../maths/frequencies.js";
 import { completesTurn, meetsNewAngle, newStretches } from "../maths/trained_range.js";
 
-const MOST = 8; // trained lengths that the lower chart shows
+const MOST = 8; // trained lengths in the lower chart
 
-/** Every pair at the distance: its angle in turns, what training has shown of a turn, and whether the angle is new. */
+/** Every pair at the distance: its angle in turns, the share of a turn seen in training, and whether the angle is new. */
 function pairsOf({ times, trained, base, head_dim, window }) {
   const frequencies = invFreq(head_dim, base);
   const distance = times * trained;
@@ -27,7 +27,7 @@ function pairsOf({ times, trained, base, head_dim, window }) {
   }));
 }
 
-/** For each pair the stretches of distance, in trained lengths, on which it meets new angles. */
+/** For each pair the intervals of distance, in trained lengths, in which it meets new angles. */
 const stretchesOf = ({ trained, base, head_dim }) =>
   invFreq(head_dim, base).map((frequency) =>
     newStretches(frequency, trained, MOST * trained).map((ends) => ends.map((end) => end / trained)),
@@ -52,7 +52,7 @@ const height = (width, _, { shows }) => {
 const acrossOf = ({ w }) =>
   w < 300 ? phrase`pair i (fast to slow)` : phrase`pair i (the fast ones left, the slow ones right)`;
 
-/** Above: each pair's turn, what of it training has shown, and the hand. */
+/** Above: each pair's turn, the part of it seen in training, and the hand. */
 function drawTurns(pen, box, all, alone) {
   const { X, Y } = axes(pen, box, [0, all.length], [0, 1], {
     xLabel: alone ? acrossOf(box) : undefined,
@@ -73,14 +73,14 @@ function drawTurns(pen, box, all, alone) {
   unseenPoints(pen, fresh, r + 1.6);
 }
 
-/** The pair in the middle of the field of new angles; nothing where that is narrow. */
+/** The pair in the middle of the region of new angles; undefined if that is narrow. */
 function centreOf(stretches) {
   const last = stretches.length;
   const first = stretches.findIndex((ends) => ends.length && ends[0][1] - ends[0][0] > 2);
   return first < 0 || last - first < 0.12 * last ? undefined : (first + last) / 2;
 }
 
-/** Below: for every distance, which pairs meet a new angle; returns how the distance is dragged. */
+/** Below: the pairs that meet a new angle at every distance; returns the handle of the distance. */
 function drawMap(pen, box, state, pairs) {
   const { times, window } = state;
   const step = pairs >= 32 ? (box.w < 420 ? 16 : 8) : pairs / 4;

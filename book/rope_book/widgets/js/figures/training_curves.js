@@ -10,10 +10,10 @@ import { diamond, pointsAround } from "../lib/shapes.js";
 import { listed } from "../lib/words.js";
 import { span, unpackLosses, unpackShares } from "../maths/results.js";
 
-const ROW = 21; // pixels for one encoding
-const LANES = 14; // of these, for its seeds
+const ROW = 21; // pixels per encoding
+const LANES = 14; // pixels of these for its seeds
 
-/** How each of the three that stand out is drawn, with dark edges where `edge` says how wide they are; all others are grey. */
+/** The styles of the three encodings that stand out, with dark edges of width `edge`, if any; all others are grey. */
 const RANKS = [
   { stroke: ink.text, words: ink.text, width: 2.6, band: 0.13, mark: "circle" },
   { stroke: ink.other, words: ink.otherWords, width: 2.6, edge: 5, band: 0.25, mark: "square" },
@@ -26,7 +26,7 @@ function bandOf(seeds) {
   return [0, 1, 2].map((k) => spans.map((part) => part[k]));
 }
 
-/** A state's task: its encodings with their numbers, those that stand out first to third, and the length of the tests. */
+/** A state's task: its encodings with their numbers, the up to three that stand out, and the length of the tests. */
 const measured = memo(({ task, measure, against, doublings, first, second, third }) => {
   const { runs, steps, level, unit, lengths } = GRID.tasks[task];
   const names = Object.keys(runs);
@@ -56,7 +56,7 @@ const stacked = (width) => width < 520;
 
 const legend = (/** @type {any[]} */ chosen, width) => inLines(chosen, width - 2, { sample: 32, bold: true });
 
-/** Where the parts are: curves and tests, side by side or one under the other. */
+/** The layout: curves and tests side by side, or one below the other. */
 function places(width, { all, chosen }) {
   const narrow = stacked(width);
   const tall = ROW * all.length;
@@ -86,7 +86,7 @@ function scale(measure, values) {
   return { place: (v) => powerOf(v), ends, ticks: marks.filter((t) => t >= ends[0] && t <= ends[1]), format };
 }
 
-/** Every tick, or every second, third …, so that their words do not meet. */
+/** Every tick, or every second, third …, so that their labels do not touch. */
 function roomy(ticks, across, format) {
   const half = (t) => 4 * format(t).length + 3;
   const some = (stride) => ticks.filter((_, i) => (ticks.length - 1 - i) % stride === 0);
@@ -94,7 +94,7 @@ function roomy(ticks, across, format) {
   return some(range(1, ticks.length).find((stride) => fits(some(stride))));
 }
 
-/** A curve of one that stands out; a light colour has dark edges, which are seen without colours too. */
+/** A curve that stands out; a light colour gets dark edges, which show in greyscale too. */
 function trace(pen, path, { stroke, width, dash = undefined, edge = undefined }) {
   if (edge) pen.curve(path, { stroke: ink.text, width: edge });
   pen.curve(path, { stroke, width, dash });
@@ -114,7 +114,7 @@ function drawLegend(pen, chosen, across) {
   }
 }
 
-/** The learning curves: the others' medians in grey, then band and median, or each seed, of those that stand out. */
+/** The learning curves: medians in grey, then band and median, or every seed, of those that stand out. */
 function drawCurves(pen, { measure, against, every_seed }, { all, chosen, level }, box) {
   const share = measure === "accuracy";
   const { place, ends, ticks, format } = scale(measure, all.map(({ band }) => band).flat(2));
@@ -144,7 +144,7 @@ function drawCurves(pen, { measure, against, every_seed }, { all, chosen, level 
   }
 }
 
-/** The tests: a row for each encoding, a mark for each seed, a bar at the median and its way from the training length. */
+/** The tests: a row per encoding, a mark per seed, a bar at the median and a line from its value at the trained length. */
 function drawTests(pen, { measure }, { all, times }, box) {
   const { place, ends, ticks, format } = scale(measure, all.map(({ tests }) => tests).flat(2));
   const across = (t) => box.x + (box.w * (t - ends[0])) / (ends[1] - ends[0]);
@@ -180,7 +180,7 @@ function draw(pen, state, { width }) {
   drawTests(pen, state, task, right);
 }
 
-/** The seeds' median at the tests, and their span. */
+/** The median of the seeds in the tests, and their span. */
 function told(measure, { words, results }) {
   const [low, middle, high] = span(results).map((value) =>
     measure === "loss" ? String(Number(value.toPrecision(2))) : fmt(100 * value, 0),
@@ -188,7 +188,7 @@ function told(measure, { words, results }) {
   return phrase`${words} ${middle} (${low} to ${high})`;
 }
 
-/** When the median of each first had the task's level. */
+/** The time at which the median of each encoding first reached the task's level. */
 function speed({ against }, { chosen, level }) {
   const times = chosen.map(({ words, band, cost }) => {
     const at = cost[band[1].findIndex((share) => share >= level)];

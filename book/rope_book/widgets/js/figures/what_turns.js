@@ -13,13 +13,13 @@ import { pairFeatures } from "../maths/layouts.js";
 import { partialRope, pRope } from "../maths/partial.js";
 import { completesTurn } from "../maths/trained_range.js";
 
-const [FAST, SLOW] = [2, 4e6]; // tokens a turn: the ends of the chart
+const [FAST, SLOW] = [2, 4e6]; // tokens per turn: the ends of the chart
 const LAYERS = 8;
 
-/** Where a wavelength is between fast and slow. */
+/** The place of a wavelength between fast, 0, and slow, 1. */
 const speedOf = (wave) => (powerOf(wave) - powerOf(FAST)) / (powerOf(SLOW) - powerOf(FAST));
 
-/** The pairs that turn: their frequency, their two features, tokens a turn, and how slow that is. */
+/** The pairs that turn: frequency, features, tokens per turn, and their place between fast and slow. */
 function turning(frequencies, pairing) {
   const waves = wavelength(frequencies);
   return frequencies.flatMap((frequency, i) => {
@@ -28,7 +28,7 @@ function turning(frequencies, pairing) {
   });
 }
 
-/** The four variants of a head: what divides in their exponents, of how many pairs, and those that turn. */
+/** The four variants of a head: the divisor in their exponents, the number of pairs, and the pairs that turn. */
 function headsOf({ head_dim, fraction, base, pairing }) {
   const rotaryDim = head_dim * fraction;
   const partial = { name: phrase`partial rotary`, title: phrase`Partial rotary`, short: phrase`partial` };
@@ -40,7 +40,7 @@ function headsOf({ head_dim, fraction, base, pairing }) {
   ].map(({ frequencies, ...head }) => ({ ...head, most: frequencies.length, pairs: turning(frequencies, pairing) }));
 }
 
-/** The turning pair of a feature, or nothing. */
+/** The turning pair of a feature, if any. */
 const pairWith = (pairs, feature) => pairs.find(({ features }) => features.includes(feature));
 
 const narrow = (width) => width < 480;
@@ -49,9 +49,9 @@ const HAND = 31; // pixels: from the top of a cell to the middle of its hand
 const ROW = TITLE + ARC + CELL + GAP;
 const LAYERS_TOP = 4 * ROW + 4;
 const CHART_TOP = LAYERS_TOP + 96;
-const STRIP = 26; // of one variant in the chart
+const STRIP = 26; // pixels per variant in the chart
 
-/** In a few words what turns in a row. */
+/** The turning pairs of a row, in a few words. */
 function wordsOf({ over, most, pairs }, width) {
   if (!over) return phrase`nothing turns`;
   const exponent = phrase`exponent −2i/${over}`;
@@ -75,7 +75,7 @@ function drawArcs(pen, pairs, chosen, pairing, { cell, y, centre }) {
   pen.curves(chosen ? [arc(chosen)] : [], { stroke: ink.text, width: 3 });
 }
 
-/** A cell for each feature, in the colour of its speed. */
+/** A cell per feature, in the colour of its speed. */
 function drawCells(pen, pairs, headDim, { cell, y, centre }) {
   for (const j of range(0, headDim - 1)) {
     const pair = pairWith(pairs, j);
@@ -86,7 +86,7 @@ function drawCells(pen, pairs, headDim, { cell, y, centre }) {
   }
 }
 
-/** A hand in each cell that turns, in the ink that its colour carries. */
+/** A hand in each cell that turns, in an ink that is legible on its colour. */
 function drawHands(pen, pairs, position, { cell, y, centre }) {
   const r = Math.min(9.5, cell / 2 - 3);
   const all = pairs.flatMap(({ features, frequency, speed }) =>
@@ -94,15 +94,15 @@ function drawHands(pen, pairs, position, { cell, y, centre }) {
   );
   pen.part(() => {
     for (const stroke of new Set(all.map((hand) => hand.stroke))) {
-      const own = all.filter((hand) => hand.stroke === stroke);
-      const hubs = own.map(({ cx, cy }) => [cx, cy, 1.8]);
-      pen.lines(hands(own, 0), { stroke, width: 2.2 });
+      const alike = all.filter((hand) => hand.stroke === stroke);
+      const hubs = alike.map(({ cx, cy }) => [cx, cy, 1.8]);
+      pen.lines(hands(alike, 0), { stroke, width: 2.2 });
       pen.circles(hubs, { fill: stroke });
     }
   });
 }
 
-/** One variant: its title, its arcs and cells, the chosen feature and its partner framed. */
+/** One variant: title, arcs and cells, with frames around the chosen feature and its partner. */
 function drawHead(pen, head, { head_dim, pairing, feature, position }, seats, width) {
   const { name, title = name, pairs } = head;
   const { cell, top, y, centre } = seats;
@@ -116,7 +116,7 @@ function drawHead(pen, head, { head_dim, pairing, feature, position }, seats, wi
   for (const j of chosen?.features ?? [feature, feature]) pen.rect(centre(j) - cell / 2, y - 1, cell, CELL + 2, frame);
 }
 
-/** The fifth way: not in the head but by layer. */
+/** The fifth variant: by layer instead of within the head. */
 function drawLayers(pen, width) {
   const words = narrow(width)
     ? phrase`Hybrid, layer by layer`
@@ -132,7 +132,7 @@ function drawLayers(pen, width) {
   }
 }
 
-/** Below: how many tokens each pair needs for a turn, beside the trained length; and how many features stay. */
+/** Below: the tokens that each pair needs for a turn, beside the trained length, and the number of features that do not turn. */
 function drawWaves(pen, all, state, width) {
   const { head_dim, trained_length: trained, feature } = state;
   const box = { x: 62, y: CHART_TOP, w: width - 62 - 80, h: 4 * STRIP };

@@ -14,13 +14,13 @@ const STYLES = [
 ];
 const GHOST = { stroke: ink.position, width: 7, opacity: 0.28 };
 const HEALTHY = PATIENTS.people.filter(({ name }) => name === "right")[0];
-const FULL = 1.5; // scores and entries beyond it are drawn at the edge
-const FAR = 2; // so are lengths and errors beyond this
+const FULL = 1.5; // larger scores and entries are drawn at the edge
+const FAR = 2; // larger lengths and errors too
 
 const personOf = ({ patient }) => PATIENTS.people[patient - 1];
 const narrow = (width) => width < 520;
 
-/** The frames of the four pictures: two by two, or one under the other. */
+/** The frames of the four pictures: two by two, or one below the other. */
 function frames(width) {
   const columns = narrow(width) ? 1 : 2;
   const across = width / columns;
@@ -33,7 +33,7 @@ function frames(width) {
 const legendAt = (width) => frames(width)[3].y + 212;
 const height = (width) => legendAt(width) + (width < 400 ? 76 : 52);
 
-/** Lines over one axis, clamped to the frame, and behind them the line of a healthy rotation. */
+/** Lines over one axis, clamped to the frame, in front of the line of a healthy rotation. */
 function drawLines(pen, box, { xs, ys, xLabel }, yLabel, lines, healthy) {
   const { X, Y } = axes(pen, box, [xs[0], xs.at(-1)], ys, { xLabel, yLabel });
   const path = (values) => values.map((value, n) => [X(xs[n]), Y(clamp(value, ys[0], ys[1]))]);
@@ -83,13 +83,13 @@ function draw(pen, state, { width }) {
   pen.part(() => drawLegend(pen, width, state.patient));
 }
 
-const APART = 0.02; // symptoms nearer than that look alike
+const APART = 0.02; // symptoms that differ by less look alike
 
-/** By how much scores change with the start. */
+/** The largest change of scores with the start. */
 const moved = ({ scores: [first, ...others] }) =>
   Math.max(...others.flatMap((line) => line.map((value, n) => Math.abs(value - first[n]))));
 
-/** The symptoms of a person, one after the other: numbers that two persons may differ in, and words. */
+/** The symptoms of a person, in order: numbers in which two persons may differ, and words. */
 function symptoms(person) {
   const [least, most] = [Math.min(...person.lengths), Math.max(...person.lengths)];
   const [moves, off] = [moved(person), Math.max(...person.errors)];
@@ -106,7 +106,7 @@ function symptoms(person) {
   ];
 }
 
-/** What can be seen without knowing the name. */
+/** The symptoms as a sentence, without the diagnosis. */
 function seen(person) {
   const words = symptoms(person).map((symptom) => symptom.words);
   const sentence = words.join(phrase`; `);
@@ -115,16 +115,16 @@ function seen(person) {
 
 /** The entry of the matrix in which two persons differ most. */
 function otherEntry(person, guessed) {
-  const [here, there] = [person, guessed].map(({ matrix }) => matrix.flat());
-  const entries = here.map((value, n) => ({ n, value, other: there[n], gap: Math.abs(value - there[n]) }));
+  const [actual, expected] = [person, guessed].map(({ matrix }) => matrix.flat());
+  const entries = actual.map((value, n) => ({ n, value, other: expected[n], gap: Math.abs(value - expected[n]) }));
   return entries.sort((one, other) => other.gap - one.gap)[0];
 }
 
-/** The first symptom that does not go with a diagnosis. */
+/** The first symptom that contradicts a diagnosis. */
 function contradiction(person, guessed) {
-  const [here, there] = [symptoms(person), symptoms(guessed)];
-  const differ = (n) => here[n].numbers.some((value, i) => Math.abs(value - there[n].numbers[i]) > APART);
-  const words = (n) => phrase`${there[n].words}; here ${here[n].words}.`;
+  const [actual, expected] = [symptoms(person), symptoms(guessed)];
+  const differ = (n) => actual[n].numbers.some((value, i) => Math.abs(value - expected[n].numbers[i]) > APART);
+  const words = (n) => phrase`${expected[n].words}; here ${actual[n].words}.`;
   if (differ(0)) return words(0);
   if (differ(1)) return words(1);
   const { n, value, other, gap } = otherEntry(person, guessed);
@@ -143,7 +143,7 @@ function readout(state) {
   return phrase`Not ${quoted(phraseOf(guessed.called))}: with that, ${contradiction(person, guessed)} Look again.`;
 }
 
-/** Another patient has no diagnosis yet. */
+/** A new patient has no diagnosis yet. */
 function follow(before, held) {
   return "patient" in held && !("guess" in held) && held.patient !== before.patient ? { guess: "none" } : {};
 }

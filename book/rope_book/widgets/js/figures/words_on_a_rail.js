@@ -11,7 +11,7 @@ import { keptApart, otherPlaces, passed, railScore, strolled, turnedArrow } from
 
 const OTHERS = ["the", "chases", "the"];
 
-/** Where everything is at a width: the rail above, the needle below. */
+/** The layout at a width: the rail above, the needle below. */
 function plan(width) {
   const slot = (width - 4) / RAIL.places;
   const size = clamp(slot * 0.3, 12, 26); // of the words
@@ -23,7 +23,7 @@ function plan(width) {
   return { slot, size, radius, rail, numbers, reach, hub, height: hub + 38, X: (place) => 2 + slot * (place + 0.5) };
 }
 
-/** Every word with its place; dog and pig come last, so that they lie over the others. */
+/** Every word with its place; dog and pig come last, so that they are on top. */
 function wordsOf({ dog, pig }) {
   const plain = { colour: ink.muted, words: ink.muted, bold: false };
   return [
@@ -33,7 +33,7 @@ function wordsOf({ dog, pig }) {
   ];
 }
 
-/** The text as a tape that runs under the words: its positions. */
+/** The positions of the text, as a tape that runs under the words. */
 function drawTape(pen, { start }, { X, rail, radius, numbers, slot }, width) {
   pen.line(0, rail, width, rail, { stroke: ink.grid, width: 3 });
   const free = range(0, RAIL.places - 1).map((place) => [X(place), rail, 4]);
@@ -47,7 +47,7 @@ function drawTape(pen, { start }, { X, rail, radius, numbers, slot }, width) {
   });
 }
 
-/** A clock for each word, and the word above it. */
+/** A clock per word, and the word above it. */
 function drawWords(pen, state, { X, slot, size, radius, rail }) {
   const { dog, pig, start } = state;
   const close = Math.abs(dog - pig) * slot < textWidth("dog", size, true) + 4;
@@ -65,7 +65,7 @@ function drawWords(pen, state, { X, slot, size, radius, rail }) {
   }
 }
 
-/** How far dog and pig are apart, as a bracket under the tape. */
+/** The distance of dog and pig, as a bracket under the tape. */
 function drawDistance(pen, { dog, pig, lock }, { X, numbers }, width) {
   const y = numbers + 14;
   pen.line(X(dog), y, X(pig), y, { stroke: ink.position, width: lock ? 6 : 4 });
@@ -106,7 +106,7 @@ function draw(pen, state, { width }) {
   return { pig: handle(state.pig, ink.k), dog: handle(state.dog, ink.q) };
 }
 
-/** From the dog to the pig in whole places, as the controls show them: a word that strolls is often between two. */
+/** The distance from dog to pig in whole places, as the controls show them: a strolling word is often between two. */
 const places = ({ dog, pig }) => Math.round(pig) - Math.round(dog);
 
 function readout({ dog, pig, lock, start }) {
@@ -123,7 +123,7 @@ function readout({ dog, pig, lock, start }) {
     : phrase`${first} Dog and pig are ${far} apart, and that distance alone sets their score, ${score}.`;
 }
 
-/** The lock keeps both together; a word that is dropped on the other passes it; without the lock Play lets the pig stroll. */
+/** The lock keeps the distance; a word dropped on the other passes it; without the lock Play lets the pig stroll. */
 function follow(before, held) {
   const { dog, pig, lock, start } = { ...before, ...held };
   if (lock && ("lock" in held || "dog" in held)) return pair("dog", keptApart(dog, before.pig));

@@ -1,4 +1,4 @@
-// The page's address holds the state of its figures, the one that a hand moved last first: a link shows that one.
+// The page's address holds the state of its figures, the last one moved first: a link opens at that one.
 // #live=RotatePair&position=9&live=Clocks&n=3
 import { allowed, parsed } from "./controls.js";
 import { initialOf, same } from "./state.js";
@@ -8,33 +8,33 @@ import { keepInView } from "./view.js";
 
 const REST = 300; // ms after the last move
 
-/** The figures in an address: [[figure, {name: text}], …]. @type {(hash: string) => [string, Texts][]} */
+/** The figures in an address, [[figure, {name: text}], …]. @type {(hash: string) => [string, Texts][]} */
 function sections(hash) {
-  const found = /** @type {[string, Texts][]} */ ([]);
+  const figures = /** @type {[string, Texts][]} */ ([]);
   for (const [key, text] of new URLSearchParams(hash.slice(1))) {
-    if (key === "live") found.push([text, {}]);
-    else if (found.length) found[found.length - 1][1][key] = text;
+    if (key === "live") figures.push([text, {}]);
+    else if (figures.length) figures[figures.length - 1][1][key] = text;
   }
-  return found;
+  return figures;
 }
 
-/** The same as an address. @type {(figures: [string, Texts][]) => string} */
+/** The inverse of sections(). @type {(figures: [string, Texts][]) => string} */
 function toHash(figures) {
   const pairs = figures.flatMap(([figure, texts]) => [["live", figure], ...Object.entries(texts)]);
   return `#${new URLSearchParams(pairs)}`;
 }
 
-/** Whether an address may hold a control's value: a text that was pasted stays in the page. */
+/** Whether an address may hold a control's value: pasted text stays in the page. */
 const isPublic = (/** @type {Control} */ { kind }) => kind !== "paste";
 
-/** What differs from the first picture, as texts. @type {(controls: Controls, state: State) => Texts} */
+/** The values that differ from the initial state, as texts. @type {(controls: Controls, state: State) => Texts} */
 function textsOf(controls, state) {
-  const own = Object.values(controls).filter(isPublic);
-  const changed = own.filter(({ name, initial }) => !same(state[name], initial));
+  const shared = Object.values(controls).filter(isPublic);
+  const changed = shared.filter(({ name, initial }) => !same(state[name], initial));
   return Object.fromEntries(changed.map(({ name }) => [name, String(state[name])]));
 }
 
-// The state in an address's texts: the first picture, and what they change in it.
+// The initial state with the changes that the texts of an address make.
 export function stateOf(/** @type {Controls} */ controls, /** @type {Texts} */ texts) {
   const state = initialOf(controls);
   for (const control of Object.values(controls).filter(isPublic)) {
@@ -44,19 +44,19 @@ export function stateOf(/** @type {Controls} */ controls, /** @type {Texts} */ t
   return state;
 }
 
-// The figure's name in an address: a second one of its class in the page is called RotatePair.2.
+// The figure's name in an address; the second of its class in a page is RotatePair.2.
 /** @type {(page: Document, root: Element, figure: string) => string} */
 function nameIn(page, root, figure) {
   const place = [...page.querySelectorAll(`[data-live="${figure}"]`)].indexOf(root);
   return place > 0 ? `${figure}.${place + 1}` : figure;
 }
 
-/** Whether a click asks for another tab or window. */
+/** Whether a click opens another tab or window. */
 const elsewhere = (/** @type {MouseEvent} */ { button, ctrlKey, metaKey, shiftKey, altKey }) =>
   button !== 0 || ctrlKey || metaKey || shiftKey || altKey;
 
-// {recall(), remember(), link, follow(use), stop()} of a figure in a page: recall takes the state from the address and shows the
-// figure. A link in the text to a state of it moves it where the reader is; `use(link)` then keeps the picture in sight.
+// {recall(), remember(), link, follow(use), stop()} of a figure in a page. recall takes the state from the address and scrolls to the
+// figure. A link in the text to one of its states sets it without scrolling; `use(link)` then keeps the picture in sight.
 /** @param {string} figure @param {Live} state @param {HTMLElement} root @param {Moved} leapt
  * @param {AbortSignal} signal */
 export function makeAddress(figure, state, root, leapt, signal) {
@@ -76,7 +76,7 @@ export function makeAddress(figure, state, root, leapt, signal) {
   }
   function recall() {
     const linked = sections(location.hash);
-    if (!linked.length && location.hash) return; // a place in the page: it says nothing of figures
+    if (!linked.length && location.hash) return; // an anchor in the page, not a figure
     stop();
     const texts = linked.find(([other]) => other === name())?.[1] ?? {};
     state.set(stateOf(state.controls, texts));

@@ -1,22 +1,22 @@
-// A figure that is asked by the questions below it.
+// The figure's side of the questions below it.
 import { initialOf } from "./state.js";
 
-// Questions ask for the figure's state, or for another, or for a click at one of some places; in a page by events, in a kernel by
-// way of Python.
+// Questions read the figure's state, set it, or request a click at one of some places; in a page by events, in a kernel through
+// Python.
 /** @param {HTMLElement} root @param {Live} state
  * @param {{model: Model, moved: Moved, picture: {ask: (wanted: Wanted) => boolean}, remember: () => void}} figure
  * @param {AbortSignal} signal */
 export function answerQuestions(root, state, { model, moved, picture, remember }, signal) {
-  const first = (/** @type {State} */ changes) => ({ ...initialOf(state.controls), ...changes });
+  const fresh = (/** @type {State} */ changes) => ({ ...initialOf(state.controls), ...changes });
   function pick(/** @type {Wanted} */ wanted) {
-    if (!picture.ask(wanted)) moved(first({})); // a hand has taken away one of the places
+    if (!picture.ask(wanted)) moved(fresh({})); // the reader's changes have removed one of the places
   }
   /** @type {Record<string, (detail: any) => void>} */
   const calls = {
     "rl-ask": (detail) => detail.take(state.read()),
     "rl-pick": pick,
     "rl-show": (detail) => {
-      state.set(first(detail));
+      state.set(fresh(detail));
       remember();
     },
   };

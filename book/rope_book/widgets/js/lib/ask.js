@@ -1,4 +1,4 @@
-// One question in the page: what it asks, a way to answer, and after that, never before, why.
+// One question in the page: its text, a way to answer, and only after an answer the explanation.
 import { button, html, say } from "./dom.js";
 import { answerOf, judge } from "./judge.js";
 import { joined, phrase, phraseOf } from "./phrase.js";
@@ -7,26 +7,26 @@ import { WAYS } from "./ways.js";
 
 /** @typedef {(asked: Asked, given: any, right: boolean, first: boolean) => void} Answered */
 
-const SAID = ["ask", "because", "otherwise", "unit"];
+const TEXTS = ["ask", "because", "otherwise", "unit"];
 
 /** A question in the language of the page; names that are compared stay. @type {(asked: Asked) => Asked} */
 function inPage(asked) {
-  const told = (/** @type {any[]} */ [given, words]) => [given, phraseOf(words)];
-  const said = SAID.map((name) => [name, phraseOf(/** @type {any} */ (asked)[name])]);
+  const translated = (/** @type {any[]} */ [answer, words]) => [answer, phraseOf(words)];
+  const texts = TEXTS.map((name) => [name, phraseOf(/** @type {any} */ (asked)[name])]);
   return {
     ...asked,
-    ...Object.fromEntries(said),
+    ...Object.fromEntries(texts),
     hints: asked.hints?.map(phraseOf),
-    choices: asked.choices?.map((both) => both.map(phraseOf)),
-    slips: /** @type {Asked["slips"]} */ (asked.slips?.map(told)),
-    verdicts: asked.verdicts && Object.fromEntries(Object.entries(asked.verdicts).map(told)),
+    choices: asked.choices?.map((pair) => pair.map(phraseOf)),
+    slips: /** @type {Asked["slips"]} */ (asked.slips?.map(translated)),
+    verdicts: asked.verdicts && Object.fromEntries(Object.entries(asked.verdicts).map(translated)),
   };
 }
 
-// {element, stop()}: a question. `answered(asked, given, right, first)` is called at each answer; `link()` leads on from a reply.
-/** @param {Asked} given @param {Omit<Around, "tell"> & {answered: Answered}} around */
-export function makeAsk(given, { answered, now, link = () => undefined, pick }) {
-  const asked = inPage(given);
+// {element, stop()}: a question. `answered(asked, given, right, first)` is called at every answer; `link()` leads on from a reply.
+/** @param {Asked} question @param {Omit<Around, "tell"> & {answered: Answered}} around */
+export function makeAsk(question, { answered, now, link = () => undefined, pick }) {
+  const asked = inPage(question);
   const reply = html("div", { class: "rl-reply", role: "status" });
   const reveal = button(phrase`Show the answer`, show, { class: "rl-reveal" });
   const leads = link();
@@ -40,7 +40,7 @@ export function makeAsk(given, { answered, now, link = () => undefined, pick }) 
     after.hidden = !open && !leads;
   }
   function show() {
-    element.focus(); // the button goes away
+    element.focus(); // the button disappears
     way.stop?.();
     tell(phrase`The answer`, joined(`${answerOf(asked)} ${asked.because}`), false);
   }
@@ -59,7 +59,7 @@ export function makeAsk(given, { answered, now, link = () => undefined, pick }) 
     tell(right ? phrase`Right` : phrase`Not so`, right ? asked.because : why, !right);
   }
   const legend = html("legend", {}, ...rich(asked.ask));
-  const own = { class: "rl-ask", "data-question": asked.id, tabindex: -1 };
-  const element = html("fieldset", own, legend, way.element, reply, after);
+  const attributes = { class: "rl-ask", "data-question": asked.id, tabindex: -1 };
+  const element = html("fieldset", attributes, legend, way.element, reply, after);
   return { element, stop: () => way.stop?.() };
 }

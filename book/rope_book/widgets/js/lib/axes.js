@@ -5,7 +5,7 @@ import { clamp, ticks } from "./numbers.js";
 /** @typedef {{xLabel?: string, yLabel?: string, xTicks?: number[], yTicks?: number[], xLog?: boolean,
  *   xFormat?: (value: number) => unknown, yFormat?: (value: number) => unknown}} Options */
 
-// Axes in a box over the intervals `xs`, `ys`: the two scales X, Y, and `at`, the value at a pixel across, held within `xs`.
+// Draw axes in a box over the intervals `xs`, `ys`. Returns the scales X, Y and `at`, the value at a horizontal pixel within `xs`.
 /** @param {Pen} pen @param {Box} box @param {Pair} xs @param {Pair} ys @param {Options} [options] */
 export function axes(pen, box, xs, ys, options = {}) {
   const { xLabel, yLabel, xLog, xFormat = String, yFormat = String } = options;
@@ -18,9 +18,9 @@ export function axes(pen, box, xs, ys, options = {}) {
   const yTicks = options.yTicks ?? ticks(ys[0], ys[1], Math.max(2, box.h / 45));
   const [right, bottom] = [box.x + box.w, box.y + box.h];
   /** @type {((t: number) => Segment)[]} */
-  const [level, stroke] = [(t) => [box.x, Y(t), right, Y(t)], (t) => [X(t), bottom, X(t), bottom + 4]];
-  pen.lines(yTicks.map(level), { stroke: ink.grid, width: 1 });
-  pen.lines([...xTicks.map(stroke), [box.x, bottom, right, bottom]], { stroke: ink.muted, width: 1 });
+  const [gridLine, tickMark] = [(t) => [box.x, Y(t), right, Y(t)], (t) => [X(t), bottom, X(t), bottom + 4]];
+  pen.lines(yTicks.map(gridLine), { stroke: ink.grid, width: 1 });
+  pen.lines([...xTicks.map(tickMark), [box.x, bottom, right, bottom]], { stroke: ink.muted, width: 1 });
   /** @type {(x: number, y: number, text: unknown, anchor: string) => void} */
   const words = (x, y, text, anchor) => pen.text(x, y, String(text).replace("-", "−"), { ...note, anchor });
   pen.part(() => {

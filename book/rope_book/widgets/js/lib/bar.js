@@ -1,4 +1,4 @@
-// The bar below the controls: play, moves that no single control makes, Reset, and the state as a line of Python.
+// The bar below the controls: Play, moves that no single control makes, Reset, and the state as a line of Python.
 import { button, html, say } from "./dom.js";
 import { makeFiles } from "./files.js";
 import { phrase } from "./phrase.js";
@@ -7,8 +7,8 @@ import { initialOf, pythonLine } from "./state.js";
 
 /** @typedef {{name: string, rest: string, kind: string, text: () => string, byHand: () => string}} Copy */
 
-// A button that copies a text; where there is no clipboard, `byHand` puts it where a reader can copy it and says so.
-/** @type {(what: Copy, tell: Tell) => HTMLButtonElement} */
+// A button that copies a text; without a clipboard, `byHand` puts the text where a reader can copy it and says so.
+/** @type {(copied: Copy, tell: Tell) => HTMLButtonElement} */
 function makeCopy({ name, rest, kind, text, byHand }, tell) {
   const word = html("span", {}, name);
   const done = (/** @type {string} */ how) => {
@@ -49,7 +49,7 @@ const asLink = (/** @type {Link} */ link) => ({
   },
 });
 
-// {element, show(state), playing(), stop()}; `rested()` is called when Play stops. A small form has no more than Play.
+// {element, show(state), playing(), stop()}; `rested()` is called when Play stops. A small form has Play at most.
 /** @param {Figure} figure @param {Live} state @param {string[] | undefined} only
  * @param {{moved: Moved, leapt: Moved, rested: () => void, tell: Tell, link?: Link}} calls */
 export function makeBar({ name, play, files, buttons = [] }, state, only, { moved, leapt, rested, tell, link }) {
@@ -59,14 +59,14 @@ export function makeBar({ name, play, files, buttons = [] }, state, only, { move
   const isShown = (/** @type {string} */ name) => only?.includes(name) ?? true;
   const player = play && isShown(play.trait) ? makePlay(play, state, moved, rested) : undefined;
   if (player) element.append(...player.elements);
-  const copies = [asPython(line), ...(link ? [asLink(link)] : [])].map((what) => makeCopy(what, tell));
+  const copies = [asPython(line), ...(link ? [asLink(link)] : [])].map((copied) => makeCopy(copied, tell));
   const rest = [
     ...buttons.map(({ label, move }) => button(label, () => leapt(move(state.read())))),
     ...(files ? makeFiles(files, state, { moved, tell }) : []),
     button(phrase`Reset`, () => leapt(initialOf(state.controls)), { class: "rl-reset" }),
     html("span", { class: "rl-python" }, line, ...copies),
   ];
-  for (const each of rest) each.hidden ||= Boolean(only);
+  for (const part of rest) part.hidden ||= Boolean(only);
   element.append(...rest);
   element.hidden = Boolean(only) && !player;
   return {

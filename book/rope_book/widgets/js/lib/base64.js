@@ -1,4 +1,4 @@
-// Bytes as text, and back.
+// Bytes as text and back.
 
 export function toBase64(/** @type {Uint8Array} */ bytes) {
   let text = "";

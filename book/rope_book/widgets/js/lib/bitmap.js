@@ -1,9 +1,9 @@
-// A field of numbers as a picture.
+// A field of numbers as an image.
 import { toBase64 } from "./base64.js";
 import { viridis } from "./colour.js";
 import { clamp } from "./numbers.js";
 
-// A field of numbers in 0 … 1, rows from the top, as a data: URL of a bitmap of 256 colours, whose rows go up, padded to 4 bytes.
+// The data: URL of a BMP with 256 colours for numbers in 0 … 1, rows from the top; the file's rows run upwards, padded to 4 bytes.
 /** @type {(rows: number, columns: number, shadeAt: (row: number, column: number) => number, colours?: Matrix) => string} */
 export function bitmap(rows, columns, shadeAt, colours = viridis) {
   const stride = (columns + 3) & ~3;

@@ -1,7 +1,7 @@
-// Colours: by meaning, and as maps for fields of numbers.
+// Colours by meaning, and colour maps for fields of numbers.
 import { clamp, range } from "./numbers.js";
 
-/** Colours by meaning, the same through the whole book; the style sheet gives them light and dark values. */
+/** Colours by meaning, the same throughout the book; the style sheet has their light and dark values. */
 export const ink = {
   q: "var(--rl-q)",
   k: "var(--rl-k)",
@@ -22,12 +22,12 @@ export const ink = {
   onOther: "var(--rl-on-other)", // words on that colour
 };
 
-/** Small words beside things. */
+/** Small labels. */
 export const note = { size: 12, fill: ink.muted };
 export const noteMiddle = { ...note, anchor: "middle" };
 export const noteEnd = { ...note, anchor: "end" };
 
-/** The colour of each rule that stretches a context, in every chapter; the rules of one family share it. */
+/** The colour of every rule that stretches a context, in all chapters; the rules of one family share it. */
 /** @type {Record<string, string>} */
 export const ruleInk = {
   rope: ink.muted,
@@ -39,7 +39,7 @@ export const ruleInk = {
   llama3: "var(--rl-llama)",
 };
 
-/** Light values, for the still picture that stands where no script runs. */
+/** Light values, for the still picture in places where no script runs. */
 /** @type {Record<string, string>} */
 export const LIGHT = {
   q: "#0072B2",
@@ -66,13 +66,13 @@ export const LIGHT = {
   llama: "#00798C",
 };
 
-// Sixteen stops of each colour map, evenly spaced; between them the colours are mixed.
+// Sixteen evenly spaced stops per colour map, interpolated linearly.
 export const viridis = ramp(
   "440154 481a6c 472f7d 414487 39568c 31688e 2a788e 23888e 1f988b 22a884 35b779 54c568 7ad151 a5db36 d2e21b fde725",
 );
 export const diverging = ramp(
   "2d004b 471a74 634094 8073ac a198c5 bfbbda d8daeb ededf3 f9efe1 fee0b6 fdc57f f3a649 e08214 c2660b a24e07 7f3b08",
-); // for numbers with a sign, from −1 to 1: zero is blank
+); // for signed numbers from −1 to 1: zero is almost white
 
 /** 256 colours [r, g, b] from evenly spaced hexadecimal stops. @type {(stops: string) => number[][]} */
 function ramp(stops) {
@@ -87,10 +87,10 @@ function ramp(stops) {
 /** The CSS colour of a shade in 0 … 1. @type {(value: number, colours?: Matrix) => string} */
 export const shade = (value, colours = viridis) => `rgb(${colours[Math.round(clamp(value, 0, 1) * 255)].join(",")})`;
 
-/** The place of a number from −limit to limit in the colour map for signs. */
+/** The place, 0 … 1, of a number from −limit to limit in the diverging colour map. */
 export const signedPlace = (/** @type {number} */ value, limit = 1) => clamp((value / limit + 1) / 2, 0, 1);
 
-/** Black or white, whichever reads on that shade. @type {(value: number, colours?: Matrix) => "#000000" | "#ffffff"} */
+/** Black or white, whichever is legible on a shade. @type {(value: number, colours?: Matrix) => "#000000" | "#ffffff"} */
 export function onShade(value, colours = viridis) {
   const [r, g, b] = colours[Math.round(clamp(value, 0, 1) * 255)].map((c) => (c / 255) ** 2.2);
   return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.18 ? "#000000" : "#ffffff";

@@ -1,4 +1,4 @@
-// The native controls of a figure. Each kind knows the nearest value that it allows, how an address writes it, and its
+// The native controls of a figure. Every kind knows the nearest value that it allows, how to parse it from an address, and its
 // element.
 
 import { choice } from "./controls/choice.js";
@@ -17,18 +17,18 @@ import { phrase } from "./phrase.js";
 /** @type {Record<string, ControlKind>} */
 const KINDS = { slider, point, choice, toggle, sentence, text, paste, sketch };
 
-/** The value nearest to `value` that the control allows; `current` where it is no value at all. */
+/** The allowed value nearest to `value`; `current` if `value` is unusable. */
 export function allowed(/** @type {Control} */ control, /** @type {any} */ value, /** @type {any} */ current) {
   return KINDS[control.kind].allowed(control, value, current);
 }
 
-/** The value that a text in an address stands for, which may not be allowed. */
+/** The value of a text in an address, which may not be allowed. */
 export function parsed(/** @type {Control} */ control, /** @type {string} */ text) {
   return KINDS[control.kind].parse?.(text) ?? text;
 }
 
-// {elements, grids, show(state, names of those in use)}; `moved` is called when a hand moves a slider, `leapt` when it sets another
-// control at once. What means nothing now is hidden, once the keyboard is elsewhere.
+// {elements, grids, show(state, names of the controls in use)}; `moved` is called when a reader moves a slider, `leapt` when another
+// control jumps to a value. A control without effect is hidden as soon as it loses the focus.
 /** @param {Controls} controls @param {Named & {only?: string[], unfolds?: boolean}} asked
  * @param {{moved: Moved, leapt: Moved, tell: Tell}} calls */
 export function makeControls(controls, asked, { moved, leapt, tell }) {
@@ -47,7 +47,7 @@ export function makeControls(controls, asked, { moved, leapt, tell }) {
     return grid;
   });
   const more = html("details", { class: "rl-more" }, html("summary", {}, phrase`More`), grids[1]);
-  // a touch that turns out to scroll the page moves nothing: all goes back to where it was
+  // a touch that turns into scrolling must change nothing: the values return to those before it
   /** @type {[State, State, string[]]} */
   let [now, before, inUse] = [{}, {}, []];
   for (const grid of grids) {
@@ -71,7 +71,7 @@ export function makeControls(controls, asked, { moved, leapt, tell }) {
     if (asked.unfolds && inUse.length && fresh) more.open = true;
     [now, inUse] = [state, used];
     for (const name in parts) parts[name].show(state[name]);
-    const around = /** @type {Document | ShadowRoot} */ (grids[0].getRootNode()); // neither before it is in a page
+    const around = /** @type {Document | ShadowRoot} */ (grids[0].getRootNode()); // without an activeElement until it is in a page
     hide(around.activeElement ?? null);
   }
   return { elements: [grids[0], more], grids, show };

@@ -1,4 +1,4 @@
-// Questions as a text that Anki imports (File → Import): a note for each, known again by its id when it is imported anew.
+// Questions as a file for Anki (File → Import): one note per question, whose id is recognised when it is imported again.
 import { answerOf } from "./judge.js";
 
 const HEAD = [
@@ -12,7 +12,7 @@ const HEAD = [
 /** @type {Record<string, string>} */
 const SAFE = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
 
-/** Words as HTML in one line. @param {string} text */
+/** A text as one line of HTML. @param {string} text */
 const written = (text) =>
   text
     .replace(/[&<>"]/g, (sign) => SAFE[sign])
@@ -21,16 +21,16 @@ const written = (text) =>
     .replace(/\*([^*]+)\*/g, "<i>$1</i>");
 
 /** @param {string[]} items */
-const list = (items) => (items.length ? `<ul>${items.map((each) => `<li>${written(each)}</li>`).join("")}</ul>` : "");
+const list = (items) => (items.length ? `<ul>${items.map((item) => `<li>${written(item)}</li>`).join("")}</ul>` : "");
 
 /** The note of a question: guid, front, back, tags. @type {(asked: Asked) => string[]} */
 function note(asked) {
-  const offered = asked.choices?.map(([words]) => words) ?? asked.places ?? asked.items ?? [];
+  const options = asked.choices?.map(([words]) => words) ?? asked.places ?? asked.items ?? [];
   const wrong = (asked.choices ?? []).filter(([, why]) => why).map(([words, why]) => `“${words}”: ${why}`);
   const back = `<b>${written(answerOf(asked))}</b> ${written(asked.because)}${list(wrong)}`;
   const unit = asked.unit ? ` (${asked.unit})` : "";
-  return [`rope-turn-${asked.id}`, written(asked.ask + unit) + list(offered), back, `chapter::${asked.chapter}`];
+  return [`rope-turn-${asked.id}`, written(asked.ask + unit) + list(options), back, `chapter::${asked.chapter}`];
 }
 
-/** The whole text. @type {(questions: Asked[]) => string} */
+/** The whole file. @type {(questions: Asked[]) => string} */
 export const deckOf = (questions) => `${[...HEAD, ...questions.map((asked) => note(asked).join("\t"))].join("\n")}\n`;

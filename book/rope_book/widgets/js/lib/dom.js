@@ -1,21 +1,21 @@
-// Elements of the page: made, and written to only where something differs.
+// Elements of the page: create them, and write to them only what differs.
 
 export const SVG = "http://www.w3.org/2000/svg";
 
-// Create an element: html("label", {class: "…"}, child, …); an attribute that is undefined is left out.
+// Create an element: html("label", {class: "…"}, child, …); undefined attributes are left out.
 /** @template {keyof HTMLElementTagNameMap} Tag @param {Tag} tag @param {Attributes} [attributes]
  * @param {(Node | string)[]} children @returns {HTMLElementTagNameMap[Tag]} */
 export const html = (tag, attributes = {}, ...children) => filled(document.createElement(tag), attributes, children);
 
-// The same for an element of a picture.
+// The same for SVG.
 /** @template {keyof SVGElementTagNameMap} Tag @param {Tag} tag @param {Attributes} [attributes]
  * @param {(Node | string)[]} children @returns {SVGElementTagNameMap[Tag]} */
 export function svg(tag, attributes = {}, ...children) {
   return filled(document.createElementNS(SVG, tag), attributes, children);
 }
 
-/** @template {Element} Some @param {Some} element @param {Attributes} attributes @param {(Node | string)[]} children
- * @returns {Some} */
+/** @template {Element} Kind @param {Kind} element @param {Attributes} attributes @param {(Node | string)[]} children
+ * @returns {Kind} */
 function filled(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (value !== undefined) element.setAttribute(name, String(value));
@@ -24,7 +24,7 @@ function filled(element, attributes, children) {
   return element;
 }
 
-// A button; its words may hold elements.
+// A button; its words may include elements.
 /** @type {(words: string | (Node | string)[], click: () => void, attributes?: Attributes) => HTMLButtonElement} */
 export function button(words, click, attributes = {}) {
   const element = html("button", { type: "button", ...attributes }, ...[words].flat());
@@ -32,14 +32,14 @@ export function button(words, click, attributes = {}) {
   return element;
 }
 
-/** JupyterLab: keys pressed in a control are the control's, not the notebook's (the mark must be on it). */
+/** Keep JupyterLab from taking the keys pressed in a control (the attribute must be on the control itself). */
 export function keepKeys(/** @type {HTMLElement} */ root) {
   for (const input of root.querySelectorAll("input, select, textarea, button")) {
     input.setAttribute("data-lm-suppress-shortcuts", "true");
   }
 }
 
-// Write what differs only: the same value written again is laid out again.
+// Write only the attributes that differ: even an equal value would cause a new layout.
 export function write(/** @type {Element} */ element, /** @type {Attributes} */ attributes) {
   for (const name in attributes) {
     const value = String(attributes[name]);
@@ -47,12 +47,12 @@ export function write(/** @type {Element} */ element, /** @type {Attributes} */ 
   }
 }
 
-/** The same for words. @type {(element: Node, text: string) => void} */
+/** The same for text. @type {(element: Node, text: string) => void} */
 export function say(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-/** A function that says whether a box holds half-typed text, which no repaint may overwrite. */
+/** A function that returns whether a box holds half-typed text, which no repaint may overwrite. */
 export function typing(/** @type {HTMLInputElement} */ input) {
   let busy = false;
   input.addEventListener("input", () => (busy = true));

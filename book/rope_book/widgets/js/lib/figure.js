@@ -1,4 +1,4 @@
-// A live figure, from what it draws and says. The rest of this room gives it a pen, native controls, a readout, Reset, the
+// A live figure from its draw and readout functions. The rest of this folder adds a pen, native controls, a readout, Reset, and the
 // state as a line of Python and as a link; the figure itself holds no state.
 import { makeAddress } from "./address.js";
 import { answerQuestions } from "./answer.js";
@@ -16,24 +16,24 @@ import { makeState } from "./state.js";
 import { invite, keepInSight } from "./view.js";
 import { makeWork } from "./work.js";
 
-/** The module of a live figure, which types.d.ts describes. */
+/** The module that anywidget expects, for a figure as types.d.ts describes it. */
 export function live(/** @type {Figure} */ figure) {
   function render(/** @type {{model: Model, el: HTMLElement}} */ { model, el }) {
-    let leave = mount(figure, model, el);
-    function anew() {
-      leave();
-      leave = mount(figure, model, el);
+    let unmount = mount(figure, model, el);
+    function remount() {
+      unmount();
+      unmount = mount(figure, model, el);
     }
-    model.on("change:only", anew);
+    model.on("change:only", remount);
     return () => {
-      model.off("change:only", anew);
-      leave();
+      model.off("change:only", remount);
+      unmount();
     };
   }
   return { render };
 }
 
-/** Bring a figure to life in an element; returns the function that takes it away. */
+/** Mount a figure in an element; returns the function that removes it. */
 function mount(/** @type {Figure} */ figure, /** @type {Model} */ model, /** @type {HTMLElement} */ el) {
   const stops = new AbortController();
   const state = makeState(model, figure.follow);
@@ -65,7 +65,7 @@ function mount(/** @type {Figure} */ figure, /** @type {Model} */ model, /** @ty
       if (!hasFailed(root)) readout.show(figure.readout(now, view), !isTouched(root) || work.busy() || bar.playing());
     });
     root.setAttribute("aria-busy", String(work.busy() || glide.busy()));
-    root.dataset.ready = "true"; // it is drawn and answers, though results may still fill in
+    root.dataset.ready = "true"; // it is drawn and responds, though results may still arrive
   }
   function change() {
     root.classList.add(TOUCHED);
@@ -87,11 +87,11 @@ function mount(/** @type {Figure} */ figure, /** @type {Model} */ model, /** @ty
   return () => takeAway(root, [{ stop: () => stops.abort() }, glide, fit, bar, readout, address, work]);
 }
 
-const TOUCHED = "rl-touched"; // of a figure that has moved: nothing is spoken before
+const TOUCHED = "rl-touched"; // class of a figure that has moved; until then nothing is spoken
 
 const isTouched = (/** @type {HTMLElement} */ root) => root.classList.contains(TOUCHED);
 
-// What others may ask of a figure: root.still(), the picture as a file; root.take({position: 7}), a change as by a hand.
+// Methods for scripts outside: root.still() returns the picture as a file; root.take({position: 7}) acts like a reader.
 /** @type {(root: HTMLElement, work: {finish: () => void}, take: Moved, draw: () => string) => void} */
 function lend(root, work, take, draw) {
   const still = () => {
@@ -117,7 +117,7 @@ const FAILED = phrase`This figure failed to draw these values; the picture shows
 
 const hasFailed = (/** @type {HTMLElement} */ root) => "failed" in root.dataset;
 
-// {attempt(act), fail(error)}: where a state cannot be drawn, words say so; a figure that was never drawn leaves its still.
+// {attempt(act), fail(error)}: report a state that cannot be drawn in the readout; a figure never drawn leaves its still.
 function makeAttempt(/** @type {HTMLElement} */ root, /** @type {Tell} */ show) {
   function fail(/** @type {unknown} */ error) {
     if (!root.dataset.ready) throw error;

@@ -1,6 +1,6 @@
-// A figure in a place of another width, and what stands below a part that grows.
+// Fit a figure to its width, and keep the parts below steady when one grows.
 
-// The picture is drawn anew when it has another width; the other parts then find their heights again.
+// Redraw the picture when its width changes; the other parts then settle their heights anew.
 /** @type {(root: HTMLElement, picture: {element: HTMLElement, measure: () => boolean}, parts: HTMLElement[],
  *   paint: () => void) => {stop: () => void}} */
 export function makeFit(root, picture, parts, paint) {
@@ -10,7 +10,7 @@ export function makeFit(root, picture, parts, paint) {
     steady.release();
     paint();
   }
-  const watch = new ResizeObserver(() => requestAnimationFrame(refit)); // a picture that changes its height is observed again
+  const watch = new ResizeObserver(() => requestAnimationFrame(refit)); // a picture that changes its height triggers this again
   watch.observe(picture.element);
   function stop() {
     watch.disconnect();
@@ -19,7 +19,7 @@ export function makeFit(root, picture, parts, paint) {
   return { stop };
 }
 
-/** What stands below must not jump when a sentence takes another line: each part keeps its greatest height. */
+/** Keep the parts below from jumping when a sentence needs another line: every part keeps its greatest height. */
 function makeSteady(/** @type {HTMLElement[]} */ parts) {
   const observer = new ResizeObserver((entries) => {
     for (const { target } of entries) {

@@ -1,10 +1,10 @@
-// What the pen draws as lists of points, in pixels: x to the right, y down; angles in radians, counter-clockwise.
+// Points for the pen, in pixels: x to the right, y down; angles in radians, counter-clockwise.
 import { range } from "./numbers.js";
 
-/** The point at an angle and a distance. @type {(cx: number, cy: number, angle: number, far: number) => Pair} */
-export const polar = (cx, cy, angle, far) => [cx + far * Math.cos(angle), cy - far * Math.sin(angle)];
+/** The point at an angle and a radius. @type {(cx: number, cy: number, angle: number, radius: number) => Pair} */
+export const polar = (cx, cy, angle, radius) => [cx + radius * Math.cos(angle), cy - radius * Math.sin(angle)];
 
-// Points of a circular arc about (cx, cy) from angle a to angle b, which may pass full turns.
+// Points of a circular arc about (cx, cy) from angle a to angle b, which may exceed a full turn.
 /** @type {(cx: number, cy: number, r: number, a: number, b: number) => Pair[]} */
 export function arcPoints(cx, cy, r, a, b) {
   const steps = Math.max(2, Math.ceil((Math.abs(b - a) / Math.PI) * 24));

@@ -1,15 +1,15 @@
-// What a file states, as a text: a GGUF is read in the page, by slices of its header, and nothing leaves the page.
+// The statement of a file as text. A GGUF is read in the page, slice by slice of its header, and nothing leaves the page.
 import { Cut, header, NUMBERS } from "./gguf_bytes.js";
 import { phrase } from "./phrase.js";
 
-const LONGEST = 16384; // factors in a list
-const FIRST = 2 ** 20; // bytes that are read at first
-const MOST = 2 ** 27; // bytes of a header
+const LONGEST = 16384; // factors in a list at most
+const FIRST = 2 ** 20; // bytes of the first slice
+const MOST = 2 ** 27; // bytes of a header at most
 const FLOAT32 = 6;
 const FACTORS = ["rope_freqs.weight", "rope_factors_long.weight", "rope_factors_short.weight"];
 
 /**
- * What a GGUF states of its rotation, as JSON: its keys about the architecture, and the lists of factors.
+ * The rotation that a GGUF states, as JSON: the keys of its architecture, and the lists of factors.
  * @type {(file: Blob) => Promise<string>}
  */
 async function digest(file) {
@@ -23,11 +23,11 @@ async function digest(file) {
   }
 }
 
-/** @type {(found: ReturnType<typeof header>, file: Blob) => Promise<string>} */
+/** @type {(parsed: ReturnType<typeof header>, file: Blob) => Promise<string>} */
 async function stated({ values, tensors }, file) {
   const arch = String(values["general.architecture"] ?? "");
   /** @type {[string, any][]} */
-  const kept = Object.entries(values).filter(
+  const entries = Object.entries(values).filter(
     ([name]) => name === "general.architecture" || name.startsWith(`${arch}.`),
   );
   for (const { name, shape, kind, start } of tensors.filter((tensor) => FACTORS.includes(tensor.name))) {
@@ -36,13 +36,13 @@ async function stated({ values, tensors }, file) {
       throw new Error(phrase`${name} must be one list of float32`);
     const view = new DataView(await file.slice(start, start + 4 * length).arrayBuffer());
     if (view.byteLength < 4 * length) throw new Error(phrase`it is cut: it ends before its header does`);
-    kept.push([name, Array.from({ length }, (_, i) => NUMBERS[FLOAT32][1](view, 4 * i))]);
+    entries.push([name, Array.from({ length }, (_, i) => NUMBERS[FLOAT32][1](view, 4 * i))]);
   }
-  return JSON.stringify(Object.fromEntries(kept));
+  return JSON.stringify(Object.fromEntries(entries));
 }
 
 /**
- * A file as text: a GGUF's statement, or the text of any other file of at most so many characters.
+ * A file as text: the statement of a GGUF, or any other file of at most `most` characters.
  * @type {(file: File, most: number) => Promise<string>}
  */
 export async function textOf(file, most) {

@@ -1,12 +1,12 @@
 import { phrase } from "./phrase.js";
 
-// The header of a GGUF, of as many bytes of it as are here. Nothing in it is trusted, and no weight is read.
+// Parse the header of a GGUF from its first bytes. Nothing in it is trusted, and no weight is read.
 
-const LONGEST = 16384; // elements of an array that is kept, bytes of a text
+const LONGEST = 16384; // elements of an array to keep, bytes of a string
 const ENTRIES = 200000; // keys and tensors
-const TEXTS = 2000000; // in arrays, such as the tokens of a vocabulary
+const TEXTS = 2000000; // strings in arrays, such as the tokens of a vocabulary
 const [TEXT, ARRAY] = [8, 9];
-/** Bytes and reader of a number, by its type. @type {Record<number, [number, (view: DataView, at: number) => any]>} */
+/** Width in bytes and reader of a number, by its GGUF type. @type {Record<number, [number, (view: DataView, at: number) => any]>} */
 export const NUMBERS = {
   0: [1, (view, at) => view.getUint8(at)],
   1: [1, (view, at) => view.getInt8(at)],
@@ -21,18 +21,18 @@ export const NUMBERS = {
   12: [8, (view, at) => view.getFloat64(at, true)],
 };
 
-/** The shortest decimal that float32 keeps as a number: 0.1, not 0.10000000149. @type {(number: number) => number} */
+/** The shortest decimal that rounds to the float32: 0.1, not 0.10000000149. @type {(number: number) => number} */
 export function shortest(number) {
-  const kept = Math.fround(number);
-  if (!Number.isFinite(kept)) return kept;
+  const single = Math.fround(number);
+  if (!Number.isFinite(single)) return single;
   for (let digits = 1; digits < 9; digits++) {
-    const short = rounded(kept, digits);
-    if (Math.fround(short) === kept) return short;
+    const short = rounded(single, digits);
+    if (Math.fround(short) === single) return short;
   }
-  return Number(kept.toPrecision(9));
+  return Number(single.toPrecision(9));
 }
 
-/** A number with so many digits; halfway between two, the even one, as NumPy has it. @type {(value: number, digits: number) => number} */
+/** A number rounded to `digits` digits, half to even as in NumPy. @type {(value: number, digits: number) => number} */
 function rounded(value, digits) {
   const [mantissa, power] = value.toExponential(digits).split("e");
   const halfway = mantissa.endsWith("5") && Number(`${mantissa}e${power}`) === value;
@@ -40,21 +40,21 @@ function rounded(value, digits) {
   return even ? Number(`${mantissa.slice(0, -1)}e${power}`) : Number(value.toPrecision(digits));
 }
 
-/** The bytes that are here end before the header does. */
+/** Thrown when the bytes end before the header does. */
 export class Cut extends Error {}
 
-/** Reads numbers and texts one after another. */
+/** Reads numbers and strings in sequence. */
 class Reader {
   at = 0;
   texts = 0;
 
-  /** @param {ArrayBuffer} bytes @param {number} size of the whole file */
+  /** @param {ArrayBuffer} bytes @param {number} size of the whole file, in bytes */
   constructor(bytes, size) {
     this.view = new DataView(bytes);
     this.size = size;
   }
 
-  /** @param {number} length @returns {number} where these bytes begin */
+  /** @param {number} length @returns {number} the start of these bytes */
   skip(length) {
     if (length > this.size - this.at) throw new Error(phrase`it is cut, or a length in it is too large`);
     this.at += length;
@@ -102,7 +102,7 @@ class Reader {
     return null;
   }
 
-  /** A tensor whose start counts from where the data begin. */
+  /** A tensor, its start relative to that of the data. */
   tensor() {
     const [name, axes] = [this.text(), this.number(4)];
     if (axes > 8) throw new Error(phrase`a tensor has ${axes} axes`);
@@ -111,7 +111,7 @@ class Reader {
   }
 }
 
-/** Keys with their values, and tensors with their shape, kind and place: of as many bytes as are here of a file. */
+/** Keys with their values, and tensors with shape, kind and start, from the first bytes of a file of `size` bytes. */
 export function header(/** @type {ArrayBuffer} */ bytes, /** @type {number} */ size) {
   const reader = new Reader(bytes, size);
   if (reader.number(4) !== 0x46554747) throw new Error(phrase`it does not begin with GGUF`);

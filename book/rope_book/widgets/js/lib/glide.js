@@ -1,5 +1,5 @@
-// What a button, a choice or a link changes at once is drawn on its way for a moment: numbers glide, all else is there at
-// once. Only the picture lags behind: the state itself, its controls and its words have jumped.
+// A short animation for changes by a button, a choice or a link: numbers glide to their new values, everything else jumps. Only the
+// picture lags behind; the state, the controls and the words have jumped.
 import { clamp } from "./numbers.js";
 import { settle } from "./rules.js";
 import { same } from "./state.js";
@@ -8,7 +8,7 @@ const TIME = 400; // ms
 
 const eased = (/** @type {number} */ share) => 1 - (1 - share) ** 3;
 
-// A number of a slider on its way; a whole one is always whole, and has left its place at once.
+// A slider's number on the way; a whole number stays whole, and leaves its start at once.
 /** @type {(control: Control, from: number, to: number, share: number, smooth: boolean) => number} */
 function numberBetween({ log, whole, low, high }, from, to, share, smooth) {
   const at = log && from > 0 && to > 0 ? from * (to / from) ** share : from + (to - from) * share;
@@ -17,8 +17,8 @@ function numberBetween({ log, whole, low, high }, from, to, share, smooth) {
   return to > from ? Math.ceil(held) : Math.floor(held);
 }
 
-// A state on the way from one to another. Sliders and points glide; what is chosen is the target's; the rules of the controls
-// hold. Whole numbers named in `smooth` may be fractions there.
+// A state between two others. Sliders and points glide, other controls have the target's value, and the rules of the controls hold.
+// Whole numbers named in `smooth` may take fractions.
 /** @type {(controls: Controls, from: State, to: State, share: number, smooth?: string[]) => State} */
 export function between(controls, from, to, share, smooth = []) {
   if (share >= 1) return to;
@@ -37,10 +37,10 @@ export function between(controls, from, to, share, smooth = []) {
   return { ...now, ...Object.fromEntries(settled.filter(([name]) => controls[name].kind !== "choice")) };
 }
 
-/** Whether a change may be shown on its way: not to those who ask for less motion, nor where nobody looks. */
+/** Whether changes may glide: not for readers who prefer less motion, nor in a hidden page. */
 const mayGlide = () => !document.hidden && !matchMedia("(prefers-reduced-motion: reduce)").matches;
 
-// {start(from, to), shown(state), way(), busy(), stop()}: shown is what is drawn of a state now; `draw()` is called at every frame.
+// {start(from, to), shown(state), way(), busy(), stop()}: shown returns the state to draw now; `draw()` is called at every frame.
 /** @param {Controls} controls @param {{smooth?: string[], time?: number}} figure
  * @param {{draw: () => void, arrived: () => void}} calls */
 export function makeGlide(controls, { smooth, time = TIME }, { draw, arrived }) {
@@ -72,7 +72,7 @@ export function makeGlide(controls, { smooth, time = TIME }, { draw, arrived }) 
   return { start, shown, way, busy: () => frame !== 0, stop };
 }
 
-// {moved, leapt}: what a hand moves that is still on it, at once; and what a button, a choice or a link sets, the picture after it.
+// {moved, leapt}: moved applies a drag at once, leapt a jump by a button, a choice or a link, after which the picture glides.
 /** @param {Live} state @param {ReturnType<typeof makeGlide>} glide
  * @param {{change: () => void, paint: () => void, isSteady: () => boolean, remember: () => void}} calls */
 export function makeHand(state, glide, { change, paint, isSteady, remember }) {

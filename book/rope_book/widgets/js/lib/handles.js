@@ -1,17 +1,16 @@
-// What can be dragged in a picture: circles that lie over it, each with a ring in the colour of its thing. Keyboards use the
-// native controls.
+// Drag handles over a picture: circles, each with a ring in the colour of its quantity. Keyboards use the native controls.
 import { ink } from "./colour.js";
 import { svg, write } from "./dom.js";
 import { makeLayer, spotOf } from "./overlay.js";
 
-const [RADIUS, RING] = [20, 11]; // pixels: where a hand may take it, at least, and what is seen of it
+const [RADIUS, RING] = [20, 11]; // pixels: radius that can be grabbed, at least, and radius that is seen
 /** @type {Record<string, string>} */
-const INKS = { q: ink.q, k: ink.k, query: ink.q }; // of things that are no positions
+const INKS = { q: ink.q, k: ink.k, query: ink.q }; // of quantities other than positions
 
-// A ring is round, as large as `ring` says, unless its thing is a box of [width, height].
+// A ring is a circle of radius `ring`, or the outline of a `box` [width, height].
 /** @type {(grip: SVGGElement, wanted: Handle, name: string) => void} */
-function put({ children: [seen, circle] }, { x, y, box, ring, trait, ink: own }, name) {
-  const colour = own ?? INKS[trait ?? name] ?? ink.position;
+function put({ children: [seen, circle] }, { x, y, box, ring, trait, ink: chosen }, name) {
+  const colour = chosen ?? INKS[trait ?? name] ?? ink.position;
   const r = ring ?? RING;
   const [width, height] = box ?? [2 * r, 2 * r];
   const place = { x: x - width / 2, y: y - height / 2, width, height, rx: box ? 5 : r };
@@ -19,13 +18,13 @@ function put({ children: [seen, circle] }, { x, y, box, ring, trait, ink: own },
   write(seen, { class: box || ring ? "rl-ring rl-fitted" : "rl-ring", ...place, stroke: colour, fill: colour });
 }
 
-// {element, place(wanted)} over a picture; `moved(changes)` is called when a hand drags.
+// {element, place(wanted)} over a picture; `moved(changes)` is called while a reader drags.
 /** @param {SVGSVGElement} picture @param {Moved} moved @param {AbortSignal} signal */
 export function makeHandles(picture, moved, signal) {
   const element = svg("g");
   let handles = /** @type {Record<string, Handle>} */ ({});
   /** @type {{name: string, pointer: number} | undefined} */
-  let held; // what is dragged
+  let held; // the handle being dragged
 
   function make(/** @type {string} */ name) {
     const circle = svg("circle", { class: "rl-handle" });

@@ -1,7 +1,7 @@
-// A second thread that answers questions, made from the text of a script: no file of its own is needed.
+// A second thread that answers questions, started from the text of a script: it needs no separate file.
 
-// {ask(question) → promise of the answer, works()} of a script that sets the function `answer`; where no worker can be made, or the
-// page's policy stops it, `works` says false after the first question, which is then refused.
+// {ask(question) → promise of the answer, works()} for a script that defines the function `answer`. If no worker can start, or the
+// page's policy forbids it, the first question is rejected and `works` returns false from then on.
 export function makeHelper(/** @type {string} */ script) {
   /** @type {Worker | undefined} */
   let worker;
@@ -19,13 +19,13 @@ export function makeHelper(/** @type {string} */ script) {
   function start() {
     const listen = "onmessage = ({ data: [n, question] }) => postMessage([n, answer(question)]);";
     const file = new Blob([`${script}\n${listen}`], { type: "text/javascript" });
-    const made = new Worker(URL.createObjectURL(file));
-    made.onmessage = ({ data: [n, answer] }) => {
+    const thread = new Worker(URL.createObjectURL(file));
+    thread.onmessage = ({ data: [n, answer] }) => {
       open.get(n)?.resolve(answer);
       open.delete(n);
     };
-    made.onerror = fail;
-    return made;
+    thread.onerror = fail;
+    return thread;
   }
   function ask(/** @type {unknown} */ question) {
     return new Promise((resolve, reject) => {

@@ -1,8 +1,8 @@
-// What is right about an answer, and the sentence for what is not. Pure: nothing here touches the page.
+// Judge an answer: right or not, and the sentence for a mistake. Pure functions that never touch the page.
 import { phrase, phraseOf } from "./phrase.js";
 import { ruled } from "./ruled.js";
 
-// The number that somebody typed: 1,707 or 15.9 or 15,9 or 1/3 or −2 or 50 %; NaN where it is none.
+// A typed number: 1,707 or 15.9 or 15,9 or 1/3 or −2 or 50 %; NaN if it is none.
 export function numberOf(/** @type {string} */ text) {
   const plain = text
     .trim()
@@ -18,7 +18,7 @@ export function numberOf(/** @type {string} */ text) {
 /** @type {(a: number, b: number, within: number) => boolean} */
 const near = (a, b, within) => Math.abs(a - b) <= within;
 
-// Several numbers, apart by spaces or semicolons or by a comma and a space; True and False are numbers too.
+// Several numbers, separated by spaces, by semicolons, or by a comma and a space; True and False count as 1 and 0.
 export function numbersOf(/** @type {string} */ text) {
   const parts = text.replace(/[()[\]]/g, " ").split(/[;\s]+|,\s+/);
   const truths = { true: 1, false: 0 };
@@ -29,16 +29,11 @@ export function numbersOf(/** @type {string} */ text) {
   });
 }
 
-/** Whether numbers are those wanted, each to a share of it. @type {(wanted: any[], given: number[], share: number) => boolean} */
-const alike = (wanted, given, share) =>
-  wanted.length === given.length &&
-  wanted.map(Number).every((value, at) => near(value, given[at], share * (Math.abs(value) || 1)));
-
-// The verdict on an answer: the number of a choice, a number, several, or names in an order.
+// The verdict on an answer: the index of a choice, a number, several numbers, or names in an order.
 export function judge(/** @type {Asked} */ asked, /** @type {any} */ given) {
   if (asked.rules) {
     const why = ruled(asked.rules, given);
-    return { right: why === undefined, why: why ?? "" };
+    return { right: why == null, why: why ?? "" };
   }
   if (asked.kind === "choices") {
     return { right: given === asked.answer, why: asked.choices?.[given]?.[1] ?? "" };
@@ -46,10 +41,6 @@ export function judge(/** @type {Asked} */ asked, /** @type {any} */ given) {
   if (asked.verdicts) {
     const why = asked.verdicts[given.join(" ")];
     return { right: why === "", why: why ?? "" };
-  }
-  if (asked.kind === "row") {
-    if (alike(asked.numbers ?? [], given, asked.within ?? 0)) return { right: true, why: "" };
-    return { right: false, why: asked.slips?.find(([slip]) => alike(slip, given, 1e-6))?.[1] ?? "" };
   }
   const inWords = asked.order ?? asked.place;
   const same = (/** @type {any} */ value) =>

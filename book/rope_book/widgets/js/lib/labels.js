@@ -1,18 +1,18 @@
-// Labels: words that keep inside a frame and apart from each other.
+// Labels that stay inside a frame and do not overlap.
 import { clamp } from "./numbers.js";
 import { textWidth } from "./words.js";
 
-const [LINE, RISE] = [16, 12]; // pixels: of a line of words, and from its top to its baseline
-const OUTSIDE = 1e4; // what a label costs that leaves the frame; otherwise the pixels² that it covers
+const [LINE, RISE] = [16, 12]; // pixels: the height of a line of words, and from its top to its baseline
+const OUTSIDE = 1e4; // the cost of leaving the frame; otherwise a label costs the pixels² that it covers
 
-// Where words centred at x stand whole between two edges.
+// The centre nearest to x at which words fit between two edges.
 /** @type {(x: number, words: string, low: number, high: number, style?: {size?: number, bold?: boolean}) => number} */
 export function centred(x, words, low, high, { size = 13, bold = false } = {}) {
   const half = textWidth(words, size, bold) / 2;
   return clamp(x, low + half, high - half);
 }
 
-/** Words kept inside a frame {x, y, w, h}, apart from each other and from what else they must not cover. */
+/** Places labels inside a frame {x, y, w, h}, clear of each other and of boxes to avoid. */
 export class Labels {
   #frame;
   /** @type {Segment[]} */
@@ -33,7 +33,7 @@ export class Labels {
     this.avoid(x - r, y - r, x + r, y + r);
   }
 
-  // The place of words of a width, the best of some spots [left, top]: inside, covering least, then the earliest. Returns
+  // Choose the best of some spots [left, top] for words of a width: inside the frame, covering least, then the earliest. Returns
   // {left, middle, baseline} and keeps later labels away from it.
   place(/** @type {number} */ width, /** @type {Pair[]} */ spots) {
     const costs = spots.map((spot) => this.#cost(spot, width));
@@ -55,7 +55,7 @@ export class Labels {
   }
 }
 
-// Spots for a label of a width around a point: right, left, above, below, then aslant, near and ever farther.
+// Spots for a label around a point: right, left, above, below, then diagonally, at growing distances.
 /** @type {(point: Pair, width: number) => Pair[]} */
 export function spotsAround([x, y], width) {
   return [11, 20, 32, 46].flatMap((gap) => {
@@ -75,11 +75,11 @@ export function spotsAround([x, y], width) {
 
 const LEANS = [0, 0.6, -0.6, 1.2, -1.2, 1.8, -1.8, 2.6, -2.6]; // radians
 
-// Spots beyond the tip of an arrow from `centre`, straight on and leaning ever more to either side, near and ever farther.
+// Spots beyond the tip of an arrow from `centre`: straight ahead, then leaning more to either side, at growing distances.
 /** @type {(tip: Pair, centre: Pair, width: number) => Pair[]} */
 export function spotsBeyond([x, y], [cx, cy], width) {
   const far = Math.hypot(x - cx, y - cy);
-  const [ux, uy] = far ? [(x - cx) / far, (y - cy) / far] : [0, -1]; // an arrow of no length points up
+  const [ux, uy] = far ? [(x - cx) / far, (y - cy) / far] : [0, -1]; // an arrow of length 0 points up
   /** @type {(out: number, lean: number) => Pair} */
   const spot = (out, lean) => {
     const [c, s] = [Math.cos(lean), Math.sin(lean)];
@@ -89,7 +89,7 @@ export function spotsBeyond([x, y], [cx, cy], width) {
   return [15, 26, 40, 56].flatMap((out) => LEANS.map((lean) => spot(out, lean)));
 }
 
-// Items {words, …} in lines that are no wider than `width`: {…, x, line}; each has a sample of its sign before it.
+// Break items {words, …} into lines at most `width` wide: {…, x, line}; every item has room for its sign before the words.
 /** @template {{words: string}} Item @param {Item[]} items @param {number} width
  * @param {{sample?: number, gap?: number, bold?: boolean}} [room] @returns {(Item & {x: number, line: number})[]} */
 export function inLines(items, width, { sample = 34, gap = 14, bold = false } = {}) {

@@ -1,9 +1,9 @@
-// How much of a figure is shown: its lead controls and the others, or a small form with what is asked for by name.
+// The parts of a figure to show: its lead controls and the others, or a small form with parts selected by name.
 import { LEADS } from "../data/leads.js";
 
-const MOST = 3; // lead controls of a figure that names none
+const MOST = 3; // lead controls, unless the figure names them
 
-// What a figure names: its lead controls, and the few options of a choice that a small form offers.
+// A figure's lead controls, and the few options of a choice that its small form offers.
 /** @typedef {{lead?: string[], few?: Record<string, any[]>}} Named */
 
 /** @type {Record<string, Named>} */
@@ -15,14 +15,14 @@ export const namedBy = (/** @type {string} */ figure) => NAMED[figure] ?? {};
 export const withFew = (control, few) =>
   few ? { ...control, options: control.options.filter(([value]) => few.includes(value)) } : control;
 
-// Which controls are next to the picture and which are under "More": those that lead, or, in a small form, only the ones named.
+// The controls next to the picture, and those under "More": the leads and the rest, or, in a small form, only the named ones.
 /** @type {(names: string[], asked: {lead?: string[], only?: string[]}) => [string[], string[]]} */
 export function placed(names, { lead = names.slice(0, MOST), only }) {
   if (only) return [only.filter((name) => names.includes(name)), []];
   return [lead, names.filter((name) => !lead.includes(name))];
 }
 
-// How much is shown: `only` these names; `small`, whether there are any; `shows(part)`, whether a part of the picture is drawn.
+// {only, small, shows(part)}: the selected names, whether there is a selection, and whether a part of the picture is drawn.
 /** @type {(names: string[] | null | undefined, controls: string[]) => View & {only: string[] | undefined}} */
 export function viewOf(names, controls) {
   const only = names ?? undefined;

@@ -1,13 +1,13 @@
 // A legend: the signs of a picture with their words, in lines that fit its width.
 import { inLines } from "./labels.js";
 
-// Words and their sign: a line of a style, a box, or what `sign` draws from the left of its place, level with its middle.
+// Words and their sign: a line of a style, a box, or a drawing by `sign` from the left edge of its place, at mid height.
 /** @typedef {{words: string, style?: Style, box?: Style, sign?: (pen: Pen, x: number, y: number) => void}} Entry */
 
 const PITCH = 20; // pixels from line to line
 
-// {height, draw(pen, top)}: draw takes the middle of the first line. A sign begins 2 pixels from the left of its place and ends 6
-// before the words; these are `text` from the left, their baseline `drop` under the middle.
+// {height, draw(pen, top)}: `top` is the middle of the first line. A sign begins 2 pixels from the left of its place and ends 6 before
+// the words, which are `text` from the left, with their baseline `drop` below the middle.
 /** @param {Entry[]} entries @param {number} width @param {{sample?: number, text?: number, drop?: number}} [room] */
 export function legendOf(entries, width, { sample = 30, text = sample - 2, drop = 4 } = {}) {
   const placed = inLines(entries, width, { sample });

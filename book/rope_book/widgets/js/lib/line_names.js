@@ -1,4 +1,4 @@
-// Names of lines in a chart, each beside its line where it covers the fewest others.
+// Names of lines in a chart, each beside its line where it covers the least of the others.
 import { clamp } from "./numbers.js";
 import { textWidth } from "./words.js";
 
@@ -18,7 +18,7 @@ function walk(path, gap) {
   return points;
 }
 
-// A function (x0, y0, x1, y1) → how many dots lie in that rectangle, by sums over all cells up to a corner.
+// A function (x0, y0, x1, y1) → the number of dots in that rectangle, from a summed-area table over cells.
 function counter(/** @type {Pair[]} */ dots, /** @type {Box} */ box) {
   const [columns, rows] = [box.x + box.w, box.y + box.h].map((end) => Math.ceil(end / CELL) + 2);
   const sums = new Int32Array(columns * rows);
@@ -43,7 +43,7 @@ function counter(/** @type {Pair[]} */ dots, /** @type {Box} */ box) {
   return count;
 }
 
-// Whether a name of half a width at [x, y] is inside the box and clear of those that are placed.
+// Whether a name of width 2 · `half` at [x, y] is inside the box and clear of the names already placed.
 /** @type {(at: Pair, half: number, box: Box, placed: LineName[]) => boolean} */
 function isFree([x, y], half, box, placed) {
   const inside = x - half > box.x + 2 && x + half < box.x + box.w && y > box.y + 42 && y < box.y + box.h - 4;
@@ -52,7 +52,7 @@ function isFree([x, y], half, box, placed) {
   return inside && placed.every(clear);
 }
 
-// The best place of one name: {cost, x, y}, nothing where none is free.
+// The best place of one name, {cost, x, y}; undefined if none is free.
 /** @type {(dots: Pair[], half: number, all: Count, mine: Count, free: (at: Pair) => boolean) =>
  *   {cost: number, x: number, y: number} | undefined} */
 function bestPlace(dots, half, all, mine, free) {
@@ -63,7 +63,7 @@ function bestPlace(dots, half, all, mine, free) {
   let best;
   for (let i = 0; i < dots.length; i += 4) {
     const [x, y] = dots[i];
-    const beside = 8 * others(x - 9, y - 9, x + 9, y + 9); // where two lines run together a name could be either's
+    const beside = 8 * others(x - 9, y - 9, x + 9, y + 9); // where two lines run together, a name would be ambiguous
     /** @type {Pair[]} */
     const spots = [
       [x, y - 10],
@@ -80,7 +80,7 @@ function bestPlace(dots, half, all, mine, free) {
   return best;
 }
 
-// Where each line's name stands: {name, x, y, half}, x in the middle of the name, half of its width. lines: [[name, path], …],
+// The places of the lines' names, {name, x, y, half}: x is the middle of the name, `half` half of its width. lines: [[name, path], …],
 // the most important first; a name without a free place is left out.
 /** @type {(lines: [string, Pair[]][], box: Box, size?: number) => LineName[]} */
 export function placeLineNames(lines, box, size = 12) {

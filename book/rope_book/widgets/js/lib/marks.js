@@ -1,21 +1,21 @@
-// Marks that mean the same in every figure: what training has shown, what it never showed, and how fast a pair turns.
+// Marks with one meaning in every figure: seen in training, never seen, and the speed of a pair.
 import { ink, onShade, shade } from "./colour.js";
 import { diamond } from "./shapes.js";
 
 export const SEEN = { fill: ink.position, opacity: 0.28 };
 export const UNSEEN = { fill: ink.other, opacity: 0.8 };
-export const BEYOND = { fill: ink.other, opacity: 0.14 }; // a field of places or lengths that training never reached
+export const BEYOND = { fill: ink.other, opacity: 0.14 }; // a region of places or lengths that training never reached
 
-/** Points that training never showed: dark-edged diamonds. @type {(pen: Pen, points: Pair[], r: number) => void} */
+/** Draw points that training never showed as dark-edged diamonds. @type {(pen: Pen, points: Pair[], r: number) => void} */
 export function unseenPoints(pen, points, r) {
   const shapes = (/** @type {number} */ size) => points.map((point) => diamond(point, size));
   pen.areas(shapes(r + 1.8), { fill: ink.text });
   pen.areas(shapes(r), { fill: ink.other });
 }
 
-/** Where a pair's speed is in the colour map: from fast (share 0), light, to slow (1), dark. */
+/** The place of a pair's speed in the colour map, from fast (share 0, light) to slow (1, dark). */
 const tintOf = (/** @type {number} */ share) => 0.95 - 0.85 * share;
 
-/** The colour of a pair's speed, and what is read on it. */
+/** The colour of a pair's speed, and the colour of text on it. */
 export const speedShade = (/** @type {number} */ share) => shade(tintOf(share));
 export const onSpeed = (/** @type {number} */ share) => onShade(tintOf(share));

@@ -1,18 +1,18 @@
-// One memoiser for all: a move of a slider computes only what is new.
+// The memoiser of all figures: moving a slider recomputes only what depends on it.
 
-// f, which remembers its last `most` values; its arguments are plain values, told apart by their JSON.
+// Memoise the `most` latest values of f (LRU); arguments are plain values, compared as JSON.
 /** @template {any[]} Values @template Value @param {(...values: Values) => Value} f @param {number} [most]
  * @returns {(...values: Values) => Value} */
 export function memo(f, most = 8) {
-  const kept = /** @type {Map<string, Value>} */ (new Map());
+  const cache = /** @type {Map<string, Value>} */ (new Map());
   return (...values) => {
     const key = JSON.stringify(values);
-    const value = kept.has(key) ? /** @type {Value} */ (kept.get(key)) : f(...values);
-    kept.delete(key); // the last used stands last
-    kept.set(key, value);
-    for (const oldest of kept.keys()) {
-      if (kept.size <= most) break;
-      kept.delete(oldest);
+    const value = cache.has(key) ? /** @type {Value} */ (cache.get(key)) : f(...values);
+    cache.delete(key); // the most recently used comes last
+    cache.set(key, value);
+    for (const oldest of cache.keys()) {
+      if (cache.size <= most) break;
+      cache.delete(oldest);
     }
     return value;
   };

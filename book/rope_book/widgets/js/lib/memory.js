@@ -1,30 +1,30 @@
-// What a reader answered, for the review: kept in this browser and nowhere else. A question that is missed comes back in the same
-// sitting; each right answer after that doubles the days until it comes again.
+// The reader's answers, for the review: stored in this browser and nowhere else. A missed question comes back in the same sitting;
+// every right answer after that doubles the days until it comes again.
 
 /** Days between the last answer and the next, and the day on which it is due. @typedef {{days: number, due: number}} Card */
 /** @typedef {Record<string, Card>} Cards */
 
 export const KEY = "rope-turn-by-turn.review";
-const KNOWN = 4; // days until a question comes again that was right at first sight
-const MOST = 180; // days
+const KNOWN = 4; // days until a question comes again that was right the first time
+const MOST = 180; // days at most
 const DAY = 86_400_000; // ms
 
 /** The card of a question after an answer. @type {(card: Card | undefined, right: boolean, today: number) => Card} */
 export function after(card, right, today) {
   if (!right) return { days: 0, due: today };
-  if (card && card.due > today) return card; // answered again before its day: that proves nothing new
+  if (card && card.due > today) return card; // answered again before it was due, which proves nothing new
   const days = card ? Math.min(MOST, Math.max(1, 2 * card.days)) : KNOWN;
   return { days, due: today + days };
 }
 
-/** A number that mixes: the same for the same words. @param {string} text */
+/** A hash of a text, 32 bits. @param {string} text */
 function mixed(text) {
   let hash = 2166136261;
   for (const letter of text) hash = Math.imul(hash ^ (letter.codePointAt(0) ?? 0), 16777619);
   return (hash ^ (hash >>> 13)) >>> 0;
 }
 
-// Which questions a day brings: those that are due, the longest overdue first, then new ones, mixed anew every day; `most` at once.
+// The questions of a day, at most `most`: those due, the longest overdue first, then new ones, shuffled anew every day.
 /** @type {(names: string[], cards: Cards, today: number, most: number) => string[]} */
 export function dueOn(names, cards, today, most) {
   const chance = Object.fromEntries(names.map((name) => [name, mixed(`${today} ${name}`)]));
@@ -38,34 +38,34 @@ export function dueOn(names, cards, today, most) {
 /** The day, counted from 1970, by the reader's own clock. @param {Date} now */
 export const dayOf = (now) => Math.floor((now.getTime() - 60_000 * now.getTimezoneOffset()) / DAY);
 
-/** What is kept of a text that may be anything. @param {string | null} text @returns {Cards} */
+/** The valid cards in a stored text, which may be anything. @param {string | null} text @returns {Cards} */
 export function readCards(text) {
   try {
-    const found = Object.entries(JSON.parse(text ?? "{}"));
+    const entries = Object.entries(JSON.parse(text ?? "{}"));
     const whole = (/** @type {unknown} */ value) => Number.isInteger(value);
-    return Object.fromEntries(found.filter(([, card]) => whole(card?.days) && whole(card?.due)));
+    return Object.fromEntries(entries.filter(([, card]) => whole(card?.days) && whole(card?.due)));
   } catch {
     return {};
   }
 }
 
-/** {cards(), note(id, right), clear()}: the cards of this browser; where nothing may be kept they last as long as the page. */
+/** {cards(), note(id, right), clear()}: the cards of this browser; without storage they last as long as the page. */
 export function makeMemory() {
-  let own = /** @type {Cards} */ ({});
+  let inPage = /** @type {Cards} */ ({});
   function cards() {
     try {
       return readCards(localStorage.getItem(KEY));
     } catch {
-      return own;
+      return inPage;
     }
   }
   function keep(/** @type {Cards} */ next) {
-    own = next;
+    inPage = next;
     try {
       if (Object.keys(next).length) localStorage.setItem(KEY, JSON.stringify(next));
       else localStorage.removeItem(KEY);
     } catch {
-      // it lasts as long as the page
+      // without storage they last as long as the page
     }
   }
   function note(/** @type {string} */ id, /** @type {boolean} */ right) {

@@ -1,4 +1,4 @@
-// Numbers: as a reader writes them, held in a range, in rows, and round ones for an axis.
+// Numbers: formatted for readers, clamped, in ranges, and round ones for an axis.
 
 /** Fixed decimals, a real minus sign, no negative zero. @type {(value: number, decimals?: number) => string} */
 export function fmt(value, decimals = 2) {
@@ -19,7 +19,7 @@ const RAISED = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "
 /** A whole number as an exponent: ⁻¹². @type {(power: number) => string} */
 export const raised = (power) => [...String(power)].map((character) => RAISED[character]).join("");
 
-/** The power of ten that a number is: its place on a logarithmic axis. @type {(value: number) => number} */
+/** The decimal logarithm of a number: its place on a logarithmic axis. @type {(value: number) => number} */
 export const powerOf = (value) => Math.log10(value);
 
 /** 0.01, 1, 100 within [low, high], 10⁻⁹ beyond. @type {(power: number, low?: number, high?: number) => string} */
@@ -28,7 +28,7 @@ export function decade(power, low = -3, high = 2) {
   return String(Number((10 ** power).toPrecision(2)));
 }
 
-// A number of at least 0 with the digits that count, in least to most decimals: 0.0316, 2.72·10⁻⁶.
+// A number of at least 0 with its significant digits, in least to most decimals: 0.0316, 2.72·10⁻⁶.
 /** @type {(value: number, digits?: number, least?: number, most?: number) => string} */
 export function significant(value, digits = 3, least = 0, most = 6) {
   if (value === 0) return "0";
@@ -43,7 +43,7 @@ export function abbreviated(value) {
   return value >= 1000 ? `${value / 1000} k` : String(value);
 }
 
-/** value held within [low, high]. @type {(value: number, low: number, high: number) => number} */
+/** Clamp a value to [low, high]. @type {(value: number, low: number, high: number) => number} */
 export const clamp = (value, low, high) => Math.min(high, Math.max(low, value));
 
 /** [low, low + 1, …, high]. @type {(low: number, high: number, step?: number) => number[]} */
@@ -51,7 +51,7 @@ export function range(low, high, step = 1) {
   return Array.from({ length: Math.floor((high - low) / step + 1e-9) + 1 }, (_, i) => low + i * step);
 }
 
-/** `count` + 1 numbers that grow by one factor. @type {(low: number, high: number, count: number) => number[]} */
+/** `count` + 1 numbers in geometric progression. @type {(low: number, high: number, count: number) => number[]} */
 export const geometric = (low, high, count) => range(0, count).map((i) => low * (high / low) ** (i / count));
 
 /** About `count` round numbers in [low, high]. @type {(low: number, high: number, count?: number) => number[]} */
@@ -62,10 +62,10 @@ export function ticks(low, high, count = 5) {
   return range(Math.ceil(low / step - 1e-9) * step, high, step).map((t) => Number(t.toPrecision(12)));
 }
 
-/** What some numbers add up to. @type {(values: Vector) => number} */
+/** The sum of some numbers. @type {(values: Vector) => number} */
 export const sum = (values) => values.reduce((total, value) => total + value, 0);
 
-/** Numbers without repetition, rising. @type {(values: Iterable<number>) => number[]} */
+/** Distinct numbers in ascending order. @type {(values: Iterable<number>) => number[]} */
 export const sorted = (values) => [...new Set(values)].sort((a, b) => a - b);
 
 /** The last of a list that is not empty. @template T @param {T[]} list */

@@ -1,6 +1,6 @@
-// Elements that lie over a picture: by name, where they are asked for.
+// Elements laid over a picture, by name.
 
-/** Where in a picture something happened. @type {(picture: SVGSVGElement, event: MouseEvent) => Pair} */
+/** The place of a mouse event in a picture. @type {(picture: SVGSVGElement, event: MouseEvent) => Pair} */
 export function spotOf(picture, event) {
   const [box, view] = [picture.getBoundingClientRect(), picture.viewBox.baseVal];
   const scale = Math.min(box.width / view.width, box.height / view.height);
@@ -8,27 +8,27 @@ export function spotOf(picture, event) {
   return [(event.clientX - left) / scale, (event.clientY - box.top) / scale + view.y];
 }
 
-// A function that takes what is wanted by name: it makes what is new, puts each in its place, and removes the rest. Their order
-// stays, whatever comes and goes: of two that overlap, a hand takes the later one.
+// A function that takes the wanted elements by name: it makes new ones, updates all, and removes the rest. Their order is that of the
+// names, whatever comes and goes: of two that overlap, the later one is on top.
 /** @template {SVGElement} Kind @template Wanted @param {SVGGElement} group @param {(name: string) => Kind} make
  * @param {(element: Kind, wanted: Wanted, name: string) => void} put */
 export function makeLayer(group, make, put) {
-  const made = /** @type {Record<string, Kind>} */ ({});
+  const elements = /** @type {Record<string, Kind>} */ ({});
   return (/** @type {Record<string, Wanted>} */ wanted) => {
     /** @type {Kind | null} */
     let next = null;
     for (const name of Object.keys(wanted).reverse()) {
-      if (!made[name]) {
-        made[name] = make(name);
-        group.insertBefore(made[name], next);
+      if (!elements[name]) {
+        elements[name] = make(name);
+        group.insertBefore(elements[name], next);
       }
-      next = made[name];
+      next = elements[name];
       put(next, wanted[name], name);
     }
-    for (const name in made) {
+    for (const name in elements) {
       if (wanted[name]) continue;
-      made[name].remove();
-      delete made[name];
+      elements[name].remove();
+      delete elements[name];
     }
   };
 }

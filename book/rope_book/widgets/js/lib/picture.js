@@ -1,4 +1,4 @@
-// The picture of a figure: drawn from the state at the width that it has, with handles over it; and as a file of its own.
+// The picture of a figure, drawn from the state at its current width, with handles over it; also as a separate file.
 import { LIGHT } from "./colour.js";
 import { html, SVG, svg, write } from "./dom.js";
 import { makeHandles } from "./handles.js";
@@ -7,25 +7,25 @@ import { Pen } from "./pen.js";
 import { makePicks } from "./picks.js";
 import { makeTaps } from "./taps.js";
 
-const [NARROWEST, WIDEST, UNSEEN] = [240, 760, 640]; // pixels; the last where nothing is laid out
+const [NARROWEST, WIDEST, UNSEEN] = [240, 760, 640]; // pixels; the last is for a page without layout
 
-/** How wide a held picture is: as the window, or as its own widest; the style sheet says the same. */
+/** The width of a held picture: the window's, or its own maximum; the style sheet agrees. */
 const held = () => Math.min(document.documentElement.clientWidth, WIDEST + 32);
 
-const LEAST = 11 / 12; // of a held picture's size: its smallest words, 12 px, are then 11 px
-const HALF = 0.5; // of the window, at most, for a held picture
-const EDGES = 2; // pixels of that: its border
+const LEAST = 11 / 12; // least scale of a held picture: its smallest words, 12 px, become 11 px
+const HALF = 0.5; // share of the window that a held picture takes at most
+const EDGES = 2; // pixels of that for its border
 
-// How much of a picture of this width and height is seen where it is held, in so much room: its leading panel from top to
-// bottom, or as much of it as keeps its words legible.
+// The part of a picture to show while it is held, in `room` pixels of height: its leading panel from top to bottom, or as much of it as
+// keeps the words legible.
 /** @param {{width: number, height: number}} size @param {Pair | undefined} panel @param {{across: number, room: number}} place */
 export function heldBox({ width, height }, [top, bottom] = [0, height], { across, room }) {
   const most = room / Math.min(LEAST, across / width);
   return { x: 0, y: top, w: width, h: Math.min(bottom - top, most) };
 }
 
-// {element, paint(state), measure() → whether the width has changed, still(words) → the picture as a file, hold(room) → only the
-// leading panel is seen, in so many pixels; all of it with none, ask(wanted) → see picks.js}
+// {element, paint(state), measure() → whether the width has changed, still(words) → the picture as a file, hold(room): show only the
+// leading panel in so many pixels, or the whole picture for 0, ask(wanted) → see picks.js}
 /** @param {Figure} figure @param {View} view @param {{moved: Moved, leapt: Moved}} hand @param {AbortSignal} signal */
 export function makePicture({ title, height, draw, panel }, view, { moved, leapt }, signal) {
   const group = svg("g");
@@ -33,11 +33,11 @@ export function makePicture({ title, height, draw, panel }, view, { moved, leapt
   const handles = makeHandles(canvas, moved, signal);
   const taps = makeTaps(leapt, signal);
   const picks = makePicks(canvas, signal);
-  canvas.append(taps.element, handles.element, picks.element); // what is dragged is taken first
+  canvas.append(taps.element, handles.element, picks.element); // drag handles are above click targets
   const element = html("div", { class: "rl-picture" }, canvas);
   const pen = new Pen(group);
   let width = 0;
-  let room = 0; // for a picture that is held beside a control; 0 in its own place
+  let room = 0; // of a picture held beside a control; 0 in its usual place
 
   function measure() {
     const now = element.clientWidth ? Math.round(clamp(element.clientWidth, NARROWEST, WIDEST)) : width;
@@ -66,11 +66,11 @@ export function makePicture({ title, height, draw, panel }, view, { moved, leapt
   return { element, paint, measure, hold, ask: picks.ask, still: asFile };
 }
 
-// The picture as a file of its own: light colours, white ground, its words inside.
+// The picture as a separate file: light colours, white background, the readout inside.
 /** @type {(canvas: SVGSVGElement, title: string, words: string) => string} */
 function still(canvas, title, words) {
   const copy = /** @type {SVGSVGElement} */ (canvas.cloneNode(true));
-  for (const over of copy.querySelectorAll(".rl-grip, .rl-taps, .rl-picks")) over.remove();
+  for (const layer of copy.querySelectorAll(".rl-grip, .rl-taps, .rl-picks")) layer.remove();
   copy.setAttribute("xmlns", SVG);
   copy.setAttribute("font-family", "system-ui, 'DejaVu Sans', sans-serif");
   copy.prepend(svg("desc", {}, words), svg("rect", { width: "100%", height: "100%", fill: LIGHT.paper }));

@@ -1,4 +1,4 @@
-// What a model answers by place, at places that its training has shown and at new ones, and whom a head attends to.
+// A model's answers by place, at trained places and at new ones, and the attention of a head.
 import { axes } from "./axes.js";
 import { bitmap } from "./bitmap.js";
 import { ink } from "./colour.js";
@@ -10,15 +10,15 @@ import { phrase } from "./phrase.js";
 
 const EDGE = { stroke: ink.text, width: 1 };
 export const LEVEL = { stroke: ink.text, width: 1.5, dash: "5 3" };
-/** The bars' entries of a legend. */
+/** Legend entries for the bars. */
 export const PLACES = [
   { words: phrase`trained places`, box: { ...EDGE, fill: ink.position } },
   { words: phrase`new places`, box: { ...EDGE, fill: ink.other } },
 ];
 
 /**
- * Bars, each the mean of `size` places of which `trained` come first, and a level to hold them against; a bar that is no
- * number is left out. Returns the scales of axes.js.
+ * Draw bars, each the mean of `size` places, the `trained` places first, and a level to compare them with; a NaN bar is
+ * left out. Returns the scales of axes.js.
  * @param {Pen} pen
  * @param {Box} box
  * @param {Places} places
@@ -51,7 +51,7 @@ export function drawPlaceBars(pen, box, { bars, size, trained, total, level }, t
 const pictures = new WeakMap();
 
 /**
- * A square of attention weights as a bitmap, made once for as many rows as are known.
+ * A square of attention weights as a bitmap, cached for the number of rows computed so far.
  * @type {(weights: ArrayLike<number>, side: number, rows?: number) => string}
  */
 export function attentionPicture(weights, side, rows = side) {

@@ -1,4 +1,4 @@
-// The plane of pairs: its axes, arrows from its origin with their names, and pairs that a hand drags.
+// The plane of pairs: its axes, names for arrows from its origin, and pairs to drag.
 import { ink } from "./colour.js";
 import { Labels, spotsBeyond } from "./labels.js";
 import { crossOf, planeOf } from "./shapes.js";
@@ -10,8 +10,8 @@ import { textWidth } from "./words.js";
 const LINE = { stroke: ink.grid, width: 1 };
 
 /**
- * The axes and the unit circle in a square of pixels from −reach to reach. Returns {cx, cy, unit, at, back, labels}: the
- * origin, the scale of shapes.js, and labels that keep inside the square.
+ * Draw the axes and the unit circle in a square from −reach to reach. Returns {cx, cy, unit, at, back, labels}: the
+ * origin, the scale of shapes.js, and labels that stay inside the square.
  * @param {Pen} pen
  * @param {{x: number, y: number, side: number}} square
  * @param {number} reach
@@ -24,7 +24,7 @@ export function drawUnitPlane(pen, { x, y, side }, reach) {
 }
 
 /**
- * Names just beyond the tips of arrows, the first one's placed first; none covers a tip, of which `r` is kept free.
+ * Write names just beyond the tips of arrows, in order; none covers a tip, around which a radius `r` stays free.
  * @type {(pen: Pen, plane: Plane, tips: {z: Pair, name: string, fill: string, bold: boolean, r: number}[]) => void}
  */
 export function nameTips(pen, { cx, cy, at, labels }, tips) {
@@ -36,7 +36,7 @@ export function nameTips(pen, { cx, cy, at, labels }, tips) {
   }
 }
 
-/** A pair to drag by its tip, in twentieths. @type {(plane: Plane, pair: Pair) => Handle} */
+/** A handle that drags a pair by its tip, in steps of 1/20. @type {(plane: Plane, pair: Pair) => Handle} */
 export function pairHandle({ at, back }, pair) {
   const [x, y] = at(pair);
   return { x, y, at: (px, py) => back(px, py).map((v) => Math.round(v * 20) / 20) };

@@ -4,9 +4,9 @@ import { phrase } from "./phrase.js";
 
 /** @typedef {NonNullable<Figure["play"]>} Play */
 
-const [PLAY, PAUSE] = [phrase`Play`, phrase`Pause`]; // the style draws the sign before them: not every font has one
+const [PLAY, PAUSE] = [phrase`Play`, phrase`Pause`]; // the style sheet draws the sign before them, which not every font has
 
-// Where a slider is after some milliseconds; nothing while it is where it was. Who asks for less motion gets a step a second.
+// The slider's value after some milliseconds; undefined while it stays the same. With reduced motion it moves one step per second.
 /** @typedef {(milliseconds: number, value: number, speed: number) => number | undefined} Clock */
 /** @type {(play: Play, control: Control) => Clock} */
 function makeClock({ perSecond }, { low, high, step, whole }) {
@@ -21,14 +21,14 @@ function makeClock({ perSecond }, { low, high, step, whole }) {
   };
 }
 
-/** How many times as fast: {element, speed()}. */
+/** The choice of speed: {element, speed()}. */
 function makeSpeed(/** @type {number[]} */ speeds) {
   const element = html("select", { class: "rl-speed", "aria-label": phrase`Speed of Play` });
   element.append(...speeds.map((speed) => html("option", { value: speed }, `× ${speed}`)));
   return { element, speed: () => Number(element.value) };
 }
 
-// {elements, playing(), stop()}; `rested()` is called when a reader stops it. It stops by itself when the figure leaves the page.
+// {elements, playing(), stop()}; `rested()` is called when a reader stops it. It stops by itself once the figure leaves the page.
 /** @param {Play} play @param {Live} state @param {Moved} moved @param {() => void} rested */
 export function makePlay(play, state, moved, rested) {
   const element = button(PLAY, toggle, { class: "rl-play" });
@@ -45,11 +45,11 @@ export function makePlay(play, state, moved, rested) {
   /** @type {FrameRequestCallback} */
   function tick(now) {
     if (!element.isConnected) return stop();
-    const here = state.read()[play.trait];
-    const value = clock(now - last, here, chosen?.speed() ?? 1);
+    const before = state.read()[play.trait];
+    const value = clock(now - last, before, chosen?.speed() ?? 1);
     last = now;
     if (value !== undefined) moved({ [play.trait]: value });
-    if (value !== undefined && state.read()[play.trait] === here)
+    if (value !== undefined && state.read()[play.trait] === before)
       moved({ [play.trait]: state.controls[play.trait].low });
     playing = requestAnimationFrame(tick);
   }

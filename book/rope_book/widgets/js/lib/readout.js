@@ -1,11 +1,11 @@
-// What the picture says in words, for eyes and for screen readers.
+// The picture in words, for eyes and for screen readers.
 import { html, say } from "./dom.js";
 import { joined } from "./phrase.js";
 
-const REST = 500; // ms: a screen reader hears the words once the hand rests
+const REST = 500; // ms without a move, after which a screen reader speaks
 
-// {elements, show(text, moving), tell(text), stop()}: show writes what the picture says now, which is spoken when nothing has moved
-// for a moment, and never while it moves by itself; tell speaks at once.
+// {elements, show(text, moving), tell(text), stop()}: show writes the current words, which are spoken once nothing has moved for a
+// moment, and never while the figure plays; tell speaks at once.
 export function makeReadout() {
   const words = html("p", { class: "rl-readout" });
   const spoken = html("p", { class: "rl-spoken", role: "status" });
@@ -14,11 +14,11 @@ export function makeReadout() {
   /** @type {Tell} */
   function tell(text) {
     stop();
-    say(spoken, text === spoken.textContent ? `${text}\u00a0` : text); // the same words again are news too
+    say(spoken, text === spoken.textContent ? `${text}\u00a0` : text); // repeated words must be spoken again
   }
   /** @type {(text: string, moving?: boolean) => void} */
-  function show(told, moving = false) {
-    const text = joined(told);
+  function show(sentences, moving = false) {
+    const text = joined(sentences);
     say(words, text);
     stop();
     if (!moving) speaking = setTimeout(() => say(spoken, text), REST);

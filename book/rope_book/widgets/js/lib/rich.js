@@ -1,7 +1,7 @@
-// Words of a question: *a* in italics, `a` as code.
+// Marked-up text of a question: *a* in italics, `a` as code.
 import { html } from "./dom.js";
 
-const CHINESE = /[\u3400-\u9fff]/; // letters lean, Chinese characters get dots
+const CHINESE = /[\u3400-\u9fff]/; // Latin letters are slanted, Chinese characters get emphasis dots
 
 /** The nodes of a text. @type {(text: string) => (Node | string)[]} */
 export const rich = (text) =>
@@ -11,5 +11,5 @@ export const rich = (text) =>
     return part[0] === "*" ? html("em", CHINESE.test(words) ? {} : { class: "latin" }, words) : html("code", {}, words);
   });
 
-/** The same words for an ear, or a file without italics. @type {(text: string) => string} */
+/** The text without marks, for screen readers and plain files. @type {(text: string) => string} */
 export const bare = (text) => text.replace(/[*\u0060]/g, "");

@@ -1,4 +1,4 @@
-// Rules on the numbers of an answer, as book/rope_book/check/ruled.py makes trees of them.
+// Rules on the numbers of an answer, whose formulas book/rope_book/check/rows.py sends as trees.
 import { phraseOf } from "./phrase.js";
 
 /** @typedef {Record<string, number>} Names */
@@ -26,6 +26,8 @@ const CALLS = {
   cos: Math.cos,
   sin: Math.sin,
   hypot: Math.hypot,
+  exp: Math.exp,
+  log: Math.log,
 };
 
 /** @type {Record<string, (parts: Formula[]) => Formula>} */
@@ -47,9 +49,15 @@ const LOOPS = {
     for (inside[name] = low(names); inside[name] < high(names); inside[name]++) if (body(inside)) return true;
     return false;
   },
+  first: (name, low, high, body) => (names) => {
+    const inside = { ...names };
+    const from = low(names);
+    for (inside[name] = from; inside[name] < high(names); inside[name]++) if (body(inside)) return inside[name] - from;
+    return Infinity;
+  },
 };
 
-/** What a tree computes. @type {(tree: any) => Formula} */
+/** Compile a tree to a function. @type {(tree: any) => Formula} */
 function formula(tree) {
   if (typeof tree === "number") return () => tree;
   if (typeof tree === "string") return (names) => names[tree];
@@ -63,10 +71,29 @@ function formula(tree) {
 
 const grouped = (/** @type {number} */ value) => String(BigInt(Math.round(value))).replace(/\B(?=(\d{3})+$)/g, ",");
 
-/** How Python writes a number. @type {Record<string, (value: number) => string>} */
-const FORMS = { "": String, ".2f": (x) => x.toFixed(2), ".3f": (x) => x.toFixed(3), ",.0f": grouped };
+const fixed = (/** @type {number} */ digits) => (/** @type {number} */ value) => value.toFixed(digits);
 
-// The sentence of the first rule that an answer meets; nothing where it meets none, and so is right.
+// So many digits in all, and a power of ten where the number is very large or small.
+const general = (/** @type {number} */ digits) => (/** @type {number} */ value) => {
+  const [mantissa, power] = value.toExponential(digits - 1).split("e");
+  if (+power >= -4 && +power < digits) return String(Number(value.toPrecision(digits)));
+  return `${Number(mantissa)}e${power[0]}${power.slice(1).padStart(2, "0")}`;
+};
+
+/** Python's number formats. @type {Record<string, (value: number) => string>} */
+const FORMS = {
+  "": String,
+  ".2f": fixed(2),
+  ".3f": fixed(3),
+  ".4f": fixed(4),
+  ",": grouped,
+  ",.0f": grouped,
+  ".0%": (value) => `${fixed(0)(100 * value)}%`,
+  g: general(6),
+  ".4g": general(4),
+};
+
+// The sentence of the first rule that an answer meets; null where that says right, nothing where the answer meets none.
 export function ruled(/** @type {Ruled} */ { values, rules }, /** @type {number[]} */ given) {
   const names = Object.fromEntries(values.map((name, at) => [name, given[at]]));
   const [, sentence, numbers] = rules.find(([condition]) => formula(condition)(names)) ?? [];

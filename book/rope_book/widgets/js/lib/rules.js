@@ -1,15 +1,15 @@
-// Rules between the controls of a figure, as _rules.py declares them and the controls bring them: what one value allows
-// of another. Python refuses what breaks a rule; here it is clamped.
+// Rules between the controls of a figure, declared in _rules.py and sent with the controls. Python refuses a value that breaks a rule;
+// here it is clamped.
 
-const TINY = 1e-9; // two sums of tenths differ by less
+const TINY = 1e-9; // more than the rounding in a sum of tenths
 
 const tidy = (/** @type {number} */ value) => Number(value.toPrecision(12));
 
-/** The smallest value that a control allows and that is not below `value`. */
+/** The smallest value that a control allows and that is at least `value`. */
 const enough = (/** @type {Control} */ { kind, options }, /** @type {number} */ value) =>
   kind === "choice" ? options.map(([option]) => option).find((option) => option >= value) : value;
 
-// What must change in the state `now`, of which `held` has just been set, for each kind of rule of the control `name`.
+// For each kind of rule of the control `name`: the changes that the state `now` needs once `held` has been set.
 /** @type {Record<string, (name: string, rule: ControlRule, now: State, held: State, controls: Controls) => State>} */
 const KINDS = {
   at_most(name, { limit, times, plus, either }, now, held, controls) {
@@ -37,28 +37,26 @@ const KINDS = {
 const rulesOf = (/** @type {Controls} */ controls) =>
   Object.values(controls).flatMap(({ name, rules = [] }) => rules.map((rule) => ({ name, rule })));
 
-/** What changes once `held` is set in a state. @type {(controls: Controls, before: State, held: State) => State} */
+/** The further changes once `held` is set in a state. @type {(controls: Controls, before: State, held: State) => State} */
 export function settle(controls, before, held) {
-  const more = {};
+  const implied = {};
   for (const { name, rule } of rulesOf(controls))
-    Object.assign(more, KINDS[rule.rule](name, rule, { ...before, ...held, ...more }, held, controls));
-  return more;
+    Object.assign(implied, KINDS[rule.rule](name, rule, { ...before, ...held, ...implied }, held, controls));
+  return implied;
 }
 
-// What a hand that moves a control wants to see: a control that means nothing now turns another so that it does.
+// The changes that give a moved control an effect: one without effect sets the control on which it depends.
 /** @type {(controls: Controls, before: State, held: State) => State} */
 export function shown(controls, before, held) {
-  const asked = rulesOf(controls).filter(({ name, rule }) => name in held && isIdle(rule, { ...before, ...held }));
-  return Object.fromEntries(
-    asked.flatMap(({ rule: { where, values } }) => (where in held ? [] : [[where, values[0]]])),
-  );
+  const idle = rulesOf(controls).filter(({ name, rule }) => name in held && isIdle(rule, { ...before, ...held }));
+  return Object.fromEntries(idle.flatMap(({ rule: { where, values } }) => (where in held ? [] : [[where, values[0]]])));
 }
 
 /** @type {(rule: ControlRule, state: State) => boolean} */
 const isIdle = ({ rule, where, values }, state) => rule === "only_if" && !values.includes(state[where]);
 
-/** The controls that mean something in a state. @type {(controls: Controls, state: State) => string[]} */
+/** The controls with an effect in a state. @type {(controls: Controls, state: State) => string[]} */
 export function inUse(controls, state) {
   const idle = rulesOf(controls).filter(({ rule }) => isIdle(rule, state));
-  return Object.keys(controls).filter((name) => !idle.some((each) => each.name === name));
+  return Object.keys(controls).filter((name) => !idle.some((control) => control.name === name));
 }

@@ -1,8 +1,8 @@
-// Shapes that figures draw, as lists of points, in pixels: x to the right, y down; angles in radians, counter-clockwise.
+// Shapes as lists of points, in pixels: x to the right, y down; angles in radians, counter-clockwise.
 import { polar } from "./geometry.js";
 import { range } from "./numbers.js";
 
-/** How far apart two points are. @type {(from: Pair, to: Pair) => number} */
+/** The distance between two points. @type {(from: Pair, to: Pair) => number} */
 export const gap = ([x0, y0], [x1, y1]) => Math.hypot(x1 - x0, y1 - y0);
 
 /** The two axes through the middle of a square. @type {(x: number, y: number, side: number) => Segment[]} */
@@ -13,13 +13,13 @@ export function crossOf(x, y, side) {
   return [across, [cx, y, cx, y + side]];
 }
 
-/** Points by their steps from one. @type {(at: Pair, ...steps: Pair[]) => Pair[]} */
+/** Points at offsets from one point. @type {(at: Pair, ...steps: Pair[]) => Pair[]} */
 export const pointsAround = ([x, y], ...steps) => steps.map(([dx, dy]) => [x + dx, y + dy]);
 
-/** A square on its corner. @type {(middle: Pair, r: number) => Pair[]} */
+/** A square standing on a corner. @type {(middle: Pair, r: number) => Pair[]} */
 export const diamond = (middle, r) => pointsAround(middle, [0, -r], [r, 0], [0, r], [-r, 0]);
 
-// A point of the plane as pixels, and back: the plane's origin at (cx, cy), `unit` pixels long, y up.
+// The map from points of the plane to pixels, and its inverse: origin at (cx, cy), `unit` pixels per unit, y up.
 /** @param {number} cx @param {number} cy @param {number} unit
  * @returns {{at: (z: Pair) => Pair, back: (px: number, py: number) => Pair}} */
 export function planeOf(cx, cy, unit) {
@@ -35,7 +35,7 @@ export function sector(cx, cy, r, a, b, steps) {
   return [[cx, cy], ...range(0, steps).map((s) => polar(cx, cy, a + ((b - a) * s) / steps, r))];
 }
 
-// Half an ellipse from (x1, y) to (x2, y), `tall` pixels above; below where `tall` is negative.
+// Half an ellipse from (x1, y) to (x2, y), `tall` pixels high; below the line if `tall` is negative.
 /** @type {(x1: number, x2: number, y: number, tall: number) => Pair[]} */
 export function halfEllipse(x1, x2, y, tall) {
   const [middle, reach] = [(x1 + x2) / 2, (x2 - x1) / 2];
@@ -44,7 +44,7 @@ export function halfEllipse(x1, x2, y, tall) {
   return range(0, 20).map((i) => at((Math.PI * i) / 20));
 }
 
-// How long a line aslant may be that has `across` pixels of room.
+// The length of a slanted line that is `across` pixels wide.
 export function roomAslant(/** @type {number} */ across, /** @type {number} */ degrees) {
   return across / Math.cos((degrees * Math.PI) / 180);
 }

@@ -1,43 +1,43 @@
-// Elements of a picture, reused from one drawing to the next.
+// SVG elements, reused from one drawing to the next.
 import { svg } from "./dom.js";
 
 /** @typedef {{group: SVGElement, slots: Slot[], next: number}} Place */
 /** @typedef {{tag: string, element: SVGElement, attributes: Attributes, text?: string, inside?: Place}} Slot */
 
-// The elements of an SVG group. Call begin(), put() what is drawn, end(): elements are reused in order, attributes are
-// written only when they change, so a redraw costs the number of elements that change.
+// The elements of an SVG group. Call begin(), put() every element, end(): elements are reused in order and attributes are written only
+// when they change, so a redraw costs as much as the elements that change.
 export class Slots {
   /** @type {Place} */
-  #here;
+  #current;
   #whole;
 
   /** @param {SVGElement} group */
   constructor(group) {
-    this.#whole = this.#here = { group, slots: [], next: 0 };
+    this.#whole = this.#current = { group, slots: [], next: 0 };
   }
 
-  /** Start anew, also after a drawing that failed half-way. */
+  /** Start over, also after a drawing that failed halfway. */
   begin() {
-    this.#here = this.#whole;
-    this.#here.next = 0;
+    this.#current = this.#whole;
+    this.#current.next = 0;
   }
 
-  /** Take away what the last redraw had here and this one has not. */
+  /** Remove the elements of the last drawing that this one did not use. */
   end() {
-    for (const slot of this.#here.slots.splice(this.#here.next)) slot.element.remove();
+    for (const slot of this.#current.slots.splice(this.#current.next)) slot.element.remove();
   }
 
-  // A part whose number of elements varies: in a group of its own it moves no element that follows.
+  // A part whose number of elements varies: in a separate group it does not shift the elements after it.
   part(/** @type {() => void} */ draw) {
-    const [around, slot] = [this.#here, this.put("g", {})];
-    this.#here = slot.inside ??= { group: slot.element, slots: [], next: 0 };
-    this.#here.next = 0;
+    const [around, slot] = [this.#current, this.put("g", {})];
+    this.#current = slot.inside ??= { group: slot.element, slots: [], next: 0 };
+    this.#current.next = 0;
     draw();
     this.end();
-    this.#here = around;
+    this.#current = around;
   }
 
-  // The next element, with these attributes and words; an attribute that is undefined is left out.
+  // Write the next element, with these attributes and words; undefined attributes are left out.
   /** @type {(tag: keyof SVGElementTagNameMap, attributes: Attributes, text?: string) => Slot} */
   put(tag, attributes, text) {
     const slot = this.#next(tag);
@@ -58,15 +58,15 @@ export class Slots {
 
   /** @param {keyof SVGElementTagNameMap} tag */
   #next(tag) {
-    const here = this.#here;
-    let slot = here.slots[here.next];
+    const place = this.#current;
+    let slot = place.slots[place.next];
     if (!slot || slot.tag !== tag) {
       const element = svg(tag);
       if (slot) slot.element.replaceWith(element);
-      else here.group.append(element);
-      slot = here.slots[here.next] = { tag, element, attributes: {}, text: undefined };
+      else place.group.append(element);
+      slot = place.slots[place.next] = { tag, element, attributes: {}, text: undefined };
     }
-    here.next += 1;
+    place.next += 1;
     return slot;
   }
 }

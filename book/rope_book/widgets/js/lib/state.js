@@ -1,4 +1,4 @@
-// The state of a figure: what its model holds, what a hand may make of it, and how Python writes it.
+// The state of a figure: its values in the model, how a reader changes them, and how Python writes them.
 import { allowed } from "./controls.js";
 import { phraseOf } from "./phrase.js";
 import { settle, shown } from "./rules.js";
@@ -14,8 +14,8 @@ const inPage = ({ label, unit, options, ...control }) => ({
   options: options?.map(([value, words]) => [value, phraseOf(words)]),
 });
 
-// The state in a model. Values that contradict each other are settled by the rules of the controls; `follow(before, changes)`
-// says what else moves when a hand moves a control.
+// The state in a model. The rules of the controls settle values that contradict each other; `follow(before, changes)` returns what else
+// moves when a reader moves a control.
 /** @type {(model: Model, follow: Figure['follow']) => Live} */
 export function makeState(model, follow) {
   /** @type {Controls} */
@@ -25,13 +25,13 @@ export function makeState(model, follow) {
   const names = Object.keys(controls);
   let byHand = false;
 
-  /** The state, settled: values of one change may arrive one after another. */
+  /** The settled state: the values of one change may arrive one after another. */
   function read() {
     const now = Object.fromEntries(names.map((name) => [name, model.get(name)]));
     return { ...now, ...settle(controls, now, {}) };
   }
 
-  /** All values at once, allowed each; what contradicts a value that is not the first one follows it. */
+  /** Set all values at once, each of them allowed; those that differ from the initial ones win where values conflict. */
   function set(/** @type {State} */ values) {
     const first = initialOf(controls);
     const held = Object.fromEntries(Object.entries(values).filter(([name, value]) => !same(value, first[name])));
@@ -62,7 +62,7 @@ export function makeState(model, follow) {
   return { controls, names, read, set, move, listen };
 }
 
-/** The values with which the figure was made. @type {(controls: Controls) => State} */
+/** The values that the figure had when it was made. @type {(controls: Controls) => State} */
 export const initialOf = (controls) =>
   Object.fromEntries(Object.entries(controls).map(([name, { initial }]) => [name, initial]));
 
@@ -73,7 +73,7 @@ export function pythonLine(figure, controls, state, only) {
   return `${figure}(${[...changed.map((name) => `${name}=${python(state[name])}`), ...small].join(", ")})`;
 }
 
-const UNSEEN = /[\p{C}\p{Zl}\p{Zp}]/gu; // what has no picture: control and format characters, halves of pairs
+const UNSEEN = /[\p{C}\p{Zl}\p{Zp}]/gu; // invisible: control and format characters, lone surrogates
 
 /** A character as Python's strings escape it. @type {(character: string) => string} */
 function escaped(character) {

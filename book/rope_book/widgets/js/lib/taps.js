@@ -1,9 +1,9 @@
-// What can be clicked in a picture: boxes that lie over it, each sets controls. Keyboards use the native controls.
+// Click targets: boxes over a picture that set controls. Keyboards use the native controls.
 import { svg, write } from "./dom.js";
 import { makeLayer, spotOf } from "./overlay.js";
 
-// {element, place(wanted)} over a picture; `leapt(changes)` is called by a click. A field, which tells places apart, is quiet
-// while a question asks for a place in it.
+// {element, place(wanted)} over a picture; a click calls `leapt(changes)`. A field, whose effect depends on the spot, is inactive while
+// a question asks for a place in it.
 export function makeTaps(/** @type {Moved} */ leapt, /** @type {AbortSignal} */ signal) {
   const element = svg("g", { class: "rl-taps" });
   let taps = /** @type {Record<string, Tap>} */ ({});

@@ -1,11 +1,11 @@
-// Where a figure stands in the window of a page.
+// Keep figures in view in the window of a page.
 
-const SETTLED = 10_000; // ms after which a page is laid out: stills are replaced, formulas set
+const SETTLED = 10_000; // ms after which a page has its layout: stills replaced, formulas typeset
 const HANDS = ["wheel", "touchstart", "pointerdown", "keydown"];
-const ENOUGH = 0.7; // of the picture: then it is in sight
+const ENOUGH = 0.7; // share of the picture that counts as in sight
 const GAP = 8; // pixels between it and the control in use
 
-// Bring a figure's picture to the top of the window, and again whenever the page moves, until a hand takes over.
+// Scroll a figure to the top of the window, again whenever the layout shifts, until the reader takes over.
 export function keepInView(/** @type {Element} */ root, /** @type {AbortSignal} */ signal) {
   const stops = new AbortController();
   const show = () => root.scrollIntoView({ block: "start", behavior: "instant" });
@@ -21,7 +21,7 @@ export function keepInView(/** @type {Element} */ root, /** @type {AbortSignal} 
   signal.addEventListener("abort", stop, { signal: stops.signal });
 }
 
-// What can be dragged pulses once, when the figure is first seen: unless something has moved by then.
+// Let the drag handles pulse once, when the figure is first seen, unless something has moved by then.
 /** @type {(root: Element, picture: Element, signal: AbortSignal) => void} */
 export function invite(root, picture, signal) {
   const watch = new IntersectionObserver(
@@ -36,11 +36,11 @@ export function invite(root, picture, signal) {
   signal.addEventListener("abort", () => watch.disconnect());
 }
 
-/** The height at the top of the window that the page keeps for its own head. */
+/** The height of the page's header at the top of the window. */
 const roof = () => Number.parseFloat(getComputedStyle(document.documentElement).scrollPaddingTop) || 0;
 
-// A function that says whether enough of an element is in the window. It is told so by the browser: to measure while a figure
-// is drawn would lay the page out twice.
+// A function that returns whether enough of an element is in the window, as the browser last reported: measuring while a figure is
+// drawn would force a second layout.
 function watched(/** @type {Element} */ element, /** @type {AbortSignal} */ signal) {
   let share = 1;
   const options = { rootMargin: `-${roof()}px 0px 0px`, threshold: ENOUGH };
@@ -50,8 +50,8 @@ function watched(/** @type {Element} */ element, /** @type {AbortSignal} */ sign
   return () => share >= ENOUGH;
 }
 
-// While a control is in use whose picture is out of sight, the picture lies over the page, small, on the side where the control is
-// not. Who scrolls or touches something else has the page back. {use(element)}: an element elsewhere has just moved the figure.
+// While the picture of the control in use is out of sight, it is held over the page, small, on the side away from the control.
+// Scrolling or touching anything else releases it. {use(element)}: an element elsewhere has just moved the figure.
 /** @param {Element} root @param {{element: HTMLElement, hold: (room: number) => void}} picture @param {() => void} paint
  * @param {AbortSignal} signal */
 export function keepInSight(root, { element, hold: crop }, paint, signal) {

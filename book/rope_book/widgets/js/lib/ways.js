@@ -1,4 +1,4 @@
-// Ways to answer a question: press a choice, type, put in order, leave a control of the figure, click in the figure.
+// Ways to answer a question: press a choice, type, put in order, set a control of the figure, click in the figure.
 import { button, html, say } from "./dom.js";
 import { numberOf, numbersOf } from "./judge.js";
 import { phrase, phraseOf } from "./phrase.js";
@@ -25,9 +25,9 @@ function choices({ choices = [] }, give) {
 const choice = (words, press) => button(rich(words), press, { class: "rl-choice" });
 
 /** @type {(buttons: HTMLElement[]) => HTMLElement} */
-const listOf = (buttons) => html("ul", { class: "rl-choices" }, ...buttons.map((each) => html("li", {}, each)));
+const listOf = (buttons) => html("ul", { class: "rl-choices" }, ...buttons.map((item) => html("li", {}, item)));
 
-/** A form whose button gives what is in it. @type {(kind: string, parts: HTMLElement[], press: string, give: () => void) => Way} */
+/** A form whose button submits its content. @type {(kind: string, parts: HTMLElement[], press: string, give: () => void) => Way} */
 function form(kind, parts, press, give) {
   const element = html("form", { class: kind }, ...parts, html("button", { type: "submit" }, press));
   element.addEventListener("submit", (event) => {
@@ -37,7 +37,7 @@ function form(kind, parts, press, give) {
   return { element };
 }
 
-// A box to type in, under its words; `take(text)` is called by a press of the button.
+// A labelled text box; its button calls `take(text)`.
 /** @type {(words: string, attributes: Attributes, press: string, take: (text: string, input: HTMLElement) => void) => Way} */
 function box(words, attributes, press, take) {
   const input = html("input", { type: "text", ...attributes });
@@ -60,8 +60,8 @@ function row({ numbers = [] }, give, { tell }) {
   const words = many > 1 ? phrase`Your answer, ${many} numbers with spaces between` : phrase`Your answer`;
   const several = phrase`The answer is ${many} numbers; spaces between them keep them apart.`;
   return box(words, { size: 24 }, phrase`Check`, (text) => {
-    const found = numbersOf(text);
-    if (found.length === many && found.every(Number.isFinite)) give(found);
+    const typed = numbersOf(text);
+    if (typed.length === many && typed.every(Number.isFinite)) give(typed);
     else tell(many > 1 ? several : phrase`The answer is one number.`);
   });
 }
@@ -86,7 +86,7 @@ function order({ items = [] }, give) {
     placed = names;
     const order = phrase`Your order: ${bare(placed.map(phraseOf).join(phrase`, `))}`;
     say(so, placed.length ? order : phrase`Press them in order, the first one first.`);
-    for (const [at, each] of buttons.entries()) each.setAttribute("aria-pressed", String(placed.includes(items[at])));
+    for (const [at, item] of buttons.entries()) item.setAttribute("aria-pressed", String(placed.includes(items[at])));
   }
   function place(/** @type {string} */ item) {
     if (placed.length === items.length) show([]);
@@ -100,21 +100,21 @@ function order({ items = [] }, give) {
   return { element: html("div", {}, so, list, again) };
 }
 
-/** A button that leads to the figure, where there is a way. @param {Around["link"]} link */
+/** A button that leads to the figure, if it can be reached. @param {Around["link"]} link */
 const to = (link) => link?.(TO_FIGURE) ?? "";
 
 /** @type {Make} */
 function setting(asked, give, around) {
   const { now, link } = around;
-  if (!now) return number(asked, give, around); // no figure is beside it
+  if (!now) return number(asked, give, around); // there is no figure beside it
   const leave = () => give(now()?.[asked.control ?? ""] ?? NaN);
   return { element: html("div", { class: "rl-bar" }, button(phrase`I left it there`, leave), to(link)) };
 }
 
 /** @type {Make} */
 function place({ places = [] }, give, { link, pick }) {
-  const offered = places.map((name) => [phraseOf(name)]);
-  const { element: list, mark: markAt } = choices({ choices: offered }, (at) => give(places[at]));
+  const names = places.map((name) => [phraseOf(name)]);
+  const { element: list, mark: markAt } = choices({ choices: names }, (at) => give(places[at]));
   list.classList.add("rl-order");
   /** @type {Mark} */
   const mark = (name, right) => markAt(places.indexOf(name), right);
@@ -126,7 +126,7 @@ function place({ places = [] }, give, { link, pick }) {
     element.parentElement?.querySelector(".rl-reply")?.scrollIntoView({ block: "nearest" });
   }
   const seen = new IntersectionObserver((entries) => entries.at(-1)?.isIntersecting && pick(places, take));
-  const hidden = new ResizeObserver(() => element.offsetParent || pick()); // by another question: out of sight is not enough
+  const hidden = new ResizeObserver(() => element.offsetParent || pick()); // hidden by another question; scrolled out of sight is not enough
   const watches = [seen, hidden];
   for (const watch of watches) watch.observe(element);
   function stop() {

@@ -1,4 +1,4 @@
-// Words: how wide they are, how they are shortened, and how a sentence lists them.
+// Words: their width, shortening, wrapping, and lists in a sentence.
 import { phrase, phraseOf } from "./phrase.js";
 
 const NARROW = "iljtfrI.,'!:;";
@@ -6,16 +6,16 @@ const WIDE = "mwMW@…";
 const EMOJI = /\p{Extended_Pictographic}/u;
 const FULL_WIDTH = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60]/;
 const BOLD = 1.13; // times as wide
-const PLAIN = /^[\x20-\x7e]*$/; // each code point a character of its own
-const segmenter = globalThis.Intl?.Segmenter && new Intl.Segmenter(); // slow to make
+const PLAIN = /^[\x20-\x7e]*$/; // every code point is one character
+const segmenter = globalThis.Intl?.Segmenter && new Intl.Segmenter(); // slow to construct
 
-// What a reader sees as single characters: an emoji of several code points is one.
+// The characters that a reader sees: an emoji of several code points is one.
 export function graphemes(/** @type {string} */ text) {
   if (!segmenter || PLAIN.test(text)) return Array.from(text);
   return Array.from(segmenter.segment(text), ({ segment }) => segment);
 }
 
-/** About how wide a text is, in pixels. @type {(text: string, size?: number, bold?: boolean) => number} */
+/** The approximate width of a text in pixels. @type {(text: string, size?: number, bold?: boolean) => number} */
 export function textWidth(text, size = 13, bold = false) {
   let ems = 0;
   for (const character of graphemes(text)) ems += widthOf(character);
@@ -30,7 +30,7 @@ function widthOf(/** @type {string} */ character) {
   return FULL_WIDTH.test(character) ? 1 : 0.6;
 }
 
-// The text, cut to a width: after a whole word where that keeps half of what fits, never within a character.
+// The text cut to a width: after a whole word if that keeps half of what fits, never within a character.
 /** @type {(text: string, space: number, size?: number, bold?: boolean) => string} */
 export function shortened(text, space, size = 13, bold = false) {
   if (textWidth(text, size, bold) <= space) return text;
@@ -61,7 +61,7 @@ export const quoted = (word) => `“${word}”`;
 
 const BREAK = /(?= )|(?=[\u3400-\u9fff])/; // before a space, and before a Chinese character
 
-// The text in lines that fit a width, broken at spaces and between Chinese characters.
+// The text in lines that fit a width, broken at spaces and before Chinese characters.
 /** @type {(text: string, space: number, size?: number) => string[]} */
 export function wrapped(text, space, size = 13) {
   const lines = /** @type {string[]} */ ([]);

@@ -1,18 +1,18 @@
-// Work that takes longer than a move may: done in slices, so that a control answers at once, and the picture fills in.
+// Long work, done in slices: controls respond at once, and the picture fills in.
 
-const SLICE = 10; // ms of work at a time
-const SHOW = 90; // ms between two pictures of what is done so far
+const SLICE = 10; // ms of work per slice
+const SHOW = 90; // ms between two pictures of the work so far
 
-/** Resolved once somebody can see the page. */
+/** Resolves once the page is visible. */
 const inSight = () =>
   new Promise((resolve) => {
     if (document.hidden) document.addEventListener("visibilitychange", resolve, { once: true });
     else resolve(undefined);
   });
 
-// {start(state), busy(), finish(), stop()}; `work(state, whole)` gives the steps that are left to do for a state, each far shorter than
-// a slice. A step that is a promise is waited for; with `whole` none may be. A new start ends the one before, and nothing is done
-// in a hidden page. `shown()` is called when there is more to see.
+// {start(state), busy(), finish(), stop()}; `work(state, whole)` iterates over the remaining steps for a state, each far shorter than a
+// slice. A step that is a promise is awaited; with `whole` no step may be one. A new start ends the one before, and a hidden page does
+// no work. `shown()` is called when there is more to see.
 /** @param {Figure['work']} work @param {() => void} shown @param {(error: unknown) => void} failed */
 export function makeWork(work, shown, failed) {
   /** @type {Iterator<unknown> | undefined} */
@@ -24,7 +24,7 @@ export function makeWork(work, shown, failed) {
     steps = undefined;
     failed(error);
   }
-  /** What has to be waited for before the next step. */
+  /** Take one step; returns the promise to await before the next one, if any. */
   function step() {
     try {
       const next = steps?.next();
@@ -36,9 +36,9 @@ export function makeWork(work, shown, failed) {
   }
   function later(/** @type {Promise<unknown> | undefined} */ pause) {
     const mine = steps;
-    const goOn = () => steps === mine && slice();
-    if (pause) pause.then(goOn, (error) => steps === mine && stumbled(error));
-    else waiting = setTimeout(goOn);
+    const resume = () => steps === mine && slice();
+    if (pause) pause.then(resume, (error) => steps === mine && stumbled(error));
+    else waiting = setTimeout(resume);
   }
   function slice() {
     const end = performance.now() + SLICE;

@@ -1,11 +1,11 @@
-// Causal attention over many texts at once, with a rotation and a bias for each distance.
+// Causal attention over a batch of texts, with a rotation and a bias per distance.
 import { dotAt } from "./layers.js";
 import { steadyExp } from "./steady.js";
 
-/** Sizes of a batch: texts, places in each, heads, features of a head; the numbers of a token are query, key, value. @typedef {{rows: number, seq: number, heads: number, wide: number}} Shape */
-/** What the encoding does in attention: cosines and sines by place and pair, a bias by head and distance. @typedef {{cos?: Float64Array, sin?: Float64Array, bias?: Float64Array}} Doors */
+/** Sizes of a batch: texts, places per text, heads, features per head; a token has query, key and value, in this order. @typedef {{rows: number, seq: number, heads: number, wide: number}} Shape */
+/** The encoding's parts in attention: cosines and sines by place and pair, a bias by head and distance. @typedef {{cos?: Float64Array, sin?: Float64Array, bias?: Float64Array}} Doors */
 
-// Rotate queries and keys in place, pairs (i, i + half) of each head; `sense` −1 is the way back.
+// Rotate queries and keys in place, pairs (i, i + half) of each head; `sense` −1 rotates back.
 /** @type {(qkv: Float64Array, doors: Doors, shape: Shape, sense: 1 | -1) => void} */
 export function turnAll(qkv, { cos, sin }, { rows, seq, heads, wide }, sense) {
   if (!cos || !sin) return;
@@ -28,16 +28,16 @@ export function turnAll(qkv, { cos, sin }, { rows, seq, heads, wide }, sense) {
   }
 }
 
-// One query of a head over the keys up to its own place: writes its weights, and adds the values that it mixes.
+// One query of a head over the keys up to its place: writes its weights, and adds the weighted values to `mixed`.
 /** @type {(qkv: Float64Array, place: number, head: number, weights: Float64Array, mixed: Float64Array,
  *   shape: {heads: number, wide: number}, bias?: Float64Array) => void} */
 export function attendOne(qkv, place, head, weights, mixed, { heads, wide }, bias) {
   const step = 3 * heads * wide;
-  const own = head * wide;
+  const first = head * wide;
   const root = 1 / Math.sqrt(wide);
-  const query = place * step + own;
-  const key = heads * wide + own;
-  const value = 2 * heads * wide + own;
+  const query = place * step + first;
+  const key = heads * wide + first;
+  const value = 2 * heads * wide + first;
   let top = -Infinity;
   for (let j = 0; j <= place; j++) {
     let score = root * dotAt(qkv, query, qkv, j * step + key, wide);
@@ -54,21 +54,21 @@ export function attendOne(qkv, place, head, weights, mixed, { heads, wide }, bia
     weights[j] /= sum;
     const weight = weights[j];
     const at = j * step + value;
-    for (let f = 0; f < wide; f++) mixed[own + f] += weight * qkv[at + f];
+    for (let f = 0; f < wide; f++) mixed[first + f] += weight * qkv[at + f];
   }
 }
 
-// Attend: writes the weights (text, head, query, key) and the mixed values of each token.
+// Attention of all heads: writes the weights (text, head, query, key) and the mixed values of every token.
 /** @type {(qkv: Float64Array, weights: Float64Array, mixed: Float64Array, doors: Doors, shape: Shape) => void} */
 export function attendAll(qkv, weights, mixed, { bias }, shape) {
   const { rows, seq, heads, wide } = shape;
   const width = heads * wide;
   mixed.fill(0);
-  for (let each = 0; each < rows * heads; each++) {
-    const [first, head] = [Math.floor(each / heads) * seq, each % heads];
+  for (let n = 0; n < rows * heads; n++) {
+    const [first, head] = [Math.floor(n / heads) * seq, n % heads];
     const [text, biases] = [qkv.subarray(first * 3 * width), bias?.subarray(head * seq)];
     for (let i = 0; i < seq; i++) {
-      const [row, token] = [weights.subarray((each * seq + i) * seq), mixed.subarray((first + i) * width)];
+      const [row, token] = [weights.subarray((n * seq + i) * seq), mixed.subarray((first + i) * width)];
       attendOne(text, i, head, row, token, shape, biases);
     }
   }

@@ -1,24 +1,24 @@
-// How large the base must be: the same as rope_edu/encodings/base_bound.py, by another walk.
+// A lower bound on the base, the same as book/rope_book/results/base_search.py by another algorithm.
 
-const DOUBT = 1e-9; // far above what rounding adds up to on a walk
+const DOUBT = 1e-9; // far above the accumulated rounding of a walk
 
-// The first distance r from 0, below the limit, with Σ cos(r θ_i) < 0, the frequencies falling; nothing where there is none.
+// The first distance r from 0, below the limit, with Σ cos(r θ_i) < 0, for falling frequencies; null if there is none.
 //
-// Most distances need no look. Let the i fastest pairs be as low as they can, −1 each: the sum stays above 0 as long as the
-// others sum to more than i. Theirs is S now, with slope S′, and bends by at most C = Σ θ²: δ tokens on it is at least
-// S + S′δ − Cδ²/2. The best i says how far to leap. A leap is a power of two, so that the turns of all leaps are known and a
-// step multiplies where it would take cosines.
+// Most distances can be skipped. Let the i fastest pairs be as low as possible, −1 each: the sum stays above 0 as long as the
+// others sum to more than i. Their sum is S, with slope S′ and curvature at most C = Σ θ²: δ tokens further it is at least
+// S + S′δ − Cδ²/2. The best i gives the longest leap. Leaps are powers of two, whose rotations are precomputed, so that a step
+// multiplies instead of taking cosines.
 /** @type {(frequencies: Vector, limit: number) => number | null} */
 export function firstNegativeDistance(frequencies, limit) {
   const rates = Float64Array.from(frequencies);
-  const bends = slowerSums(rates.map((rate) => Math.max(rate ** 2, 1e-30))); // a pair may stand still
+  const bends = slowerSums(rates.map((rate) => Math.max(rate ** 2, 1e-30))); // a pair may not turn
   const leaps = Array.from({ length: 1 + Math.ceil(Math.log2(limit)) }, (_, power) => turnsAt(rates, 2 ** power));
-  const here = turnsAt(rates, 0);
+  const turns = turnsAt(rates, 0);
   for (let r = 0; r < limit; ) {
-    const { sum, reach } = outlook(rates, bends, here);
+    const { sum, reach } = outlook(rates, bends, turns);
     if (sum < DOUBT && cosineSum(rates, r) < 0) return r;
     const power = Math.min(Math.floor(Math.log2(reach)), leaps.length - 1);
-    turnOn(here, leaps[power]);
+    turnOn(turns, leaps[power]);
     r += 2 ** power;
   }
   return null;
@@ -26,8 +26,8 @@ export function firstNegativeDistance(frequencies, limit) {
 
 /** @typedef {{cos: Float64Array, sin: Float64Array}} Turns */
 
-// Σ cos here, and how many tokens on it is above 0 for certain (at least 1: the next token has to be looked at).
-/** @type {(rates: Float64Array, bends: Float64Array, here: Turns) => {sum: number, reach: number}} */
+// Σ cos at the current distance, and the number of tokens over which it is certainly positive (at least 1, the next to check).
+/** @type {(rates: Float64Array, bends: Float64Array, turns: Turns) => {sum: number, reach: number}} */
 function outlook(rates, bends, { cos, sin }) {
   let sum = 0;
   let slope = 0;
@@ -46,7 +46,7 @@ function turnsAt(/** @type {Float64Array} */ rates, /** @type {number} */ distan
   return { cos: angles.map(Math.cos), sin: angles.map(Math.sin) };
 }
 
-/** Turn on, in place. @type {(here: Turns, by: Turns) => void} */
+/** Rotate in place. @type {(turns: Turns, by: Turns) => void} */
 function turnOn({ cos, sin }, by) {
   for (let i = 0; i < cos.length; i++) {
     const c = cos[i];
@@ -62,7 +62,7 @@ function cosineSum(/** @type {Float64Array} */ rates, /** @type {number} */ dist
   return sum;
 }
 
-/** For each pair the sum of its value and those of all slower ones. @type {(values: Float64Array) => Float64Array} */
+/** For every pair, the sum of its value and those of all slower pairs. @type {(values: Float64Array) => Float64Array} */
 function slowerSums(values) {
   const sums = values.slice();
   for (let i = sums.length - 2; i >= 0; i--) sums[i] += sums[i + 1];

@@ -1,4 +1,4 @@
-// Whether two files rotate alike, and what it costs where they do not: the words of rope-doctor compare.
+// Whether two files state the same rotation, and what it costs if not: the words of rope-doctor compare.
 import { sectionsOf } from "./config_table.js";
 import { formatValue, general, own } from "./config_values.js";
 import { KEYS } from "./gguf_rotation.js";
@@ -6,9 +6,9 @@ import { kept, kindOf, statementOf } from "./statement.js";
 
 /** @import { Statement } from "./statement.js" */
 /** @typedef {{what: string, wanted: string, found: string, fix: string, cost?: string}} Difference */
-const SAME = 1e-6; // radians at the longest length; of an attention factor, relative
-const LISTED = 5e-7; // relative, of factors in rope_freqs
-const UNKNOWN_LENGTH = 4096; // tokens, where neither file states a length
+const TOLERANCE = 1e-6; // radians at the longest length; relative for an attention factor
+const LIST_TOLERANCE = 5e-7; // relative, for factors in rope_freqs
+const UNKNOWN_LENGTH = 4096; // tokens, if neither file states a length
 /** Of anything else, "Read a config". @type {Record<string, string>} */
 const CHAPTERS = {
   layout: "Tell two layouts apart",
@@ -17,11 +17,11 @@ const CHAPTERS = {
   "attention factor": "Blend by wavelength",
 };
 
-/** A kind of layers in words. @param {string | null} label */
+/** Text on a kind of layers. @param {string | null} label */
 export const nameOf = (label) =>
   label === null ? "all layers" : label === "nope" ? "layers without position" : `${label} layers`;
 
-/** A rule in words. @param {any} reading */
+/** Text on a rule. @param {any} reading */
 export function ruleOf({ ropeType, base, factor }) {
   if (ropeType === "nope") return "no rotation";
   const stretch = factor === null ? "" : `, factor ${formatValue(factor)}`;
@@ -30,8 +30,8 @@ export function ruleOf({ ropeType, base, factor }) {
 
 /**
  * The differences of two files, with the length to which they are compared, and notes.
- * @param {any} first the content of the one that is right
- * @param {any} second the content of the one that is held against it
+ * @param {any} first the content of the correct file
+ * @param {any} second the content of the file to compare with it
  */
 export function comparedFiles(first, second) {
   let [a, b] = [statementOf(first, "the first file"), statementOf(second, "the second file")];
@@ -52,7 +52,7 @@ export function comparedFiles(first, second) {
 export function inWords({ length, differences, notes }) {
   const lines = differences.flatMap(({ what, layers, wanted, found, cost, fix }) => [
     `${layers[0].toUpperCase()}${layers.slice(1)}: the ${what} differ${what.endsWith("s") ? "" : "s"}.`,
-    `    Found ${found}, wanted ${wanted}.`,
+    `    Found ${found}, expected ${wanted}.`,
     ...(cost ? [`    Cost: ${cost}`] : []),
     `    Fix: ${fix} Chapter “${CHAPTERS[what] ?? "Read a config"}”.`,
   ]);
@@ -64,15 +64,15 @@ export function inWords({ length, differences, notes }) {
 function* notesOf(a, b) {
   if (a.permuted !== b.permuted) {
     const { name } = b.permuted ? b : a;
-    yield `${name} pairs neighbours, and the rows of q and k must be permuted for it. Whether they are, only the weights tell.`;
+    yield `${name} pairs neighbours, so the rows of q and k must have been permuted. Only the weights show whether they were.`;
   }
   const lengths = [a, b].map(({ readings }) => new Set(readings.map(({ longest }) => longest).filter(Boolean)));
   const [first, second] = lengths.map((each) => [...each].sort((x, y) => x - y).join(", "));
   if (first && second && first !== second) yield `The files claim different lengths, ${first} and ${second} tokens.`;
   for (const { name, readings } of [a, b]) {
     const remarks = readings.flatMap((each) => each.remarks);
-    const told = remarks.filter(([kind]) => kind === "layout assumed" || kind === "not read");
-    for (const text of new Set(told.map(([, text]) => text))) yield `${name}: ${text}`;
+    const texts = remarks.filter(([kind]) => kind === "layout assumed" || kind === "not read");
+    for (const text of new Set(texts.map(([, text]) => text))) yield `${name}: ${text}`;
   }
 }
 
@@ -102,8 +102,8 @@ function* ofKind(a, b, wanted, found, length) {
     if (still !== stillToo) yield differing("rotation", ruleOf, fix);
     return;
   }
-  const turn = "Rotate with the other layout, or permute the rows of q and k (convert_projection).";
-  const layout = differing("layout", (reading, file) => (file.permuted ? "half_split" : reading.layout), turn);
+  const exchange = "Rotate with the other layout, or permute the rows of q and k (convert_projection).";
+  const layout = differing("layout", (reading, file) => (file.permuted ? "half_split" : reading.layout), exchange);
   if (layout.wanted !== layout.found) yield layout;
   const sameWidth = wanted.rotaryDim === found.rotaryDim;
   if (!sameWidth || wanted.headDim !== found.headDim) {
@@ -118,7 +118,7 @@ function* ofKind(a, b, wanted, found, length) {
       fix,
     );
   }
-  if (Math.abs(wanted.attentionFactor / found.attentionFactor - 1) > SAME) {
+  if (Math.abs(wanted.attentionFactor / found.attentionFactor - 1) > TOLERANCE) {
     const fix = fixOf(b, "rope_scaling.attention_factor", wanted.attentionFactor);
     yield differing("attention factor", ({ attentionFactor }) => general(attentionFactor, 9), fix);
   }
@@ -133,7 +133,7 @@ function* frequencies(a, b, wanted, found, length) {
   const [first, second] = [wanted, found].map(({ invFreq }) => /** @type {number[]} */ (invFreq));
   const errors = first.map((speed, i) => Math.abs(speed - second[i]) * length);
   const listed = (wanted.kind === "factors") !== (found.kind === "factors");
-  const pair = errors.findIndex((error, i) => error > SAME + (listed ? LISTED * first[i] * length : 0));
+  const pair = errors.findIndex((error, i) => error > TOLERANCE + (listed ? LIST_TOLERANCE * first[i] * length : 0));
   if (pair < 0) return;
   const worst = errors.indexOf(Math.max(...errors));
   const half = Math.PI / Math.abs(first[worst] - second[worst]);
@@ -148,18 +148,18 @@ function* frequencies(a, b, wanted, found, length) {
   };
 }
 
-/** The fix of frequencies that differ. @type {(a: Statement, b: Statement, wanted: any, found: any) => string} */
+/** The fix for frequencies that differ. @type {(a: Statement, b: Statement, wanted: any, found: any) => string} */
 function causeOf(a, b, wanted, found) {
   if (wanted.base !== found.base) return fixOf(b, "rope_theta", wanted.base);
-  const { ropeType: sort, factor } = wanted;
-  if (b.form === "GGUF" && (sort === "llama3" || sort === "proportional")) {
-    return `Write the factors of ${sort} as the tensor rope_freqs.weight of ${b.name}.`;
+  const { ropeType: rule, factor } = wanted;
+  if (b.form === "GGUF" && (rule === "llama3" || rule === "proportional")) {
+    return `Write the factors of ${rule} as the tensor rope_freqs.weight of ${b.name}.`;
   }
   const stretch = factor === null ? "" : `, with factor ${formatValue(factor)}`;
-  if (sort !== found.ropeType) return `State the rule ${sort}${stretch} in ${b.name}.`;
+  if (rule !== found.ropeType) return `State the rule ${rule}${stretch} in ${b.name}.`;
   if (factor !== null && found.factor !== null && factor !== found.factor)
     return fixOf(b, "rope_scaling.factor", factor);
-  return `Copy the numbers of the rule ${sort} from ${a.name} to ${b.name}.`;
+  return `Copy the numbers of the rule ${rule} from ${a.name} to ${b.name}.`;
 }
 
 /** @type {(b: Statement, field: string, value: any) => string} */

@@ -1,12 +1,12 @@
-// Read a model's config.json by the rules that Python reads too: the same as doctor/rope_doctor/config/reader.py.
-import { STILL } from "./config_kinds.js";
+// Read a model's config.json by the rules that Python reads too, as doctor/rope_doctor/config/reader.py does.
+import { NOPE } from "./config_kinds.js";
 import { bodyOf, layersOf } from "./config_layers.js";
-import { Table } from "./config_table.js";
+import { RuleTable } from "./config_table.js";
 import { checked, configError, cut, formatValue, isObject, listed, Notes, namesOf, RULES } from "./config_values.js";
 import { pRope } from "./partial.js";
 import * as scaling from "./scaling.js";
 
-const OBJECTS = ["rope_parameters", "rope_scaling", "rotary"]; // whose fields are read or refused
+const OBJECTS = ["rope_parameters", "rope_scaling", "rotary"]; // all their fields are read or refused
 const ELSEWHERE = Object.keys(RULES.fields).flatMap((name) => {
   return RULES.fields[name].place === "rotation" ? [] : namesOf(name);
 });
@@ -18,7 +18,7 @@ const ROTATIONS = {
   partial_rope: (_, [width], { base }) => scaling.plainRope(width, base),
   position_interpolation: (width, [factor], { base }) => scaling.positionInterpolation(width, factor, base),
   ntk_aware: (width, [factor], { base }) => scaling.ntkAware(width, factor, base),
-  dynamic_ntk: (width, [length, trained], { factor, base }) => scaling.dynamicNtk(width, length, trained, factor, base),
+  dynamic_ntk: (width, [trained], { length, factor, base }) => scaling.dynamicNtk(width, trained, length, factor, base),
   yarn: (width, [factor, trained], settings) => scaling.yarn(width, factor, trained, camel(settings)),
   llama3: (width, [factor, trained], settings) => scaling.llama3(width, factor, trained, camel(settings)),
   longrope: (width, [factor, trained], settings) => scaling.longrope(width, factor, trained, camel(settings)),
@@ -38,13 +38,13 @@ const camel = (settings) =>
 export function readConfig(config, layerType = null, seqLen = null) {
   if (seqLen !== null) checked("seq_len", "seq_len", seqLen);
   const notes = new Notes();
-  const speaking = keysThatSpeak(config);
+  const suggestive = suggestivePaths(config);
   const [body, family, nested] = bodyOf(config, notes);
-  const table = new Table(body, notes, { model_type: family, nested_file: nested, seq_len: seqLen });
+  const table = new RuleTable(body, notes, { model_type: family, nested_file: nested, seq_len: seqLen });
   table.decide(RULES.first);
-  const [label, turns, labels] = layersOf(table, layerType);
-  const call = callOf(table, turns ? ruleOf(table) : RULES.still_rule);
-  noteUnread(table, speaking);
+  const [label, rotates, labels] = layersOf(table, layerType);
+  const call = callOf(table, rotates ? ruleOf(table) : RULES.still_rule);
+  noteUnread(table, suggestive);
   const { facts } = table;
   return {
     ...call,
@@ -63,7 +63,7 @@ export function readConfig(config, layerType = null, seqLen = null) {
   };
 }
 
-/** The rule that is stated, after a look at the keys beside it. @param {Table} table */
+/** The stated rule; an error for a key that it does not use. @param {RuleTable} table */
 function ruleOf(table) {
   table.run(RULES.rule);
   const { part, facts } = table;
@@ -71,20 +71,20 @@ function ruleOf(table) {
   const { takes, without_effect: idle = [] } = rule;
   const known = [...takes, ...idle, ...RULES.any_rule_takes, ...RULES.beside_the_rotation, ...part.added];
   for (const [key, value] of Object.entries(part.values)) {
-    const words = { value, rule: facts.rule, allowed: listed(takes) || "no key of its own" };
+    const words = { value, rule: facts.rule, allowed: listed(takes) || "no further key" };
     if (!known.includes(key)) throw configError("no rule uses", part.path(key), words);
     table.used.add(part.path(key));
   }
   return rule;
 }
 
-/** The call of a rule, which its facts choose, and its rotation. @type {(table: Table, rule: any) => any} */
+/** The call that the facts of a rule select, and its rotation. @type {(table: RuleTable, rule: any) => any} */
 function callOf(table, { facts: rows, calls }) {
   table.run(rows);
   const { facts } = table;
   const call = table.decide(calls);
   const given = call.arguments.map((/** @type {any} */ each) => table.value(each));
-  const stated = Object.entries({ ...call.settings, base: "@base", layout: "@layout" });
+  const stated = Object.entries({ ...call.settings, base: "@base" });
   const values = stated.map(([name, each]) => [name, table.value(each)]);
   const settings = Object.fromEntries(values.filter(([, value]) => value !== null));
   const dividedBy = table.value(call.divided_by ?? 1);
@@ -92,27 +92,31 @@ function callOf(table, { facts: rows, calls }) {
   const { invFreq, attentionFactor } = ROTATIONS[call.function](rotaryDim, given.slice(1), settings);
   const frequencies = invFreq.map((frequency) => frequency / dividedBy);
   const made = { invFreq: frequencies, attentionFactor, axes: facts.axes ?? null, rotaryDim };
-  return { rule: call.function, kind: call.kind, given, settings, dividedBy, ...made };
+  const changes = facts.layout === "interleaved" ? {} : { layout: facts.layout };
+  if (given[0] !== facts.head_dim) Object.assign(changes, { head_dim: facts.head_dim });
+  return { rule: call.function, kind: call.kind, given, settings, changes, dividedBy, ...made };
 }
 
 /** The call that makes a reading's rotation, as a line of Python. @type {(reading: any) => string} */
-export function pythonOf({ rule, given, settings, axes, dividedBy }) {
-  if (rule === STILL || rule === "longrope" || dividedBy !== 1 || axes) return 'rope_from_config("config.json")';
+export function pythonOf({ rule, given, settings, changes, axes, dividedBy }) {
+  if (rule === NOPE || rule === "longrope" || dividedBy !== 1 || axes) return 'rope_from_config("config.json")';
   const literal = (/** @type {any} */ value) => (value === false ? "False" : formatValue(value));
-  const named = Object.entries(settings).map(([name, value]) => `${name}=${literal(value)}`);
-  return `${rule}(${[...given.map(formatValue), ...named].join(", ")})`;
+  const keywords = (/** @type {any} */ values) =>
+    Object.entries(values).map(([name, value]) => `${name}=${literal(value)}`);
+  const changed = keywords(changes).join(", ");
+  return `${rule}(${[...given.map(formatValue), ...keywords(settings)].join(", ")})${changed && `.replace(${changed})`}`;
 }
 
 /**
- * The paths of all fields whose names speak of a rotation; a file nested too deeply is refused.
+ * The paths of fields whose names suggest a rotation; an error for a file nested too deeply.
  * @type {(config: any) => string[]}
  */
-function keysThatSpeak(config) {
-  const speaks = new RegExp(RULES.words_of_rotation);
+function suggestivePaths(config) {
+  const suggests = new RegExp(RULES.words_of_rotation);
   const says = (/** @type {any} */ value) =>
     value !== null && !(typeof value === "object" && !Object.keys(value).length);
   const nameOf = (/** @type {string} */ path) => path.slice(path.lastIndexOf(".") + 1).toLowerCase();
-  return [...walk(config)].flatMap(([path, value]) => (speaks.test(nameOf(path)) && says(value) ? [path] : []));
+  return [...walk(config)].flatMap(([path, value]) => (suggests.test(nameOf(path)) && says(value) ? [path] : []));
 }
 
 /** [path, value] of every field at any depth, without recursion. @type {(config: any) => Generator<[string, any]>} */
@@ -130,11 +134,11 @@ function* walk(config) {
   }
 }
 
-/** Remark on fields that speak of a rotation and were not read. @type {(table: Table, speaking: string[]) => void} */
-function noteUnread({ body, notes, used }, speaking) {
+/** Add a remark on fields whose names suggest a rotation and that were not read. @type {(table: RuleTable, suggestive: string[]) => void} */
+function noteUnread({ body, notes, used }, suggestive) {
   const read = new Set([...used, ...[...ELSEWHERE, ...OBJECTS].map((name) => body.path(name))]);
   const inside = OBJECTS.map((name) => `${body.path(name)}.`);
-  const unread = speaking.filter((path) => !read.has(path) && !inside.some((each) => path.startsWith(each)));
+  const unread = suggestive.filter((path) => !read.has(path) && !inside.some((each) => path.startsWith(each)));
   const shown = unread.slice(0, 6).map((path) => cut(path, 60));
   if (unread.length) notes.add("not read", { fields: shown.join(", ") + (unread.length > 6 ? ", …" : "") });
 }

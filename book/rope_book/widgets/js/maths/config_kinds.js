@@ -1,16 +1,16 @@
-// Kinds of layers: the rotation's parameters that a config states for each.
+// Kinds of layers, and the rotation parameters that a config states for each kind.
 import { range } from "../lib/numbers.js";
-import { Table } from "./config_table.js";
+import { RuleTable } from "./config_table.js";
 import { checked, configError, isObject, namesOf, own, Part, RULES, same } from "./config_values.js";
 
 const THETA = "rope_theta";
 export const THETAS = namesOf(THETA);
-export const STILL = "nope"; // layers without position, for which a file has no name
+export const NOPE = "nope"; // our name for layers without position, which files do not name
 
 /** The name of a kind of layers; null: all. @typedef {string | null} Label */
-/** Parameters of the rotation by kind; null: its layers do not rotate. @typedef {Map<Label, Part | null>} Kinds */
+/** Parameters of the rotation by kind; null: layers that do not rotate. @typedef {Map<Label, Part | null>} PartsByKind */
 
-/** The rotation's parameters for each kind of layers. @type {(table: Table) => Kinds} */
+/** The rotation parameters of every kind of layers. @type {(table: RuleTable) => PartsByKind} */
 export function kindsOf(table) {
   const stated = statedIn(table);
   const nested = Object.values(stated.values).some(isObject);
@@ -21,7 +21,7 @@ export function kindsOf(table) {
   return withStill(table, madeKinds(table, stated, kinds));
 }
 
-/** @type {(table: Table, stated: Part, kinds: any) => Kinds} */
+/** @type {(table: RuleTable, stated: Part, kinds: any) => PartsByKind} */
 function madeKinds(table, stated, kinds) {
   if (kinds === null) return new Map([[null, stated]]);
   if (kinds === "nested") return nested(table, stated);
@@ -29,7 +29,7 @@ function madeKinds(table, stated, kinds) {
   return new Map(Object.entries(kinds).map(([label, rule]) => [label, ofKind(table, stated, rule)]));
 }
 
-/** rope_parameters or rope_scaling, or both in one where they agree. @type {(table: Table) => Part} */
+/** rope_parameters or rope_scaling, or both merged if they agree. @type {(table: RuleTable) => Part} */
 function statedIn({ body, notes }) {
   const says = (/** @type {any} */ value) => value && !(typeof value === "object" && !Object.keys(value).length);
   const found = ["rope_scaling", "rope_parameters"].filter((name) => says(own(body.values, name)));
@@ -45,12 +45,12 @@ function statedIn({ body, notes }) {
 /** @type {(body: Part) => boolean} */
 const baseBeside = (body) => THETAS.some((name) => body.has(name));
 
-/** The kinds of a file that has an object for each. @type {(table: Table, stated: Part) => Kinds} */
+/** The kinds of a file with one object per kind. @type {(table: RuleTable, stated: Part) => PartsByKind} */
 function nested(table, stated) {
   /** @type {string[]} */
   const declared = table.get("layer_types") ?? [];
   const flat = RULES.rope_parameters_for_all_layers.includes(table.facts.model_type);
-  /** @type {Kinds} */
+  /** @type {PartsByKind} */
   const kinds = new Map();
   for (const [label, value] of Object.entries(stated.values)) {
     const path = stated.path(label);
@@ -71,8 +71,8 @@ function nested(table, stated) {
 }
 
 /**
- * The parameters of a kind of layers: those stated or none, and a base of its own.
- * @type {(table: Table, stated: Part, rule: {whole?: boolean, base?: string}) => Part}
+ * The parameters of a kind of layers: the stated ones or none, with a separate base.
+ * @type {(table: RuleTable, stated: Part, rule: {whole?: boolean, base?: string}) => Part}
  */
 function ofKind(table, stated, { whole = false, base = "" }) {
   const source = whole ? stated : new Part({}, stated.start);
@@ -85,8 +85,8 @@ function ofKind(table, stated, { whole = false, base = "" }) {
 }
 
 /**
- * The kinds of a file that lists a base for each layer; 0 is a layer that does not rotate.
- * @type {(table: Table, stated: Part, name: string) => Kinds}
+ * The kinds of a file that lists one base per layer; 0 marks a layer that does not rotate.
+ * @type {(table: RuleTable, stated: Part, name: string) => PartsByKind}
  */
 function byLayer(table, stated, name) {
   const path = table.body.path(name);
@@ -94,7 +94,7 @@ function byLayer(table, stated, name) {
   const bases = checked("layer_rope_theta", path, table.body.raw(name));
   table.used.add(path);
   const [types, fractions] = [table.get("layer_types") ?? [], table.get("partial_rotary_factors") ?? []];
-  /** @type {Kinds} */
+  /** @type {PartsByKind} */
   const kinds = new Map();
   for (const [layer, base] of bases.entries()) {
     const label = types[layer] ?? "every layer";
@@ -110,13 +110,13 @@ function byLayer(table, stated, name) {
   return kinds;
 }
 
-/** The kinds and those that do not rotate. @type {(table: Table, kinds: Kinds) => Kinds} */
+/** The kinds, with those added that do not rotate. @type {(table: RuleTable, kinds: PartsByKind) => PartsByKind} */
 function withStill(table, kinds) {
   const still = table.decide(RULES.still);
   if (still === null) return kinds;
   /** @type {[string[], number]} */
   const [types, layers] = [table.get("layer_types") ?? [], table.get("num_hidden_layers")];
-  if (still === "all") return new Map([[STILL, null]]);
+  if (still === "all") return new Map([[NOPE, null]]);
   if (still === "full_attention") {
     const all = kinds.get(null);
     if (!all) return kinds;
@@ -130,10 +130,10 @@ function withStill(table, kinds) {
     turning = range(1, layers).map((layer) => layer % interval);
   }
   noteStill(table, turning);
-  return turning.every(Boolean) ? kinds : new Map([...kinds, [STILL, null]]);
+  return turning.every(Boolean) ? kinds : new Map([...kinds, [NOPE, null]]);
 }
 
-/** Note how many layers do not rotate, if any. @type {(table: Table, turning: any[]) => void} */
+/** Note how many layers do not rotate, if any. @type {(table: RuleTable, turning: any[]) => void} */
 function noteStill({ notes }, turning) {
   const still = turning.filter((each) => !each).length;
   if (still) notes.add("layers without position", { count: still, layers: turning.length });

@@ -1,14 +1,14 @@
-// Which part of a config is the language model's, and which of its layers are asked for.
+// The language model's part of a config, and the layers that were asked for.
 import { range } from "../lib/numbers.js";
 import { checkSame, kindsOf, THETAS } from "./config_kinds.js";
-import { Table } from "./config_table.js";
+import { RuleTable } from "./config_table.js";
 import { checked, configError, cut, isObject, listed, Notes, own, Part, RULES, same } from "./config_values.js";
 
-/** @import { Kinds, Label } from "./config_kinds.js" */
+/** @import { PartsByKind, Label } from "./config_kinds.js" */
 const WIDTH = "head_dim";
 
 /**
- * The language model's part of a config, its model_type, and whether it stands in another object.
+ * The language model's part of a config, its model_type, and whether it is nested in another object.
  * @type {(config: any, notes: Notes) => [Part, string, boolean]}
  */
 export function bodyOf(config, notes) {
@@ -28,7 +28,7 @@ export function bodyOf(config, notes) {
 const familyOf = (body, otherwise) =>
   checked("model_type", body.path("model_type"), own(body.values, "model_type") ?? otherwise);
 
-/** An object with the fields outside it. @type {(outer: Part, inner: Part, nest: string, notes: Notes) => Part} */
+/** An inner object with the rotation of the outer one. @type {(outer: Part, inner: Part, nest: string, notes: Notes) => Part} */
 function inherited(outer, inner, nest, notes) {
   const [values, paths] = [{ ...inner.values }, /** @type {Record<string, string>} */ ({})];
   for (const name of [...THETAS, "rope_parameters", "rope_scaling"]) {
@@ -44,22 +44,22 @@ function inherited(outer, inner, nest, notes) {
 }
 
 /**
- * The kind of the layers asked for, whose part the table gets; if they rotate, and the names of all kinds.
- * @type {(table: Table, layerType: any) => [Label, boolean, string[]]}
+ * Set the table's part to that of the chosen layers; their kind, whether they rotate, and all kinds.
+ * @type {(table: RuleTable, layerType: any) => [Label, boolean, string[]]}
  */
 export function layersOf(table, layerType) {
   const kinds = kindsOf(table);
-  const told = table.notes.length;
+  const count = table.notes.length;
   const names = /** @type {string[]} */ ([...kinds.keys()].filter((label) => label !== null));
   const full = new Map([...kinds].map(([label, part]) => [label, withOwnWidth(table, label, part)]));
   const label = layerType === null ? onlyOne(full, names) : named(table, full, names, layerType);
-  table.notes.length = told; // of kinds that nobody asked for
+  table.notes.length = count; // none on kinds that were not asked for
   const part = withOwnWidth(table, label, kinds.get(label) ?? null);
   table.part = part ?? new Part({});
   return [label, part !== null, names];
 }
 
-/** The first kind that rotates, if all of them rotate alike. @type {(kinds: Kinds, names: string[]) => Label} */
+/** The first kind that rotates, if all of them rotate alike. @type {(kinds: PartsByKind, names: string[]) => Label} */
 function onlyOne(kinds, names) {
   const turning = [...kinds].filter(([, part]) => part);
   const [label, first] = turning[0] ?? [...kinds][0];
@@ -68,7 +68,7 @@ function onlyOne(kinds, names) {
   return label;
 }
 
-/** @type {(table: Table, kinds: Kinds, names: string[], layerType: any) => Label} */
+/** @type {(table: RuleTable, kinds: PartsByKind, names: string[], layerType: any) => Label} */
 function named(table, kinds, names, layerType) {
   const types = table.get("layer_types") ?? [];
   checked("layer_type", "layer_type", layerType);
@@ -79,7 +79,7 @@ function named(table, kinds, names, layerType) {
   throw configError(reason, "layer_type", { allowed: listed(allowed), value: layerType }, allowed);
 }
 
-/** A kind's part with its own width. @type {(table: Table, label: Label, part: Part | null) => Part | null} */
+/** A kind's part with its own width. @type {(table: RuleTable, label: Label, part: Part | null) => Part | null} */
 function withOwnWidth(table, label, part) {
   if (!part) return null;
   const [width, path] = ownWidth(table, label);
@@ -89,7 +89,7 @@ function withOwnWidth(table, label, part) {
   return new Part(values, part.start, { ...part.allPaths(), [WIDTH]: path }, part.apart || added.length > 0, added);
 }
 
-/** A kind's own width, or null, and its path. @type {(table: Table, label: Label) => [any, string]} */
+/** A kind's own width, or null, and its path. @type {(table: RuleTable, label: Label) => [any, string]} */
 function ownWidth(table, label) {
   const [width, path] = ofLayers(table, label);
   const other = own(RULES.width_of_a_kind, label);
@@ -104,7 +104,7 @@ function ownWidth(table, label) {
   return [width, path];
 }
 
-/** The width of single layers, if a kind agrees, and its path. @type {(table: Table, label: Label) => [any, string]} */
+/** The width of single layers, if a kind agrees, and its path. @type {(table: RuleTable, label: Label) => [any, string]} */
 function ofLayers(table, label) {
   /** @type {string[]} */
   const types = table.get("layer_types") ?? [];
@@ -126,7 +126,7 @@ function ofLayers(table, label) {
   return [width, first];
 }
 
-/** [layer, path, width] of layers that state one. @type {(table: Table, count: number) => [number, string, any][]} */
+/** [layer, path, width] of layers that state one. @type {(table: RuleTable, count: number) => [number, string, any][]} */
 function byLayer(table, count) {
   const start = table.path("per_layer_config");
   /** @type {[number, string, any][]} */
@@ -143,7 +143,7 @@ function byLayer(table, count) {
   return found.sort(([a, first], [b, second]) => a - b || (first < second ? -1 : 1));
 }
 
-/** The width of layers that state none, or null. @type {(table: Table) => any} */
+/** The width of layers without a stated one, or null. @type {(table: RuleTable) => any} */
 function ofTheRest(table) {
   const width = table.get(WIDTH);
   if (width !== null) return width;

@@ -8,8 +8,8 @@ import { sectionAxes } from "./spatial.js";
 
 const RESERVED = ["if", "is", "refuse", "at", "remark", "lost"];
 
-/** The state of one reading: the file's two parts, and the facts found so far. */
-export class Table {
+/** The state of one reading: the file's two parts, and the facts known so far. */
+export class RuleTable {
   part = new Part({});
   used = /** @type {Set<string>} */ (new Set());
 
@@ -20,7 +20,7 @@ export class Table {
     this.facts = facts;
   }
 
-  /** Evaluate facts in order; a name is a group of them. @type {(facts: Record<string, any>) => void} */
+  /** Evaluate facts in order; a name refers to a group. @type {(facts: Record<string, any>) => void} */
   run(facts) {
     for (const [name, rows] of Object.entries(facts)) {
       if (typeof rows === "string") this.run(RULES[rows]);
@@ -57,7 +57,7 @@ export class Table {
     return found;
   }
 
-  /** How an error names a field. @type {(name: string) => string} */
+  /** The path by which an error names a field. @type {(name: string) => string} */
   path(name) {
     const rule = own(RULES.fields, name);
     if (!rule) return this.part.path(name);
@@ -65,7 +65,7 @@ export class Table {
     return this.places(name)[0]?.[0] ?? usual.path(name);
   }
 
-  /** A field, checked, or null; an error where two places disagree. @type {(name: string, agreed?: boolean) => any} */
+  /** A checked field, or null; an error if two places disagree. @type {(name: string, agreed?: boolean) => any} */
   get(name, agreed = false) {
     const found = this.places(name).map(([path, value]) => [path, checked(name, path, value)]);
     for (const [other, value] of found) {
@@ -78,12 +78,12 @@ export class Table {
     return found[0]?.[1] ?? null;
   }
 
-  /** The architecture's own value of a field, or null. @type {(name: string) => any} */
+  /** The architecture's default for a field, or null. @type {(name: string) => any} */
   default(name) {
     return own(own(RULES.defaults, this.facts.model_type) ?? {}, name) ?? null;
   }
 
-  /** A field, or the architecture's own value of it with a remark. @type {(name: string, silently?: boolean) => any} */
+  /** A field, or the architecture's default, with a remark. @type {(name: string, silently?: boolean) => any} */
   taken(name, silently = false) {
     const stated = own(RULES.fields, name) ? this.get(name) : null;
     const value = stated ?? this.default(name);
@@ -110,23 +110,23 @@ export class Table {
 /** Whether a condition is neither null nor false; 0 holds. @type {(value: any) => boolean} */
 const holds = (value) => value !== null && value !== false;
 
-/** The coordinate by which each pair turns. @type {(sections: number[], order: string) => number[]} */
+/** The coordinate that rotates each pair. @type {(sections: number[], order: string) => number[]} */
 export function pairAxes(sections, order) {
   if (order !== "rows and columns first") return sectionAxes(sections, order);
   const [rows, columns, times] = sections; // ERNIE: rows and columns take turns, then times
   return [...range(0, rows + columns - 1).map((i) => 1 + (i % 2)), ...Array(times).fill(0)];
 }
 
-/** How many pairs turn by each coordinate. @type {(axes: number[]) => number[]} */
+/** The number of pairs per coordinate. @type {(axes: number[]) => number[]} */
 export const sectionsOf = (axes) =>
   range(0, Math.max(...axes)).map((axis) => axes.filter((each) => each === axis).length);
 
-/** Operators of operands as they are written. @type {Record<string, (table: any, ...operands: any[]) => any>} */
+/** Operators that take their operands unevaluated. @type {Record<string, (table: any, ...operands: any[]) => any>} */
 export const LAZY = {
-  all: (table, ...each) => each.every((one) => holds(table.value(one))),
-  any: (table, ...each) => each.some((one) => holds(table.value(one))),
+  all: (table, ...operands) => operands.every((operand) => holds(table.value(operand))),
+  any: (table, ...operands) => operands.some((operand) => holds(table.value(operand))),
   if: (table, test, then, other) => table.value(holds(table.value(test)) ? then : other),
-  or: (table, ...each) => each.reduce((found, one) => found ?? table.value(one), null),
+  or: (table, ...operands) => operands.reduce((first, operand) => first ?? table.value(operand), null),
   has: (table, name) => table.places(name).length > 0,
   default: (table, name) => table.taken(name),
   ours: (table, name) => table.taken(name, true),
@@ -144,7 +144,7 @@ export const LAZY = {
 /** The names in a list or a table of the rules. @type {(name: string) => string[]} */
 const namesIn = (name) => (Array.isArray(RULES[name]) ? RULES[name] : Object.keys(RULES[name]));
 
-/** Operators of values. @type {Record<string, (...operands: any[]) => any>} */
+/** Operators that take values. @type {Record<string, (...operands: any[]) => any>} */
 export const EAGER = {
   not: (value) => !holds(value),
   "=": same,

@@ -1,13 +1,13 @@
-// Values of a config: their ranges, how a sentence shows them, and the objects that hold them.
+// Values of a config: their ranges, their form in sentences, and the objects that hold them.
 import { CONFIG_RULES as WRITTEN } from "../data/config_rules.js";
 import { phraseOf } from "../lib/phrase.js";
 
 /** @type {any} */
 export const RULES = WRITTEN;
 const FIELDS = RULES.fields;
-const PLAIN = ["allowed", "why", "detail", "field", "fields", "other", "rule", "nest", "model_type"]; // not formatted
+const UNFORMATTED = ["allowed", "why", "detail", "field", "fields", "other", "rule", "nest", "model_type"]; // already text
 
-/** A config that says too little, too much or two things. */
+/** A config with a missing, unknown, invalid or contradictory field. */
 export class ConfigError extends Error {
   /**
    * @param {string} reason
@@ -22,16 +22,16 @@ export class ConfigError extends Error {
 }
 
 /**
- * The error of a reason, its values formatted.
+ * The error for a reason, with its values formatted.
  * @type {(reason: string, field: string, words?: Record<string, any>, choices?: string[]) => ConfigError}
  */
 export const configError = (reason, field, words = {}, choices) =>
   new ConfigError(reason, field, shown(words), choices);
 
-/** The words of a sentence, its values formatted. @type {(words: Record<string, any>) => Record<string, string>} */
+/** The words of a sentence, with values formatted. @type {(words: Record<string, any>) => Record<string, string>} */
 export function shown(words) {
   const all = Object.entries(words);
-  return Object.fromEntries(all.map(([name, word]) => [name, PLAIN.includes(name) ? word : formatValue(word)]));
+  return Object.fromEntries(all.map(([name, word]) => [name, UNFORMATTED.includes(name) ? word : formatValue(word)]));
 }
 
 /** A sentence of the rules with its words. @type {(sentence: string, words: Record<string, any>) => string} */
@@ -46,7 +46,7 @@ export const own = (object, key) => (Object.hasOwn(object, key) ? object[key] : 
 /** The first letters of a text, at most so many. @type {(text: string, most: number) => string} */
 export const cut = (text, most) => [...text.slice(0, 2 * most)].slice(0, most).join("");
 
-/** A value as sentences show it, at most 60 characters. @type {(value: any) => string} */
+/** A value as text for a sentence, at most 60 characters. @type {(value: any) => string} */
 export function formatValue(value) {
   let text = String(value);
   if (typeof value === "number") text = formatNumber(value);
@@ -71,7 +71,7 @@ export function general(value, digits) {
   return `${Number(mantissa)}e${power[0]}${power.slice(1).padStart(2, "0")}`;
 }
 
-/** Names, quoted, as a sentence lists them. @type {(names: string[]) => string} */
+/** Quoted names, separated by commas. @type {(names: string[]) => string} */
 export const listed = (names) => names.map((name) => `"${name}"`).join(", ");
 
 /** A value that its field allows, or an error. @type {(name: string, path: string, value: any) => any} */
@@ -109,14 +109,14 @@ export function same(a, b) {
   return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && same(a[key], b[key]));
 }
 
-/** An object of a config and its path; null is the same as absent. */
+/** An object of a config, with its path; null counts as absent. */
 export class Part {
   /**
    * @param {Record<string, any>} values
    * @param {string} [start]
-   * @param {Record<string, string>} [paths] of fields that are elsewhere
-   * @param {boolean} [apart] holds for some layers only: the fields beside it may differ
-   * @param {string[]} [added] fields that are not in the object itself
+   * @param {Record<string, string>} [paths] of fields that come from elsewhere
+   * @param {boolean} [apart] applies to some layers only, so the fields outside it may differ
+   * @param {string[]} [added] fields that the object itself does not have
    */
   constructor(values, start = "", paths = {}, apart = false, added = []) {
     this.values = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null));
@@ -150,18 +150,18 @@ export class Part {
   }
 }
 
-/** All names of a field, the most usual first. @type {(field: string) => string[]} */
+/** All names of a field, the most common first. @type {(field: string) => string[]} */
 export const namesOf = (field) => FIELDS[field].names ?? [field];
 
-/** Remarks as [kind, sentence], each once. @extends {Array<[string, string]>} */
+/** Remarks as [kind, sentence], without duplicates. @extends {Array<[string, string]>} */
 export class Notes extends Array {
   /** @type {(kind: string, words?: Record<string, any>) => void} */
   add(kind, words = {}) {
     const text = filled(RULES.remarks[kind], shown(words));
-    if (!this.some(([, told]) => told === text)) this.push([kind, text]);
+    if (!this.some(([, other]) => other === text)) this.push([kind, text]);
   }
 
-  /** Note a base that transformers 5 loses. @type {(how: string, words?: Record<string, any>) => void} */
+  /** Add a remark on a base that transformers 5 loses. @type {(how: string, words?: Record<string, any>) => void} */
   lost(how, words = {}) {
     this.add("theta lost by 5", { detail: filled(RULES.how_lost[how], shown(words)) });
   }

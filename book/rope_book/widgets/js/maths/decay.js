@@ -1,4 +1,4 @@
-// Scores against distance: the same as rope_edu/encodings/decay.py.
+// Scores against distance, the same as rope_edu/encodings/decay.py.
 import { timesConj } from "./complex.js";
 
 /** [cos, sin, cos, sin, …] of distance·θ_i. @typedef {(distance: number) => Vector} Turns */
@@ -9,7 +9,7 @@ export function pairProducts(q, k) {
   return Array.from({ length: q.length / 2 }, (_, i) => timesConj(pair(q, i), pair(k, i)));
 }
 
-// The turns at whole distances from 0. They are kept, so that curves and bounds share them; to 1024 a row is the product of the
+// A memoised function for the turns at whole distances, shared by curves and bounds; up to 1024 a row is the complex product of the
 // rows at its two halves, which is cheap.
 export function makeTurns(/** @type {Vector} */ frequencies) {
   const rows = /** @type {Map<number, Vector>} */ (new Map());
@@ -70,7 +70,7 @@ export function roformerBound(q, k, frequencies, distances, turns = makeTurns(fr
   });
 }
 
-/** Σ|h_i|: what no score of q and k can pass. @type {(q: Vector, k: Vector) => number} */
+/** Σ|h_i|: an upper bound on all scores of q and k. @type {(q: Vector, k: Vector) => number} */
 export const trivialBound = (q, k) => pairProducts(q, k).reduce((sum, [re, im]) => sum + Math.hypot(re, im), 0);
 
 // Mean over all pairs of cos(distance·θ_i): the score of equal vectors, as a share of that at distance 0.

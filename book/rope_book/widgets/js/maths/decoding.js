@@ -1,19 +1,19 @@
-// The keys of a cache, step by step, and the work that it saves: the same as book/rope_book/widgets/maths/decoding.py.
+// The keys of a cache, step by step, and the work that it saves, the same as book/rope_book/widgets/maths/decoding.py.
 import { DECODING } from "../data/decoding.js";
 import { range, sum } from "../lib/numbers.js";
 import { ropeAngles } from "./frequencies.js";
 import { dynamicNtk } from "./scaling.js";
 
-// The angle of a pair of the key at a position, radians, with the frequencies of a length.
+// The angle of one pair of the key at a position, radians, with the frequencies for a length.
 /** @type {(store: string, pair: number, position: number, length: number) => number} */
 export function keyAngle(store, pair, position, length) {
   const { headDim, base, trained, factor } = DECODING;
-  const used = store === "dynamic" ? length : trained; // to the trained length the rule changes nothing
-  return ropeAngles(position, dynamicNtk(headDim, used, trained, factor, base).invFreq)[pair];
+  const used = store === "dynamic" ? length : trained; // up to the trained length the rule changes nothing
+  return ropeAngles(position, dynamicNtk(headDim, trained, used, factor, base).invFreq)[pair];
 }
 
-// The keys that the cache holds after a step, oldest first: {position, stored, used, wanted}, angles in radians as stored, as the
-// query meets it and as it should; each was written when it was the newest.
+// The keys in the cache after a step, oldest first: {position, stored, used, wanted}, angles in radians as stored, as the query meets
+// them and as they should be; a key was written when it was the newest.
 /** @type {(store: string, pair: number, capacity: number, step: number) =>
  *   {position: number, stored: number, used: number, wanted: number}[]} */
 export function heldKeys(store, pair, capacity, step) {
@@ -23,7 +23,7 @@ export function heldKeys(store, pair, capacity, step) {
   });
 }
 
-// Keys turned and dot products, all steps so far, and bytes kept: [with a cache, without one that gives the same weights].
+// Turned keys and dot products over all steps so far, and bytes kept: [with a cache, without one for the same weights].
 export function decodingWork(/** @type {string} */ store, /** @type {number} */ capacity, /** @type {number} */ step) {
   const steps = range(1, step);
   const seen = steps.map((t) => Math.min(t, capacity));

@@ -1,4 +1,4 @@
-// Candidates for writing a position into a pair, and the six lines of the derivation on which they are tried: the same as
+// Candidates for writing a position into a pair, and the six lines of the derivation that test them, the same as
 // book/rope_book/widgets/maths/derivation.py. A pair is a complex number [real, imaginary].
 import { range } from "../lib/numbers.js";
 import { angleOf, distance as apart, length, scaled, timesConj, wrapped } from "./complex.js";
@@ -6,11 +6,11 @@ import { rotatePair } from "./rotary.js";
 
 /** The pair z at position m. @typedef {(z: Pair, m: number) => Pair} Encoder */
 
-export const LAST = 8; // every line is tried at positions 0 … LAST
-export const HOLDS = 1e-9; // what rounding may leave of a line that holds
+export const LAST = 8; // every line is tested at positions 0 … LAST
+export const HOLDS = 1e-9; // the tolerance for rounding in a line that holds
 export const PLACES = range(0, LAST);
 
-/** The pair z at position m, θ radians a token. @type {Record<string, (z: Pair, m: number, theta: number) => Pair>} */
+/** The pair z at position m, θ radians per token. @type {Record<string, (z: Pair, m: number, theta: number) => Pair>} */
 const CANDIDATES = {
   turn: (z, m, theta) => rotatePair(z, m * theta),
   head_start: (z, m, theta) => rotatePair(z, m * theta + 0.5),
@@ -27,7 +27,7 @@ export const encoder = (candidate, theta) => (z, m) => CANDIDATES[candidate](z, 
 /** The angle from each position to the next, radians in (−π, π]. @type {(f: Encoder, z: Pair) => number[]} */
 export const stepsOf = (f, z) => PLACES.slice(1).map((m) => angleOf(timesConj(f(z, m), f(z, m - 1))));
 
-// How far the pair has turned at each position since it was z, followed without jumps.
+// The pair's angle from z at each position, followed without jumps.
 export function turnsOf(/** @type {Encoder} */ f, /** @type {Pair} */ z) {
   let [before, total] = [z, 0];
   return PLACES.map((m) => {
@@ -38,7 +38,7 @@ export function turnsOf(/** @type {Encoder} */ f, /** @type {Pair} */ z) {
   });
 }
 
-// The products f(q, n + distance) · conj f(k, n) at every n that keeps both within 0 … LAST; `first` is the least n.
+// The products f(q, n + distance) · conj f(k, n) at every n that keeps both positions within 0 … LAST; `first` is the least n.
 /** @type {(f: Encoder, q: Pair, k: Pair, distance: number) => {first: number, products: Pair[]}} */
 export function slide(f, q, k, distance) {
   const first = Math.max(0, -distance);
@@ -52,7 +52,7 @@ export function followedAngles(products) {
   return products.map((z, i) => (angle += i ? angleOf(timesConj(z, products[i - 1])) : 0));
 }
 
-/** By how much lines 2 and 6 break: [of the product, of its real part]. @type {(qs: Pair[], ks: Pair[]) => Pair} */
+/** The violations of lines 2 and 6: [of the product, of its real part]. @type {(qs: Pair[], ks: Pair[]) => Pair} */
 function breaksBySliding(qs, ks) {
   let [product, score] = [0, 0];
   for (const shift of range(-LAST, LAST)) {
@@ -67,7 +67,7 @@ function breaksBySliding(qs, ks) {
   return [product, score];
 }
 
-// By how much each of the six lines breaks, at worst, over positions 0 … LAST; lines 4 and 5 in radians.
+// The worst violation of each of the six lines over positions 0 … LAST; lines 4 and 5 in radians.
 /** @type {(f: Encoder, q: Pair, k: Pair) => number[]} */
 export function breaks(f, q, k) {
   const [qs, ks] = [PLACES.map((m) => f(q, m)), PLACES.map((n) => f(k, n))];

@@ -1,4 +1,4 @@
-// Queries, keys and values: the same as rope_edu/attention/dot_product.py.
+// Attention by dot products, the same as rope_edu/attention/dot_product.py.
 
 /** Sum of products. @type {(a: Vector, b: Vector) => number} */
 export function dot(a, b) {
@@ -7,7 +7,7 @@ export function dot(a, b) {
   return sum;
 }
 
-/** Matrix times column. @type {(matrix: Matrix, x: Vector) => number[]} */
+/** Matrix times vector. @type {(matrix: Matrix, x: Vector) => number[]} */
 export const matVec = (matrix, x) => matrix.map((row) => dot(row, x));
 
 /** Softmax over an array; −Infinity is weight 0. @type {(scores: Vector) => number[]} */

@@ -1,18 +1,18 @@
-// Random numbers, the same in every engine and in book/rope_book/widgets/maths/draws.py: the n-th of a stream is a mix of n and its keys.
+// Random numbers, the same in every engine and in book/rope_book/widgets/maths/draws.py: the n-th of a stream mixes n with its keys.
 
 const STEP = 0x9e3779b9; // 2^32 over the golden ratio
 
-/** 32 bits mixed: each bit of x changes about half of them. @type {(x: number) => number} */
+/** x mixed: every input bit changes about half of the 32 output bits. @type {(x: number) => number} */
 export function mixed(x) {
   x = Math.imul(x ^ (x >>> 16), 0x7feb352d);
   x = Math.imul(x ^ (x >>> 15), 0x846ca68b);
   return (x ^ (x >>> 16)) >>> 0;
 }
 
-/** The start of a stream, from whole numbers. @type {(keys: Vector) => number} */
+/** The initial state of a stream, from whole numbers. @type {(keys: Vector) => number} */
 export const streamOf = (keys) => keys.reduce((state, key) => mixed((state ^ key) + STEP), 0);
 
-/** The n-th number of a stream, from 0 up to, not including, 1. @type {(stream: number, n: number) => number} */
+/** The n-th number of a stream, in [0, 1). @type {(stream: number, n: number) => number} */
 export const uniformAt = (stream, n) => mixed((stream + Math.imul(n + 1, STEP)) | 0) / 4294967296;
 
 /** The n-th whole number of a stream, below `most`. @type {(stream: number, n: number, most: number) => number} */

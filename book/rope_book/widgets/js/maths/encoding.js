@@ -1,4 +1,4 @@
-// One head with any encoding: the same as rope_edu/attention/encoding.py.
+// One head with any encoding, the same as rope_edu/attention/encoding.py.
 import { memo } from "../lib/memo.js";
 import { sinusoidal } from "./absolute.js";
 import { dot, matVec } from "./dot_product.js";
@@ -6,8 +6,8 @@ import { invFreq, ropeAngles } from "./frequencies.js";
 import { shawIndex, t5Bucket } from "./relative.js";
 import { applyRope } from "./rotary.js";
 
-// A function k → scaled scores of one head over `rows` (word vectors), the first of which is at position k; −Infinity where
-// `causal` hides a key. encoding: none, sinusoidal, alibi, t5, shaw or rotary.
+// A function k → scaled scores of one head over `rows` (word vectors), the first at position k; −Infinity where `causal` hides a
+// key. encoding: none, sinusoidal, alibi, t5, shaw or rotary.
 /** @type {(rows: Matrix, head: Head, encoding: string, causal: boolean) => (k: number) => Matrix} */
 export function makeHead(rows, head, encoding, causal) {
   const width = head.wQuery.length;
@@ -15,15 +15,15 @@ export function makeHead(rows, head, encoding, causal) {
   const frequencies = invFreq(width);
   const added = memo((/** @type {number} */ position) => {
     const vector = sinusoidal(position, head.wQuery[0].length);
-    return [matVec(head.wQuery, vector), matVec(head.wKey, vector)]; // what it adds to query and key
+    return [matVec(head.wQuery, vector), matVec(head.wKey, vector)]; // its contributions to query and key
   }, Infinity);
   /** @type {(content: Matrix, which: 0 | 1, k: number) => Matrix} */
   const placed = (content, which, k) =>
     content.map((x, m) => {
       if (encoding === "rotary") return applyRope(x, ropeAngles(k + m, frequencies));
       if (encoding !== "sinusoidal") return x;
-      const more = added(k + m)[which];
-      return x.map((value, i) => value + more[i]);
+      const term = added(k + m)[which];
+      return x.map((value, i) => value + term[i]);
     });
   /** @type {(query: Vector, relative: number) => number} */
   const bias = (query, relative) => {

@@ -1,19 +1,19 @@
-// The largest error of a pipeline up to a position: the same as book/rope_book/widgets/maths/error_curve.py, but quick.
+// The largest error of a pipeline up to a position, the same as book/rope_book/widgets/maths/error_curve.py, but faster.
 import { range, sorted } from "../lib/numbers.js";
 import { angleError, roundoff, roundTo } from "./precision.js";
 
 export const FARTHEST = 2 ** 20; // positions shown
-export const LOST = 3.1; // rad; a larger error than this says nothing new
-const FEW = 6; // pairs looked at where positions are spread
+export const LOST = 3.1; // rad; beyond this the angle is lost anyway
+const FEW = 6; // pairs examined at spread positions
 const GOLDEN = (Math.sqrt(5) - 1) / 2;
 /** @type {Record<string, number>} */
-const SMALLEST = { float16: 2 ** -24 }; // the gap below the normal numbers, where it can matter
+const SMALLEST = { float16: 2 ** -24 }; // the gap between subnormal numbers, where it can matter
 const TIES = tiePositions();
 const SPREAD = new Set(spreadPositions());
 const FINE = sorted([...TIES, ...SPREAD]);
 
-// Positions where rounding of 16 bits is worst: in each doubling its start, the ties after it between two positions of float16
-// and of bfloat16, the tokens just after, where a rounded position leaps, and the middle; and the last of float16.
+// Positions at which rounding to 16 bits is worst: in each doubling its start, the first ties between two positions of float16 and of
+// bfloat16, the tokens just after them, where a rounded position jumps, and the middle; and the last position of float16.
 export function tiePositions() {
   const around = (/** @type {number} */ power) => {
     const start = 2 ** power;
@@ -23,20 +23,20 @@ export function tiePositions() {
   return sorted([...range(0, 19).flatMap(around), 65519, FARTHEST]);
 }
 
-/** Ten positions in each doubling from 2⁸, spread evenly: in float32 the worst is nowhere in particular. */
+/** Ten positions in each doubling from 2⁸, evenly spread: in float32 the worst can be anywhere. */
 export function spreadPositions() {
   const shares = range(1, 10).map((n) => (n * GOLDEN) % 1);
   return sorted(range(8, 19).flatMap((power) => shares.map((share) => Math.round(2 ** power * (1 + share)))));
 }
 
-/** Where to look: finely where float32 is the coarsest format of an angle. @type {(pipeline: Pipeline) => number[]} */
+/** The positions to examine, more of them where float32 is the coarsest format of an angle. @type {(pipeline: Pipeline) => number[]} */
 function positionsFor({ frequencies, positions, angles }) {
   const formats = [frequencies, positions, angles];
   const fine = formats.includes("float32") && !formats.some((format) => format.endsWith("float16"));
   return fine ? FINE : TIES;
 }
 
-// By how many radians each step of a pipeline moves the hand of one pair, at a position or over the last `step` tokens.
+// How far each step of a pipeline moves the hand of one pair, in radians, at a position or over the last `step` tokens.
 /** @type {(position: number, frequency: number, pipeline: Pipeline, step?: number) => Record<string, number>} */
 export function errorParts(position, frequency, pipeline, step = 0) {
   const before = step ? position - step : 0;
@@ -51,8 +51,8 @@ export function errorParts(position, frequency, pipeline, step = 0) {
   };
 }
 
-// A function m → i → by how many radians pair i can be off at m, without a sine: the sum of what each step can do. Nothing at
-// an m where there is no number.
+// A function m → i → a bound on the error of pair i at m in radians, without a sine: the sum of the steps' worst cases. null where
+// the pipeline has no finite angle.
 /** @type {(frequencies: Vector, pipeline: Pipeline, step: number) => (m: number) => ((i: number) => number) | null} */
 export function makeErrorBound(frequencies, pipeline, step) {
   const rates = frequencies.map((frequency) => roundTo(frequency, pipeline.frequencies));
@@ -69,8 +69,8 @@ export function makeErrorBound(frequencies, pipeline, step) {
   };
 }
 
-// The largest error up to each sampled position, [[position, radians], …], to where the pipeline has no number. A pair that
-// cannot raise the line by a tenth, about a pixel, is passed over.
+// The largest error up to each sampled position, [[position, radians], …], as long as angles are finite. A pair that cannot raise the
+// line by a tenth, about a pixel, is skipped.
 /** @type {(frequencies: Vector, pipeline: Pipeline, step: number) => Pair[]} */
 export function errorCurve(frequencies, pipeline, step) {
   const boundAt = makeErrorBound(frequencies, pipeline, step);
@@ -79,19 +79,19 @@ export function errorCurve(frequencies, pipeline, step) {
   for (const m of positionsFor(pipeline)) {
     const bound = boundAt(m);
     if (!bound) break;
-    const looked = SPREAD.has(m) ? frequencies.slice(0, FEW) : frequencies;
-    const able = most < LOST ? looked.filter((_, i) => bound(i) > 1.1 * most) : [];
-    most = Math.max(most, ...angleError(m, able, pipeline, step));
+    const examined = SPREAD.has(m) ? frequencies.slice(0, FEW) : frequencies;
+    const candidates = most < LOST ? examined.filter((_, i) => bound(i) > 1.1 * most) : [];
+    most = Math.max(most, ...angleError(m, candidates, pipeline, step));
     curve.push([m, most]);
   }
   return curve;
 }
 
-// The curve with one more position in its place, so that no marker at it stands above its line.
+// The curve with one more position, so that a marker there is not above the line.
 /** @type {(curve: Pair[], position: number, error: number) => Pair[]} */
 export function withPosition(curve, position, error) {
   if (!(error >= 0)) return curve;
   const [before, after] = [curve.filter(([m]) => m < position), curve.filter(([m]) => m >= position)];
-  const here = Math.max(error, before.at(-1)?.[1] ?? 0);
-  return [...before, [position, here], ...after.map(([m, value]) => /** @type {Pair} */ ([m, Math.max(here, value)]))];
+  const most = Math.max(error, before.at(-1)?.[1] ?? 0);
+  return [...before, [position, most], ...after.map(([m, value]) => /** @type {Pair} */ ([m, Math.max(most, value)]))];
 }

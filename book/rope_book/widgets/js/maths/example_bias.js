@@ -1,4 +1,4 @@
-// A made-up bias for schemes that learn theirs: the same as book/rope_book/widgets/maths/example_bias.py.
+// A made-up bias for schemes that learn theirs, the same as book/rope_book/widgets/maths/example_bias.py.
 import { range } from "../lib/numbers.js";
 import { alibiSlopes, shawIndex, t5Bucket } from "./relative.js";
 
@@ -6,29 +6,29 @@ import { alibiSlopes, shawIndex, t5Bucket } from "./relative.js";
 
 const SLOPES = alibiSlopes(8);
 
-/** Whether no query sees a later key. @type {(scheme: string) => scheme is "alibi" | "t5_causal"} */
+/** Whether a scheme hides later keys from every query. @type {(scheme: string) => scheme is "alibi" | "t5_causal"} */
 export const isCausal = (scheme) => scheme === "alibi" || scheme === "t5_causal";
 
 /** ALiBi's slope of a head, counted from 1. @type {(head: number) => number} */
 export const slopeOf = (head) => SLOPES[head - 1];
 
-/** By what a bias multiplies a weight before the weights are made to add up to 1. @type {(bias: number) => number} */
+/** The factor of a bias on a weight before normalisation. @type {(bias: number) => number} */
 export const factorOf = (bias) => Math.exp(bias);
 
-// The entry of its table that a scheme reads at a relative position: T5's bucket or Shaw's row.
+// The table entry that a scheme reads at a relative position: T5's bucket or Shaw's row.
 /** @type {(scheme: string, relative: number, table: BiasTable) => number} */
 export function tableEntry(scheme, relative, { numBuckets, maxDistance, clip }) {
   if (scheme === "shaw") return shawIndex(relative, clip);
   return t5Bucket(relative, scheme === "t5_bidirectional", numBuckets, maxDistance);
 }
 
-// A made-up learned value: −2 · 2^(−(head − 1)/2) · ln(1 + distance), half of it for keys to the right.
+// A made-up learned value: −2 · 2^(−(head − 1)/2) · ln(1 + distance), half as large for keys to the right.
 export function exampleValue(/** @type {number} */ head, /** @type {number} */ relative) {
   const steepness = 2 * 2 ** (-(head - 1) / 2);
   return -steepness * Math.log1p(Math.abs(relative)) * (relative > 0 ? 0.5 : 1);
 }
 
-// The bias of every relative position from −(length − 1) on; an entry of a table holds one value, made up where it begins.
+// The bias of every relative position from −(length − 1); a table entry holds one value, made up for its nearest position.
 /** @type {(scheme: string, head: number, length: number, table: BiasTable) => any[]} */
 export function biasCurve(scheme, head, length, table) {
   const far = length - 1;

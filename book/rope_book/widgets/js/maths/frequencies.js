@@ -1,4 +1,4 @@
-// Frequencies, angles and turns: the same as rope_edu/encodings/frequencies.py.
+// Frequencies, angles and turns, the same as rope_edu/encodings/frequencies.py.
 
 /** θ_i = base^(−2i/headDim), radians per token, for each pair. @type {(headDim: number, base?: number) => number[]} */
 export function invFreq(headDim, base = 10000) {
@@ -8,7 +8,7 @@ export function invFreq(headDim, base = 10000) {
 /** Tokens per turn of each frequency. @type {(frequencies: Vector) => number[]} */
 export const wavelength = (frequencies) => frequencies.map((frequency) => (2 * Math.PI) / frequency);
 
-// The angles of one position, radians, one for each pair.
+// The angles of one position, radians, one per pair.
 export function ropeAngles(/** @type {number} */ position, /** @type {Vector} */ frequencies) {
   return frequencies.map((frequency) => position * frequency);
 }
@@ -16,10 +16,10 @@ export function ropeAngles(/** @type {number} */ position, /** @type {Vector} */
 /** A whole turn, radians. */
 export const TURN = 2 * Math.PI;
 
-/** How many turns an angle is. @type {(angle: number) => number} */
+/** An angle in turns. @type {(angle: number) => number} */
 export const turnsOf = (angle) => angle / TURN;
 
-/** An angle less its whole turns: from 0 up to 2π. @type {(angle: number) => number} */
+/** An angle without its whole turns: in [0, 2π). @type {(angle: number) => number} */
 export function withinTurn(angle) {
   const rest = angle % TURN;
   return rest < 0 ? rest + TURN : rest;

@@ -1,31 +1,31 @@
-// The rotation that a GGUF states: its keys as the fields of a config, read by the same rules.
+// The rotation that a GGUF states: its keys, mapped to the fields of a config and read by the same rules.
 import { GGUF } from "../data/gguf.js";
 import { readConfig } from "./config.js";
-import { STILL } from "./config_kinds.js";
+import { NOPE } from "./config_kinds.js";
 import { ConfigError, configError, Notes, own } from "./config_values.js";
 
 /** @type {any} */
 export const FACTS = GGUF.facts;
 /** @type {Record<string, string>} */
 export const KEYS = GGUF.keys;
-const [LONG, SHORT, FACTORS] = ["factors_long", "factors_short", "freqs"].map((name) => `rope_${name}.weight`);
-/** By a rule that has more than a factor. @type {Record<string, string[]>} */
-const WANTED = {
+const [LONG, SHORT, FREQS] = ["factors_long", "factors_short", "freqs"].map((name) => `rope_${name}.weight`);
+/** The keys of rules with more than a factor. @type {Record<string, string[]>} */
+const KEYS_OF_RULE = {
   longrope: ["original_max_position_embeddings", "attention_factor"],
   yarn: ["original_max_position_embeddings", "beta_fast", "beta_slow"],
 };
 
 /** @typedef {{arch: string, get: (key: string) => any, values: Record<string, any>}} Keys */
-/** The fields that each kind of layers changes; null: no rotation. @typedef {Map<string | null, any>} Kinds */
+/** The fields that differ, by kind of layers; null: no rotation. @typedef {Map<string | null, any>} ChangesByKind */
 
-/** [field, key] of fields outside, in the object of a scaling, and of sliding layers. */
-const [OUTSIDE, SCALING, SLIDING] = ["", "rope_scaling.", "sliding_attention."].map((object) => {
+/** [field, key] of fields at the top level, in the object of a scaling, and of sliding layers. */
+const [TOP_LEVEL, SCALING, SLIDING] = ["", "rope_scaling.", "sliding_attention."].map((object) => {
   const inside = Object.entries(KEYS).filter(([field]) => field.slice(0, field.indexOf(".") + 1) === object);
   return inside.map(([field, key]) => [field.slice(object.length), key]);
 });
 
 /**
- * A Reading for each kind of a GGUF's layers.
+ * One Reading per kind of a GGUF's layers.
  * @param {Record<string, any>} values its keys, and the lists of factors by the names of their tensors
  * @param {number | null} [seqLen]
  */
@@ -41,15 +41,15 @@ export function readGguf(values, seqLen = null) {
   return [...kinds.keys()].map((label) => readingOf({ arch, get, values }, label, kinds, seqLen));
 }
 
-/** @type {(arch: string, get: (key: string) => any) => Kinds} */
+/** @type {(arch: string, get: (key: string) => any) => ChangesByKind} */
 function kindsOf(arch, get) {
   const window = get("attention.sliding_window");
   const slides = Boolean(window?.length ?? window);
   const still = own(FACTS.still, arch);
-  if (still === STILL) {
-    const allTurn = FACTS.rotates_everywhere_without_window.includes(arch) && window === 0;
-    const all = /** @type {Kinds} */ (new Map([[null, {}]]));
-    return allTurn ? all : all.set(STILL, null);
+  if (still === NOPE) {
+    const allRotate = FACTS.rotates_everywhere_without_window.includes(arch) && window === 0;
+    const all = /** @type {ChangesByKind} */ (new Map([[null, {}]]));
+    return allRotate ? all : all.set(NOPE, null);
   }
   if (still && slides) return new Map(Object.entries({ sliding_attention: {}, full_attention: null }));
   const changes = { ...(slides ? own(FACTS.sliding_layers, arch) : {}) };
@@ -58,7 +58,7 @@ function kindsOf(arch, get) {
   return new Map(Object.entries({ full_attention: {}, sliding_attention: changes }));
 }
 
-/** The value of a key; where it is listed by layer, the one that is not 0. @type {(keys: Keys, key: string) => any} */
+/** The value of a key; of a list by layer, the only value other than 0. @type {(keys: Keys, key: string) => any} */
 function one({ arch, get }, key) {
   const value = get(key);
   if (!Array.isArray(value) || key === KEYS["rope_scaling.mrope_section"]) return value;
@@ -67,10 +67,10 @@ function one({ arch, get }, key) {
   return found[0] ?? null;
 }
 
-/** The fields of a config that say the same. @type {(keys: Keys) => Record<string, any>} */
+/** The equivalent fields of a config. @type {(keys: Keys) => Record<string, any>} */
 function fieldsOf(keys) {
   /** @type {Record<string, any>} */
-  const fields = Object.fromEntries(OUTSIDE.map(([name, key]) => [name, one(keys, key)]));
+  const fields = Object.fromEntries(TOP_LEVEL.map(([name, key]) => [name, one(keys, key)]));
   fields.rope_interleave = FACTS.interleaved.includes(keys.arch);
   fields.rope_theta ??= 10000;
   if (keys.get("attention.kv_lora_rank") && fields.rotary_dim) fields.head_dim = fields.rotary_dim; // of MLA
@@ -92,7 +92,7 @@ function scalingOf(keys, longest) {
   if (rule === "yarn") {
     Object.assign(scaling, mscales(keys.arch, stated.mscale_all_dim), { original_max_position_embeddings: longest });
   }
-  for (const name of own(WANTED, rule) ?? []) scaling[name] = stated[name] ?? scaling[name] ?? null;
+  for (const name of own(KEYS_OF_RULE, rule) ?? []) scaling[name] = stated[name] ?? scaling[name] ?? null;
   if (Array.isArray(stated.mrope_section) && stated.mrope_section.some(Boolean)) {
     scaling.mrope_section = stated.mrope_section.filter(Boolean);
     scaling.mrope_interleaved = FACTS.sections_in_turn.includes(keys.arch);
@@ -107,11 +107,11 @@ function mscales(arch, stated) {
   return { mscale: FACTS.mscale_is_all_dim.includes(arch) ? scale : 1, mscale_all_dim: scale };
 }
 
-/** What one kind does. @type {(keys: Keys, label: string | null, kinds: Kinds, seqLen: number | null) => any} */
+/** The reading of one kind of layers. @type {(keys: Keys, label: string | null, kinds: ChangesByKind, seqLen: number | null) => any} */
 function readingOf(keys, label, kinds, seqLen) {
   const changes = kinds.get(label) ?? null;
-  let reading = read(keys.arch, { ...fieldsOf(keys), ...(changes ?? { position_embedding_type: STILL }) }, seqLen);
-  const factors = own(keys.values, FACTORS);
+  let reading = read(keys.arch, { ...fieldsOf(keys), ...(changes ?? { position_embedding_type: NOPE }) }, seqLen);
+  const factors = own(keys.values, FREQS);
   if (factors && changes && label !== "sliding_attention") reading = divided(reading, factors);
   const growth = reading.ropeType === "yarn" ? keys.get("rope.scaling.attn_factor") : null;
   if (growth > 0) reading = { ...reading, attentionFactor: reading.attentionFactor * growth };
@@ -130,11 +130,11 @@ function read(arch, fields, seqLen) {
   }
 }
 
-/** A reading, its frequencies divided by the file's factors. @type {(reading: any, factors: number[]) => any} */
+/** A reading with frequencies divided by the file's factors. @type {(reading: any, factors: number[]) => any} */
 function divided(reading, factors) {
   const words = { pairs: reading.invFreq.length, value: factors.length };
   const good = words.pairs === words.value && factors.every((each) => Number.isFinite(each) && each > 0);
-  if (!good) throw configError("wrong length", FACTORS, words);
+  if (!good) throw configError("wrong length", FREQS, words);
   const invFreq = factors.map((factor, i) => reading.invFreq[i] / Math.fround(factor));
   return { ...reading, invFreq, kind: "factors", ropeType: "factors of rope_freqs" };
 }

@@ -1,15 +1,15 @@
-// Linear layers and LayerNorm over many tokens at once, on typed arrays: numbers of one token are side by side.
+// Linear layers and LayerNorm over many tokens at once, on typed arrays: the numbers of a token are contiguous.
 
-/** A weight row by row, as torch keeps it, and its bias. @typedef {{weight: Float64Array, bias?: Float64Array}} Layer */
-/** Numbers of a matrix, and how far apart those of two rows and of two terms of a sum are. @typedef {{values: Float64Array, row: number, deep: number}} Strided */
+/** A weight in row-major order, as in torch, and its bias. @typedef {{weight: Float64Array, bias?: Float64Array}} Layer */
+/** The numbers of a matrix, with the strides between rows and between the terms of a sum. @typedef {{values: Float64Array, row: number, deep: number}} Strided */
 
-/** Row by row: sums go along a row. @type {(values: Float64Array, columns: number) => Strided} */
+/** A row-major matrix whose rows are summed. @type {(values: Float64Array, columns: number) => Strided} */
 const along = (values, columns) => ({ values, row: columns, deep: 1 });
 
-/** The same matrix, sums going down its columns. @type {(values: Float64Array, columns: number) => Strided} */
+/** A row-major matrix whose columns are summed. @type {(values: Float64Array, columns: number) => Strided} */
 const down = (values, columns) => ({ values, row: 1, deep: columns });
 
-/** out = x Wᵀ + b for each token. @type {(out: Float64Array, x: Float64Array, layer: Layer, tokens: number) => void} */
+/** out = x Wᵀ + b for every token. @type {(out: Float64Array, x: Float64Array, layer: Layer, tokens: number) => void} */
 export function linearAll(out, x, { weight, bias }, tokens) {
   const [rows, columns] = [out.length / tokens, x.length / tokens];
   if (tokens > 1) product(out, tokens, rows, columns, along(x, columns), along(weight, columns));
@@ -18,12 +18,12 @@ export function linearAll(out, x, { weight, bias }, tokens) {
   for (let t = 0; t < tokens; t++) for (let i = 0; i < rows; i++) out[t * rows + i] += bias[i];
 }
 
-// The way back: from the slopes of `out`, `from`, to those of x, `into`, and of the layer.
-/** @type {(into: Float64Array, from: Float64Array, x: Float64Array, layer: Layer, slopes: Layer, tokens: number) => void} */
-export function linearBack(into, from, x, { weight }, slopes, tokens) {
+// The backward pass: from the gradient of `out`, `from`, to those of x, `into`, and of the layer.
+/** @type {(into: Float64Array, from: Float64Array, x: Float64Array, layer: Layer, gradients: Layer, tokens: number) => void} */
+export function linearBack(into, from, x, { weight }, gradients, tokens) {
   const [rows, columns] = [from.length / tokens, x.length / tokens];
-  if (slopes.bias) sumTokens(slopes.bias, from, tokens);
-  product(slopes.weight, rows, columns, tokens, down(from, rows), down(x, columns));
+  if (gradients.bias) sumTokens(gradients.bias, from, tokens);
+  product(gradients.weight, rows, columns, tokens, down(from, rows), down(x, columns));
   product(into, tokens, columns, rows, along(from, rows), down(weight, columns));
 }
 
@@ -34,7 +34,7 @@ function sumTokens(bias, from, tokens) {
   for (let t = 0; t < tokens; t++) for (let i = 0; i < width; i++) bias[i] += from[t * width + i];
 }
 
-// Σ a[i + k]·b[j + k] over `count` numbers; in two sums, which a processor adds side by side.
+// Σ a[i + k]·b[j + k] over `count` numbers; in two sums, which a processor adds in parallel.
 /** @type {(a: ArrayLike<number>, i: number, b: ArrayLike<number>, j: number, count: number) => number} */
 export function dotAt(a, i, b, j, count) {
   let [even, odd] = [0, 0];
@@ -46,7 +46,7 @@ export function dotAt(a, i, b, j, count) {
   return i === end ? even + odd + a[i] * b[j] : even + odd;
 }
 
-// out[r, c] = Σ_k a[r, k]·b[c, k] over `depth` terms; two rows and four columns at a time, which a processor holds in registers.
+// out[r, c] = Σ_k a[r, k]·b[c, k] over `depth` terms; two rows and four columns at a time, which fit in registers.
 /** @type {(out: Float64Array, rows: number, columns: number, depth: number, a: Strided, b: Strided) => void} */
 function product(out, rows, columns, depth, a, b) {
   const [evenRows, wholeColumns] = [rows - (rows % 2), columns - (columns % 4)];
@@ -77,7 +77,7 @@ function product(out, rows, columns, depth, a, b) {
   }
 }
 
-// Eight sums side by side, of rows of a from its number i on and of b from j on.
+// Eight sums at once, over rows of a from index i and of b from index j.
 /** @type {(out: Float64Array, at: number, columns: number, depth: number, a: Float64Array, i: number, aRow: number,
  *   aDeep: number, b: Float64Array, j: number, bRow: number, bDeep: number) => void} */
 function block(out, at, columns, depth, a, i, aRow, aDeep, b, j, bRow, bDeep) {
@@ -119,9 +119,9 @@ function block(out, at, columns, depth, a, i, aRow, aDeep, b, j, bRow, bDeep) {
 
 const EPSILON = 1e-5; // of torch's LayerNorm
 
-// LayerNorm of each token; keeps the normed numbers and the scale, which the way back needs.
+// LayerNorm of every token; stores the normed numbers and the scale for the backward pass.
 /** @type {(x: Float64Array, norm: {weight: Float64Array, bias: Float64Array},
- *   kept: {out: Float64Array, normed: Float64Array, scale: Float64Array}, tokens: number) => void} */
+ *   stored: {out: Float64Array, normed: Float64Array, scale: Float64Array}, tokens: number) => void} */
 export function normAll(x, { weight, bias }, { out, normed, scale }, tokens) {
   const width = weight.length;
   for (let t = 0; t < tokens; t++) {

@@ -1,11 +1,11 @@
-// Which features pair: the same as rope_edu/encodings/layouts.py.
+// The features of each pair, the same as rope_edu/encodings/layouts.py.
 
 /** The features of pair i: neighbours, or a half apart. @type {(i: number, pairs: number, layout?: string) => Pair} */
 export function pairFeatures(i, pairs, layout = "interleaved") {
   return layout === "interleaved" ? [2 * i, 2 * i + 1] : [i, i + pairs];
 }
 
-// For each place in the half-split vector, the place in the interleaved vector that it comes from.
+// For each place in the half-split vector, its place in the interleaved vector.
 export function layoutPermutation(/** @type {number} */ rotaryDim) {
   const pairs = rotaryDim / 2;
   return Array.from({ length: rotaryDim }, (_, i) => (i < pairs ? 2 * i : 2 * (i - pairs) + 1));

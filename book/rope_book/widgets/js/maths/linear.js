@@ -1,11 +1,11 @@
-// Linear attention: the same as rope_edu/attention/linear.py.
+// Linear attention, the same as rope_edu/attention/linear.py.
 import { dot } from "./dot_product.js";
 import { applyRope } from "./rotary.js";
 
 /** Positive features: x + 1 above 0, e^x below, number by number. @type {(x: Vector) => number[]} */
 export const eluPlusOne = (x) => x.map((value) => (value > 0 ? value + 1 : Math.exp(value)));
 
-// The sum Σ_n (R_n φ(k_n)) v_nᵀ of linear attention: a row for each feature of the keys, a column for each of the values.
+// The state Σ_n (R_n φ(k_n)) v_nᵀ of linear attention: a row per feature of the keys, a column per feature of the values.
 /** @type {(keys: Vector[], values: Vector[], angles: Vector[]) => number[][]} */
 export function linearState(keys, values, angles) {
   const state = keys[0].map(() => values[0].map(() => 0));
@@ -17,12 +17,12 @@ export function linearState(keys, values, angles) {
   return state;
 }
 
-// How much of each value the sum gives to a query at the place of the last key: (R φ(q))ᵀ (R_n φ(k_n)) over Σ φ(q)ᵀ φ(k_n).
+// The factor of each value in the output for a query at the place of the last key: (R φ(q))ᵀ (R_n φ(k_n)) over Σ φ(q)ᵀ φ(k_n).
 /** @type {(query: Vector, keys: Vector[], angles: Vector[]) => number[]} */
 export function linearFactors(query, keys, angles) {
-  const asked = eluPlusOne(query);
-  const turned = applyRope(asked, angles[keys.length - 1]);
+  const phi = eluPlusOne(query);
+  const turned = applyRope(phi, angles[keys.length - 1]);
   const features = keys.map(eluPlusOne);
-  const whole = features.reduce((sum, feature) => sum + dot(asked, feature), 0);
-  return features.map((feature, n) => dot(turned, applyRope(feature, angles[n])) / whole);
+  const total = features.reduce((sum, feature) => sum + dot(phi, feature), 0);
+  return features.map((feature, n) => dot(turned, applyRope(feature, angles[n])) / total);
 }

@@ -1,8 +1,8 @@
-// A trained model on a text longer than its own: the same as book/rope_book/widgets/maths/long_text.py.
+// A trained model on a text longer than those of its training, the same as book/rope_book/widgets/maths/long_text.py.
 import { TURN } from "./frequencies.js";
 import * as scaling from "./scaling.js";
 
-// The rotation that the figure's settings make; see book/rope_book/widgets/maths/long_text.py.
+// The rotation for the figure's settings; see book/rope_book/widgets/maths/long_text.py.
 /** @type {(rule: string, length: number, headDim: number, base: number, settings: State) => Rotation} */
 export function pageRope(rule, length, headDim, base, settings) {
   const { times, factor, ramp_from: slow, ramp_to: fast, first_pair: first, last_pair: last } = settings;
@@ -12,7 +12,7 @@ export function pageRope(rule, length, headDim, base, settings) {
     none: () => scaling.plainRope(headDim, base),
     pi: () => scaling.positionInterpolation(headDim, factor, base),
     "ntk-aware": () => scaling.ntkAware(headDim, factor, base),
-    "dynamic-ntk": () => scaling.dynamicNtk(headDim, times * length, length, 1, base),
+    "dynamic-ntk": () => scaling.dynamicNtk(headDim, length, times * length, 1, base),
     "by-parts": () => scaling.ntkByParts(headDim, factor, length, ramp),
     yarn: () => scaling.yarn(headDim, factor, length, { ...ramp, ramp: "turns" }),
     llama3: () => scaling.llama3(headDim, factor, length, { lowFreqFactor: slow, highFreqFactor: fast, base }),
@@ -25,7 +25,7 @@ export function pageRope(rule, length, headDim, base, settings) {
   };
 }
 
-// How far each pair comes within so many places, turns, at most one.
+// How far each pair turns within so many places, in turns, at most one.
 export function turnsWithin(/** @type {Vector} */ frequencies, /** @type {number} */ places) {
   return frequencies.map((frequency) => Math.min(1, (frequency * (places - 1)) / TURN));
 }
@@ -37,7 +37,7 @@ export function binSize(length, times) {
   return size;
 }
 
-// The mean of every `size` columns over all rows; NaN is not counted, and NaN where nothing is.
+// The mean of every `size` columns over all rows, ignoring NaN; NaN where all of them are.
 export function means(/** @type {ArrayLike<number>[]} */ rows, /** @type {number} */ size) {
   const bars = Math.ceil(rows[0].length / size);
   const [sums, counts] = [new Float64Array(bars), new Float64Array(bars)];

@@ -1,6 +1,6 @@
-// The tiny transformer of book/rope_book/training/transformer.py over a batch of texts: forward, loss, and the way back by hand.
+// The tiny transformer of book/rope_book/training/transformer.py over a batch of texts: forward pass, loss, and backward pass.
 import { blockBack, normBack } from "./back.js";
-import { Kept } from "./block.js";
+import { Workspace } from "./block.js";
 import { linearBack } from "./layers.js";
 import { addedTo, biasOfDistances, bucketsBack, turnsOfPlaces } from "./page_doors.js";
 import { HEADS, WIDTH } from "./page_weights.js";
@@ -8,15 +8,15 @@ import { steadyExp, steadyLog } from "./steady.js";
 
 /** @import { Texts } from "./page_tasks.js" */
 /** @import { Weights } from "./page_weights.js" */
-/** @typedef {{weights: Weights, slopes?: Weights, encoding: string, base: number}} Model */
+/** @typedef {{weights: Weights, gradients?: Weights, encoding: string, base: number}} Model */
 
 const TABLE = "encodings.0.table";
 
 /** A model on texts of one shape. */
-export class Network extends Kept {
+export class Network extends Workspace {
   /** @param {Model} model @param {number} rows @param {number} seq @param {Rotation} rope */
   constructor(model, rows, seq, rope) {
-    super(model.weights.of, { rows, seq, heads: HEADS, wide: WIDTH / HEADS }, model.slopes?.of);
+    super(model.weights.of, { rows, seq, heads: HEADS, wide: WIDTH / HEADS }, model.gradients?.of);
     this.model = model;
     this.added = addedTo(model.encoding, model.base, seq);
     this.turns = turnsOfPlaces(model.encoding, rope, seq);
@@ -37,7 +37,7 @@ export class Network extends Kept {
     return this.through(x);
   }
 
-  /** The mean loss over the places that count, nats; leaves the slopes of all weights. */
+  /** The mean loss over the places that count, nats; computes the gradients of all weights. */
   loss(/** @type {Texts} */ { tokens: words, targets, counts }) {
     const { vocab } = this;
     const logits = this.forward(words);
@@ -57,17 +57,17 @@ export class Network extends Kept {
     return loss;
   }
 
-  /** From the slopes of the logits to those of all weights. @type {(words: Int32Array, logits: Float64Array) => void} */
+  /** From the gradient of the logits to those of all weights. @type {(words: Int32Array, logits: Float64Array) => void} */
   #back(words, logits) {
-    const { tokens, model, shape, slopesOf: of } = this;
-    const kept = this.normed("norm");
+    const { tokens, model, shape, gradientsOf: of } = this;
+    const norm = this.normed("norm");
     const [from, into] = [this.room("from", WIDTH), this.room("into", WIDTH)];
-    linearBack(from, logits, kept.out, this.layer("head"), this.slopes("head"), tokens);
+    linearBack(from, logits, norm.out, this.layer("head"), this.gradients("head"), tokens);
     into.fill(0);
-    normBack(into, from, this.layer("norm"), kept, this.slopes("norm"), tokens);
-    const biasSlope = model.encoding === "t5" ? new Float64Array(HEADS * shape.seq) : undefined;
-    for (let n = this.layers - 1; n >= 0; n--) blockBack(this, `blocks.${n}`, into, from, biasSlope);
-    if (biasSlope) bucketsBack(of[TABLE], biasSlope, shape.seq);
+    normBack(into, from, this.layer("norm"), norm, this.gradients("norm"), tokens);
+    const biasGradient = model.encoding === "t5" ? new Float64Array(HEADS * shape.seq) : undefined;
+    for (let n = this.layers - 1; n >= 0; n--) blockBack(this, `blocks.${n}`, into, from, biasGradient);
+    if (biasGradient) bucketsBack(of[TABLE], biasGradient, shape.seq);
     of["embedding.weight"].fill(0);
     if (model.encoding === "learned") of[TABLE].fill(0);
     for (let t = 0; t < tokens; t++) {

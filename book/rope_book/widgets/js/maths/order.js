@@ -1,8 +1,8 @@
-// One small layer of attention over words that are directions in the plane: the same as book/rope_book/widgets/maths/order.py.
+// One small layer of attention over words that are directions in the plane, the same as book/rope_book/widgets/maths/order.py.
 import { ORDER } from "../data/order.js";
 import { attention, matVec } from "./dot_product.js";
 
-// A word's vector: a direction of length 1 made from its letters. The same letters, the same vector.
+// A word's unit vector, made from its letters: equal letters give equal vectors.
 export function wordDirection(/** @type {string} */ word) {
   let mixed = ORDER.seed;
   for (const letter of word.toLowerCase()) mixed = Math.imul(mixed ^ Number(letter.codePointAt(0)), 0x01000193);
@@ -12,14 +12,14 @@ export function wordDirection(/** @type {string} */ word) {
   return [Math.cos(angle), Math.sin(angle)];
 }
 
-/** The words through the same layer, `layers` times: the last layer's weights, its outputs and their mean. */
+/** Pass the words through the same layer `layers` times: the last weights, the outputs and their mean. */
 export function readWords(/** @type {string[]} */ words, /** @type {boolean} */ causal, /** @type {number} */ layers) {
   /** @type {Matrix} */
   let outputs = words.map(wordDirection);
   let weights = /** @type {Matrix} */ ([]);
   for (let layer = 0; layer < layers; layer++) {
-    const of = (/** @type {Matrix} */ matrix) => outputs.map((row) => matVec(matrix, row));
-    ({ weights, outputs } = attention(of(ORDER.query), of(ORDER.key), of(ORDER.value), causal));
+    const times = (/** @type {Matrix} */ matrix) => outputs.map((row) => matVec(matrix, row));
+    ({ weights, outputs } = attention(times(ORDER.query), times(ORDER.key), times(ORDER.value), causal));
   }
   const mean = [0, 1].map((c) => outputs.reduce((sum, row) => sum + row[c], 0) / outputs.length);
   return { weights, outputs, mean };

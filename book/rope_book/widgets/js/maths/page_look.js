@@ -1,4 +1,4 @@
-// What a head of a trained model does, on the first test text: whom each place attends to, and by which pairs.
+// The inside of a trained head on the first test text: its attention weights, and the pairs that shape them.
 import { Network } from "./network.js";
 import { drawTexts } from "./page_tasks.js";
 import { HEADS, WIDTH } from "./page_weights.js";
@@ -7,10 +7,10 @@ import { HEADS, WIDTH } from "./page_weights.js";
 
 const WIDE = WIDTH / HEADS;
 
-/** Attention weights row by row, and how much each pair sways the scores. @typedef {{seq: number, weights: Float64Array, pairs: Float64Array}} Inside */
+/** Attention weights in row-major order, and how much each pair sways the scores. @typedef {{seq: number, weights: Float64Array, pairs: Float64Array}} Inside */
 
-// How much each pair of a head sways the scores: the spread of its part of the score over the keys that a query sees, the mean over
-// all queries but the first. Numbers of a token: queries, keys, values of all heads; pairs (i, i + half).
+// How much each pair of a head sways the scores: the spread of its part of the score over the keys that a query sees, averaged over all
+// queries but the first. A token has the queries, keys and values of all heads; pairs are (i, i + half).
 /** @type {(qkv: Float64Array, seq: number, head: number) => Float64Array} */
 export function swayOfPairs(qkv, seq, head) {
   const half = WIDE / 2;
@@ -32,7 +32,7 @@ export function swayOfPairs(qkv, seq, head) {
   return sway;
 }
 
-// Look into a head of the last block, on a text as long as those of the training.
+// Look inside a head of the last block, on a text of the trained length.
 /** @type {(model: Model, which: {task: string, length: number, head: number}, rope: Rotation) => Inside} */
 export function lookInside(model, { task, length, head }, rope) {
   const { seq, tokens } = drawTexts(task, { split: "test", seed: 0, step: 0 }, 1, length);

@@ -1,4 +1,4 @@
-// The trained models that run in the page: the same as book/rope_book/results/page_models.py.
+// The trained models that run in the page, the same as book/rope_book/results/page_models.py.
 import { PAGE_MODELS } from "../data/page_models.js";
 import { fromBase64 } from "../lib/base64.js";
 import { memo } from "../lib/memo.js";
@@ -8,7 +8,7 @@ import { memo } from "../lib/memo.js";
 
 const STORED = /** @type {Record<string, any>} */ (PAGE_MODELS);
 
-// A weight from 8 bits a number: each row's whole numbers times its scale.
+// Dequantise a weight of 8 bits per number: the integers of every row times its scale.
 export function unpacked(/** @type {{scales: string, codes: string}} */ stored) {
   const scales = new Float32Array(fromBase64(stored.scales).buffer);
   const codes = new Int8Array(fromBase64(stored.codes).buffer);

@@ -1,15 +1,15 @@
-// What a run depends on, and its learning rate at each step, as in book/rope_book/training/loop.py.
+// The settings that define a run, and its learning rate at each step, as in book/rope_book/training/loop.py.
 import { steadyTurn } from "./steady.js";
 
 const WARMUP = 40; // steps
 
-/** What a run depends on; of the settings of a figure the others change only how it is read. */
+/** The settings that define a run; a figure's other settings only change how it is read. */
 const OF_A_RUN = "task encoding base first_pair last_pair p length learning_rate layers seed".split(" ");
 
 /** The name of a run: two states with the same name train the same model. @type {(settings: State) => string} */
 export const runName = (settings) => JSON.stringify(OF_A_RUN.map((name) => settings[name]));
 
-// The learning rate of a step: up in a line, then down along a cosine to a tenth when the planned steps are done.
+// The learning rate of a step: linear warm-up, then a cosine down to a tenth at the end of the planned steps.
 /** @type {(most: number, step: number, planned: number) => number} */
 export function rateOf(most, step, planned) {
   if (step <= WARMUP) return (most * step) / WARMUP;

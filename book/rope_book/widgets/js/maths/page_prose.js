@@ -1,10 +1,10 @@
-// The prose that the task "text" reads: it is given once, so that an engine in a worker need not carry a second copy of it.
+// The prose of the task "text", sent once, so that the engine in a worker needs no second copy of it.
 
-/** The text as numbers, its characters in order, and how often each occurs where training reads. @type {{text: string, alphabet: string, numbers: Int32Array, shares: Vector}} */
+/** The text as numbers, its characters in order, and their frequencies in the training split. @type {{text: string, alphabet: string, numbers: Int32Array, shares: Vector}} */
 const held = { text: "", alphabet: "", numbers: new Int32Array(0), shares: [] };
 const PARTS = { train: [0, 8], test: [9, 10] }; // tenths; the ninth is for tuning, which the page does not do
 
-/** Take a text for the task. @type {(text: string) => void} */
+/** Store the text for the task. @type {(text: string) => void} */
 export function holdProse(text) {
   if (text === held.text) return;
   const alphabet = [...new Set(text)].sort().join("");
@@ -17,7 +17,7 @@ export function holdProse(text) {
   held.shares = Array.from(counts, (count) => count / seen.length);
 }
 
-/** What is held. */
+/** The stored prose. */
 export const prose = () => held;
 
 /** The characters of a split. @type {(split: string) => Int32Array} */

@@ -1,4 +1,4 @@
-// One training run, as book/rope_book/training/loop.py does it: batches, a learning rate for each step, a clipped gradient, AdamW.
+// One training run, as in book/rope_book/training/loop.py: batches, a learning rate per step, a clipped gradient, AdamW.
 import { memo } from "../lib/memo.js";
 import { likeliest } from "./long_text.js";
 import { Network } from "./network.js";
@@ -10,13 +10,13 @@ import { drawWeights, roomFor, weightsOf } from "./page_weights.js";
 
 /** @import { Kept as FileKept } from "./page_file.js" */
 
-const ROWS = 16; // texts a step
+const ROWS = 16; // texts per step
 const TEST_ROWS = 32;
-const [KEEP, KEEP_SQUARE, TINY] = [0.9, 0.98, 1e-8]; // of Adam
+const [KEEP, KEEP_SQUARE, TINY] = [0.9, 0.98, 1e-8]; // β₁, β₂ and ε of Adam
 const DECAY = 0.01;
 const CLIP = 1;
 
-/** A base times itself: `**` rounds otherwise in another engine. @type {(base: number, times: number) => number} */
+/** A power by repeated multiplication: `**` rounds differently in different engines. @type {(base: number, times: number) => number} */
 const power = (base, times) =>
   Array(times)
     .fill(base)
@@ -30,8 +30,8 @@ export class Run {
     const named = weightsOf(task, encoding, layers, length);
     this.settings = settings;
     this.weights = drawWeights(named, seed);
-    this.slopes = roomFor(named);
-    this.model = { weights: this.weights, slopes: this.slopes, encoding, base };
+    this.gradients = roomFor(named);
+    this.model = { weights: this.weights, gradients: this.gradients, encoding, base };
     this.network = memo((seq) => new Network(this.model, ROWS, seq, trainedRope(settings)), Infinity);
     this.means = new Float64Array(this.weights.all.length);
     this.squares = new Float64Array(this.weights.all.length);
@@ -42,13 +42,13 @@ export class Run {
     return this.losses.length;
   }
 
-  /** What a file keeps of the run. */
+  /** The numbers of the run for a file. */
   kept() {
     const { weights, means, squares, losses } = this;
     return { weights: weights.all.slice(), means: means.slice(), squares: squares.slice(), losses: losses.slice() };
   }
 
-  /** Go on from what a file has kept. @type {(kept: FileKept) => this} */
+  /** Continue from the numbers of a file. @type {(kept: FileKept) => this} */
   restore({ weights, means, squares, losses }) {
     this.weights.all.set(weights);
     this.means.set(means);
@@ -57,14 +57,14 @@ export class Run {
     return this;
   }
 
-  /** Whom a head attends to, and by which pairs; `reading` has head, times and rule. */
+  /** The attention of a head, and the pairs that shape it; `reading` has head, times and rule. */
   inside(/** @type {State} */ reading) {
     const { task, length } = this.settings;
     const rope = readingRope({ ...this.settings, ...reading }, placesOf(task, length) - 1);
     return lookInside(this.model, { task, length, head: reading.head }, rope);
   }
 
-  /** One step; returns the loss before it. */
+  /** Take one step; returns the loss before it. */
   train() {
     const { task, length, seed, learning_rate: most } = this.settings;
     const texts = drawTexts(task, { split: "train", seed, step: this.step }, ROWS, length);
@@ -74,23 +74,23 @@ export class Run {
     return loss;
   }
 
-  /** AdamW on the clipped slopes. */
+  /** AdamW on the clipped gradients. */
   #descend(/** @type {number} */ rate) {
     const { means, squares } = this;
-    const [values, slopes] = [this.weights.all, this.slopes.all];
+    const [values, gradients] = [this.weights.all, this.gradients.all];
     let norm = 0;
-    for (let i = 0; i < slopes.length; i++) norm += slopes[i] * slopes[i];
+    for (let i = 0; i < gradients.length; i++) norm += gradients[i] * gradients[i];
     const clip = Math.min(1, CLIP / (Math.sqrt(norm) + 1e-6));
     const [first, second] = [rate / (1 - power(KEEP, this.step)), Math.sqrt(1 - power(KEEP_SQUARE, this.step))];
     for (let i = 0; i < values.length; i++) {
-      const slope = clip * slopes[i];
-      means[i] = KEEP * means[i] + (1 - KEEP) * slope;
-      squares[i] = KEEP_SQUARE * squares[i] + (1 - KEEP_SQUARE) * slope * slope;
+      const gradient = clip * gradients[i];
+      means[i] = KEEP * means[i] + (1 - KEEP) * gradient;
+      squares[i] = KEEP_SQUARE * squares[i] + (1 - KEEP_SQUARE) * gradient * gradient;
       values[i] = values[i] * (1 - rate * DECAY) - (first * means[i]) / (Math.sqrt(squares[i]) / second + TINY);
     }
   }
 
-  // The share of right answers at each place of unseen texts, NaN where none counts; `reading` has times and rule.
+  // The share of right answers at each place of unseen texts, NaN where none is scored; `reading` has times and rule.
   right(/** @type {State} */ reading) {
     const { task, length } = this.settings;
     const texts = drawTexts(task, { split: "test", seed: 0, step: 0 }, TEST_ROWS, reading.times * length);
@@ -102,9 +102,9 @@ export class Run {
       const logits = network.forward(tokens.subarray(first * seq, (first + ROWS) * seq));
       for (let t = 0; t < ROWS * seq; t++) {
         if (!counts[first * seq + t]) continue;
-        const said = logits.subarray(t * network.vocab, (t + 1) * network.vocab);
+        const scores = logits.subarray(t * network.vocab, (t + 1) * network.vocab);
         asked[t % seq] += 1;
-        right[t % seq] += likeliest(said) === targets[first * seq + t] ? 1 : 0;
+        right[t % seq] += likeliest(scores) === targets[first * seq + t] ? 1 : 0;
       }
     }
     return right.map((count, place) => count / asked[place]);

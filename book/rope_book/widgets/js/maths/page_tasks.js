@@ -2,8 +2,8 @@
 import { streamOf, uniformAt, wholeAt } from "./draws.js";
 import { partOf, prose } from "./page_prose.js";
 
-/** Tokens and targets row by row, and whether each place counts. @typedef {{seq: number, tokens: Int32Array, targets: Int32Array, counts: Uint8Array}} Texts */
-/** Where one row is written, without its first token. @typedef {{tokens: Int32Array, targets: Int32Array, counts: Uint8Array, row: number}} Row */
+/** Tokens and targets in row-major order, and whether each place counts. @typedef {{seq: number, tokens: Int32Array, targets: Int32Array, counts: Uint8Array}} Texts */
+/** The arrays of one row to fill, without its first token. @typedef {{tokens: Int32Array, targets: Int32Array, counts: Uint8Array, row: number}} Row */
 /** @typedef {(row: Row, length: number, stream: (n: number) => number, split: string) => void} Draw */
 
 const SPLITS = ["train", "test"];
@@ -14,7 +14,7 @@ const ASKS = 0.25;
 
 const once = (/** @type {number} */ length) => length + 1;
 
-/** What each task is: its vocabulary, the steps planned for it, tokens of a text, how a row is drawn, and letters to choose from. */
+/** Each task's vocabulary, planned steps, tokens in a text, function that draws a row, and number of letters. */
 const TASKS = {
   back: { vocab: 17, steps: 400, seq: once, draw: drawBack, letters: 16 },
   copy: { vocab: 18, steps: 600, seq: (/** @type {number} */ length) => 2 * length + 1, draw: drawCopy, letters: 16 },
@@ -25,8 +25,8 @@ const TASKS = {
 /** A task by name. */
 export const pageTask = (/** @type {string} */ name) => TASKS[/** @type {keyof typeof TASKS} */ (name)];
 
-// A guess among a task's letters: the share of right answers, and the loss in nats. Of text the guess knows how often each character
-// occurs: it says the commonest.
+// A guess among a task's letters: the share of right answers, and the loss in nats. For text the guess knows the frequencies of the
+// characters and picks the most common.
 export function guessOf(/** @type {string} */ name) {
   if (name === "text") {
     const shares = prose().shares.filter((share) => share > 0);
@@ -36,10 +36,10 @@ export function guessOf(/** @type {string} */ name) {
   return { right: 1 / letters, loss: Math.log(letters) };
 }
 
-/** Tokens of a text, the first one among them. @type {(name: string, length: number) => number} */
+/** The number of tokens in a text, including the first. @type {(name: string, length: number) => number} */
 export const placesOf = (name, length) => pageTask(name).seq(length);
 
-// One batch: a pure function of its arguments. A row begins with a token of its own, the last of the vocabulary.
+// One batch: a pure function of its arguments. A row begins with a special token, the last of the vocabulary.
 /** @type {(name: string, which: {split: string, seed: number, step: number}, rows: number, length: number) => Texts} */
 export function drawTexts(name, { split, seed, step }, rows, length) {
   const { vocab, seq, draw } = pageTask(name);
@@ -52,19 +52,19 @@ export function drawTexts(name, { split, seed, step }, rows, length) {
   for (let row = 0; row < rows; row++) {
     const [first, end] = [row * places, (row + 1) * places];
     tokens[first] = vocab - 1;
-    const [said, answers] = [tokens, targets].map((all) => all.subarray(first + 1, end));
-    draw({ row, tokens: said, targets: answers, counts: counts.subarray(first + 1, end) }, long, stream, split);
+    const [rest, answers] = [tokens, targets].map((all) => all.subarray(first + 1, end));
+    draw({ row, tokens: rest, targets: answers, counts: counts.subarray(first + 1, end) }, long, stream, split);
   }
   return { seq: places, tokens, targets, counts };
 }
 
-/** A length from half of it to all. @type {(stream: number, length: number) => number} */
+/** A random length between half of `length` and all of it. @type {(stream: number, length: number) => number} */
 function shortened(stream, length) {
   const half = Math.floor(length / 2);
   return half + wholeAt(stream, 0, length - half + 1);
 }
 
-/** Say at every place the token of five places before. @type {Draw} */
+/** At every place, repeat the token five places before. @type {Draw} */
 function drawBack({ row, tokens, targets, counts }, length, stream) {
   const first = stream(0);
   for (let i = 0; i < length; i++) tokens[i] = wholeAt(first, row * length + i, 16);
@@ -74,7 +74,7 @@ function drawBack({ row, tokens, targets, counts }, length, stream) {
   }
 }
 
-/** Say a sequence again after the separator. @type {Draw} */
+/** Repeat a sequence after the separator. @type {Draw} */
 function drawCopy({ row, tokens, targets, counts }, n, stream) {
   const first = stream(0);
   for (let i = 0; i < n; i++) {
@@ -86,7 +86,7 @@ function drawCopy({ row, tokens, targets, counts }, n, stream) {
   tokens[n] = 16;
 }
 
-/** Say the letter that is as far back as the number just read tells. @type {Draw} */
+/** Repeat the letter as far back as the number just read. @type {Draw} */
 function drawRecall({ row, tokens, targets, counts }, length, stream) {
   const [letters, far, asks] = [stream(0), stream(1), stream(2)];
   for (let i = 0; i < length; i++) {
@@ -103,7 +103,7 @@ function drawRecall({ row, tokens, targets, counts }, length, stream) {
   }
 }
 
-/** Say the next character of the prose, from a place that is drawn. @type {Draw} */
+/** Predict the next character of the prose, from a random place. @type {Draw} */
 function drawText({ row, tokens, targets, counts }, length, stream, split) {
   const part = partOf(split);
   const start = wholeAt(stream(0), row, part.length - length);

@@ -1,8 +1,8 @@
-// The weights of a model that the page trains: their names and shapes are torch's, in one array, so that Adam is one loop.
+// The weights of a model that the page trains, with torch's names and shapes, in one array, so that Adam is one loop.
 import { normalAt, streamOf, uniformAt } from "./draws.js";
 import { pageTask, placesOf } from "./page_tasks.js";
 
-/** A weight: rows × columns numbers, how each is drawn, and times what. @typedef {{name: string, rows: number, columns: number, draw: (stream: number, n: number) => number, spread: number}} Named */
+/** A weight: rows × columns numbers, the function that draws them, and their scale. @typedef {{name: string, rows: number, columns: number, draw: (stream: number, n: number) => number, spread: number}} Named */
 /** All weights by name, each a part of one array. @typedef {{all: Float64Array, of: Record<string, Float64Array>}} Weights */
 
 export const WIDTH = 32;
@@ -18,7 +18,7 @@ const one = () => 1;
 /** The weights of a block, in the order in which they are drawn. @type {(n: number, layers: number) => Named[]} */
 function blockOf(n, layers) {
   const name = (/** @type {string} */ part) => `blocks.${n}.${part}`;
-  const adds = 1 / Math.sqrt(2 * layers); // less where a matrix adds to what passes by
+  const adds = 1 / Math.sqrt(2 * layers); // smaller for matrices that add to the residual stream
   const [thin, thick] = [1 / Math.sqrt(WIDTH), 1 / Math.sqrt(HIDDEN)];
   return [
     ...normOf(name("norm_1")),
@@ -45,7 +45,7 @@ export function weightsOf(task, encoding, layers, length) {
   const places = placesOf(task, LONGEST * length);
   const table = "encodings.0.table";
   /** @type {Record<string, Named[]>} */
-  const own = {
+  const tables = {
     learned: [{ name: table, rows: places, columns: WIDTH, draw: normalAt, spread: 0.3 }],
     t5: [{ name: table, rows: BUCKETS, columns: HEADS, draw: one, spread: 0 }],
   };
@@ -54,15 +54,15 @@ export function weightsOf(task, encoding, layers, length) {
     ...Array.from({ length: layers }, (_, n) => blockOf(n, layers)).flat(),
     ...normOf("norm"),
     { name: "head.weight", rows: vocab, columns: WIDTH, draw: normalAt, spread: 1 / Math.sqrt(WIDTH) },
-    ...(own[encoding] ?? []),
+    ...(tables[encoding] ?? []),
   ];
 }
 
-/** How many numbers the model of these settings has. @type {(settings: State) => number} */
+/** The number of parameters for these settings. @type {(settings: State) => number} */
 export const sizeOf = ({ task, encoding, layers, length }) =>
   weightsOf(task, encoding, layers, length).reduce((sum, { rows, columns }) => sum + rows * columns, 0);
 
-/** Room for these weights, all 0. @type {(named: Named[]) => Weights} */
+/** Zeros for these weights. @type {(named: Named[]) => Weights} */
 export function roomFor(named) {
   const all = new Float64Array(named.reduce((sum, { rows, columns }) => sum + rows * columns, 0));
   const of = /** @type {Record<string, Float64Array>} */ ({});
@@ -74,7 +74,7 @@ export function roomFor(named) {
   return { all, of };
 }
 
-/** The weights with which a seed begins. @type {(named: Named[], seed: number) => Weights} */
+/** The initial weights of a seed. @type {(named: Named[], seed: number) => Weights} */
 export function drawWeights(named, seed) {
   const weights = roomFor(named);
   named.forEach(({ name, draw, spread }, n) => {

@@ -1,14 +1,14 @@
-// The angle between two arrows that turn with their positions: the same as book/rope_book/widgets/maths/pair_angle.py.
+// The angle between two arrows that turn with their positions, the same as book/rope_book/widgets/maths/pair_angle.py.
 import { angleOf, wrapped } from "./complex.js";
 
-/** φ, the angle from k to q by their content: radians in [−π, π]. @type {(q: Pair, k: Pair) => number} */
+/** φ, the angle from k to q before any turn: radians in [−π, π]. @type {(q: Pair, k: Pair) => number} */
 export const contentAngle = (q, k) => wrapped(angleOf(q) - angleOf(k));
 
 // The angle from the turned k to the turned q, φ + (m − n)θ, whole turns included.
 /** @type {(q: Pair, k: Pair, distance: number, frequency: number) => number} */
 export const angleBetween = (q, k, distance, frequency) => contentAngle(q, k) + distance * frequency;
 
-// The position at which a pair points best where a hand points, of those less than half a turn from where it is.
+// The position at which a pair comes closest to the direction `pointed`, less than half a turn from its current one.
 /** @type {(pair: Pair, position: number, frequency: number, pointed: Pair, most: number) => number} */
 export function positionTowards(pair, position, frequency, pointed, most) {
   if (!frequency) return position;

@@ -1,4 +1,4 @@
-// Encodings of two positions: the same as rope_edu/encodings/relative.py.
+// Relative encodings, the same as rope_edu/encodings/relative.py.
 
 // T5's bucket of a relative position j − i (key minus query).
 /** @type {(relativePosition: number, bidirectional: boolean, numBuckets?: number, maxDistance?: number) => number} */

@@ -1,4 +1,4 @@
-// What long runs measured, unpacked: the other side of book/rope_book/widgets/_grid.py.
+// Unpack the measurements of long runs: the counterpart of book/rope_book/widgets/_grid.py.
 import { range } from "../lib/numbers.js";
 
 /** @type {(text: string) => number[]} */

@@ -1,4 +1,4 @@
-// Rotation: the same as rope_edu/encodings/rotary.py.
+// Rotation, the same as rope_edu/encodings/rotary.py.
 import { pairFeatures } from "./layouts.js";
 
 /** Turn the pair [x, y] counter-clockwise by angle. @type {(pair: Pair, angle: number) => Pair} */
@@ -7,7 +7,7 @@ export function rotatePair([x, y], angle) {
   return [x * c - y * s, x * s + y * c];
 }
 
-/** x, its first 2·angles.length features rotated. @type {(x: Vector, angles: Vector, layout?: string) => number[]} */
+/** x with its first 2·angles.length features rotated. @type {(x: Vector, angles: Vector, layout?: string) => number[]} */
 export function applyRope(x, angles, layout = "interleaved") {
   const out = [...x];
   angles.forEach((angle, i) => {
@@ -17,7 +17,7 @@ export function applyRope(x, angles, layout = "interleaved") {
   return out;
 }
 
-/** The rotation matrix R, row by row: R x is x rotated. @type {(angles: Vector, layout?: string) => number[][]} */
+/** The rows of the rotation matrix R: R x is x rotated. @type {(angles: Vector, layout?: string) => number[][]} */
 export function rotationMatrix(angles, layout = "interleaved") {
   const width = 2 * angles.length;
   const unit = (/** @type {number} */ c) => Array.from({ length: width }, (_, j) => (j === c ? 1 : 0));

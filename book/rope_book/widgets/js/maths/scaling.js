@@ -1,7 +1,7 @@
 // Frequencies beyond the trained length, as in rope_edu/encodings/scaling; `factor` is the stretch s, wanted over trained length.
 import { invFreq } from "./frequencies.js";
 
-/** Turns in the trained length between which a rule blends, and whether it does so between whole pairs.
+/** The turns in the trained length between which a rule blends, and whether the ends of the ramp are whole pairs.
  * @typedef {{betaSlow?: number, betaFast?: number, truncate?: boolean, base?: number}} Ramp */
 
 /** Plain RoPE. @type {(headDim: number, base?: number) => Rotation} */
@@ -15,7 +15,7 @@ export function positionInterpolation(headDim, factor, base = 10000) {
 /** ABF: plain RoPE with a larger base. @type {(headDim: number, base?: number) => Rotation} */
 export const abf = (headDim, base = 500000) => plainRope(headDim, base);
 
-// NTK-aware: the base that leaves the first pair alone and divides the last by s; headDim at least 4.
+// NTK-aware: the base that keeps the first pair and divides the last by s; headDim at least 4.
 /** @type {(headDim: number, factor: number, base?: number) => Rotation} */
 export function ntkAware(headDim, factor, base = 10000) {
   const last = headDim / 2 - 1;
@@ -23,13 +23,13 @@ export function ntkAware(headDim, factor, base = 10000) {
 }
 
 // Dynamic NTK at the present length: NTK-aware with s = f·length/L − (f − 1), plain up to L; headDim at least 4.
-/** @type {(headDim: number, length: number, trainedLength: number, factor?: number, base?: number) => Rotation} */
-export function dynamicNtk(headDim, length, trainedLength, factor = 1, base = 10000) {
+/** @type {(headDim: number, trainedLength: number, length: number, factor?: number, base?: number) => Rotation} */
+export function dynamicNtk(headDim, trainedLength, length, factor = 1, base = 10000) {
   const longest = Math.max(length, trainedLength);
   return ntkAware(headDim, (factor * longest) / trainedLength - (factor - 1), base);
 }
 
-// NTK-by-parts, the paper's ramp: pairs that turn betaFast times stay, those that turn betaSlow times are divided by s.
+// NTK-by-parts, the paper's ramp: pairs that turn betaFast times keep θ, those that turn betaSlow times have it divided by s.
 /** @type {(headDim: number, factor: number, trainedLength: number, ramp?: Ramp) => Rotation} */
 export function ntkByParts(headDim, factor, trainedLength, { betaSlow = 1, betaFast = 32, base = 10000 } = {}) {
   const frequencies = invFreq(headDim, base);
@@ -54,8 +54,8 @@ export function yarn(headDim, factor, trainedLength, settings = {}) {
     ramp === "turns"
       ? keptByTurns(frequencies, trainedLength, betaSlow, betaFast)
       : keptByIndex(headDim / 2, rampEnds(headDim, trainedLength, { betaFast, betaSlow, truncate, base }));
-  const own = yarnMscale(factor, mscale) / yarnMscale(factor, mscaleAllDim);
-  return rotation(blend(frequencies, factor, kept), settings.attentionFactor ?? own);
+  const usual = yarnMscale(factor, mscale) / yarnMscale(factor, mscaleAllDim);
+  return rotation(blend(frequencies, factor, kept), settings.attentionFactor ?? usual);
 }
 
 // LongRoPE: frequencies divided by a list, one for texts to the trained length, one beyond; a = √(1 + ln s / ln L).
@@ -64,16 +64,16 @@ export function yarn(headDim, factor, trainedLength, settings = {}) {
 export function longrope(headDim, factor, trainedLength, settings) {
   const { length, shortFactor, longFactor, base = 10000 } = settings;
   const divisors = length > trainedLength ? longFactor : shortFactor;
-  const own = Math.sqrt(1 + Math.log(factor) / Math.log(trainedLength));
+  const usual = Math.sqrt(1 + Math.log(factor) / Math.log(trainedLength));
   const frequencies = invFreq(headDim, base).map((frequency, i) => frequency / divisors[i]);
-  return rotation(frequencies, settings.attentionFactor ?? own);
+  return rotation(frequencies, settings.attentionFactor ?? usual);
 }
 
-// 0.1·mscale·ln s + 1: on cos and sin, so that scores grow by its square.
+// 0.1·mscale·ln s + 1, the factor on cos and sin; scores grow by its square.
 /** @type {(factor: number, mscale?: number) => number} */
 export const yarnMscale = (factor, mscale = 1) => 0.1 * mscale * Math.log(factor) + 1;
 
-// γ of each pair, the part that is left alone, rising in its turns in the trained length; a step where slow = fast.
+// γ of each pair, the share of θ that is kept, rising with its turns in the trained length; a step if slow = fast.
 /** @type {(frequencies: Vector, trainedLength: number, slow: number, fast: number) => number[]} */
 export function keptByTurns(frequencies, trainedLength, slow, fast) {
   return frequencies.map((frequency) => {
@@ -82,13 +82,13 @@ export function keptByTurns(frequencies, trainedLength, slow, fast) {
   });
 }
 
-// γ of each pair, falling linearly in its index between the two ends of the ramp.
+// γ of each pair, falling linearly with its index between the ends of the ramp.
 export function keptByIndex(/** @type {number} */ pairs, /** @type {Pair} */ [low, high]) {
-  const width = high - low || 0.001; // as released: a step, where the two meet
+  const width = high - low || 0.001; // as in the released code: a step if the two are equal
   return Array.from({ length: pairs }, (_, i) => 1 - clip((i - low) / width));
 }
 
-// [low, high]: between which pairs, by index, YaRN's code blends.
+// [low, high]: the pair indices between which YaRN's code blends.
 /** @type {(headDim: number, trainedLength: number, ramp?: Ramp) => Pair} */
 export function rampEnds(headDim, trainedLength, ramp = {}) {
   const { betaFast = 32, betaSlow = 1, truncate = true, base = 10000 } = ramp;

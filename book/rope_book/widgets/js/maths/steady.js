@@ -1,10 +1,10 @@
 // exp, log, cos, sin, powers and GELU from additions, multiplications and divisions alone: IEEE 754 fixes these to the last bit, while
-// each engine has its own Math.exp. Training makes a last bit large; with these a run is the same in every browser.
+// every engine has its own Math.exp. Training amplifies a last bit; with these functions a run is the same in every browser.
 
-const LN_2 = [0.6931471803691238, 1.9082149292705877e-10]; // the first part has 32 bits: a whole number times it is exact
-const QUARTER = [1.5707963267341256, 6.077100506506192e-11]; // π/2 in the same way
+const LN_2 = [0.6931471803691238, 1.9082149292705877e-10]; // the first part has 32 bits, so that its product with a whole number is exact
+const QUARTER = [1.5707963267341256, 6.077100506506192e-11]; // π/2 split in the same way
 const GRID = 64; // nodes per unit in the table of the normal distribution
-const FAR = 9; // where Φ is 0 or 1 to the last digit
+const FAR = 9; // beyond it Φ is 0 or 1 to the last digit
 
 /** 1/n! @type {Float64Array} */
 const OVER = new Float64Array(20).fill(1);
@@ -61,7 +61,7 @@ export function steadyTurn(angle) {
   return turned[((k % 4) + 4) % 4];
 }
 
-/** Φ and φ at each node. */
+/** Φ and φ at every node. */
 const table = { below: new Float64Array(2 * FAR * GRID + 1), density: new Float64Array(2 * FAR * GRID + 1) };
 for (let i = 0; i < table.below.length; i++) {
   const x = i / GRID - FAR;
@@ -78,22 +78,22 @@ for (let i = 0; i < table.below.length; i++) {
 /** @type {(x: Float64Array, out: Float64Array, slope: Float64Array, count: number) => void} */
 export function geluAll(x, out, slope, count) {
   for (let i = 0; i < count; i++) {
-    const here = x[i];
-    if (here > FAR || here < -FAR) {
-      slope[i] = here > 0 ? 1 : 0;
-      out[i] = here * slope[i];
+    const value = x[i];
+    if (value > FAR || value < -FAR) {
+      slope[i] = value > 0 ? 1 : 0;
+      out[i] = value * slope[i];
       continue;
     }
-    const node = Math.round((here + FAR) * GRID);
+    const node = Math.round((value + FAR) * GRID);
     const x0 = node / GRID - FAR;
-    const d = here - x0;
+    const d = value - x0;
     const [h2, h3] = [x0 * x0 - 1, x0 * (x0 * x0 - 3)];
     const h4 = x0 * h3 - 3 * h2;
     const h5 = x0 * h4 - 4 * h3;
     const area = d * (1 - d * (x0 / 2 - d * (h2 / 6 - d * (h3 / 24 - d * (h4 / 120 - (d * h5) / 720)))));
     const below = table.below[node] + table.density[node] * area;
     const around = 1 - d * (x0 - d * (h2 / 2 - d * (h3 / 6 - d * (h4 / 24 - (d * h5) / 120))));
-    out[i] = here * below;
-    slope[i] = below + here * table.density[node] * around;
+    out[i] = value * below;
+    slope[i] = below + value * table.density[node] * around;
   }
 }

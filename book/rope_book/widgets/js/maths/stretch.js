@@ -1,12 +1,12 @@
-// Rules side by side, and the trend of the score: the same as book/rope_book/widgets/maths/stretch.py.
+// Rules side by side, and the trend of the score, the same as book/rope_book/widgets/maths/stretch.py.
 import { abf, llama3, ntkAware, ntkByParts, plainRope, positionInterpolation, yarn } from "./scaling.js";
 
-// What a rule makes of a head for texts of `wanted` tokens: {invFreq, attentionFactor}.
+// The rotation of a head that a rule stretches to `wanted` tokens: {invFreq, attentionFactor}.
 /** @type {(rule: string, headDim: number, base: number, trained: number, wanted: number, abfBase?: number) => Rotation} */
 export function stretched(rule, headDim, base, trained, wanted, abfBase = 500000) {
   const s = Math.max(1, wanted / trained);
   /** @type {Record<string, () => Rotation>} */
-  const made = {
+  const rules = {
     rope: () => plainRope(headDim, base),
     pi: () => positionInterpolation(headDim, s, base),
     abf: () => abf(headDim, abfBase),
@@ -15,13 +15,13 @@ export function stretched(rule, headDim, base, trained, wanted, abfBase = 500000
     yarn: () => yarn(headDim, s, trained, { base }),
     llama3: () => llama3(headDim, s, trained, { base }),
   };
-  return made[rule]();
+  return rules[rule]();
 }
 
-/** By how much a rule slows each pair down: θ/θ′. @type {(plain: Vector, changed: Vector) => number[]} */
+/** The factor by which a rule slows each pair: θ/θ′. @type {(plain: Vector, changed: Vector) => number[]} */
 export const divisors = (plain, changed) => plain.map((frequency, i) => frequency / changed[i]);
 
-// The score of equal vectors as a share of plain RoPE's at 0, mean over distances ± `spread` of `distance`.
+// The score of equal vectors as a share of plain RoPE's at 0, averaged over `distance` · (1 ± `spread`).
 /** @type {(rotation: Rotation, distance: number, spread: number) => number} */
 export function scoreTrend({ invFreq, attentionFactor }, distance, spread) {
   let sum = 0;

@@ -1,20 +1,20 @@
-// What training has shown to each pair: the same as rope_edu/encodings/trained_range.py.
+// The angles that training has shown to each pair, the same as rope_edu/encodings/trained_range.py.
 import { TURN } from "./frequencies.js";
 
-const EDGE = 1 + 1e-12; // an angle at the very edge has been seen, however it was rounded
+const EDGE = 1 + 1e-12; // an angle at the very edge counts as seen, whatever its rounding
 
-/** Which pairs make a full turn in training. @type {(frequencies: Vector, trainedLength: number) => boolean[]} */
+/** Whether each pair makes a full turn in training. @type {(frequencies: Vector, trainedLength: number) => boolean[]} */
 export function completesTurn(frequencies, trainedLength) {
   return frequencies.map((frequency) => trainedLength * frequency >= TURN);
 }
 
-// Which pairs meet at a distance an angle that training never showed them.
+// Whether each pair meets, at a distance, an angle that training never showed it.
 /** @type {(distance: number, frequencies: Vector, trainedLength: number, trained?: Vector) => boolean[]} */
 export function meetsNewAngle(distance, frequencies, trainedLength, trained = frequencies) {
   return frequencies.map((frequency, i) => (distance * frequency) % TURN > trainedLength * trained[i] * EDGE);
 }
 
-// The longest distance up to which no pair meets such an angle, tokens; Infinity where there is none.
+// The longest distance, in tokens, up to which no pair meets such an angle; possibly Infinity.
 /** @type {(frequencies: Vector, trainedLength: number, trained?: Vector) => number} */
 export function reach(frequencies, trainedLength, trained = frequencies) {
   const complete = completesTurn(trained, trainedLength);
@@ -24,7 +24,7 @@ export function reach(frequencies, trainedLength, trained = frequencies) {
   return Math.min(...ends);
 }
 
-// The stretches [from, to] of distance, up to `far`, on which one pair meets new angles.
+// The intervals [from, to] of distance, up to `far`, in which one pair meets new angles.
 /** @type {(frequency: number, trainedLength: number, far: number) => Pair[]} */
 export function newStretches(frequency, trainedLength, far) {
   const wave = TURN / frequency;

@@ -1,17 +1,17 @@
-// The tiny transformer of book/rope_book/training/transformer.py as it reads one text, a token at a time.
+// The tiny transformer of book/rope_book/training/transformer.py reading one text, token by token.
 import { attendOne } from "./attend.js";
-import { Kept } from "./block.js";
+import { Workspace } from "./block.js";
 
 /** @import { Named } from "./block.js" */
 /** @typedef {{of: Named, heads: number}} Model */
 
-/** A text as far as a model has read it, with the queries, keys and values of its tokens. */
-export class Reader extends Kept {
+/** A text as far as a model has read it, with its tokens' queries, keys and values. */
+export class Reader extends Workspace {
   constructor(/** @type {Model} */ { of, heads }, /** @type {Rotation} */ rope) {
     super(of, { rows: 1, seq: 1, heads, wide: of["norm.weight"].length / heads });
     this.rope = rope;
-    this.place = 0; // of the token that it reads next
-    this.scores = new Float64Array(0); // of one head, used again by the next
+    this.place = 0; // of the next token
+    this.scores = new Float64Array(0); // of one head, reused by the next
     this.past = Array.from({ length: this.layers }, () => new Float64Array(0)); // queries, keys, values
   }
 
@@ -20,13 +20,13 @@ export class Reader extends Kept {
     if (this.scores.length >= places) return;
     this.scores = new Float64Array(places);
     this.past = this.past.map((all) => {
-      const more = new Float64Array(3 * this.width * places);
-      more.set(all);
-      return more;
+      const larger = new Float64Array(3 * this.width * places);
+      larger.set(all);
+      return larger;
     });
   }
 
-  /** Read a token: the logits of the next one, until it reads on. @type {(token: number) => Float64Array} */
+  /** Read a token: the logits of the next one, in a buffer that the next read overwrites. @type {(token: number) => Float64Array} */
   read(token) {
     const { place, width } = this;
     const { invFreq, attentionFactor } = this.rope;
@@ -39,7 +39,7 @@ export class Reader extends Kept {
     return logits;
   }
 
-  /** @override @type {Kept["attend"]} */
+  /** @override @type {Workspace["attend"]} */
   attend(name, qkv, mixed) {
     const past = this.past[Number(name.split(".")[1])];
     past.set(qkv, this.place * qkv.length);
@@ -49,7 +49,7 @@ export class Reader extends Kept {
     }
   }
 
-  /** How much the token at a place attended to each up to itself. */
+  /** The attention weights of the token at a place, up to itself. */
   weights(/** @type {number} */ layer, /** @type {number} */ head, /** @type {number} */ place) {
     const [weights, mixed] = [new Float64Array(place + 1), new Float64Array(this.width)];
     attendOne(this.past[layer], place, head, weights, mixed, this.shape);

@@ -1,4 +1,4 @@
-// Words as vectors, and one small head: the same as book/rope_book/widgets/maths/words.py.
+// Words as vectors, and one small head, the same as book/rope_book/widgets/maths/words.py.
 import { WORDS } from "../data/words.js";
 import { range } from "../lib/numbers.js";
 
@@ -17,7 +17,7 @@ export function normals(/** @type {number} */ seed, /** @type {number} */ count)
   });
 }
 
-/** A word's vector, from its letters, capitals like small ones. @type {(word: string, width?: number) => number[]} */
+/** A word's vector from its letters, ignoring case. @type {(word: string, width?: number) => number[]} */
 export function wordVector(word, width = WORDS.width) {
   let seed = 0x811c9dc5;
   for (const letter of word.toLowerCase()) seed = Math.imul(seed ^ Number(letter.codePointAt(0)), 0x01000193);
@@ -35,7 +35,7 @@ export function randomMatrix(seed, width) {
   return rows(seed, width, width).map((row) => row.map((x) => x / Math.sqrt(width)));
 }
 
-// What the head that reads a sentence holds; the tables of T5 (for each bucket) and Shaw (for each j − i) are made up.
+// The parameters of the head that reads sentences; the tables of T5 (per bucket) and Shaw (per j − i) are made up.
 export function readingHead(/** @type {boolean} */ causal) {
   const { width, seeds, clip, slope } = WORDS;
   const far = (/** @type {number} */ bucket) => -Math.log1p(bucket);

@@ -1,4 +1,4 @@
-// A longer text, typed, pasted or dropped as a file. The page's address does not hold it, and the file stays in the page.
+// A longer text, typed, pasted or dropped as a file. It stays out of the page's address, and the file stays in the page.
 import { html, say } from "../dom.js";
 import { textOf } from "../gguf.js";
 import { phrase } from "../phrase.js";
@@ -19,7 +19,7 @@ export const paste = {
     area.addEventListener("dragover", (event) => event.preventDefault());
     area.addEventListener("drop", (event) => {
       const file = event.dataTransfer?.files[0];
-      if (!file) return; // a text that is dragged is dropped as ever
+      if (!file) return; // dragged text is dropped as usual
       event.preventDefault();
       take(file);
     });

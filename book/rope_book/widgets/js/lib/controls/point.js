@@ -1,4 +1,4 @@
-// Two numbers, which can be dragged as well.
+// Two numbers, which can also be dragged in the picture.
 import { html, typing } from "../dom.js";
 import { clamp } from "../numbers.js";
 

@@ -1,24 +1,24 @@
-// A short text.
+// A short text of a few words.
 import { html, say, typing } from "../dom.js";
 import { phrase } from "../phrase.js";
 import { graphemes } from "../words.js";
 
-const LETTERS = 16; // in a word, as the library counts them: code points
+const LETTERS = 16; // code points in a word, as Python counts them
 
 const wordsIn = (/** @type {unknown} */ text) =>
   String(text)
     .split(/[\s\p{Cc}]+/u)
     .filter(Boolean);
 
-// The word, or as much of it as is allowed, cut between characters that are seen as one.
+// The word, cut to the allowed length between graphemes.
 function cut(/** @type {string} */ word) {
-  let [held, count] = ["", 0];
+  let [short, count] = ["", 0];
   for (const letter of graphemes(word)) {
     count += [...letter].length;
     if (count > LETTERS) break;
-    held += letter;
+    short += letter;
   }
-  return held || [...word].slice(0, LETTERS).join("");
+  return short || [...word].slice(0, LETTERS).join("");
 }
 
 /** @type {ControlKind} */

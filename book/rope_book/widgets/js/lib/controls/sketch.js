@@ -1,16 +1,16 @@
-// A line drawn by hand: by a pencil in the picture, or by two sliders, one for how far it goes and one for its end.
+// A line drawn by hand: with a pencil in the picture, or with two sliders for its length and the height of its end.
 import { html, say, write } from "../dom.js";
 import { clamp } from "../numbers.js";
 import { phrase } from "../phrase.js";
 
-// The line with its end moved on to place `to`, or back to it, at a height; between, it is straight.
+// The line with its end moved to place `to` at a height, forward or back; the new part is straight.
 /** @type {(line: number[], to: number, height: number, start: number) => number[]} */
 export function drawnTo(line, to, height, start) {
-  const kept = line.slice(0, Math.max(0, to - 1));
-  const from = kept.at(-1) ?? start;
-  const steps = to - kept.length;
-  const more = Array.from({ length: steps }, (_, i) => from + ((height - from) * (i + 1)) / steps);
-  return [...kept, ...more].map((each) => Math.round(each * 100) / 100);
+  const before = line.slice(0, Math.max(0, to - 1));
+  const from = before.at(-1) ?? start;
+  const steps = to - before.length;
+  const added = Array.from({ length: steps }, (_, i) => from + ((height - from) * (i + 1)) / steps);
+  return [...before, ...added].map((point) => Math.round(point * 100) / 100);
 }
 
 /** @type {ControlKind} */

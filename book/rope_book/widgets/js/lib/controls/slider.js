@@ -1,11 +1,11 @@
-// A number on a native range.
+// A number on a native range input.
 import { html, say, write } from "../dom.js";
 import { clamp, fmt, grouped } from "../numbers.js";
 
 /** @type {Record<string, number>} */
 const KEYS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 };
 
-/** The number as a reader sees it. @type {(control: Control) => (value: number) => string} */
+/** A formatter for the numbers of a slider. @type {(control: Control) => (value: number) => string} */
 function wordsOf({ log, whole, step, unit }) {
   const decimals = (String(step).split(".")[1] ?? "").length;
   const after = unit ? ` ${unit}` : "";
@@ -14,7 +14,7 @@ function wordsOf({ log, whole, step, unit }) {
 
 /** @type {ControlKind} */
 export const slider = {
-  /** The value nearest to `value` that the control allows; `current` where it is no number. */
+  /** The allowed value nearest to `value`; `current` if it is no number. */
   allowed(control, value, current) {
     if (!Number.isFinite(value)) return current;
     const held = clamp(value, control.low, control.high);
@@ -37,7 +37,7 @@ export const slider = {
     });
     input.addEventListener("keydown", (event) => {
       if (!(log && whole && KEYS[event.key] && current < 1000)) return;
-      event.preventDefault(); // on a logarithmic slider a key would pass over whole numbers
+      event.preventDefault(); // on a logarithmic slider a key would skip whole numbers
       move(clamp(current + KEYS[event.key], low, high));
     });
     return {

@@ -1,11 +1,11 @@
-// A text of characters that its reader knows, typed: the picture follows each key.
+// A typed text of characters that the model knows; the picture follows every key.
 import { html, say } from "../dom.js";
 import { phrase } from "../phrase.js";
 
 /** @type {(control: Control, typed: string) => string[]} */
 const known = ({ letters }, typed) => [...typed].filter((letter) => letters.includes(letter));
 
-// What a typed text loses, as a sentence; nothing where it stays whole.
+// A sentence about the characters that a typed text loses; empty if it loses none.
 function lost(/** @type {Control} */ control, /** @type {string} */ typed) {
   const odd = [...new Set(typed)].filter((letter) => !control.letters.includes(letter));
   const out = odd.length ? phrase`Left out, since the model does not know them: ${odd.join(" ")}.` : "";
@@ -21,7 +21,7 @@ export const text = {
     const input = html("input", { type: "text", autocomplete: "off", spellcheck: "false" });
     const note = html("span", { class: "rl-note", "aria-hidden": "true" }); // tell speaks it
     function typed(/** @type {Event} */ event) {
-      if (event instanceof InputEvent && event.isComposing) return; // a letter that is not done yet
+      if (event instanceof InputEvent && event.isComposing) return; // a character that is still being composed
       say(note, lost(control, input.value));
       if (note.textContent) tell(note.textContent);
       move(input.value);

@@ -1,4 +1,4 @@
-// Yes or no.
+// A checkbox.
 import { html } from "../dom.js";
 
 /** @type {ControlKind} */

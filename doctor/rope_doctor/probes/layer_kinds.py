@@ -1,4 +1,4 @@
-r"""Kinds of layers of a live model: the statements of its config on each, and which module or layer is of which."""
+r"""Kinds of layers of a live model: their readings in its config, and the kinds of its modules and layers."""
 
 import re
 from collections.abc import Callable
@@ -9,11 +9,11 @@ from typing import Any
 from rope_doctor.config.files import read_kinds
 from rope_doctor.config.layers import body_of
 from rope_doctor.config.presets import preset
-from rope_doctor.config.reader import STILL, Reading, loaded
-from rope_doctor.config.table import Notes
+from rope_doctor.config.reader import NOPE, Reading, loaded
+from rope_doctor.config.values import Notes
 from rope_edu.encodings.spec import RopeSpec
 
-WORDS = {  # in names of modules and buffers, of kinds of layers
+NAME_PATTERNS = {  # of modules and buffers that belong to a kind of layers
     "sliding": re.compile(r"local|sliding|swa"),
     "full": re.compile(r"global|full"),
     "compress": re.compile(r"compress"),
@@ -23,56 +23,56 @@ LAYER = re.compile(r"(?:^|\.)(?:layers|h|blocks|block|layer)\.(\d+)(?:\.|$)")
 
 
 @dataclass(frozen=True)
-class Kinds:
-    """The readings of a config by kind of layers; None is the kind of layers that have no name of their own."""
+class LayerKinds:
+    """The readings of a config by kind of layers; None is the kind of unnamed layers."""
 
     readings: dict[str | None, Reading]
-    layers: tuple[str | None, ...]  # the kind of each layer; empty where the config lists none
+    layers: tuple[str | None, ...]  # kinds by layer; empty if the config lists none
     config: dict[str, Any]
 
     @staticmethod
-    def of(model: Any, config: Any = None) -> "Kinds":
-        """Return the kinds of a config, by default the model's own; ValueError if there is none."""
+    def of(model: Any, config: Any = None) -> "LayerKinds":
+        """Return the kinds of a config, by default the model's own; ValueError if it has none."""
         content = _content(model, config)
         body = body_of(content, Notes())[0].values
-        readings = {each.layer_type: each for each in read_kinds(content)}
-        return Kinds(readings, _layers(body, readings), content)
+        readings = {reading.layer_type: reading for reading in read_kinds(content)}
+        return LayerKinds(readings, _layers(body, readings), content)
 
     @property
     def turning(self) -> dict[str | None, Reading]:
-        return {label: each for label, each in self.readings.items() if each.rope_type != STILL}
+        return {label: reading for label, reading in self.readings.items() if reading.rope_type != NOPE}
 
     def at(self, label: str | None, length: int) -> Reading:
-        """Return a kind's reading for a text of some length."""
-        return {each.layer_type: each for each in read_kinds(self.config, length)}[label]
+        """Return a kind's reading for a text of `length` tokens."""
+        return {reading.layer_type: reading for reading in read_kinds(self.config, length)}[label]
 
     def named(self, word: str) -> str | None:
-        """Return the kind that a word in a name speaks of, or None."""
+        """Return the kind that a name suggests, or None."""
         if word in self.readings:
             return word
-        for part, pattern in WORDS.items():
+        for part, pattern in NAME_PATTERNS.items():
             if pattern.search(word.lower()):
                 return next((label for label in self.readings if label and part in label), None)
         return None
 
     def of_module(self, name: str) -> str | None:
-        """Return the kind of the layer that a module belongs to, or of which its name speaks, or None."""
+        """Return the kind that a module's name suggests, or that of its layer, or None."""
         return self.named(name.rpartition(".")[2]) or self.of_layer(name)
 
     def of_layer(self, name: str) -> str | None:
-        """Return the kind of the layer whose module this is, if the config lists the kinds, else None."""
-        found = LAYER.search(name)
-        return self.layers[int(found[1])] if found and int(found[1]) < len(self.layers) else None
+        """Return the kind of a module's layer if the config lists the kinds, otherwise None."""
+        layer = LAYER.search(name)
+        return self.layers[int(layer[1])] if layer and int(layer[1]) < len(self.layers) else None
 
     def candidates(self, label: str | None) -> list[Reading]:
-        """Return the readings that a module of this kind may have: one, or all that rotate."""
+        """Return the possible readings of a module of this kind: one, or all that rotate."""
         return [self.turning[label]] if label in self.turning else list(self.turning.values())
 
     def nearest(
         self, label: str | None, off: Callable[[RopeSpec], float]
     ) -> tuple[str | None, RopeSpec] | None:
-        """Return the kind, among those that a module may be of, whose rotation is nearest, and its spec."""
-        best = min(self.candidates(label), key=lambda each: off(each.spec), default=None)
+        """Return the candidate kind with the nearest rotation, and its spec; None if there is no candidate."""
+        best = min(self.candidates(label), key=lambda reading: off(reading.spec), default=None)
         return None if best is None else (best.layer_type, best.spec)
 
     def words(self, label: str | None) -> str:
@@ -80,13 +80,13 @@ class Kinds:
 
 
 def _layers(body: dict[str, Any], readings: dict[str | None, Reading]) -> tuple[str | None, ...]:
-    """Return the kind of each layer, if the kinds that rotate differently are listed."""
-    turns = body.get("no_rope_layers")
-    if isinstance(turns, list) and "nope" in readings:
-        others = next((label for label in readings if label != "nope"), None)
-        return tuple(others if each else "nope" for each in turns)
+    """Return the kinds by layer, if the config lists kinds that rotate differently."""
+    rotates = body.get("no_rope_layers")
+    if isinstance(rotates, list) and NOPE in readings:
+        other = next((label for label in readings if label != NOPE), None)
+        return tuple(other if flag else NOPE for flag in rotates)
     listed = body.get("layer_types")
-    if isinstance(listed, list) and any(each in readings for each in listed):
+    if isinstance(listed, list) and any(label in readings for label in listed):
         return tuple(map(str, listed))
     return ()
 
@@ -95,7 +95,7 @@ def _content(model: Any, config: Any) -> dict[str, Any]:
     if config is None:
         own = getattr(model, "config", None)
         if own is None or not hasattr(own, "to_dict"):
-            raise ValueError("the model has no config of its own: state what is wanted with --config")
+            raise ValueError("the model has no config: state the expected rotation with --config")
         config = own.to_dict()
     if isinstance(config, str) and not Path(config).exists():
         try:

@@ -1,4 +1,4 @@
-r"""Matrices of a black box, read: the features that pair, their blocks, angles, speeds, and precision."""
+r"""Read the matrices of a black box: its pairs, and their blocks, angles, speeds and precision."""
 
 import math
 from collections.abc import Iterable
@@ -6,51 +6,51 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rope_doctor.clinic.probe import BY_PLACE, DOUBLING, FAR, SMALL, Probe
+from rope_doctor.clinic.probe import DOUBLING, FAR, MAX_INDEX, SMALL, Probe
 from rope_doctor.precision import round_to
 
-SAME = 1e-5  # of an entry: float32 tables are off by 1e-7, and a rounded pair is rounded alike
-LOST = 0.5  # radians: farther off, a turn is no longer that of its position
+BLOCK_TOLERANCE = 1e-5  # of an entry: float32 tables are off by 1e-7, and both entries are rounded alike
+MAX_DRIFT = 0.5  # radians: beyond this an angle no longer matches its position
 
 
 @dataclass
 class Pairs:
-    """Features that pair, (first, second) of each, with the name of their layout."""
+    """Features that pair, as (first, second), with the name of their layout."""
 
     members: np.ndarray  # (pairs, 2)
     layout: str | None
     rotary_dim: int
     mistake: str | None = None
-    begin: int = 0  # the first feature of the part that turns
+    begin: int = 0  # the first feature of the rotated part
 
 
 def positions_of(probe: Probe) -> list[int]:
-    """Positions at which the box is read and answers, rising."""
-    reach = BY_PLACE if probe.by_place else math.inf
+    """Positions at which the black box can be read, ascending."""
+    reach = MAX_INDEX if probe.by_index else math.inf
     return [p for p in sorted({*SMALL, *DOUBLING}) if p <= reach and probe.matrix(p) is not None]
 
 
 def find_pairs(probe: Probe) -> Pairs:
-    """Pairs of features that meet, from all positions together."""
+    """Pairs of features that mix, from all positions together."""
     matrices = np.stack([probe.matrix_of(p) for p in positions_of(probe)])
     none = np.empty((0, 2), int)
-    meets = (matrices != 0).any(axis=0) & ~np.eye(probe.head_dim, dtype=bool)  # [to, from]
-    if not meets.any():
-        moved = np.abs(matrices - matrices[0]).max() > SAME
+    mixes = (matrices != 0).any(axis=0) & ~np.eye(probe.head_dim, dtype=bool)  # [to, from]
+    if not mixes.any():
+        moved = np.abs(matrices - matrices[0]).max() > BLOCK_TOLERANCE
         return Pairs(none, None, 0, "sine_missing" if moved else "no_position")
     features = np.arange(probe.head_dim)
-    partner = np.where(meets.any(axis=0), meets.argmax(axis=0), features)
-    alone = meets.sum(axis=0) <= 1
-    if alone.all() and (partner[partner] == features).all():
+    partner = np.where(mixes.any(axis=0), mixes.argmax(axis=0), features)
+    single = mixes.sum(axis=0) <= 1
+    if single.all() and (partner[partner] == features).all():
         first = np.flatnonzero(partner > features)
         return name_pairs(np.stack((first, partner[first]), axis=1))
-    width = int(np.flatnonzero(meets.any(axis=0)).max()) + 1
-    rolled = alone.all() and (partner[:width] == (np.arange(width) + 1) % width).all()
+    width = int(np.flatnonzero(mixes.any(axis=0)).max()) + 1
+    rolled = single.all() and (partner[:width] == (np.arange(width) + 1) % width).all()
     return Pairs(none, None, 0, "rolls_features" if rolled else "mixes_features")
 
 
 def name_pairs(members: np.ndarray) -> Pairs:
-    """Pairs with the name of their layout, their first feature, and the width that they span."""
+    """Pairs with the name of their layout, the width that they span, and their first feature."""
     first, second = members.T
     steps = set((second - first).tolist())
     step, begin, end = max(steps), int(first.min()), int(second.max()) + 1
@@ -64,30 +64,30 @@ def name_pairs(members: np.ndarray) -> Pairs:
 
 
 def blocks(probe: Probe, pairs: Pairs, positions: Iterable[int]) -> np.ndarray:
-    """The 2 × 2 block of each pair at each position, `(positions, pairs, 2, 2)`."""
+    """The 2 × 2 blocks of the pairs at positions, `(positions, pairs, 2, 2)`."""
     index = pairs.members
     return np.stack([probe.matrix_of(p)[index[:, :, None], index[:, None, :]] for p in positions])
 
 
 def judge_blocks(probe: Probe, pairs: Pairs) -> tuple[str | None, float | None]:
-    """Name of the mistake in the blocks, or None, and the factor that multiplies them, if it is one."""
-    found = blocks(probe, pairs, SMALL)
-    lengths = np.linalg.norm(found, axis=-1)  # of the rows
+    """Name of the mistake in the blocks, or None; and their common factor, or None."""
+    near = blocks(probe, pairs, SMALL)
+    lengths = np.linalg.norm(near, axis=-1)  # of the rows
     gain = lengths.mean(axis=0)
     steady = bool((np.abs(lengths - gain) <= 0.01 * gain).all())  # a bfloat16 table is off by 0.004
     even = steady and bool(np.ptp(gain) <= 0.01 * gain.max())
-    if _turns(found):
+    if _are_rotations(near):
         far = blocks(probe, pairs, positions_of(probe))
         drifts = (np.abs(np.linalg.norm(far, axis=-1) - gain) > 0.03 * gain).any()
-        if drifts and _turns(far):
+        if drifts and _are_rotations(far):
             return _name_drift(probe, pairs), None
         if even:
             return None, float(gain.mean())
         return ("uneven_gain" if steady else "not_a_rotation"), None
-    (a, b), (c, d) = np.moveaxis(found, (2, 3), (0, 1))
-    if steady and np.abs(a - d).max() <= SAME and np.abs(b - c).max() <= SAME:
+    (a, b), (c, d) = np.moveaxis(near, (2, 3), (0, 1))
+    if steady and np.abs(a - d).max() <= BLOCK_TOLERANCE and np.abs(b - c).max() <= BLOCK_TOLERANCE:
         return "minus_sign_missing", None
-    if steady and _turns(found / lengths[..., None]):
+    if steady and _are_rotations(near / lengths[..., None]):
         return "uneven_gain", None
     return ("table_of_other_layout" if even else "not_a_rotation"), None
 
@@ -95,80 +95,80 @@ def judge_blocks(probe: Probe, pairs: Pairs) -> tuple[str | None, float | None]:
 def _name_drift(probe: Probe, pairs: Pairs) -> str:
     """Name of the mistake in blocks [[a, −b], [b, a]] whose lengths change with the position.
 
-    Phases that grow evenly belong to a turn with a factor. Else cosine and sine have two factors, if one pair of
-    factors puts every block on the unit circle, or belong to two angles.
+    Phases that grow evenly belong to a rotation with a factor. Otherwise cosine and sine have different factors,
+    if two numbers put all blocks on the unit circle, or belong to different angles.
     """
-    found = phases(probe, pairs, SMALL)
-    if np.abs(wrap(found - np.outer(SMALL, found[0]))).max() < 0.01:
+    angles = phases(probe, pairs, SMALL)
+    if np.abs(wrap(angles - np.outer(SMALL, angles[0]))).max() < 0.01:
         return "length_by_position"
     return "sines_of_other_pairs" if table_factors(probe, pairs) is None else "one_table_scaled"
 
 
 def table_factors(probe: Probe, pairs: Pairs) -> tuple[float, float] | None:
     """Factors of the cosines and of the sines, if two numbers explain all blocks; None otherwise."""
-    found = blocks(probe, pairs, (0, *SMALL))
-    cosines, sines = found[:, :, 0, 0] / found[0, 0, 0, 0], found[:, :, 1, 0]
+    near = blocks(probe, pairs, (0, *SMALL))
+    cosines, sines = near[:, :, 0, 0] / near[0, 0, 0, 0], near[:, :, 1, 0]
     open_angle = cosines**2 < 0.99
     if not open_angle.any():
         return None
     factors = np.abs(sines[open_angle]) / np.sqrt(1 - cosines[open_angle] ** 2)
     even = np.ptp(factors) <= 0.02 * factors.max()
-    return (float(found[0, 0, 0, 0]), float(factors.mean())) if even else None
+    return (float(near[0, 0, 0, 0]), float(factors.mean())) if even else None
 
 
 def tail_changes(probe: Probe, pairs: Pairs, factor: float, still: bool) -> str:
-    """The first feature outside the part that turns that comes out changed, found and wanted; "" if none does.
+    """Evidence from the first feature outside the rotated part that comes out changed; "" if none does.
 
-    Those of `still` pairs, which p-RoPE has at the end, may have the factor.
+    With `still`, such features may have the factor: p-RoPE ends with pairs that do not turn.
     """
     features = np.arange(probe.head_dim)
     inside = (
         (features >= pairs.begin) & (features < pairs.begin + pairs.rotary_dim) & (pairs.layout is not None)
     )
-    kept = np.stack([np.diag(probe.matrix_of(p)) for p in SMALL])  # (positions, features)
-    may_be = np.where(inside, factor, 1.0)
-    off = (np.abs(kept - may_be) > 0.01) & ~np.isin(features, pairs.members)
+    gains = np.stack([np.diag(probe.matrix_of(p)) for p in SMALL])  # (positions, features)
+    expected = np.where(inside, factor, 1.0)
+    off = (np.abs(gains - expected) > 0.01) & ~np.isin(features, pairs.members)
     if still:
-        off &= np.abs(kept - factor) > 0.01
+        off &= np.abs(gains - factor) > 0.01
     if not off.any():
         return ""
     row, feature = np.argwhere(off)[0].tolist()
-    where = f"feature {feature}, which does not turn, times {kept[row, feature]:.6g} at position {SMALL[row]}"
-    return f"Found {where}, wanted {may_be[feature]:.6g}."
+    where = f"unrotated feature {feature} times {gains[row, feature]:.6g} at position {SMALL[row]}"
+    return f"Found {where}, expected {expected[feature]:.6g}."
 
 
-def _turns(found: np.ndarray) -> bool:
-    (a, b), (c, d) = np.moveaxis(found, (-2, -1), (0, 1))
-    bound = SAME * np.abs(found).max()
+def _are_rotations(block: np.ndarray) -> bool:
+    (a, b), (c, d) = np.moveaxis(block, (-2, -1), (0, 1))
+    bound = BLOCK_TOLERANCE * np.abs(block).max()
     return bool(np.abs(a - d).max() <= bound and np.abs(b + c).max() <= bound)
 
 
 def phases(probe: Probe, pairs: Pairs, positions: Iterable[int]) -> np.ndarray:
-    """Angle of each pair at each position, −π … π, `(positions, pairs)`."""
-    found = blocks(probe, pairs, positions)
-    return np.arctan2(found[..., 1, 0] - found[..., 0, 1], found[..., 0, 0] + found[..., 1, 1])
+    """Angles of the pairs at positions, −π … π, `(positions, pairs)`."""
+    (a, b), (c, d) = np.moveaxis(blocks(probe, pairs, positions), (-2, -1), (0, 1))
+    return np.arctan2(c - b, a + d)
 
 
 def wrap(angle: np.ndarray) -> np.ndarray:
-    """An angle in −π … π."""
+    """An angle modulo 2π, in −π … π."""
     return (angle + np.pi) % (2 * np.pi) - np.pi
 
 
 @dataclass
 class Clock:
-    """Speeds of the pairs, and the first position that they do not explain."""
+    """Phases and speeds of the pairs, and the first position that these do not explain."""
 
-    start: np.ndarray  # (pairs,) the phase at position 0
-    speed: np.ndarray  # (pairs,) radians per position, with their sign
-    lost_at: int | None  # first position of those read at which a turn is not start + position · speed
+    start: np.ndarray  # (pairs,), phase at position 0
+    speed: np.ndarray  # (pairs,), signed, radians per position
+    lost_at: int | None  # first position read at which the phase is not start + position · speed
 
     def off(self, probe: Probe, pairs: Pairs, position: int) -> np.ndarray:
-        """Distance of each turn from start + position · speed, in radians."""
+        """Distances of the phases from start + position · speed, in radians, `(pairs,)`."""
         return wrap(phases(probe, pairs, [position])[0] - self.start - position * self.speed)
 
     @property
     def first_position(self) -> float | None:
-        """Position of the first token, or None if the phases at 0 are not those of one position."""
+        """Position of the first token, or None if no single position explains the phases at 0."""
         if np.abs(self.start).max() < 1e-6:
             return 0.0
         speed = np.abs(self.speed)
@@ -180,20 +180,20 @@ class Clock:
 
 
 def read_clock(probe: Probe, pairs: Pairs, limit: float = math.inf) -> Clock:
-    """Clock of the pairs: phases followed from position 1 to farther ones, so that speeds become exact."""
+    """Clock of the pairs: phases are followed from position 1 outwards, so that speeds become exact."""
     start, second = phases(probe, pairs, (0, 1))
     clock = Clock(start, wrap(second - start), None)
     for position in positions_of(probe):
         if position in DOUBLING and position <= limit:
             off = clock.off(probe, pairs, position)
-            if np.abs(off).max() > LOST:
+            if np.abs(off).max() > MAX_DRIFT:
                 return Clock(start, clock.speed, position)
             clock.speed = clock.speed + off / position
     return clock
 
 
 def row_taken(probe: Probe, pairs: Pairs, clock: Clock) -> int | None:
-    """Earlier position by which pairs are turned where the clock is lost; None if there is none."""
+    """Earlier position that explains the phases where the clock is lost; None if there is none."""
     if clock.lost_at is None:
         return None
     earlier = clock.start + np.arange(clock.lost_at)[:, None] * clock.speed
@@ -202,7 +202,7 @@ def row_taken(probe: Probe, pairs: Pairs, clock: Clock) -> int | None:
 
 
 def describe_order(order: np.ndarray, pairs: Pairs) -> str:
-    """Order of features that come out, in words: `order` has ±1 where that of a column comes out in a row."""
+    """Text on the order in which features come out: `order[row, column]` is ±1 if `column` comes out as `row`."""
     source = np.abs(order).argmax(axis=1)
     negated = int((order.sum(axis=1) < 0).sum())
     if (source == np.arange(len(source))).all():
@@ -216,26 +216,26 @@ def describe_order(order: np.ndarray, pairs: Pairs) -> str:
 
 
 def is_rounded(values: np.ndarray, number_format: str, within: float = 0.0) -> bool:
-    """True if all numbers are of a format (to a relative error)."""
+    """True if all values are numbers of a format, within a relative error."""
     return np.allclose(round_to(values, number_format), values, rtol=within, atol=0)
 
 
 def has_few_bits(values: np.ndarray, number_format: str, within: float) -> bool:
-    """True if all numbers have as few digits as a format gives (to a relative error), however small."""
+    """True if all values, however small, have as few digits as a format, within a relative error."""
     scale = 2.0 ** np.floor(np.log2(np.where(values > 0, values, 1.0)))
     return is_rounded(values / scale, number_format, within) or is_rounded(values, number_format, within)
 
 
 def angle_width(probe: Probe, pairs: Pairs, clock: Clock, speed: np.ndarray) -> str:
-    """Width in which angles are kept, from the error at a far position; `speed` is taken as exact."""
-    if clock.lost_at is not None or probe.by_place or probe.matrix(FAR) is None:
-        return "not seen: it does not reach 2^20"
+    """Number format of the angles, from the error at a far position; `speed` is assumed to be exact."""
+    if clock.lost_at is not None or probe.by_index or probe.matrix(FAR) is None:
+        return "unknown: it does not reach 2^20"
     off = np.abs(Clock(clock.start, speed, None).off(probe, pairs, FAR)).max()
     return "float64" if off <= 1e-5 else "float32" if off <= 0.3 else "less than float32"
 
 
-def turn_width(probe: Probe, pairs: Pairs, factor: float) -> str:
-    """Width in which cosines and sines are kept, from the lengths of turned unit vectors."""
+def table_width(probe: Probe, pairs: Pairs, factor: float) -> str:
+    """Number format of cosines and sines, from the lengths of rotated unit vectors."""
     lengths = np.linalg.norm(blocks(probe, pairs, SMALL), axis=-1)
     off = np.abs(lengths / factor - 1).max()
     widths = {"float64": 1e-12, "float32": 1e-6, "float16": 1e-3, "bfloat16": math.inf}

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
+from rope_book.results import first_negative_distance, smallest_base
+from rope_edu import plain
 from rope_edu.encodings import (
-    first_negative_distance,
     inv_freq,
     mean_cosine,
     p_rope,
     position_interpolation,
-    smallest_base,
 )
 
 PUBLISHED = {  # Men 2024, arXiv 2405.14591; lengths in units of 1,024
@@ -100,3 +100,15 @@ def test_a_start_of_one_and_a_limit_of_none_are_refused():
         smallest_base(64, above=1)
     with pytest.raises(ValueError, match="limit must be a whole number of at least 1, got 0"):
         first_negative_distance([1.0], 0)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_search_finds_what_its_plain_form_finds(seed):
+    rng = np.random.default_rng(seed)
+    frequencies = inv_freq(4 * int(rng.integers(1, 17)), float(np.exp(rng.uniform(5, 14))))
+    for limit in (50, 3000):
+        assert first_negative_distance(frequencies, limit) == plain.first_negative_distance(
+            frequencies, limit
+        )
+    context, head_dim = int(rng.integers(2, 60)), 4 * int(rng.integers(1, 17))
+    assert smallest_base(context, head_dim) == pytest.approx(plain.smallest_base(context, head_dim), rel=1e-9)

@@ -1,0 +1,127 @@
+r"""Variants of a trained model's attention: the same weights, but other distances, fewer keys or sharper scores.
+
+Rules of `encodings.scaling` change the frequencies of the pairs. An `AttentionVariant` changes distances and
+scores: ReRoPE and leaky ReRoPE, a window mask, queries that grow with the logarithm of the number of keys, a gap in
+the positions. It materialises all scores, so it is for small models.
+"""
+
+import copy
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+from rope_book.training.transformer import Attention, TinyTransformer
+from rope_edu.attention import merge_heads, split_heads
+from rope_edu.encodings import RopeSpec, apply_rope, rope_angles
+
+ROWS_AT_ONCE = 2  # texts whose scores are in memory together: few enough for the CPU's cache
+
+
+@dataclass(frozen=True)
+class AttentionVariant:
+    r"""A map from the distance r between query and key to the distance ρ that attention uses, and a mask.
+
+        ρ = r   for r < window,      ρ = window + (r − window)/leak   for r ≥ window, in the pairs `held`
+
+    Attributes:
+        rope: frequencies, half_split.
+        window: tokens; None for plain RoPE at every distance.
+        leak: divisor of distances beyond the window; ∞ holds them at the window (ReRoPE).
+        fold: distances beyond the window cycle through window … window + fold − 1; 1 is the window alone.
+        held: the pairs to which the window applies; all if None. The others keep the true distance.
+        sees: number of nearest keys that a query attends to, its own included; all if None.
+        trained: tokens of a training text, for log-n: queries times max(1, ln n / ln trained), n the keys so far.
+            None leaves the scores alone.
+        gap: (index, tokens): positions from this index on are larger by so many tokens.
+
+    >>> variant = AttentionVariant(RopeSpec([1.0], head_dim=2, layout="half_split"), window=2)
+    >>> q = k = torch.tensor([[1.0, 0.0]] * 4)
+    >>> variant.scores(q, k)[3].numpy().round(2)  # distances 2, 2, 1, 0
+    array([-0.29, -0.29,  0.38,  0.71], dtype=float32)
+
+    Source: Su 2023, kexue.fm/archives/9708 (ReRoPE, leaky ReRoPE, log-n). Chapter 18.
+    """
+
+    rope: RopeSpec
+    window: int | None = None
+    leak: float = math.inf
+    fold: int = 1
+    held: Sequence[int] | None = None
+    sees: int | None = None
+    trained: int | None = None
+    gap: tuple[int, int] | None = None
+
+    def scores(self, q: torch.Tensor, k: torch.Tensor) -> torch.Tensor:
+        """Return the causal scores (…, seq, seq) of q and k (…, seq, head_dim), −∞ at masked keys."""
+        indices = torch.arange(q.shape[-2], dtype=torch.float64)
+        positions = indices.clone()
+        if self.gap is not None:
+            positions[self.gap[0] :] += self.gap[1]
+        if self.trained is not None:
+            growth = ((indices + 1).log() / math.log(self.trained)).clamp(min=1)
+            q = q * growth[:, None].to(q.dtype)
+        q = q / math.sqrt(q.shape[-1])
+        scores = self._rotate(q, positions) @ self._rotate(k, positions).mT
+        if self.window is not None:
+            q_far = self._rotate(q, positions, self._far_query(positions))
+            k_far = self._rotate(k, positions, self._far_key(positions))
+            scores = torch.where(positions[:, None] - positions < self.window, scores, q_far @ k_far.mT)
+        r = indices[:, None] - indices
+        masked = (r < 0) | (r >= (self.sees or math.inf))
+        return scores.masked_fill(masked, -math.inf)
+
+    def _far_query(self, positions: torch.Tensor) -> torch.Tensor:
+        return positions / self.leak + self.window * (1 - 1 / self.leak) + self.fold - 1
+
+    def _far_key(self, positions: torch.Tensor) -> torch.Tensor:
+        return positions / self.leak + positions % self.fold
+
+    def _rotate(
+        self, x: torch.Tensor, positions: torch.Tensor, held_positions: torch.Tensor | None = None
+    ) -> torch.Tensor:
+        """Return x rotated by its positions, the held pairs by `held_positions` if given."""
+        angles = rope_angles(positions, torch.tensor(self.rope.inv_freq))
+        if held_positions is not None:
+            held = list(range(angles.shape[-1]) if self.held is None else self.held)
+            angles[:, held] = rope_angles(held_positions, torch.tensor(self.rope.inv_freq))[:, held]
+        return apply_rope(x, angles, layout=self.rope.layout, attention_factor=self.rope.attention_factor)
+
+
+class VariantAttention(nn.Module):
+    """Trained attention with the scores of an `AttentionVariant`; it ignores the model's encoding."""
+
+    def __init__(self, attention: Attention, variant: AttentionVariant) -> None:
+        super().__init__()
+        self.attention, self.variant = attention, variant
+
+    def forward(self, x: torch.Tensor, *unused: object) -> torch.Tensor:
+        """Return the mixed values of the tokens x, `(…, seq, d_model)` as x."""
+        return torch.cat([self._attend(rows) for rows in x.split(ROWS_AT_ONCE)])
+
+    def _attend(self, x: torch.Tensor) -> torch.Tensor:
+        q, k, v = (split_heads(part, self.attention.n_heads) for part in self.attention.w_qkv(x).chunk(3, -1))
+        return self.attention.w_o(merge_heads(self.variant.scores(q, k).softmax(-1) @ v))
+
+
+def with_attention(model: TinyTransformer, variant: AttentionVariant) -> TinyTransformer:
+    r"""Copy of a trained model with another attention: same weights, whole texts `(batch, seq)`, no cache.
+
+    Args:
+        model: with rotary positions.
+        variant: the distances, keys and scores of its attention.
+
+    >>> from rope_edu.encodings import plain_rope
+    >>> rope = plain_rope(8, layout="half_split")
+    >>> model, tokens = TinyTransformer(9, encoding=rope, d_model=8, n_heads=1), torch.arange(9)[None]
+    >>> torch.allclose(with_attention(model, AttentionVariant(rope))(tokens), model(tokens), atol=1e-5)
+    True
+
+    Chapter 18.
+    """
+    changed = copy.deepcopy(model)
+    for block in changed.blocks:
+        block.attention = VariantAttention(block.attention, variant)
+    return changed

@@ -1,0 +1,252 @@
+"""Every committed results file satisfies its schema and agrees with itself; a corrupted copy does not."""
+
+import json
+from importlib.resources import files
+from itertools import pairwise
+from math import nan
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from makers.claims import ROW_KEYS
+from rope_book.results import base_bound, claims, grid, page_models, rotation, stretch
+
+PATHS = {path.name: path for path in files("rope_book.results").iterdir() if path.name.endswith(".json")}
+
+
+def record(**fields):
+    """Schema of an object with exactly these fields."""
+    return {
+        "type": "object", "properties": fields, "required": list(fields), "additionalProperties": False,
+    }  # fmt: skip
+
+
+def array(items):
+    """Schema of a non-empty array of equal items."""
+    return {"type": "array", "items": items, "minItems": 1}
+
+
+def mapping(values):
+    """Schema of a non-empty object with arbitrary keys."""
+    return {"type": "object", "additionalProperties": values, "minProperties": 1}
+
+
+def rows(**fields):
+    """Schema of an array of records."""
+    return array(record(**fields))
+
+
+def table(*columns):
+    """Schema of an array of arrays with these columns."""
+    return array({"type": "array", "prefixItems": columns, "items": False, "minItems": len(columns)})
+
+
+OBJECT, WORD, NUMBER = {"type": "object"}, {"type": "string", "minLength": 1}, {"type": "number"}
+COUNT, LENGTH = {"type": "integer", "minimum": 0}, {"type": "integer", "minimum": 1}
+AMOUNT, POSITIVE = NUMBER | {"minimum": 0}, NUMBER | {"exclusiveMinimum": 0}
+SHARE, COSINE = AMOUNT | {"maximum": 1}, NUMBER | {"minimum": -1, "maximum": 1}
+DATE, BASE64 = WORD | {"pattern": r"^\d{4}-\d\d-\d\d$"}, WORD | {"pattern": "^[A-Za-z0-9+/]+=*$"}
+HOST = {
+    "machine": record(cpu=WORD, cores=LENGTH, gpu={"type": ["string", "null"]}),
+    "jobs": LENGTH,
+    "threads_per_job": LENGTH,
+    "versions": record(python=WORD, torch=WORD, numpy=WORD, rope_edu=WORD),
+}
+WHEN = {"date": DATE, "seconds": AMOUNT}
+RUN = {"task": WORD, "encoding": WORD, "seed": COUNT, "learning_rate": POSITIVE, "own_rate": POSITIVE}
+SCORES = rows(task=WORD, seed=COUNT, seconds=AMOUNT, scores=table(WORD, WORD, LENGTH, LENGTH, AMOUNT, SHARE))
+CASE = {"name": WORD, "length": LENGTH, "dtype": WORD}
+TIMED = {"milliseconds": POSITIVE, "ratio": POSITIVE}
+SCHEMAS = {
+    "grid.json": record(
+        format={"const": grid.FORMAT},
+        meta=record(size=WORD, tasks=mapping(OBJECT), encodings=array(WORD), encoding_options=OBJECT,
+                    config=OBJECT, tuning=OBJECT, **HOST, **WHEN),
+        tuning=rows(**RUN, loss=AMOUNT),
+        runs=rows(**RUN, parameters=LENGTH, seconds=AMOUNT,
+                  curve=table(COUNT, AMOUNT, SHARE, AMOUNT), tests=table(LENGTH, AMOUNT, SHARE)),
+    ),
+    "stretch.json": record(
+        format={"const": stretch.FORMAT},
+        meta=record(size=WORD, tasks=mapping(OBJECT), multiples=array(LENGTH), tuned_on=array(LENGTH),
+                    rows=LENGTH, rules=array(WORD), variants=array(WORD), readings=array(WORD),
+                    few_keys=array(WORD), retuned=record(rules=array(WORD), rates=array(POSITIVE)),
+                    config=OBJECT, tuning=OBJECT, **HOST, **WHEN),
+        tuning=rows(learning_rate=POSITIVE, slow=POSITIVE, fast=POSITIVE, lists=array(array(POSITIVE)),
+                    tuned_rates=mapping(POSITIVE), task=WORD, seconds=AMOUNT),
+        rates=rows(task=WORD, rates=mapping(mapping(POSITIVE)), seconds=AMOUNT),
+        runs=SCORES, readings=SCORES, retuned=SCORES,
+    ),
+    "claims.json": record(
+        format={"const": claims.FORMAT},
+        meta=record(heads=LENGTH, head_dim=LENGTH, repeats=LENGTH, machine=record(**HOST), **WHEN),
+        times=rows(length=LENGTH, way=WORD, **TIMED),
+        rows=rows(task=WORD, seed=COUNT, offset=LENGTH, start=COSINE, trained=COSINE, added=COSINE),
+        swaps=rows(task=WORD, trained=WORD, seed=COUNT, home=SHARE, switched=SHARE, tuned=SHARE),
+        linear=rows(task=WORD, encoding=WORD, seed=COUNT, learning_rate=POSITIVE, area=SHARE, last=SHARE),
+    ),
+    "rotation.json": record(
+        format={"const": rotation.FORMAT},
+        machine=record(cpu=WORD, threads=LENGTH, clock=WORD, date=DATE, versions=mapping(WORD)),
+        head_dim=LENGTH,
+        left_out={"type": "array", "items": WORD},
+        decode=rows(name=WORD, dtype=WORD, microseconds=POSITIVE, ratio=POSITIVE),
+        door=rows(**CASE, against=WORD, ratio=POSITIVE, microseconds=POSITIVE),
+        speed=rows(**CASE, heads=LENGTH, allocator=WORD, **TIMED),
+        backward=rows(**CASE, heads=LENGTH, **TIMED, peak_memory=AMOUNT),
+        memory=rows(**CASE, peak_memory=AMOUNT),
+        numpy=rows(**CASE, heads=LENGTH, **TIMED),
+        building=rows(name=WORD, length=LENGTH, **TIMED),
+        precision=rows(name=WORD, dtype=WORD, position=COUNT, error=AMOUNT | {"type": ["number", "null"]}),
+    ),
+    "base_bound.json": record(
+        format={"const": base_bound.FORMAT},
+        bases=array(POSITIVE),
+        first_negative=mapping(array(LENGTH)),
+        smallest=mapping(POSITIVE),
+    ),
+    "page_models.json": record(
+        format={"const": page_models.FORMAT},
+        models=mapping(record(
+            task=WORD, length=LENGTH, n_heads=LENGTH, head_dim=LENGTH, base=POSITIVE, alphabet=WORD, config=OBJECT,
+            reached=record(accuracy=SHARE, loss=AMOUNT), texts=array(WORD), answers=array(WORD),
+            weights=mapping(record(shape=array(LENGTH), scales=BASE64, codes=BASE64)),
+            versions=record(python=WORD, torch=WORD, numpy=WORD),
+        )),
+    ),
+}  # fmt: skip
+
+
+def reject(constant):
+    raise AssertionError(f"{constant} is not a number")
+
+
+def check(name, text):
+    """Assert that a text satisfies the schema of a results file and agrees with itself."""
+    content = json.loads(text, parse_constant=reject)
+    error = next(Draft202012Validator(SCHEMAS[name]).iter_errors(content), None)
+    assert error is None, f"{name}, {error.json_path}: {error.message}"
+    AGREEMENTS.get(name, lambda content: None)(content)
+
+
+def assert_distinct(rows, key):
+    keys = [tuple(row[field] for field in key) for row in rows]
+    assert len(set(keys)) == len(keys), f"{key} occurs twice"
+
+
+def assert_grid_agrees(content):
+    assert_distinct(content["runs"], ("task", "encoding", "seed"))
+    assert_distinct(content["tuning"], grid.RUN_KEY)
+    for run in content["runs"] + content["tuning"]:
+        assert run["task"] in content["meta"]["tasks"]
+        assert run["encoding"] in content["meta"]["encodings"]
+    for run in content["runs"]:
+        assert all(a < b for (a, *_), (b, *_) in pairwise(run["curve"])), "steps must increase"
+
+
+def assert_stretch_agrees(content):
+    meta, places = content["meta"], {}
+    rules = {"dynamic-cached", *meta["rules"], *meta["variants"], *meta["readings"]}
+    for name in stretch.SCORE_TABLES:
+        assert_distinct(content[name], stretch.RUN_KEY)
+        for run in content[name]:
+            assert run["task"] in meta["tasks"]
+            places.setdefault((run["task"], run["seed"]), []).extend(row[:4] for row in run["scores"])
+    for of_run in places.values():
+        assert len(set(map(tuple, of_run))) == len(of_run), "a place is scored twice"
+        assert all(rule in rules and multiple in meta["multiples"] for _, rule, _, multiple in of_run)
+
+
+def assert_claims_agree(content):
+    for name, key in ROW_KEYS.items():
+        assert_distinct(content[name], key)
+
+
+def assert_base_bound_agrees(content):
+    assert all(a < b for a, b in pairwise(content["bases"]))
+    assert {len(row) for row in content["first_negative"].values()} == {len(content["bases"])}
+
+
+AGREEMENTS = {
+    "grid.json": assert_grid_agrees,
+    "stretch.json": assert_stretch_agrees,
+    "claims.json": assert_claims_agree,
+    "base_bound.json": assert_base_bound_agrees,
+}
+
+
+def test_every_file_has_a_schema():
+    assert PATHS.keys() == SCHEMAS.keys()
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_a_committed_file_satisfies_its_schema_and_agrees_with_itself(name):
+    check(name, PATHS[name].read_text(encoding="utf-8"))
+
+
+# name: what is broken -> (change to a parsed copy, reason given)
+CORRUPTIONS = {
+    ("grid.json", "a foreign format"): (lambda c: c.update(format="grid 1"), "was expected"),
+    ("grid.json", "meta is a list"): (lambda c: c.update(meta=[]), r"meta: \[\] is not of type 'object'"),
+    ("grid.json", "no runs"): (lambda c: c.pop("runs"), "'runs' is a required property"),
+    ("grid.json", "runs are an object"): (lambda c: c.update(runs={}), "runs: {} is not of type 'array'"),
+    ("grid.json", "tuning is null"): (lambda c: c.update(tuning=None), "None is not of type 'array'"),
+    ("grid.json", "a run without a seed"): (lambda c: c["runs"][0].pop("seed"), "'seed' is a required"),
+    ("grid.json", "tuning without a loss"): (lambda c: c["tuning"][0].pop("loss"), "'loss' is a required"),
+    ("grid.json", "a run twice"): (lambda c: c["runs"].append(c["runs"][0]), "occurs twice"),
+    ("grid.json", "a short row"): (lambda c: c["runs"][0]["curve"][0].pop(), "is too short"),
+    ("grid.json", "a long row"): (lambda c: c["runs"][0]["tests"][0].append(1), "xpected at most 3 items"),
+    ("grid.json", "an empty curve"): (lambda c: c["runs"][0]["curve"].clear(), "non-empty"),
+    ("grid.json", "a loss of NaN"): (lambda c: c["runs"][0]["tests"][0].__setitem__(1, nan), "NaN is not"),
+    ("grid.json", "accuracy above 1"): (lambda c: c["runs"][0]["curve"][0].__setitem__(2, 1.2), "maximum of 1"),
+    ("grid.json", "accuracy below 0"): (lambda c: c["runs"][0]["tests"][0].__setitem__(2, -0.1), "minimum of 0"),
+    ("grid.json", "a step twice"): (
+        lambda c: c["runs"][0]["curve"].append(c["runs"][0]["curve"][-1]), "steps must increase",
+    ),
+    ("stretch.json", "a run twice"): (lambda c: c["runs"].append(c["runs"][0]), "occurs twice"),
+    ("stretch.json", "a place twice in a run"): (
+        lambda c: c["runs"][0]["scores"].append(c["runs"][0]["scores"][0]), "a place is scored twice",
+    ),
+    ("stretch.json", "a place in two tables"): (
+        lambda c: c["readings"][0]["scores"].append(c["runs"][0]["scores"][0]), "a place is scored twice",
+    ),
+    ("stretch.json", "a negative loss"): (
+        lambda c: c["runs"][0]["scores"][0].__setitem__(4, -1.0), "minimum of 0",
+    ),
+    ("stretch.json", "accuracy above 1"): (
+        lambda c: c["retuned"][0]["scores"][0].__setitem__(5, 1.5), "maximum of 1",
+    ),
+    ("claims.json", "a table missing"): (lambda c: c.pop("swaps"), "'swaps' is a required property"),
+    ("rotation.json", "a section missing"): (lambda c: c.pop("numpy"), "'numpy' is a required property"),
+    ("rotation.json", "no machine"): (lambda c: c.pop("machine"), "'machine' is a required property"),
+    ("rotation.json", "no head_dim"): (lambda c: c.pop("head_dim"), "'head_dim' is a required property"),
+    ("rotation.json", "no left_out"): (lambda c: c.pop("left_out"), "'left_out' is a required property"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "damage"), CORRUPTIONS)
+def test_a_corrupted_copy_is_rejected(name, damage):
+    corrupt, reason = CORRUPTIONS[name, damage]
+    content = json.loads(PATHS[name].read_text(encoding="utf-8"))
+    corrupt(content)
+    with pytest.raises(AssertionError, match=reason):
+        check(name, json.dumps(content))
+
+
+LOADERS = {
+    "grid.json": grid.load_grid,
+    "stretch.json": stretch.load_stretch,
+    "claims.json": claims.load_claims,
+    "rotation.json": rotation.load_rotation,
+    "base_bound.json": base_bound.load_base_bound,
+    "page_models.json": page_models.load_page_models,
+}
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_a_loader_refuses_another_file_with_a_sentence(tmp_path, name):
+    path = tmp_path / name
+    for text, got in (("{", "no JSON: .*"), ("[]", "list"), ("{}", "None"), ('{"format": "tea"}', "'tea'")):
+        path.write_text(text)
+        with pytest.raises(ValueError, match=f"{name} must have the format 'rope_book .*', got {got}$"):
+            LOADERS[name](path)
