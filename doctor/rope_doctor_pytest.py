@@ -35,7 +35,7 @@ def pytest_collection_modifyitems(
 
 
 class Vectors(pytest.Collector):
-    """The cases of one file, on one function."""
+    """The cases in one file, run on one function."""
 
     def __init__(self, *, of: str, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -62,26 +62,26 @@ class Vectors(pytest.Collector):
 
 
 class Case(pytest.Item):
-    """One case."""
+    """A test of one case."""
 
     def __init__(self, *, run: Callable[[], Any], **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.run = run
 
     def runtest(self) -> None:
-        """Run it."""
+        """Run the case."""
         result = self.run()
         if not result.passed:
             raise MissedError(f"{result.seen}\npossible mistakes: {', '.join(result.catches) or '-'}")
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """Return the difference and the mistakes that could explain it; the whole traceback of any other error."""
+        """Return the difference and the mistakes that could explain it, or any other error's traceback."""
         if isinstance(excinfo.value, MissedError):
             return str(excinfo.value)
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Any, int | None, str]:
-        """Return the heading of a failure."""
+        """Return a failure's heading."""
         return self.path, None, f"rotation: {self.name}"
 
 

@@ -1,16 +1,17 @@
-"""The types of arrays, and the state of torch where a caller has imported it; torch is never imported here."""
+"""Array types, and queries about torch's state if a caller has imported it; this module never imports torch."""
 
 import contextlib
 import sys
 from collections.abc import Sequence
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
-from array_api_compat import device, is_numpy_array
+import numpy as np
+from array_api_compat import array_namespace, device, is_numpy_array, to_device
 
 
 @runtime_checkable
 class Array(Protocol):
-    """A NumPy array, a torch tensor, or another array that array_api_compat knows."""
+    """A NumPy array, a torch tensor, or another array that array_api_compat supports."""
 
     @property
     def shape(self) -> tuple[int, ...]: ...
@@ -32,7 +33,7 @@ class Array(Protocol):
 
     def tolist(self) -> Any: ...
 
-    def __eq__(self, other: Any, /) -> Any: ...  # entry by entry
+    def __eq__(self, other: Any, /) -> Any: ...  # elementwise
 
     def __lt__(self, other: Any, /) -> Any: ...
 
@@ -70,13 +71,13 @@ ArrayLike: TypeAlias = Array | Sequence[float] | Sequence[Sequence[float]] | flo
 
 
 def is_compiling() -> bool:
-    """Tell whether torch.compile is tracing this call, so that nothing may be cached."""
+    """Return True if torch.compile is tracing this call, in which case nothing may be cached."""
     torch = sys.modules.get("torch")
     return torch is not None and torch.compiler.is_compiling()
 
 
 def torch_transform_active() -> bool:
-    """Tell whether torch.compile, torch.func or forward-mode differentiation is tracing this call."""
+    """Return True if torch.compile, torch.func or forward-mode differentiation is tracing this call."""
     torch = sys.modules.get("torch")
     return torch is not None and (
         torch.compiler.is_compiling()
@@ -86,11 +87,32 @@ def torch_transform_active() -> bool:
 
 
 def tensors_for_autograd() -> contextlib.AbstractContextManager[object]:
-    """Leave torch's inference mode, so that autograd can later use the tensors made here."""
+    """Return a context outside torch's inference mode, so that autograd can later use tensors made in it."""
     torch = sys.modules.get("torch")
     return contextlib.nullcontext() if torch is None else torch.inference_mode(False)
 
 
 def values_known(array: Any) -> bool:
-    """Tell whether the numbers can be read now: not on torch's meta device, nor while torch compiles."""
+    """Return True if an array's values can be read now: not on torch's meta device, nor while torch compiles."""
     return is_numpy_array(array) or (str(device(array)) != "meta" and not is_compiling())
+
+
+def as_kind_of(array: Any, like: Any) -> Any:
+    """Return `array` in the kind and on the device of `like`; torch gradients still flow."""
+    if is_numpy_array(like):
+        return np.asarray(array)
+    if is_numpy_array(array):  # np.array copies, so torch can own it with any strides
+        return array_namespace(like).asarray(np.array(array), device=device(like))
+    return to_device(array, device(like))
+
+
+def as_one_kind(first: Any, second: Any) -> tuple[Any, Any]:
+    """Return two arrays of the same kind: NumPy becomes torch if mixed; tensors share the second's device."""
+    if is_numpy_array(second):
+        return first, as_kind_of(second, like=first)
+    return as_kind_of(first, like=second), second
+
+
+def strides_in_bytes(a: Any) -> tuple[int, ...]:
+    """Return the number of bytes from one entry to the next along each axis."""
+    return a.strides if isinstance(a, np.ndarray) else tuple(a.itemsize * step for step in a.stride())

@@ -25,7 +25,7 @@ def translate(app: Sphinx, what: str, name: str, obj: object, options: object, l
 
 
 def blocks(text: str) -> Iterator[str]:
-    """Yield the blocks of a docstring between blank lines; a formula of several blocks stays whole."""
+    """Yield the blocks of a docstring between blank lines; keep a formula of several blocks together."""
     held: list[str] = []
     for block in re.split(r"\n\s*\n", text.strip("\n")):
         if held and not (held[-1].startswith("  ") and block.startswith("  ")):
@@ -62,7 +62,7 @@ def as_rst(block: str) -> str:
 
 
 def entries(text: str) -> Iterator[str]:
-    """Yield the lines of a definition list; text without a name is a paragraph."""
+    """Yield the lines of a definition list; text without a name becomes a paragraph."""
     for item in re.split(rf"\n(?={ENTRY.pattern})", text):
         words = " ".join(item.split())
         named = ENTRY.match(words)
@@ -74,7 +74,7 @@ def entries(text: str) -> Iterator[str]:
 
 
 def escaped(text: str) -> str:
-    """Return words with all markup but backticks escaped."""
+    """Escape all markup except backticks."""
     parts = text.replace("``", "`").split("`")
     words = [re.sub(r"([\\*_|])", r"\\\1", part) for part in parts]
     return "".join(

@@ -1,7 +1,7 @@
-"""Sphinx extension: name the content of every folded cell, for eyes and for screen readers.
+"""Sphinx extension: name the content of every folded cell, both on screen and for screen readers.
 
-A section whose heading begins with "Detour:" is folded behind its first paragraph, which says whom it serves; so is
-the list of further reading. Their headings stay in the page and in its contents.
+A section whose heading begins with "Detour:" is folded below its first paragraph, which says who it is for; so
+is the list of further reading. Their headings stay in the page and in its contents.
 """
 
 import html
@@ -25,7 +25,7 @@ READING_WORDS = "Papers, code and threads"
 
 
 class Fold(nodes.General, nodes.Element):
-    """The folded part of a section; its first child has the words of its button."""
+    """The folded part of a section; its first child holds the words on its button."""
 
 
 class FoldWords(nodes.General, nodes.TextElement):
@@ -39,7 +39,7 @@ class FoldSections(SphinxPostTransform):
     formats = ("html",)
 
     def run(self, **kwargs: object) -> None:
-        """Visit every section, outer ones first: a detour within a detour is not folded again."""
+        """Visit every section, outer ones first, so that a detour within a detour is not folded again."""
         for section in list(self.document.findall(nodes.section)):
             title = section.next_node(nodes.title).astext()
             if title.startswith(DETOUR) and not any(isinstance(node, Fold) for node in ancestors(section)):
@@ -71,7 +71,7 @@ def fold_section(section: nodes.section, kind: str) -> None:
 class NameFolds(SphinxPostTransform):
     """Name the content of every fold, from the cell's tag, its output, or its assertions."""
 
-    default_priority = 200  # after MyST-NB has made the folds
+    default_priority = 200  # runs after MyST-NB has made the folds
     formats = ("html",)
 
     def run(self, **kwargs: object) -> None:

@@ -1,7 +1,7 @@
-"""Sphinx extension: typeset formulas while the book is built, so that pages need no script for them.
+"""Sphinx extension: typeset formulas while the book is built, so that pages do not need a script for them.
 
 MathJax, from the package ``sphinx-mathjax-offline``, runs in an embedded V8 (``mini-racer``). A page receives
-finished HTML: glyphs for the eye, MathML for screen readers. Nothing shifts after a page has loaded, and formulas
+finished HTML: glyphs to see, MathML for screen readers. Nothing shifts after a page has loaded, and formulas
 work on paper and without JavaScript.
 """
 
@@ -22,7 +22,7 @@ from sphinx.writers.html5 import HTML5Translator
 PACKAGE = importlib.util.find_spec("sphinx-mathjax-offline")
 MATHJAX = Path(PACKAGE.origin).parent / "static" / "mathjax"
 FONTS = "output/chtml/fonts/woff-v2"
-PARTS = (  # in order of dependency; run as one script, they start once all are loaded
+PARTS = (  # in dependency order; run as one script, they start once all are loaded
     "startup",
     "core",
     "adaptors/liteDOM",
@@ -43,7 +43,7 @@ logger = logging.getLogger(__name__)
 
 
 class Typesetter:
-    """MathJax in a separate engine: TeX in, HTML out, and the style sheet of all formulas."""
+    """MathJax in a separate engine, which turns TeX into HTML and makes the style sheet for all formulas."""
 
     def __init__(self, macros: dict[str, str]) -> None:
         """Start the engine; `macros` are TeX macros by name."""
@@ -61,7 +61,7 @@ class Typesetter:
         self.engine.eval(";\n".join([start, *parts, SET, "0"]))
 
     def html(self, tex: str, *, display: bool) -> str:
-        """Return the formula as HTML; ValueError has TeX's error message."""
+        """Return the formula as HTML, or raise ValueError with TeX's error message."""
         try:
             return self.engine.call("set", tex, display)
         except JSEvalException as error:
@@ -79,7 +79,7 @@ def typesetter(macros: tuple[tuple[str, str], ...]) -> Typesetter:
 
 
 def formula(translator: HTML5Translator, node: nodes.Node, *, display: bool) -> str:
-    """Return a node's formula as HTML; an invalid one gives a warning and stays TeX."""
+    """Return a node's formula as HTML; warn about an invalid one and leave it as TeX."""
     tex = node.astext()
     if r"\\" in tex and "amsmath" not in node.get("classes", []):
         tex = rf"\begin{{split}}{tex}\end{{split}}"

@@ -1,7 +1,7 @@
-"""Sphinx extension: links to a page's neighbours at the top, and the minutes of chapters in the sidebar.
+"""Sphinx extension: links to a page's neighbours at its top, and chapter times in the sidebar.
 
-The neighbours are those of the footer. The minutes are those that each chapter states. A fold of answers is marked,
-so that printed pages have them at the end (``book/assets/site.js``).
+The neighbours are the same as in the footer. The minutes are the ones given in each chapter. A fold with
+answers is marked, so that printed pages have them at the end (``book/assets/site.js``).
 """
 
 import html
@@ -25,7 +25,7 @@ ANSWERS = re.compile(
 
 @cache
 def stated(notebook: Path) -> int:
-    """Return the minutes that a notebook states for its spine, 0 if it states none."""
+    """Return the minutes that a notebook gives for its spine, or 0 if it gives none."""
     if not notebook.is_file():
         return 0
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
@@ -52,7 +52,7 @@ def words(title: str) -> str:
 
 
 def add_minutes(app: Sphinx, error: Exception | None) -> None:
-    """Write the minutes of every chapter behind its link in the sidebar of every page."""
+    """Write each chapter's minutes after its link in the sidebar of every page."""
     if error or app.builder.format != "html":
         return
     site, root = Path(app.outdir), Path(app.srcdir)

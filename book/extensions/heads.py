@@ -1,11 +1,11 @@
 """Sphinx extension: describe pages for search engines and shared links.
 
-The description is the beginning of *In short*, the chapter's first quotation, or else of the first paragraph: whole
-sentences, with formulas in letters instead of TeX. The title is added and, if the site has an address, those of the
-page and of a card (``og:title``, ``og:description``, ``og:url``, ``og:image``). The card is the page's title above
-its first figure, drawn when the pages are written; a page without a figure has the first page's card. A picture
-needs an absolute address: without one, or without a Chromium to draw it, there are no cards. The footer of a page
-has the day on which it was last changed, if git knows it.
+The description is the beginning of *In short*, the chapter's first quotation, or else of the first paragraph:
+whole sentences, with formulas in letters instead of TeX. The title is added and, if the site has an address,
+those of the page and of a card (``og:title``, ``og:description``, ``og:url``, ``og:image``). The card is the
+page's title above its first figure, drawn when the pages are written; a page without a figure has the first
+page's card. A picture needs an absolute address: without one, or without a Chromium to draw it, there are no
+cards. A page's footer has the day on which it was last changed, if git has a record.
 """
 
 import html
@@ -23,7 +23,7 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "tools"))
 import dates
 from cards import SIZE, Card, drawn
 
-LONGEST = 300  # characters; search engines show about half of them
+LONGEST = 300  # in characters; search engines show about half of them
 IN_SHORT = re.compile(r"In short\.\s*|要点[：。]\s*")
 LETTERS = dict(
     zip(
@@ -49,7 +49,7 @@ COMMAND = re.compile(r"\\([A-Za-z]+)(?: (?=[A-Za-z]))?")
 
 
 def letters(tex: str) -> str:
-    r"""Return a short formula without TeX.
+    r"""Return a short formula in plain characters instead of TeX.
 
     >>> letters(r"\theta_i = b^{-2i/d}"), letters(r"3 \cdot 2^{-p}\, m\theta"), letters(r"W_k^\top x_{ij}")
     ('θ_i = b^(−2i/d)', '3 · 2^(−p) mθ', 'W_kᵀ x_ij')
@@ -76,7 +76,7 @@ def plain(paragraph: nodes.Node) -> str:
 
 
 def shortened(text: str, longest: int = LONGEST) -> str:
-    """Return as many whole sentences as fit, at least one; a longer one is cut between words.
+    """Return as many whole sentences as fit, at least one; cut a first sentence that is too long between words.
 
     >>> shortened("One. Two is longer. Three.", 20), shortened("One sentence that is too long.", 16)
     ('One. Two is longer.', 'One sentence…')
@@ -94,7 +94,7 @@ def shortened(text: str, longest: int = LONGEST) -> str:
 
 
 def description(doctree: nodes.document) -> str:
-    """Return a page's *In short*, or else the beginning of its first paragraph that is a sentence."""
+    """Return a page's *In short*, or else the start of the first paragraph that is a sentence."""
     for quotation in doctree.findall(nodes.block_quote):
         text = plain(quotation)
         if match := IN_SHORT.match(text):
@@ -110,7 +110,7 @@ def description(doctree: nodes.document) -> str:
 
 @cache
 def can_draw() -> bool:
-    """Return whether there is a browser to draw cards with."""
+    """Return whether a browser is available to draw cards."""
     try:
         from browser import find_chromium
     except ModuleNotFoundError:  # playwright comes with the tests
@@ -129,7 +129,7 @@ def card_of(root: Path, page: str, title: str, book: str) -> Card:
 
 
 def tags(title: str, book: str, about: str, url: str, image: str = "") -> str:
-    """Return the elements for a page's head."""
+    """Return the HTML elements for a page's head."""
     named = {
         "og:type": "article",
         "og:site_name": book,

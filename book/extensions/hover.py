@@ -1,10 +1,10 @@
 """Sphinx extension: cards that preview the targets of links.
 
-A link to a term, to another page or section, or to a paper of the bibliography has a card: a line with its kind, a
-title, and a sentence or two. The cards of a page are in a separate file (``_static/hover/…js``), which
+A link to a term, to another page or section, or to a paper in the bibliography has a card: a line with its
+kind, a title, and a sentence or two. The cards of a page are in a separate file (``_static/hover/…js``), which
 ``book/assets/hover.js`` loads when a pointer or the keyboard first reaches a link: pages do not grow, and cards
-work from a folder too. In chapters, the first mention of a term that an earlier chapter has introduced becomes a
-quiet link to the glossary.
+work from a folder too. In chapters, the first mention of a term that an earlier chapter has introduced becomes
+a quiet link to the glossary.
 """
 
 import json
@@ -24,9 +24,9 @@ from twins import original, say
 
 GLOSSARY = "book/glossary"
 FOLDER = "_static/hover"
-LONGEST = 240  # characters of a card's text
+LONGEST = 240  # characters in a card's text
 INTRODUCED = re.compile(r"notebooks/(\w\w)_")
-LISTED = re.compile(r"^(.+)\n: ", re.MULTILINE)  # a term of the glossary
+LISTED = re.compile(r"^(.+)\n: ", re.MULTILINE)  # a term in the glossary
 PRINTED = re.compile(r"(.+) \(.*\)$")  # a term followed by a remark
 # words that also have an everyday meaning
 COMMON = {"absorb", "angle", "base", "bias", "context", "detour", "distance", "feature", "frequency", "gain"}
@@ -71,12 +71,12 @@ Card = tuple[str, str, str]  # kind, title, text
 
 
 class Terms(SphinxTransform):
-    """Give every term of the glossary an id."""
+    """Give every glossary term an id."""
 
     default_priority = 800
 
     def apply(self, **kwargs: object) -> None:
-        """Visit the terms of the glossary; a Chinese one has the id of its English counterpart."""
+        """Visit the glossary terms; a Chinese term gets the id of its English counterpart."""
         if original(self.env.docname) != GLOSSARY:
             return
         terms = list(self.document.findall(nodes.term))
@@ -89,7 +89,7 @@ class Terms(SphinxTransform):
 
 
 def gather(app: Sphinx, doctree: nodes.document) -> None:
-    """Store the cards of a page, of its sections and of its terms."""
+    """Store the cards for a page, its sections and its terms."""
     cards: dict[str, Card] = {}
     title = doctree.next_node(nodes.title)
     page = plain(title) if title else ""
@@ -177,7 +177,7 @@ class Mentions(SphinxPostTransform):
                     paragraph.replace(text, self.linked(text, known))
 
     def linked(self, text: nodes.Text, known: dict[str, str]) -> list[nodes.Node]:
-        """Return a text with links for the terms that it mentions first, which are removed from `known`."""
+        """Return a text with links at the first mention of each term; remove those terms from `known`."""
         parts, rest = [], str(text)
         while known and (match := mention(tuple(known)).search(rest)):
             place = known.pop(match[1].lower())
@@ -196,7 +196,7 @@ def mention(words: tuple[str, ...]) -> re.Pattern:
 
 
 def is_prose(paragraph: nodes.paragraph) -> bool:
-    """Return whether a paragraph is prose, not part of a cell, note, table, quotation or list of tasks."""
+    """Return whether a paragraph is prose rather than part of a cell, note, table, quotation or task list."""
     node = paragraph.parent
     while node is not None and not isinstance(node, nodes.document):
         if isinstance(node, nodes.section):
@@ -228,13 +228,13 @@ def papers(file: Path) -> dict[str, Card]:
 
 
 def bare(text: str) -> str:
-    """Return a field of the bibliography without TeX."""
+    """Return a bibliography field without TeX."""
     text = re.sub(r"\\[`'^\"~=.cvuH]\s?\{?(\w)\}?", r"\1", text)
     return re.sub(r"[{}]|\\(?=[&%#_])", "", text).replace("--", "–")
 
 
 def card_for(env: BuildEnvironment, page: str, uri: str) -> Card | None:
-    """Return the card of a link on a page, if there is one."""
+    """Return the card for a link on a page, or None without one."""
     if "://" in uri:
         return papers(Path(env.srcdir) / "book" / "references.bib").get(uri.partition("#")[0].rstrip("/"))
     target, _, place = uri.partition("#")

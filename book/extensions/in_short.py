@@ -1,7 +1,7 @@
 """Sphinx extension: the page that collects the three sentences below the title of every chapter.
 
 ``{in-short}`` reads the chapters in the order of the table of contents. Each begins with a quotation
-``> **In short.** …``; the page shows it under the chapter's number and title, which lead to the chapter.
+``> **In short.** …``; the page shows it under the chapter's number and title, which link to the chapter.
 """
 
 import json
@@ -17,7 +17,7 @@ from sphinx.util.docutils import SphinxDirective
 
 EVERY_CHAPTER = True  # True: a chapter without its three sentences is an error
 MARK = "> **In short.** "
-FRONT = "00"  # the ten-minute page, which is short itself
+FRONT = "00"  # the ten-minute page, which is already short
 PLAY = "P"  # P1, P2 …: playgrounds
 
 
@@ -63,7 +63,7 @@ def number(path: Path) -> str:
 
 
 def read(path: Path) -> tuple[str, str]:
-    """Return a notebook's title and its three sentences, "" if it has none."""
+    """Return a notebook's title and its three sentences, or "" for the sentences if it has none."""
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
     text = "\n\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
     title = re.search(r"^# (.+)", text, re.MULTILINE)[1]

@@ -1,6 +1,6 @@
-"""Sphinx extension: the parts of the first page: honest hours, and a wall of all figures.
+"""Sphinx extension: the parts of the first page: honest times, and a wall of all figures.
 
-``{time}`course` `` is the duration of a path of ``book/data/paths.yml``. ``{wall}`` shows every live figure as its
+``{time}`course` `` is the duration of a path in ``book/data/paths.yml``. ``{wall}`` shows every live figure as its
 still picture, with a link to the figure in its chapter; ``book/assets/progress.js`` ticks those that were moved.
 ``{miniature} Class`` shows one figure; with ``only``, it can be tried in place, in a small form whose script is
 fetched on request.
@@ -25,7 +25,7 @@ STILLS = "_static/stills"
 
 
 def figures(root: Path) -> dict[str, tuple[str, Shown]]:
-    """Return {class: (page, figure)} of the first appearance of every figure, in the order of pages."""
+    """Return {class: (page, figure)} for every figure's first appearance, in page order."""
     parts = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))["parts"]
     pages = [entry["file"] for part in parts for entry in part["chapters"]]
     first: dict[str, tuple[str, Shown]] = {}
@@ -53,7 +53,7 @@ def picture(env: BuildEnvironment, docname: str, page: str, shown: Shown) -> str
 
 
 def tried(shown: Shown, only: list[str], link: str) -> str:
-    """Return a link with everything that its small form needs except the script."""
+    """Return a link with everything except the script that the figure's small form needs."""
     model = f"try-{shown.name}"
     state = shown.model | {"state": shown.model["state"] | {"only": only}}
     text = json.dumps({"state": {model: state}}).replace("</", "<\\/")
@@ -64,7 +64,7 @@ def tried(shown: Shown, only: list[str], link: str) -> str:
 
 
 def stills(names: list[str], *, wall: bool, page: str = "", only: list[str] | None = None) -> nodes.raw:
-    """Return a placeholder for pictures of figures, filled once all pages have titles and numbers."""
+    """Return a placeholder for figures' pictures, filled in once all pages have titles and numbers."""
     return nodes.raw(text="", format="html", stills=names, wall=wall, page=page, only=only)
 
 

@@ -1,9 +1,9 @@
-"""Sphinx extension: put live figures and their stills into the site.
+"""Sphinx extension: add live figures and their stills to the site.
 
 A notebook's output with a live figure becomes a slot: a still picture with its words as alt text, which the page
-loader (``book/assets/live.js``) replaces by the figure. A link in the text to one of its states, ``#live=…``, leads
-to the slot even without scripts. Any other widget keeps its picture and says where to run it. Scripts and style
-come from ``rope_book.widgets``: one cached file with the shared modules, and one per figure.
+loader (``book/assets/live.js``) replaces with the figure. A link in the text to one of its states, ``#live=…``,
+leads to the slot even without scripts. Any other widget keeps its picture and says where to run it. Scripts and
+style come from ``rope_book.widgets``: one cached file with the shared modules, and one per figure.
 """
 
 import base64
@@ -32,7 +32,7 @@ VIEW = "application/vnd.jupyter.widget-view+json"
 STILL = "image/svg+xml"
 PICTURES = ("image/png", "text/html")  # forms of a plot: as stored, or as panels of the page
 SCRIPTS = re.compile(r"<!-- scripts of (\w+) -->")
-LATER = re.compile(r'(?<=data-script=")live/\w+\.js(?=")')  # of a figure that is fetched on request
+LATER = re.compile(r'(?<=data-script=")live/\w+\.js(?=")')  # for a figure that is fetched on request
 SCRIPTED = {
     "Question": Question.SCRIPT,
     "Review": "review",
@@ -60,7 +60,7 @@ class Chips(SphinxTransform):
 
 
 class LiveSlots(SphinxPostTransform):
-    """Replace every output that shows a widget by its slot, before MyST-NB selects a mime type."""
+    """Replace every output that shows a widget with its slot, before MyST-NB selects a mime type."""
 
     default_priority = 3
 
@@ -93,7 +93,7 @@ class LiveSlots(SphinxPostTransform):
         return [*self.places(name), *in_slot(model, name, [still], svg)]
 
     def places(self, name: str) -> list[nodes.Node]:
-        """Return an anchor for every state of the figure that links name; a second figure has none."""
+        """Return an anchor for every state of the figure that links refer to; a second figure has none."""
         own = [state for state in self.states if figure_of(state) == name]
         self.states = [state for state in self.states if state not in own]
         spans = "".join(f'<span id="{html.escape(state)}"></span>' for state in own)
@@ -111,13 +111,13 @@ def figure_of(state: str) -> str:
 
 
 class Exercises(SphinxPostTransform):
-    """Add an answer box behind every exercise that a page can judge without Python."""
+    """Add an answer box after every exercise that a page can mark without Python."""
 
     default_priority = 2
     formats = ("html",)
 
     def run(self, **kwargs: object) -> None:
-        """Visit every cell of the page but the solutions."""
+        """Visit every cell of the page except solutions."""
         for cell in list(self.document.findall(nodes.container)):
             if cell.get("nb_element") != "cell_code" or "tag_solution" in cell.get("classes", []):
                 continue
@@ -188,7 +188,7 @@ class Shown:
 
 
 def figures_of(file: Path, small: bool = False) -> list[Shown]:
-    """Return the live figures of a notebook in order; those in a small form only with `small`."""
+    """Return a notebook's live figures in order; include figures in a small form only with `small`."""
     notebook = json.loads(file.read_text(encoding="utf-8"))
     models = notebook["metadata"].get("widgets", {}).get(STATE, {"state": {}})["state"]
     figures = []
@@ -228,7 +228,7 @@ def words_of(svg: str) -> str:
 def add_figure_scripts(
     app: Sphinx, page: str, template: str, context: dict, doctree: nodes.Node | None
 ) -> None:
-    """Load a figure right behind its slot, before the text below; the first one also loads the shared scripts.
+    """Load a figure right after its slot, before the text below; the first one also loads the shared scripts.
 
     A script in the head would be deferred until the whole page, with all its formulas, is parsed.
     """
@@ -250,7 +250,7 @@ def add_figure_scripts(
 
 
 def words(root: Path) -> dict[str, str]:
-    """Return {English: Chinese} for the texts of figures and questions; {} if nothing is translated."""
+    """Return {English: Chinese} for the texts of figures and questions, or {} if nothing is translated."""
     folder = root / CHINESE
     table: dict[str, str] = {}
     for file in (folder / "words.json", *sorted((folder / "questions").glob("*.json"))):

@@ -1,8 +1,8 @@
 """Sphinx extension: redirect published addresses.
 
-``book/data/moved.yml`` has the new address of a page or a section. A page that is gone is replaced by a redirect,
-which works with and without scripts. A page whose sections have moved has their new addresses, for ``site.js``. A
-section that became a detour, or stopped being one, needs no entry: ``site.js`` handles that.
+``book/data/moved.yml`` has the new address of a page or a section. A page that is gone is replaced by a
+redirect, which works with and without scripts. A page whose sections have moved contains their new addresses,
+for ``site.js``. A section that became a detour, or stopped being one, needs no entry: ``site.js`` handles that.
 """
 
 import html
@@ -61,7 +61,7 @@ def table() -> dict[str, dict[str, str]]:
 
 
 def whole(page: str, now: str) -> str:
-    """Return an address with its page: "#id" means the page itself."""
+    """Return an address including its page, where "#id" means the page itself."""
     return page + now if now.startswith("#") else now
 
 
@@ -86,7 +86,7 @@ def add_table(app: Sphinx, page: str, template: str, context: dict, doctree: nod
 
 
 def leading_on(page: str, sections: dict[str, str], title: str) -> str:
-    """Return the redirect page for one that is gone; ``title`` is that of the new page."""
+    """Return the redirect page for a page that is gone; ``title`` is the title of the new page."""
     return LEADS_ON.format(
         target=relative(page, sections[""]),
         title=html.escape(title),

@@ -1,4 +1,4 @@
-"""Sphinx extension: make the built pages load little, load it late, and declare what they may load.
+"""Sphinx extension: make the built pages load less, load it later, and declare what they may load.
 
 It runs when the pages are written: it drops the theme's unused scripts, defers the others, keeps the search index
 for the search page, cuts the icon font down to the icons in use, sets the page's theme before it is painted, marks
@@ -53,7 +53,7 @@ RULES = {
 
 
 def finish(app: Sphinx, error: Exception | None) -> None:
-    """Finish every page of the site and their shared files."""
+    """Finish every page of the site and the files that the pages share."""
     if error or app.builder.format != "html":
         return
     site = Path(app.outdir)
@@ -69,7 +69,7 @@ def finish(app: Sphinx, error: Exception | None) -> None:
 
 
 def with_printed_number(text: str) -> str:
-    """Return the page with the chapter's number in the printed title, as on the screen."""
+    """Return the page with the chapter's number in the printed title, as on screen."""
     number = NUMBER.search(text)
     return PRINTED_TITLE.sub(rf"\g<0>{number[0]}", text, count=1) if number else text
 
@@ -109,7 +109,7 @@ def runs_inline(attributes: str) -> bool:
 
 
 def digest(code: str) -> str:
-    """Return the SHA-256 of a script in the notation of a policy."""
+    """Return a script's SHA-256 as written in a policy."""
     return base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
 
 

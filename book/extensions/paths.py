@@ -32,13 +32,13 @@ def paths(env: BuildEnvironment) -> list[dict]:
 
 
 def chapters(root: Path) -> list[str]:
-    """Return the numbered chapters in the order of the table of contents."""
+    """Return the numbered chapters in table-of-contents order."""
     parts = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))["parts"]
     return [entry["file"] for part in parts if part.get("numbered") for entry in part["chapters"]]
 
 
 def minutes(root: Path, path: dict, what: str = "minutes") -> int:
-    """Return the minutes of the spines on a path, or of their "practice": the longest page of each choice."""
+    """Return the minutes of a path's spines, or of their "practice", with the longest page of each choice."""
     return round(sum(max(read(root / f"{page}.ipynb")[what] for page in step) for step in path["steps"]))
 
 
@@ -51,7 +51,7 @@ def spoken(count: int, page: str = "") -> str:
 
 
 def worded(path: dict, page: str) -> dict:
-    """Return the words of a path in a page's language."""
+    """Return a path's texts in a page's language."""
     return table("paths")[path["key"]] if is_chinese(page) else path
 
 
@@ -110,7 +110,7 @@ def next_on(app: Sphinx, page: str) -> dict[str, dict]:
 
 
 def beside(env: BuildEnvironment, page: str, other: str) -> str:
-    """Return the target of a link: from a Chinese page the Chinese one, if it exists."""
+    """Return the target of a link; from a Chinese page, this is the Chinese target if it exists."""
     return in_chinese(env, other) if is_chinese(page) else other
 
 

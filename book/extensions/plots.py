@@ -15,13 +15,13 @@ PANELS = "application/vnd.rope-book.panels+json"
 EDGE = r'stroke="var\(--rl-text\)" stroke-width="0.8"'
 SPINE = re.compile(rf'<path d="M ([\d.]+) ([\d.]+) L ([\d.]+) ([\d.]+)" fill="none" {EDGE}[^>]*/>')
 MARK = re.compile(rf'<use x="([\d.]+)" y="([\d.]+)" {EDGE} href="#id\d+" />(<text[^>]*>(.*?)</text>)?')
-NUMBER = re.compile(r"[-−]?[\d.,]+([-−]?\d+)?")  # 0.5, 1,000, and a power of ten without markup
+NUMBER = re.compile(r"[-−]?[\d.,]+([-−]?\d+)?")  # such as 0.5, 1,000, or a power of ten without markup
 SPINES = 4  # left, right, bottom, top
 ID = re.compile(r'(?<=id="id)\d+|(?<="#id)\d+|(?<=url\(#id)\d+')
 
 
 def put_panels(app: Sphinx, page: str, source: list[str]) -> None:
-    """Replace every plot's PNG by its panels as HTML."""
+    """Replace every plot's PNG with its panels as HTML."""
     if PANELS not in source[0]:
         return
     notebook = json.loads(source[0])
@@ -36,7 +36,7 @@ def put_panels(app: Sphinx, page: str, source: list[str]) -> None:
 
 
 def as_html(panels: list[str], alt: str, prefix: str) -> str:
-    """Return the panels as one picture with its alt text; `prefix` makes their ids unique in the page."""
+    """Return the panels as one picture with its alt text; `prefix` makes their ids unique on the page."""
     inside = "".join(ID.sub(f"{prefix}{n}-\\g<0>", airy(panel)) for n, panel in enumerate(panels))
     return f'<div class="rope-plot" role="img" aria-label="{html.escape(alt)}">{inside}</div>'
 

@@ -43,7 +43,7 @@ class SearchTable(SphinxDirective):
         ]
 
     def _row(self, cells: list[str | tuple[str, str]], columns: tuple[Column, ...]) -> list[nodes.Node]:
-        """Return the nodes of a row; its first cell names it."""
+        """Return the nodes of a row, whose first cell is its header."""
         inside: list[nodes.Node] = []
         text = "\n<tr>"
         for number, (cell, column) in enumerate(zip(cells, columns, strict=True)):

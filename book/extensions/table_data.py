@@ -1,4 +1,4 @@
-"""The tables of the back matter, and the numbers in the sentences of their pages."""
+"""The back matter's tables, and the numbers that its pages mention in sentences."""
 
 import json
 import re
@@ -11,7 +11,7 @@ from sys import path
 
 import yaml
 
-path.append(str(Path(__file__).resolve().parents[1]))  # book/, where the makers of data are
+path.append(str(Path(__file__).resolve().parents[1]))  # book/, which contains the package makers
 from makers import census
 from rope_doctor.vectors import FILES, load
 
@@ -153,7 +153,7 @@ TABLES: dict[str, Callable[[], Contents]] = {
 
 @cache
 def numbers() -> dict[str, str]:
-    """Return {name: number as text for the pages}."""
+    """Return the numbers by name, as text for the pages."""
     file = census.committed()
     entries = file["architectures"]
     layouts = Counter(entry["layout"] for entry in entries)

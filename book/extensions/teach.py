@@ -52,12 +52,12 @@ def link(root: Path, number: str) -> str:
 
 
 def minutes(root: Path, session: dict) -> int:
-    """Return the counted minutes of the spines of a session's pages, plus those planned besides."""
+    """Return the counted minutes of the spines of a session's pages, plus any further minutes planned."""
     return round(counted(root, session, "minutes")) + session.get("extra", 0)
 
 
 def practice(root: Path, session: dict) -> int:
-    """Return the minutes of the exercises on these spines."""
+    """Return the minutes that the exercises on these spines take."""
     return round(counted(root, session, "practice"))
 
 

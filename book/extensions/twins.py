@@ -1,6 +1,6 @@
 """Sphinx extension: pages in two languages.
 
-A page of ``book/zh`` is the Chinese twin of an English one. Its text is Chinese; code cells and their output come
+A page in ``book/zh`` is the Chinese twin of an English page. Its text is Chinese; code cells and their output come
 from the English notebook when the page is read (``book/tools/chinese.py`` merges them). Headings have the same
 addresses as the English ones. The frame of the page is translated with the words of ``book/zh/page.toml``. The
 sidebar lists the Chinese pages, every page with a twin has a switch to it, and a search page searches the Chinese
@@ -43,7 +43,7 @@ IN_ARTICLE = re.compile(r'<summary>[^<]*</summary>|<p class="live-note">[^<]*</p
 SIGNS = re.compile(
     r'([（“]?)(<span class="math[^"]*">(?:(?!</?span).)*</span>)([，。；：？！、）”]*)', re.DOTALL
 )
-STRESSED = re.compile(r"<em>([^<⺀-鿿]*)</em>")  # in Latin letters, which are slanted as usual
+STRESSED = re.compile(r"<em>([^<⺀-鿿]*)</em>")  # emphasis in Latin letters, which are slanted as usual
 SOURCE = re.compile(r'<script[^>]*src="([^"?]*)[^>]*></script>')
 BUTTONS = '<div class="article-header-buttons">'
 
@@ -72,7 +72,7 @@ def in_chinese(env: BuildEnvironment, page: str) -> str:
 
 
 def twin(env: BuildEnvironment, page: str) -> str:
-    """Return the page in the other language, or ""."""
+    """Return the page in the other language, or "" without one."""
     if is_chinese(page):
         return original(page) if original(page) in env.found_docs else ""
     other = in_chinese(env, page)
@@ -176,7 +176,7 @@ def forget(app: Sphinx, env: BuildEnvironment) -> list[str]:
 
 
 def number(app: Sphinx, env: BuildEnvironment) -> list[str]:
-    """Give every Chinese chapter the number of its English; return those whose number has changed."""
+    """Give every Chinese chapter its English twin's number; return the chapters whose number has changed."""
     before = getattr(env, "chinese_numbers", {})
     env.chinese_numbers = {}
     for page in filter(is_chinese, env.found_docs):
@@ -195,7 +195,7 @@ def places_of_number(env: BuildEnvironment, page: str) -> list[nodes.Element]:
 
 
 def begin(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.Node | None) -> None:
-    """Set the page's language, keep its neighbours in it, and give its scripts their words."""
+    """Set the page's language, link to neighbours in that language, and give its scripts their words."""
     for way in ("prev", "next"):
         neighbour = context.get(way)
         if neighbour and is_chinese(page) != is_chinese(target(page, neighbour["link"])):
@@ -220,7 +220,7 @@ def begin(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.N
 
 
 def target(page: str, link: str) -> str:
-    """Return the page to which a link of a page leads."""
+    """Return the page to which a link on a page leads."""
     return posixpath.normpath(posixpath.join(posixpath.dirname(page), link.partition("#")[0])).removesuffix(
         ".html"
     )
@@ -247,7 +247,7 @@ def end(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.Nod
 
 
 def write_notebook(app: Sphinx, page: str) -> None:
-    """Write the Chinese notebook beside the sources of the site."""
+    """Write the Chinese notebook next to the site's sources."""
     notebook = chinese.merged(Path(app.env.doc2path(page)))
     for cell in notebook["cells"]:
         if cell["cell_type"] == "markdown":
@@ -326,7 +326,7 @@ def with_search(text: str, page: str) -> str:
 
     def once(
         match: re.Match,
-    ) -> str:  # the theme knows one search page, and loads its scripts twice into this one
+    ) -> str:  # the theme expects one search page, and loads its scripts twice into this one
         again = match[1] in loaded
         loaded.add(match[1])
         index = (
@@ -359,7 +359,7 @@ def translated(text: str) -> str:
 
 
 def together(match: re.Match) -> str:
-    """Return a formula that no line break separates from the punctuation around it."""
+    """Return a formula joined to the punctuation around it, so that no line break separates them."""
     before, formula, after = match.groups()
     return f'<span class="together">{match[0]}</span>' if before or after else formula
 
@@ -384,7 +384,7 @@ def attribute(match: re.Match) -> str:
 
 
 def in_words(text: str) -> str:
-    """Return a text of the frame in Chinese, or unchanged; {0} in the table stands for any text."""
+    """Return a text of the frame in Chinese, or unchanged if not listed; {0} in the table stands for any text."""
     for pattern, said in patterns():
         if match := pattern.fullmatch(text):
             return said.format(*match.groups())

@@ -6,8 +6,8 @@ r"""Read an installed transformers package and list every architecture that rota
 Nothing is imported or run: every `modeling_*.py` is parsed. A function *rotates* if its body makes (−x₂, x₁) out of
 a vector's features, or calls a function that does. An architecture rotates if a class that its models instantiate
 calls such a function from a method. The rest follows from the conditions around the call (`if self.use_rope:`), the
-class of frequencies and the defaults of the configuration. Parsing can miss facts: census_by_hand.json is a reading
-by hand, and `agreement` compares the two.
+frequency class and the configuration's defaults. Parsing can miss facts: census_by_hand.json holds facts read by
+hand, and `agreement` compares the two.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ DATA = Path(__file__).resolve().parents[1] / "data"
 CENSUS = DATA / "census.json"
 BY_HAND = DATA / "census_by_hand.json"
 FORMAT = "rope_book census 2"
-EVERY = "every rule of transformers"  # stands for:
+EVERY = "every rule of transformers"  # short for all rules in the next line
 EVERY_RULE = ("linear", "dynamic", "yarn", "longrope", "llama3", "proportional")
 COMPARED = (
     *("part", "layout", "or_by_config", "other_parts", "sense", "width", "axes", "without_position", "rules"),
@@ -37,12 +37,12 @@ NAMED = re.compile(r"rotat|rotary|_rope|rope_", re.IGNORECASE)
 ROTATES = re.compile(
     r"[(\[]-\w+(\[[^]]*\])?, \w+|view_as_complex|stack_freqs|\w+ \* cos - \w+ \* sin|cat\(\(\w+, -"
 )
-PAIRS = re.compile(r"\b0?::2\]|-1, 1, 2\)|-1, 2\)|view_as_complex")  # pairs of neighbours
+PAIRS = re.compile(r"\b0?::2\]|-1, 1, 2\)|-1, 2\)|view_as_complex")  # pairs of neighbouring features
 HALVES = re.compile(r"// 2|chunk\(")  # pairs of features half a head apart
 BACKWARDS = re.compile(r"\(\w+, -\w+\)")  # (x2, −x1): the opposite sense
-TILED = re.compile(r"repeat\(1, 1, 1, 2\)")  # angles in two halves
+TILED = re.compile(r"repeat\(1, 1, 1, 2\)")  # the angles twice, as two equal halves
 FREQUENCIES = re.compile(r"(Rotary|Rope|RoPE)\w*Emb|PositionalEncoder")
-PARTS = {  # of a model, by class name; every other class is its attention
+PARTS = {  # parts of a model by class name; any other class belongs to its attention
     "indexer": re.compile(r"Indexer|Compressor"),
     "vision": re.compile(r"Vision|Image|ViT|Visual"),
     "audio": re.compile(r"Audio|Conformer|Code2Wav|DiT"),
@@ -59,7 +59,7 @@ NOT_GIVEN = re.compile(r"position_embeddings is not None")
 SPLIT = r"q_\w+, q_\w+ = torch\.split\(.*nope_head_dim|q_\w+, q_\w+ = torch\.split\(.*rope_head_dim"
 TAIL = r"\w*_pass\w* = |, \w+_pass = |passthrough = |q_nope = |nope, rope = "
 PARTLY = re.compile(r"partial_rotary_factor|rotary_n?dims?\b")
-AXES = (  # patterns in the classes of frequencies; the first match decides
+AXES = (  # patterns in the frequency classes; the first match decides
     ("contiguous over features", r"section \* 2 for"),
     (
         "interleaved",
@@ -80,7 +80,7 @@ RATIO = re.compile(r"default_partial_rotary_factor = ([\d.]+) / ([\d.]+)")
 
 @dataclass(frozen=True)
 class Use:
-    """A call of a rotating function in a method of the class `owner`; `under` are the conditions around it."""
+    """A call to a rotating function in a method of the class `owner`, made under the conditions `under`."""
 
     owner: str
     function: str
@@ -89,12 +89,12 @@ class Use:
 
     @property
     def part(self) -> str:
-        """Rotating part of the model: "attention", "indexer", "vision" or "audio"."""
+        """The part of the model that rotates: "attention", "indexer", "vision" or "audio"."""
         return part_of(self.owner)
 
 
 def part_of(owner: str) -> str:
-    """Return the part of a model to which a class belongs, by its name."""
+    """Return the part of a model to which a class belongs, judged by its name."""
     if owner in MISNAMED:
         return MISNAMED[owner]
     parts = (part for part, names in PARTS.items() if names.search(owner))
@@ -105,7 +105,7 @@ class Source:
     """One file of a model: its rotating functions and their callers."""
 
     def __init__(self, text: str) -> None:
-        """Parse a file; SyntaxError if it is not Python."""
+        """Parse a file; raise SyntaxError if it is not Python."""
         self.text = text
         self.tree = ast.parse(text)
         self.classes = [node for node in self.tree.body if isinstance(node, ast.ClassDef)]
@@ -115,7 +115,7 @@ class Source:
 
     @cached_property
     def instantiated(self) -> list[ast.ClassDef]:
-        """Models of the file and all classes that they mention, directly or not; others are dead code."""
+        """The file's models and all classes that they mention, directly or indirectly; the rest is dead code."""
         loose = [node for node in self.tree.body if not isinstance(node, ast.ClassDef | ast.FunctionDef)]
         reached = {
             node.name for node in self.classes if "PreTrained" in "".join(map(ast.unparse, node.bases))
@@ -128,7 +128,7 @@ class Source:
 
     @cached_property
     def layouts(self) -> dict[str, str]:
-        """{rotating function: layout}; a function that calls another has the layout of the callee."""
+        """The layout of each rotating function; a function that calls another has the callee's layout."""
         named = {name: _body(node) for name, node in self.functions.items() if NAMED.search(name)}
         layouts = {name: _layout(name, body) for name, body in named.items() if ROTATES.search(body)}
         while True:
@@ -144,7 +144,7 @@ class Source:
 
     @cached_property
     def uses(self) -> list[Use]:
-        """All calls of rotating functions from methods that are not rotating functions themselves."""
+        """All calls to rotating functions from methods that are not rotating functions themselves."""
         return [
             use
             for owner in (self.instantiated if self.layouts else [])
@@ -154,7 +154,7 @@ class Source:
         ]
 
     def line(self, pattern: str, *within: ast.AST) -> int:
-        """Return the line of the first match in these nodes, or in the file if none are given; else 0."""
+        """Return the line of the first match in these nodes (in the whole file if none are given), or 0."""
         lines = self.text.splitlines()
         spans = [(node.lineno, node.end_lineno) for node in within] or [(1, len(lines))]
         numbers = (number for first, last in spans for number in range(first, last + 1))
@@ -172,7 +172,7 @@ class Source:
 
 
 def _names(node: ast.AST) -> set[str]:
-    """Return the names that a node mentions, `_can_record_outputs` excepted."""
+    """Return the names that a node mentions, except in an assignment to `_can_record_outputs`."""
     names, nodes = set(), [node]
     while nodes:
         node = nodes.pop()
@@ -199,7 +199,7 @@ def _layout(name: str, body: str) -> str:
 
 
 def _calls(node: ast.AST, owner: str, rotating: dict[str, str], under: tuple[str, ...] = ()) -> Iterator[Use]:
-    """Yield the calls of rotating functions below a node, in the order of the file."""
+    """Yield the calls to rotating functions inside a node, in file order."""
     for field, value in ast.iter_fields(node):
         for child in value if isinstance(value, list) else [value]:
             if not isinstance(child, ast.AST):
@@ -212,14 +212,14 @@ def _calls(node: ast.AST, owner: str, rotating: dict[str, str], under: tuple[str
 
 
 def _condition(node: ast.AST, field: str) -> list[str]:
-    """Return the condition under which a field of a node runs: one string, or none."""
+    """Return the condition under which a node's field runs, as a list of one string or none."""
     if not isinstance(node, ast.If | ast.IfExp) or field == "test":
         return []
     return [ast.unparse(node.test) if field == "body" else f"not ({ast.unparse(node.test)})"]
 
 
 class Architecture:
-    """A folder of transformers: the rotating file, its configuration, and the facts in them."""
+    """A model folder in transformers: the rotating file, its configuration, and the facts in them."""
 
     def __init__(self, folder: Path) -> None:
         """Read the folder's files."""
@@ -233,13 +233,13 @@ class Architecture:
 
     @cached_property
     def uses(self) -> list[Use]:
-        """Calls in its attention, or in its only rotating part."""
+        """Rotating calls in its attention or, if its attention has none, in any part."""
         every = self.source.uses
         return [use for use in every if use.part == "attention"] or every
 
     @cached_property
     def frequencies(self) -> str:
-        """Text of the classes that make the frequencies for these calls."""
+        """The source text of the classes that make the frequencies for these calls."""
         callers = {use.owner for use in self.uses}
         named = [node for node in self.source.classes if FREQUENCIES.search(node.name)]
         same_part = [node for node in named if part_of(node.name) == self.uses[0].part]
@@ -247,7 +247,7 @@ class Architecture:
         return "\n".join(map(ast.unparse, same_part or named or fallback))
 
     def layout(self) -> tuple[str, str | None, int]:
-        """Return the layout, the alternative that a configuration may choose, and the line of the function."""
+        """Return the layout, the alternative that a configuration may choose, and the function's line."""
         by_name = {use.function: self.source.layouts[use.function] for use in self._preferred()}
         first, *others = dict.fromkeys(by_name.values())
         name = next(iter(by_name))
@@ -257,7 +257,7 @@ class Architecture:
         return sorted(self.uses, key=lambda use: any(text.startswith("not (") for text in use.under))
 
     def others(self) -> dict[str, str]:
-        """Return {part: layout} of all other rotating parts."""
+        """Return the layout of each other rotating part, by part."""
         layouts = {use.part: self.source.layouts[use.function] for use in self.source.uses}
         return {part: layout for part, layout in sorted(layouts.items()) if part != self.uses[0].part}
 
@@ -275,13 +275,13 @@ class Architecture:
         return "whole head", self._made_at()
 
     def shares(self) -> list[float]:
-        """Return the default shares of a head in the configuration, without 1."""
+        """Return the shares of a head that rotate by default in the configuration, leaving out 1."""
         shares = {float(text) for text in SHARE.findall(self.settings)}
         shares |= {float(part) / float(whole) for part, whole in RATIO.findall(self.settings)}
         return sorted(share for share in shares if 0 < share < 1)
 
     def axes(self) -> tuple[str | None, int]:
-        """Return how the axes of a position share the pairs (None: one axis), and the line."""
+        """Return how a position's axes share the pairs (None for a single axis), and the line."""
         text = self.frequencies + self._helpers()
         for order, pattern in AXES:
             if match := re.search(pattern, text):
@@ -289,7 +289,7 @@ class Architecture:
         return None, 0
 
     def _helpers(self) -> str:
-        """Return the text of the functions that the classes of frequencies call."""
+        """Return the text of the functions that the frequency classes call."""
         names = [name for name in self.source.functions if re.search(rf"\b{name}\(", self.frequencies)]
         return "\n".join(_body(self.source.functions[name]) for name in names)
 
@@ -320,7 +320,7 @@ class Architecture:
         return "whole model, by config" if whole else "some layers"
 
     def rules(self) -> tuple[list[str], bool, int]:
-        """Return the supported rules, whether layers may differ in frequencies, and the line."""
+        """Return the supported rules, whether frequencies may differ by layer, and the line."""
         own = re.findall(r"def compute_(\w+?)_(?:rope_)?parameters", self.frequencies)
         every = [EVERY] if "ROPE_INIT_FUNCTIONS" in self.frequencies else []
         by_layer = re.search(r"\[layer_type\]", self.frequencies) or "layer_rope_theta" in self.source.text
@@ -373,7 +373,7 @@ def census(root: str | Path | None = None) -> list[dict]:
     r"""List the rotating architectures of transformers, in alphabetical order.
 
     Args:
-        root: folder of the package, with a folder `models`; the installed one if None.
+        root: the package folder, which contains `models`; the installed package if None.
 
     Returns:
         One dict per architecture: name, layout, sense, width, axes, layers without position, rules, and the line of
@@ -397,12 +397,12 @@ def committed() -> dict:
 
 
 def read_by_hand() -> dict:
-    """Return the reading by hand: two draws of thirty architectures, and the census's errors in each."""
+    """Return the facts read by hand: two samples of thirty architectures, with the census's errors in each."""
     return json.loads(BY_HAND.read_text(encoding="utf-8"))
 
 
 def agreement() -> tuple[int, int, list[tuple[str, str, object, object]]]:
-    r"""Compare the committed census with the reading by hand.
+    r"""Compare the committed census with the facts read by hand.
 
     Returns:
         Number of facts that agree, number compared, and (name, property, census, by hand) for every difference.

@@ -1,7 +1,7 @@
-r"""Measure for the claims of chapter 23: attention times, learned rows, switched encodings, linear attention.
+r"""Measure what chapter 23 claims: attention times, learned rows, switched encodings, linear attention.
 
     PYTHONPATH=book python -m makers.claims                   # about 25 minutes on one core
-    PYTHONPATH=book python -m makers.claims times rows        # some of the parts, into the same file
+    PYTHONPATH=book python -m makers.claims times rows        # only these parts, into the same file
 
 Expected before the first run: T5's bias costs less than twice attention without position at 2,048 tokens, and RoPE
 written with `rotate_half` less than a tenth more; training makes learned rows of neighbouring positions similar; a
@@ -11,7 +11,7 @@ attention learns *back* earlier with RoPE than without position, and *text* a li
 Observed: T5's bias costs far more than twice if recomputed, a little less if precomputed; neighbouring rows became
 similar on *copy* and *text*, not on *back*; switched models fell far but stayed above chance, and *text* recovered
 in part; linear attention learned *back* earlier than without position, and with sinusoids earlier still. *text*,
-run later: the same order in every seed, RoPE 3 points ahead of no position and at most 1.2 behind sinusoids.
+run later: the same order in every seed, RoPE 3 points above no position and at most 1.2 below sinusoids.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ Row = dict[str, object]
 
 
 def attentions(length: int) -> dict[str, Callable[[], torch.Tensor]]:
-    """Return causal attention without position and with every encoding, as libraries compute them per call."""
+    """Return causal attentions, without position and with each encoding, as libraries compute them per call."""
     q, k, v = torch.randn(3, 1, HEADS, length, HEAD_DIM, generator=torch.Generator().manual_seed(0))
     angles = torch.from_numpy(rope_angles(range(length), inv_freq(HEAD_DIM))).float().repeat(1, 2)
     cos, sin = angles.cos(), angles.sin()  # (seq, head_dim), half_split
@@ -88,7 +88,7 @@ def attentions(length: int) -> dict[str, Callable[[], torch.Tensor]]:
 
 
 def times() -> Iterator[Row]:
-    """Yield the median processor time of each attention, measured round-robin so that load affects all alike."""
+    """Yield the median processor time of each attention, measured round-robin so that load affects all equally."""
     for length in LENGTHS:
         runs = attentions(length)
         seconds: dict[str, list[float]] = {name: [] for name in runs}
@@ -104,7 +104,7 @@ def times() -> Iterator[Row]:
 
 
 def rows() -> Iterator[Row]:
-    """Yield the mean cosine of learned rows `offset` apart: at the start, as trained, and of the change."""
+    """Yield the mean cosine of learned rows `offset` apart: before training, after it, and for the change."""
     for task in ("copy", "back", "text"):
         for seed in SEEDS:
             config = TrainingConfig(task, "learned", seed, device="cpu", points=1, rows=2).resolved()
@@ -167,7 +167,7 @@ class LinearAttention(nn.Module):
 
 
 def linear_model(config: TrainingConfig, with_rope: bool) -> TinyTransformer:
-    """Return the model of a configuration with linear attention."""
+    """Return a configuration's model, with linear attention in every block."""
     model, head_dim = make_model(config), config.d_model // config.n_heads
     angles = torch.from_numpy(rope_angles(range(128), inv_freq(head_dim))).float() if with_rope else None
     for block in model.blocks:
@@ -185,7 +185,7 @@ def linear() -> Iterator[Row]:
 
 
 def _linear_run(task: str, encoding: str, seed: int, rate: float, split: str) -> Row:
-    name = "none" if encoding == "rotary" else encoding  # linear attention itself rotates
+    name = "none" if encoding == "rotary" else encoding  # linear attention rotates by itself
     config = TrainingConfig(
         task, name, seed, steps=600, learning_rate=rate, device="cpu", points=13, rows=32, evaluate_on=split
     ).resolved()
@@ -201,7 +201,7 @@ PARTS = {"times": times, "rows": rows, "swaps": swaps, "linear": linear}
 
 
 def main() -> None:
-    """Measure the requested parts, and write every row at once."""
+    """Measure the requested parts, and write each row as soon as it is measured."""
     parser = argparse.ArgumentParser("makers.claims", description="Measure for the claims of chapter 23.")
     parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help="all if none is given")
     parser.add_argument("--out", type=Path, default=DEFAULT_OUT, help="the file to write")

@@ -1,7 +1,7 @@
-r"""Make the files that `rope-doctor examples` hands out: python -m makers.examples, from book/.
+r"""Make the files that `rope-doctor examples` writes: run python -m makers.examples in book/.
 
-GGUFs are written by the gguf package, with the keys of llama.cpp's converter, checkpoints by the safetensors
-package. Every file is as small as the command can read.
+The gguf package writes the GGUFs, with the keys of llama.cpp's converter, and the safetensors package writes
+the checkpoints. Every file is as small as the command can read.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ LITTLE = {
     "max_position_embeddings": 2048,
     "rope_theta": 10_000.0,
 }
-HEADS = {"q": 4, "k": 2}  # of 16 features
-CUT = 150  # bytes of a truncated file
+HEADS = {"q": 4, "k": 2}  # number of heads, with 16 features each
+CUT = 150  # length of a truncated file, in bytes
 
 
 def write(folder: Path) -> None:
@@ -59,7 +59,7 @@ def write(folder: Path) -> None:
 
 
 def as_gguf(path: Path, config: dict, tensors: dict[str, np.ndarray]) -> None:
-    """Write a config and tensors as a GGUF of the llama architecture."""
+    """Write a config and tensors as a GGUF with the llama architecture."""
     spec = read_config(config).spec
     writer = gguf.GGUFWriter(path, "llama")
     writer.add_context_length(config["max_position_embeddings"])

@@ -58,7 +58,7 @@ def make_config(
 
 
 def tuning_settings(encoding: str, size: str = "small") -> list[dict[str, float]]:
-    """Return every pair of a learning rate and an own rate with which an encoding is tuned.
+    """Return the pairs of learning rate and own rate with which an encoding is tuned.
 
     >>> len(tuning_settings("rotary")), len(tuning_settings("t5"))
     (3, 6)
@@ -92,7 +92,7 @@ def describe_run(result: TrainingResult) -> dict:
 
 
 def describe_settings(size: str) -> dict:
-    """Return the settings shared by all runs of a file."""
+    """Return the settings shared by all runs in a file."""
     shared = {
         name: value
         for name, value in vars(make_config("copy", "none", 0, size=size)).items()
@@ -113,7 +113,7 @@ def describe_settings(size: str) -> dict:
         option: value
         for name in ENCODINGS
         for option, value in OPTIONS[name].items()
-        if option != "layout"  # changes no score
+        if option != "layout"  # the layout changes no score
     }
     tuning = {
         "learning_rates": [RATE_RATIO[size] * rate for rate in LEARNING_RATES],
@@ -132,13 +132,13 @@ def describe_settings(size: str) -> dict:
 
 
 class GridFile(RunsFile):
-    """The results file of a grid."""
+    """The results file for a grid."""
 
     def __init__(self, path: Path, settings: dict, machine: dict) -> None:
         super().__init__(path, FORMAT, settings, machine, {"tuning": RUN_KEY, "runs": RUN_KEY})
 
     def has(self, table: str, config: TrainingConfig) -> bool:
-        """Whether a table, "tuning" or "runs", has the run of this configuration."""
+        """Return whether a table, "tuning" or "runs", has this configuration's run."""
         return super().has(table, **{name: getattr(config, name) for name in RUN_KEY})
 
 

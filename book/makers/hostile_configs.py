@@ -1,4 +1,4 @@
-"""Configs for the test vectors: as models ship them, and as they go wrong."""
+"""Configs for the test vectors, both as models ship them and as they go wrong."""
 
 from __future__ import annotations
 
@@ -113,4 +113,4 @@ ROTATIONS: dict[
         {"factor": 32.0, "trained_length": 4096, "beta_fast": 1.0, "beta_slow": 1.0, "mscale": 1.0,
          "mscale_all_dim": 1.0},
     ),
-}  # fmt: skip  # of the valid configs, all half_split; every other config must be refused
+}  # fmt: skip  # rotations of the valid configs, all half_split; any other config must be refused

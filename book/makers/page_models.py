@@ -31,9 +31,9 @@ CONFIGS = (
     TrainingConfig("text", length=64, steps=600, **SHARED),
 )
 LETTERS = {"back": "abcdefghijklmnop"}  # easier to read than two-digit numbers
-TEXTS = 4  # rows that the page tests
-LONGEST = 16  # in trained lengths
-REFERENCE = 256  # rows for `reached`
+TEXTS = 4  # texts that the page tests
+LONGEST = 16  # longest text, in trained lengths
+REFERENCE = 256  # texts for the record "reached"
 BASE = 10_000.0
 DEFAULT_OUT = Path(rope_book.__file__).parent / "results" / "page_models.json"
 
@@ -63,7 +63,7 @@ def describe_model(config: TrainingConfig, trained: TinyTransformer) -> dict[str
 def _texts(batch: Batch, alphabet: str) -> tuple[list[str], list[str]]:
     """Return tokens and answers as rows of characters."""
     answers = np.where(batch.weights.numpy() > 0, batch.targets.numpy(), -1)
-    letters = alphabet + UNCOUNTED  # index −1
+    letters = alphabet + UNCOUNTED  # an uncounted answer has index −1
     return tuple(
         ["".join(letters[token] for token in row) for row in rows]
         for rows in (batch.tokens.tolist(), answers.tolist())
@@ -80,7 +80,7 @@ def _reached(model: TinyTransformer, batch: Batch) -> dict[str, float]:
 
 
 def write_models(tasks: list[str], out: Path) -> None:
-    """Train the missing models, and write the file after each; ValueError if it has another format."""
+    """Train the missing models, and write the file after each; raise ValueError if it has another format."""
     versions = {"python": platform.python_version(), "torch": torch.__version__, "numpy": np.__version__}
     models = read_page_models(out)["models"] if out.exists() else {}
     for config in CONFIGS:

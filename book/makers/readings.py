@@ -1,4 +1,4 @@
-r"""Attention variants of a trained model for `makers.stretch`, in its table "readings".
+r"""Attention variants of a trained model, which `makers.stretch` scores in its table "readings".
 
 The weights stay fixed. There are three sets:
 
@@ -22,7 +22,7 @@ from rope_book.training.variants import AttentionVariant, with_attention
 from rope_edu.encodings import RopeSpec, completes_turn, plain_rope
 
 WINDOWS, MASKS = (8, 16, 24), (17, 33, 66)
-GAPS = 8  # gap lengths, over which scores are averaged
+GAPS = 8  # number of gap lengths over which scores are averaged
 REMEDIES = (
     *(f"rerope-{w}" for w in WINDOWS), "leaky-16", *(f"window-{w}" for w in MASKS),
     "plain-logn", "rerope-16-logn", "by-parts-fitted-logn",
@@ -36,9 +36,9 @@ def make_variant(name: str, head_dim: int, trained: int, multiple: int, fitted: 
     r"""Return a variant for texts `multiple` times as long as the training texts.
 
     Args:
-        name: of `READINGS`, or "plain".
+        name: one of `READINGS`, or "plain".
         head_dim: width of a head.
-        trained: tokens of a training text.
+        trained: tokens in a training text.
         multiple: length of the text, in trained lengths.
         fitted: rope by parts with fitted thresholds, set for these texts.
 
@@ -77,8 +77,8 @@ def score_with_gap(
     r"""Return (loss, accuracy) on texts of the trained length with a gap in their positions.
 
     The gap is before the first answer, but not in the first half; only answers after it count. Scores are means
-    over eight gaps, with which the text spans from half of `multiple` trained lengths to all of it; at 1 there is
-    no gap.
+    over eight gaps, which stretch the text to between about half of `multiple` trained lengths and all of them;
+    at 1 there is no gap.
     """
     batch = task.batch(TEST_SEED, 0, rows, task.length, split=split)
     first_answer = int(batch.weights.argmax(-1).min())
@@ -94,7 +94,7 @@ def score_with_gap(
 
 
 def gaps(trained: int, multiple: int) -> list[int]:
-    """Return the gaps that stretch a text to up to `multiple` trained lengths.
+    """Return the gaps that stretch a text to at most `multiple` trained lengths.
 
     >>> gaps(33, 1), gaps(33, 4)
     ([0], [50, 57, 64, 71, 78, 85, 92, 99])
@@ -116,12 +116,12 @@ def score_readings(
     r"""Score all variants at all lengths.
 
     Args:
-        score: of a model, on texts `multiple` times as long.
-        model: as trained.
-        task: its task.
-        ropes: multiple -> rope by parts with fitted thresholds, set for it.
+        score: function of a model and `multiple`, which scores on texts that many times as long.
+        model: the trained model.
+        task: the model's task.
+        ropes: multiple -> rope by parts with fitted thresholds, set for that multiple.
         head_dim: width of a head.
-        rows, split: of the texts with a gap.
+        rows, split: number and split of the texts with a gap.
 
     Returns:
         Rows (way, name, multiple, (loss, accuracy)); the way is "zero-shot" or "few-keys".

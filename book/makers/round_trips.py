@@ -42,7 +42,7 @@ RULES: dict[str, dict[str, Any]] = {
     },
     "yarn": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": TRAINED},
 }
-# version 4's names of base and share, if the architecture had its own
+# version 4's names for base and share, for architectures that had their own
 OLD_NAMES = dict.fromkeys(("gpt_neox", "gpt_neox_japanese"), ("rotary_emb_base", "rotary_pct"))
 State = dict[str, np.ndarray]
 
@@ -76,7 +76,7 @@ def state(module: Any, config: Any) -> State:
 
 
 def equal_states(one: State, other: State) -> bool:
-    """Whether two states are equal up to one rounding of float32."""
+    """Return whether two states agree to within one float32 rounding."""
     return one.keys() == other.keys() and all(
         one[name].shape == other[name].shape and np.allclose(one[name], other[name], rtol=1e-6, atol=0)
         for name in one
@@ -84,7 +84,7 @@ def equal_states(one: State, other: State) -> bool:
 
 
 def spellings(name: str, kind: Any) -> Iterator[tuple[str, dict[str, Any], dict[str, Any] | None]]:
-    """Yield the name of a config, its fields, and the fields in version 4's spelling, or None."""
+    """Yield each config's name, its fields, and its fields in version 4's spelling (or None)."""
     yield "as it comes", {}, None
     default = kind().to_dict().get("rope_parameters")
     if not isinstance(default, dict) or not default:
@@ -213,7 +213,7 @@ def all_trips() -> dict[str, Any]:
 
 
 def written(content: dict[str, Any]) -> str:
-    """Return the text of the file, one line per architecture."""
+    """Return the file's text, with one line per architecture."""
 
     def lines(by_name: dict[str, Any]) -> str:
         rows = (f'  "{name}": {json.dumps(value, ensure_ascii=False)}' for name, value in by_name.items())

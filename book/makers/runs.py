@@ -1,4 +1,4 @@
-"""Long experiments: parallel runs, and a results file that is complete at every moment."""
+"""Long experiments: parallel runs, and a results file that is always complete."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from rope_book.training.loop import pick_device, write_atomically
 
 
 class RunsFile:
-    r"""A JSON file of runs with the same settings. An interruption loses the unfinished runs only.
+    r"""A JSON file of runs with the same settings. An interruption loses only the unfinished runs.
 
     Args:
-        path: read if it exists.
-        format: name of the format.
-        settings: of the experiment.
-        machine: of `describe_machine`.
+        path: the file, read if it exists.
+        format: the name of the format.
+        settings: the experiment's settings.
+        machine: the result of `describe_machine`.
         tables: name of a table -> the fields that identify a row.
 
     Raises:
@@ -57,7 +57,7 @@ class RunsFile:
         self.rows = {name: content[name] for name in self.rows}
 
     def has(self, table: str, **which: Any) -> bool:
-        """Whether a table has a row with these values."""
+        """Return whether a table has a row with these values."""
         return any(all(row[name] == value for name, value in which.items()) for row in self.rows[table])
 
     def add(self, table: str, run: dict, seconds: float) -> None:
@@ -73,7 +73,7 @@ class RunsFile:
 
 
 def describe_machine(device: str, jobs: int) -> dict:
-    """Return everything that times depend on: processor, cores, versions; no host name."""
+    """Return everything that times depend on: processor, cores and versions, but no host name."""
     gpu = torch.cuda.get_device_name() if pick_device(device).type == "cuda" else None
     versions = {"python": platform.python_version(), "torch": torch.__version__, "numpy": np.__version__}
     return {

@@ -58,10 +58,10 @@ from rope_edu.nn.encodings import Encoding, Positions, RotaryModule
 DEFAULT_OUT = Path(rope_book.__file__).parent / "results" / "stretch.json"
 STRETCHED_TASKS = ("text", "copy", "needle")
 LEARNING_RATES = (1e-3, 3e-3, 1e-2)
-TUNED_RATES = (1e-3, 3e-3)  # of a fine-tune
+TUNED_RATES = (1e-3, 3e-3)  # for fine-tunes
 TUNING_SEED = 1000  # the reported seeds count from 0
 SLOW, FAST = (0.125, 0.25, 0.5, 1.0), (0.5, 1.0, 2.0, 4.0)  # candidate thresholds, in turns
-LIST_POWERS = (0.0, 0.25, 0.5, 0.75, 1.0)  # LongRoPE divides a pair by the stretch to one of these powers
+LIST_POWERS = (0.0, 0.25, 0.5, 0.75, 1.0)  # LongRoPE divides a pair by a power of the stretch
 ADJUSTED_BASE = 500_000.0
 RULES = (
     "plain", "pi", "abf", "ntk-aware", "by-parts", "by-parts-fitted", "yarn", "yarn-fitted", "llama3", "longrope",
@@ -77,10 +77,10 @@ class Plan:
 
     Attributes:
         config: changes to `TrainingConfig`.
-        steps: of a base model; the task's own if None.
-        share: steps of a fine-tune over steps of a base model.
-        multiples: test lengths, in trained lengths; the first is 1.
-        tuned_on: fine-tuning lengths, in trained lengths.
+        steps: training steps of a base model; the task's default if None.
+        share: fine-tune steps as a share of a base model's steps.
+        multiples: test lengths as multiples of the trained length; the first is 1.
+        tuned_on: fine-tuning lengths as multiples of the trained length.
         rows: texts per test.
     """
 
@@ -111,7 +111,7 @@ class Fit:
     """Choices made on tuning texts.
 
     Attributes:
-        learning_rate: of base models.
+        learning_rate: the rate for base models.
         slow, fast: thresholds of the fitted rules, in turns.
         lists: stretch -> LongRoPE's long list, one divisor per pair.
         tuned_rates: rule -> learning rate of its fine-tune.
@@ -132,12 +132,12 @@ def make_rule(
     Thresholds are those of the papers except in fitted rules; the model's base is 10,000.
 
     Args:
-        name: of `RULES` or `RULE_VARIANTS`.
+        name: one of `RULES` or `RULE_VARIANTS`.
         head_dim: width of a head.
         factor: target length over trained length.
         trained_length: tokens.
         fit: thresholds and lists.
-        length: tokens of the text, for LongRoPE, which leaves short texts alone; long if None.
+        length: text length in tokens, for LongRoPE, which leaves short texts alone; None means long.
 
     >>> make_rule("pi", 4, 16, 33, Fit()).inv_freq.tolist()
     [0.0625, 0.000625]
@@ -232,7 +232,7 @@ class GrowingNTK(Encoding):
 
 
 def with_encoding(model: TinyTransformer, encoding: RopeSpec | Encoding) -> TinyTransformer:
-    r"""Return a copy of a model with another rotation; equal weights in separate tensors.
+    r"""Return a copy of a model with another rotation and its own copy of the weights.
 
     >>> model = TinyTransformer(10, d_model=8, n_heads=1)
     >>> with_encoding(model, position_interpolation(8, 4)).encodings[0].rope.kind
@@ -267,7 +267,7 @@ def make_config(
 class Bench:
     """A task with a plan and a fit: trains models and scores them.
 
-    The folder `weights`, if given, caches base models of reported seeds.
+    The folder `weights`, if given, caches the base models of the reported seeds.
     """
 
     def __init__(
@@ -279,7 +279,7 @@ class Bench:
         self.head_dim = config.d_model // config.n_heads
 
     def rule(self, name: str, factor: float, multiple: int | None = None) -> RopeSpec:
-        """Return a rule for a stretch, on texts `multiple` times as long as in training (long if None)."""
+        """Return a rule for a stretch, for texts `multiple` times as long as in training (None means long)."""
         length = None if multiple is None else self.task.seq_len(multiple * self.task.length)
         return make_rule(name, self.head_dim, factor, self.task.trained_places, self.fit, length=length)
 
@@ -391,7 +391,7 @@ def choose(task: str, plan: Plan) -> Fit:
 
 
 def choose_thresholds(bench: Bench, model: TinyTransformer) -> tuple[float, float]:
-    """Return the thresholds, in turns, that minimise the loss of by-parts summed over all stretches."""
+    """Return the thresholds, in turns, that minimise the by-parts loss, summed over all stretches."""
 
     def loss(pair: tuple[float, float]) -> float:
         trial = Bench(bench.name, bench.plan, Fit(slow=pair[0], fast=pair[1]), bench.split)
@@ -431,7 +431,7 @@ def choose_rate(bench: Bench, model: TinyTransformer, rule: str) -> float:
 
 
 def choose_rates(bench: Bench) -> dict[str, dict[str, float]]:
-    """Return the best rates of second fine-tunes, by tuning texts of their length: multiple -> rule -> rate."""
+    """Return the best rates for second fine-tunes, by tuning texts of that length: multiple -> rule -> rate."""
     model = bench.base(TUNING_SEED)
 
     def loss(rule: str, multiple: int, rate: float) -> float:
@@ -454,7 +454,7 @@ def tuning_row(task: str, fit: Fit, seconds: float) -> dict:
 
 
 def fit_of(row: dict) -> Fit:
-    """Return the fit of a row of the table "tuning"."""
+    """Return the fit stored in a row of the table "tuning"."""
     lists = {int(factor): divisors for factor, *divisors in row["lists"]}
     return Fit(row["learning_rate"], row["slow"], row["fast"], lists, row["tuned_rates"])
 
@@ -474,7 +474,7 @@ def _choose_rates(item: tuple[str, str, dict]) -> dict:
 
 
 def _work(item: tuple) -> dict:
-    """Do the work of a seed: `run_seed`, `read_seed` or `retune_seed`, by name."""
+    """Run `run_seed`, `read_seed` or `retune_seed`, chosen by name, for one seed."""
     name, task, size, seed, row, weights, *more = item
     began = time.process_time()
     bench = Bench(task, PLANS[size], fit_of(row), weights=weights)
@@ -483,7 +483,7 @@ def _work(item: tuple) -> dict:
 
 
 def describe_settings(size: str) -> dict:
-    """Return the settings shared by all runs of a file."""
+    """Return the settings shared by all runs in a file."""
     plan = PLANS[size]
 
     def of_task(name: str) -> dict:
@@ -542,7 +542,7 @@ def run(
 
 
 def add_missing(file: RunsFile, table: str, work: Callable, wanted: dict[tuple, tuple], jobs: int) -> None:
-    """Add the missing rows of a table; `wanted` maps the key of every row to its item of work."""
+    """Add the missing rows of a table; `wanted` maps each row's key to its work item."""
     from tqdm.auto import tqdm
 
     names = file.tables[table]

@@ -1,7 +1,7 @@
 r"""Independent reference for the test vectors: loops over Python floats, without the library's code.
 
 The formulas come from the papers, one pair at a time. `makers.vectors` writes the files from them, and
-`tests/doctor/vectors` holds the library to the files.
+`tests/doctor/vectors` tests the library against the files.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import math
 
 
 def pairs_of(layout: str, rotary_dim: int) -> list[tuple[int, int]]:
-    """Features of every pair, (first, second)."""
+    """Return the features of every pair as (first, second)."""
     half = rotary_dim // 2
     if layout == "interleaved":
         return [(2 * i, 2 * i + 1) for i in range(half)]
@@ -21,7 +21,7 @@ def pairs_of(layout: str, rotary_dim: int) -> list[tuple[int, int]]:
 def rotate(
     x: list[float], position: int, frequencies: list[float], layout: str, attention_factor: float
 ) -> list[float]:
-    """One vector, rotated as complex numbers: z′ = a · z · e^{i·m·θ}; the tail passes through."""
+    """Rotate one vector as complex numbers, z′ = a · z · e^{i·m·θ}; the tail passes through."""
     rotated = list(x)
     for (first, second), frequency in zip(pairs_of(layout, 2 * len(frequencies)), frequencies, strict=True):
         z = attention_factor * complex(x[first], x[second]) * cmath.exp(1j * position * frequency)
@@ -30,7 +30,7 @@ def rotate(
 
 
 def frequencies_of(rule: str, width: int, base: float, **more: object) -> tuple[list[float], float]:
-    """Frequencies and attention factor of a rule, (θ_i, a); `width` is the denominator of the exponent."""
+    """Return a rule's frequencies and attention factor, (θ_i, a); `width` is the exponent's denominator."""
     plain = [base ** (-2 * i / width) for i in range(width // 2)]
     return RULES[rule](plain, width, base, **more)
 

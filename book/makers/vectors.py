@@ -1,7 +1,7 @@
 r"""Write the test vectors: PYTHONPATH=book python -m makers.vectors.
 
-A published case keeps its bytes: its line is copied as long as the recomputed numbers are close. `--release 1.2.0`
-raises the version and records the new lines in vectors_published.json.
+A published case stays the same byte for byte: its line is copied if the recomputed numbers are close.
+`--release 1.2.0` raises the version and records the new lines in vectors_published.json.
 """
 
 from __future__ import annotations
@@ -84,12 +84,12 @@ RULES = [  # (rule, width, base, parameters, source)
 
 
 def numbers(rows: int, width: int) -> list[list[float]]:
-    """Multiples of 1/16 from −2 to 2: exact in bfloat16 and float16."""
+    """Return multiples of 1/16 from −2 to 2, which are exact in bfloat16 and float16."""
     return [[((37 * (row * width + i) + 11) % 65 - 32) / 16 for i in range(width)] for row in range(rows)]
 
 
 def rotation_cases() -> Iterator[dict]:
-    """All rotations, in both layouts."""
+    """Yield all rotations, in both layouts."""
     for name, (head_dim, rotary_dim, base, factor, positions, source) in SIZES.items():
         frequencies, _ = reference.frequencies_of("rope", rotary_dim, base)
         x = numbers(len(positions), head_dim)
@@ -105,9 +105,9 @@ def rotation_cases() -> Iterator[dict]:
 
 
 def tolerances(farthest: int, factor: float) -> dict[str, float]:
-    """Bounds of |actual − expected| by number format, for pairs of numbers up to 2, whose norm is below 3.
+    """Return bounds on |actual − expected| by number format, for pairs of numbers up to 2, with norm below 3.
 
-    cos and sin are off by half an ulp, their products by half an ulp more; a float32 angle has three roundings of
+    cos and sin are off by half an ulp, their products by another half; a float32 angle has three roundings of
     m·θ ≤ m.
     """
     size = 3 * factor
@@ -121,7 +121,7 @@ def tolerances(farthest: int, factor: float) -> dict[str, float]:
 
 
 def detected(case: dict) -> list[str]:
-    """Names of the clinic's broken rotations outside the widest float32 tolerance of a case."""
+    """Return the names of the clinic's broken rotations that exceed a case's widest float32 tolerance."""
     frequencies, _ = reference.frequencies_of("rope", case["rotary_dim"], case["base"])
     spec = RopeSpec(frequencies, case[FACTOR], case["layout"], case["head_dim"])
     x, positions = np.array(case["x"]), np.array(case["positions"])
@@ -134,13 +134,13 @@ def detected(case: dict) -> list[str]:
         except (ValueError, IndexError, ZeroDivisionError):
             continue  # not applicable at this width
         error = np.abs(rotated - case["expected"]).max()
-        if not error <= case["tolerance"]["float32, angles in float32"]:  # NaN is outside too
+        if not error <= case["tolerance"]["float32, angles in float32"]:  # true for NaN too
             names.append(name)
     return names
 
 
 def frequency_cases() -> Iterator[dict]:
-    """Frequencies and attention factor of every rule."""
+    """Yield the frequencies and attention factor of every rule."""
     for rule, width, base, parameters, source in RULES:
         frequencies, factor = reference.frequencies_of(rule, width, base, **parameters)
         stated = ", ".join(
@@ -152,7 +152,7 @@ def frequency_cases() -> Iterator[dict]:
 
 
 def config_cases() -> Iterator[dict]:
-    """Valid and hostile configs, with the rotation or the field to refuse."""
+    """Yield valid and hostile configs, with the rotation or the field to refuse."""
     for name, (config, source, catches, options) in CONFIGS.items():
         case = {"name": name, "source": source, "catches": catches, "config": config, "options": options}
         if name not in ROTATIONS:
@@ -165,7 +165,7 @@ def config_cases() -> Iterator[dict]:
 
 
 def _field_refused(config: object, options: dict) -> str:
-    """Field that the library blames when it refuses a config."""
+    """Return the field that the library blames when it refuses a config."""
     try:
         spec = rope_from_config(config, **options)
     except ConfigError as error:
@@ -186,7 +186,7 @@ PUBLISHED = Path(__file__).with_name("vectors_published.json")
 
 
 def nearly(actual: object, expected: object) -> bool:
-    """Whether two JSON values are equal, numbers to 12 digits: last bits vary between machines."""
+    """Return whether two JSON values are equal, numbers to 12 digits because last bits vary between machines."""
     if isinstance(expected, dict) and isinstance(actual, dict):
         return actual.keys() == expected.keys() and all(
             nearly(actual[key], expected[key]) for key in expected
@@ -199,19 +199,19 @@ def nearly(actual: object, expected: object) -> bool:
 
 
 def lines_of(text: str) -> dict[str, str]:
-    """Lines of a file, by the name of the case."""
+    """Return a file's lines by case name."""
     lines = [line.removesuffix(",") for line in text.splitlines() if line.startswith('{"name"')]
     return {json.loads(line)["name"]: line for line in lines}
 
 
 def committed(name: str) -> dict[str, str]:
-    """Lines of a committed file, by the name of the case."""
+    """Return a committed file's lines by case name."""
     path = HERE / f"{name}.json"
     return lines_of(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
 def text_of(name: str, version: str | None = None) -> str:
-    """Text of a file, one case per line, committed cases before new ones."""
+    """Return a file's text, with one case per line and committed cases before new ones."""
     old = committed(name)
     new = {case["name"]: case for case in FILES[name]()}
     lines = []
@@ -225,12 +225,12 @@ def text_of(name: str, version: str | None = None) -> str:
 
 
 def published() -> list[tuple[str, dict[str, dict[str, str]]]]:
-    """Versions in order, with the fingerprints of the lines that they added: file -> name -> SHA-256."""
+    """Return the versions in order, with the fingerprints of the lines that they added: file -> name -> SHA-256."""
     return list(json.loads(PUBLISHED.read_text(encoding="utf-8")).items())
 
 
 def fingerprint(line: str) -> str:
-    """First 16 digits of the SHA-256 of a line."""
+    """Return the first 16 digits of a line's SHA-256."""
     return hashlib.sha256(line.encode()).hexdigest()[:16]
 
 
@@ -250,7 +250,7 @@ def release(version: str) -> None:
 
 
 def main(arguments: list[str]) -> None:
-    """Write all files."""
+    """Write all vector files."""
     if arguments[:1] == ["--release"]:
         release(arguments[1])
     for name in FILES:

@@ -1,4 +1,4 @@
-r"""Cases beyond one text with one coordinate: batches, several coordinates, moved keys, the place of mscale."""
+r"""Cases beyond one text with one coordinate: batches, several coordinates, moved keys, where mscale applies."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ BATCHES = {  # name: (positions of each row, real tokens, source)
 ORDERS = {"contiguous": ([1, 2, 1], [0, 1, 1, 2]), "interleaved": ([2, 1, 1], [0, 1, 2, 0])}
 ORDERS |= {
     "rows and columns first": ([1, 1, 2], [1, 2, 0, 0])
-}  # (sections as configs state them, axis of each pair)
+}  # (sections as configs give them, axis of each pair)
 AXES = {  # name: (order of the sections, positions of each axis, source)
     "time, rows, columns in sections": ("contiguous", [[0, 1, 1, 2], [0, 1, 1, 2], [0, 1, 2, 2]], MROPE),
     "time, rows, columns dealt in turn": ("interleaved", [[0, 1, 1, 2], [0, 1, 1, 2], [0, 1, 2, 2]], DEALT),
@@ -74,7 +74,7 @@ FREQUENCIES = reference.frequencies_of("rope", SIZES["rotary_dim"], SIZES["base"
 
 
 def rotate_by(x: list[float], angles: list[float], layout: str) -> list[float]:
-    """One vector, every pair rotated by its own angle; the tail passes through."""
+    """Rotate every pair of one vector by its own angle; the tail passes through."""
     rotated = list(x)
     for (first, second), angle in zip(reference.pairs_of(layout, 2 * len(angles)), angles, strict=True):
         z = complex(x[first], x[second]) * cmath.exp(1j * angle)
@@ -83,20 +83,20 @@ def rotate_by(x: list[float], angles: list[float], layout: str) -> list[float]:
 
 
 def differs(actual: Any, expected: Any, bound: float) -> bool:
-    """Whether nested lists differ anywhere by more than a bound, or are NaN."""
+    """Return whether nested lists differ anywhere by more than a bound, or contain NaN."""
     if isinstance(expected, list):
         return any(differs(a, b, bound) for a, b in zip(actual, expected, strict=True))
     return not abs(actual - expected) <= bound
 
 
 def detected(wrong: dict[str, Any], expected: Any, bounds: dict[str, float]) -> list[str]:
-    """Names of the wrong results outside the widest float32 bound."""
+    """Return the names of the wrong results that exceed the widest float32 bound."""
     bound = bounds["float32, angles in float32"]
     return [name for name, result in wrong.items() if differs(result, expected, bound)]
 
 
 def batch_cases(numbers: Callable, tolerances: Callable) -> Iterator[dict]:
-    """Batches whose rows have different positions."""
+    """Yield batches whose rows have different positions."""
     for name, (positions, mask, source) in BATCHES.items():
         seq = len(positions[0])
         flat = numbers(len(positions) * seq, SIZES["head_dim"])
@@ -127,18 +127,18 @@ def _rotated_batch(x: list[Rows], positions: list[list[int]], layout: str) -> li
 
 
 def _unpadded(batch: list[Rows], real: list[list[int]]) -> list[Rows]:
-    """The real tokens of every row."""
+    """Return the real tokens of every row, without padding."""
     return [[v for v, r in zip(*row, strict=True) if r] for row in zip(batch, real, strict=True)]
 
 
 def _case(name: str, source: str, layout: str, attention_factor: float) -> dict:
-    """The fields with which all cases begin."""
+    """Return the fields with which every case begins."""
     head = {"name": f"{name}, {layout}", "source": source, "layout": layout, **SIZES}
     return head | {"attention_factor": attention_factor}
 
 
 def axes_cases(numbers: Callable, tolerances: Callable) -> Iterator[dict]:
-    """Positions with several coordinates; every pair rotates by one of them."""
+    """Yield positions with several coordinates; every pair rotates by one of them."""
     for name, (order, positions, source) in AXES.items():
         sections, axes = ORDERS[order]
         x = numbers(len(positions[0]), SIZES["head_dim"])
@@ -158,13 +158,13 @@ def axes_cases(numbers: Callable, tolerances: Callable) -> Iterator[dict]:
 
 
 def _rotated_by_axes(x: Rows, axes: list[int], positions: list[list[int]], layout: str) -> Rows:
-    """Vectors rotated by positions of several coordinates; `axes` has the coordinate of each pair."""
+    """Rotate vectors by positions with several coordinates; `axes` has the coordinate of each pair."""
     pairs = list(zip(axes, FREQUENCIES, strict=True))
     return [rotate_by(v, [positions[a][n] * f for a, f in pairs], layout) for n, v in enumerate(x)]
 
 
 def shift_cases(numbers: Callable, tolerances: Callable) -> Iterator[dict]:
-    """Rotated keys that move: rotated once more, with the attention factor applied once."""
+    """Yield rotated keys that move: rotated once more, with the attention factor applied only once."""
     for name, (positions, shift, factor, source) in SHIFTS.items():
         raw = numbers(len(positions), SIZES["head_dim"])
         bounds = tolerances(max(map(abs, (*positions, shift))), factor)
@@ -207,12 +207,12 @@ SCALES = [  # (name, reference, whether MLA scales the softmax, factor, the two 
 
 
 def yarn_mscale(factor: float, mscale: float) -> float:
-    """YaRN's 0.1 · mscale · ln s + 1."""
+    """Return YaRN's 0.1 · mscale · ln s + 1."""
     return 0.1 * mscale * math.log(factor) + 1.0
 
 
 def scales_of(engine: str, factor: float, stated: dict[str, float], mla: bool) -> list[float]:
-    """Multipliers, [on cos and sin, on the softmax scale]."""
+    """Return the multipliers [on cos and sin, on the softmax scale]."""
     both = "mscale" in stated and "mscale_all_dim" in stated
     on_softmax = yarn_mscale(factor, stated.get("mscale_all_dim", 0.0)) ** 2 if mla else 1.0
     if engine == "plain" or (engine == "transformers" and not both):
@@ -222,7 +222,7 @@ def scales_of(engine: str, factor: float, stated: dict[str, float], mla: bool) -
 
 
 def scale_cases() -> Iterator[dict]:
-    """Where mscale applies: to cos and sin, or to the scores; engines that differ are named."""
+    """Yield cases for where mscale applies, to cos and sin or to the scores, naming the engines that differ."""
     for name, truth, mla, factor, stated, dissenters in SCALES:
         engine = "deepseek" if truth.startswith(DEEPSEEK) else "transformers"
         on_cos_and_sin, on_softmax = scales_of(engine, factor, stated, mla)

@@ -1,9 +1,9 @@
-"""Code of the book *RoPE, Turn by Turn* for its notebooks and pages, beside the library and the doctor.
+"""Code behind the notebooks and pages of *RoPE, Turn by Turn*, separate from the library and the doctor.
 
 widgets/    live figures and questions: `from rope_book.widgets import RotatePair`
-check/      checks of exercises and of parameter cells: `from rope_book.check import check`
-plots/      matplotlib figures, as functions that draw numbers on an `ax`, and tables
-results/    measurements of long runs, with seeds, versions and machine
+check/      checks for exercises and parameter cells: `from rope_book.check import check`
+plots/      matplotlib figures, as functions that draw numbers on an `ax`; also tables
+results/    measurements from long runs, with seeds, versions and machine
 training/   tiny models and their training, behind the book's curves; needs torch
 """
 

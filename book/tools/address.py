@@ -7,10 +7,10 @@
     python book/tools/address.py --repo git --ref v0.1.0          links and setup cells name a tag or a commit
     python book/tools/address.py --repo ""                        no address
 
-`_config.yml` is the single source: `repository: url`, `repository: branch` for the branch, tag or commit, `html:
-baseurl` for the site, and `repository: released` if the packages are on PyPI. Everything else follows from it.
-Without an address there is no button and no link to one, and the setup cell of a notebook says how to install the
-packages. A second run changes nothing. Needs Python alone.
+`_config.yml` is the single source: `repository: url`, `repository: branch` for the branch, tag or commit,
+`html: baseurl` for the site, and `repository: released` if the packages are on PyPI. Everything else follows
+from it. Without an address there are no buttons or links that need one, and the setup cell of a notebook says
+how to install the packages. A second run changes nothing. Needs only Python.
 """
 
 import argparse
@@ -55,7 +55,7 @@ class Address:
 
     @property
     def repository(self) -> str:
-        """The repository's URL, "" if there is none."""
+        """The repository's URL, or "" without one."""
         return f"{GITHUB}{self.slug}" if self.slug else ""
 
     def colab(self, notebook: str) -> str:
@@ -65,13 +65,13 @@ class Address:
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence with an address, and the one that replaces it if there is none."""
+    """A sentence with an address, and the sentence that replaces it without an address."""
 
     given: str
     missing: str
 
     def put(self, text: str, address: Address) -> str:
-        """Return the text with the right one of the two."""
+        """Return the text with whichever of the two applies."""
         pattern = re.escape(self.given).replace(r"\{url\}", r"https://github\.com/[\w.-]+/[\w.-]+")
         either = re.compile(f"{pattern}|{re.escape(self.missing)}")
         right = self.given.replace("{url}", address.repository) if address.slug else self.missing
@@ -125,7 +125,7 @@ def value(config: str, key: str) -> str:
 
 
 def read(root: Path) -> Address:
-    """Return the address that ``_config.yml`` states."""
+    """Return the address given in ``_config.yml``."""
     config = (root / "_config.yml").read_text(encoding="utf-8")
     released = value(config, "released") == "true"
     return Address(slug_of(value(config, "url")), value(config, "baseurl"), released, value(config, "branch"))
@@ -209,7 +209,7 @@ def changelog(text: str, address: Address) -> str:
 
 
 def readme(text: str, address: Address) -> str:
-    """Return ``README.md`` with a link to the site, and a word about Colab if that opens notebooks."""
+    """Return ``README.md`` with a link to the site, and a mention of Colab if it opens notebooks."""
     book = f"[An interactive book]({address.site})" if address.site else "An interactive book"
     changed, count = SITE_IN_README.subn(f"{book} on ", text)
     if count != 1:
@@ -281,7 +281,7 @@ def installs(address: Address, version: str, extras: str) -> str:
 
 
 def notebook(text: str, name: str, address: Address, version: str) -> str:
-    """Return a notebook with its link and its setup cell, all other lines unchanged."""
+    """Return a notebook with its link and its setup cell, leaving all other lines unchanged."""
     read = json.loads(text)
     changed = False
     for number, cell in enumerate(read["cells"]):

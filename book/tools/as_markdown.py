@@ -38,7 +38,7 @@ def of_notebook(path: Path) -> str:
 
 
 def fenced(text: str, language: str) -> str:
-    """Return a block of code with a fence that does not occur in the code."""
+    """Return a code block with a fence that does not occur in the code."""
     longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
     fence = "`" * (longest + 1)
     return f"{fence}{language}\n{text}\n{fence}"

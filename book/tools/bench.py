@@ -1,7 +1,7 @@
 """Measure the cost of the live figures in a browser: python book/tools/bench.py [15_ 17_ …]. Build the book first.
 
-`--train` measures only the training in the page: steps per second beside torch, the delay of a frame while it
-trains, the memory of the page with its workers, and that a hidden page does no work.
+`--train` measures only training in the page: steps per second compared with torch, frame delays during
+training, the memory of the page with its workers, and that a hidden page does no work.
 
 For every slider of every figure, scrolled to the top of the window: 200 moves, each dispatched at the start of a
 frame as a browser does with real input, timed until the frame is painted. For a figure with long work: 9 moves at
@@ -93,7 +93,7 @@ FIRST = """() => new Promise((resolve) => {
 
 @contextmanager
 def served(handler: type[Quiet]) -> Iterator[str]:
-    """Serve the book; yield the address."""
+    """Serve the book, and yield its address."""
     http = server(str(SITE), handler=handler)
     threading.Thread(target=http.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{http.server_port}/"
@@ -166,7 +166,7 @@ TRAIN = """([engine, settings, steps]) => {
 
 
 def training(browser: Browser) -> None:
-    """Print the page engine's training steps per second for three sizes, beside torch on one thread."""
+    """Print the page engine's training steps per second for three sizes, compared with torch on one thread."""
     import torch
 
     from rope_book.widgets._bundle import DATA
@@ -208,7 +208,7 @@ def learning(browser: Browser, root: str) -> None:
     page.wait_for_selector('[data-live="TrainInThePage"][data-ready="true"]')
     before = memory(browser)
     page.evaluate(TAKE, RUN)
-    page.wait_for_timeout(1000)  # the workers have started, the code is warm
+    page.wait_for_timeout(1000)  # lets the workers start and the code warm up
     first = page.evaluate(STATE)["step"]
     page.wait_for_timeout(1000 * SECONDS)
     rate = (page.evaluate(STATE)["step"] - first) / SECONDS
@@ -235,7 +235,7 @@ def hidden(browser: Browser, page: Page) -> None:
     """Print the steps and the CPU time of a run while its page is hidden, and that it resumes afterwards."""
     seen = page.evaluate(STATE)["step"]
     page.evaluate(HIDE, True)
-    page.wait_for_timeout(1000)  # the rest of what a worker had begun
+    page.wait_for_timeout(1000)  # time for a worker to finish what it had begun
     at, worked = page.evaluate(STATE)["step"], cpu_seconds(browser)
     page.wait_for_timeout(1000 * SECONDS)
     still, worked = page.evaluate(STATE)["step"], cpu_seconds(browser) - worked
@@ -275,7 +275,7 @@ def cpu_seconds(browser: Browser) -> float:
 
 
 def main(paths: list[str]) -> None:
-    """Measure the chapters with one of these words in their names, all if none is given."""
+    """Measure the chapters with one of these words in their names, or all of them if none is given."""
     print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     if "--train" in paths:
         with launched() as browser, served(Quiet) as near:

@@ -1,11 +1,11 @@
 """Measure the cost of rotating: python book/tools/bench_rotation.py [--quick].
 
-The results go to book/rope_book/results/rotation.json, after five minutes on a quiet machine. Everything is a ratio
-to copying the same numbers: the contestants take turns, one call each, every round gives a ratio, and the median of
-the ratios counts. Time is processor time of one thread, so that other work on the machine matters less. Everything
-is measured twice: with the default allocator, and with one that keeps its memory, which excludes the cost of fresh
-pages. Results are written part by part, so that an interrupted run resumes where it stopped. `--quick` measures
-less.
+The results go to book/rope_book/results/rotation.json, after five minutes on a quiet machine. Everything is a
+ratio to the time for copying the same numbers: implementations take turns, one call each; each round gives a
+ratio, and the median ratio counts. Time is one thread's processor time, so that other work on the machine
+matters less. Everything is measured twice: with the default allocator, and with one that keeps its memory,
+which excludes the cost of fresh pages. Results are written part by part, so that an interrupted run resumes
+where it stopped. `--quick` measures less.
 """
 
 import argparse
@@ -37,7 +37,7 @@ from rope_edu.fast import RotaryTable, rotate, rotate_
 
 RESULTS = Path(__file__).resolve().parents[2] / "book" / "rope_book" / "results" / "rotation.json"
 HEAD_DIM = 128
-HEADS = {512: 8, 4096: 32, 32_768: 8}  # in the cache; a usual text; a long one, where the table matters
+HEADS = {512: 8, 4096: 32, 32_768: 8}  # fits the cache; a usual text; a long one, where the table matters
 DTYPES = ("float32", "bfloat16")
 LIBRARIES = (
     "numpy",
@@ -50,12 +50,12 @@ LIBRARIES = (
 )
 LIBRARIES += ("onnxruntime",)
 FAR = 10**6
-SECONDS, FEWEST = 8.0, 3  # a part begins no new round after so long, once it has had so many
+SECONDS, FEWEST = 8.0, 3  # no new round after so many seconds, if at least this many are done
 Calls = dict[str, Callable[[], object]]
 
 
 def take_turns(calls: Calls, rounds: int, repeat: int = 1) -> dict[str, np.ndarray]:
-    """Time every call up to `rounds` times, in turn, each `repeat` times in a row; return milliseconds per call."""
+    """Time every call in up to `rounds` rounds, `repeat` times in a row each; return milliseconds per call."""
     times: dict[str, list[float]] = {name: [] for name in calls}
     for call in calls.values():
         call()  # builds tables, compiles kernels, touches pages
@@ -102,7 +102,7 @@ def pair_of_tensors(heads: int, length: int, dtype: str, seq_axis: int = -2) -> 
 
 
 def copies(q: torch.Tensor, k: torch.Tensor, outs: list[torch.Tensor]) -> Calls:
-    """Return the copies with which everything is compared."""
+    """Return the copying calls with which everything is compared."""
     return {
         "copy_": lambda: [out.copy_(x) for out, x in zip(outs, (q, k), strict=True)],
         "clone()": lambda: [q.clone(), k.clone()],
@@ -110,7 +110,7 @@ def copies(q: torch.Tensor, k: torch.Tensor, outs: list[torch.Tensor]) -> Calls:
 
 
 def ours(q: torch.Tensor, k: torch.Tensor, outs: list[torch.Tensor], layout: str, start: int = 0) -> Calls:
-    """Return our ways to rotate q and k."""
+    """Return our calls that rotate q and k."""
     table = RotaryTable(inv_freq(HEAD_DIM), layout=layout)
     turn = functools.partial(rotate, q, k, table=table, offset=start)
     return {
@@ -123,20 +123,20 @@ def ours(q: torch.Tensor, k: torch.Tensor, outs: list[torch.Tensor], layout: str
 
 
 def theirs(peers: list[Peer], length: int, heads: int, dtype: str, start: int = 0) -> Calls:
-    """Return every peer's way to rotate its own q and k."""
+    """Return each peer's call that rotates its own q and k."""
     calls = {}
     for peer in peers:
         q, k = pair_of_tensors(heads, length, dtype, peer.seq_axis)
         try:
             turn = peer.prepare(length, q.dtype, HEAD_DIM, start)
-        except NotImplementedError:  # it does not know this dtype
+        except NotImplementedError:  # it does not support this dtype
             continue
         calls[peer.name] = lambda turn=turn, q=q, k=k: turn(q, k)
     return calls
 
 
 def speed(peers: list[Peer], length: int, dtype: str, allocator: str, rounds: int) -> list[dict]:
-    """Rotate q and k of one size in all ways."""
+    """Time every implementation on q and k of one size."""
     heads = HEADS[length]
     q, k = pair_of_tensors(heads, length, dtype)
     outs = [torch.empty_like(q), torch.empty_like(k)]
@@ -169,7 +169,7 @@ def backward(peers: list[Peer], length: int, dtype: str, rounds: int) -> list[di
         table = RotaryTable(inv_freq(HEAD_DIM), layout=layout)
         calls[f"ours, {layout}"] = both(functools.partial(rotate, table=table), q, k, grads)
     for peer in peers:
-        if peer.name == "onnxruntime":  # takes no gradient
+        if peer.name == "onnxruntime":  # does not support gradients
             continue
         mine = [x.requires_grad_() for x in pair_of_tensors(heads, length, dtype, peer.seq_axis)]
         upstream = [torch.randn_like(x) for x in mine]
@@ -182,7 +182,7 @@ def backward(peers: list[Peer], length: int, dtype: str, rounds: int) -> list[di
 
 
 def memory(peers: list[Peer], length: int, dtype: str) -> list[dict]:
-    """Measure the peak memory of every way to rotate q and k, in units of q and k."""
+    """Measure each implementation's peak memory while rotating q and k, in units of their size."""
     heads = HEADS[length]
     q, k = pair_of_tensors(heads, length, dtype)
     outs = [torch.empty_like(q), torch.empty_like(k)]
@@ -294,7 +294,7 @@ def numpy_arrays(length: int, rounds: int) -> list[dict]:
 
 
 def building(length: int, rounds: int) -> list[dict]:
-    """Build tables anew: ours, and the usual one in float32."""
+    """Time building tables: ours, and the usual one in float32."""
 
     def usual() -> tuple[torch.Tensor, torch.Tensor]:
         angles = torch.cat([angles_of_pairs(length)] * 2, dim=-1)
@@ -340,14 +340,14 @@ def precision(peers: list[Peer]) -> list[dict]:
                 turned = turned_ones(peer, dtype, start, 8)
                 angle = torch.atan2(turned[..., 1], turned[..., 0]) - exact
                 error = torch.remainder(angle + math.pi, 2 * math.pi) - math.pi
-                worst = error.abs().max().item()  # no number where an angle was infinite
+                worst = error.abs().max().item()  # NaN if an angle was infinite
                 row = {"name": peer.name, "dtype": str(dtype).removeprefix("torch."), "position": position}
                 table.append(row | {"error": float(f"{worst:.3g}") if math.isfinite(worst) else None})
     return table
 
 
 def ours_in_a_model(length: int, dtype: torch.dtype, head_dim: int, start: int) -> Callable:
-    """Return our rotation, which module.to does not reach."""
+    """Return our rotation, which module.to does not affect."""
     table = RotaryTable(inv_freq(head_dim))
     return lambda q, k: rotate(q, k, table=table, offset=start)
 
@@ -377,7 +377,7 @@ def rows(measured: dict[str, np.ndarray], unit: str = "copy_", **what: object) -
 
 
 def machine() -> dict[str, str]:
-    """Return the machine and the versions of this measurement."""
+    """Return the machine and the versions used for this measurement."""
     cpu = platform.processor() or platform.machine()
     info = Path("/proc/cpuinfo")
     if info.exists():
@@ -421,7 +421,7 @@ def write(content: dict, path: Path) -> None:
 
 
 def plan(peers: list[Peer], quick: bool) -> list[tuple[str, Callable[[], list[dict]]]]:
-    """List the parts of the sections in order; the allocator is changed halfway, for good."""
+    """List the parts of the sections in order; the allocator is changed permanently halfway."""
     lengths, rounds = ([512, 4096], 2) if quick else (list(HEADS), 9)
     sizes = [(length, dtype) for length in lengths for dtype in DTYPES]
     doors = [(n, dtype) for n in (1, 512, 4096) for dtype in (*DTYPES, "float16")]
@@ -461,7 +461,7 @@ def main(quick: bool, path: Path | None) -> None:
             tables.append(measure())
             if path:
                 partial(path).write_text(json.dumps({"made_by": made_by, "tables": tables}))
-        elif name == "keep":  # sets the allocator, in every run, without a measurement
+        elif name == "keep":  # only sets the allocator, in every run
             measure()
         if tables[number]:
             results.setdefault(name, []).extend(tables[number])

@@ -1,7 +1,7 @@
 """The built pages as the leaves of one document, for the PDF and the EPUB.
 
 A leaf is a page without interactive parts: folds are open, live figures are stills with captions, setup cells and
-buttons are gone, solutions are gathered behind the chapters. Formulas are set aside while a leaf is changed, which
+buttons are gone, solutions are gathered after the chapters. Formulas are set aside while a leaf is changed, which
 keeps parsing fast; each has its glyphs and its MathML.
 """
 
@@ -23,7 +23,7 @@ HELD = re.compile(r'<span class="held" data-n="(\d+)"></span>')
 ASSISTIVE = re.compile(r"<mjx-assistive-mml.*?</mjx-assistive-mml>", re.DOTALL)
 PLAIN = re.compile(
     r'<span class="(?:bp|fm|g[a-z]|n|nb|nn|ne|nt|nx|o|p|se|si|vm|w)?">([^<]*)</span>'
-)  # code without a colour
+)  # code spans shown without a colour
 VARIABLE = re.compile(r"(--rl-[\w-]+):\s*(#\w+);")
 DROPPED = (
     "script",
@@ -72,12 +72,12 @@ def words(tag: Tag) -> str:
 
 
 def mathml(formula: str) -> str:
-    """Return the MathML in a formula, which is beside its glyphs."""
+    """Return the MathML that a formula contains in addition to its glyphs."""
     return re.sub(r' data-mjx-[\w-]+="[^"]*"', "", MATHML.search(formula)[0])
 
 
 def read(built: Path, name: str, part: str = "") -> Leaf:
-    """Read a page without its interactive parts; its solutions stay, see :func:`solutions`."""
+    """Read a page without its interactive parts; keep its solutions for :func:`solutions`."""
     page = (built / "html" / f"{name}.html").read_text(encoding="utf-8")
     page = page[page.index("<article") : page.index("</article>") + len("</article>")]
     formulas: list[str] = []
@@ -93,7 +93,7 @@ def read(built: Path, name: str, part: str = "") -> Leaf:
         if around.name == "p" and not around.get_text(strip=True):
             around.decompose()
     for link in article.select("a.term"):
-        link.replace_with(link.get_text())  # links to the glossary, words of the index
+        link.replace_with(link.get_text())  # links to the glossary, and index words
     article.smooth()
     leaf = Leaf(name, part, article, formulas)
     without_hands(leaf)
@@ -117,7 +117,7 @@ def without_hands(leaf: Leaf) -> None:
 
 
 def glyphs(formula: str) -> str:
-    """Return a formula's glyphs alone."""
+    """Return only a formula's glyphs."""
     return ASSISTIVE.sub("", formula)
 
 
@@ -133,7 +133,7 @@ def open_folds(leaf: Leaf) -> None:
 
 
 def caption_figures(leaf: Leaf) -> None:
-    """Replace every live figure by its still, with its words as a caption and the id of its section."""
+    """Replace every live figure with its still, captioned with its words and given the id of its section."""
     for slot in leaf.article.select("div.live-slot"):
         still = slot.select_one("img.live-still")
         if still is None:
@@ -210,7 +210,7 @@ def leaves(
 
 
 def relink(leaf: Leaf, to: Callable[[str, str], str | None]) -> None:
-    """Point each link within the book to ``to(page, id)``; if that is None, only its words stay."""
+    """Point each link within the book to ``to(page, id)``; if that is None, keep only its words."""
     folder = posixpath.dirname(leaf.name)
     for link in leaf.article.find_all("a", href=True):
         target, _, place = link["href"].partition("#")
@@ -227,7 +227,7 @@ def relink(leaf: Leaf, to: Callable[[str, str], str | None]) -> None:
 
 
 def in_light(leaf: Leaf) -> None:
-    """Replace the page's colour variables in plots by the colours of a light page."""
+    """Replace the page's colour variables in plots with the colours of a light page."""
     colours = dict(reversed(VARIABLE.findall(style())))  # the first value of each is the light one
     for tag in leaf.article.select(".rope-plot svg, .rope-plot svg *"):
         for name, value in tag.attrs.items():
@@ -236,7 +236,7 @@ def in_light(leaf: Leaf) -> None:
 
 
 def address_of(leaf: Leaf, figure: Tag, site: str) -> str:
-    """Return the address of a live figure's section, "" if the book has no address."""
+    """Return the address of a live figure's section, or "" if the book has no address."""
     place = figure["data-section"]
     return f"{site}{leaf.name}.html" + (f"#{place}" if place else "") if site else ""
 

@@ -41,7 +41,7 @@ def find_chromium() -> str | None:
 
 @contextmanager
 def launched() -> Iterator[Browser]:
-    """Start the browser; RuntimeError says where it was searched for."""
+    """Start the browser; raise RuntimeError with the places searched if there is none."""
     path = find_chromium()
     if path is None:
         raise RuntimeError(

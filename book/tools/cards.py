@@ -1,4 +1,4 @@
-"""Draw the cards that social networks show beside a link: a page's title and its first figure, 1200 × 630.
+"""Draw the cards that social networks show with a link: a page's title and its first figure, 1200 × 630.
 
     python book/tools/cards.py                       the card of every page that has a figure, into _build/cards
     python book/tools/cards.py 00 04                 only those of these notebooks
@@ -62,7 +62,7 @@ def drawn(cards: Iterable[Card]) -> Iterator[tuple[Card, bytes]]:
 
 
 def of_notebooks(starts: list[str]) -> list[Card]:
-    """Return the cards of the notebooks whose names start with one of these, all if none is given."""
+    """Return the cards of the notebooks whose names start with one of these, or all if none is given."""
     sys.path.append(str(ROOT / "book" / "extensions"))
     from live_figures import figures_of
 

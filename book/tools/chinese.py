@@ -3,10 +3,10 @@
     python book/tools/chinese.py                    list cells and pages whose English has changed since
     python book/tools/chinese.py --stamp FILE …     renew the digests of files compared with their English
 
-A file ``NN_name.zh`` has the Markdown cells of the notebook of that name, each behind ``<!-- id of digest -->``;
+A file ``NN_name.zh`` has the Markdown cells of the notebook of that name, each after ``<!-- id of digest -->``;
 code and output come from the notebook. A page ``name.md`` begins with ``<!-- of book/name.md digest -->``.
 The digest is that of the English from which it was translated, without the additions of ``make address``.
-Needs Python alone.
+Needs only Python.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ IN_COLAB = "在 Colab 中打开"
 
 
 def files(root: Path = ROOT) -> list[Path]:
-    """Return the translated files of the edition."""
+    """Return the edition's translated files."""
     return sorted(path for path in (root / FOLDER).glob("*") if path.suffix in (".zh", ".md"))
 
 
@@ -103,7 +103,7 @@ def ranks(text: str) -> list[int]:
 
 
 def faults(path: Path) -> Iterator[str]:
-    """Yield a sentence for every fault that keeps a page from being made."""
+    """Yield a sentence for every fault that prevents a page from being built."""
     if path.suffix == ".md":
         if ranks(body(path)[1]) != ranks(page(original(path))):
             yield f"{path.name}: its headings are not those of {original(path).name}"
@@ -151,7 +151,7 @@ def with_colab(text: str, url: str) -> str:
 
 
 def older(path: Path) -> list[str]:
-    """Return the parts of a file whose English has changed since: ids of cells, or its own name."""
+    """Return the parts of a file whose English has since changed: cell ids, or the file's own name."""
     if path.suffix == ".md":
         return [path.name] if body(path)[0] != digest(page(original(path))) else []
     theirs = cells(original(path))
@@ -159,7 +159,7 @@ def older(path: Path) -> list[str]:
 
 
 def stamp(path: Path) -> str:
-    """Return a file with the digests of its current English."""
+    """Return a file's text with the digests of its current English."""
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".md":
         body(path)

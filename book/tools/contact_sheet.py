@@ -21,7 +21,7 @@ BUILD = Path(__file__).resolve().parents[2] / "_build"
 LOOKS = {"light": (792, "light"), "dark": (792, "dark"), "phone": (358, "light")}  # width of a figure, theme
 COLUMNS = {"light": 4, "dark": 4, "phone": 8}
 SHEET = 1600  # pixels across
-TALL = 2000  # pixels: taller than any figure, so that none is stitched from two screens
+TALL = 2000  # in pixels: taller than any figure, so that no picture is stitched from two screens
 RENDER = """(state) => {
     const model = { host: "", get: (key) => state[key], set() {}, save_changes() {}, on() {}, off() {} };
     document.querySelector("#place").replaceChildren();

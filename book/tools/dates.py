@@ -1,4 +1,4 @@
-"""The day on which a page was last changed: that of its newest commit, or "" without a git history."""
+"""The day on which a page was last changed: the day of its newest commit, or "" without a git history."""
 
 import subprocess
 from functools import cache

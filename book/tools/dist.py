@@ -1,10 +1,10 @@
 """Package the built book for distribution: python book/tools/dist.py [--books] [--wheel] [--tag v0.1.0]
 
-The site (``_build/html``) gets every page as Markdown, ``llms.txt`` and ``llms-full.txt``, every figure as a file
-for other people's pages (``embed/``), and, if ``_config.yml`` names the site, ``sitemap.xml`` and ``404.html``.
-``_build/dist`` gets a zip of the site that opens from a folder, one of the students' notebooks, the slides of the
-lecture, with ``--books`` a PDF and an EPUB, with ``--wheel`` the wheels of the three packages and of the test
-vectors, and ``SHA256SUMS`` of all files.
+The site (``_build/html``) gets every page as Markdown, ``llms.txt`` and ``llms-full.txt``, every figure as a
+file for other websites (``embed/``), and, if ``_config.yml`` names the site, ``sitemap.xml`` and ``404.html``.
+``_build/dist`` gets a zip of the site that opens from a folder, one of the students' notebooks, the slides of
+the lecture, with ``--books`` a PDF and an EPUB, with ``--wheel`` the wheels of the three packages and of the
+test vectors, and ``SHA256SUMS`` of all files.
 """
 
 import hashlib
@@ -113,7 +113,7 @@ def books(stem: Path, root: Path, built: Path) -> None:
 
 
 def main(arguments: list[str], root: Path = ROOT, built: Path = BUILT) -> None:
-    """Write everything anew."""
+    """Write everything, replacing earlier files."""
     target = built / "dist"
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)

@@ -17,15 +17,15 @@ from rope_book.widgets._data import DATA
 from rope_book.widgets._modules import constant
 
 ELEMENT = Path(__file__).resolve().parents[1] / "assets" / "embed.js"
-HEAVIEST = 60_000  # bytes of a compressed figure at most
-DARK = re.compile(r'html\[data-theme="dark"\][^{]*\{')  # the hosts that the style sheet knows
+HEAVIEST = 60_000  # maximum size of a compressed figure, in bytes
+DARK = re.compile(r'html\[data-theme="dark"\][^{]*\{')  # dark hosts in the style sheet
 SHELL = """:host { display: block; }
 .shell { all: initial; display: block; direction: ltr; container-type: inline-size; }
 """
-STRICT = '"use strict";'  # once per file is enough
+STRICT = '"use strict";'  # needed only once per file
 MODULE = re.compile(r"\$(?:lib|maths|data|figures)\$\w+")  # the constant of a module
 SCOPE = re.compile(r"^(?=const \$\w+\$\w+ = \(\(\) => \{)", re.MULTILINE)  # the beginning of a module
-LEADS = re.compile(r"(?<=const LEADS = )\{.*\}(?=;)")  # those of all figures; a file needs one
+LEADS = re.compile(r"(?<=const LEADS = )\{.*\}(?=;)")  # leads of all figures; a file needs one's
 UNITS = re.compile(r"([^{}]+)\{([^{}]*)\}")  # a rule of a style sheet: selectors, declarations
 CLASS = re.compile(r"\.(rl-[\w-]+)")
 
@@ -57,7 +57,7 @@ def of_use(sheet: str, body: str) -> str:
 
 
 def data_first(body: str) -> str:
-    """Return modules with the data first, which need no module: code beside code compresses better."""
+    """Return modules with data modules first, which depend on nothing: code next to code compresses better."""
     return "".join(sorted(SCOPE.split(body), key=lambda module: not module.startswith("const $data$")))
 
 
@@ -96,7 +96,7 @@ def weight(text: str) -> int:
 
 
 def write(folder: Path) -> dict[str, int]:
-    """Write the file of every figure; return their weights. ValueError names one that is too heavy."""
+    """Write every figure's file; return the files' weights. Raise ValueError for one that is too heavy."""
     folder.mkdir(parents=True, exist_ok=True)
     weights = {}
     for name, figure in sorted(LiveFigure.figures.items()):

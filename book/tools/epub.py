@@ -22,7 +22,7 @@ from bs4 import BeautifulSoup
 
 ROOT, BUILT = outline.ROOT, outline.BUILT
 STYLE = Path(__file__).with_name("epub.css")
-GONE = {"align", "valign", "border", "width"}  # attributes of tables that HTML 5 leaves to styles
+GONE = {"align", "valign", "border", "width"}  # table attributes that HTML 5 leaves to styles
 KINDS = {".svg": "image/svg+xml", ".png": "image/png", ".jpg": "image/jpeg"}
 CASED = ("viewBox", "clipPathUnits", "clipPath", "preserveAspectRatio")  # names as XML spells them
 CASE = {name.lower(): name for name in CASED}
@@ -184,7 +184,7 @@ def nav(leaves: Iterable[bound.Leaf]) -> str:
 
 
 def cover(title: str) -> str:
-    """Return the picture on the cover: the hands of one pair."""
+    """Return the cover picture: the hands of one pair."""
     hands = "".join(
         f'<line x2="{190 * cos:.1f}" y2="{190 * sin:.1f}" stroke="{colour}" stroke-width="9"/>'
         f'<circle cx="{190 * cos:.1f}" cy="{190 * sin:.1f}" r="14" fill="{colour}"/>'

@@ -98,7 +98,7 @@ def runs() -> Iterator[tuple[str, str, str]]:
 
 
 def tables() -> dict[str, str]:
-    """Return the page's tables by their marks."""
+    """Return the page's tables by marker."""
     ran = ["| asked | of | outcome |", "|---|---|---|", *(f"| {' | '.join(row)} |" for row in runs())]
     rows = ["| finding | where | our verdict |", "|---|---|---|"]
     for entry in findings():
@@ -116,7 +116,7 @@ def versions() -> dict[str, str]:
 
 
 def page() -> str:
-    """Return the page with its tables made anew."""
+    """Return the page with its tables regenerated."""
     text = PAGE.read_text(encoding="utf-8")
     for name, table in tables().items():
         mark = MARK.format(name)

@@ -1,6 +1,6 @@
-"""Fetch html-manager, with which other front ends show widgets, and its loader: python book/tools/html_manager.py.
+"""Fetch html-manager, which other front ends use for widgets, and its loader: python book/tools/html_manager.py.
 
-They come from npm as two pinned archives, without the eighty packages from which html-manager was built; each is
+They come from npm as two pinned archives, without the eighty packages needed to build html-manager; each is
 checked against its hash. They are stored in ``_build/html_manager`` and fetched once.
 """
 
@@ -28,7 +28,7 @@ PACKAGES = {  # package: the file taken from it, and npm's hash of the archive
 
 
 def fetch(package: str, member: str, integrity: str) -> bytes:
-    """Return a file of a package's archive; ValueError if the archive is not the pinned one."""
+    """Return a file from a package's archive; raise ValueError if the archive is not the pinned one."""
     with tempfile.TemporaryDirectory() as folder:
         command = ["pack", package, "--json", "--silent", "--pack-destination", folder]
         npm(command, True, check=True, capture_output=True, cwd=folder)
@@ -41,7 +41,7 @@ def fetch(package: str, member: str, integrity: str) -> bytes:
 
 
 def files() -> Path:
-    """Return the folder with both files, fetched if missing or of another version."""
+    """Return the folder with both files; fetch them if they are missing or have another version."""
     stamp, wanted = FOLDER / "versions.json", json.dumps(sorted(PACKAGES))
     if not stamp.exists() or stamp.read_text() != wanted:
         FOLDER.mkdir(parents=True, exist_ok=True)

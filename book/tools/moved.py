@@ -40,7 +40,7 @@ LITTLE = {
 
 @cache
 def ids(page: str) -> set[str]:
-    """Return every id of a built page; none if the page is gone."""
+    """Return every id on a built page, or none if the page is gone."""
     file = SITE / f"{page}.html"
     text = file.read_text(encoding="utf-8") if file.is_file() else ""
     return set() if "data-moved" in text else set(re.findall(r'\sid="([^"]+)"', text))
@@ -53,7 +53,7 @@ def sections(page: str) -> list[str]:
 
 
 def leads_to(page: str, section: str, entries: dict[str, dict[str, str]]) -> str:
-    """Return the address to which a published one leads, as in ``site.js``; "" if nowhere."""
+    """Return the address to which a published one leads, as in ``site.js``, or "" if nowhere."""
     existing = ids(page)
     moved = entries.get(page, {})
     if section in existing:
@@ -90,7 +90,7 @@ def likeliest(page: str, section: str, pages: list[str]) -> tuple[float, str]:
 
 
 def main() -> int:
-    """Print what is missing as entries of moved.yml; return 0 if nothing is."""
+    """Print what is missing as moved.yml entries; return 0 if nothing is missing."""
     entries = table()
     files = [file for folder in ("book", "notebooks") for file in sorted((SITE / folder).glob("*.html"))]
     pages = [page for file in files if ids(page := f"{file.parent.name}/{file.stem}")]

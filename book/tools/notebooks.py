@@ -33,7 +33,7 @@ TOOLS = str(Path(__file__).parent)
 WATCH = f"import sys; sys.path.append({TOOLS!r}); import panels; panels.watch(); del sys, panels"
 Model = dict[str, Any]  # JSON
 STUB = "export default { render({ el }) { el.textContent = 'Run this cell to bring the figure to life.'; } };"
-KEPT = {"tags", "mystnb", "cellView", "jupyter"}  # metadata of a cell; the rest comes from editors
+KEPT = {"tags", "mystnb", "cellView", "jupyter"}  # cell metadata to keep; the rest comes from editors
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 LANGUAGE = {"file_extension": ".py", "mimetype": "text/x-python", "name": "python"}
 
@@ -149,14 +149,14 @@ def stable_names(notebook: NotebookNode, models: Model) -> dict[str, str]:
 
 
 def slim(state: Model) -> None:
-    """Drop from a widget's state what front ends provide; reset a figure to its initial state.
+    """Drop what front ends provide from a widget's state; reset a figure to its initial state.
 
     Later cells change figures for those who run the notebook; the page and the still begin where the reader does.
     """
     if "_esm" in state:
         state["_esm"], state["_css"] = STUB, ""
         state |= {control["name"]: control["initial"] for control in state.get("_controls", [])}
-        state.pop("_now", None)  # of a question: the values of its figure
+        state.pop("_now", None)  # a question's copy of its figure's values
     for key in [key for key, value in state.items() if value is None]:
         del state[key]
 
@@ -193,7 +193,7 @@ def draw_still(page: Page, model: Model) -> str:
 
 
 def add_stills(notebook: NotebookNode, page: Page) -> None:
-    """Put a still picture beside every widget: a live figure draws it, others show their output."""
+    """Add a still picture to every widget: a live figure draws its own, others show their output."""
     for data, model in views(notebook):
         if model["state"].get("_anywidget_id", "").endswith(".Question"):
             continue  # the list in the cell's output needs no script

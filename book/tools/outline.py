@@ -20,10 +20,10 @@ def all_pages(root: Path) -> list[tuple[str, list[str]]]:
 
 
 def pages(root: Path) -> list[tuple[str, list[str]]]:
-    """Return the same for the English book, the one available as Markdown, PDF and EPUB."""
+    """Return the same for the English book, which is the one available as Markdown, PDF and EPUB."""
     return [(caption, part) for caption, part in all_pages(root) if not part[0].startswith(CHINESE)]
 
 
 def write(path: Path, text: str) -> None:
-    """Write a text with Unix line ends on every system."""
+    """Write a text with Unix line endings on every system."""
     path.write_text(text, encoding="utf-8", newline="\n")

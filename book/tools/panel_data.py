@@ -1,6 +1,6 @@
 """Compare the panels of a plot as data: words and colours exactly, coordinates and pixels within a tolerance.
 
-Another processor adds in another order, so that a point of a curve may move by a hundredth of a pixel; different
+Another processor may add in a different order, moving a point on a curve by a hundredth of a pixel; different
 data move it much farther. nbval compares every cell's panels with the committed ones through `Panels`.
 """
 
@@ -13,8 +13,8 @@ from xml.etree import ElementTree
 import numpy as np
 from PIL import Image
 
-PIXELS = 0.05  # tolerance of a coordinate; a panel is about 230 units wide
-SHADES = 4  # of 255: tolerance of a pixel in a field; neighbours in a palette differ by less
+PIXELS = 0.05  # tolerance for a coordinate; a panel is about 230 units wide
+SHADES = 4  # tolerance for a pixel in a field, out of 255; neighbours in a palette differ by less
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e-?\d+)?")
 WHERE = {
     "d",
@@ -36,10 +36,10 @@ WHERE = {
 
 
 class Panels:
-    """The panels of one plot, equal to others that show the same."""
+    """The panels of one plot, which equal any others that show the same."""
 
     def __init__(self, panels: list[str], *, draws_times: bool = False) -> None:
-        """Store the panels (SVG); of a plot that draws measured times only their number is compared."""
+        """Store the panels (SVG); for a plot that draws measured times, only their number is compared."""
         self.panels = panels
         self.draws_times = draws_times
 
@@ -52,7 +52,7 @@ class Panels:
         return f"<{len(self.panels)} panels>"
 
     def difference(self, other: "Panels") -> str:
-        """Return the first difference of two plots in words, "" if there is none."""
+        """Return the first difference between two plots in words, or "" if they agree."""
         if len(self.panels) != len(other.panels):
             return f"{len(self.panels)} panels, {len(other.panels)} drawn now"
         if self.draws_times:
@@ -63,7 +63,7 @@ class Panels:
 
 
 def panel_difference(old: str, new: str) -> str:
-    """Return the first difference of two SVGs beyond the tolerances in words, "" if there is none."""
+    """Return the first difference between two SVGs beyond the tolerances, in words, or "" if they agree."""
     before, after = list(statements(old)), list(statements(new))
     for (name, was), (also, now) in zip(before, after, strict=False):
         if name != also or not same(was, now):

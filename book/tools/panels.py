@@ -24,10 +24,10 @@ from traitlets import ObjectName, Unicode
 from rope_book.plots import style
 
 PANELS = "application/vnd.rope-book.panels+json"
-WIDTH = 3.2  # inches: 320 px at 100 px per inch
-FLAT, TALL = 0.72, 1.6  # limits of a panel's height in widths
-ROOM = 1.3  # inches: the least height inside the axes
-LINE = 0.165  # inches: the height of a line of names beside them
+WIDTH = 3.2  # in inches: 320 px at 100 px per inch
+FLAT, TALL = 0.72, 1.6  # limits of a panel's height, as multiples of its width
+ROOM = 1.3  # in inches: the smallest height inside the axes
+LINE = 0.165  # in inches: the height of a line of names next to the axes
 TITLE = 9  # points
 SMALLEST = 8.0  # points: 11 px where the panel is 320 px wide
 ElementTree.register_namespace("", "http://www.w3.org/2000/svg")
@@ -36,8 +36,8 @@ REFERENCE = re.compile(r"(href=\"#|url\(#)([\w-]+)")
 NUMBER = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
 LINK = "{http://www.w3.org/1999/xlink}href"
 SETTINGS = {
-    "svg.fonttype": "none",  # text stays text
-    "svg.hashsalt": "rope",  # reproducible names
+    "svg.fonttype": "none",  # keeps text as text
+    "svg.hashsalt": "rope",  # makes names reproducible
     "image.composite_image": False,
     "path.simplify_threshold": 0.3,
 }
@@ -66,14 +66,14 @@ VARIABLES = {colour.lower(): f"var(--rl-{name})" for colour, name in VARIABLES.i
 
 
 class PanelFormatter(BaseFormatter):
-    """Shows a figure as panels. It runs after the PNG formatter, since it takes the figure apart."""
+    """A formatter that shows a figure as panels, run after the PNG formatter since it takes the figure apart."""
 
     format_type = Unicode(PANELS)
     print_method = ObjectName("_repr_panels_")
     _return_type = list
 
     def __call__(self, shown: object) -> list[str] | None:
-        """Return the panels of a figure, None for anything else."""
+        """Return a figure's panels, or None for anything else."""
         return panels(shown) if isinstance(shown, Figure) else None
 
 

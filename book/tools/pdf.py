@@ -55,9 +55,9 @@ its words, and solutions are behind the chapters. Left out are the imports that 
 that set a figure.</p>
 </section>"""
 NOT_INDEXED = {"pre", "code", "a", "h1", "h2", "h3", "h4", "svg", "caption"}
-MOST_PLACES = 8  # of a term in the index, those with the most occurrences
-SHORT = 12  # rows of a table that is kept on one page
-PATIENCE = 600_000  # ms for a print of the whole book
+MOST_PLACES = 8  # listed for a term in the index, those with the most occurrences
+SHORT = 12  # a table with at most this many rows is kept on one page
+PATIENCE = 600_000  # milliseconds allowed for printing the whole book
 UNKNOWN = "000"  # as wide as a page number, for the first print
 
 
@@ -89,7 +89,7 @@ def running_heads(leaves: Iterable[bound.Leaf]) -> str:
 
 
 def with_own_ids(leaf: bound.Leaf) -> None:
-    """Make the ids of a leaf unique in the book, with all references to them."""
+    """Make a leaf's ids unique in the book, and update all references to them."""
     for tag in leaf.article.find_all(True):
         for name, value in list(tag.attrs.items()):
             if name == "id":
@@ -120,7 +120,7 @@ def point_to_the_living(leaf: bound.Leaf, site: str) -> None:
 
 
 def mark_wide(leaf: bound.Leaf) -> None:
-    """Mark tables by columns, which decide their font size, and by rows: a short one stays on one page."""
+    """Mark tables by columns, which decide the font size, and by rows, since a short table stays on one page."""
     for table in leaf.article.find_all("table"):
         rows = table.find_all("tr")
         columns = max((len(row.find_all(["td", "th"])) for row in rows), default=0)
@@ -157,7 +157,7 @@ class Index:
                     self.met[match[1].lower()][place] += 1
 
     def places(self, word: str) -> list[str]:
-        """Return the main places of a word, in the order of the book."""
+        """Return the main places of a word, in book order."""
         often = sorted(self.met[word], key=lambda place: -self.met[word][place])[:MOST_PLACES]
         return [place for place in self.met[word] if place in often]
 

@@ -3,7 +3,7 @@
     python book/tools/prose.py            # the pages in book/, the README and every chapter
     python book/tools/prose.py 18 glossary
 
-Code, formulas, addresses, titles of what others wrote, headings and words in quotation marks are left out.
+Code, formulas, addresses, titles of other works, headings and words in quotation marks are left out.
 """
 
 import json
@@ -74,7 +74,7 @@ def findings(text: str) -> Iterator[tuple[str, str]]:
 
 
 def main(wanted: list[str]) -> int:
-    """Print every finding; return 0 if there is none."""
+    """Print every finding; return 0 if there are none."""
     count = 0
     for path in [*PAGES, *CHAPTERS]:
         if not wanted or path.stem in wanted or path.stem.partition("_")[0] in wanted:

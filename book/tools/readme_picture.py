@@ -1,7 +1,7 @@
 """Draw the picture of README.md, light and dark: python book/tools/readme_picture.py
 
-It is the still of the landing page's figure, drawn by the figure itself; for the dark one every colour is replaced
-by its value on a dark page, from the figures' style sheet. Needs a Chromium.
+It is the still of the landing page's figure, drawn by the figure itself; for the dark picture, every colour is
+replaced with its value on a dark page, from the figures' style sheet. Needs a Chromium.
 """
 
 import re

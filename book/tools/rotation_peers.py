@@ -1,8 +1,8 @@
 """Other implementations of the rotation, called as documented; those that are not installed are skipped.
 
-A peer's `prepare` is a function of (length, dtype, head width, first position) that prepares what the peer keeps
-between calls, and returns a function of (q, k) with the sequence on axis `seq_axis`. Its `in_a_model` is the same
-for a model that was moved to the dtype as a whole, with `module.to(dtype)`.
+A peer's `prepare` takes (length, dtype, head width, first position), prepares what the peer keeps between
+calls, and returns a function of (q, k) with the sequence on axis `seq_axis`. Its `in_a_model` is the same for a
+model that was moved to the dtype as a whole, with `module.to(dtype)`.
 """
 
 import functools
@@ -19,10 +19,10 @@ from rope_edu.fast import RotaryTable, rotate
 
 
 class Peer(NamedTuple):
-    """One way to rotate."""
+    """One implementation of the rotation."""
 
     name: str
-    package: str  # the required package
+    package: str  # the package it requires
     layout: str
     seq_axis: int
     prepare: Callable
@@ -36,7 +36,7 @@ def angles_of(length: int, head_dim: int, start: int) -> torch.Tensor:
 
 
 def transformers(length: int, dtype: torch.dtype, head_dim: int, start: int) -> Callable:
-    """Llama's rotation: cos and sin, in the model's dtype, are computed once per forward pass for all layers."""
+    """Compute Llama's cos and sin, in the model's dtype, once per forward pass for all layers; then rotate."""
     llama = importlib.import_module("transformers.models.llama.modeling_llama")
     angles = torch.cat([angles_of(length, head_dim, start)] * 2, dim=-1)[None]
     cos, sin = angles.cos().to(dtype), angles.sin().to(dtype)
@@ -44,7 +44,7 @@ def transformers(length: int, dtype: torch.dtype, head_dim: int, start: int) -> 
 
 
 def transformers_in_a_model(length: int, dtype: torch.dtype, head_dim: int, start: int) -> Callable:
-    """Llama's module, which computes cos and sin in float32 from its stored frequencies."""
+    """Use Llama's module, which computes cos and sin in float32 from its stored frequencies."""
     llama = importlib.import_module("transformers.models.llama.modeling_llama")
     config = importlib.import_module("transformers").LlamaConfig(
         hidden_size=head_dim, num_attention_heads=1, head_dim=head_dim, max_position_embeddings=start + length
@@ -55,7 +55,7 @@ def transformers_in_a_model(length: int, dtype: torch.dtype, head_dim: int, star
 
 
 def compiled_transformers(length: int, dtype: torch.dtype, head_dim: int, start: int) -> Callable:
-    """The same function under torch.compile, with one graph per shape."""
+    """Use the same function under torch.compile, with one graph per shape."""
     llama = importlib.import_module("transformers.models.llama.modeling_llama")
     angles = torch.cat([angles_of(length, head_dim, start)] * 2, dim=-1)[None]
     cos, sin = angles.cos().to(dtype), angles.sin().to(dtype)
@@ -64,7 +64,7 @@ def compiled_transformers(length: int, dtype: torch.dtype, head_dim: int, start:
 
 
 def rotary_embedding_torch(length: int, dtype: torch.dtype, head_dim: int, start: int) -> Callable:
-    """Angles are cached (far from 0 they are recomputed); cos and sin are computed at every call."""
+    """Cache angles (recomputed far from 0); compute cos and sin at every call."""
     module = importlib.import_module("rotary_embedding_torch")
     rotary = module.RotaryEmbedding(dim=head_dim, cache_max_seq_len=length, cache_if_possible=not start)
     rotary.requires_grad_(False)
@@ -75,14 +75,14 @@ def rotary_embedding_torch(length: int, dtype: torch.dtype, head_dim: int, start
 
 
 def rotary_embedding_torch_in_a_model(length: int, dtype: torch.dtype, head_dim: int, start: int) -> Callable:
-    """Its frequencies are a parameter."""
+    """Use its module, whose frequencies are a parameter."""
     module = importlib.import_module("rotary_embedding_torch")
     rotary = module.RotaryEmbedding(dim=head_dim, cache_if_possible=False).requires_grad_(False).to(dtype)
     return lambda q, k: tuple(rotary.rotate_queries_or_keys(x, offset=start) for x in (q, k))
 
 
 def x_transformers(length: int, dtype: torch.dtype, head_dim: int, start: int) -> Callable:
-    """Angles are computed once per forward pass, cos and sin at every call."""
+    """Compute angles once per forward pass, and cos and sin at every call."""
     module = importlib.import_module("x_transformers.x_transformers")
     angles, scale = module.RotaryEmbedding(head_dim)(torch.arange(start, start + length))
     return lambda q, k: (
@@ -92,14 +92,14 @@ def x_transformers(length: int, dtype: torch.dtype, head_dim: int, start: int) -
 
 
 def x_transformers_in_a_model(length: int, dtype: torch.dtype, head_dim: int, start: int) -> Callable:
-    """Its frequencies are a buffer; positions take their dtype."""
+    """Use its module, whose frequencies are a buffer; positions take their dtype."""
     module = importlib.import_module("x_transformers.x_transformers")
     angles, scale = module.RotaryEmbedding(head_dim).to(dtype)(torch.arange(start, start + length))
     return lambda q, k: tuple(module.apply_rotary_pos_emb(x, angles, scale) for x in (q, k))
 
 
 def torchtune(length: int, dtype: torch.dtype, head_dim: int, start: int) -> Callable:
-    """Cos and sin are cached; positions are looked up."""
+    """Cache cos and sin; look up positions."""
     module = importlib.import_module("torchtune.modules")
     rotary = module.RotaryPositionalEmbeddings(head_dim, max_seq_len=length + start)
     if not start:
@@ -109,7 +109,7 @@ def torchtune(length: int, dtype: torch.dtype, head_dim: int, start: int) -> Cal
 
 
 def torchtune_in_a_model(length: int, dtype: torch.dtype, head_dim: int, start: int) -> Callable:
-    """Its cos and sin are a buffer."""
+    """Use its module, whose cos and sin are a buffer."""
     module = importlib.import_module("torchtune.modules")
     rotary = module.RotaryPositionalEmbeddings(head_dim, max_seq_len=length + start).to(dtype)
     where = torch.arange(start, start + length)[None]
@@ -117,7 +117,7 @@ def torchtune_in_a_model(length: int, dtype: torch.dtype, head_dim: int, start: 
 
 
 def meta(length: int, dtype: torch.dtype, head_dim: int, start: int) -> Callable:
-    """The complex form of Meta's Llama, written from its description: widen, multiply, narrow."""
+    """Use the complex form of Meta's Llama, written from its description: widen, multiply, narrow."""
     angles = angles_of(length, head_dim, start)
     turn = torch.polar(torch.ones_like(angles), angles)[None, :, None]  # (1, seq, 1, pairs)
 
@@ -129,7 +129,7 @@ def meta(length: int, dtype: torch.dtype, head_dim: int, start: int) -> Callable
 
 
 def onnxruntime(length: int, dtype: torch.dtype, head_dim: int, start: int) -> Callable:
-    """Its operator RotaryEmbedding, with inputs and outputs bound to the tensors' memory."""
+    """Use the operator RotaryEmbedding, with inputs and outputs bound to the tensors' memory."""
     if dtype not in (torch.float32, torch.float16):
         raise NotImplementedError("onnxruntime's RotaryEmbedding knows float32 and float16")
     session = _onnx_session(str(dtype).removeprefix("torch."))
@@ -159,7 +159,7 @@ def onnxruntime(length: int, dtype: torch.dtype, head_dim: int, start: int) -> C
 
 @functools.cache
 def _onnx_session(dtype: str):
-    """Make a model of this one operator."""
+    """Make a session for a model with this one operator."""
     onnx, runtime = importlib.import_module("onnx"), importlib.import_module("onnxruntime")
     kind, helper = getattr(onnx.TensorProto, dtype.upper().replace("FLOAT32", "FLOAT")), onnx.helper
     shapes = {"x": ["b", "h", "s", "d"], "positions": [1], "cos": ["s", "p"], "sin": ["s", "p"]}
@@ -196,7 +196,7 @@ PEERS = (
     ),
     Peer("x-transformers", "x_transformers", "interleaved", -2, x_transformers, x_transformers_in_a_model),
     Peer("torchtune", "torchtune", "interleaved", -3, torchtune, torchtune_in_a_model),
-    Peer("Meta's form", "torch", "interleaved", -3, meta, meta),  # complex numbers in no module
+    Peer("Meta's form", "torch", "interleaved", -3, meta, meta),  # uses complex numbers, without a module
 )
 
 
@@ -211,7 +211,7 @@ def assert_same_turn(peer: Peer, start: int) -> None:
 
 
 def installed() -> tuple[list[Peer], list[str]]:
-    """Return the available peers, and a sentence for each of the others."""
+    """Return the available peers, and a sentence about each unavailable one."""
     peers, sentences = [], []
     for peer in PEERS:
         try:

@@ -1,8 +1,8 @@
-"""Search the first negative distance of many bases and the smallest base of contexts: base_bound.json.
+"""Find many bases' first negative distance and the smallest base for each context: base_bound.json.
 
     python book/tools/search_bases.py
 
-Some minutes on one core, most of them for a million tokens.
+Takes some minutes on one core, most of them for a million tokens.
 """
 
 import json
@@ -17,7 +17,7 @@ RESULT = Path(__file__).resolve().parents[2] / "book" / "rope_book" / "results" 
 
 
 def search() -> dict:
-    """Search anew; return the content of base_bound.json."""
+    """Run the search; return the content of base_bound.json."""
     return {
         "format": FORMAT,
         "bases": BASES.tolist(),

@@ -14,7 +14,7 @@ CHUNK = 4096  # bytes sent at once: 3 ms at 10 Mbit/s
 
 
 class Server(ThreadingHTTPServer):
-    """One thread per request, with a queue for all requests of two pages at once."""
+    """A server with one thread per request and a queue long enough for all the requests of two pages."""
 
     request_queue_size = 128
     daemon_threads = True
@@ -69,7 +69,7 @@ class Slow(Quiet):
         self.send_header("Content-Encoding", "gzip")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        with suppress(ConnectionError):  # a reader who has left
+        with suppress(ConnectionError):  # the reader may have left
             for chunk in self.line.chunks(body):
                 self.wfile.write(chunk)
 
@@ -81,12 +81,12 @@ def packed(path: Path, changed: int) -> bytes:
 
 
 def server(folder: str, port: int = 0, handler: type[Quiet] = Quiet) -> Server:
-    """Return a server for ``folder`` on localhost; port 0 takes a free one."""
+    """Return a server for ``folder`` on localhost; port 0 picks a free port."""
     return Server(("127.0.0.1", port), partial(handler, directory=folder))
 
 
 def main(folder: str, port: str = "8000") -> None:
-    """Serve until Ctrl-C; if the port is taken, take a free one."""
+    """Serve until Ctrl-C; if the port is taken, use a free one."""
     try:
         http = server(folder, int(port))
     except OSError:

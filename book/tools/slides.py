@@ -30,7 +30,7 @@ ROOT, BUILT = outline.ROOT, outline.BUILT
 DATA = ROOT / "book" / "data" / "slides.yml"
 STYLE = Path(__file__).with_name("slides.css")
 SCRIPT = ROOT / "book" / "assets" / "slides.js"
-HEAVIEST = 1_000_000  # bytes of the compressed deck at most
+HEAVIEST = 1_000_000  # maximum size of the compressed deck, in bytes
 PAGE = """<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -77,7 +77,7 @@ def cells(chapter: str) -> dict[str, dict]:
 
 
 def cell(place: str) -> dict:
-    """Return the cell at ``chapter:id``; ValueError says that there is none."""
+    """Return the cell at ``chapter:id``; raise ValueError if there is none."""
     chapter, _, name = place.partition(":")
     if name not in cells(chapter):
         raise ValueError(f"chapter {chapter} has no cell {name}: {DATA.name} names cells that exist")
@@ -96,7 +96,7 @@ def section(text: str) -> str:
 
 
 def before(text: str) -> str:
-    """Return the text before the first heading of a cell, the end of the previous cell's section."""
+    """Return the text before a cell's first heading, which ends the previous cell's section."""
     heading = HEADING.search(text)
     return text[: heading.start()] if heading else text
 

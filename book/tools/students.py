@@ -1,7 +1,7 @@
 """Write the notebooks for a class, without solutions and outputs: python book/tools/students.py FOLDER
 
-Exercises keep their stubs and their ``check``, so that a student gets the same replies as a reader; the answers are
-neither in a cell nor in an output. Figures and plots appear when the notebook is run.
+Exercises keep their stubs and their ``check``, so that a student gets the same replies as a reader; the answers
+appear neither in a cell nor in an output. Figures and plots appear when the notebook is run.
 """
 
 import ast
@@ -37,7 +37,7 @@ def tags(cell: Any) -> list[str]:
 
 
 def for_students(notebook: Any) -> Any:
-    """Return a copy of a notebook without solutions and outputs; ValueError if a later cell needs a solution."""
+    """Copy a notebook without solutions and outputs; raise ValueError if a later cell needs a solution."""
     needed = borrowed(notebook)
     if needed:
         raise ValueError(f"cells after the solutions use names that only these define: {', '.join(needed)}")

@@ -1,4 +1,4 @@
-"""Put earlier versions of the book beside the built one: python book/tools/versions.py FOLDER
+"""Put earlier versions of the book next to the built one: python book/tools/versions.py FOLDER
 
 FOLDER has zips of the site as attached to releases, ``rope-turn-by-turn-0.1.0.zip``. Each is unpacked into
 ``_build/html/v0.1.0/``; the footer of every page then links to the same page of the other versions, or to their
@@ -32,7 +32,7 @@ def number(version: str) -> tuple[int, ...]:
 
 
 def unpack(archive: Path, target: Path) -> None:
-    """Unpack a site; ValueError if the zip is damaged or has a file outside its folder."""
+    """Unpack a site; raise ValueError if the zip is damaged or has a file outside its folder."""
     try:
         with zipfile.ZipFile(archive) as packed:
             if damaged := packed.testzip():

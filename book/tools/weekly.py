@@ -12,7 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 FOUND = ROOT / "_build" / "linkcheck" / "output.json"
-PLACES = {"lines", "line", "source", "where"}  # places of facts, which move with every version
+PLACES = {"lines", "line", "source", "where"}  # where facts are found, which changes with every version
 
 
 def broken(lines: str) -> list[str]:
@@ -43,7 +43,7 @@ def fetched(folder: str) -> Path:
 
 
 def report(parts: dict[str, list[str]]) -> str:
-    """Return the differences as Markdown, "" if there are none."""
+    """Return the differences as Markdown, or "" if there are none."""
     return "\n".join(f"## {title}\n\n" + "\n".join(lines) + "\n" for title, lines in parts.items() if lines)
 
 
@@ -55,7 +55,7 @@ def main(target: str = "") -> int:
     build = Path(sys.executable).parent / "jupyter-book"
     subprocess.run(
         [build, "build", ".", "--builder", "linkcheck", "--all", "-q"], cwd=ROOT
-    )  # 1 if one is broken
+    )  # 1 if a link is broken
     with tempfile.TemporaryDirectory() as folder:
         newest = census.census(fetched(folder))
     parts = {

@@ -1,4 +1,4 @@
-"""Build the wheels of the three packages and of the test vectors from copies: the repository stays unchanged.
+"""Build the wheels of the three packages and of the test vectors from copies, leaving the repository unchanged.
 
 python book/tools/wheels.py FOLDER [pip's options]
 """

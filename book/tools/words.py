@@ -12,7 +12,7 @@ code and its output do not count. The other columns are minutes:
     practice    the exercises outside detours, `PRACTICE` each: our guess
     everything  spine and practice, and the same for all folds
 
-The minutes are counted, not timed. Each chapter states its own (`tests/test_notebooks.py`).
+The minutes are counted, not timed. Each chapter gives its own (`tests/test_notebooks.py`).
 """
 
 import re
@@ -26,7 +26,7 @@ PACE = 130  # words per minute
 PRACTICE = 5  # minutes per exercise
 ALONE = ("00", "P")  # pages that are not chapters: the ten-minute page, the playground
 FOLDED_HEADING = re.compile(r"(#{2,4}) (Detour: .+|Further reading)$")
-FOLDING = {"hide-cell", "hide-input", "remove-input"}  # tags
+FOLDING = {"hide-cell", "hide-input", "remove-input"}  # tags that fold a cell
 DETAILS = re.compile(r"<details>\s*(?:<summary>.*?</summary>)?(.*?)</details>", re.DOTALL)
 NOT_WORDS = (
     (re.compile(r"```.*?```", re.DOTALL), " "),
@@ -37,7 +37,7 @@ NOT_WORDS = (
 
 
 def count(text: str) -> int:
-    """Number of words in a piece of Markdown."""
+    """Return the number of words in a piece of Markdown."""
     for pattern, instead in NOT_WORDS:
         text = pattern.sub(instead, text)
     return sum(bool(re.search(r"\w", word)) for word in text.split())
@@ -47,14 +47,14 @@ class Chapter:
     """The spine and the folds of a chapter, gathered cell by cell.
 
     The page folds a section whose heading begins with "Detour:", and "Further reading", up to the next heading of
-    its level or above, except the heading and the first paragraph, which says whom it serves.
+    its level or above, except the heading and the first paragraph, which says who it is for.
     """
 
     def __init__(self) -> None:
         self.spine: list[str] = []
         self.folds: list[str] = []
-        self.code: list[str] = []  # of unfolded cells, including exercises
-        self.folded_code: list[str] = []  # of folded cells with code worth reading, and of cells in detours
+        self.code: list[str] = []  # code of unfolded cells, including exercises
+        self.folded_code: list[str] = []  # code of folded cells worth reading, and of cells in detours
         self.rank = self.blocks = (
             0  # level of the folded section (0: none), and the number of its blocks read
         )
@@ -107,7 +107,7 @@ def is_exercise(source: str) -> bool:
 
 
 def read(path: Path) -> dict[str, float]:
-    """Words and minutes of one notebook."""
+    """Return one notebook's words and minutes."""
     chapter = Chapter()
     for cell in nbformat.read(path, as_version=4).cells:
         if cell.cell_type == "markdown":
@@ -119,7 +119,7 @@ def read(path: Path) -> dict[str, float]:
 
 
 def stated(row: dict[str, float]) -> tuple[int, int, int]:
-    """Return the minutes that a chapter states: of the spine, and, to five, of its exercises and of everything.
+    """Return the minutes that a chapter gives for its spine and, to the nearest five, its exercises and everything.
 
     >>> stated({"minutes": 12.4, "practice": 15, "everything": 42.6})
     (12, 15, 45)

@@ -1,6 +1,6 @@
-"""Find out what is wrong with the positions of a model: in its files, in its weights, or while it runs.
+"""Find out what is wrong with a model's positions: in its files, in its weights, or while it runs.
 
-precision.py   errors of angles that are stored in few bits
+precision.py   errors in angles stored with few bits
 config/        reads a config.json or a GGUF into a `RopeSpec`, and writes it back
 clinic/        `diagnose`, which calls a rotation as a black box; rotations that are wrong on purpose
 probes/        checks of live torch models and of decoders

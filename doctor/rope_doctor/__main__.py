@@ -71,15 +71,15 @@ def main(arguments: list[str] | None = None) -> int:
     """Run a subcommand and return the exit status."""
     parsers = _parsers()
     chosen = parsers[""].parse_args(arguments)
-    if sys.path[0]:  # the user's module is in the current folder
-        sys.path.insert(0, "")
+    if sys.path[0]:
+        sys.path.insert(0, "")  # find the user's module in the current folder
     try:
         status, facts, words = COMMANDS[chosen.command].run(chosen)
         if chosen.json:
             words = json.dumps(facts, ensure_ascii=False, indent=1, default=np.ndarray.tolist)
         print(words)
         return status
-    except BrokenPipeError:  # as from `| head`
+    except BrokenPipeError:  # the reader stopped early, as in `| head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 2
     except (ValueError, OSError) as error:
@@ -90,7 +90,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _parsers() -> dict[str, argparse.ArgumentParser]:
-    """Return the parsers of the subcommands by name, and that of the whole command line as ""."""
+    """Return the subcommands' parsers by name, and the whole command line's under ""."""
     form = argparse.RawDescriptionHelpFormatter
     whole = argparse.ArgumentParser("rope-doctor", description=__doc__, formatter_class=form)
     commands = whole.add_subparsers(dest="command", required=True, metavar="COMMAND", help="one of these")

@@ -1,4 +1,4 @@
-r"""Precision: errors of angles computed in few bits. NumPy only, float64 in and out."""
+r"""Precision: errors in angles computed with few bits. NumPy only, float64 in and out."""
 
 from dataclasses import dataclass, field, fields
 
@@ -21,8 +21,8 @@ class Pipeline:
         φ = round(round(m) · round(θ)),   ĉ = round(cos φ),   ŝ = round(sin φ)
 
     `frequencies` is the format of θ, `positions` of m, `angles` of their product, and `cos_sin` of ĉ and ŝ;
-    ValueError unless each is "float64", "float32", "bfloat16" or "float16". `note`, a sentence on its use in
-    practice, is ignored in comparisons.
+    ValueError unless each is "float64", "float32", "bfloat16" or "float16". `note`, a sentence on practical
+    use, is ignored in comparisons.
 
     >>> Pipeline(positions="bfloat16") == PIPELINES["positions in bfloat16"]
     True
@@ -67,14 +67,14 @@ PIPELINES = {
 
 
 def round_to(x: ArrayLike, number_format: str) -> np.ndarray:
-    r"""Numbers rounded to a format, half to even: float64, shape of `x`.
+    r"""Return numbers rounded to a format, half to even: float64, shape of `x`.
 
         bits of the significand:   float64 53,   float32 24,   float16 11,   bfloat16 8
         largest finite number:     1.8e308,      3.4e38,       65,504,       3.4e38
 
-    Overflow gives infinity and underflow 0, as in the format; infinity and NaN stay. bfloat16 and float16 are
-    rounded by way of float32, as in torch, so a number very near a tie may be rounded as the tie. ValueError for
-    numbers that are not real, or a format that is none of these.
+    Overflow gives infinity and underflow 0, as in the format; infinity and NaN are unchanged. bfloat16 and float16
+    are rounded via float32, as in torch, so a number very near a tie may be rounded as if it were the tie.
+    ValueError if the numbers are not real or the format is not one of these.
 
     >>> round_to([256, 257, 258, 259], "bfloat16").tolist()  # 8 bits: steps of 2; ties go to 256 and 260
     [256.0, 256.0, 258.0, 260.0]
@@ -94,7 +94,7 @@ def round_to(x: ArrayLike, number_format: str) -> np.ndarray:
 
 
 def pipeline_cos_sin(positions: ArrayLike, inv_freq: ArrayLike, pipeline: Pipeline) -> np.ndarray:
-    r"""Cosines and sines of a pipeline's angles, ĉ + iŝ: complex128 `(…, seq, pairs)`.
+    r"""Return the cosines and sines of a pipeline's angles, ĉ + iŝ: complex128 `(…, seq, pairs)`.
 
         ĉ + iŝ = round(cos φ) + i round(sin φ),   φ = round(round(m) · round(θ))
 
@@ -109,7 +109,7 @@ def pipeline_cos_sin(positions: ArrayLike, inv_freq: ArrayLike, pipeline: Pipeli
 
     Source: arXiv 2411.13476, §2–3. Chapter A1.
     """
-    rope_angles(positions, inv_freq)  # the checks
+    rope_angles(positions, inv_freq)  # validates the arguments
     frequencies = round_to(inv_freq, pipeline.frequencies)
     rounded = round_to(positions, pipeline.positions)
     with np.errstate(invalid="ignore", over="ignore", under="ignore"):
@@ -123,12 +123,12 @@ def pipeline_cos_sin(positions: ArrayLike, inv_freq: ArrayLike, pipeline: Pipeli
 def angle_error(
     positions: ArrayLike, inv_freq: ArrayLike, pipeline: Pipeline, *, step: int = 0
 ) -> np.ndarray:
-    r"""Errors of a pipeline's angles, in radians from 0 to π: float64 `(…, seq, pairs)`.
+    r"""Return the errors in a pipeline's angles, in radians from 0 to π: float64 `(…, seq, pairs)`.
 
         step 0:      |arg((ĉ + iŝ)_m · e^{−imθ})|
         step k > 0:  |arg((ĉ + iŝ)_m · conj (ĉ + iŝ)_{m−k} · e^{−ikθ})|
 
-    The first is the error of an angle, the second that of the rotation between tokens k apart. Scores depend on the
+    The first is the error in an angle, the second in the rotation between tokens k apart. Scores depend on the
     second alone. With frequencies in bfloat16 it is the same at every m, so scores stay relative; positions in
     bfloat16 collide, so it depends on m. Random angles have a mean error of π/2. The reference is m · θ in float64,
     which is off by m · θ · 10⁻¹⁶; θ is assumed to be exact. ValueError as for `rope_angles`, or if
@@ -152,7 +152,7 @@ def angle_error(
 
 
 def _to_bfloat16(single: np.ndarray) -> np.ndarray:
-    """Float32 rounded to its upper 16 bits, half to even: add just under half of the last bit, and truncate."""
+    """Round float32 to its upper 16 bits, half to even: add just under half of the last bit, then truncate."""
     bits = single.view(np.uint32)
     half = 0x7FFF + ((bits >> 16) & 1)
     rounded = ((bits + half) & 0xFFFF0000).astype(np.uint32).view(np.float32)

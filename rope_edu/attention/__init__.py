@@ -1,4 +1,4 @@
-"""Queries and keys combined: softmax attention, its four doors for position, heads, a cache, linear attention."""
+"""Attention: softmax and linear attention, position encodings, multiple heads, and a KV cache."""
 
 from rope_edu.attention.cache import KVCache
 from rope_edu.attention.dot_product import attention as attention
@@ -17,7 +17,7 @@ from rope_edu.attention.linear import LinearState, elu_plus_one, linear_attentio
 from rope_edu.attention.multi_head import merge_heads, multi_head_attention, split_heads
 from rope_edu.attention.rerope import rerope_attention
 
-# The function `attention` is left out, so that a star import does not replace this package by it.
+# The function `attention` is left out: a star import would otherwise replace this package with it.
 __all__ = [
     "Additive",
     "DynamicRotary",

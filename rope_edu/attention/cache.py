@@ -1,4 +1,4 @@
-r"""Remember keys and values while a text grows, so that each new token costs one row of attention."""
+r"""A KV cache: it stores keys and values as a text grows, so that each new token costs one row of attention."""
 
 from numbers import Integral
 from typing import Any
@@ -15,13 +15,13 @@ class KVCache:
         append(k, v):   K ← [K; k],   V ← [V; v],   and earlier entries stay bit for bit the same
 
     Rotated keys can be stored because a key's angle depends only on its own position. `append` returns views of the
-    cache's memory. No later append, evict or clear writes into them: memory once returned is never reused. Do not
-    write into them yourself (NumPy refuses). Where gradients must flow (a torch key or value requires them), new
-    arrays are concatenated instead.
+    cache's memory. No later append, evict or clear changes them: memory once returned is never reused. Do not write
+    to them yourself (NumPy raises an error). If a torch key or value requires a gradient, new arrays are
+    concatenated instead.
 
-    A cache holds at most `capacity` tokens (None: no limit), and its memory grows by `block` tokens. `when_full` is
-    "error", or "evict": the next token replaces the oldest. ValueError if `capacity` or `block` is not a
-    whole number ≥ 1, or if `when_full` is misspelt.
+    A cache holds at most `capacity` tokens (None: no limit), and its memory grows in blocks of `block` tokens.
+    `when_full` is "error", or "evict", which lets a new token replace the oldest. ValueError if `capacity` or
+    `block` is not a whole number ≥ 1, or if `when_full` is misspelt.
 
     >>> import numpy as np
     >>> cache, token = KVCache(capacity=2, when_full="evict"), np.ones((1, 1, 4))
@@ -41,35 +41,35 @@ class KVCache:
         self.clear()
 
     def clear(self) -> None:
-        """Forget everything, positions included: the next token is number 0."""
+        """Discard everything, positions included; the next token has position 0."""
         self._k: Any = None
         self._v: Any = None
         self._start = self._stop = self._seen = 0
 
     @property
     def length(self) -> int:
-        """Tokens held now."""
+        """Number of tokens held now."""
         return self._stop - self._start
 
     @property
     def seen(self) -> int:
-        """Tokens ever appended: the position of the next one."""
+        """Number of tokens ever appended, which is the position of the next one."""
         return self._seen
 
     @property
     def reserved(self) -> int:
-        """Tokens for which memory is allocated."""
+        """Number of tokens for which memory is allocated."""
         return 0 if self._k is None else self._k.shape[-2]
 
     def append(self, k: Array, v: Array) -> tuple[Any, Any]:
-        r"""Store the keys and values of new tokens; return `(all k, all v)`, views of everything that is held.
+        r"""Store the keys and values of new tokens; return `(all k, all v)`, views of everything held.
 
-        The oldest tokens are evicted before the return. So if a chunk evicts, only its last query has the
-        whole window of `capacity` tokens; append one token at a time for an exact sliding window.
+        The oldest tokens are evicted before the method returns. So if a chunk evicts tokens, only its last query
+        sees the full window of `capacity` tokens; append one token at a time for an exact sliding window.
 
-        `k` are floats `(…, heads, new, head_dim)`, rotated by their own positions; `v` are
-        `(…, heads, new, v_dim)`. ValueError if they do not fit each other or the cache, or if there is no room
-        for them; the cache is then as it was.
+        `k` holds floats `(…, heads, new, head_dim)`, each rotated by its own position; `v` is
+        `(…, heads, new, v_dim)`. ValueError if they do not match each other or the cache, or if there is no room
+        for them; the cache is then unchanged.
 
         Chapter 11.
         """
@@ -86,7 +86,7 @@ class KVCache:
         return self._held()
 
     def evict(self, n: int) -> None:
-        """Forget the `n` oldest tokens, 0 to `length` (else ValueError); positions keep counting."""
+        """Discard the `n` oldest tokens, from 0 to `length` (else ValueError); positions keep counting."""
         if isinstance(n, bool) or not isinstance(n, Integral) or not 0 <= n <= self.length:
             raise ValueError(f"n must be a whole number from 0 to the {self.length} tokens held, got {n!r}")
         self._start += int(n)
@@ -96,7 +96,7 @@ class KVCache:
         return f"<KVCache: {self.length}{limit} tokens held, {self.seen} seen, {self.reserved} reserved>"
 
     def _make_room(self, new: int) -> None:
-        """Evict the oldest if `new` tokens do not fit, or refuse."""
+        """Make room for `new` tokens by evicting the oldest, or raise ValueError."""
         if self.capacity is None or self.length + new <= self.capacity:
             return
         if new > self.capacity:
@@ -109,11 +109,11 @@ class KVCache:
         self.evict(self.length + new - self.capacity)
 
     def _write(self, k: Array, v: Array) -> None:
-        """Write after the tokens held, in larger memory if they do not fit."""
+        """Write k and v after the tokens held, allocating more memory if they do not fit."""
         new = k.shape[-2]
         if self._k is None or self._stop + new > self.reserved:
             blocks = -(-(self.length + new) // self.block)
-            blocks += self._start > 0  # a sliding window needs room to slide
+            blocks += self._start > 0  # a spare block, so that a sliding window is not copied every time
             self._k, self._v = (self._reallocated(old, x, blocks) for old, x in ((self._k, k), (self._v, v)))
             self._start, self._stop = 0, self.length
         self._k[..., self._stop : self._stop + new, :] = k
@@ -134,7 +134,7 @@ class KVCache:
         return k, v
 
     def _check(self, k: Array, v: Array) -> None:
-        """Refuse keys and values that do not fit each other or the cache."""
+        """Reject keys and values that do not match each other or the cache."""
         for name, x in (("k", k), ("v", v)):
             check_floats(name, x)
             if x.ndim < 2:
@@ -156,7 +156,7 @@ def _check_kind(name: str, x: Array, other: Array, comparison: str) -> None:
 
 
 def _check_like(name: str, x: Array, held: Array) -> None:
-    """Refuse an `x` that differs from the stored ones in kind, dtype, device or shape."""
+    """Reject an `x` that differs from the stored array in kind, dtype, device or shape."""
     _check_kind(name, x, held, "like the cache")
     for attribute in ("dtype", "device"):
         seen, expected = getattr(x, attribute), getattr(held, attribute)
@@ -172,7 +172,7 @@ def _needs_grad(*arrays: Array) -> bool:
 
 
 def _locked(view: Any) -> Any:
-    """Make a NumPy view read-only; torch has no such lock."""
+    """Make a NumPy view read-only; torch has no read-only tensors."""
     if is_numpy_array(view):
         view.flags.writeable = False
     return view

@@ -1,4 +1,4 @@
-r"""Scores, mask, softmax and attention; positions come from the caller, as rotated q and k or as a bias."""
+r"""Scores, mask, softmax and attention; the caller supplies position, through rotated q and k or a bias."""
 
 import math
 from typing import Any
@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 from array_api_compat import array_namespace
 
-from rope_edu.arrays import Array
+from rope_edu.arrays import Array, as_kind_of
 from rope_edu.encodings.validation import (
-    as_kind_of,
     as_real,
     check_broadcast,
     check_finite_number,
@@ -19,13 +18,13 @@ from rope_edu.encodings.validation import (
 
 
 def attention_scores(q: Array, k: Array, *, scale: float | None = None) -> Any:
-    r"""Attention scores, how well each query matches each key before the softmax: `(…, q_len, k_len)`.
+    r"""Return attention scores, which measure how well each query matches each key: `(…, q_len, k_len)`.
 
         scores_{mn} = scale · ⟨q_m, k_n⟩,   scale = 1/√head_dim unless given
 
     `q` and `k` are floats `(…, q_len, head_dim)` and `(…, k_len, head_dim)`, already rotated if RoPE is used.
-    Models that multiply logits (YaRN, DeepSeek) pass their own `scale`. ValueError if `q` or `k` is not of floats,
-    has fewer than 2 axes or does not fit the other, or if `scale` is not finite.
+    Models that rescale logits (YaRN, DeepSeek) pass `scale`. ValueError if `q` or `k` does not hold floats, has
+    fewer than 2 axes or does not match the other, or if `scale` is not finite.
 
     >>> q, k = np.array([[2.0, 0.0, 0.0, 0.0]]), np.eye(4)[:2]
     >>> attention_scores(q, k).tolist()  # 2/√4 and 0/√4
@@ -38,12 +37,12 @@ def attention_scores(q: Array, k: Array, *, scale: float | None = None) -> Any:
 
 
 def causal_mask(q_len: int, k_len: int) -> np.ndarray:
-    r"""Mask of the keys that each query may attend to, True = may attend: NumPy bool `(q_len, k_len)`.
+    r"""Return the causal mask, True where a query may attend to a key: NumPy bool `(q_len, k_len)`.
 
         mask_{mn} is True   ⇔   n ≤ m + (k_len − q_len)
 
-    The queries are the last `q_len` of the `k_len` positions; with a KV cache, the new ones. ValueError if a length
-    is not a whole number ≥ 1, or if there are more queries than keys.
+    The queries are the last `q_len` of the `k_len` positions; with a KV cache, they are the new ones. ValueError if
+    a length is not a whole number ≥ 1, or if there are more queries than keys.
 
     >>> causal_mask(2, 4).astype(int).tolist()  # positions 2 and 3 look back
     [[1, 1, 1, 0], [1, 1, 1, 1]]
@@ -58,12 +57,12 @@ def causal_mask(q_len: int, k_len: int) -> np.ndarray:
 
 
 def softmax(x: Array) -> Any:
-    r"""Weights that sum to 1, from scores: shape, dtype and kind of `x` (16 bits are computed in float32).
+    r"""Return weights that sum to 1, with the shape, dtype and kind of `x`; 16-bit floats are computed in float32.
 
         softmax(x)_j = e^{x_j − max x} / Σ_k e^{x_k − max x}
 
-    The sum is over the last axis. A row that is all −∞ (all masked) gives zeros, not NaN. ValueError if `x` is not
-    of floats.
+    The sum is over the last axis. A row of −∞ only (all masked) gives zeros, not NaN. ValueError unless `x` holds
+    floats.
 
     >>> softmax(np.array([0.0, math.log(3.0), -math.inf])).round(3).tolist()  # 1 : 3 : 0
     [0.25, 0.75, 0.0]
@@ -93,19 +92,19 @@ def attention(
     mask: Array | None = None,
     scale: float | None = None,
 ) -> tuple[Any, Any]:
-    r"""The values mixed by how well their keys match each query, and the weights of the mixture.
+    r"""Return values averaged by how well their keys match each query, and the weights of the average.
 
         weights = softmax(scale · q kᵀ + bias, masked with −∞),   output = weights · v
 
     Args:
         q, k, scale: as for `attention_scores`.
         v: floats `(…, k_len, v_dim)`.
-        bias: added to the scaled scores, broadcast to `(…, q_len, k_len)`; NumPy works for a torch q.
-        mask: bool, True = may attend, broadcast likewise (`causal_mask`).
+        bias: term added to the scaled scores, broadcast to `(…, q_len, k_len)`; may be NumPy for a torch q.
+        mask: bool, True where a query may attend, broadcast in the same way (see `causal_mask`).
 
-    Returns `(output, weights)`, `(…, q_len, v_dim)` and `(…, q_len, k_len)`; a row that may attend to nothing has
-    zeros in both. ValueError as for `attention_scores`, or if `v` and `k` differ in length, `bias` or `mask` does
-    not broadcast to the scores, or `mask` is not bool.
+    Returns `(output, weights)`, `(…, q_len, v_dim)` and `(…, q_len, k_len)`; both are zero for a query that may
+    attend to nothing. ValueError as for `attention_scores`, or if `v` and `k` differ in length, `bias` or
+    `mask` does not broadcast to the scores, or `mask` is not bool.
 
     >>> q, k, v = np.zeros((2, 4)), np.zeros((2, 4)), np.array([[1.0], [3.0]])
     >>> attention(q, k, v, mask=causal_mask(2, 2))[0].tolist()  # the first sees itself, the last the mean
@@ -119,7 +118,7 @@ def attention(
 
 
 def attend(q: Any, k: Any, v: Any, bias: Any, mask: Any, scale: float | None = None) -> tuple[Any, Any]:
-    """`attention` of q, k and v that were already checked."""
+    """Return `attention` for q, k and v that have already been checked."""
     scores = _scores(q, k, scale)
     xp = array_namespace(scores)
     if bias is not None:
@@ -142,14 +141,14 @@ def _scores(q: Any, k: Any, scale: float | None) -> Any:
 
 
 def check_qkv(q: Array, k: Array, v: Array) -> None:
-    """Refuse sequences that do not fit each other, or values that differ in number from the keys."""
+    """Reject q, k and v whose shapes do not match, or values that differ in number from the keys."""
     check_fit("(…, seq, width)", q=q, k=k, v=v)
     if v.shape[-2] != k.shape[-2]:
         raise ValueError(f"v must be as long as k, {k.shape[-2]} positions, got {v.shape[-2]}")
 
 
 def check_fit(form: str, **arrays: Array) -> None:
-    """Refuse arrays that are not floats, lack an axis or do not broadcast, and a k that differs in width from q."""
+    """Reject arrays that are not floats, lack an axis or do not broadcast, and a k whose width differs from q's."""
     axes = form.count(",")
     for name, x in arrays.items():
         check_floats(name, x)

@@ -1,4 +1,4 @@
-r"""Where position enters attention: four doors, and the encodings that open one or two of them."""
+r"""The four doors through which position enters attention, and encodings that open one or two of them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -7,11 +7,11 @@ from typing import Any, Protocol
 import numpy as np
 from array_api_compat import array_namespace, device, is_array_api_obj
 
-from rope_edu.arrays import Array, ArrayLike, tensors_for_autograd, torch_transform_active
+from rope_edu.arrays import Array, ArrayLike, as_kind_of, tensors_for_autograd, torch_transform_active
 from rope_edu.encodings.frequencies import rope_angles
 from rope_edu.encodings.rotary import check_rotatable, cos_and_sin, rotate_by_cos_sin
 from rope_edu.encodings.spec import RopeSpec, check_width, pair_positions, rope_parts
-from rope_edu.encodings.validation import as_finite, as_kind_of, check_floats, dtype_name
+from rope_edu.encodings.validation import as_finite, check_floats, dtype_name
 from rope_edu.encodings.xpos import xpos_scale
 
 
@@ -25,14 +25,14 @@ class RotatesByTable(Protocol):
 
 
 class PositionEncoding:
-    r"""The four doors, all closed; an encoding opens one or two of them.
+    r"""Base class with four doors for position, all closed; an encoding opens one or two by overriding methods.
 
         embed:               x_m + p_m                        at the model's input, once
         rotate_q, rotate_k:  R_m q_m and R_n k_n
         bias:                score_{mn} + b_{m−n}             after scaling, before the softmax
 
-    There is no door at the values: position decides how much of each is mixed in, not the values themselves.
-    `cache_problem` is a sentence that says why keys cannot be stored for later queries, or None if they can.
+    The values have no door: position determines how much of each value is mixed in, not the value itself.
+    `cache_problem` explains why keys cannot be stored for later queries; it is None if they can.
 
     >>> x = np.ones((3, 4))
     >>> PositionEncoding().rotate_k(x, range(3)) is x
@@ -45,25 +45,25 @@ class PositionEncoding:
     cache_problem: str | None = None
 
     def embed(self, x: Array, positions: ArrayLike) -> Any:
-        """x `(…, seq, d_model)` with the vectors of `positions` `(seq,)` added."""
+        """Return x `(…, seq, d_model)` plus the vectors for `positions` `(seq,)`."""
         return x
 
     def rotate_q(self, q: Array, positions: ArrayLike) -> Any:
-        """q `(…, heads, seq, head_dim)` rotated by `positions` `(seq,)`."""
+        """Return q `(…, heads, seq, head_dim)` rotated by `positions` `(seq,)`."""
         return q
 
     def rotate_k(self, k: Array, positions: ArrayLike) -> Any:
-        """k `(…, heads, seq, head_dim)` rotated by `positions` `(seq,)`: the keys that a cache stores."""
+        """Return k `(…, heads, seq, head_dim)` rotated by `positions` `(seq,)`, as a cache stores it."""
         return k
 
     def bias(self, q: Array, k_len: int) -> Array | None:
-        """Bias of the scaled scores `(…, heads, q_len, k_len)` of the last q_len of k_len positions, or None."""
+        """Return a bias for the last q_len tokens' scaled scores, `(…, heads, q_len, k_len)`, or None."""
         return None
 
 
 @dataclass(frozen=True, eq=False)
 class NoPosition(PositionEncoding):
-    r"""No encoding (NoPE): all doors closed, so that only a causal mask tells positions apart.
+    r"""No position encoding (NoPE): all doors stay closed, and only a causal mask distinguishes positions.
 
     >>> NoPosition().bias(np.ones((1, 3, 4)), 3) is None
     True
@@ -76,7 +76,7 @@ class NoPosition(PositionEncoding):
 class Additive(PositionEncoding):
     r"""A vector for each position, added to the model's input: x′_m = x_m + encode(m).
 
-    `encode` takes positions `(seq,)` to `(seq, d_model)`: `sinusoidal`, or `table[positions]` of a learned table.
+    `encode` maps positions `(seq,)` to `(seq, d_model)`: `sinusoidal`, or `table[positions]` in a learned table.
 
     >>> from rope_edu import sinusoidal
     >>> Additive(lambda positions: sinusoidal(positions, 2)).embed(np.zeros((1, 2)), [0]).tolist()
@@ -98,8 +98,8 @@ class ScoreBias(PositionEncoding):
 
         score_{mn} = ⟨q_m, k_n⟩ / √head_dim + bias_{mn}
 
-    `bias` maps q and k_len, as the door does, to an array that broadcasts to the scores. ALiBi and T5 need only the
-    lengths; Shaw's term reads the query too, and is scaled like the score:
+    `bias` maps q and k_len to an array that broadcasts to the scores. ALiBi and T5 need only the lengths; Shaw's
+    term also depends on the query, and is scaled like the score:
     `lambda q, k_len: shaw_scores(q, zeros (k_len, head_dim), table) / √head_dim`.
 
     >>> from rope_edu import alibi_bias
@@ -111,25 +111,25 @@ class ScoreBias(PositionEncoding):
     Chapters 3 and 10.
     """
 
-    bias: Callable[[Array, int], Any]  # type: ignore[assignment]  # the function passed in is the door
+    bias: Callable[[Array, int], Any]  # type: ignore[assignment]  # the function passed in replaces the method
 
 
 @dataclass(frozen=True, eq=False)
 class Rotary(PositionEncoding):
-    r"""Queries and keys rotated by their positions (RoPE); values are unchanged.
+    r"""Rotary position embedding (RoPE): queries and keys are rotated by position; values are unchanged.
 
         ⟨R_m q, R_n k⟩ = ⟨q, R_{n−m} k⟩,   times a² where the spec has an attention factor a
 
-    Cosines and sines are computed once for positions that repeat: for q and k, and for all layers that share the
-    encoding. A RotaryTable caches them for all positions, and rotates by its kernel.
+    Cosines and sines are computed once while positions stay the same: for q and k, and for all layers that share
+    the encoding. A RotaryTable caches them for all positions, and rotates with its kernel.
 
     Args:
-        rope: a RopeSpec of any rule; a `fast.RotaryTable` of one; or bare frequencies, radians per token
-            `(pairs,)`: a list, an array, or a torch parameter for learned ones. A spec with `axes` takes
-            positions `(…, seq, n_axes)`.
-        layout, attention_factor: for bare frequencies, "interleaved" and 1 unless given; a spec has its own.
+        rope: a RopeSpec made by any rule; a `fast.RotaryTable` made from one; or bare frequencies `(pairs,)` in
+            radians per token: a list, an array, or a torch parameter to learn them. A spec with `axes`
+            takes positions `(…, seq, n_axes)`.
+        layout, attention_factor: for bare frequencies, "interleaved" and 1 by default; a spec already has both.
 
-    ValueError if an argument is out of range or contradicts the spec; when it rotates, if a head differs in width
+    ValueError if an argument is out of range or contradicts the spec, or, on rotation, if a head's width differs
     from the spec's.
 
     >>> import math
@@ -140,8 +140,8 @@ class Rotary(PositionEncoding):
     """
 
     rope: RopeSpec | ArrayLike | RotatesByTable
-    layout: Any = None  # the argument is str | None, the attribute str
-    attention_factor: Any = None  # likewise float
+    layout: Any = None  # argument: str | None; attribute: str
+    attention_factor: Any = None  # argument: float | None; attribute: float
     inv_freq: Any = field(init=False, repr=False)
     table: RotatesByTable | None = field(init=False, repr=False, default=None)
     _inv_freq: list[float] = field(init=False, repr=False, default_factory=list)
@@ -153,7 +153,7 @@ class Rotary(PositionEncoding):
             object.__setattr__(self, "rope", self.rope.spec)
         parts = rope_parts(self.rope, self.layout, self.attention_factor)
         for name, value in zip(("inv_freq", "layout", "attention_factor"), parts, strict=True):
-            object.__setattr__(self, name, value)  # a frozen dataclass is only written here
+            object.__setattr__(self, name, value)  # the dataclass is frozen; fields are set only here
         if isinstance(self.rope, RopeSpec):
             self._inv_freq.extend(self.rope.inv_freq.tolist())
 
@@ -175,7 +175,7 @@ class Rotary(PositionEncoding):
         check_width(self.rope, x)
 
     def _cos_sin(self, x: Array, positions: ArrayLike) -> tuple[Any, Any]:
-        """Cosines and sines for x, `(…, seq, pairs)`; those of the last call if the positions are the same."""
+        """Return cosines and sines for x, `(…, seq, pairs)`; reuse the last ones if the positions are unchanged."""
         if (
             torch_transform_active()
             or getattr(self.inv_freq, "requires_grad", False)
@@ -237,9 +237,9 @@ class XPos(Rotary):
 
 @dataclass(frozen=True, eq=False)
 class DynamicRotary(PositionEncoding):
-    r"""Rotation by a rule that depends on the current length of the text; its keys cannot be cached.
+    r"""Rotation whose frequencies depend on the text's current length, so its keys cannot be cached.
 
-    `rule` maps the length, the last position + 1, to a RopeSpec, or to frequencies `(pairs,)` of this `layout`.
+    `rule` maps the length (the last position + 1) to a RopeSpec, or to frequencies `(pairs,)` used with `layout`.
 
     >>> from rope_edu.encodings import dynamic_ntk
     >>> encoding = DynamicRotary(lambda length: dynamic_ntk(8, 4, length=length))
@@ -268,14 +268,14 @@ class DynamicRotary(PositionEncoding):
 
 
 def _as_array(positions: ArrayLike, x: Array) -> Any:
-    """A range as integers of the kind of x, so that torch.compile can trace it; anything else unchanged."""
+    """Return a range as an integer array of x's kind, so that torch.compile can trace it; others unchanged."""
     if not isinstance(positions, range):
         return positions
     return array_namespace(x).arange(positions.start, positions.stop, positions.step, device=device(x))
 
 
 def _cache_key(positions: ArrayLike) -> object:
-    """A key that changes with the numbers; None for tensors, whose numbers may be on another device."""
+    """Return a key that identifies the positions, or None for tensors, whose values may be on another device."""
     if isinstance(positions, range):
         return positions
     if is_array_api_obj(positions) and not isinstance(positions, np.ndarray):

@@ -1,4 +1,4 @@
-r"""MLA's decoupled key: content from a small latent, position from a separate narrow key that all heads share."""
+r"""MLA's decoupled keys: content from a small latent vector, position from a narrow key that all heads share."""
 
 import math
 from typing import Any
@@ -11,17 +11,17 @@ from rope_edu.encodings.validation import check_finite_number, check_floats
 def decoupled_scores(
     q: Array, k: Array, q_turned: Array, k_turned: Array, *, scale: float | None = None
 ) -> Any:
-    r"""Sum of the scores of content and of position, which has one key for all heads: `(…, heads, q_len, k_len)`.
+    r"""Return content plus position scores, with one position key for all heads: `(…, heads, q_len, k_len)`.
 
         score_{mn} = scale · (⟨q_m, k_n⟩ + ⟨R_m q′_m, R_n k′_n⟩),   scale = 1/√(d + d′) unless given
 
-    A key that is not rotated is a matrix times the latent, k_n = U c_n. The matrix can move to the query,
-    ⟨q_m, U c_n⟩ = ⟨Uᵀ q_m, c_n⟩, so that only c is stored. A rotation between them depends on m − n and cannot
-    move. So position goes into a second key, narrow, rotated, and stored once for all heads.
+    An unrotated key is a matrix times the latent vector, k_n = U c_n. The matrix can be moved to the query,
+    ⟨q_m, U c_n⟩ = ⟨Uᵀ q_m, c_n⟩, so only c is stored. A rotation in between depends on m − n and cannot be moved.
+    Position therefore gets a second, narrow key, which is rotated and stored once for all heads.
 
-    `q` and `k` are content, floats `(…, heads, q_len, d)` and `(…, heads, k_len, d)`; `q_turned` and `k_turned` are
-    already rotated, `(…, heads, q_len, d′)` and, shared by the heads, `(…, k_len, d′)`. DeepSeek's YaRN multiplies
-    `scale` by mscale². Errors are those of `attention_scores`.
+    `q` and `k` hold content, floats `(…, heads, q_len, d)` and `(…, heads, k_len, d)`; `q_turned` and `k_turned`
+    are already rotated, `(…, heads, q_len, d′)` and, shared by all heads, `(…, k_len, d′)`. DeepSeek's YaRN
+    multiplies `scale` by mscale². Errors are those of `attention_scores`.
 
     >>> import numpy as np
     >>> one = np.ones((2, 1, 3))  # two heads, one token

@@ -11,16 +11,16 @@ from rope_edu.encodings.layouts import check_layout
 from rope_edu.encodings.rotary import apply_rope
 from rope_edu.encodings.validation import check_floats, compute_dtype
 
-CHUNK = 64  # tokens compared directly before they enter the state; affects the time, not the result
+CHUNK = 64  # tokens per chunk, compared with each other directly; affects speed, not the result
 
 
 class LinearState(NamedTuple):
-    r"""Running sums, which are all that linear attention keeps of a text, however long.
+    r"""The running sums that linear attention keeps of a text; their size is independent of its length.
 
         kv = Σ_n (R_n φ(k_n)) v_nᵀ,   norm = Σ_n φ(k_n)
 
-    `kv` is `(…, d, d_v)`: the rotated features of the keys, each with its value. `norm` is `(…, d)`: the features
-    *not* rotated, for the denominator.
+    `kv`, `(…, d, d_v)`, sums the keys' rotated features times their values; `norm`, `(…, d)`, sums the *unrotated*
+    features for the denominator.
 
     >>> import numpy as np
     >>> LinearState(np.zeros((2, 3)), np.zeros(2)).kv.shape
@@ -34,11 +34,11 @@ class LinearState(NamedTuple):
 
 
 def elu_plus_one(x: Any) -> Any:
-    r"""Features above 0, whose products can serve as weights: shape, dtype and kind of `x`, floats.
+    r"""Return positive features, whose products can serve as weights, with the shape, dtype and kind of `x`.
 
         φ(x) = elu(x) + 1 = x + 1 for x > 0,  e^x otherwise
 
-    ValueError if `x` is not of floats.
+    ValueError unless `x` holds floats.
 
     >>> import numpy as np
     >>> elu_plus_one(np.array([-1.0, 0.0, 2.0])).round(4).tolist()
@@ -63,27 +63,27 @@ def linear_attention(
     causal: bool = True,
     return_state: bool = False,
 ) -> Array | tuple[Array, LinearState]:
-    r"""The values mixed by products of features instead of a softmax, in time that grows with the length.
+    r"""Return values mixed by products of features instead of a softmax, in time linear in the text's length.
 
                     Σ_n ⟨R_m φ(q_m), R_n φ(k_n)⟩ v_n
         output_m = ----------------------------------,   n ≤ m if causal
                          Σ_n ⟨φ(q_m), φ(k_n)⟩
 
-    Only the numerator is rotated. Rotated features are no longer positive, so a rotated denominator could vanish;
-    the price is that the weights of the v_n do not sum to 1.
+    Only the numerator is rotated. Rotated features can be negative, so a rotated denominator could vanish; the
+    price is that the weights of the v_n do not sum to 1.
 
     Args:
         q, k, v: floats `(…, q_len, d)`, `(…, k_len, d)` and `(…, k_len, d_v)`, not rotated.
-        angles: radians `(seq, pairs)` or broadcastable, for both q and k; None: no position.
-        feature_map: φ, from floats of any shape to non-negative ones; the last axis may change. Applied before
+        angles: radians `(seq, pairs)` or broadcastable, for both q and k; None for no position encoding.
+        feature_map: φ, maps floats of any shape to non-negative ones and may change the last axis; applied before
             the rotation.
         causal: whether a token sees only itself and earlier tokens.
-        return_state: whether to return the state after the last key too, from which `linear_attention_step` can
-            continue: a prompt is read as a whole, its continuation token by token.
+        return_state: whether to return the state after the last key as well, so that `linear_attention_step` can
+            continue from it: read a prompt in one call, then continue token by token.
 
-    Returns `(…, q_len, d_v)`, dtype and kind of `q` (16 bits are computed in float32), zeros where a denominator is
-    0. With return_state a tuple of that and a LinearState, in float32 for 16 bits. ValueError if arrays do not fit,
-    or `layout` is neither "interleaved" nor "half_split".
+    Returns `(…, q_len, d_v)` in the dtype and kind of `q` (16-bit floats are computed in float32), with zeros where
+    a denominator is 0. With return_state, also returns a LinearState, float32 for 16-bit floats. ValueError if
+    shapes do not match, or `layout` is neither "interleaved" nor "half_split".
 
     >>> import numpy as np
     >>> q, k, v = np.zeros((2, 2)), np.zeros((2, 2)), np.array([[1.0], [3.0]])
@@ -123,14 +123,14 @@ def linear_attention_step(
     layout: str = "interleaved",
     feature_map: Callable[[Array], Array] = elu_plus_one,
 ) -> tuple[Array, LinearState]:
-    r"""Add one token to the state and answer its query, in constant time and memory, however long the text.
+    r"""Add one token to the state and return its output, in time and memory independent of the text's length.
 
         kv ← kv + (R_n φ(k_n)) v_nᵀ,   norm ← norm + φ(k_n),   output = kvᵀ (R_n φ(q_n)) / ⟨norm, φ(q_n)⟩
 
-    `q`, `k` and `v` are floats of one token, `(…, d)`, `(…, d)` and `(…, d_v)`, not rotated; `angles` are its
-    radians, `(pairs,)` or broadcastable; `state` is from the step before, None at the start. Returns
-    `(output, state)`: `(…, d_v)` in the dtype of `q`, and a new state (the old one is not changed), in float32 for
-    16 bits. Everything else is as for `linear_attention`. ValueError also if the arrays do not fit the state.
+    `q`, `k` and `v` are one token's floats, `(…, d)`, `(…, d)` and `(…, d_v)`, not rotated; `angles` are its
+    radians, `(pairs,)` or broadcastable; `state` comes from the previous step (None at the start). Returns the
+    output, `(…, d_v)` in the dtype of `q`, and a new state, float32 for 16-bit floats; the old state is unchanged.
+    Everything else is as for `linear_attention`. ValueError also if the arrays do not match the state.
 
     >>> import numpy as np
     >>> token, state = np.zeros(2), None
@@ -153,7 +153,7 @@ def linear_attention_step(
 def _features(
     q: Array, k: Array, v: Array, angles: Array | None, layout: str, feature_map: Callable[[Array], Array]
 ) -> tuple[Array, ...]:
-    """φ(q) and φ(k), the same two rotated, and v, all in the dtype to compute in."""
+    """Return φ(q), φ(k), the same two rotated, and v, all in the dtype used for computing."""
     check_layout(layout)
     xp, dtype = array_namespace(q), compute_dtype(q)
     q, k, v = (xp.astype(x, dtype, copy=False) for x in (q, k, v))
@@ -164,7 +164,7 @@ def _features(
 
 
 def _causal(*features: Array) -> tuple[Any, LinearState]:
-    """Attention chunk by chunk: earlier tokens are in the sums, those of a chunk are compared directly."""
+    """Attend chunk by chunk: running sums hold earlier tokens, and tokens within a chunk are compared directly."""
     xp, seq = array_namespace(features[0]), features[0].shape[-2]
     ones = xp.ones((min(CHUNK, seq),) * 2, dtype=features[0].dtype, device=device(features[0]))
     triangle = xp.tril(ones)  # 1 where m ≥ n
@@ -196,12 +196,12 @@ def _sums(fk: Array, rotated_fk: Array, v: Array, earlier: LinearState | None = 
 
 
 def _numerator_and_denominator(fq: Array, rotated_fq: Array, state: LinearState) -> tuple[Any, Any]:
-    """Numerators (…, q_len, d_v) and denominators (…, q_len) of the queries."""
+    """Return the queries' numerators (…, q_len, d_v) and denominators (…, q_len)."""
     return rotated_fq @ state.kv, (fq @ state.norm[..., None])[..., 0]
 
 
 def _divide(top: Any, bottom: Any) -> Any:
-    """Divide (…, d_v) by (…), and give 0 where the divisor is 0."""
+    """Divide (…, d_v) by (…), returning 0 where the divisor is 0."""
     xp = array_namespace(top)
     zero = bottom == 0
     return xp.where(zero[..., None], 0.0, top / xp.where(zero, 1.0, bottom)[..., None])

@@ -1,4 +1,4 @@
-r"""Several heads side by side, with any encoding at the doors and, if wanted, a cache."""
+r"""Multi-head attention with any position encoding and an optional cache."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ _NO_POSITION = NoPosition()
 
 
 def split_heads(x: Array, n_heads: int) -> Any:
-    r"""Features split into heads, `(…, seq, n·d)` -> `(…, n, seq, d)`; a view where the library allows one.
+    r"""Split features into heads, `(…, seq, n·d)` -> `(…, n, seq, d)`; a view where the array library allows one.
 
     ValueError if `x` has fewer than 2 axes, or if its width is not a multiple of `n_heads`.
 
@@ -38,7 +38,7 @@ def _split(x: Any, n_heads: int) -> Any:
 
 
 def merge_heads(x: Array) -> Any:
-    r"""Heads joined side by side, `(…, n, seq, d)` -> `(…, seq, n·d)`: the inverse of `split_heads`.
+    r"""Join heads side by side, `(…, n, seq, d)` -> `(…, seq, n·d)`: the inverse of `split_heads`.
 
     ValueError if `x` has fewer than 3 axes.
 
@@ -69,28 +69,28 @@ def multi_head_attention(
     causal: bool = True,
     cache: KVCache | None = None,
 ) -> tuple[Any, Any]:
-    r"""Attention of every token to those before it, in several heads, with an encoding of position.
+    r"""Return multi-head attention, causal by default, with a position encoding and an optional cache.
 
         q, k, v = x W_qᵀ, x W_kᵀ, x W_vᵀ in heads;   q, k rotated;   softmax(q kᵀ/√head_dim + bias) v,   then W_oᵀ
 
-    An additive encoding's `embed` is not called here: it belongs at the model's input, once. Returns
+    This function does not call an encoding's `embed`, which belongs at the model's input, once. Returns
     `(output, weights)`: `(…, seq, d_out)` and `(…, n_heads, seq, k_len)`.
 
     Args:
         x: floats `(…, seq, d_model)`.
-        w_q, w_k: `(n_heads · head_dim, d_model)` and `(n_kv_heads · head_dim, d_model)`, rows are outputs as in
-            torch's Linear.
+        w_q, w_k: `(n_heads · head_dim, d_model)` and `(n_kv_heads · head_dim, d_model)`, with a row per output, as
+            in torch's Linear.
         w_v, w_o: `(n_kv_heads · v_dim, d_model)` and `(d_out, n_heads · v_dim)`.
-        n_kv_heads: heads of keys and values, a divisor of `n_heads`; each serves a run of neighbouring query heads
-            (grouped queries). Default: `n_heads`.
-        encoding: for the four doors. Default: `NoPosition()`.
-        positions: of the tokens of `x`, `(seq,)`, for rotations; `(seq, n_axes)` for a spec with axes.
-            Default: 0, 1, 2 …; with a cache, continuing after the tokens seen. Bias and mask use only their order.
+        n_kv_heads: number of key and value heads, a divisor of `n_heads`; each serves a group of neighbouring query
+            heads (grouped queries). Default: `n_heads`.
+        encoding: the position encoding. Default: `NoPosition()`.
+        positions: token positions for rotations, `(seq,)`, or `(seq, n_axes)` for a spec with axes. Default: 0, 1,
+            2 …, or with a cache, continuing after the tokens seen. Bias and mask use only token order.
         causal: whether a token sees only itself and earlier tokens.
-        cache: of this layer; stores the new keys and values, and supplies all of them.
+        cache: this layer's KV cache; stores the new keys and values, and returns all of them.
 
-    ValueError if shapes do not fit, or for a cache without the causal mask or with an encoding that changes old
-    keys.
+    ValueError if shapes do not match, or if a cache is used without the causal mask or with an encoding that
+    changes old keys.
 
     >>> x, w = np.array([[1.0, 0.0], [0.0, 1.0]]), np.eye(2)
     >>> output, weights = multi_head_attention(x, 0 * w, w, w, w, n_heads=1)
@@ -127,13 +127,13 @@ def _repeat_heads(x: Array, n: int) -> Any:
 
 
 def _causal_mask(q: Array, k_len: int) -> Any:
-    """`causal_mask` of the kind and on the device of `q`, so that torch.compile can trace it."""
+    """Return `causal_mask` in the kind and on the device of `q`, so that torch.compile can trace it."""
     keys = array_namespace(q).arange(k_len, device=device(q))
     return keys <= keys[k_len - q.shape[-2] :, None]  # (q_len, k_len)
 
 
 def _positions(x: Array, positions: ArrayLike | None, cache: KVCache | None) -> ArrayLike:
-    """One position per token of `x`: the argument, or those that follow the tokens the cache has seen."""
+    """Return one position per token of `x`: `positions` if given, else those after the tokens already seen."""
     seq = x.shape[-2]
     if positions is None:
         start = 0 if cache is None else cache.seen
@@ -157,7 +157,7 @@ def _check_cache(cache: KVCache | None, encoding: PositionEncoding, causal: bool
 def _check_shapes(
     x: Array, w_q: Array, w_k: Array, w_v: Array, w_o: Array, n_heads: int, n_kv_heads: int
 ) -> None:
-    """Refuse weights that do not fit `x` and the heads."""
+    """Reject weights whose shapes do not match `x` and the numbers of heads."""
     check_floats("x", x)
     if x.ndim < 2:
         raise ValueError(f"x must be (…, seq, d_model), got shape {tuple(x.shape)}")

@@ -1,15 +1,15 @@
-r"""ReRoPE: attention in which no key is farther than a window, so that angles stay in the trained range."""
+r"""ReRoPE: attention that caps distance at a window, so that angles stay in the trained range."""
 
 import math
 from typing import Any
 
 from array_api_compat import array_namespace, device
 
-from rope_edu.arrays import Array
+from rope_edu.arrays import Array, as_kind_of
 from rope_edu.attention.dot_product import attention_scores, causal_mask, check_qkv, softmax
 from rope_edu.attention.encoding import Rotary
 from rope_edu.encodings.spec import RopeSpec
-from rope_edu.encodings.validation import as_kind_of, check_at_least_one, check_positive_int
+from rope_edu.encodings.validation import check_at_least_one, check_positive_int
 
 
 def rerope_attention(
@@ -22,22 +22,22 @@ def rerope_attention(
     leak: float = math.inf,
     scale: float | None = None,
 ) -> tuple[Any, Any]:
-    r"""Causal attention with the distance capped at a window: ReRoPE, or Leaky ReRoPE.
+    r"""Return causal attention with distance capped at a window (ReRoPE) or squeezed beyond it (Leaky ReRoPE).
 
         score_{mn} = ⟨R_ρ q_m, k_n⟩ / √head_dim,   ρ = r for r < w,   w + (r − w)/leak for r ≥ w,   r = m − n
 
-    leak = ∞ is ReRoPE, ρ = min(r, w): all keys beyond the window look equally far. Two sets of scores are
-    computed, which costs twice as much, and keys are rotated again when they leave the window, so a cache has to
-    store them unrotated. Arrays and results are as for `attention`, but q and k are *not* rotated; the queries are
-    the last q_len of the k_len positions. `rope` is a RopeSpec, or frequencies `(pairs,)`.
+    leak = ∞ is ReRoPE, ρ = min(r, w): all keys beyond the window look equally far. Two sets of scores are computed,
+    which doubles the cost, and keys are rotated again when they leave the window, so a cache must store them
+    unrotated. Arrays and results are as for `attention`, but q and k are *not* rotated; the queries are the last
+    q_len of the k_len positions. `rope` is a RopeSpec, or frequencies `(pairs,)`.
 
     Args:
         window: w in tokens, at least 1; a text of at most w + 1 tokens gets plain RoPE.
         leak: factor by which positions beyond the window are squeezed, at least 1; 1 is plain RoPE.
-        scale: as for `attention`. The released code also multiplies q_m by max(1, ln(m + 1) / ln L); scale `q`
-            to do so.
+        scale: as for `attention`. The released code also multiplies q_m by max(1, ln(m + 1) / ln L); to do the
+            same, scale `q`.
 
-    ValueError if there are more queries than keys, for a `window` or `leak` out of range, or as for `attention`.
+    ValueError if there are more queries than keys, if `window` or `leak` is out of range, or as for `attention`.
 
     >>> import numpy as np
     >>> q = k = np.array([[1.0, 0.0]] * 4)  # equal tokens, a quarter turn each
@@ -58,8 +58,8 @@ def rerope_attention(
     queries = keys[k_len - q_len :]
     rotary = Rotary(rope)
     near = attention_scores(rotary.rotate_q(q, queries), rotary.rotate_k(k, keys), scale=scale)
-    far_q = rotary.rotate_q(q, queries / leak + window * (1 - 1 / leak))  # leak = ∞: all queries at w,
-    far_k = rotary.rotate_k(k, keys / leak)  # and all keys at 0
+    far_q = rotary.rotate_q(q, queries / leak + window * (1 - 1 / leak))  # if leak = ∞, all queries are at w
+    far_k = rotary.rotate_k(k, keys / leak)  # if leak = ∞, all keys are at 0
     far = attention_scores(far_q, far_k, scale=scale)
     scores = xp.where(queries[:, None] - keys < window, near, far)  # (…, q_len, k_len)
     weights = softmax(xp.where(allowed, scores, -xp.inf))

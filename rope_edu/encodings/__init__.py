@@ -1,7 +1,7 @@
-"""Every encoding of the book, as pure functions of arrays, with checks.
+"""Every encoding in the book, as pure functions of arrays with checked arguments.
 
-Each file's `__all__` lists its public names, and all of them can be imported from here. An argument that breaks a
-docstring's contract raises a ValueError that names the value seen and what is allowed.
+Each file's `__all__` lists its public names, and all of them can be imported from here. An argument outside its
+documented range raises a ValueError with its value and the values allowed.
 """
 
 import types

@@ -17,13 +17,13 @@ __all__ = ["learned_table", "shift_matrix", "sinusoidal"]
 
 
 def learned_table(n_positions: int, d_model: int, *, scale: float = 0.02, seed: int = 0) -> np.ndarray:
-    r"""Learned position vectors before any training: random numbers, NumPy float64 `(n_positions, d_model)`.
+    r"""Return a random table of position vectors, not yet trained: NumPy float64 `(n_positions, d_model)`.
 
         table[p, i] ~ N(0, scale²)
 
-    `n_positions` is the longest text in tokens, and `d_model` the width of the embedding that a row is added to.
-    The standard deviation is BERT's `initializer_range`. No rule extends a table, so the trained length is a cap.
-    ValueError for a count below 1 or a scale not above 0.
+    `n_positions` is the longest text in tokens, and `d_model` the width of a token's embedding. The default
+    standard deviation is BERT's `initializer_range`. No rule extends a table, so the trained length is a limit.
+    ValueError if a count is below 1 or `scale` is not above 0.
 
     >>> table = learned_table(512, 64)
     >>> table.shape, round(float(table.std()), 3)
@@ -36,12 +36,12 @@ def learned_table(n_positions: int, d_model: int, *, scale: float = 0.02, seed: 
 
 
 def sinusoidal(positions: ArrayLike, d_model: int, base: float = 10_000.0) -> Array:
-    r"""Sinusoidal encoding, the sines and cosines of d_model/2 clocks at each position: `(…, seq, d_model)`.
+    r"""Return the sinusoidal encoding of each position, at d_model/2 frequencies: `(…, seq, d_model)`.
 
         PE(p, 2i) = sin(p·θ_i),   PE(p, 2i + 1) = cos(p·θ_i),   θ_i = base^(−2i / d_model)
 
-    Float64, of the kind of `positions`; pairs are interleaved, sine first, and the norm is √(d_model/2) everywhere.
-    Positions and their errors are as for `rope_angles`, `d_model` (even) and `base` as for `inv_freq`.
+    The result is float64, of the same kind as `positions`; pairs are interleaved, sine first, and rows have norm
+    √(d_model/2). Positions and their errors are as for `rope_angles`; `d_model` and `base`, as for `inv_freq`.
 
     >>> sinusoidal([0, 1], 4).round(4).tolist()  # pair 0 turns 1 radian per token, pair 1 0.01
     [[0.0, 1.0, 0.0, 1.0], [0.8415, 0.5403, 0.01, 1.0]]
@@ -55,14 +55,14 @@ def sinusoidal(positions: ArrayLike, d_model: int, base: float = 10_000.0) -> Ar
 
 
 def shift_matrix(offset: float, d_model: int, base: float = 10_000.0) -> np.ndarray:
-    r"""Matrix that maps the encoding of any position to that of the position `offset` tokens later.
+    r"""Return the matrix that maps any position's encoding to the encoding `offset` tokens later.
 
         PE(p + k) = M_k · PE(p),   M_k = block diagonal of  [ cos kθ_i   sin kθ_i]
                                                             [−sin kθ_i   cos kθ_i]
 
-    NumPy float64 `(d_model, d_model)`, orthogonal, for column vectors; with rows write `pe @ M.T`. A pair is
-    (sin, cos) here, so each block turns *clockwise*, by −kθ_i. With the cosine first the same step is
-    counter-clockwise: RoPE's rotation. ValueError if `offset` is not finite, or as for `sinusoidal`.
+    The matrix, NumPy float64 `(d_model, d_model)`, is orthogonal and acts on columns; for rows write `pe @ M.T`. A
+    pair is (sin, cos) here, so each block turns *clockwise*, by −kθ_i. With the cosine first, the same step is
+    counter-clockwise, as in RoPE. ValueError if `offset` is not finite, or as for `sinusoidal`.
 
     >>> m = shift_matrix(np.pi / 2, 2)  # carries (sin 0, cos 0) to (sin π/2, cos π/2)
     >>> (m @ [0.0, 1.0]).round(4).tolist()

@@ -1,27 +1,27 @@
 r"""Scores against distance: the curve for given q and k, its mean shape, and two bounds on it.
 
-Distance is r = m − n everywhere here, query position minus key position: positive for an earlier key.
+Distance here is always r = m − n, query position minus key position, so it is positive for an earlier key.
 """
 
 from typing import Any
 
 from array_api_compat import array_namespace
 
-from rope_edu.arrays import Array, ArrayLike
+from rope_edu.arrays import Array, ArrayLike, as_kind_of
 from rope_edu.encodings.frequencies import rope_angles
-from rope_edu.encodings.validation import as_kind_of, as_real
+from rope_edu.encodings.validation import as_real
 
 __all__ = ["mean_cosine", "roformer_bound", "score_curve", "trivial_bound"]
 
 
 def score_curve(q: ArrayLike, k: ArrayLike, inv_freq: ArrayLike, distances: ArrayLike) -> Array:
-    r"""Score of a rotated query and key at each distance, `(…, n)`, float64, of the kind of `q`.
+    r"""Return the score of a rotated query and key at each distance: float64 `(…, n)`, of the same kind as `q`.
 
         s(r) = ⟨R_m q, R_n k⟩ = Re Σ_i h_i e^{i r θ_i},   h_i = q_i · conj(k_i),   r = m − n
 
-    Unscaled: divide by √head_dim for attention. `q` and `k` are unrotated and interleaved, `(…, 2 · pairs)`, and
-    their leading axes broadcast; θ is `(pairs,)`, and distances are tokens of any sign, `(n,)`. ValueError for
-    widths that do not fit, distances that are not 1-D, or as for `rope_angles`.
+    Scores are unscaled: divide by √head_dim for attention. `q` and `k` are unrotated and interleaved,
+    `(…, 2 · pairs)`, and their leading axes broadcast; θ is `(pairs,)`, and distances are tokens of any sign,
+    `(n,)`. ValueError if widths do not match, if distances are not 1-D, or as for `rope_angles`.
 
     >>> from math import pi
     >>> score_curve([1.0, 0.0], [1.0, 0.0], [pi / 4], [0, 2, 4]).round(3).tolist()  # cos 0, cos π/2, cos π
@@ -34,11 +34,11 @@ def score_curve(q: ArrayLike, k: ArrayLike, inv_freq: ArrayLike, distances: Arra
 
 
 def mean_cosine(inv_freq: ArrayLike, distances: ArrayLike) -> Array:
-    r"""Mean cosine, over all pairs, of the angle between query and key at each distance, float64 `(n,)`.
+    r"""Return the cosine of the angle between query and key, averaged over pairs, per distance: float64 `(n,)`.
 
         c(r) = (1/pairs) Σ_i cos(r θ_i)
 
-    It is the score curve of q = k with equal energy in every pair, as a share of the score at distance 0. Kind and
+    This is the score curve for q = k with equal energy in every pair, relative to the score at distance 0. Kind and
     errors are as for `rope_angles`.
 
     >>> from math import pi
@@ -54,12 +54,12 @@ def mean_cosine(inv_freq: ArrayLike, distances: ArrayLike) -> Array:
 
 
 def roformer_bound(q: ArrayLike, k: ArrayLike, inv_freq: ArrayLike, distances: ArrayLike) -> Array:
-    r"""The paper's bound on |score| at each distance, by Abel's summation: `(…, n)`, never below |score_curve|.
+    r"""Return the paper's bound on |score| at each distance, from Abel summation: `(…, n)`, at least |score_curve|.
 
         |s(r)| ≤ max_i |h_{i+1} − h_i| · Σ_{j=1…pairs} |S_j|,   S_j = Σ_{i<j} e^{i r θ_i},   h_pairs = 0
 
-    The paper reads decay into Σ|S_j|; compare it with `trivial_bound` before you believe that. Arguments, kind and
-    errors are those of `score_curve`.
+    The paper infers decay from Σ|S_j|; compare the bound with `trivial_bound` before accepting that. Arguments,
+    kind and errors are those of `score_curve`.
 
     >>> ones = [1.0, 1.0, 1.0, 1.0]  # h = (2, 2), so the largest step is 2, and at r = 0 Σ|S_j| = 1 + 2
     >>> roformer_bound(ones, ones, [1.0, 0.1], [0]).tolist()
@@ -70,13 +70,13 @@ def roformer_bound(q: ArrayLike, k: ArrayLike, inv_freq: ArrayLike, distances: A
     h = _pair_products(q, k)
     phases = _phases(inv_freq, distances, h)
     xp = array_namespace(h)
-    steps = xp.abs(xp.concat((h[..., 1:] - h[..., :-1], h[..., -1:]), axis=-1))  # the last one goes to 0
+    steps = xp.abs(xp.concat((h[..., 1:] - h[..., :-1], h[..., -1:]), axis=-1))  # last: to h_pairs = 0
     partial_sums = xp.sum(xp.abs(xp.cumulative_sum(phases, axis=-1)), axis=-1)  # (n,)
     return xp.max(steps, axis=-1)[..., None] * partial_sums
 
 
 def trivial_bound(q: ArrayLike, k: ArrayLike) -> Array:
-    r"""Bound on |score| at any distance, `(…)`: no pair scores more than the product of its lengths.
+    r"""Return a bound on |score| at any distance, `(…)`: no pair scores more than the product of its lengths.
 
         |s(r)| ≤ Σ_i |h_i| = Σ_i |q_i| |k_i|   at every distance r
 
@@ -93,7 +93,7 @@ def trivial_bound(q: ArrayLike, k: ArrayLike) -> Array:
 
 
 def _pair_products(q: Any, k: Any) -> Array:
-    """h_i = q_i · conj(k_i), pairs read as complex numbers, `(…, pairs)`."""
+    """Return h_i = q_i · conj(k_i), with pairs as complex numbers, `(…, pairs)`."""
     q = as_real("q", q)
     k = as_kind_of(as_real("k", k), like=q)
     for name, vector in (("q", q), ("k", k)):
@@ -103,7 +103,7 @@ def _pair_products(q: Any, k: Any) -> Array:
 
 
 def _phases(inv_freq: ArrayLike, distances: ArrayLike, h: Array) -> Array:
-    """e^{i r θ_i}, `(n, pairs)`, of the kind of `h`."""
+    """Return e^{i r θ_i}, `(n, pairs)`, of the same kind as `h`."""
     angles = as_kind_of(rope_angles(distances, inv_freq), like=h)
     if angles.ndim != 2:
         raise ValueError(f"distances must have one axis, got shape {tuple(angles.shape[:-1])}")

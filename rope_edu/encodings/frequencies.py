@@ -1,4 +1,4 @@
-r"""Frequencies, wavelengths and angles: how far each pair turns, from a head's width and a base."""
+r"""The frequency, wavelength and angles of each pair, computed from a head's width and a base."""
 
 import math
 
@@ -6,21 +6,21 @@ import numpy as np
 from array_api_compat import array_namespace
 
 from rope_edu import plain
-from rope_edu.arrays import Array, ArrayLike, values_known
-from rope_edu.encodings.validation import Base, EvenDim, as_finite, as_one_kind, checked
+from rope_edu.arrays import Array, ArrayLike, as_one_kind, values_known
+from rope_edu.encodings.validation import Base, EvenDim, as_finite, checked
 
 __all__ = ["inv_freq", "rope_angles", "wavelength"]
 
 
 @checked
 def inv_freq(head_dim: EvenDim, base: Base = 10_000.0) -> np.ndarray:
-    r"""Frequency of each pair of features, radians per token: NumPy float64 `(head_dim // 2,)`, falling.
+    r"""Return each pair's frequency in radians per token, in falling order: NumPy float64 `(head_dim // 2,)`.
 
         θ_i = base^(−2i / head_dim),   i = 0 … head_dim/2 − 1
 
-    Pair 0 turns by one radian per token; each later pair is slower by the same ratio. transformers calls the base
-    `rope_theta`. ValueError unless `head_dim`, the width of a head or of its rotated part, is an even whole
-    number ≥ 2, and `base` is finite and above 1.
+    Pair 0 turns by one radian per token; each later pair is slower than the one before by the same ratio.
+    transformers calls the base `rope_theta`. ValueError unless `head_dim`, the width of a head or of its rotated
+    part, is an even whole number ≥ 2, and `base` is finite and above 1.
 
     >>> inv_freq(4).tolist()  # 10000^0 and 10000^(−1/2)
     [1.0, 0.01]
@@ -32,12 +32,12 @@ def inv_freq(head_dim: EvenDim, base: Base = 10_000.0) -> np.ndarray:
 
 
 def wavelength(inv_freq: ArrayLike) -> Array:
-    r"""Wavelength of each pair, in tokens per full turn: float64, shape and kind of `inv_freq`.
+    r"""Return each pair's wavelength, in tokens per full turn: float64, with the shape and kind of `inv_freq`.
 
         λ_i = 2π / θ_i,   and ∞ where θ_i = 0 (a pair that never turns)
 
-    `inv_freq` is in radians per token and may have any shape. ValueError where it is negative, not finite or not
-    real.
+    `inv_freq` is in radians per token and may have any shape. ValueError if any entry is negative, not finite or
+    not real.
 
     >>> wavelength([math.pi, math.pi / 2, 0.0]).tolist()  # half a turn per token: 2 tokens
     [2.0, 4.0, inf]
@@ -53,15 +53,15 @@ def wavelength(inv_freq: ArrayLike) -> Array:
 
 
 def rope_angles(positions: ArrayLike, inv_freq: ArrayLike) -> Array:
-    r"""Angle of each pair at each position, in radians, `(…, seq, pairs)`.
+    r"""Return the angle of each pair at each position, in radians: `(…, seq, pairs)`.
 
         angle(m, i) = m · θ_i
 
-    Always float64, since float32 is off by 0.06 rad at position 10⁶. A torch tensor if either argument is one (on
-    the device of `inv_freq` if that is a tensor, else of `positions`), and gradients reach both; NumPy otherwise.
+    Angles are float64, since float32 is off by 0.06 rad at position 10⁶. They are a torch tensor if an argument is
+    (on the device of `inv_freq` if that is a tensor, else of `positions`), with gradients to both; else NumPy.
 
     Positions are token indices, ints or fractions, `(…, seq)` or one number; frequencies are radians per token,
-    `(pairs,)`, and a negative one turns clockwise. ValueError if `inv_freq` is not 1-D, or if a number of either is
+    `(pairs,)`, and a negative one turns clockwise. ValueError if `inv_freq` is not 1-D, or if a number in either is
     bool, complex or not finite.
 
     >>> rope_angles([0, 1, 3], [1.0, 0.5]).tolist()
@@ -74,7 +74,7 @@ def rope_angles(positions: ArrayLike, inv_freq: ArrayLike) -> Array:
 
 
 def as_pairs(inv_freq: ArrayLike) -> Array:
-    """`inv_freq` as float64, refused unless finite and `(pairs,)`."""
+    """Return `inv_freq` as float64; raise ValueError unless it is finite and `(pairs,)`."""
     frequencies = as_finite("inv_freq", inv_freq)
     if frequencies.ndim != 1:
         raise ValueError(f"inv_freq must have one axis, (pairs,), got shape {tuple(frequencies.shape)}")

@@ -30,11 +30,11 @@ def check_layout(layout: str, name: str = "layout") -> str:
 
 
 def pair_slices(rotary_dim: int, layout: str = "interleaved") -> tuple[slice, slice]:
-    r"""Slices of the feature axis with the first and the second members of all pairs.
+    r"""Return the slices of the feature axis that hold the first and the second members of all pairs.
 
         interleaved: 0, 2, 4, …  and  1, 3, 5, …        half_split: 0 … r/2 − 1  and  r/2 … r − 1
 
-    r = `rotary_dim`, the number of rotated features, is even (0: no pair at all). ValueError for a misspelt layout.
+    r = `rotary_dim`, the number of rotated features, is even and may be 0. ValueError for a misspelt layout.
 
     >>> first, second = pair_slices(6, "interleaved")
     >>> list(range(8))[first], list(range(8))[second]
@@ -48,12 +48,12 @@ def pair_slices(rotary_dim: int, layout: str = "interleaved") -> tuple[slice, sl
 
 
 def layout_permutation(rotary_dim: int, head_dim: int | None = None) -> np.ndarray:
-    r"""Index of the interleaved feature that each half_split feature comes from: NumPy ints `(head_dim,)`.
+    r"""Return the index of the interleaved feature behind each half_split feature: NumPy ints `(head_dim,)`.
 
         x_half_split = x_interleaved[perm],   perm = 0, 2, 4, …, 1, 3, 5, …, then the tail in place
 
-    `numpy.argsort` of it is the inverse. Features from `rotary_dim` on stay in place; without `head_dim` there are
-    none. ValueError unless `rotary_dim` is even, at least 2 and at most `head_dim`.
+    Its `numpy.argsort` is the inverse. Features from `rotary_dim` on stay in place; `head_dim` is `rotary_dim` by
+    default. ValueError unless `rotary_dim` is even, at least 2 and at most `head_dim`.
 
     >>> layout_permutation(4, head_dim=6).tolist()
     [0, 2, 1, 3, 4, 5]
@@ -69,12 +69,12 @@ def layout_permutation(rotary_dim: int, head_dim: int | None = None) -> np.ndarr
 
 
 def interleaved_to_half_split(x: Array, rotary_dim: int | None = None) -> Any:
-    r"""Copy of x with features in half-split pairs (i, i + rotary_dim/2) instead of interleaved ones (2i, 2i + 1).
+    r"""Return a copy of x with pairs (i, i + rotary_dim/2), half-split, instead of (2i, 2i + 1), interleaved.
 
         half_split(P·x) = P·interleaved(x):  reorder, then rotate half_split  =  rotate, then reorder
 
-    `x` is `(…, head_dim)`, NumPy or torch, of any dtype; the first `rotary_dim` features are rotated, by default
-    all, and the tail stays. ValueError unless `rotary_dim` is even, at least 2 and at most `head_dim`.
+    `x` is `(…, head_dim)`, NumPy or torch, of any dtype; the first `rotary_dim` features are reordered, by default
+    all, and the others stay. ValueError unless `rotary_dim` is even, at least 2 and at most `head_dim`.
 
     >>> interleaved_to_half_split(np.array([0, 1, 2, 3, 4, 5])).tolist()
     [0, 2, 4, 1, 3, 5]
@@ -85,7 +85,7 @@ def interleaved_to_half_split(x: Array, rotary_dim: int | None = None) -> Any:
 
 
 def half_split_to_interleaved(x: Array, rotary_dim: int | None = None) -> Any:
-    r"""Copy of x with interleaved pairs again: the inverse of `interleaved_to_half_split`, same arguments.
+    r"""Return a copy of x with interleaved pairs again: the inverse of `interleaved_to_half_split`.
 
     >>> half_split_to_interleaved(np.array([0, 2, 4, 1, 3, 5])).tolist()
     [0, 1, 2, 3, 4, 5]
@@ -96,14 +96,14 @@ def half_split_to_interleaved(x: Array, rotary_dim: int | None = None) -> Any:
 
 
 def convert_projection(weight: Array, n_heads: int, *, to: str, rotary_dim: int | None = None) -> Any:
-    r"""Copy of the weight or bias that makes q (or k), for use with the other layout.
+    r"""Return a copy of the weight or bias that produces q (or k), for use with the other layout.
 
-        W′ = (I_heads ⊗ P) W:   each head's rows move as its features do, so q′ = P q and scores stay
+        W′ = (I_heads ⊗ P) W:   each head's rows are permuted like its features, so q′ = P q and scores are equal
 
-    Convert the projections of both q and k, but neither v's nor the output's. Rows of the weight,
+    Convert the projections of both q and k, but not those of v or the output. Rows of the weight,
     `(n_heads · head_dim, d_model)`, are output features as in torch's Linear; a bias is `(n_heads · head_dim,)`.
-    For k with grouped queries `n_heads` counts key heads; without `rotary_dim` whole heads rotate. `to` is the
-    target layout, and the source is the other one. ValueError if it is misspelt, if the rows do not split into
+    For k with grouped queries, `n_heads` counts key heads; without `rotary_dim`, whole heads rotate. `to` is the
+    target layout; the source is the other one. ValueError if `to` is misspelt, if the rows do not split into
     `n_heads` heads, or as for `layout_permutation`.
 
     >>> convert_projection(np.array([0, 1, 2, 3, 10, 11, 12, 13]), 2, to="half_split").tolist()
@@ -117,11 +117,11 @@ def convert_projection(weight: Array, n_heads: int, *, to: str, rotary_dim: int 
     if len(shape) not in (1, 2) or shape[0] % n_heads:
         raise ValueError(f"weight must be ({n_heads} heads · head_dim, d_model) or a bias, got shape {shape}")
     heads = array_namespace(weight).reshape(weight, (n_heads, shape[0] // n_heads, *shape[1:]))
-    return _reorder(heads, 1, to, rotary_dim).reshape(shape)  # of (n_heads, head_dim, d_model)
+    return _reorder(heads, 1, to, rotary_dim).reshape(shape)  # reorders (n_heads, head_dim, d_model)
 
 
 def _reorder(x: Any, axis: int, to: str, rotary_dim: int | None) -> Any:
-    """Copy of x with the features on an axis reordered to a layout from the other one."""
+    """Return a copy of x with the features on an axis reordered from the other layout to layout `to`."""
     if not _shape("x", x):
         raise ValueError("x must have a feature axis, (…, head_dim), got a single number")
     head_dim = x.shape[axis]

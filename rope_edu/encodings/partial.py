@@ -1,4 +1,4 @@
-r"""Rotation of a part of a head: its first features (partial rotary), or its fast pairs (p-RoPE)."""
+r"""Rotation of part of a head: its first features (partial rotary) or its fast pairs (p-RoPE)."""
 
 from rope_edu import plain
 from rope_edu.encodings.spec import RopeSpec, plain_rope
@@ -10,14 +10,14 @@ __all__ = ["p_rope", "partial_rope"]
 def partial_rope(
     head_dim: int, rotary_dim: int, base: float = 10_000.0, *, layout: str = "interleaved"
 ) -> RopeSpec:
-    r"""Partial rotary: RoPE on the first features of a head, as on a smaller head. A spec of kind "partial".
+    r"""Return the spec for partial rotary, RoPE on a head's first features as on a smaller head: kind "partial".
 
-        θ_i = base^(−2i / rotary_dim),   i < rotary_dim / 2,   and the other features pass
+        θ_i = base^(−2i / rotary_dim),   i < rotary_dim / 2,   and the other features are unchanged
 
-    The denominator is the rotated width, so these few frequencies still run from 1 down to nearly 1/base.
-    Half_split pairs are (i, i + rotary_dim/2), not (i, i + head_dim/2). transformers gives `rotary_dim` as a share
-    of `head_dim`, `partial_rotary_factor` (older: `rotary_pct`), rounded down; GPT-NeoX rotates a quarter.
-    Arguments and errors are as for `plain_rope`.
+    The denominator is the rotated width, so the fewer frequencies still run from 1 to nearly 1/base. Half_split
+    pairs are (i, i + rotary_dim/2), not (i, i + head_dim/2). transformers specifies `rotary_dim` as a share of
+    `head_dim`, `partial_rotary_factor` (older: `rotary_pct`), rounded down; GPT-NeoX rotates a quarter. Arguments
+    and errors are as for `plain_rope`.
 
     >>> partial_rope(8, 4)
     <RopeSpec "partial": 2 pairs, 1 … 0.01 rad/token, interleaved, first 4 of 8 features>
@@ -30,12 +30,12 @@ def partial_rope(
 
 @checked
 def p_rope(head_dim: EvenDim, p: float, base: Base = 10_000.0, *, layout: str = "interleaved") -> RopeSpec:
-    r"""p-RoPE: RoPE whose slowest pairs do not turn; a RopeSpec of kind "p-rope", with `head_dim // 2` pairs.
+    r"""Return the spec for p-RoPE, in which the slowest pairs do not turn: kind "p-rope", `head_dim // 2` pairs.
 
         θ_i = base^(−2i / head_dim)   for i < r,   0 for the other pairs,   r = ⌊p · head_dim / 2⌋
 
     The denominator is the width of the head, and half_split pairs are (i, i + head_dim/2). p, the share of pairs
-    that turn, is 1 for RoPE and 0 for no encoding at all. ValueError unless p is 0 … 1, or as for `plain_rope`.
+    that turn, is 1 for RoPE and 0 for no position encoding. ValueError unless p is 0 … 1, or as for `plain_rope`.
 
     >>> p_rope(8, 0.5).inv_freq.tolist()  # 10000^0, 10000^(−1/4), and two pairs that never turn
     [1.0, 0.1, 0.0, 0.0]

@@ -1,9 +1,9 @@
-"""Relative encodings: a bias on the attention score, or an offset added to the key, by distance.
+"""Relative encodings: a distance-dependent bias added to the attention score, or vector added to the key.
 
-Every function here counts a relative position as j − i, key minus query: keys to the left of the query are
-negative. `q_len` and `k_len` are tokens: the queries are the *last* `q_len` of the `k_len` positions, so that in
-decoding (`q_len=1`) the one query is at position `k_len − 1`. A bias is added to the scaled scores before the
-softmax, and has their unit.
+Relative positions here are j − i, key minus query, so keys to the left of the query are negative. `q_len` and
+`k_len` are numbers of tokens: the queries are the *last* `q_len` of the `k_len` positions, so in decoding
+(`q_len=1`) the single query is at position `k_len − 1`. A bias is added to the scaled scores before the softmax, in
+the same unit.
 """
 
 import math
@@ -14,9 +14,9 @@ import numpy as np
 from array_api_compat import array_namespace, device, is_array_api_obj
 
 from rope_edu import plain
-from rope_edu.arrays import Array, values_known
+from rope_edu.arrays import Array, as_kind_of, values_known
 from rope_edu.encodings.absolute import sinusoidal
-from rope_edu.encodings.validation import Count, as_integers, as_kind_of, checked
+from rope_edu.encodings.validation import Count, as_integers, checked
 
 __all__ = [
     "alibi_bias",
@@ -34,12 +34,12 @@ __all__ = [
 
 @checked
 def relative_positions(q_len: Count, k_len: Count) -> np.ndarray:
-    r"""Relative position of each key to each query, in tokens: NumPy int64 `(q_len, k_len)`.
+    r"""Return each key's position relative to each query, in tokens: NumPy int64 `(q_len, k_len)`.
 
         Δ_ij = j − i,   i = k_len − q_len … k_len − 1,   j = 0 … k_len − 1
 
-    The queries are the last tokens of the text, the keys all of them. ValueError if a length is not a whole
-    number ≥ 1, or if `q_len` exceeds `k_len`; every function of this file that takes the two refuses the same.
+    The queries are the text's last tokens; the keys are all its tokens. ValueError if a length is not a whole
+    number ≥ 1, or if `q_len` exceeds `k_len`; every function in this file that takes both lengths checks the same.
 
     >>> relative_positions(2, 3).tolist()
     [[-1, 0, 1], [-2, -1, 0]]
@@ -55,20 +55,20 @@ def relative_positions(q_len: Count, k_len: Count) -> np.ndarray:
 def t5_bucket(
     relative_position: Array, *, bidirectional: bool, num_buckets: Count = 32, max_distance: Count = 128
 ) -> Array:
-    r"""T5's bucket of each relative position, exact for near ones, logarithmic for far ones: int64, shape as given.
+    r"""Return T5's bucket for each relative position, exact when near and logarithmic when far: int64, same shape.
 
         bucket(n) = n                                                   if n < E
                     min(B − 1, E + ⌊(B − E) · ln(n/E) / ln(D/E)⌋)       otherwise
 
-    n is the distance, B the number of buckets per side, E = ⌊B/2⌋ the number of those with a single distance, and D
-    `max_distance`. The logarithm is taken in float32, as in T5's code. ValueError for an argument out of its range.
+    n is the distance, B the number of buckets per side, E = ⌊B/2⌋ the number of buckets for a single distance, and
+    D `max_distance`. The logarithm is float32, as in T5's code. ValueError if an argument is out of range.
 
     Args:
         relative_position: j − i, key minus query, in tokens; integers of any shape.
-        bidirectional: True (encoder) gives each side half of the buckets, keys to the right the upper half. False
-            (decoder) takes n = max(i − j, 0): keys to the right share bucket 0.
-        num_buckets: of both sides together, at least 4; at least 2 if not bidirectional.
-        max_distance: tokens, more than E; distances from here on, and some shorter ones, share the last bucket.
+        bidirectional: True (encoder) gives each side half of the buckets, with the upper half for keys to the
+            right. False (decoder) uses n = max(i − j, 0), so keys to the right share bucket 0.
+        num_buckets: total for both sides, at least 4; at least 2 if not bidirectional.
+        max_distance: in tokens, more than E; longer distances, and some shorter ones, share the last bucket.
 
     >>> t5_bucket([0, -7, -16, -128, 3], bidirectional=False).tolist()
     [0, 7, 16, 31, 0]
@@ -100,12 +100,12 @@ def t5_bucket(
 
 
 def t5_bias(table: Array, q_len: int, k_len: int, *, bidirectional: bool, max_distance: int = 128) -> Array:
-    r"""T5's bias, a learned number for each head and bucket: `(n_heads, q_len, k_len)`, dtype and kind of `table`.
+    r"""Return T5's bias, learned for each head and bucket: `(n_heads, q_len, k_len)`, dtype and kind of `table`.
 
         bias[h, i, j] = table[bucket(j − i), h]
 
     T5 does not divide its scores by √head_dim, and all its layers share one table, `(num_buckets, n_heads)`, which
-    gradients reach. ValueError for a table without two axes, or as for `t5_bucket`.
+    receives gradients. ValueError if the table does not have two axes, or as for `t5_bucket`.
 
     >>> t5_bias(np.array([[0.5], [-1.0]]), 2, 2, bidirectional=False).tolist()
     [[[0.5, 0.5], [-1.0, 0.5]]]
@@ -127,13 +127,13 @@ def t5_bias(table: Array, q_len: int, k_len: int, *, bidirectional: bool, max_di
 
 @checked
 def alibi_slopes(n_heads: Count) -> np.ndarray:
-    r"""ALiBi's slope of each head, in score per token of distance: NumPy float64 `(n_heads,)`.
+    r"""Return ALiBi's slope for each head, in score per token of distance: NumPy float64 `(n_heads,)`.
 
         μ_h = 2^(−8h / H),   h = 1 … H,   for H = `n_heads` a power of two
 
-    Otherwise the published rule takes the slopes of P, the largest power of two below H, and then those of 2P with
-    odd h (each between two of P's) until there are H. So the slopes do not fall from head to head, and none is
-    computed from H itself. ValueError if `n_heads` is not a whole number ≥ 1.
+    Otherwise the published rule takes the slopes for P, the largest power of two below H, and then those for 2P
+    with odd h (the first is above all of P's) until there are H. So slopes do not fall from head to
+    head, and none is computed from H itself. ValueError if `n_heads` is not a whole number ≥ 1.
 
     >>> alibi_slopes(4).tolist()
     [0.25, 0.0625, 0.015625, 0.00390625]
@@ -147,12 +147,12 @@ def alibi_slopes(n_heads: Count) -> np.ndarray:
 
 
 def alibi_bias(n_heads: int, q_len: int, k_len: int) -> np.ndarray:
-    r"""ALiBi's penalty on distance, with a slope for each head: NumPy float64 `(n_heads, q_len, k_len)`.
+    r"""Return ALiBi's penalty on distance, with a slope for each head: NumPy float64 `(n_heads, q_len, k_len)`.
 
         bias[h, i, j] = −μ_h · |i − j|
 
     Nothing is learned. Under a causal mask only j ≤ i remains, which is the paper's case. Some libraries add +μ_h·j
-    instead: that differs by a constant in each row, which the softmax ignores. Errors are those of `alibi_slopes`
+    instead; the softmax ignores the difference, a constant in each row. Errors are those of `alibi_slopes`
     and `relative_positions`.
 
     >>> (256 * alibi_bias(1, 2, 3)).tolist()  # one head has the slope 1/256
@@ -165,12 +165,12 @@ def alibi_bias(n_heads: int, q_len: int, k_len: int) -> np.ndarray:
 
 @checked
 def shaw_index(q_len: int, k_len: int, max_distance: Count) -> np.ndarray:
-    r"""Row of Shaw's table for each query and key: NumPy int64 `(q_len, k_len)`, from 0 to 2K.
+    r"""Return the row of Shaw's table for each query and key, from 0 to 2K: NumPy int64 `(q_len, k_len)`.
 
         row_ij = clip(j − i, −K, K) + K
 
-    Row K is the token itself, row 0 the far left; all distances beyond K = `max_distance` tokens share a row.
-    ValueError if it is not a whole number ≥ 1, or as for `relative_positions`.
+    Row K is for the token itself and row 0 for the far left; on each side, all distances from K = `max_distance`
+    tokens on share a row. ValueError if K is not a whole number ≥ 1, or as for `relative_positions`.
 
     >>> shaw_index(1, 4, max_distance=2).tolist()
     [[0, 0, 1, 2]]
@@ -181,14 +181,14 @@ def shaw_index(q_len: int, k_len: int, max_distance: Count) -> np.ndarray:
 
 
 def shaw_scores(q: Array, k: Array, table: Array) -> Array:
-    r"""Scores with a learned vector for each distance added to the keys: `(…, q_len, k_len)`.
+    r"""Return scores with a learned vector for each distance added to the keys: `(…, q_len, k_len)`.
 
         s_ij = q_i · (k_j + a_{clip(j − i, −K, K)})
 
-    Unscaled: the paper's eq. 4 divides by √head_dim, which `attention` does here. Queries, `(…, q_len, head_dim)`,
-    are of the last tokens, keys, `(…, k_len, head_dim)`, of all. The rows of the table, `(2K + 1, head_dim)`, are
-    the vectors a from distance −K to K, shared by the heads. ValueError unless there are 3, 5, 7 … of them and all
-    widths agree.
+    Scores are unscaled: the paper's eq. 4 divides by √head_dim. Queries, `(…, q_len, head_dim)`, belong to the last
+    tokens, and keys, `(…, k_len, head_dim)`, to all tokens. The rows of the table, `(2K + 1, head_dim)`, are the
+    vectors a for distances −K to K, shared by the heads. ValueError unless there are 3, 5, 7 … rows and all widths
+    agree.
 
     >>> q, k = np.array([[1.0, 0.0]]), np.array([[2.0, 5.0], [3.0, 5.0]])  # one query, at position 1
     >>> a = np.array([[10.0, 0.0], [20.0, 0.0], [30.0, 0.0]])  # distances −1, 0, 1
@@ -210,21 +210,21 @@ def shaw_scores(q: Array, k: Array, table: Array) -> Array:
 def transformer_xl_scores(
     q: Array, k: Array, w_position: Array, u: Array, v: Array, base: float = 10_000.0
 ) -> Array:
-    r"""Transformer-XL's scores, of content and of distance, with a learned bias for each: `(…, q_len, k_len)`.
+    r"""Return Transformer-XL's scores: content and distance, with a learned bias for each, `(…, q_len, k_len)`.
 
         s_ij = (q_i + u) · k_j + (q_i + v) · W R_{i−j}
 
-    These are the paper's four terms, collected. R is the sinusoidal encoding of i − j: *query minus key*, the
-    opposite of j − i elsewhere in this file. Unscaled: the paper's model divides by √head_dim. ValueError if widths
-    differ, if d_model is odd, or as for `relative_positions`.
+    These are the paper's four terms, combined. R is the sinusoidal encoding of i − j: *query minus key*, the
+    opposite of j − i elsewhere in this file. Scores are unscaled: the paper's model divides by √head_dim.
+    ValueError if widths differ, if d_model is odd, or as for `relative_positions`.
 
     Args:
         q, k: as for `shaw_scores`.
         w_position: W, the paper's W_{k,R}: `(head_dim, d_model)`, or `(n_heads, head_dim, d_model)`. Its columns
-            follow our interleaved sines and cosines; the released code has all sines first, which only
-            permutes them.
+            follow our interleaved sines and cosines; the released code puts all sines first, which only permutes
+            them.
         u, v: `(head_dim,)`, or `(n_heads, 1, head_dim)`.
-        base: of the sinusoids, above 1.
+        base: base of the sinusoids, above 1.
 
     >>> one, none = np.array([[2.0, 3.0]]), np.zeros(2)  # at distance 0, R = (sin 0, cos 0) = (0, 1)
     >>> transformer_xl_scores(one, one, np.eye(2), none, none).tolist()  # 2·2 + 3·3 + 3·1
@@ -248,12 +248,12 @@ def transformer_xl_scores(
 
 
 def kerple_log_bias(r1: Array, r2: Array, q_len: int, k_len: int) -> Array:
-    r"""KERPLE's penalty on the logarithm of distance, two learned numbers per head: `(n_heads, q_len, k_len)`.
+    r"""Return KERPLE's penalty on log distance, with two learned numbers per head: `(n_heads, q_len, k_len)`.
 
         bias[h, i, j] = −r1_h · ln(1 + r2_h · |i − j|),   r1, r2 > 0
 
-    r1 is in the unit of the attention scores, r2 per token, and both are `(n_heads,)`; gradients reach them, and
-    the bias has the dtype and kind of r1. ValueError if their shapes differ, or for a number that is not above 0.
+    r1 is in the unit of the attention scores and r2 per token; both are `(n_heads,)` and receive gradients. The
+    bias has the dtype and kind of r1. ValueError if their shapes differ, or if a number is not above 0.
 
     >>> kerple_log_bias(np.array([2.0]), np.array([1.0]), 1, 3).round(4)[..., :2].tolist()  # −2 ln 3 and −2 ln 2
     [[[-2.1972, -1.3863]]]
@@ -278,20 +278,20 @@ def fire_bias(
     c: Array | float = 0.1,
     threshold: Array | float = 512.0,
 ) -> Array:
-    r"""FIRE's bias, a small learned function of the normalised distance: `(n_heads, q_len, k_len)`.
+    r"""Return FIRE's bias, a small learned function of the normalised distance: `(n_heads, q_len, k_len)`.
 
         bias[h, i, j] = f_h(ψ(|i − j|) / ψ(max(L, i))),   ψ(n) = ln(1 + c·n)
 
-    For keys up to the query, f takes numbers from 0 (the token itself) to 1, however long the text. Positions count
-    from 0. The paper's formula is causal, with i − j; the absolute value, for keys to the right, is from its
-    listing, which also adds 1e−6 to the denominator: unnecessary, since L > 0. ValueError if `c` or L is not
-    above 0, if `mlp` returns a different shape, or as for `relative_positions`.
+    For keys up to the query, f's input runs from 0 (the token itself) to at most 1 in a text of any length.
+    Positions start at 0. The paper's formula is causal, with i − j; the absolute value, for keys to the right, is
+    from its listing, which also adds 1e−6 to the denominator, unnecessary since L > 0. ValueError if `c` or L is
+    not above 0, if `mlp` returns a different shape, or as for `relative_positions`.
 
     Args:
-        mlp: f, maps `(q_len, k_len, 1)` to `(q_len, k_len, n_heads)`, in the unit of the attention scores; the
-            paper's has one hidden layer of 32 ReLU units. The bias has the dtype and kind of its result.
-        c, threshold: c per token and L in tokens, learned in the paper from these values: numbers, or 0-d arrays of
-            the kind that `mlp` takes.
+        mlp: f, which maps `(q_len, k_len, 1)` to `(q_len, k_len, n_heads)`, in the unit of the attention scores;
+            the paper's has one hidden layer of 32 ReLU units. The bias has the dtype and kind of its result.
+        c, threshold: c (per token) and L (in tokens), as numbers, or 0-d arrays of the kind that `mlp` takes; the
+            paper learns them, starting from these defaults.
 
     >>> fire_bias(lambda x: x, 1, 4, c=1.0, threshold=3.0).round(4).tolist()  # ln 4, ln 3, ln 2, ln 1, each / ln 4
     [[[1.0, 0.7925, 0.5, 0.0]]]
@@ -311,13 +311,13 @@ def fire_bias(
 
 
 def _distances(q_len: int, k_len: int, like: Array) -> Array:
-    """|i − j| in tokens, `(q_len, k_len)`, of the kind and dtype of `like`."""
+    """Return |i − j| in tokens, `(q_len, k_len)`, in the kind and dtype of `like`."""
     distances = as_kind_of(np.abs(relative_positions(q_len, k_len)), like)
     return array_namespace(like).astype(distances, like.dtype)
 
 
 def _as_positive(**values: Any) -> list[Array]:
-    """Values above 0 as floating-point arrays of one kind, dtype and device: the first array's."""
+    """Return positive values as floating-point arrays with the kind, dtype and device of the first array."""
     like = next((value for value in values.values() if is_array_api_obj(value)), np.asarray(0.0))
     xp = array_namespace(like)
     dtype = like.dtype if xp.isdtype(like.dtype, "real floating") else xp.float64
@@ -332,7 +332,7 @@ def _as_positive(**values: Any) -> list[Array]:
 
 
 def _check_widths(q: Array, **others: Array) -> None:
-    """Refuse an array whose last axis is not as wide as the queries."""
+    """Reject an array whose last axis is not as wide as that of the queries."""
     for name, array in others.items():
         if array.shape[-1] != q.shape[-1]:
             raise ValueError(

@@ -1,4 +1,4 @@
-r"""Rotation by more than one coordinate: axial, mixed and sectioned frequencies, and their Lie group.
+r"""Rotation by several coordinates: axial, mixed and sectioned frequencies, and the Lie group behind them.
 
 A position is a row of coordinates (height and width of a patch; in a video, time as well), and each pair turns by a
 weighted sum of them. The schemes differ only in the matrix of frequencies, `(axes, pairs)`.
@@ -9,13 +9,12 @@ import math
 import numpy as np
 from array_api_compat import array_namespace
 
-from rope_edu.arrays import Array, ArrayLike
+from rope_edu.arrays import Array, ArrayLike, as_one_kind
 from rope_edu.encodings.frequencies import as_pairs, inv_freq
 from rope_edu.encodings.layouts import pair_slices
 from rope_edu.encodings.rotary import rotation_matrix
 from rope_edu.encodings.validation import (
     as_finite,
-    as_one_kind,
     check_finite_number,
     check_one_of,
     check_positive_int,
@@ -37,15 +36,14 @@ ORDERS = ("contiguous", "interleaved")
 
 
 def spatial_angles(coordinates: ArrayLike, frequencies: ArrayLike) -> Array:
-    r"""Angle of each pair at each place, in radians, float64 `(…, seq, pairs)`.
+    r"""Return the angle of each pair at each place, in radians: float64 `(…, seq, pairs)`.
 
         angle(x, i) = Σ_k x_k · F_{ki}
 
-    With one axis this is `rope_angles`. Pass the result to `apply_rope`: a score then depends on differences of
-    coordinates only, whatever F is, since rotations of one pair commute. A torch tensor if either argument is one.
-    Coordinates are places, `(…, seq, axes)`, in units such as patches, frames or tokens; F is radians per unit,
-    `(axes, pairs)`. ValueError for a number that is not real and finite, or unless there is a column of coordinates
-    for each row of F.
+    With one axis this is `rope_angles`. Pass the result to `apply_rope`: a score then depends only on differences
+    of coordinates, for any F, since rotations of one pair commute. The result is a torch tensor if either argument
+    is. Coordinates, `(…, seq, axes)`, are in units such as patches, frames or tokens; F is in radians per unit,
+    `(axes, pairs)`. ValueError unless all numbers are real and finite, with one coordinate column per row of F.
 
     >>> spatial_angles([[2, 0], [0, 3]], [[1.0, 0.0], [0.0, 0.5]]).tolist()  # pair 0 by x, pair 1 by y
     [[2.0, 0.0], [0.0, 1.5]]
@@ -58,13 +56,13 @@ def spatial_angles(coordinates: ArrayLike, frequencies: ArrayLike) -> Array:
 
 
 def axial_frequencies(head_dim: int, axes: int = 2, base: float = 10_000.0) -> np.ndarray:
-    r"""Axial frequencies, NumPy `(axes, head_dim // 2)`: a block of pairs for each axis, as in a head of its width.
+    r"""Return axial frequencies, NumPy `(axes, head_dim // 2)`: a block of pairs for each axis, like a small head.
 
         F_{ki} = base^(−2j / (head_dim/axes))   if pair i is the j-th of block k,   else 0
 
-    Pixtral splits one row of frequencies between the axes instead: even ones for height, odd ones for width. A base
-    of 100 is as common as 10,000 in image models, since a picture is tens of patches wide. ValueError unless `axes`
-    is a whole number ≥ 1, `head_dim` a multiple of 2 · axes, and `base` finite and above 1.
+    Pixtral instead splits one row of frequencies: even ones for height, odd ones for width. In image models a base
+    of 100 is as common as 10,000, since a picture is tens of patches wide. ValueError unless `axes` is a whole
+    number ≥ 1, `head_dim` a multiple of 2 · axes, and `base` finite and above 1.
 
     >>> axial_frequencies(8).tolist()
     [[1.0, 0.01, 0.0, 0.0], [0.0, 0.0, 1.0, 0.01]]
@@ -80,7 +78,7 @@ def axial_frequencies(head_dim: int, axes: int = 2, base: float = 10_000.0) -> n
 def section_frequencies(
     inv_freq: ArrayLike, sections: tuple[int, ...] | list[int], order: str = "contiguous"
 ) -> np.ndarray:
-    r"""M-RoPE's frequencies, NumPy `(axes, pairs)`: one row of frequencies shared out among several axes.
+    r"""Return M-RoPE's frequencies, NumPy `(axes, pairs)`: one row of frequencies divided among several axes.
 
         contiguous:   the first sections[0] pairs turn by axis 0, the next sections[1] by axis 1, …
         interleaved:  pair i turns by axis i mod axes while that axis has pairs left, else by axis 0
@@ -103,7 +101,7 @@ def section_frequencies(
 
 
 def section_axes(pairs: int, sections: tuple[int, ...] | list[int], order: str = "contiguous") -> np.ndarray:
-    r"""Axis of each pair, NumPy ints `(pairs,)`; sections, order and errors are those of `section_frequencies`.
+    r"""Return each pair's axis, NumPy ints `(pairs,)`; arguments and errors are as for `section_frequencies`.
 
     >>> section_axes(6, [2, 2, 2]).tolist(), section_axes(6, [2, 2, 2], "interleaved").tolist()
     ([0, 0, 1, 1, 2, 2], [0, 1, 2, 0, 1, 2])
@@ -129,12 +127,12 @@ def section_axes(pairs: int, sections: tuple[int, ...] | list[int], order: str =
 
 
 def mixed_frequencies(head_dim: int, direction: float = 0.0, base: float = 10.0) -> np.ndarray:
-    r"""Initial frequencies of RoPE-Mixed, radians per patch: half of the pairs along a direction, half across it.
+    r"""Return RoPE-Mixed's initial frequencies, in radians per patch: half along a direction, half across it.
 
         F_{·i} = base^(−4j / head_dim) · (cos φ, sin φ)             for i = j < head_dim/4
         F_{·i} = base^(−4j / head_dim) · (−sin φ, cos φ)            for i = head_dim/4 + j
 
-    NumPy `(2, head_dim // 2)`. The direction is φ in radians, and φ = 0 is axial. In the model each head has a
+    F is NumPy `(2, head_dim // 2)`. The direction is φ in radians; φ = 0 is axial. In the model each head has a
     separate φ, and F is learned. ValueError unless `head_dim` is a multiple of 4, `base` above 1, and φ finite.
 
     >>> mixed_frequencies(4, math.pi / 2).round(3).tolist()
@@ -145,16 +143,16 @@ def mixed_frequencies(head_dim: int, direction: float = 0.0, base: float = 10.0)
     """
     if check_positive_int("head_dim", head_dim) % 4:
         raise ValueError(f"head_dim must be a multiple of 4, got {head_dim}")
-    along_and_across = rotation_matrix([check_finite_number("direction", direction)])  # its columns
+    along_and_across = rotation_matrix([check_finite_number("direction", direction)])  # as columns
     return np.kron(along_and_across, inv_freq(head_dim // 2, base))
 
 
 def pair_generators(frequencies: ArrayLike, *, layout: str = "interleaved") -> np.ndarray:
-    r"""Commuting generators of rotations, antisymmetric, one for each axis: NumPy `(axes, 2 · pairs, 2 · pairs)`.
+    r"""Return commuting antisymmetric generators, one for each axis: NumPy `(axes, 2 · pairs, 2 · pairs)`.
 
         A_k = diag(F_{k0} J, F_{k1} J, …),   J = [[0, −1], [1, 0]]
 
-    F and the errors are as for `spatial_angles`; blocks are spread as the layout says.
+    F and the errors are as for `spatial_angles`; `layout` determines which rows and columns form a block.
 
     >>> pair_generators([[0.5]]).tolist()
     [[[0.0, -0.5], [0.5, 0.0]]]
@@ -170,15 +168,15 @@ def pair_generators(frequencies: ArrayLike, *, layout: str = "interleaved") -> n
 
 
 def lie_rotation(coordinates: ArrayLike, generators: ArrayLike) -> Array:
-    r"""LieRE's rotation matrices at each place, float64 `(…, seq, width, width)`, from any generators.
+    r"""Return LieRE's rotation matrix at each place, from any generators: float64 `(…, seq, width, width)`.
 
         R(x) = exp(Σ_k x_k A_k),   R @ x rotates the column x
 
     Any antisymmetric A_k generate rotations. R(x)ᵀ R(y) = R(y − x) for all x and y only if all A_k commute, and
     then they are `pair_generators` in another basis. R is computed from the eigenvectors of the Hermitian matrix
-    iΣ, so it is exact to rounding at any distance; a torch tensor if either argument is one. Coordinates are as for
-    `spatial_angles`, generators radians per unit, `(axes, width, width)`. ValueError if shapes do not fit, or if a
-    generator is not antisymmetric.
+    iΣ, so it is exact up to rounding at any distance; it is a torch tensor if either argument is. Coordinates are
+    as for `spatial_angles`; generators are radians per unit, `(axes, width, width)`. ValueError if shapes do not
+    match, or if a generator is not antisymmetric.
 
     >>> quarter = [[[0.0, -math.pi / 2], [math.pi / 2, 0.0]]]
     >>> (lie_rotation([[1.0]], quarter)[0] @ [1.0, 0.0]).round(3).tolist()
@@ -197,7 +195,7 @@ def lie_rotation(coordinates: ArrayLike, generators: ArrayLike) -> Array:
 
 
 def commutator_size(generators: ArrayLike) -> float:
-    r"""Largest entry of the generators' commutators: 0 (to rounding) if scores depend on differences alone.
+    r"""Return the generators' largest commutator entry: 0 up to rounding if scores depend only on differences.
 
         max over k, l and all entries of |A_k A_l − A_l A_k|
 
@@ -214,10 +212,10 @@ def commutator_size(generators: ArrayLike) -> float:
 
 
 def grid_coordinates(*sizes: int) -> np.ndarray:
-    r"""Places of a grid, NumPy float64 `(places, axes)`, in row-major order: the last coordinate varies fastest.
+    r"""Return the places of a grid in row-major order, last coordinate fastest: NumPy float64 `(places, axes)`.
 
-    The sizes are (height, width), or (time, height, width). ValueError if one is not a whole number ≥ 1, or if
-    there is none.
+    The sizes are (height, width), or (time, height, width). ValueError if no size is given, or if one is not a
+    whole number ≥ 1.
 
     >>> grid_coordinates(2, 2).tolist()
     [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]
@@ -238,7 +236,7 @@ def _as_frequencies(frequencies: ArrayLike) -> Array:
 
 
 def _as_matching(coordinates: ArrayLike, per_axis: Array, name: str) -> tuple[Array, Array]:
-    """Coordinates `(…, seq, axes)` and `per_axis`, `(axes, …)`, as arrays of one kind."""
+    """Return coordinates `(…, seq, axes)` and `per_axis`, `(axes, …)`, as arrays of the same kind."""
     coordinates = as_finite("coordinates", coordinates)
     if coordinates.ndim < 2 or coordinates.shape[-1] != len(per_axis):
         raise ValueError(

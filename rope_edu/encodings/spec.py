@@ -1,4 +1,4 @@
-r"""RopeSpec: one value with everything a rotation needs; every rule returns one, and every rotation accepts one."""
+r"""RopeSpec: one object with everything a rotation needs; each rule returns one, and each rotation accepts one."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -6,12 +6,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from rope_edu.arrays import Array, ArrayLike
+from rope_edu.arrays import Array, ArrayLike, as_kind_of
 from rope_edu.encodings.frequencies import as_pairs, inv_freq
 from rope_edu.encodings.layouts import check_layout
 from rope_edu.encodings.validation import (
     as_finite,
-    as_kind_of,
     check_base,
     check_positive_int,
     check_positive_number,
@@ -24,25 +23,24 @@ __all__ = ["RopeSpec", "plain_rope", "rope_parts", "spec_angles"]
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class RopeSpec:
-    r"""How a head is rotated: the speed of each pair, which features form a pair, and a factor of the result.
+    r"""How a head is rotated: each pair's frequency, which features form a pair, and a factor on the result.
 
         angle(m, i) = m · inv_freq[i],   (first, second)_i rotated by it, times attention_factor
 
     Every field is checked at construction and never changes; `replace` makes a new spec. The frequencies are
-    numbers, not parameters: pass learned ones to `Rotary` as a tensor. ValueError names a field that is out of
-    range.
+    numbers, not parameters: pass learned ones to `Rotary` as a tensor. ValueError if a field is out of range.
 
     Args:
         inv_freq: radians per token, `(pairs,)`, finite, at least one; 0 for a pair that never turns. A list, an
             array or a tensor; stored as a read-only copy, NumPy float64.
         attention_factor: a, a finite number above 0 on cos and sin, so that scores grow by a².
         layout: "interleaved" or "half_split".
-        head_dim: width of the head, at least 2 · pairs, which is the default; features after those pass unchanged.
-        kind: name of the rule that made it, such as "rope", "yarn" or "p-rope".
-        axes: for each pair the index of the coordinate by which it turns, `(pairs,)` whole numbers from 0, such as
-            those of `section_axes`; None if a position is one number.
-        base: b of the rule that made the frequencies, above 1; None if there is none. Specs that differ in it
-            alone are equal, since they rotate alike.
+        head_dim: width of the head, at least 2 · pairs (the default); any features beyond 2 · pairs are unchanged.
+        kind: name of the rule that made the spec, such as "rope", "yarn" or "p-rope".
+        axes: the index of the coordinate that turns each pair, `(pairs,)` whole numbers from 0, such as those from
+            `section_axes`; None if a position is one number.
+        base: b in the rule that made the frequencies, above 1; None if it has no base. Specs that differ only in
+            base are equal, since they give the same rotation; `kind` counts.
 
     >>> spec = RopeSpec([1.0, 0.01], head_dim=6)
     >>> spec
@@ -50,8 +48,7 @@ class RopeSpec:
     >>> spec.replace(layout="half_split").layout, spec.layout
     ('half_split', 'interleaved')
 
-    Source: the fields are those in which the rules of transformers' `modeling_rope_utils` differ. Chapters 15, 19
-    and 21.
+    Source: the fields that differ between the rules in transformers' `modeling_rope_utils`. Chapters 15, 19 and 21.
     """
 
     inv_freq: np.ndarray
@@ -83,11 +80,11 @@ class RopeSpec:
             "base": None if base is None else check_base("base", base),
         }
         for name, value in fields.items():
-            object.__setattr__(self, name, value)  # a frozen dataclass is only written here
+            object.__setattr__(self, name, value)  # the dataclass is frozen; fields are set only here
 
     @property
     def rotary_dim(self) -> int:
-        """Features that are paired, the first 2 · pairs of the head; still pairs count."""
+        """Number of paired features, the first 2 · pairs of the head, including pairs that never turn."""
         return 2 * len(self.inv_freq)
 
     @property
@@ -96,7 +93,7 @@ class RopeSpec:
         return None if self.axes is None else tuple(np.bincount(self.axes).tolist())
 
     def replace(self, **changes: Any) -> Self:
-        """A new spec with some fields changed, checked again; TypeError for an unknown field."""
+        """Return a new spec with some fields changed and checked again; TypeError for an unknown field."""
         return replace(self, **changes)
 
     def __eq__(self, other: object) -> bool:
@@ -137,13 +134,13 @@ class RopeSpec:
 def plain_rope(
     head_dim: int, base: float = 10_000.0, *, rotary_dim: int | None = None, layout: str = "interleaved"
 ) -> RopeSpec:
-    r"""Plain RoPE, the rotation that every other rule changes: a spec of kind "rope", `rotary_dim // 2` pairs.
+    r"""Return the spec for plain RoPE, which every other rule modifies: kind "rope", `rotary_dim // 2` pairs.
 
         θ_i = base^(−2i / rotary_dim)
 
     The first `rotary_dim` of `head_dim` features rotate, by default all; `layout` is "interleaved" or "half_split".
-    ValueError for a width that is not an even whole number ≥ 2, a `rotary_dim` above `head_dim`, a base that is not
-    finite and above 1, or a misspelt layout.
+    ValueError if a width is not an even whole number ≥ 2, if `rotary_dim` exceeds `head_dim`, if the base is not
+    finite and above 1, or if the layout is misspelt.
 
     >>> plain_rope(4)
     <RopeSpec "rope": 2 pairs, 1 … 0.01 rad/token, interleaved>
@@ -155,13 +152,13 @@ def plain_rope(
 
 
 def spec_angles(spec: RopeSpec, positions: ArrayLike) -> Any:
-    r"""Angle of each pair at each position, which may have several coordinates: radians, float64 `(…, seq, pairs)`.
+    r"""Return each pair's angle at positions of one or several coordinates: radians, float64 `(…, seq, pairs)`.
 
         angle(x, i) = x_{axes[i]} · inv_freq[i],   or m · inv_freq[i] where a position is one number
 
     Positions are as for `rope_angles`, `(…, seq)`; for a spec with `axes` they are rows of coordinates, one per
-    token, `(…, seq, n_axes)`. The angles are of the kind of the positions, which gradients reach. ValueError for
-    rows of a different length, or as for `rope_angles`.
+    token, `(…, seq, n_axes)`. The angles have the kind of the positions and pass gradients to them. ValueError if
+    rows have a different length, or as for `rope_angles`.
 
     >>> spec_angles(RopeSpec([1.0, 0.5], axes=(0, 1)), [[3, 4]]).tolist()  # pair 0 by row, pair 1 by column
     [[3.0, 2.0]]
@@ -173,7 +170,7 @@ def spec_angles(spec: RopeSpec, positions: ArrayLike) -> Any:
 
 
 def pair_positions(spec: RopeSpec, positions: ArrayLike) -> Any:
-    """The coordinate by which each pair turns, float64 `(…, seq, pairs)`; `(…, seq, 1)` if it is the same one."""
+    """Return the coordinate that turns each pair, float64 `(…, seq, pairs)`, or `(…, seq, 1)` if all share it."""
     positions = as_finite("positions", positions)
     if spec.axes is None:
         return positions[..., None]
@@ -189,11 +186,11 @@ def pair_positions(spec: RopeSpec, positions: ArrayLike) -> Any:
 def rope_parts(
     rope: Any, layout: str | None = None, attention_factor: float | None = None
 ) -> tuple[Any, str, float]:
-    r"""(inv_freq, layout, attention_factor) of a spec, or of bare frequencies and the other two arguments.
+    r"""Return (inv_freq, layout, attention_factor) from a spec, or from bare frequencies and the other arguments.
 
-    Bare frequencies are radians per token, `(pairs,)`, and are returned as they are: a torch parameter is still
-    learned. With them the layout is "interleaved" and the factor 1.0 unless given. ValueError for a value that is
-    out of range or contradicts the spec.
+    Bare frequencies are radians per token, `(pairs,)`, and are returned unchanged, so a torch parameter stays
+    learnable. Their layout is "interleaved" and their factor 1.0 by default. ValueError if a value is out of range
+    or contradicts the spec.
 
     >>> rope_parts([1.0, 0.1])
     ([1.0, 0.1], 'interleaved', 1.0)
@@ -216,13 +213,13 @@ def rope_parts(
 
 
 def _as_fixed(frequencies: ArrayLike) -> np.ndarray:
-    """Read-only float64 copy of frequencies, refused unless finite, 1-D and not empty."""
+    """Return a read-only float64 copy of frequencies; ValueError unless they are finite, 1-D and not empty."""
     if getattr(frequencies, "requires_grad", False):
         raise ValueError(
             "inv_freq must not require a gradient: a spec holds fixed numbers; pass learned frequencies to "
             "Rotary as a tensor, or detach them"
         )
-    fixed = np.array(as_pairs(frequencies).tolist(), dtype=np.float64)  # from any kind and device
+    fixed = np.array(as_pairs(frequencies).tolist(), dtype=np.float64)  # accepts any array kind and device
     if not len(fixed):
         raise ValueError("inv_freq must hold at least one pair, got none")
     fixed.flags.writeable = False
@@ -255,6 +252,6 @@ def _check_axes(axes: object, pairs: int) -> tuple[int, ...] | None:
 
 
 def check_width(rope: object, x: Array) -> None:
-    """Refuse an `x` whose heads differ in width from the spec's; bare frequencies state no width."""
+    """Reject an `x` whose heads differ in width from the spec's; bare frequencies allow any width."""
     if isinstance(rope, RopeSpec) and x.shape[-1] != rope.head_dim:
         raise ValueError(f"the spec is for heads of {rope.head_dim} features, got {x.shape[-1]}")

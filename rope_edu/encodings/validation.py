@@ -1,7 +1,7 @@
-r"""Check and convert inputs: the one place for error messages that say what is allowed.
+r"""Input checks and conversions, with error messages that name the allowed values.
 
-Every `check_…` raises ValueError with the value seen and the values allowed; every `as_…` returns an array. A
-function under `@checked` states ranges as types, `factor: AtLeastOne`, and receives values within them.
+Every `check_…` raises ValueError with the value received and those allowed; every `as_…` returns an array. A
+function decorated with `@checked` declares ranges as types, `factor: AtLeastOne`, and receives values within them.
 """
 
 import functools
@@ -12,7 +12,7 @@ from numbers import Integral, Real
 from typing import Annotated, Any, ParamSpec, TypeAlias, TypeVar, get_args, get_type_hints
 
 import numpy as np
-from array_api_compat import array_namespace, device, is_array_api_obj, is_numpy_array, to_device
+from array_api_compat import array_namespace, is_array_api_obj
 
 from rope_edu.arrays import Array, values_known
 
@@ -20,11 +20,11 @@ FLOAT_DTYPES = ("float16", "bfloat16", "float32", "float64")
 Number = TypeVar("Number", int, float)
 P = ParamSpec("P")
 R = TypeVar("R")
-Check: TypeAlias = Callable[[str, object], Number]  # (name of the argument, its value) -> the value
+Check: TypeAlias = Callable[[str, object], Number]  # (argument name, its value) -> the checked value
 
 
 def _number_check(number_type: type[Number], allowed: str, fits: Callable[[Any], bool]) -> Check[Number]:
-    """A check that converts a finite number to its type if it `fits`; True is not a number, nor 2.0 an int."""
+    """Return a check that converts a finite number if it `fits`; True is not a number, and 2.0 is not an int."""
 
     numbers: Any = Integral if number_type is int else Real
 
@@ -33,7 +33,7 @@ def _number_check(number_type: type[Number], allowed: str, fits: Callable[[Any],
             finite = isinstance(value, numbers) and not isinstance(value, bool) and math.isfinite(value)
             if finite and fits(value):
                 return number_type(value)
-        except OverflowError:  # an int that no float can hold
+        except OverflowError:  # an int too large for a float
             pass
         raise ValueError(f"{name} must be {allowed}, got {value!r}")
 
@@ -59,19 +59,19 @@ Base = Annotated[float, check_base]
 
 
 def checked(function: Callable[P, R]) -> Callable[P, R]:
-    """Check the arguments whose types state a range, then call; None passes where it is allowed."""
+    """Check the arguments whose types declare a range before each call; None passes if the type allows it."""
     signature = inspect.signature(function)
     hints = get_type_hints(function, include_extras=True).items()
     checks = {name: check for name, hint in hints if (check := _check_of(hint)) is not None}
     optional = {name for name, hint in hints if type(None) in get_args(hint)}
-    function.__annotations__ = get_type_hints(function)  # help() says int, not which function checks it
+    function.__annotations__ = get_type_hints(function)  # so that help() shows int, not the check behind it
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             bound = signature.bind(*args, **kwargs)
         except TypeError:
-            return function(*args, **kwargs)  # raises it with the function's name
+            return function(*args, **kwargs)  # raises a TypeError with the function's name
         for name, value in bound.arguments.items():
             if name in checks and not (value is None and name in optional):
                 bound.arguments[name] = checks[name](name, value)
@@ -81,7 +81,7 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _check_of(hint: Any) -> Check[Any] | None:
-    """The check in an annotated type, or in the one of `… | None`."""
+    """Return the check in an annotated type, alone or in `… | None`."""
     parts = (part for part in (hint, *get_args(hint)) if hasattr(part, "__metadata__"))
     return next((part.__metadata__[0] for part in parts), None)
 
@@ -94,6 +94,13 @@ def check_rotary_dim(rotary_dim: object, head_dim: object) -> int:
     return width
 
 
+def check_ordered(low_name: str, low: float, high_name: str, high: float) -> tuple[float, float]:
+    """Return two numbers if the first is at most the second; if they are equal, the ramp is a step."""
+    if low > high:
+        raise ValueError(f"{low_name} must be at most {high_name} = {high:g}, got {low:g}")
+    return low, high
+
+
 def check_one_of(name: str, value: object, allowed: tuple[str, ...]) -> str:
     """Return `value` if it is one of the `allowed` names."""
     if not isinstance(value, str) or value not in allowed:
@@ -103,12 +110,12 @@ def check_one_of(name: str, value: object, allowed: tuple[str, ...]) -> str:
 
 
 def dtype_name(x: Any) -> str:
-    """Return the name of a dtype, the same for every library: "float32" for np.float32 and torch.float32."""
+    """Return the dtype's name, the same in every library: "float32" for np.float32 and torch.float32."""
     return str(x.dtype).removeprefix("torch.")
 
 
 def check_floats(name: str, x: Any) -> Any:
-    """Return the array namespace of `x`; refuse all but arrays of 16-, 32- or 64-bit floats."""
+    """Return the array namespace of `x`; reject anything but an array of 16-, 32- or 64-bit floats."""
     if not is_array_api_obj(x):
         raise ValueError(f"{name} must be a NumPy array or a torch tensor, got {type(x).__name__}")
     check_unmasked(name, x)
@@ -118,20 +125,20 @@ def check_floats(name: str, x: Any) -> Any:
 
 
 def check_unmasked(name: str, x: Any) -> None:
-    """Refuse NumPy's masked arrays: a rotation would use the numbers under the mask."""
+    """Reject NumPy's masked arrays, since a rotation would use the numbers under the mask."""
     if isinstance(x, np.ndarray) and type(x).__name__ == "MaskedArray":
         raise ValueError(f"{name} must not be a MaskedArray: fill the masked entries first, {name}.filled(0)")
 
 
 def check_broadcast(name: str, shape: tuple[int, ...], target: tuple[int, ...], hint: str) -> None:
-    """Refuse a `shape` that does not broadcast to `target`, or that would enlarge it."""
+    """Reject a `shape` that does not broadcast to `target`, or that would enlarge it."""
     padded = (1,) * (len(target) - len(shape)) + tuple(shape)
     if len(padded) != len(target) or any(n not in (1, t) for n, t in zip(padded, target, strict=True)):
         raise ValueError(f"{name} {tuple(shape)} must broadcast to {tuple(target)}: {hint}")
 
 
 def compute_dtype(x: Any) -> Any:
-    """Return the dtype to compute in: float64 for float64, float32 for narrower floats."""
+    """Return the dtype used for computing: float64 for float64, float32 for narrower floats."""
     xp = array_namespace(x)
     return xp.float64 if dtype_name(x) == "float64" else xp.float32
 
@@ -147,9 +154,9 @@ def as_real(name: str, values: Any) -> Any:
 
 
 def as_finite(name: str, values: Any) -> Array:
-    """Return `values` as `as_real` does, if all of them are finite."""
+    """Return `values` as `as_real` does; ValueError unless all are finite."""
     array: Array = as_real(name, values)
-    if values_known(array):  # an array in a graph being traced has none yet
+    if values_known(array):  # an array in a traced graph has no values yet
         xp = array_namespace(array)
         if not bool(xp.all(xp.isfinite(array))):
             raise ValueError(f"{name} must be finite, got infinity or NaN among them")
@@ -157,7 +164,7 @@ def as_finite(name: str, values: Any) -> Array:
 
 
 def as_integers(name: str, values: Any) -> Array:
-    """Return `values` as an int64 array of the same kind, if all of them are integers."""
+    """Return `values` as an int64 array of the same kind; ValueError unless all are integers."""
     array: Any = values if is_array_api_obj(values) else np.asarray(values)
     xp = array_namespace(array)
     if not xp.isdtype(array.dtype, "integral"):
@@ -166,19 +173,3 @@ def as_integers(name: str, values: Any) -> Array:
         raise ValueError(f"{name} must be integers (tokens), got {dtype_name(array)}: {shown}")
     integers: Array = xp.astype(array, xp.int64)
     return integers
-
-
-def as_kind_of(array: Any, like: Any) -> Any:
-    """Return `array` as the kind of `like`, on its device; torch's gradients still flow."""
-    if is_numpy_array(like):
-        return np.asarray(array)
-    if is_numpy_array(array):  # np.array: a copy that torch may own, whatever the strides
-        return array_namespace(like).asarray(np.array(array), device=device(like))
-    return to_device(array, device(like))
-
-
-def as_one_kind(first: Any, second: Any) -> tuple[Any, Any]:
-    """Return two arrays as one kind: a NumPy array as a tensor's kind, two tensors on the second's device."""
-    if is_numpy_array(second):
-        return first, as_kind_of(second, like=first)
-    return as_kind_of(first, like=second), second

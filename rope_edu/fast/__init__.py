@@ -1,7 +1,7 @@
-r"""Rotation at the speed of copying: a cached table of cos and sin, and a kernel that writes each number once.
+r"""Fast rotation: a cached table of cosines and sines, and a kernel that reads and writes each number once.
 
-`apply_rope` is the form to read and to trust, and tests hold this package equal to it. Needs NumPy only: torch is
-looked up when a tensor comes in, and numba, which compiles the kernel, at the first rotation.
+`apply_rope` is the reference, and tests check that this package agrees with it. Only NumPy is required: torch is
+looked up when a tensor is passed, and numba, which compiles the kernel, at the first rotation.
 """
 
 from rope_edu.fast.rotate import rotate, rotate_

@@ -1,11 +1,11 @@
 # mypy: ignore-errors
-# numba's decorators have no types, and the code that they compile is not Python.
-r"""The kernel: rows of pairs rotated by numba, each number read once and written once.
+# numba's decorators have no types, and the code they compile is not ordinary Python.
+r"""The numba kernel, which rotates rows of pairs and reads and writes each number once.
 
-Simple loops, which LLVM vectorises. Where `out` is x itself, LLVM cannot know that a write leaves the next read
-unchanged, and would not vectorise; so a row is rotated into a scratch row and copied back, all within the L1 cache.
-Hand-written LLVM instructions, with prefetching and non-temporal stores, were 6 % faster in one case of four and up
-to a quarter slower in the others.
+LLVM vectorises its simple loops. If `out` is x itself, LLVM cannot know that a write leaves the next read unchanged
+and would not vectorise, so each row is rotated into a scratch row and copied back, all in the L1 cache.
+Hand-written LLVM instructions, with prefetching and non-temporal stores, were 6 % faster in one of four cases and
+up to a quarter slower in the others.
 
 This module needs numba; `plan` imports it at the first call. Compiling takes seconds; the code is cached on disk.
 """
@@ -38,7 +38,7 @@ def cached_on_disk(function):
 
 @intrinsic
 def _row_pointer(typing_context, address, dtype):
-    """Pointer to numbers of a dtype at an address."""
+    """Return a pointer to numbers of the given dtype at an address."""
 
     def code(context, builder, signature, arguments):
         return builder.inttoptr(arguments[0], context.get_value_type(signature.return_type))
@@ -80,7 +80,7 @@ def _widen(stored):
 @overload(narrow)
 def _narrow(number, like):
     if like.dtype == types.uint16:
-        half = np.uint32(0x7FFF)  # just under half of bfloat16's last bit, which is added to break a tie
+        half = np.uint32(0x7FFF)  # just under half of bfloat16's last bit; adding that bit breaks ties
 
         def to_bfloat16(number, like):
             bits = np.float32(number).view(np.uint32)
@@ -115,9 +115,9 @@ def rotate_rows(
 ):
     """Rotate runs `start` … `stop` − 1; a run is up to `block` rows of one head.
 
-    `stored` and `wide` are the dtypes of x and of the cosines and sines. Each of `axes` is (length, bytes from one
-    entry to the next in x, in out, in the rows of cos and sin), and the last axis counts rows.
-    `x_at`, `out_at` and `cos_sin_at` are addresses; `out_at` may equal `x_at`. A `sign` of −1 rotates by −θ.
+    `stored` and `wide` are the dtypes of x and of the cosines and sines. Each of `axes` is (length, stride in x,
+    stride in out, stride in the rows of cos and sin), strides in bytes; the last axis counts rows. `x_at`,
+    `out_at` and `cos_sin_at` are addresses; `out_at` may equal `x_at`. A `sign` of −1 rotates by −θ.
     """
     length, x_step, out_step, cos_sin_step = axes[-1]
     others = axes[:-1, 0].prod()
@@ -146,20 +146,20 @@ def rotate_rows(
 def kernel_for(
     x: Any, cos_sin: CosSinRows, axes: np.ndarray, block: int, runs: int, threaded: bool
 ) -> Callable[..., None]:
-    """The kernel compiled for x: a function of the addresses of x, `out` and rows, and of the sign."""
-    name, half_split = dtype_name(x), cos_sin.layout == "half_split"
+    """Return the kernel compiled for x, which takes the addresses of x, `out` and the rows, and the sign."""
+    name, half_split = str(x.dtype).removeprefix("torch."), cos_sin.layout == "half_split"
     stored, wide = np.dtype(STORED_AS.get(name, name)), np.dtype(dtype_name(cos_sin))
     fixed = stored, wide, axes, block, x.shape[-1], cos_sin.shape[-1], half_split
-    no_runs = *fixed, 0, 0, 0, 0, 0, 1  # so that no address is read
-    with contextlib.suppress(OSError):  # compiled, but not cached on disk
+    no_runs = *fixed, 0, 0, 0, 0, 0, 1  # zero runs, so that compiling reads no address
+    with contextlib.suppress(OSError):  # then the kernel is compiled, but not cached on disk
         rotate_rows(*no_runs)
     code = rotate_rows.get_overload(tuple(map(rotate_rows.typeof_pyval, no_runs)))
-    kernel = functools.partial(code, *fixed)  # without numba's dispatch on types, a fifth of a microsecond
+    kernel = functools.partial(code, *fixed)  # skips numba's type dispatch, which takes 0.2 µs
     return functools.partial(_on_threads, kernel, runs) if threaded else functools.partial(kernel, 0, runs)
 
 
 def _on_threads(kernel: Callable[..., None], runs: int, *addresses_and_sign: int) -> None:
-    """Divide the runs among as many threads as torch uses, made per call: numba's allow no concurrent callers."""
+    """Divide the runs among as many new threads as torch uses; numba's own allow no concurrent callers."""
     threads = sys.modules["torch"].get_num_threads()
     edges = [runs * n // threads for n in range(threads + 1)]
     if threads == 1:

@@ -1,17 +1,19 @@
-r"""Inputs of `rotate`: checks against the cosines and sines, and where arrays are in memory."""
+r"""Checks of `rotate`'s inputs against the cosines and sines, and of where arrays lie in memory."""
 
+import functools
+import sys
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 from array_api_compat import array_namespace, device, is_array_api_obj, is_numpy_array
 
-from rope_edu.arrays import is_compiling, values_known
-from rope_edu.encodings.validation import check_broadcast, check_floats, compute_dtype, dtype_name
+from rope_edu.arrays import is_compiling, strides_in_bytes, values_known
+from rope_edu.encodings.validation import FLOAT_DTYPES, check_broadcast, check_floats, dtype_name
 
 
 def check_inputs(name: str, x: Any, out: Any, cos_sin: Any, seq_axis: int) -> None:
-    """Refuse an x that does not fit the cosines and sines, or an `out` that does not fit x."""
+    """Reject an x that does not match the cosines and sines, or an `out` that does not match x."""
     check_floats(name, x)
     kind = "ndarray" if isinstance(cos_sin.dtype, np.dtype) else "Tensor"
     if (kind == "ndarray") != isinstance(x, np.ndarray):
@@ -20,7 +22,7 @@ def check_inputs(name: str, x: Any, out: Any, cos_sin: Any, seq_axis: int) -> No
         raise ValueError(
             f"{name} must be on the device of the cosines and sines, {cos_sin.device}, got {x.device}"
         )
-    if compute_dtype(x) != cos_sin.dtype:
+    if wide_dtype(x.dtype) != cos_sin.dtype:
         allowed = "float64" if dtype_name(cos_sin) == "float64" else "float32 or 16 bits"
         raise ValueError(f"{name} must hold {allowed} for these cosines and sines, got {dtype_name(x)}")
     _check_tokens(name, x.shape, cos_sin.shape, seq_axis)
@@ -31,7 +33,7 @@ def check_inputs(name: str, x: Any, out: Any, cos_sin: Any, seq_axis: int) -> No
 
 
 def _check_tokens(name: str, shape: tuple[int, ...], rows: tuple[int, ...], seq_axis: int) -> None:
-    """Refuse a shape whose tokens, batch or features do not fit the shape of rows, `(…, seq, [heads,] pairs)`."""
+    """Reject a shape whose tokens, batch or features do not match the rows, `(…, seq, [heads,] pairs)`."""
     if not shape or 2 * rows[-1] > shape[-1]:
         head_dim = shape[-1] if shape else "none"
         raise ValueError(f"2 · pairs must be at most head_dim = {head_dim}, got {rows[-1]} pairs")
@@ -47,8 +49,8 @@ def _check_tokens(name: str, shape: tuple[int, ...], rows: tuple[int, ...], seq_
 
 
 def check_out(out: Any, x: Any) -> None:
-    """Refuse an `out` that is not like `x`, overlaps itself, or overlaps `x` without being the same view."""
-    if _clearly_fits(out, x):  # the usual case, in a microsecond
+    """Reject an `out` that is not like `x`, overlaps itself, or overlaps `x` without being the same view."""
+    if _clearly_fits(out, x):  # a check of about 1 µs for the usual case
         return
     if not is_array_api_obj(out) or array_namespace(out) is not array_namespace(x):
         raise ValueError(f"out must be of the kind of x, {type(x).__name__}, got {type(out).__name__}")
@@ -67,7 +69,7 @@ def check_out(out: Any, x: Any) -> None:
 
 
 def _clearly_fits(out: Any, x: Any) -> bool:
-    """Tell whether two tensors are alike, contiguous and apart in memory; False decides nothing."""
+    """Return True if two tensors match, are contiguous and do not overlap; False is inconclusive."""
     if type(out) is not type(x) or is_numpy_array(x) or not hasattr(x, "data_ptr"):
         return False
     alike = out.dtype == x.dtype and out.shape == x.shape and out.device == x.device
@@ -77,7 +79,7 @@ def _clearly_fits(out: Any, x: Any) -> bool:
 
 
 def shares_memory(a: Any, b: Any) -> bool:
-    """Tell whether two arrays of one kind share a byte; arrays that interleave without one do not."""
+    """Return True if two arrays of the same kind share a byte, or finding out would take too long."""
     if not isinstance(a, np.ndarray):
         if a.untyped_storage().data_ptr() != b.untyped_storage().data_ptr() or not values_known(a):
             return False
@@ -89,7 +91,7 @@ def shares_memory(a: Any, b: Any) -> bool:
 
 
 def _memory_of(x: Any) -> np.ndarray:
-    """A tensor's address, shape and strides, for NumPy to compare; the memory is never read."""
+    """Return an array with a tensor's address, shape and strides, for NumPy to compare; it is never read."""
     interface = {
         "version": 3,
         "data": (x.data_ptr(), True),
@@ -101,8 +103,8 @@ def _memory_of(x: Any) -> np.ndarray:
 
 
 def _overlaps_itself(x: Any) -> bool:
-    """Tell whether two numbers of a view share memory; in doubt, where axes interleave, they do."""
-    end = x.itemsize  # the first byte after all numbers along the axes so far
+    """Return True if two numbers of a view share memory, or if they might because its axes interleave."""
+    end = x.itemsize  # the byte after the last number along the axes so far
     for step, n in sorted(
         (abs(step), n) for n, step in zip(x.shape, strides_in_bytes(x), strict=True) if n > 1
     ):
@@ -113,22 +115,27 @@ def _overlaps_itself(x: Any) -> bool:
 
 
 def traits_and_address(x: Any) -> tuple[tuple[Any, ...], int]:
-    """Everything about an array on which checks and plans depend, and its address."""
+    """Return the properties of an array that checks and plans depend on, and its address."""
     if isinstance(x, np.ndarray):
         at = address(x)
         return (type(x), x.dtype, x.shape, x.strides, x.flags.writeable, at & 7), at
     try:
         at = x.data_ptr()
         return (type(x), x.dtype, x.shape, x.stride(), x.device, x.is_neg(), at & 7), at
-    except (AttributeError, RuntimeError):  # not an array, which is refused, or a tensor without memory
-        return (object(),), 0  # equal to no other
+    except (AttributeError, RuntimeError):  # not an array (rejected later), or a tensor without memory
+        return (object(),), 0  # equal to no other traits
 
 
 def address(a: Any) -> int:
-    """Address of the first number of an array."""
+    """Return the address of an array's first number."""
     return a.__array_interface__["data"][0] if isinstance(a, np.ndarray) else a.data_ptr()
 
 
-def strides_in_bytes(a: Any) -> tuple[int, ...]:
-    """Bytes from one entry to the next along each axis."""
-    return a.strides if isinstance(a, np.ndarray) else tuple(a.itemsize * step for step in a.stride())
+@functools.cache
+def wide_dtype(dtype: Any) -> Any:
+    """Return the dtype in which to compute with numbers of `dtype`, from the same library; None if not a float."""
+    name = str(dtype).removeprefix("torch.")
+    if name not in FLOAT_DTYPES:
+        return None
+    wide = "float64" if name == "float64" else "float32"
+    return np.dtype(wide) if isinstance(dtype, np.dtype) else getattr(sys.modules["torch"], wide)

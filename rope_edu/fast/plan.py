@@ -1,4 +1,4 @@
-r"""A plan for rotating an array by the kernel, made once for all arrays of the same dtype, shape and strides."""
+r"""Plans for rotating arrays with the kernel; arrays of the same dtype, shape and strides share a plan."""
 
 import math
 import sys
@@ -7,38 +7,35 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rope_edu.arrays import is_compiling
+from rope_edu.arrays import is_compiling, strides_in_bytes
 from rope_edu.fast.memory import (
     address,
     check_inputs,
     check_out,
     shares_memory,
-    strides_in_bytes,
     traits_and_address,
 )
 from rope_edu.fast.rows import CosSinRows
 
-SHARED = 2**21  # bytes of cosines and sines that stay in the cache while one head after the other reads them
-SEVERAL_THREADS = 2**22  # bytes of a result from which several threads pay off
+SHARED = 2**21  # bytes of cosines and sines that stay in the cache while each head in turn reads them
+SEVERAL_THREADS = 2**22  # size of a result, in bytes, above which several threads pay off
 NOT_ORDINARY = "compiled=True needs ordinary tensors in main memory, outside torch.func"
 
-_plan_cache: dict[Any, Any] = {}  # signature → plan; and "q", "k", "x" → the last signature and plan
+_plan_cache: dict[Any, Any] = {}  # signature → plan; "q", "k" or "x" → the last signature and plan
 
 
 class Plan(NamedTuple):
-    """How the kernel rotates x into `out`: everything fixed by dtype, shape and strides, not by address."""
+    """How the kernel rotates x into `out`: everything that depends on dtype, shape and strides alone."""
 
-    kernel: Callable[..., None]  # (address of x, of out, of the rows, 1 or −1 to rotate by −θ)
-    x_span: tuple[
-        int, int
-    ]  # bytes from the first number to the start of the lowest and the end of the highest
+    kernel: Callable[..., None]  # takes the addresses of x, out and the rows; and 1, or −1 to rotate by −θ
+    x_span: tuple[int, int]  # start and end of x's memory, in bytes from its first number
     out_span: tuple[int, int]
-    address: Callable[[Any], int]  # of an array of this kind
-    new: Callable[[Any], Any]  # an uninitialised array like x
-    mark_written: Callable[[Any], None] | None  # tells autograd that a tensor was written
+    address: Callable[[Any], int]  # returns the address of an array of this kind
+    new: Callable[[Any], Any]  # returns an uninitialised array like x
+    mark_written: Callable[[Any], None] | None  # notifies autograd of a write to a tensor
 
 
-# x, out, their cosines and sines, seq_axis, the plan if the kernel can rotate, the addresses of x and out
+# x, out, cosines and sines, seq_axis, the plan (None if the kernel cannot rotate), addresses of x and out
 Task = tuple[Any, Any, CosSinRows, int, Plan | None, int, int]
 
 
@@ -58,13 +55,13 @@ def plan_for(
     out_traits, out_at = traits_and_address(out) if separate_out else (out is x, x_at)
     signature = x_traits, out_traits, cos_sin.format, cos_sin.shape, seq_axis
     last, plan = _plan_cache.get(name, (None, None))
-    if signature != last:  # a comparison takes half the time of a lookup
+    if signature != last:  # comparing takes half as long as a lookup
         plan = _plan_cache.get(signature)
         if plan is None:
             check_inputs(name, x, out, cos_sin, seq_axis)
             if len(_plan_cache) >= 1024:
                 _plan_cache.clear()
-            plan = _plan_cache[signature] = make_plan(x, out, cos_sin)
+            plan = _plan_cache[signature] = make_plan(x, out, cos_sin, x_at | out_at)
         _plan_cache[name] = signature, plan
     no_kernel = isinstance(plan, str)
     if separate_out and (no_kernel or _overlap(out_at - x_at, plan.out_span, plan.x_span)):
@@ -74,11 +71,13 @@ def plan_for(
     return x, out, cos_sin, seq_axis, None if no_kernel else plan, x_at, out_at
 
 
-def make_plan(x: Any, out: Any, cos_sin: CosSinRows) -> Plan | str:
-    r"""Plan for arrays that fit, with a new result if `out` is None; or a sentence that says why the kernel cannot.
+def make_plan(x: Any, out: Any, cos_sin: CosSinRows, addresses: int = 0) -> Plan | str:
+    r"""Return a plan for checked arrays, with a new result if `out` is None, or the reason why there is none.
 
-    Axis −2 makes the rows. Where cos and sin change from row to row, each head rotates a block of rows before any
-    goes on to the next, so that the block's cosines and sines are still in the cache.
+    `addresses` combines those of x and `out` by |, since only their alignment matters.
+
+    Axis −2 holds the rows. If cos and sin differ between rows, every head rotates one block of rows before any head
+    starts the next, so that the block's cosines and sines stay in the cache.
 
     >>> x, cos_sin = np.array([[3.0, 4.0]]), CosSinRows("interleaved", np.array([[[0.0], [1.0]]]))
     >>> make_plan(x, x, cos_sin).kernel(address(x), address(x), cos_sin.address, 1)
@@ -91,18 +90,19 @@ def make_plan(x: Any, out: Any, cos_sin: CosSinRows) -> Plan | str:
         if not ordinary or x.is_neg() or (out is not None and out.is_neg()):
             return NOT_ORDINARY
     try:
-        from rope_edu.fast import kernels  # here, as numba takes half a second to import
+        from rope_edu.fast import kernels  # imported here because numba takes half a second
     except ImportError as error:
         return f"compiled=True needs numba, pip install numba: {error}"
     new = torch.empty_like if torch else np.empty_like
     out, size = new(x) if out is None else out, x.itemsize
-    x_steps, out_steps, row_steps = map(strides_in_bytes, (x, out, cos_sin.rows))
-    if (address(x) | address(out)) % size:
+    x_steps, row_steps = strides_in_bytes(x), strides_in_bytes(cos_sin.rows)
+    out_steps = x_steps if out is x else strides_in_bytes(out)
+    if addresses % size:
         return "compiled=True needs x and out aligned to the size of their numbers: copy x first"
     contiguous = 0 in x.shape or x.shape[-1] == 1 or x_steps[-1] == out_steps[-1] == size
     if not contiguous or any(step % size for step in (*x_steps, *out_steps)):
         return "compiled=True needs contiguous features in x and out: copy them first"
-    missing = (0,) * (x.ndim - len(cos_sin.shape))  # cos and sin broadcast there, as along a length of 1
+    missing = (0,) * (x.ndim - len(cos_sin.shape))  # axes along which cos and sin broadcast
     row_steps = (*missing, *(n > 1 and step for n, step in zip(cos_sin.shape, row_steps, strict=False)))
     axes = list(zip(x.shape, x_steps, out_steps, row_steps, strict=True))[:-1]
     axes = [axis for axis in axes if axis[0] > 1] or [(1, 0, 0, 0)]
@@ -118,7 +118,7 @@ def make_plan(x: Any, out: Any, cos_sin: CosSinRows) -> Plan | str:
 
 
 def check_apart(q_task: Task, k_task: Task) -> None:
-    """Refuse an `out` of q that overlaps k or k's `out`, since q is written before k is read."""
+    """Reject an `out` for q that overlaps k or k's `out`, since q is written before k is read."""
     _, out_q, _, _, q_plan, _, out_q_at = q_task
     k, out_k, _, _, k_plan, k_at, out_k_at = k_task
     if q_plan and k_plan:  # k and its out are one array, or known not to overlap
@@ -140,5 +140,5 @@ def _span(shape: tuple[int, ...], steps: tuple[int, ...], size: int) -> tuple[in
 
 
 def _overlap(distance: int, span: tuple[int, int], other: tuple[int, int]) -> bool:
-    """Tell whether two spans of memory overlap, the first number of one `distance` bytes after the other's."""
+    """Return True if two spans of memory overlap, given the distance in bytes of the first from the other."""
     return other[0] - span[1] < distance < other[1] - span[0]

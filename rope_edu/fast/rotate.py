@@ -1,4 +1,4 @@
-r"""Rotate queries and keys by cosines and sines: the entry point."""
+r"""The entry point: rotate queries and keys by cosines and sines."""
 
 import functools
 import sys
@@ -21,28 +21,29 @@ def rotate(
     out: Array | tuple[Array, Array] | None = None,
     compiled: bool | None = None,
 ) -> Any:
-    r"""q rotated by +θ, or the pair of q and k, at the cost of copying; `out` itself if given.
+    r"""Rotate q, or q and k, by +θ, about as fast as copying them; return new arrays, or `out` if given.
 
         first′ = cos · first − sin · second      second′ = cos · second + sin · first
 
-    Equals `apply_rope(x, rope_angles(positions, inv_freq), …)` to rounding: 16 bits are rotated in float32 and
-    rounded once. A numba kernel reads each number once and writes it once, allocates only the result, and uses as
-    many threads as torch does (one for NumPy). Without it array operations go block by block, with a megabyte or
-    two of scratch. The backward pass is the same rotation by −θ and keeps only the cosines and sines.
+    The result equals `apply_rope(x, rope_angles(positions, inv_freq), …)` up to rounding; 16-bit floats are rotated
+    in float32 and rounded once. A numba kernel reads and writes each number once, allocates only the result, and
+    uses as many threads as torch does (one for NumPy). Without it, array operations work in blocks, with a megabyte
+    or two of scratch memory. The backward pass is the same rotation by −θ and keeps only the cosines and sines.
 
-    ValueError if q, k or `out` does not fit, `out` overlaps in part or is given where a gradient is wanted,
-    positions are given twice, or `compiled=True` is impossible.
+    ValueError if q, k or `out` does not match, if `out` partly overlaps an input or is given where a gradient is
+    needed, if positions are given twice, or if `compiled=True` is impossible.
 
     Args:
         q, k: floats `(…, seq, head_dim)`, NumPy or torch; their numbers of heads may differ. 2 · pairs ≤ head_dim,
-            and the tail passes unchanged.
-        table: a RotaryTable; or CosSinRows that it returned, `(…, seq, pairs)`, for a caller who keeps them.
+            and the features beyond 2 · pairs are unchanged.
+        table: a RotaryTable; or CosSinRows that one returned, `(…, seq, pairs)`, if you keep them yourself.
         offset: the position of the first token, ≥ 0. Default: 0.
-        positions: instead of `offset`, `(seq,)` or `(batch, seq)`, also fractions.
+        positions: used instead of `offset`: `(seq,)` or `(batch, seq)`; fractions are allowed.
         seq_axis: −2 for `(…, heads, seq, head_dim)`, −3 for `(…, seq, heads, head_dim)`.
-        out: where to write, like q, or a pair of them with k; `out=q` or `out=(q, k)` rotates in place.
-        compiled: None uses the kernel where possible: numba is installed, arrays are in main memory with contiguous
-            features, and no graph is being traced. True requires it, or says what is missing; False never uses it.
+        out: array like q to write to, or with k a pair of arrays; `out=q` or `out=(q, k)` rotates in place.
+        compiled: None uses the kernel if numba is installed, arrays are in main memory with contiguous features,
+            and no graph is being traced. True requires it or raises an error with the reason, except while
+            torch.compile traces the call; False never uses it.
 
     >>> import math, numpy as np
     >>> from rope_edu.fast import RotaryTable
@@ -67,10 +68,10 @@ def rotate(
 
 
 def rotate_(x: Array, cos_sin: CosSinRows, *, compiled: bool | None = None) -> Any:
-    r"""x itself, rotated in place by +θ: the short form, for a loop over single tokens.
+    r"""Rotate x in place by +θ and return it: a short form, for loops over single tokens.
 
-    x is `(…, heads, seq, head_dim)`, the rows `(seq, pairs)` from `RotaryTable.cos_sin`; `compiled` and the errors
-    are those of `rotate`. Queries and keys packed in one projection need only one call.
+    x is `(…, heads, seq, head_dim)`; `cos_sin`, `(seq, pairs)`, is from `RotaryTable.cos_sin`; `compiled` and
+    errors are as for `rotate`. Queries and keys packed in one projection need only one call.
 
     >>> import numpy as np
     >>> from rope_edu.fast import RotaryTable
@@ -88,7 +89,7 @@ def rotate_(x: Array, cos_sin: CosSinRows, *, compiled: bool | None = None) -> A
 
 
 def _rotate_task(task: Task, sign: int = 1) -> Any:
-    """Rotate the x of a task, by −θ for a sign of −1; return its `out` itself if it has one."""
+    """Rotate a task's x, by −θ if `sign` is −1, and return the result: the task's `out` if it has one."""
     x, out, cos_sin, _, plan, x_at, out_at = task
     if plan is None:
         sin = cos_sin.sin if sign == 1 else -cos_sin.sin
@@ -107,11 +108,11 @@ def _rotate_task(task: Task, sign: int = 1) -> Any:
 
 @functools.cache
 def _rotation() -> Any:
-    """The rotation as an autograd function, defined at the first gradient since it needs torch."""
+    """Return the rotation as an autograd function, defined at the first gradient because it needs torch."""
     import torch
 
     class Rotation(torch.autograd.Function):
-        """Backward is the rotation by −θ; only the cosines and sines are kept in between."""
+        """A rotation whose backward pass rotates by −θ, for which only the cosines and sines are kept."""
 
         @staticmethod
         def forward(ctx: Any, x: torch.Tensor, task: Task, sign: int) -> Any:
@@ -121,7 +122,7 @@ def _rotation() -> Any:
 
         @staticmethod
         def backward(ctx: Any, grad: torch.Tensor) -> Any:
-            if grad.stride(-1) != 1:  # the gradient of a sum is one number, broadcast
+            if grad.stride(-1) != 1:  # such as the gradient of a sum: one number, broadcast
                 grad = grad.contiguous()
             task = plan_for("x", grad, None, ctx.cos_sin, ctx.seq_axis, True, None)
             return _rotate_task(task, -ctx.sign), None, None

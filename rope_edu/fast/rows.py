@@ -1,14 +1,13 @@
-r"""Rows of cosines and sines: the rotation of each pair at each position, as the kernel reads it."""
+r"""Rows of cosines and sines, one pair of numbers per position and feature pair, as the kernel reads them."""
 
 from typing import Any, Protocol
 
 import numpy as np
 
-from rope_edu.arrays import Array, ArrayLike
+from rope_edu.arrays import Array, ArrayLike, as_kind_of
 from rope_edu.encodings.layouts import check_layout
 from rope_edu.encodings.rotary import cos_and_sin
 from rope_edu.encodings.validation import (
-    as_kind_of,
     as_real,
     check_floats,
     check_positive_number,
@@ -17,11 +16,11 @@ from rope_edu.fast.memory import address
 
 
 class CosSinRows:
-    r"""A cos θ and a sin θ for each position and pair: float64 for float64, float32 for narrower floats.
+    r"""Cosine and sine of each pair's angle at each position: float64 for float64 inputs, otherwise float32.
 
-    `RotaryTable.cos_sin` returns views of its cache, so do not write into them; `cos_sin_from_angles` makes new
-    ones. They rotate arrays of the same kind on the same device. The rows are `(…, seq, 2, pairs)`, copied unless
-    contiguous: the cosines of a position, then its sines.
+    `RotaryTable.cos_sin` returns views of its cache, so do not write to them; `cos_sin_from_angles` makes new ones.
+    They rotate arrays of the same kind on the same device. `rows`, `(…, seq, 2, pairs)`, holds each position's
+    cosines, then its sines, and is copied unless contiguous.
 
     >>> import math, numpy as np
     >>> cos_sin_from_angles([[0.0, math.pi / 2]], like=np.ones(1)).as_complex().round(3).tolist()  # 1 and i
@@ -40,7 +39,7 @@ class CosSinRows:
         self.shape, self.row_bytes = (*leading, pairs), 2 * pairs * rows.itemsize
 
     def view(self, start: int, length: int) -> "CosSinRows":
-        """View of `length` rows from `start` on, of rows `(seq, pairs)`, made without `__init__` for speed."""
+        """Return a view of `length` rows `(seq, pairs)` from `start` on, made without `__init__` for speed."""
         view = CosSinRows.__new__(CosSinRows)
         view.format, view._array, view._start = self.format, self._array, self._start + start
         view.shape, view.row_bytes = (length, self.shape[-1]), self.row_bytes
@@ -55,12 +54,12 @@ class CosSinRows:
 
     @property
     def rows(self) -> Any:
-        """Cosines and sines `(…, seq, 2, pairs)`, a view."""
+        """Cosines and sines `(…, seq, 2, pairs)`, as a view."""
         whole = self._array.ndim > 3
         return self._array if whole else self._array[self._start : self._start + self.shape[0]]
 
     def as_complex(self) -> Any:
-        """a e^{iθ} `(…, seq, pairs)`, a new complex array."""
+        """Return a e^{iθ}, with attention factor a, as a new complex array `(…, seq, pairs)`."""
         return self.cos + 1j * self.sin
 
     @property
@@ -70,7 +69,7 @@ class CosSinRows:
             self._address = address(self._array)
         return self._address
 
-    def __reduce__(self) -> tuple[Any, ...]:  # pickle and copy: these rows alone
+    def __reduce__(self) -> tuple[Any, ...]:  # for pickle and copy: only the rows of this view
         return CosSinRows, (self.layout, self.rows + 0)
 
     def __repr__(self) -> str:
@@ -89,7 +88,7 @@ class CosSinSource(Protocol):
 def rows_for(
     q: Array, table: CosSinSource | CosSinRows, offset: int | None, positions: ArrayLike | None, seq_axis: int
 ) -> CosSinRows:
-    """The cosines and sines of q's tokens, with an axis of one head where q has its heads."""
+    """Return the cosines and sines for q's tokens, with an axis of length 1 where q has its heads."""
     if seq_axis not in (-2, -3):
         raise ValueError(f"seq_axis must be -2 or -3 (heads after the sequence), got {seq_axis!r}")
     if isinstance(table, CosSinRows):
@@ -99,7 +98,7 @@ def rows_for(
     elif not hasattr(table, "cos_sin_at"):
         raise ValueError(f"table must be a RotaryTable or CosSinRows, got {type(table).__name__}")
     elif positions is None:
-        shape = getattr(q, "shape", (0, 0, 0))  # the table refuses anything but an array
+        shape = getattr(q, "shape", (0, 0, 0))  # the table rejects a q that is not an array
         if len(shape) < -seq_axis:
             form = "(…, seq, head_dim)" if seq_axis == -2 else "(…, seq, heads, head_dim)"
             raise ValueError(f"q must be {form}, got shape {tuple(shape)}")
@@ -112,7 +111,7 @@ def rows_for(
     if (seq_axis == -2 and axes == 2) or q.ndim <= axes:
         return cos_sin
     *leading, seq, pairs = cos_sin.shape
-    heads = (1, seq) if seq_axis == -2 else (seq, 1)  # as (batch, seq, pairs) becomes (batch, 1, seq, pairs)
+    heads = (1, seq) if seq_axis == -2 else (seq, 1)  # e.g. (batch, seq, pairs) → (batch, 1, seq, pairs)
     shape = (*leading, *(1,) * (q.ndim - axes - 1), *heads, 2, pairs)
     return CosSinRows(cos_sin.layout, cos_sin.rows.reshape(shape))
 
@@ -120,14 +119,14 @@ def rows_for(
 def cos_sin_from_angles(
     angles: ArrayLike, *, like: Array, layout: str = "interleaved", attention_factor: float = 1.0
 ) -> CosSinRows:
-    r"""Cosines and sines of any angles, for any positions: fractions, 2-D, one row per text.
+    r"""Return cosines and sines of any angles, so of any positions: fractional, 2-D, or different for each text.
 
-        a cos θ and a sin θ,   taken in float64 and rounded once
+        a cos θ and a sin θ,   computed in float64 and rounded once
 
-    The angles are radians `(…, seq, pairs)`, NumPy or torch, and `like` is an array of the kind, device and
-    dtype that will be rotated; the others are as for `apply_rope`. ValueError if angles are not real, have no axis
-    of positions or require a gradient (use `apply_rope` for learned ones), if `like` is not of floats, or if
-    another argument is out of range.
+    The angles are radians `(…, seq, pairs)`, NumPy or torch, and `like` is an array of the kind, device and dtype
+    to be rotated; the others are as for `apply_rope`. ValueError if the angles are not real, lack a position axis
+    or require a gradient (use `apply_rope` for learned angles), if `like` does not hold floats, or if another
+    argument is out of range.
 
     >>> import math, numpy as np
     >>> cos_sin_from_angles([[math.pi]], like=np.ones(1), layout="half_split").cos.tolist()

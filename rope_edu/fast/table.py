@@ -1,6 +1,5 @@
 r"""A table of cosines and sines: built in float64 by angle addition, rounded once, extended on demand."""
 
-import functools
 import math
 import sys
 from typing import Any
@@ -8,14 +7,13 @@ from typing import Any
 import numpy as np
 from array_api_compat import array_namespace, device, is_numpy_array
 
-from rope_edu.arrays import Array, ArrayLike, is_compiling, values_known
+from rope_edu.arrays import Array, ArrayLike, is_compiling
 from rope_edu.encodings.spec import RopeSpec, pair_positions, rope_parts
 from rope_edu.encodings.validation import (
-    FLOAT_DTYPES,
-    as_kind_of,
     check_floats,
     check_whole_number,
 )
+from rope_edu.fast.memory import wide_dtype
 from rope_edu.fast.rotate import rotate
 from rope_edu.fast.rows import CosSinRows, cos_sin_from_angles
 
@@ -25,21 +23,21 @@ _EMPTY: Any = (math.inf, -math.inf, None)  # a window without positions
 
 
 class RotaryTable:
-    r"""Cosines and sines of consecutive positions, exact at every one, cached for all layers of a model.
+    r"""A cache of cosines and sines for consecutive positions, exact at each, shared by all layers of a model.
 
         e^{i(256 b + r)θ} = e^{i 256 b θ} · e^{i r θ}:   two small tables, multiplied in float64, rounded once
 
-    A clock has two hands, and so has a table: 256 fine rows, and one coarse row for each block of 256 positions.
-    A row depends on its position alone: its bits are the same whatever was requested before. Rows are cached for
-    each device, in float32 and, where float64 is rotated, in float64. A new position next to the cached ones
-    extends them by whole blocks; a far one starts a new window, so a text that starts at a million costs one block.
+    The two small tables hold 256 fine rows, and one coarse row for each block of 256 positions. A row's bits depend
+    only on its position, not on earlier requests. Rows are cached for each device, in float32 and, if float64
+    arrays are rotated, in float64. A new position next to the cached ones extends them by whole blocks; a distant
+    one starts a new window, so a text that starts at position 1,000,000 costs one block.
 
-    A table is not a module and has no buffer: `module.to(bfloat16)` does not reach it. Threads may share one.
-    Under torch.compile it caches nothing and computes the sines in the graph; for speed pass `cos_sin(…)` instead.
+    A table is not a module and has no buffers, so `module.to(bfloat16)` cannot change it. Threads may share one.
+    Under torch.compile it caches nothing and computes the sines in the graph; pass `cos_sin(…)` instead for speed.
 
-    `rope` is a RopeSpec; or finite radians per token `(pairs,)`, which are copied, and with which the layout is
-    "interleaved" and `attention_factor` 1 unless given. ValueError if it is neither or requires a gradient (use
-    `apply_rope`), or if an argument is out of range or contradicts the spec.
+    `rope` is a RopeSpec, or finite frequencies `(pairs,)` in radians per token, which are copied; for these the
+    layout is "interleaved" and `attention_factor` 1 by default. ValueError if `rope` is neither or requires a
+    gradient (use `apply_rope`), or if an argument is out of range or contradicts the spec.
 
     >>> import math
     >>> table = RotaryTable([math.pi / 2, 0.0])
@@ -60,9 +58,9 @@ class RotaryTable:
         steps = np.multiply.outer([1.0, 16.0], np.arange(16.0))
         ones, sixteens = np.exp(1j * steps[..., None] * self._spec.inv_freq)
         self._fine = (sixteens[:, None] * ones).reshape(BLOCK, len(self._inv_freq))  # e^{irθ}, r = 0 … 255
-        # (dtype, device) → start, stop and rows of positions start … stop − 1; never changed, only replaced
+        # (dtype, device) → start, stop and rows of positions start … stop − 1; replaced, never modified
         self._windows: dict[tuple[Any, Any], tuple[int, int, CosSinRows]] = {}
-        # dtype and device, window, request and rows of the last call
+        # the last call's dtype and device, window, request (start and length) and rows
         self._last: tuple[Any, ...] = None, _EMPTY, None, None
 
     spec = property(lambda self: self._spec, doc="The RopeSpec from which the table was made.")
@@ -70,10 +68,10 @@ class RotaryTable:
     def cos_sin(
         self, start: int, length: int, *, like: Array | None = None, name: str = "like"
     ) -> CosSinRows:
-        r"""Cosines and sines of positions start … start + length − 1, both whole numbers ≥ 0.
+        r"""Return cosines and sines for positions start … start + length − 1; both are whole numbers ≥ 0.
 
-        `like` is an array of the kind, device and dtype that will be rotated, called `name` in errors; default
-        NumPy float32. The rows are views of the table, and stay valid when it grows.
+        `like` is an array of the kind, device and dtype to be rotated, by default NumPy float32; errors call it
+        `name`. The rows are views of the table, and stay valid when it grows.
 
         >>> RotaryTable([0.5], layout="half_split").cos_sin(10**6, 1).shape
         (1, 1)
@@ -98,7 +96,7 @@ class RotaryTable:
         low, high, rows = window
         if start < low or start + length > high:
             check_floats(name, like)
-            if not values_known(like):  # torch's meta device
+            if str(target[1]) == "meta":  # a tensor without numbers
                 return self._compute(start, length, like)
             low, high, rows = window = self._extend(start, max(start + 1, start + length), like)
         cos_sin = rows.view(start - low, length)
@@ -106,28 +104,27 @@ class RotaryTable:
         return cos_sin
 
     def cos_sin_at(self, positions: ArrayLike, *, like: Array | None = None) -> CosSinRows:
-        r"""Cosines and sines of any positions `(…, seq)`: fractions, gaps, a row per text.
+        r"""Return cosines and sines for any positions `(…, seq)`: with fractions, with gaps, or one row per text.
 
-        A spec with axes takes `(…, seq, n_axes)`. Every sine is computed in float64 and none is cached. Errors are
+        A spec with axes takes `(…, seq, n_axes)`. All values are computed in float64; none are cached. Errors are
         as for `cos_sin` and `spec_angles`.
 
         >>> import math
         >>> RotaryTable([math.pi]).cos_sin_at([0.0, 0.5]).as_complex().round(3).tolist()
         [[(1+0j)], [1j]]
         """
-        like, spec = _FLOAT32 if like is None else like, self._spec
-        check_floats("like", like)
-        frequencies: Any = spec.inv_freq
-        if not is_numpy_array(like):  # Python numbers, which become constants of a traced graph
-            xp = array_namespace(like)
-            frequencies = xp.asarray(list(self._inv_freq), dtype=xp.float64, device=device(like))
-        angles = as_kind_of(pair_positions(spec, positions), like=like) * frequencies
+        spec, frequencies = self._spec, self._spec.inv_freq
+        per_pair = pair_positions(spec, positions)
+        if not is_numpy_array(per_pair):  # Python numbers, which become constants in a traced graph
+            xp = array_namespace(per_pair)
+            frequencies = xp.asarray(list(self._inv_freq), dtype=xp.float64, device=device(per_pair))
+        like, factor = _FLOAT32 if like is None else like, spec.attention_factor
         return cos_sin_from_angles(
-            angles, like=like, layout=spec.layout, attention_factor=spec.attention_factor
+            per_pair * frequencies, like=like, layout=spec.layout, attention_factor=factor
         )
 
     def rotate(self, q: Any, k: Any = None, **options: Any) -> Any:
-        """`fast.rotate` with this table."""
+        """Call `fast.rotate` with this table."""
         return rotate(q, k, table=self, **options)
 
     def _compute(self, start: int, length: int, like: Array) -> CosSinRows:
@@ -135,10 +132,10 @@ class RotaryTable:
         return self.cos_sin_at(start + xp.arange(length, dtype=xp.float64, device=device(like)), like=like)
 
     def _extend(self, start: int, stop: int, like: Array) -> tuple[int, int, CosSinRows]:
-        """Window of whole blocks with positions start … stop − 1; an old one extended upwards grows by about half.
+        """Return a window of whole blocks with positions start … stop − 1; extending it upwards adds at least half.
 
-        No lock: a process forked while another thread holds it would wait forever. Two threads that extend the
-        table at once both build rows with the same bits, and each uses its own; the table keeps one of them.
+        There is no lock, because a process forked while another thread held it would wait forever. If two threads
+        extend the table at the same time, both build the same rows, and the table keeps one set.
         """
         key = wide_dtype(like.dtype), like.device
         low, high = start - start % BLOCK, stop + -stop % BLOCK
@@ -153,14 +150,14 @@ class RotaryTable:
             rows.flags.writeable = False
         else:
             torch = sys.modules["torch"]
-            # Autograd may then save these rows, and torch.func does not wrap rows that outlive it.
+            # So that autograd may save these rows, and torch.func does not wrap rows that outlive it.
             with torch.inference_mode(False), torch._C._DisableFuncTorch():
                 rows = torch.from_numpy(rows).to(like.device)
         window = self._windows[key] = low, high, CosSinRows(self._spec.layout, rows)
         return window
 
     def _build_rows(self, low: int, high: int, dtype: str) -> np.ndarray:
-        """The rows low … high − 1, whole blocks, built in NumPy for every kind: the same bits everywhere."""
+        """Return rows low … high − 1, in whole blocks, built in NumPy for every array kind so that bits agree."""
         spec, rows = self._spec, np.empty((high - low, 2, len(self._inv_freq)), dtype=dtype)
         starts = np.arange(low, high, BLOCK, dtype=np.float64)
         coarse = spec.attention_factor * np.exp(1j * starts[:, None] * spec.inv_freq)  # (blocks, pairs)
@@ -170,7 +167,7 @@ class RotaryTable:
             block[:, 0], block[:, 1] = exact.real, exact.imag  # rounded here, once
         return rows
 
-    def __reduce__(self) -> tuple[Any, ...]:  # pickle and copy.deepcopy: the spec, not the rows
+    def __reduce__(self) -> tuple[Any, ...]:  # for pickle and copy.deepcopy: the spec, not the rows
         return RotaryTable, (self._spec,)
 
     def __repr__(self) -> str:
@@ -180,13 +177,3 @@ class RotaryTable:
         )
         pairs, layout = len(self._inv_freq), self._spec.layout
         return f"<RotaryTable: {pairs} pairs, {layout}, keeps {windows or 'nothing yet'}>"
-
-
-@functools.cache
-def wide_dtype(dtype: Any) -> Any:
-    """Return the dtype to compute in for numbers of a dtype, from the same library; None unless it is a float."""
-    name = str(dtype).removeprefix("torch.")
-    if name not in FLOAT_DTYPES:
-        return None
-    wide = "float64" if name == "float64" else "float32"
-    return np.dtype(wide) if isinstance(dtype, np.dtype) else getattr(sys.modules["torch"], wide)

@@ -1,6 +1,6 @@
-"""PyTorch modules: a drop-in rotary embedding, and the library's encodings as modules.
+"""PyTorch modules: a drop-in rotary embedding, and the library's position encodings.
 
-Needs ``pip install torch``; the rest of the library does not.
+It needs torch (``pip install torch``); the rest of the library does not.
 """
 
 try:

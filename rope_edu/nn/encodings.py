@@ -1,9 +1,9 @@
-r"""Encodings as torch modules: the four doors of `rope_edu.attention`, with parameters and cached constants.
+r"""Position encodings as torch modules, with trainable parameters and cached constants.
 
-A module here is also an encoding of the library: `multi_head_attention(…, encoding=make_encoding("t5", …))` works.
-Positions are a `range`, for which constants are cached (the transformer passes these), or a tensor. Constants are
-neither parameters nor buffers, so `module.to(torch.bfloat16)` cannot round them; cosines and sines are computed in
-float64 and rounded once. `make_encoding` makes any of them by name.
+Each module is also a `PositionEncoding`, so `multi_head_attention(…, encoding=make_encoding("t5", …))` works.
+Positions are a tensor, or a `range`, for which constants are cached. Constants are neither parameters nor buffers,
+so `module.to(torch.bfloat16)` cannot round them; cosines and sines are computed in float64 and rounded once.
+`make_encoding` creates any of these modules by name.
 """
 
 import inspect
@@ -39,10 +39,10 @@ Positions = range | Tensor
 
 
 class Encoding(PositionEncoding, nn.Module):
-    r"""An encoding of `rope_edu.attention` as a module on tensors; by default it encodes no position.
+    r"""Base class: a `PositionEncoding` as a torch module; by default it encodes no position.
 
-    A subclass with parameters opens its door itself. `shared` says whether all layers use one module or each layer
-    has a separate one.
+    A subclass with parameters overrides the methods that it needs. `shared` is True if all layers use one module,
+    and False if each layer needs a separate one.
 
     >>> x = torch.ones(1, 3, 4)
     >>> Encoding().embed(x, range(3)) is x
@@ -76,12 +76,12 @@ class Encoding(PositionEncoding, nn.Module):
         return "" if isinstance(self.doors, NoPosition) else repr(self.doors)
 
     def _constant(self, like: Tensor, function: Callable[..., Any], *numbers: Any) -> Tensor:
-        """`function(*numbers)` as a tensor like another; cached, unless it depends on tensors or is compiled."""
+        """Return `function(*numbers)` as a tensor like `like`, cached except for tensors or under torch.compile."""
         if isinstance(numbers[0], Tensor) or torch.compiler.is_compiling():
             return _tensor_like(like, function(*numbers))
         key = function, numbers, like.device, like.dtype
         if key not in self._constants:
-            if len(self._constants) >= 64:  # decoding needs a new one at every token
+            if len(self._constants) >= 64:  # decoding adds an entry for every token
                 self._constants.pop(next(iter(self._constants)))
             with torch.inference_mode(False):  # so that autograd can use it later
                 self._constants[key] = _tensor_like(like, function(*numbers))
@@ -89,7 +89,7 @@ class Encoding(PositionEncoding, nn.Module):
 
 
 def _tensor_like(like: Tensor, numbers: Any) -> Tensor:
-    """Tensor of an array, on the device of another; floats in its dtype, integers unchanged."""
+    """Return `numbers` as a tensor on the device of `like`; floats take its dtype, integers keep theirs."""
     tensor = torch.as_tensor(numbers).to(like.device)
     return tensor.to(like.dtype) if tensor.is_floating_point() else tensor
 
@@ -97,10 +97,10 @@ def _tensor_like(like: Tensor, numbers: Any) -> Tensor:
 class RotaryModule(Encoding):
     r"""Rotation of queries and keys by a RopeSpec: the library's `Rotary` as a module.
 
-    `RotaryEmbedding` is the same in one class that needs nothing else from this library. `rope` is a RopeSpec of
-    any rule, stored as the attribute `rope`; or frequencies in radians per token, `(pairs,)`, of this `layout`,
-    "interleaved" unless given. ValueError if the frequencies require a gradient ("learned-rotary" learns them),
-    `layout` contradicts the spec, or as for `RopeSpec`.
+    `RotaryEmbedding` does the same in one self-contained class. `rope` is a RopeSpec made by any rule, kept as the
+    attribute `rope`; or frequencies in radians per token, `(pairs,)`, paired as `layout` specifies ("interleaved"
+    by default). ValueError if the frequencies require a gradient (use "learned-rotary" to learn them), if `layout`
+    contradicts the spec, or as for `RopeSpec`.
 
     >>> RotaryModule([math.pi / 2]).rotate_k(torch.tensor([[1.0, 0.0]]), range(1, 2)).round(decimals=3).tolist()
     [[0.0, 1.0]]
@@ -109,7 +109,7 @@ class RotaryModule(Encoding):
     """
 
     def __init__(self, rope: RopeSpec | ArrayLike, layout: str | None = None) -> None:
-        inv_freq, layout, _ = rope_parts(rope, layout)  # refuses a layout that contradicts the spec
+        inv_freq, layout, _ = rope_parts(rope, layout)  # raises if the layout contradicts the spec
         spec = rope if isinstance(rope, RopeSpec) else RopeSpec(inv_freq, layout=layout)
         super().__init__(Rotary(spec))
         self.rope = spec
@@ -119,7 +119,7 @@ class RotaryModule(Encoding):
 
 
 class LearnedRotary(RotaryModule):
-    """Rotation by trained frequencies, θᵢ = exp(parameterᵢ), from those of a spec: each stays above 0."""
+    """Rotation by trainable frequencies θᵢ = exp(parameterᵢ) > 0, initialised from a RopeSpec."""
 
     def __init__(self, rope: RopeSpec) -> None:
         super().__init__(rope)
@@ -137,10 +137,10 @@ class LearnedRotary(RotaryModule):
 
 
 class Learned(Encoding):
-    """Learned vectors, one for each position, added to x; rows beyond the trained length stay random."""
+    """A learned vector for each position, added to x; rows beyond the trained length stay random."""
 
     def __init__(self, max_len: int, d_model: int, seed: int) -> None:
-        super().__init__()  # standard deviation 0.3; that of token embeddings is 1
+        super().__init__()  # standard deviation 0.3, compared with 1 for token embeddings
         self.table = nn.Parameter(torch.tensor(learned_table(max_len, d_model, scale=0.3, seed=seed)).float())
 
     def embed(self, x: Tensor, positions: Positions) -> Tensor:
@@ -167,7 +167,7 @@ class Sinusoidal(Encoding):
 
 
 class ALiBi(Encoding):
-    """A penalty that grows with distance, at a fixed slope for each head."""
+    """A penalty that grows linearly with distance, with a fixed slope for each head."""
 
     def bias(self, q: Tensor, k_len: int) -> Tensor:
         return self._constant(q, alibi_bias, *q.shape[-3:-1], k_len)
@@ -176,7 +176,7 @@ class ALiBi(Encoding):
 class T5Bias(Encoding):
     """A learned number for each head and bucket of distance; all layers share the table.
 
-    T5 itself leaves the scores unscaled; here they are divided by √head_dim as for all other encodings.
+    T5 itself leaves the scores unscaled; here they are divided by √head_dim, as with all other encodings.
     """
 
     def __init__(self, n_heads: int) -> None:
@@ -193,12 +193,12 @@ def _causal_buckets(q_len: int, k_len: int) -> Array:
 
 
 class Shaw(Encoding):
-    r"""A learned vector for each distance, added to the keys: a table for each layer, shared by its heads.
+    r"""A learned vector for each distance, added to the keys; each layer has one table, shared by its heads.
 
         bias_ij = q_i · a_{clip(j−i, −K, K)} / √head_dim
 
-    The paper also adds vectors to the values and finds (its §4.3) that those on the keys suffice. A causal model
-    never reads the rows for keys to the right, so the table here has K + 1 rows, distances −K to 0.
+    The paper also adds vectors to the values, but finds (§4.3) that those on the keys suffice. A causal model never
+    reads the rows for keys to the right, so this table has only K + 1 rows, for distances −K to 0.
     """
 
     shared = False
@@ -215,7 +215,7 @@ class Shaw(Encoding):
 
 
 class Sizes(NamedTuple):
-    """Widths and lengths of a model; every encoding reads those that it needs."""
+    """A model's widths and lengths; each encoding uses the ones it needs."""
 
     d_model: int
     n_heads: int
@@ -224,7 +224,7 @@ class Sizes(NamedTuple):
 
 
 def _whole_head(module: Callable[[RopeSpec], Encoding]) -> Callable[..., Encoding]:
-    """Maker of a module that rotates all features of a head by RoPE's frequencies."""
+    """Return a function that makes a module rotating all features of a head at RoPE's frequencies."""
 
     def make(sizes: Sizes, *, base: float = 10_000.0, layout: str = "interleaved") -> Encoding:
         return module(plain_rope(sizes.head_dim, base, layout=layout))
@@ -249,7 +249,7 @@ def _dynamic_ntk(
 ) -> Encoding:
     trained = sizes.max_len if trained_length is None else trained_length
     rule = partial(_frequencies_at, sizes.head_dim, trained, factor, base)
-    rule(1)  # refuses arguments out of range at once, not at the first text
+    rule(1)  # raises here if an argument is out of range, not at the first text
     return Encoding(DynamicRotary(rule, layout))
 
 
@@ -273,8 +273,8 @@ _MAKERS: dict[str, Callable[..., Encoding]] = {
     "xpos": _whole_head(lambda spec: Encoding(XPos(spec))),
     "dynamic-ntk": _dynamic_ntk,
 }
-ENCODINGS = tuple(name for name in _MAKERS if name != "dynamic-ntk")  # those that allow a cache
-OPTIONS: dict[str, dict[str, Any]] = {  # options of each encoding, with their defaults
+ENCODINGS = tuple(name for name in _MAKERS if name != "dynamic-ntk")  # those that work with a cache
+OPTIONS: dict[str, dict[str, Any]] = {  # each encoding's options and their defaults
     name: inspect.getfullargspec(maker).kwonlydefaults or {} for name, maker in _MAKERS.items()
 }
 
@@ -288,16 +288,16 @@ def make_encoding(
     max_len: int = 512,
     **options: Any,
 ) -> Encoding:
-    r"""The encoding with a name, or the rotation by a spec, as a module with the four doors.
+    r"""Return a named encoding, or the rotation defined by a RopeSpec, as a torch module.
 
     Args:
-        encoding: one of `ENCODINGS`, or "dynamic-ntk"; or a RopeSpec of any rule.
-        head_dim: width of a head; d_model / n_heads if not given.
-        max_len: rows of a learned table: the longest text, in training or testing.
-        options: those of `OPTIONS[encoding]` alone: `base` of sinusoids and rotations; `layout` of
-            rotations; `partial_factor` of "partial", the part of the head that rotates; `p` of "p-rope", the
-            part of the pairs that rotate; `shaw_distance` of "shaw", tokens; `trained_length` (max_len if not
-            given) and `factor` of "dynamic-ntk".
+        encoding: one of `ENCODINGS`, "dynamic-ntk", or a RopeSpec made by any rule.
+        head_dim: width of a head; d_model / n_heads by default.
+        max_len: number of rows in a learned table, enough for the longest text in training or testing.
+        options: only those in `OPTIONS[encoding]`: `base` for sinusoids and rotations; `layout` for rotations;
+            `partial_factor` for "partial", the fraction of the head that rotates; `p` for "p-rope", the fraction of
+            pairs that rotate; `shaw_distance` for "shaw", in tokens; `trained_length` (`max_len` by default) and
+            `factor` for "dynamic-ntk".
 
     ValueError for an unknown encoding or option, a number out of range, or a spec for heads of a different width.
 

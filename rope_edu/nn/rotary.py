@@ -1,4 +1,4 @@
-r"""Rotary position embedding, drop-in: one module of pure PyTorch that can be copied as it is."""
+r"""A drop-in rotary position embedding: one pure-PyTorch module to copy into any project unchanged."""
 
 from collections.abc import Iterable
 
@@ -9,21 +9,21 @@ from torch import Tensor, nn
 class RotaryEmbedding(nn.Module):
     r"""Rotates q and k, (…, heads, seq, head_dim), by position; nothing to train or cast.
 
-    The frequencies are Python numbers, so that no `.to(torch.bfloat16)`, meta device or checkpoint can change
-    them. Angles are float64 (float32 on a Mac's GPU, which has no float64) and are rounded once, as cosines and
-    sines: position 10⁶ is as exact as position 1. One instance serves all layers.
+    The frequencies are Python numbers, so `.to(torch.bfloat16)`, meta devices and checkpoints cannot change them.
+    Angles are float64 (float32 on a Mac's GPU, which has no float64), and their cosines and sines are rounded once:
+    position 10⁶ is as exact as position 1. One instance serves all layers.
 
-    Call it with q and k, whose numbers of heads may differ, and the position of their first token (`offset`), or
-    with `positions` (seq,) or (batch, seq). It returns both, rotated, in the dtype of each.
+    Call it with q and k, whose numbers of heads may differ, and `offset`, the position of their first token, or
+    `positions`, (seq,) or (batch, seq). It returns q and k rotated, each in its original dtype.
 
     Args:
         head_dim: width of a head.
-        base: b of θ_i = b^(−2i/d).
-        rotary_dim: d, the even number of features that rotate, head_dim by default; the rest of a head passes.
-        inv_freq: radians per token, one for each pair, of any rule, in place of those of base and rotary_dim.
+        base: b in θ_i = b^(−2i/d).
+        rotary_dim: d, the even number of features that rotate, head_dim by default; the others are unchanged.
+        inv_freq: frequencies from any rule, one per pair, in radians per token; overrides base and rotary_dim.
         layout: "interleaved" pairs features (2i, 2i + 1): Meta's Llama, GPT-J, GLM; "half_split" pairs
             (i, i + d/2): GPT-NeoX and most of transformers, its Llama included.
-        attention_factor: factor of cosines and sines (YaRN, LongRoPE).
+        attention_factor: multiplies cosines and sines (YaRN, LongRoPE).
 
     Raises:
         ValueError: the layout is misspelt, or (when called) a head has a different width.
@@ -68,8 +68,8 @@ class RotaryEmbedding(nn.Module):
         inv_freq = torch.tensor(self.inv_freq, dtype=exact, device=q.device)
         angles = positions.to(exact)[..., None] * inv_freq  # (…, seq, pairs)
         if positions.ndim > 1:
-            angles = angles.unsqueeze(-3)  # (batch, 1, seq, pairs): all heads alike
-        wide = torch.promote_types(q.dtype, torch.float32)  # 16 bits rotate in 32
+            angles = angles.unsqueeze(-3)  # (batch, 1, seq, pairs): the same for all heads
+        wide = torch.promote_types(q.dtype, torch.float32)  # 16-bit floats are rotated in float32
         cos = (self.attention_factor * angles.cos()).to(wide)
         sin = (self.attention_factor * angles.sin()).to(wide)
         return self.rotate(q, cos, sin), self.rotate(k, cos, sin)

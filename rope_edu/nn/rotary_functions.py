@@ -1,7 +1,7 @@
-r"""Rotary position embedding, drop-in, without PyTorch: two functions for NumPy and JAX.
+r"""A drop-in rotary position embedding for NumPy and JAX: two functions to copy, as this package imports torch.
 
 Cosines and sines come from NumPy in float64, which JAX lacks by default, and are rounded once, when JAX receives
-them. Under `jax.jit` they are constants; index them by a traced position: `jnp.asarray(cos)[position]`.
+them. Under `jax.jit` they are constants; index them with a traced position: `jnp.asarray(cos)[position]`.
 """
 
 from typing import Any
@@ -15,9 +15,9 @@ def rotary_cos_sin(
     r"""Cosines and sines of positions (…, seq), each float64 (…, seq, pairs).
 
     Args:
-        positions: tokens.
-        inv_freq: radians per token, one for each pair: `10_000.0 ** (-np.arange(0, d, 2) / d)`, or any rule's.
-        attention_factor: factor of both (YaRN, LongRoPE).
+        positions: token indices.
+        inv_freq: radians per token, one for each pair: `10_000.0 ** (-np.arange(0, d, 2) / d)`, or from any rule.
+        attention_factor: multiplies both (YaRN, LongRoPE).
 
     >>> cos, sin = rotary_cos_sin([0, 1], [np.pi / 2])
     >>> cos.round(3).tolist(), sin.round(3).tolist()
@@ -33,8 +33,8 @@ def rotate_heads(x: Any, cos: Any, sin: Any, layout: str = "interleaved") -> Any
     r"""Rotated x, (…, seq, head_dim), by cosines and sines (…, seq, pairs); dtype of x.
 
     Args:
-        x: queries or keys, NumPy or JAX; features beyond 2 · pairs pass.
-        cos, sin: of `rotary_cos_sin`; with positions (batch, seq) and x (batch, heads, seq, head_dim) pass
+        x: queries or keys, NumPy or JAX; features beyond 2 · pairs pass unchanged.
+        cos, sin: from `rotary_cos_sin`; for positions (batch, seq) and x (batch, heads, seq, head_dim) pass
             `cos[:, None]`, `sin[:, None]`.
         layout: "interleaved" or "half_split".
 

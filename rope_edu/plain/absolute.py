@@ -1,4 +1,4 @@
-"""Absolute encodings: a vector per position, d_model wide, added to the word's before the first layer."""
+"""Absolute encodings: a vector per position, added to each word vector before layer 1."""
 
 import numpy as np
 from numpy import ndarray

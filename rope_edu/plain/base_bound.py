@@ -1,4 +1,4 @@
-"""The base that a context needs: Σ cos(r θ_i), the mean score of like vectors, must not be negative within it."""
+"""Base bound: the least base at which Σ cos(r θ_i), the score of like vectors, stays non-negative in a context."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Softmax attention, and the four doors by which position enters: words, queries, keys, scores."""
+"""Softmax attention and its four doors for position: words, queries, keys, scores."""
 
 import math
 from collections.abc import Callable
@@ -34,7 +34,7 @@ def attention(
 
 
 def unchanged(x: ndarray) -> ndarray:
-    """x itself: a closed door lets no position in."""
+    """x itself: a closed door, through which no position enters."""
     return x
 
 

@@ -1,4 +1,4 @@
-"""Frequencies and angles: pair i is a hand that turns, counter-clockwise, by inv_freq[i] radians per token."""
+"""Frequencies and angles: pair i turns counter-clockwise by inv_freq[i] rad per token."""
 
 import numpy as np
 from numpy import ndarray

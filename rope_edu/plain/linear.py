@@ -1,4 +1,4 @@
-"""Linear attention: without the softmax, the sums over all earlier keys can be carried along, token by token."""
+"""Linear attention: without the softmax, running sums replace all the earlier keys."""
 
 import numpy as np
 from numpy import ndarray

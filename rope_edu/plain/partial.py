@@ -1,4 +1,4 @@
-"""Two ways to rotate less: partial rotary narrows the part that turns, p-RoPE keeps the slow pairs still."""
+"""Rotating less: partial rotary turns fewer features; p-RoPE keeps slow pairs still."""
 
 import numpy as np
 from numpy import ndarray

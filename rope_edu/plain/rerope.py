@@ -1,4 +1,4 @@
-"""ReRoPE: no key is farther than a window, so that no angle leaves the range that training has shown."""
+"""ReRoPE: cap the distance at a window, so that angles stay in the trained range."""
 
 import math
 

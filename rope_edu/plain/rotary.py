@@ -1,4 +1,4 @@
-"""RoPE: a pair of features rotated by position times frequency, then a whole head, in three equal ways."""
+"""RoPE: rotate a pair by position × frequency, then a whole head in three equal ways."""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""xPos: RoPE, with queries that shrink and keys that grow along the text, so that far keys count less."""
+"""xPos: RoPE with queries that shrink and keys that grow, so that far keys count less."""
 
 import numpy as np
 from numpy import ndarray

@@ -14,6 +14,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +24,7 @@ import pytest
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+GITHUB = "owner/name"
 CPU_BUILDS = [
     "--extra-index-url",
     "https://download.pytorch.org/whl/cpu",
@@ -103,8 +105,8 @@ def colab(tmp_path_factory) -> Colab:
 
 
 @pytest.fixture(scope="session")
-def repository(tmp_path_factory) -> str:
-    """Commit the working tree to a bare repository of its own; return its address, with the commit."""
+def commit(tmp_path_factory) -> Iterator[str]:
+    """Commit the working tree to a bare repository, which git takes for GITHUB's; yield the commit's hash."""
     tree, bare = tmp_path_factory.mktemp("tree"), tmp_path_factory.mktemp("bare") / "book.git"
     listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     names = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\0")
@@ -118,20 +120,23 @@ def repository(tmp_path_factory) -> str:
     subprocess.run([*git, "commit", "--quiet", "--message=the working tree"], cwd=tree, check=True)
     subprocess.run([*git, "clone", "--quiet", "--bare", tree, bare], check=True)
     head = subprocess.run([*git, "rev-parse", "HEAD"], cwd=tree, capture_output=True, text=True, check=True)
-    return f"{bare.as_uri()}@{head.stdout.strip()}"
+    with pytest.MonkeyPatch.context() as patch:  # pip takes no git+file: address in "name @ address"
+        patch.setenv("GIT_CONFIG_COUNT", "1")
+        patch.setenv("GIT_CONFIG_KEY_0", f"url.{bare.as_uri()}.insteadOf")
+        patch.setenv("GIT_CONFIG_VALUE_0", address.Address(GITHUB).repository)
+        yield head.stdout.strip()
 
 
-def setup_cells(repository: str) -> dict[str, str]:
-    """Return the setup cell of each notebook by name, with the bare repository in place of GitHub's."""
+def setup_cells(commit: str) -> dict[str, str]:
+    """Return each notebook's setup cell by name, as a reader's notebook has it."""
     cells = {}
-    url, _, commit = repository.rpartition("@")
-    anywhere = address.Address("owner/name", ref=commit)  # without an address a cell installs nothing
+    anywhere = address.Address(GITHUB, ref=commit)  # without an address a cell installs nothing
     for path in NOTEBOOKS:
         for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
             if "setup" in cell["metadata"].get("tags", []):
                 source = address.setup("".join(cell["source"]), anywhere, "0.0.0")
                 assert source.count(f"git+{anywhere.repository}@{commit}") == 3, path.name
-                cells[path.name] = source.replace(anywhere.repository, url)
+                cells[path.name] = source
     return cells
 
 
@@ -139,18 +144,18 @@ def needs_torch(path: Path) -> bool:
     return "import torch" in path.read_text(encoding="utf-8")
 
 
-def test_without_an_address_the_setup_cell_says_what_to_do(colab, repository):
+def test_without_an_address_the_setup_cell_says_what_to_do(colab, commit):
     colab.run("-m", "pip", "uninstall", "--quiet", "--yes", *BRINGS)
-    for source in {address.setup(cell, address.Address(), "") for cell in setup_cells(repository).values()}:
+    for source in {address.setup(cell, address.Address(), "") for cell in setup_cells(commit).values()}:
         ran = colab.run("-m", "IPython", "--no-banner", "-c", source)
         assert re.search(r"is not installed: .*%pip install", ran.stdout + ran.stderr)
 
 
 @pytest.fixture(scope="session")
-def installed(colab, repository) -> dict[str, tuple[dict, dict]]:
+def installed(colab, commit) -> dict[str, tuple[dict, dict]]:
     """Run every setup cell that asks for something else, each in an environment without ours."""
     changes = {}
-    for name, source in setup_cells(repository).items():
+    for name, source in setup_cells(commit).items():
         asks = re.search(r"%pip install.*", source)[0]
         if asks in changes or (needs_torch(ROOT / "notebooks" / name) and not colab.torch):
             continue

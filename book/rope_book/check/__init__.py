@@ -1,10 +1,10 @@
-"""Exercise checkers: `check("4.1", answer)` says whether the answer is right, and gives hints by stages.
+"""Exercise checkers: `check("4.1", answer)` prints whether the answer is right and, if not, the next hint.
 
-`allow` does the same for what a reader types into a parameters cell, `scorecard` for encodings.
+`allow` checks the values that a reader types into a parameters cell; `scorecard` tests encodings.
 
-Exercises whose answer is a row of numbers are stated in `in_page.toml`, which `rows.py` reads for `check` and the
-page. Others have a judge under `@judges("NN.n")` in `chapter_NN.py`. Hints and lessons are in `hints.toml`.
-`answers.py` reads an answer in any right form; a judge has the right value, and a sentence for every known mistake.
+Exercises with a row of numbers as the answer are defined in `in_page.toml`, which `rows.py` reads for `check` and
+the page. Others have a judge, marked `@judges("NN.n")`, in `chapter_NN.py`. Hints and lessons are in `hints.toml`.
+`answers.py` accepts an answer in any valid form; a judge has the right value and a sentence for each known mistake.
 """
 
 from rope_book.check import allow

@@ -1,6 +1,6 @@
-"""Values that readers type into a parameters cell, cleaned or refused with a sentence.
+"""Checks for the values in a parameters cell, which are cleaned up or refused with a clear message.
 
-A parameters cell sets values and ends in one line for each, the only place that states the range:
+A parameters cell sets values and ends with one line for each; only that line gives the allowed range:
 
     length = 12  # tokens
     slope = 0.125  # ALiBi's μ, for one head
@@ -8,10 +8,10 @@ A parameters cell sets values and ends in one line for each, the only place that
     length = allow.whole("length", length, 8, 64)
     slope = allow.number("slope", slope, 0.01, 2)
 
-Every function takes the parameter's name, the value, and what is allowed; bounds are included. It returns the value
-in the type that the chapter needs: whole numbers become floats where fractions are allowed, lists become arrays.
+Every function takes the parameter's name, its value and the allowed values, bounds included. It returns the value
+as the type that the chapter needs: whole numbers become floats where fractions are allowed, lists become arrays.
 Anything else raises ValueError with the name, the allowed values and the value. `tests/test_parameters.py` reads
-the ranges from these calls and runs every chapter at their ends and within.
+the ranges from these calls and runs every chapter at both ends of each range and inside it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,7 +20,7 @@ import numpy as np
 
 
 def number(name: str, value: object, low: float, high: float) -> float:
-    """Return `value` as a float from `low` to `high`.
+    """Return `value` as a float; it must be from `low` to `high`.
 
     >>> number("slope", 1, 0.01, 2)
     1.0
@@ -35,7 +35,7 @@ def number(name: str, value: object, low: float, high: float) -> float:
 
 
 def whole(name: str, value: object, low: int, high: int, *, even: bool = False) -> int:
-    """Return `value` as an int from `low` to `high`; 16.0 is whole, 16.5 is not.
+    """Return `value` as an int; it must be from `low` to `high`. 16.0 counts as whole, 16.5 does not.
 
     >>> whole("length", 16.0, 8, 64)
     16
@@ -55,7 +55,7 @@ def flag(name: str, value: object) -> bool:
 
 
 def choice(name: str, value: object, options: Sequence) -> object:
-    """Return the one of `options` that `value` equals; 1 is not True.
+    """Return the member of `options` that equals `value`; 1 does not count as True.
 
     >>> choice("task", "bakc", ["copy", "back"])
     Traceback (most recent call last):
@@ -71,7 +71,7 @@ def choice(name: str, value: object, options: Sequence) -> object:
 def vector(
     name: str, value: object, size: int, low: float, high: float, *, shortest: float = 0.0
 ) -> np.ndarray:
-    """Return `value` as float64 (size,), each number from `low` to `high`, with a norm of at least `shortest`.
+    """Return `value` as float64 (size,): each number is from `low` to `high`, and the norm is at least `shortest`.
 
     >>> vector("q", [1, 0], 2, -10, 10)
     array([1., 0.])
@@ -87,7 +87,7 @@ def vector(
 
 
 def matrix(name: str, value: object, rows: int, columns: int, low: float, high: float) -> np.ndarray:
-    """Return `value` as float64 (rows, columns), each number from `low` to `high`.
+    """Return `value` as float64 (rows, columns); each number must be from `low` to `high`.
 
     >>> matrix("W", [[1, 0], [0, 1]], 2, 2, -2, 2)
     array([[1., 0.],
@@ -104,7 +104,7 @@ def matrix(name: str, value: object, rows: int, columns: int, low: float, high: 
 def vectors(
     name: str, value: object, keys: Iterable[str], size: int, low: float, high: float
 ) -> dict[str, np.ndarray]:
-    """Return `value`, a dict with a vector for each of `keys` (and for more, if you like), as float64 vectors.
+    """Return `value`, a dict with a vector for each of `keys` (extra keys are allowed), with float64 vectors.
 
     >>> vectors("words", {"dog": [1, 0]}, ["dog"], 2, -2, 2)
     {'dog': array([1., 0.])}
@@ -116,7 +116,7 @@ def vectors(
 
 
 def complex_number(name: str, value: object, shortest: float, longest: float) -> complex:
-    """Return `value` as a complex number with a length |value| from `shortest` to `longest`.
+    """Return `value` as a complex number; its length |value| must be from `shortest` to `longest`.
 
     >>> complex_number("q", 2, 0.1, 10)
     (2+0j)
@@ -137,9 +137,9 @@ def sentence(
     known: Iterable[str] | None = None,
     order_of: str | None = None,
 ) -> str:
-    """Return `value`, words with spaces between, `least` to `most` of them.
+    """Return `value`, a sentence of `least` to `most` words, with single spaces between them.
 
-    `known`: the words that may occur; `order_of`: a sentence whose words these must be, in any order.
+    `known`: the allowed words; `order_of`: a sentence that must have the same words, in any order.
 
     >>> sentence("first", "the  dog", 2, 8, known=["the", "dog"])
     'the dog'
@@ -155,7 +155,7 @@ def sentence(
 
 
 def _floats(value: object, shape: tuple[int, ...]) -> np.ndarray | None:
-    """Return finite real numbers of that shape as float64, or None for anything else: words, bools, ragged rows."""
+    """Return finite real numbers of this shape as float64; None for anything else: words, bools, ragged rows."""
     try:
         parsed = np.asarray(value)
     except (TypeError, ValueError):
@@ -166,17 +166,17 @@ def _floats(value: object, shape: tuple[int, ...]) -> np.ndarray | None:
 
 
 def _inside(parsed: np.ndarray, low: float, high: float) -> bool:
-    """Tell whether all numbers are from `low` to `high`."""
+    """Tell whether all numbers lie between `low` and `high`, inclusive."""
     return bool(np.all((low <= parsed) & (parsed <= high)))
 
 
 def _literal(bound: float) -> str:
-    """Write a bound as one would type it: 0.01, 64, 1_000_000."""
+    """Return a bound as a Python literal: 0.01, 64, 1_000_000."""
     return f"{int(bound):_}" if float(bound).is_integer() else f"{bound:_}"
 
 
 def _range(low: float, high: float) -> str:
-    """Write "from low to high"."""
+    """Return the words "from low to high"."""
     return f"from {_literal(low)} to {_literal(high)}"
 
 

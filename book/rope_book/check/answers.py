@@ -1,8 +1,8 @@
-"""Answers as readers type them, read in one place into the one form that judges see.
+"""Conversion of answers, as readers type them, to the single form that judges use.
 
-A number may come as an int, a float, a NumPy scalar, an array or a tensor of one element; a row as a list, a tuple,
-a range, an array or a tensor. `native` makes them alike; `number`, `whole`, `truth`, `row`, `names`, `array` and
-`function` each read one kind of answer, and reply with a sentence to any other kind.
+A number may come as an int, a float, a NumPy scalar, a one-element array or tensor; a row as a list, a tuple,
+a range, an array or a tensor. `native` converts them all to one form; `number`, `whole`, `truth`, `row`, `names`,
+`array` and `function` each accept one kind of answer and reply to any other kind with a sentence.
 """
 
 import functools
@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-Answer = Callable[..., Any]  # a function that the reader wrote; its results are native
+Answer = Callable[..., Any]  # a function that the reader wrote, wrapped so that its results are native
 NOT_A_FUNCTION = "The answer is a function: give check the name, without parentheses."
-LONG = 1000  # rows; longer lists of numbers are read at once
+LONG = 1000  # items; longer lists of numbers are converted in one call
 
 
-class Reply(Exception):  # noqa: N818 - no error: a verdict that ends the judging
-    """End the judging with a verdict: a sentence, or `...` for what is not answered yet."""
+class Reply(Exception):  # noqa: N818 - not an error, but a verdict that ends the judging
+    """Stop judging with a verdict: a sentence, or `...` if not yet answered."""
 
     def __init__(self, verdict: Any) -> None:
         super().__init__(verdict)
@@ -29,9 +29,9 @@ class Reply(Exception):  # noqa: N818 - no error: a verdict that ends the judgin
 
 
 def native(answer: Any) -> Any:
-    """Return an answer as a native Python scalar, a list of such answers, or a NumPy array of one or more axes.
+    """Return an answer as a native Python scalar, a list of such answers, or a NumPy array with at least one axis.
 
-    Words, functions, sets of words and `...` stay as they are.
+    Words, functions, sets of words and `...` are returned unchanged.
 
     >>> native(np.float64(0.5)), native(np.array(7)), native((np.int64(1), range(2)))
     (0.5, 7, [1, [0, 1]])
@@ -54,7 +54,7 @@ def native(answer: Any) -> Any:
     if isinstance(answer, Mapping):
         return {native(key): native(value) for key, value in answer.items()}
     if isinstance(answer, Iterable) and not isinstance(answer, str | bytes | np.ndarray):
-        return [native(part) for part in answer]  # a generator, a map, a zip, the keys of a dict
+        return [native(part) for part in answer]  # generators, map, zip, dict keys
     return answer
 
 
@@ -85,7 +85,7 @@ def complex_number(answer: Any, ask: str = "The answer is one complex number.") 
 
 
 def whole(answer: Any, ask: str = "The answer is a whole number.") -> int:
-    """Return a whole number as an int, 16.0 like 16; reply with `ask` to anything else.
+    """Return a whole number as an int (16.0 as 16); reply with `ask` to anything else.
 
     >>> whole(16.0), whole(np.int64(16))
     (16, 16)
@@ -97,7 +97,7 @@ def whole(answer: Any, ask: str = "The answer is a whole number.") -> int:
 
 
 def truth(answer: Any, ask: str = "The answer is True or False.") -> bool:
-    """Return True or False, which may come as 1 or 0; reply with `ask` to anything else.
+    """Return True or False, also when given as 1 or 0; reply with `ask` to anything else.
 
     >>> truth(np.bool_(True)), truth(0)
     (True, False)
@@ -135,7 +135,7 @@ def numbers(answer: Any, length: int, ask: str) -> list[int | float]:
 
 
 def names(answer: Any, allowed: Collection[str], ask: str) -> set[str]:
-    """Return the names in any collection as a set; reply with `ask`, or with the names that are allowed.
+    """Return the names in any collection as a set; reply with `ask`, or with the allowed names, to anything else.
 
     >>> sorted(names(("b", "a"), {"a", "b", "c"}, "The answer is a set of names."))
     ['a', 'b']
@@ -149,7 +149,7 @@ def names(answer: Any, allowed: Collection[str], ask: str) -> set[str]:
 
 
 def array(answer: Any, shape: tuple[int, ...] | None = None, ask: str = "") -> np.ndarray:
-    """Return numbers as an array, of this `shape` if there is one; reply with `ask` and the shape to anything else.
+    """Return numbers as an array, of the given `shape` if any; reply with `ask` and the shape to anything else.
 
     >>> array([[1, 2], (3, 4.5)], (2, 2)).tolist()
     [[1.0, 2.0], [3.0, 4.5]]
@@ -167,9 +167,9 @@ def array(answer: Any, shape: tuple[int, ...] | None = None, ask: str = "") -> n
 
 
 def function(answer: Any, *, or_none: bool = False) -> Answer:
-    """Return a function with native results; reply with a sentence if it is no function or returns nothing.
+    """Return a function with native results; reply with a sentence if it is not a function or returns nothing.
 
-    Arguments: `or_none` if None is an answer too. A stub's `...` ends the judging as not answered yet.
+    Arguments: `or_none` allows None as an answer. A stub that returns `...` counts as not yet answered.
     """
     if not callable(answer):
         raise Reply(NOT_A_FUNCTION)
@@ -188,7 +188,7 @@ def function(answer: Any, *, or_none: bool = False) -> Answer:
 
 
 def of_function(judge: Callable | None = None, *, or_none: bool = False) -> Callable:
-    """Decorator for judges of functions: they get `function(answer)`."""
+    """Decorate a judge of functions, so that it gets `function(answer)`."""
     if judge is None:
         return functools.partial(of_function, or_none=or_none)
 
@@ -200,7 +200,7 @@ def of_function(judge: Callable | None = None, *, or_none: bool = False) -> Call
 
 
 def _is_table(answer: list | tuple) -> bool:
-    """Tell whether a list holds numbers, or rows of equal length."""
+    """Tell whether a list holds only numbers, or only rows of numbers with equal length."""
     try:
         return np.asarray(answer).dtype.kind in "iufc"
     except (ValueError, TypeError, RuntimeError):  # rows of unequal length; tensors with gradients
@@ -208,17 +208,17 @@ def _is_table(answer: list | tuple) -> bool:
 
 
 def _only(value: Any) -> Any:
-    """Return the only item of a list or array, or the value itself."""
+    """Return the single item of a one-item list or array; any other value unchanged."""
     while isinstance(value, list | np.ndarray) and len(value) == 1:
         value = native(value[0])
     return value
 
 
 def _check_signature(answer: Callable, count: int) -> None:
-    """Reply with the number of arguments that the exercise passes, if the answer cannot take them."""
+    """If the answer cannot take the arguments that the exercise passes, reply with how many there are."""
     try:
         signature = inspect.signature(answer)
-    except (TypeError, ValueError):  # some functions of NumPy have none
+    except (TypeError, ValueError):  # some NumPy functions have no signature
         return
     try:
         signature.bind(*range(count))

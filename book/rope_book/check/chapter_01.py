@@ -1,4 +1,4 @@
-"""Exercises of chapter 1: see attention miss the order."""
+"""Chapter 1 exercises: see attention miss the order."""
 
 from collections.abc import Callable
 
@@ -14,7 +14,7 @@ Layer = Callable[[np.ndarray], np.ndarray]
 
 
 def _layers() -> list[tuple[str, Layer, bool]]:
-    """Return layers to be tested: what they are, the layer, whether it is blind to order."""
+    """Return the test layers as (description, layer, is it blind to order)."""
     w_q, w_k, w_v = np.random.default_rng(5).normal(size=(3, 3, 3))
 
     def unmasked(x: np.ndarray) -> np.ndarray:
@@ -73,7 +73,7 @@ def _finds_blindness(is_order_blind: Answer) -> Verdict:
 
 @judges("1.4")
 def _changes_two(sentence: object) -> Verdict:
-    """Judge exercise 1.4: exactly two words have another set of words before them."""
+    """Judge exercise 1.4: for exactly two words, the set of words before them must change."""
     sentence = native(sentence)
     if not isinstance(sentence, str | list):
         return "The answer is a sentence, in quotes."

@@ -1,4 +1,4 @@
-"""Exercises of chapter 2: add a position."""
+"""Chapter 2 exercises: add a position."""
 
 import numpy as np
 
@@ -7,13 +7,13 @@ from rope_book.check.exercise import Verdict, close, judges
 from rope_edu.encodings import inv_freq, sinusoidal, wavelength
 
 TERMS = {"word-word", "word-place", "place-word", "place-place"}
-MOVING = {"word-place", "place-word"}  # what still changes when place · W · place sees the distance alone
+MOVING = {"word-place", "place-word"}  # still change once place · W · place depends on the distance alone
 
 
 @judges("2.1")
 @of_function
 def _encodes(encode: Answer) -> Verdict:
-    """Judge exercise 2.1 on small and large positions, widths and bases."""
+    """Judge exercise 2.1 with small and large positions, widths and bases."""
     for position, d_model, base in [(0, 4, 100.0), (1, 4, 10_000.0), (7, 8, 10_000.0), (5000, 64, 500_000.0)]:
         expected = sinusoidal([position], d_model, base)[0]
         ask = f"For d = {d_model} the answer is {d_model} numbers in one row."
@@ -33,7 +33,7 @@ def _encodes(encode: Answer) -> Verdict:
 @judges("2.2")
 @of_function
 def _finds_the_pair(first_slow_pair: Answer) -> Verdict:
-    """Judge exercise 2.2: the first pair of which a full turn takes more than `tokens`."""
+    """Judge exercise 2.2: the first pair whose full turn takes more than `tokens`."""
     cases = [(64, 10_000.0, 1000), (128, 10_000.0, 4096), (64, 500_000.0, 1000), (16, 100.0, 5)]
     results = [number(first_slow_pair(*case), "It must return the number of one pair.") for case in cases]
     right = [_first_slow_pair(*case) for case in cases]
@@ -53,12 +53,12 @@ def _finds_the_pair(first_slow_pair: Answer) -> Verdict:
 
 
 def _first_slow_pair(d_model: int, base: float, tokens: float) -> int:
-    """Return the first pair of which a full turn takes more than `tokens`."""
+    """Return the first pair whose full turn takes more than `tokens`."""
     return int((wavelength(inv_freq(d_model, base)) <= tokens).sum())
 
 
 def _pairs(frequency: float, moved_by: float) -> np.ndarray:
-    """Return the pair (sine, cosine) of a few positions, each moved by so many tokens, as columns."""
+    """Return (sine, cosine) as a column for each of a few positions, all moved by `moved_by` tokens."""
     angles = (np.array([0.0, 1.0, 5.0, 77.0]) + moved_by) * frequency
     return np.stack([np.sin(angles), np.cos(angles)])
 
@@ -66,7 +66,7 @@ def _pairs(frequency: float, moved_by: float) -> np.ndarray:
 @judges("2.3")
 @of_function
 def _moves(move: Answer) -> Verdict:
-    """Judge exercise 2.3: a 2 × 2 matrix that carries (sin pθ, cos pθ) to (sin (p+k)θ, cos (p+k)θ) for every p."""
+    """Judge exercise 2.3: a 2 × 2 matrix that maps (sin pθ, cos pθ) to (sin (p+k)θ, cos (p+k)θ) for every p."""
     for k, frequency in [(12, 0.1), (1, 1.0), (-3, 0.7), (1000, 0.01)]:
         matrix = array(move(k, frequency), (2, 2), "The answer is a 2 × 2 matrix.")
         start, end, back = (_pairs(frequency, by) for by in (0, k, -k))
@@ -81,7 +81,7 @@ def _moves(move: Answer) -> Verdict:
 
 @judges("2.4")
 def _looks_back(matrix: object) -> Verdict:
-    """Judge exercise 2.4: PE(m) · W PE(n) is greatest at n = m − 1 for every m from 1 to 199."""
+    """Judge exercise 2.4: PE(m) · W PE(n) must be greatest at n = m − 1 for every m from 1 to 199."""
     matrix = array(matrix, (64, 64), "W is a 64 × 64 matrix.")
     table = sinusoidal(range(200), 64)
     best = (table @ matrix @ table.T).argmax(axis=1)[1:]
@@ -100,7 +100,7 @@ def _looks_back(matrix: object) -> Verdict:
 
 @judges("2.5")
 def _names_terms(terms: object) -> Verdict:
-    """Judge exercise 2.5: the terms that still change with the place of the sentence."""
+    """Judge exercise 2.5: the terms that still change when the sentence moves."""
     result = names(terms, TERMS, 'The answer is a set of names, such as {"word-word"}.')
     if result == TERMS - MOVING:
         return "These two no longer change; you want the others."

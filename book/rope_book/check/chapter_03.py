@@ -1,4 +1,4 @@
-"""Exercises of chapter 3: bias by distance."""
+"""Chapter 3 exercises: bias by distance."""
 
 import math
 from typing import Any
@@ -11,7 +11,7 @@ from rope_edu.encodings import shaw_index, t5_bucket
 
 
 def _buckets(distances: Any, num_buckets: int = 32, max_distance: int = 128) -> np.ndarray:
-    """Give the causal buckets of distances (tokens back)."""
+    """Return the causal bucket of each distance (tokens back)."""
     return t5_bucket(
         -np.asarray(distances), bidirectional=False, num_buckets=num_buckets, max_distance=max_distance
     )
@@ -34,7 +34,7 @@ def _finds_first_distance(first: Answer) -> Verdict:
 
 
 def _why_not_first(seen: float, expected: int, last: bool) -> str:
-    """Say why a bucket may begin elsewhere, if that is known."""
+    """Return the likely reason for a wrong first distance, or ""."""
     if seen % 1:
         return " A distance is whole: round up."
     if last:
@@ -45,7 +45,7 @@ def _why_not_first(seen: float, expected: int, last: bool) -> str:
 @judges("3.4")
 @of_function
 def _finds_where_it_goes_blind(blind_from: Answer) -> Verdict:
-    """Judge exercise 3.4: the first distance whose weight is below 1 % of the neighbour's."""
+    """Judge exercise 3.4: the first distance whose weight is below 1 % of the previous token's."""
     for slope in (0.5, 0.25, 0.1, 1 / 64, 1 / 256):
         expected = math.floor(1 + math.log(100) / slope) + 1
         seen = number(blind_from(slope), "It must return one distance.")
@@ -63,7 +63,7 @@ def _finds_where_it_goes_blind(blind_from: Answer) -> Verdict:
 @judges("3.5")
 @of_function
 def _builds_index(index: Answer) -> Verdict:
-    """Judge exercise 3.5: Shaw's index matrix for several lengths and K."""
+    """Judge exercise 3.5: Shaw's index matrix for several lengths and clipping distances K."""
     for length, clip in ((4, 2), (9, 3), (5, 8), (7, 1)):
         expected = shaw_index(length, length, clip)
         seen = array(

@@ -1,4 +1,4 @@
-"""Exercises of chapter 4: rotate one pair."""
+"""Chapter 4 exercises: rotate one pair."""
 
 import math
 
@@ -10,7 +10,7 @@ from rope_edu.plain import rotate_pair
 @judges("4.1")
 @of_function
 def _rotates(rotate: Answer) -> Verdict:
-    """Judge exercise 4.1 on a quarter turn, both senses, a skew angle and more than a turn."""
+    """Judge exercise 4.1 with a quarter turn, both directions, an oblique angle and more than a full turn."""
     ask = "It must return the new pair, two numbers."
     across, up = (array(rotate(pair, 0.7), (2,), ask) for pair in ((1.0, 0.0), (0.0, 1.0)))
     c, s = math.cos(0.7), math.sin(0.7)

@@ -1,4 +1,4 @@
-"""Exercises of chapter 5: derive the rotation with complex numbers."""
+"""Chapter 5 exercises: derive the rotation with complex numbers."""
 
 import cmath
 import math
@@ -21,7 +21,7 @@ from rope_book.check.exercise import Verdict, close, judges
 from rope_book.check.rows import judge_row
 
 RADIANS_PER_TOKEN = 0.25
-HALF_LIFE = 10  # tokens of distance that halve the score in exercise 5.3
+HALF_LIFE = 10  # tokens: the distance over which the score halves in exercise 5.3
 
 
 def _rope(x: list[float], position: int, inv_freq: list[float]) -> list[float]:
@@ -36,7 +36,7 @@ def _rope(x: list[float], position: int, inv_freq: list[float]) -> list[float]:
 @judges("5.1")
 @of_function
 def _is_rope(rope: Answer) -> Verdict:
-    """Judge exercise 5.1 on one pair and on three, near and far."""
+    """Judge exercise 5.1 with one pair and with three, at near and far positions."""
     cases = [
         ([1.0, 0.0], 1, [math.pi / 2]),
         ([0.3, -1.2, 2.0, 0.5, -0.7, 1.1], 3, [1.0, 0.1, 0.01]),
@@ -60,7 +60,7 @@ def _is_rope(rope: Answer) -> Verdict:
 
 
 def _slip_of_order(got: np.ndarray, x: list[float], position: int, inv_freq: list[float]) -> str:
-    """Name a mistake in the order of the numbers, if it is one."""
+    """Return a sentence on a mistake in the order of the numbers, or ""."""
     half = np.array(x).reshape(2, -1).T.ravel()  # pairs (i, i + d/2), side by side
     turned = np.array(_rope(x, position, inv_freq))
     if close(got, np.concatenate([turned[0::2], turned[1::2]])):
@@ -72,7 +72,7 @@ def _slip_of_order(got: np.ndarray, x: list[float], position: int, inv_freq: lis
 
 @judges("5.3")
 def _halves_every_ten(answer: object) -> Verdict:
-    """Judge exercise 5.3: f_q and f_k whose score halves every ten tokens of distance."""
+    """Judge exercise 5.3: with f_q and f_k, the score must halve every ten tokens of distance."""
     f_q, f_k = map(_turner, row(answer, 2, "The answer is two functions, (f_q, f_k)."))
     q, k = 1.2 + 0.3j, -0.4 + 0.8j
     if not (close(f_q(q, 0), q) and close(f_k(k, 0), k)):
@@ -108,7 +108,7 @@ def _halves_every_ten(answer: object) -> Verdict:
 
 
 def _turner(answer: object) -> Callable[[complex, int], complex]:
-    """Read one of the two functions of 5.3."""
+    """Return one of the two functions that answer exercise 5.3, with complex results."""
     if not callable(answer):
         raise Reply("The answer is two functions, (f_q, f_k), without parentheses.")
     turn = function(answer)
@@ -118,7 +118,7 @@ def _turner(answer: object) -> Callable[[complex, int], complex]:
 
 
 def _complex(answer: object) -> complex:
-    """Read a complex number, which may come as a pair (x, y)."""
+    """Return a complex number, which may be given as a pair (x, y)."""
     ask = "The answer is two complex numbers, (q, k)."
     if isinstance(native(answer), list | np.ndarray):
         return complex(*(float(number(part, ask)) for part in row(answer, 2, ask)))
@@ -127,6 +127,6 @@ def _complex(answer: object) -> complex:
 
 @judges("5.4")
 def _hides_the_sign(answer: object) -> Verdict:
-    """Judge exercise 5.4: q and k for which conj on the wrong one changes no score."""
+    """Judge exercise 5.4: q and k whose score stays the same if conj is on the wrong one."""
     q, k = map(_complex, row(answer, 2, "The answer is two complex numbers, (q, k)."))
     return judge_row("5.4", q.real, q.imag, k.real, k.imag)

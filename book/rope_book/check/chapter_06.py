@@ -1,4 +1,4 @@
-"""Exercises of chapter 6: many clocks."""
+"""Chapter 6 exercises: many clocks."""
 
 import math
 
@@ -8,15 +8,15 @@ from rope_book.check.answers import Answer, number, of_function
 from rope_book.check.exercise import Verdict, judges
 from rope_edu.encodings import inv_freq, wavelength
 
-HANDS = (1.0, 0.1, 0.01, 0.001)  # radians per token, exercise 6.3
+HANDS = (1.0, 0.1, 0.01, 0.001)  # radians per token in exercise 6.3
 POSITIONS = 64
-MISREAD = 0.2  # radians
+MISREAD = 0.2  # radians: the largest error of an angle
 
 
 @judges("6.1")
 @of_function
 def _outlasts(smallest_base: Answer) -> Verdict:
-    """Judge exercise 6.1 on three lengths and widths: the slowest turn takes exactly that long."""
+    """Judge exercise 6.1 with three lengths and widths: the slowest turn must take exactly `length` tokens."""
     for length, head_dim in [(131_072, 128), (4096, 64), (1000, 8)]:
         base = number(smallest_base(length, head_dim), "A base is one number.")
         if base <= 1:
@@ -40,7 +40,7 @@ def _outlasts(smallest_base: Answer) -> Verdict:
 @judges("6.3")
 @of_function
 def _reads_the_clock(decode: Answer) -> Verdict:
-    """Judge exercise 6.3 on exact angles first, then on angles that are up to 0.2 rad wrong."""
+    """Judge exercise 6.3 with exact angles first, then with angles that are off by up to 0.2 rad."""
     exact = np.outer(np.arange(POSITIONS), HANDS)
     misread = np.random.default_rng(6).uniform(-MISREAD, MISREAD, size=(20, *exact.shape))
     for words, errors in [("exact angles", [0]), ("angles that are a little wrong", misread)]:
@@ -56,7 +56,7 @@ def _reads_the_clock(decode: Answer) -> Verdict:
 
 
 def _why_misread(result: np.ndarray, angles: np.ndarray) -> str:
-    """Say why 64 positions were misread, if that is known; `angles` is (64, 4)."""
+    """Return the likely reason for misreading 64 positions, or ""; `angles` is (64, 4)."""
     expected = np.outer(np.arange(POSITIONS), HANDS)
     if (result % 1).any():
         return " A position is a whole number."

@@ -1,4 +1,4 @@
-"""Exercises of chapter 7: turn the matrix into code."""
+"""Chapter 7 exercises: turn the matrix into code."""
 
 import math
 from collections.abc import Callable
@@ -18,7 +18,7 @@ ANGLES = rope_angles([0, 1, 2, 9, 400], inv_freq(8))  # (seq, pairs)
 
 
 def _judge_rotation(rotate: Rotation, layout: str) -> Verdict:
-    """Compare a reader's rotate(x, cos, sin) with the library's on one vector, a sequence and a batch."""
+    """Compare a reader's rotate(x, cos, sin) with the library's, on one vector and on a batch of sequences."""
     cos, sin = np.cos(ANGLES), np.sin(ANGLES)
     vector = SEQUENCE[0, 0, 3]
     given = vector.copy()
@@ -49,14 +49,14 @@ def _judge_rotation(rotate: Rotation, layout: str) -> Verdict:
 @judges("7.1")
 @of_function
 def _rotates_interleaved(rotate: Rotation) -> Verdict:
-    """Judge exercise 7.1."""
+    """Judge exercise 7.1: rotate interleaved pairs."""
     return _judge_rotation(rotate, "interleaved")
 
 
 @judges("7.2")
 @of_function
 def _counts(nonzeros: Answer) -> Verdict:
-    """Judge exercise 7.2: two entries in each rotated row, one in each row of the tail."""
+    """Judge exercise 7.2: count two entries for each rotated row and one for each row of the tail."""
     cases = [(8, 8), (2, 2), (8, 4), (64, 16), (128, 126)]
     results = [number(nonzeros(d, r), "It must return one number.") for d, r in cases]
     slips = {
@@ -78,9 +78,9 @@ def _counts(nonzeros: Answer) -> Verdict:
 @judges("7.3")
 @of_function
 def _fits(fit_angles: Answer) -> Verdict:
-    """Judge exercise 7.3 with sizes that differ and with sizes that are all equal."""
+    """Judge exercise 7.3 with different sizes for batch, sequence and heads, and with equal ones."""
     for batch, seq, heads in [(2, 5, 3), (4, 4, 4), (1, 3, 3), (3, 3, 2)]:
-        positions = np.arange(seq) + 10 * np.arange(batch)[:, None]  # (batch, seq), each sentence its own
+        positions = np.arange(seq) + 10 * np.arange(batch)[:, None]  # (batch, seq), different in each row
         angles = rope_angles(positions, inv_freq(8))
         x = RNG.normal(size=(batch, seq, heads, 8))
         shaped = array(fit_angles(angles), None, "It must return the angles, in another shape.")
@@ -107,7 +107,7 @@ def _stretches(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
 @judges("7.4")
 @of_function
 def _is_mended(rotate: Rotation) -> Verdict:
-    """Judge exercise 7.4; what still stretches (1, −1) at 45 degrees is told so."""
+    """Judge exercise 7.4; reply with a specific sentence if (1, −1) is still stretched at 45 degrees."""
     eighth = np.array([math.cos(math.pi / 4)])
     ask = "For an x of shape (2,) it must return that shape."
     stretched = array(rotate(np.array([1.0, -1.0]), eighth, eighth), (2,), ask)

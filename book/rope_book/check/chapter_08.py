@@ -1,4 +1,4 @@
-"""Exercises of chapter 8: tell two layouts apart."""
+"""Chapter 8 exercises: tell two layouts apart."""
 
 from collections.abc import Callable
 
@@ -14,7 +14,7 @@ Rope = Callable[[np.ndarray, float], np.ndarray]
 @judges("8.1")
 @of_function
 def _is_way_back(way_back: Answer) -> Verdict:
-    """Judge exercise 8.1 on three widths; the way there is the likely mistake."""
+    """Judge exercise 8.1 with three widths; the likely mistake is to return the forward permutation."""
     for d in (8, 4, 12):
         seats = array(way_back(d), (d,), f"For d = {d} it must return {d} features, one for each seat.")
         if close(seats, layout_permutation(d)) and d > 4:
@@ -35,7 +35,7 @@ def _is_way_back(way_back: Answer) -> Verdict:
 @judges("8.2")
 @of_function
 def _converts_back(to_interleaved: Answer) -> Verdict:
-    """Judge exercise 8.2 on weights and biases of one and more heads, rotated in full and in part."""
+    """Judge exercise 8.2 on weights and biases for one or more heads, fully and partly rotated."""
     rng = np.random.default_rng(8)
     for n_heads, head_dim, rotary_dim, columns in [
         (1, 8, 8, (5,)),
@@ -59,7 +59,7 @@ def _converts_back(to_interleaved: Answer) -> Verdict:
 
 
 def _why_not_converted(answer: np.ndarray, weight: np.ndarray, n_heads: int, rotary_dim: int) -> str:
-    """Say why a weight may be wrong, if that is known."""
+    """Return the likely reason for a wrong weight, or ""."""
     head_dim = len(weight) // n_heads
     slips = {
         " That is the way there, from interleaved to half_split.": ("half_split", n_heads, rotary_dim),
@@ -74,7 +74,7 @@ def _why_not_converted(answer: np.ndarray, weight: np.ndarray, n_heads: int, rot
 
 
 def _black_box(layout: str, base: float, sign: int, calls: list[int]) -> Rope:
-    """Make a rotation of unknown make that counts its calls."""
+    """Return a rotation with hidden layout, base and sign; it counts its calls."""
 
     def rope(x: np.ndarray, position: float) -> np.ndarray:
         calls.append(1)

@@ -1,4 +1,4 @@
-"""Exercises of chapter 9: score against distance."""
+"""Chapter 9 exercises: score against distance."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ DISTANCES = np.arange(-500, 501)
 @judges("9.1")
 @of_function
 def _finds_the_key(query_for: Answer) -> Verdict:
-    """Judge exercise 9.1: the score of the query and a random key is highest at p, and only there."""
+    """Judge exercise 9.1: the score of the query with a random key must be highest at distance p."""
     keys = np.random.default_rng(9).normal(size=(3, 64))
     for key, p in zip(keys, (50, 3, 321), strict=True):
         query = array(
@@ -34,7 +34,7 @@ def _finds_the_key(query_for: Answer) -> Verdict:
 @judges("9.2")
 @of_cases(((128, 10_000.0, 256), (64, 500_000.0, 100), (16, 100.0, 7)), "It must return one number of steps.")
 def _counts_rises(result: float, head_dim: int, base: float, far: int) -> Known:
-    """Judge exercise 9.2 on three heads."""
+    """Judge exercise 9.2 with three combinations of width, base and range."""
     curve, usual = (mean_cosine(inv_freq(head_dim, b), np.arange(far + 1)) for b in (base, 10_000.0))
     up = np.diff(curve) > 0
     case = f"rises({head_dim}, {base:,.0f}, {far}) gave {result}: how many of its {far} steps lead up?"
@@ -50,7 +50,7 @@ def _counts_rises(result: float, head_dim: int, base: float, far: int) -> Known:
 @judges("9.4")
 @of_function
 def _averages_to_zero(average_score: Answer) -> Verdict:
-    """Judge exercise 9.4: means of n scores have spread 1/√n, no drift, and feel the distance."""
+    """Judge exercise 9.4: means of n scores spread as 1/√n, centre on 0 and depend on the distance."""
 
     def average(n: int, distance: int, seed: int) -> float:
         return float(
@@ -61,7 +61,7 @@ def _averages_to_zero(average_score: Answer) -> Verdict:
         means = np.array([average(n, distance, seed) for seed in range(200)]) * np.sqrt(n)
         if np.ptp(means) < 1e-9:
             return "Every seed gives the same mean: the draws must follow the seed."
-        if abs(means.mean()) > 0.35 * max(1.0, means.std()):  # five standard errors of the 200
+        if abs(means.mean()) > 0.35 * max(1.0, means.std()):  # 5 standard errors of the mean of 200 values
             return f"At distance {distance} the means are not centred on 0: are q and k drawn independently?"
         size = means.std() / np.sqrt(64)
         if n == 1 and 0.75 < size < 1.25:

@@ -1,4 +1,4 @@
-"""Exercises of chapter 10: put RoPE in attention."""
+"""Chapter 10 exercises: put RoPE in attention."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ Layer = Callable[[np.ndarray, np.ndarray], np.ndarray]
 @judges("10.1")
 @of_function
 def _is_a_head(rotary_head: Answer) -> Verdict:
-    """Judge exercise 10.1 on three sizes and starts."""
+    """Judge exercise 10.1 with three sizes and start positions."""
     rng = np.random.default_rng(101)
     for words, d_model, head_dim, start in [(4, 6, 8, 0), (5, 8, 8, 17), (3, 12, 4, 5000)]:
         x, w = rng.normal(size=(words, d_model)), rng.normal(size=(3, head_dim, d_model)) / 2
@@ -30,7 +30,7 @@ def _is_a_head(rotary_head: Answer) -> Verdict:
 
 
 def _against_a_head(result: np.ndarray, x: np.ndarray, w: np.ndarray, start: int) -> Verdict:
-    """Compare with the causal head that 10.1 asks for, and with known mistakes; w holds W_q, W_k, W_v."""
+    """Compare the result with the causal head of exercise 10.1 and known mistakes; w holds W_q, W_k, W_v."""
     q, k, v = (x @ matrix.T for matrix in w)
     angles = rope_angles(np.arange(start, start + len(x)), inv_freq(q.shape[1]))
 
@@ -53,26 +53,26 @@ def _against_a_head(result: np.ndarray, x: np.ndarray, w: np.ndarray, start: int
 
 @judges("10.2")
 def _tears_pairs(answers: object) -> Verdict:
-    """Judge exercise 10.2: interleaved pairs stay in a head, half-split pairs do not."""
+    """Judge exercise 10.2: interleaved pairs stay within one head, half-split pairs do not."""
     answers = row(answers, 2, "The answer is two truth values: for interleaved, for half_split.")
     return judge_row("10.2", *(truth(answer, "Answer with True or False, twice.") for answer in answers))
 
 
 @judges("10.3")
 def _by_hand(pairs: object) -> Verdict:
-    """Judge exercise 10.3: a quarter turn, and back by three tenths of half a turn."""
+    """Judge exercise 10.3: two pairs, rotated by hand."""
     ask = "The answer is two pairs of numbers."
     return judge_row("10.3", *(part for pair in row(pairs, 2, ask) for part in _pair(pair, ask)))
 
 
 def _pair(pair: Any, ask: str) -> list[float]:
-    """Read a pair (x, y), which may come as the complex number x + iy."""
+    """Return a pair (x, y), which may be given as the complex number x + iy."""
     pair = native(pair)
     return [pair.real, pair.imag] if isinstance(pair, complex) else numbers(pair, 2, ask)
 
 
 def _layers() -> list[tuple[str, Layer, bool]]:
-    """Return layers to be tested: what they are, the layer, whether it is translation-invariant."""
+    """Return test layers as (description, layer, is it translation-invariant)."""
     w = np.random.default_rng(7).normal(size=(3, 8, 4)) / 2
     frequencies = inv_freq(8)
 
@@ -113,7 +113,7 @@ def _layers() -> list[tuple[str, Layer, bool]]:
 @judges("10.4")
 @of_function
 def _finds_shifts(is_translation_invariant: Answer) -> Verdict:
-    """Judge exercise 10.4 on nine layers, with inputs of 3 to 5 rows, and on one that repeats after its moves."""
+    """Judge exercise 10.4 on nine layers, with 3 to 5 rows, and on one whose period divides all the moves tried."""
     rng = np.random.default_rng(12)
     layers, moves = _layers(), set()
     layers[0] = (layers[0][0], _recording(layers[0][1], moves), True)
@@ -131,7 +131,7 @@ def _finds_shifts(is_translation_invariant: Answer) -> Verdict:
 
 
 def _recording(layer: Layer, moves: set[int]) -> Layer:
-    """Return a layer that adds to `moves` by how much its positions were moved from 0, 1, 2, …"""
+    """Return a layer that records in `moves` how far its positions were moved from 0, 1, 2, …"""
 
     def recorded(x: np.ndarray, places: np.ndarray) -> np.ndarray:
         by = np.asarray(places) - np.arange(len(x))

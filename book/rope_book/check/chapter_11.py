@@ -1,4 +1,4 @@
-"""Exercises of chapter 11: decode with a cache."""
+"""Chapter 11 exercises: decode with a cache."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from rope_edu.encodings import apply_rope, inv_freq, rope_angles
 
 MODELS = ((9 * 2**30, 32, 32, 8, 4096, 4), (2**30, 32, 32, 32, 4096, 2), (10**9 + 7, 126, 128, 8, 16_384, 1))
 
-WRITTEN = ((8, 1), (8, 5), (1, 2), (100, 100))  # tokens of a prompt, tokens written behind it
+WRITTEN = ((8, 1), (8, 5), (1, 2), (100, 100))  # tokens in the prompt, tokens written after it
 
 
 @judges("11.1")
@@ -19,8 +19,8 @@ WRITTEN = ((8, 1), (8, 5), (1, 2), (100, 100))  # tokens of a prompt, tokens wri
 def _counts_tokens(
     result: float, free: int, layers: int, n_heads: int, n_kv_heads: int, d_model: int, size: int
 ) -> Known:
-    """Judge exercise 11.1 on three models."""
-    numbers = layers * n_kv_heads * (d_model // n_heads)  # keys of one token
+    """Judge exercise 11.1 with three models."""
+    numbers = layers * n_kv_heads * (d_model // n_heads)  # numbers in the keys of one token
     expected = free // (2 * numbers * size)
     if not close(np.floor(result), result):
         return expected, {}, "Whole tokens only: round down."
@@ -37,7 +37,7 @@ def _counts_tokens(
 @judges("11.2")
 @of_function
 def _decodes(decode_step: Answer) -> Verdict:
-    """Judge exercise 11.2: a walk through a text equals causal attention at once."""
+    """Judge exercise 11.2: decoding token by token must equal causal attention over the whole text."""
     rng, theta = np.random.default_rng(11), inv_freq(8)
     q, k = rng.normal(size=(2, 9, 8))
     v = rng.normal(size=(9, 3))
@@ -69,7 +69,7 @@ def _decodes(decode_step: Answer) -> Verdict:
 
 
 def _attended(q: np.ndarray, k: np.ndarray, v: np.ndarray, at_q: Any, at_k: Any) -> Any:
-    """Causal attention with queries and keys at the given positions."""
+    """Return causal attention with queries and keys at the given positions."""
     q, k = (apply_rope(x, rope_angles(at, inv_freq(8))) for x, at in ((q, at_q), (k, at_k)))
     return attention(q, k, v, mask=causal_mask(len(q), len(k)))[0]
 
@@ -78,7 +78,7 @@ def _attended(q: np.ndarray, k: np.ndarray, v: np.ndarray, at_q: Any, at_k: Any)
 @of_cases([(*written, cached) for cached in (True, False) for written in WRITTEN])
 def _counts_products(result: float, prompt: int, new: int, cached: bool) -> Known:
     """Judge exercise 11.3 with and without a cache."""
-    lengths = range(prompt, prompt + new)  # of the text, when each new token is chosen
+    lengths = range(prompt, prompt + new)  # text length at each step that chooses a new token
     whole = [n * (n + 1) // 2 for n in lengths]
     at_last, each_time, with_last = whole[-1], sum(whole), whole[-1] + prompt + new
     read = "The last token that is written is never read: nobody asks what comes after it."

@@ -1,4 +1,4 @@
-"""Exercises of chapter 12: count positions."""
+"""Chapter 12 exercises: count positions."""
 
 import numpy as np
 
@@ -8,10 +8,10 @@ from rope_edu.encodings import apply_rope, inv_freq, rope_angles
 
 BATCHES = (
     ((0, 0, 1, 1, 1), (1, 1, 1, 1, 1), (0, 0, 0, 0, 1)),  # padding on the left
-    ((1, 1, 1, 0, 0), (1, 0, 0, 0, 0), (1, 1, 1, 1, 1)),  # on the right
+    ((1, 1, 1, 0, 0), (1, 0, 0, 0, 0), (1, 1, 1, 1, 1)),  # padding on the right
     ((1, 1), (0, 1)),
 )
-TEXTS = (  # tokens stored, tokens of the prompt, keys to keep
+TEXTS = (  # stored tokens, prompt tokens, number of keys to keep
     ((5, 3, 8, 1), (5, 3, 9, 1, 2), 2),
     ((5, 3, 8), (5, 3, 8, 7, 7), 3),
     ((5, 3, 8, 7, 7), (5, 3, 8), 2),
@@ -20,13 +20,13 @@ TEXTS = (  # tokens stored, tokens of the prompt, keys to keep
     ((), (5, 3), 0),
     ((5, 3), (5,), 0),
 )
-PACKED = ((0, 0, 0, 1, 1), (0, 1, 2, 2, 2, 2), (0, 0), (3, 3, 7, 7, 7, 9))  # the document of each token
+PACKED = ((0, 0, 0, 1, 1), (0, 1, 2, 2, 2, 2), (0, 0), (3, 3, 7, 7, 7, 9))  # document number of each token
 
 
 @judges("12.1")
 @of_function
 def _numbers_texts(positions_of: Answer) -> Verdict:
-    """Judge exercise 12.1 on padding left and right; the positions of padding are free."""
+    """Judge exercise 12.1 with padding on the left and right; padding may have any position from 0 up."""
     for rows in BATCHES:
         is_text = np.array(rows, dtype=bool)
         result = array(
@@ -49,7 +49,7 @@ def _numbers_texts(positions_of: Answer) -> Verdict:
 @judges("12.2")
 @of_function
 def _packs(packed: Answer) -> Verdict:
-    """Judge exercise 12.2: positions that restart, and a mask that keeps documents apart."""
+    """Judge exercise 12.2: positions must restart, and the mask must keep documents apart."""
     for row_of in PACKED:
         document = np.array(row_of)
         n = len(document)
@@ -77,7 +77,7 @@ def _packs(packed: Answer) -> Verdict:
 @judges("12.3")
 @of_function
 def _moves(moved: Answer) -> Verdict:
-    """Judge exercise 12.3: turns of stored keys add up."""
+    """Judge exercise 12.3: move stored keys by rotating them once more."""
     keys = np.random.default_rng(11).normal(size=(9, 16))
     positions = np.array([0, 3, 4, 50, 51, 52, 400, 4000, 4001])
     for by, theta in ((3, inv_freq(16)), (-7, inv_freq(16, 500.0)), (0, inv_freq(16))):
@@ -103,7 +103,7 @@ def _moves(moved: Answer) -> Verdict:
 @judges("12.4")
 @of_function
 def _keeps_keys(keys_to_keep: Answer) -> Verdict:
-    """Judge exercise 12.4 on texts that part early, late, never, or are empty."""
+    """Judge exercise 12.4 with a prompt and a stored text that differ early, late or nowhere, or are empty."""
     for stored, prompt, expected in TEXTS:
         result = number(keys_to_keep(list(stored), list(prompt)), "It must return one number.")
         if close(result, expected):

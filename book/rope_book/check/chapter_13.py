@@ -1,4 +1,4 @@
-"""Exercises of chapter 13: curves, and longer texts."""
+"""Chapter 13 exercises: curves, and longer texts."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ STEPS = (0, 50, 100, 150, 200, 250)
 
 
 def _stays(steps: Sequence[int], accuracy: Sequence[float], level: float) -> int | None:
-    """Return the first step from which on every accuracy is at least the level, or None."""
+    """Return the first step from which every accuracy is at least `level`, or None."""
     below = [n for n, share in enumerate(accuracy) if share < level]
     first = below[-1] + 1 if below else 0
     return steps[first] if first < len(steps) else None
@@ -18,7 +18,7 @@ def _stays(steps: Sequence[int], accuracy: Sequence[float], level: float) -> int
 @judges("13.1")
 @of_function(or_none=True)
 def _waits_for_the_last_rise(settled: Answer) -> Verdict:
-    """Judge exercise 13.1 on curves that rise, fall back, start high, never arrive, or touch the level."""
+    """Judge exercise 13.1 on curves that rise, fall back, touch the level, never reach it, or end below it."""
     curves = (
         (0.1, 0.4, 0.92, 0.95, 0.97, 0.99),
         (0.1, 0.95, 0.6, 0.7, 0.93, 0.94),
@@ -43,7 +43,7 @@ def _waits_for_the_last_rise(settled: Answer) -> Verdict:
 @judges("13.2")
 @of_function
 def _counts_new_places(at_new_places: Answer) -> Verdict:
-    """Judge exercise 13.2 on texts in which old and new places are answered differently."""
+    """Judge exercise 13.2 on texts with different accuracies at trained and new positions."""
     cases = (
         ([True] * 4 + [False, True, False, False], 4),
         ([False, True, True, False, True], 2),

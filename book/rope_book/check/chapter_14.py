@@ -1,4 +1,4 @@
-"""Exercises of chapter 14: leave the trained range."""
+"""Chapter 14 exercises: leave the trained range."""
 
 import math
 
@@ -31,7 +31,7 @@ def _names_new_pairs(new_pairs: Answer) -> Verdict:
 
 
 def _why_not_these(result: np.ndarray, r: int, rates: np.ndarray, length: int) -> str:
-    """Say which pairs were named instead, if that is known."""
+    """Return a sentence on the pairs that were named instead, or ""."""
     turned, shown = np.mod(r * rates, 2 * math.pi), length * rates
     slips = {
         " Those are all whose total angle is beyond training; a hand has no more than a turn.": r * rates
@@ -74,7 +74,7 @@ def _leaks(distances_of: Answer) -> Verdict:
 @judges("14.4")
 @of_cases(((4096, 0.84), (100_000, 0.1), (2, 0.5), (3, 0.9)))
 def _outweighs(result: float, n: int, weight: float) -> Known:
-    """Judge exercise 14.4 on few and many keys."""
+    """Judge exercise 14.4 with few and many keys."""
     odds = weight / (1 - weight)
     expected = math.log(odds * (n - 1))
     slips = {

@@ -1,4 +1,4 @@
-"""Exercises of chapter 15: stretch the frequencies."""
+"""Chapter 15 exercises: stretch the frequencies."""
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from rope_edu.encodings import (
 @judges("15.1")
 @of_cases(((10_000.0, 8.0, 128), (500_000.0, 3.0, 64), (10_000.0, 2.0, 4)), ratio=True)
 def _stretches_the_base(result: float, base: float, s: float, d: int) -> Known:
-    """Judge exercise 15.1 on three heads."""
+    """Judge exercise 15.1 with three combinations of base, factor and width."""
     slips = {
         "Nearly: with b · s the last pair is slowed down by less than s.": base * s,
         "The exponent is upside down.": base * s ** ((d - 2) / d),
@@ -34,7 +34,7 @@ def _stretches_the_base(result: float, base: float, s: float, d: int) -> Known:
 @judges("15.3")
 @of_function
 def _finds_the_reach(reach_of: Answer) -> Verdict:
-    """Judge exercise 15.3 on three rules."""
+    """Judge exercise 15.3 with three rules."""
     trained = inv_freq(128)
     rules = {
         "NTK-aware, s = 8": ntk_aware(128, 8),
@@ -67,7 +67,7 @@ def _finds_the_factor(factor_for: Answer) -> Verdict:
     """Judge exercise 15.4: the factor with which NTK-aware scaling reaches a length."""
     for length, trained, d, base in ((120_000, 8192, 128, 500_000.0), (16_384, 4096, 128, 10_000.0)):
         result = number(factor_for(length, trained, d, base), "It must return one number.")
-        first = int(completes_turn(inv_freq(d, base), trained).sum())  # the first pair that completes none
+        first = int(completes_turn(inv_freq(d, base), trained).sum())  # the first pair that completes no turn
         last, s = d // 2 - 1, length / trained
         expected = s ** (last / first)
         if close(result / expected, 1, 0.02):
@@ -88,7 +88,7 @@ def _finds_the_factor(factor_for: Answer) -> Verdict:
 @judges("15.5")
 @of_function
 def _scores_by_the_rule(scores_now: Answer) -> Verdict:
-    """Judge exercise 15.5 below and beyond the trained length."""
+    """Judge exercise 15.5 with texts up to the trained length and beyond it."""
     rng = np.random.default_rng(3)
 
     def rule(length: int) -> np.ndarray:

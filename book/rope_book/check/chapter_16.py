@@ -1,4 +1,4 @@
-"""Exercises of chapter 16: blend by wavelength."""
+"""Chapter 16 exercises: blend by wavelength."""
 
 import math
 
@@ -10,7 +10,7 @@ CASES = ((0.5, 16.0, 4096), (0.02, 16.0, 4096), (0.01, 4.0, 4096), (0.0016, 8.0,
 
 
 def _blended(theta: float, s: float, share: float) -> float:
-    """Return a frequency of which so much is kept."""
+    """Return the blend of the frequencies θ/s and θ, with `share` as the weight of θ."""
     return (1 - share) * theta / s + share * theta
 
 
@@ -19,7 +19,7 @@ def _blended(theta: float, s: float, share: float) -> float:
     [(*case, 1.0, fast) for fast in (32.0, 4.0) for case in CASES], "It must return one frequency.", tol=1e-9
 )
 def _blends(result: float, theta: float, s: float, length: float, slow: float, fast: float) -> Known:
-    """Judge exercise 16.1 on pairs that are kept, blended and divided."""
+    """Judge exercise 16.1 with frequencies that are kept, blended or divided."""
     turns, tokens = length * theta / (2 * math.pi), 2 * math.pi / theta
     share, by_radians, by_tokens = ((x - slow) / (fast - slow) for x in (turns, length * theta, tokens))
     kept, by_radians, by_tokens = (min(max(x, 0), 1) for x in (share, by_radians, by_tokens))
@@ -42,7 +42,7 @@ def _blends(result: float, theta: float, s: float, length: float, slow: float, f
 @judges("16.5")
 @of_function
 def _lists_divisors(divisors: Answer) -> Verdict:
-    """Judge exercise 16.5 on three rules."""
+    """Judge exercise 16.5 with three rules."""
     specs = ((yarn(128, 16, 4096), 1e4), (llama3(64, 32, 8192), 5e5), (ntk_aware(32, 4, base=1e3), 1e3))
     for spec, base in specs:
         pairs = len(spec.inv_freq)

@@ -1,4 +1,4 @@
-"""Exercises of chapter 17: choose the base."""
+"""Chapter 17 exercises: choose the base."""
 
 import numpy as np
 
@@ -7,13 +7,13 @@ from rope_book.check.exercise import Verdict, close, judges
 from rope_book.results import first_negative_distance
 from rope_edu.encodings import inv_freq
 
-FAR = 20_000  # tokens
+FAR = 20_000  # tokens: the search for a negative sum ends here
 
 
 @judges("17.1")
 @of_function
 def _finds_the_first(first_below_zero: Answer) -> Verdict:
-    """Judge exercise 17.1 on four heads."""
+    """Judge exercise 17.1 with four combinations of width and base."""
     for head_dim, base in ((16, 100.0), (64, 1000.0), (128, 1000.0), (64, 10_000.0)):
         frequencies = inv_freq(head_dim, base)
         result = number(first_below_zero(frequencies.copy()), "It must return one distance.")
@@ -34,7 +34,7 @@ def _finds_the_first(first_below_zero: Answer) -> Verdict:
 @judges("17.5")
 @of_function(or_none=True)
 def _counts_still_features(reach: Answer) -> Verdict:
-    """Judge exercise 17.5 on whole and partial rotation."""
+    """Judge exercise 17.5 with full and partial rotation."""
     for rotary_dim, head_dim, base in ((64, 64, 1e4), (64, 72, 1e4), (24, 96, 1e4), (128, 136, 1e3)):
         result = reach(rotary_dim, head_dim, base)
         rotated_only = first_negative_distance(inv_freq(rotary_dim, base), FAR + 1)

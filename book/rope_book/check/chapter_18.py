@@ -1,4 +1,4 @@
-"""Exercises of chapter 18: break and mend a model."""
+"""Chapter 18 exercises: break and mend a model."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from rope_book.results.grid import sign_flip_p
 @judges("18.1")
 @of_function
 def _unmixes(at_new_places: Answer) -> Verdict:
-    """Judge exercise 18.1: overall = (at_trained + (times − 1) · new) / times."""
+    """Judge exercise 18.1: solve overall = (at_trained + (times − 1) · new) / times for `new`."""
     for new, at_trained, times in ((0.5, 1.0, 2), (0.1, 0.9, 16), (0.25, 0.25, 4)):
         overall = (at_trained + (times - 1) * new) / times
         result = number(at_new_places(overall, at_trained, times), "It must return one share.")
@@ -27,7 +27,7 @@ def _unmixes(at_new_places: Answer) -> Verdict:
 @judges("18.3")
 @of_function
 def _reports_honestly(report: Answer) -> Verdict:
-    """Judge exercise 18.3: chosen by tuning loss, reported by test loss, and what peeking would gain."""
+    """Judge exercise 18.3: choose by tuning loss, report the test loss, and compute what peeking would gain."""
     ask = "It must return three numbers: which setting, its test loss, and a difference."
     for tuning, test in (([1.0, 1.125, 1.25], [1.5, 1.25, 1.375]), ([2.0, 1.5], [2.5, 1.75])):
         chosen, peeked = int(np.argmin(tuning)), int(np.argmin(test))
@@ -49,7 +49,7 @@ def _reports_honestly(report: Answer) -> Verdict:
 VERDICTS = (
     ([0.9, 0.8, 0.85, 0.9, 0.88, 0.87, 0.9, 0.91], [0.5, 0.6, 0.55, 0.5, 0.61, 0.6, 0.5, 0.6]),
     ([0.5, 0.6, 0.55, 0.5, 0.61, 0.6, 0.5, 0.6], [0.9, 0.8, 0.85, 0.9, 0.88, 0.87, 0.9, 0.91]),
-    ([0.9, 0.8, 0.85, 0.9, 0.88], [0.5, 0.6, 0.55, 0.5, 0.61]),  # five seeds cannot say
+    ([0.9, 0.8, 0.85, 0.9, 0.88], [0.5, 0.6, 0.55, 0.5, 0.61]),  # five seeds are too few to decide
     ([0.9, 0.8, 0.85, 0.4, 0.88, 0.87, 0.3, 0.91], [0.5, 0.6, 0.55, 0.9, 0.61, 0.6, 0.8, 0.6]),
     ([0.5] * 8, [0.5] * 8),
 )
@@ -58,7 +58,7 @@ VERDICTS = (
 @judges("18.4")
 @of_function
 def _gives_a_verdict(verdict: Answer) -> Verdict:
-    """Judge exercise 18.4 on clear, short, mixed and equal results."""
+    """Judge exercise 18.4 on results that are clear, from too few seeds, mixed or equal."""
     for a, b in VERDICTS:
         p, ahead = sign_flip_p(np.subtract(a, b)), float(np.median(a) - np.median(b))
         wanted = "open" if p >= 0.01 or not ahead else ("a" if ahead > 0 else "b")

@@ -1,4 +1,4 @@
-"""Exercises of chapter 19: tell variants apart."""
+"""Chapter 19 exercises: tell variants apart."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ PARTNER = "It must return one whole number, or None where the feature does not t
 
 
 def _partner(j: int, head_dim: int, fraction: float, kind: str) -> int | None:
-    """Return the feature that is turned with feature j in the half_split layout, or None."""
+    """Return the feature that rotates with feature j in the half_split layout; None if j does not rotate."""
     turning = int(fraction * head_dim / 2)
     half = turning if kind == "partial" else head_dim // 2
     if j >= 2 * half or j % half >= turning:
@@ -25,7 +25,7 @@ def _as_feature(result: Any) -> int | None:
 @judges("19.1")
 @of_function(or_none=True)
 def _knows_partners(partner: Answer) -> Verdict:
-    """Judge exercise 19.1 on every feature of four heads, both kinds."""
+    """Judge exercise 19.1 on every feature of four heads, for partial rotation and p-RoPE."""
     for head_dim, fraction in ((16, 0.25), (16, 0.5), (12, 1.0), (64, 0.75)):
         for kind, other in (("partial", "p-rope"), ("p-rope", "partial")):
             for j in range(head_dim):
@@ -47,7 +47,7 @@ def _knows_partners(partner: Answer) -> Verdict:
 @judges("19.2")
 @of_function
 def _reads_the_denominator(denominator: Answer) -> Verdict:
-    """Judge exercise 19.2 on RoPE, partial rotary, p-RoPE, and p-RoPE's table without its zeros."""
+    """Judge exercise 19.2 on the frequencies of RoPE, partial RoPE and p-RoPE, and of p-RoPE without its zeros."""
     cut = p_rope(512, 0.25, 1e6).inv_freq[:64]
     cases = [
         ("RoPE, head of 128", inv_freq(128), 1e4, 128),
@@ -74,7 +74,7 @@ def _reads_the_denominator(denominator: Answer) -> Verdict:
 @judges("19.3")
 @of_cases(((0, 64, 512), (31, 64, 512), (5, 16, 100), (0, 64, 0), (3, 64, 2048)), tol=1e-9)
 def _fades_as_xpos(result: float, pair: int, width: int, distance: int) -> Known:
-    """Judge exercise 19.3 on three pairs and three distances."""
+    """Judge exercise 19.3 with several pairs, widths and distances."""
     zeta = float(xpos_scale(512, width)[pair])
     right, halved = zeta ** (distance / 512), (pair + 0.4 * width) / (1.4 * width)
     case = f"fades({pair}, {width}, {distance})"
@@ -88,7 +88,7 @@ def _fades_as_xpos(result: float, pair: int, width: int, distance: int) -> Known
 
 
 def _as_layers(result: Any) -> list[int]:
-    """Return a list of whole numbers, rising, of whatever collection they came in."""
+    """Return whole numbers from any collection as a sorted list."""
     ask = "It must return a list of layers."
     result = array(sorted(result) if isinstance(result, set) else native(result), None, ask)
     if result.ndim != 1:
@@ -99,7 +99,7 @@ def _as_layers(result: Any) -> list[int]:
 @judges("19.4")
 @of_function
 def _finds_still_layers(still_layers: Answer) -> Verdict:
-    """Judge exercise 19.4 on configs that list the layers, and on configs that give an interval."""
+    """Judge exercise 19.4 on configs with a list of layers and on configs with an interval."""
     cases = [
         ({"num_hidden_layers": 8, "no_rope_layers": [1, 1, 1, 0, 1, 1, 1, 0]}, [3, 7]),
         ({"num_hidden_layers": 5, "no_rope_layers": [0, 1, 1, 1, 1]}, [0]),

@@ -1,4 +1,4 @@
-"""Exercises of chapter 20: turn in more dimensions."""
+"""Chapter 20 exercises: turn in more dimensions."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ Matrix = np.ndarray
 @judges("20.1")
 @of_function
 def _deals_one_row(deal: Answer) -> Verdict:
-    """Judge exercise 20.1 on three rows; both axes on one half each is the likely mistake."""
+    """Judge exercise 20.1 on three rows; the likely mistake is to give each axis one half of the row."""
     for width in (8, 16, 64):
         row = inv_freq(width)
         pairs = len(row)
@@ -33,7 +33,7 @@ def _deals_one_row(deal: Answer) -> Verdict:
 
 
 def _tables() -> list[tuple[str, Matrix, bool]]:
-    """Draw score tables that a head with one axis a pair can make, and others, each with what to say of it."""
+    """Return score tables as (description, scores, can a head with one axis per pair produce them)."""
     rng = np.random.default_rng(20)
     by_row, by_column = rng.normal(size=(2, 6))
     sums = by_row[:, None] + by_column
@@ -59,7 +59,7 @@ def _tables() -> list[tuple[str, Matrix, bool]]:
 @judges("20.2")
 @of_function
 def _knows_sums(could_be: Answer) -> Verdict:
-    """Judge exercise 20.2 on sums, on a diagonal, on a product, and on sums with one entry moved."""
+    """Judge exercise 20.2 on sums, a diagonal, an outer product, and sums with one changed entry."""
     for words, scores, possible in _tables():
         if truth(could_be(scores.copy()), "It must return True or False.") != possible:
             return f"It says {not possible} to {words}."
@@ -68,7 +68,7 @@ def _knows_sums(could_be: Answer) -> Verdict:
 
 @judges("20.3")
 def _sees_a_diagonal(frequencies: object) -> Verdict:
-    """Judge exercise 20.3: one pair whose score is the same along the main diagonal and nowhere beside it."""
+    """Judge exercise 20.3: one pair whose score stays the same along the main diagonal and nowhere else."""
     result = array(frequencies, None, "The answer is F, of shape (2, 1).")
     if result.shape != (2, 1):
         return (
@@ -82,7 +82,7 @@ def _sees_a_diagonal(frequencies: object) -> Verdict:
 @judges("20.4")
 @of_function
 def _knows_the_same_heads(same_heads: Answer) -> Verdict:
-    """Judge exercise 20.4 on orders, signs, and matrices that differ."""
+    """Judge exercise 20.4 on reordered columns and on matrices that make different heads."""
     rng = np.random.default_rng(204)
     axial, row = axial_frequencies(16, 2, 100.0), inv_freq(16)
     cases = [

@@ -1,4 +1,4 @@
-"""Exercises of chapter 22: diagnose a rotation."""
+"""Chapter 22 exercises: diagnose a rotation."""
 
 from collections.abc import Callable
 from itertools import product
@@ -27,7 +27,7 @@ NAMES = ("right", "sine_missing", "minus_sign_missing", "cos_and_sin_swapped", "
 
 
 def _box(name: str, base: float = 10_000.0) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
-    """Make the rotation of a name, which takes lists as well."""
+    """Return the rotation with this name; it also accepts lists."""
     spec = plain_rope(8, base)
     rotate = right(spec) if name == "right" else BROKEN[name](spec)
     return lambda x, positions: rotate(np.array(x, dtype=np.float64), np.array(positions))
@@ -36,7 +36,7 @@ def _box(name: str, base: float = 10_000.0) -> Callable[[np.ndarray, np.ndarray]
 @judges("22.1")
 @of_function
 def _sees_relativity(is_relative: Answer) -> Verdict:
-    """Judge exercise 22.1 on rotations that are relative and on such that are not."""
+    """Judge exercise 22.1 on rotations that are relative and on others that are not."""
     for name, relative in RELATIVE.items():
         result = truth(is_relative(_box(name)), "It must return True or False.")
         if result == relative:
@@ -55,7 +55,7 @@ def _sees_relativity(is_relative: Answer) -> Verdict:
 @judges("22.2")
 @of_function
 def _reads_the_base(base_of: Answer) -> Verdict:
-    """Judge exercise 22.2 on four bases, both ways round."""
+    """Judge exercise 22.2 with four bases, in both directions of rotation."""
     for base, sign in product((10_000.0, 500_000.0, 777.0, 1.5e6), (1, -1)):
         result = number(base_of(_turning(base, sign)), "It must return one number, the base.")
         if close(result / base, 1.0, 1e-4):
@@ -71,7 +71,7 @@ def _reads_the_base(base_of: Answer) -> Verdict:
 
 
 def _turning(base: float, sign: int) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
-    """Make an interleaved rotation that turns either way round."""
+    """Return an interleaved rotation, clockwise if `sign` is −1."""
     angles = inv_freq(8, base)
     return lambda x, positions: apply_rope(
         np.array(x, dtype=np.float64), sign * rope_angles(np.array(positions), angles)
@@ -81,7 +81,7 @@ def _turning(base: float, sign: int) -> Callable[[np.ndarray, np.ndarray], np.nd
 @judges("22.3")
 @of_function
 def _names_it(name_it: Answer) -> Verdict:
-    """Judge exercise 22.3 on five rotations and two bases."""
+    """Judge exercise 22.3 on five rotations, with two bases each."""
     for base in (10_000.0, 300.0):
         for name in NAMES:
             result = name_it(_box(name, base))
@@ -93,7 +93,7 @@ def _names_it(name_it: Answer) -> Verdict:
 
 
 def _why_not_name(name: str, result: str) -> str:
-    """Say which entries tell the two apart."""
+    """Return a question about the entries that distinguish the two rotations."""
     if name == "cos_and_sin_swapped" and result == "right":
         return " That turns too: is the entry on the diagonal the cosine of 1 radian?"
     if name == "table_of_other_layout" and result == "right":
@@ -106,7 +106,7 @@ def _why_not_name(name: str, result: str) -> str:
 @judges("22.4")
 @of_function
 def _slides(slide: Answer) -> Verdict:
-    """Judge exercise 22.4 on keys at scattered positions."""
+    """Judge exercise 22.4 with cached keys at scattered positions."""
     keys, rotate = np.random.default_rng(22).normal(size=(5, 8)), right(SPEC)
     places = np.array([40, 41, 57, 300, 1000])
     cached = rotate(keys, places)

@@ -1,4 +1,4 @@
-"""Exercises of chapter 23: test the claims."""
+"""Chapter 23 exercises: test the claims."""
 
 import numpy as np
 
@@ -19,7 +19,7 @@ Vector = list[float]
     "It must return one number, 0 or more.",
 )
 def _swings(result: float, q: Vector, k: Vector, gain_q: Vector, gain_k: Vector) -> Known:
-    """Judge exercise 23.1 on gains that differ, that agree in their products, and that change a sign."""
+    """Judge exercise 23.1 with gains that differ, gains with equal products, and gains with a negative sign."""
     half, (a, b) = np.hypot(*q) * np.hypot(*k) / 2, np.multiply(gain_q, gain_k)
     right, whole = half * abs(a - b), 2 * half * abs(a - b)
     slips = {
@@ -40,7 +40,7 @@ def _swings(result: float, q: Vector, k: Vector, gain_q: Vector, gain_k: Vector)
 @judges("23.2")
 @of_function
 def _keeps_relativity(stays_relative: Answer) -> Verdict:
-    """Judge exercise 23.2 on both layouts, on gains that agree in their products alone, and on a late slip."""
+    """Judge exercise 23.2 on both layouts, gains with equal products only, and a mismatch in the last pair."""
     cases = (
         ([1.0, 1.0, 2.0, 2.0], [0.5, 0.5, 3.0, 3.0], "interleaved", True),
         ([1.0, 1.0, 2.0, 2.0], [0.5, 0.5, 3.0, 3.0], "half_split", False),
@@ -69,7 +69,7 @@ def _keeps_relativity(stays_relative: Answer) -> Verdict:
 @judges("23.3")
 @of_function
 def _packs(pack: Answer) -> Verdict:
-    """Judge exercise 23.3 on three rows of documents."""
+    """Judge exercise 23.3 on three packed rows."""
     for lengths in ([3, 2], [1, 4, 2], [5]):
         positions, mask = row(pack(list(lengths)), 2, "It must return two things: positions, and the mask.")
         total = sum(lengths)
@@ -91,7 +91,7 @@ def _packs(pack: Answer) -> Verdict:
 
 
 def _why_not_mask(mask: np.ndarray, same: np.ndarray, causal: np.ndarray, lengths: list[int]) -> str:
-    """Say what a mask lets through that it should not, or the reverse."""
+    """Return a sentence on what the mask wrongly allows or hides."""
     slips = {
         "Tokens see later ones of their document: it must be causal too.": same,
         "A document sees the ones before it: mask those too.": causal,
@@ -106,7 +106,7 @@ def _why_not_mask(mask: np.ndarray, same: np.ndarray, causal: np.ndarray, length
 @judges("23.4")
 @of_function(or_none=True)
 def _reads_the_base(base_of: Answer) -> Verdict:
-    """Judge exercise 23.4 on both spellings, on none, and on two that contradict each other."""
+    """Judge exercise 23.4 on configs with the base in one place, both or neither, or with two different bases."""
     top, inside = {"rope_theta": 500_000.0}, {"rope_parameters": {"rope_type": "default", "rope_theta": 1e6}}
     alike = {"rope_theta": 1e6} | inside
     for config, base in (

@@ -1,4 +1,4 @@
-"""Exercises of chapter 24: find it."""
+"""Chapter 24 exercises: find it."""
 
 from typing import Any
 
@@ -22,12 +22,12 @@ WHY = {
 @judges("24.1")
 @of_function(or_none=True)
 def _finds_the_first_difference(first_difference: Answer) -> Verdict:
-    """Judge exercise 24.1 on logits that agree, and that differ at one token or from one on."""
+    """Judge exercise 24.1 on logits that agree and on logits that differ at one token."""
     right = np.random.default_rng(24).normal(size=(9, 6))
     for changed in (None, 0, 5, 8):
         wrong = right + 1e-6
         if changed is not None:
-            wrong[changed, 3] -= 0.5  # below, and in one word only
+            wrong[changed, 3] -= 0.5  # negative, and for one vocabulary entry only
         result = first_difference(right.copy(), wrong, 1e-3)
         if changed is None:
             if result is not None:
@@ -40,7 +40,7 @@ def _finds_the_first_difference(first_difference: Answer) -> Verdict:
 
 
 class _Mixed(Specimen):
-    """Wrong in the second of several rows."""
+    """A decoder that is wrong in the second of several rows."""
 
     def __call__(self, tokens: np.ndarray, **given: Any) -> tuple[np.ndarray, Kept]:
         logits, cache = super().__call__(tokens, **given)
@@ -51,7 +51,7 @@ class _Mixed(Specimen):
 @judges("24.2")
 @of_function
 def _compares_rows(together: Answer) -> Verdict:
-    """Judge exercise 24.2 on a right decoder and on one that is wrong in its second row."""
+    """Judge exercise 24.2 on a correct decoder and on one that is wrong in its second row."""
     rows = np.random.default_rng(24).integers(0, 40, size=(3, 5))
     for decoder, wanted in ((Specimen(), 0.0), (_Mixed(), 0.25)):
         result = number(together(decoder, rows.copy()), "It must return one number.")

@@ -1,4 +1,4 @@
-"""Exercises of appendix A1: rotate as fast as memory, exact to a million tokens."""
+"""Appendix A1 exercises: rotate as fast as memory, exact to a million tokens."""
 
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -15,7 +15,7 @@ from rope_edu.encodings import inv_freq, rope_angles
 @judges("A1.1")
 @of_cases([(digits,) for digits in (8, 1, 11, 24, 53)])
 def _holds_whole_numbers(result: float, digits: int) -> Known:
-    """Judge exercise A1.1 on five widths."""
+    """Judge exercise A1.1 with five digit counts."""
     slips = {
         "In Python a power is written 2**p; ^ is another operation.": 2 ^ digits,
         f"2^{digits} fits too: it is one digit and zeros. The next one is the first that does not.": 2**digits
@@ -29,7 +29,7 @@ def _holds_whole_numbers(result: float, digits: int) -> Known:
 @judges("A1.2")
 @of_function
 def _makes_turns(turns_until: Answer) -> Verdict:
-    """Judge exercise A1.2: right, and with few exponentials or sines, counted in numbers that go in."""
+    """Judge exercise A1.2: correct, with few exponentials or sines, counted per input element."""
     for length, head_dim in [(1, 4), (255, 8), (257, 6), (1000, 16), (65_536, 4)]:
         theta = inv_freq(head_dim)
         result, taken = _counted(turns_until, length, theta.copy())
@@ -47,7 +47,7 @@ def _makes_turns(turns_until: Answer) -> Verdict:
 
 
 def _what_is_wrong(result: np.ndarray, expected: np.ndarray) -> Verdict:
-    """Say what a table of turns that is not right may be."""
+    """Return a sentence on what is wrong with a table of turns."""
     if not np.iscomplexobj(result):
         return "A turn is a complex number, e^{iθm}."
     if close(result, np.conj(expected), 1e-9):
@@ -60,7 +60,7 @@ def _what_is_wrong(result: np.ndarray, expected: np.ndarray) -> Verdict:
 
 
 def _counted(turns_until: Callable, length: int, theta: np.ndarray) -> tuple[Any, int]:
-    """Return the answer's result, and how many angles NumPy took the exponential, cosine or sine of."""
+    """Return the answer's result, and how many angles it passed to NumPy's exp, cos or sin."""
     taken = {"exp": 0, "cos": 0, "sin": 0}
 
     def counting(name: str, function: Callable) -> Callable:
@@ -80,7 +80,7 @@ def _counted(turns_until: Callable, length: int, theta: np.ndarray) -> tuple[Any
 @judges("A1.3")
 @of_function
 def _angles_are_right(mended: Answer) -> Verdict:
-    """Judge exercise A1.3 with an input of each dtype, longer than float16 can count."""
+    """Judge exercise A1.3 with three dtypes, and with more rows than float16 can count."""
     theta = inv_freq(8)
     for dtype, length in [("float64", 5), ("float16", 3000), ("float32", 3000), ("float16", 70_000)]:
         expected = rope_angles(np.arange(length), theta)

@@ -1,4 +1,4 @@
-"""Exercises of appendix A2: carry a sum instead of a cache."""
+"""Appendix A2 exercises: carry a sum instead of a cache."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ ASK_STATE = "It must return two things: (kv, norm)."
 @judges("A2.1")
 @of_function
 def _steps(step: Answer) -> Verdict:
-    """Judge exercise A2.1: a walk through a text equals linear attention at once."""
+    """Judge exercise A2.1: going token by token must equal linear attention over the whole text."""
     rng = np.random.default_rng(4)
     q, k = rng.normal(size=(2, 20, 8))
     v, angles = rng.normal(size=(20, 3)), rope_angles(range(20), inv_freq(8))
@@ -43,7 +43,7 @@ def _steps(step: Answer) -> Verdict:
 @judges("A2.2")
 @of_function
 def _smaller_from(smaller_from: Answer) -> Verdict:
-    """Judge exercise A2.2 on square and other widths."""
+    """Judge exercise A2.2 with equal and different widths of keys and values."""
     right = [(d * d_v + d) // (d + d_v) + 1 for d, d_v in WIDTHS]
     results = [number(smaller_from(d, d_v), "It must return one number.") for d, d_v in WIDTHS]
     exact = np.array([(d * d_v + d) / (d + d_v) for d, d_v in WIDTHS])
@@ -70,7 +70,7 @@ def _state(k: np.ndarray, v: np.ndarray, angles: np.ndarray) -> tuple[np.ndarray
 
 
 def _pair(result: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Read a state that an answer returned."""
+    """Return the state (kv, norm) from an answer's result."""
     kv, norm = row(result, 2, ASK_STATE)
     return array(kv, (8, 3), "kv must stay (8, 3)."), array(norm, (8,), "norm must stay (8,).")
 
@@ -78,7 +78,7 @@ def _pair(result: Any) -> tuple[np.ndarray, np.ndarray]:
 @judges("A2.3")
 @of_function
 def _forgets(forget: Answer) -> Verdict:
-    """Judge exercise A2.3: what was added can be taken away."""
+    """Judge exercise A2.3: remove a token from the state by subtracting what it added."""
     k, v, angles = _example(9)
     whole = _state(k, v, angles)
     for place in (4, 0):
@@ -103,7 +103,7 @@ def _forgets(forget: Answer) -> Verdict:
 @judges("A2.4")
 @of_function
 def _moves_the_state(moved_state: Answer) -> Verdict:
-    """Judge exercise A2.4: the state of a text at other positions."""
+    """Judge exercise A2.4: turn the state of a text into its state at other positions."""
     k, v, _ = _example(9)
     theta = inv_freq(8)
     for by in (3, -2, 1000):

@@ -1,4 +1,4 @@
-"""Exercises, how they are collected from the chapters, and the replies that readers see."""
+"""Exercises, their collection from the chapters, and the replies that readers see."""
 
 import copy
 import functools
@@ -17,20 +17,20 @@ import numpy as np
 
 from rope_book.check.answers import Reply, native, number, of_function
 
-Verdict = bool | str | EllipsisType  # right or wrong; why it is wrong; not answered yet
+Verdict = bool | str | EllipsisType  # right or wrong; why it is wrong; `...` if not yet answered
 Judge = Callable[[Any], Verdict]
-Known = tuple[Any, Mapping[str, Any], str]  # the right answer, known mistakes, the sentence for any other
+Known = tuple[Any, Mapping[str, Any], str]  # right answer, known mistakes, sentence for any other answer
 HERE = Path(__file__).parent
-JUDGES: dict[str, Judge] = {}  # filled by chapter_NN and rows when they are imported
+JUDGES: dict[str, Judge] = {}  # filled when chapter_NN and rows are imported
 
 
 @dataclass(frozen=True)
 class Exercise:
-    """One exercise: its id, its judge, hints from faint to plain, and its lesson.
+    """One exercise: its id, its judge, hints from subtle to explicit, and its lesson.
 
-    `right(answer)` returns True or False, or a sentence that says what is wrong; it reads the answer with
+    `right(answer)` returns True, False or a sentence on what is wrong; it reads the answer with
     `rope_book.check.answers`, whose Reply ends the judging. Any other exception is shown to the reader: it comes
-    from the answer, whose function the judge calls.
+    from the reader's own function, which the judge calls.
     """
 
     id: str
@@ -46,16 +46,16 @@ class Exercise:
 
 
 class Checker:
-    """Replies to answers, and counts failures, so that each one earns the next hint."""
+    """The `check` that readers call; it replies to answers and counts failures, so each brings the next hint."""
 
     def __init__(self, exercises: tuple[Exercise, ...] | None = None) -> None:
-        """Check these exercises, or those of all chapters, which are imported at the first call."""
+        """Check these exercises; by default those of all chapters, which are imported at the first call."""
         self._exercises = None if exercises is None else _by_id(exercises)
         self._failures: Counter[str] = Counter()
 
     @property
     def exercises(self) -> dict[str, Exercise]:
-        """Every exercise by its id."""
+        """All exercises, by id."""
         if self._exercises is None:
             self._exercises = _by_id(find_exercises())
         return self._exercises
@@ -63,7 +63,7 @@ class Checker:
     def __call__(self, exercise_id: str, answer: object) -> None:
         r"""Print whether `answer` is right; if it is not, print the next hint.
 
-        Arguments: `exercise_id` "chapter.number"; `answer` a value or a function, as the exercise asks.
+        Arguments: `exercise_id` is "chapter.number"; `answer` is a value or a function, depending on the exercise.
         Raises: ValueError for an unknown exercise. An error in the answer is printed, not raised.
 
         >>> doubled = Exercise("1.1", lambda f: f(4) == 8, hints=("Try 2 * x.",), shows="Doubling.")
@@ -80,7 +80,7 @@ class Checker:
         print(f"Exercise {exercise.id}: {self._reply(exercise, answer)}")
 
     def reset(self) -> None:
-        """Forget all failures: the next one earns the first hint again."""
+        """Forget all failures, so that the next one brings the first hint again."""
         self._failures.clear()
 
     def _reply(self, exercise: Exercise, answer: object) -> str:
@@ -97,9 +97,9 @@ class Checker:
 
 
 def judges(exercise_id: str) -> Callable[[Judge], Judge]:
-    """Decorator that makes a function the judge of an exercise.
+    """Decorate a function to make it the judge of an exercise.
 
-    Raises: ValueError where the exercise has a judge already.
+    Raises: ValueError if the exercise already has a judge.
     """
 
     def note(judge: Judge) -> Judge:
@@ -113,7 +113,7 @@ def judges(exercise_id: str) -> Callable[[Judge], Judge]:
 
 @functools.cache
 def find_exercises() -> tuple[Exercise, ...]:
-    """Exercises of all chapters, in order: judges from `chapter_NN` and `rows`, words from hints.toml."""
+    """Return all chapters' exercises in order: judges from `chapter_NN` and `rows`, texts from hints.toml."""
     for module in pkgutil.iter_modules([str(HERE)]):
         if module.name.startswith(("chapter_", "rows")):
             importlib.import_module(f"rope_book.check.{module.name}")
@@ -124,9 +124,9 @@ def find_exercises() -> tuple[Exercise, ...]:
 
 
 def close(a: object, b: object, tol: float = 1e-6) -> bool:
-    """Tell whether two numbers, lists or arrays have one shape and differ by at most `tol` everywhere.
+    """Tell whether two numbers, lists or arrays have the same shape and differ by at most `tol` everywhere.
 
-    Any answer is allowed: words, another shape and NaN are not close.
+    Any answer is allowed; for words, a different shape or NaN, the result is False.
 
     >>> close([1, 2], np.array([1.0, 2.0])), close([1, 2], [[1, 2]]), close("1", 1)
     (True, False, False)
@@ -141,10 +141,10 @@ def close(a: object, b: object, tol: float = 1e-6) -> bool:
 def slip_of(
     result: Any, slips: Mapping[str, Any], otherwise: str = "", *, tol: float = 1e-6, ratio: bool = False
 ) -> str:
-    """Return the sentence about the known mistake that gives this result, or `otherwise`.
+    """Return the sentence on the known mistake that leads to this result, or `otherwise`.
 
-    Arguments: `slips` {sentence: the result of the mistake}; `tol` as in `close`, with `ratio` of result / slip
-    against 1.
+    Arguments: `slips` is {sentence: result of the mistake}; `tol` is as in `close`; with `ratio`, result / slip is
+    compared with 1.
 
     >>> slip_of(3.0, {"That is the inverse.": 1 / 3, "Add the one.": 3}, "It is not 4.")
     'Add the one.'
@@ -161,7 +161,7 @@ def against(
     tol: float = 1e-6,
     ratio: bool = False,
 ) -> Verdict:
-    """Return True for the right result, and otherwise the sentence of `slip_of`.
+    """Return True for the right result, otherwise the sentence from `slip_of`.
 
     >>> against(4, 4, {}, "It is not 4.")
     True
@@ -172,9 +172,9 @@ def against(
 def of_cases(
     cases: Iterable[tuple], ask: str = "It must return one number.", *, tol: float = 1e-6, ratio: bool = False
 ) -> Callable[[Callable[..., Known]], Judge]:
-    """Decorator for judges of functions that return one number, called with every case.
+    """Decorate a judge of functions that return one number; each is called with every case.
 
-    The decorated function gets the result and the arguments of a case, and returns what `against` needs.
+    The decorated function gets a case's result and arguments; it returns (right, slips, otherwise) for `against`.
 
     >>> @of_cases([(1,), (4,)])
     ... def doubled(found, x):
@@ -199,12 +199,12 @@ def of_cases(
 
 
 def _same(result: Any, value: Any, tol: float, ratio: bool) -> bool:
-    """Tell whether a result is near a value, or their ratio near 1."""
+    """Tell whether a result is close to a value or, with `ratio`, their quotient is close to 1."""
     return close(result / value, 1, tol) if ratio else close(result, value, tol)
 
 
 def _by_id(exercises: tuple[Exercise, ...]) -> dict[str, Exercise]:
-    """Return exercises by id; ValueError if two have the same."""
+    """Return exercises by id; ValueError if two have the same id."""
     index: dict[str, Exercise] = {}
     for exercise in exercises:
         if exercise.id in index:
@@ -219,12 +219,12 @@ def _is_stub(answer: object) -> bool:
 
 
 def _judge(exercise: Exercise, answer: object) -> Verdict:
-    """Ask the exercise for its verdict; an error that the answer raises becomes part of the reply."""
+    """Return the exercise's verdict; an error that the answer raises becomes part of the reply."""
     try:
         verdict = exercise.right(answer)
     except Reply as reply:
         return reply.verdict
-    except Exception as error:  # whatever a reader's function may raise
+    except Exception as error:  # a reader's function may raise anything
         message = re.sub(r" at 0x[0-9a-f]+", "", str(error))  # addresses change from run to run
         return f"Your answer raised {type(error).__name__}: {message}"
     return verdict if isinstance(verdict, str) or verdict is ... else bool(verdict)

@@ -1,10 +1,10 @@
-r"""Five properties to wish for in a positional encoding, each tested by a small experiment.
+r"""Five desirable properties of a positional encoding, each tested by a small experiment.
 
 order       swap two words: does any output change?
-distance    move the text by 100 tokens: does every score stay?
-any length  does it have a value at position 100,000? (How well a trained model reads there is another question.)
-cache       append a word: do the earlier keys and values stay?
-cost        how many numbers does it compute for 1,000 tokens in one head of 64?
+distance    move the text by 100 tokens: do all scores stay the same?
+any length  does it have a value at position 100,000? (How well a trained model does there is another question.)
+cache       append a word: do the earlier keys and values stay the same?
+cost        how many numbers does it add or rotate for 1,000 tokens in one head of width 64?
 """
 
 from collections.abc import Mapping
@@ -19,13 +19,13 @@ from rope_edu.attention.encoding import PositionEncoding
 WIDTH = 64
 FAR = 100_000
 _DRAWN = np.random.default_rng(1)
-WORDS = _DRAWN.normal(size=(106, WIDTH))  # a text: 100 words, then the six under test
+WORDS = _DRAWN.normal(size=(106, WIDTH))  # a text: 100 words, then the six tested words
 W_Q, W_K, W_V = _DRAWN.normal(size=(3, WIDTH, WIDTH)) / np.sqrt(WIDTH)
 
 
 @dataclass(frozen=True)
 class Wishes:
-    """Which of the five wishes an encoding fulfils; `cost` counts numbers."""
+    """Results of the five wishes for an encoding; `cost` is a count of numbers."""
 
     order: bool
     distance: bool
@@ -35,7 +35,7 @@ class Wishes:
 
 
 def wishes(encoding: PositionEncoding) -> Wishes:
-    r"""The five wishes, tried on one head of attention without a mask; `d_model` and `head_dim` are 64.
+    r"""Test the five wishes on one attention head without a mask; `d_model` and `head_dim` are 64.
 
     >>> from rope_edu.attention import NoPosition
     >>> wishes(NoPosition())
@@ -53,7 +53,7 @@ def wishes(encoding: PositionEncoding) -> Wishes:
 
 
 def scorecard(encodings: Mapping[str, PositionEncoding]) -> dict[str, list[str | int]]:
-    r"""`wishes` of {name: encoding} as the columns of a table, {heading: values}, for `rope_book.plots.Table`.
+    r"""Return the `wishes` of {name: encoding} as table columns, {heading: values}, for `rope_book.plots.Table`.
 
     >>> from rope_edu.attention import NoPosition, Rotary
     >>> from rope_book.plots import Table
@@ -74,27 +74,27 @@ def scorecard(encodings: Mapping[str, PositionEncoding]) -> dict[str, list[str |
 
 
 def _keys_and_values(encoding: PositionEncoding, words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Keys and values that a cache would hold for `words` `(seq, WIDTH)` at positions 0, 1, 2, …"""
+    """Return the keys and values that a cache would hold for `words` `(seq, WIDTH)` at positions 0, 1, 2, …"""
     positions = np.arange(len(words))
     x = encoding.embed(words, positions)
     return encoding.rotate_k((x @ W_K)[None], positions)[0], x @ W_V
 
 
 def _queries(encoding: PositionEncoding, words: np.ndarray) -> np.ndarray:
-    """Queries `(1 head, seq, WIDTH)` of `words`."""
+    """Return the queries `(1 head, seq, WIDTH)` of `words`."""
     positions = np.arange(len(words))
     return encoding.rotate_q((encoding.embed(words, positions) @ W_Q)[None], positions)
 
 
 def _scores(encoding: PositionEncoding, words: np.ndarray) -> np.ndarray:
-    """Scores `(seq, seq)`, bias included."""
+    """Return the scores `(seq, seq)`, bias included."""
     q, (k, _) = _queries(encoding, words), _keys_and_values(encoding, words)
     bias = encoding.bias(q, len(words))
     return attention_scores(q[0], k) + (0.0 if bias is None else bias[0])
 
 
 def _sees_order(encoding: PositionEncoding) -> bool:
-    """Swap words 1 and 4 of six, and compare each word's output."""
+    """Swap words 1 and 4 of six, and tell whether any word's output changes."""
     swapped = np.array([0, 4, 2, 3, 1, 5])
 
     def outputs(words: np.ndarray) -> np.ndarray:
@@ -106,12 +106,12 @@ def _sees_order(encoding: PositionEncoding) -> bool:
 
 
 def _keeps_scores(encoding: PositionEncoding) -> bool:
-    """Compare the scores of six words at positions 0 … 5 with those of the same words at 100 … 105."""
+    """Tell whether six words have the same scores at positions 0 … 5 and at positions 100 … 105."""
     return bool(np.allclose(_scores(encoding, WORDS[100:]), _scores(encoding, WORDS)[100:, 100:]))
 
 
 def _reaches(encoding: PositionEncoding) -> bool:
-    """Ask for position FAR, and for the scores of a query there."""
+    """Tell whether the encoding has finite values for a query at position FAR."""
     there: Any = np.array([FAR])
     try:
         q = encoding.rotate_q((encoding.embed(WORDS[:1], there) @ W_Q)[None], there)
@@ -122,13 +122,13 @@ def _reaches(encoding: PositionEncoding) -> bool:
 
 
 def _keeps_keys(encoding: PositionEncoding) -> bool:
-    """Append a seventh word, and compare the keys and values of the six before."""
+    """Append a seventh word, and tell whether the keys and values of the first six stay the same."""
     before, after = _keys_and_values(encoding, WORDS[:6]), _keys_and_values(encoding, WORDS[:7])
     return all(np.allclose(old, new[:6]) for old, new in zip(before, after, strict=True))
 
 
 def _numbers_touched(encoding: PositionEncoding, length: int) -> int:
-    """Count the numbers that the encoding adds or turns for a text of `length` tokens."""
+    """Count the numbers that the encoding adds or rotates for a text of `length` tokens."""
     x, positions = np.tile(WORDS[0], (length, 1)), np.arange(length)
     q, bias = x[None], encoding.bias(x[None], length)
     touched = x.size * (encoding.embed(x, positions) is not x)

@@ -1,4 +1,4 @@
-"""Exercises whose answer is numbers, names or an order, for a page without Python: it has the words of `check`."""
+"""Exercises answered by numbers, names or an order, for a page without Python, which replies as `check` does."""
 
 from functools import cache
 from itertools import combinations, permutations
@@ -10,7 +10,7 @@ from rope_book.check.rows import as_trees, entries, right_numbers
 
 @cache
 def in_page() -> dict[str, dict[str, Any]]:
-    """Return these exercises by id, in the form that questions have in `widgets.Question`.
+    """Return these exercises by id, in the question format of `widgets.Question`.
 
     >>> in_page()["4.2"]["kind"], in_page()["4.2"]["numbers"], in_page()["2.5"]["items"][0]
     ('row', [0.5], 'word-word')
@@ -20,7 +20,7 @@ def in_page() -> dict[str, dict[str, Any]]:
 
 
 def _asked(exercise: Exercise, entry: dict[str, Any]) -> dict[str, Any]:
-    """Return an exercise with what the page needs to judge an answer."""
+    """Return an exercise with the data that the page needs to judge an answer."""
     judging = _names if "names" in entry else _order if "order" in entry else _row
     return {
         "id": exercise.id,
@@ -31,12 +31,12 @@ def _asked(exercise: Exercise, entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def _row(exercise: Exercise, entry: dict[str, Any]) -> dict[str, Any]:
-    """Return the rules on numbers, and one right answer."""
+    """Return the rules for the numbers, and one right answer."""
     return {"kind": "row", "numbers": right_numbers(exercise.id), "rules": as_trees(exercise.id)}
 
 
 def _names(exercise: Exercise, entry: dict[str, Any]) -> dict[str, Any]:
-    """Return the verdict on every choice among a few names."""
+    """Return the verdict on every subset of a few names."""
     names = entry["names"]
     chosen = [some for count in range(len(names) + 1) for some in combinations(names, count)]
     verdicts = {" ".join(some): _verdict(exercise, set(some)) for some in chosen}
@@ -51,6 +51,6 @@ def _order(exercise: Exercise, entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def _verdict(exercise: Exercise, answer: Any) -> str:
-    """Return the sentence on an answer, empty where it is right."""
+    """Return the sentence on an answer; empty if it is right."""
     said = _judge(exercise, answer)
     return "" if said is True else said if isinstance(said, str) else "Not all of it is right."

@@ -1,18 +1,18 @@
-"""Exercises whose answer is a row of numbers, each stated once, for Python and for the page without Python.
+"""Exercises answered by a row of numbers, each defined once, for Python and for the page without Python.
 
-An entry of ``in_page.toml`` holds:
+An entry of ``in_page.toml`` has these keys:
 
-- ``values``: names for the numbers; ``where``: names for formulas of them;
-- ``answer``: the right numbers, accurate to ``within`` (1e-6) or to a ``share`` of each; or, where many answers are
+- ``values``: names of the numbers; ``where``: names of formulas that use them;
+- ``answer``: the right numbers, to within ``within`` (default 1e-6) or a ``share`` of each; or, if many answers are
   right, one ``example``;
-- ``rules``, in order: a condition, and the sentence for an answer that meets it (``ask`` if there is none). A list
-  is the condition that the answer begins with these numbers, accurate to a third item or to ``within``;
+- ``rules``, in order: a condition, and the sentence for an answer that meets it (default: ``ask``). A list is the
+  condition that the answer begins with these numbers, to within an optional third item (default: ``within``);
 - ``otherwise``: the sentence for any other wrong answer;
-- ``ask``: the sentence for an answer in another form, or a list: for the row, then for each number. An exercise
-  without it has a judge in chapter_NN.py, which reads the answer and calls `judge_row`.
+- ``ask``: the sentence for an answer in the wrong form, or a list: for the row, then for each number. An exercise
+  without this key has a judge in chapter_NN.py that reads the answer and calls `judge_row`.
 
-Formulas are Python's; the page gets them as trees. In them ``wrong`` is the place of the first wrong number, from
-0, and ``reordered`` says whether the right numbers come in another order.
+Formulas use Python syntax; the page gets them as trees. In a formula, ``wrong`` is the index of the first wrong
+number, from 0, and ``reordered`` is true if the right numbers come in the wrong order.
 """
 
 import ast
@@ -32,7 +32,7 @@ FILE = Path(__file__).parent / "in_page.toml"
 
 
 def first(truths: Iterable[bool]) -> float:
-    """Return how many come before the first true one, or infinity."""
+    """Return the index of the first true item, or infinity."""
     return next((place for place, true in enumerate(truths) if true), math.inf)
 
 
@@ -45,7 +45,7 @@ SIGNS |= {ast.Pow: "**", ast.And: "and", ast.Or: "or"}
 
 
 def judge_row(exercise_id: str, *values: float) -> Verdict:
-    """Return the verdict on an answer: True, or the sentence of the first rule that it meets.
+    """Return the verdict on an answer: True, False, or the sentence of the first rule that it meets.
 
     >>> judge_row("4.3", 10, 6), judge_row("16.2", 1.459)
     ('There m − n is 4, and 9 − 4 = 5.', True)
@@ -67,12 +67,12 @@ def judge_row(exercise_id: str, *values: float) -> Verdict:
 
 @cache
 def entries() -> dict[str, dict[str, Any]]:
-    """Return the entries of the file by exercise."""
+    """Return the file's entries by exercise id."""
     return tomllib.loads(FILE.read_text(encoding="utf-8"))
 
 
 def right_numbers(exercise_id: str) -> list[float]:
-    """Return a right answer to an exercise, the only one or one of many.
+    """Return a right answer to an exercise; there may be others.
 
     >>> right_numbers("4.2"), right_numbers("1.3")
     ([0.5], [16, 65])
@@ -82,9 +82,9 @@ def right_numbers(exercise_id: str) -> list[float]:
 
 
 def as_trees(exercise_id: str) -> dict[str, Any]:
-    """Return the rules of an exercise for the page: a tree, a sentence with {0}, {1}, …, and these numbers.
+    """Return an exercise's rules for the page: a condition tree, a sentence with {0}, {1}, …, and their formulas.
 
-    A rule without a sentence is for right answers.
+    A rule whose sentence is None marks right answers.
     """
     where = _where(exercise_id)
 
@@ -102,9 +102,9 @@ def as_trees(exercise_id: str) -> dict[str, Any]:
 
 
 def tree(formula: str, where: Mapping[str, str] = MappingProxyType({})) -> Any:
-    """Return a formula as a tree: a number, a name, or a list of an operation and its operands.
+    """Return a formula as a tree: a number, a name, or a list with an operation and its operands.
 
-    Arguments: `where` the formulas behind some names. ValueError names what the page cannot compute.
+    Arguments: `where` maps names to their formulas. ValueError for anything that the page cannot compute.
 
     >>> tree("abs(m - 5) < far", {"far": "2"}), tree("sum(cos(r) for r in range(3, 9))")
     (['<', ['abs', ['-', 'm', 5]], 2], ['sum', 'r', 3, 9, ['cos', 'r']])
@@ -114,7 +114,7 @@ def tree(formula: str, where: Mapping[str, str] = MappingProxyType({})) -> Any:
 
 @cache
 def _rules(exercise_id: str) -> list[tuple[str, str | None]]:
-    """Return an exercise's rules in order as (condition, sentence); the sentence for right answers is None."""
+    """Return an exercise's rules in order, as (condition, sentence); the sentence for right answers is None."""
     entry = entries()[exercise_id]
     rules: list[tuple[str, str | None]] = []
     for stated, *rest in entry["rules"]:
@@ -128,7 +128,7 @@ def _rules(exercise_id: str) -> list[tuple[str, str | None]]:
 
 @cache
 def _where(exercise_id: str) -> dict[str, str]:
-    """Return the formulas behind the names that an exercise's formulas may use."""
+    """Return {name: formula} for the names that an exercise's formulas may use."""
     entry = entries()[exercise_id]
     names, answer, wrong = entry["values"], entry.get("answer", []), "0"
     for near in reversed(_near(entry, answer)):
@@ -139,7 +139,7 @@ def _where(exercise_id: str) -> dict[str, str]:
 
 
 def _near(entry: Mapping[str, Any], numbers: list[float | str], within: float | None = None) -> list[str]:
-    """Return, for each of these numbers, the condition that the answer's number at its place is near it."""
+    """Return one condition per number: the answer's number at that index is close to it."""
     share = f"{entry['share']} * abs({{}})" if "share" in entry else entry.get("within", 1e-6)
     far = share if within is None else within
     bounds = far if isinstance(far, list) else [far] * len(numbers)
@@ -150,7 +150,7 @@ def _near(entry: Mapping[str, Any], numbers: list[float | str], within: float | 
 
 
 def _add_judge(exercise_id: str, entry: Mapping[str, Any]) -> None:
-    """Add the judge of an exercise whose entry says how the answer is read."""
+    """Add the judge of an exercise whose entry has `ask`, so that the answer can be read here."""
     ask, many = entry["ask"], len(entry["values"])
     shape = entry.get("shape", [many] if many > 1 else [])
 
@@ -162,44 +162,44 @@ def _add_judge(exercise_id: str, entry: Mapping[str, Any]) -> None:
 
 
 def _read(answer: object, shape: list[int], ask: str) -> list[float]:
-    """Return the numbers of an answer of this shape, row after row."""
+    """Return the numbers of an answer of this shape, row by row."""
     if not shape:
         return [number(answer, ask)]
     return [value for part in row(answer, shape[0], ask) for value in _read(part, shape[1:], ask)]
 
 
 class _Where(ast.NodeTransformer):
-    """Puts formulas in the place of their names."""
+    """A transformer that replaces names by their formulas."""
 
     def __init__(self, where: Mapping[str, str]) -> None:
         self.where = where
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
-        """Return the formula of a name, or the name."""
+        """Return the formula for a name, or the name itself if it has none."""
         return _syntax(self.where[node.id], self.where) if node.id in self.where else node
 
 
 def _syntax(formula: str, where: Mapping[str, str]) -> ast.expr:
-    """Return a formula as Python's syntax, without the names that `where` has."""
+    """Return a formula as a Python syntax tree, with the names in `where` replaced."""
     return _Where(where).visit(ast.parse(formula, mode="eval").body)
 
 
 def _value(exercise_id: str, formula: str, names: Mapping[str, float]) -> Any:
-    """Return the value of a formula of an exercise."""
+    """Return the value of an exercise's formula."""
     known = {"__builtins__": {}, "pi": math.pi, "range": range, **CALLS, **LOOPS}
     return eval(_code(exercise_id, formula), known | names)
 
 
 @cache
 def _code(exercise_id: str, formula: str) -> Any:
-    """Return a formula of an exercise compiled; ValueError where the page could not compute it."""
+    """Compile an exercise's formula; ValueError if the page could not compute it."""
     syntax = _syntax(formula, _where(exercise_id))
     _tree(syntax)
     return compile(ast.fix_missing_locations(ast.Expression(syntax)), FILE.name, "eval")
 
 
 def _parts(sentence: str) -> list[Any]:
-    """Return a sentence as words, and between them (formula, format).
+    """Split a sentence into words and (formula, format) pairs.
 
     >>> _parts("That is {m - n:.2f}.")
     ['That is ', ('m - n', '.2f'), '.']
@@ -212,7 +212,7 @@ def _parts(sentence: str) -> list[Any]:
 
 
 def _tree(node: Any) -> Any:
-    """Return a node of Python's syntax as a tree."""
+    """Return a Python syntax node as a tree."""
     match node:
         case ast.Constant(value=int() | float() as value):
             return value
@@ -240,7 +240,7 @@ def _tree(node: Any) -> Any:
 
 
 def _loop(node: ast.GeneratorExp) -> list[Any]:
-    """Return the name, the ends and the body of a loop over whole numbers."""
+    """Return the name, the bounds and the body of a loop over whole numbers."""
     match node.generators:
         case [ast.comprehension(target=ast.Name(id=name), iter=ast.Call(args=[low, high]), ifs=[])]:
             return [name, _tree(low), _tree(high), _tree(node.elt)]

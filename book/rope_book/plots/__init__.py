@@ -1,4 +1,4 @@
-"""Figures, as functions that draw numbers on an `ax` and return the `ax`, and `Table`. No maths here."""
+"""Figures, drawn by functions that take an `ax` and return it, and `Table`. No maths here."""
 
 from rope_book.plots.figures import (
     angle_chart,

@@ -25,7 +25,7 @@ from rope_book.plots.style import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-NAME_WIDTH = 20  # characters per line in the name of a bar
+NAME_WIDTH = 20  # characters per line of a bar's name
 Numbers = Any  # NumPy array, torch tensor or sequence of numbers
 
 
@@ -42,11 +42,11 @@ def heatmap(
     limits: tuple[float, float] | None = None,
     diverging: bool = False,
 ) -> "Axes":
-    """Draw a matrix as a heatmap, row 0 on top, with a labelled colour bar.
+    """Draw a matrix as a heatmap, with row 0 on top and a labelled colour bar.
 
-    `x_ticks` and `y_ticks` name the columns and rows; `annotate` writes every number into its cell (for matrices of
-    up to about 8 × 8; with more than five columns, without the zero before the point). `limits` fixes the ends of
-    the colour bar, so that figures can be compared. A `diverging` colour bar is blank at zero, its middle.
+    `x_ticks` and `y_ticks` name the columns and rows; `annotate` writes every number into its cell (for matrices
+    up to about 8 × 8; with more than five columns, the zero before the point is left out). `limits` fixes the ends
+    of the colour bar, so that figures can be compared. A `diverging` colour bar is centred on zero, drawn blank.
     """
     matrix = _numbers(matrix)
     if matrix.ndim != 2:
@@ -76,7 +76,7 @@ def heatmap(
 def attention_matrix(ax: "Axes", weights: Numbers, tokens: Sequence[str], *, annotate: bool = True) -> "Axes":
     """Draw attention weights `(q_len, k_len)`: one row per query token, one column per key token.
 
-    With fewer queries than tokens (decoding), the rows are the last tokens. Colours always run from 0 to 1.
+    If there are fewer queries than tokens (decoding), the rows are the last tokens. Colours always run from 0 to 1.
     """
     weights = _numbers(weights)
     if weights.ndim != 2 or weights.shape[1] != len(tokens) or weights.shape[0] > len(tokens):
@@ -109,8 +109,8 @@ def curves(
 ) -> "Axes":
     """Draw one line per label over the same `x`, with distinct colours, dashes and markers.
 
-    `colours` gives labels the colours of their roles (`{"query": QUERY}`); other lines get colours without a role.
-    At most eight lines.
+    `colours` assigns labels the colours of their roles (`{"query": QUERY}`); other lines get colours with no role.
+    There may be at most eight lines.
     """
     x = _numbers(x)
     if len(ys) > len(SERIES):
@@ -126,7 +126,7 @@ def curves(
     ax.set_yscale("log" if log_y else "linear")
     if len(ys) > 1:
         columns = 2 if max(map(len, ys)) <= 18 else 1
-        above = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0)}  # so that it covers no line
+        above = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0)}  # so that it hides no line
         ax.legend(fontsize=FONT, handlelength=3.5, ncols=columns, frameon=False, **above)
     return _label(ax, x_label, y_label)
 
@@ -139,7 +139,7 @@ def bands(
     y_label: str,
     colours: Mapping[str, str] | None = None,
 ) -> "Axes":
-    """Draw one line and the band around it per label: rows x, low, middle, high, `(4, points)`.
+    """Draw one line with a band around it per label, from rows x, low, middle, high: `(4, points)`.
 
     Lines have distinct colours, dashes and markers. Bands are pale, so that three may overlap.
     """
@@ -162,8 +162,8 @@ def bands(
 def angle_chart(ax: "Axes", positions: Numbers, angles: Numbers) -> "Axes":
     """Draw the angles of all pairs, one line per position: `angles` `(seq, pairs)`, radians.
 
-    At every pair, consecutive positions have equal vertical gaps. All lines have the colour of positions and a name
-    at the start.
+    At each pair, the lines of consecutive positions are equally far apart. All lines have the colour of positions,
+    and a name at their start.
     """
     positions, angles = _numbers(positions), _numbers(angles)
     if positions.ndim != 1 or angles.ndim != 2 or angles.shape[0] != len(positions):
@@ -182,9 +182,9 @@ def angle_chart(ax: "Axes", positions: Numbers, angles: Numbers) -> "Axes":
 
 
 def vectors(ax: "Axes", arrows: Mapping[str, Numbers], colours: Mapping[str, str] | None = None) -> "Axes":
-    """Draw plane vectors as arrows from the origin, named at their tips, on equal axes.
+    """Draw plane vectors as arrows from the origin, with names at their tips and equal axis scales.
 
-    `arrows` maps names to (x, y); `colours` maps names to the colours of their roles, else grey.
+    `arrows` maps names to (x, y); `colours` maps names to the colours of their roles; the default is grey.
     """
     tips = {name: _numbers(tip) for name, tip in arrows.items()}
     for n, (name, tip) in enumerate(tips.items()):
@@ -214,9 +214,9 @@ def bars(
     colours: Sequence[str] | None = None,
     log: bool = False,
 ) -> "Axes":
-    """Draw one horizontal bar per label, first on top, with its value at its end.
+    """Draw one horizontal bar per label, from top to bottom, with its value at its end.
 
-    Horizontal bars keep long labels readable on a phone. Hatches distinguish bars in greyscale.
+    Horizontal bars keep long labels readable on a phone; hatches distinguish them in greyscale.
     """
     values = _numbers(values)
     if values.shape != (len(labels),):
@@ -242,7 +242,7 @@ def _numbers(values: Numbers) -> np.ndarray:
 
 
 def _label(ax: "Axes", x_label: str, y_label: str) -> "Axes":
-    """Write both axis labels, in a size readable at 360 px."""
+    """Write both axis labels, large enough to read at 360 px."""
     ax.set_xlabel(x_label, fontsize=FONT)
     ax.set_ylabel(y_label, fontsize=FONT)
     ax.tick_params(labelsize=FONT)
@@ -250,12 +250,12 @@ def _label(ax: "Axes", x_label: str, y_label: str) -> "Axes":
 
 
 def _name_ticks(axis: Any, name: str, ticks: Sequence[object], count: int) -> None:
-    """Put one named tick at every cell of an axis."""
+    """Put one named tick at each cell along an axis."""
     if len(ticks) != count:
         raise ValueError(f"{name} must name all {count} cells, got {len(ticks)}")
     axis.set_ticks(range(count), labels=[str(tick) for tick in ticks])
 
 
 def _is_long(ticks: Sequence[object]) -> bool:
-    """Whether horizontal tick labels would overlap on a small figure."""
+    """Tell whether horizontal tick labels would overlap on a small figure."""
     return sum(len(str(tick)) + 1 for tick in ticks) > 30

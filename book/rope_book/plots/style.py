@@ -1,4 +1,4 @@
-"""The palette: one colour, one meaning, throughout the book.
+"""The palette: each colour has one meaning throughout the book.
 
 The colours are Okabe and Ito's, safe for common forms of colour blindness. Lines never rely on colour alone: every
 series has its own dash pattern and marker, for print and greyscale.
@@ -8,10 +8,10 @@ QUERY = "#0072B2"  # blue: queries, rotated or not
 KEY = "#D55E00"  # vermilion: keys
 POSITION = "#009E73"  # bluish green: positions and their angles
 SCORE = "#CC79A7"  # reddish purple: attention scores and weights
-VALUE = "#56B4E9"  # sky blue: values and the output of attention
+VALUE = "#56B4E9"  # sky blue: values and attention outputs
 NEUTRAL = "#6E6E6E"  # grey: axes, references, and everything without a role
 
-# Rules for context extension, by their names in the live figures, which have the same colours.
+# Context extension rules, by their names in the live figures, which use the same colours.
 RULES = {
     "rope": NEUTRAL,
     "pi": "#B87800",
@@ -22,12 +22,12 @@ RULES = {
     "llama3": "#00798C",
 }
 
-DARK_INK, LIGHT_INK = "#101010", "#f8f8f8"  # numbers on a heatmap, in any page theme
+DARK_INK, LIGHT_INK = "#101010", "#f8f8f8"  # text on heatmaps, in every page theme
 
 SEQUENTIAL = "viridis"  # heatmaps from low to high
-DIVERGING = "PuOr_r"  # signed numbers: zero, in the middle, is blank
+DIVERGING = "PuOr_r"  # signed numbers: zero is in the middle, and blank
 
-# Series without a role: colours that no role uses, with dash patterns and markers.
+# Series without a role: colours not used by any role, with dash patterns and markers.
 SERIES = (
     ("#000000", "-", "o"),
     ("#E69F00", "--", "s"),
@@ -38,7 +38,7 @@ SERIES = (
     ("#000000", (0, (7, 3)), "P"),
     ("#E69F00", (0, (3, 1, 1, 1)), "*"),
 )
-HATCHES = ("", "//", "..", "xx", "\\\\", "oo", "--", "++")  # distinguish bars as dashes distinguish lines
+HATCHES = ("", "//", "..", "xx", "\\\\", "oo", "--", "++")  # distinguish bars, as dashes distinguish lines
 
 SMALL = (3.6, 2.9)  # inches: 360 px wide at 100 dpi, the narrowest supported page
 FONT = 8  # points: 11 px at 100 dpi

@@ -1,4 +1,4 @@
-"""Tables of results: text for tests to compare, HTML for pages and notebooks. No maths here either."""
+"""Result tables: text for tests to compare, HTML for pages and notebooks. No maths here either."""
 
 import html
 from collections.abc import Mapping, Sequence
@@ -12,13 +12,13 @@ class Table:
     right-aligned, words left-aligned.
 
     Args:
-        columns: {heading with its unit: values}. Values are numbers, words or None (shown as –).
+        columns: {heading with unit: values}. Values are numbers, words or None (shown as –).
         caption: a sentence or a title for the numbers.
         formats: {heading: format}, as in ``format(value, ".2f")``. By default, integers have thousands separators
             and other numbers three digits.
 
     Raises:
-        ValueError: the columns are missing or differ in length, or a format names no column.
+        ValueError: the columns are missing or differ in length, or a format refers to an unknown column.
 
     Example:
         >>> Table({"pair": [0, 1], "turn (rad)": [1.0, 0.1]}, caption="Angles at position 1")
@@ -50,7 +50,7 @@ class Table:
 
     @property
     def rows(self) -> list[tuple[str, ...]]:
-        """Cells as text, row by row."""
+        """Return the cells as text, row by row."""
         return list(zip(*self.cells, strict=True))
 
     def __repr__(self) -> str:
@@ -81,14 +81,14 @@ class Table:
         )
 
     def _cell(self, tag: str, column: int, text: str, scope: str = "") -> str:
-        """Return one cell, aligned as its column."""
+        """Return one cell, aligned like its column."""
         scope = f' scope="{scope}"' if scope else ""
         side = "right" if self.numeric[column] else "left"
         return f'<{tag}{scope} style="text-align: {side}">{html.escape(text)}</{tag}>'
 
 
 def is_number(value: object) -> bool:
-    """Whether a value belongs in a column of numbers; None, a missing number, does."""
+    """Tell whether a value belongs in a number column; None, a missing number, does."""
     return value is None or (isinstance(value, Real) and not isinstance(value, bool))
 
 

@@ -1,6 +1,6 @@
-r"""Results of runs too long for a notebook, and their loaders; needs NumPy only.
+r"""Results from runs too long for a notebook, and their loaders; needs only NumPy.
 
-`grid.json`, `stretch.json`, `claims.json` and `page_models.json` are written by the makers of the same names in
+`grid.json`, `stretch.json`, `claims.json` and `page_models.json` are written by the modules of the same names in
 `book/makers`, `rotation.json` by `book/tools/bench_rotation.py`, `base_bound.json` by `book/tools/search_bases.py`.
 `predictions.md` and `stretch_predictions.md` were written before the runs.
 """

@@ -1,4 +1,4 @@
-r"""The smallest base for a context: one with which Σ cos(r θ_i) is negative at none of its distances."""
+r"""The smallest base for a context: with it, Σ cos(r θ_i) is not negative at any distance in the context."""
 
 import math
 from collections.abc import Iterator
@@ -11,16 +11,16 @@ from rope_edu.encodings.validation import check_base, check_even_dim, check_posi
 
 __all__ = ["first_negative_distance", "smallest_base"]
 
-_STEP = 1e-3  # logarithm of the ratio of neighbouring bases on the grid
-_BATCH = 512  # bases judged together
+_STEP = 1e-3  # grid step: ln of the ratio between neighbouring bases
+_BATCH = 512  # bases tested together
 
 
 def first_negative_distance(inv_freq: ArrayLike, limit: int) -> int | None:
-    r"""First distance, in tokens, at which the expected score of equal vectors is negative, or None.
+    r"""Return the first distance, in tokens, with a negative expected score for equal vectors, or None.
 
         min { r : Σ_i cos(r θ_i) < 0 },   0 ≤ r < limit
 
-    There a key like the query scores lower on average than a random one. `inv_freq` and its errors are as for
+    There, a key similar to the query has a lower mean score than a random key. `inv_freq` and its errors are as for
     `rope_angles`; ValueError if `limit`, in tokens, is not a whole number ≥ 1.
 
     >>> first_negative_distance([math.pi / 3], 10)  # cos 0, cos 60°, cos 120° = −1/2
@@ -37,18 +37,18 @@ def first_negative_distance(inv_freq: ArrayLike, limit: int) -> int | None:
 
 
 def smallest_base(context: int, head_dim: int = 128, *, above: float = 2.0) -> float:
-    r"""Smallest base with which no distance within a context has a negative expected score.
+    r"""Return the smallest base for which no distance in a context has a negative expected score.
 
         min { b : Σ_i cos(r b^(−2i/d)) ≥ 0 for all r = 0 … context − 1 }
 
-    At most 0.1 % too large: the search goes up a grid whose neighbours differ by so much, and may miss a narrower
-    window. Some bases above the smallest fail again, so ask `first_negative_distance` about the base that you mean
-    to use. `context` is in tokens, d = `head_dim` counts rotated features, and the search begins at `above`.
-    ValueError unless `context` is a whole number ≥ 1, `head_dim` an even one ≥ 4, `above` above 1, or if no base up
-    to 10¹⁵ suffices.
+    The result is at most 0.1 % too large, the step of the search grid, unless a narrower window was missed. Some
+    larger bases fail again, so check the base that you want to use with `first_negative_distance`. `context` is in
+    tokens, d = `head_dim` is the number of rotated features, and the search begins at `above`. ValueError unless
+    `context` is a whole number ≥ 1, `head_dim` is even and ≥ 4 and `above` is greater than 1, or if no base up to
+    10¹⁵ suffices.
 
-    With d = 128 the result agrees with the published table within 1.5 % at 1k, 4k, 8k, 32k and 64k tokens, and
-    within 6 % at 128k. At 2k, 16k and 1M it is 28, 25 and 34 % below, in narrow windows that a coarser search
+    With d = 128 the result agrees with the published table to within 1.5 % at 1k, 4k, 8k, 32k and 64k tokens, and
+    to within 6 % at 128k. At 2k, 16k and 1M it is 28, 25 and 34 % lower, in narrow windows that a coarser search
     misses.
 
     >>> f"{smallest_base(1024):.1e}"  # as published
@@ -61,9 +61,9 @@ def smallest_base(context: int, head_dim: int = 128, *, above: float = 2.0) -> f
     start = check_base("above", above)
     if head_dim < 4:
         raise ValueError(f"head_dim must be at least 4: the first pair knows no base; got {head_dim}")
-    steps = _STEP * np.arange(_BATCH)  # of the logarithm
+    steps = _STEP * np.arange(_BATCH)  # steps in ln(base)
     slower = np.exp(-steps[:, None] * np.arange(0, head_dim, 2) / head_dim)  # (bases, pairs)
-    witnesses: list[int] = []  # distances at which some base failed, the latest first
+    witnesses: list[int] = []  # distances at which some base failed, latest first
     while start < 1e15:
         place = _first_feasible(inv_freq(head_dim, start) * slower, context, witnesses)
         if place is not None:
@@ -73,7 +73,7 @@ def smallest_base(context: int, head_dim: int = 128, *, above: float = 2.0) -> f
 
 
 def _first_feasible(frequencies: np.ndarray, context: int, witnesses: list[int]) -> int | None:
-    """Index of the first of frequencies `(bases, pairs)` that no distance refutes; refuting ones are noted."""
+    """Return the first row of `(bases, pairs)` without a negative sum, or None; record failing distances."""
     rows = np.arange(len(frequencies))
     for distance in list(witnesses):
         rows = rows[~_refuted(frequencies[rows], distance)]
@@ -89,10 +89,10 @@ def _first_feasible(frequencies: np.ndarray, context: int, witnesses: list[int])
 
 
 def _refuted(frequencies: np.ndarray, distance: int) -> np.ndarray:
-    """Rows whose sum is negative, as bools: in float32, ten times as fast, and in float64 where that is in doubt.
+    """Tell which rows have a negative sum: in float32, which is ten times as fast, and in float64 if in doubt.
 
-    A float32 angle is off by at most 2 · 2⁻²⁴ of itself (frequency and product are rounded), and a cosine by no
-    more than its angle; 10⁻⁴ covers the rounding of the cosines and of their sum.
+    A float32 angle has a relative error of at most 2 · 2⁻²⁴ (frequency and product are rounded), and a cosine is
+    off by no more than its angle; 10⁻⁴ covers the rounding of the cosines and of their sum.
     """
     angles = np.float32(distance) * frequencies.astype(np.float32)  # (bases, pairs)
     sums, doubt = np.cos(angles).sum(-1), 1e-4 + 2**-23 * angles.sum(-1)
@@ -102,9 +102,9 @@ def _refuted(frequencies: np.ndarray, distance: int) -> np.ndarray:
 
 
 def _cosine_sums(frequencies: np.ndarray, n: int) -> Iterator[tuple[int, np.ndarray]]:
-    """Stretches of sums for r < n: (r, [Σ_i cos(r θ_i), Σ_i cos((r + 1) θ_i), …]).
+    """Yield the sums for r < n in batches: (r, [Σ_i cos(r θ_i), Σ_i cos((r + 1) θ_i), …]).
 
-    cos((a + b) θ) = cos(aθ) cos(bθ) − sin(aθ) sin(bθ): two products of small matrices give the sums.
+    cos((a + b) θ) = cos(aθ) cos(bθ) − sin(aθ) sin(bθ): two small matrix products give the sums.
     """
     start, rows = 0, max(8, math.isqrt(n) // 2)
     fine = np.arange(rows)[:, None] * frequencies  # (rows, pairs)

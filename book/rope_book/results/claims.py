@@ -1,4 +1,4 @@
-r"""Read the measurements that decide some claims of chapter 23."""
+r"""Loader of the measurements that decide some claims in chapter 23."""
 
 from pathlib import Path
 from typing import Any
@@ -13,16 +13,16 @@ def load_claims(path: str | Path | None = None) -> dict[str, list[dict[str, Any]
     r"""Load the measurements behind chapter 23's claims 17, 34 to 36 and 41.
 
     Args:
-        path: of a file written by `python -m makers.claims`; the committed one if None.
+        path: a file written by `python -m makers.claims`; the committed one if None.
 
     Returns:
-        Table -> rows. `times`: length (tokens), way, milliseconds, ratio to attention without position. `rows`:
-        mean cosine of learned rows `offset` apart, at the start, as trained, and of the change. `swaps`:
-        share of right answers as trained, after the switch to RoPE, and after more training. `linear`: area under
-        the learning curve of linear attention on *back* and *text*, with each encoding.
+        Table -> rows. `times`: length (tokens), way, milliseconds, ratio to attention without positions. `rows`:
+        mean cosine between learned rows `offset` apart: initial, trained, and their difference. `swaps`: share of
+        right answers as trained, after the switch to RoPE, and after more training. `linear`: area under the
+        learning curve of linear attention on *back* and *text*, with each encoding.
 
     Raises:
-        ValueError: the file has another format.
+        ValueError: the file has a different format.
 
     >>> load_claims()["times"][0]["length"]
     128

@@ -1,4 +1,4 @@
-r"""Shared by all result files: reading one, checking the format that it states, numbered predictions."""
+r"""Helpers for all result files: reading, checking the format, parsing numbered predictions."""
 
 import json
 import re
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def read(name: str, path: str | Path | None = None) -> str:
-    """Return the text of a file of this package, or of `path` if given.
+    """Return the text of a file in this package, or of `path` if given.
 
     >>> read("predictions.md")[:1]
     '#'
@@ -20,15 +20,15 @@ def read(name: str, path: str | Path | None = None) -> str:
 def load(name: str, format_: str, path: str | Path | None = None) -> dict[str, Any]:
     r"""Return the content of a results file.
 
-    Only the format is checked: tests/book/results holds the committed files to a schema.
+    Only the format name is checked here; tests/book/results checks the committed files against a schema.
 
     Args:
-        name: of a file of this package.
-        format_: the required value of its "format".
-        path: of another file of this format, read instead.
+        name: name of a file in this package.
+        format_: required value of its "format" key.
+        path: another file in this format, to read instead.
 
     Raises:
-        ValueError: the file is not JSON, or states another format.
+        ValueError: the file is not JSON, or its "format" is different.
 
     >>> sorted(load("claims.json", "rope_book claims 1"))
     ['format', 'linear', 'meta', 'rows', 'swaps', 'times']
@@ -44,7 +44,7 @@ def load(name: str, format_: str, path: str | Path | None = None) -> dict[str, A
 
 
 def numbered(text: str) -> dict[int, str]:
-    r"""Return the numbered sentences of a Markdown text: number -> words, indented continuation lines joined.
+    r"""Return a Markdown text's numbered sentences, as number -> words, with continuation lines joined.
 
     >>> numbered("# Expected\n\n1. Rain,\n    and wind.\n2. Sun.\n")
     {1: 'Rain, and wind.', 2: 'Sun.'}

@@ -1,4 +1,4 @@
-r"""Read a grid of training runs: every encoding × task × seed, with curves and tests."""
+r"""A grid of training runs: every encoding × task × seed, with curves and tests."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,11 +11,11 @@ from rope_book.results.files import load, numbered, read
 
 FORMAT = "rope_book grid 2"
 CURVE = ("step", "loss", "accuracy", "cpu_seconds")
-RUN_KEY = ("task", "encoding", "seed", "learning_rate", "own_rate")  # identifies a run
+RUN_KEY = ("task", "encoding", "seed", "learning_rate", "own_rate")  # fields that identify a run
 
 
 class Spread(NamedTuple):
-    """The median of some runs, their range and their quartiles."""
+    """Median, range and quartiles over some runs."""
 
     median: float
     low: float  # minimum
@@ -31,11 +31,11 @@ class GridRun:
 
     Attributes:
         task, encoding, seed: identify the run.
-        learning_rate, own_rate: as tuned; their product is the learning rate of the encoding's own parameters.
-        parameters: number of trained parameters.
-        seconds: wall time, evaluations included.
-        curve: column -> array: step, loss, accuracy (unseen texts of the training length), cpu_seconds (of
-            training alone).
+        learning_rate, own_rate: tuned values; their product is the learning rate for the encoding's own parameters.
+        parameters: number of trainable parameters.
+        seconds: wall time, including evaluations.
+        curve: column -> array: step, loss, accuracy (unseen texts of the training length), cpu_seconds
+            (training only).
         tests: length -> (loss, accuracy); on longer texts, at new positions only.
     """
 
@@ -55,8 +55,8 @@ class Grid:
     r"""All runs of a grid and their settings.
 
     Attributes:
-        meta: versions, machine, date, seconds, and the settings of every task and of tuning.
-        runs: in no particular order.
+        meta: versions, machine, date, seconds, and the settings for every task and for tuning.
+        runs: all runs, in no particular order.
         tuning: one dict per tuning run: task, encoding, seed, learning_rate, own_rate, loss (on tuning texts).
     """
 
@@ -81,7 +81,7 @@ class Grid:
         return tuple(self.select(task)[0].tests)
 
     def select(self, task: str, encoding: str | None = None) -> list[GridRun]:
-        r"""Return the runs of a task, and of an encoding if given, by seed.
+        r"""Return a task's runs, or only those with `encoding` if given, sorted by seed.
 
         Raises:
             ValueError: no run matches.
@@ -95,15 +95,15 @@ class Grid:
         return sorted(runs, key=lambda run: (run.encoding, run.seed))
 
     def accuracy(self, task: str, encoding: str, length: int | None = None) -> Spread:
-        """Return the spread over seeds of the accuracy at a test length (the training length if not given)."""
+        """Return the accuracy's spread over seeds at a test length (by default the training length)."""
         return self._tested(task, encoding, length, 1)
 
     def loss(self, task: str, encoding: str, length: int | None = None) -> Spread:
-        """Return the spread over seeds of the loss at a test length (the training length if not given)."""
+        """Return the loss's spread over seeds at a test length (by default the training length)."""
         return self._tested(task, encoding, length, 0)
 
     def curve(self, task: str, encoding: str, column: str = "accuracy") -> dict[str, np.ndarray]:
-        r"""Return the curve of the runs of one encoding, against steps.
+        r"""Return one encoding's learning curve against steps, summarised over its runs.
 
         Returns:
             step, median, low, high, lower_quartile, upper_quartile, cpu_seconds (median), each `(points,)`.
@@ -121,7 +121,7 @@ class Grid:
         return {"step": runs[0].curve["step"], **result, "cpu_seconds": seconds}
 
     def reached(self, task: str, encoding: str, accuracy: float, column: str = "step") -> list[float]:
-        """Return for each seed the step (or cpu_seconds) at which the curve first reaches this accuracy, or ∞."""
+        """Return the first step (or cpu_seconds) with at least this accuracy, for each seed; ∞ if never reached."""
         values = []
         for run in self.select(task, encoding):
             points = np.flatnonzero(run.curve["accuracy"] >= accuracy)
@@ -163,11 +163,11 @@ def spread(values: Iterable[float]) -> Spread:
 
 
 def sign_flip_p(differences: Iterable[float]) -> float:
-    r"""Return how often chance alone makes paired differences as lopsided as these: two-sided, exact.
+    r"""Return how often chance alone makes paired differences this lopsided: an exact two-sided test.
 
-    If two encodings do equally well, every difference might as well have the opposite sign. Of all 2ⁿ choices of
-    signs, count those whose sum is at least as far from 0. The test ignores everything that the seeds share: tuned
-    rates, test texts.
+    If two encodings are equally good, each difference could just as well have the opposite sign. Among all 2ⁿ sign
+    choices, count those whose sum is at least as far from 0. The test ignores everything that the seeds share:
+    tuned rates and test texts.
 
     Args:
         differences: one per seed, 1 to 20 numbers.
@@ -197,7 +197,7 @@ def best_setting(tuning: Iterable[dict], task: str, encoding: str) -> dict[str, 
 
     Args:
         tuning: rows with task, encoding, learning_rate, own_rate and loss.
-        task, encoding: of the rows to compare.
+        task, encoding: select the rows to compare.
 
     Returns:
         {"learning_rate": …, "own_rate": …}.
@@ -225,10 +225,10 @@ def load_grid(path: str | Path | None = None) -> Grid:
     r"""Load a grid of training runs.
 
     Args:
-        path: of a file written by `python -m makers.grid`; the committed one if None.
+        path: a file written by `python -m makers.grid`; the committed one if None.
 
     Raises:
-        ValueError: the file has another format.
+        ValueError: the file has a different format.
 
     >>> grid = load_grid()
     >>> grid.accuracy("back", "rotary").n
@@ -240,7 +240,7 @@ def load_grid(path: str | Path | None = None) -> Grid:
 
 
 def load_predictions() -> dict[int, str]:
-    r"""Return the predictions written before the grid was run: number -> sentences.
+    r"""Return the predictions written before the grid was run, as number -> sentences.
 
     >>> load_predictions()[6].split(":")[0]
     '*clock*, 2×'
@@ -251,7 +251,7 @@ def load_predictions() -> dict[int, str]:
 
 
 def make_grid(content: dict[str, Any]) -> Grid:
-    """Return the grid of a file's content."""
+    """Return the grid from a file's content."""
     return Grid(content["meta"], tuple(map(_make_run, content["runs"])), tuple(content["tuning"]))
 
 

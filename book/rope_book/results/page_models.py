@@ -1,4 +1,4 @@
-r"""Read the trained models that run in the page: 8-bit weights, and the texts on which the page tests them."""
+r"""The trained models that run on the page: 8-bit weights, and the texts used to test them there."""
 
 import base64
 from dataclasses import dataclass
@@ -10,20 +10,20 @@ import numpy as np
 from rope_book.results.files import load
 
 FORMAT = "rope_book page models 1"
-UNCOUNTED = "\t"  # an answer that does not count
+UNCOUNTED = "\t"  # placeholder for an answer that does not count
 
 
 @dataclass(frozen=True)
 class PageModel:
-    r"""A trained model as it runs in the page.
+    r"""A trained model, with the weights that run on the page.
 
     Attributes:
         task: name of its task.
-        length: of the training texts, in the task's unit.
-        n_heads, head_dim, base: of its attention with plain RoPE, half_split.
-        alphabet: one character per token; the token that begins every text comes last.
-        texts: rows of tokens, ints `(rows, 1 + 16 · length)`, the first token included.
-        answers: expected outputs, same shape; −1 where the output does not count.
+        length: length of the training texts, in the task's unit.
+        n_heads, head_dim, base: settings of its attention, with plain RoPE in the half_split layout.
+        alphabet: one character per token; the last is the token that begins every text.
+        texts: rows of tokens, ints `(rows, 1 + 16 · length)`, including the first token.
+        answers: expected outputs, shaped like `texts`; −1 where the output does not count.
         reached: "accuracy" (share) and "loss" (nats) on other texts of the trained length.
         config: its `TrainingConfig`.
         weights: name -> float64 array, equal to the page's weights.
@@ -43,21 +43,21 @@ class PageModel:
 
     @property
     def trained_places(self) -> int:
-        """Positions of a row that training reached, the first token's included."""
+        """Return how many positions of a row occurred in training, including the first token's."""
         return self.length + 1
 
 
 def load_page_models(path: str | Path | None = None) -> dict[str, PageModel]:
-    r"""Load the models of the page, or your own.
+    r"""Load the page's models, or your own.
 
     Args:
-        path: of a file written by `python -m makers.page_models`; the committed one if None.
+        path: a file written by `python -m makers.page_models`; the committed one if None.
 
     Returns:
-        name of the task -> `PageModel`.
+        task name -> `PageModel`.
 
     Raises:
-        ValueError: the file has another format.
+        ValueError: the file has a different format.
 
     >>> model = load_page_models()["back"]
     >>> model.length, sorted(model.weights)[0], model.weights["head.weight"].shape
@@ -69,7 +69,7 @@ def load_page_models(path: str | Path | None = None) -> dict[str, PageModel]:
 
 
 def read_page_models(path: str | Path | None = None) -> dict[str, Any]:
-    """Return the content of the file, which the page receives; ValueError if the format differs."""
+    """Return the file's content, which is also sent to the page; ValueError if the format differs."""
     return load("page_models.json", FORMAT, path)
 
 
@@ -77,10 +77,10 @@ def packed(weight: np.ndarray) -> dict[str, Any]:
     r"""Quantise a weight to 8 bits: codes from −127 to 127, and one scale per row, max |row| / 127.
 
     Args:
-        weight: `(rows, columns)`, or `(columns,)`, which is one row.
+        weight: `(rows, columns)`, or `(columns,)` for a single row.
 
     Returns:
-        shape; scales, float32, and codes, int8, both in base64, little-endian.
+        shape; scales (float32) and codes (int8), both as little-endian base64.
 
     >>> unpacked(packed(np.array([[0.5, -1.27], [0.0, 0.0]]))).round(4).tolist()
     [[0.5, -1.27], [0.0, 0.0]]
@@ -93,7 +93,7 @@ def packed(weight: np.ndarray) -> dict[str, Any]:
 
 
 def unpacked(stored: dict[str, Any]) -> np.ndarray:
-    r"""Return the weight that `packed` rounded, float64."""
+    r"""Return the float64 weight stored by `packed`, with its rounding."""
     shape = stored["shape"]
     scales = np.frombuffer(base64.b64decode(stored["scales"]), "<f4").astype(np.float64)
     codes = np.frombuffer(base64.b64decode(stored["codes"]), "i1").astype(np.float64)

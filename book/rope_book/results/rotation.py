@@ -1,4 +1,4 @@
-r"""Read the benchmark of rotations: cost and accuracy of ours and of the libraries in use."""
+r"""The rotation benchmark: cost and accuracy of our functions and of widely used libraries."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,17 +13,17 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Rotation:
-    r"""Measurements of one run of the benchmark.
+    r"""Measurements from one benchmark run.
 
     Attributes:
         machine: processor, threads, clock, date, versions.
-        head_dim: features of a head.
+        head_dim: features per head.
         left_out: one sentence per library that could not be measured.
         sections: name -> rows. `speed`: name, length, heads, dtype, allocator, milliseconds, ratio (to copy_).
-            `backward`, `memory`: peak_memory in sizes of q and k. `decode`: microseconds per token
-            for q and k, and their ratio to one torch.mul. `door`: our functions against transformers' eager ones.
-            `numpy`: ratio to np.copyto. `building`: ratio of rebuilding a table. `precision`: the largest angle
-            error just before a position, radians, or None where a library returned NaN.
+            `backward`, `memory`: peak_memory as a multiple of the size of q and k. `decode`: microseconds per
+            token for q and k, and ratio to one torch.mul. `door`: ratio of our functions to eager transformers.
+            `numpy`: ratio to np.copyto. `building`: ratio for rebuilding a table. `precision`: the largest angle
+            error just before a position, in radians; None if a library returned NaN.
     """
 
     machine: Row
@@ -32,7 +32,7 @@ class Rotation:
     sections: dict[str, tuple[Row, ...]]
 
     def rows(self, section: str, **like: object) -> list[Row]:
-        r"""Return the rows of a section with these values, in the order of measurement.
+        r"""Return the rows of a section that have these values, in the order they were measured.
 
         Raises:
             ValueError: the section does not exist, or no row matches.
@@ -45,7 +45,7 @@ class Rotation:
         return rows
 
     def value(self, section: str, column: str, **like: object) -> float:
-        r"""Return one number: a column of the only row with these values.
+        r"""Return one number: a column's value in the only row that has these values.
 
         Raises:
             ValueError: the section, row or column does not exist, or several rows match.
@@ -62,7 +62,7 @@ def load_rotation(path: str | Path | None = None) -> Rotation:
     r"""Load rotation.json, or another file written by `book/tools/bench_rotation.py`.
 
     Raises:
-        ValueError: the file has another format.
+        ValueError: the file has a different format.
 
     >>> load_rotation().rows("speed", name="copy_")[0]["ratio"]
     1.0

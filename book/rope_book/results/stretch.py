@@ -1,4 +1,4 @@
-r"""Read the stretching experiment: models trained at one length, tested at up to 16 times that length."""
+r"""The stretching experiment: models trained at one length and tested at up to 16 times that length."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,21 +9,21 @@ from rope_book.results.grid import Spread, sign_flip_p, spread
 
 FORMAT = "rope_book stretch 2"
 TUNING_KEY = ("task",)
-RUN_KEY = ("task", "seed")  # identifies a run
-SCORE_TABLES = ("runs", "readings", "retuned")  # their rows have a RUN_KEY and scores
-UNSTRETCHED = ("plain", "abf", "dynamic-cached")  # factor 1 at every length
+RUN_KEY = ("task", "seed")  # fields that identify a run
+SCORE_TABLES = ("runs", "readings", "retuned")  # tables whose rows have a RUN_KEY and scores
+UNSTRETCHED = ("plain", "abf", "dynamic-cached")  # rules whose factor is 1 at every length
 
 
 class Place(NamedTuple):
     """One way of stretching, tested at one length.
 
     Attributes:
-        way: "zero-shot"; "tuned-4" or "tuned-16", after a fine-tune on texts 4 or 16 times as long; "retuned-4" or
-            "retuned-16", the same with a rate chosen from more; "from-start"; "few-keys", zero-shot on texts of the
-            trained length with a gap.
-        rule: name of a rule, or of a reading that leaves the frequencies alone.
-        factor: the stretch for which the rule is set; 1 without a stretch.
-        multiple: length of the test, in trained lengths.
+        way: "zero-shot"; "tuned-4" or "tuned-16", fine-tuned on texts 4 or 16 times as long; "retuned-4" or
+            "retuned-16", the same with a rate chosen from more candidates; "from-start"; "few-keys", zero-shot on
+            texts of the trained length with a gap in the positions.
+        rule: name of a rule, or of a reading that does not change the frequencies.
+        factor: the stretch that the rule is set for; 1 if none.
+        multiple: test length as a multiple of the trained length.
     """
 
     way: str
@@ -39,7 +39,7 @@ class Stretch:
     Attributes:
         meta: versions, machine, date, seconds, and all settings.
         tuning: task -> choices made on tuning texts: learning_rate, slow, fast, lists, tuned_rates, and `rates`
-            (multiple -> rule -> rate) of the second fine-tunes.
+            (multiple -> rule -> rate) for the second fine-tuning.
         scores: (task, seed) -> place -> (loss, accuracy); on longer texts, at new positions only.
     """
 
@@ -54,7 +54,7 @@ class Stretch:
 
     @property
     def multiples(self) -> tuple[int, ...]:
-        """Return the test lengths, in trained lengths."""
+        """Return the test lengths, as multiples of the trained length."""
         return tuple(self.meta["multiples"])
 
     @property
@@ -72,9 +72,9 @@ class Stretch:
         return sorted(seed for name, seed in self.scores if name == task)
 
     def place(self, rule: str, multiple: int, way: str = "zero-shot", factor: int | None = None) -> Place:
-        r"""Return a place; without `factor`, a zero-shot rule is set for the length of the text.
+        r"""Return a place; if `factor` is None, a zero-shot rule is set for the length of the text.
 
-        In every other way the rule was set before training, for the longest texts. A rule set for 1× is plain RoPE.
+        In all other cases the rule was set before training, for the longest texts. A rule set for 1× is plain RoPE.
         """
         if rule in UNSTRETCHED or rule in self.readings:
             return Place(way, rule, 1, multiple)
@@ -95,11 +95,11 @@ class Stretch:
         return [score[index] for score in scores]
 
     def accuracy(self, task: str, place: Place) -> Spread:
-        """Return the spread over seeds of the accuracy."""
+        """Return the accuracy's spread over seeds at a place."""
         return spread(self.values(task, place))
 
     def loss(self, task: str, place: Place) -> Spread:
-        """Return the spread over seeds of the loss."""
+        """Return the loss's spread over seeds at a place."""
         return spread(self.values(task, place, "loss"))
 
     def paired_p(self, task: str, place: Place, other: Place) -> float:
@@ -108,7 +108,7 @@ class Stretch:
         return sign_flip_p([a - b for a, b in pairs])
 
     def better(self, task: str, place: Place, other: Place, *, by: float = 0.0, p: float = 0.01) -> bool:
-        """Whether the median accuracy at the first place is higher, by at least `by`, and significantly so."""
+        """Tell whether the median accuracy at `place` is significantly higher, and by at least `by`."""
         lead = self.accuracy(task, place).median - self.accuracy(task, other).median
         return lead > 0 and lead >= by and self.paired_p(task, place, other) < p
 
@@ -117,10 +117,10 @@ def load_stretch(path: str | Path | None = None) -> Stretch:
     r"""Load the results of a stretching experiment.
 
     Args:
-        path: of a file written by `python -m makers.stretch`; the committed one if None.
+        path: a file written by `python -m makers.stretch`; the committed one if None.
 
     Raises:
-        ValueError: the file has another format.
+        ValueError: the file has a different format.
 
     >>> stretch = load_stretch()
     >>> median, least, most = stretch.accuracy("text", stretch.place("pi", 4))[:3]
@@ -133,7 +133,7 @@ def load_stretch(path: str | Path | None = None) -> Stretch:
 
 
 def load_stretch_predictions() -> dict[int, str]:
-    r"""Return the predictions written before the experiment was run: number -> sentences.
+    r"""Return the predictions written before the experiment was run, as number -> sentences.
 
     >>> load_stretch_predictions()[5].split(":")[0]
     'No rule takes a model to 16×'
@@ -144,7 +144,7 @@ def load_stretch_predictions() -> dict[int, str]:
 
 
 def make_stretch(content: dict[str, Any]) -> Stretch:
-    """Return the experiment of a file's content."""
+    """Return the experiment from a file's content."""
     scores: dict[tuple[str, int], dict[Place, tuple[float, float]]] = {}
     for run in (run for table in SCORE_TABLES for run in content[table]):
         of_run = scores.setdefault((run["task"], run["seed"]), {})

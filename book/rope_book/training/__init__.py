@@ -1,4 +1,4 @@
-"""Tasks, training, baselines, attention variants of trained models, and the models of the page.
+"""Tasks, training, baselines, attention variants for trained models, and the page's models.
 
 Needs ``pip install torch tqdm``.
 """
@@ -8,7 +8,7 @@ from rope_book.training.loop import Point, TrainingConfig, TrainingResult, train
 from rope_book.training.restore import restore
 from rope_book.training.tasks import TASKS, Batch, Task, make_task
 from rope_book.training.variants import AttentionVariant, with_attention
-from rope_edu import nn as _nn  # noqa: F401  (says what to install if torch is missing)
+from rope_edu import nn as _nn  # noqa: F401  (without torch, this import raises an error with install instructions)
 
 __all__ = [
     "TASKS",

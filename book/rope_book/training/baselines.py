@@ -12,14 +12,14 @@ SIDES = ("after", "before")
 
 
 def match_last(tokens: np.ndarray, n: int, side: str = "after") -> np.ndarray:
-    r"""The token beside the latest earlier match of the last n tokens, ints `(rows, seq)`.
+    r"""Return the token next to the latest earlier match of the last n tokens, ints `(rows, seq)`.
 
-    Without a match, the last n − 1 tokens are tried, and so on; −1 without any match.
+    If none matches, the last n − 1 tokens are tried, and so on; −1 if nothing does.
 
     Args:
         tokens: ints `(rows, seq)`.
-        n: tokens to match, at least 1.
-        side: "after" answers the token that followed the match, "before" the token that preceded it.
+        n: number of tokens to match, at least 1.
+        side: "after" returns the token that followed the match, "before" the token that preceded it.
 
     Raises:
         ValueError: `n` or `side` is not allowed.
@@ -29,7 +29,7 @@ def match_last(tokens: np.ndarray, n: int, side: str = "after") -> np.ndarray:
     >>> match_last(np.array([[7, 8, 9, 8]]), 1, "before").tolist()
     [[-1, -1, -1, 7]]
 
-    Source: the rule of induction heads, Olsson 2022, arXiv 2209.11895. Chapter A3.
+    Source: the induction-head rule, Olsson 2022, arXiv 2209.11895. Chapter A3.
     """
     check_positive_int("n", n)
     check_one_of("side", side, SIDES)
@@ -37,7 +37,7 @@ def match_last(tokens: np.ndarray, n: int, side: str = "after") -> np.ndarray:
 
 
 def _match_row(row: list[int], n: int, side: str) -> list[int]:
-    seen: dict[tuple[int, ...], int] = {}  # n-gram -> index of its latest end
+    seen: dict[tuple[int, ...], int] = {}  # n-gram -> index of the last token of its latest occurrence
     answers = []
     for i in range(len(row)):
         ngrams = [tuple(row[i - m + 1 : i + 1]) for m in range(min(n, i + 1), 0, -1)]
@@ -51,12 +51,12 @@ def _match_row(row: list[int], n: int, side: str) -> list[int]:
 def rule_accuracy(
     task: Task, n: int, *, length: int | None = None, side: str = "after", rows: int = 192
 ) -> float:
-    r"""Share of right answers of `match_last`, 0 … 1, on test texts; on longer texts, at new positions only.
+    r"""Return `match_last`'s share of right answers, 0 … 1, on test texts; on longer texts, at new positions only.
 
     Args:
-        task: of `make_task`.
-        n, side: of `match_last`.
-        length: in the task's unit; the training length if None.
+        task: a task from `make_task`.
+        n, side: as for `match_last`.
+        length: text length in the task's unit; the training length if None.
         rows: number of texts.
 
     >>> from rope_book.training.tasks import make_task
@@ -75,10 +75,10 @@ def rule_accuracy(
 
 
 def chance(task: Task, *, length: int | None = None, rows: int = 192) -> float:
-    r"""Share of right answers, 0 … 1, of the most common training answer: the floor for every model.
+    r"""Return the most common training answer's share of right answers, 0 … 1: the floor for every model.
 
     Args:
-        task, length, rows: as for `rule_accuracy`, but on longer texts all positions count.
+        task, length, rows: as for `rule_accuracy`, except that all positions of longer texts count.
 
     >>> from rope_book.training.tasks import make_task
     >>> 0.04 < chance(make_task("copy")) < 0.08  # one of 16 letters

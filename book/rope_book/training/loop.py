@@ -1,8 +1,8 @@
-r"""Train a tiny transformer: one function, reproducible from a seed, with checkpoints that survive a kill.
+r"""Training of a tiny transformer: one function, reproducible from a seed, that can resume after being killed.
 
-Batches and the learning rate are functions of the step, and nothing random happens after the start, so a checkpoint
-holds weights, the optimizer's state, the step and the curve. A killed and resumed run ends with the same bits as an
-uninterrupted one (same machine, same number of threads, CPU).
+Batches and the learning rate depend only on the step, and nothing is random after initialisation, so a checkpoint
+holds the weights, the optimizer's state, the step and the curve. A run that was killed and resumed ends with the
+same bits as an uninterrupted one (on the same machine, with the same number of threads, on a CPU).
 """
 
 import io
@@ -22,8 +22,8 @@ from rope_edu.encodings.validation import check_one_of, check_positive_int, chec
 from rope_edu.nn.encodings import ENCODINGS, OPTIONS
 
 FORMAT = "rope_edu.nn checkpoint 1"
-TEST_SEED = 0  # the same test texts for every run
-NOT_COMPARED = ("device", "checkpoint_every")  # a run may resume with other values of these
+TEST_SEED = 0  # gives every run the same test texts
+NOT_COMPARED = ("device", "checkpoint_every")  # a run may resume with different values for these
 
 
 @dataclass(frozen=True)
@@ -31,20 +31,20 @@ class TrainingConfig:
     r"""All settings of a run.
 
     Attributes:
-        task: a name of `TASKS`.
-        encoding: a name of `ENCODINGS`.
-        seed: of weights and batches.
-        steps, learning_rate, length: those of the task if None.
+        task: a name in `TASKS`.
+        encoding: a name in `ENCODINGS`.
+        seed: seed for weights and batches.
+        steps, learning_rate, length: None takes the task's value.
         batch_size: rows per step.
-        warmup: steps of linear warm-up, before the cosine decay to a tenth.
-        d_model, n_layers, n_heads, d_ff: sizes of the model.
-        layout: of the rotations.
-        weight_decay, clip: of AdamW, and the maximum gradient norm.
-        own_rate: multiplier of the learning rate for the encoding's own parameters: under Adam a parameter can move
-            by little more than the sum of the learning rates, too little for a table that starts small.
-        evaluate_on: "test", or "tune" to choose a learning rate, on texts that are never reported.
-        points: evaluations while training, beside the one before the first step.
-        rows, test_rows: texts per evaluation, and per test at the end.
+        warmup: linear warm-up steps before the cosine decay to a tenth.
+        d_model, n_layers, n_heads, d_ff: model sizes.
+        layout: layout of the rotations.
+        weight_decay, clip: AdamW's weight decay, and the maximum gradient norm.
+        own_rate: factor on the learning rate for the encoding's own parameters: under Adam, a parameter can move by
+            little more than the sum of the learning rates, which is too little for a table that starts small.
+        evaluate_on: "test", or "tune" to choose a learning rate on texts whose scores are never reported.
+        points: number of evaluations during training, after the one before the first step.
+        rows, test_rows: number of texts per evaluation, and per final test.
         device: "auto" (CUDA if available), "cpu" or "cuda".
         checkpoint_every: steps between checkpoints.
 
@@ -99,7 +99,7 @@ class TrainingConfig:
         check_one_of("evaluate_on", self.evaluate_on, ("test", "tune"))
 
     def resolved(self) -> "TrainingConfig":
-        """Return a copy with the task's values in place of None."""
+        """Return a copy with the task's values wherever a setting is None."""
         task = make_task(self.task)
         names = ("steps", "learning_rate", "length")
         return replace(self, **{name: getattr(task, name) for name in names if getattr(self, name) is None})
@@ -107,28 +107,28 @@ class TrainingConfig:
 
 @dataclass(frozen=True)
 class Point:
-    """One evaluation after a step: scores on unseen texts of the training length, and the cost so far."""
+    """One evaluation after a step: scores on unseen texts of the training length, and the cost up to then."""
 
     step: int
     loss: float
     accuracy: float
-    cpu_seconds: float  # of training alone
+    cpu_seconds: float  # training only
     wall_seconds: float
 
 
 @dataclass(frozen=True)
 class TrainingResult:
-    """A trained model with its curve, and loss and accuracy at the test lengths."""
+    """A trained model with its learning curve, and its loss and accuracy at the test lengths."""
 
     config: TrainingConfig
     model: TinyTransformer
     history: list[Point]
-    tests: dict[int, tuple[float, float]]  # length -> (loss, accuracy); on longer texts at new positions
-    seconds: float  # wall time of this call
+    tests: dict[int, tuple[float, float]]  # length -> (loss, accuracy); new positions only on longer texts
+    seconds: float  # wall time of this call to `train`
 
     @property
     def parameters(self) -> int:
-        """Return the number of trained parameters."""
+        """Return the number of trainable parameters."""
         return sum(weight.numel() for weight in self.model.parameters())
 
 
@@ -145,12 +145,12 @@ def train(
     Args:
         config: all settings.
         checkpoint: file to write every `checkpoint_every` steps, and to resume from if it exists.
-        model: trained further, in place, instead of a new one; the configuration's sizes and encoding are ignored.
-        test_lengths: lengths of the tests at the end; those of the task if None.
+        model: a model to train further, in place, instead of a new one; `config`'s sizes and encoding are ignored.
+        test_lengths: text lengths for the final tests; the task's if None.
         progress: whether to show a progress bar.
 
     Raises:
-        ValueError: the checkpoint is damaged, or belongs to another configuration.
+        ValueError: the checkpoint is damaged, or belongs to a different configuration.
 
     >>> config = TrainingConfig("back", "none", steps=2, d_model=8, n_heads=1, points=1, rows=2, test_rows=2)
     >>> result = train(config, progress=False)
@@ -178,7 +178,7 @@ def train(
 
 
 def learning_rate(config: TrainingConfig, step: int) -> float:
-    r"""Return the learning rate of a step: linear warm-up, then cosine decay to a tenth.
+    r"""Return the learning rate at a step: linear warm-up, then cosine decay to a tenth.
 
         lr · min(step / warmup, 0.1 + 0.9 · (1 + cos π·t)/2),   t from 0 (end of the warm-up) to 1 (last step)
 
@@ -206,9 +206,9 @@ def pick_device(name: str) -> torch.device:
 
 
 def make_model(config: TrainingConfig) -> TinyTransformer:
-    """Build the model of a configuration, with the weights of its seed.
+    """Build a configuration's model, with weights drawn from its seed.
 
-    Models with the same seed and another encoding start with the same weights outside the encoding.
+    Models with the same seed but different encodings start with the same weights outside the encoding.
     """
     task = _task(config)
     with torch.random.fork_rng(devices=[]):
@@ -233,7 +233,7 @@ def answer_loss(logits: torch.Tensor, batch: Batch) -> torch.Tensor:
 
 
 def make_optimizer(model: TinyTransformer, config: TrainingConfig) -> torch.optim.AdamW:
-    """Return AdamW with two rates: one for the encoding's own parameters, one for all others."""
+    """Return AdamW with two learning rates: one for the encoding's own parameters, one for all others."""
     own = list(model.encodings.parameters())
     others = [weight for name, weight in model.named_parameters() if not name.startswith("encodings.")]
     groups = [{"params": others, "rate": 1.0}, {"params": own, "rate": config.own_rate}]
@@ -250,12 +250,12 @@ def make_optimizer(model: TinyTransformer, config: TrainingConfig) -> torch.opti
 def score(
     model: TinyTransformer, task: Task, length: int, rows: int = 128, *, split: str = "test"
 ) -> tuple[float, float]:
-    r"""Loss (nats) and share of right answers on unseen texts; on longer texts, at new positions only.
+    r"""Return loss (nats) and share of right answers on unseen texts; on longer texts, at new positions only.
 
     Args:
-        model: from tokens to logits.
-        task: with the trained length as its `length`; positions beyond it are new.
-        length: of the texts, in the task's unit.
+        model: the model to score.
+        task: a task whose `length` is the trained length; positions beyond it are new.
+        length: text length, in the task's unit.
         rows: number of texts.
         split: "test" or "tune".
 
@@ -284,7 +284,7 @@ def _on(device: torch.device, batch: Batch) -> Batch:
 
 
 class _Run:
-    """A run in progress: the content of a checkpoint."""
+    """A run in progress, with everything that a checkpoint stores."""
 
     def __init__(self, config: TrainingConfig, model: TinyTransformer | None = None) -> None:
         self.config, self.task, self.device = config, _task(config), pick_device(config.device)
@@ -295,7 +295,7 @@ class _Run:
         self.evaluations = {round(n * config.steps / config.points) for n in range(config.points + 1)}
 
     def steps(self) -> Iterator[int]:
-        """Take the remaining steps one at a time; only their time is counted."""
+        """Take the remaining steps, yielding after each; only their own time is counted."""
         if self.step == 0 and not self.history:
             self.evaluate()
         while self.step < self.config.steps:
@@ -324,7 +324,7 @@ class _Run:
         return self.history[-1]
 
     def test(self, rows: int, length: int) -> tuple[float, float]:
-        """Return the `score` of the model on the split `evaluate_on`."""
+        """Return the model's `score` on the `evaluate_on` split."""
         return score(self.model, self.task, length, rows, split=self.config.evaluate_on)
 
     def save(self, path: Path) -> None:
@@ -353,7 +353,7 @@ class _Run:
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file atomically: a reader, or a kill, sees the old content or the new, never a part."""
+    """Write a file atomically: even if the process is killed, it has the old content or the new, never a part."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     with open(temporary, "wb") as file:
         file.write(data)
@@ -363,10 +363,10 @@ def write_atomically(path: Path, data: bytes) -> None:
 
 
 def _read_checkpoint(path: Path) -> dict:
-    """Read a checkpoint without running code in it; ValueError if it is not a checkpoint."""
+    """Read a checkpoint without running any code in it; ValueError if it is not a checkpoint."""
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:  # torch raises many types for a damaged file
+    except Exception as error:  # torch raises many exception types for damaged files
         raise ValueError(
             f"checkpoint {path} is damaged or no checkpoint ({type(error).__name__}); delete it to start again"
         ) from error
@@ -377,7 +377,7 @@ def _read_checkpoint(path: Path) -> dict:
 
 
 def _check_same(path: Path, stored: dict, config: TrainingConfig) -> None:
-    """Raise ValueError for a checkpoint of another run, naming the differences."""
+    """Raise ValueError, with the differences, if the checkpoint belongs to a different run."""
     expected = asdict(config)
     names = [field.name for field in fields(config) if field.name not in NOT_COMPARED]
     differences = [

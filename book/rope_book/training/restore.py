@@ -10,15 +10,15 @@ from rope_edu.encodings import RopeSpec, plain_rope
 def restore(
     model: PageModel, rope: RopeSpec | None = None, *, dtype: torch.dtype = torch.float64
 ) -> TinyTransformer:
-    r"""A model of the page as a `TinyTransformer` in evaluation mode, with any rotation.
+    r"""Return one of the page's models as a `TinyTransformer` in evaluation mode, with any rotation.
 
     Args:
-        model: of `load_page_models`.
-        rope: for heads of `model.head_dim`, half_split; plain RoPE, as in training, if None.
-        dtype: of the weights.
+        model: a model from `load_page_models`.
+        rope: a half_split rotation for heads of `model.head_dim`; plain RoPE, as in training, if None.
+        dtype: dtype of the weights.
 
     Raises:
-        ValueError: `rope` has another head_dim or layout.
+        ValueError: `rope` has a different head_dim or layout.
 
     >>> from rope_book.results import load_page_models
     >>> page_model = load_page_models()["back"]

@@ -1,8 +1,8 @@
 r"""Small tasks with generated data, for training and testing.
 
 Every task has the same interface, `batch(seed, step, batch_size, length)`, and a batch is a pure function of its
-arguments: a run that resumes at step n sees the same data, and no generator state is stored. Every row begins with
-a special first token: uniform attention sees proportions, and needs a token that occurs exactly once to count.
+arguments: a run that resumes at step n gets the same data, and no generator state is stored. Every row begins with
+a special first token: uniform attention yields proportions, and can count only with a token that occurs just once.
 """
 
 import math
@@ -16,12 +16,12 @@ import torch
 
 from rope_edu.encodings.validation import check_one_of, check_positive_int
 
-SPLITS = ("train", "test", "tune")  # tuning texts choose learning rates, test texts are reported
+SPLITS = ("train", "test", "tune")  # "tune" is for choosing learning rates, "test" for reported results
 Drawn = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 class Batch(NamedTuple):
-    """Rows of tokens, the expected output at every position, and whether that position counts."""
+    """Rows of tokens, the expected output at each position, and whether the position counts."""
 
     tokens: torch.Tensor  # int64 (batch, seq)
     targets: torch.Tensor  # int64 (batch, seq)
@@ -30,15 +30,15 @@ class Batch(NamedTuple):
 
 @dataclass(frozen=True)
 class Task:
-    r"""A task: draws batches, and has the settings with which the grid trains on it.
+    r"""A task, which draws batches and has the grid's training settings for it.
 
     Attributes:
-        name: for `make_task`.
-        vocab_size: tokens are 0 … vocab_size − 1; every row begins with the last.
-        length: of the training texts, in units of `unit`.
-        unit: of `length`.
-        steps: of the grid, for every encoding.
-        learning_rate: default without tuning.
+        name: name for `make_task`.
+        vocab_size: tokens are 0 … vocab_size − 1; the last one begins every row.
+        length: length of training texts, in `unit`s.
+        unit: unit of `length`.
+        steps: training steps in the grid, for every encoding.
+        learning_rate: default if not tuned.
 
     Chapter 13.
     """
@@ -56,24 +56,24 @@ class Task:
         return self.length, 2 * self.length, 4 * self.length
 
     def seq_len(self, length: int) -> int:
-        """Return the number of tokens in a row of this `length`, the first token included."""
+        """Return the number of tokens in a row of this `length`, including the first token."""
         return length + 1
 
     @property
     def trained_places(self) -> int:
-        """Return the number of positions that training reaches; positions beyond are new."""
+        """Return the number of positions that occur in training; later positions are new."""
         return self.seq_len(self.length)
 
     def batch(
         self, seed: int, step: int, batch_size: int, length: int | None = None, *, split: str = "train"
     ) -> Batch:
-        r"""One batch, tokens, targets and weights, each `(batch_size, seq)`; a pure function of the arguments.
+        r"""Return a batch: tokens, targets, weights, each `(batch_size, seq)`; a pure function of the arguments.
 
         Args:
-            seed: of the run, a whole number from 0.
-            step: of the training, a whole number from 0.
-            batch_size: rows.
-            length: in the task's unit; the training length if None.
+            seed: the run's seed, a whole number from 0.
+            step: the training step, a whole number from 0.
+            batch_size: number of rows.
+            length: text length in the task's unit; the training length if None.
             split: "train", "test" or "tune", which never share a generator (nor, in `text`, a passage).
 
         Raises:
@@ -102,7 +102,7 @@ class Task:
         )
 
     def spell(self, tokens) -> str:
-        """Return tokens as text, the first token as ^."""
+        """Return tokens as text, with the first token as ^."""
         return " ".join("^" if token == self.vocab_size - 1 else self._word(int(token)) for token in tokens)
 
     def _word(self, token: int) -> str:
@@ -124,11 +124,11 @@ def _led_by(first: int, rows: np.ndarray, dtype: type) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Copy(Task):
-    r"""Repeat a sequence after the separator; in training, its length varies from half of `length` to all of it.
+    r"""Repeat a sequence after the separator; in training, its length varies from half of `length` to `length`.
 
         ^ a₁ … a_n | a₁ … a_n
 
-    It hardly needs positions: matching the last three letters is right nine times in ten.
+    The task hardly needs positions: matching the last three letters is right nine times in ten.
 
     >>> task = make_task("copy")
     >>> batch = task.batch(seed=0, step=0, batch_size=1, length=4, split="test")
@@ -161,9 +161,9 @@ class Copy(Task):
 
 @dataclass(frozen=True)
 class Back(Task):
-    r"""Repeat at every position the token k positions before: one fixed distance.
+    r"""At every position, repeat the token k positions earlier: one fixed distance.
 
-        target_i = token_{i−k},   from i = k on
+        target_i = token_{i−k},   for i ≥ k
 
     >>> make_task("back", k=2).batch(seed=0, step=0, batch_size=1, length=4).weights.tolist()
     [[0.0, 0.0, 0.0, 1.0, 1.0]]
@@ -189,12 +189,12 @@ class Back(Task):
 
 @dataclass(frozen=True)
 class Recall(Task):
-    r"""Return the letter at the distance that the current number states: the content chooses the distance.
+    r"""Return the letter at the distance given by the current number: the content determines the distance.
 
         … c b a 3 → c        (numbers are distances: 1 is the previous letter)
 
     Attributes:
-        n_letters, farthest: tokens are n_letters letters, then the numbers 1 … farthest.
+        n_letters, farthest: tokens are `n_letters` letters, then the numbers 1 … `farthest`.
 
     >>> task = make_task("recall")
     >>> batch = task.batch(seed=1, step=0, batch_size=1, length=12, split="test")
@@ -233,14 +233,14 @@ class Recall(Task):
 
 @dataclass(frozen=True)
 class Needle(Task):
-    r"""Recall the letter after a key: keys are anywhere in a haystack of letters, and all are asked for at the end.
+    r"""Recall the letter after each key: keys are hidden in a haystack of letters, and all are asked at the end.
 
         ^ … B e … A h … … A h B e        (e follows B everywhere; the order of the questions is random)
 
-    The hay alone grows with the length, so a model that sees no farther than a window has to guess.
+    Only the haystack grows with the length, so a model that sees no farther than a window has to guess.
 
     Attributes:
-        n_letters, n_keys: letters are the first tokens, the keys follow.
+        n_letters, n_keys: tokens are `n_letters` letters, then `n_keys` keys.
 
     >>> task = make_task("needle")
     >>> batch = task.batch(seed=2, step=0, batch_size=1, length=20, split="test")
@@ -270,10 +270,10 @@ class Needle(Task):
         n, haystack = self.n_keys, length - 2 * self.n_keys
         tokens = rng.integers(self.n_letters, size=(rows, length))
         slots = np.sort(rng.random((rows, haystack - n)).argsort(axis=1)[:, :n], axis=1)
-        positions = slots + np.arange(n)  # of the keys in the haystack: a letter follows every key
+        positions = slots + np.arange(n)  # positions of the keys in the haystack: a letter follows each
         keys = rng.random((rows, n)).argsort(axis=1)
         np.put_along_axis(tokens, positions, self.n_letters + keys, axis=1)
-        asked = rng.random((rows, n)).argsort(axis=1)  # order of the questions
+        asked = rng.random((rows, n)).argsort(axis=1)  # order in which the keys are asked
         sources = np.take_along_axis(positions, asked, axis=1)
         tokens[:, haystack::2] = np.take_along_axis(tokens, sources, axis=1)
         tokens[:, haystack + 1 :: 2] = np.take_along_axis(tokens, sources + 1, axis=1)
@@ -309,9 +309,9 @@ class Clock(Task):
 
 @dataclass(frozen=True)
 class Text(Task):
-    r"""Predict the next character of the book's prose (prose.txt, a fixed copy of its first nine chapters).
+    r"""Predict the next character in the book's prose (prose.txt, a fixed copy of its first nine chapters).
 
-    The last tenth is for testing, the tenth before it for tuning.
+    The last tenth of the text is for testing, the tenth before it for tuning.
 
     >>> task = make_task("text")
     >>> len(task.spell(task.batch(seed=0, step=0, batch_size=1).tokens[0]))
@@ -344,7 +344,7 @@ class Text(Task):
 
 @cache
 def _prose() -> tuple[np.ndarray, str]:
-    """Return the text as numbers, and the alphabet."""
+    """Return the text as token numbers, and the alphabet."""
     text = files("rope_book.training").joinpath("prose.txt").read_text(encoding="ascii")
     alphabet = "".join(sorted(set(text)))
     index = {character: n for n, character in enumerate(alphabet)}
@@ -355,14 +355,14 @@ TASKS = {task.name: task for task in (Copy, Back, Recall, Clock, Text, Needle)}
 
 
 def make_task(name: str, **changes) -> Task:
-    r"""A task by name, with changed settings.
+    r"""Return the named task, with some settings changed.
 
     Args:
         name: copy, back, recall, clock, text or needle.
-        changes: fields of the task, such as `length=24`.
+        changes: new values for the task's fields, such as `length=24`.
 
     Raises:
-        ValueError: the task or the field does not exist.
+        ValueError: the task or a field does not exist.
 
     >>> make_task("copy").test_lengths
     (16, 32, 64)
@@ -379,5 +379,5 @@ def make_task(name: str, **changes) -> Task:
 
 
 def longest(task: Task) -> int:
-    """Return the number of tokens in the longest text on which a task is trained or tested."""
+    """Return the number of tokens in a task's longest training or test text."""
     return max(math.ceil(task.seq_len(length)) for length in (task.length, *task.test_lengths))

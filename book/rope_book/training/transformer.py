@@ -16,7 +16,7 @@ from rope_edu.nn.encodings import Encoding, Positions, make_encoding
 class Attention(nn.Module):
     r"""Causal multi-head attention on torch's `scaled_dot_product_attention`.
 
-    Equal to `rope_edu.attention.multi_head_attention` with this module's weights; n_heads divides d_model.
+    It equals `rope_edu.attention.multi_head_attention` with this module's weights; n_heads must divide d_model.
     Without a bias, the kernel gets `is_causal` instead of a mask; an encoding with a bias needs a float mask.
 
     >>> Attention(8, 2)(torch.ones(1, 3, 8), Encoding(), range(3)).shape
@@ -36,7 +36,7 @@ class Attention(nn.Module):
     def forward(
         self, x: Tensor, encoding: Encoding, positions: Positions, cache: KVCache | None = None
     ) -> Tensor:
-        """Mixed values of the tokens x, `(…, seq, d_model)` as x."""
+        """Return the mixed values of the tokens x, `(…, seq, d_model)` like x."""
         parts = self.w_qkv(x).chunk(3, dim=-1)
         q, k, v = (split_heads(part, self.n_heads) for part in parts)
         q, k = encoding.rotate_q(q, positions), encoding.rotate_k(k, positions)
@@ -47,7 +47,7 @@ class Attention(nn.Module):
 
 
 def _attend(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None) -> Tensor:
-    """Causally mixed values, shape of q; the queries have the last positions of the keys."""
+    """Return the causally mixed values, shaped like q; the queries are at the last of the keys' positions."""
     q_len, k_len = q.shape[-2], k.shape[-2]
     if bias is None and q_len == k_len:
         return functional.scaled_dot_product_attention(q, k, v, is_causal=True)
@@ -75,17 +75,17 @@ class Block(nn.Module):
     def forward(
         self, x: Tensor, encoding: Encoding, positions: Positions, cache: KVCache | None = None
     ) -> Tensor:
-        """The block's output, `(…, seq, d_model)` as x."""
+        """Return the block's output, `(…, seq, d_model)` like x."""
         x = x + self.attention(self.norm_1(x), encoding, positions, cache)
         return x + self.mlp(self.norm_2(x))
 
 
 class TinyTransformer(nn.Module):
-    r"""A decoder-only transformer, from tokens to the logits of every next token.
+    r"""A decoder-only transformer: tokens in, logits for the next token at every position out.
 
     Tokens are 0 … vocab_size − 1. `encoding` and its options are as for `make_encoding`, with heads of
-    d_model / n_heads features; n_heads divides d_model. Only a learned table limits the length, to `max_len`.
-    `d_ff` is the number of hidden units of the MLP, 4 · d_model if None. ValueError if a size, a name or an option
+    d_model / n_heads features; n_heads must divide d_model. Only a learned table limits the length, to `max_len`.
+    `d_ff` is the number of hidden units in the MLP; 4 · d_model if None. ValueError if a size, a name or an option
     is not allowed.
 
     >>> _ = torch.manual_seed(0)
@@ -119,23 +119,23 @@ class TinyTransformer(nn.Module):
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
         self._start_small(n_layers)
-        # created last, so that models with other encodings start from the same weights
+        # created last, so that models with different encodings start from the same weights
         sizes = {"d_model": d_model, "n_heads": n_heads, "max_len": max_len}
         self.encodings = nn.ModuleList([make_encoding(encoding, **sizes, **encoding_options)])
         while len(self.encodings) < n_layers and not self._encoding(0).shared:
             self.encodings.append(make_encoding(encoding, **sizes, **encoding_options))
 
     def _start_small(self, n_layers: int) -> None:
-        """Initialise as GPT-2 does, scaled to the width; smaller for matrices that write to the residual stream."""
+        """Initialise like GPT-2, scaled to the width; smaller for matrices that write to the residual stream."""
         for name, weight in self.named_parameters():
             if weight.ndim == 2 and not name.startswith("embedding"):
                 adds = name.endswith(("w_o.weight", "mlp.2.weight"))
                 nn.init.normal_(weight, std=weight.shape[1] ** -0.5 / ((2 * n_layers) ** 0.5 if adds else 1))
 
     def forward(self, tokens: Tensor, cache: list[KVCache] | None = None) -> Tensor:
-        r"""Logits of every next token, `(…, seq, vocab_size)`, for tokens `(…, seq)`.
+        r"""Return logits for the next token at every position, `(…, seq, vocab_size)`, from tokens `(…, seq)`.
 
-        With a cache, of `new_cache`, `tokens` follow the cached tokens, and their keys and values are appended.
+        With a cache from `new_cache`, `tokens` follow the cached tokens, and their keys and values are appended.
         ValueError if a token is not in the vocabulary, the text is longer than a learned table, or the encoding
         does not allow a cache. (Tokens are not checked while compiling.)
         """
@@ -150,7 +150,7 @@ class TinyTransformer(nn.Module):
         return self.head(self.norm(x))
 
     def _encoding(self, layer: int) -> Encoding:
-        """A layer's encoding: its own, or the shared one."""
+        """Return a layer's encoding: its own or the shared one."""
         return cast(Encoding, self.encodings[layer % len(self.encodings)])
 
     def _check_cache(self) -> None:
@@ -159,7 +159,7 @@ class TinyTransformer(nn.Module):
             raise ValueError(f"{self.encoding_name!r} cannot use a cache: {problem}")
 
     def new_cache(self, capacity: int | None = None, *, when_full: str = "error") -> list[KVCache]:
-        """Empty caches, one `KVCache` per layer; ValueError with the reason if the encoding does not allow them."""
+        """Return empty caches, one `KVCache` per layer; ValueError with the reason if the encoding allows none."""
         self._check_cache()
         return [KVCache(capacity, when_full=when_full) for _ in self.blocks]
 
@@ -167,11 +167,11 @@ class TinyTransformer(nn.Module):
     def generate(
         self, tokens: Tensor, n: int, *, temperature: float = 0.0, seed: int = 0, use_cache: bool = True
     ) -> Tensor:
-        r"""Texts continued by `n` tokens, `(…, seq + n)`, including `tokens`.
+        r"""Return texts continued by `n` tokens, `(…, seq + n)`, including `tokens`.
 
-        `tokens` are ints `(…, seq)`, at least one per row. Temperature 0 takes the most likely token; above 0,
-        tokens are drawn from softmax(logits / temperature), with `seed`. `use_cache` caches keys and values if the
-        encoding allows it. ValueError if `n` or `temperature` is out of range, or as for `forward`.
+        `tokens` are ints `(…, seq)`, at least one per row. Temperature 0 picks the most likely token; above 0,
+        tokens are drawn from softmax(logits / temperature), using `seed`. `use_cache` caches keys and values if
+        the encoding allows it. ValueError if `n` or `temperature` is out of range, or as for `forward`.
         """
         check_positive_int("n", n)
         if not (isinstance(temperature, int | float) and 0 <= temperature < float("inf")):

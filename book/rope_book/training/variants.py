@@ -1,8 +1,8 @@
 r"""Variants of a trained model's attention: the same weights, but other distances, fewer keys or sharper scores.
 
-Rules of `encodings.scaling` change the frequencies of the pairs. An `AttentionVariant` changes distances and
-scores: ReRoPE and leaky ReRoPE, a window mask, queries that grow with the logarithm of the number of keys, a gap in
-the positions. It materialises all scores, so it is for small models.
+The rules in `encodings.scaling` change the pairs' frequencies. An `AttentionVariant` changes distances and scores:
+ReRoPE and leaky ReRoPE, a window mask, queries that grow with the logarithm of the number of keys, a gap in the
+positions. It materialises all scores, so it is meant for small models.
 """
 
 import copy
@@ -17,25 +17,25 @@ from rope_book.training.transformer import Attention, TinyTransformer
 from rope_edu.attention import merge_heads, split_heads
 from rope_edu.encodings import RopeSpec, apply_rope, rope_angles
 
-ROWS_AT_ONCE = 2  # texts whose scores are in memory together: few enough for the CPU's cache
+ROWS_AT_ONCE = 2  # number of texts scored together: their scores fit into the CPU's cache
 
 
 @dataclass(frozen=True)
 class AttentionVariant:
     r"""A map from the distance r between query and key to the distance ρ that attention uses, and a mask.
 
-        ρ = r   for r < window,      ρ = window + (r − window)/leak   for r ≥ window, in the pairs `held`
+        ρ = r   for r < window,      ρ = window + (r − window)/leak   for r ≥ window, in the `held` pairs
 
     Attributes:
-        rope: frequencies, half_split.
-        window: tokens; None for plain RoPE at every distance.
-        leak: divisor of distances beyond the window; ∞ holds them at the window (ReRoPE).
-        fold: distances beyond the window cycle through window … window + fold − 1; 1 is the window alone.
-        held: the pairs to which the window applies; all if None. The others keep the true distance.
-        sees: number of nearest keys that a query attends to, its own included; all if None.
-        trained: tokens of a training text, for log-n: queries times max(1, ln n / ln trained), n the keys so far.
-            None leaves the scores alone.
-        gap: (index, tokens): positions from this index on are larger by so many tokens.
+        rope: the rotation, in the half_split layout.
+        window: width in tokens; None for plain RoPE at every distance.
+        leak: divisor for the part of a distance beyond the window; ∞ caps distances at the window (ReRoPE).
+        fold: distances beyond the window cycle through window … window + fold − 1; with 1, all equal the window.
+        held: the pairs that use the window; all if None. The others keep the true distance.
+        sees: number of nearest keys that a query attends to, including its own; all if None.
+        trained: training length in tokens, for log-n: scales a query by max(1, ln n / ln trained), where n is the
+            number of keys so far. None leaves the scores unchanged.
+        gap: (index, tokens): positions from this index on are larger by this many tokens.
 
     >>> variant = AttentionVariant(RopeSpec([1.0], head_dim=2, layout="half_split"), window=2)
     >>> q = k = torch.tensor([[1.0, 0.0]] * 4)
@@ -82,7 +82,7 @@ class AttentionVariant:
     def _rotate(
         self, x: torch.Tensor, positions: torch.Tensor, held_positions: torch.Tensor | None = None
     ) -> torch.Tensor:
-        """Return x rotated by its positions, the held pairs by `held_positions` if given."""
+        """Return x rotated by its positions, or by `held_positions`, if given, in the held pairs."""
         angles = rope_angles(positions, torch.tensor(self.rope.inv_freq))
         if held_positions is not None:
             held = list(range(angles.shape[-1]) if self.held is None else self.held)
@@ -91,14 +91,14 @@ class AttentionVariant:
 
 
 class VariantAttention(nn.Module):
-    """Trained attention with the scores of an `AttentionVariant`; it ignores the model's encoding."""
+    """A trained attention layer with an `AttentionVariant`'s scores; it ignores the model's encoding."""
 
     def __init__(self, attention: Attention, variant: AttentionVariant) -> None:
         super().__init__()
         self.attention, self.variant = attention, variant
 
     def forward(self, x: torch.Tensor, *unused: object) -> torch.Tensor:
-        """Return the mixed values of the tokens x, `(…, seq, d_model)` as x."""
+        """Return the mixed values of the tokens x, `(…, seq, d_model)` like x."""
         return torch.cat([self._attend(rows) for rows in x.split(ROWS_AT_ONCE)])
 
     def _attend(self, x: torch.Tensor) -> torch.Tensor:
@@ -107,11 +107,11 @@ class VariantAttention(nn.Module):
 
 
 def with_attention(model: TinyTransformer, variant: AttentionVariant) -> TinyTransformer:
-    r"""Copy of a trained model with another attention: same weights, whole texts `(batch, seq)`, no cache.
+    r"""Return a copy of a trained model with varied attention: same weights, whole texts `(batch, seq)`, no cache.
 
     Args:
-        model: with rotary positions.
-        variant: the distances, keys and scores of its attention.
+        model: a trained model with rotary positions.
+        variant: distances, keys and scores for the attention of the copy.
 
     >>> from rope_edu.encodings import plain_rope
     >>> rope = plain_rope(8, layout="half_split")

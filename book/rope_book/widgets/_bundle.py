@@ -16,17 +16,17 @@ from ._data import DATA
 from ._modules import BundleError, Module, constant, read
 
 JS = Path(__file__).parent / "js"
-# needed by nearly every figure, with their dependencies
+# modules that nearly every figure needs; their dependencies are added
 SHARED = ("lib/figure", "lib/axes", "lib/labels", "lib/shapes")
 COMMENT = re.compile(r"^[ ]*/\*\*(?:(?!\*/).)*\*/\n", re.DOTALL | re.MULTILINE)
-TYPE = re.compile(r"/\*\*[^*]*(?:\*(?!/)[^*]*)*\*/ ?")  # JSDoc within a line
-REMARK = re.compile(r" // [^\"'`]*$")  # behind code; one with a quote may be the end of a string
-UNRENAMED = re.compile(r"(?<=[{,] )(\w+): \1(?=,| \})")  # an export that keeps its name
+TYPE = re.compile(r"/\*\*[^*]*(?:\*(?!/)[^*]*)*\*/ ?")  # JSDoc inside a line of code
+REMARK = re.compile(r" // [^\"'`]*$")  # trailing comment; one with a quote may be part of a string
+UNRENAMED = re.compile(r"(?<=[{,] )(\w+): \1(?=,| \})")  # an export with the same name inside and outside
 
 
 @cache
 def source(name: str) -> str:
-    """Return the text of ``js/<name>.js``, or data as a module; FileNotFoundError names a missing file."""
+    """Return the text of ``js/<name>.js`` or of a data module; raise FileNotFoundError for a missing file."""
     folder, _, file = name.partition("/")
     if folder == "data" and file in DATA:
         value = json.dumps(DATA[file](), ensure_ascii=False, separators=(",", ":"))
@@ -46,7 +46,7 @@ def is_figure(name: str) -> bool:
 
 
 def modules(*names: str) -> list[str]:
-    """Return the modules and their dependencies, dependencies first; BundleError for a cycle.
+    """Return the names of modules and their dependencies, dependencies first; raise BundleError for a cycle.
 
     >>> modules("figures/rotate_pair")[-4:]
     ['maths/pair_angle', 'maths/layouts', 'maths/rotary', 'figures/rotate_pair']
@@ -55,7 +55,7 @@ def modules(*names: str) -> list[str]:
 
 
 def scopes(*names: str, without: Iterable[str] = ()) -> str:
-    """Return the modules and their dependencies as constants: `$maths$rotary` has the exports of "maths/rotary"."""
+    """Return code with one constant per module, such as `$maths$rotary` with the exports of "maths/rotary"."""
     return "\n".join(_scope(script) for script in _in_order(names) if script.name not in without)
 
 
@@ -69,8 +69,8 @@ def module_script(figure: str) -> str:
 def page_script(figure: str, class_name: str, alone: bool = True) -> str:
     """Return the classic script that a page loads (ES modules do not load from ``file://``).
 
-    It is self-contained if ``alone``. Otherwise ``shared_script`` must be loaded first, once for all figures of a
-    site.
+    It is self-contained if ``alone``. Otherwise ``shared_script`` must be loaded first, once for all the
+    figures on a site.
     """
     name = f"figures/{figure}"
     shared = [] if alone else modules(*SHARED)
@@ -88,7 +88,7 @@ def shared_script() -> str:
 
 
 def lean(script: str) -> str:
-    """Return a script without comments, empty lines and indentation; a string of several lines stays as it is.
+    """Strip comments, empty lines and indentation from a script; leave multi-line strings unchanged.
 
     >>> lean("const a = 1; // one\\n  /** A note. */\\n  f(`x\\n  // y`);\\n")
     'const a = 1;\\nf(`x\\n  // y`);\\n'
@@ -107,7 +107,7 @@ def lean(script: str) -> str:
 
 
 def _named(names: Iterable[str]) -> str:
-    """Return the modules' constants in braces: a JavaScript object, or the pattern that unpacks one."""
+    """Return the modules' constants in braces, as a JavaScript object or as the pattern that unpacks one."""
     return f"{{ {', '.join(map(constant, names))} }}"
 
 
@@ -118,7 +118,7 @@ def style() -> str:
 
 
 def _in_order(names: Iterable[str]) -> list[Module]:
-    """Return the modules and their dependencies; BundleError for a cycle or a name that is not exported."""
+    """Return the modules after their dependencies; raise BundleError for a cycle or a name that is not exported."""
     order: dict[str, Module] = {}
 
     def visit(name: str, path: tuple[str, ...]) -> None:
@@ -140,15 +140,15 @@ def _in_order(names: Iterable[str]) -> list[Module]:
 
 
 def _scope(script: Module) -> str:
-    """Return the module as a function that is called at once and returns its exports."""
+    """Return the module as an immediately invoked function that returns its exports."""
     exports = ", ".join(f"{outside}: {inside}" for outside, inside in script.exports.items())
     body = f'"use strict";\n{script.body}return {{ {exports} }};'
     return f"// js/{script.name}.js\nconst {constant(script.name)} = (() => {{\n{body}\n}})();"
 
 
 def _engine() -> str:
-    """Return the engine that trains in the page: the script of a worker, without comments."""
+    """Return the worker script that trains models in the page, without comments."""
     return lean(f"{scopes('maths/page_answer')}\nconst {{ answer }} = $maths$page_answer;")
 
 
-DATA["engine"] = _engine  # data made of scripts
+DATA["engine"] = _engine  # data that is itself bundled from scripts

@@ -1,6 +1,6 @@
-"""Data for the figures' scripts: a script that imports ``../data/<name>.js`` gets the entry of that name.
+"""Data for the figures' scripts: a script that imports ``../data/<name>.js`` gets the ``DATA`` entry of that name.
 
-The module exports one constant, the name in capitals: ``import { GRID } from "../data/grid.js";``.
+The module exports one constant, its name in capitals: ``import { GRID } from "../data/grid.js";``.
 """
 
 import re
@@ -21,7 +21,7 @@ from .maths import decoding, order, page_training, patients, rail, stretch, word
 
 
 def _precision() -> dict:
-    """Return the number formats and the named pipelines, without their notes."""
+    """Return the number formats, and the named pipelines without their notes."""
     pipelines = {name: asdict(pipeline) for name, pipeline in PIPELINES.items()}
     for pipeline in pipelines.values():
         del pipeline["note"]
@@ -29,7 +29,7 @@ def _precision() -> dict:
 
 
 def _bases() -> dict:
-    """Return the first negative distance of many bases, and well-known models."""
+    """Return the first negative distance for each of many bases, and a list of well-known models."""
     bound = load_base_bound()
     return {
         "bases": bound.bases.tolist(),
@@ -41,7 +41,7 @@ def _bases() -> dict:
 
 
 def _page_models() -> dict:
-    """Return the trained models without the record of their training."""
+    """Return the trained models without their configurations and versions."""
     models = read_page_models()["models"]
     return {
         task: {k: v for k, v in model.items() if k not in ("config", "versions")}
@@ -56,7 +56,7 @@ def _words() -> dict:
 
 
 def _leads() -> dict[str, dict[str, Any]]:
-    """Return the lead controls of figures that name them, and the few options of their small forms."""
+    """Return the lead controls of figures that name them, and the options that their small forms offer."""
     return {
         name: {"lead": list(figure.lead), "few": {trait: list(few) for trait, few in figure.few.items()}}
         for name, figure in FIGURES.items()
@@ -65,7 +65,7 @@ def _leads() -> dict[str, dict[str, Any]]:
 
 
 def _presets() -> list[dict[str, Any]]:
-    """Return the presets, a source at Hugging Face shortened to its model's name, to fit a line of a picture."""
+    """Return the presets, with Hugging Face sources shortened to the model's name to fit a line of a picture."""
     model = re.compile(r"https://huggingface\.co/(\S+)/blob/main/config\.json")
     return [
         {

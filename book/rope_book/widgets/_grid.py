@@ -29,17 +29,17 @@ MOST = len(DIGITS) ** 2 - 1
 
 
 def share_code(share: float) -> int:
-    """Return a share of 1 in thousandths."""
+    """Convert a share between 0 and 1 to whole thousandths."""
     return round(1000 * share)
 
 
 def loss_code(loss: float) -> int:
-    """Return a loss as 200 · log₁₀ above 10^−4.5: steps of 1.2 %, up to a loss of 93."""
+    """Encode a loss as 200 · log₁₀(loss / 10^−4.5), in steps of 1.2 % up to a loss of 93."""
     return min(MOST, max(0, round(200 * (math.log10(max(loss, 1e-9)) + 4.5))))
 
 
 def packed(codes: Iterable[int]) -> str:
-    """Write whole numbers from 0 to 1,295 as two digits of base 36 each.
+    """Write whole numbers from 0 to 1,295 as two base-36 digits each.
 
     >>> packed([0, 36, 1295])
     '0010zz'

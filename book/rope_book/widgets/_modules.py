@@ -1,7 +1,7 @@
 """Read a script of ``js/``: its imports, its exports, and its body as the body of a function.
 
-There is no parser: an ``import`` or ``export`` at the start of a line has one of the ``FORMS``. Any other form is
-refused with its file and line, and so is an import against the order of the ``FOLDERS``.
+There is no parser: an ``import`` or ``export`` at the start of a line must have one of the ``FORMS``. Any other
+form is refused with its file and line, and so is an import that breaks the order of the ``FOLDERS``.
 """
 
 import posixpath
@@ -13,7 +13,7 @@ FOLDERS = (
     "lib",
     "maths",
     "figures",
-)  # each imports from itself and those before it; figures do not import each other
+)  # each may import from itself and from earlier ones; figures do not import each other
 FORMS = (
     'import { a, b as c } from "./x.js"; import * as x from "./x.js"; export function, const or class; '
     "export { a, b as c }; export default, in a figure"
@@ -39,14 +39,14 @@ class BundleError(Exception):
 class Module:
     """A script of ``js/``."""
 
-    name: str  # "maths/rotary"
+    name: str  # such as "maths/rotary"
     body: str = ""
-    exports: dict[str, str] = field(default_factory=dict)  # name outside → name inside
-    imports: list[tuple[str, list[str], int]] = field(default_factory=list)  # (module, its names, line)
+    exports: dict[str, str] = field(default_factory=dict)  # exported name → name inside
+    imports: list[tuple[str, list[str], int]] = field(default_factory=list)  # (module, names, line)
 
 
 def read(name: str, text: str) -> Module:
-    """Return the script of that name and text; BundleError names the line that has none of the ``FORMS``."""
+    """Parse a script; raise BundleError for a line that matches none of the ``FORMS``."""
     module = Module(name)
 
     def rewritten(statement: re.Match) -> str:
@@ -72,7 +72,7 @@ def read(name: str, text: str) -> Module:
 
 
 def constant(name: str) -> str:
-    """Return the name that a module's exports have in a bundle.
+    """Return the name of the constant that holds a module's exports in a bundle.
 
     >>> constant("lib/controls/slider")
     '$lib$controls$slider'
@@ -94,7 +94,7 @@ def _import(module: Module, statement: re.Match, line: int) -> str:
 
 
 def _resolved(name: str, path: str, line: int) -> str:
-    """Return the module that ``name`` imports as ``path``; BundleError if its folder may not be imported."""
+    """Return the module that ``name`` imports as ``path``; raise BundleError if its folder may not be imported."""
     where = f"js/{name}.js:{line}"
     if not path.startswith(".") or not path.endswith(".js"):
         raise BundleError(f'{where}: import a file of js/, such as "../lib/pen.js", not "{path}"')
@@ -107,6 +107,6 @@ def _resolved(name: str, path: str, line: int) -> str:
 
 
 def _pairs(names: str) -> dict[str, str]:
-    """Return {left: right} of "{ left as right, same }"; {} for "* as x"."""
+    """Parse "{ left as right, same }" into {left: right, same: same}; return {} for "* as x"."""
     parts = [part.split() for part in names.strip("{}").split(",") if part.strip()]
     return {} if names.startswith("*") else {part[0]: part[-1] for part in parts}

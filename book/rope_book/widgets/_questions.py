@@ -5,7 +5,7 @@ A file has the chapter's ``figure``, its ``page``, and ``[[question]]`` tables. 
 shows it (``show``: the values that differ from a fresh figure). Its kind follows from its other keys:
 
 - ``right`` and ``wrong``: choices; every wrong one is [answer, reply];
-- ``number`` with ``within`` and ``unit``: a number; ``slips`` are [number, reply], ``otherwise`` is for the rest;
+- ``number`` with ``within`` and ``unit``: a number; ``slips`` are [number, reply], ``otherwise`` answers the rest;
 - ``order``: names in the right order; ``slips`` are [names, reply];
 - ``control`` and ``number``: the value at which a reader leaves that control of the figure;
 - ``place``: the part of the figure to click, one of ``places``; ``slips`` are [place, reply] for the others.
@@ -28,12 +28,12 @@ KINDS = {
     "control": "setting",
     "place": "place",
     "number": "number",
-}  # the first key present decides
+}  # the first of these keys that is present decides
 
 
 @cache
 def chapters() -> dict[str, dict[str, Any]]:
-    """Return the files of questions by chapter, in the order of the book.
+    """Return the question files by chapter, in book order.
 
     >>> list(chapters())[3], chapters()["04"]["figure"]
     ('04', 'RotatePair')
@@ -45,7 +45,7 @@ def chapters() -> dict[str, dict[str, Any]]:
 
 @cache
 def questions() -> dict[str, dict[str, Any]]:
-    """Return every question by its id, complete with kind, figure, page, and choices in the order shown."""
+    """Return all questions by id, each with its kind, figure, page, and choices in the order shown."""
     return {
         entry["id"]: _complete(chapter, file, entry)
         for chapter, file in chapters().items()
@@ -54,7 +54,7 @@ def questions() -> dict[str, dict[str, Any]]:
 
 
 def question(name: str) -> dict[str, Any]:
-    """Return the question of that id; ValueError lists the ids of its chapter.
+    """Return the question with this id; raise ValueError with its chapter's ids if it is unknown.
 
     >>> question("04-lock")["figure"]
     'RotatePair'
@@ -67,7 +67,7 @@ def question(name: str) -> dict[str, Any]:
 
 
 def _complete(chapter: str, file: dict[str, Any], entry: dict[str, Any]) -> dict[str, Any]:
-    """Return an entry together with the keys that its file states once for all."""
+    """Return an entry together with the keys that its file gives once for all its questions."""
     kind = next(kind for name, kind in KINDS.items() if name in entry)
     whole = {"chapter": chapter, "kind": kind, "figure": file["figure"], "page": file["page"]} | entry
     if kind == "choices":
@@ -80,10 +80,10 @@ def _complete(chapter: str, file: dict[str, Any], entry: dict[str, Any]) -> dict
         whole["items"] = sorted(whole["order"], key=lambda item: _place(entry["id"], item))
         if whole["items"] == whole["order"]:
             whole["items"] = whole["items"][::-1]
-    whole.pop("computed", None)  # for the tests
+    whole.pop("computed", None)  # used only by the tests
     return whole
 
 
 def _place(name: str, text: str) -> str:
-    """Return a sort key that gives a fixed order without a hint at the answer."""
+    """Return a sort key for a fixed order that gives no hint at the answer."""
     return hashlib.sha256(f"{name} {text}".encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""Every figure class by its name: a class enters when it is defined, and the scripts' data is written from here."""
+"""Every figure class by name: defining a class registers it, and the scripts' data is written from this table."""
 
 from typing import Any
 

@@ -1,7 +1,7 @@
-"""Rules between the controls of a figure, declared once: Python refuses values that break them, the page clamps.
+"""Rules between a figure's controls, declared once: Python refuses values that break them, the page clamps them.
 
-Each rule belongs to one control (see :meth:`Control.under`) and travels with its description to
-``js/lib/rules.js``, which knows the same four kinds: at_most, at_least, only_if, preset.
+Each rule belongs to one control (see :meth:`Control.under`) and is sent with its description to
+``js/lib/rules.js``, which implements the same four kinds: at_most, at_least, only_if, preset.
 """
 
 from collections.abc import Iterable, Mapping
@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
 State = dict[str, Any]
-TINY = 1e-9  # more than the rounding in a sum of tenths
+TINY = 1e-9  # more than the rounding error in a sum of tenths
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Rule:
         return {"rule": self.word} | asdict(self)
 
     def settle(self, name: str, now: State, held: Iterable[str], controls: Mapping[str, Any]) -> State:
-        """Return the changes that ``now`` needs; ``held`` names the controls just set."""
+        """Return the changes that make ``now`` obey the rule; ``held`` names the controls just set."""
         return {}
 
     def allowed(self, name: str, now: State) -> str:
@@ -33,10 +33,10 @@ class Rule:
 
 @dataclass(frozen=True)
 class AtMost(Rule):
-    """The control is at most ``times`` · ``limit`` + ``plus``; a sentence counts as its number of words.
+    """An upper bound of ``times`` · ``limit`` + ``plus``; a sentence counts as its number of words.
 
-    A new limit pulls the control down with it. A new value beyond the limit is refused or, if ``either`` may give
-    way, raises the limit.
+    Lowering the limit lowers the control with it. A new value beyond the limit is refused or, with ``either``,
+    raises the limit.
     """
 
     word = "at_most"
@@ -46,12 +46,12 @@ class AtMost(Rule):
     either: bool = False
 
     def most(self, now: State) -> float:
-        """Return the greatest value allowed."""
+        """Return the largest allowed value."""
         limit = now[self.limit]
         return tidy(self.times * (len(limit.split()) if isinstance(limit, str) else limit) + self.plus)
 
     def settle(self, name: str, now: State, held: Iterable[str], controls: Mapping[str, Any]) -> State:
-        """Bring the control under the limit, or the limit above the control."""
+        """Lower the control to the limit, or raise the limit to the control."""
         most = self.most(now)
         if now[name] <= most + TINY:
             return {}
@@ -60,7 +60,7 @@ class AtMost(Rule):
         return {name: most}
 
     def allowed(self, name: str, now: State) -> str:
-        """Name the limit and where it comes from."""
+        """Describe the limit and where it comes from."""
         count = "words of " if isinstance(now[self.limit], str) else ""
         times = {1: "", 0.5: "half of "}.get(self.times, f"{self.times} × ")
         plus = f" {'−' if self.plus < 0 else '+'} {abs(self.plus)}" if self.plus else ""
@@ -69,7 +69,7 @@ class AtMost(Rule):
 
 @dataclass(frozen=True)
 class AtLeast(Rule):
-    """The control is at least ``least`` while ``where`` is ``value``."""
+    """A lower bound of ``least`` while the control ``where`` is ``value``."""
 
     word = "at_least"
     least: float
@@ -77,19 +77,19 @@ class AtLeast(Rule):
     value: Any
 
     def settle(self, name: str, now: State, held: Iterable[str], controls: Mapping[str, Any]) -> State:
-        """Raise the control."""
+        """Raise the control to the bound if it is below it."""
         return {name: self.least} if now[self.where] == self.value and now[name] < self.least else {}
 
     def allowed(self, name: str, now: State) -> str:
-        """Name the bound and its condition."""
+        """Describe the bound and its condition."""
         return f"at least {self.least} while {self.where} is {self.value!r}"
 
 
 @dataclass(frozen=True)
 class OnlyIf(Rule):
-    """The control has an effect only while ``where`` is one of ``values``.
+    """A condition: the control has an effect only while ``where`` is one of ``values``.
 
-    Otherwise the page hides it as soon as it loses the focus; moving it sets ``where`` to the first of ``values``.
+    Otherwise the page hides it as soon as it loses focus; moving it sets ``where`` to the first of ``values``.
     Any value is accepted at any time, so this rule refuses nothing.
     """
 
@@ -98,13 +98,13 @@ class OnlyIf(Rule):
     values: tuple[Any, ...]
 
     def describe(self) -> dict[str, Any]:
-        """Return the rule with its values as a list, as JSON keeps them."""
+        """Return the rule with its values as a list, as in JSON."""
         return super().describe() | {"values": list(self.values)}
 
 
 @dataclass(frozen=True)
 class Preset(Rule):
-    """Every named option of the control sets other controls; once one of those differs, it becomes ``own``."""
+    """Named options that set other controls; once one of those differs, the control becomes ``own``."""
 
     word = "preset"
     table: Mapping[str, State]
@@ -124,7 +124,7 @@ class Preset(Rule):
 def settle(
     controls: Mapping[str, Any], before: State, held: State
 ) -> tuple[State, tuple[str, Rule, State] | None]:
-    """Return the changes that follow once ``held`` is set in the state ``before``, and the first broken rule.
+    """Return the changes that follow from setting ``held`` in the state ``before``, and the first broken rule.
 
     The broken rule is (name of its control, rule, state in which it was applied), or None.
     """
@@ -140,5 +140,5 @@ def settle(
 
 
 def tidy(value: float) -> float:
-    """Round to twelve digits, so that sums of tenths are tenths in Python and in JavaScript."""
+    """Round to twelve digits, so that sums of tenths come out as tenths in both Python and JavaScript."""
     return float(f"{value:.12g}")

@@ -1,4 +1,4 @@
-"""Traits that a reader can move: each knows its range, label and unit, and its errors state them."""
+"""Traits that a reader can change, each with a range, label and unit; their errors say what is allowed."""
 
 import math
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ from ._rules import Rule
 
 
 class Control(traitlets.TraitType):
-    """One value with a native control in the figure.
+    """A value with a native control in the figure.
 
     Subclasses implement :meth:`clean`, which returns the value or raises ``ValueError`` with what is allowed, and
     list in ``sent`` the attributes from which the page builds the control. A refused value raises
@@ -33,7 +33,7 @@ class Control(traitlets.TraitType):
         return self
 
     def validate(self, obj: Any, value: Any) -> Any:
-        """Return the value in its stored form; TraitError says what is allowed."""
+        """Return the value in its stored form, or raise TraitError saying what is allowed."""
         try:
             return self.clean(value)
         except ValueError as error:
@@ -42,13 +42,13 @@ class Control(traitlets.TraitType):
             ) from None
 
     def _cross_validate(self, obj: Any, value: Any) -> Any:
-        """Return the value; raise TraitError where it contradicts another control."""
+        """Return the value, or raise TraitError if it contradicts another control."""
         value = super()._cross_validate(obj, value)
         obj.settled({self.name: value})
         return value
 
     def clean(self, value: Any) -> Any:
-        """Return ``value`` in its stored form or raise ValueError saying what is allowed."""
+        """Return ``value`` in its stored form, or raise ValueError saying what is allowed."""
         raise NotImplementedError
 
     def enough(self, value: float) -> Any:
@@ -63,7 +63,7 @@ class Control(traitlets.TraitType):
 
 
 class Slider(Control):
-    """A number from ``low`` to ``high``; whole when ``default`` and ``step`` are ints.
+    """A number from ``low`` to ``high``, which must be whole if ``default`` and ``step`` are ints.
 
     ``log=True`` makes the slider logarithmic (for bases and lengths).
     """
@@ -126,7 +126,7 @@ class Point(Control):
 class Choice(Control):
     """One of a few named options; ``options`` maps the stored value to the words a reader sees.
 
-    With ``buttons`` every option is a button.
+    With ``buttons``, every option is shown as a button.
     """
 
     kind = "choice"
@@ -138,7 +138,7 @@ class Choice(Control):
         self.options, self.buttons = options, buttons
 
     def clean(self, value: Any) -> Any:
-        """Return the option; a page may send an int as an integral float."""
+        """Return the matching option; a page may send an int as a whole-valued float."""
         for option in self.options:
             same_kind = isinstance(option, str) == isinstance(value, str) and not isinstance(value, bool)
             if same_kind and isinstance(value, (str, Integral, Real)) and value == option:
@@ -156,12 +156,12 @@ class Choice(Control):
 
 
 class Toggle(Control):
-    """True or False; a checkbox."""
+    """A checkbox: True or False."""
 
     kind = "toggle"
 
     def clean(self, value: Any) -> bool:
-        """Return the bool; no other value counts as one."""
+        """Return the bool; any other type raises ValueError."""
         if not isinstance(value, bool):
             raise ValueError("True or False")
         return value
@@ -196,7 +196,7 @@ class Text(Control):
         self.most, self.letters = most, letters
 
     def clean(self, value: Any) -> str:
-        """Return the text as it is."""
+        """Return the text unchanged."""
         if not isinstance(value, str) or len(value) > self.most or not set(value) <= set(self.letters):
             raise ValueError(f"a text of at most {self.most} characters, each one of {self.letters!r}")
         return value
@@ -238,12 +238,12 @@ class Sketch(Control):
 
 
 def _is_number(value: Any) -> bool:
-    """Return whether the value is a finite real number; a bool is not."""
+    """Return whether the value is a finite real number; bools do not count."""
     return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
 
 
 class Names(traitlets.TraitType):
-    """Names of controls and of parts of a picture, or None: all of them.
+    """Names of controls and of parts of the picture, or None for all of them.
 
     Not a control: it selects what a small form of the figure shows (``LiveFigure.only``).
     """
@@ -253,7 +253,7 @@ class Names(traitlets.TraitType):
         self.tag(sync=True)
 
     def validate(self, obj: Any, value: Any) -> list[str] | None:
-        """Return the names as a list; TraitError lists the known names."""
+        """Return the names as a list, or raise TraitError listing the known names."""
         if value is None:
             return None
         known = [*obj.controls(), *obj.parts]

@@ -1,4 +1,4 @@
-"""Chapter 6: unroll a clock, its angle against the position."""
+"""Chapter 6: unroll a clock into its angle against position."""
 
 from ._rules import AtMost
 from ._traits import Choice, Slider
@@ -9,9 +9,9 @@ class AngleChart(LiveFigure):
     """Unroll a clock: the angle m · θ_i of pair i, position by position, is a straight line.
 
     Above are the head's clocks at ``position`` m, each hand turned by m · θ_i, where θ_i = ``base`` ** (−2i /
-    ``head_dim``). Below is the clock of ``pair``, its whole turn wound round it like a thread. Beside it the thread
-    is unrolled over the positions 0 … ``n``. ``axis`` shows the angle (radians) unrolled, within one turn as the
-    hand does, or on logarithmic axes. A ``pair`` beyond the head's last is shown as the last.
+    ``head_dim``). Below is the clock of ``pair``, with its total turn wound round it like a thread. Beside it
+    the thread is unrolled over the positions 0 … ``n``. ``axis`` shows the angle (radians) unrolled, within one
+    turn as the hand does, or on logarithmic axes. A ``pair`` beyond the head's last is shown as the last.
 
     Values out of range raise TraitError, which says what is allowed.
 

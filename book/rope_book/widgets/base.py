@@ -27,9 +27,9 @@ class LiveFigure(anywidget.AnyWidget):
     order in which they appear; without it they are the first three.
 
     ``only`` turns any figure into a small one: just the controls that it names, without Reset and without the
-    line of Python. A choice becomes a row of buttons; ``few`` lists the options worth a button. A class may name
-    ``parts`` of its picture; once ``only`` names some of them, the others are not drawn. ``only`` belongs to the
-    state once it is set.
+    line of Python. A choice becomes a row of buttons; ``few`` lists the options worth a button. A class may
+    name ``parts`` of its picture; once ``only`` names some of them, the others are not drawn. Once set,
+    ``only`` is part of the state.
 
     >>> from rope_book.widgets import RotatePair
     >>> figure = RotatePair(position=7)
@@ -50,14 +50,14 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
     """
 
     figures: ClassVar[dict[str, type["LiveFigure"]]] = FIGURES
-    newest: ClassVar[WeakValueDictionary[str, "LiveFigure"]] = WeakValueDictionary()  # per class
-    _script: ClassVar[str] = ""  # shared by subclasses of a figure
+    newest: ClassVar[WeakValueDictionary[str, "LiveFigure"]] = WeakValueDictionary()  # by class
+    _script: ClassVar[str] = ""  # a figure's subclasses share it
     _declared: ClassVar[dict[str, Control]] = {}
     lead: ClassVar[tuple[str, ...]] = ()
     few: ClassVar[dict[str, tuple[Any, ...]]] = {}
     parts: ClassVar[tuple[str, ...]] = ()
     only = Names()
-    _controls = traitlets.List().tag(sync=True)  # a list, because notebooks are saved with sorted keys
+    _controls = traitlets.List().tag(sync=True)  # not a dict: saving a notebook sorts its keys
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Find the script of the same name and register the class for the site's build."""
@@ -105,7 +105,7 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
 
     @classmethod
     def controls(cls) -> dict[str, Control]:
-        """Return the controls by name, in the order of declaration."""
+        """Return the controls by name, in declaration order."""
         return cls._declared
 
     @classmethod
@@ -120,14 +120,14 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
                 setattr(self, control["name"], control["initial"])
 
     def get_state(self, key: Any = None, drop_defaults: bool = False) -> dict[str, Any]:
-        """Return the complete state: a page that embeds the figure has no defaults to fill in."""
+        """Return the complete state, because a page that embeds the figure has no defaults to fill in."""
         state = super().get_state(key=key)
         if key is None and self.only is None:
-            del state["only"]  # a whole figure does not mention it
+            del state["only"]  # a full figure's state leaves it out
         return state
 
     def settled(self, held: dict[str, Any]) -> dict[str, Any]:
-        """Return the further values that the rules change once ``held`` is set; TraitError if it breaks a rule."""
+        """Return the other values that rules change once ``held`` is set; raise TraitError if it breaks a rule."""
         controls = self.controls()
         implied, broken = settle(controls, {name: getattr(self, name) for name in controls}, held)
         if broken:
@@ -143,7 +143,7 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
         """Move the controls that give way to the one just set."""
         if change.name in self.controls():
             implied = self.settled({change.name: getattr(self, change.name)})
-            with self.hold_trait_notifications():  # a preset's values come together
+            with self.hold_trait_notifications():  # a preset's values change together
                 for name, value in implied.items():
                     setattr(self, name, value)
 
@@ -156,7 +156,7 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
         super().__setattr__(name, value)
 
     def __repr__(self) -> str:
-        """Return the line of Python that makes this state."""
+        """Return the line of Python that recreates this figure."""
         changed = {
             name: getattr(self, name)
             for name, control in self.controls().items()

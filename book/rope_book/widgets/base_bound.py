@@ -12,9 +12,9 @@ _NUMBERS = {m.name: {"base": m.base, "head_dim": m.rotary_dim, "context": m.cont
 class BaseBound(LiveFigure):
     """See where the expected score of like vectors turns negative, and which bases keep it above zero.
 
-    Above is the mean of cos(r · θ) over all pairs at every distance r, its negative part filled; below, for every
-    base, the first distance at which it is negative. A ``context`` (tokens) under that line is safe. ``model``
-    takes base, width and context from a model's config; changing one of them makes the model "own".
+    Above is the mean of cos(r · θ) over all pairs at every distance r, with its negative part filled; below,
+    for every base, the first distance at which it is negative. A ``context`` (tokens) under that line is safe.
+    ``model`` takes base, width and context from a model's config; changing one of them makes the model "own".
 
     Values out of range raise TraitError, which says what is allowed.
 

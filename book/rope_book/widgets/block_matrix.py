@@ -1,4 +1,4 @@
-"""Chapter 7: the rotation matrix of one head, mostly zeros, and the two stripes that code keeps of it."""
+"""Chapter 7: the rotation matrix of one head, mostly zeros, and the two stripes of it that code keeps."""
 
 from ._rules import AtMost
 from ._traits import Choice, Slider
@@ -8,10 +8,10 @@ from .base import LiveFigure
 class BlockMatrix(LiveFigure):
     """Multiply a vector by its rotation matrix, or by the two stripes that remain of it.
 
-    ``position`` m turns pair i of a vector x of ``head_dim`` numbers by m · θ_i,
-    θ_i = ``base`` ** (−2i / head_dim). ``form`` "matrix" shows R and R x, with the cells that are always zero
-    left blank; "elementwise" shows x ⊙ cos + (x, each pair turned by 90°) ⊙ sin. ``pairing`` is the layout: which
-    two features form a pair. ``row`` is followed from x to the result; a row beyond the last is shown as the last.
+    ``position`` m turns pair i of a vector x of ``head_dim`` numbers by m · θ_i, where θ_i = ``base`` ** (−2i /
+    head_dim). ``form`` "matrix" shows R and R x, with the cells that are always zero left blank; "elementwise"
+    shows x ⊙ cos + (x, each pair turned by 90°) ⊙ sin. ``pairing`` is the layout: which two features form a
+    pair. ``row`` is followed from x to the result; a row beyond the last is shown as the last.
 
     Values out of range raise TraitError, which says what is allowed.
 

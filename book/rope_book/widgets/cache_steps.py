@@ -5,7 +5,7 @@ from .base import LiveFigure
 
 
 class CacheSteps(LiveFigure):
-    """Decode token by token and see what each step adds to the key cache, and what it changes.
+    """Decode token by token to see what each step adds to the key cache and what it changes.
 
     ``step`` tokens have been read; each row of the picture is one step. ``store`` chooses what the cache holds:
     "rotated" keys, "unrotated" keys (turned again at every step), or "dynamic": rotated keys whose frequencies

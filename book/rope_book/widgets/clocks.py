@@ -1,4 +1,4 @@
-"""Chapter 6: the clocks of a head, all hands at one position."""
+"""Chapter 6: the clocks of a head, with all hands at one position."""
 
 from ._traits import Choice, Slider
 from .base import LiveFigure
@@ -8,9 +8,9 @@ class Clocks(LiveFigure):
     """See every pair of a head as the hand of a clock.
 
     ``position`` (tokens) turns hand i counter-clockwise from three o'clock by position · θ_i, where
-    θ_i = ``base`` ** (−2i / ``head_dim``) radians per token. Under each face is its wavelength, the tokens of
-    a full turn. The coloured part of a face is the reach of its hand within ``context`` tokens; a face whose hand
-    completes a turn there is coloured all round.
+    θ_i = ``base`` ** (−2i / ``head_dim``) radians per token. Under each face is its wavelength, the number of
+    tokens in a full turn. The coloured part of a face is the reach of its hand within ``context`` tokens; a face
+    whose hand completes a turn there is coloured all round.
 
     Parts of the picture, for ``only``: "faces" and "reach", their coloured parts.
 

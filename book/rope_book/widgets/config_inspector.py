@@ -11,11 +11,11 @@ from .base import LiveFigure
 class ConfigInspector(LiveFigure):
     """Read the rotation from a model's config.json or GGUF, and compare a second file with it.
 
-    ``config`` is the text of a file; unless it is empty, it replaces ``preset``. It is sent nowhere, and the page's
-    address does not contain it. Of a GGUF that is dropped or chosen only the header is read; its keys become JSON.
-    ``other`` is a second file, ``second`` another model in its place; the figure then shows both clocks and the
-    verdict of ``rope-doctor compare``. ``layers`` picks among rotations where layers differ, in the order of the
-    file. ``length`` (tokens) is the length of the text: "dynamic" and "longrope" depend on it.
+    ``config`` is the text of a file; unless it is empty, it replaces ``preset``. It is sent nowhere, and the
+    page's address does not contain it. Only the header of a dropped or chosen GGUF is read; its keys become
+    JSON. ``other`` is a second file, ``second`` another model in its place; the figure then shows both clocks
+    and the verdict of ``rope-doctor compare``. ``layers`` picks a rotation, in file order, where layers differ.
+    ``length`` (tokens) is the length of the text: "dynamic" and "longrope" depend on it.
 
     Values out of range raise TraitError, which says what is allowed; the picture explains an unreadable config.
 

@@ -8,7 +8,7 @@ class GainAndTurn(LiveFigure):
     """Put a gain on each feature of a pair, before or after it is turned, and follow the score along a text.
 
     The key is at ``position`` n, the query ``distance`` tokens later; both turn by position × ``inv_freq`` and
-    have the gains ``first`` and ``second`` on their two features, ``where`` "after" or "before" the turn.
+    have the gains ``first`` and ``second`` on their features; ``where`` puts these "after" or "before" the turn.
     Left: the paths of the turned pairs' tips. Right: the score at that distance, at every position of the text.
 
     Values out of range raise TraitError, which says what is allowed.

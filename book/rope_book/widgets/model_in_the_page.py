@@ -1,4 +1,4 @@
-"""Chapter 18: a trained model that runs in the page, on texts longer than those of its training."""
+"""Chapter 18: a trained model that runs in the page, on texts longer than its training texts."""
 
 import string
 from typing import ClassVar
@@ -21,24 +21,24 @@ RULES = {
     "llama3": "Llama 3",
     "abf": "another base (ABF)",
 }
-STEP = 0.1  # turns: the least distance between the ends of the ramp
+STEP = 0.1  # smallest distance between the ends of the ramp, in turns
 BY_PARTS = ("by-parts", "yarn", "llama3")
 LETTERS = " !\"'(),-.:;?" + string.digits + string.ascii_letters  # the alphabet of "text" on one line
 
 
 class ModelInThePage(LiveFigure):
-    """Break a trained transformer that runs in the page with a long text, and mend it with a rule.
+    """Break a trained transformer in the page by giving it a long text, then mend it with a rule.
 
     ``task`` is "back" (repeat the letter five places before; trained on 32 letters) or "text" (the next character
     of prose; trained on 64). The text is ``times`` as long. ``rule`` changes the frequencies after training: none,
     pi, ntk-aware, dynamic-ntk, by-parts, yarn (the paper's ramp), llama3 or abf. Its settings are the stretch
     ``factor``, the ramp from ``ramp_from`` to ``ramp_to`` turns in the trained length (beta_slow and beta_fast;
-    for Llama 3 low_freq_factor and high_freq_factor), the ``base`` of abf, and ``attention_factor`` on cos and sin,
-    times YaRN's own. Pairs count from 1, the fastest; those outside ``first_pair`` to ``last_pair`` do not turn.
-    Bars show ``measure``, "right" or "loss", by place, over four texts. Below are the attention of one ``head``
-    ("layer.head") over the first text, with the row of the query at ``place``, and the angles unseen in training.
-    The model of "text" also reads a text of your ``own``, up to 192 characters that it knows: under each is a tick
-    where the model predicted it, or else the prediction.
+    for Llama 3 low_freq_factor and high_freq_factor), the ``base`` of abf, and ``attention_factor`` on cos and
+    sin, times YaRN's own. Pairs count from 1, the fastest; those outside ``first_pair`` to ``last_pair`` do not
+    turn. Bars show ``measure``, "right" or "loss", by place, over four texts. Below are the attention of one
+    ``head`` ("layer.head") over the first text, with the row of the query at ``place``, and the angles unseen in
+    training. The model of "text" also reads a text of your ``own``, up to 192 characters from its alphabet: under
+    each is a tick where the model predicted it, or else the prediction.
 
     Parts of the picture, for ``only``: "bars", "attention", "angles" and "row", the row of the query.
 
@@ -53,7 +53,7 @@ class ModelInThePage(LiveFigure):
 
     parts = ("bars", "attention", "angles", "row")
     lead = ("rule", "times", "task")
-    few: ClassVar = {"rule": ("none", "pi", "ntk-aware", "yarn")}  # the others need a setting, or act alike
+    few: ClassVar = {"rule": ("none", "pi", "ntk-aware", "yarn")}  # others need settings or act like these
 
     task = Choice(
         "back", {"back": "five letters back", "text": "next character of prose"}, label="The model's task"

@@ -1,4 +1,4 @@
-"""Chapter 1: see attention miss the order of words."""
+"""Chapter 1: see attention miss word order."""
 
 from ._rules import AtMost
 from ._traits import Choice, Sentence, Slider, Toggle
@@ -9,9 +9,9 @@ class OrderBlindness(LiveFigure):
     """Compare the outputs of self-attention for the same words in two orders.
 
     Every word of ``sentence`` and ``rearranged`` (1 to 6 words) has a vector of two numbers, made from its
-    letters; all words share small query, key and value matrices. No position enters. ``look`` picks a word by its
-    place in the first sentence, counted from 1. With ``causal`` a word attends only to itself and the words before
-    it; ``layers`` is the number of layers, 1 or 2.
+    letters; all words share small query, key and value matrices. Positions play no part. ``look`` picks a word
+    by its place in the first sentence, counted from 1. With ``causal`` a word attends only to itself and the
+    words before it; ``layers`` is the number of layers, 1 or 2.
 
     Parts of the picture, for ``only``: "sentences", "outputs" and "weights".
 

@@ -8,11 +8,11 @@ from .base import LiveFigure
 class PatchScores(LiveFigure):
     """Show how one patch of an image scores all others, and by which coordinates each pair turns.
 
-    ``scheme`` divides the frequencies between height and width: "axial" gives both the same list, "mixed" rotates
-    the two axes by ``direction`` (degrees), "contiguous" and "interleaved" cut one list into two sections.
-    Query and key are all ones, so that a score is a sum of cosines of position alone, whatever the image behind the
-    patches shows. The query is the patch at ``row`` and ``column`` of 21 × 21, from 0 at the upper left; click any
-    patch to make it the query.
+    ``scheme`` divides the frequencies between height and width: "axial" gives both the same list, "mixed"
+    rotates the two axes by ``direction`` (degrees), "contiguous" and "interleaved" cut one list into two
+    sections. Query and key are all ones, so that a score is a sum of cosines of position alone, regardless of
+    the image behind the patches. The query is the patch at ``row`` and ``column`` of 21 × 21, from 0 at the
+    upper left; click any patch to make it the query.
 
     Values out of range raise TraitError, which says what is allowed.
 

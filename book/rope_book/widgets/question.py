@@ -1,4 +1,4 @@
-"""Questions to answer before reading the explanation, beside the figure that shows why."""
+"""Questions to answer before reading the explanation, next to the figure that shows why."""
 
 import html
 import re
@@ -14,13 +14,13 @@ from .base import LiveFigure
 
 
 class Question(anywidget.AnyWidget):
-    """Ask questions of the book, reply to every answer, and set the figure beside them to the state that shows why.
+    """Ask questions from the book, reply to each answer, and set the figure to the state that shows why.
 
     ``Question("04-lock", "04-key")`` asks these two. The figure is the newest of the class that the questions
-    belong to, or ``figure``: an object, or the name of a class. ``given`` has the answers so far,
+    belong to, or ``figure``: an object, or the name of a class. ``given`` holds the answers so far,
     ``{id: [answer, whether it is right]}``.
 
-    An unknown id raises ValueError with the ids of its chapter.
+    An unknown id raises ValueError, which lists the ids of its chapter.
 
     >>> from rope_book.widgets import RotatePair
     >>> figure = RotatePair()
@@ -38,8 +38,8 @@ class Question(anywidget.AnyWidget):
 
     questions = traitlets.List().tag(sync=True)
     given = traitlets.Dict().tag(sync=True)
-    _show = traitlets.Dict().tag(sync=True)  # the state that the page requests of a kernel's figure
-    _now = traitlets.Dict().tag(sync=True)  # the values of a kernel's figure
+    _show = traitlets.Dict().tag(sync=True)  # the state to which the page asks the kernel to set the figure
+    _now = traitlets.Dict().tag(sync=True)  # the current values of the kernel's figure
 
     def __init__(self, *names: str, figure: LiveFigure | str | None = None) -> None:
         if not names:
@@ -47,7 +47,7 @@ class Question(anywidget.AnyWidget):
         asked = [question(name) for name in names]
         if isinstance(figure, str) and figure not in LiveFigure.figures:
             raise ValueError(f"figure must be one of {', '.join(sorted(LiveFigure.figures))}, got {figure!r}")
-        if not isinstance(figure, LiveFigure):  # the newest by now: a later cell may make another
+        if not isinstance(figure, LiveFigure):  # the newest so far; a later cell may make another
             figure = LiveFigure.newest.get(figure or asked[0]["figure"])
         self.figure = figure
         super().__init__(questions=asked)
@@ -68,12 +68,12 @@ class Question(anywidget.AnyWidget):
         return style()
 
     def _follow(self, change: Any = None) -> None:
-        """Send the page the figure's values: "leave the slider where you expect it" reads them."""
+        """Send the figure's values to the page: "leave the slider where you expect it" reads them."""
         if (figure := self.figure) is not None:
             self._now = {name: getattr(figure, name) for name in figure.controls()}
 
     def _ask_for_click(self, widget: Any, content: Any, buffers: Any) -> None:
-        """Pass a request for a click on to the figure, or the end of one."""
+        """Tell the figure to start or stop waiting for a click."""
         if self.figure is not None and "pick" in content:
             self.figure.send(content)
 
@@ -89,12 +89,12 @@ class Question(anywidget.AnyWidget):
         if figure is not None and change.new:
             figure.reset()
             state = change.new["state"]
-            with figure.hold_trait_notifications():  # a preset's values come together
+            with figure.hold_trait_notifications():  # a preset's values change together
                 for name, value in (state | figure.settled(state)).items():
                     setattr(figure, name, value)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        """Return the widget's view, and the questions as a list with folds for pages without scripts."""
+        """Return the widget's view, plus the questions as a list with folds for pages without scripts."""
         bundle = super()._repr_mimebundle_(**kwargs)
         if bundle is not None:
             data = bundle[0] if isinstance(bundle, tuple) else bundle

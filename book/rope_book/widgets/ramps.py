@@ -11,7 +11,7 @@ class Ramps(LiveFigure):
     A pair that turns ``beta_fast`` times or more in ``trained_length`` (tokens) keeps its frequency; one that turns
     ``beta_slow`` times or less has it divided by ``factor``. Llama 3's thresholds are 4 and 1 turns. ``truncate``
     rounds the ends of the code's ramp to whole pairs. ``shown`` is the share kept or the multiplier of the
-    frequency, ``across`` the pair's index or its turns. ``pair`` is the cursor, held within the head.
+    frequency, ``across`` the pair's index or its turns. ``pair`` is the cursor, limited to the head's pairs.
 
     Values out of range raise TraitError, which says what is allowed.
 

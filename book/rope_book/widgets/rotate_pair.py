@@ -9,7 +9,7 @@ class RotatePair(LiveFigure):
 
     ``position`` m and ``key_position`` n (tokens) turn ``q`` and ``k`` counter-clockwise by m·θ and n·θ, where θ is
     ``inv_freq`` (radians per token); the score is the dot product of the turned pairs. With ``lock`` moving one
-    position by hand moves the other too, so that the distance m − n stays.
+    position by hand moves the other too, so that the distance m − n stays the same.
 
     Parts of the picture, for ``only``: "arrows" and "rail" (with "key", those of k too), and "score", its curve.
 

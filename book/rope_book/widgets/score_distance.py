@@ -15,9 +15,9 @@ class ScoreDistance(LiveFigure):
     heights, evenly spaced from distance 0, as shares of the greatest possible score.
 
     ``vectors`` chooses q and k: "constant" (all ones), "identical" (k = q, Gaussian), "independent" (both
-    Gaussian) or "rotated" (k is q turned by ``peak`` positions). ``seed`` draws the Gaussian ones.
-    ``distance`` (tokens, m − n) is the cursor; ``reach`` the distances shown, 100,000 on a logarithmic axis.
-    Scores are not divided by √d; with ``bound`` their size is shown on a logarithmic axis.
+    Gaussian) or "rotated" (k is q turned by ``peak`` positions). ``seed`` draws the Gaussian ones. ``distance``
+    (tokens, m − n) is the cursor; ``reach`` is the range of distances shown, with 100,000 on a logarithmic
+    axis. Scores are not divided by √d; with ``bound`` their size is shown on a logarithmic axis.
 
     Parts of the picture, for ``only``: "waves", of at most eight pairs, each with its hand, and "curve".
 

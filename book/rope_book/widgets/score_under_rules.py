@@ -6,7 +6,7 @@ from .base import LiveFigure
 
 
 class ScoreUnderRules(LiveFigure):
-    """Compare the score of equal vectors at every distance, under several rules at once.
+    """Compare the score of equal vectors at every distance, under several rules.
 
     Each rule has a switch: ``plain`` (no rule), ``pi``, ``abf``, ``ntk_aware``, ``by_parts``, ``yarn``, ``llama3``.
     They stretch a head that was trained on ``trained`` tokens for texts of ``wanted``. Scores are shares of plain

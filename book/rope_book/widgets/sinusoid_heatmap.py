@@ -8,10 +8,10 @@ from .base import LiveFigure
 class SinusoidHeatmap(LiveFigure):
     """See PE(p) and PE(p + k) as two rows of one field, and their dot product for every offset k.
 
-    ``position`` p and ``offset`` k (tokens) choose the rows. ``pair`` i is drawn beside the field as an arrow that
+    ``position`` p and ``offset`` k (tokens) choose the rows. ``pair`` i is drawn next to the field as an arrow that
     turns by k · θ_i from p to p + k, where θ_i = ``base`` ** (−2i / ``d_model``) radians per token; a pair beyond
     the last is shown as the last. The curve below is PE(p) · PE(p + k) or, with ``between`` "projection",
-    PE(p) · W PE(p + k) for one fixed random W. The thin curves are those of other p.
+    PE(p) · W PE(p + k) for one fixed random W. The thin curves are for other values of p.
 
     Values out of range raise TraitError, which says what is allowed.
 

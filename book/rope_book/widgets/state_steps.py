@@ -1,4 +1,4 @@
-"""Chapter A2: a state of fixed size beside a cache that grows."""
+"""Chapter A2: a state of fixed size compared with a cache that grows."""
 
 from ._rules import AtMost
 from ._traits import Slider, Toggle
@@ -9,11 +9,11 @@ class StateSteps(LiveFigure):
     """Read a text and compare what a cache and linear attention remember of it.
 
     After ``step`` tokens the cache holds a column of 8 key and 8 value features per token. The state of linear
-    attention is a sum of 8 · 8 numbers (and a vector of 8), drawn divided by the number of tokens. A query at the
-    last token, 3 times the key of token ``query``, reads both: bars show its share of every token's value, by a
-    softmax over the cache and through the state. With ``turned`` query and keys are rotated by their positions
-    (RoPE, head width 8, base 10,000), for the state after φ(x) = elu(x) + 1. Keys are made-up normal numbers,
-    values likewise with mean 1.
+    attention is a sum of 8 · 8 numbers (and a vector of 8), drawn divided by the number of tokens. A query at
+    the last token, 3 times the key of token ``query``, reads both: bars show its share of every token's value,
+    by a softmax over the cache and through the state. With ``turned`` query and keys are rotated by their
+    positions (RoPE, head width 8, base 10,000), for the state after φ(x) = elu(x) + 1. Keys are made-up normal
+    numbers; so are values, with mean 1.
 
     Values out of range raise TraitError, which says what is allowed.
 

@@ -37,11 +37,11 @@ class TrainInThePage(LiveFigure):
     """Train a tiny transformer in the page: choose an encoding, press Train, then make the text longer.
 
     The model has 32 features, two heads of eight pairs, and ``layers`` blocks. It learns a ``task`` from 16 texts
-    of ``length`` letters per step: "back", "copy" (which needs two layers), "recall" or "text". ``steps`` is how
-    long it trains: *Train* raises it, *Pause* stops it, and the same settings, ``seed`` and steps give the same
-    model in every browser. Bars show the right answers by place, on texts ``times`` as long; for RoPE a ``rule``
-    changes the frequencies after training, by the factor ``times`` (ABF takes ``abf_base``). Dynamic NTK
-    is missing: at one length it equals NTK-aware. ``against`` trains another encoding beside it, ``seeds`` the
+    of ``length`` letters per step: "back", "copy" (which needs two layers), "recall" or "text". ``steps`` is the
+    number of training steps: *Train* raises it, *Pause* stops it, and the same settings, ``seed`` and steps give
+    the same model in every browser. Bars show the right answers by place, on texts ``times`` as long; for RoPE a
+    ``rule`` changes the frequencies after training, by the factor ``times`` (ABF takes ``abf_base``). Dynamic NTK
+    is missing: at one length it equals NTK-aware. ``against`` trains another encoding as well, ``seeds`` the
     next seeds too. ``head`` picks the head of the last block whose attention to the first test text is shown.
 
     ``base`` sets the frequencies of RoPE, p-RoPE and sinusoids; ``first_pair`` to ``last_pair`` are the pairs that
@@ -53,7 +53,7 @@ class TrainInThePage(LiveFigure):
     >>> TrainInThePage(encoding="t5", steps=400)
     TrainInThePage(encoding='t5', steps=400)
 
-    Source: the transformer of ``rope_edu.nn``, differentiated by hand and held to torch. Playground.
+    Source: the ``rope_edu.nn`` transformer, differentiated by hand and tested against torch. Playground.
     """
 
     lead: ClassVar = ("encoding", "times", "rule")

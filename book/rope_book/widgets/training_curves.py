@@ -16,10 +16,10 @@ TASKS = {
 class TrainingCurves(LiveFigure):
     """Draw the learning curves of every encoding on one task, eight seeds each, and the tests on longer texts.
 
-    Up to three encodings (``first``, ``second``, ``third``) stand out from the rest in grey: median and span of
-    the eight seeds, or with ``every_seed`` each run by itself. ``measure`` is "accuracy" or "loss"; ``against`` is
-    the cost, "steps" or CPU "seconds". The test texts are as long as the training texts, doubled ``doublings``
-    times; in longer texts only the new places are scored.
+    Up to three encodings (``first``, ``second``, ``third``) stand out from the rest, shown in grey: median and
+    span of the eight seeds or, with ``every_seed``, each run by itself. ``measure`` is "accuracy" or "loss";
+    ``against`` is the cost, "steps" or CPU "seconds". The test texts are as long as the training texts, doubled
+    ``doublings`` times; in longer texts only the new places are scored.
 
     Values out of range raise TraitError, which says what is allowed.
 

@@ -1,4 +1,4 @@
-"""Chapter 22: which mistake does a rotation make? A game of symptoms."""
+"""Chapter 22: which mistake does a rotation make? A diagnosis game."""
 
 from ._traits import Choice, Slider
 from .base import LiveFigure
@@ -17,7 +17,7 @@ class WhichBug(LiveFigure):
     >>> WhichBug(patient=2, guess="one_clock")
     WhichBug(patient=2, guess='one_clock')
 
-    Source: ``rope_doctor.clinic.BROKEN``, where every rotation has its incident. Chapter 22.
+    Source: ``rope_doctor.clinic.BROKEN``, which names an incident for every rotation. Chapter 22.
     """
 
     patient = Slider(1, 1, len(PATIENTS), label="Patient, number")

@@ -24,7 +24,7 @@ class Axes:
 
     @staticmethod
     def parse(takes: str) -> "Axes":
-        """Axes from names separated by spaces; ValueError unless they are valid axes of x."""
+        """Return the axes from names separated by spaces; ValueError unless they are valid axes of x."""
         names = tuple(takes.split()) if isinstance(takes, str) else ()
         leading = set(names[:-1])
         once = len(leading) == len(names) - 1
@@ -34,27 +34,27 @@ class Axes:
         raise ValueError(f"takes must name the axes of x, such as {examples}, got {takes!r}")
 
     def spread(self, x: np.ndarray, positions: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-        """The same rows for all heads and batch rows: x in these axes, positions `(batch, seq)` or `(seq,)`."""
+        """Copy the rows to all heads and batch rows: x in these axes, positions `(batch, seq)` or `(seq,)`."""
         return self.fill(np.array(x, dtype=np.float64), SIZES), self.repeat(positions)
 
     def fill(self, rows: np.ndarray, sizes: dict[str, int]) -> np.ndarray:
-        """Rows `(seq, head_dim)` copied to all heads and batch rows, in these axes."""
+        """Copy rows `(seq, head_dim)` to all heads and batch rows, in these axes."""
         sizes = sizes | {"seq": rows.shape[0], "head_dim": rows.shape[1]}
         thin = [1 if name in SIZES else sizes[name] for name in self.names]
         return np.broadcast_to(rows.reshape(thin), [sizes[name] for name in self.names]).copy()
 
     def repeat(self, positions: Sequence[int]) -> np.ndarray:
-        """Positions, int64 `(seq,)`, or `(batch, seq)` if the axes include a batch."""
+        """Return positions as int64 `(seq,)`, or `(batch, seq)` if the axes include a batch."""
         row = np.array(positions, dtype=np.int64)
         return np.tile(row, (SIZES["batch"], 1)) if "batch" in self.names else row
 
     def in_order(self, whole: np.ndarray) -> np.ndarray:
-        """An array in these axes as `(batch, heads, seq, head_dim)`; missing axes have size 1."""
+        """Return an array in these axes as `(batch, heads, seq, head_dim)`; missing axes have size 1."""
         present = [name for name in LEADING if name in self.names]
         moved = whole.transpose(*(self.names.index(name) for name in present), -1)
         missing = tuple(place for place, name in enumerate(LEADING) if name not in self.names)
         return np.expand_dims(moved, missing)
 
     def first_rows(self, whole: np.ndarray) -> np.ndarray:
-        """Rows `(seq, head_dim)` of the first head and batch row."""
+        """Return the rows `(seq, head_dim)` of the first head in the first batch row."""
         return self.in_order(whole)[0, 0]

@@ -2,7 +2,7 @@ r"""Rotations that are wrong on purpose, for the tests, the chapter on debugging
 
 A maker takes the correct RopeSpec and returns a function `(x, positions) -> rotated x` as `diagnose` calls it:
 NumPy, `(seq, head_dim)` and `(seq,)`. Two mistakes appear only with heads or a batch: their functions take
-(batch, heads, seq, head_dim) and (batch, seq), and are right on two axes. The names are those of `MISTAKES`.
+(batch, heads, seq, head_dim) and (batch, seq), and are right if x has two axes. The names are those of `MISTAKES`.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ UNWANTED_FACTOR = 0.1 * np.log(16) + 1  # YaRN's attention factor for a stretch 
 
 
 def right(spec: RopeSpec) -> Rotation:
-    r"""The rotation that a spec describes, as a function `(x, positions) -> rotated x`.
+    r"""Return the rotation that a spec describes, as a function `(x, positions) -> rotated x`.
 
     x is `(seq, head_dim)` with positions `(seq,)`, or `(batch, heads, seq, head_dim)` with positions `(seq,)` or
     `(batch, seq)`.
@@ -35,7 +35,7 @@ def right(spec: RopeSpec) -> Rotation:
 
     def rotate(x: np.ndarray, positions: np.ndarray) -> np.ndarray:
         angles = rope_angles(positions, spec.inv_freq)
-        if positions.ndim > 1:  # one row of positions for all heads of a batch row
+        if positions.ndim > 1:  # all heads in a batch row share its positions
             angles = angles[:, None]
         return np.asarray(apply_rope(x, angles, layout=spec.layout, attention_factor=spec.attention_factor))
 
@@ -70,14 +70,14 @@ def _whole_head(spec: RopeSpec) -> RopeSpec:
 
 
 def _memory(expected: np.ndarray) -> np.ndarray:
-    """Frequencies in a buffer that was allocated and never filled: leftovers of other tensors."""
+    """Return the frequencies in a buffer that was allocated but never filled: leftovers of other tensors."""
     rng = np.random.default_rng(45902)
     leftovers = np.where(rng.random(len(expected)) < 0.3, 6.9e-18, rng.random(len(expected)))
     leftovers[0], leftovers[-2:] = 0.5, (0.1, 0.7)  # neither falling nor rising, at any width
     return leftovers
 
 
-# Mistakes that rotate by other positions, (seq,), than those passed in
+# Mistakes that rotate by positions (seq,) other than those passed in
 
 
 def _by_positions(change: Callable[[np.ndarray], np.ndarray]) -> Maker:
@@ -88,7 +88,7 @@ def _by_positions(change: Callable[[np.ndarray], np.ndarray]) -> Maker:
 
 
 def _swapped(x: np.ndarray, layout: str, sign: float = -1.0) -> np.ndarray:
-    """The partners of all features: (−second, first) of every pair."""
+    """Return every feature's partner: (−second, first) for every pair."""
     first, second = pair_slices(x.shape[-1], layout)
     swapped = np.empty_like(x)
     swapped[..., first], swapped[..., second] = sign * x[..., second], x[..., first]
@@ -121,13 +121,13 @@ def _by_tables(
 
 
 def _late_sines(angles: np.ndarray) -> np.ndarray:
-    """Sines shifted by a third of the pairs, as if a row of cosines and sines were read as wider than it is."""
+    """Return sines shifted by a third of the pairs, as if a row of cosines and sines were taken to be wider."""
     late = -(-angles.shape[-1] // 3)
     return np.pad(np.sin(angles)[:, late:], ((0, 0), (0, late)))
 
 
 def _of_float16_positions(positions: np.ndarray, inv_freq: np.ndarray) -> np.ndarray:
-    """Angles of rounded positions; NaN beyond the largest number of the format."""
+    """Return the angles of rounded positions; NaN beyond the format's largest number."""
     rounded = round_to(positions, "float16")
     return np.where(np.isfinite(rounded), rounded, np.nan)[..., None] * inv_freq
 
@@ -157,7 +157,7 @@ def _cached_by_length(spec: RopeSpec) -> Rotation:
 
 
 def _along_heads(spec: RopeSpec) -> Rotation:
-    """Take the head axis, the second of four, for the token axis."""
+    """Mistake the head axis, the second of four, for the token axis."""
 
     def rotate(x: np.ndarray, positions: np.ndarray) -> np.ndarray:
         if x.ndim == 2:

@@ -13,8 +13,8 @@ from rope_doctor.clinic.probe import SMALL, Probe
 from rope_edu.encodings.spec import RopeSpec
 from rope_edu.encodings.validation import check_positive_int
 
-FACTOR_TOLERANCE = 1e-4  # of an attention factor
-SIDE_EFFECTS = {  # checks in order; True: if it fails, no matrix can be read, and the diagnosis ends
+FACTOR_TOLERANCE = 1e-4  # largest deviation of an attention factor from 1 that counts as 1
+SIDE_EFFECTS = {  # checks in order; True if failing one leaves no readable matrix and ends the diagnosis
     Probe.turns_along_heads: True,
     Probe.differs_when_repeated: True,
     Probe.keeps_first_positions: True,
@@ -26,27 +26,27 @@ SIDE_EFFECTS = {  # checks in order; True: if it fails, no matrix can be read, a
     Probe.adds_instead_of_turning: True,
     Probe.not_linear: True,
 }
-BITS = {"bfloat16": 8, "float16": 11}  # significant ones
+BITS = {"bfloat16": 8, "float16": 11}  # significant bits
 NARROW_TOLERANCE = {
     "bfloat16": 0.01,
     "float16": 0.002,
-}  # relative error of frequencies, by the result's format
+}  # relative error in frequencies, by the result's format
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    r"""Description of a black box, and its mistakes; `print` it. None: unknown.
+    r"""A black box's description and its mistakes; `print` it. None means unknown.
 
     Attributes:
         is_rotation: True if it rotates pairs of features by angles that grow with the position.
         layout: "interleaved" or "half_split".
         sense: +1 counter-clockwise, as in the papers; −1 clockwise; None if pairs differ.
-        base: of the frequencies, or of their first pairs if a rule changed the others.
+        base: the frequencies' base, or that of the first pairs if a rule changed the others.
         rotary_dim, first_feature: width and first feature of the rotated part; the rest passes through.
-        comes_out: text on the order or signs of the features that come out; "" if these are unchanged.
-        first_position: of the first token, usually 0; None if no single position explains its phases.
-        attention_factor: multiplies cosines and sines.
-        inv_freq: radians per token, `(pairs,)`, without sense.
+        comes_out: text on how output features are reordered or negated; "" if they are not.
+        first_position: position of the first token, usually 0; None if no single position explains its phases.
+        attention_factor: the factor on cosines and sines.
+        inv_freq: radians per token, `(pairs,)`, without sign.
         precision: number formats of the angles, and of the cosines and sines, as text.
         mistakes, evidence: names from `MISTAKES`, and sentences with the actual and the expected numbers.
 
@@ -111,23 +111,23 @@ class Diagnosis:
 def diagnose(
     function: Rotation, head_dim: int, *, against: RopeSpec | None = None, takes: str = "seq head_dim"
 ) -> Diagnosis:
-    r"""Diagnosis of any rotation, probed as a black box: its description, and its mistakes.
+    r"""Diagnose any rotation, probed as a black box: describe it, and name its mistakes.
 
-    Unit vectors go in, so the results are the matrix at every position. Its nonzero entries give the pairs, its
-    blocks the angles. Frequencies follow from the angles up to position 2¹⁷, and the precision from 2²⁰.
+    Unit vectors go in, so the results are the matrix at every position. Its nonzero entries give the pairs,
+    and its blocks the angles. Frequencies come from the angles up to position 2¹⁷, and the precision from 2²⁰.
 
     Args:
         function: `(x, positions) -> rotated x` with NumPy arrays, x `(seq, head_dim)` float64, positions `(seq,)`
             int64. Wrap yours: `lambda x, positions: mine(torch.tensor(x), torch.tensor(positions)).numpy()`.
-        against: the expected rotation. Without it, only functions that are no rotation, or none that any model
-            uses, are mistakes; an unusual base, layout or sense is not.
-        takes: axes of x, such as "batch seq heads head_dim". With heads, it checks that all are rotated alike.
-            With a batch, positions are `(batch, seq)`, and it checks that all rows are rotated by their own.
+        against: the expected rotation. Without it, a function is wrong only if it is not a rotation, or not one
+            that any model uses; an unusual base, layout or sense is not a mistake.
+        takes: axes of x, such as "batch seq heads head_dim". With heads, all must rotate in the same way. With
+            a batch, positions are `(batch, seq)`, and every row must rotate by its own positions.
 
     Raises:
         ValueError: `head_dim` is not a whole number ≥ 2 or not the spec's, `against` is not a RopeSpec, `takes` is
             invalid, or a call near position 0 fails or does not return finite real numbers in the shape of x;
-            the sentence names the call.
+            the message names the call.
 
     >>> from rope_edu import apply_rope, inv_freq, rope_angles
     >>> mine = lambda x, positions: apply_rope(x, rope_angles(positions + 1, inv_freq(8)))
@@ -162,7 +162,7 @@ def _not_a_rotation(probe: Probe, mistakes: dict[str, str], layout: str | None =
 
 
 def find_side_effects(probe: Probe) -> tuple[dict[str, str], bool]:
-    """Mistakes, with evidence, that appear before a matrix is read; and whether a matrix can be read.
+    """Return mistakes found before any matrix is read, with evidence, and whether a matrix can be read.
 
     If rows do not use the positions passed in, the probe switches to another way of reading matrices.
     """
@@ -184,7 +184,7 @@ def find_side_effects(probe: Probe) -> tuple[dict[str, str], bool]:
 
 
 def _read(probe: Probe) -> tuple[matrices.Pairs, str | None, float | None]:
-    """Pairs, their mistake and their factor, or None; a new order of features is undone if that helps."""
+    """Return pairs, their mistake or None, and their factor or None; undo a changed feature order if that helps."""
     as_is = _judged(probe)
     at_0 = probe.matrix_of(0)
     negated = (np.diag(at_0) < 0).any() and np.array_equal(at_0, np.diag(np.diag(at_0)))
@@ -210,11 +210,11 @@ class _Measured:
     pairs: matrices.Pairs
     clock: matrices.Clock
     factor: float
-    tolerance: float  # relative error within which speeds are equal
+    tolerance: float  # relative error within which speeds count as equal
 
     @property
     def signed(self) -> np.ndarray:
-        """Signed speeds by pair of the layout, 0 for pairs that never turn."""
+        """Signed speeds in the layout's pair order; 0 for pairs that never turn."""
         if self.pairs.layout is None:
             return self.clock.speed
         ordered = np.zeros(self.pairs.rotary_dim // 2)
@@ -224,7 +224,7 @@ class _Measured:
 
     @property
     def speeds(self) -> np.ndarray:
-        """Absolute speeds by pair of the layout; in descending order if the layout has no name."""
+        """Absolute speeds in the layout's pair order; descending if the layout has no name."""
         sizes = np.abs(self.signed)
         return sizes if self.pairs.layout is not None else np.sort(sizes)[::-1]
 
@@ -246,7 +246,7 @@ class _Measured:
 def _rotation(
     probe: Probe, pairs: matrices.Pairs, factor: float, mistakes: dict[str, str], against: RopeSpec | None
 ) -> Diagnosis:
-    """Diagnosis of a function that rotates pairs."""
+    """Diagnose a function that rotates pairs."""
     near = np.stack([probe.matrix_of(p) for p in SMALL])
     clock = matrices.read_clock(probe, pairs, 512 if "depends_on_longest_row" in mistakes else math.inf)
     result = next((name for name in BITS if matrices.is_rounded(near, name)), "")
@@ -284,7 +284,7 @@ def _rotation(
 def _unusual(
     probe: Probe, measured: _Measured, first: float | None, rising: bool, against: RopeSpec | None
 ) -> dict[str, str]:
-    """Mistakes in any model, with evidence: in pairs, phases, senses, frequencies or the tail."""
+    """Return what is a mistake in any model, with evidence: in pairs, phases, senses, frequencies or the tail."""
     speeds, pairs, start = measured.speeds, measured.pairs, measured.clock.start
     still = pairs.layout == "interleaved" and abs(measured.factor - 1) > FACTOR_TOLERANCE
     expected = None if against is None else against.inv_freq
@@ -310,7 +310,7 @@ def _unusual(
 
 
 def _precision(probe: Probe, measured: _Measured, fit: frequencies.BaseFit, rising: bool) -> dict[str, str]:
-    """Number formats of the angles, and of the cosines and sines."""
+    """Return the number formats of the angles, and of the cosines and sines."""
     exact = measured.clock.speed
     whole = fit.off < 1e-6 and fit.follow == len(measured.speeds) == len(exact)
     if whole and measured.pairs.layout:
@@ -322,7 +322,7 @@ def _precision(probe: Probe, measured: _Measured, fit: frequencies.BaseFit, risi
 
 
 def _few_bits(probe: Probe, measured: _Measured, against: RopeSpec | None) -> dict[str, str]:
-    """Evidence that positions, frequencies or angles have too few bits, or that a table ends; {} otherwise."""
+    """Return evidence that positions, frequencies or angles have too few bits, or that a table ends; else {}."""
     row = matrices.row_taken(probe, measured.pairs, measured.clock)
     if row is not None:
         return {"table_ends": f"Found position {measured.clock.lost_at} rotated as {row}."}
@@ -343,17 +343,17 @@ def _few_bits(probe: Probe, measured: _Measured, against: RopeSpec | None) -> di
 
 
 def _are_rounded(speeds: np.ndarray, expected: np.ndarray, number_format: str, exact: bool) -> bool:
-    """True if speeds have few bits and are near, but not equal to, the expected ones; a fit is not `exact`."""
+    """Return whether speeds have few bits and are near, not equal to, the expected ones (`exact` or fitted)."""
     if len(expected) != len(speeds) or not matrices.has_few_bits(speeds, number_format, 1e-6):
         return False
     rounding = 2.0 ** -BITS[number_format] * (1 if exact else 2) * expected
-    spacing = 2.0**-24 if number_format == "float16" else 0.0  # near 0
+    spacing = 2.0**-24 if number_format == "float16" else 0.0  # between numbers near 0
     off = np.abs(speeds - expected)
     return bool((off > frequencies.SPEED_TOLERANCE * expected).any() and (off <= rounding + spacing).all())
 
 
 def _expected_speeds(measured: _Measured, against: RopeSpec | None) -> np.ndarray:
-    """Expected speeds, or those of the base that all pairs follow; empty if there is none."""
+    """Return the expected speeds, or those of the base that fits all pairs; empty if none does."""
     if against is not None:
         return against.inv_freq
     fit = frequencies.fit_base(measured.speeds, measured.pairs.rotary_dim)
@@ -363,7 +363,7 @@ def _expected_speeds(measured: _Measured, against: RopeSpec | None) -> np.ndarra
 def _differences(
     measured: _Measured, against: RopeSpec, base: float, mistakes: dict[str, str], ask_speeds: bool
 ) -> dict[str, str]:
-    """Differences from the expected rotation, with evidence."""
+    """Return differences from the expected rotation, with evidence."""
     pairs, differ, memory = measured.pairs, {}, _memory(measured, against)
     if pairs.layout is not None and pairs.layout != against.layout and against.rotary_dim > 2:
         differ["other_layout"] = evidence.of_layout(pairs, against)
@@ -392,7 +392,7 @@ def _differences(
 
 
 def _memory(measured: _Measured, against: RopeSpec) -> dict[str, str]:
-    """Evidence that the frequencies are those of a buffer that was never filled; {} otherwise."""
+    """Return evidence that the frequencies come from a buffer that was never filled; {} otherwise."""
     speeds, expected = np.zeros(len(against.inv_freq)), against.inv_freq
     places = measured.pairs.members[:, 0] // (2 if measured.pairs.layout == "interleaved" else 1)
     if measured.pairs.layout != against.layout or places.max() >= len(speeds):
@@ -404,13 +404,13 @@ def _memory(measured: _Measured, against: RopeSpec) -> dict[str, str]:
 
 
 def _spanned(against: RopeSpec, layout: str | None) -> int:
-    """Visible width: interleaved pairs at the end that do not turn look like the tail."""
+    """Return the visible width: interleaved pairs at the end that do not turn look like the tail."""
     turning = np.flatnonzero(against.inv_freq)
     return 2 * (int(turning[-1]) + 1) if layout == "interleaved" and len(turning) else against.rotary_dim
 
 
 def _factor_differs(factor: float, expected: float) -> str | None:
-    """Name of the mistake in a factor; None if it is the expected one."""
+    """Return the name of the mistake in a factor; None if the factor is as expected."""
     same, missing, twice = (abs(factor / value - 1) <= 0.005 for value in (expected, 1.0, expected**2))
     if same:
         return None

@@ -1,4 +1,4 @@
-r"""Evidence for mistakes: a sentence with the actual and the expected number, where they first differ."""
+r"""Evidence for mistakes: a sentence with the actual and the expected number where they first differ."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from rope_edu.encodings.spec import RopeSpec
 
 
 def of_matrix(probe: Probe, pairs: matrices.Pairs, mistake: str, against: RopeSpec | None) -> str:
-    """Evidence that the matrices are not those of a rotation, compared with the expected one if it is known."""
+    """Return evidence that the matrices are not a rotation's, compared with the expected rotation if known."""
     if mistake == "one_table_scaled":
         cosines, sines = matrices.table_factors(probe, pairs) or (np.nan, np.nan)
         expected = "one factor" if against is None else f"{against.attention_factor:.6g} for both"
@@ -33,14 +33,14 @@ def of_matrix(probe: Probe, pairs: matrices.Pairs, mistake: str, against: RopeSp
 
 
 def _worst(block: np.ndarray) -> int:
-    """The pair whose block is farthest from a rotation without a factor."""
+    """Return the pair whose block is farthest from an unscaled rotation."""
     (a, b), (c, d) = np.moveaxis(block, (-2, -1), (0, 1))
     off = np.abs(a - d) + np.abs(b + c) + np.abs(np.hypot(a, c) - 1)
     return int(off.argmax())
 
 
 def _first_entry(probe: Probe, against: RopeSpec) -> str:
-    """The first position and matrix entry that differ from the expected rotation."""
+    """Describe the first position and matrix entry that differ from the expected rotation."""
     rotate = right(against)
     for position in (0, *SMALL):
         expected = rotate(np.eye(probe.head_dim), np.full(probe.head_dim, position)).T
@@ -56,13 +56,13 @@ def _first_entry(probe: Probe, against: RopeSpec) -> str:
 
 
 def _pair(feature: int, against: RopeSpec) -> int:
-    """Index of a feature's pair; the tail is counted as further pairs."""
+    """Return the index of a feature's pair, counting the tail as further pairs."""
     halves = against.layout == "half_split" and feature < against.rotary_dim
     return feature % (against.rotary_dim // 2) if halves else feature // 2
 
 
 def _first_entry_of_form(probe: Probe) -> str:
-    """Evidence from the matrix at position 1, if no pairs can be recognised."""
+    """Return evidence from the matrix at position 1, if no pairs can be recognised."""
     matrix = probe.matrix_of(1)
     if np.allclose(matrix, np.diag(np.diag(matrix))):
         return f"Found feature 0 times {matrix[0, 0]:.4g} at position 1, expected cos there and sin in its partner."
@@ -74,13 +74,13 @@ def _first_entry_of_form(probe: Probe) -> str:
 
 
 def of_pairs(pairs: matrices.Pairs) -> str:
-    """Evidence that pairs are neither neighbours nor halves."""
+    """Return evidence that pairs are neither neighbours nor halves."""
     first, second = pairs.members[0].tolist()
     return f"Found feature {first} paired with {second}, expected 0 with 1, or 0 with {len(pairs.members)}."
 
 
 def of_layout(pairs: matrices.Pairs, against: RopeSpec) -> str:
-    """Evidence of another layout: the partner of the first feature."""
+    """Return evidence of a different layout: the first feature's partner."""
     first, second = pairs.members[0].tolist()
     partner = 1 if against.layout == "interleaved" else against.rotary_dim // 2
     actual = f"Found {pairs.layout} (feature {first} with {second})"
@@ -88,7 +88,7 @@ def of_layout(pairs: matrices.Pairs, against: RopeSpec) -> str:
 
 
 def of_exponent(signed: np.ndarray, expected: np.ndarray | None) -> str:
-    """Evidence of an exponent without its minus, in pair 1."""
+    """Return evidence, from pair 1, that the exponent lacks its minus sign."""
     if len(signed) < 2:
         return ""
     asked = "a number below 1" if expected is None or len(expected) < 2 else f"{expected[1]:.6g}"
@@ -96,7 +96,7 @@ def of_exponent(signed: np.ndarray, expected: np.ndarray | None) -> str:
 
 
 def of_senses(speed: np.ndarray) -> str:
-    """Evidence of pairs that rotate against the first pair: how many, and the first of them."""
+    """Return evidence of pairs that rotate against pair 0: how many, and the first of them."""
     odd = np.flatnonzero(np.sign(speed) != np.sign(speed[0]))
     if not len(odd):
         return ""
@@ -108,7 +108,7 @@ def of_senses(speed: np.ndarray) -> str:
 
 
 def of_order(order: np.ndarray, comes_out: str) -> str:
-    """Evidence that features come out in another order or with another sign, from the first that differs."""
+    """Return evidence of reordered or negated output features, from the first that differs."""
     source, sign = np.abs(order).argmax(axis=1), order.sum(axis=1)
     place = int(np.flatnonzero((source != np.arange(len(source))) | (sign < 0))[0])
     feature = f"{'−' if sign[place] < 0 else ''}{source[place]}"

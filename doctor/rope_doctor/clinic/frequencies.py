@@ -1,4 +1,4 @@
-r"""Speeds of pairs: the base that they follow, the number of pairs that do, and deviations from expected speeds."""
+r"""Pair speeds: the base that they follow, how many pairs follow it, and deviations from expected speeds."""
 
 import math
 from dataclasses import dataclass, field
@@ -12,14 +12,14 @@ from rope_edu.encodings.spec import RopeSpec
 SPEED_TOLERANCE = 1e-4  # relative error of a speed measured from float32 angles
 ORDER_TOLERANCE = 1e-5  # relative rise between pairs that still counts as equal
 ROUNDED_TOLERANCE = 0.01  # relative error of frequencies that were rounded to 8 bits
-MIN_PAIRS = 3  # that must follow a base
+MIN_PAIRS = 3  # fewest pairs that must follow a base
 
 
 @dataclass(frozen=True)
 class BaseFit:
     """The geometric sequence times · base^(−2i/rotary_dim) that speeds follow."""
 
-    base: float = 0.0  # 0 if they follow none
+    base: float = 0.0  # 0 if no base fits
     times: float = 1.0  # θ_0
     follow: int = 0  # number of leading pairs that follow it
     off: float = math.inf  # largest relative deviation of these pairs
@@ -27,7 +27,7 @@ class BaseFit:
 
 
 def fit_base(speeds: np.ndarray, rotary_dim: int, tolerance: float = SPEED_TOLERANCE) -> BaseFit:
-    """Fit of a base to speeds `(pairs,)`: to all pairs if possible, otherwise to the first ones."""
+    """Fit a base to speeds `(pairs,)`: to all pairs if possible, otherwise to the first ones."""
     turning = speeds[speeds > 0]
     count = len(turning)
     if count < 2 or not (speeds[:count] > 0).all():
@@ -50,17 +50,17 @@ def fit_base(speeds: np.ndarray, rotary_dim: int, tolerance: float = SPEED_TOLER
 
 
 def falls(speeds: np.ndarray) -> bool:
-    """True if the speeds never rise from pair to pair."""
+    """Return whether the speeds never rise from pair to pair."""
     return all(later <= earlier * (1 + ORDER_TOLERANCE) for earlier, later in pairwise(speeds.tolist()))
 
 
 def rises(speeds: np.ndarray) -> bool:
-    """True if the speeds fall in reverse order."""
+    """Return whether the speeds fall only in reverse order."""
     return len(speeds) > 1 and falls(speeds[::-1]) and not falls(speeds)
 
 
 def describe_base(speeds: np.ndarray, rotary_dim: int, head_dim: int) -> str:
-    """Text on the base of speeds `(pairs,)`."""
+    """Describe the base of speeds `(pairs,)`."""
     if len(speeds) > 1 and np.ptp(speeds) <= SPEED_TOLERANCE * speeds.max():
         return "one speed for all pairs"
     fit = fit_base(speeds[::-1] if rises(speeds) else speeds, rotary_dim)
@@ -81,12 +81,12 @@ def describe_base(speeds: np.ndarray, rotary_dim: int, head_dim: int) -> str:
 
 
 def _is_round(value: float) -> bool:
-    """True if a number has at most two significant digits, as bases do."""
+    """Return whether a number has at most two significant digits, as bases do."""
     return abs(float(f"{value:.1e}") / value - 1) < 1e-6
 
 
 def has_positive_exponent(signed: np.ndarray, expected: np.ndarray | None) -> bool:
-    """True if signed speeds `(pairs,)` are base^(+2i/d), which integer positions reveal only modulo 2π.
+    """Return whether signed speeds `(pairs,)` are base^(+2i/d), which integer positions reveal only modulo 2π.
 
     Without expected frequencies the base is guessed from pair 1, and at least four pairs must agree.
     """
@@ -103,14 +103,14 @@ def has_positive_exponent(signed: np.ndarray, expected: np.ndarray | None) -> bo
 
 
 def is_uninitialised(speeds: np.ndarray, expected: np.ndarray) -> bool:
-    """True if speeds rise somewhere, the expected ones only fall, and reordering does not make them equal."""
+    """Return whether speeds rise somewhere, the expected ones only fall, and no reordering makes them equal."""
     if not falls(expected) or falls(speeds) or rises(speeds):
         return False
     return not np.allclose(np.sort(speeds), np.sort(expected), rtol=0.01, atol=0)
 
 
 def first_difference(speeds: np.ndarray, expected: np.ndarray, tolerance: float) -> str:
-    """Evidence from the first pair whose speed is not the expected one."""
+    """Return evidence from the first pair whose speed is not the expected one."""
     off = np.abs(speeds - expected) > tolerance * np.abs(expected)
     pair = int(off.argmax())
     return (
@@ -120,7 +120,7 @@ def first_difference(speeds: np.ndarray, expected: np.ndarray, tolerance: float)
 
 
 def differ(speeds: np.ndarray, against: RopeSpec, base: float, tolerance: float) -> dict[str, str]:
-    """Name and evidence of the mistake in speeds `(pairs,)`; {} if they are the expected ones."""
+    """Return the name and evidence of the mistake in speeds `(pairs,)`; {} if they are as expected."""
     expected = against.inv_freq
     if _near(speeds, expected, tolerance):
         return {}
@@ -131,7 +131,7 @@ def differ(speeds: np.ndarray, against: RopeSpec, base: float, tolerance: float)
         exponent = f"Found 2i/{width} in the exponent, expected 2i/{against.rotary_dim}."
         return {"other_denominator": f"{pair} {exponent}"}
     ratio = float(speeds[0] / expected[0]) if expected[0] > 0 else 0.0
-    # plain speeds from 1, where linear scaling for example expects another first speed, lack the rule
+    # speeds starting at 1 where the rule (e.g. linear scaling) expects otherwise: the rule is missing
     is_plain = base > 0 and abs(speeds[0] - 1) <= SPEED_TOLERANCE and abs(own.times - 1) > SPEED_TOLERANCE
     if ratio > 0 and _near(speeds, ratio * expected, tolerance) and not is_plain:
         return {"frequencies_scaled": f"{pair} All are {ratio:.6g} times the expected ones."}
@@ -146,9 +146,9 @@ def _near(speeds: np.ndarray, expected: np.ndarray, tolerance: float) -> bool:
 
 
 def _exponents_width(speeds: np.ndarray, against: RopeSpec, tolerance: float) -> int | None:
-    """Width that divides the exponent, if it is the whole head, or three heads or more; None otherwise.
+    """Return the exponent's divisor if it is the width of one or more heads but not rotary_dim; None otherwise.
 
-    Two heads are indistinguishable from a missing factor 2, which is more common.
+    If the whole head rotates, two heads give None: a missing factor 2 looks the same and is more common.
     """
     expected, head_dim = against.inv_freq, against.head_dim
     last = int(np.flatnonzero(expected)[-1]) if expected.any() else 0
@@ -163,7 +163,7 @@ def _exponents_width(speeds: np.ndarray, against: RopeSpec, tolerance: float) ->
 
 
 def _by_rule(speeds: np.ndarray, against: RopeSpec, base: float, own: BaseFit, tolerance: float) -> str:
-    """Name of the mistake: a missing rule, a rule with other options, another base, or anything else."""
+    """Return the name of the mistake: a missing rule, a rule with other options, another base, or anything else."""
     expected, ruled = against.inv_freq, against.kind not in ("rope", "p-rope")
     changed = not own.base or own.follow < (expected > 0).sum() or abs(own.times - 1) > SPEED_TOLERANCE
     if base > 1:

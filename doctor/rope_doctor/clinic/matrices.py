@@ -9,13 +9,13 @@ import numpy as np
 from rope_doctor.clinic.probe import DOUBLING, FAR, MAX_INDEX, SMALL, Probe
 from rope_doctor.precision import round_to
 
-BLOCK_TOLERANCE = 1e-5  # of an entry: float32 tables are off by 1e-7, and both entries are rounded alike
+BLOCK_TOLERANCE = 1e-5  # relative error of an entry; float32 tables are 1e-7 off, equally in both entries
 MAX_DRIFT = 0.5  # radians: beyond this an angle no longer matches its position
 
 
 @dataclass
 class Pairs:
-    """Features that pair, as (first, second), with the name of their layout."""
+    """Paired features, as (first, second), with the name of their layout."""
 
     members: np.ndarray  # (pairs, 2)
     layout: str | None
@@ -25,13 +25,13 @@ class Pairs:
 
 
 def positions_of(probe: Probe) -> list[int]:
-    """Positions at which the black box can be read, ascending."""
+    """Return the positions at which the black box can be read, in ascending order."""
     reach = MAX_INDEX if probe.by_index else math.inf
     return [p for p in sorted({*SMALL, *DOUBLING}) if p <= reach and probe.matrix(p) is not None]
 
 
 def find_pairs(probe: Probe) -> Pairs:
-    """Pairs of features that mix, from all positions together."""
+    """Return the pairs of features that mix, using all positions together."""
     matrices = np.stack([probe.matrix_of(p) for p in positions_of(probe)])
     none = np.empty((0, 2), int)
     mixes = (matrices != 0).any(axis=0) & ~np.eye(probe.head_dim, dtype=bool)  # [to, from]
@@ -50,7 +50,7 @@ def find_pairs(probe: Probe) -> Pairs:
 
 
 def name_pairs(members: np.ndarray) -> Pairs:
-    """Pairs with the name of their layout, the width that they span, and their first feature."""
+    """Return pairs with the name of their layout, the width that they span, and their first feature."""
     first, second = members.T
     steps = set((second - first).tolist())
     step, begin, end = max(steps), int(first.min()), int(second.max()) + 1
@@ -64,15 +64,15 @@ def name_pairs(members: np.ndarray) -> Pairs:
 
 
 def blocks(probe: Probe, pairs: Pairs, positions: Iterable[int]) -> np.ndarray:
-    """The 2 × 2 blocks of the pairs at positions, `(positions, pairs, 2, 2)`."""
+    """Return the pairs' 2 × 2 blocks at the given positions, `(positions, pairs, 2, 2)`."""
     index = pairs.members
     return np.stack([probe.matrix_of(p)[index[:, :, None], index[:, None, :]] for p in positions])
 
 
 def judge_blocks(probe: Probe, pairs: Pairs) -> tuple[str | None, float | None]:
-    """Name of the mistake in the blocks, or None; and their common factor, or None."""
+    """Return the name of the mistake in the blocks, or None; and their common factor, or None."""
     near = blocks(probe, pairs, SMALL)
-    lengths = np.linalg.norm(near, axis=-1)  # of the rows
+    lengths = np.linalg.norm(near, axis=-1)  # row lengths
     gain = lengths.mean(axis=0)
     steady = bool((np.abs(lengths - gain) <= 0.01 * gain).all())  # a bfloat16 table is off by 0.004
     even = steady and bool(np.ptp(gain) <= 0.01 * gain.max())
@@ -93,10 +93,10 @@ def judge_blocks(probe: Probe, pairs: Pairs) -> tuple[str | None, float | None]:
 
 
 def _name_drift(probe: Probe, pairs: Pairs) -> str:
-    """Name of the mistake in blocks [[a, −b], [b, a]] whose lengths change with the position.
+    """Return the name of the mistake in blocks [[a, −b], [b, a]] whose lengths change with the position.
 
-    Phases that grow evenly belong to a rotation with a factor. Otherwise cosine and sine have different factors,
-    if two numbers put all blocks on the unit circle, or belong to different angles.
+    Phases that grow evenly belong to a rotation with a factor. Otherwise cosine and sine have different factors
+    if two numbers put all blocks on the unit circle, and belong to different angles if none do.
     """
     angles = phases(probe, pairs, SMALL)
     if np.abs(wrap(angles - np.outer(SMALL, angles[0]))).max() < 0.01:
@@ -105,7 +105,7 @@ def _name_drift(probe: Probe, pairs: Pairs) -> str:
 
 
 def table_factors(probe: Probe, pairs: Pairs) -> tuple[float, float] | None:
-    """Factors of the cosines and of the sines, if two numbers explain all blocks; None otherwise."""
+    """Return the factors on cosines and on sines, if two numbers explain all blocks; None otherwise."""
     near = blocks(probe, pairs, (0, *SMALL))
     cosines, sines = near[:, :, 0, 0] / near[0, 0, 0, 0], near[:, :, 1, 0]
     open_angle = cosines**2 < 0.99
@@ -117,7 +117,7 @@ def table_factors(probe: Probe, pairs: Pairs) -> tuple[float, float] | None:
 
 
 def tail_changes(probe: Probe, pairs: Pairs, factor: float, still: bool) -> str:
-    """Evidence from the first feature outside the rotated part that comes out changed; "" if none does.
+    """Return evidence from the first unrotated feature that comes out changed; "" if none does.
 
     With `still`, such features may have the factor: p-RoPE ends with pairs that do not turn.
     """
@@ -144,26 +144,26 @@ def _are_rotations(block: np.ndarray) -> bool:
 
 
 def phases(probe: Probe, pairs: Pairs, positions: Iterable[int]) -> np.ndarray:
-    """Angles of the pairs at positions, −π … π, `(positions, pairs)`."""
+    """Return the pairs' angles at the given positions, −π … π, `(positions, pairs)`."""
     (a, b), (c, d) = np.moveaxis(blocks(probe, pairs, positions), (-2, -1), (0, 1))
     return np.arctan2(c - b, a + d)
 
 
 def wrap(angle: np.ndarray) -> np.ndarray:
-    """An angle modulo 2π, in −π … π."""
+    """Return an angle modulo 2π, in −π … π."""
     return (angle + np.pi) % (2 * np.pi) - np.pi
 
 
 @dataclass
 class Clock:
-    """Phases and speeds of the pairs, and the first position that these do not explain."""
+    """The pairs' phases and speeds, and the first position that these do not explain."""
 
     start: np.ndarray  # (pairs,), phase at position 0
     speed: np.ndarray  # (pairs,), signed, radians per position
     lost_at: int | None  # first position read at which the phase is not start + position · speed
 
     def off(self, probe: Probe, pairs: Pairs, position: int) -> np.ndarray:
-        """Distances of the phases from start + position · speed, in radians, `(pairs,)`."""
+        """Return how far the phases are from start + position · speed, in radians, `(pairs,)`."""
         return wrap(phases(probe, pairs, [position])[0] - self.start - position * self.speed)
 
     @property
@@ -180,7 +180,7 @@ class Clock:
 
 
 def read_clock(probe: Probe, pairs: Pairs, limit: float = math.inf) -> Clock:
-    """Clock of the pairs: phases are followed from position 1 outwards, so that speeds become exact."""
+    """Return the pairs' clock: following phases from position 1 outwards makes the speeds exact."""
     start, second = phases(probe, pairs, (0, 1))
     clock = Clock(start, wrap(second - start), None)
     for position in positions_of(probe):
@@ -193,7 +193,7 @@ def read_clock(probe: Probe, pairs: Pairs, limit: float = math.inf) -> Clock:
 
 
 def row_taken(probe: Probe, pairs: Pairs, clock: Clock) -> int | None:
-    """Earlier position that explains the phases where the clock is lost; None if there is none."""
+    """Return the earlier position whose phases match those at `clock.lost_at`; None if none does."""
     if clock.lost_at is None:
         return None
     earlier = clock.start + np.arange(clock.lost_at)[:, None] * clock.speed
@@ -202,7 +202,7 @@ def row_taken(probe: Probe, pairs: Pairs, clock: Clock) -> int | None:
 
 
 def describe_order(order: np.ndarray, pairs: Pairs) -> str:
-    """Text on the order in which features come out: `order[row, column]` is ±1 if `column` comes out as `row`."""
+    """Describe the order in which features come out: `order[row, column]` is ±1 if `column` comes out as `row`."""
     source = np.abs(order).argmax(axis=1)
     negated = int((order.sum(axis=1) < 0).sum())
     if (source == np.arange(len(source))).all():
@@ -216,18 +216,18 @@ def describe_order(order: np.ndarray, pairs: Pairs) -> str:
 
 
 def is_rounded(values: np.ndarray, number_format: str, within: float = 0.0) -> bool:
-    """True if all values are numbers of a format, within a relative error."""
+    """Return whether a format can represent all values, within a relative error."""
     return np.allclose(round_to(values, number_format), values, rtol=within, atol=0)
 
 
 def has_few_bits(values: np.ndarray, number_format: str, within: float) -> bool:
-    """True if all values, however small, have as few digits as a format, within a relative error."""
+    """Return whether all values, however small, have as few digits as a format, within a relative error."""
     scale = 2.0 ** np.floor(np.log2(np.where(values > 0, values, 1.0)))
     return is_rounded(values / scale, number_format, within) or is_rounded(values, number_format, within)
 
 
 def angle_width(probe: Probe, pairs: Pairs, clock: Clock, speed: np.ndarray) -> str:
-    """Number format of the angles, from the error at a far position; `speed` is assumed to be exact."""
+    """Return the number format of the angles, from the error at a far position; `speed` is assumed to be exact."""
     if clock.lost_at is not None or probe.by_index or probe.matrix(FAR) is None:
         return "unknown: it does not reach 2^20"
     off = np.abs(Clock(clock.start, speed, None).off(probe, pairs, FAR)).max()
@@ -235,7 +235,7 @@ def angle_width(probe: Probe, pairs: Pairs, clock: Clock, speed: np.ndarray) -> 
 
 
 def table_width(probe: Probe, pairs: Pairs, factor: float) -> str:
-    """Number format of cosines and sines, from the lengths of rotated unit vectors."""
+    """Return the number format of cosines and sines, from the lengths of rotated unit vectors."""
     lengths = np.linalg.norm(blocks(probe, pairs, SMALL), axis=-1)
     off = np.abs(lengths / factor - 1).max()
     widths = {"float64": 1e-12, "float32": 1e-6, "float16": 1e-3, "bfloat16": math.inf}

@@ -16,7 +16,7 @@ class Mistake(NamedTuple):
 
     does: str  # a sentence
     fix: str  # a sentence
-    needs_spec: bool = False  # it is a valid rotation, but not the expected one: only a RopeSpec reveals it
+    needs_spec: bool = False  # a valid rotation, but not the expected one, so only a RopeSpec reveals it
     takes: str = "seq head_dim"  # axes of x that reveal it, as in `diagnose`
 
 

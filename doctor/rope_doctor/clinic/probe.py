@@ -9,14 +9,14 @@ import numpy as np
 from rope_doctor.clinic.axes import SIZES, Axes
 from rope_doctor.clinic.broken import Rotation
 
-ROWS = 8  # per call
+ROWS = 8  # rows per call
 SMALL = tuple(range(1, 8))
 DOUBLING = tuple(2**n for n in range(18))  # exact in bfloat16 and float16 (to 65,536)
 FAR = 1_048_573  # odd, and near 2²⁰
-MAX_INDEX = 64  # farthest position that is read if only the index in the array counts
+MAX_INDEX = 64  # farthest position that is read if a row's index replaces its position
 MANY_ROWS = 8_200  # more rows than the lengths at which rules switch
-ZERO_BELOW = 1e-8  # relative to the largest entry of a matrix
-ENTRY_TOLERANCE = 1e-6  # of entries of order 1
+ZERO_BELOW = 1e-8  # relative to a matrix's largest entry
+ENTRY_TOLERANCE = 1e-6  # error allowed in entries of order 1
 
 
 class Probe:
@@ -30,18 +30,18 @@ class Probe:
         self.function, self.head_dim, self.axes = function, head_dim, axes
         self.x = np.random.default_rng(22).normal(size=(ROWS, head_dim))
         self.changed_input = ""  # evidence of the first number that a call overwrote
-        self.by_index = False  # it rotates by the index in the array: position p is read from row p
-        self.by_row = False  # rows of one call affect each other: one call per unit vector
-        self.order: np.ndarray | None = None  # in which features come out; undone when a matrix is read
+        self.by_index = False  # True if it rotates by array index: position p is read from row p
+        self.by_row = False  # True if rows in a call affect each other: one call per unit vector
+        self.order: np.ndarray | None = None  # order of output features, undone when a matrix is read
         self._raw = lru_cache(maxsize=None)(self._read_matrix)
         self._indices = lru_cache(maxsize=None)(self._read_indices)
 
     def call(self, x: np.ndarray, positions: Sequence[int]) -> np.ndarray:
-        """Rotated rows, float64 `(seq, head_dim)`, of x `(seq, head_dim)` at positions `(seq,)`."""
+        """Return rotated rows, float64 `(seq, head_dim)`, of x `(seq, head_dim)` at positions `(seq,)`."""
         return self.axes.first_rows(self.call_whole(*self.axes.spread(x, positions)))
 
     def call_whole(self, x: np.ndarray, positions: np.ndarray) -> np.ndarray:
-        """Rotated x, float64, with x and positions in the axes of the function."""
+        """Return rotated x, float64, with x and positions in the function's axes."""
         x_passed, positions_passed = x.copy(), positions.copy()
         try:
             result = _as_float64(self.function(x_passed, positions_passed), x.shape)
@@ -53,7 +53,7 @@ class Probe:
         return result
 
     def _failure(self, error: BaseException, x: np.ndarray, positions: np.ndarray) -> str:
-        """A sentence that names the failed call and the expected result."""
+        """Return a sentence that names the failed call and the expected result."""
         rows = x.shape[self.axes.names.index("seq")]
         where = _listed(np.ravel(positions)[:rows].tolist())
         content = "" if x.any() else " of zeros"
@@ -64,12 +64,12 @@ class Probe:
         )
 
     def matrix(self, position: int) -> np.ndarray | None:
-        """Matrix `(head_dim, head_dim)` that multiplies columns at a position; None if a far call fails."""
+        """Return the matrix `(head_dim, head_dim)` for columns at a position; None if a far call fails."""
         raw = self._raw(position)
         return raw if raw is None or self.order is None else self.order.T @ raw
 
     def matrix_of(self, position: int) -> np.ndarray:
-        """The matrix at a position that is known to be readable."""
+        """Return the matrix at a position that is known to be readable."""
         matrix = self.matrix(position)
         assert matrix is not None
         return matrix
@@ -88,12 +88,12 @@ class Probe:
         except ValueError:
             if position in SMALL or position == 0:
                 raise
-            return None  # a table that ends with an error is no mistake
+            return None  # running past the end of a table is not a mistake
         matrix: np.ndarray = (out[:-1] - out[-1]).T
         return np.where(np.abs(matrix) > ZERO_BELOW * np.abs(matrix).max(), matrix, 0.0)
 
     def _read_indices(self) -> np.ndarray:
-        """Images of the unit vectors, and of 0, by index in the array: (vectors, indices, features)."""
+        """Return the images of the unit vectors, and of 0, by array index: (vectors, indices, features)."""
         rows = range(MAX_INDEX + 1)
         return np.stack([self.call(np.tile(vector, (len(rows), 1)), rows) for vector in self._unit_vectors()])
 
@@ -200,7 +200,7 @@ class Probe:
         return f"f(2x + y) − 2f(x) − f(y) reaches {off:.3g}, expected 0." if wrong else None
 
     def miscounts(self) -> tuple[str, str] | None:
-        """Name and evidence of the mistake if rows do not use the positions passed in, or None.
+        """Return the name and evidence of the mistake if rows do not use the positions passed in, or None.
 
         One vector is rotated alone at several positions, then in pairs of rows. The second row must equal the
         vector rotated alone at that row's position.
@@ -227,7 +227,7 @@ class _ResultError(ValueError):
 
 
 def _overwritten(after: np.ndarray, before: np.ndarray, name: str) -> str:
-    """Evidence from the first number of an argument that a call changed; "" if it changed none."""
+    """Return evidence from the first number of an argument that a call changed; "" if it changed none."""
     changed = np.argwhere(after != before)
     if not len(changed):
         return ""
@@ -237,7 +237,7 @@ def _overwritten(after: np.ndarray, before: np.ndarray, name: str) -> str:
 
 
 def _as_float64(result: object, shape: tuple[int, ...]) -> np.ndarray:
-    """A result as float64 of a shape; _ResultError says how to wrap a function that returns something else."""
+    """Return a result as float64 in the given shape; _ResultError advises on wrapping if it is anything else."""
     if result is None:
         raise _ResultError("it returns nothing: return the rotated x, even if it works in place")
     array = np.array(result)
@@ -254,7 +254,7 @@ def _as_float64(result: object, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def _advice(error: BaseException) -> str:
-    """Advice to pass tensors, if the failure suggests that the function needs them; otherwise ""."""
+    """Return advice to pass tensors if the failure suggests that the function needs them; otherwise ""."""
     wants = "torch" in sys.modules and isinstance(error, TypeError | AttributeError)
     if not wants or not any(word in str(error) for word in ("ensor", "ndarray", "dtype")):
         return ""
@@ -262,7 +262,7 @@ def _advice(error: BaseException) -> str:
 
 
 def _listed(positions: list[int]) -> str:
-    """Positions as text: "positions 0 to 7", "position 9", "positions 5 and 9"."""
+    """Return positions as text: "positions 0 to 7", "position 9", "positions 5 and 9"."""
     kinds = sorted(set(positions))
     if len(kinds) == 1:
         return f"position {kinds[0]}"

@@ -13,7 +13,7 @@ from rope_doctor.probes import DecoderReport, ModelReport, check_decoder, check_
 
 
 def run(chosen: argparse.Namespace) -> tuple[int, object, str]:
-    """Check a live model or a decoder: 0 if it is right, 1 if not, 2 if the checks cannot tell."""
+    """Check a live model or a decoder; exit status 0 if it is right, 1 if not, 2 if the checks cannot tell."""
     model = load_model(chosen.made)
     report: ModelReport | DecoderReport
     if chosen.command == "decode":

@@ -14,10 +14,10 @@ from rope_doctor.config.reader import NOPE, Reading
 from rope_doctor.config.values import ConfigError, format_value
 
 TOLERANCE = 1e-6  # radians at the longest length; relative for an attention factor
-# relative, for factors in rope_freqs: converters compute them in float32, 2e-7 off for Llama 3.2
+# relative error of factors in rope_freqs: converters compute them in float32, 2e-7 off for Llama 3.2
 LIST_TOLERANCE = 5e-7
-UNKNOWN_LENGTH = 4096  # tokens, if neither file states a length
-CHAPTERS = {  # titles
+UNKNOWN_LENGTH = 4096  # tokens, if neither file specifies a length
+CHAPTERS = {  # chapter titles
     **dict.fromkeys(("kinds of layers", "rotation", "frequencies"), "Read a config"),
     "layout": "Tell two layouts apart",
     "width": "Tell variants apart",
@@ -59,7 +59,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The outcome: the differences at lengths up to `length` (none if the files rotate alike), and notes."""
+    """The outcome: the differences at lengths up to `length` (none if the rotations are the same), and notes."""
 
     length: int
     differences: tuple[Difference, ...]
@@ -67,7 +67,7 @@ class Comparison:
 
     @property
     def alike(self) -> bool:
-        """Tell whether the two files state the same rotation."""
+        """Return whether both files specify the same rotation."""
         return not self.differences
 
     def __str__(self) -> str:
@@ -77,7 +77,7 @@ class Comparison:
 
 
 def compare(wanted: str | Path | Statement, found: str | Path | Statement) -> Comparison:
-    """Compare the rotations of two files, config.json or GGUF, for all kinds of layers.
+    """Compare the rotations in two files, config.json or GGUF, for every layer kind.
 
     A GGUF stores numbers in float32, so the numbers of a config are rounded before it is compared with one.
 
@@ -85,7 +85,7 @@ def compare(wanted: str | Path | Statement, found: str | Path | Statement) -> Co
         wanted, found: a path, or the Statement that `read_file` returns for it.
 
     Raises:
-        ConfigError: a file could not be read; the sentence says why.
+        ConfigError: a file could not be read; the message says why.
         OSError: a file could not be opened.
     """
     first, second = (file if isinstance(file, Statement) else read_file(file) for file in (wanted, found))
@@ -191,7 +191,7 @@ class _Sides:
         )
 
     def cause(self, wanted: Reading, found: Reading) -> str:
-        """Return the fix for frequencies that differ: the first statement to change."""
+        """Return the fix for frequencies that differ: the first setting to change."""
         if wanted.base != found.base:
             return self.fix("rope_theta", wanted.base)
         rule = wanted.rope_type
@@ -211,6 +211,6 @@ class _Sides:
 
 
 def run(chosen: argparse.Namespace) -> tuple[int, object, str]:
-    """Compare two files: 0 if they rotate alike, 1 if not."""
+    """Compare two files; exit status 0 if their rotations are the same, 1 if not."""
     result = compare(chosen.wanted, chosen.found)
     return 0 if result.alike else 1, {"alike": result.alike, **asdict(result)}, str(result)

@@ -15,8 +15,8 @@ from rope_doctor.config.values import ConfigError
 from rope_edu.encodings.layouts import convert_projection
 from rope_edu.encodings.spec import RopeSpec
 
-COLUMNS = 64  # per row, enough to identify it
-ROUNDING = 2.0**-7  # of bfloat16
+COLUMNS = 64  # columns read per row, enough to identify it
+ROUNDING = 2.0**-7  # relative difference that bfloat16 rounding explains
 UNCHANGED, TO_HALVES, TO_PAIRS = "unchanged", "permuted to half_split", "permuted to interleaved"
 OTHER_WEIGHTS, OTHER_ORDER = "other weights", "in another order"
 PROJECTION = re.compile(
@@ -68,12 +68,12 @@ class Rows:
 def compare_weights(wanted: str | Path, found: str | Path, *, head_dim: int | None = None) -> Rows:
     """Compare the rows of q and k in two checkpoints of one model: safetensors files, GGUFs, or folders of them.
 
-    A GGUF states its layout; for safetensors, a config.json in the same folder does. If both layouts are known,
-    the expected order follows from them. Otherwise it is that of the first projection, which is right only if
+    A GGUF specifies its layout; for safetensors, a config.json in the same folder does. If both layouts are known,
+    the expected order follows from them. Otherwise it is the first projection's order, which is right only if
     nothing was permuted.
 
     Args:
-        head_dim: width of a head, if neither checkpoint states it.
+        head_dim: width of a head, if neither checkpoint specifies it.
 
     Raises:
         ValueError: a file could not be read, no projection is in both, or the width of a head is unknown.
@@ -99,7 +99,7 @@ def compare_weights(wanted: str | Path, found: str | Path, *, head_dim: int | No
 
 
 def _spec_beside(path: Path) -> RopeSpec | None:
-    """Return the rotation of a checkpoint's first kind of layers, from the GGUF or a config.json in its folder."""
+    """Return the rotation of a checkpoint's first layer kind, from the GGUF or a config.json in its folder."""
     source = next(iter(files_of(path)), path)
     if source.is_file() and is_gguf(source):
         try:
@@ -107,13 +107,13 @@ def _spec_beside(path: Path) -> RopeSpec | None:
         except ConfigError as error:
             if error.reason != "missing":
                 raise
-            return None  # a LoRA adapter states no rotation
+            return None  # a LoRA adapter has no rotation
     source = (path if path.is_dir() else path.parent) / "config.json"
     return read_file(source).readings[0].spec if source.is_file() else None
 
 
 def _projections(tensors: dict[str, Stored]) -> dict[tuple[str, ...], tuple[str, Stored]]:
-    """Return the projections of q and k by layer, q or k, and weight or bias, from names in any spelling."""
+    """Return q and k projections keyed by (layer, q or k, weight or bias), for any naming scheme."""
     by_key = {}
     for name, stored in tensors.items():
         if match := PROJECTION.search(name):
@@ -160,6 +160,6 @@ def _equal(a: np.ndarray, b: np.ndarray) -> bool:
 
 
 def run(chosen: argparse.Namespace) -> tuple[int, object, str]:
-    """Compare the order of the rows: 0 if it is right, 1 if not, 2 if the weights are another model's."""
+    """Compare the order of the rows; exit status 0 if right, 1 if not, 2 if the weights are another model's."""
     result = compare_weights(chosen.wanted, chosen.found, head_dim=chosen.head_dim)
     return {True: 0, False: 1, None: 2}[result.right], {**asdict(result), "text": str(result)}, str(result)

@@ -24,7 +24,7 @@ from rope_edu.encodings.spec import RopeSpec, plain_rope
 
 
 def run(chosen: argparse.Namespace) -> tuple[int, object, str]:
-    """Diagnose a function: 0 if no mistake is found, 1 if one is."""
+    """Diagnose a function; exit status 0 if no mistake is found, 1 if one is."""
     expected = _expected(chosen)
     head_dim = chosen.head_dim or (expected and expected.head_dim) or 0
     rotate = load_function(chosen.function)
@@ -44,7 +44,7 @@ def _with_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _expected(chosen: argparse.Namespace) -> RopeSpec | None:
-    """Return the rotation that the options state, or None; ValueError for incompatible options."""
+    """Return the rotation that the options specify, or None; ValueError for incompatible options."""
     if chosen.config is not None:
         if chosen.base or chosen.rotary_dim or chosen.layout:
             raise ValueError("--config states base, width and layout: omit --base, --rotary-dim and --layout")

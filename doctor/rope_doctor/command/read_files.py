@@ -72,13 +72,13 @@ def _lines(reading: Reading) -> Iterator[tuple[str, str]]:
 
 
 def name_of(layer_type: str | None) -> str:
-    """Return the text for a kind of layers."""
+    """Return a layer kind's name as text."""
     named = {None: "all layers", "nope": "layers without position"}
     return named.get(layer_type, f"{layer_type} layers")
 
 
 def rule_of(reading: Reading) -> str:
-    """Return the text for a rule: "llama3, base 500000, factor 8"."""
+    """Return a rule as text: "llama3, base 500000, factor 8"."""
     if reading.rope_type == NOPE:
         return "no rotation"
     words = [reading.rope_type, f"base {format_value(reading.base)}"]
@@ -88,7 +88,7 @@ def rule_of(reading: Reading) -> str:
 
 
 def run(chosen: argparse.Namespace) -> tuple[int, object, str]:
-    """Read files: 0, or 2 if one of them could not be read."""
+    """Read files; exit status 0, or 2 if any of them could not be read."""
     status, facts, words = 0, [], []
     for path in chosen.files:
         try:

@@ -1,7 +1,7 @@
-r"""Fifteen public bugs of positions, rebuilt in their smallest form, with their fixes.
+r"""Fifteen publicly reported position bugs, rebuilt in their smallest form, with their fixes.
 
 A replay builds something in its broken or its fixed form, and runs the command that detects the bug. The text and
-the code are ours; the threads are those in which the bugs were reported.
+the code are ours; the threads are where the bugs were reported.
 """
 
 import json
@@ -45,9 +45,9 @@ class Replay:
     title: str
     threads: Sequence[str]  # where it was reported, "repository number"
     symptom: str
-    command: str  # that detects it; "" if none can
-    run: Run | None  # takes whether the bug is present, returns the report of the command; None if none can
-    why: str = ""  # no command detects it, or what the command misses
+    command: str  # detects the bug; "" if none can
+    run: Run | None  # takes `broken`, returns the command's report; None if no command detects the bug
+    why: str = ""  # why no command detects it, or what the command misses
     unopened: Sequence[str] = ()  # threads that we could not open, and cite on trust
 
 
@@ -81,14 +81,14 @@ def other_layout(spec: RopeSpec) -> RopeSpec:
 
 
 def never_filled(broken: bool) -> ModelReport:
-    """A buffer that no checkpoint contains is not computed again after `to_empty`."""
+    """Check a model whose frequencies, which no checkpoint contains, are not recomputed after `to_empty`."""
     from rope_doctor.probes.little import Little, emptied
 
     return check_model(emptied(Little()) if broken else Little(), LLAMA_PLAIN)
 
 
 def two_kernels(broken: bool) -> Diagnosis:
-    """The trainer rotates by cosines in float32, the server by cosines in bfloat16."""
+    """Diagnose a server that rotates by bfloat16 cosines, although the trainer used float32 cosines."""
     spec = read_config(LLAMA_PLAIN).spec
 
     def rounded(x: np.ndarray, positions: np.ndarray) -> np.ndarray:
@@ -101,7 +101,7 @@ def two_kernels(broken: bool) -> Diagnosis:
 
 
 def by_allocated_length(broken: bool) -> Diagnosis:
-    """The list for long texts is used because the allocated context is long, but the text has ten tokens."""
+    """Diagnose the use of the list for long texts on ten tokens, because the allocated context is long."""
     lists: dict[str, Any] = {"short_factor": [1.0] * 8, "long_factor": [2.0 + pair for pair in range(8)]}
     short, long = (
         longrope(16, 32.0, 4096, length=length, **lists).replace(layout="half_split")
@@ -111,18 +111,18 @@ def by_allocated_length(broken: bool) -> Diagnosis:
 
 
 def not_permuted(broken: bool) -> Rows:
-    """A second path of the converter, for packed weights, forgets to permute q and k for the other layout."""
+    """Compare weights from a converter whose path for packed weights forgets to permute q and k to its layout."""
     rows = np.random.default_rng(0).normal(size=(2, 32, 32)).astype(np.float32)
     permuted = np.stack([convert_projection(projection, 2, to="interleaved") for projection in rows])
     with tempfile.TemporaryDirectory() as folder:
         original, converted = (Path(folder) / name for name in ("original", "converted"))
         write_checkpoint(original, "llama", rows)
-        write_checkpoint(converted, "cohere", rows if broken else permuted)  # pairs neighbours
+        write_checkpoint(converted, "cohere", rows if broken else permuted)  # Cohere pairs neighbours
         return compare_weights(original, converted)
 
 
 def write_checkpoint(folder: Path, family: str, rows: np.ndarray) -> None:
-    """Write q and k of layer 0, (2, rows, columns), as a safetensors file, and a config."""
+    """Write a config, and layer 0's q and k, (2, rows, columns), as a safetensors file."""
     folder.mkdir()
     config = {"model_type": family, "hidden_size": 32, "num_attention_heads": 2, "rope_theta": 1e4}
     (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
@@ -136,7 +136,7 @@ def write_checkpoint(folder: Path, family: str, rows: np.ndarray) -> None:
 
 
 class FirstRowOnly(Specimen):
-    """A fast path for one token, whose grid omits the batch axis: later rows are not rotated."""
+    """A decoder whose fast path for one token omits the batch axis from its grid: later rows are not rotated."""
 
     def rotate(self, x: np.ndarray, positions: np.ndarray) -> np.ndarray:
         rotated = super().rotate(x, positions)
@@ -144,14 +144,14 @@ class FirstRowOnly(Specimen):
 
 
 class Uncounted(Specimen):
-    """Cosines are indexed by row number, and position ids are ignored."""
+    """A decoder that indexes cosines by row number and ignores position ids."""
 
     def count(self, tokens: np.ndarray, positions: np.ndarray | None, seen: int) -> np.ndarray:
         return super().count(tokens, None, seen)
 
 
 class SlotsByTime(Specimen):
-    """A new key is stored in the slot of its temporal coordinate, which is too small after an image."""
+    """A decoder that stores a new key in the slot of its temporal coordinate, too small after an image."""
 
     def store(
         self, k: np.ndarray, v: np.ndarray, cache: Kept | None, layer: int, positions: np.ndarray
@@ -170,7 +170,7 @@ THREE = RopeSpec(plain_rope(16).inv_freq, axes=(0, 0, 0, 1, 1, 1, 2, 2), layout=
 RUNS: dict[str, Run] = {
     # a new case in a switch: 39 architectures fall through to the other pairing
     "flipped_pairs": rotation({**LLAMA, "model_type": "qwen2", "rope_theta": 1e6}, other_layout),
-    # the base is at the top level, as in version 4; only the dict of version 5 is read, so 10,000 is used
+    # the base is at the top level, as in version 4, but only version 5's dict is read, so 10,000 is used
     "moved_base": model({**LLAMA, "rope_theta": 5e5}, [plain_rope(16, layout="half_split")] * 2),
     "never_filled": never_filled,
     "two_kernels": two_kernels,
@@ -181,7 +181,7 @@ RUNS: dict[str, Run] = {
     # the indexer of sparse attention must pair halves, unlike the attention itself
     "indexer": rotation(LLAMA_PLAIN, other_layout),
     "first_row_only": decoder(FirstRowOnly),
-    # a scale of 2 is the default of a rule that should not scale positions
+    # a rule that should not scale positions defaults to a scale of 2
     "doubled": rotation(
         {**LLAMA_PLAIN, "rope_scaling": {"type": "dynamic", "factor": 6.0}},
         lambda spec: spec.replace(inv_freq=2 * spec.inv_freq),

@@ -1,4 +1,4 @@
-"""Read and write the rotation of a config.json; the rules and presets are data that JavaScript reads too."""
+"""Read and write a config.json's rotation; the rules and presets are data files that JavaScript reads too."""
 
 from rope_doctor.config.presets import COLLECTED, PRESETS, Preset, preset
 from rope_doctor.config.reader import Reading, read_config, rope_from_config

@@ -1,4 +1,4 @@
-"""The rotations of a file: a config.json, the folder of a checkpoint, or a GGUF."""
+"""Rotations read from a file: a config.json, a checkpoint folder, or a GGUF."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,17 +12,17 @@ from rope_doctor.config.reader import Reading, loaded, read_config, rope_from_co
 from rope_doctor.config.values import ConfigError, Notes, config_error, listed
 from rope_edu.encodings.spec import RopeSpec
 
-MAX_BYTES = 8 * 2**20  # bytes of a config.json, of which JSON makes twenty times as many in memory
+MAX_BYTES = 8 * 2**20  # bytes; parsing a config.json takes twenty times as much memory
 
 
 @dataclass(frozen=True)
 class Statement:
-    """The rotations that a file states.
+    """The rotations that a file specifies.
 
     Attributes:
         path, form: the file, and "config.json" or "GGUF".
-        model: its model_type or architecture; "" if it names none.
-        readings: one `Reading` per kind of layers.
+        model: its model_type or architecture; "" if it has neither.
+        readings: one `Reading` per layer kind.
         config: the content of a config.json; None for a GGUF.
     """
 
@@ -33,7 +33,7 @@ class Statement:
     config: dict[str, Any] | None = None
 
     def at(self, seq_len: int | None) -> "Statement":
-        """Return the statement for a text of `seq_len` tokens, which matters to rules that depend on the length."""
+        """Return the statement for a text of `seq_len` tokens, for rules that depend on the length."""
         if self.config is None:
             return replace(self, readings=read_gguf(self.path, seq_len)[1])
         return replace(self, readings=read_kinds(self.config, seq_len))
@@ -52,7 +52,7 @@ class Statement:
         return self.config is None and self.model in FACTS["rows_permuted"]
 
     def of(self, layer_type: str | None) -> Reading:
-        """Return the reading of a kind of layers; ConfigError for an unknown kind."""
+        """Return a layer kind's reading; ConfigError for an unknown kind."""
         kinds = {reading.layer_type: reading for reading in self.readings}
         if layer_type in kinds or None in kinds:
             return kinds.get(layer_type) or kinds[None]
@@ -62,7 +62,7 @@ class Statement:
 
 
 def in_float32(value: Any) -> Any:
-    """Return the content of a JSON file with its numbers in float32."""
+    """Return JSON content with its numbers rounded to float32."""
     if isinstance(value, dict):
         return {name: in_float32(item) for name, item in value.items()}
     if isinstance(value, list):
@@ -72,10 +72,10 @@ def in_float32(value: Any) -> Any:
 
 
 def read_file(path: str | Path, seq_len: int | None = None) -> Statement:
-    """Read the rotations of a config.json, a GGUF, or a folder with a config.json, for all kinds of layers.
+    """Read every layer kind's rotation from a config.json, a GGUF, or a folder with a config.json.
 
-    `seq_len` is the length of the text, for rules that depend on it. ConfigError, a ValueError, says what is wrong
-    with the file; OSError if it cannot be opened.
+    `seq_len` is the length of the text, for rules that depend on it. Raises ConfigError, a ValueError, if the
+    file is invalid, and OSError if it cannot be opened.
     """
     path = Path(path)
     path = path / "config.json" if path.is_dir() else path
@@ -86,12 +86,12 @@ def read_file(path: str | Path, seq_len: int | None = None) -> Statement:
         raise config_error("not JSON", str(path), detail="it is too large, and does not begin like a GGUF")
     content = loaded(path)
     readings = read_kinds(content, seq_len)
-    assert isinstance(content, dict)  # anything else is refused
+    assert isinstance(content, dict)  # anything else has been rejected
     return Statement(path, "config.json", body_of(content, Notes())[1], readings, content)
 
 
 def read_kinds(config: Any, seq_len: int | None = None) -> tuple[Reading, ...]:
-    """Return one Reading per kind of layers of a config."""
+    """Return a config's readings, one per layer kind."""
     first = None
     try:
         first = read_config(config, seq_len=seq_len)
@@ -105,7 +105,7 @@ def read_kinds(config: Any, seq_len: int | None = None) -> tuple[Reading, ...]:
 
 
 def rotation_of(path: str | Path, layer_type: str | None = None) -> RopeSpec:
-    """Return the rotation of a file, for one kind of layers if they differ."""
+    """Return a file's rotation, for one layer kind if the kinds differ."""
     statement = read_file(path)
     if statement.config is not None:
         return rope_from_config(statement.config, layer_type=layer_type)

@@ -1,7 +1,7 @@
-r"""The header of a GGUF file: its keys and the offsets of its tensors, read without trusting the file.
+r"""A GGUF file's header: its keys and its tensors' offsets, read without trusting the file.
 
 The weights are never read. Lengths are checked against the size of the file before anything is read or skipped.
-Arrays longer than `MAX_LENGTH` are skipped. ConfigError describes a file that is truncated, too large or no GGUF.
+Arrays longer than `MAX_LENGTH` are skipped. ConfigError if a file is truncated, too large or not a GGUF.
 """
 
 import struct
@@ -13,10 +13,10 @@ import numpy as np
 
 from rope_doctor.config.values import config_error
 
-MAX_LENGTH = 16_384  # elements of an array, or bytes of a string, that is kept
-MAX_KEPT = 8 * 2**20  # bytes kept in all
-MAX_ENTRIES = 200_000  # keys and tensors
-MAX_STRINGS = 2_000_000  # in arrays, such as the tokens of a vocabulary
+MAX_LENGTH = 16_384  # longest array (in elements) or string (in bytes) that is kept
+MAX_KEPT = 8 * 2**20  # bytes kept in total
+MAX_ENTRIES = 200_000  # keys and tensors together
+MAX_STRINGS = 2_000_000  # strings in arrays, such as a vocabulary's tokens
 NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 STRING, ARRAY, FLOAT32 = 8, 9, 6
 
@@ -32,26 +32,26 @@ class Tensor:
 
 @dataclass(frozen=True)
 class Header:
-    """The values by key and the tensors by name; skipped arrays are None."""
+    """A header's values by key and its tensors by name; skipped arrays are None."""
 
     values: dict[str, Any]
     tensors: dict[str, Tensor]
 
 
 def is_gguf(path: Path) -> bool:
-    """Tell whether a file begins like a GGUF."""
+    """Return whether a file begins with a GGUF's signature."""
     with path.open("rb") as file:
         return file.read(4) == b"GGUF"
 
 
 def read_header(path: Path) -> Header:
-    """Return the header of a GGUF file; ConfigError says what is wrong with it."""
+    """Return a GGUF file's header; a ConfigError describes what is wrong with it."""
     with path.open("rb") as file:
         return _Reader(file, path).header()
 
 
 def read_factors(path: Path, header: Header, name: str) -> np.ndarray | None:
-    """Return a small float32 tensor, such as "rope_freqs.weight"; None if the file has no such tensor."""
+    """Return a small float32 tensor, such as "rope_freqs.weight"; None if the file lacks it."""
     tensor = header.tensors.get(name)
     if tensor is None:
         return None
@@ -64,7 +64,7 @@ def read_factors(path: Path, header: Header, name: str) -> np.ndarray | None:
 
 
 class _Reader:
-    """Reads at the file's current offset, within the file's size."""
+    """A reader that starts at the file's current offset and stays within its size."""
 
     def __init__(self, file: BinaryIO, path: Path) -> None:
         self.file, self.path = file, path
@@ -116,7 +116,7 @@ class _Reader:
         return list(struct.unpack(f"<{length}{NUMBERS[kind]}", self.keep(length * width)))
 
     def skip_strings(self, length: int) -> None:
-        """Skip an array of strings: none of them describes a rotation."""
+        """Skip an array of strings, since none of them describes a rotation."""
         self.strings_seen += length
         if self.strings_seen > MAX_STRINGS:
             raise self.error(f"it states {self.strings_seen} strings, more than a vocabulary has")
@@ -155,7 +155,7 @@ class _Reader:
 
 
 def shortest(number: float) -> float:
-    """Return the shortest decimal that float32 rounds to this number: 0.1, not 0.10000000149.
+    """Return the shortest decimal that rounds to this number in float32: 0.1, not 0.10000000149.
 
     >>> shortest(0.10000000149), shortest(1e6)
     (0.1, 1000000.0)

@@ -1,6 +1,6 @@
-r"""The rotation that a GGUF states: its keys, mapped to the fields of a config and read by the same rules.
+r"""The rotation in a GGUF: its keys, mapped to config fields and read by the same rules.
 
-gguf.json has the facts that llama.cpp knows only by architecture: which features pair, which layers do not rotate.
+gguf.json lists what llama.cpp infers from the architecture alone: which features pair, which layers do not rotate.
 """
 
 import json
@@ -16,23 +16,23 @@ from rope_doctor.config.values import ConfigError, Notes, Remark, config_error
 
 FACTS: dict[str, Any] = json.loads(Path(__file__).with_name("gguf.json").read_text(encoding="utf-8"))
 TENSORS = LONG, SHORT, FREQS = "rope_factors_long.weight", "rope_factors_short.weight", "rope_freqs.weight"
-KEYS: dict[str, str] = FACTS.pop("keys")  # fields of a config, with the keys of a GGUF
+KEYS: dict[str, str] = FACTS.pop("keys")  # config fields and their GGUF keys
 ALSO_READ: list[str] = FACTS.pop("also_read")
 TOP_LEVEL, SCALING, SLIDING = (
     {field.rpartition(".")[2]: key for field, key in KEYS.items() if field.rpartition(".")[0] == name}
     for name in ("", "rope_scaling", "sliding_attention")
 )
-KEYS_OF_RULE = {  # of rules with more than a factor
+KEYS_OF_RULE = {  # rules taking more than a factor
     "longrope": ("original_max_position_embeddings", "attention_factor"),
     "yarn": ("original_max_position_embeddings", "beta_fast", "beta_slow"),
 }
 Factors = dict[str, np.ndarray]
-# the fields that differ, by kind of layers; None: these layers do not rotate
+# differing fields by layer kind; None for layers that do not rotate
 ChangesByKind = dict[str | None, dict[str, Any] | None]
 
 
 def read_gguf(path: Path, seq_len: int | None = None) -> tuple[str, tuple[Reading, ...]]:
-    """Return the architecture of a GGUF file, and one Reading per kind of layers."""
+    """Return a GGUF file's architecture, and one Reading per layer kind."""
     header = read_header(path)
     factors = {name: read_factors(path, header, name) for name in TENSORS}
     return readings_of(header, {name: row for name, row in factors.items() if row is not None}, seq_len)
@@ -41,7 +41,7 @@ def read_gguf(path: Path, seq_len: int | None = None) -> tuple[str, tuple[Readin
 def readings_of(
     header: Header, lists: Factors, seq_len: int | None = None
 ) -> tuple[str, tuple[Reading, ...]]:
-    """Return the same for a header and its lists of factors."""
+    """Return the architecture and one Reading per layer kind, from a header and its lists of factors."""
     arch = header.values.get("general.architecture")
     if not isinstance(arch, str) or not arch:
         raise config_error("missing", "general.architecture", why="it says what the other keys are called")
@@ -55,14 +55,14 @@ def readings_of(
 
 @dataclass(frozen=True)
 class _File:
-    """An architecture, its keys without the architecture's prefix, and its lists of factors."""
+    """An architecture, its keys without their architecture prefix, and its lists of factors."""
 
     arch: str
     keys: dict[str, Any]
     lists: Factors
 
     def one(self, key: str) -> Any:
-        """Return the value of a key; of a list by layer, the only value other than 0."""
+        """Return a key's value; for a list with one value per layer, its only nonzero value, or None."""
         value = self.keys.get(key)
         if not isinstance(value, list) or key == KEYS["rope_scaling.mrope_section"]:
             return value
@@ -87,7 +87,7 @@ def _kinds(file: _File) -> ChangesByKind:
 
 
 def _fields(file: _File) -> dict[str, Any]:
-    """Return the equivalent fields of a config."""
+    """Return the equivalent config fields."""
     fields = {name: file.one(key) for name, key in TOP_LEVEL.items()}
     fields["rope_interleave"] = file.arch in FACTS["interleaved"]
     if fields["rope_theta"] is None:
@@ -129,7 +129,7 @@ def _mscales(arch: str, stated: float | None) -> dict[str, float]:
 
 
 def _reading(file: _File, label: str | None, kinds: ChangesByKind, seq_len: int | None) -> Reading:
-    """Return the reading of one kind of layers."""
+    """Return one layer kind's reading."""
     changes, arch = kinds[label], file.arch
     fields = _fields(file) | ({"position_embedding_type": NOPE} if changes is None else changes)
     try:
@@ -148,7 +148,7 @@ def _reading(file: _File, label: str | None, kinds: ChangesByKind, seq_len: int 
 
 
 def _divided(reading: Reading, factors: np.ndarray) -> Reading:
-    """Return a reading with frequencies divided by the file's factors."""
+    """Return a reading with its frequencies divided by the file's factors."""
     pairs = len(reading.spec.inv_freq)
     if len(factors) != pairs or not np.isfinite(factors).all() or not (factors > 0).all():
         raise config_error("wrong length", FREQS, pairs=pairs, value=len(factors))

@@ -1,4 +1,4 @@
-r"""Kinds of layers, and the rotation parameters that a config states for each kind."""
+r"""Layer kinds, and the rotation parameters that a config specifies for each."""
 
 from typing import Any
 
@@ -7,13 +7,13 @@ from rope_doctor.config.values import RULES, Part, checked, config_error, names_
 
 THETA = "rope_theta"
 THETAS = names_of(THETA)
-NOPE = "nope"  # our name for layers without position, which files do not name
-# parameters by kind; the key None: all layers; the value None: layers that do not rotate
+NOPE = "nope"  # our name for layers without position; files have none
+# parameters by kind; the key None means all layers, the value None means that a kind does not rotate
 PartsByKind = dict[str | None, Part | None]
 
 
 def kinds_of(table: RuleTable) -> PartsByKind:
-    """Return the rotation parameters of every kind of layers; None for those that do not rotate."""
+    """Return every layer kind's rotation parameters; None for kinds that do not rotate."""
     stated = _stated(table)
     nested = any(isinstance(value, dict) for value in stated.values.values())
     table.facts |= {"nested": nested, "stretched": bool(stated.values.keys() - {"rope_type", "type", THETA})}
@@ -31,7 +31,7 @@ def kinds_of(table: RuleTable) -> PartsByKind:
 
 
 def _stated(table: RuleTable) -> Part:
-    """Return rope_parameters or rope_scaling, or both merged if they agree."""
+    """Return rope_parameters or rope_scaling, or both merged; ConfigError if they disagree."""
     body = table.body
     present = [name for name in ("rope_scaling", "rope_parameters") if body.values.get(name)]
     parts = [Part(checked(name, body.path(name), body.values[name]), body.path(name)) for name in present]
@@ -53,7 +53,7 @@ def _base_beside(body: Part) -> bool:
 
 
 def _nested(table: RuleTable, stated: Part) -> PartsByKind:
-    """Return the kinds of a file with one object per kind; declared kinds without an object do not rotate."""
+    """Return the kinds in a file with one object per kind; declared kinds without an object do not rotate."""
     declared = table.get("layer_types")
     kinds: PartsByKind = {}
     for label, value in stated.values.items():
@@ -75,7 +75,7 @@ def _nested(table: RuleTable, stated: Part) -> PartsByKind:
 
 
 def _of_kind(table: RuleTable, stated: Part, *, whole: bool = False, base: str = "") -> Part:
-    """Return the parameters of a kind of layers: the stated ones or none, with a separate base."""
+    """Return a kind's parameters: the file's if `whole`, otherwise none; plus its own base if `base` names one."""
     source = stated if whole else Part({}, stated.start)
     if not base:
         return source
@@ -90,7 +90,7 @@ def _of_kind(table: RuleTable, stated: Part, *, whole: bool = False, base: str =
 
 
 def _by_layer(table: RuleTable, stated: Part, name: str) -> PartsByKind:
-    """Return the kinds of a file that lists one base per layer; 0 marks a layer that does not rotate."""
+    """Return the kinds in a file that lists one base per layer; 0 marks a layer that does not rotate."""
     path = table.body.path(name)
     bases = checked("layer_rope_theta", path, table.body.raw(name))
     table.used.add(path)
@@ -110,7 +110,7 @@ def _by_layer(table: RuleTable, stated: Part, name: str) -> PartsByKind:
 
 
 def _with_still(table: RuleTable, kinds: PartsByKind) -> PartsByKind:
-    """Return the kinds, with those added that do not rotate."""
+    """Return the kinds plus those that do not rotate."""
     still = table.decide(RULES["still"])
     if still is None:
         return kinds
@@ -137,7 +137,7 @@ def _note_still(table: RuleTable, turning: list[Any]) -> None:
 
 
 def check_same(part: Part, other: Part, name: str, other_name: str = "") -> None:
-    """Raise ConfigError if two parts state different values."""
+    """Raise ConfigError if two parts have different values for a field."""
     value, other_value = part.raw(name), other.raw(other_name or name)
     if not same(value, other_value):
         words = {"value": value, "other": other.path(other_name or name), "other_value": other_value}

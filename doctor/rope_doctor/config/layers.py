@@ -1,4 +1,4 @@
-r"""The language model's part of a config, and the layers that were asked for."""
+r"""The language model's part of a config, and the requested layers."""
 
 import re
 from typing import Any
@@ -28,7 +28,7 @@ def _family(body: Part, default: str) -> str:
 
 
 def _inherited(outer: Part, inner: Part, nest: str, notes: Notes) -> Part:
-    """Return an inner object with the base and the rotation of the outer one."""
+    """Return an inner object that inherits the outer object's base and rotation."""
     values, paths = dict(inner.values), {}
     for name in (*THETAS, "rope_parameters", "rope_scaling"):
         if name in outer and name in inner:
@@ -40,12 +40,12 @@ def _inherited(outer: Part, inner: Part, nest: str, notes: Notes) -> Part:
 
 
 def layers_of(table: RuleTable, layer_type: object) -> tuple[str | None, bool, list[str]]:
-    """Set the table's part to that of the chosen layers; return their kind, whether they rotate, and all kinds."""
+    """Select the chosen layers' part in the table; return their kind, whether they rotate, and all kinds."""
     kinds = kinds_of(table)
     n_notes, names = len(table.notes), [label for label in kinds if label is not None]
     full = {label: with_own_width(table, label, part) for label, part in kinds.items()}
     label = _only(full, names) if layer_type is None else _named(table, full, names, layer_type)
-    del table.notes[n_notes:]  # on kinds that were not asked for
+    del table.notes[n_notes:]  # drop notes on unrequested kinds
     part = with_own_width(table, label, kinds[label])
     table.part = part or Part({})
     return label, part is not None, names
@@ -73,7 +73,7 @@ def _named(table: RuleTable, kinds: PartsByKind, names: list[str], layer_type: o
 
 
 def with_own_width(table: RuleTable, label: str | None, part: Part | None) -> Part | None:
-    """Return a kind's parameters with the width that the file states for this kind only."""
+    """Return a kind's parameters, including any width that the file specifies for this kind only."""
     if part is None:
         return None
     width, path = _own_width(table, label)
@@ -85,12 +85,12 @@ def with_own_width(table: RuleTable, label: str | None, part: Part | None) -> Pa
 
 
 def _own_width(table: RuleTable, label: str | None) -> tuple[Any, str]:
-    """Return a kind's width and its path: from its layers, or else from the field for this kind."""
+    """Return a kind's width and its path: from its layers, or else from the kind's own field."""
     width, path = _of_layers(table, label)
     other = RULES["width_of_a_kind"].get(label)
     if other is None:
         return width, path
-    replaced = "per_layer_config" in table.body and table.default(other) is not None  # by the model's class
+    replaced = "per_layer_config" in table.body and table.default(other) is not None  # the class replaces it
     if width is None and not replaced:
         return table.taken(other), table.path(other)
     read, stated = width or _of_the_rest(table), table.get(other)
@@ -101,7 +101,7 @@ def _own_width(table: RuleTable, label: str | None) -> tuple[Any, str]:
 
 
 def _of_layers(table: RuleTable, label: str | None) -> tuple[Any, str]:
-    """Return the width stated for individual layers, and its path; ConfigError if layers of the kind disagree."""
+    """Return the width given for individual layers of a kind, and its path; ConfigError if they disagree."""
     types = table.get("layer_types") or []
     count = len(types) or table.get("num_hidden_layers")
     stated = _by_layer(table, count)
@@ -135,7 +135,7 @@ def _by_layer(table: RuleTable, count: int | None) -> list[tuple[int, str, Any]]
 
 
 def _of_the_rest(table: RuleTable) -> Any:
-    """Return the width of layers without a stated one, or None."""
+    """Return the width of layers that do not specify their own, or None."""
     width = table.get(WIDTH)
     if width is not None:
         return width

@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Preset:
-    """A model's name, the source of its numbers, and the part of its config that states the rotation."""
+    """A model's name, the source of its numbers, and the part of its config that specifies the rotation."""
 
     name: str
     source: str
@@ -16,12 +16,12 @@ class Preset:
 
 
 _FILE = json.loads(Path(__file__).with_name("presets.json").read_text(encoding="utf-8"))
-COLLECTED: str = _FILE["collected"]  # the day on which the sources were read
+COLLECTED: str = _FILE["collected"]  # the date on which the sources were read
 PRESETS = tuple(Preset(**fields) for fields in _FILE["presets"])
 
 
 def preset(name: str) -> Preset:
-    """Return the preset with this name; ValueError lists the names.
+    """Return the preset with this name; for an unknown name, the ValueError lists all names.
 
     >>> preset("Llama 3.1 8B").config["rope_scaling"]["factor"]
     8.0

@@ -1,6 +1,6 @@
-r"""Read a model's config.json: the rotation that it states, and remarks.
+r"""Read a model's config.json: its rotation, and remarks.
 
-The rules are the decision tables of rules.json, which JavaScript reads too.
+The rules are the decision tables in rules.json, which JavaScript reads too.
 """
 
 import json
@@ -28,7 +28,7 @@ from rope_doctor.config.values import (
 from rope_edu import encodings
 from rope_edu.encodings.spec import RopeSpec
 
-OBJECTS = "rope_parameters", "rope_scaling", "rotary"  # all their fields are read or refused
+OBJECTS = "rope_parameters", "rope_scaling", "rotary"  # all their fields are read or rejected
 ELSEWHERE = [field for field, rule in RULES["fields"].items() if rule.get("place") != "rotation"]
 
 
@@ -53,7 +53,7 @@ class Call:
         return spec.replace(**changes)
 
     def line(self) -> str:
-        """Return the call as a line of Python, or `rope_from_config` if a short call cannot make the rotation.
+        """Return the call as a line of Python, or `rope_from_config` if no short call gives the rotation.
 
         >>> Call("llama3", (128, 8.0, 8192), {"base": 5e5}, {"layout": "half_split"}).line()
         'llama3(128, 8, 8192, base=500000).replace(layout="half_split")'
@@ -72,17 +72,17 @@ def _keyword(item: tuple[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Reading:
-    r"""A config's statement of a rotation.
+    r"""The rotation that a config specifies.
 
     Attributes:
         spec: the rotation itself.
-        rope_type: the rule by its name in transformers; "nope" for layers that do not rotate.
+        rope_type: the rule's name in transformers; "nope" for layers that do not rotate.
         base: b of b^(−2i/d); 1.0 for layers that do not rotate.
         factor: the stretch s, or None.
         longest, trained: the claimed length in tokens (max_position_embeddings), and the length before
-            stretching if the rule states it; each may be None.
+            stretching if the rule has one; each may be None.
         layer_type, layer_types: the layers that were read (None: all), and the allowed values of `layer_type`
-            (empty if all layers rotate alike).
+            (empty if all layers have the same rotation).
         section_order: "contiguous", "interleaved" or "rows and columns first"; None without sections.
         remarks, call: facts worth knowing; the rule of `rope_edu.encodings` and its arguments.
     """
@@ -103,16 +103,16 @@ class Reading:
 def rope_from_config(
     config: dict[str, Any] | str | Path, *, layer_type: str | None = None, seq_len: int | None = None
 ) -> RopeSpec:
-    r"""Return the rotation that a model's config.json states.
+    r"""Return the rotation that a model's config.json specifies.
 
     Both spellings are read: `rope_theta` and `rope_scaling` (transformers 4), and `rope_parameters` (5), for all
-    layers or by type of layer. So are partial widths, MLA's `qk_rope_head_dim`, second bases, sections, and layers
-    without position. Ambiguous files are refused: a stretched model must state its base, and every key must be
-    used. The layout is that of the architecture if it is known, otherwise "half_split". The result depends only on
+    layers or by layer type. So are partial widths, MLA's `qk_rope_head_dim`, second bases, sections, and layers
+    without position. Ambiguous files are rejected: a stretched model must specify its base, and every key must
+    be used. The layout is the architecture's if it is known, otherwise "half_split". The result depends only on
     the arguments, not on earlier calls.
 
-    ConfigError, a ValueError, names the field and the value: an unknown rope_type, a missing field, a wrong type or
-    range, two fields that contradict each other, a key that no rule uses. OSError if the file cannot be read.
+    Raises ConfigError, a ValueError that names the field and the value, for an unknown rope_type, a missing field,
+    a wrong type or range, two contradictory fields, or a key that no rule uses; OSError for an unreadable file.
 
     Args:
         config: the file's content as a dict, its path, or the path of its folder.
@@ -127,7 +127,7 @@ def rope_from_config(
     Traceback (most recent call last):
     rope_doctor.config.values.ConfigError: rope_scaling.factor is missing: the rule needs it
 
-    Source: transformers 5.23, `modeling_rope_utils`, equal to it in float64. Chapter 21.
+    Source: transformers 5.23, `modeling_rope_utils`; the results are equal in float64. Chapter 21.
     """
     return read_config(config, layer_type=layer_type, seq_len=seq_len).spec
 
@@ -135,9 +135,9 @@ def rope_from_config(
 def read_config(
     config: dict[str, Any] | str | Path, *, layer_type: str | None = None, seq_len: int | None = None
 ) -> Reading:
-    r"""Read a model's config.json as `rope_from_config` does, and return all that it states.
+    r"""Read a model's config.json as `rope_from_config` does, and return everything that it specifies.
 
-    Arguments and errors are those of `rope_from_config`; the Reading has the RopeSpec as `spec`.
+    Arguments and errors are those of `rope_from_config`; the Reading's `spec` is the RopeSpec.
 
     >>> file = {"model_type": "gpt_neox", "hidden_size": 64, "num_attention_heads": 1, "rope_theta": 25000}
     >>> for remark in read_config(file).remarks:
@@ -173,7 +173,7 @@ def read_config(
 
 
 def _rule_of(table: RuleTable) -> dict[str, Any]:
-    """Return the stated rule; ConfigError for a key that it does not use."""
+    """Return the config's rule; ConfigError for a key that the rule does not use."""
     table.run(RULES["rule"])
     name, part = table.facts["rule"], table.part
     rule: dict[str, Any] = RULES["rules"][name]
@@ -188,7 +188,7 @@ def _rule_of(table: RuleTable) -> dict[str, Any]:
 
 
 def _call(table: RuleTable, rule: dict[str, Any]) -> Call:
-    """Return the call that the facts of a rule select."""
+    """Return the call that a rule's facts select."""
     table.run(rule["facts"])
     call = table.decide(rule["calls"])
     arguments = tuple(map(table.value, call["arguments"]))
@@ -202,7 +202,7 @@ def _call(table: RuleTable, rule: dict[str, Any]) -> Call:
 
 
 def loaded(config: object) -> object:
-    """Return the content of a file, or the argument if it is not a path."""
+    """Return a file's content, or the argument itself if it is not a path."""
     if not isinstance(config, str | Path):
         return config
     if isinstance(config, str) and config.lstrip().startswith("{"):
@@ -220,14 +220,14 @@ def _no_number(word: str) -> None:
 
 
 def _suggestive_paths(config: object) -> list[str]:
-    """Return the paths of fields whose names suggest a rotation; ConfigError for a file nested too deeply."""
+    """Return the paths of fields whose names suggest a rotation; ConfigError if the file is nested too deeply."""
     suggests = re.compile(RULES["words_of_rotation"]).search
     fields = ((path, path.rpartition(".")[2].lower(), value) for path, value in _walk(config))
     return [path for path, name, value in fields if suggests(name) and value not in (None, [], {})]
 
 
 def _walk(config: object) -> Iterator[tuple[str, Any]]:
-    """Yield (path, value) of fields at any depth, without recursion."""
+    """Yield (path, value) for every field at any depth, without recursion."""
     stack = [("", 0, config)] if isinstance(config, dict) else []
     while stack:
         path, depth, value = stack.pop()
@@ -244,7 +244,7 @@ def _walk(config: object) -> Iterator[tuple[str, Any]]:
 
 
 def _note_unread(table: RuleTable, suggestive: list[str]) -> None:
-    """Add a remark on fields whose names suggest a rotation and that were not read."""
+    """Add a remark on unread fields whose names suggest a rotation."""
     read = table.used | {table.body.path(name) for field in ELSEWHERE for name in names_of(field)}
     objects = [table.body.path(name) for name in OBJECTS]
     inside = tuple(f"{path}." for path in objects)

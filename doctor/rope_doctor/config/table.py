@@ -1,9 +1,9 @@
 r"""The interpreter of rules.json: rows of conditions and values, tried in order.
 
-A row is an object. Its "if" is an expression; a row whose condition is null or false is passed over. Then the row
-refuses ("refuse", a field "at"), remarks ("remark", "lost"), gives its fact's value ("is"), or several of these.
-Its other entries are words of the sentence. An expression is a literal, a reference "@name" (a fact, else a field
-of the file), or a list [operator, operands …]. JavaScript has its own interpreter of the same file.
+A row is an object. Its "if" is an expression; a row whose condition is null or false is skipped. Otherwise the
+row rejects a field ("refuse", "at"), adds a remark ("remark", "lost"), gives its fact's value ("is"), or does more
+than one of these. Its other entries are message words. An expression is a literal, a reference "@name" (a fact, or
+else a field of the file), or a list [operator, operands …]. JavaScript has its own interpreter for the same file.
 """
 
 from collections.abc import Callable
@@ -37,7 +37,7 @@ class RuleTable:
                 self.facts[name] = self.decide(rows)
 
     def decide(self, rows: list[Row]) -> Any:
-        """Return the value of the first row that holds and has one; refuse and remark as the rows say."""
+        """Return the value of the first row that applies and has one; refuse and remark as rows require."""
         for row in rows:
             if not holds(self.value(row.get("if", True))):
                 continue
@@ -53,7 +53,7 @@ class RuleTable:
         return None
 
     def places(self, name: str) -> list[tuple[str, Any]]:
-        """Return (path, value) of every place that states a field."""
+        """Return (path, value) for every place where a field is set."""
         rule = RULES["fields"][name]
         silent = None, rule.get("silent")
         places: list[tuple[str, Any]] = []
@@ -65,7 +65,7 @@ class RuleTable:
         return places
 
     def path(self, name: str) -> str:
-        """Return the path by which an error names a field."""
+        """Return the path that identifies a field in error messages."""
         if name not in RULES["fields"]:
             return self.part.path(name)
         rule, places = RULES["fields"][name], self.places(name)
@@ -73,7 +73,7 @@ class RuleTable:
         return places[0][0] if places else usual.path(name)
 
     def get(self, name: str, *, agreed: bool = False) -> Any:
-        """Return a checked field, or None; ConfigError if two places disagree."""
+        """Return a field's checked value, or None; ConfigError if two places disagree."""
         places = [(path, checked(name, path, value)) for path, value in self.places(name)]
         for other, value in places:
             field, first = places[0]
@@ -89,7 +89,7 @@ class RuleTable:
         return RULES["defaults"].get(self.facts.get("model_type"), {}).get(name)
 
     def taken(self, name: str, *, silently: bool = False) -> Any:
-        """Return a field, or the architecture's default for it, with a remark."""
+        """Return a field's value, or else the architecture's default, with a remark unless `silently`."""
         stated = self.get(name) if name in RULES["fields"] else None
         value = self.default(name) if stated is None else stated
         if stated is None and value is not None and not silently:
@@ -111,18 +111,18 @@ class RuleTable:
 
 
 def holds(value: Any) -> bool:
-    """Tell whether a condition is neither null nor false; 0 holds."""
+    """Return whether a condition is neither null nor false; 0 counts as true."""
     return value is not None and value is not False
 
 
 def pair_axes(sections: list[int], order: str) -> tuple[int, ...]:
-    """Return the coordinate that rotates each pair, for sections in an order of rules.json."""
-    if order == "interleaved":  # dealt in turn; the rest go to axis 0
+    """Return the coordinate that rotates each pair, for sections in one of the orders in rules.json."""
+    if order == "interleaved":  # round-robin; the rest go to axis 0
         axes = len(sections)
         return tuple(i % axes if i // axes < sections[i % axes] else 0 for i in range(sum(sections)))
     if order == "contiguous":
         return tuple(axis for axis, section in enumerate(sections) for _ in range(section))
-    rows, columns, times = sections  # ERNIE: rows and columns take turns, then times
+    rows, columns, times = sections  # ERNIE: rows and columns alternate, then come times
     return tuple(1 + i % 2 for i in range(rows + columns)) + (0,) * times
 
 
@@ -141,7 +141,7 @@ def _first(table: RuleTable, *operands: Any) -> Any:
     return next((value for value in values if value is not None), None)
 
 
-LAZY: dict[str, Callable[..., Any]] = {  # operators that take their operands unevaluated
+LAZY: dict[str, Callable[..., Any]] = {  # operators that receive unevaluated operands
     "all": lambda table, *operands: all(holds(table.value(operand)) for operand in operands),
     "any": lambda table, *operands: any(holds(table.value(operand)) for operand in operands),
     "if": lambda table, test, then, other: table.value(then if holds(table.value(test)) else other),
@@ -159,7 +159,7 @@ LAZY: dict[str, Callable[..., Any]] = {  # operators that take their operands un
     "names": lambda table, *groups: listed(name for group in groups for name in RULES[group]),
     "checked": lambda table, name, item, at=None: checked(name, table.path(at or name), table.value(item)),
 }
-EAGER: dict[str, Callable[..., Any]] = {  # operators that take values
+EAGER: dict[str, Callable[..., Any]] = {  # operators that receive values
     "not": lambda value: not holds(value),
     "=": same,
     "<": lambda a, b: a < b,

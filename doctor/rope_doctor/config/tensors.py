@@ -1,4 +1,4 @@
-r"""Tensors of a checkpoint, safetensors or GGUF: their offsets from the headers, and their first columns.
+r"""A checkpoint's tensors (safetensors or GGUF): their offsets, read from the headers, and their first columns.
 
 Headers are not trusted: sizes are checked against the file before anything is read.
 """
@@ -12,10 +12,10 @@ import numpy as np
 
 from rope_doctor.config.gguf import is_gguf, read_header
 
-MAX_HEADER = 16 * 2**20  # bytes of a header, of which JSON makes twenty times as many in memory
+MAX_HEADER = 16 * 2**20  # bytes; parsing a header as JSON takes twenty times as much memory
 MAX_ROWS = 2**18
 WIDTHS = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
-# the formats that we read, then common quantized ones
+# the formats we read, then common quantized formats
 GGML = {0: "F32", 1: "F16", 28: "F64", 30: "BF16"}
 GGML |= {2: "Q4_0", 3: "Q4_1", 6: "Q5_0", 7: "Q5_1", 8: "Q8_0", 39: "MXFP4"}
 GGML |= {10: "Q2_K", 11: "Q3_K", 12: "Q4_K", 13: "Q5_K", 14: "Q6_K"}
@@ -31,7 +31,7 @@ class Stored:
     start: int
 
     def columns(self, most: int) -> np.ndarray:
-        """Return the first columns as float64, (rows, at most `most`); a bias is one column."""
+        """Return the first columns as float64, shape (rows, at most `most`); a bias counts as one column."""
         if self.dtype not in WIDTHS:
             read = ", ".join(WIDTHS)
             raise ValueError(f"{self.path} has numbers in the format {self.dtype}; only {read} can be read")
@@ -47,7 +47,7 @@ class Stored:
 
 
 def read_tensors(path: Path) -> dict[str, Stored]:
-    """Return the tensors of a safetensors file, a GGUF, or all such files of a folder, by name."""
+    """Return tensors by name, from a safetensors file, a GGUF, or all such files in a folder."""
     files = files_of(path)
     if not files:
         raise ValueError(f"{path} holds no file named *.safetensors or *.gguf")
@@ -58,7 +58,7 @@ def read_tensors(path: Path) -> dict[str, Stored]:
 
 
 def files_of(path: Path) -> list[Path]:
-    """Return the files of a checkpoint: the path itself, or a folder's safetensors, or else its GGUFs."""
+    """Return a checkpoint's files: the path itself, or a folder's safetensors files, or else its GGUFs."""
     if not path.is_dir():
         return [path]
     return sorted(path.glob("*.safetensors")) or sorted(path.glob("*.gguf"))

@@ -1,4 +1,4 @@
-r"""Values of a config: their ranges, their form in sentences, and the objects that hold them."""
+r"""Config values: their ranges, how messages show them, and the objects that hold them."""
 
 import json
 import math
@@ -11,7 +11,7 @@ from typing import Any
 RULES: dict[str, Any] = json.loads(Path(__file__).with_name("rules.json").read_text(encoding="utf-8"))
 FIELDS: dict[str, dict[str, Any]] = RULES["fields"]
 TYPES = {"number": float, "whole": int, "flag": bool, "text": str, "object": dict}
-# words of sentences that are already text
+# message words that are already text, so they need no formatting
 UNFORMATTED = {"allowed", "why", "detail", "field", "fields", "other", "rule", "nest", "model_type"}
 
 
@@ -19,8 +19,8 @@ class ConfigError(ValueError):
     r"""A config with a missing, unknown, invalid or contradictory field; a ValueError.
 
     Attributes:
-        reason: key of the sentence in rules.json, such as "out of range".
-        field, words: path of the field, such as "rope_scaling.factor", and the sentence's other words.
+        reason: the message's key in rules.json, such as "out of range".
+        field, words: the field's path, such as "rope_scaling.factor", and the other words in the message.
         choices: the allowed values of `layer_type`, if that is the field at fault; otherwise empty.
     """
 
@@ -38,12 +38,12 @@ def config_error(reason: str, field: str, *, choices: Iterable[str] = (), **word
 
 
 def shown(words: dict[str, Any]) -> dict[str, str]:
-    """Return the words of a sentence, with values formatted."""
+    """Return a message's words, with values formatted."""
     return {name: word if name in UNFORMATTED else format_value(word) for name, word in words.items()}
 
 
 def format_value(value: object) -> str:
-    """Return a value as text for a sentence: integers without a decimal point, at most 60 characters."""
+    """Return a value as text for a message: integers without a decimal point, at most 60 characters."""
     if isinstance(value, Real) and not isinstance(value, bool):
         return _format_number(value)
     if value is None or isinstance(value, bool):
@@ -72,7 +72,7 @@ def listed(names: Iterable[str]) -> str:
 
 
 def checked(name: str, path: str, value: object) -> Any:
-    """Return a value converted to the type of its field; ConfigError names its path."""
+    """Return a value converted to its field's type; a ConfigError names its path."""
     rule = FIELDS[name]
     try:
         if not rule.get("list"):
@@ -86,7 +86,7 @@ def checked(name: str, path: str, value: object) -> Any:
 
 
 def _converted(value: object, rule: dict[str, Any]) -> Any:
-    """Return a value converted to the type of a rule; TypeError for another type or a value out of range."""
+    """Return a value converted to a rule's type; TypeError if its type is wrong or it is out of range."""
     kind = TYPES[rule["kind"]]
     if kind not in (float, int):
         if not isinstance(value, kind):
@@ -100,7 +100,7 @@ def _converted(value: object, rule: dict[str, Any]) -> Any:
 
 
 def same(a: object, b: object) -> bool:
-    """Tell whether two values of a JSON file are equal; 1 and 1.0 are, 1 and true are not."""
+    """Return whether two JSON values are equal; 1 equals 1.0 but not true."""
     if isinstance(a, dict) and isinstance(b, dict):
         return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
     if isinstance(a, list | tuple) and isinstance(b, list | tuple):
@@ -108,7 +108,7 @@ def same(a: object, b: object) -> bool:
     if isinstance(a, bool) or isinstance(b, bool):
         return a is b
     if isinstance(a, Real) and isinstance(b, Real):
-        return a == b or (a != a and b != b)  # NaN is refused where it is read
+        return a == b or (a != a and b != b)  # NaN equals NaN; the reader rejects it
     return type(a) is type(b) and isinstance(a, str | None) and a == b
 
 
@@ -118,7 +118,7 @@ class Part:
 
     values: dict[str, Any]
     start: str = ""
-    paths: dict[str, str] = field(default_factory=dict)  # of fields that come from elsewhere
+    paths: dict[str, str] = field(default_factory=dict)  # paths of fields that come from elsewhere
     apart: bool = False  # applies to some layers only, so the fields outside it may differ
     added: Collection[str] = ()  # fields that the object itself does not have
 
@@ -130,7 +130,7 @@ class Part:
         return self.raw(name) is not None
 
     def raw(self, name: str) -> Any:
-        """Return an unchecked value, or None; "attn_config.rope_theta" is a field of an object."""
+        """Return an unchecked value, or None; a dotted name, "attn_config.rope_theta", reaches into an object."""
         if name in self.values or "." not in name:
             return self.values.get(name)
         outer, inner = name.split(".", 1)
@@ -138,7 +138,7 @@ class Part:
         return within.get(inner) if isinstance(within, dict) else None
 
     def path(self, name: str) -> str:
-        """Return the path of a field from the top of the file, which errors show."""
+        """Return a field's path from the top of the file, for error messages."""
         return self.paths.get(name) or ".".join(filter(None, (self.start, str(name))))
 
     def all_paths(self) -> dict[str, str]:
@@ -147,13 +147,13 @@ class Part:
 
 
 def names_of(field: str) -> list[str]:
-    """Return all names of a field, the most common first."""
+    """Return all of a field's names, the most common first."""
     return FIELDS[field].get("names", [field])
 
 
 @dataclass(frozen=True)
 class Remark:
-    """A fact about a config worth knowing: its kind in rules.json, and a sentence."""
+    """A noteworthy fact about a config: its kind in rules.json, and its text."""
 
     kind: str
     text: str
@@ -169,5 +169,5 @@ class Notes(list[Remark]):
             self.append(remark)
 
     def lost(self, how: str, **words: Any) -> None:
-        """Add a remark on a base that transformers 5 loses."""
+        """Add a remark about a base that transformers 5 loses."""
         self.add("theta lost by 5", detail=RULES["how_lost"][how].format(**shown(words)))

@@ -1,4 +1,4 @@
-r"""Write a rotation back as the fields of a config.json, in either spelling of transformers."""
+r"""Write a rotation back as config.json fields, in either of the two transformers spellings."""
 
 from typing import Any
 
@@ -9,14 +9,14 @@ from rope_edu.encodings.frequencies import inv_freq
 from rope_edu.encodings.spec import RopeSpec
 
 NOT_KEYS = ("base", "layout", "rotary_dim", "length")
-ERNIE = "ernie4_5_vl_moe_text"  # the only model_type whose order of sections no key states
+ERNIE = "ernie4_5_vl_moe_text"  # the only model_type whose section order has no key
 
 
 def to_config(rotation: Reading | RopeSpec, *, spelling: int = 5) -> dict[str, Any]:
-    r"""Return the fields of a config.json that state a rotation; `rope_from_config` reads them as an equal spec.
+    r"""Return the config.json fields that specify a rotation; `rope_from_config` reads them as an equal spec.
 
-    Rules that depend on the length of the text come back equal at the length for which they were read. Spelling 5
-    is `rope_parameters` with the base inside, 4 is `rope_scaling` beside `rope_theta`. A bare spec does not hold
+    Rules that depend on the text's length come back equal at the length for which they were read. Spelling 5
+    is `rope_parameters` with the base inside, 4 is `rope_scaling` next to `rope_theta`. A bare spec does not store
     its rule, so it must be plain RoPE on the whole head or part of it. ValueError for any other spec, or if
     `spelling` is neither 4 nor 5.
 
@@ -50,7 +50,7 @@ def to_config(rotation: Reading | RopeSpec, *, spelling: int = 5) -> dict[str, A
 
 
 def _stated(reading: Reading) -> dict[str, Any]:
-    """Return the keys that state a rule."""
+    """Return the keys that specify a rule."""
     call, rule = reading.call, reading.rope_type
     keys: dict[str, Any] = {}
     if rule == "proportional":
@@ -77,7 +77,7 @@ def _beside(reading: Reading) -> dict[str, Any]:
 
 
 def _plain_base(spec: RopeSpec) -> float:
-    """Return the base of a spec of plain RoPE; ValueError for any other."""
+    """Return the base of a plain RoPE spec; ValueError for any other spec."""
     is_plain = spec.kind in ("rope", "partial") and spec.attention_factor == 1 and spec.axes is None
     if is_plain and spec.base and np.array_equal(inv_freq(spec.rotary_dim, spec.base), spec.inv_freq):
         return spec.base

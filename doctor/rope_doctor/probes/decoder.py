@@ -1,4 +1,4 @@
-r"""A decoder as a black box: tokens and positions in, logits out, with a cache or without."""
+r"""A decoder as a black box: tokens and positions in, logits out, with or without a cache."""
 
 import inspect
 import re
@@ -16,7 +16,7 @@ KEYWORDS = ("positions", "mask", "cache")
 TRANSFORMERS_NAMES = {"positions": "position_ids", "mask": "attention_mask", "cache": "past_key_values"}
 RECURRENT = re.compile("Mamba|SSM|Recurrent|DeltaNet|LinearAttention|Lightning|Rwkv|xLSTM|ShortConv|KDA")
 NO_CACHE = object()  # passed instead of a cache to disable caching
-FLOAT32_EPS, BFLOAT16_EPS = 2.0**-24, 2.0**-9  # largest relative error of a rounding
+FLOAT32_EPS, BFLOAT16_EPS = 2.0**-24, 2.0**-9  # largest relative rounding errors
 
 
 @dataclass(frozen=True)
@@ -28,17 +28,17 @@ class Decoder:
             and positions are integers `(batch, seq)`, logits are `(batch, seq, vocabulary)`, and the mask
             `(batch, all tokens so far)` is 0 for hidden tokens.
         vocabulary: number of tokens in the vocabulary.
-        takes: the keywords of `call` among positions, mask and cache; no others are passed.
-        relative: True if moving a whole text must change nothing, as for rotations; False for tables of absolute
+        takes: which of the keywords positions, mask and cache `call` accepts; no others are passed.
+        relative: True if moving a whole text must change nothing, as with rotations; False for tables of absolute
             positions; None if unknown.
-        trained, rule: length above which a rule, such as "dynamic", may change the frequencies; None and "".
-        coordinates: numbers per position: 3 for M-RoPE, whose position ids are `(3, batch, seq)`.
-        recurrent: True if layers with a state see the order of tokens even without positions.
+        trained, rule: length above which a rule may change the frequencies, or None; its name ("dynamic") or "".
+        coordinates: how many each position has: 3 for M-RoPE, whose position ids are `(3, batch, seq)`.
+        recurrent: True if recurrent layers see the order of tokens even without positions.
         eps: largest relative rounding error of its number format.
         crop: `(cache, length, removed) -> cache` that keeps the first `length` tokens, or None.
         shift: `(cache, by) -> cache` that moves the keys `by` positions, or None.
-        never: passed as the cache to disable caching.
-        narrow, wide: make the same decoder in bfloat16 and in float32, or None.
+        never: value passed as the cache to disable caching.
+        narrow, wide: functions that make the same decoder in bfloat16 and in float32, or None.
 
     >>> copy = lambda tokens: np.eye(40)[tokens]  # predicts every token again
     >>> logits, cache = Decoder(copy, vocabulary=40)(np.array([[3, 1]]))
@@ -81,10 +81,10 @@ class Decoder:
 
 
 def as_decoder(model: Any, **facts: Any) -> Decoder:
-    """Return a Decoder for a Decoder, a causal model of transformers, or a function with the keywords of `call`.
+    """Return a Decoder, given one, a causal transformers model, or a function with the keywords of `call`.
 
     Raises:
-        ValueError: it is none of these, or the function fails on two tokens; the sentence says how.
+        ValueError: it is none of these, or the function fails on two tokens; the message says how.
     """
     if isinstance(model, Decoder):
         return model
@@ -105,7 +105,7 @@ def as_decoder(model: Any, **facts: Any) -> Decoder:
 
 
 def of_transformers(model: Any) -> Decoder:
-    """Return a causal model of transformers as a Decoder, with attributes from its config."""
+    """Return a causal transformers model as a Decoder, with attributes from its config."""
     import torch
 
     names = {"attention_mask", *inspect.signature(model.forward).parameters}
@@ -162,7 +162,7 @@ def _call_of(model: Any, takes: frozenset[str]) -> Call:
 
 
 def _narrowed(model: Any) -> Any:
-    """Return a bfloat16 copy as transformers would load it: frequencies are not cast."""
+    """Return a bfloat16 copy as transformers would load it, without casting the frequencies."""
     import torch
 
     copy = deepcopy(model)
@@ -183,7 +183,7 @@ def _widened(model: Any) -> Any:
 
 def _crop(cache: Any, length: int, removed: int) -> Any:
     try:
-        cache.crop(-removed)  # number of tokens to remove, in transformers 5.23
+        cache.crop(-removed)  # takes the number of tokens to remove, in transformers 5.23
     except (TypeError, ValueError, IndexError):
         cache.crop(length)
     return cache

@@ -15,9 +15,9 @@ LENGTH, PIECE, GAP, SHIFT = 12, 5, 7, 17
 REST, POSITIONS = LENGTH - PIECE, np.arange(LENGTH)
 PROMPT = [PIECE] + [1] * REST  # sizes of the pieces: a prompt, then single tokens
 LONG_TEXT = 96  # tokens of the long text
-ROUNDINGS = 2**12  # between the input and a logit in float32, if all go in the same direction
-NOISE_FACTOR = 8  # times the measured rounding of a narrow type: larger differences are not rounding
-COARSE_BOUND = 0.5  # of the logits' spread: bound for a narrow type whose rounding cannot be measured
+ROUNDINGS = 2**12  # float32 roundings from input to logit, all in the same direction
+NOISE_FACTOR = 8  # multiple of a narrow type's measured rounding above which a difference counts
+COARSE_BOUND = 0.5  # fraction of the logits' spread: the bound if a narrow type's rounding is unknown
 SAME, DIFFERS, UNCLEAR, NOT_APPLICABLE = "same", "differs", "could not tell", "not applicable"
 
 
@@ -28,11 +28,11 @@ class Check:
     name: str
     outcome: str  # "same", "differs", "could not tell" or "not applicable"
     words: str  # what was compared, and the difference; or why the check does not apply
-    meaning: str = ""  # of the difference, with the smallest fix
-    chapter: str = ""  # that explains the difference
-    off: float | None = None  # largest difference of a token's logits, in units of their spread
+    meaning: str = ""  # what the difference means, with the smallest fix
+    chapter: str = ""  # title of the chapter that explains the difference
+    off: float | None = None  # largest difference in a token's logits, in units of their spread
     bound: float | None = None  # largest difference that rounding explains
-    token: int | None = None  # first that differs
+    token: int | None = None  # first token that differs
 
     def __str__(self) -> str:
         lines = [f"{self.name}: {self.outcome}. {self.words}"]
@@ -72,7 +72,7 @@ def check_decoder(decoder: Any, **facts: Any) -> DecoderReport:
     r"""Compute the same logits in many ways, and report where they differ.
 
     Every check compares the decoder with itself, so no reference is needed; `diagnose` and `check_model` find
-    mistakes that all ways share. In float32 a difference counts if it exceeds 2¹² roundings in the same direction.
+    mistakes that they all share. In float32 a difference counts if it exceeds 2¹² roundings in the same direction.
     In a narrower type it must exceed eight times the measured rounding, in at least half of the tokens.
 
     Args:
@@ -81,7 +81,7 @@ def check_decoder(decoder: Any, **facts: Any) -> DecoderReport:
         facts: attributes of `Decoder`, if `decoder` is a function.
 
     Raises:
-        ValueError: the decoder cannot be called; the sentence says why.
+        ValueError: the decoder cannot be called; the message says why.
 
     >>> from rope_doctor.probes.specimen import Specimen
     >>> class Restarting(Specimen):
@@ -118,7 +118,7 @@ class _Bench:
 
     @cached_property
     def whole(self) -> np.ndarray:
-        """Logits of both rows, read alone and in one pass."""
+        """Logits of both rows, each read alone in one pass."""
         return np.concatenate([self.logits(row[None]) for row in self.text])
 
     @cached_property
@@ -146,13 +146,13 @@ class _Bench:
                 raise _NotApplicableError(f"The decoder takes no {name}.")
 
     def logits(self, tokens: np.ndarray, positions: Any = None, mask: Any = None) -> np.ndarray:
-        """Logits of a text in one pass; positions are passed with a mask, as in batches."""
+        """Return a text's logits in one pass; positions are passed with a mask, as in batches."""
         if positions is not None and mask is None:
             mask = np.ones(tokens.shape, int)
         return self.decoder(tokens, self.ids(positions, tokens.shape), mask)[0]
 
     def ids(self, positions: Any, shape: tuple[int, ...]) -> np.ndarray | None:
-        """Position ids of a batch, one set per coordinate."""
+        """Return a batch's position ids, one set per coordinate."""
         if positions is None or np.ndim(positions) == 3:
             return positions
         rows = np.broadcast_to(np.asarray(positions), shape)
@@ -168,7 +168,7 @@ class _Bench:
         cache: Any = None,
         seen: int = 0,
     ) -> tuple[np.ndarray, Any]:
-        """Logits of a text read in pieces with the cache, and the cache."""
+        """Return the logits of a text read in pieces with the cache, and the cache."""
         ids, pieces, start = self.ids(positions, tokens.shape), [], 0
         if positions is not None and mask is None:
             mask = np.ones((len(tokens), seen + tokens.shape[1]), int)
@@ -187,16 +187,16 @@ class _Bench:
         return np.concatenate(pieces, axis=1), cache
 
     def distances(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
-        """Differences of the tokens' logits, in units of the spread; infinite if either is not finite."""
+        """Return how much each token's logits differ, in units of the spread; infinite if either is not finite."""
         apart = np.sqrt(((one - other) ** 2).mean(axis=-1)) / self.spread
         return np.where(np.isfinite(apart), apart, np.inf)
 
     def verdict(self, words: str, *pairs: tuple[np.ndarray, np.ndarray]) -> Check:
-        """A check that the two arrays of every pair are equal."""
+        """Return a check that the two arrays in every pair are equal."""
         distances = [self.distances(*pair) for pair in pairs]
         off = max(float(distance.max()) for distance in distances)
         wrong = [(distance > self.bound).any(axis=0) for distance in distances]
-        if self.low_precision:  # rounding may send a token or two to another expert
+        if self.low_precision:  # rounding may route a token or two to a different expert
             wrong = [tokens & (tokens.mean() >= 0.5) for tokens in wrong]
         if not any(tokens.any() for tokens in wrong):
             return Check("", SAME, f"{words}: {off:.1e} apart at most.", off=off, bound=self.bound)
@@ -221,7 +221,7 @@ def _steps_with_positions(bench: _Bench) -> Check:
 
 
 def _padded(bench: _Bench, pads: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Tokens, mask, and positions counted from the mask, for two rows of which the second is padded."""
+    """Return tokens, mask, and positions counted from the mask, for two rows, the second of them padded."""
     tokens, mask = bench.text.copy(), np.ones((2, LENGTH), int)
     tokens[1], mask[1, pads] = bench.text[0, 0], 0
     tokens[1, mask[1] == 1] = bench.text[1, :REST]
@@ -347,7 +347,7 @@ def _state(bench: _Bench) -> Check:
         try:
             first = bench.logits(row, POSITIONS + 2 * far)
             bench.logits(row, POSITIONS + 4 * far)
-        except Exception:  # a table that ends with an error is no mistake
+        except Exception:  # running past the end of a table is not a mistake
             return bench.verdict(words, *pairs)
         words += f", at positions from 0 and from {2 * far}, before and after {4 * far}"
         pairs += [(bench.logits(row, POSITIONS + 2 * far), first), (bench.logits(row), before)]
@@ -385,11 +385,11 @@ def _coordinates(bench: _Bench) -> Check:
 
 
 def _with_an_image(count: int) -> np.ndarray:
-    """Return coordinates (count, tokens) of three words, an image of two rows of three, and more words."""
+    """Return coordinates (count, tokens) for three words, an image of 2 × 3 patches, and more words."""
     rows, patches = np.tile(POSITIONS, (count, 1)), np.arange(6)
     for axis in range(count):
         rows[axis, 3:9] = 3 + {0: 0 * patches, 1: patches // 3}.get(axis, patches % 3)
-    rows[:, 9:] = 3 + 3 + np.arange(LENGTH - 9)  # continuing from the largest coordinate
+    rows[:, 9:] = 3 + 3 + np.arange(LENGTH - 9)  # text continues from the largest coordinate
     return rows
 
 
@@ -416,7 +416,7 @@ def _bfloat16(bench: _Bench) -> Check:
     return Check("", DIFFERS, words, off=off, bound=bound, token=PIECE)
 
 
-# checks by name, with the keywords that a decoder must take
+# checks by name, with the keywords that a decoder must accept
 CHECKS: dict[str, tuple[Callable[[_Bench], Check], tuple[str, ...]]] = {
     "step by step": (_steps, ("cache",)),
     "step by step, with positions": (_steps_with_positions, ("cache", "positions")),
@@ -436,7 +436,7 @@ CHECKS: dict[str, tuple[Callable[[_Bench], Check], tuple[str, ...]]] = {
     "M-RoPE ids": (_coordinates, ()),
     "bfloat16": (_bfloat16, ("positions",)),
 }
-OF_ROTATIONS = {"left padding, without positions", "moved"}  # a table of absolute positions may differ
+OF_ROTATIONS = {"left padding, without positions", "moved"}  # with absolute tables, these may differ
 MEANINGS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 
 
@@ -447,7 +447,7 @@ def _run(bench: _Bench, name: str) -> Check:
         check = ask(bench)
     except _NotApplicableError as reason:
         return Check(name, NOT_APPLICABLE, str(reason))
-    except Exception as error:  # a decoder may raise anything
+    except Exception as error:  # a decoder may raise any exception
         first_line = str(error).partition("\n")[0][:120]
         words = f"The decoder fails: {type(error).__name__}: {first_line}"
         return Check(name, NOT_APPLICABLE if name == "cropped cache" else UNCLEAR, words)

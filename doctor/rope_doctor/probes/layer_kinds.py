@@ -1,4 +1,4 @@
-r"""Kinds of layers of a live model: their readings in its config, and the kinds of its modules and layers."""
+r"""A live model's layer kinds: their readings from its config, and the kind of each module and layer."""
 
 import re
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from rope_doctor.config.reader import NOPE, Reading, loaded
 from rope_doctor.config.values import Notes
 from rope_edu.encodings.spec import RopeSpec
 
-NAME_PATTERNS = {  # of modules and buffers that belong to a kind of layers
+NAME_PATTERNS = {  # patterns in the names of a layer kind's modules and buffers
     "sliding": re.compile(r"local|sliding|swa"),
     "full": re.compile(r"global|full"),
     "compress": re.compile(r"compress"),
@@ -24,15 +24,15 @@ LAYER = re.compile(r"(?:^|\.)(?:layers|h|blocks|block|layer)\.(\d+)(?:\.|$)")
 
 @dataclass(frozen=True)
 class LayerKinds:
-    """The readings of a config by kind of layers; None is the kind of unnamed layers."""
+    """A config's readings by layer kind; None is the kind of unnamed layers."""
 
     readings: dict[str | None, Reading]
-    layers: tuple[str | None, ...]  # kinds by layer; empty if the config lists none
+    layers: tuple[str | None, ...]  # each layer's kind; empty if the config lists none
     config: dict[str, Any]
 
     @staticmethod
     def of(model: Any, config: Any = None) -> "LayerKinds":
-        """Return the kinds of a config, by default the model's own; ValueError if it has none."""
+        """Return the layer kinds in a config, by default the model's; ValueError if the model has no config."""
         content = _content(model, config)
         body = body_of(content, Notes())[0].values
         readings = {reading.layer_type: reading for reading in read_kinds(content)}
@@ -56,22 +56,22 @@ class LayerKinds:
         return None
 
     def of_module(self, name: str) -> str | None:
-        """Return the kind that a module's name suggests, or that of its layer, or None."""
+        """Return the kind that a module's name suggests, or else its layer's kind, or None."""
         return self.named(name.rpartition(".")[2]) or self.of_layer(name)
 
     def of_layer(self, name: str) -> str | None:
-        """Return the kind of a module's layer if the config lists the kinds, otherwise None."""
+        """Return the kind of a module's layer if the config lists each layer's kind, otherwise None."""
         layer = LAYER.search(name)
         return self.layers[int(layer[1])] if layer and int(layer[1]) < len(self.layers) else None
 
     def candidates(self, label: str | None) -> list[Reading]:
-        """Return the possible readings of a module of this kind: one, or all that rotate."""
+        """Return this kind's reading if it rotates, otherwise the readings of all kinds that rotate."""
         return [self.turning[label]] if label in self.turning else list(self.turning.values())
 
     def nearest(
         self, label: str | None, off: Callable[[RopeSpec], float]
     ) -> tuple[str | None, RopeSpec] | None:
-        """Return the candidate kind with the nearest rotation, and its spec; None if there is no candidate."""
+        """Return the candidate kind with the nearest rotation, and its spec; None if no kind rotates."""
         best = min(self.candidates(label), key=lambda reading: off(reading.spec), default=None)
         return None if best is None else (best.layer_type, best.spec)
 
@@ -80,7 +80,7 @@ class LayerKinds:
 
 
 def _layers(body: dict[str, Any], readings: dict[str | None, Reading]) -> tuple[str | None, ...]:
-    """Return the kinds by layer, if the config lists kinds that rotate differently."""
+    """Return each layer's kind; empty unless the config lists kinds that rotate differently."""
     rotates = body.get("no_rope_layers")
     if isinstance(rotates, list) and NOPE in readings:
         other = next((label for label in readings if label != NOPE), None)

@@ -1,4 +1,4 @@
-r"""Check a live torch model: do its rotary modules give the rotation that its config states?"""
+r"""Check a live torch model: do its rotary modules give the rotation that its config specifies?"""
 
 import inspect
 import re
@@ -22,7 +22,7 @@ OTHER_PARTS = re.compile(r"(^|[._])(vision|visual|image|audio|speech|video|patch
 
 @dataclass(frozen=True)
 class ModelReport:
-    """The faults of a live model's rotation, the completed probes, and notes; `print` it."""
+    """The faults in a live model's rotation, the completed probes, and notes; `print` it."""
 
     faults: tuple[Fault, ...]
     probed: tuple[str, ...]
@@ -30,7 +30,7 @@ class ModelReport:
 
     @property
     def right(self) -> bool | None:
-        """Return True if the model rotates as its config states, False if not, None if nothing could be probed."""
+        """Return True if the model rotates as configured, False if not, None if nothing could be probed."""
         if self.faults:
             return False
         return True if self.probed else None
@@ -49,15 +49,15 @@ def check_model(model: Any, config: Any = None) -> ModelReport:
     r"""Probe the rotary modules of a live torch model, and the queries and keys that reach its attention.
 
     The model is probed in its current state: after loading, after `.to(torch.bfloat16)`, on its device. Modules
-    that give cosines and sines are called, buffers of frequencies and tables are read, and a text of one repeated
+    that return cosines and sines are called, frequency buffers and tables are read, and a text of one repeated
     token is run, because only the rotation makes its queries differ.
 
     Args:
         model: a `torch.nn.Module`.
-        config: the expected rotation: a dict, the path of a config.json, a preset's name, or None for the model's.
+        config: the expected rotation: a dict, a config.json's path, a preset's name, or None for the model's own.
 
     Raises:
-        ValueError: the config is missing or cannot be read; the sentence says why.
+        ValueError: the config is missing or cannot be read; the message says why.
 
     >>> from rope_doctor.probes.little import Little  # two layers, heads of 16, base 10,000
     >>> config = {"model_type": "llama", "head_dim": 16, "rope_theta": 500_000.0}
@@ -73,7 +73,7 @@ def check_model(model: Any, config: Any = None) -> ModelReport:
     probe = _ModelProbe(model, kinds)
     probe.run()
     faults, probed, notes = watching.check_attention(model, kinds)
-    # wrong attention that is due to a wrong table is one fault, not two
+    # a wrong table and the wrong attention that it causes are one fault, not two
     known = {fault.layers for fault in probe.faults}
     faults = probe.faults + [fault for fault in faults if fault.layers not in known]
     alike = _grouped((replace(fault, where=""), fault.where) for fault in faults)
@@ -86,7 +86,7 @@ def check_model(model: Any, config: Any = None) -> ModelReport:
 
 
 def _grouped(items: Iterable[tuple[Any, str]]) -> Iterator[tuple[Any, str]]:
-    """Yield distinct items, with the first place where an item occurs and the number of further places."""
+    """Yield each distinct item with the first place where it occurs and the number of further places."""
     places: dict[Any, list[str]] = {}
     for item, where in items:
         places.setdefault(item, []).append(where)
@@ -123,7 +123,7 @@ class _ModelProbe:
                 self.compare_table(f"{name}.{table}".lstrip("."), values)
 
     def empty(self, name: str, buffer: str, values: Any) -> bool:
-        """Report frequencies that were never filled, and return whether they were not."""
+        """Report frequencies that were never filled; return True if so."""
         if values.is_meta:
             found = "no numbers, on the meta device"
         else:
@@ -140,7 +140,7 @@ class _ModelProbe:
         return self.kinds.named(_prefix(buffer)) or self.kinds.of_module(name)
 
     def nearest(self, where: str, label: str | None, off: Callable[[RopeSpec], float], probe: str) -> Any:
-        """Record the probe; return the nearest kind of layers, its spec and its words, or None if none rotates."""
+        """Record the probe; return the nearest layer kind, its spec and display name, or None if none rotates."""
         best = self.kinds.nearest(label, off)
         if best is None:
             return None
@@ -208,7 +208,7 @@ class _ModelProbe:
             self.faults.append(Fault(where, words, found, wanted, pair=pair, **cause))
 
     def remembered(self, call: Any, kind: Any, positions: np.ndarray, trained: int) -> dict[str, Any] | None:
-        """Return the fault of frequencies that remember a long text, or None."""
+        """Return the fault if a long text gets wrong frequencies or changes later ones, or None."""
         before, between = call(positions), np.append(positions, 2 * trained - 1)
         first = call(between)
         chapter = {"chapter": "Stretch the frequencies"}
@@ -248,18 +248,18 @@ class _ModelProbe:
 
 
 def _prefix(buffer: str) -> str:
-    """The word before "inv_freq" in a buffer's name: "", or one that names a kind of layers."""
+    """Return the word before "inv_freq" in a buffer's name: "", or the name of a layer kind."""
     return buffer.removesuffix("inv_freq").rstrip("_")
 
 
 def _frequencies(module: Any) -> list[tuple[str, Any]]:
-    """Return (name, values) of a module's own buffers and parameters that hold frequencies."""
+    """Return (name, values) for a module's own buffers and parameters that hold frequencies."""
     tensors = dict(module.named_buffers(recurse=False)) | dict(module.named_parameters(recurse=False))
     return [(name, x) for name, x in tensors.items() if name.endswith("inv_freq") and "original" not in name]
 
 
 def _called(module: Any, model: Any, positions: np.ndarray, layer_type: str) -> np.ndarray | None:
-    """Return a module's cosines + i · sines, (positions, features or pairs), or None."""
+    """Call a module and return its cosines + i · sines, shape (positions, features or pairs), or None."""
     import torch
 
     options = {"layer_type": layer_type} if layer_type else {}
@@ -269,7 +269,7 @@ def _called(module: Any, model: Any, positions: np.ndarray, layer_type: str) -> 
     with torch.no_grad():
         try:
             out = module(x, ids, **options)
-        except (IndexError, RuntimeError, ValueError):  # M-RoPE: three coordinates
+        except (IndexError, RuntimeError, ValueError):  # M-RoPE takes three coordinates
             out = module(x, torch.stack([ids] * 3), **options)
     if isinstance(out, torch.Tensor) and out.is_complex():
         return _rows(out.to(torch.complex128).cpu().numpy(), len(positions))
@@ -281,7 +281,7 @@ def _called(module: Any, model: Any, positions: np.ndarray, layer_type: str) -> 
 
 
 def _rows(values: np.ndarray, count: int) -> np.ndarray | None:
-    """Return an array as (positions, features), without axes of size 1 and leading axes of equal entries."""
+    """Reduce to (positions, features), dropping size-1 axes and equal leading entries; None if that fails."""
     while values.ndim > 2:
         axis = next((axis for axis, size in enumerate(values.shape) if size == 1), 0)
         values = values.take(0, axis=axis)
@@ -289,7 +289,7 @@ def _rows(values: np.ndarray, count: int) -> np.ndarray | None:
 
 
 def _tables(module: Any) -> Iterator[tuple[str, np.ndarray]]:
-    """Yield the name of a module's tables, and cosines + i · sines with one row per position."""
+    """Yield each table's name and its cosines + i · sines, one row per position."""
     import torch
 
     own = {**dict(module.named_buffers(recurse=False)), **vars(module)}
@@ -309,14 +309,14 @@ def _tables(module: Any) -> Iterator[tuple[str, np.ndarray]]:
         elif "cos" in name and name.replace("cos", "sin") in tables and "sin" not in name:
             other = tables[name.replace("cos", "sin")].detach().cpu().double().numpy().squeeze()
             yield name, numbers + 1j * other
-        elif "embed_positions" in name:  # sines first
+        elif "embed_positions" in name:  # the sines come first
             yield name, second + 1j * first
         elif "cos_sin" in name:
             yield name, first + 1j * second
 
 
 def _by_pair(values: np.ndarray, expected: np.ndarray) -> np.ndarray | None:
-    """Return cosines and sines by pair, from a table by pair or by feature in either layout, or None."""
+    """Return per-pair cosines and sines from a per-pair or per-feature table (either layout), or None."""
     pairs, once = expected.shape[1], _once(values)
     if values.shape[1] == pairs:
         return values if once is None or _once(expected) is not None else None
@@ -324,7 +324,7 @@ def _by_pair(values: np.ndarray, expected: np.ndarray) -> np.ndarray | None:
 
 
 def _once(values: np.ndarray) -> np.ndarray | None:
-    """Return half of a table that repeats the numbers of every pair, in either layout; otherwise None."""
+    """Return one copy of a table that holds every pair's numbers twice, in either layout; otherwise None."""
     if values.shape[1] % 2:
         return None
     neighbours, halves = (values[:, ::2], values[:, 1::2]), np.split(values, 2, axis=1)
@@ -334,9 +334,9 @@ def _once(values: np.ndarray) -> np.ndarray | None:
 def _compared(
     values: np.ndarray, spec: RopeSpec, positions: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return cosines + i · sines by pair, and a mask of those that rounding does not explain; None for other pairs.
+    """Return cosines + i · sines per pair, and a mask of those beyond rounding error; None if the pairs differ.
 
-    Rounding includes that of the table's number format, and of frequencies in float32.
+    Rounding error covers the table's number format and float32 frequencies.
     """
     angles = positions[:, None] * spec.inv_freq
     expected = spec.attention_factor * np.exp(1j * angles)
@@ -355,7 +355,7 @@ def _compared(
 
 
 def _off(values: np.ndarray, spec: RopeSpec, positions: np.ndarray) -> float:
-    """Return the fraction of numbers that differ, by which the nearest of several kinds is chosen."""
+    """Return the fraction of numbers that differ; the kind with the smallest fraction is the nearest."""
     compared = _compared(values, spec, positions)
     return 2.0 if compared is None else float(compared[1].mean())
 
@@ -367,7 +367,7 @@ def _frequency_error(own: np.ndarray, spec: RopeSpec) -> float:
 
 
 def _difference(values: np.ndarray, spec: RopeSpec, positions: np.ndarray) -> dict[str, Any] | None:
-    """Return the fields of a Fault: found, wanted, and where they first differ; None if there is no difference."""
+    """Return a Fault's fields: found, wanted, and where they first differ; None if nothing differs."""
     pairs, width = len(spec.inv_freq), values.shape[1]
     compared = _compared(values, spec, positions)
     if compared is None:

@@ -1,4 +1,4 @@
-r"""A correct decoder of two layers in NumPy, whose methods the replay of a bug overrides one at a time."""
+r"""A correct two-layer decoder in NumPy; bug replays override its methods one at a time."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -24,7 +24,7 @@ class Kept:
 class Specimen:
     r"""A decoder with random weights, large enough to make attention sharp.
 
-    Its parts are methods, so a subclass that overrides one of them is a wrong decoder: `count` makes positions,
+    Its parts are methods, so a subclass can break one by overriding it: `count` makes positions,
     `rotate` rotates queries and keys, `store` appends keys and values to the cache, `see` masks.
 
     Args:
@@ -40,7 +40,7 @@ class Specimen:
 
     def __init__(self, spec: RopeSpec | None = None) -> None:
         self.spec = plain_rope(WIDTH // HEADS, layout="half_split") if spec is None else spec
-        self.many = 1 + max(self.spec.axes or (0,))  # coordinates of a position
+        self.many = 1 + max(self.spec.axes or (0,))  # coordinates per position
         draw = np.random.default_rng(7)
         self.embedding = draw.normal(size=(VOCABULARY, WIDTH))
         self.weights = [
@@ -95,11 +95,11 @@ class Specimen:
         return k, v
 
     def see(self, tokens: np.ndarray, keys: int, seen: int, mask: np.ndarray | None) -> np.ndarray:
-        """Return the mask (batch, 1, seq, keys): True for keys that are not in the future and not hidden."""
+        """Return the mask (batch, 1, seq, keys): True for keys that are neither in the future nor hidden."""
         key, query = np.arange(keys), (seen + np.arange(tokens.shape[1]))[:, None]
         shown = np.ones((len(tokens), keys), int) if mask is None else mask
         visible = (key <= query) & (shown[:, None] == 1)
-        return (visible | (key == query))[:, None]  # the diagonal, so that no row is empty
+        return (visible | (key == query))[:, None]  # includes the diagonal, so that no row is empty
 
     def crop(self, cache: Kept, length: int, removed: int) -> Kept:
         """Return the cache of the first `length` tokens."""
@@ -114,7 +114,7 @@ class Specimen:
         return replace(cache, keys=keys)
 
     def decoder(self, **facts: Any) -> Decoder:
-        """Return it as a Decoder, with everything that `check_decoder` can use."""
+        """Return this specimen as a Decoder, with everything that `check_decoder` can use."""
         known: dict[str, Any] = {"relative": True, "coordinates": self.many, "eps": 2.0**-53}
         known |= {"crop": self.crop, "shift": self.shift}
         return Decoder(self, VOCABULARY, frozenset(KEYWORDS), **{**known, **facts})

@@ -1,4 +1,4 @@
-r"""Watch a live torch model's attention: are queries and keys rotated as the config states?
+r"""Watch a live torch model's attention: are queries and keys rotated as the config specifies?
 
 In a text of one repeated token, all queries of a layer are equal before the rotation. So the query at position p
 must be the query at position 0, rotated by p.
@@ -21,11 +21,11 @@ from rope_edu.encodings.rotary import apply_rope
 from rope_edu.encodings.spec import RopeSpec
 
 POSITIONS = np.array([*range(12), 15, 31, 40, 63, 64, 100, 127, 200, 255, 300, 511, 777, 1023])
-QK_ROUNDINGS = 64  # allowed in q and k, between the embedding and attention
+QK_ROUNDINGS = 64  # roundings allowed in q and k between the embedding and attention
 FREQUENCY_TOLERANCE = 4e-6  # relative error of frequencies computed as powers in float32
-V_ROUNDINGS = 64  # by which values of the same token may differ
-CLOCKWISE = {"nanochat"}  # architectures that rotate by −angle, which no config states
-DIAGNOSE, READ = "Diagnose a rotation", "Read a config"  # chapters
+V_ROUNDINGS = 64  # roundings allowed between values of the same token
+CLOCKWISE = {"nanochat"}  # architectures that rotate by −angle; no config field specifies this
+DIAGNOSE, READ = "Diagnose a rotation", "Read a config"  # chapter titles
 
 
 @dataclass(frozen=True)
@@ -33,13 +33,13 @@ class Fault:
     """One way in which a live model's rotation departs from its config, as text."""
 
     where: str  # name of the module in the model
-    layers: str  # kind of layers
+    layers: str  # layer kind
     found: str
     wanted: str
     fix: str  # smallest change
-    chapter: str = DIAGNOSE  # that explains the fault
-    pair: int | None = None  # first that differs
-    position: int | None = None  # first at which it differs
+    chapter: str = DIAGNOSE  # title of the chapter that explains the fault
+    pair: int | None = None  # first pair that differs
+    position: int | None = None  # first position at which it differs
 
     def __str__(self) -> str:
         first = {"pair": self.pair, "position": self.position}
@@ -58,13 +58,13 @@ class AttentionInput:
     name: str  # "queries" or "keys"
     rows: np.ndarray  # (seq, width), scaled to the length of the first row
     positions: np.ndarray  # (seq,)
-    eps: float  # of the model's number format
-    before: tuple[np.ndarray, ...]  # outputs at the first token of the modules in this attention
+    eps: float  # relative rounding error of the model's number format
+    before: tuple[np.ndarray, ...]  # outputs of this attention's modules at the first token
 
     def off(self, spec: RopeSpec, at: np.ndarray | None = None, wide: float = 1.0) -> np.ndarray:
-        """Return for every row whether it differs from the first row rotated by its position, or by `at`.
+        """Return whether each row differs from the first row rotated by that row's position, or by `at`.
 
-        The rotated part is the whole row, its beginning or its end.
+        The rotated part may be the whole row, its beginning or its end.
         """
         positions, width = self.positions if at is None else at, self.rows.shape[1]
         angles, expected = positions[:, None] * spec.inv_freq, []
@@ -82,7 +82,7 @@ class AttentionInput:
 
 
 def check_attention(model: Any, kinds: LayerKinds) -> tuple[list[Fault], list[str], list[str]]:
-    """Return the faults of queries and keys, descriptions of the probes, and notes."""
+    """Return the faults in queries and keys, descriptions of the probes, and notes."""
     import torch
 
     try:
@@ -108,7 +108,7 @@ def check_attention(model: Any, kinds: LayerKinds) -> tuple[list[Fault], list[st
 
 
 def _run(model: Any, kinds: LayerKinds) -> list[tuple[str, bool, list[AttentionInput]]]:
-    """Run a repeated token; return (layer, whether its values are equal, queries and keys) by attention call."""
+    """Run a repeated token; return (layer, whether its values are equal, queries and keys) per attention call."""
     import torch
 
     longest = min((kind.trained or kind.longest or 1024 for kind in kinds.turning.values()), default=1024)
@@ -147,7 +147,7 @@ def _run(model: Any, kinds: LayerKinds) -> list[tuple[str, bool, list[AttentionI
 
 @contextlib.contextmanager
 def recorded_attention(model: Any) -> Iterator[list[tuple[str, Any, Any, Any, tuple[Any, ...]]]]:
-    """Record (module name, q, k, v, outputs before) per call of attention, torch's or transformers'."""
+    """Record (module name, q, k, v, outputs before) for each attention call in torch or transformers."""
     from unittest import mock
 
     import torch
@@ -199,7 +199,7 @@ def recorded_attention(model: Any) -> Iterator[list[tuple[str, Any, Any, Any, tu
 
 
 def _judge(vectors: AttentionInput, layer: str, kinds: LayerKinds) -> Fault | None:
-    """Return the fault of a layer's queries or keys, or None."""
+    """Return the fault in a layer's queries or keys, or None."""
     label = kinds.of_layer(layer)
     reading = kinds.readings.get(label) if label else None
     allowed = [reading] if reading else list(kinds.readings.values())
@@ -225,9 +225,9 @@ def _judge(vectors: AttentionInput, layer: str, kinds: LayerKinds) -> Fault | No
 
 
 def _comes_out_in_halves(vectors: AttentionInput, spec: RopeSpec) -> bool:
-    """Tell whether neighbours are rotated and come out as halves, as in DeepSeek-V3.
+    """Return whether neighbours are rotated and come out as halves, as in DeepSeek-V3.
 
-    After the rotation this looks like half_split; the order of the features before it distinguishes the two.
+    The result looks like half_split; only the feature order before the rotation distinguishes the two.
     """
     halved = spec.kind != NOPE and spec.layout == "interleaved"
     if not halved or vectors.off(spec.replace(layout="half_split")).any():
@@ -240,7 +240,7 @@ def _comes_out_in_halves(vectors: AttentionInput, spec: RopeSpec) -> bool:
                 went_in = np.lib.stride_tricks.sliding_window_view(out, d)
                 halves = np.concatenate((went_in[:, ::2], went_in[:, 1::2]), axis=1)
                 sizes = np.linalg.norm(halves, axis=1) * np.linalg.norm(part)
-                if (halves @ part > (1 - QK_ROUNDINGS * vectors.eps) * sizes).any():  # up to a factor
+                if (halves @ part > (1 - QK_ROUNDINGS * vectors.eps) * sizes).any():  # equal up to a factor
                     return True
     return False
 
@@ -280,7 +280,7 @@ def _explained(
 
 
 def _speeds(vectors: AttentionInput, spec: RopeSpec) -> str:
-    """Return text on the base that pairs of the expected layout follow from position 0 to 1."""
+    """Return text on the base that fits the expected layout's pairs from position 0 to 1."""
     width, start = spec.rotary_dim, vectors.rows.shape[1] - spec.head_dim
     first, second = pair_slices(width, spec.layout)
     part = vectors.rows[:2, start : start + width]

@@ -4,9 +4,9 @@ r"""Test vectors for any rotary position embedding, as JSON, and a runner for Py
     frequencies.json  a rule and its parameters -> inv_freq and attention factor
     configs.json      a model's config.json -> the same, or the field that must be rejected
     batch.json        batches whose rows have different positions: padded, packed, with gaps
-    axes.json         positions of several coordinates (M-RoPE), in three orders of the sections
+    axes.json         multi-coordinate positions (M-RoPE), with the sections in three orders
     shift.json        rotated keys and a shift -> the keys, moved in the cache
-    scale.json        YaRN's two mscales -> the factors on cos and sin and on the softmax, by implementation
+    scale.json        YaRN's two mscales -> the factors on cos and sin and on the softmax, for each implementation
     schema.json       the schema of these files (JSON Schema)
 
 Every case has a name, a source, a tolerance, and the mistakes that it catches. The numbers come from an independent

@@ -12,7 +12,7 @@ import numpy as np
 FILES = ("rotate", "frequencies", "configs", "batch", "axes", "shift", "scale")
 WIDTHS = ("float64", "float32", "float32, angles in float32", "bfloat16", "float16")
 KEYWORDS = ("layout", "rotary_dim", "base", "attention_factor")
-CALLS = {  # files whose cases call a function, with the names of its arguments
+CALLS = {  # case files that call a function, with its argument names
     "rotate": ("x", "positions", *KEYWORDS),
     "batch": ("x", "positions", *KEYWORDS),
     "axes": ("x", "positions", *KEYWORDS, "axes"),
@@ -37,7 +37,7 @@ class Result:
 
 
 def load(name: str) -> list[dict[str, Any]]:
-    r"""Cases of a file in `FILES`, as dicts of plain lists and numbers; ValueError for any other name.
+    r"""Return the cases of a file in `FILES` as dicts of plain lists and numbers; ValueError for any other name.
 
     >>> load("rotate")[0]["name"]
     'one pair, interleaved'
@@ -51,21 +51,21 @@ def load(name: str) -> list[dict[str, Any]]:
 
 
 def run(function: Callable[..., object], *, width: str = "float64", cases: str = "rotate") -> list[Result]:
-    r"""Results of a function for all cases of a file; a failure names the mistakes that could explain it.
+    r"""Return a function's results on all cases in a file; each failure names the mistakes that could explain it.
 
-    A result passes if it is real, has the shape of x, and is within the tolerance. Another shape fails even if it
+    A result passes if it is real, has x's shape, and is within the tolerance. A different shape fails even if it
     broadcasts, and a complex result fails even if its imaginary part is 0.
 
     Args:
         function: `(x, positions, *, layout, rotary_dim, base, attention_factor) -> rotated x`; x is NumPy float64
             `(seq, head_dim)`, positions int64 `(seq,)`.
-        width: number format in which the function computes, which sets the tolerance: "float64", "float32",
+        width: the function's number format, which sets the tolerance: "float64", "float32",
             "float32, angles in float32", "bfloat16" or "float16".
         cases: the file. "rotate"; "batch", x `(batch, seq, head_dim)` and positions `(batch, seq)`; "axes",
-            positions `(axes, seq)` and a further argument `axes`, the coordinate of each pair; "shift", where x are
+            positions `(axes, seq)` and a further argument `axes`, each pair's coordinate; "shift", where x holds
             rotated keys, and `shift`, the number of tokens by which they move, replaces positions.
 
-    ValueError if `width` or `cases` is unknown, or the function has another signature. If the function raises an
+    ValueError if `width` or `cases` is unknown, or the function has a different signature. If it raises an
     exception, the case fails.
 
     >>> from rope_edu import apply_rope, inv_freq, rope_angles
@@ -82,13 +82,13 @@ def run(function: Callable[..., object], *, width: str = "float64", cases: str =
 
 
 def check_call(function: Callable[..., object], width: str, cases: str) -> None:
-    """Raise ValueError, with advice on wrapping, for a function that does not take the fields of a case."""
+    """Raise ValueError, with advice on wrapping, if a function does not take a case's fields as its arguments."""
     for name, value, allowed in (("width", width, WIDTHS), ("cases", cases, tuple(CALLS))):
         if value not in allowed:
             raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
     try:
         signature = inspect.signature(function)
-    except (TypeError, ValueError):  # a builtin without a signature: the cases will show
+    except (TypeError, ValueError):  # a built-in without a signature: running the cases will show
         return
     first, second, *keywords = CALLS[cases]
     try:
@@ -110,7 +110,7 @@ def run_case(function: Callable[..., object], case: dict[str, Any], width: str, 
     try:
         result = np.asarray(function(*inputs, **{name: case[name] for name in keywords}))
         passed, seen = _compare(result, np.array(case["expected"]), bound, real)
-    except (Exception, SystemExit) as error:  # the function may raise anything: the case fails
+    except (Exception, SystemExit) as error:  # any exception from the function fails the case
         passed, seen = False, f"{type(error).__name__}: {error}"
     return Result(case["name"], passed, seen, tuple(case["catches"]))
 

@@ -1,8 +1,8 @@
-"""Rules for texts longer than the trained length; each returns a RopeSpec, whose `kind` is the rule's name.
+"""Rules for texts longer than the trained length; each returns a RopeSpec whose `kind` is the rule's name.
 
-`factor` is always the stretch s, desired length over trained length, at least 1; factor 1 leaves RoPE unchanged.
-`trained_length` is L in tokens; `head_dim` counts the features that rotate. A rule checks its arguments, calls its
-formula in `rope_edu.plain`, and returns an interleaved spec: `yarn(64, 4, 4096).replace(layout="half_split")`.
+`factor` is the stretch s, desired length over trained length, at least 1; 1 leaves RoPE unchanged, except in
+`dynamic_ntk` and `longrope`, which also look at the text's length. `trained_length` is L in tokens; `head_dim`
+counts the features that rotate. Formulas are in `rope_edu.plain`; specs are interleaved (`.replace(layout=…)`).
 """
 
 from rope_edu.encodings.scaling.by_parts import llama3, ntk_by_parts

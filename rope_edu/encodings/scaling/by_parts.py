@@ -1,8 +1,8 @@
-r"""Scaling by parts: pairs that turn often in the trained length keep their speed, the others are interpolated."""
+r"""Scaling by parts: pairs that turn often in training keep their frequency, and the others are interpolated."""
 
 from rope_edu import plain
 from rope_edu.encodings.spec import RopeSpec
-from rope_edu.encodings.validation import AtLeastOne, Base, Count, EvenDim, Positive, checked
+from rope_edu.encodings.validation import AtLeastOne, Base, Count, EvenDim, Positive, check_ordered, checked
 
 
 @checked
@@ -15,12 +15,12 @@ def ntk_by_parts(
     beta_fast: Positive = 32.0,
     base: Base = 10_000.0,
 ) -> RopeSpec:
-    r"""NTK-by-parts: a blend of plain RoPE and PI, by the turns of each pair in the trained length.
+    r"""Return the spec for NTK-by-parts, a blend of plain RoPE and PI by each pair's turns in the trained length.
 
-        r_i = L θ_i / 2π,   γ_i = clip((r_i − α)/(β − α), 0, 1),   θ′_i = (1 − γ_i) θ_i/s + γ_i θ_i
+        r_i = L θ_i / 2π,   γ_i = 1 − clip((β − r_i)/(β − α), 0, 1),   θ′_i = (1 − γ_i) θ_i/s + γ_i θ_i
 
-    A spec of kind "ntk-by-parts". A pair that makes at most α = `beta_slow` turns is interpolated fully, one that
-    makes at least β = `beta_fast` is left alone; α = β is a step. ValueError if `factor` is below 1,
+    The kind is "ntk-by-parts". A pair that makes at most α = `beta_slow` turns is fully interpolated, and one that
+    makes at least β = `beta_fast` is unchanged; if α = β, γ steps from 0 to 1. ValueError if `factor` is below 1,
     `trained_length` is not a whole number ≥ 1, α is not above 0 or is above β, or as for `plain_rope`.
 
     >>> ntk_by_parts(4, 8, 1000).inv_freq.round(5).tolist()  # 159 turns: kept; 1.6 turns: nearly 0.01/8
@@ -43,13 +43,13 @@ def llama3(
     high_freq_factor: Positive = 4.0,
     base: Base = 500_000.0,
 ) -> RopeSpec:
-    r"""Llama 3.1's rule: NTK-by-parts with other thresholds. A spec of kind "llama3".
+    r"""Return the spec for Llama 3.1's rule, NTK-by-parts with other thresholds: kind "llama3".
 
         λ_i > L/low: θ_i/s,   λ_i < L/high: θ_i,   between: (1 − u) θ_i/s + u θ_i,   u = (L/λ_i − low)/(high − low)
 
     L/λ_i is the number of turns in the trained length, so low and high, `low_freq_factor` and `high_freq_factor`,
-    are the `beta_slow` and `beta_fast` of `ntk_by_parts`; errors are the same. s is 8 in Llama 3.1 and 32 in
-    Llama 3.2, L is 8,192 in both; Llama 4 Scout has 1 and 1 for low and high, a step.
+    are `beta_slow` and `beta_fast` in `ntk_by_parts`; errors are the same. s is 8 in Llama 3.1 and 32 in Llama 3.2,
+    and L is 8,192 in both; in Llama 4 Scout low and high are both 1, a step.
 
     >>> import math
     >>> llama3(4, 8, 8192, base=10_000 * math.pi**2).inv_freq.round(6).tolist()  # 1304 turns; 4.15: kept as well
@@ -61,10 +61,3 @@ def llama3(
     low, high = check_ordered("low_freq_factor", low_freq_factor, "high_freq_factor", high_freq_factor)
     frequencies = plain.ntk_by_parts(head_dim, factor, trained_length, base, low, high)
     return RopeSpec(frequencies, kind="llama3", base=base)
-
-
-def check_ordered(low_name: str, low: float, high_name: str, high: float) -> tuple[float, float]:
-    """Return two numbers if the first is at most the second; where they are equal, the ramp is a step."""
-    if low > high:
-        raise ValueError(f"{low_name} must be at most {high_name} = {high:g}, got {low:g}")
-    return low, high

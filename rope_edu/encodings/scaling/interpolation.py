@@ -1,18 +1,18 @@
-r"""PI divides all frequencies alike; ABF chooses a larger base and NTK computes one, slowing slow pairs most."""
+r"""PI divides all frequencies equally; ABF chooses a larger base and NTK computes one, slowing slow pairs most."""
 
 from rope_edu import plain
-from rope_edu.encodings.spec import RopeSpec, plain_rope
+from rope_edu.encodings.spec import RopeSpec
 from rope_edu.encodings.validation import AtLeastOne, Base, Count, EvenDim, checked
 
 
 @checked
 def position_interpolation(head_dim: EvenDim, factor: AtLeastOne, *, base: Base = 10_000.0) -> RopeSpec:
-    r"""PI, position interpolation: every frequency divided by the stretch. A spec of kind "pi".
+    r"""Return the spec for PI (position interpolation), which divides every frequency by the stretch: kind "pi".
 
         θ′_i = θ_i / s,   so position m turns as m/s did
 
-    No angle leaves the trained range. The price: neighbouring positions differ s times less, even in the fastest
-    pair, so the model needs fine-tuning. ValueError if `factor`, s, is below 1 or not finite, or as for
+    No angle leaves the trained range. The price is that neighbouring angles differ s times less, even in the
+    fastest pair, so the model needs fine-tuning. ValueError if `factor`, s, is below 1 or not finite, or as for
     `plain_rope`.
 
     >>> position_interpolation(4, 8).inv_freq.tolist()
@@ -24,8 +24,9 @@ def position_interpolation(head_dim: EvenDim, factor: AtLeastOne, *, base: Base 
     return RopeSpec(plain.position_interpolation(head_dim, factor, base), kind="pi", base=base)
 
 
-def abf(head_dim: int, base: float = 500_000.0) -> RopeSpec:
-    r"""ABF, adjusted base frequency: RoPE with a larger base, to continue training with. A spec of kind "abf".
+@checked
+def abf(head_dim: EvenDim, base: Base = 500_000.0) -> RopeSpec:
+    r"""Return the spec for ABF (adjusted base frequency), a larger base for continued training: kind "abf".
 
         θ′_i = base^(−2i / d)
 
@@ -37,16 +38,16 @@ def abf(head_dim: int, base: float = 500_000.0) -> RopeSpec:
     Source: Xiong 2023, arXiv 2309.16039, §2.1; Code Llama, arXiv 2308.12950, §2.4. Chapter 15.
     Plain form: `rope_edu.plain.abf`.
     """
-    return plain_rope(head_dim, base).replace(kind="abf")
+    return RopeSpec(plain.abf(head_dim, base), kind="abf", base=base)
 
 
 @checked
 def ntk_aware(head_dim: EvenDim, factor: AtLeastOne, *, base: Base = 10_000.0) -> RopeSpec:
-    r"""NTK-aware scaling (neural tangent kernel): a base that keeps the first frequency and divides the last by s.
+    r"""Return the spec for NTK-aware (neural tangent kernel) scaling: θ_0 stays, the last frequency becomes θ/s.
 
         b′ = b · s^(d/(d−2)),   that is θ′_i = θ_i · s^(−2i/(d−2))
 
-    A spec of kind "ntk-aware". ValueError if fewer than 4 features rotate, or as for `position_interpolation`.
+    The spec's kind is "ntk-aware". ValueError if fewer than 4 features rotate, or as for `position_interpolation`.
 
     >>> ntk_aware(4, 8)  # 1/1 and 0.01/8
     <RopeSpec "ntk-aware": 2 pairs, 1 … 0.00125 rad/token, interleaved>
@@ -66,14 +67,14 @@ def dynamic_ntk(
     factor: AtLeastOne = 1.0,
     base: Base = 10_000.0,
 ) -> RopeSpec:
-    r"""Dynamic NTK: NTK-aware scaling by a stretch that follows the text's length. A spec of kind "dynamic-ntk".
+    r"""Return the spec for dynamic NTK, NTK-aware with a stretch set by the text's length: kind "dynamic-ntk".
 
-        s = f·l/L − (f − 1),   l = max(length, L),   then as `ntk_aware`
+        s = f·l/L − (f − 1),   l = max(length, L),   then as in `ntk_aware`
 
     `length` is the text's current length in tokens. f is `factor`: with f = 1 the stretch is l/L, and a larger f
-    stretches more. Up to the trained length L nothing changes. Beyond it the frequencies of all pairs but the first
-    change with the length, so a key cached at one length is wrong at the next. The spec depends on its arguments
-    alone, not on earlier, longer texts. ValueError if a length is not a whole number ≥ 1, or as for `ntk_aware`.
+    stretches more. Nothing changes up to the trained length L. Beyond it, all frequencies but the first change with
+    the length, so a key cached at one length is wrong at the next. The spec depends only on its arguments, not on
+    earlier, longer texts. ValueError if a length is not a whole number ≥ 1, or as for `ntk_aware`.
 
     >>> dynamic_ntk(4, 100, length=200).inv_freq.tolist()  # twice the length: the last pair at half its 0.01
     [1.0, 0.005]

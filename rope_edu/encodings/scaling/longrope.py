@@ -1,4 +1,4 @@
-r"""LongRoPE: a divisor for each pair, found by search and listed in the model's config."""
+r"""LongRoPE: a divisor for each pair, found by a search and listed in the model's config."""
 
 import numpy as np
 
@@ -29,19 +29,19 @@ def longrope(
     attention_factor: Positive | None = None,
     base: Base = 10_000.0,
 ) -> RopeSpec:
-    r"""LongRoPE: each frequency divided by its entry of a list, one for short texts and one for long.
+    r"""Return the spec for LongRoPE, which divides each frequency by its entry in a short-text or long-text list.
 
         θ′_i = θ_i / κ_i,   κ = short if length ≤ L, else long,   a = √(1 + ln s / ln L)
 
-    The switch of lists invalidates all cached keys: transformers' Phi-3 then discards the cache and reads the text
-    again. ValueError for an argument out of its range, or as for `plain_rope`.
+    Switching lists invalidates all cached keys, so transformers' Phi-3 then discards the cache and reads the text
+    again. ValueError if an argument is out of range, or as for `plain_rope`.
 
     Args:
-        factor: s, the model's stretch, at least 1; max_position_embeddings over L in Phi-3.
-        trained_length: L, tokens, at least 2; `original_max_position_embeddings`.
+        factor: s, the model's stretch, at least 1; max_position_embeddings divided by L in Phi-3.
+        trained_length: L, tokens, at least 2 unless `attention_factor` is given.
         length: the text's current length in tokens, at least 1.
         short_factor, long_factor: the lists, one number above 0 for each pair.
-        attention_factor: a itself, above 0, if the config states it.
+        attention_factor: a itself, above 0, if the config specifies it.
 
     >>> lists = {"short_factor": [1.0, 1.0], "long_factor": [1.0, 20.0]}
     >>> [longrope(4, 32, 4096, length=n, **lists).inv_freq.tolist() for n in (4096, 4097)]
@@ -66,7 +66,7 @@ def longrope(
 
 
 def _check_divisors(name: str, values: ArrayLike, pairs: int) -> np.ndarray:
-    """A config's list of divisors as float64 `(pairs,)`."""
+    """Return a config's list of divisors as float64 `(pairs,)`."""
     values = np.array(as_real(name, values).tolist(), dtype=np.float64)
     if values.shape != (pairs,):
         raise ValueError(f"{name} must list one number per pair, ({pairs},), got shape {values.shape}")

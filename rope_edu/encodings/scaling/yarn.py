@@ -1,9 +1,8 @@
-r"""YaRN: scaling by parts, and an attention factor that keeps attention sharp over a longer text."""
+r"""YaRN: scaling by parts, with an attention factor that keeps attention sharp over longer texts."""
 
 import math
 
 from rope_edu import plain
-from rope_edu.encodings.scaling.by_parts import check_ordered
 from rope_edu.encodings.spec import RopeSpec
 from rope_edu.encodings.validation import (
     AtLeastOne,
@@ -13,6 +12,7 @@ from rope_edu.encodings.validation import (
     EvenDim,
     Positive,
     check_one_of,
+    check_ordered,
     checked,
 )
 
@@ -32,7 +32,7 @@ def yarn(
     attention_factor: Positive | None = None,
     base: Base = 10_000.0,
 ) -> RopeSpec:
-    r"""YaRN: a blend of plain RoPE and PI, and an attention factor.
+    r"""Return the spec for YaRN, a blend of plain RoPE and PI with an attention factor: kind "yarn".
 
         θ′_i = (1 − γ_i) θ_i/s + γ_i θ_i,   a = (0.1 · mscale · ln s + 1) / (0.1 · mscale_all_dim · ln s + 1)
 
@@ -40,19 +40,19 @@ def yarn(
         ramp="index", the code:   γ_i = 1 − clip((i − low)/(high − low), 0, 1),   low = c(β_fast), high = c(β_slow),
                                   c(n) = d · ln(L / (2πn)) / (2 ln b), the pair that makes n turns
 
-    Models are trained with the code's ramp. It is linear in the pair's index, and so in the logarithm of the turns;
-    for Llama 2 and s = 16 the two ramps' frequencies differ by a factor of up to 3. ValueError if `ramp` is
+    Models are trained with the code's ramp, which is linear in the pair's index, and so in the logarithm of the
+    turns; for Llama 2 and s = 16 the two ramps' frequencies differ by a factor of up to 3. ValueError if `ramp` is
     misspelt, `truncate` is not a bool, the ramp would run backwards, an mscale is negative, or as for
     `ntk_by_parts`.
 
     Args:
         ramp: "index" or "turns".
-        beta_fast, beta_slow: turns between which a pair is blended; Kimi K2 has 1 and 1, a step.
-        truncate: whether low is rounded down and high up to whole pairs (ramp="index"; gpt-oss does not).
-        mscale, mscale_all_dim: DeepSeek's. Its models also multiply their softmax scale by
+        beta_fast, beta_slow: numbers of turns between which pairs are blended; in Kimi K2 both are 1, a step.
+        truncate: whether low is rounded down and high up to whole pairs (for ramp="index"; False in gpt-oss).
+        mscale, mscale_all_dim: DeepSeek's settings. Its models also multiply their softmax scale by
             `yarn_mscale(factor, mscale_all_dim)²`, which is not part of a rotation: pass it to `attention` as
             `scale`. transformers reads the two only if neither is 0.
-        attention_factor: a itself, above 0, if the config states it.
+        attention_factor: a itself, above 0, if the config specifies it.
 
     >>> yarn(128, 16, 4096).attention_factor.__round__(4)  # 0.1 ln 16 + 1
     1.2773
@@ -83,7 +83,7 @@ def yarn(
 
 @checked
 def yarn_mscale(factor: AtLeastOne, mscale: AtLeastZero = 1.0) -> float:
-    r"""YaRN's factor on cosines and sines, at least 1; scores grow by its square.
+    r"""Return YaRN's factor on cosines and sines, at least 1; scores grow by its square.
 
         m = 0.1 · mscale · ln s + 1
 

@@ -1,4 +1,4 @@
-"""The mathematics that only figures need: words as vectors, made-up tables, candidate derivations.
+"""The mathematics that only figures need: words as vectors, made-up tables and candidate derivations.
 
-NumPy only. ``js/maths`` has a file of the same name for each, as for the library's files, and is tested against it.
+NumPy only. Like the library's files, each has a counterpart of the same name in ``js/maths``, tested against it.
 """

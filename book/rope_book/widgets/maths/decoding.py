@@ -1,4 +1,4 @@
-"""The keys of a cache, step by step: their stored and correct angles, and the work that the cache saves."""
+"""Cached keys, step by step: their stored and correct angles, and the work that the cache saves."""
 
 from rope_edu.encodings import dynamic_ntk, rope_angles
 
@@ -8,9 +8,9 @@ STORES = ("rotated", "unrotated", "dynamic")
 
 
 def key_angle(store: str, pair: int, position: int, length: int) -> float:
-    """Return the angle of one pair of the key at `position`, radians, with the frequencies for a text of `length`.
+    """Return the angle, in radians, of one pair of the key at `position`, with frequencies for a text of `length`.
 
-    Only the store "dynamic" has frequencies that depend on the length, once it exceeds the trained one.
+    The frequencies depend on the length only in the store "dynamic", once it exceeds the trained length.
 
     >>> key_angle("rotated", 0, 3, 100)
     3.0
@@ -25,7 +25,7 @@ def key_angle(store: str, pair: int, position: int, length: int) -> float:
 def held_keys(store: str, pair: int, capacity: int, step: int) -> list[dict[str, float]]:
     """Return {position, stored, used, wanted} of each key in the cache after `step` tokens, oldest first.
 
-    Angles in radians: as stored, as the query of this step meets them, and as they should be. A key was written
+    Angles are in radians: as stored, as this step's query uses them, and as they should be. A key was written
     when it was the newest; the store "unrotated" keeps it unturned and turns it at every step.
 
     >>> [key["position"] for key in held_keys("rotated", 0, 2, 5)]
@@ -45,7 +45,7 @@ def held_keys(store: str, pair: int, capacity: int, step: int) -> list[dict[str,
 def decoding_work(store: str, capacity: int, step: int) -> dict[str, list[int]]:
     """Count turned keys and dot products over all steps so far, and bytes kept: [with the cache, without one].
 
-    Without a cache every step turns every key again, and every token attends again to its window. A cache keeps a
+    Without a cache, every step turns every key again, and every token attends again to its window. A cache keeps a
     key and a value of 16-bit numbers per token, and every step reads them all.
 
     >>> decoding_work("rotated", 16, 3)

@@ -1,4 +1,4 @@
-"""Candidates for writing a position into a pair, and the six lines of the derivation that test them.
+"""Candidate ways to encode a position in a pair, and the six lines of the derivation that test them.
 
 A pair is a complex number. A line is a statement about f(z, m), the pair z at position m, for m from 0 to ``LAST``.
 """
@@ -34,29 +34,29 @@ def encoder(candidate: str, inv_freq: float) -> Encoder:
 
 
 def steps_of(f: Encoder, z: complex) -> list[float]:
-    """Return the angle from each position to the next, radians in (−π, π], `LAST` of them."""
+    """Return the `LAST` angles from one position to the next, in radians within (−π, π]."""
     return [float(np.angle(f(z, m + 1) * np.conj(f(z, m)))) for m in PLACES[:-1]]
 
 
 def turns_of(f: Encoder, z: complex) -> list[float]:
-    """Return the pair's angle from z at each position, radians, followed without jumps."""
+    """Return the pair's angle relative to z at each position, in radians, without jumps of whole turns."""
     return [float(turn) for turn in np.cumsum([np.angle(f(z, 0) * np.conj(z)), *steps_of(f, z)])]
 
 
 def slide(f: Encoder, q: complex, k: complex, distance: int) -> list[complex]:
-    """Return f(q, n + distance) · conj f(k, n) at every n that keeps both within 0 … `LAST`."""
+    """Return f(q, n + distance) · conj f(k, n) at every n that keeps both positions within 0 … `LAST`."""
     first = max(0, -distance)
     return [complex(f(q, n + distance) * np.conj(f(k, n))) for n in range(first, LAST - max(0, distance) + 1)]
 
 
 def breaks(f: Encoder, q: complex, k: complex) -> list[float]:
-    r"""Compute the worst violation of each of the six lines; for a line that holds, that is rounding.
+    r"""Compute the worst violation of each of the six lines; for a line that holds, it is only rounding error.
 
-        1  f(q, 0) = q                              4  q and k have turned alike at equal positions
-        2  f(q, m) conj f(k, n) depends on m − n    5  all steps from a position to the next are equal
+        1  f(q, 0) = q                              4  q and k turn equally far at equal positions
+        2  f(q, m) conj f(k, n) depends on m − n    5  all steps from one position to the next are equal
         3  |f(q, m)| |f(k, m)| = |q| |k|            6  the real part of line 2 depends on m − n
 
-    Lines 1, 2, 3 and 6 in the units of the products, 4 and 5 in radians (0 where q or k is zero, without an angle).
+    Lines 1, 2, 3 and 6 are in the products' units, 4 and 5 in radians (0 if q or k is zero and has no angle).
 
     >>> [amount > 1e-9 for amount in breaks(encoder("grow", 0.5), 1 + 0j, 1j)]
     [False, True, True, False, False, True]
@@ -79,5 +79,5 @@ def breaks(f: Encoder, q: complex, k: complex) -> list[float]:
 
 
 def wrapped(angles: np.ndarray) -> np.ndarray:
-    """Return angles in radians without their whole turns: within [−π, π]."""
+    """Remove whole turns from angles in radians, so that they lie within [−π, π]."""
     return angles - 2 * np.pi * np.round(angles / (2 * np.pi))

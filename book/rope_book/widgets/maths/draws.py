@@ -1,4 +1,4 @@
-"""Random numbers, identical in Python and in every browser: a stream of 32-bit mixes of a counter."""
+"""Random numbers, identical in Python and in every browser: a stream of hashed 32-bit counters."""
 
 from collections.abc import Iterable
 
@@ -8,7 +8,7 @@ STEP = np.uint32(0x9E3779B9)  # 2³² over the golden ratio
 
 
 def mixed(x: np.ndarray) -> np.ndarray:
-    """Return `x` mixed, uint32: every input bit changes about half of the output bits."""
+    """Mix the bits of `x`, as uint32, so that every input bit changes about half of the output bits."""
     x = np.asarray(x, np.uint32)
     with np.errstate(over="ignore"):
         x = (x ^ (x >> 16)) * np.uint32(0x7FEB352D)
@@ -17,7 +17,7 @@ def mixed(x: np.ndarray) -> np.ndarray:
 
 
 def stream_of(keys: Iterable[int]) -> np.uint32:
-    """Return the initial state of a stream, from whole numbers."""
+    """Return the initial state of the stream that these whole numbers identify."""
     state = np.uint32(0)
     with np.errstate(over="ignore"):
         for key in keys:
@@ -26,7 +26,7 @@ def stream_of(keys: Iterable[int]) -> np.uint32:
 
 
 def uniform(keys: Iterable[int], count: int) -> np.ndarray:
-    """Return the first numbers of a stream, in [0, 1): float64 `(count,)`.
+    """Return the first `count` numbers of a stream, uniform in [0, 1), as float64 `(count,)`.
 
     >>> uniform([1, 2], 3).round(4).tolist()
     [0.4748, 0.4371, 0.2417]
@@ -37,13 +37,13 @@ def uniform(keys: Iterable[int], count: int) -> np.ndarray:
 
 
 def whole(keys: Iterable[int], count: int, most: int) -> np.ndarray:
-    """Return the first whole numbers of a stream, 0 to `most` − 1: int64 `(count,)`."""
+    """Return the first `count` numbers of a stream as whole numbers from 0 to `most` − 1, int64 `(count,)`."""
     return np.floor(uniform(keys, count) * most).astype(np.int64)
 
 
 def normal(keys: Iterable[int], count: int) -> np.ndarray:
-    """Return numbers with mean 0 and spread 1, `(count,)`: twelve uniform numbers less 6 (Irwin and Hall)."""
+    """Return numbers with mean 0 and standard deviation 1, `(count,)`: sums of twelve uniform ones, minus 6."""
     summed = np.full(count, -6.0)
-    for part in uniform(keys, 12 * count).reshape(count, 12).T:  # in JavaScript's order of additions
+    for part in uniform(keys, 12 * count).reshape(count, 12).T:  # summed in the same order as in JavaScript
         summed = summed + part
     return summed

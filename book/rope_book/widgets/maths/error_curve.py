@@ -1,4 +1,4 @@
-"""The largest error of a pipeline up to a position: where to look, the part of each step, and a bound."""
+"""The largest error of a pipeline up to a position: where to look, what each step contributes, and a bound."""
 
 import math
 
@@ -6,22 +6,22 @@ import numpy as np
 
 from rope_doctor.precision import SIGNIFICAND_BITS, Pipeline, angle_error, round_to
 
-FARTHEST = 2**20  # positions shown
+FARTHEST = 2**20  # last position shown
 GOLDEN = (math.sqrt(5) - 1) / 2
-FEW = 6  # pairs examined at spread positions
-SMALLEST = {"float16": 2.0**-24}  # the gap between subnormal numbers, where it can matter
+FEW = 6  # number of pairs examined at `spread_positions`
+SMALLEST = {"float16": 2.0**-24}  # spacing of subnormal numbers, for formats where it matters
 
 
 def roundoff(number_format: str) -> float:
-    """Return the unit roundoff of a format: half the last bit of a number, as a share of it."""
+    """Return the unit roundoff of a format: half a unit in the last place, relative to the number."""
     return 2.0 ** -SIGNIFICAND_BITS[number_format]
 
 
 def tie_positions() -> list[int]:
     """Return the positions up to 2²⁰ at which rounding to 16 bits is worst.
 
-    In each doubling: its start, the first ties between two positions of float16 and of bfloat16, the tokens just
-    after them, where a rounded position jumps, and the middle; and the last position of float16.
+    Each doubling gives its start, its middle, the first ties in float16 and in bfloat16, and the tokens just
+    after the ties, where a rounded position jumps. The last position that fits float16 is added.
 
     >>> tie_positions()[-6:]
     [524544, 524545, 526336, 526337, 786432, 1048576]
@@ -37,7 +37,7 @@ def tie_positions() -> list[int]:
 
 
 def spread_positions() -> list[int]:
-    """Return ten positions in each doubling from 2⁸, evenly spread: in float32 the worst can be anywhere."""
+    """Return ten evenly spread positions per doubling from 2⁸, since in float32 the worst can be anywhere."""
     shares = [n * GOLDEN % 1 for n in range(1, 11)]
     return sorted({math.floor(2**power * (1 + share) + 0.5) for power in range(8, 20) for share in shares})
 
@@ -45,8 +45,8 @@ def spread_positions() -> list[int]:
 def error_parts(position: int, inv_freq: float, pipeline: Pipeline, step: int = 0) -> dict[str, float]:
     r"""Compute how far each step of a pipeline moves the hand of one pair, in radians.
 
-    With `step` > 0 the hand is the turn from the token `step` before. Cosine and sine are taken to be off by half
-    of the unit roundoff.
+    With `step` > 0 the hand shows the turn since the token `step` places earlier. Cosine and sine are assumed
+    to be off by half the unit roundoff.
 
     Chapter A1.
     """
@@ -63,7 +63,7 @@ def error_parts(position: int, inv_freq: float, pipeline: Pipeline, step: int = 
 
 
 def error_bound(position: int, inv_freq: np.ndarray, pipeline: Pipeline, step: int = 0) -> np.ndarray | None:
-    r"""Bound the error of every pair at a position, without a sine: the sum of the steps' worst cases.
+    r"""Bound the error of every pair at a position, without computing a sine: add the steps' worst cases.
 
         |round(m) − m| θ  +  m |round(θ) − θ|  +  u_angles m θ  +  u_cos_sin / √2
 
@@ -71,12 +71,12 @@ def error_bound(position: int, inv_freq: np.ndarray, pipeline: Pipeline, step: i
 
     Args:
         position: m in tokens.
-        inv_freq: θ, radians per token, `(pairs,)`, falling.
+        inv_freq: θ, radians per token, `(pairs,)`, in decreasing order.
         pipeline: the number format of each step.
         step: k in tokens.
 
     Returns:
-        Radians, float64 `(pairs,)`; None where the fastest pair has no finite angle.
+        Radians, float64 `(pairs,)`; None if the fastest pair has no finite angle.
 
     >>> error_bound(257, np.array([1.0]), Pipeline(positions="bfloat16")).round(3).tolist()
     [1.0]
@@ -97,10 +97,10 @@ def error_bound(position: int, inv_freq: np.ndarray, pipeline: Pipeline, step: i
 
 
 def error_curve(inv_freq: np.ndarray, pipeline: Pipeline, step: int = 0) -> tuple[list[int], list[float]]:
-    """Return positions and the largest error of any pair up to each, radians, as long as angles are finite.
+    """Return positions and any pair's largest error up to each, in radians, as long as angles are finite.
 
-    The positions are `tie_positions`; where float32 is the coarsest format of an angle also `spread_positions`,
-    at which only the `FEW` fastest pairs are examined.
+    The positions are `tie_positions` and, if float32 is the coarsest format of an angle, `spread_positions`, at
+    which only the `FEW` fastest pairs are examined.
 
     Chapter A1.
     """

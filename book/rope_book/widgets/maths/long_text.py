@@ -1,4 +1,4 @@
-r"""A trained model on a text longer than those of its training: its rotation, and its answers by place.
+r"""A trained model on a text longer than its training texts: its rotation, and its answers by place.
 
 The Python twin of `js/maths/long_text.js`; the model itself is `rope_book.training.restore.restore`.
 """
@@ -31,21 +31,21 @@ SETTINGS = {
 
 
 def page_rope(rule: str, length: int, head_dim: int, trained_base: float, **settings: float) -> RopeSpec:
-    r"""Return the rotation for the settings of the figure.
+    r"""Return the rotation for the figure's settings.
 
     Args:
         rule: none, pi, ntk-aware, dynamic-ntk, by-parts, yarn, llama3 or abf.
-        length: trained length, tokens.
-        head_dim, trained_base: of the model.
-        settings: as in `SETTINGS`; pairs count from 1, those outside first_pair … last_pair do not turn. Dynamic
-            NTK stretches by `times`, ABF takes `base`; YaRN's ramp is the paper's, and its own attention factor
-            is multiplied by the one given.
+        length: trained length in tokens.
+        head_dim, trained_base: the model's head width and base.
+        settings: as in `SETTINGS`; pairs count from 1, and those outside first_pair … last_pair do not turn.
+            Dynamic NTK stretches by `times`, ABF uses `base`; YaRN's ramp is the paper's, and its own attention
+            factor is multiplied by the one given.
 
     Returns:
         A RopeSpec, half_split.
 
     Raises:
-        KeyError: there is no such rule.
+        KeyError: the rule is unknown.
 
     >>> page_rope("pi", 32, 4, 10_000.0, factor=8.0, last_pair=1).inv_freq.tolist()
     [0.125, 0.0]
@@ -74,7 +74,7 @@ def page_rope(rule: str, length: int, head_dim: int, trained_base: float, **sett
 
 
 def turns_within(inv_freq: np.ndarray, places: int) -> np.ndarray:
-    r"""Return how far each pair turns within so many places, in turns, at most one: then every angle has been seen.
+    r"""Return how many turns each pair makes within `places`, capped at one, when every angle has been seen.
 
     >>> turns_within(np.array([1.0, 0.001]), 101).round(4).tolist()
     [1.0, 0.0159]
@@ -83,7 +83,7 @@ def turns_within(inv_freq: np.ndarray, places: int) -> np.ndarray:
 
 
 def bin_size(length: int, times: int) -> int:
-    r"""Return the places of one bar: an eighth of the trained length, doubled until at most 17 bars remain.
+    r"""Return the number of places per bar: an eighth of the trained length, doubled until at most 17 bars remain.
 
     >>> [bin_size(32, times) for times in (1, 2, 4, 8, 16)]
     [4, 4, 8, 16, 32]
@@ -95,7 +95,7 @@ def bin_size(length: int, times: int) -> int:
 
 
 def means(rows: np.ndarray, size: int) -> list[float]:
-    r"""Return the mean of every `size` columns over all rows, ignoring NaN; NaN where all of them are.
+    r"""Average every `size` columns over all rows, ignoring NaN; return NaN where all values are NaN.
 
     >>> means(np.array([[1.0, 0.0, np.nan], [1.0, 1.0, np.nan]]), 2)
     [0.75, nan]
@@ -105,7 +105,7 @@ def means(rows: np.ndarray, size: int) -> list[float]:
 
 
 def loss_of(logits: np.ndarray, answer: int) -> float:
-    r"""Return −log softmax at the answer, nats."""
+    r"""Return −log softmax at the answer, in nats."""
     top = logits.max()
     return float(np.log(np.exp(logits - top).sum()) + top - logits[answer])
 

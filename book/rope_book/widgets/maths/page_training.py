@@ -1,6 +1,6 @@
-"""Batches and initial weights of the models that the page trains, the same as in ``js/maths/page_tasks.js``.
+"""Batches and initial weights of the models trained in the page, identical to those in ``js/maths/page_tasks.js``.
 
-The tasks are those of `rope_book.training.tasks`, from a generator that JavaScript has too (`draws`).
+The tasks are those of `rope_book.training.tasks`, drawn from a generator that JavaScript shares (`draws`).
 """
 
 from functools import cache
@@ -12,22 +12,22 @@ import numpy as np
 from .draws import normal, uniform, whole
 
 WIDTH, HEADS, HIDDEN = 32, 2, 64
-BUCKETS = 32  # of T5
-BACK = 5  # places
-LETTERS, FAR, ASKS = 8, 8, 0.25  # of recall
+BUCKETS = 32  # in T5's table
+BACK = 5  # places back
+LETTERS, FAR, ASKS = 8, 8, 0.25  # of "recall": letters, farthest place back, share of questions
 VOCABULARY = {"back": 17, "copy": 18, "recall": 17, "text": 76}
-PLANNED = {"back": 400, "copy": 600, "recall": 400, "text": 500}  # steps
-PARTS = {"train": (0, 8), "test": (9, 10)}  # tenths of the prose
-PROSE = Path(__file__).parents[2] / "training" / "prose.txt"  # read as a file: its package needs torch
-# the challenge: the mean of right answers at the new places, percent, and the settings that reach it
+PLANNED = {"back": 400, "copy": 600, "recall": 400, "text": 500}  # training steps
+PARTS = {"train": (0, 8), "test": (9, 10)}  # from and to, in tenths of the prose
+PROSE = Path(__file__).parents[2] / "training" / "prose.txt"  # read as a file, since its package needs torch
+# the challenge: the mean share of right answers at new places, in percent, and settings that reach it
 RECORD = {"task": "back", "length": 24, "times": 4, "percent": 92}
 RECORD_SETTINGS = {"encoding": "rotary", "base": 100.0, "last_pair": 4, "steps": 400}
 SPLITS = ("train", "test")
-LONGEST = 4  # times the trained length: rows of a learned table
+LONGEST = 4  # rows of a learned table, as a multiple of the trained length
 
 
 class Texts(NamedTuple):
-    """Tokens, the token that should come out at each place, and whether it counts: `(rows, seq)`."""
+    """Input tokens, the correct output token at each place, and whether it counts, each `(rows, seq)`."""
 
     tokens: np.ndarray
     targets: np.ndarray
@@ -40,7 +40,7 @@ def places_of(task: str, length: int) -> int:
 
 
 def draw_texts(task: str, split: str, seed: int, step: int, rows: int, length: int) -> Texts:
-    """Return one batch, a pure function of its arguments.
+    """Return one batch, determined by the arguments alone.
 
     >>> draw_texts("back", "train", 0, 0, 1, 7).tokens.tolist()
     [[16, 3, 12, 8, 3, 0, 8, 8]]
@@ -89,7 +89,7 @@ def _recall(keys: list[int], rows: int, length: int) -> tuple[np.ndarray, ...]:
 
 @cache
 def prose() -> tuple[np.ndarray, str]:
-    """Return the text as numbers, and its characters in order."""
+    """Return the prose as numbers, and its distinct characters in order."""
     text = PROSE.read_text(encoding="ascii")
     alphabet = "".join(sorted(set(text)))
     number = {character: n for n, character in enumerate(alphabet)}
@@ -111,7 +111,7 @@ def _text(keys: list[int], rows: int, length: int, split: str) -> tuple[np.ndarr
 
 
 def guess_of(task: str) -> tuple[float, float]:
-    """Return the accuracy of a guess and its loss in nats; for text it knows the frequencies of the characters."""
+    """Return the accuracy and the loss (nats) of a guess, which for "text" uses the character frequencies."""
     if task == "text":
         shares = np.bincount(part_of("train")) / len(part_of("train"))
         shares = shares[shares > 0]
@@ -123,8 +123,8 @@ def guess_of(task: str) -> tuple[float, float]:
 def sway_of_pairs(q: np.ndarray, k: np.ndarray) -> np.ndarray:
     """Return how much each pair (i, i + half) of a head sways the scores of queries and keys `(seq, head_dim)`.
 
-    That is the spread of the pair's part of the score over the keys that a query sees, averaged over all queries
-    but the first.
+    That is the standard deviation of the pair's part of the score over the keys that a query sees, averaged
+    over all queries but the first.
     """
     half = q.shape[-1] // 2
     parts = q[:, None] * k[None, :] / np.sqrt(q.shape[-1])  # (queries, keys, features)
@@ -135,7 +135,7 @@ def sway_of_pairs(q: np.ndarray, k: np.ndarray) -> np.ndarray:
 def weights_of(
     task: str, encoding: str, layers: int, length: int
 ) -> list[tuple[str, tuple[int, ...], str, float]]:
-    """Return every weight's name in torch, shape, kind of draw and spread; those of the encoding come last."""
+    """Return every weight's torch name, shape, distribution and spread, with the encoding's weights last."""
     thin, thick, adds = WIDTH**-0.5, HIDDEN**-0.5, (2 * layers) ** -0.5
     named: list[tuple[str, tuple[int, ...], str, float]] = [
         ("embedding.weight", (VOCABULARY[task], WIDTH), "normal", 1.0)
@@ -164,7 +164,7 @@ def _norm(name: str) -> list[tuple[str, tuple[int, ...], str, float]]:
 
 
 def draw_weights(task: str, encoding: str, layers: int, length: int, seed: int) -> dict[str, np.ndarray]:
-    """Return the initial weights of a seed by torch's names, float64."""
+    """Return the initial weights for a seed, by torch name, as float64."""
     drawn = {}
     for n, (name, shape, kind, spread) in enumerate(weights_of(task, encoding, layers, length)):
         count, keys = int(np.prod(shape)), [1000 + n, seed]

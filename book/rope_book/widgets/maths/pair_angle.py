@@ -1,4 +1,4 @@
-"""The angle between two arrows that turn with their positions, and the position of an arrow that is dragged."""
+"""The angle between two arrows that turn with their positions, and the position of a dragged arrow."""
 
 import math
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ def content_angle(q: Pair, k: Pair) -> float:
 
 
 def angle_between(q: Pair, k: Pair, distance: float, inv_freq: float) -> float:
-    r"""Return φ + (m − n)θ, the angle from the turned k to the turned q, radians, whole turns included.
+    r"""Return φ + (m − n)θ, the angle from the turned k to the turned q, in radians, whole turns included.
 
     `distance` is m − n in tokens, `inv_freq` is θ in radians per token.
 
@@ -33,8 +33,8 @@ def angle_between(q: Pair, k: Pair, distance: float, inv_freq: float) -> float:
 def position_towards(pair: Pair, position: int, inv_freq: float, pointed: Pair, most: int) -> int:
     r"""Return the position, 0 to `most`, at which a pair comes closest to the direction `pointed`.
 
-    Of all such positions it is the one less than half a turn from `position`, so that an arrow dragged round and
-    round passes every turn. With `inv_freq` 0 no position turns the pair, and `position` stays.
+    If several do, it is the one less than half a turn from `position`, so that an arrow dragged round and round
+    passes through every turn. If `inv_freq` is 0, no position turns the pair, and `position` stays.
 
     >>> position_towards((1.0, 0.0), 6, math.pi / 4, (0.0, -1.0), 64)  # it points down already
     6

@@ -1,4 +1,4 @@
-"""The patients of the game in chapter 22: symptoms of one head of 8 features, without the diagnosis.
+"""The patients in chapter 22's game: symptoms of one head with 8 features, without the diagnosis.
 
 Numbers are rounded to three digits, enough for a picture.
 """

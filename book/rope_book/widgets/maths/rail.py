@@ -1,7 +1,7 @@
-"""Five words on a rail, each with an arrow that turns with its place: the picture of the first page.
+"""Five words on a rail, each with an arrow that turns with its place: the picture on the first page.
 
-The arrow of "dog" is its query, that of "pig" its key; both are made up, of length 1. At a twelfth of a turn per
-word, as the hour hand goes, the score at distance 3 is 0.8.
+The arrow of "dog" is its query and the arrow of "pig" its key; both are made up and have length 1. At a twelfth
+of a turn per word, like an hour hand, the score at distance 3 is 0.8.
 """
 
 import math
@@ -12,14 +12,14 @@ from rope_edu.encodings import rotate_pair
 
 THETA = math.pi / 6  # radians per word
 PLACES = 8  # on the rail, counted from 0
-APART = 3  # dog and pig in "the dog chases the pig"
+APART = 3  # distance from dog to pig in "the dog chases the pig"
 ARROWS = {"dog": [0.6, 0.8], "pig": [1.0, 0.0], "the": [0.8, 0.6], "chases": [0.0, 1.0]}
-STAY = 4.0  # words of text for which an unlocked pig rests, and for which it then walks
-PACE = 0.75  # places that it walks per word
+STAY = 4.0  # an unlocked pig rests for this many words of text, then walks for as many
+PACE = 0.75  # places walked per word
 
 
 def other_places(dog: float, pig: float) -> list[int]:
-    """Return the places of "the", "chases" and "the": the first three at least one place from both animals.
+    """Return the places of "the", "chases" and "the": the first three at least one place away from both animals.
 
     >>> other_places(1, 4), other_places(4, 1), other_places(0.5, 4)
     ([0, 2, 3], [0, 2, 3], [2, 3, 5])
@@ -42,7 +42,7 @@ def turned_arrow(word: str, position: float) -> list[float]:
 
 
 def rail_score(distance: float) -> float:
-    """Return the score of dog and pig, the pig ``distance`` places after the dog.
+    """Return the dog–pig score with the pig ``distance`` places after the dog.
 
     >>> round(rail_score(3), 12), round(rail_score(0), 12), rail_score(6) < 0
     (0.8, 0.6, True)
@@ -53,7 +53,7 @@ def rail_score(distance: float) -> float:
 
 
 def strolled(dog: float, pig: float, start: float, words: float) -> float:
-    """Return the pig's place after ``words`` more words, on its side of the dog: it rests, walks, rests, returns.
+    """Return the pig's place ``words`` words later, still on its side of the dog: it rests, walks, rests, returns.
 
     >>> [strolled(1, 4, start, 1) for start in (0, 4, 8, 12)], strolled(1, 6.9, 5, 1), strolled(5, 3, 13, 20)
     ([4.0, 4.75, 4.0, 3.25], 7.0, 0.0)
@@ -66,7 +66,7 @@ def strolled(dog: float, pig: float, start: float, words: float) -> float:
 
 
 def passed(moved: float, before: float, other: float) -> float:
-    """Return a place for a word that was moved onto another: beyond it, or before it at the end of the rail.
+    """Return the place for a word moved onto another: just past it, or just before it at the end of the rail.
 
     >>> passed(4, 3, 4), passed(4, 5, 4), passed(7, 1, 7), passed(2, 1, 4)
     (5.0, 3.0, 6.0, 2.0)
@@ -81,7 +81,7 @@ def passed(moved: float, before: float, other: float) -> float:
 
 
 def kept_apart(moved: float, other: float) -> list[float]:
-    """Return the places of a moved word and of the other, ``APART`` from each other on the side where it is.
+    """Return the places of a moved word and the other word, ``APART`` places apart and in unchanged order.
 
     >>> kept_apart(1, 4), kept_apart(6, 4), kept_apart(4, 6.3), kept_apart(6, 7)
     ([1.0, 4.0], [6.0, 3.0], [4.0, 7.0], [4.0, 7.0])

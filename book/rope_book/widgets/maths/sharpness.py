@@ -8,11 +8,11 @@ def matching_share(keys: float, match: float, spread: float, scale: float = 1.0)
 
         p = e^{t·g} / (e^{t·g} + (n − 1) e^{t²σ²/2})
 
-    The other scores are normal with mean 0; a sum of many e^{t·score} is near its expectation.
+    The other scores are normal with mean 0; a sum of many e^{t·score} is close to its expectation.
 
     Args:
-        keys: n, all keys.
-        match: g, the matching key's score before it is scaled.
+        keys: n, the number of keys.
+        match: g, the matching key's score before scaling.
         spread: σ, standard deviation of the other scores.
         scale: t, the factor on all scores: a² under YaRN.
 
@@ -29,7 +29,7 @@ def attention_entropy(keys: float, match: float, spread: float, scale: float = 1
 
         H = ln Z − E[t·score] = ln Z − p·t·g − (1 − p)·t²σ²,   Z the denominator of p
 
-    Under the weights e^{t·score} the normal scores have mean tσ².
+    Weighted by e^{t·score}, the normal scores have mean tσ².
 
     >>> round(attention_entropy(100, 0.0, 0.0), 6) == round(math.log(100), 6)  # all scores alike
     True

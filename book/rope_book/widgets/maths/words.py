@@ -23,7 +23,7 @@ def normals(seed: int, count: int) -> list[float]:
     The figures' scripts draw the same stream: mulberry32 for uniform numbers, Box–Muller for normal ones.
 
     Args:
-        seed: a whole number, of which the lowest 32 bits count.
+        seed: a whole number; only its lowest 32 bits count.
         count: how many.
 
     Returns:
@@ -40,7 +40,7 @@ def normals(seed: int, count: int) -> list[float]:
 
 
 def word_vector(word: str, width: int = D_MODEL) -> list[float]:
-    r"""Make a word's vector from its letters; capitals do not count.
+    r"""Make a word's vector from its letters, ignoring case.
 
         vector = normals(FNV-1a hash of the letters' code points, width)
 
@@ -68,12 +68,12 @@ def word_vectors(sentence: str, width: int = D_MODEL) -> np.ndarray:
 
 
 def head_matrices() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the head's W_q, W_k and W_v, `(8, 8)` each; a row makes one feature, as in torch's Linear."""
+    """Return the head's W_q, W_k and W_v, `(8, 8)` each; each row gives one feature, as in torch's Linear."""
     return tuple(random_matrix(seed, D_MODEL) for seed in MATRIX_SEEDS.values())
 
 
 def t5_table(*, bidirectional: bool) -> np.ndarray:
-    """Make up a T5 table for one head, `(32, 1)`: −ln(1 + bucket); half of it for keys to the right."""
+    """Make up a T5 table for one head, `(32, 1)`: −ln(1 + bucket), halved for keys to the right."""
     near_to_far = -np.log1p(np.arange(16 if bidirectional else 32))
     return np.concatenate([near_to_far, near_to_far / 2] if bidirectional else [near_to_far])[:, None]
 

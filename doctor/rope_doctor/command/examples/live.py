@@ -8,15 +8,15 @@ from rope_doctor.probes.little import Little, emptied
 
 
 def right() -> Little:
-    """Make a model whose two layers rotate as little/config.json states."""
+    """Make a model whose two layers rotate as little/config.json specifies."""
     return Little()
 
 
 def wrong() -> Little:
-    """Make it as `to_empty` leaves it, without computing its frequencies again."""
+    """Make the model as `to_empty` leaves it, without recomputing its frequencies."""
     return emptied(Little())
 
 
 def still() -> torch.nn.Module:
-    """Make a model without anything to probe."""
+    """Make a model with nothing to probe."""
     return torch.nn.Embedding(40, 64)

@@ -30,5 +30,5 @@ def right(
 
 
 def wrong(x: np.ndarray, positions: np.ndarray, *, layout: str = "half_split", **options: Any) -> np.ndarray:
-    """Pair neighbours, whatever the layout."""
+    """Pair neighbours, regardless of the layout."""
     return right(x, positions, layout="interleaved", **options)
