@@ -101,7 +101,7 @@ def as_kind_of(array: Any, like: Any) -> Any:
     """Return `array` in the kind and on the device of `like`; torch gradients still flow."""
     if is_numpy_array(like):
         return np.asarray(array)
-    if is_numpy_array(array):  # np.array copies, so torch can own it with any strides
+    if is_numpy_array(array):  # a copy: torch would share it, or reject its strides
         return array_namespace(like).asarray(np.array(array), device=device(like))
     return to_device(array, device(like))
 

@@ -70,7 +70,7 @@ def roformer_bound(q: ArrayLike, k: ArrayLike, inv_freq: ArrayLike, distances: A
     h = _pair_products(q, k)
     phases = _phases(inv_freq, distances, h)
     xp = array_namespace(h)
-    steps = xp.abs(xp.concat((h[..., 1:] - h[..., :-1], h[..., -1:]), axis=-1))  # last: to h_pairs = 0
+    steps = xp.abs(xp.concat((h[..., 1:] - h[..., :-1], h[..., -1:]), axis=-1))  # the last step ends at 0
     partial_sums = xp.sum(xp.abs(xp.cumulative_sum(phases, axis=-1)), axis=-1)  # (n,)
     return xp.max(steps, axis=-1)[..., None] * partial_sums
 

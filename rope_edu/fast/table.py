@@ -132,7 +132,7 @@ class RotaryTable:
         return self.cos_sin_at(start + xp.arange(length, dtype=xp.float64, device=device(like)), like=like)
 
     def _extend(self, start: int, stop: int, like: Array) -> tuple[int, int, CosSinRows]:
-        """Return a window of whole blocks with positions start … stop − 1; extending it upwards adds at least half.
+        """Return a whole-block window with start … stop − 1; growing it upwards adds at least half its size.
 
         There is no lock, because a process forked while another thread held it would wait forever. If two threads
         extend the table at the same time, both build the same rows, and the table keeps one set.

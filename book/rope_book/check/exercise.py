@@ -199,7 +199,7 @@ def of_cases(
 
 
 def _same(result: Any, value: Any, tol: float, ratio: bool) -> bool:
-    """Tell whether a result is close to a value or, with `ratio`, their quotient is close to 1."""
+    """Return whether result ≈ value or, with `ratio`, whether result / value ≈ 1."""
     return close(result / value, 1, tol) if ratio else close(result, value, tol)
 
 

@@ -99,7 +99,7 @@ class Stretch:
         return spread(self.values(task, place))
 
     def loss(self, task: str, place: Place) -> Spread:
-        """Return the loss's spread over seeds at a place."""
+        """Return the spread of the loss over seeds at `place`."""
         return spread(self.values(task, place, "loss"))
 
     def paired_p(self, task: str, place: Place, other: Place) -> float:

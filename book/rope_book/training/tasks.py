@@ -128,7 +128,7 @@ class Copy(Task):
 
         ^ a₁ … a_n | a₁ … a_n
 
-    The task hardly needs positions: matching the last three letters is right nine times in ten.
+    Positions hardly matter: matching on the last three tokens is right nine times in ten.
 
     >>> task = make_task("copy")
     >>> batch = task.batch(seed=0, step=0, batch_size=1, length=4, split="test")

@@ -10,11 +10,11 @@ _NUMBERS = {m.name: {"base": m.base, "head_dim": m.rotary_dim, "context": m.cont
 
 
 class BaseBound(LiveFigure):
-    """See where the expected score of like vectors turns negative, and which bases keep it above zero.
+    """Plot where the expected score of similar vectors turns negative, and which bases keep it positive.
 
-    Above is the mean of cos(r · θ) over all pairs at every distance r, with its negative part filled; below,
-    for every base, the first distance at which it is negative. A ``context`` (tokens) under that line is safe.
-    ``model`` takes base, width and context from a model's config; changing one of them makes the model "own".
+    Top: the mean of cos(r · θ) over all pairs at each distance r, with the negative part filled. Bottom: the first
+    negative distance for each base; a ``context`` (tokens) below that curve is safe. ``model`` loads base, width
+    and context from a model's config; changing any of them sets it to "own".
 
     Values out of range raise TraitError, which says what is allowed.
 

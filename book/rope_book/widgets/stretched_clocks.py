@@ -1,4 +1,4 @@
-"""Chapter 15: how far each hand goes under each rule, and how much of that training has shown."""
+"""Chapter 15: how far each hand turns under each rule, and how much of that training covered."""
 
 from ._rules import AtMost, OnlyIf
 from ._traits import Choice, Slider
@@ -7,7 +7,7 @@ from .maths.stretch import RULES
 
 
 class StretchedClocks(LiveFigure):
-    """See every pair as a clock: the wedge that training has shown, and how far a rule lets the hand go.
+    """Show each pair as a clock: the wedge seen in training, and how far a rule lets the hand turn.
 
     ``rule`` stretches a head that was trained on ``trained`` tokens for texts of ``wanted``. Each face has a wedge:
     the angles up to ``trained``. The hand is at ``position`` under the rule; a hand past its wedge is at an angle

@@ -121,7 +121,7 @@ def _by_tables(
 
 
 def _late_sines(angles: np.ndarray) -> np.ndarray:
-    """Return sines shifted by a third of the pairs, as if a row of cosines and sines were taken to be wider."""
+    """Return sines shifted by a third of the pairs, as if rows of cosines and sines were wider than they are."""
     late = -(-angles.shape[-1] // 3)
     return np.pad(np.sin(angles)[:, late:], ((0, 0), (0, late)))
 

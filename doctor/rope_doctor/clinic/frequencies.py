@@ -17,7 +17,7 @@ MIN_PAIRS = 3  # fewest pairs that must follow a base
 
 @dataclass(frozen=True)
 class BaseFit:
-    """The geometric sequence times · base^(−2i/rotary_dim) that speeds follow."""
+    """A fit of the speeds: θ_i = θ_0 · base^(−2i/rotary_dim)."""
 
     base: float = 0.0  # 0 if no base fits
     times: float = 1.0  # θ_0
@@ -81,7 +81,7 @@ def describe_base(speeds: np.ndarray, rotary_dim: int, head_dim: int) -> str:
 
 
 def _is_round(value: float) -> bool:
-    """Return whether a number has at most two significant digits, as bases do."""
+    """Return whether a number has at most two significant digits, like most bases."""
     return abs(float(f"{value:.1e}") / value - 1) < 1e-6
 
 

@@ -105,7 +105,7 @@ def _name_drift(probe: Probe, pairs: Pairs) -> str:
 
 
 def table_factors(probe: Probe, pairs: Pairs) -> tuple[float, float] | None:
-    """Return the factors on cosines and on sines, if two numbers explain all blocks; None otherwise."""
+    """Return the factors on cosines and sines if one pair of them fits every block, otherwise None."""
     near = blocks(probe, pairs, (0, *SMALL))
     cosines, sines = near[:, :, 0, 0] / near[0, 0, 0, 0], near[:, :, 1, 0]
     open_angle = cosines**2 < 0.99

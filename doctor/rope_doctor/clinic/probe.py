@@ -29,7 +29,7 @@ class Probe:
     def __init__(self, function: Rotation, head_dim: int, axes: Axes) -> None:
         self.function, self.head_dim, self.axes = function, head_dim, axes
         self.x = np.random.default_rng(22).normal(size=(ROWS, head_dim))
-        self.changed_input = ""  # evidence of the first number that a call overwrote
+        self.changed_input = ""  # describes the first input value that a call overwrote
         self.by_index = False  # True if it rotates by array index: position p is read from row p
         self.by_row = False  # True if rows in a call affect each other: one call per unit vector
         self.order: np.ndarray | None = None  # order of output features, undone when a matrix is read

@@ -16,7 +16,7 @@ from rope_edu.encodings.layouts import convert_projection
 from rope_edu.encodings.spec import RopeSpec
 
 COLUMNS = 64  # columns read per row, enough to identify it
-ROUNDING = 2.0**-7  # relative difference that bfloat16 rounding explains
+ROUNDING = 2.0**-7  # largest relative difference from bfloat16 rounding
 UNCHANGED, TO_HALVES, TO_PAIRS = "unchanged", "permuted to half_split", "permuted to interleaved"
 OTHER_WEIGHTS, OTHER_ORDER = "other weights", "in another order"
 PROJECTION = re.compile(

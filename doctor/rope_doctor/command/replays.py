@@ -45,7 +45,7 @@ class Replay:
     title: str
     threads: Sequence[str]  # where it was reported, "repository number"
     symptom: str
-    command: str  # detects the bug; "" if none can
+    command: str  # detects the bug, or ""
     run: Run | None  # takes `broken`, returns the command's report; None if no command detects the bug
     why: str = ""  # why no command detects it, or what the command misses
     unopened: Sequence[str] = ()  # threads that we could not open, and cite on trust

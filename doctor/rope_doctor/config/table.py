@@ -89,7 +89,7 @@ class RuleTable:
         return RULES["defaults"].get(self.facts.get("model_type"), {}).get(name)
 
     def taken(self, name: str, *, silently: bool = False) -> Any:
-        """Return a field's value, or else the architecture's default, with a remark unless `silently`."""
+        """Return a field's value or the architecture's default, noting the default unless `silently`."""
         stated = self.get(name) if name in RULES["fields"] else None
         value = self.default(name) if stated is None else stated
         if stated is None and value is not None and not silently:

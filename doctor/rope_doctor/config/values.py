@@ -11,7 +11,7 @@ from typing import Any
 RULES: dict[str, Any] = json.loads(Path(__file__).with_name("rules.json").read_text(encoding="utf-8"))
 FIELDS: dict[str, dict[str, Any]] = RULES["fields"]
 TYPES = {"number": float, "whole": int, "flag": bool, "text": str, "object": dict}
-# message words that are already text, so they need no formatting
+# message arguments that are already formatted strings
 UNFORMATTED = {"allowed", "why", "detail", "field", "fields", "other", "rule", "nest", "model_type"}
 
 
@@ -108,7 +108,7 @@ def same(a: object, b: object) -> bool:
     if isinstance(a, bool) or isinstance(b, bool):
         return a is b
     if isinstance(a, Real) and isinstance(b, Real):
-        return a == b or (a != a and b != b)  # NaN equals NaN; the reader rejects it
+        return a == b or (a != a and b != b)  # NaNs match here; the reader rejects them
     return type(a) is type(b) and isinstance(a, str | None) and a == b
 
 

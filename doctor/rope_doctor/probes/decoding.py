@@ -16,7 +16,7 @@ REST, POSITIONS = LENGTH - PIECE, np.arange(LENGTH)
 PROMPT = [PIECE] + [1] * REST  # sizes of the pieces: a prompt, then single tokens
 LONG_TEXT = 96  # tokens of the long text
 ROUNDINGS = 2**12  # float32 roundings from input to logit, all in the same direction
-NOISE_FACTOR = 8  # multiple of a narrow type's measured rounding above which a difference counts
+NOISE_FACTOR = 8  # differences count above this multiple of a narrow type's measured rounding
 COARSE_BOUND = 0.5  # fraction of the logits' spread: the bound if a narrow type's rounding is unknown
 SAME, DIFFERS, UNCLEAR, NOT_APPLICABLE = "same", "differs", "could not tell", "not applicable"
 
