@@ -13,7 +13,8 @@ from rope_doctor.probes.layer_kinds import LayerKinds
 
 Call = Callable[..., Any]
 KEYWORDS = ("positions", "mask", "cache")
-TRANSFORMERS_NAMES = {"positions": "position_ids", "mask": "attention_mask", "cache": "past_key_values"}
+TRANSFORMERS_NAMES = {"positions": "position_ids", "mask": "attention_mask"}
+CACHE_NAMES = ("cache", "past_key_values")  # in transformers from 5.24 on, and before
 RECURRENT = re.compile("Mamba|SSM|Recurrent|DeltaNet|LinearAttention|Lightning|Rwkv|xLSTM|ShortConv|KDA")
 NO_CACHE = object()  # passed instead of a cache to disable caching
 FLOAT32_EPS, BFLOAT16_EPS = 2.0**-24, 2.0**-9  # largest relative rounding errors
@@ -109,7 +110,9 @@ def of_transformers(model: Any) -> Decoder:
     import torch
 
     names = {"attention_mask", *inspect.signature(model.forward).parameters}
+    cache_name = next((name for name in CACHE_NAMES if name in names), None)
     takes = frozenset(ours for ours, theirs in TRANSFORMERS_NAMES.items() if theirs in names)
+    takes |= {"cache"} if cache_name else frozenset()
     config = model.config.get_text_config()
     try:
         kinds = LayerKinds.of(model)
@@ -124,7 +127,7 @@ def of_transformers(model: Any) -> Decoder:
     types = {type(module) for module in model.modules()}
     recurrent = torch.nn.Conv1d in types or any(RECURRENT.search(kind.__name__) for kind in types)
     return Decoder(
-        _call_of(model, takes),
+        _call_of(model, cache_name),
         vocabulary=config.vocab_size,
         takes=takes,
         relative=True if turning else None,
@@ -140,14 +143,14 @@ def of_transformers(model: Any) -> Decoder:
     )
 
 
-def _call_of(model: Any, takes: frozenset[str]) -> Call:
+def _call_of(model: Any, cache_name: str | None) -> Call:
     import torch
 
     def call(tokens: np.ndarray, *, cache: Any = None, **arrays: np.ndarray | None) -> tuple[np.ndarray, Any]:
         arrays = {name: array for name, array in arrays.items() if array is not None}
         options: dict[str, Any] = {TRANSFORMERS_NAMES[name]: torch.tensor(arrays[name]) for name in arrays}
-        if "cache" in takes:  # transformers separates packed texts only without a cache
-            caching = {"use_cache": True, "past_key_values": cache}
+        if cache_name:  # transformers separates packed texts only without a cache
+            caching = {"use_cache": True, cache_name: cache}
             options |= {"use_cache": False} if cache is NO_CACHE else caching
         was = model.training
         model.eval()
@@ -156,7 +159,7 @@ def _call_of(model: Any, takes: frozenset[str]) -> Call:
                 out = model(torch.tensor(tokens), **options)
         finally:
             model.train(was)
-        return out.logits.double().cpu().numpy(), getattr(out, "past_key_values", None)
+        return out.logits.double().cpu().numpy(), getattr(out, cache_name or "", None)
 
     return call
 
