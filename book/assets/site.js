@@ -100,35 +100,45 @@
   addEventListener("resize", measure);
 
   const WIDE = {
-    "span.math.wide": "Formula",
     "div.math": "Formula",
     ".highlight pre": "Code or what it prints",
     ".rope-table": "Table",
     ".pst-scrollable-table-container": "Table",
   };
 
-  // Elements wider than their column scroll: make them reachable by keyboard and name them, also after the window has
-  // changed or a fold has opened.
-  function reach() {
-    for (const formula of document.querySelectorAll("span.math")) {
-      const room = formula.closest("p, li, td, dd, h1, h2, h3, div").clientWidth;
-      formula.classList.toggle("wide", formula.firstElementChild?.getBoundingClientRect().width > room);
-    }
-    for (const [boxes, name] of Object.entries(WIDE)) {
-      for (const box of document.querySelectorAll(boxes)) {
-        const scrolls = box.scrollWidth > box.clientWidth;
-        const words = box.querySelector("caption")?.textContent ?? say(name);
-        const wanted = { tabindex: "0", role: "group", "aria-label": say("{0}, scrolls sideways", words) };
-        for (const [key, value] of Object.entries(wanted)) {
-          if (scrolls) box.setAttribute(key, value);
-          else box.removeAttribute(key);
-        }
+  /** Whether a formula in a sentence is wider than its paragraph. */
+  function isWide(formula) {
+    const room = formula.closest("p, li, td, dd, h1, h2, h3, div").clientWidth;
+    return formula.firstElementChild?.getBoundingClientRect().width > room;
+  }
+
+  // Elements wider than their column scroll: make them reachable by keyboard and name them. All sizes are read before
+  // anything is written, so that the page is laid out once.
+  function reach(within = document) {
+    const formulas = [...within.querySelectorAll("span.math")].map((box) => ({
+      box,
+      wide: isWide(box),
+      name: "Formula",
+    }));
+    const blocks = Object.entries(WIDE).flatMap(([boxes, name]) =>
+      [...within.querySelectorAll(boxes)].map((box) => ({ box, wide: box.scrollWidth > box.clientWidth, name })),
+    );
+    for (const { box, wide } of formulas)
+      if (box.classList.contains("wide") !== wide) box.classList.toggle("wide", wide);
+    for (const { box, wide, name } of [...formulas, ...blocks]) {
+      if (wide === box.hasAttribute("tabindex")) continue;
+      const words = box.querySelector("caption")?.textContent ?? say(name);
+      const wanted = { tabindex: "0", role: "group", "aria-label": say("{0}, scrolls sideways", words) };
+      for (const [key, value] of Object.entries(wanted)) {
+        if (wide) box.setAttribute(key, value);
+        else box.removeAttribute(key);
       }
     }
   }
-  addEventListener("load", reach);
-  addEventListener("resize", reach);
-  document.addEventListener("toggle", reach, true);
+  addEventListener("load", () => reach());
+  addEventListener("resize", () => reach());
+  const opened = ({ target }) => target instanceof HTMLDetailsElement && target.open && reach(target);
+  document.addEventListener("toggle", opened, true);
 
   // Redirect published addresses: of a page that is gone, of a section that has moved (book/data/moved.yml), and of one that became
   // a detour or stopped being one.

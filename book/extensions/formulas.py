@@ -2,17 +2,18 @@
 
 MathJax, from the package ``sphinx-mathjax-offline``, runs in an embedded V8 (``mini-racer``). A page receives
 finished HTML: glyphs to see, MathML for screen readers. Nothing shifts after a page has loaded, and formulas
-work on paper and without JavaScript.
+work on paper and without JavaScript. The style sheet and the fonts keep only the glyphs that the book uses.
 """
 
 import atexit
 import importlib.util
 import json
-import shutil
+import re
 from functools import cache
 from pathlib import Path
 
 from docutils import nodes
+from pages import subset
 from py_mini_racer import JSEvalException, MiniRacer
 from sphinx.application import Sphinx
 from sphinx.util import logging
@@ -21,7 +22,8 @@ from sphinx.writers.html5 import HTML5Translator
 
 PACKAGE = importlib.util.find_spec("sphinx-mathjax-offline")
 MATHJAX = Path(PACKAGE.origin).parent / "static" / "mathjax"
-FONTS = "output/chtml/fonts/woff-v2"
+FONTS = Path("output/chtml/fonts/woff-v2")
+SHEET = "formulas/formulas.css"
 PARTS = (  # in dependency order; run as one script, they start once all are loaded
     "startup",
     "core",
@@ -38,6 +40,11 @@ SET = """function set(tex, display) {
     if (error) throw new Error(error[1]);
     return set;
 }"""
+GLYPH = re.compile(
+    r"\b(mjx-c[0-9A-F]+)(?:[ .](TEX-\w+))?"
+)  # the classes of a glyph: its code point and its font
+RULE = re.compile(r'[^{}"]+\{(?:[^{}"]|"[^"]*")*\}')  # one glyph's content is a brace
+CONTENT = re.compile(r'content: "(\\[0-9A-F]+|.)')
 STYLE = "MathJax.startup.adaptor.textContent(MathJax.chtmlStylesheet())"
 logger = logging.getLogger(__name__)
 
@@ -50,7 +57,7 @@ class Typesetter:
         settings = {
             "loader": {"load": []},
             "startup": {"typeset": False},
-            "chtml": {"fontURL": FONTS.rpartition("/")[2], "adaptiveCSS": False},
+            "chtml": {"fontURL": FONTS.name, "adaptiveCSS": False},
             "tex": {"macros": macros},
         }
         parts = [(MATHJAX / f"{part}.js").read_text(encoding="utf-8") for part in PARTS]
@@ -107,14 +114,39 @@ def visit_display(translator: HTML5Translator, node: nodes.math_block) -> None:
 
 
 def write_style(app: Sphinx) -> None:
-    """Write the style sheet of the formulas and its fonts."""
-    if app.builder.format != "html":
+    """Write the style sheet of all formulas, from which `keep_glyphs` takes those that no page uses."""
+    if app.builder.format == "html":
+        sheet = Path(app.outdir) / "_static" / SHEET
+        sheet.parent.mkdir(parents=True, exist_ok=True)
+        style = typesetter(tuple(sorted(app.config.formula_macros.items()))).style()
+        sheet.write_text(style, encoding="utf-8")
+
+
+def link_style(app: Sphinx, name: str, template: str, context: dict, doctree: nodes.Node | None) -> None:
+    """Link the style sheet from a page that has formulas."""
+    if 'class="math' in context.get("body", ""):
+        app.add_css_file(SHEET, priority=400)
+
+
+def keep_glyphs(app: Sphinx, error: Exception | None) -> None:
+    """Keep only the rules and the glyphs that some page uses: 40 of 240 kB."""
+    if error or app.builder.format != "html":
         return
-    folder = Path(app.outdir) / "_static" / "formulas"
-    folder.mkdir(parents=True, exist_ok=True)
-    style = typesetter(tuple(sorted(app.config.formula_macros.items()))).style()
-    (folder / "formulas.css").write_text(style, encoding="utf-8")
-    shutil.copytree(MATHJAX / FONTS, folder / Path(FONTS).name, dirs_exist_ok=True)
+    pages = (page.read_text(encoding="utf-8") for page in Path(app.outdir).rglob("*.html"))
+    used = {glyph for page in pages for glyph in GLYPH.findall(page)}
+    sheet = Path(app.outdir) / "_static" / SHEET
+
+    def kept(rule: re.Match) -> str:
+        glyphs = set(GLYPH.findall(rule[0].partition("{")[0]))
+        return "" if glyphs and used.isdisjoint(glyphs) else rule[0]
+
+    style = RULE.sub(kept, sheet.read_text(encoding="utf-8"))
+    style = style.replace(f"{FONTS.name}/", "").replace('.woff") format("woff")', '.woff2") format("woff2")')
+    sheet.write_text(style, encoding="utf-8")
+    text = {chr(int(code[1:], 16)) if len(code) > 1 else code for code in CONTENT.findall(style)}
+    text.add("\uEFFC")  # the only glyph of MathJax_Zero, the first font of every formula
+    for font in (MATHJAX / FONTS).glob("*.woff"):
+        subset(font, "".join(sorted(text)), sheet.with_name(f"{font.stem}.woff2"))
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
@@ -122,4 +154,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_config_value("formula_macros", {}, "env")
     app.add_html_math_renderer("built", (visit_inline, None), (visit_display, None))
     app.connect("builder-inited", write_style)
+    app.connect("html-page-context", link_style)
+    app.connect("build-finished", keep_glyphs)
     return {"parallel_read_safe": True, "parallel_write_safe": False}

@@ -137,14 +137,14 @@ def keep_icons(static: Path, used: set[str]) -> None:
         subset(font, "".join(glyphs))
 
 
-def subset(font: Path, text: str) -> None:
-    """Subset a font file to the characters of ``text``."""
+def subset(font: Path, text: str, to: Path | None = None) -> None:
+    """Subset a font file to the characters of ``text``, and write it as woff2, in place or at another path."""
     opened = TTFont(font, recalcTimestamp=False)
     cutter = Subsetter(Options(layout_features=[], hinting=False))
     cutter.populate(text=text)
     cutter.subset(opened)
     opened.flavor = "woff2"
-    opened.save(font)
+    opened.save(to or font)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
