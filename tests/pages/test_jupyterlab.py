@@ -183,6 +183,14 @@ def test_figure_in_jupyterlab_syncs_both_ways(browser, lab):
         expect(slider).to_be_focused()
         told(run, 1, lambda printed: printed.strip() == "position is 9")
 
+        # keys that the slider does not use are the notebook's: B makes a cell below
+        slider.focus()
+        cells = page.locator(".jp-Notebook .jp-CodeCell")
+        slider.press("b")
+        expect(cells).to_have_count(len(CELLS) + 1)
+        slider.press("z")  # takes it back
+        expect(cells).to_have_count(len(CELLS))
+
         # code: the picture follows the trait
         before = figure.locator("svg").inner_html()
         run(2)

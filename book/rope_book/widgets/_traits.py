@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 
 import traitlets
 
+from ._errors import Whole, short
 from ._rules import Rule
 
 
@@ -37,9 +38,8 @@ class Control(traitlets.TraitType):
         try:
             return self.clean(value)
         except ValueError as error:
-            raise traitlets.TraitError(
-                f"{type(obj).__name__}.{self.name} must be {error}, got {value!r}."
-            ) from None
+            message = f"{type(obj).__name__}.{self.name} must be {error}, got {value!r}."
+            raise short(traitlets.TraitError(message)) from None
 
     def _cross_validate(self, obj: Any, value: Any) -> Any:
         """Return the value, or raise TraitError if it contradicts another control."""
@@ -108,11 +108,11 @@ class Point(Control):
     sent = ("limit",)
 
     def __init__(self, default: list[float], limit: float, *, label: str, unit: str = "") -> None:
-        super().__init__(default, label=label, unit=unit)
+        super().__init__(Whole(default), label=label, unit=unit)
         self.limit = limit
 
     def clean(self, value: Any) -> list[float]:
-        """Return a fresh list of two finite floats."""
+        """Return a list of two finite floats that cannot be changed in place."""
         allowed = f"two numbers from {-self.limit} to {self.limit}"
         try:
             x, y = value
@@ -120,7 +120,7 @@ class Point(Control):
             raise ValueError(allowed) from None
         if not all(_is_number(part) and abs(part) <= self.limit for part in (x, y)):
             raise ValueError(allowed)
-        return [float(x), float(y)]
+        return Whole([float(x), float(y)])
 
 
 class Choice(Control):
@@ -226,15 +226,15 @@ class Sketch(Control):
     sent = ("most",)
 
     def __init__(self, most: int, *, label: str, unit: str = "") -> None:
-        super().__init__([], label=label, unit=unit)
+        super().__init__(Whole(), label=label, unit=unit)
         self.most = most
 
     def clean(self, value: Any) -> list[float]:
-        """Return a fresh list of floats."""
+        """Return a list of floats that cannot be changed in place."""
         heights = list(value) if isinstance(value, Iterable) and not isinstance(value, str) else [None]
         if len(heights) > self.most or not all(_is_number(height) and abs(height) <= 1 for height in heights):
             raise ValueError(f"at most {self.most} numbers from -1 to 1")
-        return [float(height) for height in heights]
+        return Whole(float(height) for height in heights)
 
 
 def _is_number(value: Any) -> bool:
@@ -261,7 +261,9 @@ class Names(traitlets.TraitType):
         if not names or any(name not in known for name in names) or len(set(names)) < len(names):
             parts = f" or parts of the picture ({', '.join(obj.parts)})" if obj.parts else ""
             controls = f"controls ({', '.join(obj.controls())})"
-            raise traitlets.TraitError(
-                f"{type(obj).__name__}.{self.name} must list {controls}{parts}, none twice, got {value!r}."
+            raise short(
+                traitlets.TraitError(
+                    f"{type(obj).__name__}.{self.name} must list {controls}{parts}, none twice, got {value!r}."
+                )
             )
         return names

@@ -7,6 +7,7 @@ import anywidget
 import traitlets
 
 from ._bundle import is_figure, module_script, style
+from ._errors import meant, short
 from ._registry import FIGURES
 from ._rules import settle
 from ._traits import Control, Names
@@ -72,11 +73,18 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
         }
         super().__init_subclass__(**kwargs)
 
-    def __init__(self, **values: Any) -> None:
-        unknown = sorted(set(values) - set(self.controls()) - EXTRAS)
+    def __init__(self, *unnamed: Any, **values: Any) -> None:
+        name, controls = type(self).__name__, self.controls()
+        if unnamed:
+            by_name = ", ".join(
+                f"{control}={value!r}" for control, value in zip(controls, unnamed, strict=False)
+            )
+            raise short(TypeError(f"{name} takes its settings by name, as in {name}({by_name})"))
+        unknown = sorted(set(values) - set(controls) - EXTRAS)
         if unknown:
-            raise TypeError(
-                f"{type(self).__name__} has no {', '.join(unknown)}; it takes {', '.join(self.controls())}"
+            hint = meant(unknown[0], controls)
+            raise short(
+                TypeError(f"{name} has no {', '.join(unknown)}.{hint} It takes {', '.join(controls)}")
             )
         settings = {
             name: self.controls()[name].validate(self, values[name]) for name in values if name not in EXTRAS
@@ -133,9 +141,9 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
         if broken:
             owner, rule, state = broken
             name = next(name for name in rule.settle(owner, state, held, controls) if name in held)
-            raise traitlets.TraitError(
-                f"{type(self).__name__}.{name} must be {rule.allowed(owner, state)}, got {held[name]!r}."
-            )
+            allowed = rule.allowed(owner, state)
+            message = f"{type(self).__name__}.{name} must be {allowed}, got {held[name]!r}."
+            raise short(traitlets.TraitError(message))
         return {name: controls[name].clean(value) for name, value in implied.items()}
 
     @traitlets.observe(traitlets.All)
@@ -150,9 +158,9 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
     def __setattr__(self, name: str, value: Any) -> None:
         """Refuse a misspelt attribute, which Python would accept silently."""
         if not name.startswith("_") and not hasattr(type(self), name):
-            raise AttributeError(
-                f"{type(self).__name__} has no attribute {name!r}; it has {', '.join(self.controls())}"
-            )
+            known = self.controls()
+            lacks = f"{type(self).__name__} has no attribute {name!r}.{meant(name, known)}"
+            raise short(AttributeError(f"{lacks} It has {', '.join(known)}"))
         super().__setattr__(name, value)
 
     def __repr__(self) -> str:

@@ -1,12 +1,17 @@
 """Every trait of every figure accepts its range, refuses the rest with a sentence, and can be reset."""
 
+import contextlib
+import copy
+import io
 import math
+import pickle
 import random
 from contextlib import suppress
 
 import numpy as np
 import pytest
 import traitlets
+from IPython.core.interactiveshell import InteractiveShell
 
 from rope_book import widgets
 from rope_book.widgets import LiveFigure, RotatePair
@@ -123,10 +128,52 @@ def test_numpy_numbers_are_numbers():
 
 
 def test_a_misspelt_name_is_refused():
-    with pytest.raises(TypeError, match="RotatePair has no positoin; it takes position"):
+    with pytest.raises(
+        TypeError, match=r"RotatePair has no positoin\. Did you mean position\? It takes position"
+    ):
         RotatePair(positoin=3)
-    with pytest.raises(AttributeError, match="'positoin'; it has position"):
+    with pytest.raises(TypeError, match=r"has no theta\. Did you mean inv_freq\?"):
+        RotatePair(theta=0.5)
+    with pytest.raises(AttributeError, match=r"'positoin'\. Did you mean position\? It has position"):
         RotatePair().positoin = 3
+
+
+def test_settings_without_names_are_told_their_names():
+    with pytest.raises(TypeError, match=r"by name, as in RotatePair\(position=6, key_position=2\)"):
+        RotatePair(6, 2)
+
+
+def test_a_part_of_a_vector_cannot_be_set_alone():
+    figure = RotatePair()
+    before = list(figure.q)
+    changes = [
+        lambda q: q.__setitem__(0, -0.5),
+        lambda q: q.append(1.0),
+        lambda q: q.sort(),
+        lambda q: q.__iadd__([1.0]),
+    ]
+    for change in changes:
+        with pytest.raises(TypeError, match="set the whole list"):
+            change(figure.q)
+    assert figure.q == before == copy.deepcopy(figure.q) == pickle.loads(pickle.dumps(figure.q))
+    figure.reset()
+    assert figure.q == before
+
+
+def test_an_error_in_a_cell_is_its_line_and_one_sentence():
+    shell = InteractiveShell()
+    shell.run_cell("from rope_book.widgets import RotatePair\nfigure = RotatePair()", silent=True)
+    for line, sentence in {
+        "figure.position = 1000": "TraitError: RotatePair.position must be a whole number from 0 to 64",
+        "RotatePair(6, 2)": "TypeError: RotatePair takes its settings by name",
+        "figure.q[0] = 2": "TypeError: set the whole list",
+    }.items():
+        with io.StringIO() as said, contextlib.redirect_stdout(said):
+            shell.run_cell(f"import math\n{line}")
+            lines = said.getvalue().strip().splitlines()
+        assert lines[0] == f"line 2: {line}", lines
+        assert len(lines) <= 3
+        assert lines[-1].startswith(sentence), lines
 
 
 def test_observers_hear_a_change():

@@ -32,11 +32,40 @@ export function button(words, click, attributes = {}) {
   return element;
 }
 
-/** Keep JupyterLab from taking the keys pressed in a control (the attribute must be on the control itself). */
-export function keepKeys(/** @type {HTMLElement} */ root) {
-  for (const input of root.querySelectorAll("input, select, textarea, button")) {
-    input.setAttribute("data-lm-suppress-shortcuts", "true");
+/** The keys that each kind of control uses by itself; a box for text takes all that no modifier accompanies. */
+const MOVES = ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Home", "End", "PageUp", "PageDown"];
+const PRESSES = [" ", "Enter"];
+const EDITS = ["a", "c", "v", "x", "y", "z"]; // with Ctrl or Cmd
+
+/** Whether a control uses a key itself. */
+function uses(
+  /** @type {Element} */ control,
+  /** @type {KeyboardEvent} */ { key, ctrlKey, metaKey, altKey, shiftKey },
+) {
+  const type = control.getAttribute("type") ?? control.localName;
+  if (["text", "number", "search", "textarea", "input"].includes(type)) {
+    if (ctrlKey || metaKey) return EDITS.includes(key.toLowerCase());
+    return !altKey && !(shiftKey && key === "Enter");
   }
+  if (ctrlKey || metaKey || altKey || (shiftKey && key === "Enter")) return false;
+  if (["range", "radio", "select"].includes(type)) return MOVES.includes(key) || key === " ";
+  return PRESSES.includes(key);
+}
+
+/** Keep JupyterLab from taking the keys that a control uses, and leave it the others. Lab listens on the document and
+ * looks for the attribute on the control itself, so that it is set just before, on the window. */
+export function keepKeys(/** @type {HTMLElement} */ root) {
+  /** @type {(event: KeyboardEvent) => void} */
+  function decide(event) {
+    const control = event.composedPath()[0];
+    if (!root.isConnected)
+      removeEventListener("keydown", decide, true); // it was removed while it had the focus
+    else if (control instanceof Element && root.contains(control)) {
+      control.toggleAttribute("data-lm-suppress-shortcuts", uses(control, event));
+    }
+  }
+  root.addEventListener("focusin", () => addEventListener("keydown", decide, true));
+  root.addEventListener("focusout", () => removeEventListener("keydown", decide, true));
 }
 
 // Write only the attributes that differ: even an equal value would cause a new layout.

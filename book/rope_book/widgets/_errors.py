@@ -1,0 +1,77 @@
+"""Errors for students: a sentence under the line that caused it, with a suggestion for a misspelt name."""
+
+import traceback
+from collections.abc import Iterable
+from difflib import get_close_matches
+from pathlib import Path
+from typing import NoReturn, TypeVar
+
+HOME = str(Path(__file__).parent)
+INSTALLED = ("site-packages", "dist-packages")
+SYNONYMS = {  # other names for the same quantity
+    "theta": ("inv_freq", "base"),
+    "freq": ("inv_freq",),
+    "frequency": ("inv_freq",),
+    "rope_theta": ("base",),
+    "pos": ("position",),
+    "m": ("position",),
+    "n": ("key_position",),
+    "dim": ("head_dim",),
+    "d": ("head_dim",),
+}
+Raised = TypeVar("Raised", bound=Exception)
+
+
+def short(error: Raised) -> Raised:
+    """Return the error, which IPython then shows without the frames of this package and of what it calls."""
+
+    def rendered() -> list[str]:
+        frames = traceback.extract_tb(error.__traceback__)
+        own = [
+            at
+            for at in frames
+            if not at.filename.startswith(HOME) and not any(x in at.filename for x in INSTALLED)
+        ]
+        lines = [f"line {own[-1].lineno}: {own[-1].line}", ""] if own and own[-1].line else []
+        return [*lines, f"{type(error).__name__}: {error}"]
+
+    error._render_traceback_ = rendered  # type: ignore[attr-defined]  # IPython looks for it
+    return error
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """Return a question that suggests one of the known names, or nothing.
+
+    >>> meant("positon", ["position", "inv_freq"]), meant("theta", ["position", "inv_freq"])
+    (' Did you mean position?', ' Did you mean inv_freq?')
+    """
+    names = list(known)
+    near = [other for other in SYNONYMS.get(name, ()) if other in names] or get_close_matches(
+        name, names, n=1
+    )
+    return f" Did you mean {near[0]}?" if near else ""
+
+
+class Whole(list):
+    """A list that can be read but not changed in place, since the picture would not follow.
+
+    >>> q = Whole([1.0, 0.0])
+    >>> q[0], q == [1.0, 0.0]
+    (1.0, True)
+    >>> q[0] = -0.5
+    Traceback (most recent call last):
+    TypeError: set the whole list, as in figure.q = [0.5, 1.0]: the picture does not see a change of one part
+    """
+
+    def _refuse(self, *_: object, **__: object) -> NoReturn:
+        example = "as in figure.q = [0.5, 1.0]"
+        raise short(
+            TypeError(f"set the whole list, {example}: the picture does not see a change of one part")
+        )
+
+    __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse  # type: ignore[assignment]
+    append = extend = insert = pop = remove = clear = sort = reverse = _refuse  # type: ignore[assignment]
+
+    def __reduce_ex__(self, protocol: object) -> tuple[type, tuple[list]]:
+        """Copy and pickle as a plain list."""
+        return list, (list(self),)
