@@ -1,5 +1,6 @@
 """What a hand takes in a picture: arrows, dots, clocks and a pencil, by mouse, finger and keyboard."""
 
+import itertools
 import re
 
 import pytest
@@ -222,3 +223,33 @@ def test_on_a_phone_a_name_in_the_list_takes_its_model(opened):
     expect(seen.figure.locator(".rl-readout")).to_contain_text("With base 10,000,000", timeout=20_000)
     assert "model='Qwen2.5 7B 1M'" in line(seen)
     seen.assert_clean()
+
+
+SMOOTH = {  # a handle of each figure that moves along whole numbers
+    "RotatePair": DOT_Q,
+    "AngleChart": 1,
+    "StretchedClocks": 0,  # it stands at its end
+    "WordsOnARail": 0,
+}
+
+
+@pytest.mark.parametrize("name", SMOOTH)
+def test_a_dragged_thing_follows_the_finger_and_lands_on_a_whole_number(opened, name):
+    seen = opened(name)
+    handle = seen.figure.locator(".rl-handle").nth(SMOOTH[name])
+    ((x, y),) = centre(handle, 0.5)
+    seen.page.mouse.move(x, y)
+    seen.page.mouse.down()
+    places, pictures = [], []
+    for step in range(1, 41):
+        seen.page.mouse.move(x - step if name == "StretchedClocks" else x + step, y)
+        ((now, _),) = centre(handle, 0.5)
+        places.append(now)
+        pictures.append(seen.figure.locator(".rl-picture svg").inner_html())
+    gaps = [abs(after - before) for before, after in itertools.pairwise(places)]
+    assert max(gaps) <= 2, gaps  # it never jumps: the finger moves a pixel at a time
+    assert len(set(pictures)) >= 38
+    seen.page.mouse.up()
+    at_rest(seen.page)
+    state = seen.figure.evaluate("(figure) => figure.still() && figure.querySelector('.rl-value').textContent")
+    assert re.match(r"\d+(?!\.)\b", state), state

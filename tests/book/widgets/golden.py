@@ -110,7 +110,7 @@ def of_pair_angle():
             between = pair_angle.angle_between(q, k, distance, rate)
             yield Call("angleBetween", [q, k, distance, rate], between)
             told = pair_angle.position_towards(q, abs(distance), rate, k, 64)
-            yield Call("positionTowards", [q, abs(distance), rate, k, 64], told, exactly=True)
+            yield Call("positionTowards", [q, abs(distance), rate, k, 64], told)
 
 
 @room

@@ -30,23 +30,23 @@ def angle_between(q: Pair, k: Pair, distance: float, inv_freq: float) -> float:
     return content_angle(q, k) + distance * inv_freq
 
 
-def position_towards(pair: Pair, position: int, inv_freq: float, pointed: Pair, most: int) -> int:
-    r"""Return the position, 0 to `most`, at which a pair comes closest to the direction `pointed`.
+def position_towards(pair: Pair, position: float, inv_freq: float, pointed: Pair, most: int) -> float:
+    r"""Return the position from 0 to `most`, in fractions too, at which a pair points in the direction `pointed`.
 
     If several do, it is the one less than half a turn from `position`, so that an arrow dragged round and round
     passes through every turn. If `inv_freq` is 0, no position turns the pair, and `position` stays.
 
     >>> position_towards((1.0, 0.0), 6, math.pi / 4, (0.0, -1.0), 64)  # it points down already
-    6
+    6.0
     >>> position_towards((1.0, 0.0), 6, math.pi / 4, (1.0, 0.0), 64)  # a quarter turn on: not back to 0
-    8
+    8.0
 
     Chapter 4.
     """
     if not inv_freq:
         return position
     more = math.remainder(_angle(pointed) - _angle(pair) - position * inv_freq, 2 * math.pi) / inv_freq
-    return min(most, max(0, position + math.floor(more + 0.5)))
+    return min(most, max(0.0, position + more))
 
 
 def _angle(pair: Pair) -> float:

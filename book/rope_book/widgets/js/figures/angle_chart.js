@@ -172,7 +172,7 @@ function drawChart(pen, state, frequencies, box, { width, way }) {
   pen.circles(box.w / n > 5 || width > 560 ? dots : [], { fill: ink.text });
   const [x, y] = [X(now), Y(place(now * frequency))];
   pen.circle(x, y, 6.5, { fill: ink.position, stroke: ink.text, width: 1.5 });
-  return { position: { x, y, at: (px) => Math.round(clamp(at(px), 0, n)) } };
+  return { position: { x, y, at: (px) => clamp(at(px), 0, n) } };
 }
 
 /** @param {any} pen @param {any} state @param {{width: number, way?: Way}} size */

@@ -140,7 +140,7 @@ function drawTokens(pen, { position, key_position, lock }, { x, y, w }, { small,
   const marks = range(0, LAST, 8);
   pen.lines([[x, y, x + w, y], ...marks.map((t) => [X(t), y, X(t), y + 4])], { stroke: ink.muted, width: 1 });
   for (const t of marks) pen.text(X(t), y + 21, t, noteMiddle);
-  const at = (px) => Math.round(clamp((LAST * (px - x)) / w, 0, LAST));
+  const at = (px) => clamp((LAST * (px - x)) / w, 0, LAST);
   const handle = (place, colour) => ({ x: X(place), y, ring: 8, ink: colour, at }); // a small ring, since two words may be close
   const query = { position: handle(position, ink.q) };
   if (!shows("key")) {
@@ -172,7 +172,7 @@ function drawScore(pen, state, box) {
   const [x, y] = [X(distance), Y(score)];
   pen.line(x, Y(0), x, y, { stroke: ink.position, width: 1.5, dash: "3 3" });
   pen.circle(x, y, 6.5, { fill: ink.score, stroke: ink.text, width: 1.5 });
-  const query = (px) => clamp(state.key_position + Math.round(at(px)), 0, LAST);
+  const query = (px) => clamp(state.key_position + at(px), 0, LAST);
   return state.lock ? {} : { score: { trait: "position", x, y, at: query, ink: ink.score } };
 }
 

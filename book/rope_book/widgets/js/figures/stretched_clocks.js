@@ -80,7 +80,7 @@ function drawRail(pen, { position, trained, wanted }, width, y) {
   const at = centred(X(position), words, 2, width - 2, { bold: true });
   pen.text(at, y - 14, words, { anchor: "middle", fill: ink.positionWords, weight: 600 });
   pen.circle(X(position), y, 7, { fill: ink.position, stroke: ink.text, width: 1.5 });
-  const token = (px) => Math.round(clamp((most * (px - x)) / w, 1, wanted));
+  const token = (px) => clamp((most * (px - x)) / w, 1, wanted);
   return { position: { x: X(position), y, at: token } };
 }
 

@@ -101,7 +101,7 @@ function draw(pen, state, { width }) {
     y: at.rail,
     ring: at.radius,
     ink: colour,
-    at: (px) => Math.round(clamp((px - 2) / at.slot - 0.5, 0, RAIL.places - 1)),
+    at: (px) => clamp((px - 2) / at.slot - 0.5, 0, RAIL.places - 1),
   });
   return { pig: handle(state.pig, ink.k), dog: handle(state.dog, ink.q) };
 }
@@ -143,5 +143,6 @@ export default live({
   draw,
   readout,
   follow,
+  smooth: ["dog", "pig"],
   play: { trait: "start", perSecond: 1 },
 });

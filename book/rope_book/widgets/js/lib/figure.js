@@ -40,13 +40,13 @@ function mount(/** @type {Figure} */ figure, /** @type {Model} */ model, /** @ty
   const { only, ...view } = viewOf(model.get("only"), state.names);
   const root = makeRoot(figure, view.small);
   const glide = makeGlide(state.controls, figure, { draw: () => attempt(draw), arrived: paint });
-  const isSteady = () => Boolean(figure.work) || hasFailed(root);
-  const { moved, leapt } = makeHand(state, glide, { change, paint, isSteady, remember: () => address?.remember() });
-  const picture = makePicture(figure, view, { moved, leapt }, stops.signal);
+  const remember = () => address?.remember();
+  const { moved, ...hand } = makeHand(state, glide, figure, { change, paint, fails: () => hasFailed(root), remember });
+  const picture = makePicture(figure, view, hand, stops.signal);
   const readout = makeReadout();
   const { attempt, fail } = makeAttempt(root, readout.show);
-  const address = model.host === "page" ? makeAddress(figure.name, state, root, leapt, stops.signal) : undefined;
-  const calls = { moved, leapt, rested: paint, tell: readout.tell, link: address?.link };
+  const address = model.host === "page" ? makeAddress(figure.name, state, root, hand.leapt, stops.signal) : undefined;
+  const calls = { moved, ...hand, rested: paint, tell: readout.tell, link: address?.link };
   const controls = makeControls(state.controls, { ...namedBy(figure.name), only, unfolds: figure.unfolds }, calls);
   const bar = makeBar(figure, state, only, calls);
   const work = makeWork(figure.work, paint, fail);
@@ -74,7 +74,7 @@ function mount(/** @type {Figure} */ figure, /** @type {Model} */ model, /** @ty
     paint();
   }
   stops.signal.addEventListener("abort", state.listen(change));
-  answerQuestions(root, state, { model, moved, picture, remember: () => address?.remember() }, stops.signal);
+  answerQuestions(root, state, { model, moved, picture, remember }, stops.signal);
 
   el.append(root);
   address?.recall();

@@ -40,20 +40,37 @@ export function between(controls, from, to, share, smooth = []) {
 /** Whether changes may glide: not for readers who prefer less motion, nor in a hidden page. */
 const mayGlide = () => !document.hidden && !matchMedia("(prefers-reduced-motion: reduce)").matches;
 
-// {start(from, to), shown(state), way(), busy(), stop()}: shown returns the state to draw now; `draw()` is called at every frame.
+// A state in which the traits that a finger moves follow it between whole numbers: the dragged one, and those that have moved with it
+// by the same amount since the drag began.
+/** @type {(controls: Controls, smooth: string[], first: State, now: State, trait: string, value: number) => State} */
+export function underFinger(controls, smooth, first, now, trait, value) {
+  const { low, high } = controls[trait];
+  const [moved, beyond] = [now[trait] - first[trait], clamp(value, low, high) - now[trait]];
+  const along = smooth.filter((name) => name === trait || (moved !== 0 && now[name] - first[name] === moved));
+  return { ...now, ...Object.fromEntries(along.map((name) => [name, now[name] + beyond])) };
+}
+
+// {start(from, to), hold(state), shown(state), way(), busy(), stop()}: shown returns the state to draw now, which hold can set;
+// `draw()` is called at every frame.
 /** @param {Controls} controls @param {{smooth?: string[], time?: number}} figure
  * @param {{draw: () => void, arrived: () => void}} calls */
 export function makeGlide(controls, { smooth, time = TIME }, { draw, arrived }) {
   let [frame, since] = [0, 0];
   let from = /** @type {State} */ ({});
+  /** @type {State | undefined} */
+  let held; // the state under a finger, with fractions
 
   const share = () => clamp((performance.now() - since) / time, 0, 1);
   const shown = (/** @type {State} */ state) =>
-    frame ? between(controls, from, state, eased(share()), smooth) : state;
+    held ?? (frame ? between(controls, from, state, eased(share()), smooth) : state);
   const way = () => (frame ? { from, share: eased(share()) } : undefined);
   function stop() {
     cancelAnimationFrame(frame);
     frame = 0;
+    held = undefined;
+  }
+  function hold(/** @type {State} */ state) {
+    held = state;
   }
   function tick() {
     if (share() < 1) {
@@ -69,18 +86,39 @@ export function makeGlide(controls, { smooth, time = TIME }, { draw, arrived }) 
     [from, since] = [before, performance.now()];
     frame = requestAnimationFrame(tick);
   }
-  return { start, shown, way, busy: () => frame !== 0, stop };
+  return { start, hold, shown, way, busy: () => frame !== 0, stop };
 }
 
-// {moved, leapt}: moved applies a drag at once, leapt a jump by a button, a choice or a link, after which the picture glides.
-/** @param {Live} state @param {ReturnType<typeof makeGlide>} glide
- * @param {{change: () => void, paint: () => void, isSteady: () => boolean, remember: () => void}} calls */
-export function makeHand(state, glide, { change, paint, isSteady, remember }) {
+// {moved, dragged, dropped, leapt}: moved applies a change at once, leapt a jump by a button, a choice or a link, after which the picture
+// glides. Under a finger numbers named in `smooth` take fractions in the picture alone, and glide to the whole number when it is dropped.
+/** @param {Live} state @param {ReturnType<typeof makeGlide>} glide @param {Pick<Figure, 'smooth' | 'work'>} figure
+ * @param {{change: () => void, paint: () => void, fails: () => boolean, remember: () => void}} calls */
+export function makeHand(state, glide, { smooth = [], work }, { change, paint, fails, remember }) {
+  const isSteady = () => Boolean(work) || fails();
+  /** @type {State | undefined} */
+  let first; // the state when the drag began
   function moved(/** @type {State} */ changes) {
     glide.stop();
     state.move(changes);
     change();
     remember();
+  }
+  function dragged(/** @type {State} */ changes) {
+    const [trait, ...others] = Object.keys(changes);
+    if (others.length || !smooth.includes(trait)) return moved(changes);
+    const { step } = state.controls[trait];
+    first ??= state.read();
+    moved({ [trait]: Math.round(changes[trait] / step) * step });
+    if (isSteady()) return;
+    glide.hold(underFinger(state.controls, smooth, first, state.read(), trait, changes[trait]));
+    paint();
+  }
+  function dropped() {
+    first = undefined;
+    const before = glide.shown(state.read());
+    glide.stop();
+    glide.start(before, state.read());
+    paint();
   }
   function leapt(/** @type {State} */ changes) {
     const before = glide.shown(state.read());
@@ -89,5 +127,5 @@ export function makeHand(state, glide, { change, paint, isSteady, remember }) {
     glide.start(before, state.read());
     paint();
   }
-  return { moved, leapt };
+  return { moved, dragged, dropped, leapt };
 }

@@ -18,9 +18,9 @@ function put({ children: [seen, circle] }, { x, y, box, ring, trait, ink: chosen
   write(seen, { class: box || ring ? "rl-ring rl-fitted" : "rl-ring", ...place, stroke: colour, fill: colour });
 }
 
-// {element, place(wanted)} over a picture; `moved(changes)` is called while a reader drags.
-/** @param {SVGSVGElement} picture @param {Moved} moved @param {AbortSignal} signal */
-export function makeHandles(picture, moved, signal) {
+// {element, place(wanted)} over a picture; `dragged(changes)` is called while a reader drags, `dropped()` at the end.
+/** @param {SVGSVGElement} picture @param {{dragged: Moved, dropped: () => void}} hand @param {AbortSignal} signal */
+export function makeHandles(picture, { dragged, dropped }, signal) {
   const element = svg("g");
   let handles = /** @type {Record<string, Handle>} */ ({});
   /** @type {{name: string, pointer: number} | undefined} */
@@ -42,10 +42,12 @@ export function makeHandles(picture, moved, signal) {
     if (!held || event.pointerId !== held.pointer || !handles[held.name]) return;
     const { several, at, trait = held.name } = handles[held.name];
     const value = at(...spotOf(picture, event));
-    moved(several ? /** @type {State} */ (value) : { [trait]: value });
+    dragged(several ? /** @type {State} */ (value) : { [trait]: value });
   }
   function drop(/** @type {PointerEvent} */ event) {
-    if (event.pointerId === held?.pointer) held = undefined;
+    if (event.pointerId !== held?.pointer) return;
+    held = undefined;
+    dropped();
   }
   element.addEventListener("pointermove", drag, { signal });
   for (const type of /** @type {const} */ (["pointerup", "pointercancel", "lostpointercapture"])) {

@@ -26,11 +26,12 @@ export function heldBox({ width, height }, [top, bottom] = [0, height], { across
 
 // {element, paint(state), measure() → whether the width has changed, still(words) → the picture as a file, hold(room): show only the
 // leading panel in so many pixels, or the whole picture for 0, ask(wanted) → see picks.js}
-/** @param {Figure} figure @param {View} view @param {{moved: Moved, leapt: Moved}} hand @param {AbortSignal} signal */
-export function makePicture({ title, height, draw, panel }, view, { moved, leapt }, signal) {
+/** @param {Figure} figure @param {View} view @param {{dragged: Moved, dropped: () => void, leapt: Moved}} hand
+ * @param {AbortSignal} signal */
+export function makePicture({ title, height, draw, panel }, view, { dragged, dropped, leapt }, signal) {
   const group = svg("g");
   const canvas = svg("svg", { role: "img", "aria-label": title }, group);
-  const handles = makeHandles(canvas, moved, signal);
+  const handles = makeHandles(canvas, { dragged, dropped }, signal);
   const taps = makeTaps(leapt, signal);
   const picks = makePicks(canvas, signal);
   canvas.append(taps.element, handles.element, picks.element); // drag handles are above click targets

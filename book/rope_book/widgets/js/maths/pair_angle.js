@@ -8,10 +8,11 @@ export const contentAngle = (q, k) => wrapped(angleOf(q) - angleOf(k));
 /** @type {(q: Pair, k: Pair, distance: number, frequency: number) => number} */
 export const angleBetween = (q, k, distance, frequency) => contentAngle(q, k) + distance * frequency;
 
-// The position at which a pair comes closest to the direction `pointed`, less than half a turn from its current one.
+// The position, possibly between two whole ones, at which a pair points in the direction `pointed`, less than half a turn from its
+// current one.
 /** @type {(pair: Pair, position: number, frequency: number, pointed: Pair, most: number) => number} */
 export function positionTowards(pair, position, frequency, pointed, most) {
   if (!frequency) return position;
   const more = wrapped(angleOf(pointed) - angleOf(pair) - position * frequency) / frequency;
-  return Math.min(most, Math.max(0, position + Math.round(more)));
+  return Math.min(most, Math.max(0, position + more));
 }
