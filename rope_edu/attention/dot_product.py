@@ -7,12 +7,12 @@ import numpy as np
 from array_api_compat import array_namespace
 
 from rope_edu.arrays import Array, as_kind_of
+from rope_edu.encodings.relative import relative_positions
 from rope_edu.encodings.validation import (
     as_real,
     check_broadcast,
     check_finite_number,
     check_floats,
-    check_positive_int,
     compute_dtype,
 )
 
@@ -41,8 +41,8 @@ def causal_mask(q_len: int, k_len: int) -> np.ndarray:
 
         mask_{mn} is True   ⇔   n ≤ m + (k_len − q_len)
 
-    The queries are the last `q_len` of the `k_len` positions; with a KV cache, they are the new ones. ValueError if
-    a length is not a whole number ≥ 1, or if there are more queries than keys.
+    The queries are the last `q_len` of the `k_len` positions; with a KV cache, they are the new ones. Errors are
+    those of `relative_positions`.
 
     >>> causal_mask(2, 4).astype(int).tolist()  # positions 2 and 3 look back
     [[1, 1, 1, 0], [1, 1, 1, 1]]
@@ -50,10 +50,7 @@ def causal_mask(q_len: int, k_len: int) -> np.ndarray:
     Source: Vaswani 2017, arXiv 1706.03762, §3.2.3. Chapters 1 and 11.
     Plain form: `rope_edu.plain.causal_mask`.
     """
-    q_len, k_len = check_positive_int("q_len", q_len), check_positive_int("k_len", k_len)
-    if q_len > k_len:
-        raise ValueError(f"q_len must be at most k_len = {k_len}, got {q_len}")
-    return np.tri(q_len, k_len, k=k_len - q_len, dtype=bool)
+    return relative_positions(q_len, k_len) <= 0
 
 
 def softmax(x: Array) -> Any:

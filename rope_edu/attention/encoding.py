@@ -1,7 +1,7 @@
 r"""The four doors through which position enters attention, and encodings that open one or two of them."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,7 +11,7 @@ from rope_edu.arrays import Array, ArrayLike, as_kind_of, tensors_for_autograd, 
 from rope_edu.encodings.frequencies import rope_angles
 from rope_edu.encodings.rotary import check_rotatable, cos_and_sin, rotate_by_cos_sin
 from rope_edu.encodings.spec import RopeSpec, check_width, pair_positions, rope_parts
-from rope_edu.encodings.validation import as_finite, check_floats, dtype_name
+from rope_edu.encodings.validation import as_positions, check_floats, dtype_name
 from rope_edu.encodings.xpos import xpos_scale
 
 
@@ -114,7 +114,6 @@ class ScoreBias(PositionEncoding):
     bias: Callable[[Array, int], Any]  # type: ignore[assignment]  # the function passed in replaces the method
 
 
-@dataclass(frozen=True, eq=False)
 class Rotary(PositionEncoding):
     r"""Rotary position embedding (RoPE): queries and keys are rotated by position; values are unchanged.
 
@@ -139,23 +138,21 @@ class Rotary(PositionEncoding):
     Source: RoFormer, arXiv 2104.09864, eq. 16. Chapter 10.
     """
 
-    rope: RopeSpec | ArrayLike | RotatesByTable
-    layout: Any = None  # argument: str | None; attribute: str
-    attention_factor: Any = None  # argument: float | None; attribute: float
-    inv_freq: Any = field(init=False, repr=False)
-    table: RotatesByTable | None = field(init=False, repr=False, default=None)
-    _inv_freq: list[float] = field(init=False, repr=False, default_factory=list)
-    _last: list[Any] = field(init=False, repr=False, default_factory=lambda: [None, None])
+    def __init__(self, rope: Any, layout: str | None = None, attention_factor: float | None = None) -> None:
+        self._table: RotatesByTable | None = rope if hasattr(rope, "cos_sin_at") else None
+        self._rope: RopeSpec | ArrayLike = rope if self._table is None else self._table.spec
+        self._parts = rope_parts(self._rope, layout, attention_factor)
+        self._inv_freq = self._rope.inv_freq.tolist() if isinstance(self._rope, RopeSpec) else []
+        self._last: tuple[Any, Any] = None, None  # key of the last positions, and their cosines and sines
 
-    def __post_init__(self) -> None:
-        if hasattr(self.rope, "spec"):  # dynamo cannot trace isinstance with a Protocol
-            object.__setattr__(self, "table", self.rope)
-            object.__setattr__(self, "rope", self.rope.spec)
-        parts = rope_parts(self.rope, self.layout, self.attention_factor)
-        for name, value in zip(("inv_freq", "layout", "attention_factor"), parts, strict=True):
-            object.__setattr__(self, name, value)  # the dataclass is frozen; fields are set only here
-        if isinstance(self.rope, RopeSpec):
-            self._inv_freq.extend(self.rope.inv_freq.tolist())
+    rope = property(lambda self: self._rope, doc="The spec, or the bare frequencies.")
+    table = property(lambda self: self._table, doc="The table whose kernel rotates, or None.")
+    inv_freq = property(lambda self: self._parts[0], doc="Frequencies `(pairs,)`, radians per token.")
+    layout = property(lambda self: self._parts[1], doc='"interleaved" or "half_split".')
+    attention_factor = property(lambda self: self._parts[2], doc="Factor on the cosines and sines.")
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.rope!r})"
 
     def rotate_q(self, q: Array, positions: ArrayLike) -> Any:
         self._check(q)
@@ -183,10 +180,12 @@ class Rotary(PositionEncoding):
         ):
             return self._compute_cos_sin(x, positions)
         key = _cache_key(positions), type(x), dtype_name(x) == "float64", device(x)
-        if key[0] is None or key != self._last[0]:
+        last_key, cos_sin = self._last
+        if key[0] is None or key != last_key:
             with tensors_for_autograd():
-                self._last[:] = key, self._compute_cos_sin(x, positions)
-        return self._last[1]
+                cos_sin = self._compute_cos_sin(x, positions)
+            self._last = key, cos_sin
+        return cos_sin
 
     def _compute_cos_sin(self, x: Array, positions: ArrayLike) -> tuple[Any, Any]:
         positions = _as_array(positions, x)
@@ -199,7 +198,6 @@ class Rotary(PositionEncoding):
         return cos_and_sin(as_kind_of(angles, like=x), x, self.attention_factor)
 
 
-@dataclass(frozen=True, eq=False)
 class XPos(Rotary):
     r"""RoPE with queries and keys scaled by their positions, so that far keys count less.
 
@@ -217,7 +215,9 @@ class XPos(Rotary):
     Plain form: `rope_edu.plain.apply_xpos`.
     """
 
-    scale_base: float = 512.0
+    def __init__(self, rope: Any, *, scale_base: float = 512.0, **options: Any) -> None:
+        super().__init__(rope, **options)
+        self.scale_base = scale_base
 
     def rotate_q(self, q: Array, positions: ArrayLike) -> Any:
         return self._rotate_and_scale(q, positions, 1)
@@ -229,7 +229,7 @@ class XPos(Rotary):
         self._check(x)
         cos, sin = self._cos_sin(x, positions)
         check_rotatable(x, cos.shape)
-        exponents = sign * as_finite("positions", _as_array(positions, x))  # ζ^(−n/s) = 1 / ζ^(n/s)
+        exponents = sign * as_positions(_as_array(positions, x))  # ζ^(−n/s) = 1 / ζ^(n/s)
         scale: Any = as_kind_of(xpos_scale(exponents, 2 * len(self.inv_freq), self.scale_base), like=x)
         scale = array_namespace(x).astype(scale, cos.dtype, copy=False)  # (seq, pairs)
         return rotate_by_cos_sin(x, scale * cos, scale * sin, self.layout)
@@ -260,7 +260,7 @@ class DynamicRotary(PositionEncoding):
     )
 
     def rotate_q(self, q: Array, positions: ArrayLike) -> Any:
-        numbers: Any = as_finite("positions", positions)
+        numbers: Any = as_positions(positions)
         return Rotary(self.rule(int(numbers.max()) + 1), self.layout).rotate_q(q, positions)
 
     def rotate_k(self, k: Array, positions: ArrayLike) -> Any:

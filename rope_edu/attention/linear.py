@@ -167,7 +167,7 @@ def _causal(*features: Array) -> tuple[Any, LinearState]:
     """Attend chunk by chunk: running sums hold earlier tokens, and tokens within a chunk are compared directly."""
     xp, seq = array_namespace(features[0]), features[0].shape[-2]
     ones = xp.ones((min(CHUNK, seq),) * 2, dtype=features[0].dtype, device=device(features[0]))
-    triangle = xp.tril(ones)  # 1 where m ≥ n
+    triangle = xp.tril(ones)  # the causal mask of a chunk, as numbers
     state: Any = None
     outputs = []
     for start in range(0, seq, CHUNK):

@@ -7,7 +7,7 @@ from array_api_compat import array_namespace
 
 from rope_edu import plain
 from rope_edu.arrays import Array, ArrayLike, as_one_kind, values_known
-from rope_edu.encodings.validation import Base, EvenDim, as_finite, checked
+from rope_edu.encodings.validation import Base, EvenDim, as_finite, as_positions, checked
 
 __all__ = ["inv_freq", "rope_angles", "wavelength"]
 
@@ -69,7 +69,7 @@ def rope_angles(positions: ArrayLike, inv_freq: ArrayLike) -> Array:
 
     Source: RoFormer, arXiv 2104.09864, eq. 14–15. Chapter 6. Plain form: `rope_edu.plain.rope_angles`.
     """
-    m, frequencies = as_one_kind(as_finite("positions", positions), as_pairs(inv_freq))
+    m, frequencies = as_one_kind(as_positions(positions), as_pairs(inv_freq))
     return m[..., None] * frequencies  # (…, seq, 1) · (pairs,) -> (…, seq, pairs)
 
 

@@ -16,6 +16,7 @@ from rope_edu.encodings.layouts import check_layout, pair_slices
 from rope_edu.encodings.validation import (
     as_real,
     check_broadcast,
+    check_dense,
     check_floats,
     check_positive_number,
     compute_dtype,
@@ -66,7 +67,8 @@ def rotate_as_complex(x: Array, angles: ArrayLike) -> Any:
     xp = array_namespace(x)
     wide = xp.astype(x, compute_dtype(x), copy=False)
     z = wide[..., 0::2] + 1j * wide[..., 1::2]  # (…, seq, pairs)
-    z = z * xp.astype(xp.exp(1j * radians), z.dtype, copy=False)
+    cos, sin = cos_and_sin(radians, x)
+    z = z * (cos + 1j * sin)
     pairs = xp.stack((xp.real(z), xp.imag(z)), axis=-1)  # (…, seq, pairs, 2)
     return xp.astype(pairs.reshape(x.shape), x.dtype, copy=False)
 
@@ -90,9 +92,9 @@ def rotation_matrix(angles: ArrayLike, *, layout: str = "interleaved") -> Any:
     features = np.arange(width)
     first, second = (features[members] for members in pair_slices(width, layout))
     matrix = xp.zeros((*radians.shape[:-1], width, width), dtype=xp.float64, device=device(radians))
-    matrix[..., first, first] = matrix[..., second, second] = xp.cos(radians)
-    matrix[..., second, first] = xp.sin(radians)
-    matrix[..., first, second] = -xp.sin(radians)
+    cos, sin = cos_and_sin(radians, radians)
+    matrix[..., first, first] = matrix[..., second, second] = cos
+    matrix[..., second, first], matrix[..., first, second] = sin, -sin
     return matrix
 
 
@@ -161,6 +163,10 @@ def cos_and_sin(angles: Any, x: Any, factor: float = 1.0) -> tuple[Any, Any]:
     """
     xp = array_namespace(x)
     dtype = angles.dtype if x.dtype == angles.dtype else xp.float32
+    if (
+        is_numpy_array(angles) and not np.isfinite(angles).all()
+    ):  # checking a tensor would wait for its device
+        raise ValueError("angles must be finite, got infinity or NaN among them")
     cos, sin = xp.cos(angles), xp.sin(angles)
     if factor != 1:
         cos, sin = factor * cos, factor * sin
@@ -251,6 +257,7 @@ def _as_angles(angles: ArrayLike) -> Any:
 def _fit_angles(x: Any, angles: Any, whole_head: bool = False) -> Any:
     """Return `angles` as float64 of the kind of `x`, after checking that they match."""
     check_floats("x", x)
+    check_dense("angles", angles)
     usable = type(angles) is type(x) and dtype_name(angles) == "float64" and angles.device == x.device
     if not usable or angles.ndim == 0:
         angles = as_kind_of(_as_angles(angles), like=x)

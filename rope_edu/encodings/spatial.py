@@ -13,12 +13,7 @@ from rope_edu.arrays import Array, ArrayLike, as_one_kind
 from rope_edu.encodings.frequencies import as_pairs, inv_freq
 from rope_edu.encodings.layouts import pair_slices
 from rope_edu.encodings.rotary import rotation_matrix
-from rope_edu.encodings.validation import (
-    as_finite,
-    check_finite_number,
-    check_one_of,
-    check_positive_int,
-)
+from rope_edu.encodings.validation import as_finite, check_finite_number, check_one_of, check_positive_int
 
 __all__ = [
     "axial_frequencies",

@@ -10,7 +10,7 @@ from rope_edu.arrays import Array, ArrayLike, as_kind_of
 from rope_edu.encodings.frequencies import as_pairs, inv_freq
 from rope_edu.encodings.layouts import check_layout
 from rope_edu.encodings.validation import (
-    as_finite,
+    as_positions,
     check_base,
     check_positive_int,
     check_positive_number,
@@ -171,7 +171,7 @@ def spec_angles(spec: RopeSpec, positions: ArrayLike) -> Any:
 
 def pair_positions(spec: RopeSpec, positions: ArrayLike) -> Any:
     """Return the coordinate that turns each pair, float64 `(…, seq, pairs)`, or `(…, seq, 1)` if all share it."""
-    positions = as_finite("positions", positions)
+    positions = as_positions(positions)
     if spec.axes is None:
         return positions[..., None]
     n_axes = max(spec.axes) + 1

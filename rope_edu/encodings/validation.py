@@ -12,11 +12,12 @@ from numbers import Integral, Real
 from typing import Annotated, Any, ParamSpec, TypeAlias, TypeVar, get_args, get_type_hints
 
 import numpy as np
-from array_api_compat import array_namespace, is_array_api_obj
+from array_api_compat import array_namespace, is_array_api_obj, is_torch_array
 
 from rope_edu.arrays import Array, values_known
 
 FLOAT_DTYPES = ("float16", "bfloat16", "float32", "float64")
+POSITION_LIMIT = 2**52  # from here on, a float64 angle at 1 radian per token is off by up to half a radian
 Number = TypeVar("Number", int, float)
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -33,8 +34,8 @@ def _number_check(number_type: type[Number], allowed: str, fits: Callable[[Any],
             finite = isinstance(value, numbers) and not isinstance(value, bool) and math.isfinite(value)
             if finite and fits(value):
                 return number_type(value)
-        except OverflowError:  # an int too large for a float
-            pass
+        except OverflowError:
+            value = float("inf" if value > 0 else "-inf")  # its digits would fill the screen
         raise ValueError(f"{name} must be {allowed}, got {value!r}")
 
     return check
@@ -42,6 +43,9 @@ def _number_check(number_type: type[Number], allowed: str, fits: Callable[[Any],
 
 check_positive_int = _number_check(int, "a whole number of at least 1", lambda n: n >= 1)
 check_whole_number = _number_check(int, "a whole number of at least 0", lambda n: n >= 0)
+check_position = _number_check(
+    int, "a whole number of at least 0 and below 2**52", lambda n: 0 <= n < POSITION_LIMIT
+)
 check_even_dim = _number_check(int, "an even whole number of at least 2", lambda n: n >= 2 and n % 2 == 0)
 check_finite_number = _number_check(float, "a finite number", lambda x: True)
 check_positive_number = _number_check(float, "a finite number above 0", lambda x: x > 0)
@@ -118,16 +122,28 @@ def check_floats(name: str, x: Any) -> Any:
     """Return the array namespace of `x`; reject anything but an array of 16-, 32- or 64-bit floats."""
     if not is_array_api_obj(x):
         raise ValueError(f"{name} must be a NumPy array or a torch tensor, got {type(x).__name__}")
-    check_unmasked(name, x)
+    check_dense(name, x)
     if dtype_name(x) not in FLOAT_DTYPES:
         raise ValueError(f"{name} must hold floats ({', '.join(FLOAT_DTYPES)}), got {dtype_name(x)}")
     return array_namespace(x)
 
 
-def check_unmasked(name: str, x: Any) -> None:
-    """Reject NumPy's masked arrays, since a rotation would use the numbers under the mask."""
-    if isinstance(x, np.ndarray) and type(x).__name__ == "MaskedArray":
-        raise ValueError(f"{name} must not be a MaskedArray: fill the masked entries first, {name}.filled(0)")
+def check_dense(name: str, x: Any) -> None:
+    """Reject masked arrays, whose masked numbers a rotation would use, and sparse, nested and packed tensors."""
+    if (type_name := type(x).__name__) in ("MaskedArray", "MaskedTensor"):
+        fill = "filled" if isinstance(x, np.ndarray) else "to_tensor"
+        raise ValueError(f"{name} must not be a {type_name}: fill the masked entries first, {name}.{fill}(0)")
+    if is_torch_array(x) and (x.is_nested or str(x.layout) != "torch.strided"):
+        kind, remedy = str(x.layout).removeprefix("torch.").strip("_"), "to_dense()"
+        if x.is_nested:
+            kind, remedy = "nested", "to_padded_tensor(0.0)"
+        raise ValueError(f"{name} must be a dense tensor, {name}.{remedy}, got one that is {kind}")
+
+
+def check_fixed(name: str, x: Any) -> None:
+    """Reject a tensor that requires a gradient where its values are copied or cached."""
+    if getattr(x, "requires_grad", False):
+        raise ValueError(f"{name} must not require a gradient here: use apply_rope, which passes it on")
 
 
 def check_broadcast(name: str, shape: tuple[int, ...], target: tuple[int, ...], hint: str) -> None:
@@ -146,7 +162,7 @@ def compute_dtype(x: Any) -> Any:
 def as_real(name: str, values: Any) -> Any:
     """Return `values` as a float64 array of the same kind (numbers, lists and ranges become NumPy)."""
     array: Any = values if is_array_api_obj(values) else np.asarray(values)
-    check_unmasked(name, array)
+    check_dense(name, array)
     xp = array_namespace(array)
     if not xp.isdtype(array.dtype, ("integral", "real floating")):
         raise ValueError(f"{name} must be real numbers (ints or floats), got {dtype_name(array)}")
@@ -160,6 +176,14 @@ def as_finite(name: str, values: Any) -> Array:
         xp = array_namespace(array)
         if not bool(xp.all(xp.isfinite(array))):
             raise ValueError(f"{name} must be finite, got infinity or NaN among them")
+    return array
+
+
+def as_positions(positions: Any) -> Array:
+    """Return positions as `as_finite` does; ValueError if one is `POSITION_LIMIT` or farther from 0."""
+    array: Any = as_finite("positions", positions)
+    if values_known(array) and bool((abs(array) >= POSITION_LIMIT).any()):
+        raise ValueError("positions must be within ±2**52, or their angles would be arbitrary")
     return array
 
 

@@ -3,7 +3,7 @@ r"""xPos: rotation with a position-dependent scale that makes far keys count les
 from array_api_compat import array_namespace, device
 
 from rope_edu.arrays import Array, ArrayLike
-from rope_edu.encodings.validation import EvenDim, Positive, as_finite, checked
+from rope_edu.encodings.validation import EvenDim, Positive, as_positions, checked
 
 __all__ = ["xpos_scale"]
 
@@ -29,7 +29,7 @@ def xpos_scale(positions: ArrayLike, rotary_dim: EvenDim, scale_base: Positive =
     Source: Sun 2022, arXiv 2212.10554, eq. 9–10 and algorithm 1; its released code (torchscale). Chapter 19.
     Plain form: `rope_edu.plain.xpos_scale`.
     """
-    positions = as_finite("positions", positions)
+    positions = as_positions(positions)
     xp = array_namespace(positions)
     pairs = xp.arange(rotary_dim // 2, dtype=xp.float64, device=device(positions))
     zeta = (2 * pairs + 0.4 * rotary_dim) / (1.4 * rotary_dim)  # (pairs,)

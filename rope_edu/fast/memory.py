@@ -9,7 +9,7 @@ import numpy as np
 from array_api_compat import array_namespace, device, is_array_api_obj, is_numpy_array
 
 from rope_edu.arrays import is_compiling, strides_in_bytes, values_known
-from rope_edu.encodings.validation import FLOAT_DTYPES, check_broadcast, check_floats, dtype_name
+from rope_edu.encodings.validation import FLOAT_DTYPES, check_broadcast, check_dense, check_floats, dtype_name
 
 
 def check_inputs(name: str, x: Any, out: Any, cos_sin: Any, seq_axis: int) -> None:
@@ -27,8 +27,12 @@ def check_inputs(name: str, x: Any, out: Any, cos_sin: Any, seq_axis: int) -> No
         raise ValueError(f"{name} must hold {allowed} for these cosines and sines, got {dtype_name(x)}")
     _check_tokens(name, x.shape, cos_sin.shape, seq_axis)
     if out is not None and not is_compiling():
+        if out is not x:
+            check_dense("out", out)
         check_out(out, x)
-        if isinstance(out, np.ndarray) and not out.flags.writeable:
+        # a tensor of zeros that torch does not store has no address
+        writeable = out.flags.writeable if isinstance(out, np.ndarray) else not out.is_cpu or out.data_ptr()
+        if not writeable and 0 not in out.shape:
             raise ValueError("out must be writeable, got one that is read-only")
 
 
@@ -121,7 +125,7 @@ def traits_and_address(x: Any) -> tuple[tuple[Any, ...], int]:
         return (type(x), x.dtype, x.shape, x.strides, x.flags.writeable, at & 7), at
     try:
         at = x.data_ptr()
-        return (type(x), x.dtype, x.shape, x.stride(), x.device, x.is_neg(), at & 7), at
+        return (type(x), x.dtype, x.shape, x.stride(), x.device, x.is_neg(), at & 7 if at else None), at
     except (AttributeError, RuntimeError):  # not an array (rejected later), or a tensor without memory
         return (object(),), 0  # equal to no other traits
 

@@ -3,15 +3,12 @@ r"""Rows of cosines and sines, one pair of numbers per position and feature pair
 from typing import Any, Protocol
 
 import numpy as np
+from array_api_compat import array_namespace
 
 from rope_edu.arrays import Array, ArrayLike, as_kind_of
 from rope_edu.encodings.layouts import check_layout
 from rope_edu.encodings.rotary import cos_and_sin
-from rope_edu.encodings.validation import (
-    as_real,
-    check_floats,
-    check_positive_number,
-)
+from rope_edu.encodings.validation import as_real, check_fixed, check_floats, check_positive_number
 from rope_edu.fast.memory import address
 
 
@@ -82,7 +79,7 @@ class CosSinSource(Protocol):
 
     def cos_sin(self, start: int, length: int, *, like: Any = None, name: str = "like") -> CosSinRows: ...
 
-    def cos_sin_at(self, positions: ArrayLike, *, like: Any = None) -> CosSinRows: ...
+    def cos_sin_at(self, positions: ArrayLike, *, like: Any = None, name: str = "like") -> CosSinRows: ...
 
 
 def rows_for(
@@ -98,13 +95,17 @@ def rows_for(
     elif not hasattr(table, "cos_sin_at"):
         raise ValueError(f"table must be a RotaryTable or CosSinRows, got {type(table).__name__}")
     elif positions is None:
-        shape = getattr(q, "shape", (0, 0, 0))  # the table rejects a q that is not an array
+        try:
+            shape = q.shape
+        except (AttributeError, RuntimeError):  # not an array, or a nested tensor
+            check_floats("q", q)
+            raise
         if len(shape) < -seq_axis:
             form = "(…, seq, head_dim)" if seq_axis == -2 else "(…, seq, heads, head_dim)"
             raise ValueError(f"q must be {form}, got shape {tuple(shape)}")
         cos_sin = table.cos_sin(0 if offset is None else offset, shape[seq_axis], like=q, name="q")
     elif offset is None:
-        cos_sin = table.cos_sin_at(positions, like=q)
+        cos_sin = table.cos_sin_at(positions, like=q, name="q")
     else:
         raise ValueError("give offset or positions, not both")
     axes = len(cos_sin.shape)
@@ -136,9 +137,14 @@ def cos_sin_from_angles(
     """
     check_layout(layout)
     factor = check_positive_number("attention_factor", attention_factor)
-    xp, radians = check_floats("like", like), as_real("angles", angles)
+    check_floats("like", like)
+    check_fixed("angles", angles)
+    return rows_from_angles(as_real("angles", angles), like, layout, factor)
+
+
+def rows_from_angles(radians: Array, like: Array, layout: str, factor: float) -> CosSinRows:
+    """Return cosines and sines of checked angles `(…, seq, pairs)`, to rotate arrays like `like`."""
     if radians.ndim < 2:
         raise ValueError(f"angles must be (…, seq, pairs), got shape {tuple(radians.shape)}")
-    if getattr(angles, "requires_grad", False):
-        raise ValueError("angles must not require a gradient here: use apply_rope for learned angles")
-    return CosSinRows(layout, xp.stack(cos_and_sin(as_kind_of(radians, like), like, factor), axis=-2))
+    cos_sin = cos_and_sin(as_kind_of(radians, like), like, factor)
+    return CosSinRows(layout, array_namespace(like).stack(cos_sin, axis=-2))

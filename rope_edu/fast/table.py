@@ -10,12 +10,15 @@ from array_api_compat import array_namespace, device, is_numpy_array
 from rope_edu.arrays import Array, ArrayLike, is_compiling
 from rope_edu.encodings.spec import RopeSpec, pair_positions, rope_parts
 from rope_edu.encodings.validation import (
+    POSITION_LIMIT,
+    check_fixed,
     check_floats,
+    check_position,
     check_whole_number,
 )
 from rope_edu.fast.memory import wide_dtype
 from rope_edu.fast.rotate import rotate
-from rope_edu.fast.rows import CosSinRows, cos_sin_from_angles
+from rope_edu.fast.rows import CosSinRows, rows_from_angles
 
 BLOCK = 256  # positions per coarse row
 _FLOAT32 = np.empty(0, dtype=np.float32)
@@ -50,8 +53,7 @@ class RotaryTable:
     def __init__(
         self, rope: RopeSpec | ArrayLike, *, layout: str | None = None, attention_factor: float | None = None
     ) -> None:
-        if getattr(rope, "requires_grad", False):
-            raise ValueError("inv_freq must not require a gradient here: use apply_rope for learned ones")
+        check_fixed("inv_freq", rope)
         inv_freq, layout, factor = rope_parts(rope, layout, attention_factor)
         self._spec = rope if isinstance(rope, RopeSpec) else RopeSpec(inv_freq, factor, layout)
         self._inv_freq = tuple(self._spec.inv_freq.tolist())
@@ -68,7 +70,7 @@ class RotaryTable:
     def cos_sin(
         self, start: int, length: int, *, like: Array | None = None, name: str = "like"
     ) -> CosSinRows:
-        r"""Return cosines and sines for positions start … start + length − 1; both are whole numbers ≥ 0.
+        r"""Return cosines and sines for positions start … start + length − 1, whole numbers with start < 2**52.
 
         `like` is an array of the kind, device and dtype to be rotated, by default NumPy float32; errors call it
         `name`. The rows are views of the table, and stay valid when it grows.
@@ -83,8 +85,9 @@ class RotaryTable:
                 f"the table's pairs turn by {n_axes} coordinates: give positions (…, seq, {n_axes}), "
                 "or keep the rows of cos_sin_at(positions)"
             )
-        if not (type(start) is type(length) is int and start >= 0 <= length):
-            start, length = check_whole_number("start", start), check_whole_number("length", length)
+        if not (type(start) is type(length) is int and POSITION_LIMIT > start >= 0 <= length):
+            check_floats(name, like)  # a nested tensor has no length
+            start, length = check_position("start", start), check_whole_number("length", length)
         if is_compiling():
             return self._compute(start, length, like)
         target, request = (getattr(like, "dtype", None), getattr(like, "device", None)), (start, length)
@@ -103,7 +106,9 @@ class RotaryTable:
         self._last = target, window, request, cos_sin
         return cos_sin
 
-    def cos_sin_at(self, positions: ArrayLike, *, like: Array | None = None) -> CosSinRows:
+    def cos_sin_at(
+        self, positions: ArrayLike, *, like: Array | None = None, name: str = "like"
+    ) -> CosSinRows:
         r"""Return cosines and sines for any positions `(…, seq)`: with fractions, with gaps, or one row per text.
 
         A spec with axes takes `(…, seq, n_axes)`. All values are computed in float64; none are cached. Errors are
@@ -113,15 +118,15 @@ class RotaryTable:
         >>> RotaryTable([math.pi]).cos_sin_at([0.0, 0.5]).as_complex().round(3).tolist()
         [[(1+0j)], [1j]]
         """
+        check_fixed("positions", positions)
         spec, frequencies = self._spec, self._spec.inv_freq
         per_pair = pair_positions(spec, positions)
         if not is_numpy_array(per_pair):  # Python numbers, which become constants in a traced graph
             xp = array_namespace(per_pair)
             frequencies = xp.asarray(list(self._inv_freq), dtype=xp.float64, device=device(per_pair))
-        like, factor = _FLOAT32 if like is None else like, spec.attention_factor
-        return cos_sin_from_angles(
-            per_pair * frequencies, like=like, layout=spec.layout, attention_factor=factor
-        )
+        like = _FLOAT32 if like is None else like
+        check_floats(name, like)
+        return rows_from_angles(per_pair * frequencies, like, spec.layout, spec.attention_factor)
 
     def rotate(self, q: Any, k: Any = None, **options: Any) -> Any:
         """Call `fast.rotate` with this table."""
