@@ -1,4 +1,4 @@
-r"""Plans for rotating arrays with the kernel; arrays of the same dtype, shape and strides share a plan."""
+r"""Plans for the kernel, which arrays with the same dtype, shape and strides share."""
 
 import math
 import sys
@@ -11,24 +11,23 @@ from rope_edu.arrays import is_compiling, strides_in_bytes
 from rope_edu.fast.memory import address, check_inputs, check_out, shares_memory, traits_and_address
 from rope_edu.fast.rows import CosSinRows
 
-SHARED = 2**21  # bytes of cosines and sines that stay in the cache while each head in turn reads them
-SEVERAL_THREADS = 2**22  # size of a result, in bytes, above which several threads pay off
+SHARED = 2**21  # bytes of cosines and sines that stay in the cache while all heads read them
+SEVERAL_THREADS = 2**22  # bytes of a result from which several threads pay off
 
 
 class Plan(NamedTuple):
-    """How the kernel rotates x into `out`, or why it cannot; depends on dtype, shape and strides alone."""
+    """How the kernel rotates x into `out`, or why it cannot; depends only on dtype, shape and strides."""
 
-    # takes the addresses of x, out and the rows; and 1, or −1 to rotate by −θ
-    kernel: Callable[..., None] | None
+    kernel: Callable[..., None] | None  # takes the addresses of x, out and rows, and a sign: −1 rotates by −θ
     x_span: tuple[int, int] = (0, 0)  # start and end of x's memory, in bytes from its first number
     out_span: tuple[int, int] = (0, 0)
     address: Callable[[Any], int] = address  # returns the address of an array like x
     new: Callable[[Any], Any] = np.empty_like  # returns an uninitialised array like x
     mark_written: Callable[[Any], None] | None = None  # notifies autograd of a write to a tensor
-    problem: str = ""  # if there is no kernel, the reason
+    problem: str = ""  # why there is no kernel
 
 
-Task = tuple[Plan, int, int]  # a plan, and the addresses of x and out; a NamedTuple would take longer to make
+Task = tuple[Plan, int, int]  # a plan, and the addresses of x and out; making a NamedTuple takes longer
 
 
 def _no_kernel(needs: str) -> Plan:
@@ -36,8 +35,8 @@ def _no_kernel(needs: str) -> Plan:
 
 
 NOT_ORDINARY = _no_kernel("ordinary tensors in main memory, outside torch.func")
-_plans: dict[Any, Plan] = {}  # by signature: the traits of x and out, and the format of the rows
-_last_plans: dict[str, tuple[Any, Plan]] = {}  # the last signature and its plan, for "q", "k" and "x"
+_plans: dict[Any, Plan] = {}  # by the traits of x and out and the format of the rows
+_last_plans: dict[str, tuple[Any, Plan]] = {}  # the last of "q", "k" and "x", with its key
 
 
 def plan_for(
@@ -77,10 +76,10 @@ def plan_for(
 def make_plan(x: Any, out: Any, cos_sin: CosSinRows, addresses: int = 0) -> Plan:
     r"""Return a plan for checked arrays, with a new result if `out` is None.
 
-    `addresses` combines those of x and `out` by |, since only their alignment matters.
+    `addresses` is the bitwise or of those of x and `out`, because only their alignment matters.
 
-    Axis −2 holds the rows. If cos and sin differ between rows, every head rotates one block of rows before any head
-    starts the next, so that the block's cosines and sines stay in the cache.
+    Axis −2 holds the rows. If cos and sin differ between rows, all heads rotate one block of rows before they start
+    the next, so that the block's cosines and sines stay in the cache.
 
     >>> x, cos_sin = np.array([[3.0, 4.0]]), CosSinRows("interleaved", np.array([[[0.0], [1.0]]]))
     >>> make_plan(x, x, cos_sin).kernel(address(x), address(x), cos_sin.address, 1)
@@ -90,9 +89,7 @@ def make_plan(x: Any, out: Any, cos_sin: CosSinRows, addresses: int = 0) -> Plan
     torch: Any = None if isinstance(x, np.ndarray) else sys.modules["torch"]
     if torch:
         ordinary = type(x) in (torch.Tensor, torch.nn.Parameter) and x.is_cpu
-        has_memory = ordinary and (
-            x.data_ptr() or 0 in x.shape
-        )  # torch does not store zeros known to be zero
+        has_memory = ordinary and (x.data_ptr() or 0 in x.shape)  # torch may not store zeros
         if not has_memory or x.is_neg() or (out is not None and out.is_neg()):
             return NOT_ORDINARY
     try:
@@ -108,7 +105,7 @@ def make_plan(x: Any, out: Any, cos_sin: CosSinRows, addresses: int = 0) -> Plan
     contiguous = 0 in x.shape or x.shape[-1] == 1 or x_steps[-1] == out_steps[-1] == size
     if not contiguous or any(step % size for step in (*x_steps, *out_steps)):
         return _no_kernel("contiguous features in x and out: copy them first")
-    missing = (0,) * (x.ndim - len(cos_sin.shape))  # axes along which cos and sin broadcast
+    missing = (0,) * (x.ndim - len(cos_sin.shape))  # leading axes, along which cos and sin broadcast
     row_steps = (*missing, *(n > 1 and step for n, step in zip(cos_sin.shape, row_steps, strict=False)))
     axes = list(zip(x.shape, x_steps, out_steps, row_steps, strict=True))[:-1]
     axes = [axis for axis in axes if axis[0] > 1] or [(1, 0, 0, 0)]
@@ -126,7 +123,7 @@ def make_plan(x: Any, out: Any, cos_sin: CosSinRows, addresses: int = 0) -> Plan
 def check_apart(out_q: Any, q_task: Task, k: Any, out_k: Any, k_task: Task) -> None:
     """Reject an `out` for q that overlaps k or k's `out`, since q is written before k is read."""
     (q_plan, _, out_q_at), (k_plan, k_at, out_k_at) = q_task, k_task
-    if q_plan.kernel and k_plan.kernel:  # k and its out are one array, or known not to overlap
+    if q_plan.kernel and k_plan.kernel:  # k and its out are the same array or do not overlap
         suspect = _overlap(out_q_at - k_at, q_plan.out_span, k_plan.x_span)
         suspect |= out_k_at != k_at and _overlap(out_q_at - out_k_at, q_plan.out_span, k_plan.out_span)
     else:
@@ -145,5 +142,5 @@ def _span(shape: tuple[int, ...], steps: tuple[int, ...], size: int) -> tuple[in
 
 
 def _overlap(distance: int, span: tuple[int, int], other: tuple[int, int]) -> bool:
-    """Return True if two spans of memory overlap, given the distance in bytes of the first from the other."""
+    """Return True if two spans of memory overlap; `distance` is from the other to the first, in bytes."""
     return other[0] - span[1] < distance < other[1] - span[0]

@@ -26,11 +26,12 @@ def rotate(
         first′ = cos · first − sin · second      second′ = cos · second + sin · first
 
     The result equals `apply_rope(x, rope_angles(positions, inv_freq), …)` up to rounding; 16-bit floats are rotated
-    in float32 and rounded once. A numba kernel reads and writes each number once, allocates only the result, and
-    uses as many threads as torch does (one for NumPy). Without it, array operations work in blocks, with a megabyte
-    or two of scratch memory. The backward pass is the same rotation by −θ and keeps only the cosines and sines.
+    in float32 and rounded once. A numba kernel makes a single pass over memory, allocates only the result, and uses
+    as many threads as torch does (one for NumPy). Without the kernel, array operations work block by block with a
+    megabyte or two of scratch memory. The backward pass is the same rotation by −θ and stores only the cosines and
+    sines.
 
-    ValueError if q, k or `out` does not match, if `out` partly overlaps an input or is given where a gradient is
+    ValueError if q, k or `out` does not match, if `out` partly overlaps an input or is given although a gradient is
     needed, if positions are given twice, or if `compiled=True` is impossible.
 
     Args:
@@ -70,7 +71,7 @@ def rotate(
 
 
 def rotate_(x: Array, cos_sin: CosSinRows, *, compiled: bool | None = None) -> Any:
-    r"""Rotate x in place by +θ and return it: a short form, for loops over single tokens.
+    r"""Rotate x in place by +θ and return it: a short form for loops over single tokens.
 
     x is `(…, heads, seq, head_dim)`; `cos_sin`, `(seq, pairs)`, is from `RotaryTable.cos_sin`; `compiled` and
     errors are as for `rotate`. Queries and keys packed in one projection need only one call.
@@ -110,11 +111,11 @@ def _rotate(x: Any, out: Any, cos_sin: CosSinRows, task: Task, seq_axis: int, si
 
 @functools.cache
 def _rotation() -> Any:
-    """Return the rotation as an autograd function, defined at the first gradient because it needs torch."""
+    """Return the rotation as an autograd function, defined at the first gradient so as to import torch late."""
     import torch
 
     class Rotation(torch.autograd.Function):
-        """A rotation whose backward pass rotates by −θ, for which only the cosines and sines are kept."""
+        """A rotation whose backward pass rotates by −θ and needs only the cosines and sines."""
 
         @staticmethod
         def forward(ctx: Any, x: Any, cos_sin: CosSinRows, task: Task, seq_axis: int, sign: int) -> Any:
@@ -123,7 +124,7 @@ def _rotation() -> Any:
 
         @staticmethod
         def backward(ctx: Any, grad: torch.Tensor) -> Any:
-            if grad.stride(-1) != 1:  # such as the gradient of a sum: one number, broadcast
+            if grad.stride(-1) != 1:  # such as the gradient of a sum, one broadcast number
                 grad = grad.contiguous()
             task = plan_for("x", grad, None, ctx.cos_sin, ctx.seq_axis, True, None)
             rotated = _rotate(grad, None, ctx.cos_sin, task, ctx.seq_axis, -ctx.sign)

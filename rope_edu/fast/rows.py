@@ -1,4 +1,4 @@
-r"""Rows of cosines and sines, one pair of numbers per position and feature pair, as the kernel reads them."""
+r"""Rows of cosines and sines, one per position, in the order in which the kernel reads them."""
 
 from typing import Any, Protocol
 
@@ -13,11 +13,11 @@ from rope_edu.fast.memory import address
 
 
 class CosSinRows:
-    r"""Cosine and sine of each pair's angle at each position: float64 for float64 inputs, otherwise float32.
+    r"""Cosines and sines of all pairs at some positions: float64 for float64 inputs, otherwise float32.
 
-    `RotaryTable.cos_sin` returns views of its cache, so do not write to them; `cos_sin_from_angles` makes new ones.
-    They rotate arrays of the same kind on the same device. `rows`, `(…, seq, 2, pairs)`, holds each position's
-    cosines, then its sines, and is copied unless contiguous.
+    `RotaryTable.cos_sin` returns views of its cache, so do not write to them; `cos_sin_from_angles` makes new rows.
+    They rotate arrays of the same type on the same device. `rows`, `(…, seq, 2, pairs)`, holds the cosines and then
+    the sines of each position, and is copied unless contiguous.
 
     >>> import math, numpy as np
     >>> cos_sin_from_angles([[0.0, math.pi / 2]], like=np.ones(1)).as_complex().round(3).tolist()  # 1 and i
@@ -75,7 +75,7 @@ class CosSinRows:
 
 
 class CosSinSource(Protocol):
-    """The methods of `RotaryTable` that `rotate` calls without importing it."""
+    """The methods of `RotaryTable` that `rotate` calls; `table` imports `rotate`, not the other way round."""
 
     def cos_sin(self, start: int, length: int, *, like: Any = None, name: str = "like") -> CosSinRows: ...
 
@@ -85,7 +85,7 @@ class CosSinSource(Protocol):
 def rows_for(
     q: Array, table: CosSinSource | CosSinRows, offset: int | None, positions: ArrayLike | None, seq_axis: int
 ) -> CosSinRows:
-    """Return the cosines and sines for q's tokens, with an axis of length 1 where q has its heads."""
+    """Return the cosines and sines for q's tokens, with an axis of length 1 for q's heads."""
     if seq_axis not in (-2, -3):
         raise ValueError(f"seq_axis must be -2 or -3 (heads after the sequence), got {seq_axis!r}")
     if isinstance(table, CosSinRows):
@@ -120,13 +120,13 @@ def rows_for(
 def cos_sin_from_angles(
     angles: ArrayLike, *, like: Array, layout: str = "interleaved", attention_factor: float = 1.0
 ) -> CosSinRows:
-    r"""Return cosines and sines of any angles, so of any positions: fractional, 2-D, or different for each text.
+    r"""Return cosines and sines of any angles, such as those of several coordinates.
 
         a cos θ and a sin θ,   computed in float64 and rounded once
 
-    The angles are radians `(…, seq, pairs)`, NumPy or torch, and `like` is an array of the kind, device and dtype
-    to be rotated; the others are as for `apply_rope`. ValueError if the angles are not real, lack a position axis
-    or require a gradient (use `apply_rope` for learned angles), if `like` does not hold floats, or if another
+    The angles are in radians, `(…, seq, pairs)`, NumPy or torch; `like` is an array of the type, device and dtype
+    to be rotated; other arguments are as for `apply_rope`. ValueError if the angles are not real, lack a position
+    axis or require a gradient (use `apply_rope` for learned angles), if `like` does not hold floats, or if another
     argument is out of range.
 
     >>> import math, numpy as np
