@@ -82,12 +82,10 @@ def t5_bucket(
     exact = per_side // 2
     if exact == 0:
         least = 4 if bidirectional else 2
-        raise ValueError(
-            f"num_buckets must be at least {least} with bidirectional={bidirectional}, got {num_buckets}"
-        )
+        raise ValueError(f"num_buckets must be at least {least} with {bidirectional=}, got {num_buckets}")
     if max_distance <= exact:
         raise ValueError(
-            f"max_distance must exceed the {exact} distances with separate buckets, got {max_distance}"
+            f"max_distance must exceed the {exact} distances with exact buckets, got {max_distance}"
         )
 
     xp = array_namespace(relative_position)
@@ -200,7 +198,7 @@ def shaw_scores(q: Array, k: Array, table: Array) -> Array:
     _check_widths(q=q, k=k, table=table)
     if table.ndim != 2 or table.shape[0] < 3 or table.shape[0] % 2 == 0:
         raise ValueError(
-            f"table must have shape (2K + 1, head_dim) with K ≥ 1, rows −K … K; got {tuple(table.shape)}"
+            f"table must be (2K + 1, head_dim) with K ≥ 1, rows −K … K; got {tuple(table.shape)}"
         )
     rows = shaw_index(q.shape[-2], k.shape[-2], max_distance=table.shape[0] // 2)
     offsets = table[as_kind_of(rows, table)]  # (q_len, k_len, head_dim)
@@ -234,9 +232,7 @@ def transformer_xl_scores(
     """
     _check_widths(q=q, k=k, u=u, v=v)
     if w_position.shape[-2] != q.shape[-1]:
-        raise ValueError(
-            f"w_position must have head_dim = {q.shape[-1]} rows, got shape {tuple(w_position.shape)}"
-        )
+        raise ValueError(f"w_position must have head_dim = {q.shape[-1]} rows, got {tuple(w_position.shape)}")
     xp = array_namespace(q, k, w_position, u, v)
     q_len, k_len = q.shape[-2], k.shape[-2]
     distances = -relative_positions(q_len, k_len)  # i − j, from −(q_len − 1) to k_len − 1
@@ -336,5 +332,5 @@ def _check_widths(q: Array, **others: Array) -> None:
     for name, array in others.items():
         if array.shape[-1] != q.shape[-1]:
             raise ValueError(
-                f"{name} must have width head_dim = {q.shape[-1]}, as q has; got {array.shape[-1]}"
+                f"{name} must have width head_dim = {q.shape[-1]}, like q; got {array.shape[-1]}"
             )

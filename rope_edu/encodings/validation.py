@@ -43,9 +43,7 @@ def _number_check(number_type: type[Number], allowed: str, fits: Callable[[Any],
 
 check_positive_int = _number_check(int, "a whole number of at least 1", lambda n: n >= 1)
 check_whole_number = _number_check(int, "a whole number of at least 0", lambda n: n >= 0)
-check_position = _number_check(
-    int, "a whole number of at least 0 and below 2**52", lambda n: 0 <= n < POSITION_LIMIT
-)
+check_position = _number_check(int, "a whole number from 0 to 2**52 − 1", lambda n: 0 <= n < POSITION_LIMIT)
 check_even_dim = _number_check(int, "an even whole number of at least 2", lambda n: n >= 2 and n % 2 == 0)
 check_finite_number = _number_check(float, "a finite number", lambda x: True)
 check_positive_number = _number_check(float, "a finite number above 0", lambda x: x > 0)

@@ -109,9 +109,7 @@ def _memory_of(x: Any) -> np.ndarray:
 def _overlaps_itself(x: Any) -> bool:
     """Return True if numbers of a view share memory, or might because its axes interleave."""
     end = x.itemsize  # the byte after the last number on the axes so far
-    for step, n in sorted(
-        (abs(step), n) for n, step in zip(x.shape, strides_in_bytes(x), strict=True) if n > 1
-    ):
+    for step, n in sorted((abs(s), n) for n, s in zip(x.shape, strides_in_bytes(x), strict=True) if n > 1):
         if step < end and 0 not in x.shape:
             return True
         end += (n - 1) * step

@@ -312,9 +312,7 @@ def make_encoding(
         if options:
             raise ValueError(f"a RopeSpec takes no options, got {', '.join(sorted(options))}")
         if encoding.head_dim != head_dim:
-            raise ValueError(
-                f"the spec must be for heads of {head_dim} features, got head_dim = {encoding.head_dim}"
-            )
+            raise ValueError(f"the spec must be for heads of {head_dim} features, got {encoding.head_dim}")
         return RotaryModule(encoding)
     if encoding not in _MAKERS:
         raise ValueError(f"encoding must be a RopeSpec or one of {', '.join(_MAKERS)}, got {encoding!r}")

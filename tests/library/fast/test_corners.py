@@ -129,7 +129,7 @@ def test_a_tensor_that_is_not_dense_is_refused_with_the_way_to_make_it_so(kind, 
     "offset", [2**52, 2**53 + 1, 2**64, 10**300, 10**400, 10**5000], ids=lambda n: f"{n.bit_length()} bits"
 )
 def test_an_offset_whose_angles_would_be_arbitrary_is_refused(offset, compiled):
-    with pytest.raises(ValueError, match=r"start must be a whole number of at least 0 and below 2\*\*52"):
+    with pytest.raises(ValueError, match=r"start must be a whole number from 0 to 2\*\*52"):
         rotate(tensor(), table=TABLE, offset=offset, compiled=compiled)
 
 
