@@ -1,14 +1,14 @@
 """Positional encodings step by step: the reference library of the book *RoPE, Turn by Turn*.
 
-plain/       every encoding, rule and attention formula, each at most ten lines, without checks: begin here
+plain/       all encodings, rules and attention as functions of at most ten lines, without checks: begin here
 arrays.py    array types for any library that follows the array API standard
 encodings/   the same formulas with checks, for any array
-fast/        the same rotation, about as fast as memory can be copied
-attention/   softmax attention, the four places where position can enter it, multiple heads, a KV cache
+fast/        the same rotation, about as fast as copying memory
+attention/   softmax attention, four doors for position, multiple heads, a KV cache
 nn/          PyTorch modules: a drop-in rotary embedding, and the encodings
 
-The names exported here are those that a reader of the book needs; import the others from the subpackages. The
-library needs NumPy and array-api-compat. `rope_edu.nn` imports torch; `rope_edu.fast` imports numba on first use.
+This package exports the names that a reader of the book needs; import the others from the subpackages. The library
+requires NumPy and array-api-compat. `rope_edu.nn` imports torch, and `rope_edu.fast` imports numba on first use.
 """
 
 from rope_edu import attention, encodings, fast, plain

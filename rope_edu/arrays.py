@@ -1,4 +1,4 @@
-"""Array types, and queries about torch's state if a caller has imported it; this module never imports torch."""
+"""Array types, and functions that ask about torch's state without importing torch."""
 
 import contextlib
 import sys
@@ -11,67 +11,45 @@ from array_api_compat import array_namespace, device, is_numpy_array, to_device
 
 @runtime_checkable
 class Array(Protocol):
-    """A NumPy array, a torch tensor, or another array that array_api_compat supports."""
+    """A NumPy array, a torch tensor, or any other array that array_api_compat supports."""
 
     @property
     def shape(self) -> tuple[int, ...]: ...
-
     @property
     def dtype(self) -> Any: ...
-
     @property
     def ndim(self) -> int: ...
-
     @property
     def mT(self) -> Any: ...  # noqa: N802  (the array API's name for a transpose)
-
     @property
     def T(self) -> Any: ...  # noqa: N802
-
     @property
     def device(self) -> Any: ...
-
     def tolist(self) -> Any: ...
-
     def __eq__(self, other: Any, /) -> Any: ...  # elementwise
-
     def __lt__(self, other: Any, /) -> Any: ...
-
     def __ge__(self, other: Any, /) -> Any: ...
-
     def __gt__(self, other: Any, /) -> Any: ...
-
     def __len__(self) -> int: ...
-
     def __getitem__(self, key: Any, /) -> Any: ...
-
     def __setitem__(self, key: Any, value: Any, /) -> None: ...
-
     def __neg__(self) -> Any: ...
-
     def __add__(self, other: Any, /) -> Any: ...
-
     def __radd__(self, other: Any, /) -> Any: ...
-
     def __sub__(self, other: Any, /) -> Any: ...
-
     def __rsub__(self, other: Any, /) -> Any: ...
-
     def __mul__(self, other: Any, /) -> Any: ...
-
     def __rmul__(self, other: Any, /) -> Any: ...
-
     def __truediv__(self, other: Any, /) -> Any: ...
-
     def __matmul__(self, other: Any, /) -> Any: ...
 
 
 ArrayLike: TypeAlias = Array | Sequence[float] | Sequence[Sequence[float]] | float
-"""An array, or numbers that become a NumPy array: a list, a tuple, a range, one number."""
+"""An array, or numbers that become a NumPy array: a list, a tuple, a range or a single number."""
 
 
 def is_compiling() -> bool:
-    """Return True if torch.compile is tracing this call, in which case nothing may be cached."""
+    """Return True if torch.compile is tracing this call, so that results must not be cached."""
     torch = sys.modules.get("torch")
     return torch is not None and torch.compiler.is_compiling()
 
@@ -87,32 +65,32 @@ def torch_transform_active() -> bool:
 
 
 def tensors_for_autograd() -> contextlib.AbstractContextManager[object]:
-    """Return a context outside torch's inference mode, so that autograd can later use tensors made in it."""
+    """Return a context that leaves torch's inference mode, so that autograd can use the tensors made in it."""
     torch = sys.modules.get("torch")
     return contextlib.nullcontext() if torch is None else torch.inference_mode(False)
 
 
 def values_known(array: Any) -> bool:
-    """Return True if an array's values can be read now: not on torch's meta device, nor while torch compiles."""
+    """Return True if an array's values can be read now: it is not a meta tensor, and torch is not compiling."""
     return is_numpy_array(array) or (str(device(array)) != "meta" and not is_compiling())
 
 
 def as_kind_of(array: Any, like: Any) -> Any:
-    """Return `array` in the kind and on the device of `like`; torch gradients still flow."""
+    """Return `array` with the array type and on the device of `like`; torch gradients still flow."""
     if is_numpy_array(like):
         return np.asarray(array)
-    if is_numpy_array(array):  # a copy: torch would share it, or reject its strides
+    if is_numpy_array(array):  # copied, because torch would share its memory or reject its strides
         return array_namespace(like).asarray(np.array(array), device=device(like))
     return to_device(array, device(like))
 
 
 def as_one_kind(first: Any, second: Any) -> tuple[Any, Any]:
-    """Return two arrays of the same kind: NumPy becomes torch if mixed; tensors share the second's device."""
+    """Return two arrays of the same type: torch tensors, on the device of the second, if either is one."""
     if is_numpy_array(second):
         return first, as_kind_of(second, like=first)
     return as_kind_of(first, like=second), second
 
 
 def strides_in_bytes(a: Any) -> tuple[int, ...]:
-    """Return the number of bytes from one entry to the next along each axis."""
+    """Return an array's strides in bytes."""
     return a.strides if isinstance(a, np.ndarray) else tuple(a.itemsize * step for step in a.stride())

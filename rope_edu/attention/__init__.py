@@ -17,7 +17,7 @@ from rope_edu.attention.linear import LinearState, elu_plus_one, linear_attentio
 from rope_edu.attention.multi_head import merge_heads, multi_head_attention, split_heads
 from rope_edu.attention.rerope import rerope_attention
 
-# The function `attention` is left out: a star import would otherwise replace this package with it.
+# Without the function `attention`, with which a star import would replace this package.
 __all__ = [
     "Additive",
     "DynamicRotary",

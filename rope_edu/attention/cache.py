@@ -1,4 +1,4 @@
-r"""A KV cache: it stores keys and values as a text grows, so that each new token costs one row of attention."""
+r"""A KV cache, which stores keys and values so that a new token costs only one row of attention."""
 
 from numbers import Integral
 from typing import Any
@@ -12,26 +12,25 @@ from rope_edu.encodings.validation import check_floats, check_one_of, check_posi
 class KVCache:
     r"""The rotated keys and the values of one attention layer.
 
-        append(k, v):   K ← [K; k],   V ← [V; v],   and earlier entries stay bit for bit the same
+        append(k, v):   K ← [K; k],   V ← [V; v];   earlier entries never change
 
-    Rotated keys can be stored because a key's angle depends only on its own position. `append` returns views of the
-    cache's memory. No later append, evict or clear changes them: memory once returned is never reused. Do not write
-    to them yourself (NumPy raises an error). If a torch key or value requires a gradient, new arrays are
+    Rotated keys can be stored because the angle of a key depends only on its position. `append` returns views of
+    the cache's memory, which later calls never change, because memory that was once returned is not reused. Do not
+    write to these views (NumPy raises an error). If a torch key or value requires a gradient, new arrays are
     concatenated instead.
 
-    A cache holds at most `capacity` tokens (None: no limit), and its memory grows in blocks of `block` tokens.
-    `when_full` is "error", or "evict", which lets a new token replace the oldest. ValueError if `capacity` or
+    A cache holds at most `capacity` tokens (None: no limit), and its memory grows in blocks of `block` tokens. With
+    `when_full="evict"`, new tokens replace the oldest; with "error", they are refused. ValueError if `capacity` or
     `block` is not a whole number ≥ 1, or if `when_full` is misspelt.
 
     >>> import numpy as np
     >>> cache, token = KVCache(capacity=2, when_full="evict"), np.ones((1, 1, 4))
     >>> for n in range(3):
     ...     keys, values = cache.append(n * token, token)
-    >>> keys[0, :, 0].tolist(), cache.length, cache.seen  # token 0 was evicted
+    >>> keys[0, :, 0].tolist(), cache.length, cache.seen  # token 0 has been evicted
     ([1.0, 2.0], 2, 3)
 
-    Chapter 11.
-    Plain form: `rope_edu.plain.decode_with_cache`.
+    Chapter 11. Plain form: `plain.decode_with_cache`.
     """
 
     def __init__(self, capacity: int | None = None, *, block: int = 64, when_full: str = "error") -> None:
@@ -41,19 +40,19 @@ class KVCache:
         self.clear()
 
     def clear(self) -> None:
-        """Discard everything, positions included; the next token has position 0."""
+        """Discard all tokens and restart the positions: the next token has position 0."""
         self._k: Any = None
         self._v: Any = None
         self._start = self._stop = self._seen = 0
 
     @property
     def length(self) -> int:
-        """Number of tokens held now."""
+        """Number of tokens that the cache holds."""
         return self._stop - self._start
 
     @property
     def seen(self) -> int:
-        """Number of tokens ever appended, which is the position of the next one."""
+        """Number of tokens appended so far, which is the position of the next one."""
         return self._seen
 
     @property
@@ -62,14 +61,13 @@ class KVCache:
         return 0 if self._k is None else self._k.shape[-2]
 
     def append(self, k: Array, v: Array) -> tuple[Any, Any]:
-        r"""Store the keys and values of new tokens; return `(all k, all v)`, views of everything held.
+        r"""Store the keys and values of new tokens; return `(all k, all v)`, views of all tokens held.
 
-        The oldest tokens are evicted before the method returns. So if a chunk evicts tokens, only its last query
-        sees the full window of `capacity` tokens; append one token at a time for an exact sliding window.
+        Tokens are evicted before the method returns. If a chunk of tokens causes this, only its last query sees the
+        full window of `capacity` tokens; for an exact sliding window, append one token at a time.
 
-        `k` holds floats `(…, heads, new, head_dim)`, each rotated by its own position; `v` is
-        `(…, heads, new, v_dim)`. ValueError if they do not match each other or the cache, or if there is no room
-        for them; the cache is then unchanged.
+        `k` holds floats `(…, heads, new, head_dim)`, already rotated; `v` is `(…, heads, new, v_dim)`. ValueError
+        if they do not match each other or the cache, or if there is no room for them; the cache is then unchanged.
 
         Chapter 11.
         """
@@ -86,7 +84,7 @@ class KVCache:
         return self._held()
 
     def evict(self, n: int) -> None:
-        """Discard the `n` oldest tokens, from 0 to `length` (else ValueError); positions keep counting."""
+        """Discard the `n` oldest tokens; positions continue. ValueError unless `n` is from 0 to `length`."""
         if isinstance(n, bool) or not isinstance(n, Integral) or not 0 <= n <= self.length:
             raise ValueError(f"n must be a whole number from 0 to the {self.length} tokens held, got {n!r}")
         self._start += int(n)
@@ -96,7 +94,7 @@ class KVCache:
         return f"<KVCache: {self.length}{limit} tokens held, {self.seen} seen, {self.reserved} reserved>"
 
     def _make_room(self, new: int) -> None:
-        """Make room for `new` tokens by evicting the oldest, or raise ValueError."""
+        """Evict the oldest tokens if `new` tokens need their room, or raise ValueError."""
         if self.capacity is None or self.length + new <= self.capacity:
             return
         if new > self.capacity:
@@ -109,11 +107,11 @@ class KVCache:
         self.evict(self.length + new - self.capacity)
 
     def _write(self, k: Array, v: Array) -> None:
-        """Write k and v after the tokens held, allocating more memory if they do not fit."""
+        """Write k and v after the tokens held, and allocate more memory if it is needed."""
         new = k.shape[-2]
         if self._k is None or self._stop + new > self.reserved:
             blocks = -(-(self.length + new) // self.block)
-            blocks += self._start > 0  # a spare block, so that a sliding window is not copied every time
+            blocks += self._start > 0  # a spare block, so that a sliding window is rarely copied
             self._k, self._v = (self._reallocated(old, x, blocks) for old, x in ((self._k, k), (self._v, v)))
             self._start, self._stop = 0, self.length
         self._k[..., self._stop : self._stop + new, :] = k
@@ -156,7 +154,7 @@ def _check_kind(name: str, x: Array, other: Array, comparison: str) -> None:
 
 
 def _check_like(name: str, x: Array, held: Array) -> None:
-    """Reject an `x` that differs from the stored array in kind, dtype, device or shape."""
+    """Reject an `x` whose type, dtype, device or shape differs from those of the stored array."""
     _check_kind(name, x, held, "like the cache")
     for attribute in ("dtype", "device"):
         seen, expected = getattr(x, attribute), getattr(held, attribute)

@@ -1,4 +1,4 @@
-r"""Scores, mask, softmax and attention; the caller supplies position, through rotated q and k or a bias."""
+r"""Scores, mask, softmax and attention; position comes from the caller, as rotated q and k or as a bias."""
 
 import math
 from typing import Any
@@ -7,18 +7,18 @@ import numpy as np
 from array_api_compat import array_namespace
 
 from rope_edu.arrays import Array, as_kind_of
+from rope_edu.encodings.relative import relative_positions
 from rope_edu.encodings.validation import (
     as_real,
     check_broadcast,
     check_finite_number,
     check_floats,
-    check_positive_int,
     compute_dtype,
 )
 
 
 def attention_scores(q: Array, k: Array, *, scale: float | None = None) -> Any:
-    r"""Return attention scores, which measure how well each query matches each key: `(…, q_len, k_len)`.
+    r"""Return attention scores, which measure how well queries match keys: `(…, q_len, k_len)`.
 
         scores_{mn} = scale · ⟨q_m, k_n⟩,   scale = 1/√head_dim unless given
 
@@ -41,34 +41,30 @@ def causal_mask(q_len: int, k_len: int) -> np.ndarray:
 
         mask_{mn} is True   ⇔   n ≤ m + (k_len − q_len)
 
-    The queries are the last `q_len` of the `k_len` positions; with a KV cache, they are the new ones. ValueError if
-    a length is not a whole number ≥ 1, or if there are more queries than keys.
+    The queries are the last `q_len` of the `k_len` positions; with a KV cache, they are the new ones. Errors are
+    those of `relative_positions`.
 
     >>> causal_mask(2, 4).astype(int).tolist()  # positions 2 and 3 look back
     [[1, 1, 1, 0], [1, 1, 1, 1]]
 
-    Source: Vaswani 2017, arXiv 1706.03762, §3.2.3. Chapters 1 and 11.
-    Plain form: `rope_edu.plain.causal_mask`.
+    Source: Vaswani 2017, arXiv 1706.03762, §3.2.3. Chapters 1 and 11. Plain form: `plain.causal_mask`.
     """
-    q_len, k_len = check_positive_int("q_len", q_len), check_positive_int("k_len", k_len)
-    if q_len > k_len:
-        raise ValueError(f"q_len must be at most k_len = {k_len}, got {q_len}")
-    return np.tri(q_len, k_len, k=k_len - q_len, dtype=bool)
+    return relative_positions(q_len, k_len) <= 0
 
 
 def softmax(x: Array) -> Any:
-    r"""Return weights that sum to 1, with the shape, dtype and kind of `x`; 16-bit floats are computed in float32.
+    r"""Return weights that sum to 1, like `x` in shape, dtype and array type; 16-bit floats use float32.
 
         softmax(x)_j = e^{x_j − max x} / Σ_k e^{x_k − max x}
 
-    The sum is over the last axis. A row of −∞ only (all masked) gives zeros, not NaN. ValueError unless `x` holds
-    floats.
+    The sum is over the last axis. If all entries of a row are −∞ (masked), its weights are 0, not NaN. ValueError
+    unless `x` holds floats.
 
     >>> softmax(np.array([0.0, math.log(3.0), -math.inf])).round(3).tolist()  # 1 : 3 : 0
     [0.25, 0.75, 0.0]
 
     Source: Vaswani 2017, arXiv 1706.03762, eq. 1; subtracting the maximum keeps e^x finite. Chapter 1.
-    Plain form: `rope_edu.plain.softmax`.
+    Plain form: `plain.softmax`.
     """
     check_floats("x", x)
     return _softmax(x)
@@ -92,14 +88,14 @@ def attention(
     mask: Array | None = None,
     scale: float | None = None,
 ) -> tuple[Any, Any]:
-    r"""Return values averaged by how well their keys match each query, and the weights of the average.
+    r"""Return the average of the values, weighted by how well keys match queries, and the weights.
 
         weights = softmax(scale · q kᵀ + bias, masked with −∞),   output = weights · v
 
     Args:
         q, k, scale: as for `attention_scores`.
         v: floats `(…, k_len, v_dim)`.
-        bias: term added to the scaled scores, broadcast to `(…, q_len, k_len)`; may be NumPy for a torch q.
+        bias: added to the scaled scores, broadcast to `(…, q_len, k_len)`; may be NumPy for a torch q.
         mask: bool, True where a query may attend, broadcast in the same way (see `causal_mask`).
 
     Returns `(output, weights)`, `(…, q_len, v_dim)` and `(…, q_len, k_len)`; both are zero for a query that may
@@ -107,11 +103,10 @@ def attention(
     `mask` does not broadcast to the scores, or `mask` is not bool.
 
     >>> q, k, v = np.zeros((2, 4)), np.zeros((2, 4)), np.array([[1.0], [3.0]])
-    >>> attention(q, k, v, mask=causal_mask(2, 2))[0].tolist()  # the first sees itself, the last the mean
+    >>> attention(q, k, v, mask=causal_mask(2, 2))[0].tolist()  # the first attends to itself, the last to both
     [[1.0], [2.0]]
 
-    Source: Vaswani 2017, arXiv 1706.03762, eq. 1. Chapters 1 and 10.
-    Plain form: `rope_edu.plain.attention`.
+    Source: Vaswani 2017, arXiv 1706.03762, eq. 1. Chapters 1 and 10. Plain form: `plain.attention`.
     """
     check_qkv(q, k, v)
     return attend(q, k, v, bias, mask, scale)
@@ -141,14 +136,14 @@ def _scores(q: Any, k: Any, scale: float | None) -> Any:
 
 
 def check_qkv(q: Array, k: Array, v: Array) -> None:
-    """Reject q, k and v whose shapes do not match, or values that differ in number from the keys."""
+    """Reject q, k and v whose shapes do not match, such as more values than keys."""
     check_fit("(…, seq, width)", q=q, k=k, v=v)
     if v.shape[-2] != k.shape[-2]:
         raise ValueError(f"v must be as long as k, {k.shape[-2]} positions, got {v.shape[-2]}")
 
 
 def check_fit(form: str, **arrays: Array) -> None:
-    """Reject arrays that are not floats, lack an axis or do not broadcast, and a k whose width differs from q's."""
+    """Reject arrays that do not hold floats, lack an axis or do not broadcast, or a k of another width than q."""
     axes = form.count(",")
     for name, x in arrays.items():
         check_floats(name, x)

@@ -1,7 +1,7 @@
-r"""The four doors through which position enters attention, and encodings that open one or two of them."""
+r"""The four doors through which position enters attention, and the encodings, which open one or two of them."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,12 +11,12 @@ from rope_edu.arrays import Array, ArrayLike, as_kind_of, tensors_for_autograd, 
 from rope_edu.encodings.frequencies import rope_angles
 from rope_edu.encodings.rotary import check_rotatable, cos_and_sin, rotate_by_cos_sin
 from rope_edu.encodings.spec import RopeSpec, check_width, pair_positions, rope_parts
-from rope_edu.encodings.validation import as_finite, check_floats, dtype_name
+from rope_edu.encodings.validation import as_positions, check_floats, dtype_name
 from rope_edu.encodings.xpos import xpos_scale
 
 
 class RotatesByTable(Protocol):
-    """A table that caches cosines and sines and rotates by them, such as `fast.RotaryTable`."""
+    """A table that caches cosines and sines and rotates with them, such as `fast.RotaryTable`."""
 
     @property
     def spec(self) -> RopeSpec: ...
@@ -25,27 +25,26 @@ class RotatesByTable(Protocol):
 
 
 class PositionEncoding:
-    r"""Base class with four doors for position, all closed; an encoding opens one or two by overriding methods.
+    r"""Base class whose four doors for position are closed; an encoding opens one or two by overriding methods.
 
-        embed:               x_m + p_m                        at the model's input, once
+        embed:               x_m + p_m                        once, at the model's input
         rotate_q, rotate_k:  R_m q_m and R_n k_n
         bias:                score_{mn} + b_{m−n}             after scaling, before the softmax
 
-    The values have no door: position determines how much of each value is mixed in, not the value itself.
-    `cache_problem` explains why keys cannot be stored for later queries; it is None if they can.
+    The values have no door: position determines how much of a value is mixed in, not the value itself.
+    `cache_problem` is the reason why keys cannot be cached, or None if they can.
 
     >>> x = np.ones((3, 4))
     >>> PositionEncoding().rotate_k(x, range(3)) is x
     True
 
-    Chapters 10 and 11.
-    Plain form: `rope_edu.plain.attention_head`.
+    Chapters 10 and 11. Plain form: `plain.attention_head`.
     """
 
     cache_problem: str | None = None
 
     def embed(self, x: Array, positions: ArrayLike) -> Any:
-        """Return x `(…, seq, d_model)` plus the vectors for `positions` `(seq,)`."""
+        """Return x `(…, seq, d_model)` plus the vectors of `positions` `(seq,)`."""
         return x
 
     def rotate_q(self, q: Array, positions: ArrayLike) -> Any:
@@ -53,17 +52,17 @@ class PositionEncoding:
         return q
 
     def rotate_k(self, k: Array, positions: ArrayLike) -> Any:
-        """Return k `(…, heads, seq, head_dim)` rotated by `positions` `(seq,)`, as a cache stores it."""
+        """Return k `(…, heads, seq, head_dim)` rotated by `positions` `(seq,)`, to be stored in a cache."""
         return k
 
     def bias(self, q: Array, k_len: int) -> Array | None:
-        """Return a bias for the last q_len tokens' scaled scores, `(…, heads, q_len, k_len)`, or None."""
+        """Return a bias on the scaled scores of the last q_len tokens, `(…, heads, q_len, k_len)`, or None."""
         return None
 
 
 @dataclass(frozen=True, eq=False)
 class NoPosition(PositionEncoding):
-    r"""No position encoding (NoPE): all doors stay closed, and only a causal mask distinguishes positions.
+    r"""No position encoding (NoPE): all doors stay closed, and positions differ only by the causal mask.
 
     >>> NoPosition().bias(np.ones((1, 3, 4)), 3) is None
     True
@@ -74,9 +73,9 @@ class NoPosition(PositionEncoding):
 
 @dataclass(frozen=True, eq=False)
 class Additive(PositionEncoding):
-    r"""A vector for each position, added to the model's input: x′_m = x_m + encode(m).
+    r"""One vector per position, added to the model's input: x′_m = x_m + encode(m).
 
-    `encode` maps positions `(seq,)` to `(seq, d_model)`: `sinusoidal`, or `table[positions]` in a learned table.
+    `encode` maps positions `(seq,)` to `(seq, d_model)`, such as `sinusoidal`, or `table[positions]` if learned.
 
     >>> from rope_edu import sinusoidal
     >>> Additive(lambda positions: sinusoidal(positions, 2)).embed(np.zeros((1, 2)), [0]).tolist()
@@ -94,13 +93,13 @@ class Additive(PositionEncoding):
 
 @dataclass(frozen=True, eq=False)
 class ScoreBias(PositionEncoding):
-    r"""A number for each query and key, added to the scaled scores.
+    r"""A bias for each query and key, added to the scaled scores.
 
         score_{mn} = ⟨q_m, k_n⟩ / √head_dim + bias_{mn}
 
-    `bias` maps q and k_len to an array that broadcasts to the scores. ALiBi and T5 need only the lengths; Shaw's
-    term also depends on the query, and is scaled like the score:
-    `lambda q, k_len: shaw_scores(q, zeros (k_len, head_dim), table) / √head_dim`.
+    `bias` maps q and k_len to an array that broadcasts to the scores. ALiBi and T5 need only the lengths. Shaw's
+    term also depends on the query, and must be scaled like the score: `lambda q, k_len: shaw_scores(q, zeros
+    (k_len, head_dim), table) / √head_dim`.
 
     >>> from rope_edu import alibi_bias
     >>> alibi = ScoreBias(lambda q, k_len: alibi_bias(q.shape[-3], q.shape[-2], k_len))
@@ -111,17 +110,16 @@ class ScoreBias(PositionEncoding):
     Chapters 3 and 10.
     """
 
-    bias: Callable[[Array, int], Any]  # type: ignore[assignment]  # the function passed in replaces the method
+    bias: Callable[[Array, int], Any]  # type: ignore[assignment]  # the argument replaces the method
 
 
-@dataclass(frozen=True, eq=False)
 class Rotary(PositionEncoding):
-    r"""Rotary position embedding (RoPE): queries and keys are rotated by position; values are unchanged.
+    r"""Rotary position embedding (RoPE), which rotates queries and keys by position and leaves values unchanged.
 
         ⟨R_m q, R_n k⟩ = ⟨q, R_{n−m} k⟩,   times a² where the spec has an attention factor a
 
-    Cosines and sines are computed once while positions stay the same: for q and k, and for all layers that share
-    the encoding. A RotaryTable caches them for all positions, and rotates with its kernel.
+    Cosines and sines are computed once for q and k, and again only when the positions change, so layers can share
+    an encoding. A RotaryTable caches them for all positions, and rotates with its kernel.
 
     Args:
         rope: a RopeSpec made by any rule; a `fast.RotaryTable` made from one; or bare frequencies `(pairs,)` in
@@ -139,26 +137,25 @@ class Rotary(PositionEncoding):
     Source: RoFormer, arXiv 2104.09864, eq. 16. Chapter 10.
     """
 
-    rope: RopeSpec | ArrayLike | RotatesByTable
-    layout: Any = None  # argument: str | None; attribute: str
-    attention_factor: Any = None  # argument: float | None; attribute: float
-    inv_freq: Any = field(init=False, repr=False)
-    table: RotatesByTable | None = field(init=False, repr=False, default=None)
-    _inv_freq: list[float] = field(init=False, repr=False, default_factory=list)
-    _last: list[Any] = field(init=False, repr=False, default_factory=lambda: [None, None])
+    def __init__(self, rope: Any, layout: str | None = None, attention_factor: float | None = None) -> None:
+        self._table: RotatesByTable | None = rope if hasattr(rope, "cos_sin_at") else None
+        self._rope: RopeSpec | ArrayLike = rope if self._table is None else self._table.spec
+        self._parts = rope_parts(self._rope, layout, attention_factor)
+        self._inv_freq = self._rope.inv_freq.tolist() if isinstance(self._rope, RopeSpec) else []
+        self._last: tuple[Any, Any] = None, None  # key of the last positions, and their cosines and sines
 
-    def __post_init__(self) -> None:
-        if hasattr(self.rope, "spec"):  # dynamo cannot trace isinstance with a Protocol
-            object.__setattr__(self, "table", self.rope)
-            object.__setattr__(self, "rope", self.rope.spec)
-        parts = rope_parts(self.rope, self.layout, self.attention_factor)
-        for name, value in zip(("inv_freq", "layout", "attention_factor"), parts, strict=True):
-            object.__setattr__(self, name, value)  # the dataclass is frozen; fields are set only here
-        if isinstance(self.rope, RopeSpec):
-            self._inv_freq.extend(self.rope.inv_freq.tolist())
+    rope = property(lambda self: self._rope, doc="The spec, or the bare frequencies.")
+    table = property(lambda self: self._table, doc="The `RotaryTable` given, or None.")
+    inv_freq = property(lambda self: self._parts[0], doc="Frequencies `(pairs,)`, radians per token.")
+    layout = property(lambda self: self._parts[1], doc='"interleaved" or "half_split".')
+    attention_factor = property(lambda self: self._parts[2], doc="Factor on the cosines and sines.")
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.rope!r})"
 
     def rotate_q(self, q: Array, positions: ArrayLike) -> Any:
-        self._check(q)
+        check_floats("x", q)
+        check_width(self.rope, q)
         if self.table is None:
             cos, sin = self._cos_sin(q, positions)
             check_rotatable(q, cos.shape)
@@ -170,12 +167,8 @@ class Rotary(PositionEncoding):
     def rotate_k(self, k: Array, positions: ArrayLike) -> Any:
         return self.rotate_q(k, positions)
 
-    def _check(self, x: Array) -> None:
-        check_floats("x", x)
-        check_width(self.rope, x)
-
     def _cos_sin(self, x: Array, positions: ArrayLike) -> tuple[Any, Any]:
-        """Return cosines and sines for x, `(…, seq, pairs)`; reuse the last ones if the positions are unchanged."""
+        """Return cosines and sines for x, `(…, seq, pairs)`; use the last ones again if the positions are equal."""
         if (
             torch_transform_active()
             or getattr(self.inv_freq, "requires_grad", False)
@@ -183,27 +176,28 @@ class Rotary(PositionEncoding):
         ):
             return self._compute_cos_sin(x, positions)
         key = _cache_key(positions), type(x), dtype_name(x) == "float64", device(x)
-        if key[0] is None or key != self._last[0]:
+        last_key, cos_sin = self._last
+        if key[0] is None or key != last_key:
             with tensors_for_autograd():
-                self._last[:] = key, self._compute_cos_sin(x, positions)
-        return self._last[1]
+                cos_sin = self._compute_cos_sin(x, positions)
+            self._last = key, cos_sin
+        return cos_sin
 
     def _compute_cos_sin(self, x: Array, positions: ArrayLike) -> tuple[Any, Any]:
         positions = _as_array(positions, x)
         if isinstance(self.rope, RopeSpec):
             coordinates: Any = pair_positions(self.rope, positions)
-            xp = array_namespace(coordinates)  # Python numbers become constants under torch.compile
+            xp = array_namespace(coordinates)  # under torch.compile, Python numbers become constants
             angles = coordinates * xp.asarray(self._inv_freq, dtype=xp.float64, device=device(coordinates))
         else:
             angles = rope_angles(positions, self.inv_freq)
         return cos_and_sin(as_kind_of(angles, like=x), x, self.attention_factor)
 
 
-@dataclass(frozen=True, eq=False)
 class XPos(Rotary):
-    r"""RoPE with queries and keys scaled by their positions, so that far keys count less.
+    r"""RoPE with queries and keys scaled according to their position, so that distant keys score less.
 
-        q′_m = ζ^(m/s) R_m q,   k′_n = ζ^(−n/s) R_n k,   so that pair i of the score gains ζ_i^((m−n)/s)
+        q′_m = ζ^(m/s) R_m q,   k′_n = ζ^(−n/s) R_n k,   and the score's term of pair i gains ζ_i^((m−n)/s)
 
     Arguments and errors are those of `Rotary`; `scale_base` is s in tokens, as for `xpos_scale`.
 
@@ -214,10 +208,12 @@ class XPos(Rotary):
     [[[3.5, 0.0]]]
 
     Source: Sun 2022, arXiv 2212.10554, eq. 10, with its released code's scale_base. Chapters 10 and 19.
-    Plain form: `rope_edu.plain.apply_xpos`.
+    Plain form: `plain.apply_xpos`.
     """
 
-    scale_base: float = 512.0
+    def __init__(self, rope: Any, *, scale_base: float = 512.0, **options: Any) -> None:
+        super().__init__(rope, **options)
+        self.scale_base = scale_base
 
     def rotate_q(self, q: Array, positions: ArrayLike) -> Any:
         return self._rotate_and_scale(q, positions, 1)
@@ -226,10 +222,11 @@ class XPos(Rotary):
         return self._rotate_and_scale(k, positions, -1)
 
     def _rotate_and_scale(self, x: Array, positions: ArrayLike, sign: int) -> Any:
-        self._check(x)
+        check_floats("x", x)
+        check_width(self.rope, x)
         cos, sin = self._cos_sin(x, positions)
         check_rotatable(x, cos.shape)
-        exponents = sign * as_finite("positions", _as_array(positions, x))  # ζ^(−n/s) = 1 / ζ^(n/s)
+        exponents = sign * as_positions(_as_array(positions, x))  # ζ^(−n/s) = 1 / ζ^(n/s)
         scale: Any = as_kind_of(xpos_scale(exponents, 2 * len(self.inv_freq), self.scale_base), like=x)
         scale = array_namespace(x).astype(scale, cos.dtype, copy=False)  # (seq, pairs)
         return rotate_by_cos_sin(x, scale * cos, scale * sin, self.layout)
@@ -237,7 +234,7 @@ class XPos(Rotary):
 
 @dataclass(frozen=True, eq=False)
 class DynamicRotary(PositionEncoding):
-    r"""Rotation whose frequencies depend on the text's current length, so its keys cannot be cached.
+    r"""A rotation whose frequencies depend on the current length of the text, so that keys cannot be cached.
 
     `rule` maps the length (the last position + 1) to a RopeSpec, or to frequencies `(pairs,)` used with `layout`.
 
@@ -245,7 +242,7 @@ class DynamicRotary(PositionEncoding):
     >>> encoding = DynamicRotary(lambda length: dynamic_ntk(8, 4, length=length))
     >>> key = np.ones((1, 1, 8))
     >>> early, late = encoding.rotate_k(key, [3]), encoding.rotate_k(np.ones((1, 9, 8)), range(9))[:, 3:4]
-    >>> bool((early == late).all())  # the same key at the same position, before and after the text grew
+    >>> bool((early == late).all())  # the same key and position, in a short and a long text
     False
 
     Source: transformers' rope types "dynamic" and "longrope". Chapters 15 and 16.
@@ -260,7 +257,7 @@ class DynamicRotary(PositionEncoding):
     )
 
     def rotate_q(self, q: Array, positions: ArrayLike) -> Any:
-        numbers: Any = as_finite("positions", positions)
+        numbers: Any = as_positions(positions)
         return Rotary(self.rule(int(numbers.max()) + 1), self.layout).rotate_q(q, positions)
 
     def rotate_k(self, k: Array, positions: ArrayLike) -> Any:
@@ -268,14 +265,14 @@ class DynamicRotary(PositionEncoding):
 
 
 def _as_array(positions: ArrayLike, x: Array) -> Any:
-    """Return a range as an integer array of x's kind, so that torch.compile can trace it; others unchanged."""
+    """Return positions, but a range as an integer array of the type of x, which torch.compile can trace."""
     if not isinstance(positions, range):
         return positions
     return array_namespace(x).arange(positions.start, positions.stop, positions.step, device=device(x))
 
 
 def _cache_key(positions: ArrayLike) -> object:
-    """Return a key that identifies the positions, or None for tensors, whose values may be on another device."""
+    """Return a key that identifies the positions, or None for tensors, which may be on a GPU."""
     if isinstance(positions, range):
         return positions
     if is_array_api_obj(positions) and not isinstance(positions, np.ndarray):

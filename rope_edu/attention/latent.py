@@ -1,4 +1,4 @@
-r"""MLA's decoupled keys: content from a small latent vector, position from a narrow key that all heads share."""
+r"""MLA's decoupled keys: content comes from a small latent vector, position from one narrow key for all heads."""
 
 import math
 from typing import Any
@@ -11,16 +11,16 @@ from rope_edu.encodings.validation import check_finite_number, check_floats
 def decoupled_scores(
     q: Array, k: Array, q_turned: Array, k_turned: Array, *, scale: float | None = None
 ) -> Any:
-    r"""Return content plus position scores, with one position key for all heads: `(…, heads, q_len, k_len)`.
+    r"""Return content scores plus position scores, whose keys all heads share: `(…, heads, q_len, k_len)`.
 
         score_{mn} = scale · (⟨q_m, k_n⟩ + ⟨R_m q′_m, R_n k′_n⟩),   scale = 1/√(d + d′) unless given
 
-    An unrotated key is a matrix times the latent vector, k_n = U c_n. The matrix can be moved to the query,
-    ⟨q_m, U c_n⟩ = ⟨Uᵀ q_m, c_n⟩, so only c is stored. A rotation in between depends on m − n and cannot be moved.
-    Position therefore gets a second, narrow key, which is rotated and stored once for all heads.
+    An unrotated key is a matrix times the latent vector, k_n = U c_n. Since ⟨q_m, U c_n⟩ = ⟨Uᵀ q_m, c_n⟩, the query
+    can absorb the matrix, and only c is stored. A rotation in between would depend on m − n and could not be
+    absorbed. Position is therefore carried by a second, narrow key, which is rotated and stored once for all heads.
 
-    `q` and `k` hold content, floats `(…, heads, q_len, d)` and `(…, heads, k_len, d)`; `q_turned` and `k_turned`
-    are already rotated, `(…, heads, q_len, d′)` and, shared by all heads, `(…, k_len, d′)`. DeepSeek's YaRN
+    `q` and `k` hold content, floats `(…, heads, q_len, d)` and `(…, heads, k_len, d)`. `q_turned` and `k_turned`
+    are already rotated, `(…, heads, q_len, d′)` and, because all heads share it, `(…, k_len, d′)`. DeepSeek's YaRN
     multiplies `scale` by mscale². Errors are those of `attention_scores`.
 
     >>> import numpy as np
@@ -28,8 +28,7 @@ def decoupled_scores(
     >>> decoupled_scores(one, one, one[..., :1], one[0, :, :1]).tolist()  # (3 + 1) / √4
     [[[2.0]], [[2.0]]]
 
-    Source: DeepSeek-V2, arXiv 2405.04434, §2.1.3, eq. 14–18. Chapter 19.
-    Plain form: `rope_edu.plain.decoupled_scores`.
+    Source: DeepSeek-V2, arXiv 2405.04434, §2.1.3, eq. 14–18. Chapter 19. Plain form: `plain.decoupled_scores`.
     """
     xp = check_floats("k_turned", k_turned)
     if scale is None:

@@ -1,4 +1,4 @@
-r"""Linear attention with RoPE: a running sum replaces the softmax, and the cost grows linearly with the length."""
+r"""Linear attention with RoPE: running sums replace the softmax, so the cost is linear in the length."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -11,16 +11,16 @@ from rope_edu.encodings.layouts import check_layout
 from rope_edu.encodings.rotary import apply_rope
 from rope_edu.encodings.validation import check_floats, compute_dtype
 
-CHUNK = 64  # tokens per chunk, compared with each other directly; affects speed, not the result
+CHUNK = 64  # tokens that are compared directly; affects the speed, not the result
 
 
 class LinearState(NamedTuple):
-    r"""The running sums that linear attention keeps of a text; their size is independent of its length.
+    r"""The running sums of linear attention, whose size does not depend on the length of the text.
 
         kv = Σ_n (R_n φ(k_n)) v_nᵀ,   norm = Σ_n φ(k_n)
 
-    `kv`, `(…, d, d_v)`, sums the keys' rotated features times their values; `norm`, `(…, d)`, sums the *unrotated*
-    features for the denominator.
+    `kv`, `(…, d, d_v)`, is the sum of rotated key features times values; `norm`, `(…, d)`, is the sum of
+    *unrotated* features, for the denominator.
 
     >>> import numpy as np
     >>> LinearState(np.zeros((2, 3)), np.zeros(2)).kv.shape
@@ -34,7 +34,7 @@ class LinearState(NamedTuple):
 
 
 def elu_plus_one(x: Any) -> Any:
-    r"""Return positive features, whose products can serve as weights, with the shape, dtype and kind of `x`.
+    r"""Return positive features, whose products can be weights; shape, dtype and array type are those of `x`.
 
         φ(x) = elu(x) + 1 = x + 1 for x > 0,  e^x otherwise
 
@@ -44,8 +44,7 @@ def elu_plus_one(x: Any) -> Any:
     >>> elu_plus_one(np.array([-1.0, 0.0, 2.0])).round(4).tolist()
     [0.3679, 1.0, 3.0]
 
-    Source: Katharopoulos 2020, arXiv 2006.16236, eq. 7. Chapter A2.
-    Plain form: `rope_edu.plain.elu_plus_one`.
+    Source: Katharopoulos 2020, arXiv 2006.16236, eq. 7. Chapter A2. Plain form: `plain.elu_plus_one`.
     """
     xp = check_floats("x", x)
     positive = x > 0
@@ -63,37 +62,36 @@ def linear_attention(
     causal: bool = True,
     return_state: bool = False,
 ) -> Array | tuple[Array, LinearState]:
-    r"""Return values mixed by products of features instead of a softmax, in time linear in the text's length.
+    r"""Return values mixed by products of features instead of a softmax, in time linear in the length.
 
                     Σ_n ⟨R_m φ(q_m), R_n φ(k_n)⟩ v_n
         output_m = ----------------------------------,   n ≤ m if causal
                          Σ_n ⟨φ(q_m), φ(k_n)⟩
 
-    Only the numerator is rotated. Rotated features can be negative, so a rotated denominator could vanish; the
-    price is that the weights of the v_n do not sum to 1.
+    Only the numerator is rotated. Rotated features can be negative, so a rotated denominator could become 0. The
+    price is that the weights of the values do not sum to 1.
 
     Args:
         q, k, v: floats `(…, q_len, d)`, `(…, k_len, d)` and `(…, k_len, d_v)`, not rotated.
         angles: radians `(seq, pairs)` or broadcastable, for both q and k; None for no position encoding.
-        feature_map: φ, maps floats of any shape to non-negative ones and may change the last axis; applied before
-            the rotation.
+        feature_map: φ, maps floats of any shape to floats ≥ 0 before the rotation; may change the last axis.
         causal: whether a token sees only itself and earlier tokens.
         return_state: whether to return the state after the last key as well, so that `linear_attention_step` can
-            continue from it: read a prompt in one call, then continue token by token.
+            continue token by token after a prompt.
 
-    Returns `(…, q_len, d_v)` in the dtype and kind of `q` (16-bit floats are computed in float32), with zeros where
-    a denominator is 0. With return_state, also returns a LinearState, float32 for 16-bit floats. ValueError if
-    shapes do not match, or `layout` is neither "interleaved" nor "half_split".
+    Returns `(…, q_len, d_v)` with the dtype and array type of `q` (16-bit floats are computed in float32), and
+    zeros where a denominator is 0. With return_state, also returns a LinearState, which is float32 for 16-bit
+    floats. ValueError if shapes do not match, or `layout` is neither "interleaved" nor "half_split".
 
     >>> import numpy as np
     >>> q, k, v = np.zeros((2, 2)), np.zeros((2, 2)), np.array([[1.0], [3.0]])
-    >>> linear_attention(q, k, v).tolist()  # equal features: the first takes itself, the last the mean
+    >>> linear_attention(q, k, v).tolist()  # equal features: the first attends to itself, the last to both
     [[1.0], [2.0]]
     >>> linear_attention(q, k, v, angles=[[0.0], [np.pi]]).round(3).tolist()  # (−1 + 3)/2
     [[1.0], [1.0]]
 
     Source: RoFormer, arXiv 2104.09864, eq. 19; Katharopoulos 2020, arXiv 2006.16236. Chapter A2.
-    Plain form: `rope_edu.plain.linear_attention`.
+    Plain form: `plain.linear_attention`.
     """
     check_fit("(…, seq, width)", q=q, k=k, v=v)
     equal_lengths = causal or angles is not None
@@ -123,7 +121,7 @@ def linear_attention_step(
     layout: str = "interleaved",
     feature_map: Callable[[Array], Array] = elu_plus_one,
 ) -> tuple[Array, LinearState]:
-    r"""Add one token to the state and return its output, in time and memory independent of the text's length.
+    r"""Add one token to the state and return its output; the cost does not depend on the length of the text.
 
         kv ← kv + (R_n φ(k_n)) v_nᵀ,   norm ← norm + φ(k_n),   output = kvᵀ (R_n φ(q_n)) / ⟨norm, φ(q_n)⟩
 
@@ -136,11 +134,11 @@ def linear_attention_step(
     >>> token, state = np.zeros(2), None
     >>> for n, value in enumerate([1.0, 3.0]):
     ...     output, state = linear_attention_step(token, token, np.array([value]), state, angles=[n * np.pi])
-    >>> output.round(3).tolist(), state.norm.tolist()  # as the last row of linear_attention's example
+    >>> output.round(3).tolist(), state.norm.tolist()  # like the last row in the example of linear_attention
     ([1.0], [2.0, 2.0])
 
     Source: RoFormer, arXiv 2104.09864, eq. 19; Katharopoulos 2020, arXiv 2006.16236, §3.4. Chapter A2.
-    Plain form: `rope_edu.plain.linear_attention_step`.
+    Plain form: `plain.linear_attention_step`.
     """
     check_fit("(…, width)", q=q, k=k, v=v)
     features = _features(q, k, v, angles, layout, feature_map)
@@ -153,7 +151,7 @@ def linear_attention_step(
 def _features(
     q: Array, k: Array, v: Array, angles: Array | None, layout: str, feature_map: Callable[[Array], Array]
 ) -> tuple[Array, ...]:
-    """Return φ(q), φ(k), the same two rotated, and v, all in the dtype used for computing."""
+    """Return φ(q), φ(k), both again after rotation, and v, in the dtype in which to compute."""
     check_layout(layout)
     xp, dtype = array_namespace(q), compute_dtype(q)
     q, k, v = (xp.astype(x, dtype, copy=False) for x in (q, k, v))
@@ -164,10 +162,10 @@ def _features(
 
 
 def _causal(*features: Array) -> tuple[Any, LinearState]:
-    """Attend chunk by chunk: running sums hold earlier tokens, and tokens within a chunk are compared directly."""
+    """Attend chunk by chunk: to earlier tokens through running sums, and within the chunk directly."""
     xp, seq = array_namespace(features[0]), features[0].shape[-2]
     ones = xp.ones((min(CHUNK, seq),) * 2, dtype=features[0].dtype, device=device(features[0]))
-    triangle = xp.tril(ones)  # 1 where m ≥ n
+    triangle = xp.tril(ones)  # the causal mask of a chunk, as numbers
     state: Any = None
     outputs = []
     for start in range(0, seq, CHUNK):
@@ -201,7 +199,7 @@ def _numerator_and_denominator(fq: Array, rotated_fq: Array, state: LinearState)
 
 
 def _divide(top: Any, bottom: Any) -> Any:
-    """Divide (…, d_v) by (…), returning 0 where the divisor is 0."""
+    """Divide (…, d_v) by (…), and return 0 where the divisor is 0."""
     xp = array_namespace(top)
     zero = bottom == 0
     return xp.where(zero[..., None], 0.0, top / xp.where(zero, 1.0, bottom)[..., None])

@@ -15,15 +15,14 @@ _NO_POSITION = NoPosition()
 
 
 def split_heads(x: Array, n_heads: int) -> Any:
-    r"""Split features into heads, `(…, seq, n·d)` -> `(…, n, seq, d)`; a view where the array library allows one.
+    r"""Split features into heads, `(…, seq, n·d)` -> `(…, n, seq, d)`; the result is a view if possible.
 
     ValueError if `x` has fewer than 2 axes, or if its width is not a multiple of `n_heads`.
 
     >>> split_heads(np.array([[1, 2, 3, 4]]), 2).tolist()  # one token, two heads
     [[[1, 2]], [[3, 4]]]
 
-    Source: Vaswani 2017, arXiv 1706.03762, §3.2.2. Chapter 10.
-    Plain form: `rope_edu.plain.split_heads`.
+    Source: Vaswani 2017, arXiv 1706.03762, §3.2.2. Chapter 10. Plain form: `plain.split_heads`.
     """
     n_heads = check_positive_int("n_heads", n_heads)
     if x.ndim < 2 or x.shape[-1] % n_heads:
@@ -45,8 +44,7 @@ def merge_heads(x: Array) -> Any:
     >>> merge_heads(np.array([[[1, 2]], [[3, 4]]])).tolist()
     [[1, 2, 3, 4]]
 
-    Source: Vaswani 2017, arXiv 1706.03762, §3.2.2. Chapter 11.
-    Plain form: `rope_edu.plain.merge_heads`.
+    Source: Vaswani 2017, arXiv 1706.03762, §3.2.2. Chapter 11. Plain form: `plain.merge_heads`.
     """
     if x.ndim < 3:
         raise ValueError(f"x must be (…, n_heads, seq, head_dim), got shape {tuple(x.shape)}")
@@ -73,33 +71,33 @@ def multi_head_attention(
 
         q, k, v = x W_qᵀ, x W_kᵀ, x W_vᵀ in heads;   q, k rotated;   softmax(q kᵀ/√head_dim + bias) v,   then W_oᵀ
 
-    This function does not call an encoding's `embed`, which belongs at the model's input, once. Returns
-    `(output, weights)`: `(…, seq, d_out)` and `(…, n_heads, seq, k_len)`.
+    This function does not call the encoding's `embed`, which belongs at the input of the model. Returns `(output,
+    weights)`: `(…, seq, d_out)` and `(…, n_heads, seq, k_len)`.
 
     Args:
         x: floats `(…, seq, d_model)`.
         w_q, w_k: `(n_heads · head_dim, d_model)` and `(n_kv_heads · head_dim, d_model)`, with a row per output, as
             in torch's Linear.
         w_v, w_o: `(n_kv_heads · v_dim, d_model)` and `(d_out, n_heads · v_dim)`.
-        n_kv_heads: number of key and value heads, a divisor of `n_heads`; each serves a group of neighbouring query
-            heads (grouped queries). Default: `n_heads`.
+        n_kv_heads: number of key and value heads, a divisor of `n_heads`; neighbouring query heads share one
+            (grouped queries). Default: `n_heads`.
         encoding: the position encoding. Default: `NoPosition()`.
         positions: token positions for rotations, `(seq,)`, or `(seq, n_axes)` for a spec with axes. Default: 0, 1,
             2 …, or with a cache, continuing after the tokens seen. Bias and mask use only token order.
         causal: whether a token sees only itself and earlier tokens.
-        cache: this layer's KV cache; stores the new keys and values, and returns all of them.
+        cache: the KV cache of this layer, to which the new keys and values are appended.
 
     ValueError if shapes do not match, or if a cache is used without the causal mask or with an encoding that
     changes old keys.
 
     >>> x, w = np.array([[1.0, 0.0], [0.0, 1.0]]), np.eye(2)
     >>> output, weights = multi_head_attention(x, 0 * w, w, w, w, n_heads=1)
-    >>> output.tolist()  # with q = 0 each token takes the mean of what it sees
+    >>> output.tolist()  # with q = 0, a token averages itself and all earlier tokens
     [[1.0, 0.0], [0.5, 0.5]]
 
     Source: Vaswani 2017, arXiv 1706.03762, §3.2.2; grouped queries: Ainslie 2023, arXiv 2305.13245. Chapters
     10 and 11.
-    Plain form: `rope_edu.plain.multi_head_attention`.
+    Plain form: `plain.multi_head_attention`.
     """
     n_heads = check_positive_int("n_heads", n_heads)
     n_kv_heads = n_heads if n_kv_heads is None else check_positive_int("n_kv_heads", n_kv_heads)
@@ -108,7 +106,7 @@ def multi_head_attention(
     positions = _positions(x, positions, cache)
     q = encoding.rotate_q(_split(x @ w_q.mT, n_heads), positions)  # (…, n_heads, seq, head_dim)
     k = encoding.rotate_k(_split(x @ w_k.mT, n_kv_heads), positions)
-    v = _split(x @ w_v.mT, n_kv_heads)  # values are mixed, never compared: no rotation
+    v = _split(x @ w_v.mT, n_kv_heads)  # values are averaged, not compared, so they are not rotated
     if cache is not None:
         k, v = cache.append(k, v)
     k_len = k.shape[-2]
@@ -119,7 +117,7 @@ def multi_head_attention(
 
 
 def _repeat_heads(x: Array, n: int) -> Any:
-    """Repeat each key head for `n` neighbouring query heads: (…, kv, seq, d) -> (…, kv · n, seq, d)."""
+    """Repeat every key head for `n` neighbouring query heads: (…, kv, seq, d) -> (…, kv · n, seq, d)."""
     if n == 1:
         return x
     xp, (*leading, heads, seq, width) = array_namespace(x), x.shape
@@ -127,13 +125,13 @@ def _repeat_heads(x: Array, n: int) -> Any:
 
 
 def _causal_mask(q: Array, k_len: int) -> Any:
-    """Return `causal_mask` in the kind and on the device of `q`, so that torch.compile can trace it."""
+    """Return `causal_mask` with the array type and on the device of `q`, so that torch.compile can trace it."""
     keys = array_namespace(q).arange(k_len, device=device(q))
     return keys <= keys[k_len - q.shape[-2] :, None]  # (q_len, k_len)
 
 
 def _positions(x: Array, positions: ArrayLike | None, cache: KVCache | None) -> ArrayLike:
-    """Return one position per token of `x`: `positions` if given, else those after the tokens already seen."""
+    """Return one position per token of `x`: `positions` if given, or those after the tokens already seen."""
     seq = x.shape[-2]
     if positions is None:
         start = 0 if cache is None else cache.seen

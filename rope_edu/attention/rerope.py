@@ -1,4 +1,4 @@
-r"""ReRoPE: attention that caps distance at a window, so that angles stay in the trained range."""
+r"""ReRoPE: attention that caps the distance at a window, so that angles stay within the trained range."""
 
 import math
 from typing import Any
@@ -22,31 +22,31 @@ def rerope_attention(
     leak: float = math.inf,
     scale: float | None = None,
 ) -> tuple[Any, Any]:
-    r"""Return causal attention with distance capped at a window (ReRoPE) or squeezed beyond it (Leaky ReRoPE).
+    r"""Return causal attention whose distances are capped at a window (ReRoPE) or shrink beyond it (Leaky ReRoPE).
 
         score_{mn} = ⟨R_ρ q_m, k_n⟩ / √head_dim,   ρ = r for r < w,   w + (r − w)/leak for r ≥ w,   r = m − n
 
-    leak = ∞ is ReRoPE, ρ = min(r, w): all keys beyond the window look equally far. Two sets of scores are computed,
-    which doubles the cost, and keys are rotated again when they leave the window, so a cache must store them
-    unrotated. Arrays and results are as for `attention`, but q and k are *not* rotated; the queries are the last
-    q_len of the k_len positions. `rope` is a RopeSpec, or frequencies `(pairs,)`.
+    leak = ∞ is ReRoPE, ρ = min(r, w): all keys beyond the window look equally far away. The function computes two
+    sets of scores, which doubles the cost, and keys are rotated differently when they leave the window, so a cache
+    must store them unrotated. Arrays and results are as for `attention`, but q and k are *not* rotated; the queries
+    are the last q_len of the k_len positions. `rope` is a RopeSpec, or frequencies `(pairs,)`.
 
     Args:
         window: w in tokens, at least 1; a text of at most w + 1 tokens gets plain RoPE.
-        leak: factor by which positions beyond the window are squeezed, at least 1; 1 is plain RoPE.
+        leak: the number by which distances beyond the window are divided, at least 1; 1 is plain RoPE.
         scale: as for `attention`. The released code also multiplies q_m by max(1, ln(m + 1) / ln L); to do the
             same, scale `q`.
 
     ValueError if there are more queries than keys, if `window` or `leak` is out of range, or as for `attention`.
 
     >>> import numpy as np
-    >>> q = k = np.array([[1.0, 0.0]] * 4)  # equal tokens, a quarter turn each
+    >>> q = k = np.array([[1.0, 0.0]] * 4)  # equal tokens, a quarter turn apart
     >>> output, weights = rerope_attention(q, k, k, [math.pi / 2], window=1)
     >>> bool(np.ptp(weights[3, :3]) < 1e-12)  # distances 3, 2 and 1 look alike
     True
 
     Source: Su 2023, kexue.fm/archives/9708, and its code, github.com/bojone/rerope. Chapter 14.
-    Plain form: `rope_edu.plain.rerope_attention`.
+    Plain form: `plain.rerope_attention`.
     """
     window = check_positive_int("window", window)
     leak = math.inf if leak == math.inf else check_at_least_one("leak", leak)
@@ -58,8 +58,8 @@ def rerope_attention(
     queries = keys[k_len - q_len :]
     rotary = Rotary(rope)
     near = attention_scores(rotary.rotate_q(q, queries), rotary.rotate_k(k, keys), scale=scale)
-    far_q = rotary.rotate_q(q, queries / leak + window * (1 - 1 / leak))  # if leak = ∞, all queries are at w
-    far_k = rotary.rotate_k(k, keys / leak)  # if leak = ∞, all keys are at 0
+    far_q = rotary.rotate_q(q, queries / leak + window * (1 - 1 / leak))  # at w if leak = ∞
+    far_k = rotary.rotate_k(k, keys / leak)  # at 0 if leak = ∞
     far = attention_scores(far_q, far_k, scale=scale)
     scores = xp.where(queries[:, None] - keys < window, near, far)  # (…, q_len, k_len)
     weights = softmax(xp.where(allowed, scores, -xp.inf))

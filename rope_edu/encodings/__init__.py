@@ -1,7 +1,7 @@
-"""Every encoding in the book, as pure functions of arrays with checked arguments.
+"""All encodings in the book, as pure functions that take any arrays and check their arguments.
 
-Each file's `__all__` lists its public names, and all of them can be imported from here. An argument outside its
-documented range raises a ValueError with its value and the values allowed.
+Import the public names, listed in each file's `__all__`, from here. An argument outside its documented range
+raises a ValueError that gives its value and the allowed values.
 """
 
 import types

@@ -1,4 +1,4 @@
-"""Absolute encodings: one vector for each position, added to the token's embedding."""
+"""Absolute encodings: one vector per position, added to the token's embedding."""
 
 import numpy as np
 from array_api_compat import array_namespace
@@ -6,24 +6,20 @@ from array_api_compat import array_namespace
 from rope_edu.arrays import Array, ArrayLike
 from rope_edu.encodings.frequencies import inv_freq, rope_angles
 from rope_edu.encodings.rotary import rotation_matrix
-from rope_edu.encodings.validation import (
-    check_even_dim,
-    check_finite_number,
-    check_positive_int,
-    check_positive_number,
-)
+from rope_edu.encodings.validation import Count, Positive, check_even_dim, check_finite_number, checked
 
 __all__ = ["learned_table", "shift_matrix", "sinusoidal"]
 
 
-def learned_table(n_positions: int, d_model: int, *, scale: float = 0.02, seed: int = 0) -> np.ndarray:
-    r"""Return a random table of position vectors, not yet trained: NumPy float64 `(n_positions, d_model)`.
+@checked
+def learned_table(n_positions: Count, d_model: Count, *, scale: Positive = 0.02, seed: int = 0) -> np.ndarray:
+    r"""Return an untrained table of random position vectors: NumPy float64 `(n_positions, d_model)`.
 
         table[p, i] ~ N(0, scale²)
 
-    `n_positions` is the longest text in tokens, and `d_model` the width of a token's embedding. The default
-    standard deviation is BERT's `initializer_range`. No rule extends a table, so the trained length is a limit.
-    ValueError if a count is below 1 or `scale` is not above 0.
+    `n_positions` is the length of the longest text in tokens, and `d_model` the width of a token's embedding. The
+    default standard deviation is BERT's `initializer_range`. A table cannot be extended by a rule, so its length is
+    a hard limit. ValueError if a count is below 1 or `scale` is not above 0.
 
     >>> table = learned_table(512, 64)
     >>> table.shape, round(float(table.std()), 3)
@@ -31,8 +27,7 @@ def learned_table(n_positions: int, d_model: int, *, scale: float = 0.02, seed: 
 
     Source: Gehring 2017, arXiv 1705.03122, §3.1; Vaswani 2017, arXiv 1706.03762, §3.5. Chapter 2.
     """
-    shape = (check_positive_int("n_positions", n_positions), check_positive_int("d_model", d_model))
-    return check_positive_number("scale", scale) * np.random.default_rng(seed).standard_normal(shape)
+    return scale * np.random.default_rng(seed).standard_normal((n_positions, d_model))
 
 
 def sinusoidal(positions: ArrayLike, d_model: int, base: float = 10_000.0) -> Array:
@@ -40,13 +35,14 @@ def sinusoidal(positions: ArrayLike, d_model: int, base: float = 10_000.0) -> Ar
 
         PE(p, 2i) = sin(p·θ_i),   PE(p, 2i + 1) = cos(p·θ_i),   θ_i = base^(−2i / d_model)
 
-    The result is float64, of the same kind as `positions`; pairs are interleaved, sine first, and rows have norm
-    √(d_model/2). Positions and their errors are as for `rope_angles`; `d_model` and `base`, as for `inv_freq`.
+    The result is float64 and has the array type of `positions`; pairs are interleaved, sine first, and the norm of
+    a row is √(d_model/2). Positions and their errors are as for `rope_angles`; `d_model` and `base` are as for
+    `inv_freq`.
 
     >>> sinusoidal([0, 1], 4).round(4).tolist()  # pair 0 turns 1 radian per token, pair 1 0.01
     [[0.0, 1.0, 0.0, 1.0], [0.8415, 0.5403, 0.01, 1.0]]
 
-    Source: Vaswani 2017, arXiv 1706.03762, §3.5. Chapter 2. Plain form: `rope_edu.plain.sinusoidal`.
+    Source: Vaswani 2017, arXiv 1706.03762, §3.5. Chapter 2. Plain form: `plain.sinusoidal`.
     """
     angles = rope_angles(positions, inv_freq(d_model, base))  # (…, seq, pairs)
     xp = array_namespace(angles)
@@ -55,20 +51,20 @@ def sinusoidal(positions: ArrayLike, d_model: int, base: float = 10_000.0) -> Ar
 
 
 def shift_matrix(offset: float, d_model: int, base: float = 10_000.0) -> np.ndarray:
-    r"""Return the matrix that maps any position's encoding to the encoding `offset` tokens later.
+    r"""Return the matrix that maps the encoding of any position to the encoding `offset` tokens later.
 
         PE(p + k) = M_k · PE(p),   M_k = block diagonal of  [ cos kθ_i   sin kθ_i]
                                                             [−sin kθ_i   cos kθ_i]
 
-    The matrix, NumPy float64 `(d_model, d_model)`, is orthogonal and acts on columns; for rows write `pe @ M.T`. A
-    pair is (sin, cos) here, so each block turns *clockwise*, by −kθ_i. With the cosine first, the same step is
-    counter-clockwise, as in RoPE. ValueError if `offset` is not finite, or as for `sinusoidal`.
+    The matrix, NumPy float64 `(d_model, d_model)`, is orthogonal and multiplies column vectors; for rows, write `pe
+    @ M.T`. Here a pair is (sin, cos), so the blocks turn *clockwise*, by −kθ_i. If the cosine came first, the same
+    step would be counter-clockwise, as in RoPE. ValueError if `offset` is not finite, or as for `sinusoidal`.
 
-    >>> m = shift_matrix(np.pi / 2, 2)  # carries (sin 0, cos 0) to (sin π/2, cos π/2)
+    >>> m = shift_matrix(np.pi / 2, 2)  # maps (sin 0, cos 0) to (sin π/2, cos π/2)
     >>> (m @ [0.0, 1.0]).round(4).tolist()
     [1.0, 0.0]
 
-    Source: Vaswani 2017, arXiv 1706.03762, §3.5 (its remark on PE(pos + k)). Chapters 2 and 4.
+    Source: Vaswani 2017, arXiv 1706.03762, §3.5 (on PE(pos + k)). Chapters 2 and 4.
     """
     offset = check_finite_number("offset", offset)
     return rotation_matrix(-offset * inv_freq(check_even_dim("d_model", d_model), base))

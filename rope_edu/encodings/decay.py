@@ -1,6 +1,6 @@
-r"""Scores against distance: the curve for given q and k, its mean shape, and two bounds on it.
+r"""Score against distance: the curve for a given q and k, its average over pairs, and two upper bounds.
 
-Distance here is always r = m − n, query position minus key position, so it is positive for an earlier key.
+The distance is always r = m − n, query position minus key position, so it is positive for an earlier key.
 """
 
 from typing import Any
@@ -15,38 +15,38 @@ __all__ = ["mean_cosine", "roformer_bound", "score_curve", "trivial_bound"]
 
 
 def score_curve(q: ArrayLike, k: ArrayLike, inv_freq: ArrayLike, distances: ArrayLike) -> Array:
-    r"""Return the score of a rotated query and key at each distance: float64 `(…, n)`, of the same kind as `q`.
+    r"""Return the score of a rotated query and key at each distance: float64 `(…, n)`, array type of `q`.
 
         s(r) = ⟨R_m q, R_n k⟩ = Re Σ_i h_i e^{i r θ_i},   h_i = q_i · conj(k_i),   r = m − n
 
-    Scores are unscaled: divide by √head_dim for attention. `q` and `k` are unrotated and interleaved,
-    `(…, 2 · pairs)`, and their leading axes broadcast; θ is `(pairs,)`, and distances are tokens of any sign,
-    `(n,)`. ValueError if widths do not match, if distances are not 1-D, or as for `rope_angles`.
+    Scores are unscaled: divide them by √head_dim for attention. `q` and `k` are unrotated and interleaved, `(…, 2 ·
+    pairs)`, and their leading axes broadcast. θ is `(pairs,)`; distances, `(n,)`, are in tokens and may be
+    negative. ValueError if the widths differ, if distances are not 1-D, or as for `rope_angles`.
 
     >>> from math import pi
     >>> score_curve([1.0, 0.0], [1.0, 0.0], [pi / 4], [0, 2, 4]).round(3).tolist()  # cos 0, cos π/2, cos π
     [1.0, 0.0, -1.0]
 
-    Source: RoFormer, arXiv 2104.09864, eq. 35. Chapter 9. Plain form: `rope_edu.plain.score_curve`.
+    Source: RoFormer, arXiv 2104.09864, eq. 35. Chapter 9. Plain form: `plain.score_curve`.
     """
     h = _pair_products(q, k)  # (…, pairs)
     return array_namespace(h).real(h @ _phases(inv_freq, distances, h).T)
 
 
 def mean_cosine(inv_freq: ArrayLike, distances: ArrayLike) -> Array:
-    r"""Return the cosine of the angle between query and key, averaged over pairs, per distance: float64 `(n,)`.
+    r"""Return cos(r θ_i) averaged over all pairs, for each distance r: float64 `(n,)`.
 
         c(r) = (1/pairs) Σ_i cos(r θ_i)
 
-    This is the score curve for q = k with equal energy in every pair, relative to the score at distance 0. Kind and
-    errors are as for `rope_angles`.
+    This is the score curve for q = k with equal energy in all pairs, relative to the score at distance 0. The array
+    type and errors are as for `rope_angles`.
 
     >>> from math import pi
     >>> mean_cosine([0.0, pi], [0, 1]).tolist()  # at 1: cos 0 and cos π cancel
     [1.0, 0.0]
 
-    Source: RoFormer, arXiv 2104.09864, eq. 35 with all h_i equal; not its decay figure, which plots the mean of
-    |S_j| (see `roformer_bound`). Chapter 9. Plain form: `rope_edu.plain.mean_cosine`.
+    Source: RoFormer, arXiv 2104.09864, eq. 35 with equal h_i; its decay figure plots something else, the mean of
+    |S_j| (see `roformer_bound`). Chapter 9. Plain form: `plain.mean_cosine`.
     """
     angles = rope_angles(distances, inv_freq)
     xp = array_namespace(angles)
@@ -54,12 +54,12 @@ def mean_cosine(inv_freq: ArrayLike, distances: ArrayLike) -> Array:
 
 
 def roformer_bound(q: ArrayLike, k: ArrayLike, inv_freq: ArrayLike, distances: ArrayLike) -> Array:
-    r"""Return the paper's bound on |score| at each distance, from Abel summation: `(…, n)`, at least |score_curve|.
+    r"""Return the bound on |score| that the paper derives by Abel summation, for each distance: `(…, n)`.
 
         |s(r)| ≤ max_i |h_{i+1} − h_i| · Σ_{j=1…pairs} |S_j|,   S_j = Σ_{i<j} e^{i r θ_i},   h_pairs = 0
 
-    The paper infers decay from Σ|S_j|; compare the bound with `trivial_bound` before accepting that. Arguments,
-    kind and errors are those of `score_curve`.
+    The paper concludes from Σ|S_j| that scores decay; compare this bound with `trivial_bound` before you accept
+    that. Arguments, array type and errors are those of `score_curve`.
 
     >>> ones = [1.0, 1.0, 1.0, 1.0]  # h = (2, 2), so the largest step is 2, and at r = 0 Σ|S_j| = 1 + 2
     >>> roformer_bound(ones, ones, [1.0, 0.1], [0]).tolist()
@@ -76,11 +76,11 @@ def roformer_bound(q: ArrayLike, k: ArrayLike, inv_freq: ArrayLike, distances: A
 
 
 def trivial_bound(q: ArrayLike, k: ArrayLike) -> Array:
-    r"""Return a bound on |score| at any distance, `(…)`: no pair scores more than the product of its lengths.
+    r"""Return a bound on |score| that holds at any distance, `(…)`: the sum of |q_i| |k_i| over the pairs.
 
-        |s(r)| ≤ Σ_i |h_i| = Σ_i |q_i| |k_i|   at every distance r
+        |s(r)| ≤ Σ_i |h_i| = Σ_i |q_i| |k_i|   for all r
 
-    Arguments, kind and errors are those of `score_curve`.
+    Arguments, array type and errors are those of `score_curve`.
 
     >>> float(trivial_bound([3.0, 4.0], [0.0, 2.0]))  # 5 · 2
     10.0
@@ -93,7 +93,7 @@ def trivial_bound(q: ArrayLike, k: ArrayLike) -> Array:
 
 
 def _pair_products(q: Any, k: Any) -> Array:
-    """Return h_i = q_i · conj(k_i), with pairs as complex numbers, `(…, pairs)`."""
+    """Return h_i = q_i · conj(k_i), where pairs are complex numbers: `(…, pairs)`."""
     q = as_real("q", q)
     k = as_kind_of(as_real("k", k), like=q)
     for name, vector in (("q", q), ("k", k)):
@@ -103,7 +103,7 @@ def _pair_products(q: Any, k: Any) -> Array:
 
 
 def _phases(inv_freq: ArrayLike, distances: ArrayLike, h: Array) -> Array:
-    """Return e^{i r θ_i}, `(n, pairs)`, of the same kind as `h`."""
+    """Return e^{i r θ_i}, `(n, pairs)`, of the same array type as `h`."""
     angles = as_kind_of(rope_angles(distances, inv_freq), like=h)
     if angles.ndim != 2:
         raise ValueError(f"distances must have one axis, got shape {tuple(angles.shape[:-1])}")

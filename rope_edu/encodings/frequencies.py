@@ -1,4 +1,4 @@
-r"""The frequency, wavelength and angles of each pair, computed from a head's width and a base."""
+r"""Frequencies, wavelengths and angles of pairs, from a head's width and a base."""
 
 import math
 
@@ -7,32 +7,32 @@ from array_api_compat import array_namespace
 
 from rope_edu import plain
 from rope_edu.arrays import Array, ArrayLike, as_one_kind, values_known
-from rope_edu.encodings.validation import Base, EvenDim, as_finite, checked
+from rope_edu.encodings.validation import Base, EvenDim, as_finite, as_positions, checked
 
 __all__ = ["inv_freq", "rope_angles", "wavelength"]
 
 
 @checked
 def inv_freq(head_dim: EvenDim, base: Base = 10_000.0) -> np.ndarray:
-    r"""Return each pair's frequency in radians per token, in falling order: NumPy float64 `(head_dim // 2,)`.
+    r"""Return the frequency of each pair in radians per token, fastest first: NumPy float64 `(head_dim // 2,)`.
 
         θ_i = base^(−2i / head_dim),   i = 0 … head_dim/2 − 1
 
-    Pair 0 turns by one radian per token; each later pair is slower than the one before by the same ratio.
-    transformers calls the base `rope_theta`. ValueError unless `head_dim`, the width of a head or of its rotated
-    part, is an even whole number ≥ 2, and `base` is finite and above 1.
+    Pair 0 turns by one radian per token, and the ratio between neighbouring frequencies is constant. transformers
+    calls the base `rope_theta`. ValueError unless `head_dim`, the width of a head or of its rotated part, is an
+    even whole number ≥ 2, and `base` is finite and above 1.
 
     >>> inv_freq(4).tolist()  # 10000^0 and 10000^(−1/2)
     [1.0, 0.01]
 
     Source: RoFormer, arXiv 2104.09864, §3.2.2; Vaswani 2017, arXiv 1706.03762, §3.5. Chapter 6.
-    Plain form: `rope_edu.plain.inv_freq`.
+    Plain form: `plain.inv_freq`.
     """
     return plain.inv_freq(head_dim, base)
 
 
 def wavelength(inv_freq: ArrayLike) -> Array:
-    r"""Return each pair's wavelength, in tokens per full turn: float64, with the shape and kind of `inv_freq`.
+    r"""Return the wavelength of each pair, in tokens per full turn: float64, shape and type of `inv_freq`.
 
         λ_i = 2π / θ_i,   and ∞ where θ_i = 0 (a pair that never turns)
 
@@ -42,7 +42,7 @@ def wavelength(inv_freq: ArrayLike) -> Array:
     >>> wavelength([math.pi, math.pi / 2, 0.0]).tolist()  # half a turn per token: 2 tokens
     [2.0, 4.0, inf]
 
-    Source: YaRN, arXiv 2309.00071, §2.3. Chapter 6. Plain form: `rope_edu.plain.wavelength`.
+    Source: YaRN, arXiv 2309.00071, §2.3. Chapter 6. Plain form: `plain.wavelength`.
     """
     frequencies = as_finite("inv_freq", inv_freq)
     xp = array_namespace(frequencies)
@@ -57,19 +57,20 @@ def rope_angles(positions: ArrayLike, inv_freq: ArrayLike) -> Array:
 
         angle(m, i) = m · θ_i
 
-    Angles are float64, since float32 is off by 0.06 rad at position 10⁶. They are a torch tensor if an argument is
-    (on the device of `inv_freq` if that is a tensor, else of `positions`), with gradients to both; else NumPy.
+    Angles are float64, because float32 would be off by 0.06 rad at position 10⁶. They are a torch tensor if either
+    argument is (on the device of `inv_freq` if that is a tensor, otherwise of `positions`), with gradients to both;
+    otherwise NumPy.
 
-    Positions are token indices, ints or fractions, `(…, seq)` or one number; frequencies are radians per token,
-    `(pairs,)`, and a negative one turns clockwise. ValueError if `inv_freq` is not 1-D, or if a number in either is
-    bool, complex or not finite.
+    Positions are token indices, `(…, seq)` or one number, with or without fractions; frequencies are in radians per
+    token, `(pairs,)`, and negative ones turn clockwise. ValueError if `inv_freq` is not 1-D, if a number in either
+    is bool, complex or not finite, or if a position is not within ±2**52.
 
     >>> rope_angles([0, 1, 3], [1.0, 0.5]).tolist()
     [[0.0, 0.0], [1.0, 0.5], [3.0, 1.5]]
 
-    Source: RoFormer, arXiv 2104.09864, eq. 14–15. Chapter 6. Plain form: `rope_edu.plain.rope_angles`.
+    Source: RoFormer, arXiv 2104.09864, eq. 14–15. Chapter 6. Plain form: `plain.rope_angles`.
     """
-    m, frequencies = as_one_kind(as_finite("positions", positions), as_pairs(inv_freq))
+    m, frequencies = as_one_kind(as_positions(positions), as_pairs(inv_freq))
     return m[..., None] * frequencies  # (…, seq, 1) · (pairs,) -> (…, seq, pairs)
 
 

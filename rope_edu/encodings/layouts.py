@@ -1,4 +1,4 @@
-r"""Two layouts of one rotation: which features form a pair, and how to convert between them.
+r"""The two layouts, which differ in the features that form a pair, and conversions between them.
 
 interleaved: pairs (2i, 2i + 1), as in GPT-J and Meta's Llama.
 half_split: pairs (i, i + rotary_dim / 2), as in GPT-NeoX and transformers' Llama.
@@ -30,11 +30,11 @@ def check_layout(layout: str, name: str = "layout") -> str:
 
 
 def pair_slices(rotary_dim: int, layout: str = "interleaved") -> tuple[slice, slice]:
-    r"""Return the slices of the feature axis that hold the first and the second members of all pairs.
+    r"""Return two slices of the feature axis: the first members of all pairs, and the second members.
 
         interleaved: 0, 2, 4, …  and  1, 3, 5, …        half_split: 0 … r/2 − 1  and  r/2 … r − 1
 
-    r = `rotary_dim`, the number of rotated features, is even and may be 0. ValueError for a misspelt layout.
+    r = `rotary_dim`, the number of rotated features, is even and may be 0. ValueError if the layout is misspelt.
 
     >>> first, second = pair_slices(6, "interleaved")
     >>> list(range(8))[first], list(range(8))[second]
@@ -48,18 +48,18 @@ def pair_slices(rotary_dim: int, layout: str = "interleaved") -> tuple[slice, sl
 
 
 def layout_permutation(rotary_dim: int, head_dim: int | None = None) -> np.ndarray:
-    r"""Return the index of the interleaved feature behind each half_split feature: NumPy ints `(head_dim,)`.
+    r"""Return the permutation from interleaved to half_split features: NumPy ints `(head_dim,)`.
 
-        x_half_split = x_interleaved[perm],   perm = 0, 2, 4, …, 1, 3, 5, …, then the tail in place
+        x_half_split = x_interleaved[perm],   perm = 0, 2, 4, …, 1, 3, 5, …, then the tail
 
-    Its `numpy.argsort` is the inverse. Features from `rotary_dim` on stay in place; `head_dim` is `rotary_dim` by
-    default. ValueError unless `rotary_dim` is even, at least 2 and at most `head_dim`.
+    The inverse is `numpy.argsort` of it. Features from `rotary_dim` on keep their position; `head_dim` is
+    `rotary_dim` by default. ValueError unless `rotary_dim` is even, at least 2 and at most `head_dim`.
 
     >>> layout_permutation(4, head_dim=6).tolist()
     [0, 2, 1, 3, 4, 5]
 
     Source: transformers' conversion script for Llama, which permutes weights this way. Chapter 8.
-    Plain form: `rope_edu.plain.layout_permutation`.
+    Plain form: `plain.layout_permutation`.
     """
     head_dim = rotary_dim if head_dim is None else head_dim
     rotary_dim = check_rotary_dim(rotary_dim, head_dim)
@@ -69,47 +69,47 @@ def layout_permutation(rotary_dim: int, head_dim: int | None = None) -> np.ndarr
 
 
 def interleaved_to_half_split(x: Array, rotary_dim: int | None = None) -> Any:
-    r"""Return a copy of x with pairs (i, i + rotary_dim/2), half-split, instead of (2i, 2i + 1), interleaved.
+    r"""Return a copy of x whose interleaved pairs (2i, 2i + 1) become half_split pairs (i, i + rotary_dim/2).
 
-        half_split(P·x) = P·interleaved(x):  reorder, then rotate half_split  =  rotate, then reorder
+        half_split(P·x) = P·interleaved(x):  reordering first or rotating first gives the same result
 
-    `x` is `(…, head_dim)`, NumPy or torch, of any dtype; the first `rotary_dim` features are reordered, by default
-    all, and the others stay. ValueError unless `rotary_dim` is even, at least 2 and at most `head_dim`.
+    `x` is `(…, head_dim)`, NumPy or torch, of any dtype. Only the first `rotary_dim` features are reordered, by
+    default all. ValueError unless `rotary_dim` is even, at least 2 and at most `head_dim`.
 
     >>> interleaved_to_half_split(np.array([0, 1, 2, 3, 4, 5])).tolist()
     [0, 2, 4, 1, 3, 5]
 
-    Chapter 8. Plain form: `rope_edu.plain.interleaved_to_half_split`.
+    Chapter 8. Plain form: `plain.interleaved_to_half_split`.
     """
     return _reorder(x, -1, "half_split", rotary_dim)
 
 
 def half_split_to_interleaved(x: Array, rotary_dim: int | None = None) -> Any:
-    r"""Return a copy of x with interleaved pairs again: the inverse of `interleaved_to_half_split`.
+    r"""Return a copy of x whose half_split pairs become interleaved: the inverse of `interleaved_to_half_split`.
 
     >>> half_split_to_interleaved(np.array([0, 2, 4, 1, 3, 5])).tolist()
     [0, 1, 2, 3, 4, 5]
 
-    Chapter 8. Plain form: `rope_edu.plain.half_split_to_interleaved`.
+    Chapter 8. Plain form: `plain.half_split_to_interleaved`.
     """
     return _reorder(x, -1, "interleaved", rotary_dim)
 
 
 def convert_projection(weight: Array, n_heads: int, *, to: str, rotary_dim: int | None = None) -> Any:
-    r"""Return a copy of the weight or bias that produces q (or k), for use with the other layout.
+    r"""Return a copy of the weight or bias that projects to q or k, converted to the other layout.
 
-        W′ = (I_heads ⊗ P) W:   each head's rows are permuted like its features, so q′ = P q and scores are equal
+        W′ = (I_heads ⊗ P) W:   P permutes the rows of each head, so q′ = P q, and scores do not change
 
-    Convert the projections of both q and k, but not those of v or the output. Rows of the weight,
-    `(n_heads · head_dim, d_model)`, are output features as in torch's Linear; a bias is `(n_heads · head_dim,)`.
-    For k with grouped queries, `n_heads` counts key heads; without `rotary_dim`, whole heads rotate. `to` is the
-    target layout; the source is the other one. ValueError if `to` is misspelt, if the rows do not split into
-    `n_heads` heads, or as for `layout_permutation`.
+    Convert the projections of both q and k, but not those of v or the output. The rows of the weight, `(n_heads ·
+    head_dim, d_model)`, are output features, as in torch's Linear; a bias is `(n_heads · head_dim,)`. With grouped
+    queries, `n_heads` for k is the number of key heads. All features of a head rotate unless `rotary_dim` is given.
+    `to` is the target layout; the source is the other one. ValueError if `to` is misspelt, if the rows do not
+    divide into `n_heads` heads, or as for `layout_permutation`.
 
     >>> convert_projection(np.array([0, 1, 2, 3, 10, 11, 12, 13]), 2, to="half_split").tolist()
     [0, 2, 1, 3, 10, 12, 11, 13]
 
-    Source: transformers' conversion script for Llama. Chapter 8. Plain form: `rope_edu.plain.convert_projection`.
+    Source: transformers' conversion script for Llama. Chapter 8. Plain form: `plain.convert_projection`.
     """
     check_layout(to, name="to")
     n_heads = check_positive_int("n_heads", n_heads)
@@ -121,7 +121,7 @@ def convert_projection(weight: Array, n_heads: int, *, to: str, rotary_dim: int 
 
 
 def _reorder(x: Any, axis: int, to: str, rotary_dim: int | None) -> Any:
-    """Return a copy of x with the features on an axis reordered from the other layout to layout `to`."""
+    """Return a copy of x with the features on one axis reordered to the layout `to`."""
     if not _shape("x", x):
         raise ValueError("x must have a feature axis, (…, head_dim), got a single number")
     head_dim = x.shape[axis]

@@ -1,7 +1,7 @@
-r"""Rotate pairs of features: one pair, as complex numbers, by a matrix, and in the form that models use.
+r"""Rotation of one pair, and of whole heads: as complex numbers, by a matrix, and in the form that models use.
 
-All functions rotate counter-clockwise, by +angle. `layouts.pair_slices` defines which features form a pair;
-`frequencies.rope_angles` computes the angles.
+All functions rotate counter-clockwise, by +angle. `layouts.pair_slices` determines the pairs, and
+`frequencies.rope_angles` the angles.
 """
 
 import math
@@ -16,6 +16,7 @@ from rope_edu.encodings.layouts import check_layout, pair_slices
 from rope_edu.encodings.validation import (
     as_real,
     check_broadcast,
+    check_dense,
     check_floats,
     check_positive_number,
     compute_dtype,
@@ -26,7 +27,7 @@ __all__ = ["apply_rope", "rotate_as_complex", "rotate_by_matrix", "rotate_pair",
 
 
 def rotate_pair(pair: Any, angle: float) -> Any:
-    r"""Rotate a 2-vector counter-clockwise by an angle; the result is a list, tuple or array like `pair`.
+    r"""Rotate a 2-vector counter-clockwise by an angle; return a list, tuple or array, like `pair`.
 
         x′ = x cos θ − y sin θ
         y′ = x sin θ + y cos θ
@@ -37,7 +38,7 @@ def rotate_pair(pair: Any, angle: float) -> Any:
     >>> print(f"{x:.3f} {y:.3f}")
     0.000 1.000
 
-    Source: RoFormer, arXiv 2104.09864, eq. 13. Chapter 4. Plain form: `rope_edu.plain.rotate_pair`.
+    Source: RoFormer, arXiv 2104.09864, eq. 13. Chapter 4. Plain form: `plain.rotate_pair`.
     """
     if len(pair) != 2:
         raise ValueError(f"pair must have 2 members, got {len(pair)}")
@@ -50,7 +51,7 @@ def rotate_pair(pair: Any, angle: float) -> Any:
 
 
 def rotate_as_complex(x: Array, angles: ArrayLike) -> Any:
-    r"""Rotate interleaved pairs by +angle, as complex numbers; keep the shape, dtype and kind of `x`.
+    r"""Rotate interleaved pairs by +angle, as complex numbers; the result has the shape, dtype and type of `x`.
 
         z_i = x_{2i} + i·x_{2i+1},   z′_i = e^{iθ_i} z_i,   read back as (Re z′_i, Im z′_i)
 
@@ -60,54 +61,55 @@ def rotate_as_complex(x: Array, angles: ArrayLike) -> Any:
     >>> rotate_as_complex(np.array([1.0, 0.0]), [math.pi / 2]).round(3).tolist()  # i·1 = i
     [0.0, 1.0]
 
-    Source: RoFormer, arXiv 2104.09864, eq. 12. Chapter 5. Plain form: `rope_edu.plain.rotate_as_complex`.
+    Source: RoFormer, arXiv 2104.09864, eq. 12. Chapter 5. Plain form: `plain.rotate_as_complex`.
     """
     radians = _fit_angles(x, angles, whole_head=True)
     xp = array_namespace(x)
     wide = xp.astype(x, compute_dtype(x), copy=False)
     z = wide[..., 0::2] + 1j * wide[..., 1::2]  # (…, seq, pairs)
-    z = z * xp.astype(xp.exp(1j * radians), z.dtype, copy=False)
+    cos, sin = cos_and_sin(radians, x)
+    z = z * (cos + 1j * sin)
     pairs = xp.stack((xp.real(z), xp.imag(z)), axis=-1)  # (…, seq, pairs, 2)
     return xp.astype(pairs.reshape(x.shape), x.dtype, copy=False)
 
 
 def rotation_matrix(angles: ArrayLike, *, layout: str = "interleaved") -> Any:
-    r"""Return the matrix that rotates a head, with a 2 × 2 block for each pair: `(…, 2 · pairs, 2 · pairs)`.
+    r"""Return the matrix that rotates a head, one 2 × 2 block per pair: `(…, 2 · pairs, 2 · pairs)`.
 
         interleaved: R = diag(R(θ_0), R(θ_1), …),   R(θ) = [[cos θ, −sin θ], [sin θ, cos θ]]
         half_split:  R = [[C, −S], [S, C]],   C = diag(cos θ_i), S = diag(sin θ_i)
 
-    The matrix is dense, float64, of the same kind as `angles`, radians `(…, pairs)`. R @ x rotates the column x by
-    +angle. ValueError if `layout` is misspelt, or if the angles are not real or have no axis.
+    The matrix is dense, float64 and of the same array type as `angles`, radians `(…, pairs)`. R @ x rotates the
+    column vector x by +angle. ValueError if `layout` is misspelt, or if the angles are not real or have no axis.
 
-    >>> rotation_matrix([0.0, math.pi / 2]).round(3).astype(int).tolist()  # leave a pair, rotate a pair
+    >>> rotation_matrix([0.0, math.pi / 2]).round(3).astype(int).tolist()  # pair 0 stays, pair 1 rotates
     [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0, -1], [0, 0, 1, 0]]
 
-    Source: RoFormer, arXiv 2104.09864, eq. 15. Chapter 7. Plain form: `rope_edu.plain.rotation_matrix`.
+    Source: RoFormer, arXiv 2104.09864, eq. 15. Chapter 7. Plain form: `plain.rotation_matrix`.
     """
     radians = _as_angles(angles)
     xp, width = array_namespace(radians), 2 * radians.shape[-1]
     features = np.arange(width)
     first, second = (features[members] for members in pair_slices(width, layout))
     matrix = xp.zeros((*radians.shape[:-1], width, width), dtype=xp.float64, device=device(radians))
-    matrix[..., first, first] = matrix[..., second, second] = xp.cos(radians)
-    matrix[..., second, first] = xp.sin(radians)
-    matrix[..., first, second] = -xp.sin(radians)
+    cos, sin = cos_and_sin(radians, radians)
+    matrix[..., first, first] = matrix[..., second, second] = cos
+    matrix[..., second, first], matrix[..., first, second] = sin, -sin
     return matrix
 
 
 def rotate_by_matrix(x: Array, angles: ArrayLike, *, layout: str = "interleaved") -> Array:
-    r"""Rotate each vector by +angle with its block-diagonal matrix; keep the shape, dtype and kind of `x`.
+    r"""Rotate vectors by +angle with their block-diagonal matrices; the result has the shape and dtype of `x`.
 
         x′_m = R_m x_m
 
-    This is clear, but takes d/2 times as many products as `apply_rope`. Arguments and errors are as for
-    `rotate_as_complex`, but either layout is allowed.
+    This form is easy to read, but takes d/2 times as many products as `apply_rope`. Arguments and errors are as for
+    `rotate_as_complex`, except that both layouts are allowed.
 
     >>> rotate_by_matrix(np.array([1.0, 0.0]), [math.pi / 2]).round(3).tolist()
     [0.0, 1.0]
 
-    Source: RoFormer, arXiv 2104.09864, eq. 14–15. Chapter 7. Plain form: `rope_edu.plain.rotate_by_matrix`.
+    Source: RoFormer, arXiv 2104.09864, eq. 14–15. Chapter 7. Plain form: `plain.rotate_by_matrix`.
     """
     check_layout(layout)
     radians = _fit_angles(x, angles, whole_head=True)
@@ -118,20 +120,17 @@ def rotate_by_matrix(x: Array, angles: ArrayLike, *, layout: str = "interleaved"
 
 
 def apply_rope(
-    x: Array,
-    angles: ArrayLike,
-    *,
-    layout: str = "interleaved",
-    attention_factor: float = 1.0,
+    x: Array, angles: ArrayLike, *, layout: str = "interleaved", attention_factor: float = 1.0
 ) -> Array:
-    r"""Rotate queries or keys by +angle, as models apply RoPE; keep the shape, dtype and kind of `x`.
+    r"""Rotate queries or keys by +angle, as models do; the result has the shape, dtype and array type of `x`.
 
         first′  = a (first · cos θ − second · sin θ)
         second′ = a (first · sin θ + second · cos θ),   then the tail, unchanged
 
-    Cos and sin are computed in float64 and rounded once, to float32 unless `x` is float64; 16-bit floats are
+    Cosines and sines are computed in float64 and rounded once, to float32 unless `x` is float64; 16-bit floats are
     rotated in float32 and rounded once. Gradients reach `x` and `angles`. ValueError if `x` does not hold floats,
-    angles do not match, `layout` is misspelt or `attention_factor` is not above 0. `fast.rotate` takes `out=x`.
+    the angles do not match it, `layout` is misspelt or `attention_factor` is not above 0. To rotate in place, use
+    `fast.rotate`.
 
     Args:
         x: floats `(…, seq, head_dim)`, NumPy or torch.
@@ -145,7 +144,7 @@ def apply_rope(
     [0.0, 1.0, 7.0]
 
     Source: RoFormer, arXiv 2104.09864, eq. 34; attention_factor: YaRN, arXiv 2309.00071, §3.4. Chapter 7.
-    Plain form: `rope_edu.plain.apply_rope`, for half_split `rope_edu.plain.rotate_half_split`.
+    Plain form: `plain.apply_rope`, for half_split `plain.rotate_half_split`.
     """
     check_layout(layout)
     attention_factor = check_positive_number("attention_factor", attention_factor)
@@ -154,13 +153,15 @@ def apply_rope(
 
 
 def cos_and_sin(angles: Any, x: Any, factor: float = 1.0) -> tuple[Any, Any]:
-    r"""Return a cos θ and a sin θ of float64 angles, rounded once, to float32 unless `x` is float64; a is `factor`.
+    r"""Return a cos θ and a sin θ of float64 angles, rounded once to float32 unless `x` is float64; a is `factor`.
 
     >>> [part.tolist() for part in cos_and_sin(np.array([0.0, math.pi]), np.ones(2), factor=2.0)]
     [[2.0, -2.0], [0.0, 2.4492935982947064e-16]]
     """
     xp = array_namespace(x)
     dtype = angles.dtype if x.dtype == angles.dtype else xp.float32
+    if is_numpy_array(angles) and not np.isfinite(angles).all():  # a tensor is not checked: a GPU would stall
+        raise ValueError("angles must be finite, got infinity or NaN among them")
     cos, sin = xp.cos(angles), xp.sin(angles)
     if factor != 1:
         cos, sin = factor * cos, factor * sin
@@ -196,10 +197,10 @@ def must_not_write(x: Any, cos: Any) -> bool:
 
 
 def rotated_copy(x: Any, cos: Any, sin: Any, layout: str) -> Any:
-    """Return a copy of x, NumPy or torch, in the dtype of cos, rotated in place.
+    """Return a copy of x, NumPy or torch, in the dtype of cos, and rotate the copy in place.
 
-    For 1 to 4,096 tokens this takes 0.1 to 1.1 times as long as transformers' module and function; with a new
-    array for each step, as in `rotate_by_cos_sin`, it would take 0.5 to 4.3 times as long.
+    For 1 to 4,096 tokens, this takes 0.1 to 1.1 times as long as transformers' module and function. If every step
+    made a new array, as in `rotate_by_cos_sin`, it would take 0.5 to 4.3 times as long.
     """
     if is_numpy_array(x):
         wide = x.astype(cos.dtype, order="C")
@@ -213,7 +214,7 @@ def rotated_copy(x: Any, cos: Any, sin: Any, layout: str) -> Any:
 
 
 def _rotate_neighbours(wide: Any, cos: Any, sin: Any) -> None:
-    """Rotate interleaved pairs in place, viewing neighbours in memory as the two parts of a complex number z."""
+    """Rotate interleaved pairs in place, viewing neighbouring numbers as the parts of a complex number z."""
     if is_numpy_array(wide):
         phases: Any = np.empty(cos.shape, dtype=np.result_type(cos, np.complex64))
         phases.real, phases.imag = cos, sin
@@ -228,7 +229,7 @@ def _rotate_neighbours(wide: Any, cos: Any, sin: Any) -> None:
 
 
 def _rotate_pairs(wide: Any, cos: Any, sin: Any, layout: str) -> None:
-    """Rotate pairs of either layout in place; torch multiplies and adds in one pass."""
+    """Rotate pairs of either layout in place; torch fuses the multiplication and addition."""
     first, second = (wide[..., members] for members in pair_slices(2 * cos.shape[-1], layout))
     product = first * sin
     first *= cos
@@ -249,8 +250,9 @@ def _as_angles(angles: ArrayLike) -> Any:
 
 
 def _fit_angles(x: Any, angles: Any, whole_head: bool = False) -> Any:
-    """Return `angles` as float64 of the kind of `x`, after checking that they match."""
+    """Check that `angles` match `x`, and return them as float64 with its array type."""
     check_floats("x", x)
+    check_dense("angles", angles)
     usable = type(angles) is type(x) and dtype_name(angles) == "float64" and angles.device == x.device
     if not usable or angles.ndim == 0:
         angles = as_kind_of(_as_angles(angles), like=x)
@@ -267,7 +269,7 @@ def check_rotatable(x: Array, angles_shape: tuple[int, ...], whole_head: bool = 
         limit = "must equal" if whole_head else "must be at most"
         raise ValueError(f"2 · pairs {limit} head_dim = {head_dim}, got {pairs} pairs")
     if len(angles_shape) == 2 <= x.ndim and angles_shape[0] == x.shape[-2]:
-        return  # the usual case
+        return  # the common case
     hint = (
         f"angles are {tuple(angles_shape)}, x is {tuple(x.shape)}; insert an axis where x has one more, "
         "such as angles[:, None, :] for heads after the sequence"

@@ -1,7 +1,7 @@
-r"""Rotation by several coordinates: axial, mixed and sectioned frequencies, and the Lie group behind them.
+r"""Rotation by several coordinates: axial, mixed and sectioned frequencies, and rotations in general (LieRE).
 
-A position is a row of coordinates (height and width of a patch; in a video, time as well), and each pair turns by a
-weighted sum of them. The schemes differ only in the matrix of frequencies, `(axes, pairs)`.
+A position is a row of coordinates, such as the height and width of a patch, and in a video also its time. The angle
+of a pair is a weighted sum of them, and the schemes differ only in the matrix of frequencies, `(axes, pairs)`.
 """
 
 import math
@@ -13,12 +13,7 @@ from rope_edu.arrays import Array, ArrayLike, as_one_kind
 from rope_edu.encodings.frequencies import as_pairs, inv_freq
 from rope_edu.encodings.layouts import pair_slices
 from rope_edu.encodings.rotary import rotation_matrix
-from rope_edu.encodings.validation import (
-    as_finite,
-    check_finite_number,
-    check_one_of,
-    check_positive_int,
-)
+from rope_edu.encodings.validation import as_finite, check_finite_number, check_one_of, check_positive_int
 
 __all__ = [
     "axial_frequencies",
@@ -36,38 +31,39 @@ ORDERS = ("contiguous", "interleaved")
 
 
 def spatial_angles(coordinates: ArrayLike, frequencies: ArrayLike) -> Array:
-    r"""Return the angle of each pair at each place, in radians: float64 `(…, seq, pairs)`.
+    r"""Return the angle of each pair at each point, in radians: float64 `(…, seq, pairs)`.
 
         angle(x, i) = Σ_k x_k · F_{ki}
 
-    With one axis this is `rope_angles`. Pass the result to `apply_rope`: a score then depends only on differences
-    of coordinates, for any F, since rotations of one pair commute. The result is a torch tensor if either argument
-    is. Coordinates, `(…, seq, axes)`, are in units such as patches, frames or tokens; F is in radians per unit,
-    `(axes, pairs)`. ValueError unless all numbers are real and finite, with one coordinate column per row of F.
+    With one axis, this is `rope_angles`. Pass the result to `apply_rope`: scores then depend only on differences of
+    coordinates, whatever F is, because rotations of one pair commute. The result is a torch tensor if either
+    argument is. Coordinates, `(…, seq, axes)`, are in units such as patches, frames or tokens, and F is in radians
+    per unit, `(axes, pairs)`. ValueError unless all numbers are real and finite and the number of coordinates is
+    the number of rows of F.
 
     >>> spatial_angles([[2, 0], [0, 3]], [[1.0, 0.0], [0.0, 0.5]]).tolist()  # pair 0 by x, pair 1 by y
     [[2.0, 0.0], [0.0, 1.5]]
 
-    Source: RoPE-Mixed, arXiv 2403.13298, §3.2 (all others are special cases). Chapter 20.
-    Plain form: `rope_edu.plain.spatial_angles`.
+    Source: RoPE-Mixed, arXiv 2403.13298, §3.2 (the others are special cases). Chapter 20.
+    Plain form: `plain.spatial_angles`.
     """
     coordinates, frequencies = _as_matching(coordinates, _as_frequencies(frequencies), "row of frequencies")
     return coordinates @ frequencies
 
 
 def axial_frequencies(head_dim: int, axes: int = 2, base: float = 10_000.0) -> np.ndarray:
-    r"""Return axial frequencies, NumPy `(axes, head_dim // 2)`: a block of pairs for each axis, like a small head.
+    r"""Return axial frequencies, NumPy `(axes, head_dim // 2)`: each axis has a block of pairs, like a small head.
 
         F_{ki} = base^(−2j / (head_dim/axes))   if pair i is the j-th of block k,   else 0
 
-    Pixtral instead splits one row of frequencies: even ones for height, odd ones for width. In image models a base
-    of 100 is as common as 10,000, since a picture is tens of patches wide. ValueError unless `axes` is a whole
-    number ≥ 1, `head_dim` a multiple of 2 · axes, and `base` finite and above 1.
+    Pixtral splits the frequencies of one head instead: even ones for height, odd ones for width. Image models use a
+    base of 100 as often as 10,000, because a picture is only tens of patches wide. ValueError unless `axes` is a
+    whole number ≥ 1, `head_dim` is a multiple of 2 · axes, and `base` is finite and above 1.
 
     >>> axial_frequencies(8).tolist()
     [[1.0, 0.01, 0.0, 0.0], [0.0, 0.0, 1.0, 0.01]]
 
-    Source: axial RoPE as in arXiv 2403.13298, §3.2. Chapter 20. Plain form: `rope_edu.plain.axial_frequencies`.
+    Source: axial RoPE as in arXiv 2403.13298, §3.2. Chapter 20. Plain form: `plain.axial_frequencies`.
     """
     head_dim, axes = check_positive_int("head_dim", head_dim), check_positive_int("axes", axes)
     if head_dim % (2 * axes):
@@ -78,22 +74,22 @@ def axial_frequencies(head_dim: int, axes: int = 2, base: float = 10_000.0) -> n
 def section_frequencies(
     inv_freq: ArrayLike, sections: tuple[int, ...] | list[int], order: str = "contiguous"
 ) -> np.ndarray:
-    r"""Return M-RoPE's frequencies, NumPy `(axes, pairs)`: one row of frequencies divided among several axes.
+    r"""Return M-RoPE's frequencies, NumPy `(axes, pairs)`: the pairs of one head divided among several axes.
 
         contiguous:   the first sections[0] pairs turn by axis 0, the next sections[1] by axis 1, …
         interleaved:  pair i turns by axis i mod axes while that axis has pairs left, else by axis 0
 
-    A token of text has equal coordinates, so it rotates as with plain RoPE. Contiguous sections give time the
-    fastest pairs and width the slowest; interleaved ones give each axis fast and slow pairs. `inv_freq` is
-    `(pairs,)`, radians per unit. Sections, whole numbers ≥ 1, are the pairs of each axis: [16, 24, 24] in Qwen2-VL,
-    [24, 20, 20], interleaved, in Qwen3-VL. ValueError if they do not add up to `pairs` or cannot be interleaved, or
-    if `order` is misspelt.
+    The coordinates of a text token are equal, so it rotates as in plain RoPE. Contiguous sections give time the
+    fastest pairs and width the slowest; interleaved sections give every axis fast and slow pairs. `inv_freq` is
+    `(pairs,)`, in radians per unit. Sections are the numbers of pairs per axis, at least 1: [16, 24, 24] in
+    Qwen2-VL, and [24, 20, 20], interleaved, in Qwen3-VL. ValueError if they do not add up to `pairs` or cannot be
+    interleaved, or if `order` is misspelt.
 
     >>> section_frequencies([1.0, 0.5, 0.25, 0.1], [2, 1, 1], "interleaved").tolist()
     [[1.0, 0.0, 0.0, 0.1], [0.0, 0.5, 0.0, 0.0], [0.0, 0.0, 0.25, 0.0]]
 
     Source: Qwen2-VL, arXiv 2409.12191, §2.1; interleaved: arXiv 2510.23095 and transformers' `modeling_qwen3_vl`.
-    Chapter 20. Plain form: `rope_edu.plain.section_frequencies`.
+    Chapter 20. Plain form: `plain.section_frequencies`.
     """
     row = np.array(as_pairs(inv_freq).tolist())
     axis = section_axes(len(row), sections, order)
@@ -101,12 +97,12 @@ def section_frequencies(
 
 
 def section_axes(pairs: int, sections: tuple[int, ...] | list[int], order: str = "contiguous") -> np.ndarray:
-    r"""Return each pair's axis, NumPy ints `(pairs,)`; arguments and errors are as for `section_frequencies`.
+    r"""Return the axis of each pair, NumPy ints `(pairs,)`; arguments and errors are as for `section_frequencies`.
 
     >>> section_axes(6, [2, 2, 2]).tolist(), section_axes(6, [2, 2, 2], "interleaved").tolist()
     ([0, 0, 1, 1, 2, 2], [0, 1, 2, 0, 1, 2])
 
-    Source: as for `section_frequencies`. Chapter 20. Plain form: `rope_edu.plain.section_axes`.
+    Source: that of `section_frequencies`. Chapter 20. Plain form: `plain.section_axes`.
     """
     check_one_of("order", order, ORDERS)
     sections = [check_positive_int("each of sections", section) for section in sections]
@@ -132,14 +128,15 @@ def mixed_frequencies(head_dim: int, direction: float = 0.0, base: float = 10.0)
         F_{·i} = base^(−4j / head_dim) · (cos φ, sin φ)             for i = j < head_dim/4
         F_{·i} = base^(−4j / head_dim) · (−sin φ, cos φ)            for i = head_dim/4 + j
 
-    F is NumPy `(2, head_dim // 2)`. The direction is φ in radians; φ = 0 is axial. In the model each head has a
-    separate φ, and F is learned. ValueError unless `head_dim` is a multiple of 4, `base` above 1, and φ finite.
+    F is NumPy `(2, head_dim // 2)`, and φ is the direction in radians; φ = 0 is axial. In the model, F is learned,
+    and heads start from different φ. ValueError unless `head_dim` is a multiple of 4, `base` is above 1 and φ is
+    finite.
 
     >>> mixed_frequencies(4, math.pi / 2).round(3).tolist()
     [[0.0, -1.0], [1.0, 0.0]]
 
-    Source: RoPE-Mixed, arXiv 2403.13298, §3.2, and its code's initial values (github.com/naver-ai/rope-vit).
-    Chapter 20. Plain form: `rope_edu.plain.mixed_frequencies`.
+    Source: RoPE-Mixed, arXiv 2403.13298, §3.2, and the initial values in its code (github.com/naver-ai/rope-vit).
+    Chapter 20. Plain form: `plain.mixed_frequencies`.
     """
     if check_positive_int("head_dim", head_dim) % 4:
         raise ValueError(f"head_dim must be a multiple of 4, got {head_dim}")
@@ -148,11 +145,11 @@ def mixed_frequencies(head_dim: int, direction: float = 0.0, base: float = 10.0)
 
 
 def pair_generators(frequencies: ArrayLike, *, layout: str = "interleaved") -> np.ndarray:
-    r"""Return commuting antisymmetric generators, one for each axis: NumPy `(axes, 2 · pairs, 2 · pairs)`.
+    r"""Return antisymmetric generators that commute, one per axis: NumPy `(axes, 2 · pairs, 2 · pairs)`.
 
         A_k = diag(F_{k0} J, F_{k1} J, …),   J = [[0, −1], [1, 0]]
 
-    F and the errors are as for `spatial_angles`; `layout` determines which rows and columns form a block.
+    F and the errors are as for `spatial_angles`; `layout` determines the rows and columns of a block.
 
     >>> pair_generators([[0.5]]).tolist()
     [[[0.0, -0.5], [0.5, 0.0]]]
@@ -168,22 +165,22 @@ def pair_generators(frequencies: ArrayLike, *, layout: str = "interleaved") -> n
 
 
 def lie_rotation(coordinates: ArrayLike, generators: ArrayLike) -> Array:
-    r"""Return LieRE's rotation matrix at each place, from any generators: float64 `(…, seq, width, width)`.
+    r"""Return LieRE's rotation matrix at each point, from any generators: float64 `(…, seq, width, width)`.
 
         R(x) = exp(Σ_k x_k A_k),   R @ x rotates the column x
 
-    Any antisymmetric A_k generate rotations. R(x)ᵀ R(y) = R(y − x) for all x and y only if all A_k commute, and
-    then they are `pair_generators` in another basis. R is computed from the eigenvectors of the Hermitian matrix
-    iΣ, so it is exact up to rounding at any distance; it is a torch tensor if either argument is. Coordinates are
-    as for `spatial_angles`; generators are radians per unit, `(axes, width, width)`. ValueError if shapes do not
-    match, or if a generator is not antisymmetric.
+    Antisymmetric A_k always generate rotations. R(x)ᵀ R(y) = R(y − x) holds for all x and y only if the A_k
+    commute, and then they are `pair_generators` in another basis. R is computed from the eigenvectors of the
+    Hermitian matrix iΣ, so it is exact up to rounding at any distance. It is a torch tensor if either argument is.
+    Coordinates are as for `spatial_angles`; generators are in radians per unit, `(axes, width, width)`. ValueError
+    if the shapes do not match, or if a generator is not antisymmetric.
 
     >>> quarter = [[[0.0, -math.pi / 2], [math.pi / 2, 0.0]]]
     >>> (lie_rotation([[1.0]], quarter)[0] @ [1.0, 0.0]).round(3).tolist()
     [0.0, 1.0]
 
     Source: LieRE, arXiv 2406.10322, §3; N-dimensional RoPE, arXiv 2504.06308. Chapter 20.
-    Plain form: `rope_edu.plain.lie_rotation`.
+    Plain form: `plain.lie_rotation`.
     """
     coordinates, generators = _as_matching(coordinates, _as_generators(generators), "generator")
     xp, width = array_namespace(generators), generators.shape[-1]
@@ -195,7 +192,7 @@ def lie_rotation(coordinates: ArrayLike, generators: ArrayLike) -> Array:
 
 
 def commutator_size(generators: ArrayLike) -> float:
-    r"""Return the generators' largest commutator entry: 0 up to rounding if scores depend only on differences.
+    r"""Return the largest entry of any commutator: 0 up to rounding if scores depend only on differences.
 
         max over k, l and all entries of |A_k A_l − A_l A_k|
 
@@ -212,7 +209,7 @@ def commutator_size(generators: ArrayLike) -> float:
 
 
 def grid_coordinates(*sizes: int) -> np.ndarray:
-    r"""Return the places of a grid in row-major order, last coordinate fastest: NumPy float64 `(places, axes)`.
+    r"""Return the points of a grid in row-major order, last coordinate fastest: NumPy float64 `(points, axes)`.
 
     The sizes are (height, width), or (time, height, width). ValueError if no size is given, or if one is not a
     whole number ≥ 1.
@@ -236,7 +233,7 @@ def _as_frequencies(frequencies: ArrayLike) -> Array:
 
 
 def _as_matching(coordinates: ArrayLike, per_axis: Array, name: str) -> tuple[Array, Array]:
-    """Return coordinates `(…, seq, axes)` and `per_axis`, `(axes, …)`, as arrays of the same kind."""
+    """Return coordinates `(…, seq, axes)` and `per_axis`, `(axes, …)`, as arrays of the same type."""
     coordinates = as_finite("coordinates", coordinates)
     if coordinates.ndim < 2 or coordinates.shape[-1] != len(per_axis):
         raise ValueError(

@@ -1,4 +1,4 @@
-r"""The trained range: the angles each pair met in training, and the distance at which a new angle appears."""
+r"""The trained range: the angles that a pair met in training, and the first distance with a new angle."""
 
 import math
 
@@ -10,16 +10,16 @@ from rope_edu.encodings.validation import as_finite, check_positive_int
 
 __all__ = ["completes_turn", "meets_new_angle", "reach"]
 
-_TOLERANCE = 1 + 1e-12  # so that an angle at the very edge of the range counts as known despite rounding
+_TOLERANCE = 1 + 1e-12  # so that rounding does not make an angle at the edge of the range count as new
 
 
 def completes_turn(inv_freq: ArrayLike, trained_length: int) -> np.ndarray:
-    r"""Return True for pairs that complete a turn in training, and so meet every angle: NumPy bool `(pairs,)`.
+    r"""Return True for pairs that complete a turn in training, and so meet all angles: NumPy bool `(pairs,)`.
 
         L θ_i ≥ 2π,   that is λ_i ≤ L
 
-    Twice their number is the critical dimension. θ is in radians per token, `(pairs,)`, and L in tokens. ValueError
-    if a frequency is negative, if L is not a whole number ≥ 1, or as for `rope_angles`.
+    Twice the number of these pairs is the critical dimension. θ is in radians per token, `(pairs,)`, and L in
+    tokens. ValueError if a frequency is negative, if L is not a whole number ≥ 1, or as for `rope_angles`.
 
     >>> from rope_edu import inv_freq
     >>> int(completes_turn(inv_freq(128), 4096).sum())  # Llama 2: critical dimension 92
@@ -33,14 +33,14 @@ def completes_turn(inv_freq: ArrayLike, trained_length: int) -> np.ndarray:
 def meets_new_angle(
     distances: ArrayLike, inv_freq: ArrayLike, trained_length: int, trained_inv_freq: ArrayLike | None = None
 ) -> np.ndarray:
-    r"""Return True where a pair meets an angle not seen in training, by distance: NumPy bool `(n, pairs)`.
+    r"""Return True where a pair meets an angle that it did not meet in training: NumPy bool `(n, pairs)`.
 
         r θ′_i mod 2π > L θ_i,   θ: frequencies in training, θ′: frequencies now
 
-    A pair that completes a turn in training meets none. Any other pair meets new angles beyond L (if θ′ = θ), but
-    none for a while after each full turn, where its angle is known from a much shorter distance. Training covered
-    distances 0 … L, in tokens like r, `(n,)`; θ is θ′ unless `trained_inv_freq` is given. ValueError for a negative
-    distance, for different numbers of pairs, or as for `completes_turn`.
+    A pair that completes a turn in training meets no new angle. Other pairs meet new angles beyond L (if θ′ = θ),
+    though not for a while after each full turn, when the angle is one that they met at a much shorter distance.
+    Training covered distances 0 … L, in tokens, like the distances r, `(n,)`; θ is θ′ unless `trained_inv_freq` is
+    given. ValueError for a negative distance, for different numbers of pairs, or as for `completes_turn`.
 
     >>> meets_new_angle([100, 101, 700], [1.0, 0.01], 100).tolist()  # the second: 1 rad, 1.01, 7 (0.7)
     [[False, False], [False, True], [False, False]]
@@ -55,9 +55,9 @@ def meets_new_angle(
 
 
 def reach(inv_freq: ArrayLike, trained_length: int, trained_inv_freq: ArrayLike | None = None) -> float:
-    r"""Return the longest distance, in tokens, up to which no pair meets an angle not seen in training.
+    r"""Return the longest distance, in tokens, at which all pairs still have angles that they met in training.
 
-        min { L θ_i / θ′_i : pairs i that complete no turn in training },   ∞ if there are none
+        min { L θ_i / θ′_i : L θ_i < 2π },   ∞ if all pairs complete a turn in training
 
     The reach is L for plain RoPE, s · L for PI, and less than s · L for NTK-aware scaling. Arguments and errors are
     as for `meets_new_angle`.
@@ -69,7 +69,7 @@ def reach(inv_freq: ArrayLike, trained_length: int, trained_inv_freq: ArrayLike 
     >>> round(reach(ntk_aware(128, 8).inv_freq, 4096, trained))  # pair 46 is divided by 8^(46/63) only
     18696
 
-    Source: YaRN, arXiv 2309.00071, §3.1, on why NTK-aware scaling reaches less far than its factor. Chapter 15.
+    Source: YaRN, arXiv 2309.00071, §3.1, on why NTK-aware scaling falls short of its factor. Chapter 15.
     """
     now, trained = _both(inv_freq, trained_inv_freq)
     slow = ~completes_turn(trained, trained_length) & (now > 0)
@@ -77,7 +77,7 @@ def reach(inv_freq: ArrayLike, trained_length: int, trained_inv_freq: ArrayLike 
 
 
 def _both(inv_freq: ArrayLike, trained_inv_freq: ArrayLike | None) -> tuple[np.ndarray, np.ndarray]:
-    """Return the frequencies now and in training, one for each pair."""
+    """Return the frequencies now and in training, which must have the same length."""
     now = _not_negative(inv_freq)
     trained = now if trained_inv_freq is None else _not_negative(trained_inv_freq, "trained_inv_freq")
     if now.shape != trained.shape:

@@ -1,7 +1,7 @@
-r"""Input checks and conversions, with error messages that name the allowed values.
+r"""Checks and conversions of inputs, with error messages that name the allowed values.
 
-Every `check_…` raises ValueError with the value received and those allowed; every `as_…` returns an array. A
-function decorated with `@checked` declares ranges as types, `factor: AtLeastOne`, and receives values within them.
+Functions named `check_…` raise a ValueError that names the value received and those allowed; functions named
+`as_…` return an array. `@checked` checks the arguments whose types declare a range, as in `factor: AtLeastOne`.
 """
 
 import functools
@@ -12,11 +12,12 @@ from numbers import Integral, Real
 from typing import Annotated, Any, ParamSpec, TypeAlias, TypeVar, get_args, get_type_hints
 
 import numpy as np
-from array_api_compat import array_namespace, is_array_api_obj
+from array_api_compat import array_namespace, is_array_api_obj, is_torch_array
 
 from rope_edu.arrays import Array, values_known
 
 FLOAT_DTYPES = ("float16", "bfloat16", "float32", "float64")
+POSITION_LIMIT = 2**52  # from here on, a float64 angle at 1 radian per token is off by up to half a radian
 Number = TypeVar("Number", int, float)
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -24,7 +25,7 @@ Check: TypeAlias = Callable[[str, object], Number]  # (argument name, its value)
 
 
 def _number_check(number_type: type[Number], allowed: str, fits: Callable[[Any], bool]) -> Check[Number]:
-    """Return a check that converts a finite number if it `fits`; True is not a number, and 2.0 is not an int."""
+    """Return a check for finite numbers for which `fits` is true; it rejects True and, for an int, 2.0."""
 
     numbers: Any = Integral if number_type is int else Real
 
@@ -33,8 +34,8 @@ def _number_check(number_type: type[Number], allowed: str, fits: Callable[[Any],
             finite = isinstance(value, numbers) and not isinstance(value, bool) and math.isfinite(value)
             if finite and fits(value):
                 return number_type(value)
-        except OverflowError:  # an int too large for a float
-            pass
+        except OverflowError:
+            value = float("inf" if value > 0 else "-inf")  # an error should not print hundreds of digits
         raise ValueError(f"{name} must be {allowed}, got {value!r}")
 
     return check
@@ -42,6 +43,7 @@ def _number_check(number_type: type[Number], allowed: str, fits: Callable[[Any],
 
 check_positive_int = _number_check(int, "a whole number of at least 1", lambda n: n >= 1)
 check_whole_number = _number_check(int, "a whole number of at least 0", lambda n: n >= 0)
+check_position = _number_check(int, "a whole number from 0 to 2**52 − 1", lambda n: 0 <= n < POSITION_LIMIT)
 check_even_dim = _number_check(int, "an even whole number of at least 2", lambda n: n >= 2 and n % 2 == 0)
 check_finite_number = _number_check(float, "a finite number", lambda x: True)
 check_positive_number = _number_check(float, "a finite number above 0", lambda x: x > 0)
@@ -59,7 +61,7 @@ Base = Annotated[float, check_base]
 
 
 def checked(function: Callable[P, R]) -> Callable[P, R]:
-    """Check the arguments whose types declare a range before each call; None passes if the type allows it."""
+    """Check the arguments whose types declare a range; None passes if the type allows it."""
     signature = inspect.signature(function)
     hints = get_type_hints(function, include_extras=True).items()
     checks = {name: check for name, hint in hints if (check := _check_of(hint)) is not None}
@@ -95,7 +97,7 @@ def check_rotary_dim(rotary_dim: object, head_dim: object) -> int:
 
 
 def check_ordered(low_name: str, low: float, high_name: str, high: float) -> tuple[float, float]:
-    """Return two numbers if the first is at most the second; if they are equal, the ramp is a step."""
+    """Return the two ends of a ramp if the first is at most the second; a ramp with equal ends is a step."""
     if low > high:
         raise ValueError(f"{low_name} must be at most {high_name} = {high:g}, got {low:g}")
     return low, high
@@ -115,19 +117,30 @@ def dtype_name(x: Any) -> str:
 
 
 def check_floats(name: str, x: Any) -> Any:
-    """Return the array namespace of `x`; reject anything but an array of 16-, 32- or 64-bit floats."""
+    """Return the array namespace of `x`; reject anything except an array of 16-, 32- or 64-bit floats."""
     if not is_array_api_obj(x):
         raise ValueError(f"{name} must be a NumPy array or a torch tensor, got {type(x).__name__}")
-    check_unmasked(name, x)
+    check_dense(name, x)
     if dtype_name(x) not in FLOAT_DTYPES:
         raise ValueError(f"{name} must hold floats ({', '.join(FLOAT_DTYPES)}), got {dtype_name(x)}")
     return array_namespace(x)
 
 
-def check_unmasked(name: str, x: Any) -> None:
-    """Reject NumPy's masked arrays, since a rotation would use the numbers under the mask."""
-    if isinstance(x, np.ndarray) and type(x).__name__ == "MaskedArray":
-        raise ValueError(f"{name} must not be a MaskedArray: fill the masked entries first, {name}.filled(0)")
+def check_dense(name: str, x: Any) -> None:
+    """Reject masked arrays, since a rotation would use the masked numbers, and sparse, nested or packed tensors."""
+    if (type_name := type(x).__name__) in ("MaskedArray", "MaskedTensor"):
+        fill = "filled" if isinstance(x, np.ndarray) else "to_tensor"
+        raise ValueError(f"{name} must not be a {type_name}: fill the masked entries first, {name}.{fill}(0)")
+    if is_torch_array(x) and (x.is_nested or str(x.layout) != "torch.strided"):
+        layout = "nested" if x.is_nested else str(x.layout).removeprefix("torch.").strip("_")
+        remedy = "to_padded_tensor(0.0)" if x.is_nested else "to_dense()"
+        raise ValueError(f"{name} must be a dense tensor, {name}.{remedy}, got one that is {layout}")
+
+
+def check_fixed(name: str, x: Any) -> None:
+    """Reject a tensor that requires a gradient, for use where its values are copied or cached."""
+    if getattr(x, "requires_grad", False):
+        raise ValueError(f"{name} must not require a gradient here: use apply_rope, which passes it on")
 
 
 def check_broadcast(name: str, shape: tuple[int, ...], target: tuple[int, ...], hint: str) -> None:
@@ -138,15 +151,15 @@ def check_broadcast(name: str, shape: tuple[int, ...], target: tuple[int, ...], 
 
 
 def compute_dtype(x: Any) -> Any:
-    """Return the dtype used for computing: float64 for float64, float32 for narrower floats."""
+    """Return the dtype in which to compute: float64 for float64, float32 for narrower floats."""
     xp = array_namespace(x)
     return xp.float64 if dtype_name(x) == "float64" else xp.float32
 
 
 def as_real(name: str, values: Any) -> Any:
-    """Return `values` as a float64 array of the same kind (numbers, lists and ranges become NumPy)."""
+    """Return `values` as a float64 array of the same type; numbers, lists and ranges become NumPy arrays."""
     array: Any = values if is_array_api_obj(values) else np.asarray(values)
-    check_unmasked(name, array)
+    check_dense(name, array)
     xp = array_namespace(array)
     if not xp.isdtype(array.dtype, ("integral", "real floating")):
         raise ValueError(f"{name} must be real numbers (ints or floats), got {dtype_name(array)}")
@@ -156,15 +169,23 @@ def as_real(name: str, values: Any) -> Any:
 def as_finite(name: str, values: Any) -> Array:
     """Return `values` as `as_real` does; ValueError unless all are finite."""
     array: Array = as_real(name, values)
-    if values_known(array):  # an array in a traced graph has no values yet
+    if values_known(array):  # an array in a traced graph does not have values yet
         xp = array_namespace(array)
         if not bool(xp.all(xp.isfinite(array))):
             raise ValueError(f"{name} must be finite, got infinity or NaN among them")
     return array
 
 
+def as_positions(positions: Any) -> Array:
+    """Return positions as `as_finite` does; ValueError unless all are within ±`POSITION_LIMIT`."""
+    array: Any = as_finite("positions", positions)
+    if values_known(array) and bool((abs(array) >= POSITION_LIMIT).any()):
+        raise ValueError("positions must be within ±2**52, or their angles would be arbitrary")
+    return array
+
+
 def as_integers(name: str, values: Any) -> Array:
-    """Return `values` as an int64 array of the same kind; ValueError unless all are integers."""
+    """Return `values` as an int64 array of the same type; ValueError unless all are integers."""
     array: Any = values if is_array_api_obj(values) else np.asarray(values)
     xp = array_namespace(array)
     if not xp.isdtype(array.dtype, "integral"):

@@ -1,7 +1,7 @@
-r"""Fast rotation: a cached table of cosines and sines, and a kernel that reads and writes each number once.
+r"""Fast rotation: a cached table of cosines and sines, and a kernel that makes a single pass over memory.
 
-`apply_rope` is the reference, and tests check that this package agrees with it. Only NumPy is required: torch is
-looked up when a tensor is passed, and numba, which compiles the kernel, at the first rotation.
+`apply_rope` is the reference, and tests hold this package to it. Only NumPy is required: torch is used only for
+tensors, and numba, which compiles the kernel, is imported at the first rotation.
 """
 
 from rope_edu.fast.rotate import rotate, rotate_

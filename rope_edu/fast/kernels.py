@@ -1,11 +1,11 @@
 # mypy: ignore-errors
 # numba's decorators have no types, and the code they compile is not ordinary Python.
-r"""The numba kernel, which rotates rows of pairs and reads and writes each number once.
+r"""The numba kernel, which rotates rows of pairs in a single pass over memory.
 
-LLVM vectorises its simple loops. If `out` is x itself, LLVM cannot know that a write leaves the next read unchanged
-and would not vectorise, so each row is rotated into a scratch row and copied back, all in the L1 cache.
-Hand-written LLVM instructions, with prefetching and non-temporal stores, were 6 % faster in one of four cases and
-up to a quarter slower in the others.
+LLVM vectorises its simple loops. If `out` is x itself, LLVM must assume that a write changes the next number to be
+read and would not vectorise, so a row is rotated into a scratch row and copied back, all in the L1 cache. We tried
+hand-written LLVM instructions with prefetching and non-temporal stores: 6 % faster in one of four cases, and up to
+25 % slower in the others.
 
 This module needs numba; `plan` imports it at the first call. Compiling takes seconds; the code is cached on disk.
 """
@@ -29,7 +29,7 @@ STORED_AS = {"bfloat16": "uint16", "float16": "int16"}
 
 
 def cached_on_disk(function):
-    """Compile a function at its first call, and cache it on disk where numba finds a writable folder."""
+    """Compile a function at its first call, and cache it on disk if numba can write to a folder."""
     try:
         return njit(cache=True, nogil=True)(function)
     except RuntimeError:
@@ -38,7 +38,7 @@ def cached_on_disk(function):
 
 @intrinsic
 def _row_pointer(typing_context, address, dtype):
-    """Return a pointer to numbers of the given dtype at an address."""
+    """Return a pointer of the given dtype to an address."""
 
     def code(context, builder, signature, arguments):
         return builder.inttoptr(arguments[0], context.get_value_type(signature.return_type))
@@ -63,11 +63,11 @@ def _to_float16(typing_context, number):
 
 
 def widen(stored):
-    """Widen a stored number for computing: bfloat16 (stored as uint16) and float16 (as int16) to float32."""
+    """Widen a stored number to the dtype for computing: bfloat16 (as uint16) and float16 (as int16) to float32."""
 
 
 def narrow(number, like):
-    """Round a number to the stored dtype of an array, to nearest, ties to even; NaN stays NaN."""
+    """Round a number to the stored dtype of an array, half to even; NaN stays NaN."""
 
 
 @overload(widen)
@@ -80,7 +80,9 @@ def _widen(stored):
 @overload(narrow)
 def _narrow(number, like):
     if like.dtype == types.uint16:
-        half = np.uint32(0x7FFF)  # just under half of bfloat16's last bit; adding that bit breaks ties
+        half = np.uint32(
+            0x7FFF
+        )  # just under half a unit of bfloat16; adding its last bit rounds ties to even
 
         def to_bfloat16(number, like):
             bits = np.float32(number).view(np.uint32)
@@ -113,10 +115,10 @@ def _rotate_row(x, out, cos_sin, pairs, sign, half_split):
 def rotate_rows(
     stored, wide, axes, block, head_dim, pairs, half_split, start, stop, x_at, out_at, cos_sin_at, sign
 ):
-    """Rotate runs `start` … `stop` − 1; a run is up to `block` rows of one head.
+    """Rotate the runs from `start` to `stop` − 1; a run is up to `block` rows of one head.
 
-    `stored` and `wide` are the dtypes of x and of the cosines and sines. Each of `axes` is (length, stride in x,
-    stride in out, stride in the rows of cos and sin), strides in bytes; the last axis counts rows. `x_at`,
+    `stored` and `wide` are the dtypes of x and of the cosines and sines. A row of `axes` is (length, stride in x,
+    stride in out, stride in the rows of cos and sin), with strides in bytes; the last axis counts rows. `x_at`,
     `out_at` and `cos_sin_at` are addresses; `out_at` may equal `x_at`. A `sign` of −1 rotates by −θ.
     """
     length, x_step, out_step, cos_sin_step = axes[-1]
@@ -125,7 +127,7 @@ def rotate_rows(
     for run in range(start, stop):
         first, other = run // others * block, run % others
         x_run, out_run, cos_sin_run = x_at, out_at, cos_sin_at
-        for axis in range(len(axes) - 2, -1, -1):  # the last of the others varies fastest
+        for axis in range(len(axes) - 2, -1, -1):  # the last axis varies fastest
             index, other = other % axes[axis, 0], other // axes[axis, 0]
             x_run += index * axes[axis, 1]
             out_run += index * axes[axis, 2]
@@ -146,20 +148,20 @@ def rotate_rows(
 def kernel_for(
     x: Any, cos_sin: CosSinRows, axes: np.ndarray, block: int, runs: int, threaded: bool
 ) -> Callable[..., None]:
-    """Return the kernel compiled for x, which takes the addresses of x, `out` and the rows, and the sign."""
+    """Return a kernel compiled for x; it takes the addresses of x, `out` and the rows, and the sign."""
     name, half_split = str(x.dtype).removeprefix("torch."), cos_sin.layout == "half_split"
     stored, wide = np.dtype(STORED_AS.get(name, name)), np.dtype(dtype_name(cos_sin))
     fixed = stored, wide, axes, block, x.shape[-1], cos_sin.shape[-1], half_split
-    no_runs = *fixed, 0, 0, 0, 0, 0, 1  # zero runs, so that compiling reads no address
-    with contextlib.suppress(OSError):  # then the kernel is compiled, but not cached on disk
+    no_runs = *fixed, 0, 0, 0, 0, 0, 1  # without runs, the addresses are never read
+    with contextlib.suppress(OSError):  # raised only after compiling, if the disk cannot be written
         rotate_rows(*no_runs)
     code = rotate_rows.get_overload(tuple(map(rotate_rows.typeof_pyval, no_runs)))
-    kernel = functools.partial(code, *fixed)  # skips numba's type dispatch, which takes 0.2 µs
+    kernel = functools.partial(code, *fixed)  # without numba's type dispatch, which takes 0.2 µs
     return functools.partial(_on_threads, kernel, runs) if threaded else functools.partial(kernel, 0, runs)
 
 
 def _on_threads(kernel: Callable[..., None], runs: int, *addresses_and_sign: int) -> None:
-    """Divide the runs among as many new threads as torch uses; numba's own allow no concurrent callers."""
+    """Divide the runs among new threads, as many as torch uses; numba's own threads allow only one caller."""
     threads = sys.modules["torch"].get_num_threads()
     edges = [runs * n // threads for n in range(threads + 1)]
     if threads == 1:

@@ -1,4 +1,4 @@
-r"""Checks of `rotate`'s inputs against the cosines and sines, and of where arrays lie in memory."""
+r"""Checks that the inputs of `rotate` match the cosines and sines and do not overlap in memory."""
 
 import functools
 import sys
@@ -9,11 +9,11 @@ import numpy as np
 from array_api_compat import array_namespace, device, is_array_api_obj, is_numpy_array
 
 from rope_edu.arrays import is_compiling, strides_in_bytes, values_known
-from rope_edu.encodings.validation import FLOAT_DTYPES, check_broadcast, check_floats, dtype_name
+from rope_edu.encodings.validation import FLOAT_DTYPES, check_broadcast, check_dense, check_floats, dtype_name
 
 
 def check_inputs(name: str, x: Any, out: Any, cos_sin: Any, seq_axis: int) -> None:
-    """Reject an x that does not match the cosines and sines, or an `out` that does not match x."""
+    """Reject an x that does not match the cosines and sines, and an `out` that does not match x."""
     check_floats(name, x)
     kind = "ndarray" if isinstance(cos_sin.dtype, np.dtype) else "Tensor"
     if (kind == "ndarray") != isinstance(x, np.ndarray):
@@ -27,13 +27,17 @@ def check_inputs(name: str, x: Any, out: Any, cos_sin: Any, seq_axis: int) -> No
         raise ValueError(f"{name} must hold {allowed} for these cosines and sines, got {dtype_name(x)}")
     _check_tokens(name, x.shape, cos_sin.shape, seq_axis)
     if out is not None and not is_compiling():
+        if out is not x:
+            check_dense("out", out)
         check_out(out, x)
-        if isinstance(out, np.ndarray) and not out.flags.writeable:
+        # zeros that torch does not store have the address 0
+        writeable = out.flags.writeable if isinstance(out, np.ndarray) else not out.is_cpu or out.data_ptr()
+        if not writeable and 0 not in out.shape:
             raise ValueError("out must be writeable, got one that is read-only")
 
 
 def _check_tokens(name: str, shape: tuple[int, ...], rows: tuple[int, ...], seq_axis: int) -> None:
-    """Reject a shape whose tokens, batch or features do not match the rows, `(…, seq, [heads,] pairs)`."""
+    """Reject a shape that does not match the rows, `(…, seq, [heads,] pairs)`."""
     if not shape or 2 * rows[-1] > shape[-1]:
         head_dim = shape[-1] if shape else "none"
         raise ValueError(f"2 · pairs must be at most head_dim = {head_dim}, got {rows[-1]} pairs")
@@ -49,11 +53,11 @@ def _check_tokens(name: str, shape: tuple[int, ...], rows: tuple[int, ...], seq_
 
 
 def check_out(out: Any, x: Any) -> None:
-    """Reject an `out` that is not like `x`, overlaps itself, or overlaps `x` without being the same view."""
-    if _clearly_fits(out, x):  # a check of about 1 µs for the usual case
+    """Reject an `out` that is unlike `x`, overlaps itself, or overlaps `x` but is not the same view."""
+    if _clearly_fits(out, x):  # takes 1 µs in the usual case
         return
     if not is_array_api_obj(out) or array_namespace(out) is not array_namespace(x):
-        raise ValueError(f"out must be of the kind of x, {type(x).__name__}, got {type(out).__name__}")
+        raise ValueError(f"out must be of the type of x, {type(x).__name__}, got {type(out).__name__}")
     if device(out) != device(x):
         raise ValueError(f"out must be on the device of x, {device(x)}, got {device(out)}")
     if out.dtype != x.dtype:
@@ -69,7 +73,7 @@ def check_out(out: Any, x: Any) -> None:
 
 
 def _clearly_fits(out: Any, x: Any) -> bool:
-    """Return True if two tensors match, are contiguous and do not overlap; False is inconclusive."""
+    """Return True if two tensors certainly match and do not overlap; False decides nothing."""
     if type(out) is not type(x) or is_numpy_array(x) or not hasattr(x, "data_ptr"):
         return False
     alike = out.dtype == x.dtype and out.shape == x.shape and out.device == x.device
@@ -79,19 +83,19 @@ def _clearly_fits(out: Any, x: Any) -> bool:
 
 
 def shares_memory(a: Any, b: Any) -> bool:
-    """Return True if two arrays of the same kind share a byte, or finding out would take too long."""
+    """Return True if two arrays of the same type share a byte, or if it would take too long to find out."""
     if not isinstance(a, np.ndarray):
         if a.untyped_storage().data_ptr() != b.untyped_storage().data_ptr() or not values_known(a):
             return False
         a, b = _memory_of(a), _memory_of(b)
     try:
-        return np.shares_memory(a, b, max_work=100_000)  # type: ignore[arg-type]  # any bound is allowed
+        return np.shares_memory(a, b, max_work=100_000)  # type: ignore[arg-type]  # NumPy accepts any bound
     except np.exceptions.TooHardError:
         return True
 
 
 def _memory_of(x: Any) -> np.ndarray:
-    """Return an array with a tensor's address, shape and strides, for NumPy to compare; it is never read."""
+    """Return an array with a tensor's address, shape and strides, for NumPy to compare but not to read."""
     interface = {
         "version": 3,
         "data": (x.data_ptr(), True),
@@ -103,11 +107,9 @@ def _memory_of(x: Any) -> np.ndarray:
 
 
 def _overlaps_itself(x: Any) -> bool:
-    """Return True if two numbers of a view share memory, or if they might because its axes interleave."""
-    end = x.itemsize  # the byte after the last number along the axes so far
-    for step, n in sorted(
-        (abs(step), n) for n, step in zip(x.shape, strides_in_bytes(x), strict=True) if n > 1
-    ):
+    """Return True if numbers of a view share memory, or might because its axes interleave."""
+    end = x.itemsize  # the byte after the last number on the axes so far
+    for step, n in sorted((abs(s), n) for n, s in zip(x.shape, strides_in_bytes(x), strict=True) if n > 1):
         if step < end and 0 not in x.shape:
             return True
         end += (n - 1) * step
@@ -115,14 +117,14 @@ def _overlaps_itself(x: Any) -> bool:
 
 
 def traits_and_address(x: Any) -> tuple[tuple[Any, ...], int]:
-    """Return the properties of an array that checks and plans depend on, and its address."""
+    """Return the properties of an array on which checks and plans depend, and its address."""
     if isinstance(x, np.ndarray):
         at = address(x)
         return (type(x), x.dtype, x.shape, x.strides, x.flags.writeable, at & 7), at
     try:
         at = x.data_ptr()
-        return (type(x), x.dtype, x.shape, x.stride(), x.device, x.is_neg(), at & 7), at
-    except (AttributeError, RuntimeError):  # not an array (rejected later), or a tensor without memory
+        return (type(x), x.dtype, x.shape, x.stride(), x.device, x.is_neg(), at & 7 if at else None), at
+    except (AttributeError, RuntimeError):  # not an array, to be rejected later, or a tensor without memory
         return (object(),), 0  # equal to no other traits
 
 
@@ -133,7 +135,7 @@ def address(a: Any) -> int:
 
 @functools.cache
 def wide_dtype(dtype: Any) -> Any:
-    """Return the dtype in which to compute with numbers of `dtype`, from the same library; None if not a float."""
+    """Return the dtype, of the same library, in which to rotate numbers of `dtype`; None if it is not a float."""
     name = str(dtype).removeprefix("torch.")
     if name not in FLOAT_DTYPES:
         return None

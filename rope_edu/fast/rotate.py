@@ -26,19 +26,21 @@ def rotate(
         first′ = cos · first − sin · second      second′ = cos · second + sin · first
 
     The result equals `apply_rope(x, rope_angles(positions, inv_freq), …)` up to rounding; 16-bit floats are rotated
-    in float32 and rounded once. A numba kernel reads and writes each number once, allocates only the result, and
-    uses as many threads as torch does (one for NumPy). Without it, array operations work in blocks, with a megabyte
-    or two of scratch memory. The backward pass is the same rotation by −θ and keeps only the cosines and sines.
+    in float32 and rounded once. A numba kernel makes a single pass over memory, allocates only the result, and uses
+    as many threads as torch does (one for NumPy). Without the kernel, array operations work block by block with a
+    megabyte or two of scratch memory. The backward pass is the same rotation by −θ and stores only the cosines and
+    sines.
 
-    ValueError if q, k or `out` does not match, if `out` partly overlaps an input or is given where a gradient is
+    ValueError if q, k or `out` does not match, if `out` partly overlaps an input or is given although a gradient is
     needed, if positions are given twice, or if `compiled=True` is impossible.
 
     Args:
         q, k: floats `(…, seq, head_dim)`, NumPy or torch; their numbers of heads may differ. 2 · pairs ≤ head_dim,
             and the features beyond 2 · pairs are unchanged.
         table: a RotaryTable; or CosSinRows that one returned, `(…, seq, pairs)`, if you keep them yourself.
-        offset: the position of the first token, ≥ 0. Default: 0.
-        positions: used instead of `offset`: `(seq,)` or `(batch, seq)`; fractions are allowed.
+        offset: the position of the first token, at least 0 and below 2**52. Default: 0.
+        positions: used instead of `offset`: `(seq,)` or `(batch, seq)`, fractions allowed; for a spec with axes,
+            `(…, seq, n_axes)`.
         seq_axis: −2 for `(…, heads, seq, head_dim)`, −3 for `(…, seq, heads, head_dim)`.
         out: array like q to write to, or with k a pair of arrays; `out=q` or `out=(q, k)` rotates in place.
         compiled: None uses the kernel if numba is installed, arrays are in main memory with contiguous features,
@@ -56,19 +58,20 @@ def rotate(
     try_kernel = compiled is not False and not torch_transform_active()
     cos_sin = rows_for(q, table, offset, positions, seq_axis)
     if k is None:
-        return _rotate_task(plan_for("q", q, out, cos_sin, seq_axis, try_kernel, compiled))
+        task = plan_for("q", q, out, cos_sin, seq_axis, try_kernel, compiled)
+        return _rotate(q, out, cos_sin, task, seq_axis)
     if out is not None and not (isinstance(out, (tuple, list)) and len(out) == 2):
         raise ValueError(f"out must be a pair (for q, for k), got {type(out).__name__}")
     out_q, out_k = out or (None, None)
     q_task = plan_for("q", q, out_q, cos_sin, seq_axis, try_kernel, compiled)
     k_task = plan_for("k", k, out_k, cos_sin, seq_axis, try_kernel, compiled)
     if out_q is not None:
-        check_apart(q_task, k_task)
-    return _rotate_task(q_task), _rotate_task(k_task)
+        check_apart(out_q, q_task, k, out_k, k_task)
+    return _rotate(q, out_q, cos_sin, q_task, seq_axis), _rotate(k, out_k, cos_sin, k_task, seq_axis)
 
 
 def rotate_(x: Array, cos_sin: CosSinRows, *, compiled: bool | None = None) -> Any:
-    r"""Rotate x in place by +θ and return it: a short form, for loops over single tokens.
+    r"""Rotate x in place by +θ and return it: a short form for loops over single tokens.
 
     x is `(…, heads, seq, head_dim)`; `cos_sin`, `(seq, pairs)`, is from `RotaryTable.cos_sin`; `compiled` and
     errors are as for `rotate`. Queries and keys packed in one projection need only one call.
@@ -85,13 +88,13 @@ def rotate_(x: Array, cos_sin: CosSinRows, *, compiled: bool | None = None) -> A
         type_name = type(cos_sin).__name__
         raise ValueError(f"cos_sin must be CosSinRows, from RotaryTable.cos_sin, got {type_name}")
     try_kernel = compiled is not False and not torch_transform_active()
-    return _rotate_task(plan_for("x", x, x, cos_sin, -2, try_kernel, compiled))
+    return _rotate(x, x, cos_sin, plan_for("x", x, x, cos_sin, -2, try_kernel, compiled), -2)
 
 
-def _rotate_task(task: Task, sign: int = 1) -> Any:
-    """Rotate a task's x, by −θ if `sign` is −1, and return the result: the task's `out` if it has one."""
-    x, out, cos_sin, _, plan, x_at, out_at = task
-    if plan is None:
+def _rotate(x: Any, out: Any, cos_sin: CosSinRows, task: Task, seq_axis: int, sign: int = 1) -> Any:
+    """Rotate x as planned, by −θ if `sign` is −1, and return the result: `out` if there is one."""
+    plan, x_at, out_at = task
+    if plan.kernel is None:
         sin = cos_sin.sin if sign == 1 else -cos_sin.sin
         return rotate_in_blocks(x, cos_sin.cos, sin, cos_sin.layout, out)
     if out is not None:
@@ -99,7 +102,7 @@ def _rotate_task(task: Task, sign: int = 1) -> Any:
         if plan.mark_written and not out.is_inference():
             plan.mark_written(out)
     elif getattr(x, "requires_grad", False) and sys.modules["torch"].is_grad_enabled():
-        return _rotation().apply(x, task, sign)
+        return _rotation().apply(x, cos_sin, task, seq_axis, sign)
     else:
         out = plan.new(x)
         plan.kernel(x_at, plan.address(out), cos_sin.address, sign)
@@ -108,23 +111,23 @@ def _rotate_task(task: Task, sign: int = 1) -> Any:
 
 @functools.cache
 def _rotation() -> Any:
-    """Return the rotation as an autograd function, defined at the first gradient because it needs torch."""
+    """Return the rotation as an autograd function, defined at the first gradient so as to import torch late."""
     import torch
 
     class Rotation(torch.autograd.Function):
-        """A rotation whose backward pass rotates by −θ, for which only the cosines and sines are kept."""
+        """A rotation whose backward pass rotates by −θ and needs only the cosines and sines."""
 
         @staticmethod
-        def forward(ctx: Any, x: torch.Tensor, task: Task, sign: int) -> Any:
-            _, _, ctx.cos_sin, ctx.seq_axis, *_ = task
-            ctx.sign = sign
-            return _rotate_task(task, sign)
+        def forward(ctx: Any, x: Any, cos_sin: CosSinRows, task: Task, seq_axis: int, sign: int) -> Any:
+            ctx.cos_sin, ctx.seq_axis, ctx.sign = cos_sin, seq_axis, sign
+            return _rotate(x, None, cos_sin, task, seq_axis, sign)
 
         @staticmethod
         def backward(ctx: Any, grad: torch.Tensor) -> Any:
-            if grad.stride(-1) != 1:  # such as the gradient of a sum: one number, broadcast
+            if grad.stride(-1) != 1:  # such as the gradient of a sum, one broadcast number
                 grad = grad.contiguous()
             task = plan_for("x", grad, None, ctx.cos_sin, ctx.seq_axis, True, None)
-            return _rotate_task(task, -ctx.sign), None, None
+            rotated = _rotate(grad, None, ctx.cos_sin, task, ctx.seq_axis, -ctx.sign)
+            return rotated, None, None, None, None
 
     return Rotation

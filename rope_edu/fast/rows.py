@@ -1,26 +1,23 @@
-r"""Rows of cosines and sines, one pair of numbers per position and feature pair, as the kernel reads them."""
+r"""Rows of cosines and sines, one per position, in the order in which the kernel reads them."""
 
 from typing import Any, Protocol
 
 import numpy as np
+from array_api_compat import array_namespace
 
 from rope_edu.arrays import Array, ArrayLike, as_kind_of
 from rope_edu.encodings.layouts import check_layout
 from rope_edu.encodings.rotary import cos_and_sin
-from rope_edu.encodings.validation import (
-    as_real,
-    check_floats,
-    check_positive_number,
-)
+from rope_edu.encodings.validation import as_real, check_fixed, check_floats, check_positive_number
 from rope_edu.fast.memory import address
 
 
 class CosSinRows:
-    r"""Cosine and sine of each pair's angle at each position: float64 for float64 inputs, otherwise float32.
+    r"""Cosines and sines of all pairs at some positions: float64 for float64 inputs, otherwise float32.
 
-    `RotaryTable.cos_sin` returns views of its cache, so do not write to them; `cos_sin_from_angles` makes new ones.
-    They rotate arrays of the same kind on the same device. `rows`, `(…, seq, 2, pairs)`, holds each position's
-    cosines, then its sines, and is copied unless contiguous.
+    `RotaryTable.cos_sin` returns views of its cache, so do not write to them; `cos_sin_from_angles` makes new rows.
+    They rotate arrays of the same type on the same device. `rows`, `(…, seq, 2, pairs)`, holds the cosines and then
+    the sines of each position, and is copied unless contiguous.
 
     >>> import math, numpy as np
     >>> cos_sin_from_angles([[0.0, math.pi / 2]], like=np.ones(1)).as_complex().round(3).tolist()  # 1 and i
@@ -78,17 +75,17 @@ class CosSinRows:
 
 
 class CosSinSource(Protocol):
-    """The methods of `RotaryTable` that `rotate` calls without importing it."""
+    """The methods of `RotaryTable` that `rotate` calls; `table` imports `rotate`, not the other way round."""
 
     def cos_sin(self, start: int, length: int, *, like: Any = None, name: str = "like") -> CosSinRows: ...
 
-    def cos_sin_at(self, positions: ArrayLike, *, like: Any = None) -> CosSinRows: ...
+    def cos_sin_at(self, positions: ArrayLike, *, like: Any = None, name: str = "like") -> CosSinRows: ...
 
 
 def rows_for(
     q: Array, table: CosSinSource | CosSinRows, offset: int | None, positions: ArrayLike | None, seq_axis: int
 ) -> CosSinRows:
-    """Return the cosines and sines for q's tokens, with an axis of length 1 where q has its heads."""
+    """Return the cosines and sines for q's tokens, with an axis of length 1 for q's heads."""
     if seq_axis not in (-2, -3):
         raise ValueError(f"seq_axis must be -2 or -3 (heads after the sequence), got {seq_axis!r}")
     if isinstance(table, CosSinRows):
@@ -98,13 +95,17 @@ def rows_for(
     elif not hasattr(table, "cos_sin_at"):
         raise ValueError(f"table must be a RotaryTable or CosSinRows, got {type(table).__name__}")
     elif positions is None:
-        shape = getattr(q, "shape", (0, 0, 0))  # the table rejects a q that is not an array
+        try:
+            shape = q.shape
+        except (AttributeError, RuntimeError):  # not an array, or a nested tensor
+            check_floats("q", q)
+            raise
         if len(shape) < -seq_axis:
             form = "(…, seq, head_dim)" if seq_axis == -2 else "(…, seq, heads, head_dim)"
             raise ValueError(f"q must be {form}, got shape {tuple(shape)}")
         cos_sin = table.cos_sin(0 if offset is None else offset, shape[seq_axis], like=q, name="q")
     elif offset is None:
-        cos_sin = table.cos_sin_at(positions, like=q)
+        cos_sin = table.cos_sin_at(positions, like=q, name="q")
     else:
         raise ValueError("give offset or positions, not both")
     axes = len(cos_sin.shape)
@@ -119,13 +120,13 @@ def rows_for(
 def cos_sin_from_angles(
     angles: ArrayLike, *, like: Array, layout: str = "interleaved", attention_factor: float = 1.0
 ) -> CosSinRows:
-    r"""Return cosines and sines of any angles, so of any positions: fractional, 2-D, or different for each text.
+    r"""Return cosines and sines of any angles, such as those of several coordinates.
 
         a cos θ and a sin θ,   computed in float64 and rounded once
 
-    The angles are radians `(…, seq, pairs)`, NumPy or torch, and `like` is an array of the kind, device and dtype
-    to be rotated; the others are as for `apply_rope`. ValueError if the angles are not real, lack a position axis
-    or require a gradient (use `apply_rope` for learned angles), if `like` does not hold floats, or if another
+    The angles are in radians, `(…, seq, pairs)`, NumPy or torch; `like` is an array of the type, device and dtype
+    to be rotated; other arguments are as for `apply_rope`. ValueError if the angles are not real, lack a position
+    axis or require a gradient (use `apply_rope` for learned angles), if `like` does not hold floats, or if another
     argument is out of range.
 
     >>> import math, numpy as np
@@ -136,9 +137,14 @@ def cos_sin_from_angles(
     """
     check_layout(layout)
     factor = check_positive_number("attention_factor", attention_factor)
-    xp, radians = check_floats("like", like), as_real("angles", angles)
+    check_floats("like", like)
+    check_fixed("angles", angles)
+    return rows_from_angles(as_real("angles", angles), like, layout, factor)
+
+
+def rows_from_angles(radians: Array, like: Array, layout: str, factor: float) -> CosSinRows:
+    """Return cosines and sines of checked angles `(…, seq, pairs)`, to rotate arrays like `like`."""
     if radians.ndim < 2:
         raise ValueError(f"angles must be (…, seq, pairs), got shape {tuple(radians.shape)}")
-    if getattr(angles, "requires_grad", False):
-        raise ValueError("angles must not require a gradient here: use apply_rope for learned angles")
-    return CosSinRows(layout, xp.stack(cos_and_sin(as_kind_of(radians, like), like, factor), axis=-2))
+    cos_sin = cos_and_sin(as_kind_of(radians, like), like, factor)
+    return CosSinRows(layout, array_namespace(like).stack(cos_sin, axis=-2))

@@ -1,4 +1,4 @@
-r"""A table of cosines and sines: built in float64 by angle addition, rounded once, extended on demand."""
+r"""A table of cosines and sines, built in float64 by angle addition, rounded once and extended on demand."""
 
 import math
 import sys
@@ -10,34 +10,38 @@ from array_api_compat import array_namespace, device, is_numpy_array
 from rope_edu.arrays import Array, ArrayLike, is_compiling
 from rope_edu.encodings.spec import RopeSpec, pair_positions, rope_parts
 from rope_edu.encodings.validation import (
+    POSITION_LIMIT,
+    check_fixed,
     check_floats,
+    check_position,
     check_whole_number,
 )
 from rope_edu.fast.memory import wide_dtype
 from rope_edu.fast.rotate import rotate
-from rope_edu.fast.rows import CosSinRows, cos_sin_from_angles
+from rope_edu.fast.rows import CosSinRows, rows_from_angles
 
 BLOCK = 256  # positions per coarse row
 _FLOAT32 = np.empty(0, dtype=np.float32)
-_EMPTY: Any = (math.inf, -math.inf, None)  # a window without positions
+_EMPTY: Any = (math.inf, -math.inf, None)  # an empty window of positions
 
 
 class RotaryTable:
-    r"""A cache of cosines and sines for consecutive positions, exact at each, shared by all layers of a model.
+    r"""A cache of cosines and sines for consecutive positions, which all layers of a model can share.
 
         e^{i(256 b + r)θ} = e^{i 256 b θ} · e^{i r θ}:   two small tables, multiplied in float64, rounded once
 
-    The two small tables hold 256 fine rows, and one coarse row for each block of 256 positions. A row's bits depend
-    only on its position, not on earlier requests. Rows are cached for each device, in float32 and, if float64
-    arrays are rotated, in float64. A new position next to the cached ones extends them by whole blocks; a distant
-    one starts a new window, so a text that starts at position 1,000,000 costs one block.
+    The two small tables hold 256 fine rows, and one coarse row per block of 256 positions. The bits of a row depend
+    only on its position, not on earlier requests. Rows are cached per device, in float32 and, if float64 arrays are
+    rotated, also in float64. A new position next to the cached ones extends them by whole blocks; a distant one
+    starts a new window, so a text that starts at position 1,000,000 costs one block.
 
-    A table is not a module and has no buffers, so `module.to(bfloat16)` cannot change it. Threads may share one.
-    Under torch.compile it caches nothing and computes the sines in the graph; pass `cos_sin(…)` instead for speed.
+    A table is not a module and has no buffers, so `module.to(bfloat16)` cannot change it. Threads may share a
+    table. Under torch.compile, the sines are computed in the graph and not cached; for speed, pass `cos_sin(…)`
+    instead.
 
-    `rope` is a RopeSpec, or finite frequencies `(pairs,)` in radians per token, which are copied; for these the
-    layout is "interleaved" and `attention_factor` 1 by default. ValueError if `rope` is neither or requires a
-    gradient (use `apply_rope`), or if an argument is out of range or contradicts the spec.
+    `rope` is a RopeSpec, or finite frequencies `(pairs,)` in radians per token, which are copied; their layout is
+    "interleaved" and their `attention_factor` 1 by default. ValueError if `rope` is neither or requires a gradient
+    (use `apply_rope`), or if an argument is out of range or contradicts the spec.
 
     >>> import math
     >>> table = RotaryTable([math.pi / 2, 0.0])
@@ -50,28 +54,27 @@ class RotaryTable:
     def __init__(
         self, rope: RopeSpec | ArrayLike, *, layout: str | None = None, attention_factor: float | None = None
     ) -> None:
-        if getattr(rope, "requires_grad", False):
-            raise ValueError("inv_freq must not require a gradient here: use apply_rope for learned ones")
+        check_fixed("inv_freq", rope)
         inv_freq, layout, factor = rope_parts(rope, layout, attention_factor)
         self._spec = rope if isinstance(rope, RopeSpec) else RopeSpec(inv_freq, factor, layout)
         self._inv_freq = tuple(self._spec.inv_freq.tolist())
         steps = np.multiply.outer([1.0, 16.0], np.arange(16.0))
         ones, sixteens = np.exp(1j * steps[..., None] * self._spec.inv_freq)
         self._fine = (sixteens[:, None] * ones).reshape(BLOCK, len(self._inv_freq))  # e^{irθ}, r = 0 … 255
-        # (dtype, device) → start, stop and rows of positions start … stop − 1; replaced, never modified
+        # by dtype and device: (start, stop, rows of positions start … stop − 1), replaced but never modified
         self._windows: dict[tuple[Any, Any], tuple[int, int, CosSinRows]] = {}
-        # the last call's dtype and device, window, request (start and length) and rows
+        # of the last call: dtype and device, window, start and length, rows
         self._last: tuple[Any, ...] = None, _EMPTY, None, None
 
-    spec = property(lambda self: self._spec, doc="The RopeSpec from which the table was made.")
+    spec = property(lambda self: self._spec, doc="The RopeSpec of the table.")
 
     def cos_sin(
         self, start: int, length: int, *, like: Array | None = None, name: str = "like"
     ) -> CosSinRows:
-        r"""Return cosines and sines for positions start … start + length − 1; both are whole numbers ≥ 0.
+        r"""Return cosines and sines for positions start … start + length − 1, whole numbers with start < 2**52.
 
-        `like` is an array of the kind, device and dtype to be rotated, by default NumPy float32; errors call it
-        `name`. The rows are views of the table, and stay valid when it grows.
+        `like` is an array of the type, device and dtype to be rotated, by default NumPy float32; error messages
+        call it `name`. The rows are views of the table, and stay valid when it grows.
 
         >>> RotaryTable([0.5], layout="half_split").cos_sin(10**6, 1).shape
         (1, 1)
@@ -83,45 +86,48 @@ class RotaryTable:
                 f"the table's pairs turn by {n_axes} coordinates: give positions (…, seq, {n_axes}), "
                 "or keep the rows of cos_sin_at(positions)"
             )
-        if not (type(start) is type(length) is int and start >= 0 <= length):
-            start, length = check_whole_number("start", start), check_whole_number("length", length)
+        if not (type(start) is type(length) is int and POSITION_LIMIT > start >= 0 <= length):
+            check_floats(name, like)  # the length of a nested tensor is not an int
+            start, length = check_position("start", start), check_whole_number("length", length)
         if is_compiling():
             return self._compute(start, length, like)
         target, request = (getattr(like, "dtype", None), getattr(like, "device", None)), (start, length)
         last_target, window, last_request, cos_sin = self._last
         if target != last_target:
             window = self._windows.get((wide_dtype(target[0]), target[1]), _EMPTY)
-        elif request == last_request:  # the layers of a model request the same rows
+        elif request == last_request:  # all layers of a model request the same rows
             return cos_sin
         low, high, rows = window
         if start < low or start + length > high:
             check_floats(name, like)
-            if str(target[1]) == "meta":  # a tensor without numbers
+            if str(target[1]) == "meta":  # a tensor without values
                 return self._compute(start, length, like)
             low, high, rows = window = self._extend(start, max(start + 1, start + length), like)
         cos_sin = rows.view(start - low, length)
         self._last = target, window, request, cos_sin
         return cos_sin
 
-    def cos_sin_at(self, positions: ArrayLike, *, like: Array | None = None) -> CosSinRows:
-        r"""Return cosines and sines for any positions `(…, seq)`: with fractions, with gaps, or one row per text.
+    def cos_sin_at(
+        self, positions: ArrayLike, *, like: Array | None = None, name: str = "like"
+    ) -> CosSinRows:
+        r"""Return cosines and sines for any positions `(…, seq)`: fractional, with gaps, or per text of a batch.
 
-        A spec with axes takes `(…, seq, n_axes)`. All values are computed in float64; none are cached. Errors are
-        as for `cos_sin` and `spec_angles`.
+        For a spec with axes, positions are `(…, seq, n_axes)`. All rows are computed in float64, and they are not
+        cached. Errors are as for `cos_sin` and `spec_angles`.
 
         >>> import math
         >>> RotaryTable([math.pi]).cos_sin_at([0.0, 0.5]).as_complex().round(3).tolist()
         [[(1+0j)], [1j]]
         """
+        check_fixed("positions", positions)
         spec, frequencies = self._spec, self._spec.inv_freq
         per_pair = pair_positions(spec, positions)
-        if not is_numpy_array(per_pair):  # Python numbers, which become constants in a traced graph
+        if not is_numpy_array(per_pair):  # Python numbers become constants in a traced graph
             xp = array_namespace(per_pair)
             frequencies = xp.asarray(list(self._inv_freq), dtype=xp.float64, device=device(per_pair))
-        like, factor = _FLOAT32 if like is None else like, spec.attention_factor
-        return cos_sin_from_angles(
-            per_pair * frequencies, like=like, layout=spec.layout, attention_factor=factor
-        )
+        like = _FLOAT32 if like is None else like
+        check_floats(name, like)
+        return rows_from_angles(per_pair * frequencies, like, spec.layout, spec.attention_factor)
 
     def rotate(self, q: Any, k: Any = None, **options: Any) -> Any:
         """Call `fast.rotate` with this table."""
@@ -132,10 +138,10 @@ class RotaryTable:
         return self.cos_sin_at(start + xp.arange(length, dtype=xp.float64, device=device(like)), like=like)
 
     def _extend(self, start: int, stop: int, like: Array) -> tuple[int, int, CosSinRows]:
-        """Return a whole-block window with start … stop − 1; growing it upwards adds at least half its size.
+        """Return a window of whole blocks around start … stop − 1; growing upwards adds at least half its size.
 
-        There is no lock, because a process forked while another thread held it would wait forever. If two threads
-        extend the table at the same time, both build the same rows, and the table keeps one set.
+        There is no lock: a process forked while another thread held it would wait forever. If two threads extend
+        the table at the same time, both build the same rows, and the table keeps one of the two sets.
         """
         key = wide_dtype(like.dtype), like.device
         low, high = start - start % BLOCK, stop + -stop % BLOCK
@@ -150,14 +156,14 @@ class RotaryTable:
             rows.flags.writeable = False
         else:
             torch = sys.modules["torch"]
-            # So that autograd may save these rows, and torch.func does not wrap rows that outlive it.
+            # Autograd may then save these rows, and torch.func does not wrap rows that outlive it.
             with torch.inference_mode(False), torch._C._DisableFuncTorch():
                 rows = torch.from_numpy(rows).to(like.device)
         window = self._windows[key] = low, high, CosSinRows(self._spec.layout, rows)
         return window
 
     def _build_rows(self, low: int, high: int, dtype: str) -> np.ndarray:
-        """Return rows low … high − 1, in whole blocks, built in NumPy for every array kind so that bits agree."""
+        """Return rows low … high − 1, whole blocks; NumPy computes them, so all array types get the same bits."""
         spec, rows = self._spec, np.empty((high - low, 2, len(self._inv_freq)), dtype=dtype)
         starts = np.arange(low, high, BLOCK, dtype=np.float64)
         coarse = spec.attention_factor * np.exp(1j * starts[:, None] * spec.inv_freq)  # (blocks, pairs)
@@ -167,7 +173,7 @@ class RotaryTable:
             block[:, 0], block[:, 1] = exact.real, exact.imag  # rounded here, once
         return rows
 
-    def __reduce__(self) -> tuple[Any, ...]:  # for pickle and copy.deepcopy: the spec, not the rows
+    def __reduce__(self) -> tuple[Any, ...]:  # for pickle and copy: only the spec
         return RotaryTable, (self._spec,)
 
     def __repr__(self) -> str:

@@ -1,6 +1,6 @@
 """PyTorch modules: a drop-in rotary embedding, and the library's position encodings.
 
-It needs torch (``pip install torch``); the rest of the library does not.
+This package needs torch (``pip install torch``); the rest of the library does not.
 """
 
 try:

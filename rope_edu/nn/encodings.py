@@ -1,6 +1,6 @@
-r"""Position encodings as torch modules, with trainable parameters and cached constants.
+r"""Position encodings as torch modules, which have trainable parameters and cache constants.
 
-Each module is also a `PositionEncoding`, so `multi_head_attention(…, encoding=make_encoding("t5", …))` works.
+The modules are also `PositionEncoding`s, so `multi_head_attention(…, encoding=make_encoding("t5", …))` works.
 Positions are a tensor, or a `range`, for which constants are cached. Constants are neither parameters nor buffers,
 so `module.to(torch.bfloat16)` cannot round them; cosines and sines are computed in float64 and rounded once.
 `make_encoding` creates any of these modules by name.
@@ -39,10 +39,10 @@ Positions = range | Tensor
 
 
 class Encoding(PositionEncoding, nn.Module):
-    r"""Base class: a `PositionEncoding` as a torch module; by default it encodes no position.
+    r"""Base class: a `PositionEncoding` as a torch module, by default NoPE.
 
-    A subclass with parameters overrides the methods that it needs. `shared` is True if all layers use one module,
-    and False if each layer needs a separate one.
+    A subclass with parameters overrides the methods that it needs. `shared` is True if all layers share one module,
+    and False if every layer needs a separate one.
 
     >>> x = torch.ones(1, 3, 4)
     >>> Encoding().embed(x, range(3)) is x
@@ -76,12 +76,12 @@ class Encoding(PositionEncoding, nn.Module):
         return "" if isinstance(self.doors, NoPosition) else repr(self.doors)
 
     def _constant(self, like: Tensor, function: Callable[..., Any], *numbers: Any) -> Tensor:
-        """Return `function(*numbers)` as a tensor like `like`, cached except for tensors or under torch.compile."""
+        """Return `function(*numbers)` as a tensor like `like`, and cache it, except under torch.compile."""
         if isinstance(numbers[0], Tensor) or torch.compiler.is_compiling():
             return _tensor_like(like, function(*numbers))
         key = function, numbers, like.device, like.dtype
         if key not in self._constants:
-            if len(self._constants) >= 64:  # decoding adds an entry for every token
+            if len(self._constants) >= 64:  # decoding adds one for every token
                 self._constants.pop(next(iter(self._constants)))
             with torch.inference_mode(False):  # so that autograd can use it later
                 self._constants[key] = _tensor_like(like, function(*numbers))
@@ -89,18 +89,18 @@ class Encoding(PositionEncoding, nn.Module):
 
 
 def _tensor_like(like: Tensor, numbers: Any) -> Tensor:
-    """Return `numbers` as a tensor on the device of `like`; floats take its dtype, integers keep theirs."""
+    """Return `numbers` as a tensor on the device of `like`, and floats in its dtype."""
     tensor = torch.as_tensor(numbers).to(like.device)
     return tensor.to(like.dtype) if tensor.is_floating_point() else tensor
 
 
 class RotaryModule(Encoding):
-    r"""Rotation of queries and keys by a RopeSpec: the library's `Rotary` as a module.
+    r"""Rotation of queries and keys by a RopeSpec: `Rotary` as a module.
 
-    `RotaryEmbedding` does the same in one self-contained class. `rope` is a RopeSpec made by any rule, kept as the
-    attribute `rope`; or frequencies in radians per token, `(pairs,)`, paired as `layout` specifies ("interleaved"
-    by default). ValueError if the frequencies require a gradient (use "learned-rotary" to learn them), if `layout`
-    contradicts the spec, or as for `RopeSpec`.
+    `RotaryEmbedding` does the same in one self-contained class. `rope` is a RopeSpec made by any rule; or
+    frequencies in radians per token, `(pairs,)`, whose layout is `layout` ("interleaved" by default). The attribute
+    `rope` is the spec. ValueError if the frequencies require a gradient (use "learned-rotary" to learn them), if
+    `layout` contradicts the spec, or as for `RopeSpec`.
 
     >>> RotaryModule([math.pi / 2]).rotate_k(torch.tensor([[1.0, 0.0]]), range(1, 2)).round(decimals=3).tolist()
     [[0.0, 1.0]]
@@ -137,10 +137,10 @@ class LearnedRotary(RotaryModule):
 
 
 class Learned(Encoding):
-    """A learned vector for each position, added to x; rows beyond the trained length stay random."""
+    """Learned vectors, one per position, added to x; rows beyond the trained length stay random."""
 
     def __init__(self, max_len: int, d_model: int, seed: int) -> None:
-        super().__init__()  # standard deviation 0.3, compared with 1 for token embeddings
+        super().__init__()  # a standard deviation of 0.3; that of token embeddings is 1
         self.table = nn.Parameter(torch.tensor(learned_table(max_len, d_model, scale=0.3, seed=seed)).float())
 
     def embed(self, x: Tensor, positions: Positions) -> Tensor:
@@ -167,16 +167,16 @@ class Sinusoidal(Encoding):
 
 
 class ALiBi(Encoding):
-    """A penalty that grows linearly with distance, with a fixed slope for each head."""
+    """A penalty proportional to distance, with a fixed slope for each head."""
 
     def bias(self, q: Tensor, k_len: int) -> Tensor:
         return self._constant(q, alibi_bias, *q.shape[-3:-1], k_len)
 
 
 class T5Bias(Encoding):
-    """A learned number for each head and bucket of distance; all layers share the table.
+    """Learned biases, one per head and bucket of distance; all layers share the table.
 
-    T5 itself leaves the scores unscaled; here they are divided by √head_dim, as with all other encodings.
+    T5 does not scale the scores; here they are divided by √head_dim, as for all other encodings.
     """
 
     def __init__(self, n_heads: int) -> None:
@@ -193,12 +193,12 @@ def _causal_buckets(q_len: int, k_len: int) -> Array:
 
 
 class Shaw(Encoding):
-    r"""A learned vector for each distance, added to the keys; each layer has one table, shared by its heads.
+    r"""Learned vectors, one per distance, added to the keys; the heads of a layer share its table.
 
         bias_ij = q_i · a_{clip(j−i, −K, K)} / √head_dim
 
-    The paper also adds vectors to the values, but finds (§4.3) that those on the keys suffice. A causal model never
-    reads the rows for keys to the right, so this table has only K + 1 rows, for distances −K to 0.
+    The paper also adds vectors to the values, but reports (§4.3) that those on the keys suffice. A causal model
+    never uses the rows for keys to the right, so this table has only K + 1 rows, for distances −K to 0.
     """
 
     shared = False
@@ -215,7 +215,7 @@ class Shaw(Encoding):
 
 
 class Sizes(NamedTuple):
-    """A model's widths and lengths; each encoding uses the ones it needs."""
+    """The widths and lengths of a model, of which an encoding uses some."""
 
     d_model: int
     n_heads: int
@@ -224,7 +224,7 @@ class Sizes(NamedTuple):
 
 
 def _whole_head(module: Callable[[RopeSpec], Encoding]) -> Callable[..., Encoding]:
-    """Return a function that makes a module rotating all features of a head at RoPE's frequencies."""
+    """Return a function that makes a module which rotates all features of a head as in RoPE."""
 
     def make(sizes: Sizes, *, base: float = 10_000.0, layout: str = "interleaved") -> Encoding:
         return module(plain_rope(sizes.head_dim, base, layout=layout))
@@ -249,7 +249,7 @@ def _dynamic_ntk(
 ) -> Encoding:
     trained = sizes.max_len if trained_length is None else trained_length
     rule = partial(_frequencies_at, sizes.head_dim, trained, factor, base)
-    rule(1)  # raises here if an argument is out of range, not at the first text
+    rule(1)  # raises an error now, not at the first text, if an argument is out of range
     return Encoding(DynamicRotary(rule, layout))
 
 
@@ -273,8 +273,8 @@ _MAKERS: dict[str, Callable[..., Encoding]] = {
     "xpos": _whole_head(lambda spec: Encoding(XPos(spec))),
     "dynamic-ntk": _dynamic_ntk,
 }
-ENCODINGS = tuple(name for name in _MAKERS if name != "dynamic-ntk")  # those that work with a cache
-OPTIONS: dict[str, dict[str, Any]] = {  # each encoding's options and their defaults
+ENCODINGS = tuple(name for name in _MAKERS if name != "dynamic-ntk")  # the ones that work with a cache
+OPTIONS: dict[str, dict[str, Any]] = {  # by encoding: its options and their defaults
     name: inspect.getfullargspec(maker).kwonlydefaults or {} for name, maker in _MAKERS.items()
 }
 
@@ -288,10 +288,10 @@ def make_encoding(
     max_len: int = 512,
     **options: Any,
 ) -> Encoding:
-    r"""Return a named encoding, or the rotation defined by a RopeSpec, as a torch module.
+    r"""Return a named encoding, or the rotation of a RopeSpec, as a torch module.
 
     Args:
-        encoding: one of `ENCODINGS`, "dynamic-ntk", or a RopeSpec made by any rule.
+        encoding: a name in `ENCODINGS`, "dynamic-ntk", or a RopeSpec made by any rule.
         head_dim: width of a head; d_model / n_heads by default.
         max_len: number of rows in a learned table, enough for the longest text in training or testing.
         options: only those in `OPTIONS[encoding]`: `base` for sinusoids and rotations; `layout` for rotations;
@@ -312,9 +312,7 @@ def make_encoding(
         if options:
             raise ValueError(f"a RopeSpec takes no options, got {', '.join(sorted(options))}")
         if encoding.head_dim != head_dim:
-            raise ValueError(
-                f"the spec must be for heads of {head_dim} features, got head_dim = {encoding.head_dim}"
-            )
+            raise ValueError(f"the spec must be for heads of {head_dim} features, got {encoding.head_dim}")
         return RotaryModule(encoding)
     if encoding not in _MAKERS:
         raise ValueError(f"encoding must be a RopeSpec or one of {', '.join(_MAKERS)}, got {encoding!r}")

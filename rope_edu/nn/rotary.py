@@ -7,20 +7,20 @@ from torch import Tensor, nn
 
 
 class RotaryEmbedding(nn.Module):
-    r"""Rotates q and k, (…, heads, seq, head_dim), by position; nothing to train or cast.
+    r"""Rotates q and k, (…, heads, seq, head_dim), by position; it has no parameters or buffers.
 
     The frequencies are Python numbers, so `.to(torch.bfloat16)`, meta devices and checkpoints cannot change them.
-    Angles are float64 (float32 on a Mac's GPU, which has no float64), and their cosines and sines are rounded once:
-    position 10⁶ is as exact as position 1. One instance serves all layers.
+    Angles are float64 (float32 on Apple GPUs, which lack float64), and their cosines and sines are rounded once, so
+    position 10⁶ is as exact as position 1. All layers can share one instance.
 
-    Call it with q and k, whose numbers of heads may differ, and `offset`, the position of their first token, or
-    `positions`, (seq,) or (batch, seq). It returns q and k rotated, each in its original dtype.
+    Call it with q and k, which may have different numbers of heads, and with `offset`, the position of their first
+    token, or `positions`, (seq,) or (batch, seq). It returns q and k rotated, in their original dtypes.
 
     Args:
         head_dim: width of a head.
         base: b in θ_i = b^(−2i/d).
         rotary_dim: d, the even number of features that rotate, head_dim by default; the others are unchanged.
-        inv_freq: frequencies from any rule, one per pair, in radians per token; overrides base and rotary_dim.
+        inv_freq: the result of any rule, in radians per token, (pairs,); overrides base and rotary_dim.
         layout: "interleaved" pairs features (2i, 2i + 1): Meta's Llama, GPT-J, GLM; "half_split" pairs
             (i, i + d/2): GPT-NeoX and most of transformers, its Llama included.
         attention_factor: multiplies cosines and sines (YaRN, LongRoPE).
@@ -54,7 +54,7 @@ class RotaryEmbedding(nn.Module):
         d = rotary_dim or head_dim
         if inv_freq is None:
             inv_freq = [base ** (-2 * i / d) for i in range(d // 2)]
-        # Python numbers, since only a tensor can be cast, moved or loaded
+        # Python numbers, because a tensor could be cast, moved or loaded
         self.inv_freq = tuple(float(f) for f in inv_freq)
         self.head_dim, self.layout = head_dim, layout
         self.attention_factor = attention_factor
@@ -68,7 +68,7 @@ class RotaryEmbedding(nn.Module):
         inv_freq = torch.tensor(self.inv_freq, dtype=exact, device=q.device)
         angles = positions.to(exact)[..., None] * inv_freq  # (…, seq, pairs)
         if positions.ndim > 1:
-            angles = angles.unsqueeze(-3)  # (batch, 1, seq, pairs): the same for all heads
+            angles = angles.unsqueeze(-3)  # (batch, 1, seq, pairs), the same for all heads
         wide = torch.promote_types(q.dtype, torch.float32)  # 16-bit floats are rotated in float32
         cos = (self.attention_factor * angles.cos()).to(wide)
         sin = (self.attention_factor * angles.sin()).to(wide)
@@ -80,7 +80,7 @@ class RotaryEmbedding(nn.Module):
         pairs = cos.shape[-1]
         shape, axis = ((2, -1), -2) if self.layout == "half_split" else ((-1, 2), -1)
         head = x[..., : 2 * pairs].to(cos.dtype)
-        x1, x2 = head.unflatten(-1, shape).unbind(axis)  # each (…, seq, pairs)
+        x1, x2 = head.unflatten(-1, shape).unbind(axis)  # both (…, seq, pairs)
         turned = torch.stack((x1 * cos - x2 * sin, x1 * sin + x2 * cos), axis)
         turned = turned.flatten(-2).to(x.dtype)
         return torch.cat((turned, x[..., 2 * pairs :]), dim=-1)

@@ -1,7 +1,7 @@
-r"""A drop-in rotary position embedding for NumPy and JAX: two functions to copy, as this package imports torch.
+r"""A drop-in rotary position embedding for NumPy and JAX: two functions to copy, since this package imports torch.
 
-Cosines and sines come from NumPy in float64, which JAX lacks by default, and are rounded once, when JAX receives
-them. Under `jax.jit` they are constants; index them with a traced position: `jnp.asarray(cos)[position]`.
+NumPy computes cosines and sines in float64, which JAX lacks by default, and JAX rounds them once, when it receives
+them. Under `jax.jit` they are constants, which a traced position can index: `jnp.asarray(cos)[position]`.
 """
 
 from typing import Any
@@ -12,11 +12,11 @@ import numpy as np
 def rotary_cos_sin(
     positions: Any, inv_freq: Any, attention_factor: float = 1.0
 ) -> tuple[np.ndarray, np.ndarray]:
-    r"""Cosines and sines of positions (…, seq), each float64 (…, seq, pairs).
+    r"""Cosines and sines of positions (…, seq): two float64 arrays, (…, seq, pairs).
 
     Args:
         positions: token indices.
-        inv_freq: radians per token, one for each pair: `10_000.0 ** (-np.arange(0, d, 2) / d)`, or from any rule.
+        inv_freq: (pairs,), radians per token: `10_000.0 ** (-np.arange(0, d, 2) / d)`, or from any rule.
         attention_factor: multiplies both (YaRN, LongRoPE).
 
     >>> cos, sin = rotary_cos_sin([0, 1], [np.pi / 2])
@@ -30,10 +30,10 @@ def rotary_cos_sin(
 
 
 def rotate_heads(x: Any, cos: Any, sin: Any, layout: str = "interleaved") -> Any:
-    r"""Rotated x, (…, seq, head_dim), by cosines and sines (…, seq, pairs); dtype of x.
+    r"""x, (…, seq, head_dim), rotated by cosines and sines (…, seq, pairs), in its dtype.
 
     Args:
-        x: queries or keys, NumPy or JAX; features beyond 2 · pairs pass unchanged.
+        x: queries or keys, NumPy or JAX; features beyond 2 · pairs are unchanged.
         cos, sin: from `rotary_cos_sin`; for positions (batch, seq) and x (batch, heads, seq, head_dim) pass
             `cos[:, None]`, `sin[:, None]`.
         layout: "interleaved" or "half_split".
@@ -51,7 +51,7 @@ def rotate_heads(x: Any, cos: Any, sin: Any, layout: str = "interleaved") -> Any
     xp, pairs = x.__array_namespace__(), cos.shape[-1]
     shape, axis = ((2, pairs), -2) if layout == "half_split" else ((pairs, 2), -1)
     head = x[..., : 2 * pairs].reshape(*x.shape[:-1], *shape)
-    x1, x2 = xp.moveaxis(head, axis, 0)  # each (…, seq, pairs)
+    x1, x2 = xp.moveaxis(head, axis, 0)  # both (…, seq, pairs)
     turned = xp.stack((x1 * cos - x2 * sin, x1 * sin + x2 * cos), axis=axis)
     turned = turned.reshape(*x.shape[:-1], 2 * pairs).astype(x.dtype)
     return xp.concat((turned, x[..., 2 * pairs :]), axis=-1)

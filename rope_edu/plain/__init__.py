@@ -1,27 +1,27 @@
-"""The whole subject as plain functions of at most ten lines on NumPy arrays; read the files in this order.
+"""The whole subject in plain NumPy functions of at most ten lines; read the files in this order.
 
 frequencies.py   how fast each pair of features turns, and its angle at each position
-absolute.py      add a vector for each position to the word's vector: from a learned table, or sinusoids
-relative.py      add a term to each score by distance: Shaw, T5, ALiBi, KERPLE, FIRE, Transformer-XL
-rotary.py        RoPE: one pair rotated, then a head in three equal ways, and the score as a function of distance
+absolute.py      a vector for each position, added to the token's embedding: a learned table, or sinusoids
+relative.py      a term for each distance, added to the score: Shaw, T5, ALiBi, KERPLE, FIRE, Transformer-XL
+rotary.py        RoPE: rotate one pair, then a head in three equivalent ways; the score as a function of distance
 dot_product.py   softmax attention with four doors for position, in heads, with a cache
-layouts.py       the other choice of pairs, and how to convert vectors and weights to it
-partial.py       rotate some features, or keep the slow pairs still
-xpos.py          rotate, and let far keys count less
-spatial.py       rotate by height and width of an image, or by time, height and width in a video
-scaling.py       frequencies for texts longer than any in training: PI, ABF, NTK, YaRN, Llama 3, LongRoPE
-rerope.py        cap the distance at a window instead
-base_bound.py    the smallest base for a context
-linear.py        linear attention with RoPE: a sum that is carried along replaces the softmax
-latent.py        MLA: content and position in separate keys
+layouts.py       the other way to pair features, and how to convert vectors and weights to it
+partial.py       rotate only some features, or only the fast pairs
+xpos.py          rotate, and weaken the scores of distant keys
+spatial.py       rotate by the height and width of an image, or the time, height and width of a video
+scaling.py       frequencies for texts longer than those in training: PI, ABF, NTK, YaRN, Llama 3, LongRoPE
+rerope.py        keep the frequencies, and cap the distance at a window
+base_bound.py    the smallest base for a given context length
+linear.py        linear attention with RoPE: running sums replace the softmax
+latent.py        MLA: separate keys for content and position
 
-A head of attention compares a query q with each key k, both of head_dim features: their dot product is a score, a
-softmax turns scores into weights, and the weights mix the values v. Each docstring is the equation and its source.
-There m is the query's position and n the key's (i and j in relative.py), d is head_dim, b the base, θ_i the
-frequency of pair i (`inv_freq` in code), R_m the rotation by m θ_i in each pair; in scaling.py s is the factor and
-L the trained length. Comments give shapes: seq tokens, pairs = head_dim / 2. Positions count from 0, angles are
-radians, counter-clockwise, and a pair is two neighbouring features unless a name says half_split. Nothing is
-checked here: `rope_edu.encodings` and `rope_edu.attention` add checks, options and PyTorch.
+A head of attention compares a query q with every key k, both with head_dim features: their dot product is a score,
+a softmax turns the scores into weights, and the output is the weighted sum of the values v. Each docstring is an
+equation and its source. There m is the query's position and n the key's (i and j in relative.py), d is head_dim, b
+is the base, θ_i is the frequency of pair i (`inv_freq` in code), and R_m rotates pair i by m θ_i; in scaling.py s
+is the factor and L the trained length. Comments give shapes: seq tokens, pairs = head_dim / 2. Positions count from
+0, and angles are in radians, counter-clockwise. A pair is two neighbouring features unless a name says half_split.
+These functions check nothing: `rope_edu.encodings` and `rope_edu.attention` add checks, options and PyTorch.
 """
 
 from rope_edu.plain.absolute import *

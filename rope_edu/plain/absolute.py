@@ -1,11 +1,11 @@
-"""Absolute encodings: a vector per position, added to each word vector before layer 1."""
+"""Absolute encodings: one vector per position, added to the token embeddings before layer 1."""
 
 import numpy as np
 from numpy import ndarray
 
 
 def look_up(table: ndarray, positions: ndarray) -> ndarray:
-    """PE(p) = table[p]: a learned row per position (Gehring 2017, §3.1)."""
+    """PE(p) = table[p], one learned row per position (Gehring 2017, §3.1)."""
     return table[positions]  # (seq, d_model)
 
 

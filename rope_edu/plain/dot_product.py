@@ -1,4 +1,4 @@
-"""Softmax attention and its four doors for position: words, queries, keys, scores."""
+"""Softmax attention and its four doors for position: embeddings, queries, keys and scores."""
 
 import math
 from collections.abc import Callable
@@ -14,7 +14,7 @@ Door = Callable[[ndarray], ndarray]  # e.g. lambda q: apply_rope(q, angles)
 
 
 def softmax(scores: ndarray) -> ndarray:
-    """w_n = e^{s_n} / Σ e^{s_n}, the largest s subtracted first so that no power overflows."""
+    """w_n = e^{s_n} / Σ e^{s_n}; subtracting the largest score first prevents overflow."""
     powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
     return powers / powers.sum(axis=-1, keepdims=True)
 
@@ -27,14 +27,14 @@ def causal_mask(q_len: int, k_len: int) -> ndarray:
 def attention(
     q: ndarray, k: ndarray, v: ndarray, bias: ndarray | float = 0.0, mask: ndarray | bool = True
 ) -> tuple[ndarray, ndarray]:
-    """softmax(q kᵀ/√d + b) v, and the weights; masked scores at −∞ (Vaswani 2017, eq. 1)."""
+    """softmax(q kᵀ/√d + b) v, and the weights; masked scores become −∞ (Vaswani 2017, eq. 1)."""
     scores = q @ k.mT / math.sqrt(q.shape[-1]) + bias  # (…, q_len, k_len)
     weights = softmax(np.where(mask, scores, -np.inf))
     return weights @ v, weights
 
 
 def unchanged(x: ndarray) -> ndarray:
-    """x itself: a closed door, through which no position enters."""
+    """x itself, a closed door: position does not enter here."""
     return x
 
 
@@ -48,11 +48,11 @@ def attention_head(
     rotate_k: Door = unchanged,
     bias: ndarray | float = 0.0,
 ) -> tuple[ndarray, ndarray]:
-    """One causal head and its four doors; all closed, it is NoPE, no positional encoding (Kazemnejad 2023)."""
-    x = embed(x)  # door 1: the words, (seq, d_model); sinusoidal, learned
+    """One causal head with four doors; with all of them closed, it is NoPE (Kazemnejad 2023)."""
+    x = embed(x)  # door 1: the embeddings, (seq, d_model); sinusoidal, learned
     q = rotate_q(x @ w_q.T)  # door 2: the queries, (seq, head_dim); RoPE
     k = rotate_k(x @ w_k.T)  # door 3: the keys; RoPE
-    v = x @ w_v.T  # no door here: values are mixed, never compared
+    v = x @ w_v.T  # the values have no door: they are averaged, not compared
     return attention(q, k, v, bias=bias, mask=causal_mask(len(x), len(x)))  # door 4: the scores; T5
 
 
@@ -69,7 +69,7 @@ def merge_heads(x: ndarray) -> ndarray:
 def multi_head_attention(
     x: ndarray, w_q: ndarray, w_k: ndarray, w_v: ndarray, w_o: ndarray, n_heads: int, rotate: Door = unchanged
 ) -> ndarray:
-    """Heads side by side; several query heads may share a key head (Ainslie 2023)."""
+    """Attention in parallel heads; several query heads may share one key head (Ainslie 2023)."""
     n_kv_heads = n_heads * len(w_k) // len(w_q)
     q = rotate(split_heads(x @ w_q.T, n_heads))  # (n_heads, seq, head_dim)
     k = rotate(split_heads(x @ w_k.T, n_kv_heads))
@@ -82,8 +82,8 @@ def multi_head_attention(
 def decode_with_cache(
     x: ndarray, w_q: ndarray, w_k: ndarray, w_v: ndarray, cache: tuple[ndarray, ndarray], inv_freq: ndarray
 ) -> tuple[ndarray, tuple[ndarray, ndarray]]:
-    """Attention of new tokens to all so far; the keys in the cache, already rotated, never change."""
-    keys, values = cache  # (seen, head_dim) each, seen = 0 at the start
+    """Attention of new tokens to all tokens so far; the cached keys are already rotated and never change."""
+    keys, values = cache  # both (seen, head_dim), with seen = 0 at the start
     angles = rope_angles(len(keys) + np.arange(len(x)), inv_freq)
     q, k = apply_rope(x @ w_q.T, angles), apply_rope(x @ w_k.T, angles)
     keys, values = np.concatenate([keys, k]), np.concatenate([values, x @ w_v.T])

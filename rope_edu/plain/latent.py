@@ -1,4 +1,4 @@
-"""MLA (multi-head latent attention): q · k, never rotated, plus q′ · k′, rotated, with one k′ for all heads."""
+"""MLA (multi-head latent attention): an unrotated q · k plus a rotated q′ · k′, whose k′ all heads share."""
 
 import math
 
@@ -7,5 +7,5 @@ from numpy import ndarray
 
 def decoupled_scores(q: ndarray, k: ndarray, q_turned: ndarray, k_turned: ndarray) -> ndarray:
     """(⟨q_m, k_n⟩ + ⟨R_m q′_m, R_n k′_n⟩)/√(d + d′) (DeepSeek-V2, eq. 14–18)."""
-    scores = q @ k.mT + q_turned @ k_turned.mT  # k_turned, (k_len, d′): one for all heads
+    scores = q @ k.mT + q_turned @ k_turned.mT  # all heads share k_turned, (k_len, d′)
     return scores / math.sqrt(q.shape[-1] + q_turned.shape[-1])

@@ -1,4 +1,4 @@
-"""Linear attention: without the softmax, running sums replace all the earlier keys."""
+"""Linear attention: without the softmax, two running sums replace all earlier keys and values."""
 
 import numpy as np
 from numpy import ndarray
@@ -8,7 +8,7 @@ from rope_edu.plain.rotary import apply_rope
 
 
 def elu_plus_one(x: ndarray) -> ndarray:
-    """φ(x) = x + 1 for x > 0, else e^x: positive (Katharopoulos 2020, eq. 7)."""
+    """φ(x) = x + 1 for x > 0, else e^x; always positive (Katharopoulos 2020, eq. 7)."""
     return np.where(x > 0, x + 1, np.exp(np.minimum(x, 0)))
 
 
@@ -21,14 +21,14 @@ def linear_weights(q: ndarray, k: ndarray, angles: ndarray) -> ndarray:
 
 
 def linear_attention(q: ndarray, k: ndarray, v: ndarray, angles: ndarray) -> ndarray:
-    """Σ_n w_mn v_n, n ≤ m, with these weights w instead of the softmax's."""
+    """Σ_n w_mn v_n for n ≤ m, with the weights of linear_weights."""
     return linear_weights(q, k, angles) @ v
 
 
 def linear_attention_step(
     q: ndarray, k: ndarray, v: ndarray, state: tuple[ndarray, ndarray], angles: ndarray
 ) -> tuple[ndarray, tuple[ndarray, ndarray]]:
-    """One row of linear_attention, q, k, v of one token, from two running sums (Katharopoulos 2020, §3.4)."""
+    """One row of linear_attention, from one token's q, k, v and two running sums (Katharopoulos 2020, §3.4)."""
     kv, norm = state  # (head_dim, v_dim) and (head_dim,), zeros at the start
     fq, fk = elu_plus_one(q), elu_plus_one(k)
     kv = kv + np.outer(apply_rope(fk, angles), v)  # rotated

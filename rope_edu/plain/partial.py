@@ -1,4 +1,4 @@
-"""Rotating less: partial rotary turns fewer features; p-RoPE keeps slow pairs still."""
+"""Rotating less: partial rotary rotates fewer features; p-RoPE does not rotate the slow pairs."""
 
 import numpy as np
 from numpy import ndarray
@@ -8,14 +8,14 @@ from rope_edu.plain.rotary import apply_rope
 
 
 def partial_rope(x: ndarray, positions: ndarray, rotary_dim: int, base: float = 10_000.0) -> ndarray:
-    """RoPE on the first r features, θ_i = b^(−2i/r); the others pass unchanged (GPT-NeoX)."""
+    """RoPE on the first r features, with θ_i = b^(−2i/r); the others are unchanged (GPT-NeoX)."""
     angles = rope_angles(positions, inv_freq(rotary_dim, base))
     turned = apply_rope(x[..., :rotary_dim], angles)
     return np.concatenate([turned, x[..., rotary_dim:]], axis=-1)
 
 
 def p_rope(head_dim: int, p: float, base: float = 10_000.0) -> ndarray:
-    """θ_i = b^(−2i/d) for the fastest fraction p of the pairs, else 0 (Barbero 2024)."""
+    """θ_i = b^(−2i/d) for the fastest p of all pairs, a fraction, and 0 for the others (Barbero 2024)."""
     frequencies = inv_freq(head_dim, base)
     frequencies[int(p * head_dim // 2) :] = 0
     return frequencies

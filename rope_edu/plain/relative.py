@@ -1,6 +1,6 @@
-"""Relative encodings: a term of each score by distance. The queries are the last q_len of the k_len tokens.
+"""Relative encodings: scores get a term that depends on distance. Queries are the last q_len of the k_len tokens.
 
-A bias b, (n_heads, q_len, k_len), is added to q kᵀ/√d; …_scores are whole scores, to be divided by √d.
+A …_bias b, (n_heads, q_len, k_len), is added to q kᵀ/√d; …_scores are complete, and are then divided by √d.
 """
 
 import math
@@ -13,20 +13,20 @@ from rope_edu.plain.absolute import sinusoidal
 
 
 def relative_positions(q_len: int, k_len: int) -> ndarray:
-    """Δ_ij = j − i, key minus query: negative to the left (Shaw 2018, §3.1)."""
+    """Δ_ij = j − i, key minus query, so negative to the left (Shaw 2018, §3.1)."""
     keys = np.arange(k_len)
     return keys - keys[k_len - q_len :, None]  # (q_len, k_len)
 
 
 def shaw_scores(q: ndarray, k: ndarray, table: ndarray) -> ndarray:
-    """s_ij = q_i · (k_j + a_clip(j−i, −K, K)), learned vectors a (Shaw 2018, eq. 4)."""
+    """s_ij = q_i · (k_j + a_clip(j−i, −K, K)), with learned vectors a (Shaw 2018, eq. 4)."""
     reach = len(table) // 2  # K
     rows = np.clip(relative_positions(q.shape[-2], k.shape[-2]), -reach, reach) + reach
     return q @ k.mT + (table[rows] @ q[..., None])[..., 0]
 
 
 def transformer_xl_scores(q: ndarray, k: ndarray, w_position: ndarray, u: ndarray, v: ndarray) -> ndarray:
-    """s_ij = (q_i + u) · k_j + (q_i + v) · W R_{i−j}, R_p = PE(p); u, v, W learned (Dai 2019, §3.3)."""
+    """s_ij = (q_i + u) · k_j + (q_i + v) · W R_{i−j}, R_p = PE(p), with learned u, v and W (Dai 2019, §3.3)."""
     distance = -relative_positions(len(q), len(k))  # i − j
     keys = sinusoidal(distance, w_position.shape[1]) @ w_position.T  # (q_len, k_len, head_dim)
     return (q + u) @ k.T + (keys @ (q + v)[..., None])[..., 0]
@@ -35,7 +35,7 @@ def transformer_xl_scores(q: ndarray, k: ndarray, w_position: ndarray, u: ndarra
 def t5_bucket(
     relative: ndarray, bidirectional: bool, num_buckets: int = 32, max_distance: int = 128
 ) -> ndarray:
-    """Distance r: r below E = B/2, then E + ⌊(B − E) ln(r/E)/ln(D/E)⌋ < B; two-sided, + B if j > i (T5, §2.1)."""
+    """r if r < E = ⌊B/2⌋, else min(B − 1, E + ⌊(B − E) ln(r/E)/ln(D/E)⌋); B more if j > i, two-sided (T5, §2.1)."""
     side = num_buckets // 2 if bidirectional else num_buckets  # B
     distance = np.abs(relative) if bidirectional else np.maximum(-relative, 0)  # r
     exact = side // 2  # E; D is max_distance
@@ -46,13 +46,13 @@ def t5_bucket(
 
 
 def t5_bias(table: ndarray, q_len: int, k_len: int, bidirectional: bool) -> ndarray:
-    """b_hij = table[bucket(j − i), h], the table learned (Raffel 2020, §2.1)."""
+    """b_hij = table[bucket(j − i), h], with a learned table (Raffel 2020, §2.1)."""
     bucket = t5_bucket(relative_positions(q_len, k_len), bidirectional, num_buckets=len(table))
     return np.moveaxis(table[bucket], -1, 0)
 
 
 def alibi_slopes(n_heads: int) -> ndarray:
-    """μ_h = 2^(−8h/H), h = 1 … H; if H is not a power of two, slopes of P < H heads, then of 2P (ALiBi, §3)."""
+    """μ_h = 2^(−8h/H), h = 1 … H; unless H is a power of two, slopes for P < H and then for 2P (ALiBi, §3)."""
     power = 2 ** int(math.log2(n_heads))  # P, the largest power of two up to H
     own = 2.0 ** (-8 * np.arange(1, power + 1) / power)  # the slopes for P heads
     borrowed = 2.0 ** (-8 * np.arange(1, 2 * power, 2) / (2 * power))  # every other slope of 2P heads
@@ -65,7 +65,7 @@ def alibi_bias(n_heads: int, q_len: int, k_len: int) -> ndarray:
 
 
 def kerple_log_bias(r1: ndarray, r2: ndarray, q_len: int, k_len: int) -> ndarray:
-    """b_hij = −r1_h ln(1 + r2_h |i − j|), r1, r2 learned (KERPLE, Chi 2022)."""
+    """b_hij = −r1_h ln(1 + r2_h |i − j|), with learned r1 and r2 (KERPLE, Chi 2022)."""
     distance = np.abs(relative_positions(q_len, k_len))
     return -r1[:, None, None] * np.log1p(r2[:, None, None] * distance)
 
@@ -76,5 +76,5 @@ def fire_bias(
     """b_hij = f_h(ψ(|i − j|) / ψ(max(L, i))), ψ(x) = ln(1 + cx) (FIRE, Li 2024)."""
     distance = np.abs(relative_positions(q_len, k_len))
     query = np.arange(k_len - q_len, k_len)[:, None]  # i
-    x = np.log1p(c * distance) / np.log1p(c * np.maximum(query, threshold))  # 0 … 1; L = threshold
-    return np.moveaxis(mlp(x[..., None]), -1, 0)  # one f for each head
+    x = np.log1p(c * distance) / np.log1p(c * np.maximum(query, threshold))  # from 0 to 1; L is threshold
+    return np.moveaxis(mlp(x[..., None]), -1, 0)  # mlp returns f_h for all heads h

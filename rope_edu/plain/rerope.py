@@ -1,4 +1,4 @@
-"""ReRoPE: cap the distance at a window, so that angles stay in the trained range."""
+"""ReRoPE: cap the distance at a window, so that angles stay within the trained range."""
 
 import math
 
@@ -14,11 +14,11 @@ from rope_edu.plain.rotary import apply_rope
 def rerope_attention(
     q: ndarray, k: ndarray, v: ndarray, inv_freq: ndarray, window: int
 ) -> tuple[ndarray, ndarray]:
-    """⟨R_min(r, w) q_m, k_n⟩/√d, r = m − n, for q and k not yet rotated (Su 2023)."""
+    """softmax(⟨R_min(r, w) q_m, k_n⟩/√d) v, r = m − n, and the weights; q and k are unrotated (Su 2023)."""
     distance = -relative_positions(len(q), len(k))  # r, (q_len, k_len)
     angles = rope_angles(np.arange(len(k)), inv_freq)
     near = apply_rope(q, angles[len(k) - len(q) :]) @ apply_rope(k, angles).T
-    far = apply_rope(q, window * inv_freq) @ k.T  # all queries at w, all keys at 0
+    far = apply_rope(q, window * inv_freq) @ k.T  # as if all queries were at w and all keys at 0
     scores = np.where(distance < window, near, far) / math.sqrt(q.shape[-1])
     weights = softmax(np.where(distance >= 0, scores, -np.inf))
     return weights @ v, weights

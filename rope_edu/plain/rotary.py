@@ -1,4 +1,4 @@
-"""RoPE: rotate a pair by position × frequency, then a whole head in three equal ways."""
+"""RoPE: rotate a pair by position × frequency, then a whole head in three equivalent ways."""
 
 import math
 from collections.abc import Sequence
@@ -19,12 +19,12 @@ def rotate_pair(pair: Sequence[float], angle: float) -> list[float]:
 def rotate_as_complex(x: ndarray, angles: ndarray) -> ndarray:
     """z′_i = e^{i m θ_i} z_i, z_i = x_{2i} + i x_{2i+1} (RoFormer, eq. 12)."""
     z = x[..., 0::2] + 1j * x[..., 1::2]  # (…, seq, pairs), complex
-    z = np.exp(1j * angles) * z  # 1j is √−1, the i before m; the other i counts pairs
+    z = np.exp(1j * angles) * z  # 1j is the imaginary unit; in θ_i, i is the pair
     return np.stack([z.real, z.imag], axis=-1).reshape(x.shape)
 
 
 def rotation_matrix(angles: ndarray) -> ndarray:
-    """R: a 2 × 2 rotation for each pair along the diagonal (RoFormer, eq. 15)."""
+    """R, with a 2 × 2 rotation for each pair on its diagonal (RoFormer, eq. 15)."""
     matrix = np.zeros((2 * len(angles), 2 * len(angles)))
     for i, angle in enumerate(angles):
         cos, sin = np.cos(angle), np.sin(angle)
@@ -33,12 +33,12 @@ def rotation_matrix(angles: ndarray) -> ndarray:
 
 
 def rotate_by_matrix(x: ndarray, angles: ndarray) -> ndarray:
-    """x′_m = R_m x_m: clear, but d/2 times as many products (RoFormer, eq. 14)."""
+    """x′_m = R_m x_m; clear, but it takes d/2 times as many products (RoFormer, eq. 14)."""
     return np.stack([rotation_matrix(a) @ x_m for x_m, a in zip(x, angles, strict=True)])
 
 
 def quarter_turn(x: ndarray) -> ndarray:
-    """(−x_1, x_0, −x_3, x_2, …): every pair turned by 90°."""
+    """(−x_1, x_0, −x_3, x_2, …), every pair rotated by 90°."""
     return np.stack([-x[..., 1::2], x[..., 0::2]], axis=-1).reshape(x.shape)
 
 
@@ -49,11 +49,11 @@ def apply_rope(x: ndarray, angles: ndarray) -> ndarray:
 
 
 def score_curve(q: ndarray, k: ndarray, inv_freq: ndarray, distances: ndarray) -> ndarray:
-    """⟨R_m q, R_n k⟩ = Re Σ_i q_i k*_i e^{i(m−n)θ_i}, pairs as complex numbers (RoFormer, eq. 35)."""
+    """⟨R_m q, R_n k⟩ = Re Σ_i q_i k*_i e^{i(m−n)θ_i}, with pairs as complex numbers (RoFormer, eq. 35)."""
     h = (q[..., 0::2] + 1j * q[..., 1::2]) * (k[..., 0::2] - 1j * k[..., 1::2])  # (…, pairs), complex
     return (h @ np.exp(1j * rope_angles(distances, inv_freq)).T).real  # (…, distances m − n)
 
 
 def mean_cosine(inv_freq: ndarray, distances: ndarray) -> ndarray:
-    """Mean of cos(r θ_i), r = m − n: the score of q = k = (1, 1, …), as a share of its peak."""
+    """The mean of cos(r θ_i), r = m − n: the score of q = k = (1, 1, …), relative to its maximum."""
     return np.cos(rope_angles(distances, inv_freq)).mean(axis=-1)

@@ -1,6 +1,6 @@
-"""Rules for texts longer than any in training: frequencies, (pairs,), for a stretch s = L′/L (`factor`).
+"""Rules for texts longer than those in training: frequencies, (pairs,), for a stretch s = L′/L (`factor`).
 
-YaRN and LongRoPE return an attention factor a as well, by which the rotated q and k are multiplied.
+YaRN and LongRoPE also return an attention factor a, which multiplies the rotated q and k.
 """
 
 import math
@@ -12,12 +12,12 @@ from rope_edu.plain.frequencies import inv_freq
 
 
 def position_interpolation(head_dim: int, factor: float, base: float = 10_000.0) -> ndarray:
-    """PI: position interpolation. θ′_i = θ_i/s: position m gets the angles of m/s (Chen 2023, §2.3)."""
+    """PI: position interpolation. θ′_i = θ_i/s, so position m turns as m/s did (Chen 2023, §2.3)."""
     return inv_freq(head_dim, base) / factor
 
 
 def abf(head_dim: int, base: float = 500_000.0) -> ndarray:
-    """ABF: adjusted base frequency. θ′_i = b′^(−2i/d) of a larger base, then more training (Xiong 2023, §2.1)."""
+    """ABF: adjusted base frequency. θ′_i = b′^(−2i/d) for a larger b′, then more training (Xiong 2023, §2.1)."""
     return inv_freq(head_dim, base)
 
 
@@ -29,7 +29,7 @@ def ntk_aware(head_dim: int, factor: float, base: float = 10_000.0) -> ndarray:
 def dynamic_ntk(
     head_dim: int, trained_length: int, length: int, factor: float = 1.0, base: float = 10_000.0
 ) -> ndarray:
-    """NTK-aware with s = f max(l, L)/L − (f − 1), l the text's length now, f = factor (transformers)."""
+    """NTK-aware with s = f max(l, L)/L − (f − 1), where l is the current length and f the factor (transformers)."""
     stretch = factor * max(length, trained_length) / trained_length - (factor - 1)
     return ntk_aware(head_dim, stretch, base)
 
@@ -40,9 +40,9 @@ def blend(inv_freq: ndarray, factor: float, kept: ndarray) -> ndarray:
 
 
 def kept_by_turns(inv_freq: ndarray, trained_length: int, slow: float, fast: float) -> ndarray:
-    """γ = 1 − clip((β − r)/(β − α), 0, 1), r = L θ/(2π) turns; α, β are slow, fast; a step where they are equal."""
-    turns = trained_length * inv_freq / (2 * math.pi)  # r for each pair, within L tokens
-    return 1 - np.clip((fast - turns) / (fast - slow or 1e-100), 0, 1)
+    """γ = 1 − clip((β − r)/(β − α), 0, 1), r = L θ/(2π) turns in L tokens, α = slow, β = fast (YaRN, §3.2)."""
+    turns = trained_length * inv_freq / (2 * math.pi)  # r of each pair
+    return 1 - np.clip((fast - turns) / (fast - slow or 1e-100), 0, 1)  # a step if fast == slow, not 0/0
 
 
 def ntk_by_parts(
@@ -53,38 +53,45 @@ def ntk_by_parts(
     slow: float = 1,
     fast: float = 32,
 ) -> ndarray:
-    """Pairs of up to α = slow turns are interpolated, of β = fast turns or more kept (YaRN, definition 2)."""
+    """Pairs with at most α = slow turns are interpolated; those with at least β = fast are kept (YaRN, def. 2)."""
     frequencies = inv_freq(head_dim, base)
     kept = kept_by_turns(frequencies, trained_length, slow, fast)
     return blend(frequencies, factor, kept)
 
 
 def llama3(head_dim: int, factor: float, trained_length: int = 8192, base: float = 500_000.0) -> ndarray:
-    """NTK by parts, α = low_freq_factor = 1 turn, β = high_freq_factor = 4 turns (Llama 3.1)."""
+    """NTK by parts with α = low_freq_factor = 1 turn and β = high_freq_factor = 4 turns (Llama 3.1)."""
     return ntk_by_parts(head_dim, factor, trained_length, base, slow=1, fast=4)
 
 
 def ramp_ends(
     head_dim: int, trained_length: int, base: float, slow: float = 1, fast: float = 32, truncate: bool = True
 ) -> tuple[float, float]:
-    """⌊c(β)⌋ and ⌈c(α)⌉, c(n) = d ln(L/(2πn))/(2 ln b): the pair that makes n turns within L (YaRN's code)."""
+    """⌊c(β)⌋ and ⌈c(α)⌉, where pair c(n) = d ln(L/(2πn))/(2 ln b) makes n turns in L tokens (YaRN's code)."""
     low, high = (
         head_dim * math.log(trained_length / (2 * math.pi * n)) / (2 * math.log(base)) for n in (fast, slow)
     )
     if truncate:
         low, high = math.floor(low), math.ceil(high)
-    return max(low, 0), min(high, head_dim - 1)
+    return max(low, 0), min(high, head_dim - 1)  # as in the code, although the last pair is head_dim / 2 − 1
 
 
 def kept_by_index(head_dim: int, low: float, high: float) -> ndarray:
-    """γ falls from 1 at pair low to 0 at pair high, linear in i and not in turns (YaRN's code)."""
-    return 1 - np.clip((np.arange(head_dim // 2) - low) / (high - low or 0.001), 0, 1)
+    """γ falls linearly from 1 at pair low to 0 at pair high; in the paper, linearly in turns (YaRN's code)."""
+    return 1 - np.clip(
+        (np.arange(head_dim // 2) - low) / (high - low or 0.001), 0, 1
+    )  # as in the code, not 0/0
+
+
+def yarn_mscale(factor: float, mscale: float = 1.0) -> float:
+    """0.1 mscale ln s + 1 (Peng 2023, eq. 22; mscale: DeepSeek)."""
+    return 0.1 * mscale * math.log(factor) + 1
 
 
 def yarn(head_dim: int, factor: float, trained_length: int, base: float = 10_000.0) -> tuple[ndarray, float]:
-    """θ′ blended by kept_by_index, and a = 0.1 ln s + 1 (Peng 2023, §3.4; its code)."""
+    """θ′ blended by kept_by_index, and a = 0.1 ln s + 1 (Peng 2023, §3.4, and its code)."""
     kept = kept_by_index(head_dim, *ramp_ends(head_dim, trained_length, base))
-    return blend(inv_freq(head_dim, base), factor, kept), 0.1 * math.log(factor) + 1
+    return blend(inv_freq(head_dim, base), factor, kept), yarn_mscale(factor)
 
 
 def longrope(
@@ -96,7 +103,7 @@ def longrope(
     long: ndarray,
     base: float = 10_000.0,
 ) -> tuple[ndarray, float]:
-    """θ′_i = θ_i/κ_i, κ found by search, and a = √(1 + ln s/ln L) (Ding 2024)."""
-    divisors = long if length > trained_length else short  # κ: the model's config has both lists
+    """θ′_i = θ_i/κ_i, with κ from a search, and a = √(1 + ln s/ln L) (Ding 2024)."""
+    divisors = long if length > trained_length else short  # κ; both lists are in the model's config
     attention_factor = math.sqrt(1 + math.log(factor) / math.log(trained_length))
     return inv_freq(head_dim, base) / divisors, attention_factor

@@ -1,4 +1,4 @@
-"""xPos: RoPE with queries that shrink and keys that grow, so that far keys count less."""
+"""xPos: RoPE in which queries shrink and keys grow with position, so that distant keys score less."""
 
 import numpy as np
 from numpy import ndarray
@@ -8,7 +8,7 @@ from rope_edu.plain.rotary import apply_rope
 
 
 def xpos_scale(positions: ndarray, head_dim: int, scale_base: float = 512.0) -> ndarray:
-    """ζ_i^(n/512), ζ_i = (2i + 0.4d)/(1.4d) < 1 (Sun 2022, eq. 9, and its code)."""
+    """ζ_i^(n/512), with ζ_i = (2i + 0.4d)/(1.4d) < 1 (Sun 2022, eq. 9, and its code)."""
     zeta = (2 * np.arange(head_dim // 2) + 0.4 * head_dim) / (1.4 * head_dim)
     return zeta ** np.divide(positions, scale_base)[..., None]  # (seq, pairs)
 

@@ -111,8 +111,19 @@ def run_case(function: Callable[..., object], case: dict[str, Any], width: str, 
         result = np.asarray(function(*inputs, **{name: case[name] for name in keywords}))
         passed, seen = _compare(result, np.array(case["expected"]), bound, real)
     except (Exception, SystemExit) as error:  # any exception from the function fails the case
-        passed, seen = False, f"{type(error).__name__}: {error}"
+        passed, seen = False, f"{type(error).__name__}: {_message(error)}"
+    except BaseException as error:  # such as KeyboardInterrupt
+        error.add_note(f"raised in the case {case['name']!r}")
+        raise
     return Result(case["name"], passed, seen, tuple(case["catches"]))
+
+
+def _message(error: BaseException) -> str:
+    """Return an exception's message, even if its `__str__` fails."""
+    try:
+        return str(error)
+    except Exception as failure:
+        return f"(its message raises {type(failure).__name__})"
 
 
 def _compare(result: np.ndarray, expected: np.ndarray, bound: float, real: Any) -> tuple[bool, str]:

@@ -1,8 +1,9 @@
 """Rules for texts longer than the trained length; each returns a RopeSpec whose `kind` is the rule's name.
 
-`factor` is the stretch s, desired length over trained length, at least 1; 1 leaves RoPE unchanged, except in
-`dynamic_ntk` and `longrope`, which also look at the text's length. `trained_length` is L in tokens; `head_dim`
-counts the features that rotate. Formulas are in `rope_edu.plain`; specs are interleaved (`.replace(layout=…)`).
+`factor` is the stretch s, the desired length divided by the trained length, and at least 1. A factor of 1 leaves
+RoPE unchanged, except in `dynamic_ntk` and `longrope`, which also depend on the length of the text.
+`trained_length` is L in tokens; `head_dim` is the number of features that rotate. Formulas are in `rope_edu.plain`.
+Specs are interleaved; use `.replace(layout=…)` for the other layout.
 """
 
 from rope_edu.encodings.scaling.by_parts import llama3, ntk_by_parts

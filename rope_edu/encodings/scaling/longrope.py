@@ -1,4 +1,4 @@
-r"""LongRoPE: a divisor for each pair, found by a search and listed in the model's config."""
+r"""LongRoPE: one divisor per pair, the result of a search, listed in the model's config."""
 
 import numpy as np
 
@@ -29,18 +29,18 @@ def longrope(
     attention_factor: Positive | None = None,
     base: Base = 10_000.0,
 ) -> RopeSpec:
-    r"""Return the spec for LongRoPE, which divides each frequency by its entry in a short-text or long-text list.
+    r"""Return the spec for LongRoPE, which divides frequencies by a list for short texts or one for long texts.
 
         θ′_i = θ_i / κ_i,   κ = short if length ≤ L, else long,   a = √(1 + ln s / ln L)
 
-    Switching lists invalidates all cached keys, so transformers' Phi-3 then discards the cache and reads the text
-    again. ValueError if an argument is out of range, or as for `plain_rope`.
+    Switching to the other list invalidates all cached keys; transformers' Phi-3 then discards its cache and
+    processes the text again. ValueError if an argument is out of range, or as for `plain_rope`.
 
     Args:
         factor: s, the model's stretch, at least 1; max_position_embeddings divided by L in Phi-3.
         trained_length: L, tokens, at least 2 unless `attention_factor` is given.
         length: the text's current length in tokens, at least 1.
-        short_factor, long_factor: the lists, one number above 0 for each pair.
+        short_factor, long_factor: the two lists, one number above 0 per pair.
         attention_factor: a itself, above 0, if the config specifies it.
 
     >>> lists = {"short_factor": [1.0, 1.0], "long_factor": [1.0, 20.0]}
@@ -50,7 +50,7 @@ def longrope(
     1.1902
 
     Source: Ding 2024, arXiv 2402.13753; Phi-3's code, as in transformers' rope type "longrope". Chapter 16.
-    Plain form: `rope_edu.plain.longrope`.
+    Plain form: `plain.longrope`.
     """
     short = _check_divisors("short_factor", short_factor, head_dim // 2)
     long = _check_divisors("long_factor", long_factor, head_dim // 2)
@@ -66,7 +66,7 @@ def longrope(
 
 
 def _check_divisors(name: str, values: ArrayLike, pairs: int) -> np.ndarray:
-    """Return a config's list of divisors as float64 `(pairs,)`."""
+    """Return a list of divisors as float64 `(pairs,)`."""
     values = np.array(as_real(name, values).tolist(), dtype=np.float64)
     if values.shape != (pairs,):
         raise ValueError(f"{name} must list one number per pair, ({pairs},), got shape {values.shape}")

@@ -1,6 +1,4 @@
-r"""YaRN: scaling by parts, with an attention factor that keeps attention sharp over longer texts."""
-
-import math
+r"""YaRN: scaling by parts, and an attention factor that keeps attention sharp in longer texts."""
 
 from rope_edu import plain
 from rope_edu.encodings.spec import RopeSpec
@@ -32,26 +30,26 @@ def yarn(
     attention_factor: Positive | None = None,
     base: Base = 10_000.0,
 ) -> RopeSpec:
-    r"""Return the spec for YaRN, a blend of plain RoPE and PI with an attention factor: kind "yarn".
+    r"""Return the spec for YaRN, which blends plain RoPE and PI and adds an attention factor: kind "yarn".
 
         θ′_i = (1 − γ_i) θ_i/s + γ_i θ_i,   a = (0.1 · mscale · ln s + 1) / (0.1 · mscale_all_dim · ln s + 1)
 
         ramp="turns", the paper:  γ_i = clip((r_i − β_slow)/(β_fast − β_slow), 0, 1),   r_i = L θ_i / 2π
         ramp="index", the code:   γ_i = 1 − clip((i − low)/(high − low), 0, 1),   low = c(β_fast), high = c(β_slow),
-                                  c(n) = d · ln(L / (2πn)) / (2 ln b), the pair that makes n turns
+                                  c(n) = d · ln(L / (2πn)) / (2 ln b), the pair with n turns
 
-    Models are trained with the code's ramp, which is linear in the pair's index, and so in the logarithm of the
-    turns; for Llama 2 and s = 16 the two ramps' frequencies differ by a factor of up to 3. ValueError if `ramp` is
-    misspelt, `truncate` is not a bool, the ramp would run backwards, an mscale is negative, or as for
-    `ntk_by_parts`.
+    Models are trained with the code's ramp, which is linear in the index of the pair, and so in the logarithm of
+    the number of turns. For Llama 2 and s = 16, the frequencies of the two ramps differ by a factor of up to 3.
+    ValueError if `ramp` is misspelt, `truncate` is not a bool, the ramp would run backwards, an mscale is negative,
+    or as for `ntk_by_parts`.
 
     Args:
         ramp: "index" or "turns".
-        beta_fast, beta_slow: numbers of turns between which pairs are blended; in Kimi K2 both are 1, a step.
+        beta_fast, beta_slow: pairs between these numbers of turns are blended; in Kimi K2 both are 1, a step.
         truncate: whether low is rounded down and high up to whole pairs (for ramp="index"; False in gpt-oss).
         mscale, mscale_all_dim: DeepSeek's settings. Its models also multiply their softmax scale by
-            `yarn_mscale(factor, mscale_all_dim)²`, which is not part of a rotation: pass it to `attention` as
-            `scale`. transformers reads the two only if neither is 0.
+            `yarn_mscale(factor, mscale_all_dim)²`, which is not part of the rotation: pass it to `attention` as
+            `scale`. transformers uses the two settings only if both differ from 0.
         attention_factor: a itself, above 0, if the config specifies it.
 
     >>> yarn(128, 16, 4096).attention_factor.__round__(4)  # 0.1 ln 16 + 1
@@ -60,7 +58,7 @@ def yarn(
     1.0
 
     Source: Peng 2023, arXiv 2309.00071, §3.2–3.4; its released code, as in transformers' rope type "yarn".
-    Chapter 16. Plain form: `rope_edu.plain.yarn`.
+    Chapter 16. Plain form: `plain.yarn`.
     """
     if not isinstance(truncate, bool):
         raise ValueError(f"truncate must be True or False, got {truncate!r}")
@@ -94,4 +92,4 @@ def yarn_mscale(factor: AtLeastOne, mscale: AtLeastZero = 1.0) -> float:
 
     Source: Peng 2023, arXiv 2309.00071, eq. 22; with mscale: DeepSeek's `yarn_get_mscale`. Chapter 16.
     """
-    return 0.1 * mscale * math.log(factor) + 1.0
+    return plain.yarn_mscale(factor, mscale)

@@ -467,3 +467,28 @@ def test_every_file_is_as_its_schema_says_and_the_schema_has_teeth():
             case | {"name": 7},
         ):
             assert not check.is_valid(content | {"cases": [broken]}), (name, broken)
+
+
+class UnprintableError(Exception):
+    def __str__(self):
+        raise RuntimeError("no message")
+
+
+def raising(error):
+    def function(x, positions, *, layout, rotary_dim, base, attention_factor):
+        raise error
+
+    return function
+
+
+def test_an_error_whose_message_fails_is_reported_with_its_case():
+    results = run(raising(UnprintableError()))
+    assert [result.name for result in results] == [case["name"] for case in load("rotate")]
+    assert {result.seen for result in results} == {"UnprintableError: (its message raises RuntimeError)"}
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, GeneratorExit])
+def test_what_ends_the_run_passes_through_with_the_name_of_its_case(error):
+    with pytest.raises(error) as caught:
+        run(raising(error()))
+    assert caught.value.__notes__ == ["raised in the case 'one pair, interleaved'"]

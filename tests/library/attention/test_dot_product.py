@@ -177,5 +177,5 @@ def test_lengths_that_are_no_counts_are_refused(q_len, k_len):
 
 
 def test_more_queries_than_keys_are_refused():
-    with pytest.raises(ValueError, match="q_len must be at most k_len = 3, got 4"):
+    with pytest.raises(ValueError, match="q_len must be at most k_len = 3: every query is also a key; got 4"):
         causal_mask(4, 3)

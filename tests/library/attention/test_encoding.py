@@ -10,6 +10,7 @@ import torch
 from rope_edu import Rotary, alibi_bias, inv_freq, sinusoidal
 from rope_edu.attention import Additive, DynamicRotary, NoPosition, PositionEncoding, ScoreBias, XPos
 from rope_edu.encodings import RopeSpec, dynamic_ntk, p_rope, partial_rope, plain_rope, t5_bias, yarn
+from rope_edu.fast import RotaryTable
 
 kinds = pytest.mark.parametrize("make", [np.asarray, torch.asarray], ids=["numpy", "torch"])
 layouts = pytest.mark.parametrize("layout", ["interleaved", "half_split"])
@@ -258,3 +259,11 @@ def test_encodings_cannot_be_changed_after_they_are_made():
     with pytest.raises(AttributeError):
         ALL["rotary"].layout = "half_split"
     assert math.isclose(ALL["rotary"].inv_freq[0], 1.0)
+
+
+@kinds
+@pytest.mark.parametrize("positions", [range(0, 10, 2), range(7, 2, -1), range(-2, 3)], ids=str)
+def test_a_table_rotates_by_the_numbers_of_any_range(make, positions):
+    x, spec = make(example(2, 5, 8)), plain_rope(8)
+    rotated = Rotary(RotaryTable(spec)).rotate_q(x, positions)
+    np.testing.assert_allclose(rotated, Rotary(spec).rotate_q(x, list(positions)), rtol=0, atol=1e-12)

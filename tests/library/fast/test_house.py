@@ -71,7 +71,8 @@ def test_an_array_enters_each_module_once(way):
 
 @pytest.mark.parametrize("way", inputs())
 def test_even_the_first_call_enters_no_module_more_than_twice(way, monkeypatch):
-    monkeypatch.setattr(plan, "_plan_cache", {})
+    monkeypatch.setattr(plan, "_plans", {})
+    monkeypatch.setattr(plan, "_last_plans", {})
     monkeypatch.setattr(TABLE, "_windows", {})
     monkeypatch.setattr(TABLE, "_last", RotaryTable(inv_freq(8))._last)
     x, call = inputs()[way]

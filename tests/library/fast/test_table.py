@@ -284,9 +284,12 @@ def test_it_says_what_it_keeps():
             "layout must be 'interleaved' or 'half_split', got 'neox'",
         ),
         (lambda: RotaryTable([1.0], attention_factor=0), "attention_factor must be a finite number above 0"),
-        (lambda: RotaryTable([1.0]).cos_sin(-1, 2), "start must be a whole number of at least 0, got -1"),
+        (lambda: RotaryTable([1.0]).cos_sin(-1, 2), r"start must be a whole number from 0 to 2.*, got -1"),
         (lambda: RotaryTable([1.0]).cos_sin(0, 2.0), "length must be a whole number of at least 0, got 2.0"),
-        (lambda: RotaryTable([1.0]).cos_sin(True, 2), "start must be a whole number of at least 0, got True"),
+        (
+            lambda: RotaryTable([1.0]).cos_sin(True, 2),
+            r"start must be a whole number from 0 to 2.*, got True",
+        ),
         (
             lambda: RotaryTable([1.0]).cos_sin(0, 2, like=[1.0]),
             "like must be a NumPy array or a torch tensor",

@@ -262,7 +262,7 @@ def test_dynamic_ntk_follows_the_rule_of_the_library_options_included():
 
 
 def test_a_spec_that_does_not_fit_the_heads_or_is_contradicted_is_refused():
-    with pytest.raises(ValueError, match="the spec must be for heads of 8 features, got head_dim = 16"):
+    with pytest.raises(ValueError, match="the spec must be for heads of 8 features, got 16"):
         make(plain_rope(16))
     with pytest.raises(ValueError, match="a RopeSpec takes no options, got base"):
         make(plain_rope(8), base=100.0)

@@ -394,4 +394,4 @@ def test_every_plain_function_is_the_form_of_a_front_door_or_a_step_of_one():
 
 @pytest.mark.parametrize("name", PLAIN_FORM)
 def test_a_front_door_links_its_plain_form(name):
-    assert f"Plain form: `rope_edu.plain.{PLAIN_FORM[name]}`" in inspect.getdoc(front(name))
+    assert f"Plain form: `plain.{PLAIN_FORM[name]}`" in inspect.getdoc(front(name))
