@@ -5,10 +5,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from rope_doctor.config.each_layer import Layers, layers_of_config
 from rope_doctor.config.gguf import is_gguf, shortest
 from rope_doctor.config.gguf_rotation import FACTS, read_gguf
 from rope_doctor.config.layers import body_of
-from rope_doctor.config.reader import Reading, loaded, read_config, rope_from_config
+from rope_doctor.config.reader import NOPE, Reading, loaded, read_config, rope_from_config
 from rope_doctor.config.values import ConfigError, Notes, config_error, listed
 from rope_edu.encodings.spec import RopeSpec
 
@@ -24,6 +25,7 @@ class Statement:
         model: its model_type or architecture; "" if it has neither.
         readings: one `Reading` per layer kind.
         config: the content of a config.json; None for a GGUF.
+        layers: each layer, as far as the file tells.
     """
 
     path: Path
@@ -31,6 +33,7 @@ class Statement:
     model: str
     readings: tuple[Reading, ...]
     config: dict[str, Any] | None = None
+    layers: Layers = Layers(None, None, "the file does not describe them")
 
     def at(self, seq_len: int | None) -> "Statement":
         """Return the statement for a text of `seq_len` tokens, for rules that depend on the length."""
@@ -80,14 +83,17 @@ def read_file(path: str | Path, seq_len: int | None = None) -> Statement:
     path = Path(path)
     path = path / "config.json" if path.is_dir() else path
     if is_gguf(path):
-        model, readings = read_gguf(path, seq_len)
-        return Statement(path, "GGUF", model, readings)
+        model, readings, layers = read_gguf(path, seq_len)
+        return Statement(path, "GGUF", model, readings, None, layers)
     if path.stat().st_size > MAX_BYTES:
         raise config_error("not JSON", str(path), detail="it is too large, and does not begin like a GGUF")
     content = loaded(path)
     readings = read_kinds(content, seq_len)
     assert isinstance(content, dict)  # anything else has been rejected
-    return Statement(path, "config.json", body_of(content, Notes())[1], readings, content)
+    body, model, _ = body_of(content, Notes())
+    still = {each.layer_type for each in readings if each.rope_type == NOPE}
+    layers = layers_of_config(body.values | {"model_type": model}, still)
+    return Statement(path, "config.json", model, readings, content, layers)
 
 
 def read_kinds(config: Any, seq_len: int | None = None) -> tuple[Reading, ...]:
