@@ -13,7 +13,7 @@ from rope_doctor.config.values import RULES, Part, format_value
 
 FULL, SLIDING, CHUNKED = "full_attention", "sliding_attention", "chunked_attention"
 NOT_STATED = "not stated"
-MOST_LAYERS = 65_536
+WITHOUT_HEADS = ("linear_attention", "conv", "mamba", "recurrent")  # kinds without queries to rotate
 PATTERNS: dict[str, dict[str, Any]] = RULES["layer_patterns"]
 
 
@@ -32,6 +32,10 @@ class Layer:
     rotates: bool = True
     window: int | str | None = None
     queries: str = ""
+
+    def __str__(self) -> str:
+        window = f", window {self.window}" if self.window is not None else ""
+        return f"{self.label}{window}{'' if self.rotates else ', not rotated'}"
 
 
 @dataclass(frozen=True)
@@ -59,7 +63,10 @@ class Layers:
 def layers_of_config(config: dict[str, Any], still: Collection[str | None]) -> Layers:
     """Return the layers of the language model's part of a config; `still` has the kinds that do not rotate."""
     family = str(config.get("model_type") or "")
-    types, count = config.get("layer_types"), _whole(_first(config, "num_hidden_layers", "n_layer", "n_layers"))
+    types, count = (
+        config.get("layer_types"),
+        _whole(_first(config, "num_hidden_layers", "n_layer", "n_layers")),
+    )
     stated = tuple((name, repr(config[name])) for name in RULES["fields_of_layers"] if name in config)
     turning = config.get("no_rope_layers")
     if isinstance(types, list) and types and all(isinstance(each, str) for each in types):
@@ -76,7 +83,7 @@ def layers_of_config(config: dict[str, Any], still: Collection[str | None]) -> L
 
     def row(index: int, total: int) -> Layer:
         label, turns = label_of(index, total), rotates(index)
-        turns = turns and label not in still
+        turns = turns and label not in still and label not in WITHOUT_HEADS
         if family == "llama4_text" and label == FULL and turns and not isinstance(types, list):
             label = CHUNKED
         return Layer(label, turns, _window(config, family, label), scaled(turns))
@@ -90,8 +97,14 @@ def _labels(config: dict[str, Any], family: str) -> Callable[[int, int], str] | 
     if pattern is None:
         if family in RULES["one_window_for_all_layers"]:
             return lambda index, total: SLIDING if window else FULL
-        fields = [name for name in RULES["hints_of_kinds"] if config.get(name) not in (None, False, 0, [], {})]
-        fields = [name for name in fields if name != "sliding_window" or config.get("use_sliding_window") is not False]
+        fields = [
+            name for name in RULES["hints_of_kinds"] if config.get(name) not in (None, False, 0, [], {})
+        ]
+        fields = [
+            name
+            for name in fields
+            if name != "sliding_window" or config.get("use_sliding_window") is not False
+        ]
         return f"the kinds follow from {fields[0]} in a way that only its own code knows" if fields else _full
     if "by" in pattern:
         late = _whole(config.get("max_window_layers"))
@@ -104,7 +117,9 @@ def _labels(config: dict[str, Any], family: str) -> Callable[[int, int], str] | 
     found = config.get(pattern["field"]) if "field" in pattern else None
     period = pattern["period"] if found is None else _whole(found)
     if isinstance(found, str) and found and set(found) <= {"L", "G"}:
-        return lambda index, total: FULL if found[index % len(found)] == "G" or index == total - 1 else SLIDING
+        return lambda index, total: (
+            FULL if found[index % len(found)] == "G" or index == total - 1 else SLIDING
+        )
     if period is None:
         return f"{pattern['field']} is {format_value(found)}, not a number of layers"
     return periodic(period, first=pattern.get("full") == "first", ends=bool(pattern.get("ends_full")))

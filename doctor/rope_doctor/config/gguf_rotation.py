@@ -21,7 +21,7 @@ FACTS: dict[str, Any] = json.loads(Path(__file__).with_name("gguf.json").read_te
 TENSORS = LONG, SHORT, FREQS = "rope_factors_long.weight", "rope_factors_short.weight", "rope_freqs.weight"
 KEYS: dict[str, str] = FACTS.pop("keys")  # config fields and their GGUF keys
 ALSO_READ: list[str] = FACTS.pop("also_read")
-TOP_LEVEL, SCALING, SLIDING = (
+TOP_LEVEL, SCALING, OF_SLIDING = (
     {field.rpartition(".")[2]: key for field, key in KEYS.items() if field.rpartition(".")[0] == name}
     for name in ("", "rope_scaling", "sliding_attention")
 )
@@ -130,7 +130,10 @@ class _File:
 def _kinds(file: _File) -> ChangesByKind:
     if file.arch in FACTS["compressed_layers"]:
         main = {"rope_scaling": None}
-        return {"main": main, "compress": {"rope_theta": file.keys.get(FACTS["compressed_layers"][file.arch])}}
+        return {
+            "main": main,
+            "compress": {"rope_theta": file.keys.get(FACTS["compressed_layers"][file.arch])},
+        }
     window, still = file.keys.get("attention.sliding_window"), FACTS["still"].get(file.arch)
     if still == NOPE:
         all_rotate = file.arch in FACTS["rotates_everywhere_without_window"] and window == 0
@@ -139,7 +142,7 @@ def _kinds(file: _File) -> ChangesByKind:
         return {"sliding_attention": {}, "full_attention": None}
     changes = FACTS["sliding_layers"].get(file.arch, {}) if window else {}
     changes = changes | {
-        name: file.keys[key] for name, key in SLIDING.items() if file.keys.get(key) is not None
+        name: file.keys[key] for name, key in OF_SLIDING.items() if file.keys.get(key) is not None
     }
     return {"full_attention": {}, "sliding_attention": changes} if changes else {None: {}}
 
