@@ -60,6 +60,9 @@ class Layers:
         return [] if row is None else [row(index, total) for index in range(min(count, total))]
 
 
+UNTOLD = Layers(None, None, "the file does not describe them")
+
+
 def layers_of_config(config: dict[str, Any], still: Collection[str | None]) -> Layers:
     """Return the layers of the language model's part of a config; `still` has the kinds that do not rotate."""
     family = str(config.get("model_type") or "")

@@ -5,7 +5,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from rope_doctor.config.each_layer import Layers, layers_of_config
+from rope_doctor.config.each_layer import UNTOLD, Layers, layers_of_config
 from rope_doctor.config.gguf import is_gguf, shortest
 from rope_doctor.config.gguf_rotation import FACTS, read_gguf
 from rope_doctor.config.layers import body_of
@@ -35,7 +35,7 @@ class Statement:
     model: str
     readings: tuple[Reading, ...]
     config: dict[str, Any] | None = None
-    layers: Layers = Layers(None, None, "the file does not describe them")
+    layers: Layers = UNTOLD
     source: Path | None = None
 
     def at(self, seq_len: int | None) -> "Statement":

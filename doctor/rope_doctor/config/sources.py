@@ -27,8 +27,9 @@ OF_WEIGHTS = ["*.safetensors", "*.safetensors.index.json", "*.bin", "*.bin.index
 def on_disk(name: str | Path, *, weights: bool = False) -> Path:
     """Return the path of a regular file or folder with the content that `name` stands for.
 
-    With `weights`, a model of the hub is fetched with its weights, otherwise with its config.json alone. ConfigError
-    if a pipe is silent or too long, or if the hub does not answer; OSError if the path cannot be opened.
+    With `weights`, a model of the hub is fetched with its weights, otherwise with its config.json alone.
+    ConfigError if a pipe is silent or too long, or if the hub does not answer; OSError if the path cannot be
+    opened.
     """
     path = Path(name)
     if str(name) == "-":
