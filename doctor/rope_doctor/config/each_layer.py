@@ -73,6 +73,8 @@ def layers_of_config(config: dict[str, Any], still: Collection[str | None]) -> L
     stated = tuple((name, repr(config[name])) for name in RULES["fields_of_layers"] if name in config)
     turning = config.get("no_rope_layers")
     if isinstance(types, list) and types and all(isinstance(each, str) for each in types):
+        types = [each for each in types if each != "mlp"]  # dory lists the blocks of a layer apart
+        count = len(types) if len(types) < len(config["layer_types"]) else count
         count, label_of = min(len(types), count or len(types)), _listed(types)
     else:
         made = _labels(config, family)
@@ -100,15 +102,12 @@ def _labels(config: dict[str, Any], family: str) -> Callable[[int, int], str] | 
     if pattern is None:
         if family in RULES["one_window_for_all_layers"]:
             return lambda index, total: SLIDING if window else FULL
-        fields = [
-            name for name in RULES["hints_of_kinds"] if config.get(name) not in (None, False, 0, [], {})
-        ]
-        fields = [
-            name
-            for name in fields
-            if name != "sliding_window" or config.get("use_sliding_window") is not False
-        ]
+        idle = ("sliding_window",) if config.get("use_sliding_window") is False else ()
+        names = [name for name in RULES["hints_of_kinds"] if name not in idle]
+        fields = [name for name in names if config.get(name) not in (None, False, 0, [], {})]
         return f"the kinds follow from {fields[0]} in a way that only its own code knows" if fields else _full
+    if "cycle" in pattern:
+        return lambda index, total: str(pattern["cycle"][index % len(pattern["cycle"])])
     if "by" in pattern:
         late = _whole(config.get("max_window_layers"))
         slides = bool(window) and config.get("use_sliding_window") is True
