@@ -128,7 +128,7 @@ def compare(wanted: str | Path | Statement, found: str | Path | Statement) -> Co
     readings = [*first.readings, *second.readings]
     length = max(reading.longest or reading.trained or UNKNOWN_LENGTH for reading in readings)
     grows = any(remark.kind == "depends on length" for reading in readings for remark in reading.remarks)
-    lost = tuple(_lost(first, second))
+    lost = list(_lost(first, second))
     if first.form != second.form:
         first, second = first.kept, second.kept
     pairs = [(first, second), *([(first.at(length), second.at(length))] if grows else [])]
@@ -137,9 +137,9 @@ def compare(wanted: str | Path | Statement, found: str | Path | Statement) -> Co
         for difference in _Sides(a, b, length).differences():
             differences.setdefault((difference.what, difference.layers), difference)
     layers, left_open = _layers(first, second)
-    found = (*layers, *differences.values(), *lost)
-    left_open |= _not_judged(first, second, {difference.what for difference in found})
-    return Comparison(length, found, tuple(_notes(first, second)), _verdict(found, left_open))
+    all_found = (*layers, *differences.values(), *lost)
+    left_open |= _not_judged(first, second, {difference.what for difference in all_found})
+    return Comparison(length, all_found, tuple(_notes(first, second)), _verdict(all_found, left_open))
 
 
 def _verdict(differences: Iterable[Difference], left_open: dict[str, str]) -> Verdict:
@@ -312,10 +312,10 @@ class _Sides:
             first, second = (f"{spec.attention_factor:.9g}" for spec in (a, b))
             fix = self.fix("rope_scaling.attention_factor", a.attention_factor)
             yield Difference("attention factor", layers, first, second, fix)
-        scales = wanted.softmax_scale, found.softmax_scale
-        if None not in scales and abs(scales[0] / scales[1] - 1) > SCALE_TOLERANCE:
-            first, second = (f"× {scale:.6g} on 1/√d" for scale in scales)
-            fix = f"Multiply the softmax scale by {scales[0]:.6g}, as {self.wanted.path} has it."
+        scale, other = wanted.softmax_scale, found.softmax_scale
+        if scale and other and abs(scale / other - 1) > SCALE_TOLERANCE:
+            first, second = (f"× {each:.6g} on 1/√d" for each in (scale, other))
+            fix = f"Multiply the softmax scale by {scale:.6g}, as {self.wanted.path} has it."
             yield Difference("softmax scale", layers, first, second, fix)
         if a.rotary_dim == b.rotary_dim:
             yield from self.frequencies(layers, wanted, found)

@@ -1,9 +1,9 @@
 r"""rope-doctor weights A B: compare the order of the rows of q and k in two checkpoints of one model.
 
 A checkpoint is a safetensors file, a .bin (which needs torch), a GGUF, the index of several files, a folder, or a
-model of the hub. Projections that are fused with v are split. The checks are q and k, both central: the exit status is
-0 only if every layer that attends has both in both checkpoints, in the expected order. It is 1 if an order is wrong,
-and 2 otherwise.
+model of the hub. Projections that are fused with v are split. The checks are q and k, both central: the exit status
+is 0 only if every layer that attends has both in both checkpoints, in the expected order. It is 1 if an order is
+wrong, and 2 otherwise.
 """
 
 import argparse
@@ -102,7 +102,7 @@ def compare_weights(wanted: str | Path, found: str | Path, *, head_dim: int | No
     """
     wanted, found = (on_disk(path, weights=True) for path in (wanted, found))
     files = [_statement_beside(path) for path in (wanted, found)]
-    specs = [file and file.readings[0].spec for file in files]
+    specs = [file.readings[0].spec if file else None for file in files]
     spec = specs[0] or specs[1]
     width = spec.head_dim if head_dim is None and spec else head_dim
     if width is None:
@@ -152,8 +152,8 @@ def _missing(
     expected = {key[0] for rows in projections for key in rows if key[2] == "weight"}
     for file in files:
         if file and file.layers.count:
-            rows = file.layers.rows(file.layers.count)
-            labels = [row.label for row in rows] or [""] * file.layers.count
+            described = file.layers.rows(file.layers.count)
+            labels = [row.label for row in described] or [""] * file.layers.count
             expected |= {str(i) for i, label in enumerate(labels) if label not in WITHOUT_HEADS}
     found: dict[str, str] = {}
     for part in ("q", "k"):
@@ -202,8 +202,8 @@ def _projections(tensors: dict[str, Held], heads: Heads, head_dim: int) -> tuple
             if isinstance(parts, str):
                 why = parts
                 continue
-            for part, rows in parts.items():
-                by_key[number, part, match["kind"]] = f"{part} of {name}", rows
+            for half, rows in parts.items():
+                by_key[number, half, match["kind"]] = f"{half} of {name}", rows
     ordered = sorted(by_key.items(), key=lambda item: (item[0][2] != "weight", len(item[0][0]), item[0]))
     return dict(ordered), why
 

@@ -70,7 +70,7 @@ def _each_layer(statement: Statement) -> Iterator[tuple[str, str]]:
     for index, row in enumerate(rows):
         groups.setdefault(row, []).append(index)
     if len(groups) > 1 or any(row.window for row in groups):
-        yield from ((f"layers {runs(indices)}", visible(str(row))) for row, indices in groups.items())
+        yield from ((f"layers {runs(each)}", visible(str(row))) for row, each in groups.items())
     if not rows and layers.why and layers.stated:
         yield "each layer", f"not told: {layers.why}"
     for text in dict.fromkeys(row.queries for row in rows or layers.rows(1) if row.queries):

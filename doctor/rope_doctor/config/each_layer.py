@@ -175,7 +175,9 @@ def _window(config: dict[str, Any], family: str, label: str) -> int | str | None
 
 def _queries(config: dict[str, Any], family: str) -> Callable[[bool], str]:
     """Return the text of the factor on the queries of layers that rotate, or do not."""
-    rotation = next((config[name] for name in ("rope_parameters", "rope_scaling") if config.get(name)), {})
+    rotation: Any = next(
+        (config[name] for name in ("rope_parameters", "rope_scaling") if config.get(name)), {}
+    )
     part = Part(rotation if isinstance(rotation, dict) else {})
     beta, trained = part.raw("llama_4_scaling_beta"), part.raw("original_max_position_embeddings")
     if beta:

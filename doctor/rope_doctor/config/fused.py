@@ -25,8 +25,13 @@ ORDERS = {  # of a model_type's fused tensor
 class Held(Protocol):
     """A tensor in a file, of which columns can be read."""
 
-    path: Path
-    shape: tuple[int, ...]
+    @property
+    def path(self) -> Path:
+        """Return the file's path."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Return the tensor's shape."""
 
     def columns(self, most: int) -> np.ndarray:
         """Return the first columns as float64, shape (rows, at most `most`)."""

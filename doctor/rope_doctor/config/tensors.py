@@ -1,4 +1,4 @@
-r"""A checkpoint's tensors (safetensors, .bin or GGUF): their offsets, read from the headers, and their first columns.
+r"""A checkpoint's tensors (safetensors, .bin, GGUF): their offsets, read from headers, and their first columns.
 
 Headers are not trusted: sizes are checked against the file before anything is read.
 """
