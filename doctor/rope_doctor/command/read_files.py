@@ -92,8 +92,8 @@ def _lines(reading: Reading) -> Iterator[tuple[str, str]]:
     if spec.attention_factor != 1:
         yield "attention factor", f"{spec.attention_factor:.6g}"
     if reading.softmax_scale != 1:
-        known = "not known" if reading.softmax_scale is None else f"× {reading.softmax_scale:.6g}"
-        yield "softmax scale", known
+        scale = reading.softmax_scale
+        yield "softmax scale", "not known" if scale is None else f"× {scale:.6g}"
     if spec.sections:
         yield "sections", f"{', '.join(map(str, spec.sections))}, {reading.section_order}"
     lengths = {"trained": reading.trained, "claimed": reading.longest}

@@ -26,7 +26,13 @@ const CHECKS = {
   "query scale": "query-scale",
   loading: "loading",
 };
-const REMARKS_THAT_STAY = ["layout assumed", "not read", "theta lost by 5", "softmax not scaled", "factor ignored by 5"];
+const REMARKS_THAT_STAY = [
+  "layout assumed",
+  "not read",
+  "theta lost by 5",
+  "softmax not scaled",
+  "factor ignored by 5",
+];
 const UNKNOWN_LENGTH = 4096; // tokens, if neither file states a length
 /** Of anything else, "Read a config". @type {Record<string, string>} */
 const CHAPTERS = {
@@ -90,7 +96,8 @@ function notJudged(a, b, found) {
 }
 
 /** @param {any[]} readings @returns {string[]} */
-const kindsOfRemarks = (readings) => readings.flatMap(({ remarks }) => remarks.map((/** @type {string[]} */ [kind]) => kind));
+const kindsOfRemarks = (readings) =>
+  readings.flatMap(({ remarks }) => remarks.map((/** @type {string[]} */ [kind]) => kind));
 
 /** A base that transformers 5 loses in the second of two configs only. @type {(a: Statement, b: Statement) => Generator<Difference & {layers: string}>} */
 function* lostIn(a, b) {

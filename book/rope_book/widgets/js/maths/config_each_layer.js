@@ -2,7 +2,9 @@
 import { range } from "../lib/numbers.js";
 import { formatValue, isObject, own, RULES } from "./config_values.js";
 
-export const [FULL, SLIDING, CHUNKED] = ["full_attention", "sliding_attention", "chunked_attention"];
+export const FULL = "full_attention";
+export const SLIDING = "sliding_attention";
+export const CHUNKED = "chunked_attention";
 export const NOT_STATED = "not stated";
 const WITHOUT_HEADS = ["linear_attention", "conv", "mamba", "recurrent"]; // kinds without queries to rotate
 
@@ -63,9 +65,7 @@ function labelsOf(config, family) {
   if (!pattern) {
     if (RULES.one_window_for_all_layers.includes(family)) return () => (window ? SLIDING : FULL);
     const names = /** @type {string[]} */ (RULES.hints_of_kinds);
-    const hint = names.find(
-      (name) => says(own(config, name)) && !(name === "sliding_window" && slidesBy === false),
-    );
+    const hint = names.find((name) => says(own(config, name)) && !(name === "sliding_window" && slidesBy === false));
     return hint ? `the kinds follow from ${hint} in a way that only its own code knows` : () => FULL;
   }
   if (pattern.cycle) return (index) => pattern.cycle[index % pattern.cycle.length];

@@ -6,7 +6,7 @@ import { NOPE } from "./config_kinds.js";
 import { ConfigError, configError, Notes, own } from "./config_values.js";
 import { plainRope } from "./scaling.js";
 
-/** @import { Labels, Layers } from "./config_each_layer.js" */
+/** @import { Labels, Layer, Layers } from "./config_each_layer.js" */
 
 /** @type {any} */
 export const FACTS = GGUF.facts;
@@ -69,7 +69,7 @@ export function layersOfKeys(values) {
   const local = arch === "llama4" ? CHUNKED : SLIDING;
   return { count, why: "", stated: "", row };
 
-  /** @type {(index: number, total: number) => import("./config_each_layer.js").Layer} */
+  /** @type {(index: number, total: number) => Layer} */
   function row(index, total) {
     const full = /** @type {Labels} */ (labelOf)(index, total) === FULL;
     let rotates = (!step || (index + 1) % step !== 0) && !(facts && still === FULL && full);
@@ -92,7 +92,8 @@ function labelsOf(pattern, facts) {
 /** @type {(arch: string, get: (key: string) => any) => ChangesByKind} */
 function kindsOf(arch, get) {
   const compressed = own(FACTS.compressed_layers, arch);
-  if (compressed) return new Map(Object.entries({ main: { rope_scaling: null }, compress: { rope_theta: get(compressed) } }));
+  if (compressed)
+    return new Map(Object.entries({ main: { rope_scaling: null }, compress: { rope_theta: get(compressed) } }));
   const window = get("attention.sliding_window");
   const slides = Boolean(window?.length ?? window);
   const still = own(FACTS.still, arch);

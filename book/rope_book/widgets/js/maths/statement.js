@@ -1,13 +1,14 @@
 // A file's rotations, whatever the file is: a config.json, or what a GGUF states as JSON (lib/gguf.js).
 import { shortest } from "../lib/gguf_bytes.js";
-import { layersOfConfig } from "./config_each_layer.js";
 import { pythonOf, readConfig } from "./config.js";
+import { layersOfConfig } from "./config_each_layer.js";
 import { NOPE } from "./config_kinds.js";
 import { bodyOf } from "./config_layers.js";
 import { configError, isObject, Notes } from "./config_values.js";
 import { FACTS, layersOfKeys, readGguf } from "./gguf_rotation.js";
 
-/** @typedef {{name: string, form: string, model: string, readings: any[], config: any, permuted: boolean, layers: import("./config_each_layer.js").Layers}} Statement */
+/** @import { Layers } from "./config_each_layer.js" */
+/** @typedef {{name: string, form: string, model: string, readings: any[], config: any, permuted: boolean, layers: Layers}} Statement */
 
 /** A Reading for each kind of layers of a config. @type {(config: any, seqLen?: number | null) => any[]} */
 export function readKinds(config, seqLen = null) {
