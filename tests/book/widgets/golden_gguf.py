@@ -130,6 +130,30 @@ def of_gguf_rotation():
         if form == "GGUF":
             found = [what_a_kind_says(each) for each in read_here(FIRST, content).readings]
             yield Call(call, [held, None], found)
+    told = "(values, n) => { const found = layersOfKeys(values); return [found.count, found.why, found.row ? "
+    told += "Array.from({ length: n }, (_, i) => found.row(i, found.count || n)) : null]; }"
+    for arch, keys in itertools.product(ARCHS, KEYS_OF_LAYERS):
+        values = {"general.architecture": arch} | {f"{arch}.{name}": each for name, each in keys.items()}
+        found = gguf_rotation.layers_of_keys(keys, arch)
+        rows = None if found.row is None else [vars(found.row(i, found.count or 9)) for i in range(9)]
+        yield Call(told, [values, 9], [found.count, found.why, rows])
+    for share in (0.0, 1.0, 64.0, -1.0):
+        values = YARN | {"qwen2.rope.scaling.yarn_ext_factor": share, "qwen2.rope.scaling.attn_factor": 1.5}
+        yield Call(call, [values, None], refused_gguf(values))
+    deepseek = {name.replace("qwen2", "deepseek4"): each for name, each in YARN.items()}
+    deepseek |= {
+        "general.architecture": "deepseek4",
+        "deepseek4.attention.compress_rope_freq_base": 160_000.0,
+    }
+    yield Call(call, [deepseek, None], refused_gguf(deepseek))
+    exaone = {
+        "general.architecture": "exaone4",
+        "exaone4.attention.key_length": 4,
+        "exaone4.rope.freq_base": 1e4,
+    }
+    exaone |= {"exaone4.attention.sliding_window": 8, "rope_freqs.weight": [1.0, 2.0]}
+    yield Call(call, [exaone, None], refused_gguf(exaone))
+    yield Call(call, [{"general.architecture": "new"}, None], refused_gguf({"general.architecture": "new"}))
     for wrong in WRONG_KEYS:
         yield Call(call, [{"general.architecture": "llama"} | wrong, None], refused_gguf(wrong))
     for names, length in itertools.product([("short",), ("long",), ("long", "short")], [None, 4096, 4097]):
@@ -137,6 +161,25 @@ def of_gguf_rotation():
         yield Call(call, [given, length], refused_gguf(given, length))
 
 
+ARCHS = ("gemma3", "modern-bert", "llama4", "smollm3", "phi3", "gemma4", "exaone4", "mistral3", "starcoder2")
+ARCHS += ("deepseek4", "llama")
+KEYS_OF_LAYERS: tuple[dict[str, Any], ...] = (
+    {},
+    {"block_count": 5},
+    {"attention.sliding_window": 7, "attention.temperature_scale": 0.1, "context_length": 64},
+    {"attention.sliding_window": [0, 7], "attention.sliding_window_pattern": 2},
+    {"attention.sliding_window": 7, "attention.sliding_window_pattern": [True, False, True]},
+    {"attention.sliding_window": 0},
+)
+YARN = {
+    "general.architecture": "qwen2",
+    "qwen2.attention.key_length": 8,
+    "qwen2.context_length": 128,
+    "qwen2.rope.freq_base": 1e4,
+    "qwen2.rope.scaling.type": "yarn",
+    "qwen2.rope.scaling.factor": 4.0,
+    "qwen2.rope.scaling.original_context_length": 32,
+}
 WRONG_KEYS = (
     {},
     {"general.architecture": ""},
