@@ -137,7 +137,10 @@ def compare(wanted: str | Path | Statement, found: str | Path | Statement) -> Co
         for difference in _Sides(a, b, length).differences():
             differences.setdefault((difference.what, difference.layers), difference)
     layers, left_open = _layers(first, second)
-    all_found = (*layers, *differences.values(), *lost)
+    by_kind = list(differences.values())
+    if any(each.what == "kinds of layers" for each in layers):  # these layers need not be named twice
+        by_kind = [each for each in by_kind if CHECKS[each.what] != "kinds"]
+    all_found = (*layers, *by_kind, *lost)
     left_open |= _not_judged(first, second, {difference.what for difference in all_found})
     return Comparison(length, all_found, tuple(_notes(first, second)), _verdict(all_found, left_open))
 

@@ -75,6 +75,7 @@ def layers_of_keys(keys: dict[str, Any], arch: str) -> Layers:
         window = next((each for each in window if each), None)
     if window and facts is None:
         return Layers(count, None, f"it is not known which layers of {arch} have the window")
+    window = facts.get("default") if facts and window is None else window
     windowed = facts and not facts.get("unused") and (window or ("window" in facts and window != 0))
     facts = facts if facts and windowed else {}
     label_of = _labels(keys.get("attention.sliding_window_pattern"), facts)

@@ -136,7 +136,7 @@ def of_gguf_rotation():
         values = {"general.architecture": arch} | {f"{arch}.{name}": each for name, each in keys.items()}
         found = gguf_rotation.layers_of_keys(keys, arch)
         rows = None if found.row is None else [vars(found.row(i, found.count or 9)) for i in range(9)]
-        yield Call(told, [values, 9], [found.count, found.why, rows])
+        yield Call(told, [values, 9], [found.count, found.why, rows], exactly=True)
     for share in (0.0, 1.0, 64.0, -1.0):
         values = YARN | {"qwen2.rope.scaling.yarn_ext_factor": share, "qwen2.rope.scaling.attn_factor": 1.5}
         yield Call(call, [values, None], refused_gguf(values))

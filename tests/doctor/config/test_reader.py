@@ -452,8 +452,10 @@ def test_the_defaults_are_those_of_the_installed_transformers():
         "mixformer-sequential",
         "phi-msft",
     )  # remote code
+    known = pytest.importorskip("transformers.models.auto.configuration_auto").CONFIG_MAPPING
+    newer = {"hy_v4_vl_text", "lara_mini"} - set(known)  # transformers 5.24 brings them
     for family, defaults in RULES["defaults"].items():
-        if family in elsewhere:
+        if family in elsewhere or family in newer:
             continue
         own = auto.for_model(family).get_text_config()
         stated = getattr(own, "rope_parameters", None) or {"rope_theta": 10_000.0}

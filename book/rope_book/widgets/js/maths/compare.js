@@ -75,7 +75,9 @@ export function comparedFiles(first, second) {
     if (!differences.some(({ what, layers }) => what === each.what && layers === each.layers)) differences.push(each);
   }
   const [layers, leftOpen] = layersBetween(a, b);
-  const found = [...layers, ...differences, ...lost];
+  const named = layers.some(({ what }) => what === "kinds of layers"); // these layers need not be named twice
+  const byKind = differences.filter(({ what }) => !named || CHECKS[what] !== "kinds");
+  const found = [...layers, ...byKind, ...lost];
   Object.assign(leftOpen, notJudged(a, b, found));
   return { length, differences: found, notes: [...notesOf(a, b)], leftOpen };
 }

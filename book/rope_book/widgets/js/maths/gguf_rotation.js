@@ -56,8 +56,9 @@ export function layersOfKeys(values) {
   const untold = (/** @type {string} */ why) => ({ count, row: null, why, stated: "" });
   if (own(FACTS.compressed_layers, arch)) return untold("the kinds of compressed layers are not compared");
   const lengths = get("attention.sliding_window");
-  const window = Array.isArray(lengths) ? (lengths.find(Boolean) ?? null) : lengths;
   const known = own(FACTS.windows, arch);
+  const stated = Array.isArray(lengths) ? (lengths.find(Boolean) ?? null) : lengths;
+  const window = stated ?? known?.default ?? null;
   if (window && !known) return untold(`it is not known which layers of ${arch} have the window`);
   const windowed = known && !known.unused && (window || ("window" in known && window !== 0));
   const facts = windowed ? known : null;
