@@ -9,14 +9,19 @@ r"""The command `rope-doctor`: find out what is wrong with the positions of a mo
     rope-doctor vectors module:function    run test vectors on a rotation
     rope-doctor examples [DIR]             write small files on which to try these commands
 
-All of them take --json; `rope-doctor COMMAND --help` says more. The exit status is 0 if the result is the same or
-right, 1 if not, 2 if the command could not tell.
+A file may also be "-", a pipe, or owner/name@revision on the Hugging Face Hub. All commands take --json and
+--format; `rope-doctor COMMAND --help` says more. The exit status is 0 if the result is the same or right and every
+central check ran, 1 if not, 2 if the command could not tell.
 """
 
 import argparse
+import contextlib
+import importlib.metadata
+import io
 import json
 import os
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -30,6 +35,7 @@ from rope_doctor.command import (
     read_files,
     run_vectors,
 )
+from rope_doctor.config.values import visible
 from rope_doctor.vectors.runner import CALLS, WIDTHS
 from rope_edu.encodings.layouts import LAYOUTS
 
@@ -43,9 +49,12 @@ COMMANDS = {  # their `run` is called; their docstring is the help
     "vectors": run_vectors,
     "examples": hand_out,
 }
+FORMATS = ("text", "json", "github")
+FILES = "config.json, a checkpoint or a folder with one, a GGUF, -, or owner/name@revision"
+NAMES = {"action": "append", "metavar": "NAME"}
 AXES, FORMAT = "axes of x, such as: batch heads seq head_dim", "number format of the function (float64)"
 OPTIONS: tuple[tuple[str, str, dict[str, Any]], ...] = (  # (commands, name, arguments of add_argument)
-    ("read", "files", {"nargs": "+", "metavar": "FILE", "help": "config.json, a folder with one, or a GGUF"}),
+    ("read", "files", {"nargs": "+", "metavar": "FILE", "help": FILES}),
     ("compare weights", "wanted", {"metavar": "A", "help": "the correct one"}),
     ("compare weights", "found", {"metavar": "B", "help": "the one to compare with it"}),
     ("weights", "--head-dim", {"type": int, "help": "width of a head, if neither file states it"}),
@@ -63,7 +72,15 @@ OPTIONS: tuple[tuple[str, str, dict[str, Any]], ...] = (  # (commands, name, arg
     ("vectors", "--width", {"choices": WIDTHS, "default": "float64", "help": FORMAT}),
     ("vectors", "--cases", {"choices": CALLS, "default": "rotate", "help": "the file of cases (rotate)"}),
     ("examples", "folder", {"nargs": "?", "metavar": "DIR", "help": "where to write them (else list them)"}),
+    ("compare weights", "--only", NAMES | {"help": "judge only these checks; the others count as not run"}),
+    (
+        "compare weights",
+        "--skip",
+        NAMES | {"help": "do not judge a check; without a central one the status is 2"},
+    ),
+    ("compare weights", "--require", NAMES | {"help": "make a check central"}),
     (" ".join(COMMANDS), "--json", {"action": "store_true", "help": "print JSON"}),
+    (" ".join(COMMANDS), "--format", {"choices": FORMATS, "help": "text, json, or annotations for GitHub"}),
 )
 
 
@@ -71,13 +88,16 @@ def main(arguments: list[str] | None = None) -> int:
     """Run a subcommand and return the exit status."""
     parsers = _parsers()
     chosen = parsers[""].parse_args(arguments)
+    form = chosen.format or ("json" if chosen.json else "text")
     if sys.path[0]:
         sys.path.insert(0, "")  # find the user's module in the current folder
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal may know fewer letters than we print
     try:
-        status, facts, words = COMMANDS[chosen.command].run(chosen)
-        if chosen.json:
-            words = json.dumps(facts, ensure_ascii=False, indent=1, default=np.ndarray.tolist)
-        print(words)
+        with _stdout_kept_clean():
+            status, facts, words = COMMANDS[chosen.command].run(chosen)
+        print(_formatted(form, chosen, status, facts, words))
+        sys.stdout.flush()
         return status
     except BrokenPipeError:  # the reader stopped early, as in `| head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -85,14 +105,60 @@ def main(arguments: list[str] | None = None) -> int:
     except (ValueError, OSError) as error:
         if chosen.command in ("diagnose", "vectors"):
             parsers[chosen.command].error(str(error))
-        print(json.dumps({"could_not_tell": str(error)}) if chosen.json else f"Could not tell: {error}")
+        words = f"Could not tell: {visible(str(error))}"
+        print(_formatted(form, chosen, 2, {"could_not_tell": str(error)}, words))
         return 2
+
+
+@contextlib.contextmanager
+def _stdout_kept_clean() -> Iterator[None]:
+    """Send to stderr whatever a model prints, from Python or from C, so that stdout holds the report alone."""
+    sys.stdout.flush()
+    try:
+        kept = os.dup(1)
+        os.dup2(2, 1)
+    except OSError:  # a process without these files
+        kept = -1
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            yield
+    finally:
+        if kept >= 0:
+            os.dup2(kept, 1)
+            os.close(kept)
+
+
+def _formatted(form: str, chosen: argparse.Namespace, status: int, facts: object, words: str) -> str:
+    """Return a report in the chosen format."""
+    if form == "json":
+        text = json.dumps(facts, ensure_ascii=False, indent=1, default=np.ndarray.tolist)
+        return text.encode(errors="backslashreplace").decode()
+    words = "\n".join(map(visible, words.split("\n")))
+    if form == "text":
+        return words
+    kind = {0: "notice", 1: "error"}.get(status, "warning")
+    file = getattr(chosen, "found", None)
+    place = f",file={_escaped(file, ':,')}" if file else ""
+    return f"::{kind} title=rope-doctor {chosen.command}{place}::{_escaped(words)}"
+
+
+def _escaped(text: str, more: str = "") -> str:
+    """Return text as a workflow command of GitHub takes it."""
+    return "".join(f"%{ord(each):02X}" if each in "%\r\n" + more else each for each in text)
+
+
+def _version() -> str:
+    try:
+        return f"rope-doctor {importlib.metadata.version('rope-doctor')}"
+    except importlib.metadata.PackageNotFoundError:
+        return "rope-doctor (not installed)"
 
 
 def _parsers() -> dict[str, argparse.ArgumentParser]:
     """Return the subcommands' parsers by name, and the whole command line's under ""."""
     form = argparse.RawDescriptionHelpFormatter
     whole = argparse.ArgumentParser("rope-doctor", description=__doc__, formatter_class=form)
+    whole.add_argument("--version", action="version", version=_version())
     commands = whole.add_subparsers(dest="command", required=True, metavar="COMMAND", help="one of these")
     parsers = {
         name: commands.add_parser(name, description=module.__doc__, formatter_class=form)

@@ -1,24 +1,56 @@
-r"""rope-doctor compare A B: whether two files state the same rotation, and what it costs if not."""
+r"""rope-doctor compare A B: whether two files state the same rotation in every layer, and what it costs if not.
+
+The checks are kinds, windows, frequencies, layout, width, sections, attention-factor, softmax-scale, query-scale
+and loading. All but loading are central, layout where the files state it: only if these ran and hold is the exit
+status 0. It is 1 if a check differs, and 2 otherwise.
+"""
 
 import argparse
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
+from rope_doctor.command.judging import chosen_checks, in_json
 from rope_doctor.command.read_files import name_of, rule_of
+from rope_doctor.config.each_layer import NOT_STATED, Layer, runs
 from rope_doctor.config.files import Statement, read_file
 from rope_doctor.config.gguf_rotation import KEYS
 from rope_doctor.config.reader import NOPE, Reading
 from rope_doctor.config.values import ConfigError, format_value
+from rope_doctor.verdict import COULD_NOT_TELL, DIFFERS, HOLDS, NOT_RUN, Judged, Verdict
 
 TOLERANCE = 1e-6  # radians at the longest length; relative for an attention factor
 # relative error of factors in rope_freqs: converters compute them in float32, 2e-7 off for Llama 3.2
 LIST_TOLERANCE = 5e-7
+SCALE_TOLERANCE = 1e-5  # relative, of a softmax scale: a GGUF holds a tenth of a multiplier in float32
 UNKNOWN_LENGTH = 4096  # tokens, if neither file specifies a length
+CHECKS = {  # what may differ, and the check that it belongs to
+    "kinds of layers": "kinds",
+    "rotation": "kinds",
+    "windows": "windows",
+    "frequencies": "frequencies",
+    "layout": "layout",
+    "width": "width",
+    "sections": "sections",
+    "attention factor": "attention-factor",
+    "softmax scale": "softmax-scale",
+    "query scale": "query-scale",
+    "loading": "loading",
+}
+REMARKS_THAT_STAY = (
+    "layout assumed",
+    "not read",
+    "theta lost by 5",
+    "softmax not scaled",
+    "factor ignored by 5",
+)
+UNKNOWN_LAYERS = 48  # compared if neither file says how many it has
 CHAPTERS = {  # chapter titles
-    **dict.fromkeys(("kinds of layers", "rotation", "frequencies"), "Read a config"),
+    **dict.fromkeys(("kinds of layers", "rotation", "frequencies", "loading"), "Read a config"),
+    **dict.fromkeys(("windows", "query scale"), "Count positions"),
+    "softmax scale": "Blend by wavelength",
     "layout": "Tell two layouts apart",
     "width": "Tell variants apart",
     "sections": "Turn in more dimensions",
@@ -59,21 +91,25 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The outcome: the differences at lengths up to `length` (none if the rotations are the same), and notes."""
+    """The differences at lengths up to `length` (none if the rotations are the same), notes, and a verdict."""
 
     length: int
     differences: tuple[Difference, ...]
     notes: tuple[str, ...]
+    verdict: Verdict
 
     @property
     def alike(self) -> bool:
-        """Return whether both files specify the same rotation."""
+        """Return whether no difference was seen; `verdict` says whether everything central was judged."""
         return not self.differences
 
     def __str__(self) -> str:
         length = f"{self.length} tokens"
         verdict = f"They rotate alike, up to {length}." if self.alike else "They do not rotate alike."
-        return "\n".join([verdict, *map(str, self.differences), *(f"Note: {note}" for note in self.notes)])
+        if self.verdict.status == COULD_NOT_TELL:
+            verdict = f"Could not tell: nothing that was judged differs, up to {length}."
+        notes = (f"Note: {note}" for note in self.notes)
+        return "\n".join([verdict, *map(str, self.differences), *notes, str(self.verdict)])
 
 
 def compare(wanted: str | Path | Statement, found: str | Path | Statement) -> Comparison:
@@ -92,6 +128,7 @@ def compare(wanted: str | Path | Statement, found: str | Path | Statement) -> Co
     readings = [*first.readings, *second.readings]
     length = max(reading.longest or reading.trained or UNKNOWN_LENGTH for reading in readings)
     grows = any(remark.kind == "depends on length" for reading in readings for remark in reading.remarks)
+    lost = list(_lost(first, second))
     if first.form != second.form:
         first, second = first.kept, second.kept
     pairs = [(first, second), *([(first.at(length), second.at(length))] if grows else [])]
@@ -99,7 +136,116 @@ def compare(wanted: str | Path | Statement, found: str | Path | Statement) -> Co
     for a, b in pairs:
         for difference in _Sides(a, b, length).differences():
             differences.setdefault((difference.what, difference.layers), difference)
-    return Comparison(length, tuple(differences.values()), tuple(_notes(first, second)))
+    layers, left_open = _layers(first, second)
+    by_kind = list(differences.values())
+    if any(each.what == "kinds of layers" for each in layers):  # these layers need not be named twice
+        by_kind = [each for each in by_kind if CHECKS[each.what] != "kinds"]
+    all_found = (*layers, *by_kind, *lost)
+    left_open |= _not_judged(first, second, {difference.what for difference in all_found})
+    return Comparison(length, all_found, tuple(_notes(first, second)), _verdict(all_found, left_open))
+
+
+def _verdict(differences: Iterable[Difference], left_open: dict[str, str]) -> Verdict:
+    """Return the verdict of all checks, from the differences and the reasons of checks that did not run."""
+    differing = {CHECKS[difference.what] for difference in differences}
+    checks = []
+    for name in dict.fromkeys(CHECKS.values()):
+        outcome = DIFFERS if name in differing else NOT_RUN if name in left_open else HOLDS
+        reason = left_open.get(name, "") if outcome == NOT_RUN else ""
+        central = name not in ("loading", "layout") or (name == "layout" and not reason)
+        checks.append(Judged(name, outcome, reason, central))
+    return Verdict(tuple(checks))
+
+
+def _not_judged(wanted: Statement, found: Statement, differing: set[str]) -> dict[str, str]:
+    """Return the reasons why checks of the rotation did not run."""
+    reasons = {}
+    if "width" in differing and "frequencies" not in differing:
+        reasons["frequencies"] = "the widths differ"
+    assumed = [
+        file
+        for file in (wanted, found)
+        if any(remark.kind == "layout assumed" for reading in file.readings for remark in reading.remarks)
+    ]
+    if assumed and wanted.model != found.model:
+        reasons["layout"] = f"{assumed[0].path} does not state which features pair"
+    elif assumed and not wanted.model:
+        reasons["layout"] = "neither file states which features pair"
+    unsure = next(
+        (f for f in (wanted, found) if any(each.softmax_scale is None for each in f.readings)), None
+    )
+    if unsure and (wanted.model != found.model or wanted.readings[0].factor != found.readings[0].factor):
+        reasons["softmax-scale"] = (
+            f"it is not known whether {unsure.model or unsure.path} scales by mscale_all_dim"
+        )
+    return reasons
+
+
+def _lost(wanted: Statement, found: Statement) -> Iterator[Difference]:
+    """Yield a base that transformers 5 loses in the second of two configs only."""
+    texts = [
+        [each.text for reading in file.readings for each in reading.remarks if each.kind == "theta lost by 5"]
+        for file in (wanted, found)
+    ]
+    if texts[1] and not texts[0] and wanted.form == found.form:
+        base = format_value(next(reading.base for reading in wanted.readings if reading.rope_type != NOPE))
+        fix = f"Name the base {base} in {found.path} as {wanted.path} does."
+        yield Difference(
+            "loading", "all layers", f"a base of {base} that is read", f"{texts[1][0][:-1]}", fix
+        )
+
+
+def _layers(wanted: Statement, found: Statement) -> tuple[list[Difference], dict[str, str]]:
+    """Compare kinds, windows and the scale of queries layer by layer; also return what could not be compared."""
+    both = wanted.layers, found.layers
+    told = [layers for layers in both if layers.row is None]
+    if told:
+        if wanted.form == found.form and wanted.model == found.model and both[0].stated == both[1].stated:
+            return [], {}  # the same code reads the same fields
+        path = wanted.path if wanted.layers.row is None else found.path
+        reason = f"{path}: {told[0].why}"
+        return [], {"kinds": reason, "windows": reason, "query-scale": reason}
+    counts = [layers.count for layers in both if layers.count]
+    count = min(counts) if counts else UNKNOWN_LAYERS
+    rows = list(zip(*(layers.rows(count) for layers in both), strict=True))
+    differences = [*_folded(rows, "kinds of layers", _kind), *_folded(rows, "query scale", _queries)]
+    same_kinds = [(a, b) if _kind(a) == _kind(b) else (a, a) for a, b in rows]
+    open_ = any(NOT_STATED in (a.window, b.window) for a, b in same_kinds)
+    if open_ and (wanted.form, wanted.model) == (found.form, found.model):
+        open_ = any((a.window == NOT_STATED) != (b.window == NOT_STATED) for a, b in same_kinds)
+    known = [(a, b) if NOT_STATED not in (a.window, b.window) else (a, a) for a, b in same_kinds]
+    differences += _folded(known, "windows", lambda layer: f"{layer.label}, {_tokens(layer)}")
+    silent = wanted if any(a.window == NOT_STATED for a, b in same_kinds) else found
+    reasons = {"windows": f"{silent.path} does not state its window"} if open_ else {}
+    fix = f"State these layers in {found.path} as in {wanted.path}."
+    return [replace(each, fix=fix) for each in differences], reasons
+
+
+def _kind(layer: Layer) -> str:
+    return str(replace(layer, window=None))
+
+
+def _queries(layer: Layer) -> str:
+    return (
+        f"queries × {layer.queries}, so scores depend on more than the distance"
+        if layer.queries
+        else "no scale"
+    )
+
+
+def _tokens(layer: Layer) -> str:
+    return "every earlier token" if layer.window is None else f"window {layer.window}"
+
+
+def _folded(rows: list[tuple[Layer, Layer]], what: str, text: Callable[[Layer], str]) -> Iterator[Difference]:
+    """Yield one difference for all layers that differ in the same way."""
+    groups: dict[tuple[str, str], list[int]] = {}
+    for index, (a, b) in enumerate(rows):
+        if text(a) != text(b):
+            groups.setdefault((text(a), text(b)), []).append(index)
+    for (first, second), indices in groups.items():
+        layers = f"{'layer' if len(indices) == 1 else 'layers'} {runs(indices)} of {len(rows)}"
+        yield Difference(what, layers, first, second, "")
 
 
 def _notes(wanted: Statement, found: Statement) -> Iterator[str]:
@@ -113,9 +259,12 @@ def _notes(wanted: Statement, found: Statement) -> Iterator[str]:
     if all(lengths) and lengths[0] != lengths[1]:
         first, second = (", ".join(map(str, sorted(claimed))) for claimed in lengths)
         yield f"The files claim different lengths, {first} and {second} tokens."
+    counts = [file.layers.count for file in (wanted, found)]
+    if all(counts) and counts[0] != counts[1]:
+        yield f"The files state different numbers of layers, {counts[0]} and {counts[1]}."
     for file in (wanted, found):
         remarks = [remark for reading in file.readings for remark in reading.remarks]
-        texts = (remark.text for remark in remarks if remark.kind in ("layout assumed", "not read"))
+        texts = (remark.text for remark in remarks if remark.kind in REMARKS_THAT_STAY)
         yield from (f"{file.path}: {text}" for text in dict.fromkeys(texts))
 
 
@@ -166,6 +315,11 @@ class _Sides:
             first, second = (f"{spec.attention_factor:.9g}" for spec in (a, b))
             fix = self.fix("rope_scaling.attention_factor", a.attention_factor)
             yield Difference("attention factor", layers, first, second, fix)
+        scale, other = wanted.softmax_scale, found.softmax_scale
+        if scale and other and abs(scale / other - 1) > SCALE_TOLERANCE:
+            first, second = (f"× {each:.6g} on 1/√d" for each in (scale, other))
+            fix = f"Multiply the softmax scale by {scale:.6g}, as {self.wanted.path} has it."
+            yield Difference("softmax scale", layers, first, second, fix)
         if a.rotary_dim == b.rotary_dim:
             yield from self.frequencies(layers, wanted, found)
 
@@ -211,6 +365,11 @@ class _Sides:
 
 
 def run(chosen: argparse.Namespace) -> tuple[int, object, str]:
-    """Compare two files; exit status 0 if their rotations are the same, 1 if not."""
+    """Compare two files; exit status 0 if every central check holds, 1 if any differs, 2 if one did not run."""
     result = compare(chosen.wanted, chosen.found)
-    return 0 if result.alike else 1, {"alike": result.alike, **asdict(result)}, str(result)
+    verdict = chosen_checks(result.verdict, chosen)
+    differing = {check.name for check in verdict.checks if check.outcome == DIFFERS}
+    kept = tuple(each for each in result.differences if CHECKS[each.what] in differing)
+    result = replace(result, differences=kept, verdict=verdict)
+    facts = {"alike": result.verdict.right, **asdict(result), "verdict": in_json(verdict)}
+    return verdict.status, facts, str(result)

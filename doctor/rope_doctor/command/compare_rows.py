@@ -1,17 +1,29 @@
-r"""rope-doctor weights A B: compare the order of the rows of q and k in two checkpoints, safetensors or GGUF."""
+r"""rope-doctor weights A B: compare the order of the rows of q and k in two checkpoints of one model.
+
+A checkpoint is a safetensors file, a .bin (which needs torch), a GGUF, the index of several files, a folder, or a
+model of the hub. Projections that are fused with v are split. The checks are q and k, both central: the exit status
+is 0 only if every layer that attends has both in both checkpoints, in the expected order. It is 1 if an order is
+wrong, and 2 otherwise.
+"""
 
 import argparse
 import re
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
-from rope_doctor.config.files import read_file
+from rope_doctor.command.judging import chosen_checks, in_json
+from rope_doctor.config.each_layer import WITHOUT_HEADS, runs
+from rope_doctor.config.files import Statement, read_file
+from rope_doctor.config.fused import FUSED, Heads, Held, heads_of, split_fused
 from rope_doctor.config.gguf import is_gguf
-from rope_doctor.config.tensors import Stored, files_of, read_tensors
-from rope_doctor.config.values import ConfigError
+from rope_doctor.config.layers import body_of
+from rope_doctor.config.sources import on_disk
+from rope_doctor.config.tensors import files_of, read_tensors
+from rope_doctor.config.values import ConfigError, Notes
+from rope_doctor.verdict import DIFFERS, HOLDS, NOT_RUN, Judged, Verdict
 from rope_edu.encodings.layouts import convert_projection
 from rope_edu.encodings.spec import RopeSpec
 
@@ -23,6 +35,9 @@ PROJECTION = re.compile(
     r"(?:\.|^)(?:(?P<a>[qk])_proj|w(?P<b>[qk])|attn_(?P<c>[qk]))\."
     r"(?P<lora>lora_B\.(?:\w+\.)?)?(?P<kind>weight|bias)(?P<ggml>\.lora_b)?$"
 )
+
+
+Projections = dict[tuple[str, str, str], tuple[str, Held]]  # by (layer, q or k, weight or bias)
 
 
 @dataclass(frozen=True)
@@ -41,14 +56,20 @@ class Rows:
         right: True if all have the expected order, False if not, None if the weights belong to another model.
         wanted: the expected order, as text.
         wrong: the projections in another order, out of `count`.
+        verdict: what was judged of q and k.
     """
 
     right: bool | None
     wanted: str
     wrong: tuple[Order, ...]
     count: int
+    verdict: Verdict = field(default=Verdict(()))
 
     def __str__(self) -> str:
+        return f"{self.order()}\n{self.verdict}"
+
+    def order(self) -> str:
+        """Return the order of the rows as a sentence, and a fix if it is wrong."""
         if self.right:
             return f"The rows of all {self.count} projections are {self.wanted}."
         if self.right is None:
@@ -79,49 +100,112 @@ def compare_weights(wanted: str | Path, found: str | Path, *, head_dim: int | No
         ValueError: a file could not be read, no projection is in both, or the width of a head is unknown.
         OSError: a file could not be opened.
     """
-    specs = [_spec_beside(Path(path)) for path in (wanted, found)]
+    wanted, found = (on_disk(path, weights=True) for path in (wanted, found))
+    files = [_statement_beside(path) for path in (wanted, found)]
+    specs = [file.readings[0].spec if file else None for file in files]
     spec = specs[0] or specs[1]
     width = spec.head_dim if head_dim is None and spec else head_dim
     if width is None:
         raise ValueError("neither checkpoint has a config.json or is a GGUF: state --head-dim")
     rotary_dim = spec.rotary_dim if spec and spec.head_dim == width else width
-    first, second = (_projections(read_tensors(Path(path))) for path in (wanted, found))
+    tensors = [read_tensors(path) for path in (wanted, found)]
+    heads = [_heads(path, file) for path, file in zip((wanted, found), files, strict=True)]
+    (first, why), (second, why_too) = (
+        _projections(each, head, width) for each, head in zip(tensors, heads, strict=True)
+    )
     both = [key for key in first if key in second]
     if not both:
-        raise ValueError("the two checkpoints have no projection of q or k in common")
+        raise ValueError(why or why_too or "the two checkpoints have no projection of q or k in common")
     named = [Order(second[key][0], _orders(first[key][1], second[key][1], width, rotary_dim)) for key in both]
     order = _expected(specs, named)
     wrong = tuple(rows for rows in named if order not in rows.orders)
+    right: bool | None = not wrong and (order == UNCHANGED or all(specs))
     if any(rows.orders == (OTHER_WEIGHTS,) for rows in wrong):
-        wrong = tuple(rows for rows in wrong if rows.orders == (OTHER_WEIGHTS,))
-        return Rows(None, order, wrong, len(named))
-    return Rows(not wrong and (order == UNCHANGED or all(specs)), order, wrong, len(named))
+        right, wrong = None, tuple(rows for rows in wrong if rows.orders == (OTHER_WEIGHTS,))
+    missing = _missing((first, second), (wanted, found), files, (why, why_too))
+    parts = {key[1] for key, rows in zip(both, named, strict=True) if rows in wrong}
+    return Rows(right, order, wrong, len(named), _verdict(right, parts, missing))
 
 
-def _spec_beside(path: Path) -> RopeSpec | None:
-    """Return the rotation of a checkpoint's first layer kind, from the GGUF or a config.json in its folder."""
+def _verdict(right: bool | None, wrong: set[str], missing: dict[str, str]) -> Verdict:
+    """Return the verdict on q and k; with no known layouts, an order other than unchanged is wrong for both."""
+    checks = []
+    for part in ("q", "k"):
+        outcome, reason = HOLDS, ""
+        if right is None:
+            outcome, reason = NOT_RUN, OTHER_WEIGHTS
+        elif part in wrong or (right is False and not wrong):
+            outcome = DIFFERS
+        elif part in missing:
+            outcome, reason = NOT_RUN, missing[part]
+        checks.append(Judged(part, outcome, reason, central=True))
+    return Verdict(tuple(checks))
+
+
+def _missing(
+    projections: tuple[Projections, Projections],
+    paths: tuple[Path, Path],
+    files: list[Statement | None],
+    reasons: tuple[str, str],
+) -> dict[str, str]:
+    """Return, for q and for k, which layers lack their weight in a checkpoint."""
+    expected = {key[0] for rows in projections for key in rows if key[2] == "weight"}
+    for file in files:
+        if file and file.layers.count:
+            described = file.layers.rows(file.layers.count)
+            labels = [row.label for row in described] or [""] * file.layers.count
+            expected |= {str(i) for i, label in enumerate(labels) if label not in WITHOUT_HEADS}
+    found: dict[str, str] = {}
+    for part in ("q", "k"):
+        for rows, path, why in zip(projections, paths, reasons, strict=True):
+            lacking = sorted(int(n) for n in expected - {key[0] for key in rows if key[1] == part} if n)
+            if lacking and part not in found:
+                said = f"{path} has no {part} that can be read in layers {runs(lacking)}"
+                found[part] = f"{said}: {why}" if why else said
+    return found
+
+
+def _statement_beside(path: Path) -> Statement | None:
+    """Return what a checkpoint's GGUF, or a config.json in its folder, states of the rotation."""
     source = next(iter(files_of(path)), path)
     if source.is_file() and is_gguf(source):
         try:
-            return read_file(source).readings[0].spec
+            return read_file(source)
         except ConfigError as error:
             if error.reason != "missing":
                 raise
             return None  # a LoRA adapter has no rotation
     source = (path if path.is_dir() else path.parent) / "config.json"
-    return read_file(source).readings[0].spec if source.is_file() else None
+    return read_file(source) if source.is_file() else None
 
 
-def _projections(tensors: dict[str, Stored]) -> dict[tuple[str, ...], tuple[str, Stored]]:
-    """Return q and k projections keyed by (layer, q or k, weight or bias), for any naming scheme."""
-    by_key = {}
+def _heads(path: Path, file: Statement | None) -> Heads:
+    config = file.config if file else None
+    body = body_of(config, Notes()) if config else None
+    fields = body[0].values | {"model_type": body[1]} if body else None
+    return heads_of(next(iter(files_of(path)), path), fields)
+
+
+def _projections(tensors: dict[str, Held], heads: Heads, head_dim: int) -> tuple[Projections, str]:
+    """Return q and k keyed by (layer, q or k, weight or bias), for any naming scheme, and what was not split."""
+    by_key: Projections = {}
+    why = ""
     for name, stored in tensors.items():
+        layer = re.search(r"\d+", name)
+        number = layer[0] if layer else ""
         if match := PROJECTION.search(name):
-            layer = re.search(r"\d+", name)
             part = match["a"] or match["b"] or match["c"]
             kind = ("LoRA " if match["lora"] or match["ggml"] else "") + match["kind"]
-            by_key[layer[0] if layer else "", part, kind] = name, stored
-    return dict(sorted(by_key.items(), key=lambda item: (item[0][2] != "weight", len(item[0][0]), item[0])))
+            by_key[number, part, kind] = name, stored
+        elif match := FUSED.search(name):
+            parts = split_fused(stored, heads, head_dim)
+            if isinstance(parts, str):
+                why = parts
+                continue
+            for half, rows in parts.items():
+                by_key[number, half, match["kind"]] = f"{half} of {name}", rows
+    ordered = sorted(by_key.items(), key=lambda item: (item[0][2] != "weight", len(item[0][0]), item[0]))
+    return dict(ordered), why
 
 
 def _expected(specs: list[RopeSpec | None], named: list[Order]) -> str:
@@ -131,7 +215,7 @@ def _expected(specs: list[RopeSpec | None], named: list[Order]) -> str:
     return next((order for order in named[0].orders if order in (UNCHANGED, TO_HALVES, TO_PAIRS)), UNCHANGED)
 
 
-def _orders(first: Stored, second: Stored, head_dim: int, rotary_dim: int) -> tuple[str, ...]:
+def _orders(first: Held, second: Held, head_dim: int, rotary_dim: int) -> tuple[str, ...]:
     """Return the names of all permutations that turn the first tensor's rows into the second's."""
     a, b = first.columns(COLUMNS), second.columns(COLUMNS)
     if a.shape != b.shape:
@@ -160,6 +244,9 @@ def _equal(a: np.ndarray, b: np.ndarray) -> bool:
 
 
 def run(chosen: argparse.Namespace) -> tuple[int, object, str]:
-    """Compare the order of the rows; exit status 0 if right, 1 if not, 2 if the weights are another model's."""
+    """Compare the order of the rows; exit status 0 if right in every layer, 1 if not, 2 if that cannot be told."""
     result = compare_weights(chosen.wanted, chosen.found, head_dim=chosen.head_dim)
-    return {True: 0, False: 1, None: 2}[result.right], {**asdict(result), "text": str(result)}, str(result)
+    verdict = chosen_checks(result.verdict, chosen)
+    result = replace(result, verdict=verdict)
+    facts = {**asdict(result), "right": verdict.right, "verdict": in_json(verdict), "text": str(result)}
+    return verdict.status, facts, str(result)

@@ -2,19 +2,29 @@ r"""rope-doctor read FILE…: the rotation that a config.json, the folder of a c
 
 import argparse
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
+from rope_doctor.config.each_layer import Layer, runs
 from rope_doctor.config.files import Statement, read_file
 from rope_doctor.config.reader import NOPE, Reading
-from rope_doctor.config.values import format_value
+from rope_doctor.config.values import format_value, visible
 
 
 def described(statement: Statement) -> dict[str, Any]:
     """Return a file's rotations as numbers, strings and lists, for JSON."""
     layers = [_fields(reading) for reading in statement.readings]
-    return {"file": str(statement.path), "form": statement.form, "model": statement.model, "layers": layers}
+    rows = statement.layers.rows(statement.layers.count or 0)
+    return {
+        "file": str(statement.path),
+        "form": statement.form,
+        "model": statement.model,
+        "layers": layers,
+        "each_layer": [asdict(row) for row in rows],
+        "each_layer_not_told": statement.layers.why,
+    }
 
 
 def _fields(reading: Reading) -> dict[str, Any]:
@@ -30,6 +40,7 @@ def _fields(reading: Reading) -> dict[str, Any]:
         "sections": spec.sections,
         "section_order": reading.section_order,
         "attention_factor": spec.attention_factor,
+        "softmax_scale": reading.softmax_scale,
         "trained": reading.trained,
         "claimed": reading.longest,
         "inv_freq": spec.inv_freq.tolist(),
@@ -39,15 +50,31 @@ def _fields(reading: Reading) -> dict[str, Any]:
 
 def in_words(statement: Statement) -> str:
     """Return a file's rotations as lines of text."""
-    model = f", {statement.model}" if statement.model else ""
-    lines = [f"{statement.path}: {statement.form}{model}"]
+    model = f", {visible(statement.model)}" if statement.model else ""
+    lines = [f"{visible(str(statement.path))}: {statement.form}{model}"]
     remarks: dict[str, None] = {}
     for reading in statement.readings:
         lines += [f"  {name:17} {value}" for name, value in _lines(reading)]
         remarks |= dict.fromkeys(f"  - {remark.text}" for remark in reading.remarks)
+    lines += [f"  {name:17} {value}" for name, value in _each_layer(statement)]
     if statement.permuted:
         remarks["  - llama.cpp pairs neighbours here, so the converter permutes the rows of q and k."] = None
     return "\n".join([*lines, *remarks])
+
+
+def _each_layer(statement: Statement) -> Iterator[tuple[str, str]]:
+    """Yield a line for each group of layers that are alike, if the layers differ in more than is said above."""
+    layers = statement.layers
+    rows = layers.rows(layers.count or 0)
+    groups: dict[Layer, list[int]] = {}
+    for index, row in enumerate(rows):
+        groups.setdefault(row, []).append(index)
+    if len(groups) > 1 or any(row.window for row in groups):
+        yield from ((f"layers {runs(each)}", visible(str(row))) for row, each in groups.items())
+    if not rows and layers.why and layers.stated:
+        yield "each layer", f"not told: {layers.why}"
+    for text in dict.fromkeys(row.queries for row in rows or layers.rows(1) if row.queries):
+        yield "queries", f"× {text} at position p, so scores depend on more than the distance"
 
 
 def _lines(reading: Reading) -> Iterator[tuple[str, str]]:
@@ -64,6 +91,9 @@ def _lines(reading: Reading) -> Iterator[tuple[str, str]]:
         yield "wavelengths", f"{fast:.6g} … {slow:.6g} tokens"
     if spec.attention_factor != 1:
         yield "attention factor", f"{spec.attention_factor:.6g}"
+    if reading.softmax_scale != 1:
+        scale = reading.softmax_scale
+        yield "softmax scale", "not known" if scale is None else f"× {scale:.6g}"
     if spec.sections:
         yield "sections", f"{', '.join(map(str, spec.sections))}, {reading.section_order}"
     lengths = {"trained": reading.trained, "claimed": reading.longest}
@@ -74,7 +104,7 @@ def _lines(reading: Reading) -> Iterator[tuple[str, str]]:
 def name_of(layer_type: str | None) -> str:
     """Return a layer kind's name as text."""
     named = {None: "all layers", "nope": "layers without position"}
-    return named.get(layer_type, f"{layer_type} layers")
+    return named.get(layer_type, f"{visible(str(layer_type))} layers")
 
 
 def rule_of(reading: Reading) -> str:

@@ -5,10 +5,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from rope_doctor.config.each_layer import UNTOLD, Layers, layers_of_config
 from rope_doctor.config.gguf import is_gguf, shortest
 from rope_doctor.config.gguf_rotation import FACTS, read_gguf
 from rope_doctor.config.layers import body_of
-from rope_doctor.config.reader import Reading, loaded, read_config, rope_from_config
+from rope_doctor.config.reader import NOPE, Reading, loaded, read_config, rope_from_config
+from rope_doctor.config.sources import on_disk
 from rope_doctor.config.values import ConfigError, Notes, config_error, listed
 from rope_edu.encodings.spec import RopeSpec
 
@@ -24,6 +26,8 @@ class Statement:
         model: its model_type or architecture; "" if it has neither.
         readings: one `Reading` per layer kind.
         config: the content of a config.json; None for a GGUF.
+        layers: each layer, as far as the file tells.
+        source: the file on disk, which is another one if `path` is a pipe or a model of the hub.
     """
 
     path: Path
@@ -31,11 +35,13 @@ class Statement:
     model: str
     readings: tuple[Reading, ...]
     config: dict[str, Any] | None = None
+    layers: Layers = UNTOLD
+    source: Path | None = None
 
     def at(self, seq_len: int | None) -> "Statement":
         """Return the statement for a text of `seq_len` tokens, for rules that depend on the length."""
         if self.config is None:
-            return replace(self, readings=read_gguf(self.path, seq_len)[1])
+            return replace(self, readings=read_gguf(self.source or self.path, seq_len)[1])
         return replace(self, readings=read_kinds(self.config, seq_len))
 
     @cached_property
@@ -72,22 +78,52 @@ def in_float32(value: Any) -> Any:
 
 
 def read_file(path: str | Path, seq_len: int | None = None) -> Statement:
-    """Read every layer kind's rotation from a config.json, a GGUF, or a folder with a config.json.
+    """Read every layer kind's rotation from a config.json, a GGUF, or a checkpoint with a config.json beside it.
 
+    The path may be "-" for standard input, a pipe, or a model of the Hugging Face Hub, "owner/name@revision".
     `seq_len` is the length of the text, for rules that depend on it. Raises ConfigError, a ValueError, if the
     file is invalid, and OSError if it cannot be opened.
     """
-    path = Path(path)
-    path = path / "config.json" if path.is_dir() else path
+    source = _stating(on_disk(path))
+    shown = source if Path(path).exists() and not _is_stream(Path(path)) else Path(path)
+    try:
+        return _read(source, shown, seq_len)
+    except ConfigError as error:
+        if error.field == str(source) and source != shown:
+            name = "standard input" if str(path) == "-" else str(path)
+            raise ConfigError(error.reason, name, error.words, error.choices) from None
+        raise
+
+
+def _is_stream(path: Path) -> bool:
+    return not (path.is_file() or path.is_dir())
+
+
+def _stating(path: Path) -> Path:
+    """Return the file that states the rotation: a checkpoint's config.json, or the GGUF of a folder."""
+    weights = path.suffix in (".safetensors", ".bin") or path.name.endswith(".index.json")
+    if not (path.is_dir() or weights):
+        return path
+    folder = path if path.is_dir() else path.parent
+    files = [folder / "config.json"] if (folder / "config.json").exists() else sorted(folder.glob("*.gguf"))
+    if weights and (not path.is_file() or len(files) != 1):
+        raise config_error("no config", str(path))
+    return files[0] if len(files) == 1 else folder / "config.json"
+
+
+def _read(path: Path, shown: Path, seq_len: int | None) -> Statement:
     if is_gguf(path):
-        model, readings = read_gguf(path, seq_len)
-        return Statement(path, "GGUF", model, readings)
+        model, readings, layers = read_gguf(path, seq_len)
+        return Statement(shown, "GGUF", model, readings, None, layers, path)
     if path.stat().st_size > MAX_BYTES:
         raise config_error("not JSON", str(path), detail="it is too large, and does not begin like a GGUF")
     content = loaded(path)
     readings = read_kinds(content, seq_len)
     assert isinstance(content, dict)  # anything else has been rejected
-    return Statement(path, "config.json", body_of(content, Notes())[1], readings, content)
+    body, model, _ = body_of(content, Notes())
+    still = {each.layer_type for each in readings if each.rope_type == NOPE}
+    layers = layers_of_config(body.values | {"model_type": model}, still)
+    return Statement(shown, "config.json", model, readings, content, layers)
 
 
 def read_kinds(config: Any, seq_len: int | None = None) -> tuple[Reading, ...]:

@@ -4,21 +4,24 @@ gguf.json lists what llama.cpp infers from the architecture alone: which feature
 """
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from rope_doctor.config.each_layer import CHUNKED, FULL, SLIDING, Layer, Layers, grows, periodic
 from rope_doctor.config.gguf import Header, read_factors, read_header, shortest
 from rope_doctor.config.reader import NOPE, Reading, read_config
 from rope_doctor.config.values import ConfigError, Notes, Remark, config_error
+from rope_edu.encodings.frequencies import inv_freq
 
 FACTS: dict[str, Any] = json.loads(Path(__file__).with_name("gguf.json").read_text(encoding="utf-8"))
 TENSORS = LONG, SHORT, FREQS = "rope_factors_long.weight", "rope_factors_short.weight", "rope_freqs.weight"
 KEYS: dict[str, str] = FACTS.pop("keys")  # config fields and their GGUF keys
 ALSO_READ: list[str] = FACTS.pop("also_read")
-TOP_LEVEL, SCALING, SLIDING = (
+TOP_LEVEL, SCALING, OF_SLIDING = (
     {field.rpartition(".")[2]: key for field, key in KEYS.items() if field.rpartition(".")[0] == name}
     for name in ("", "rope_scaling", "sliding_attention")
 )
@@ -31,11 +34,18 @@ Factors = dict[str, np.ndarray]
 ChangesByKind = dict[str | None, dict[str, Any] | None]
 
 
-def read_gguf(path: Path, seq_len: int | None = None) -> tuple[str, tuple[Reading, ...]]:
-    """Return a GGUF file's architecture, and one Reading per layer kind."""
+def read_gguf(path: Path, seq_len: int | None = None) -> tuple[str, tuple[Reading, ...], Layers]:
+    """Return a GGUF file's architecture, one Reading per layer kind, and its layers."""
     header = read_header(path)
     factors = {name: read_factors(path, header, name) for name in TENSORS}
-    return readings_of(header, {name: row for name, row in factors.items() if row is not None}, seq_len)
+    lists = {name: row for name, row in factors.items() if row is not None}
+    arch, readings = readings_of(header, lists, seq_len)
+    return arch, readings, layers_of_keys(_keys_of(header, arch), arch)
+
+
+def _keys_of(header: Header, arch: str) -> dict[str, Any]:
+    ours = (key for key in header.values if key.startswith(f"{arch}."))
+    return {key.removeprefix(f"{arch}."): header.values[key] for key in ours}
 
 
 def readings_of(
@@ -47,10 +57,56 @@ def readings_of(
         raise config_error("missing", "general.architecture", why="it says what the other keys are called")
     if arch in FACTS["does_not_rotate"]:
         raise config_error("does not rotate", "general.architecture", value=arch)
-    ours = (key for key in header.values if key.startswith(f"{arch}."))
-    file = _File(arch, {key.removeprefix(f"{arch}."): header.values[key] for key in ours}, lists)
+    if arch not in FACTS["interleaved"] + FACTS["half_split"]:
+        raise config_error("unknown architecture", "general.architecture", value=arch)
+    file = _File(arch, _keys_of(header, arch), lists)
     kinds = _kinds(file)
     return arch, tuple(_reading(file, label, kinds, seq_len) for label in kinds)
+
+
+def layers_of_keys(keys: dict[str, Any], arch: str) -> Layers:
+    """Return the layers that llama.cpp builds from the keys of an architecture, without its prefix."""
+    count, window = keys.get("block_count"), keys.get("attention.sliding_window")
+    facts, step = FACTS["windows"].get(arch), FACTS["rotates_but_every"].get(arch)
+    still, local = FACTS["still"].get(arch), CHUNKED if arch == "llama4" else SLIDING
+    if arch in FACTS["compressed_layers"]:
+        return Layers(count, None, "the kinds of compressed layers are not compared")
+    if isinstance(window, list):
+        window = next((each for each in window if each), None)
+    if window and facts is None:
+        return Layers(count, None, f"it is not known which layers of {arch} have the window")
+    window = facts.get("default") if facts and window is None else window
+    windowed = facts and not facts.get("unused") and (window or ("window" in facts and window != 0))
+    facts = facts if facts and windowed else {}
+    label_of = _labels(keys.get("attention.sliding_window_pattern"), facts)
+    if isinstance(label_of, str):
+        return Layers(count, None, label_of)
+    scale = keys.get("attention.temperature_scale") if arch in FACTS["queries_by_key"] else None
+    length = keys.get(KEYS["rope_scaling.original_max_position_embeddings"]) or keys.get("context_length")
+
+    def row(index: int, total: int) -> Layer:
+        label = label_of(index, total)
+        turns = (not step or (index + 1) % step != 0) and not (facts and still == FULL == label)
+        turns = turns or (arch == "llama4" and not facts)
+        label = local if label == SLIDING else label
+        queries = grows(scale, length, 0) if scale else ""
+        if arch == "llama4" and not turns:
+            queries = grows(0.1, 8192, 1)
+        return Layer(label, turns, facts.get("window", window) if label == local else None, queries)
+
+    return Layers(count if isinstance(count, int) else None, row)
+
+
+def _labels(pattern: Any, facts: dict[str, Any]) -> Callable[[int, int], str] | str:
+    """Return the label of an index below a count, or the reason why it cannot be told."""
+    if not facts:
+        return lambda index, total: FULL
+    if isinstance(pattern, list):
+        return lambda index, total: SLIDING if index < len(pattern) and pattern[index] else FULL
+    period = pattern if isinstance(pattern, int) and not isinstance(pattern, bool) else facts.get("period")
+    if period is None:
+        return "attention.sliding_window_pattern is not in the file"
+    return periodic(period, first=facts.get("full") == "first")
 
 
 @dataclass(frozen=True)
@@ -73,6 +129,12 @@ class _File:
 
 
 def _kinds(file: _File) -> ChangesByKind:
+    if file.arch in FACTS["compressed_layers"]:
+        main = {"rope_scaling": None}
+        return {
+            "main": main,
+            "compress": {"rope_theta": file.keys.get(FACTS["compressed_layers"][file.arch])},
+        }
     window, still = file.keys.get("attention.sliding_window"), FACTS["still"].get(file.arch)
     if still == NOPE:
         all_rotate = file.arch in FACTS["rotates_everywhere_without_window"] and window == 0
@@ -81,7 +143,7 @@ def _kinds(file: _File) -> ChangesByKind:
         return {"sliding_attention": {}, "full_attention": None}
     changes = FACTS["sliding_layers"].get(file.arch, {}) if window else {}
     changes = changes | {
-        name: file.keys[key] for name, key in SLIDING.items() if file.keys.get(key) is not None
+        name: file.keys[key] for name, key in OF_SLIDING.items() if file.keys.get(key) is not None
     }
     return {"full_attention": {}, "sliding_attention": changes} if changes else {None: {}}
 
@@ -90,6 +152,7 @@ def _fields(file: _File) -> dict[str, Any]:
     """Return the equivalent config fields."""
     fields = {name: file.one(key) for name, key in TOP_LEVEL.items()}
     fields["rope_interleave"] = file.arch in FACTS["interleaved"]
+    fields["model_type"] = FACTS["read_as"].get(file.arch)
     if fields["rope_theta"] is None:
         fields["rope_theta"] = 10_000.0
     if file.keys.get("attention.kv_lora_rank") and fields["rotary_dim"]:
@@ -137,14 +200,26 @@ def _reading(file: _File, label: str | None, kinds: ChangesByKind, seq_len: int 
     except ConfigError as error:
         key = f"{arch}.{KEYS[error.field]}" if error.field in KEYS else error.field
         raise ConfigError(error.reason, key, error.words, error.choices) from None
-    if FREQS in file.lists and changes is not None and label != "sliding_attention":
+    spared = label == "sliding_attention" and arch not in FACTS["rope_freqs_on_sliding_layers"]
+    if FREQS in file.lists and changes is not None and not spared:
         reading = _divided(reading, file.lists[FREQS])
-    growth = file.keys.get("rope.scaling.attn_factor")
-    if reading.rope_type == "yarn" and isinstance(growth, float) and growth > 0:
-        grown = reading.spec.replace(attention_factor=reading.spec.attention_factor * growth)
-        reading = replace(reading, spec=grown)
+    if reading.rope_type == "yarn":
+        reading = _as_llama_cpp_mixes(reading, file)
     labels = tuple(kind for kind in kinds if kind is not None)
     return replace(reading, layer_type=label, layer_types=labels, remarks=_remarks(file, reading))
+
+
+def _as_llama_cpp_mixes(reading: Reading, file: _File) -> Reading:
+    """Return a YaRN reading with the file's attention factor, and with its share of the unstretched angles."""
+    spec, growth = reading.spec, file.keys.get("rope.scaling.attn_factor")
+    if isinstance(growth, float) and growth > 0:
+        spec = spec.replace(attention_factor=spec.attention_factor * growth)
+    share = file.keys.get("rope.scaling.yarn_ext_factor")
+    if isinstance(share, float) and 0 <= share <= 1e6 and share != 1 and reading.factor:
+        stretched = inv_freq(spec.rotary_dim, reading.base) / reading.factor
+        mixed = stretched + share * (spec.inv_freq - stretched)
+        spec = spec.replace(inv_freq=mixed, **({} if share else {"attention_factor": 1.0}))
+    return replace(reading, spec=spec)
 
 
 def _divided(reading: Reading, factors: np.ndarray) -> Reading:
@@ -158,8 +233,6 @@ def _divided(reading: Reading, factors: np.ndarray) -> Reading:
 
 def _remarks(file: _File, reading: Reading) -> tuple[Remark, ...]:
     notes = Notes(remark for remark in reading.remarks if remark.kind != "theta lost by 4")
-    if file.arch not in FACTS["interleaved"] + FACTS["half_split"]:
-        notes.add("layout assumed", value=file.arch)
     known = {*KEYS.values(), *ALSO_READ}
     unread = [f"{file.arch}.{key}" for key in file.keys if key.startswith("rope.") and key not in known]
     if unread:

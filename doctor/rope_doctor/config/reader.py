@@ -84,6 +84,7 @@ class Reading:
         layer_type, layer_types: the layers that were read (None: all), and the allowed values of `layer_type`
             (empty if all layers have the same rotation).
         section_order: "contiguous", "interleaved" or "rows and columns first"; None without sections.
+        softmax_scale: factor on the softmax scale 1/√d besides the attention factor; None if it cannot be told.
         remarks, call: facts worth knowing; the rule of `rope_edu.encodings` and its arguments.
     """
 
@@ -98,6 +99,7 @@ class Reading:
     section_order: str | None
     remarks: tuple[Remark, ...]
     call: Call
+    softmax_scale: float | None = 1.0
 
 
 def rope_from_config(
@@ -169,6 +171,7 @@ def read_config(
         section_order=facts.get("section_order"),
         remarks=tuple(notes),
         call=call,
+        softmax_scale=facts.get("softmax_scale", 1.0),
     )
 
 

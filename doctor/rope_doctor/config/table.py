@@ -171,6 +171,7 @@ EAGER: dict[str, Callable[..., Any]] = {  # operators that receive values
     "length": len,
     "axes": pair_axes,
     "dealt": _dealt,
+    "softmax factor": lambda factor, mscale: yarn_mscale(factor, mscale) ** 2,
     "softmax scale": lambda factor, mscale: round(yarn_mscale(factor, mscale) ** 2, 4),
     "backwards": _backwards,
 }

@@ -1,19 +1,23 @@
-r"""A checkpoint's tensors (safetensors or GGUF): their offsets, read from the headers, and their first columns.
+r"""A checkpoint's tensors (safetensors, .bin, GGUF): their offsets, read from headers, and their first columns.
 
 Headers are not trusted: sizes are checked against the file before anything is read.
 """
 
 import json
 import math
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from rope_doctor.config.fused import Held
 from rope_doctor.config.gguf import is_gguf, read_header
 
 MAX_HEADER = 16 * 2**20  # bytes; parsing a header as JSON takes twenty times as much memory
 MAX_ROWS = 2**18
+TORCH = (".bin", ".pt", ".pth")
 WIDTHS = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
 # the formats we read, then common quantized formats
 GGML = {0: "F32", 1: "F16", 28: "F64", 30: "BF16"}
@@ -35,10 +39,7 @@ class Stored:
         if self.dtype not in WIDTHS:
             read = ", ".join(WIDTHS)
             raise ValueError(f"{self.path} has numbers in the format {self.dtype}; only {read} can be read")
-        if not 1 <= len(self.shape) <= 2 or not math.prod(self.shape):
-            raise ValueError(f"{self.path} has a projection of shape {self.shape}; it must have 1 or 2 axes")
-        if self.shape[0] > MAX_ROWS:
-            raise ValueError(f"{self.path} has a projection of {self.shape[0]} rows, more than {MAX_ROWS}")
+        _check_shape(self.path, self.shape)
         stored = np.memmap(self.path, WIDTHS[self.dtype], "r", self.start, self.shape)
         columns = np.array(stored.reshape(self.shape[0], -1)[:, :most])
         if self.dtype == "BF16":
@@ -46,26 +47,87 @@ class Stored:
         return columns.astype(np.float64)
 
 
-def read_tensors(path: Path) -> dict[str, Stored]:
-    """Return tensors by name, from a safetensors file, a GGUF, or all such files in a folder."""
+@dataclass(frozen=True)
+class Loaded:
+    """A tensor that torch holds."""
+
+    path: Path
+    tensor: Any
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Return the tensor's shape."""
+        return tuple(self.tensor.shape)
+
+    def columns(self, most: int) -> np.ndarray:
+        """Return the first columns as float64, shape (rows, at most `most`); a bias counts as one column."""
+        _check_shape(self.path, self.shape)
+        return np.array(self.tensor.reshape(self.shape[0], -1)[:, :most].double().numpy())
+
+
+def _check_shape(path: Path, shape: tuple[int, ...]) -> None:
+    if not 1 <= len(shape) <= 2 or not math.prod(shape):
+        raise ValueError(f"{path} has a projection of shape {shape}; it must have 1 or 2 axes")
+    if shape[0] > MAX_ROWS:
+        raise ValueError(f"{path} has a projection of {shape[0]} rows, more than {MAX_ROWS}")
+
+
+def read_tensors(path: Path) -> dict[str, Held]:
+    """Return tensors by name, from a checkpoint's file, or from all files of its index or folder."""
     files = files_of(path)
     if not files:
-        raise ValueError(f"{path} holds no file named *.safetensors or *.gguf")
-    tensors: dict[str, Stored] = {}
+        raise ValueError(f"{path} holds no file named *.safetensors, *.gguf or *.bin")
+    tensors: dict[str, Held] = {}
     for file in files:
-        tensors |= _of_gguf(file) if is_gguf(file) else _of_safetensors(file)
+        kind = _of_gguf if is_gguf(file) else _of_torch if file.suffix in TORCH else _of_safetensors
+        tensors |= kind(file)
     return tensors
 
 
 def files_of(path: Path) -> list[Path]:
-    """Return a checkpoint's files: the path itself, or a folder's safetensors files, or else its GGUFs."""
+    """Return a checkpoint's files: the path itself, or those of its index or folder, of one form."""
+    if path.name.endswith(".index.json"):
+        return _of_index(path)
     if not path.is_dir():
         return [path]
-    return sorted(path.glob("*.safetensors")) or sorted(path.glob("*.gguf"))
+    patterns = ("*.safetensors", "*.gguf", "pytorch_model*.bin", "adapter_model.bin", "*.pt", "*.pth")
+    return next((found for pattern in patterns if (found := sorted(path.glob(pattern)))), [])
 
 
-def _of_gguf(path: Path) -> dict[str, Stored]:
-    size, tensors = path.stat().st_size, {}
+def _of_index(path: Path) -> list[Path]:
+    """Return the files that an index names, all in its own folder."""
+    try:
+        if path.stat().st_size > MAX_HEADER:
+            raise ValueError("it is too large")
+        names = sorted(set(json.loads(path.read_text(encoding="utf-8"))["weight_map"].values()))
+    except (ValueError, RecursionError, TypeError, KeyError, AttributeError) as error:
+        raise ValueError(f"{path} is not an index of weights: {type(error).__name__}: {error}") from None
+    if not all(isinstance(name, str) and name == Path(name).name for name in names):
+        raise ValueError(f"{path} names a file outside its folder")
+    missing = [name for name in names if not (path.parent / name).is_file()]
+    if missing:
+        raise ValueError(f"{path} names {missing[0][:60]}, which is not beside it")
+    return [path.parent / name for name in names]
+
+
+def _of_torch(path: Path) -> dict[str, Held]:
+    try:
+        import torch
+    except ImportError:
+        raise ValueError(f"{path} can be read only if torch is installed") from None
+    try:
+        held = torch.load(path, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(path))
+    except Exception as error:  # unpickling raises anything
+        said = next(iter(str(error).splitlines()), "")[:120]
+        words = f"{path} cannot be loaded as weights alone: {type(error).__name__}: {said}"
+        raise ValueError(words) from None
+    held = held.get("state_dict", held) if isinstance(held, dict) else {}
+    return {str(name): Loaded(path, each) for name, each in held.items() if isinstance(each, torch.Tensor)}
+
+
+def _of_gguf(path: Path) -> dict[str, Held]:
+    size = path.stat().st_size
+    tensors: dict[str, Held] = {}
     for name, tensor in read_header(path).tensors.items():
         dtype = GGML.get(tensor.kind, f"ggml type {tensor.kind}")
         if dtype in WIDTHS:
@@ -76,7 +138,7 @@ def _of_gguf(path: Path) -> dict[str, Stored]:
     return tensors
 
 
-def _of_safetensors(path: Path) -> dict[str, Stored]:
+def _of_safetensors(path: Path) -> dict[str, Held]:
     size = path.stat().st_size
     with path.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")

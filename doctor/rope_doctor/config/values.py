@@ -2,6 +2,7 @@ r"""Config values: their ranges, how messages show them, and the objects that ho
 
 import json
 import math
+import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from numbers import Real
@@ -25,7 +26,7 @@ class ConfigError(ValueError):
     """
 
     def __init__(self, reason: str, field: str, words: dict[str, str], choices: Iterable[str] = ()) -> None:
-        super().__init__(RULES["refusals"][reason].format(field=field, **words))
+        super().__init__(visible(RULES["refusals"][reason].format(field=field, **words)))
         self.reason, self.field, self.words, self.choices = reason, field, words, tuple(choices)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -64,6 +65,18 @@ def _format_number(value: Real) -> str:
     except OverflowError:
         return "a number too large"
     return str(int(number)) if number.is_integer() and abs(number) < 1e15 else f"{number:.12g}"
+
+
+CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def visible(text: str) -> str:
+    r"""Return text with its control characters escaped, so that a terminal shows them instead of obeying.
+
+    >>> print(visible("\x1b[2J"))
+    \x1b[2J
+    """
+    return CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
 def listed(names: Iterable[str]) -> str:
@@ -164,7 +177,7 @@ class Notes(list[Remark]):
 
     def add(self, kind: str, **words: Any) -> None:
         """Add a remark."""
-        remark = Remark(kind, RULES["remarks"][kind].format(**shown(words)))
+        remark = Remark(kind, visible(RULES["remarks"][kind].format(**shown(words))))
         if remark not in self:
             self.append(remark)
 

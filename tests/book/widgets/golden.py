@@ -741,6 +741,8 @@ def of_config_values():
     for value in (1.0, 0.1 + 0.2, 1e-5, 123456789.4, 1.5e22, 0.00012345678949, 2.5e-7):
         for digits in (3, 9):
             yield Call("general", [value, digits], f"{value:.{digits}g}")
+    for text in ("a\x1b[2J\n\t\r\x7f\x85\u202e\u2028 é🙂", "plain"):
+        yield Call("visible", [text], config_values.visible(text))
     values = {"a": 1, "b": None, "c": {"d": 2}}
     part = config_values.Part(values, "x", {"a": "elsewhere.a"})
     for name in ("a", "b", "c", "c.d", "c.e", "toString"):

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from rope_doctor.command import compare_files, read_files
-from rope_doctor.config import PRESETS, ConfigError, gguf_rotation, preset
+from rope_doctor.config import PRESETS, ConfigError, each_layer, gguf_rotation, preset
 from rope_doctor.config import files as config_files
 from rope_doctor.config import gguf as config_gguf
 
@@ -93,6 +93,7 @@ def what_a_kind_says(reading: Any) -> dict:
     spec = reading.spec
     return {
         "inverses": [1 / each if each else 0.0 for each in spec.inv_freq.tolist()],
+        "softmaxScale": reading.softmax_scale,
         "attentionFactor": spec.attention_factor,
         "layout": spec.layout,
         "kind": spec.kind,
@@ -108,7 +109,9 @@ def what_a_kind_says(reading: Any) -> dict:
     }
 
 
-SAID = "attentionFactor, layout, kind, axes, ropeType, base, factor, longest, trained, layerType"
+SAID = (
+    "softmaxScale, attentionFactor, layout, kind, axes, ropeType, base, factor, longest, trained, layerType"
+)
 SAID += ", layerTypes, remarks"
 KINDS = (
     "each => { const inverses = each.invFreq.map((f) => (f ? 1 / f : 0));"
@@ -127,6 +130,30 @@ def of_gguf_rotation():
         if form == "GGUF":
             found = [what_a_kind_says(each) for each in read_here(FIRST, content).readings]
             yield Call(call, [held, None], found)
+    told = "(values, n) => { const found = layersOfKeys(values); return [found.count, found.why, found.row ? "
+    told += "Array.from({ length: n }, (_, i) => found.row(i, found.count || n)) : null]; }"
+    for arch, keys in itertools.product(ARCHS, KEYS_OF_LAYERS):
+        values = {"general.architecture": arch} | {f"{arch}.{name}": each for name, each in keys.items()}
+        found = gguf_rotation.layers_of_keys(keys, arch)
+        rows = None if found.row is None else [vars(found.row(i, found.count or 9)) for i in range(9)]
+        yield Call(told, [values, 9], [found.count, found.why, rows], exactly=True)
+    for share in (0.0, 1.0, 64.0, -1.0):
+        values = YARN | {"qwen2.rope.scaling.yarn_ext_factor": share, "qwen2.rope.scaling.attn_factor": 1.5}
+        yield Call(call, [values, None], refused_gguf(values))
+    deepseek = {name.replace("qwen2", "deepseek4"): each for name, each in YARN.items()}
+    deepseek |= {
+        "general.architecture": "deepseek4",
+        "deepseek4.attention.compress_rope_freq_base": 160_000.0,
+    }
+    yield Call(call, [deepseek, None], refused_gguf(deepseek))
+    exaone = {
+        "general.architecture": "exaone4",
+        "exaone4.attention.key_length": 4,
+        "exaone4.rope.freq_base": 1e4,
+    }
+    exaone |= {"exaone4.attention.sliding_window": 8, "rope_freqs.weight": [1.0, 2.0]}
+    yield Call(call, [exaone, None], refused_gguf(exaone))
+    yield Call(call, [{"general.architecture": "new"}, None], refused_gguf({"general.architecture": "new"}))
     for wrong in WRONG_KEYS:
         yield Call(call, [{"general.architecture": "llama"} | wrong, None], refused_gguf(wrong))
     for names, length in itertools.product([("short",), ("long",), ("long", "short")], [None, 4096, 4097]):
@@ -134,6 +161,25 @@ def of_gguf_rotation():
         yield Call(call, [given, length], refused_gguf(given, length))
 
 
+ARCHS = ("gemma3", "modern-bert", "llama4", "smollm3", "phi3", "gemma4", "exaone4", "mistral3", "starcoder2")
+ARCHS += ("deepseek4", "llama")
+KEYS_OF_LAYERS: tuple[dict[str, Any], ...] = (
+    {},
+    {"block_count": 5},
+    {"attention.sliding_window": 7, "attention.temperature_scale": 0.1, "context_length": 64},
+    {"attention.sliding_window": [0, 7], "attention.sliding_window_pattern": 2},
+    {"attention.sliding_window": 7, "attention.sliding_window_pattern": [True, False, True]},
+    {"attention.sliding_window": 0},
+)
+YARN = {
+    "general.architecture": "qwen2",
+    "qwen2.attention.key_length": 8,
+    "qwen2.context_length": 128,
+    "qwen2.rope.freq_base": 1e4,
+    "qwen2.rope.scaling.type": "yarn",
+    "qwen2.rope.scaling.factor": 4.0,
+    "qwen2.rope.scaling.original_context_length": 32,
+}
 WRONG_KEYS = (
     {},
     {"general.architecture": ""},
@@ -204,6 +250,56 @@ def of_statement():
     ):
         yield Call("(text) => readAny(text, null, null).refused.reason", [text], reason)
     yield Call("(text) => contentOf(text)", ['{"a": 1}'], {"a": 1})
+
+
+def rows_of(layers, count):
+    """Return layers as JavaScript has them."""
+    return [vars(row) for row in layers.rows(count)]
+
+
+LAYERS = "({count, why, ...layers}, n) => ({count, why, rows: rowsOf({count, why, ...layers}, n)})"
+
+
+@room
+def of_config_each_layer():
+    call = f"(config, family, still, n) => ({LAYERS})(layersOfConfig(config, family, still), n)"
+    released = Path(__file__).parents[2] / "doctor" / "config" / "released.json"
+    files = json.loads(released.read_text(encoding="utf-8"))["files"]
+    configs = [each.config for each in PRESETS] + [each["config"] for each in files if "config" in each]
+    odd = [
+        {"model_type": "qwen2", "use_sliding_window": True, "sliding_window": 9, "max_window_layers": 2},
+        {"model_type": "qwen2", "use_sliding_window": True, "sliding_window": 9},
+        {
+            "model_type": "exaone4",
+            "sliding_window_pattern": "LLG",
+            "sliding_window": 7,
+            "num_hidden_layers": 5,
+        },
+        {"model_type": "exaone4", "sliding_window_pattern": [1], "sliding_window": 7},
+        {"model_type": "cohere2", "sliding_window": None},
+        {"model_type": "new", "sliding_window": 8, "n_layer": 3},
+        {"model_type": "dory", "layer_types": ["full_attention", "mlp"], "num_hidden_layers": 2},
+        {"model_type": "lara_mini", "num_hidden_layers": 7, "sliding_window": 5},
+        {"model_type": "qwen", "use_logn_attn": True, "seq_length": 2048},
+        {"model_type": "llama4_text", "attn_temperature_tuning": False},
+        {"model_type": "mistral", "sliding_window": 4096},
+        {"model_type": "x", "layer_rope_theta": [0, 1e4], "num_hidden_layers": 3},
+    ]
+    for config in [*configs, *odd]:
+        for still in ((), ("full_attention",), ("nope",)):
+            family = str(config.get("model_type") or "")
+            found = each_layer.layers_of_config(config | {"model_type": family}, still)
+            said = {"count": found.count, "why": found.why, "rows": rows_of(found, 9)}
+            yield Call(call, [config, family, list(still), 9], said)
+    for indices in ([], [3], [0, 1, 2, 5, 7, 8], list(range(0, 20, 2))):
+        yield Call("runs", [indices], each_layer.runs(indices))
+    labels = [each_layer.FULL, each_layer.SLIDING, each_layer.CHUNKED, each_layer.NOT_STATED]
+    yield Call("() => [FULL, SLIDING, CHUNKED, NOT_STATED]", [], labels)
+    yield Call("grows", [0.1, 8192, 1], each_layer.grows(0.1, 8192, 1))
+    for period, first, ends in ((0, False, False), (3, True, False), (3, False, True)):
+        found = each_layer.periodic(period, first=first, ends=ends)
+        call_ = "(period, first, ends) => [0, 1, 2, 3, 4].map((i) => periodic(period, first, ends)(i, 5))"
+        yield Call(call_, [period, first, ends], [found(i, 5) for i in range(5)])
 
 
 @room

@@ -110,7 +110,7 @@ def test_a_file_that_cannot_be_read_is_status_2_and_the_others_are_read(folder, 
 
 def test_compare_is_status_0_for_the_same_and_1_for_another(folder, capsys):
     assert main(["compare", "config.json", "config.json"]) == 0
-    assert capsys.readouterr().out == "They rotate alike, up to 131072 tokens.\n"
+    assert capsys.readouterr().out == "They rotate alike, up to 131072 tokens.\n10 of 10 checks ran.\n"
     assert main(["compare", "config.json", "model.gguf", "--json"]) == 1
     found = json.loads(capsys.readouterr().out)
     assert (found["alike"], found["differences"][0]["pair"]) == (False, 29)

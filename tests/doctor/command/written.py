@@ -4,6 +4,7 @@ import gguf
 import numpy as np
 
 from rope_doctor.config import to_config
+from rope_doctor.config.each_layer import layers_of_config
 from rope_doctor.config.files import read_kinds
 from rope_doctor.config.gguf_rotation import FACTS
 from rope_edu import inv_freq
@@ -89,6 +90,14 @@ def written(path, config, **changes):
             writer.add_key_length_swa(local.spec.head_dim)
     if fields.get("window") is not None:
         writer.add_sliding_window(fields["window"])
+    if "num_hidden_layers" in config:
+        writer.add_block_count(config["num_hidden_layers"])
+    beta = (config.get("rope_parameters") or {}).get("llama_4_scaling_beta")
+    if beta:
+        writer.add_attn_temperature_scale(beta)
+    if writer.arch in ("gemma4", "mimo2"):
+        layers = read_kinds(config) and layers_of_config(config, ()).rows(config.get("num_hidden_layers", 1))
+        writer.add_sliding_window_pattern([layer.label == "sliding_attention" for layer in layers])
     scaling(writer, main, fields)
     writer.add_array("tokenizer.ggml.tokens", ["a token of any length"] * 1000)
     writer.add_tensor("token_embd.weight", np.zeros((4, 4), dtype=np.float32))

@@ -1,16 +1,44 @@
 // Whether two files state the same rotation, and what it costs if not: the words of rope-doctor compare.
+import { NOT_STATED, rowsOf, runs } from "./config_each_layer.js";
 import { sectionsOf } from "./config_table.js";
 import { formatValue, general, own } from "./config_values.js";
 import { KEYS } from "./gguf_rotation.js";
 import { kept, kindOf, statementOf } from "./statement.js";
 
+/** @import { Layer } from "./config_each_layer.js" */
 /** @import { Statement } from "./statement.js" */
 /** @typedef {{what: string, wanted: string, found: string, fix: string, cost?: string}} Difference */
 const TOLERANCE = 1e-6; // radians at the longest length; relative for an attention factor
 const LIST_TOLERANCE = 5e-7; // relative, for factors in rope_freqs
+const SCALE_TOLERANCE = 1e-5; // relative, of a softmax scale
+const UNKNOWN_LAYERS = 48; // compared if neither file says how many it has
+/** What may differ, and the check that it belongs to. @type {Record<string, string>} */
+const CHECKS = {
+  "kinds of layers": "kinds",
+  rotation: "kinds",
+  windows: "windows",
+  frequencies: "frequencies",
+  layout: "layout",
+  width: "width",
+  sections: "sections",
+  "attention factor": "attention-factor",
+  "softmax scale": "softmax-scale",
+  "query scale": "query-scale",
+  loading: "loading",
+};
+const REMARKS_THAT_STAY = [
+  "layout assumed",
+  "not read",
+  "theta lost by 5",
+  "softmax not scaled",
+  "factor ignored by 5",
+];
 const UNKNOWN_LENGTH = 4096; // tokens, if neither file states a length
 /** Of anything else, "Read a config". @type {Record<string, string>} */
 const CHAPTERS = {
+  windows: "Count positions",
+  "query scale": "Count positions",
+  "softmax scale": "Blend by wavelength",
   layout: "Tell two layouts apart",
   width: "Tell variants apart",
   sections: "Turn in more dimensions",
@@ -38,6 +66,7 @@ export function comparedFiles(first, second) {
   const readings = [...a.readings, ...b.readings];
   const length = Math.max(...readings.map(({ longest, trained }) => longest || trained || UNKNOWN_LENGTH));
   const remarks = readings.flatMap((reading) => reading.remarks);
+  const lost = [...lostIn(a, b)];
   if (a.form !== b.form) [a, b] = [kept(a), kept(b)];
   const at = (/** @type {Statement} */ { config, name }) => statementOf(config, name, length);
   const differences = [...between(a, b, length)];
@@ -45,19 +74,124 @@ export function comparedFiles(first, second) {
   for (const each of grows ? between(at(a), at(b), length) : []) {
     if (!differences.some(({ what, layers }) => what === each.what && layers === each.layers)) differences.push(each);
   }
-  return { length, differences, notes: [...notesOf(a, b)] };
+  const [layers, leftOpen] = layersBetween(a, b);
+  const named = layers.some(({ what }) => what === "kinds of layers"); // these layers need not be named twice
+  const byKind = differences.filter(({ what }) => !named || CHECKS[what] !== "kinds");
+  const found = [...layers, ...byKind, ...lost];
+  Object.assign(leftOpen, notJudged(a, b, found));
+  return { length, differences: found, notes: [...notesOf(a, b)], leftOpen };
+}
+
+/** The reasons why checks of the rotation did not run. @type {(a: Statement, b: Statement, found: Difference[]) => Record<string, string>} */
+function notJudged(a, b, found) {
+  /** @type {Record<string, string>} */
+  const reasons = {};
+  const differing = found.map(({ what }) => what);
+  if (differing.includes("width") && !differing.includes("frequencies")) reasons.frequencies = "the widths differ";
+  const assumed = [a, b].filter(({ readings }) => kindsOfRemarks(readings).includes("layout assumed"));
+  if (assumed.length && a.model !== b.model) reasons.layout = `${assumed[0].name} does not state which features pair`;
+  else if (assumed.length && !a.model) reasons.layout = "neither file states which features pair";
+  const unsure = [a, b].find(({ readings }) => readings.some(({ softmaxScale }) => softmaxScale === null));
+  if (unsure && (a.model !== b.model || a.readings[0].factor !== b.readings[0].factor))
+    reasons["softmax-scale"] = `it is not known whether ${unsure.model || unsure.name} scales by mscale_all_dim`;
+  return reasons;
+}
+
+/** @param {any[]} readings @returns {string[]} */
+const kindsOfRemarks = (readings) =>
+  readings.flatMap(({ remarks }) => remarks.map((/** @type {string[]} */ [kind]) => kind));
+
+/** A base that transformers 5 loses in the second of two configs only. @type {(a: Statement, b: Statement) => Generator<Difference & {layers: string}>} */
+function* lostIn(a, b) {
+  const [first, second] = [a, b].map(({ readings }) =>
+    readings.flatMap(({ remarks }) => remarks.filter((/** @type {string[]} */ [kind]) => kind === "theta lost by 5")),
+  );
+  if (!second.length || first.length || a.form !== b.form) return;
+  const base = formatValue(a.readings.find(({ ropeType }) => ropeType !== "nope").base);
+  const fix = `Name the base ${base} in ${b.name} as ${a.name} does.`;
+  const [wanted, found] = [`a base of ${base} that is read`, second[0][1].slice(0, -1)];
+  yield { what: "loading", layers: "all layers", wanted, found, fix };
+}
+
+/** Kinds, windows and the scale of queries, layer by layer, and the reasons for those not compared. @type {(a: Statement, b: Statement) => [(Difference & {layers: string})[], Record<string, string>]} */
+function layersBetween(a, b) {
+  const untold = [a, b].find(({ layers }) => layers.row === null);
+  if (untold) {
+    if (a.form === b.form && a.model === b.model && a.layers.stated === b.layers.stated) return [[], {}];
+    const reason = `${untold.name}: ${untold.layers.why}`;
+    return [[], { kinds: reason, windows: reason, "query-scale": reason }];
+  }
+  const counts = [a, b].flatMap(({ layers }) => layers.count || []);
+  const count = counts.length ? Math.min(...counts) : UNKNOWN_LAYERS;
+  const [first, second] = [a, b].map(({ layers }) => rowsOf(layers, count));
+  const rows = first.map((row, i) => [row, second[i]]);
+  const alike = rows.map(([x, y]) => (kindText(x) === kindText(y) ? [x, y] : [x, x]));
+  const silent = (/** @type {Layer} */ { window }) => window === NOT_STATED;
+  const sameCode = a.form === b.form && a.model === b.model;
+  const open = alike.some(([x, y]) => (sameCode ? silent(x) !== silent(y) : silent(x) || silent(y)));
+  const known = alike.map(([x, y]) => (silent(x) || silent(y) ? [x, x] : [x, y]));
+  const windowText = (/** @type {Layer} */ { label, window }) =>
+    `${label}, ${window === null ? "every earlier token" : `window ${window}`}`;
+  const fix = `State these layers in ${b.name} as in ${a.name}.`;
+  const differences = [
+    ...folded(rows, "kinds of layers", kindText, fix),
+    ...folded(rows, "query scale", queriesText, fix),
+    ...folded(known, "windows", windowText, fix),
+  ];
+  const { name } = alike.some(([x]) => silent(x)) ? a : b;
+  /** @type {Record<string, string>} */
+  const reasons = open ? { windows: `${name} does not state its window` } : {};
+  return [differences, reasons];
+}
+
+/** @param {Layer} layer */
+const kindText = ({ label, rotates }) => `${label}${rotates ? "" : ", not rotated"}`;
+
+/** @param {Layer} layer */
+const queriesText = ({ queries }) =>
+  queries ? `queries × ${queries}, so scores depend on more than the distance` : "no scale";
+
+/** One difference for all layers that differ in the same way. @type {(rows: Layer[][], what: string, text: (layer: Layer) => string, fix: string) => Generator<Difference & {layers: string}>} */
+function* folded(rows, what, text, fix) {
+  /** @type {Map<string, {wanted: string, found: string, indices: number[]}>} */
+  const groups = new Map();
+  rows.forEach(([a, b], index) => {
+    const [wanted, found] = [text(a), text(b)];
+    if (wanted === found) return;
+    const key = `${wanted}\n${found}`;
+    if (!groups.has(key)) groups.set(key, { wanted, found, indices: [] });
+    groups.get(key)?.indices.push(index);
+  });
+  for (const { wanted, found, indices } of groups.values()) {
+    const layers = `layer${indices.length === 1 ? "" : "s"} ${runs(indices)} of ${rows.length}`;
+    yield { what, layers, wanted, found, fix };
+  }
+}
+
+/** What was judged: [status, sentence]. @type {(differences: Difference[], leftOpen: Record<string, string>) => [number, string]} */
+function verdictOf(differences, leftOpen) {
+  const differing = new Set(differences.map(({ what }) => CHECKS[what]));
+  const names = [...new Set(Object.values(CHECKS))];
+  const open = names.filter((name) => Object.hasOwn(leftOpen, name) && !differing.has(name));
+  const central = open.filter((name) => name !== "layout" && name !== "loading");
+  const count = `${names.length - open.length} of ${names.length} checks ran.`;
+  const reasons = open.map((name) => `${name} (${leftOpen[name]})`).join("; ");
+  const status = differing.size ? 1 : central.length ? 2 : 0;
+  return [status, reasons ? `${count} Not judged: ${reasons}.` : count];
 }
 
 /** The same as the command prints it, in lines. @type {(comparison: ReturnType<typeof comparedFiles>) => string[]} */
-export function inWords({ length, differences, notes }) {
+export function inWords({ length, differences, notes, leftOpen }) {
+  const [status, judged] = verdictOf(differences, leftOpen);
   const lines = differences.flatMap(({ what, layers, wanted, found, cost, fix }) => [
     `${layers[0].toUpperCase()}${layers.slice(1)}: the ${what} differ${what.endsWith("s") ? "" : "s"}.`,
     `    Found ${found}, expected ${wanted}.`,
     ...(cost ? [`    Cost: ${cost}`] : []),
     `    Fix: ${fix} Chapter “${CHAPTERS[what] ?? "Read a config"}”.`,
   ]);
-  const verdict = differences.length ? "They do not rotate alike." : `They rotate alike, up to ${length} tokens.`;
-  return [verdict, ...lines, ...notes.map((note) => `Note: ${note}`)];
+  const verdicts = [`They rotate alike, up to ${length} tokens.`, "They do not rotate alike."];
+  verdicts.push(`Could not tell: nothing that was judged differs, up to ${length} tokens.`);
+  return [verdicts[status], ...lines, ...notes.map((note) => `Note: ${note}`), judged];
 }
 
 /** @type {(a: Statement, b: Statement) => Generator<string>} */
@@ -69,9 +203,11 @@ function* notesOf(a, b) {
   const lengths = [a, b].map(({ readings }) => new Set(readings.map(({ longest }) => longest).filter(Boolean)));
   const [first, second] = lengths.map((each) => [...each].sort((x, y) => x - y).join(", "));
   if (first && second && first !== second) yield `The files claim different lengths, ${first} and ${second} tokens.`;
+  const [count, other] = [a, b].map(({ layers }) => layers.count);
+  if (count && other && count !== other) yield `The files state different numbers of layers, ${count} and ${other}.`;
   for (const { name, readings } of [a, b]) {
     const remarks = readings.flatMap((each) => each.remarks);
-    const texts = remarks.filter(([kind]) => kind === "layout assumed" || kind === "not read");
+    const texts = remarks.filter(([kind]) => REMARKS_THAT_STAY.includes(kind));
     for (const text of new Set(texts.map(([, text]) => text))) yield `${name}: ${text}`;
   }
 }
@@ -121,6 +257,11 @@ function* ofKind(a, b, wanted, found, length) {
   if (Math.abs(wanted.attentionFactor / found.attentionFactor - 1) > TOLERANCE) {
     const fix = fixOf(b, "rope_scaling.attention_factor", wanted.attentionFactor);
     yield differing("attention factor", ({ attentionFactor }) => general(attentionFactor, 9), fix);
+  }
+  const scales = [wanted.softmaxScale, found.softmaxScale];
+  if (!scales.includes(null) && Math.abs(scales[0] / scales[1] - 1) > SCALE_TOLERANCE) {
+    const fix = `Multiply the softmax scale by ${general(scales[0], 6)}, as ${a.name} has it.`;
+    yield differing("softmax scale", ({ softmaxScale }) => `× ${general(softmaxScale, 6)} on 1/√d`, fix);
   }
   if (sameWidth) yield* frequencies(a, b, wanted, found, length);
 }

@@ -58,6 +58,7 @@ export function readConfig(config, layerType = null, seqLen = null) {
     layerType: label ?? layerType,
     layerTypes: labels,
     sections: facts.sections ?? null,
+    softmaxScale: "softmax_scale" in facts ? facts.softmax_scale : 1,
     sectionOrder: facts.section_order ?? null,
     remarks: [...notes],
   };

@@ -157,6 +157,7 @@ export const EAGER = {
   length: (values) => values.length,
   axes: pairAxes,
   dealt: (sections) => same(sectionsOf(pairAxes(sections, "interleaved")), sections),
+  "softmax factor": (factor, mscale) => yarnMscale(factor, mscale) ** 2,
   "softmax scale": (factor, mscale) => Math.round(yarnMscale(factor, mscale) ** 2 * 1e4) / 1e4,
   backwards: (width, base, trained, betaFast, betaSlow, truncate) => {
     const [low, high] = rampEnds(width, trained, { betaFast, betaSlow, truncate, base });

@@ -8,6 +8,19 @@ const FIELDS = RULES.fields;
 const UNFORMATTED = ["allowed", "why", "detail", "field", "fields", "other", "rule", "nest", "model_type"]; // already text
 
 /** A config with a missing, unknown, invalid or contradictory field. */
+const CONTROL = /[\p{Cc}\p{Cs}\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
+const SHORT = /** @type {Record<string, string>} */ ({ "\t": "\\t", "\n": "\\n", "\r": "\\r" });
+
+/** Text with its control characters escaped, as Python escapes them. @param {string} text */
+export const visible = (text) =>
+  text.replace(CONTROL, (letter) => {
+    const code = letter.charCodeAt(0);
+    return SHORT[letter] ?? (code < 256 ? `\\x${hex(code, 2)}` : `\\u${hex(code, 4)}`);
+  });
+
+/** @type {(code: number, digits: number) => string} */
+const hex = (code, digits) => code.toString(16).padStart(digits, "0");
+
 export class ConfigError extends Error {
   /**
    * @param {string} reason
@@ -16,7 +29,7 @@ export class ConfigError extends Error {
    * @param {string[]} [choices]
    */
   constructor(reason, field, words, choices = []) {
-    super(filled(RULES.refusals[reason], { field, ...words }));
+    super(visible(filled(RULES.refusals[reason], { field, ...words })));
     Object.assign(this, { reason, field, words, choices });
   }
 }
@@ -157,7 +170,7 @@ export const namesOf = (field) => FIELDS[field].names ?? [field];
 export class Notes extends Array {
   /** @type {(kind: string, words?: Record<string, any>) => void} */
   add(kind, words = {}) {
-    const text = filled(RULES.remarks[kind], shown(words));
+    const text = visible(filled(RULES.remarks[kind], shown(words)));
     if (!this.some(([, other]) => other === text)) this.push([kind, text]);
   }
 

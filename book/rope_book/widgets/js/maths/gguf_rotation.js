@@ -1,8 +1,12 @@
 // The rotation that a GGUF states: its keys, mapped to the fields of a config and read by the same rules.
 import { GGUF } from "../data/gguf.js";
 import { readConfig } from "./config.js";
+import { CHUNKED, FULL, grows, periodic, SLIDING } from "./config_each_layer.js";
 import { NOPE } from "./config_kinds.js";
 import { ConfigError, configError, Notes, own } from "./config_values.js";
+import { plainRope } from "./scaling.js";
+
+/** @import { Labels, Layer, Layers } from "./config_each_layer.js" */
 
 /** @type {any} */
 export const FACTS = GGUF.facts;
@@ -19,7 +23,7 @@ const KEYS_OF_RULE = {
 /** The fields that differ, by kind of layers; null: no rotation. @typedef {Map<string | null, any>} ChangesByKind */
 
 /** [field, key] of fields at the top level, in the object of a scaling, and of sliding layers. */
-const [TOP_LEVEL, SCALING, SLIDING] = ["", "rope_scaling.", "sliding_attention."].map((object) => {
+const [TOP_LEVEL, SCALING, OF_SLIDING] = ["", "rope_scaling.", "sliding_attention."].map((object) => {
   const inside = Object.entries(KEYS).filter(([field]) => field.slice(0, field.indexOf(".") + 1) === object);
   return inside.map(([field, key]) => [field.slice(object.length), key]);
 });
@@ -36,13 +40,61 @@ export function readGguf(values, seqLen = null) {
   if (FACTS.does_not_rotate.includes(arch)) {
     throw configError("does not rotate", "general.architecture", { value: arch });
   }
+  if (![...FACTS.interleaved, ...FACTS.half_split].includes(arch)) {
+    throw configError("unknown architecture", "general.architecture", { value: arch });
+  }
   const get = (/** @type {string} */ key) => own(values, `${arch}.${key}`) ?? null;
   const kinds = kindsOf(arch, get);
   return [...kinds.keys()].map((label) => readingOf({ arch, get, values }, label, kinds, seqLen));
 }
 
+/** The layers that llama.cpp builds from the keys of an architecture. @type {(values: Record<string, any>) => Layers} */
+export function layersOfKeys(values) {
+  const arch = String(values["general.architecture"]);
+  const get = (/** @type {string} */ key) => own(values, `${arch}.${key}`) ?? null;
+  const count = Number.isInteger(get("block_count")) ? get("block_count") : null;
+  const untold = (/** @type {string} */ why) => ({ count, row: null, why, stated: "" });
+  if (own(FACTS.compressed_layers, arch)) return untold("the kinds of compressed layers are not compared");
+  const lengths = get("attention.sliding_window");
+  const known = own(FACTS.windows, arch);
+  const stated = Array.isArray(lengths) ? (lengths.find(Boolean) ?? null) : lengths;
+  const window = stated ?? known?.default ?? null;
+  if (window && !known) return untold(`it is not known which layers of ${arch} have the window`);
+  const windowed = known && !known.unused && (window || ("window" in known && window !== 0));
+  const facts = windowed ? known : null;
+  const labelOf = labelsOf(get("attention.sliding_window_pattern"), facts);
+  if (typeof labelOf === "string") return untold(labelOf);
+  const scale = FACTS.queries_by_key.includes(arch) ? get("attention.temperature_scale") : null;
+  const length = get(KEYS["rope_scaling.original_max_position_embeddings"]) || get("context_length");
+  const [step, still] = [own(FACTS.rotates_but_every, arch), own(FACTS.still, arch)];
+  const local = arch === "llama4" ? CHUNKED : SLIDING;
+  return { count, why: "", stated: "", row };
+
+  /** @type {(index: number, total: number) => Layer} */
+  function row(index, total) {
+    const full = /** @type {Labels} */ (labelOf)(index, total) === FULL;
+    let rotates = (!step || (index + 1) % step !== 0) && !(facts && still === FULL && full);
+    if (arch === "llama4" && !facts) rotates = true;
+    let queries = scale ? grows(scale, length, 0) : "";
+    if (arch === "llama4" && !rotates) queries = grows(0.1, 8192, 1);
+    return { label: full ? FULL : local, rotates, window: full ? null : (facts.window ?? window), queries };
+  }
+}
+
+/** The label of an index below a count, or the reason why it cannot be told. @type {(pattern: any, facts: any) => Labels | string} */
+function labelsOf(pattern, facts) {
+  if (!facts) return () => FULL;
+  if (Array.isArray(pattern)) return (index) => (index < pattern.length && pattern[index] ? SLIDING : FULL);
+  const period = Number.isInteger(pattern) ? pattern : (facts.period ?? null);
+  if (period === null) return "attention.sliding_window_pattern is not in the file";
+  return periodic(period, facts.full === "first");
+}
+
 /** @type {(arch: string, get: (key: string) => any) => ChangesByKind} */
 function kindsOf(arch, get) {
+  const compressed = own(FACTS.compressed_layers, arch);
+  if (compressed)
+    return new Map(Object.entries({ main: { rope_scaling: null }, compress: { rope_theta: get(compressed) } }));
   const window = get("attention.sliding_window");
   const slides = Boolean(window?.length ?? window);
   const still = own(FACTS.still, arch);
@@ -53,7 +105,7 @@ function kindsOf(arch, get) {
   }
   if (still && slides) return new Map(Object.entries({ sliding_attention: {}, full_attention: null }));
   const changes = { ...(slides ? own(FACTS.sliding_layers, arch) : {}) };
-  for (const [field, key] of SLIDING) if (get(key) !== null) changes[field] = get(key);
+  for (const [field, key] of OF_SLIDING) if (get(key) !== null) changes[field] = get(key);
   if (!Object.keys(changes).length) return new Map([[null, {}]]);
   return new Map(Object.entries({ full_attention: {}, sliding_attention: changes }));
 }
@@ -72,6 +124,7 @@ function fieldsOf(keys) {
   /** @type {Record<string, any>} */
   const fields = Object.fromEntries(TOP_LEVEL.map(([name, key]) => [name, one(keys, key)]));
   fields.rope_interleave = FACTS.interleaved.includes(keys.arch);
+  fields.model_type = own(FACTS.read_as, keys.arch) ?? null;
   fields.rope_theta ??= 10000;
   if (keys.get("attention.kv_lora_rank") && fields.rotary_dim) fields.head_dim = fields.rotary_dim; // of MLA
   return { ...fields, rope_scaling: scalingOf(keys, fields.max_position_embeddings) };
@@ -112,11 +165,24 @@ function readingOf(keys, label, kinds, seqLen) {
   const changes = kinds.get(label) ?? null;
   let reading = read(keys.arch, { ...fieldsOf(keys), ...(changes ?? { position_embedding_type: NOPE }) }, seqLen);
   const factors = own(keys.values, FREQS);
-  if (factors && changes && label !== "sliding_attention") reading = divided(reading, factors);
-  const growth = reading.ropeType === "yarn" ? keys.get("rope.scaling.attn_factor") : null;
-  if (growth > 0) reading = { ...reading, attentionFactor: reading.attentionFactor * growth };
+  const spared = label === "sliding_attention" && !FACTS.rope_freqs_on_sliding_layers.includes(keys.arch);
+  if (factors && changes && !spared) reading = divided(reading, factors);
+  if (reading.ropeType === "yarn") reading = asLlamaCppMixes(reading, keys);
   const layerTypes = [...kinds.keys()].filter((each) => each !== null);
   return { ...reading, layerType: label, layerTypes, remarks: remarksOf(keys, reading) };
+}
+
+/** A YaRN reading with the file's attention factor, and its share of the unstretched angles. @type {(reading: any, keys: Keys) => any} */
+function asLlamaCppMixes(reading, { get }) {
+  const [growth, share] = [get("rope.scaling.attn_factor"), get("rope.scaling.yarn_ext_factor")];
+  let { attentionFactor, invFreq } = reading;
+  if (growth > 0) attentionFactor *= growth;
+  if (share !== null && share >= 0 && share <= 1e6 && share !== 1 && reading.factor) {
+    const plain = plainRope(reading.rotaryDim, reading.base).invFreq.map((each) => each / reading.factor);
+    invFreq = plain.map((each, i) => each + share * (reading.invFreq[i] - each));
+    if (share === 0) attentionFactor = 1;
+  }
+  return { ...reading, attentionFactor, invFreq };
 }
 
 /** A reading whose errors name the key of a GGUF. @type {(arch: string, fields: any, seqLen: number | null) => any} */
@@ -143,7 +209,6 @@ function divided(reading, factors) {
 function remarksOf({ arch, values }, reading) {
   const kept = reading.remarks.filter((/** @type {[string, string]} */ [kind]) => kind !== "theta lost by 4");
   const notes = /** @type {Notes} */ (Notes.from(kept));
-  if (![...FACTS.interleaved, ...FACTS.half_split].includes(arch)) notes.add("layout assumed", { value: arch });
   const known = [...Object.values(KEYS), ...GGUF.also_read];
   const ours = Object.keys(values).filter((key) => key.startsWith(`${arch}.rope.`));
   const unread = ours.filter((key) => !known.includes(key.slice(arch.length + 1)));

@@ -1,11 +1,14 @@
 // A file's rotations, whatever the file is: a config.json, or what a GGUF states as JSON (lib/gguf.js).
 import { shortest } from "../lib/gguf_bytes.js";
 import { pythonOf, readConfig } from "./config.js";
+import { layersOfConfig } from "./config_each_layer.js";
+import { NOPE } from "./config_kinds.js";
 import { bodyOf } from "./config_layers.js";
 import { configError, isObject, Notes } from "./config_values.js";
-import { FACTS, readGguf } from "./gguf_rotation.js";
+import { FACTS, layersOfKeys, readGguf } from "./gguf_rotation.js";
 
-/** @typedef {{name: string, form: string, model: string, readings: any[], config: any, permuted: boolean}} Statement */
+/** @import { Layers } from "./config_each_layer.js" */
+/** @typedef {{name: string, form: string, model: string, readings: any[], config: any, permuted: boolean, layers: Layers}} Statement */
 
 /** A Reading for each kind of layers of a config. @type {(config: any, seqLen?: number | null) => any[]} */
 export function readKinds(config, seqLen = null) {
@@ -36,11 +39,14 @@ export function statementOf(config, name, seqLen = null) {
   if (isGguf(config)) {
     const model = String(config["general.architecture"]);
     const permuted = FACTS.rows_permuted.includes(model);
-    return { name, form: "GGUF", model, readings: readGguf(config, seqLen), config, permuted };
+    const readings = readGguf(config, seqLen);
+    return { name, form: "GGUF", model, readings, config, permuted, layers: layersOfKeys(config) };
   }
   const readings = readKinds(config, seqLen);
-  const [, model] = bodyOf(config, new Notes());
-  return { name, form: "config.json", model, readings, config, permuted: false };
+  const [body, model] = bodyOf(config, new Notes());
+  const still = readings.filter(({ ropeType }) => ropeType === NOPE).map(({ layerType }) => layerType);
+  const layers = layersOfConfig(body.values, model, still);
+  return { name, form: "config.json", model, readings, config, permuted: false, layers };
 }
 
 /** Numbers in float32, as a GGUF keeps them. @param {any} value @returns {any} */

@@ -1,0 +1,148 @@
+// Every layer of a model: its kind, whether it rotates, its window, and what scales its queries, as Python reads them.
+import { range } from "../lib/numbers.js";
+import { formatValue, isObject, own, RULES } from "./config_values.js";
+
+export const FULL = "full_attention";
+export const SLIDING = "sliding_attention";
+export const CHUNKED = "chunked_attention";
+export const NOT_STATED = "not stated";
+const WITHOUT_HEADS = ["linear_attention", "conv", "mamba", "recurrent"]; // kinds without queries to rotate
+
+/** A layer; window null: every earlier token. @typedef {{label: string, rotates: boolean, window: number | string | null, queries: string}} Layer */
+/** The label of an index below a count. @typedef {(index: number, total: number) => string} Labels */
+/** The layers of a file; row null: they cannot be told. @typedef {{count: number | null, row: ((index: number, total: number) => Layer) | null, why: string, stated: string}} Layers */
+
+/** The first layers, as many as there are. @type {(layers: Layers, count: number) => Layer[]} */
+export function rowsOf({ count: stated, row }, count) {
+  const total = stated || count;
+  return row === null ? [] : range(0, Math.min(count, total) - 1).map((index) => row(index, total));
+}
+
+/** A count of something, or null. @param {any} value @returns {number | null} */
+const whole = (value) => (Number.isInteger(value) && value >= 0 && value <= 1e15 ? value : null);
+
+/** @type {(config: any, ...names: string[]) => any} */
+const first = (config, ...names) => names.map((name) => own(config, name)).find((value) => value != null) ?? null;
+
+/** Whether a field says anything. @param {any} value */
+const says = (value) =>
+  value != null && value !== false && value !== 0 && !(typeof value === "object" && !Object.keys(value).length);
+
+/** The layers of the language model's part of a config. @type {(config: any, family: string, still: any[]) => Layers} */
+export function layersOfConfig(config, family, still) {
+  const field = (/** @type {string} */ name) => own(config, name) ?? null;
+  let count = whole(first(config, "num_hidden_layers", "n_layer", "n_layers"));
+  const named = /** @type {string[]} */ (RULES.fields_of_layers).filter((name) => Object.hasOwn(config, name));
+  const stated = JSON.stringify(named.map((name) => [name, config[name]]));
+  const [types, turning] = [field("layer_types"), field("no_rope_layers")];
+  const listed = Array.isArray(types) && types.length > 0 && types.every((each) => typeof each === "string");
+  /** @type {Labels | string} */
+  let labelOf;
+  if (listed) {
+    const kept = types.filter((each) => each !== "mlp"); // dory lists the blocks of a layer apart
+    if (kept.length < types.length) count = kept.length;
+    count = Math.min(kept.length, count || kept.length);
+    labelOf = (index) => kept[index];
+  } else labelOf = labelsOf(config, family);
+  if (typeof labelOf === "string") return { count, row: null, why: labelOf, stated };
+  if (Array.isArray(turning) && turning.length) count ||= turning.length;
+  const [turns, scaled, label] = [turningOf(config, family, still), scaledQueries(config, family), labelOf];
+  return { count, why: "", stated, row };
+
+  /** @type {(index: number, total: number) => Layer} */
+  function row(index, total) {
+    let kind = label(index, total);
+    const rotates = turns(index) && !still.includes(kind) && !WITHOUT_HEADS.includes(kind);
+    if (family === "llama4_text" && kind === FULL && rotates && !Array.isArray(types)) kind = CHUNKED;
+    return { label: kind, rotates, window: windowOf(config, family, kind), queries: scaled(rotates) };
+  }
+}
+
+/** The label of an index below a count, or the reason why it cannot be told. @type {(config: any, family: string) => Labels | string} */
+function labelsOf(config, family) {
+  const [pattern, window] = [own(RULES.layer_patterns, family), own(config, "sliding_window") ?? null];
+  const slidesBy = own(config, "use_sliding_window");
+  if (!pattern) {
+    if (RULES.one_window_for_all_layers.includes(family)) return () => (window ? SLIDING : FULL);
+    const names = /** @type {string[]} */ (RULES.hints_of_kinds);
+    const hint = names.find((name) => says(own(config, name)) && !(name === "sliding_window" && slidesBy === false));
+    return hint ? `the kinds follow from ${hint} in a way that only its own code knows` : () => FULL;
+  }
+  if (pattern.cycle) return (index) => pattern.cycle[index % pattern.cycle.length];
+  if (pattern.by) {
+    const late = whole(own(config, "max_window_layers"));
+    const slides = Boolean(window) && slidesBy === true;
+    if (slides && late === null) return "max_window_layers is not in the file";
+    return (index) => (slides && index >= (late ?? 0) ? SLIDING : FULL);
+  }
+  if (pattern.window_decides && Object.hasOwn(config, "sliding_window") && !window) return () => FULL;
+  const found = pattern.field ? (own(config, pattern.field) ?? null) : null;
+  if (typeof found === "string" && /^[LG]+$/.test(found))
+    return (index, total) => (found[index % found.length] === "G" || index === total - 1 ? FULL : SLIDING);
+  const period = found === null ? pattern.period : whole(found);
+  if (period === null) return `${pattern.field} is ${formatValue(found)}, not a number of layers`;
+  return periodic(period, pattern.full === "first", Boolean(pattern.ends_full));
+}
+
+/** A pattern with one full layer per period: its first, or else its last. @type {(period: number, atFirst: boolean, ends?: boolean) => Labels} */
+export function periodic(period, atFirst, ends = false) {
+  if (!period) return () => SLIDING;
+  return (index, total) => {
+    const full = atFirst ? index % period === 0 : (index + 1) % period === 0;
+    return full || (ends && index === total - 1) ? FULL : SLIDING;
+  };
+}
+
+/** @type {(config: any, family: string, still: any[]) => (index: number) => boolean} */
+function turningOf(config, family, still) {
+  for (const name of ["no_rope_layers", "layer_rope_theta"]) {
+    const list = own(config, name);
+    if (Array.isArray(list) && list.length) return (index) => index >= list.length || Boolean(list[index]);
+  }
+  const usual = own(own(RULES.defaults, family) ?? {}, "no_rope_layer_interval");
+  const interval = whole(own(config, "no_rope_layer_interval")) || usual;
+  if (interval && usual) return (index) => (index + 1) % interval !== 0;
+  return () => !still.includes("nope");
+}
+
+/** @type {(config: any, family: string, label: string) => number | string | null} */
+function windowOf(config, family, label) {
+  let field = own(RULES.window_of_a_label, label);
+  if (!field) return null;
+  if (label === SLIDING) field = own(RULES.window_of_a_family, family) ?? field;
+  return whole(own(config, field)) ?? NOT_STATED;
+}
+
+/** The text of the factor on the queries of layers that rotate, or do not. @type {(config: any, family: string) => (rotates: boolean) => string} */
+function scaledQueries(config, family) {
+  const stated = ["rope_parameters", "rope_scaling"].map((name) => own(config, name)).find(says);
+  const part = isObject(stated) ? stated : {};
+  const beta = own(part, "llama_4_scaling_beta");
+  if (beta) return () => grows(beta, own(part, "original_max_position_embeddings") ?? null, 0);
+  if (own(config, "use_logn_attn") === true) {
+    const length = formatValue(first(config, "seq_length", "max_position_embeddings"));
+    return () => `max(1, ln(p + 1) / ln(${length}))`;
+  }
+  if (family === "llama4_text" && (own(config, "attn_temperature_tuning") ?? true)) {
+    const text = grows(own(config, "attn_scale") ?? 0.1, own(config, "floor_scale") ?? 8192, 1);
+    return (rotates) => (rotates ? "" : text);
+  }
+  return () => "";
+}
+
+/** The text of a factor that grows with the logarithm of the position p. @type {(beta: any, length: any, offset: number) => string} */
+export const grows = (beta, length, offset) =>
+  `1 + ${formatValue(beta)}·ln(1 + ⌊${offset ? `(p + ${offset})` : "p"}/${formatValue(length)}⌋)`;
+
+/** Indices folded into runs: "0–2, 5". @param {number[]} indices */
+export function runs(indices) {
+  /** @type {[number, number][]} */
+  const found = [];
+  for (const index of indices) {
+    const last = found.at(-1);
+    if (last && index === last[1] + 1) last[1] = index;
+    else found.push([index, index]);
+  }
+  const shown = found.slice(0, 6).map(([start, end]) => (start === end ? `${start}` : `${start}–${end}`));
+  return [...shown, ...(found.length > 6 ? ["…"] : [])].join(", ");
+}

@@ -1,0 +1,105 @@
+r"""Projections of q, k and v in one tensor, split into the rows of q and of k."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from rope_doctor.config.gguf import is_gguf, read_header
+
+FUSED = re.compile(
+    r"(?:\.|^)(?P<name>qkv_proj|query_key_value|c_attn|attn_qkv|Wqkv|W_pack|wqkv|in_proj_qkv)\.(?P<kind>weight|bias)$"
+)
+JOINED, GROUPED = "joined", "grouped"  # all of q, then k, then v; or group by group: its queries, k, v
+ORDERS = {  # of a model_type's fused tensor
+    **dict.fromkeys(
+        ("phi3", "phi4mm", "phi4_multimodal", "qwen", "chatglm", "baichuan", "mixformer-sequential"), JOINED
+    ),
+    **dict.fromkeys(("dbrx", "mpt", "phi-msft", "modernbert", "nomic_bert", "gte"), JOINED),
+    **dict.fromkeys(("gpt_neox", "gpt_neox_japanese", "internlm2", "persimmon"), GROUPED),
+}
+
+
+class Held(Protocol):
+    """A tensor in a file, of which columns can be read."""
+
+    @property
+    def path(self) -> Path:
+        """Return the file's path."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Return the tensor's shape."""
+
+    def columns(self, most: int) -> np.ndarray:
+        """Return the first columns as float64, shape (rows, at most `most`)."""
+
+
+@dataclass(frozen=True)
+class Split:
+    """Some rows of a fused tensor."""
+
+    whole: Held
+    rows: np.ndarray
+
+    @property
+    def path(self) -> Path:
+        """Return the file's path."""
+        return self.whole.path
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Return the shape of these rows."""
+        return (len(self.rows), *self.whole.shape[1:])
+
+    def columns(self, most: int) -> np.ndarray:
+        """Return the first columns as float64, shape (rows, at most `most`)."""
+        return self.whole.columns(most)[self.rows]
+
+
+@dataclass(frozen=True)
+class Heads:
+    """How a checkpoint's fused tensors are ordered, with its numbers of query heads and of key heads."""
+
+    order: str | None
+    queries: int | None
+    keys: int | None
+
+
+def heads_of(path: Path, config: dict[str, Any] | None) -> Heads:
+    """Return the heads that a GGUF, or the config beside other weights, specifies."""
+    if config is None and path.is_file() and is_gguf(path):
+        values = read_header(path).values
+        arch = values.get("general.architecture")
+        heads = values.get(f"{arch}.attention.head_count")
+        return Heads(JOINED, _count(heads), _count(values.get(f"{arch}.attention.head_count_kv", heads)))
+    config = config or {}
+    queries = _first(config, "num_attention_heads", "n_head", "n_heads")
+    keys = _first(config, "num_key_value_heads", "multi_query_group_num", "num_kv_heads", "n_kv_heads")
+    return Heads(ORDERS.get(str(config.get("model_type"))), queries, keys or queries)
+
+
+def split_fused(tensor: Held, heads: Heads, head_dim: int) -> dict[str, Split] | str:
+    """Return the rows of q and k, or the reason why they cannot be told apart."""
+    if heads.order is None or not heads.queries or not heads.keys:
+        return "the order of q, k and v in its fused projections is not known"
+    queries, keys, total = heads.queries, heads.keys, (heads.queries + 2 * heads.keys) * head_dim
+    if tensor.shape[0] != total or queries % keys:
+        return f"its fused projections have {tensor.shape[0]} rows, not the {total} of its heads"
+    rows = np.arange(total)
+    if heads.order == JOINED:
+        at = queries * head_dim
+        return {"q": Split(tensor, rows[:at]), "k": Split(tensor, rows[at : at + keys * head_dim])}
+    groups = rows.reshape(keys, -1, head_dim)
+    parts = {"q": groups[:, : queries // keys], "k": groups[:, queries // keys]}
+    return {name: Split(tensor, part.ravel()) for name, part in parts.items()}
+
+
+def _count(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
+
+
+def _first(config: dict[str, Any], *names: str) -> int | None:
+    return next((found for name in names if (found := _count(config.get(name)))), None)

@@ -1,0 +1,248 @@
+"""Files that differ in some layers, or in what scales the scores, are told apart: bugs as people reported them."""
+
+import copy
+import json
+
+import numpy as np
+import pytest
+
+from rope_doctor.command import compare
+from rope_doctor.command.read_files import in_words
+from rope_doctor.config import PRESETS, ConfigError, preset, read_config
+from rope_doctor.config.files import read_file
+from rope_doctor.config.gguf import Header
+from rope_doctor.config.gguf_rotation import layers_of_keys, readings_of
+from rope_doctor.verdict import NOT_RUN
+
+SMOL = preset("SmolLM3 3B (defaults)").config
+GEMMA = preset("Gemma 3 4B").config | {"sliding_window": 1024}
+KINDS = ["full_attention" if (i + 1) % 6 == 0 else "sliding_attention" for i in range(34)]
+SWAPPED = [{"full_attention": "sliding_attention"}.get(kind, "full_attention") for kind in KINDS]
+DEEPSEEK = preset("DeepSeek-V3").config
+MINISTRAL = preset("Ministral 3 8B (defaults)").config
+NEOX = {
+    "model_type": "gpt_neox",
+    "hidden_size": 64,
+    "num_attention_heads": 1,
+    "max_position_embeddings": 2048,
+}
+QWEN = {
+    "model_type": "qwen",
+    "hidden_size": 256,
+    "num_attention_heads": 2,
+    "seq_length": 2048,
+    "rope_theta": 1e4,
+}
+
+
+def compared(folder, wanted, found):
+    """Return the comparison of two configs."""
+    for name, config in (("a.json", wanted), ("b.json", found)):
+        (folder / name).write_text(json.dumps(config))
+    return compare(folder / "a.json", folder / "b.json")
+
+
+def without(config, *path):
+    """Return a config without a field, given by its path."""
+    config = copy.deepcopy(config)
+    part = config
+    for name in path[:-1]:
+        part = part[name]
+    del part[path[-1]]
+    return config
+
+
+def with_scaling(config, **fields):
+    """Return a config with fields of its rope_scaling changed."""
+    name = "rope_scaling" if config.get("rope_scaling") else "rope_parameters"
+    return config | {name: config[name] | fields}
+
+
+INVERTED = SMOL | {"no_rope_layers": [1 - each for each in SMOL["no_rope_layers"]]}
+CASES = {  # thread: (right, wrong, the first thing that differs, in which layers)
+    "huggingface/transformers 43756, list of unrotated layers inverted": (
+        SMOL, INVERTED, "kinds of layers", "layers 0–2, 4–6, 8–10, 12–14, 16–18, 20–22, … of 36",
+    ),
+    "Gemma 3's kinds swapped": (
+        GEMMA | {"layer_types": KINDS}, GEMMA | {"layer_types": SWAPPED}, "kinds of layers", "layers 0–4, 6–10",
+    ),
+    "Gemma 3's kinds shifted by a layer": (
+        GEMMA | {"layer_types": KINDS}, GEMMA | {"layer_types": KINDS[1:] + KINDS[:1]},
+        "kinds of layers", "layers 4",
+    ),
+    "a pattern of 6 read as 2": (GEMMA, GEMMA | {"sliding_window_pattern": 2}, "kinds of layers", "layers 1, 3, 7"),
+    "a window of 1024 read as 4096": (GEMMA, GEMMA | {"sliding_window": 4096}, "windows", "layers 0–4, 6–10"),
+    "huggingface/transformers 47435, mscale missing from the softmax": (
+        DEEPSEEK,
+        with_scaling(
+            without(without(DEEPSEEK, "rope_scaling", "mscale_all_dim"), "rope_scaling", "mscale"),
+            attention_factor=1.0,
+        ),
+        "softmax scale", "all layers",
+    ),
+    "a log multiplier ten times as large": (
+        DEEPSEEK, with_scaling(DEEPSEEK, mscale=10.0, mscale_all_dim=10.0), "softmax scale", "all layers",
+    ),
+    "queries no longer scaled by their position": (
+        MINISTRAL, without(MINISTRAL, "rope_parameters", "llama_4_scaling_beta"),
+        "query scale", "layers 0–33 of 34",
+    ),
+    "Qwen-7B's log-n attention turned off": (
+        QWEN | {"use_logn_attn": True}, QWEN | {"use_logn_attn": False}, "query scale", "layers 0–47 of 48",
+    ),
+    "Llama 4's temperature with another floor": (
+        preset("Llama 4 (defaults)").config,
+        preset("Llama 4 (defaults)").config | {"floor_scale": 4096},
+        "query scale", "layers 3, 7, 11, 15, 19, 23, … of 48",
+    ),
+    "θ lost in v5, gpt_neox": (
+        NEOX | {"rotary_emb_base": 25_000}, NEOX | {"rope_theta": 25_000}, "loading", "all layers",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("thread", CASES)
+def test_a_reported_bug_is_named_first_and_in_its_layers(thread, tmp_path):
+    right, wrong, what, layers = CASES[thread]
+    result = compared(tmp_path, right, wrong)
+    assert result.verdict.status == 1
+    assert result.differences[0].what == what
+    assert result.differences[0].layers.startswith(layers)
+    assert compared(tmp_path, right, right).verdict.status == 0
+
+
+@pytest.mark.parametrize("each", PRESETS, ids=lambda each: each.name)
+def test_a_released_config_is_like_itself_with_every_central_check_run(each, tmp_path):
+    verdict = compared(tmp_path, each.config, each.config).verdict
+    assert verdict.status == 0
+    assert all(check.outcome != NOT_RUN for check in verdict.checks if check.central)
+
+
+def test_remarks_of_read_stay_in_compare(tmp_path):
+    lost = NEOX | {"rope_theta": 25_000}
+    assert "transformers 5 loses this θ" in str(compared(tmp_path, lost, lost))
+
+
+def test_what_cannot_be_told_is_not_alike(tmp_path):
+    odd = {"model_type": "new", "head_dim": 64, "rope_theta": 1e4, "sliding_window": 512}
+    result = compared(tmp_path, odd, odd | {"sliding_window": 1024})
+    assert (result.verdict.status, set(result.verdict.not_judged)) == (2, {"kinds", "windows", "query-scale"})
+    assert str(result).startswith("Could not tell: nothing that was judged differs")
+    assert compared(tmp_path, odd, odd).verdict.status == 0
+    result = compared(tmp_path, without(GEMMA, "sliding_window"), GEMMA)
+    assert "windows" in result.verdict.not_judged
+
+
+def test_ministral_3_does_not_scale_its_softmax_and_scales_its_queries(tmp_path):
+    assert read_config(MINISTRAL).softmax_scale == 1  # modeling_ministral3.py: self.scaling = head_dim**-0.5
+    assert read_config(DEEPSEEK).softmax_scale == pytest.approx(1.8739, abs=1e-4)
+    (tmp_path / "a.json").write_text(json.dumps(MINISTRAL))
+    words = in_words(read_file(tmp_path / "a.json"))
+    assert "queries           × 1 + 0.1·ln(1 + ⌊p/16384⌋)" in words
+    assert "1.6314" not in words
+
+
+@pytest.mark.parametrize(
+    ("scaling", "field"),
+    [
+        ({"type": "linear", "factor": 4.0, "original_max_position_embeddings": 4096}, "original_max"),
+        ({"type": "dynamic", "factor": 4.0, "original_max_position_embeddings": 4096}, "original_max"),
+        (
+            {
+                "type": "yarn",
+                "factor": 4.0,
+                "original_max_position_embeddings": 4096,
+                "extrapolation_factor": 1.0,
+            },
+            "extrapolation_factor",
+        ),
+    ],
+)
+def test_a_field_that_transformers_ignores_is_no_refusal(scaling, field):
+    """hiyouga/LLaMA-Factory 9588: a linear factor with the length before it."""
+    config = {"model_type": "llama", "head_dim": 64, "rope_theta": 1e4, "max_position_embeddings": 16_384}
+    [text] = [
+        each.text
+        for each in read_config(config | {"rope_scaling": scaling}).remarks
+        if each.kind == "beside the rotation"
+    ]
+    assert field in text
+
+
+def gguf(arch, lists=None, **keys):
+    """Return the readings and layers of a GGUF with these keys."""
+    values = {"general.architecture": arch, f"{arch}.attention.key_length": 8, f"{arch}.context_length": 8192}
+    values |= {f"{arch}.{name.replace('__', '.')}": value for name, value in keys.items()}
+    bare = {name.removeprefix(f"{arch}."): value for name, value in values.items()}
+    return readings_of(Header(values, {}), lists or {})[1], layers_of_keys(bare, arch)
+
+
+def test_an_unknown_architecture_of_a_gguf_is_refused_without_guesses():
+    with pytest.raises(ConfigError, match=r'general.architecture is "new": this architecture is unknown'):
+        gguf("new")
+
+
+def test_exaone_4_uses_rope_freqs_where_it_rotates():
+    """src/models/exaone4.cpp of llama.cpp, 0f728892: get_rope_factors in every layer that rotates."""
+    factors = {"rope_freqs.weight": np.array([1, 1, 8, 8], "f4")}
+    readings, layers = gguf("exaone4", factors, attention__sliding_window=4096, block_count=8)
+    kinds = {each.layer_type: each for each in readings}
+    assert kinds["sliding_attention"].rope_type == "factors of rope_freqs"
+    assert kinds["full_attention"].rope_type == "nope"
+    assert [row.rotates for row in layers.rows(8)] == [True, True, True, False] * 2
+    assert layers.rows(8)[0].window == 4096
+
+
+def test_deepseek_v4_has_two_bases_in_a_gguf():
+    """src/models/deepseek4.cpp of llama.cpp, 00395eb2; sglang 34788 and mlx-lm 1189 gave all layers one."""
+    keys = {"rope__freq_base": 1e4, "attention__compress_rope_freq_base": 160_000.0}
+    keys |= {"rope__scaling__type": "yarn", "rope__scaling__factor": 16.0}
+    readings, _ = gguf("deepseek4", **keys, rope__scaling__original_context_length=4096)
+    main, compress = readings
+    assert (main.layer_type, main.base, main.rope_type) == ("main", 1e4, "default")
+    assert (compress.layer_type, compress.base, compress.rope_type) == ("compress", 160_000.0, "yarn")
+    assert (main.spec.attention_factor, compress.spec.attention_factor) == (1, 1)
+
+
+@pytest.mark.parametrize("share", [64.0, 0.0, 1.0, -1.0])
+def test_the_share_of_unstretched_angles_in_a_gguf_changes_its_frequencies(share):
+    """ikawrakow/ik_llama.cpp 2003: yarn_ext_factor 64. `rope_yarn` of ggml mixes by the ramp times it."""
+    keys = {"rope__scaling__type": "yarn", "rope__scaling__factor": 4.0, "rope__freq_base": 1e4}
+    keys |= {"rope__scaling__original_context_length": 32, "rope__dimension_count": 8}
+    usual = gguf("qwen2", **keys)[0][0].spec
+    spec = gguf("qwen2", **keys, rope__scaling__yarn_ext_factor=share)[0][0].spec
+    plain = 1e4 ** -(np.arange(0, 8, 2) / 8)
+    used = 1.0 if share < 0 else share
+    assert spec.inv_freq == pytest.approx(plain / 4 + used * (usual.inv_freq - plain / 4))
+    assert (spec.attention_factor == 1) == (share == 0)
+
+
+@pytest.mark.parametrize(
+    ("arch", "keys", "labels"),
+    [
+        ("gemma3", {"attention__sliding_window": 1024}, "sssssfs"),
+        ("gemma3", {"attention__sliding_window": 1024, "attention__sliding_window_pattern": 2}, "sfsfsfs"),
+        ("gemma3n", {"attention__sliding_window": 512}, "ssssfss"),
+        ("gemma2", {"attention__sliding_window": 4096}, "sfsfsfs"),
+        ("gpt-oss", {"attention__sliding_window": 128}, "sfsfsfs"),
+        ("olmo2", {"attention__sliding_window": 4096}, "sssfsss"),
+        ("cohere2", {"attention__sliding_window": 4096}, "sssfsss"),
+        ("modern-bert", {"attention__sliding_window": 128}, "fssfssf"),
+        ("llama4", {}, "cccfccc"),
+        ("phi3", {"attention__sliding_window": 2047}, "fffffff"),
+        ("llama", {}, "fffffff"),
+        (
+            "gemma4",
+            {"attention__sliding_window": 512, "attention__sliding_window_pattern": [True, False] * 4},
+            "sfsfsfs",
+        ),
+    ],
+)
+def test_the_layers_of_a_gguf_are_those_that_llama_cpp_builds(arch, keys, labels):
+    """set_swa_pattern in load_arch_hparams of each architecture in src/models of llama.cpp."""
+    _, layers = gguf(arch, block_count=7, **keys)
+    assert "".join(row.label[0] for row in layers.rows(7)) == labels
+
+
+def test_a_window_of_an_architecture_whose_layers_are_not_known_is_said():
+    assert gguf("starcoder2", attention__sliding_window=4096)[1].row is None
