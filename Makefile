@@ -26,7 +26,7 @@ BROWSERS = $(shell $(BIN)/python -c 'import os; print(3 * os.cpu_count() // 2)')
 AGAIN = echo "These failed, and are tried once more with the machine to themselves:" && \
 	$(BIN)/python -m pytest -v --last-failed --last-failed-no-failures none tests/pages
 
-.PHONY: help book serve lab check test cells pages coverage library lint types style order scripts notebooks bench dist versions walk weekly address clean
+.PHONY: help book serve lab check test cells pages coverage library lint types style order scripts notebooks bench dist versions walk weekly translate address clean
 
 help:  ## say what there is
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
@@ -103,6 +103,10 @@ walk: .venv/test  ## open every page from a folder, in every engine of this mach
 
 weekly: .venv/test  ## look outside: every link, and the census against the newest transformers (REPORT=file.md)
 	$(BIN)/python book/tools/weekly.py $(REPORT)
+
+translate: .venv/book  ## bring the messages of the Chinese pages up to date with their English: changed ones become fuzzy
+	$(BIN)/jupyter-book build . --path-output _build/messages --builder custom --custom-builder gettext -q
+	$(BIN)/sphinx-intl update -p _build/messages/_build/gettext/book/zh -d book/zh/locale -l zh_CN -w 0
 
 address:  ## give the book its address: REPO=owner/name [SITE=https://…] [PYPI=1] [REF=tag]; REPO= for none, REPO=git as git's remote
 	$(PYTHON) book/tools/address.py $(if $(filter command,$(origin REPO)),--repo "$(REPO)") $(if $(SITE),--site "$(SITE)") $(if $(PYPI),--pypi) $(if $(REF),--ref "$(REF)")

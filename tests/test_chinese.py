@@ -1,238 +1,210 @@
-"""The Chinese edition says all that the English says: no cell, formula, link or state of a figure is lost."""
+"""The Chinese edition says all that the English says, and shows in English what has changed since."""
 
-import json
-import posixpath
 import re
 import shutil
+import sys
 import tomllib
 from collections import Counter
 from pathlib import Path
 
-import address
-import chinese
 import pytest
 import yaml
+from babel.messages.catalog import Message
+from babel.messages.pofile import write_po
+from sphinx.application import Sphinx
+from sphinx_intl.basic import update
 
-ROOT = chinese.ROOT
-FILES = chinese.files()
-NOTEBOOKS = [path for path in FILES if path.suffix == ".zh"]
-PAGES = [path for path in FILES if path.suffix == ".md"]
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.append(str(ROOT / "book" / "extensions"))
+import twins  # noqa: E402
+
+PAGES = twins.pages(ROOT)
 FORMULA = re.compile(r"\$\$.+?\$\$|(?<![\\$])\$[^$]+\$", re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
-CODE = re.compile(r"^`{3}python\n.*?^`{3}", re.DOTALL | re.MULTILINE)
-IN_ENGLISH = "（英文）"
-FIXED = {"> **In short.**": "> **要点。**", "## Further reading": "## 延伸阅读", "## Exercises": "## 练习"}
-FIXED |= {"## Predict, then try": "## 先猜，再试", "Detour: ": "岔路："}
+CODE = re.compile(r"`[^`]*`")
+NUMBER = re.compile(r"(\d+(?:,\d{3})*(?:\.\d+)?)(?: ?(million|billion|万|亿))?")
+UNITS = {"": 1, "万": 10**4, "million": 10**6, "亿": 10**8, "billion": 10**9}
+FIXED = {"**In short.**": "**要点。**", "Further reading": "延伸阅读", "Exercises": "练习"}
+FIXED |= {"Predict, then try": "先猜，再试", "Detour: ": "岔路："}
 WORDS = tomllib.loads((ROOT / "book" / "zh" / "page.toml").read_text(encoding="utf-8"))
-BY_NAME = pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-OF_NOTEBOOKS = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+BY_PAGE = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.rpartition("/")[2])
 
 
-def pairs(path: Path) -> list[tuple[str, str, str]]:
-    """Return (name, English text, Chinese text) of each cell of a notebook, or of the one text of a page."""
-    if path.suffix == ".md":
-        return [(path.stem, chinese.page(chinese.original(path)), chinese.body(path)[1])]
-    theirs = chinese.cells(chinese.original(path))
-    return [(key, theirs[key], text) for key, (_, text) in chinese.parts(path).items()]
+def source(page: str) -> str:
+    """Return the text of a page's English file."""
+    path = ROOT / twins.original(page)
+    if path.with_suffix(".md").is_file():
+        return path.with_suffix(".md").read_text(encoding="utf-8")
+    cells = yaml.safe_load(path.with_suffix(".ipynb").read_text(encoding="utf-8"))["cells"]
+    return "\n\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
 
 
-def leads_to(folder: str, link: str) -> str:
-    """Return where a link leads, in the English book: a page without its file's suffix, or an address."""
-    if re.match(r"https?:|#", link):
-        return link
-    page = posixpath.normpath(posixpath.join(folder, link.partition("#")[0]))
-    name, suffix = posixpath.splitext(page)
-    if name.startswith("book/zh/"):
-        return (
-            f"notebooks/{posixpath.basename(name)}" if suffix == ".zh" else f"book/{posixpath.basename(name)}"
-        )
-    return name
+def said(page: str) -> list[tuple[str, str]]:
+    """Return (English, Chinese) of every finished message."""
+    return [
+        (each.id, each.string) for each in twins.catalog(page) if each.id and each.string and not each.fuzzy
+    ]
 
 
-def formulas(text: str) -> Counter[str]:
-    """Return the formulas of a text, each without its white space."""
-    return Counter("".join(found.split()) for found in FORMULA.findall(CODE.sub("", text)))
+def counted(pattern: re.Pattern[str], text: str) -> Counter[str]:
+    """Count what a pattern finds, without regard to white space."""
+    return Counter("".join(found.split()) for found in pattern.findall(text))
 
 
-def test_every_page_of_the_edition_is_in_the_last_part_of_the_contents():
+def numbers(text: str) -> Counter[float]:
+    """Count the numbers of a text outside its formulas, links and code.
+
+    >>> numbers("6,800 万, 0.5 and $7$") == Counter({68_000_000: 1, 0.5: 1})
+    True
+    """
+    for pattern in (FORMULA, CODE, LINK):
+        text = pattern.sub(" ", text)
+    return Counter(float(digits.replace(",", "")) * UNITS[unit] for digits, unit in NUMBER.findall(text))
+
+
+def test_every_page_of_the_last_part_of_the_contents_has_its_messages_and_no_other_has():
     toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
-    listed = [entry["file"] for entry in toc["parts"][-1]["chapters"]]
-    assert toc["parts"][-1]["caption"] == "中文"
-    assert sorted(listed) == [f"book/zh/{path.stem}" for path in sorted(FILES, key=lambda path: path.stem)]
-    assert listed[0] == "book/zh/index"
-    assert len(FILES) >= 8
+    assert toc["parts"][-1]["caption"] == twins.NAMES[twins.LANGUAGE]
+    assert [entry["file"] for entry in toc["parts"][-1]["chapters"]] == PAGES
+    assert PAGES[0] == "book/zh/index"
+    assert sorted(twins.MESSAGES.rglob("*.po")) == sorted(map(twins.messages, PAGES))
 
 
-@BY_NAME
-def test_nothing_is_missing_and_nothing_is_too_much(path):
-    assert list(chinese.faults(path)) == []
+@BY_PAGE
+def test_every_message_is_in_the_english_page(page):
+    text = " ".join(re.sub(r"(?m)^ *>", "", source(page)).split())
+    older = [each.id for each in twins.catalog(page) if each.id and " ".join(each.id.split()) not in text]
+    assert not older, "`make translate` brings the messages up to date"
 
 
-@BY_NAME
-def test_no_translation_is_older_than_its_english(path):
-    assert chinese.older(path) == [], "read them again, then `python book/tools/chinese.py --stamp FILE`"
+@BY_PAGE
+def test_a_translation_has_the_formulas_links_code_and_numbers_of_its_english(page):
+    assert len(said(page)) > 40
+    for english, chinese in said(page):
+        for pattern in (FORMULA, LINK):
+            assert counted(pattern, chinese) == counted(pattern, english), english
+        assert not counted(CODE, english) - counted(CODE, chinese), english
+        assert not numbers(english) - numbers(chinese), english
 
 
-@OF_NOTEBOOKS
-def test_code_and_what_it_shows_are_those_of_the_english_notebook(path):
-    ours, theirs = (
-        chinese.merged(path),
-        json.loads(chinese.original(path).read_text(encoding="utf-8")),
-    )
-    assert ours["metadata"] == theirs["metadata"]
-    for one, other in zip(ours["cells"], theirs["cells"], strict=True):
-        assert one.keys() == other.keys()
-        assert one == other or (one["cell_type"] == "markdown" and one | {"source": other["source"]} == other)
-
-
-@BY_NAME
-def test_formulas_code_and_folds_are_the_same(path):
-    for name, english, text in pairs(path):
-        assert formulas(text) == formulas(english), name
-        assert CODE.findall(text) == CODE.findall(english), name
-        for mark in ("<details>", "<summary>", "</summary>", "</details>", "```{", ":::"):
-            assert text.count(mark) == english.count(mark), f"{name}: {mark}"
-
-
-@BY_NAME
-def test_links_and_states_of_figures_are_the_same_and_stay_in_chinese_where_they_can(path):
-    twins = {leads_to("book/zh", other.name) for other in FILES}
-    english_folder = chinese.original(path).parent.name
-    for name, english, text in pairs(path):
-        wanted = Counter(leads_to(english_folder, link) for link in LINK.findall(english))
-        found = Counter(leads_to("book/zh", link) for link in LINK.findall(text))
-        assert not wanted - found, f"{name}: {wanted - found} is missing"
-        more = found - wanted  # the landing page says what there is in Chinese
-        assert not more or (path.name == "index.md" and set(more) <= twins), f"{name}: {more} is too much"
-        for link in LINK.finditer(text):
-            target = leads_to("book/zh", link[1])
-            if re.match(r"https?:|#", target):
-                continue
-            in_chinese = posixpath.normpath(posixpath.join("book/zh", link[1])).startswith("book/zh/")
-            assert in_chinese == (target in twins), f"{name}: {link[1]}"
-            after = text[link.end() : link.end() + len(IN_ENGLISH)]
-            assert in_chinese != (after == IN_ENGLISH), (
-                f"{name}: {link[1]} is {'' if in_chinese else 'not '}Chinese"
-            )
-
-
-@BY_NAME
-def test_what_the_site_looks_for_has_its_chinese_word(path):
-    for name, english, text in pairs(path):
+@BY_PAGE
+def test_what_the_site_looks_for_has_its_chinese_word(page):
+    for english, chinese in said(page):
         for mark, ours in FIXED.items():
-            count = len(re.findall(rf"^#* ?{re.escape(mark)}", english, re.MULTILINE))
-            assert len(re.findall(rf"^#* ?{re.escape(ours)}", text, re.MULTILINE)) == count, f"{name}: {ours}"
+            assert english.startswith(mark) == chinese.startswith(ours), english
 
 
-@BY_NAME
-def test_chinese_is_set_as_chinese(path):
-    for name, _, text in pairs(path):
-        prose = LINK.sub("]", re.sub(r"`[^`]*`", "X", FORMULA.sub("X", CODE.sub("", text))))
+@BY_PAGE
+def test_chinese_is_set_as_chinese(page):
+    for _, text in said(page):
+        prose = LINK.sub("]", CODE.sub("X", FORMULA.sub("X", text)))
         wrong = re.findall(r".{0,8}[一-鿿](?:[,;?!]|\.(?!\w)|:(?!:)).{0,8}", prose)
-        assert not wrong, f"{name}: half-width punctuation after Chinese: {wrong}"
-        assert not re.findall(r".{0,8} [，。；：？！、）】]", prose), name
+        assert not wrong, f"half-width punctuation after Chinese: {wrong}"
+        assert not re.findall(r".{0,8} [，。；：？！、）】]", prose)
 
 
-def test_the_glossary_and_the_notation_have_every_row():
-    english, ours = (
-        re.findall(
-            r"^(.+)\n: ", (ROOT / "book" / folder / "glossary.md").read_text(encoding="utf-8"), re.MULTILINE
-        )
-        for folder in ("", "zh")
-    )
-    assert len(ours) == len(english) > 100
-    for term, row in zip(english, ours, strict=True):
-        plain = re.sub(r" \(.*\)$", "", term)
-        assert plain.lower() in row.lower(), f"{row!r} does not name {plain!r}"
-    english, ours = (
-        (ROOT / "book" / folder / "notation.md").read_text(encoding="utf-8").count("\n|")
-        for folder in ("", "zh")
-    )
-    assert ours == english
+def test_a_term_of_the_glossary_keeps_its_english_name():
+    terms = re.findall(r"^(.+)\n: ", source("book/zh/glossary"), re.MULTILINE)
+    assert len(terms) > 100
+    rows = dict(said("book/zh/glossary"))
+    for term in terms:
+        assert re.sub(r" \(.*\)$", "", term).lower() in rows[term].lower()
 
 
-@pytest.fixture
-def copy(tmp_path) -> Path:
-    """Copy one notebook with its translation and what carries an address; the folder."""
-    for name in ("notebooks", "book/zh", ".github/ISSUE_TEMPLATE"):
-        (tmp_path / name).mkdir(parents=True)
-    for name in (
-        *address.places(address.Address(), ""),
-        "book/glossary.md",
-        "notebooks/04_rotate_one_pair.ipynb",
-    ):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / name, tmp_path / name)
-    for path in FILES:
-        if (tmp_path / chinese.original(path).relative_to(ROOT)).is_file():
-            shutil.copy(path, tmp_path / "book" / "zh")
-    return tmp_path
-
-
-FOURTH = Path("book/zh/04_rotate_one_pair.zh")
-
-
-def test_an_address_makes_nothing_older_and_brings_the_link_to_colab(copy):
-    address.move(copy, address.Address("ada/book", "https://ada.example/"))
-    paths = chinese.files(copy)
-    assert {path.stem for path in paths} == {"04_rotate_one_pair", "index"} or len(paths) > 2
-    assert [name for path in paths for name in chinese.older(path)] == []
-    first = chinese.merged(copy / FOURTH)["cells"][0]["source"]
-    assert (
-        "\n\n[在 Colab 中打开](https://colab.research.google.com/github/ada/book/blob/main/notebooks/04_"
-        in first
-    )
-    assert (
-        "Colab" in (copy / "book/zh/index.md").read_text(encoding="utf-8").split("**运行笔记本。**")[1][:40]
-    )
-    address.move(copy, address.read(ROOT))
-    assert all(path.read_bytes() == (ROOT / path.relative_to(copy)).read_bytes() for path in paths)
-
-
-def changed(copy: Path, old: str, new: str) -> Path:
-    """Change the translation, and return it."""
-    path = copy / FOURTH
-    text = path.read_text(encoding="utf-8")
-    assert text.count(old) == 1, old
-    path.write_text(text.replace(old, new), encoding="utf-8")
-    return path
-
-
-MARK = re.search(r"<!-- c04-002 of \w+ -->", (ROOT / FOURTH).read_text(encoding="utf-8"))[0]
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "told"),
-    [
-        (MARK, "", r"04_rotate_one_pair\.zh: the cell c04-002 has no translation"),
-        (MARK, MARK.replace("c04-002", "c04-fff"), r"04_rotate_one_pair\.ipynb has no cell c04-fff of text"),
-        ("\n## 问题\n", "\n### 问题\n", "the headings of the cell c04-002 are not those of its English"),
-        (MARK, f"{MARK}\n{MARK}", "has a cell twice"),
-    ],
-)
-def test_a_translation_that_lacks_something_is_refused_by_a_sentence(copy, old, new, told):
-    path = changed(copy, old, new)
-    with pytest.raises(ValueError, match=told):
-        chinese.merged(path)
-
-
-def test_an_older_cell_is_named_and_a_stamp_renews_it(copy):
-    path = changed(copy, MARK, MARK[:-12] + "00000000 -->")
-    assert chinese.older(path) == ["c04-002"]
-    assert chinese.merged(path)["cells"][2]["source"].startswith("## 问题"), "it is built"
-    assert chinese.main(["--stamp", str(path)]) == 0
-    assert path.read_bytes() == (ROOT / FOURTH).read_bytes()
-
-
-def test_the_frame_has_a_chinese_word_for_all_that_its_scripts_and_extensions_say():
+def test_the_frame_has_a_chinese_word_for_all_that_pages_scripts_and_extensions_say():
+    folds = {fold for page in PAGES for fold in re.findall(r"<summary>(.*)</summary>", source(page))}
+    assert folds <= set(WORDS["frame"])
     extensions = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "book/extensions").glob("*.py"))
-    said = set(re.findall(r'\bsay\(\s*[\w.]+, "([^"]+)"', extensions))
-    assert said == set(WORDS["built"])
+    found = set(re.findall(r'\bsay\(\s*[\w.]+, "([^"]+)"', extensions))
+    assert found == set(WORDS["built"])
     scripts = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "book/assets").glob("*.js"))
-    said = set(re.findall(r'\bsay\("([^"]+)"', scripts)) | {"On {0}, next: ", "This is the end of {0}."}
-    said |= set(re.findall(r'": "(Formula|Code or what it prints|Table)"', scripts))
-    assert said <= set(WORDS["script"])
+    found = set(re.findall(r'\bsay\("([^"]+)"', scripts)) | {"On {0}, next: ", "This is the end of {0}."}
+    found |= set(re.findall(r'": "(Formula|Code or what it prints|Table)"', scripts))
+    assert found <= set(WORDS["script"])
     style = (ROOT / "book/assets/site.css").read_text(encoding="utf-8")
     assert set(re.findall(r"var\(--words-([\w-]+)", style)) == set(WORDS["style"])
     paths = yaml.safe_load((ROOT / "book/data/paths.yml").read_text(encoding="utf-8"))
     assert [path["key"] for path in paths] == list(WORDS["paths"])
+
+
+class Book:
+    """A book of two pages in a folder, one of them also in Chinese."""
+
+    TOC = "format: jb-book\nroot: book/index\nparts:\n- caption: 中文\n  chapters:\n  - file: book/glossary\n"
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        (root / "book").mkdir()
+        (root / "_toc.yml").write_text(f"{self.TOC}  - file: book/zh/glossary\n", encoding="utf-8")
+        (root / "book" / "index.md").write_text("# A book\n", encoding="utf-8")
+
+    def write(self, *paragraphs: str) -> None:
+        """Write the English page, and bring the messages up to date as ``make translate`` does."""
+        (self.root / "book" / "glossary.md").write_text("\n\n".join(paragraphs), encoding="utf-8")
+        shutil.rmtree(self.root / "gettext", ignore_errors=True)
+        self.build("gettext")
+        update(str(self.root / "locale"), str(self.root / "gettext" / "book" / "zh"), ("zh_CN",), jobs=1)
+
+    def build(self, builder: str) -> None:
+        """Build the book with one of Sphinx's builders."""
+        names = ["myst_nb", "sphinx_external_toc", "twins"]
+        settings = {"extensions": names, "gettext_compact": False, "gettext_location": False}
+        settings |= {"root_doc": "book/index", "external_toc_path": "_toc.yml", "html_theme": "basic"}
+        folders = (self.root, None, self.root / builder, self.root / f"{builder}.doctrees")
+        Sphinx(*folders, builder, settings, status=None, freshenv=True).build()
+
+    def translate(self, **said: str) -> None:
+        """Put Chinese into the messages, by their first English word."""
+        messages = twins.catalog("book/zh/glossary")
+        for message in messages:
+            message.string = said.get(message.id.partition(" ")[0] if message.id else "", message.string)
+        with twins.messages("book/zh/glossary").open("wb") as file:
+            write_po(file, messages)
+
+    def message(self, word: str) -> Message:
+        """Return the message whose English begins with a word."""
+        return next(
+            each for each in twins.catalog("book/zh/glossary") if each.id and each.id.startswith(word)
+        )
+
+    def page(self) -> str:
+        """Build the site, and return the body of the Chinese page."""
+        self.build("html")
+        text = (self.root / "html" / "book" / "zh" / "glossary.html").read_text(encoding="utf-8")
+        return text[text.index('<div class="body"') : text.index("sphinxsidebar")]
+
+
+@pytest.fixture
+def book(tmp_path, monkeypatch) -> Book:
+    """Return an empty book whose messages are in its folder."""
+    monkeypatch.setattr(twins, "MESSAGES", tmp_path / "locale" / "zh_CN" / "LC_MESSAGES")
+    return Book(tmp_path)
+
+
+ONE = "Turn each pair of numbers by an angle."
+
+
+def test_a_message_whose_english_changes_is_marked_fuzzy_and_the_page_shows_the_english(book):
+    book.write("# Terms", ONE, "Keep $n$ fixed, see [the book](index.md).")
+    assert "还有 3 处尚未译成中文" in book.page()
+    book.translate(Terms="术语", Turn="把每对数旋转一个角度。", Keep="$n$ 不变，见[全书](index.md)。")
+    whole = book.page()
+    assert re.search(r'<section[^>]* id="terms">\s*<h1>术语', whole)
+    assert "<p>把每对数旋转一个角度。</p>" in whole
+    assert "全书</span></a>（英文）。</p>" in whole
+    assert 'lang="en"' not in whole
+
+    book.write(
+        "# Terms", ONE.replace("angle", "angle of its own"), "Keep $n$ fixed, see [the book](index.md)."
+    )
+    changed = book.message("Turn")
+    assert changed.fuzzy
+    assert changed.string == "把每对数旋转一个角度。"
+    assert not book.message("Keep").fuzzy
+    page = book.page()
+    assert re.search(r'<p[^>]* lang="en">Turn each pair of numbers by an angle of its own.</p>', page)
+    assert "把每对数" not in page
+    assert "本页还有 1 处尚未译成中文，暂为英文。" in page
+    assert re.search(r'<section[^>]* id="terms">\s*<h1>术语', page)
+    source = (book.root / "html" / "_sources" / "book" / "zh" / "glossary.md").read_text(encoding="utf-8")
+    assert source.startswith("# 术语\n\nTurn each pair")

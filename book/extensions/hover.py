@@ -26,7 +26,6 @@ GLOSSARY = "book/glossary"
 FOLDER = "_static/hover"
 LONGEST = 240  # characters in a card's text
 INTRODUCED = re.compile(r"notebooks/(\w\w)_")
-LISTED = re.compile(r"^(.+)\n: ", re.MULTILINE)  # a term in the glossary
 PRINTED = re.compile(r"(.+) \(.*\)$")  # a term followed by a remark
 # words that also have an everyday meaning
 COMMON = {"absorb", "angle", "base", "bias", "context", "detour", "distance", "feature", "frequency", "gain"}
@@ -79,12 +78,8 @@ class Terms(SphinxTransform):
         """Visit the glossary terms; a Chinese term gets the id of its English counterpart."""
         if original(self.env.docname) != GLOSSARY:
             return
-        terms = list(self.document.findall(nodes.term))
-        names = [plain(term) for term in terms]
-        if self.env.docname != GLOSSARY:
-            text = Path(self.env.doc2path(GLOSSARY)).read_text(encoding="utf-8")
-            names = [re.sub("[`$]", "", name) for name in LISTED.findall(text)]
-        for term, name in zip(terms, names, strict=True):
+        for term in self.document.findall(nodes.term):
+            name = re.sub("[`$]", "", term.rawsource)
             term["ids"].append(f"term-{nodes.make_id(name)}")
 
 

@@ -1,36 +1,45 @@
 """Sphinx extension: pages in two languages.
 
-A page in ``book/zh`` is the Chinese twin of an English page. Its text is Chinese; code cells and their output come
-from the English notebook when the page is read (``book/tools/chinese.py`` merges them). Headings have the same
-addresses as the English ones. The frame of the page is translated with the words of ``book/zh/page.toml``. The
-sidebar lists the Chinese pages, every page with a twin has a switch to it, and a search page searches the Chinese
-pages first.
+A page of ``_toc.yml`` in ``book/zh`` is the Chinese twin of an English page. It has no file of its own: Sphinx
+reads the English one again and puts in the messages of ``book/zh/locale``, as it does for any translated book. A
+message without a translation, or with a fuzzy one, appears in English. The words of ``book/zh/page.toml`` translate
+the frame of the page. The sidebar lists the Chinese pages, every page with a twin has a switch to it, and a search
+page searches the Chinese pages first.
 """
 
+import gettext
+import hashlib
 import html
+import io
 import json
 import posixpath
 import re
 import sys
 import tomllib
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
+from babel.messages.catalog import Catalog
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po
 from bs4 import BeautifulSoup
 from docutils import nodes
-from docutils.core import publish_doctree
-from myst_parser.parsers.docutils_ import Parser
+from sphinx import addnodes, locale
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.errors import ExtensionError
+from sphinx.project import Project
 from sphinx.transforms import SphinxTransform
+from sphinx.util.docutils import SphinxDirective
 
 BOOK = Path(__file__).resolve().parents[1]
 sys.path.append(str(BOOK / "tools"))
-import chinese  # noqa: E402
+from outline import all_pages  # noqa: E402
 
 FOLDER, LANGUAGE = "book/zh/", "zh-CN"
 WORDS = BOOK / "zh" / "page.toml"
+MESSAGES = BOOK / "zh" / "locale" / "zh_CN" / "LC_MESSAGES"
 NAMES = {LANGUAGE: "中文", "en": "English"}
 SEARCH, INDEX = f"{FOLDER}search", "_static/search.zh-CN.js"
 FIGURE_WORDS = "_static/live/words.zh-CN.js"  # the Chinese texts of figures
@@ -39,7 +48,7 @@ ARTICLE = re.compile(r"<article.*?</article>", re.DOTALL)
 LEFT_ALONE = re.compile(r"<(script|style|svg|pre)\b.*?</\1>", re.DOTALL)
 ATTRIBUTE = re.compile(r'\b(title|aria-label|placeholder|alt|data-bs-title)="([^"]+)"')
 BETWEEN_TAGS = re.compile(r">([^<>]*[A-Za-z][^<>]*)<")
-IN_ARTICLE = re.compile(r'<summary>[^<]*</summary>|<p class="live-note">[^<]*</p>')
+IN_ARTICLE = re.compile(r'<summary>[^<]*</summary>|<p class="live-note">[^<]*</p>|<a [^>]*>Open in Colab</a>')
 SIGNS = re.compile(
     r'([（“]?)(<span class="math[^"]*">(?:(?!</?span).)*</span>)([，。；：？！、）”]*)', re.DOTALL
 )
@@ -103,68 +112,107 @@ def of_figure(page: str, text: str) -> str:
     return said if isinstance(said, str) else text
 
 
+def pages(root: Path) -> list[str]:
+    """Return the Chinese pages of ``_toc.yml`` in order."""
+    return [page for _, part in all_pages(root) for page in part if is_chinese(page)]
+
+
+def messages(page: str) -> Path:
+    """Return the file with the messages of a Chinese page."""
+    return MESSAGES / f"{page.removeprefix(FOLDER)}.po"
+
+
+def catalog(page: str) -> Catalog:
+    """Return the messages of a Chinese page, none if it has no file yet."""
+    file = messages(page)
+    return read_po(io.BytesIO(file.read_bytes())) if file.is_file() else Catalog()
+
+
+class Pages(Project):
+    """The files of the book: a Chinese page has the file of its English twin."""
+
+    def discover(self, exclude_paths: Iterable[str] = (), include_paths: Iterable[str] = ("**",)) -> set[str]:
+        """Find the pages that have files, and add the Chinese pages."""
+        found = super().discover(exclude_paths, include_paths)
+        found |= {page for page in pages(Path(self.srcdir)) if original(page) in found}
+        return found
+
+    def doc2path(self, docname: str, absolute: bool) -> str:
+        """Return the path of a page's file."""
+        return super().doc2path(original(docname), absolute)
+
+
+def prepare(app: Sphinx) -> None:
+    """Make the Chinese pages known to Sphinx, with their messages."""
+    app.project = app.env.project = Pages(app.srcdir, app.config.source_suffix)
+    for page in pages(Path(app.srcdir)):
+        translated, compiled = catalog(page), io.BytesIO()
+        for message in translated:  # the number of a heading is not that of a list
+            message.string = re.sub(r"^(\d+)\. ", r"\1\\. ", message.string)
+        write_mo(compiled, translated)
+        compiled.seek(0)
+        locale.translators["general", page] = gettext.GNUTranslations(compiled)
+
+
 def read(app: Sphinx, page: str, source: list[str]) -> None:
-    """Assemble a Chinese page before it is parsed."""
-    if not is_chinese(page):
-        return
-    path = Path(app.env.doc2path(page))
-    for file in (chinese.original(path), WORDS):
-        app.env.note_dependency(str(file))
-    app.env.metadata[page]["no-search"] = True  # the index of the English book does not split Chinese
-    try:
-        if path.suffix == ".zh":
-            source[0] = json.dumps(chinese.merged(path), ensure_ascii=False)
-        elif errors := list(chinese.faults(path)):
-            raise ValueError("\n".join(errors))
-        else:
-            source[0] = chinese.body(path)[1]
-    except ValueError as error:
-        raise ExtensionError(str(error)) from error
+    """Note the files from which a Chinese page is made."""
+    if is_chinese(page):
+        for file in (messages(page), WORDS):
+            app.env.note_dependency(str(file))
+        app.env.metadata[page]["no-search"] = True  # the index of the English book does not split Chinese
 
 
-class EnglishPlaces(SphinxTransform):
-    """Give every heading of a Chinese page the address of its English counterpart."""
+class LeaveFormulas(SphinxTransform):
+    """Keep formulas out of the messages to translate."""
 
-    default_priority = 700
+    default_priority = 5
 
     def apply(self, **kwargs: object) -> None:
-        """Rename the sections in order."""
-        if not is_chinese(self.env.docname):
+        """Mark each displayed formula of a Chinese page."""
+        if is_chinese(self.env.docname):
+            for formula in self.document.findall(nodes.math_block):
+                formula["translatable"] = False
+
+
+class Links(SphinxTransform):
+    """Lead the links of a Chinese page to Chinese pages, and mark whatever is in English."""
+
+    default_priority = 30  # after the messages are in
+
+    def apply(self, **kwargs: object) -> None:
+        """Visit each link and each message."""
+        page = self.env.docname
+        if not is_chinese(page):
             return
-        sections = list(self.document.findall(nodes.section))
-        wanted = places(Path(self.env.doc2path(self.env.docname)), self.config.myst_enable_extensions)
-        if len(sections) != len(wanted):
-            raise ExtensionError(
-                f"{self.env.docname}: {len(sections)} headings, {len(wanted)} in its English"
-            )
-        new = {}
-        for section, (_, place) in zip(sections, wanted, strict=True):
-            new |= dict.fromkeys(section["ids"], place)
-            section["ids"] = [place]
-        ids = self.document.ids
-        ids.update({new.get(old, old): ids.pop(old) for old in list(ids)})
-        names = self.document.nameids
-        names.update({name: new.get(old, old) for name, old in names.items()})
-        slugs = getattr(self.document, "myst_slugs", {})
-        renamed = {slug: (line, new.get(old, old), title) for slug, (line, old, title) in slugs.items()}
-        titles = {place: (line, title) for line, place, title in renamed.values()}
-        for slug, place in wanted:
-            line, title = titles.get(place, (None, place))
-            renamed[slug] = (line, place, title)
-        slugs.update(renamed)
+        for link in list(self.document.findall(addnodes.pending_xref)):
+            if link.get("refdomain") == "doc":
+                link["reftarget"] = in_chinese(self.env, link["reftarget"])
+                if not is_chinese(link["reftarget"]):
+                    link.parent.insert(link.parent.index(link) + 1, nodes.Text(say(page, " (in English)")))
+        english = [
+            node for node in self.document.findall(nodes.TextElement) if not node.get("translated", True)
+        ]
+        for node in english:
+            node["classes"].append("language-en")
+        if english:
+            note = nodes.paragraph(text=say(page, "{0} parts are still in English", len(english)))
+            self.document.next_node(nodes.title).parent.insert(1, note)
 
 
-def places(path: Path, extensions: set[str]) -> list[tuple[str, str]]:
-    """Return (name in links, id) of every heading of the English page, in order."""
-    english = chinese.original(path)
-    text = "\n\n".join(chinese.cells(english).values()) if path.suffix == ".zh" else chinese.page(english)
-    settings = {"myst_heading_anchors": 4, "myst_enable_extensions": sorted(extensions), "report_level": 5}
-    doctree = publish_doctree(
-        "\n\n".join(chinese.headings(text)),
-        parser=Parser(),
-        settings_overrides=settings | {"doctitle_xform": False},
-    )
-    return [(section.get("slug", ""), section["ids"][0]) for section in doctree.findall(nodes.section)]
+class Translations(SphinxDirective):
+    """List the Chinese pages; an English page has nothing there."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return the list."""
+        page = self.env.docname
+        if not is_chinese(page):
+            return []
+        others = pages(Path(self.env.srcdir))[1:]
+        self.env.note_dependency(str(Path(self.env.srcdir) / "_toc.yml"))
+        links = "、".join(f"[](/{self.env.doc2path(other, base=False)})" for other in others)
+        listed = self.parse_text_to_nodes(say(page, "In Chinese: {0}. The rest is English.", links))
+        listed[0]["translatable"] = False
+        return listed
 
 
 def forget(app: Sphinx, env: BuildEnvironment) -> list[str]:
@@ -202,6 +250,9 @@ def begin(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.N
             context[way] = None
     if is_chinese(page):
         context["language"] = LANGUAGE
+        if context.get("sourcename"):
+            context["page_source_suffix"] = Path(app.env.doc2path(page)).suffix
+            context["sourcename"] = page + context["page_source_suffix"]
         home = in_chinese(app.env, app.config.root_doc)
         context["root_doc"] = context["master_doc"] = home
         said = json.dumps(table("script"), ensure_ascii=False, sort_keys=True).replace("</", "<\\/")
@@ -213,7 +264,7 @@ def begin(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.N
             f"<style>:root {{ {style} }}</style>\n"
         )
         if "body" in context and (words := Path(app.outdir) / FIGURE_WORDS).is_file():
-            mark = chinese.digest(words.read_text(encoding="utf-8"))
+            mark = hashlib.sha256(words.read_bytes()).hexdigest()[:8]
             source = f"{context['pathto'](FIGURE_WORDS, resource=True)}?v={mark}"
             script = f'<script data-at-once src="{source}"></script>\n'
             context["body"] = FIRST_FIGURE.sub(lambda match: script + match[0], context["body"], count=1)
@@ -227,35 +278,44 @@ def target(page: str, link: str) -> str:
 
 
 def end(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.Node | None) -> None:
-    """Give the page the sidebar of its language, and the links to download or open a Chinese notebook."""
+    """Give the page the sidebar of its language."""
     whole = context.get("generate_toctree_html")
     if whole is not None:
         context["generate_toctree_html"] = lambda **given: sidebar(app, page, whole(**given))
-    if not is_chinese(page):
+
+
+def sourced(text: str, said: dict[str, str]) -> str:
+    """Return a Markdown text with its messages in Chinese.
+
+    >>> sourced("# A turn\n\n- One\n  turn.\n- A turn, twice.\n", {"One turn.": "一圈。", "A turn": "旋转"})
+    '# 旋转\n\n- 一圈。\n- A turn, twice.\n'
+    """
+    for english in sorted(said, key=len, reverse=True):
+        words = r"\s+(?:> ?)?".join(map(re.escape, english.split()))
+        message = rf"(?m)^([ >#|*+:-]*(?:\d+\. )?|.*\| ?){words}(?=\s*$| *\|)"
+        text = re.sub(message, lambda match, english=english: match[1] + said[english], text)
+    return text
+
+
+def write_sources(app: Sphinx, error: Exception | None) -> None:
+    """Put the Chinese notebooks and pages that can be downloaded where Sphinx has copied the English ones."""
+    if error or app.builder.format != "html":
         return
-    buttons = [
-        button for group in context.get("header_buttons", []) for button in (group, *group.get("buttons", []))
-    ]
-    for button in buttons:
-        url = button.get("url", "")
-        if "colab.research.google.com" in url:
-            button["url"] = url.replace(f"{page}.zh", f"{original(page)}.ipynb")
-        if button.get("label") == "download-source-button" and button["text"] == ".zh":
-            button["url"], button["text"] = url.removesuffix(".zh") + ".ipynb", ".ipynb"
-            button["tooltip"] = "Download notebook file"
-            write_notebook(app, page)
-
-
-def write_notebook(app: Sphinx, page: str) -> None:
-    """Write the Chinese notebook next to the site's sources."""
-    notebook = chinese.merged(Path(app.env.doc2path(page)))
-    for cell in notebook["cells"]:
-        if cell["cell_type"] == "markdown":
-            cell["source"] = re.sub(r"(\]\([^)\s:]+)\.zh(?=[#)])", r"\1.ipynb", "".join(cell["source"]))
-    file = Path(app.outdir) / "_sources" / f"{page}.ipynb"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(notebook, ensure_ascii=False, indent=1, sort_keys=True)
-    file.write_text(text + "\n", encoding="utf-8", newline="\n")
+    for page in filter(is_chinese, app.env.found_docs):
+        said = {each.id: each.string for each in catalog(page) if each.id and each.string and not each.fuzzy}
+        english = Path(app.env.doc2path(page))
+        text = english.read_text(encoding="utf-8")
+        if english.suffix == ".ipynb":
+            notebook = json.loads(text)
+            for cell in notebook["cells"]:
+                if cell["cell_type"] == "markdown":
+                    whole = sourced("".join(cell["source"]), said)
+                    cell["source"] = IN_ARTICLE.sub(lambda match: in_frame(match[0]), whole)
+            text = json.dumps(notebook, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
+        else:
+            text = sourced(text, said)
+        copy = Path(app.outdir) / "_sources" / f"{page}{english.suffix}"
+        copy.write_text(text, encoding="utf-8", newline="\n")
 
 
 def sidebar(app: Sphinx, page: str, contents: BeautifulSoup | str) -> str:
@@ -447,7 +507,10 @@ def write_index(app: Sphinx, error: Exception | None) -> None:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect the extension, which reads before others and writes after them."""
-    app.add_transform(EnglishPlaces)
+    app.add_transform(LeaveFormulas)
+    app.add_transform(Links)
+    app.add_directive("translations", Translations)
+    app.connect("builder-inited", prepare)
     app.connect("source-read", read, priority=100)
     app.connect("doctree-read", gather)
     app.connect("env-purge-doc", lambda app, env, page: texts_of(env).pop(page, None))
@@ -458,5 +521,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("html-page-context", end, priority=900)
     app.connect("html-collect-pages", search_pages)
     app.connect("build-finished", write_index)
+    app.connect("build-finished", write_sources)
     app.connect("build-finished", finish, priority=900)
-    return {"version": "1", "env_version": 1, "parallel_read_safe": True, "parallel_write_safe": True}
+    return {"version": "2", "env_version": 2, "parallel_read_safe": True, "parallel_write_safe": True}

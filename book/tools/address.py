@@ -88,10 +88,6 @@ IN_INDEX = Sentence(
     "Each chapter opens in Colab from the link at its top; its first cell installs what is missing. The same",
     "Jupyter opens each chapter in a copy of the book; its first cell says what is missing. The same",
 )
-IN_CHINESE_INDEX = Sentence(
-    "用各章顶部的链接，可以在 Colab 里打开那一章；第一个单元格会装上缺的东西。",
-    "有一份书的拷贝，就能在 Jupyter 里打开每一章；第一个单元格会说明缺什么。",
-)
 IN_README = Sentence(
     "each has a Colab link at its top; locally, `make lab` opens them in JupyterLab.",
     "`make lab` opens them in JupyterLab.",
@@ -305,7 +301,6 @@ def places(address: Address, version: str) -> dict[str, Callable[[str], str]]:
         "CHANGELOG.md": lambda text: changelog(text, address),
         "README.md": lambda text: readme(text, address),
         "book/index.md": lambda text: IN_INDEX.put(text, address),
-        "book/zh/index.md": lambda text: IN_CHINESE_INDEX.put(text, address),
         "book/map.md": lambda text: IN_MAP.put(text, address),
         ".github/ISSUE_TEMPLATE/config.yml": lambda text: issue_chooser(text, address),
     }

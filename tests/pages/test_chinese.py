@@ -1,5 +1,6 @@
 """The Chinese pages: a Chinese frame, the addresses of the English, links that stay in Chinese."""
 
+import io
 import json
 import posixpath
 import re
@@ -8,6 +9,7 @@ from functools import cache
 from urllib.parse import unquote
 
 import pytest
+from babel.messages.pofile import read_po
 from bs4 import BeautifulSoup
 from playwright.sync_api import expect
 
@@ -21,6 +23,8 @@ BY_PAGE = pytest.mark.parametrize("name", OURS)
 SECTION = re.compile(r'<section [^>]*?id="([^"]+)"')
 ID = re.compile(r'\sid="([^"]+)"')
 WORDS = tomllib.loads((ROOT / "book" / "zh" / "page.toml").read_text(encoding="utf-8"))
+MESSAGES = ROOT / "book" / "zh" / "locale" / "zh_CN" / "LC_MESSAGES"
+CATALOGS = {file.stem: read_po(io.BytesIO(file.read_bytes())) for file in MESSAGES.glob("*.po")}
 DRAWN = re.compile(r"<(mjx-container|svg|pre|script)\b.*?</\1>", re.DOTALL)
 # names, and what is the same in both languages; minutes and paths are numbers
 SAME = re.compile(
@@ -52,7 +56,16 @@ def target(page: str, href: str) -> tuple[str, str]:
 
 
 def test_the_pages_are_there():
-    assert len(OURS) == len(list((ROOT / "book" / "zh").glob("*.zh"))) + 3
+    assert {page.removeprefix(FOLDER).removesuffix(".html") for page in OURS} == CATALOGS.keys()
+
+
+@BY_PAGE
+def test_the_english_on_a_page_is_what_its_messages_have_yet_to_say(name):
+    catalog = CATALOGS[name.removeprefix(FOLDER).removesuffix(".html")]
+    unfinished = [each for each in catalog if each.id and (each.fuzzy or not each.string)]
+    english = re.search(r"本页还有 (\d+) 处尚未译成中文", text_of(name))
+    assert (int(english[1]) if english else 0) == len(unfinished), "`make translate` has more messages"
+    assert 10 * len(unfinished) <= len(catalog), "a tenth of the page is in English"
 
 
 @BY_PAGE
@@ -136,7 +149,9 @@ def test_the_index_of_the_english_book_has_no_chinese():
 
 def test_a_chinese_notebook_can_be_taken_away():
     notebook = json.loads((SITE / "_sources" / FOURTH).with_suffix(".ipynb").read_text(encoding="utf-8"))
-    assert notebook["cells"][0]["source"].startswith("# 旋转一个分量对")
+    first = notebook["cells"][0]["source"]
+    assert first.startswith("# 旋转一个分量对\n\n> **要点。**")
+    assert not re.search(r"(?m)^[A-Z]", first), "a message or the words of a fold are in English"
     assert f'href="../../_sources/{FOURTH.removesuffix(".html")}.ipynb"' in text_of(FOURTH)
 
 

@@ -15,7 +15,9 @@ from .v8 import scripts
 
 FOLDER = Path(__file__).resolve().parents[3] / "book" / "zh"
 FILES = sorted((FOLDER / "questions").glob("*.json"))
-CHAPTERS = {path.name.partition("_")[0].lstrip("0") for path in FOLDER.glob("*.zh")}
+CHAPTERS = {
+    path.name.partition("_")[0].lstrip("0") for path in FOLDER.rglob("*.po") if path.name[0].isdigit()
+}
 WORD = re.compile(r"[A-Za-z]{2}")
 CODE = re.compile(r"[\d\s()*/+,.-]+")  # a hint may be a line of Python: (1, 8 ** (31 / 63), 8)
 
