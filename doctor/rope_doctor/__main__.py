@@ -27,7 +27,8 @@ from typing import Any
 import numpy as np
 
 from rope_doctor.command import (
-    check_live,
+    check_decoder,
+    check_model,
     compare_files,
     compare_rows,
     examine,
@@ -43,8 +44,8 @@ COMMANDS = {  # their `run` is called; their docstring is the help
     "read": read_files,
     "compare": compare_files,
     "weights": compare_rows,
-    "model": check_live,
-    "decode": check_live,
+    "model": check_model,
+    "decode": check_decoder,
     "diagnose": examine,
     "vectors": run_vectors,
     "examples": hand_out,
@@ -59,6 +60,17 @@ OPTIONS: tuple[tuple[str, str, dict[str, Any]], ...] = (  # (commands, name, arg
     ("compare weights", "found", {"metavar": "B", "help": "the one to compare with it"}),
     ("weights", "--head-dim", {"type": int, "help": "width of a head, if neither file states it"}),
     ("model decode", "made", {"metavar": "module:make", "help": "a model, or a function that makes one"}),
+    ("decode", "--length", {"type": int, "help": "tokens of the long text (past every window and switch)"}),
+    ("decode", "--chunk", {"type": int, "default": 512, "help": "tokens of a chunk of a long text (512)"}),
+    ("decode", "--window", {"type": int, "help": "width of a window that the decoder does not state"}),
+    ("decode", "--text", {"metavar": "FILE", "help": "token ids, separated by spaces (else random ones)"}),
+    ("decode", "--only", {"action": "append", "default": [], "metavar": "NAME", "help": "run this check"}),
+    ("decode", "--skip", {"action": "append", "default": [], "metavar": "NAME", "help": "do not run it"}),
+    (
+        "decode",
+        "--require",
+        {"action": "append", "default": [], "metavar": "NAME", "help": "take it for central"},
+    ),
     ("model", "--config", {"help": "a config.json or a preset's name (default: the model's config)"}),
     ("diagnose vectors", "function", {"help": "module:function"}),
     ("diagnose", "--head-dim", {"type": int, "help": "width of x (with --config: from the file)"}),
