@@ -10,7 +10,7 @@ others are decoded one at a time, so that mistakes of a cache show. Of each text
   the broken one has, summed from the first token; None if that never happens;
 - `same`: the rotation equals the right one in every call of this text, so its numbers are those of the right model.
 
-With --words, each mistake writes 60 tokens after one prompt as well. No text of others is kept. The recipe of the three:
+With --words, each mistake writes 60 tokens after one prompt as well. No text of others is kept; the three are:
 
 - narrative: `bible -l66 'ru1:1-ru4:22'` of Debian's bible-kjv 4.38, the book of Ruth;
 - technical: the topics of Python's `help()`, `pydoc_data.topics`, from "assignment" on;

@@ -32,7 +32,7 @@ class PerHead(PositionEncoding):
     Args:
         rotate: the function.
         whole: pass all heads at once instead, `(batch, heads, seq, head_dim)`.
-        prompt: number of tokens after which every token has a call of its own, as in decoding; no such split if None.
+        prompt: number of tokens after which every token has its own call, as in decoding; None for one call.
     """
 
     def __init__(

@@ -35,11 +35,9 @@ def load(path: str | Path | None = None) -> "RealModel":
         FileNotFoundError, ValueError: there is no such file, or it does not hold SmolLM2.
         MemoryError: less than 1.3 GB are available.
 
-    >>> model = load()
-    >>> model.spec
-    <RopeSpec "rope": 32 pairs, 1 … 1.43301e-05 rad/token, interleaved>
-    >>> model.greedy("The capital of France is", 1)
-    ' Paris'
+        model = load()
+        model.greedy("The capital of France is", 1)                                         # ' Paris'
+        model.greedy("The capital of France is", 1, model.spec.replace(layout="half_split"))
 
     Source: Allal 2025, arXiv 2502.02737; llama.cpp's conversion to GGUF. Chapters 18 and 22.
     """
