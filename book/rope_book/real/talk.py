@@ -96,15 +96,13 @@ class RealModel:
         Arguments and errors are those of `logits`. The exponential of the mean is the perplexity.
         """
         tokens = self._tokens(ids)
-        vectors = self._vectors(tokens, spec, rotate, positions)[..., :-1, :].split(ROWS_AT_ONCE, -2)
-        targets = tokens[..., 1:].split(ROWS_AT_ONCE, -1)
-        parts = [
-            functional.cross_entropy(
-                self.model.head(x).movedim(-1, 1 if x.ndim > 2 else -1), target, reduction="none"
-            )
-            for x, target in zip(vectors, targets, strict=True)
-        ]
-        return torch.cat(parts, dim=-1)
+        vectors = self._vectors(tokens, spec, rotate, positions)[..., :-1, :]
+        targets = tokens[..., 1:]
+        rows = zip(
+            vectors.flatten(0, -2).split(ROWS_AT_ONCE), targets.flatten().split(ROWS_AT_ONCE), strict=True
+        )
+        parts = [functional.cross_entropy(self.model.head(x), ids, reduction="none") for x, ids in rows]
+        return torch.cat(parts).reshape(targets.shape)
 
     def perplexity(self, ids: Ids, spec: Any = None, **options: Any) -> float:
         """Return the exponential of the mean of `losses`."""

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 import torch
 
-from rope_book.real.__main__ import main
+from rope_book.real import __main__ as command
 from rope_doctor.clinic import BROKEN
-from rope_edu import convert_projection, plain_rope
+from rope_edu import plain_rope
 from rope_edu.attention.encoding import PositionEncoding, Rotary
+from rope_edu.encodings import convert_projection
 from rope_edu.fast import RotaryTable
 
 PROMPT = "A good way to cook rice is to wash it first, then"
@@ -127,7 +128,7 @@ def test_only_distances_count(model):
 def test_every_kind_of_position_is_taken(model):
     ids = model.ids(TEXT)[:24]
     right = model.logits(ids)
-    table = RotaryTable(model.spec, 64)
+    table = RotaryTable(model.spec)
     for same in (model.spec, table, Rotary(model.spec), plain_rope(64, 1e5)):
         assert torch.allclose(model.logits(ids, same), right, atol=1e-3)
     for other in ("none", "alibi", "sinusoidal", PositionEncoding(), plain_rope(64, 1e4)):
@@ -145,12 +146,13 @@ def test_a_broken_rotation_of_the_clinic_is_taken(model):
 
 
 def test_losses_are_those_of_the_logits_and_rows_of_a_batch_are_texts(model):
+    # a softmax over 49,152 tokens in float32 keeps four digits, whatever the order of its sum
     ids = torch.tensor([model.ids(TEXT)[:16], model.ids(PROMPT + TEXT)[:16]])
     logs = model.logits(ids).log_softmax(-1)
     expected = -logs[:, :-1].gather(-1, ids[:, 1:, None])[..., 0]
-    assert torch.allclose(model.losses(ids), expected, atol=1e-4)
-    assert torch.allclose(model.losses(ids[1]), expected[1], atol=1e-4)
-    assert model.perplexity(ids[1]) == pytest.approx(float(np.exp(expected[1].mean())), rel=1e-4)
+    assert torch.allclose(model.losses(ids), expected, atol=1e-3)
+    assert torch.allclose(model.losses(ids[1]), expected[1], atol=1e-3)
+    assert model.perplexity(ids[1]) == pytest.approx(float(np.exp(expected[1].mean())), rel=1e-3)
 
 
 def test_wrong_arguments_get_sentences(model):
@@ -166,11 +168,12 @@ def test_wrong_arguments_get_sentences(model):
         model.greedy("x", 1, plain_rope(32))
 
 
-def test_a_reader_breaks_it_in_one_line(model, capsys):
-    assert main([PROMPT, "--tokens", "6"]) == 0
+def test_a_reader_breaks_it_in_one_line(model, capsys, monkeypatch):
+    monkeypatch.setattr(command, "load", lambda path: model)
+    assert command.main([PROMPT, "--tokens", "3"]) == 0
     right = capsys.readouterr().out
-    assert right.strip() == PROMPT + model.greedy(PROMPT, 6)
-    assert main([PROMPT, "--tokens", "6", "--layout", "half_split"]) == 0
+    assert right.strip() == PROMPT + model.greedy(PROMPT, 3)
+    assert command.main([PROMPT, "--tokens", "3", "--layout", "half_split"]) == 0
     assert capsys.readouterr().out != right
-    assert main([PROMPT, "--mistake", "nonsense"]) == 2
+    assert command.main([PROMPT, "--mistake", "nonsense"]) == 2
     assert "mistake must be one of" in capsys.readouterr().err
