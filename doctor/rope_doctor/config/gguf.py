@@ -1,7 +1,7 @@
 r"""A GGUF file's header: its keys and its tensors' offsets, read without trusting the file.
 
 The weights are never read. Lengths are checked against the size of the file before anything is read or skipped.
-Arrays longer than `MAX_LENGTH` are skipped. ConfigError if a file is truncated, too large or not a GGUF.
+Arrays longer than `MAX_LENGTH` are skipped by default. ConfigError if a file is truncated, too large or not a GGUF.
 """
 
 import struct
@@ -44,10 +44,13 @@ def is_gguf(path: Path) -> bool:
         return file.read(4) == b"GGUF"
 
 
-def read_header(path: Path) -> Header:
-    """Return a GGUF file's header; a ConfigError describes what is wrong with it."""
+def read_header(path: Path, *, keep_long: bool = False) -> Header:
+    """Return a GGUF file's header; a ConfigError describes what is wrong with it.
+
+    Arrays of strings, such as a vocabulary, and long ones of numbers are skipped unless `keep_long` is True.
+    """
     with path.open("rb") as file:
-        return _Reader(file, path).header()
+        return _Reader(file, path, keep_long).header()
 
 
 def read_factors(path: Path, header: Header, name: str) -> np.ndarray | None:
@@ -66,8 +69,8 @@ def read_factors(path: Path, header: Header, name: str) -> np.ndarray | None:
 class _Reader:
     """A reader that starts at the file's current offset and stays within its size."""
 
-    def __init__(self, file: BinaryIO, path: Path) -> None:
-        self.file, self.path = file, path
+    def __init__(self, file: BinaryIO, path: Path, keep_long: bool = False) -> None:
+        self.file, self.path, self.keep_long = file, path, keep_long
         self.size = path.stat().st_size
         self.kept = self.strings_seen = 0
 
@@ -107,21 +110,24 @@ class _Reader:
             raise self.error(f"a value has the unknown type {kind}")
         kind, length = self.number("I"), self.number("Q")
         if kind == STRING:
-            return self.skip_strings(length)
+            return self.strings(length)
         if kind not in NUMBERS:
             raise self.error(f"an array has elements of the type {kind}")
         width = struct.calcsize(NUMBERS[kind])
-        if length > MAX_LENGTH:
+        if length > MAX_LENGTH and not self.keep_long:
             return self.skip(length * width)
         return list(struct.unpack(f"<{length}{NUMBERS[kind]}", self.keep(length * width)))
 
-    def skip_strings(self, length: int) -> None:
-        """Skip an array of strings, since none of them describes a rotation."""
+    def strings(self, length: int) -> list[str] | None:
+        """Return an array of strings, or skip it, since none of them describes a rotation."""
         self.strings_seen += length
         if self.strings_seen > MAX_STRINGS:
             raise self.error(f"it states {self.strings_seen} strings, more than a vocabulary has")
+        if self.keep_long:
+            return [self.string() for _ in range(length)]
         for _ in range(length):
             self.skip(self.number("Q"))
+        return None
 
     def string(self) -> str:
         length = self.number("Q")

