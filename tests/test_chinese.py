@@ -8,7 +8,6 @@ import tomllib
 from collections import Counter
 from pathlib import Path
 
-import address
 import chinese
 import pytest
 import yaml
@@ -153,15 +152,10 @@ def test_the_glossary_and_the_notation_have_every_row():
 
 @pytest.fixture
 def copy(tmp_path) -> Path:
-    """Copy one notebook with its translation and what carries an address; the folder."""
-    for name in ("notebooks", "book/zh", ".github/ISSUE_TEMPLATE"):
+    """Copy one notebook, the glossary and the first page with their translations; the folder."""
+    for name in ("notebooks", "book/zh"):
         (tmp_path / name).mkdir(parents=True)
-    for name in (
-        *address.places(address.Address(), ""),
-        "book/glossary.md",
-        "notebooks/04_rotate_one_pair.ipynb",
-    ):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+    for name in ("book/index.md", "book/glossary.md", "notebooks/04_rotate_one_pair.ipynb"):
         shutil.copy(ROOT / name, tmp_path / name)
     for path in FILES:
         if (tmp_path / chinese.original(path).relative_to(ROOT)).is_file():
@@ -170,23 +164,6 @@ def copy(tmp_path) -> Path:
 
 
 FOURTH = Path("book/zh/04_rotate_one_pair.zh")
-
-
-def test_an_address_makes_nothing_older_and_brings_the_link_to_colab(copy):
-    address.move(copy, address.Address("ada/book", "https://ada.example/"))
-    paths = chinese.files(copy)
-    assert {path.stem for path in paths} == {"04_rotate_one_pair", "index"} or len(paths) > 2
-    assert [name for path in paths for name in chinese.older(path)] == []
-    first = chinese.merged(copy / FOURTH)["cells"][0]["source"]
-    assert (
-        "\n\n[在 Colab 中打开](https://colab.research.google.com/github/ada/book/blob/main/notebooks/04_"
-        in first
-    )
-    assert (
-        "Colab" in (copy / "book/zh/index.md").read_text(encoding="utf-8").split("**运行笔记本。**")[1][:40]
-    )
-    address.move(copy, address.read(ROOT))
-    assert all(path.read_bytes() == (ROOT / path.relative_to(copy)).read_bytes() for path in paths)
 
 
 def changed(copy: Path, old: str, new: str) -> Path:
@@ -229,7 +206,7 @@ def test_the_frame_has_a_chinese_word_for_all_that_its_scripts_and_extensions_sa
     said = set(re.findall(r'\bsay\(\s*[\w.]+, "([^"]+)"', extensions))
     assert said == set(WORDS["built"])
     scripts = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "book/assets").glob("*.js"))
-    said = set(re.findall(r'\bsay\("([^"]+)"', scripts)) | {"On {0}, next: ", "This is the end of {0}."}
+    said = set(re.findall(r'\bsay\("([^"]+)"', scripts))
     said |= set(re.findall(r'": "(Formula|Code or what it prints|Table)"', scripts))
     assert said <= set(WORDS["script"])
     style = (ROOT / "book/assets/site.css").read_text(encoding="utf-8")

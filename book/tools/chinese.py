@@ -5,8 +5,7 @@
 
 A file ``NN_name.zh`` has the Markdown cells of the notebook of that name, each after ``<!-- id of digest -->``;
 code and output come from the notebook. A page ``name.md`` begins with ``<!-- of book/name.md digest -->``.
-The digest is that of the English from which it was translated, without the additions of ``make address``.
-Needs only Python.
+The digest is that of the English from which it was translated. Needs only Python.
 """
 
 import hashlib
@@ -16,15 +15,12 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import address
-
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = "book/zh"
 OF_CELL = re.compile(r"^<!-- (?P<id>[\w-]+) of (?P<digest>[0-9a-f]{8}) -->\n", re.MULTILINE)
 OF_PAGE = re.compile(r"\A<!-- of (?P<page>\S+) (?P<digest>[0-9a-f]{8}) -->\n")
 FENCED = re.compile(r"^(?P<fence>`{3,}|~{3,}).*?^(?P=fence)[`~]*$", re.DOTALL | re.MULTILINE)
 HEADING = re.compile(r"^#{1,6} .+$", re.MULTILINE)
-IN_COLAB = "在 Colab 中打开"
 
 
 def files(root: Path = ROOT) -> list[Path]:
@@ -50,16 +46,14 @@ def digest(text: str) -> str:
 
 
 def cells(path: Path) -> dict[str, str]:
-    """Return {id: source} of a notebook's Markdown cells, without the additions of ``make address``."""
+    """Return {id: source} of a notebook's Markdown cells."""
     raw_cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    texts = {cell["id"]: "".join(cell["source"]) for cell in raw_cells if cell["cell_type"] == "markdown"}
-    return {key: address.front(text, path.name, address.Address()) for key, text in texts.items()}
+    return {cell["id"]: "".join(cell["source"]) for cell in raw_cells if cell["cell_type"] == "markdown"}
 
 
 def page(path: Path) -> str:
-    """Return an English page without the additions of ``make address``."""
-    text = path.read_text(encoding="utf-8")
-    return address.IN_INDEX.put(text, address.Address()) if path.name == "index.md" else text
+    """Return an English page."""
+    return path.read_text(encoding="utf-8")
 
 
 def parts(path: Path) -> dict[str, tuple[str, str]]:
@@ -133,21 +127,10 @@ def merged(path: Path) -> dict:
         raise ValueError("\n".join(errors))
     ours = parts(path)
     notebook = json.loads(original(path).read_text(encoding="utf-8"))
-    for number, cell in enumerate(notebook["cells"]):
-        if cell["cell_type"] != "markdown":
-            continue
-        link = re.search(r"^\[Open in Colab\]\((.*)\)$", "".join(cell["source"]), re.MULTILINE)
-        text = ours[cell["id"]][1]
-        cell["source"] = with_colab(text, link[1]) if link and number == 0 else text
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "markdown":
+            cell["source"] = ours[cell["id"]][1]
     return notebook
-
-
-def with_colab(text: str, url: str) -> str:
-    """Return a notebook's first cell with its link to Colab, in the same place as in the English."""
-    above = re.match(r"# .*\n\n(?:(?:>.*\n)+\n)?", text)
-    if above is None:
-        raise ValueError(f"a notebook begins with its title, got {text[:40]!r}")
-    return f"{above[0]}[{IN_COLAB}]({url})\n\n{text[above.end() :]}"
 
 
 def older(path: Path) -> list[str]:
@@ -163,7 +146,9 @@ def stamp(path: Path) -> str:
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".md":
         body(path)
-        return OF_PAGE.sub(f"<!-- of book/{path.name} {digest(page(original(path)))} -->\n", text)
+        return OF_PAGE.sub(
+            f"<!-- of book/{path.name} {digest(original(path).read_text(encoding='utf-8'))} -->\n", text
+        )
     theirs = cells(original(path))
 
     def renewed(mark: re.Match) -> str:
