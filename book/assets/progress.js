@@ -103,7 +103,9 @@
 
   // The next page of the chosen path, if this page is on it.
   const steps = [...document.querySelectorAll(".path-next")].filter((step) => step instanceof HTMLElement);
-  const showNext = () => steps.forEach((step) => (step.hidden = step.dataset.path !== state.path));
+  function showNext() {
+    for (const step of steps) step.hidden = step.dataset.path !== state.path;
+  }
 
   const chosen = new URLSearchParams(location.search).get("path");
   if (chosen && steps.some((step) => step.dataset.path === chosen)) {

@@ -60,7 +60,7 @@ def test_a_page_is_marked_when_its_end_was_seen_for_a_moment(reader):
     page.evaluate(END, True)
     page.clock.run_for(1600)
     expect(page.locator(".bd-sidebar-primary a.is-read")).to_have_count(1)
-    assert ticked(page) == ["4. Rotate one pair, read"]
+    assert ticked(page) == ["4. Rotate one pair 12 min, read"]
     page.context.close()
 
 
@@ -70,7 +70,7 @@ def test_marks_stay_and_one_button_forgets_them(visit):
     page.locator("a.right-next").click()
     page.wait_for_url(f"**/{FIFTH}")
     page.wait_for_selector(".bd-sidebar-primary a.is-read")
-    assert ticked(page) == ["4. Rotate one pair, read"]
+    assert ticked(page) == ["4. Rotate one pair 12 min, read"]
     settle(page, maths=False)
     assert violations(page) == []
     page.get_by_role("button", name=FORGET).click()
@@ -89,7 +89,7 @@ def test_a_path_says_what_is_next_and_where_it_ends(visit):
     assert box.text_content() == "On the one-hour path, next: 7. Turn the matrix into code"
     box.locator("a").click()
     page.wait_for_url(f"**/{second}.html")
-    assert ticked(page) == ["4. Rotate one pair, read"]
+    assert ticked(page) == ["4. Rotate one pair 12 min, read"]
     assert box.locator("a").count() == len(last)
     assert " or " in box.text_content()
     settle(page, maths=False)
