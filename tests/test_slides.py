@@ -1,71 +1,82 @@
-"""The slides are the chapters' own words and figures, in one file that asks for nothing."""
+"""The slides name figures, controls and files that exist, and lead nowhere else."""
 
-import json
 import re
+from html.parser import HTMLParser
+from json import loads
+from pathlib import Path
 
 import dist
 import pytest
-import slides
-import yaml
 
-PLAN = yaml.safe_load(slides.DATA.read_text(encoding="utf-8"))["slides"]
+from rope_book.widgets import LiveFigure
 
-
-@pytest.fixture(scope="module")
-def deck() -> str:
-    """Make the deck once."""
-    return slides.deck()
+FOLDER = dist.ROOT / "book" / "slides"
+PAGE = (FOLDER / "slides.html").read_text(encoding="utf-8")
 
 
-def test_every_slide_is_there_with_its_figure_and_no_link_leads_out(deck):
-    main = deck.partition("<main>")[2].partition("</main>")[0]
-    assert main.count("<section") == len(PLAN)
-    living = [entry for entry in PLAN if "figure" in entry or "question" in entry]
-    assert main.count("<rope-figure") == len(living) == main.count("data:image/svg+xml")
-    defined = set(re.findall(r'RopeFigures\.define\("(\w+)"', deck))
-    assert set(re.findall(r'<rope-figure name="(\w+)"', main)) == defined
-    assert not re.search(r"<a |\]\(|ipynb|\$", main)
-    assert not re.search(r"""(?:src|href)=["'](?!data:)""", main)
-    assert "<math" in main
+class Figures(HTMLParser):
+    """Collect the attributes of every figure, and count the slides."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.figures: list[dict[str, str]] = []
+        self.slides = 0
+
+    def handle_starttag(self, tag, attrs):
+        self.slides += tag == "section"
+        if tag == "rope-figure":
+            self.figures.append(dict(attrs))
 
 
-def test_the_deck_asks_for_nothing_and_is_light(deck, tmp_path):
-    assert "default-src 'none'" in deck
-    assert not re.search(r"\b(import|fetch|XMLHttpRequest)\b *\(", deck)
-    assert slides.write(tmp_path / "slides.html") <= slides.HEAVIEST
+READ = Figures()
+READ.feed(PAGE)
 
 
-def test_words_of_a_slide_are_those_of_its_cell(deck):
-    plain = " ".join(re.sub(r"<[^>]*>", "", deck.partition("<main>")[2].partition("</main>")[0]).split())
-    assert "The comparison never asks where a word is, so when you shuffle the words, nothing moves." in plain
-    assert (
-        "&quot;The dog chases the pig&quot; and &quot;the pig chases the dog&quot; are the same to it."
-        in plain
-    )
-    assert "return np.concatenate([a * cos - b * sin, b * cos + a * sin], axis=-1)" in plain
-    assert "Time:" not in plain
+def settings(attributes: dict[str, str]) -> dict[str, str]:
+    """Return what a figure is set to at first and with the answer, but for its name and its parts."""
+    later = loads(attributes.get("data-show", "{}"))
+    return {
+        key: value for key, value in (attributes | later).items() if key not in ("name", "only", "data-show")
+    }
 
 
-def test_a_figure_has_the_attributes_of_the_call_in_its_cell():
-    figure = slides.made("00:c00-6e0572")
-    wanted = {"position": "8", "key_position": "2", "lock": "true", "only": "position,arrows,key,rail"}
-    assert (figure.name, dict(figure.attributes)) == ("RotatePair", wanted)
+def value(text: str) -> object:
+    """Return an attribute as Python: a truth, a number, numbers or a word."""
+    if text in ("true", "false"):
+        return text == "true"
+    numbers = [float(part) for part in text.split(",")] if re.fullmatch(r"[-\d.,]+", text) else [text]
+    return numbers if len(numbers) > 1 else int(numbers[0]) if text.isdigit() else numbers[0]
 
 
-def test_a_cell_that_is_gone_is_named():
-    with pytest.raises(ValueError, match="chapter 00 has no cell c00-nothing"):
-        slides.cell("00:c00-nothing")
+def test_there_are_eighteen_slides_and_twelve_have_a_figure():
+    assert (READ.slides, len(READ.figures)) == (18, 12)
 
 
-def test_every_answer_ends_the_section_of_its_slide():
-    for entry in PLAN:
-        if "answer" in entry:
-            ids = list(slides.cells(entry["cell"].partition(":")[0]))
-            places = [ids.index(entry[key].partition(":")[2]) for key in ("cell", "figure", "answer")]
-            assert places == [places[0] + step for step in range(3)]
+@pytest.mark.parametrize("attributes", READ.figures, ids=lambda attributes: attributes["name"])
+def test_a_figure_takes_what_its_element_says(attributes):
+    figure = LiveFigure.figures[attributes["name"]]
+    only = {"only": tuple(attributes["only"].split(","))} if "only" in attributes else {}
+    made = figure(**{key: value(text) for key, text in settings(attributes).items()}, **only)
+    assert made.only is None or list(made.only) == list(only["only"])
 
 
-def test_it_is_handed_on():
-    code = (dist.ROOT / "book" / "tools" / "dist.py").read_text(encoding="utf-8")
-    assert "slides.write(" in code
-    assert json.loads(json.dumps(PLAN))[0]["title"] in slides.slide(PLAN[0])[0]
+def test_every_figure_has_its_script_and_no_script_is_left_over():
+    wanted = {LiveFigure.figures[figure["name"]].module_name() for figure in READ.figures}
+    assert set(re.findall(r'src="\.\./embed/(\w+)\.js"', PAGE)) == wanted
+
+
+def test_it_asks_for_nothing_but_its_own_files():
+    assert "default-src 'none'" in PAGE
+    named = [name for name in re.findall(r'(?:src|href)="([^"]*)"', PAGE) if not name.startswith("../embed/")]
+    assert named == ["slides.css", "slides.js"]
+    assert all((FOLDER / name).is_file() for name in named)
+
+
+def test_its_code_is_that_of_the_ten_minute_page_and_runs():
+    code = re.search(r"<pre><code>(.*?)</code></pre>", PAGE, re.DOTALL)[1]
+    notebook = Path(dist.ROOT, "notebooks", "00_rope_in_ten_minutes.ipynb").read_text(encoding="utf-8")
+    cells = ["".join(cell["source"]) for cell in loads(notebook)["cells"]]
+    assert code.strip() in cells
+    names: dict = {}
+    exec(code, names)
+    assert names["np"].allclose(names["here"], names["later"])

@@ -102,34 +102,19 @@
   for (const hand of ["input", "click"]) document.addEventListener(hand, moved);
 
   // The next page of the chosen path, if this page is on it.
-  const island = document.getElementById("paths");
-  /** @type {Record<string, { path: string, next: { title: string, href: string }[] }>} */
-  const paths = island ? JSON.parse(island.textContent) : {};
-  const article = document.querySelector("article.bd-article");
-  const footer = document.querySelector(".prev-next-footer");
-  const box = document.createElement("p");
-  box.className = "path-next";
+  const steps = [...document.querySelectorAll(".path-next")].filter((step) => step instanceof HTMLElement);
   function showNext() {
-    const step = Object.hasOwn(paths, state.path) ? paths[state.path] : undefined;
-    box.remove();
-    if (!step || !article) return;
-    box.textContent = say(step.next.length ? "On {0}, next: " : "This is the end of {0}.", step.path);
-    step.next.forEach(({ title, href }, number) => {
-      const link = document.createElement("a");
-      link.href = href;
-      link.textContent = title;
-      box.append(number ? say(" or ") : "", link);
-    });
-    article.append(box);
+    for (const step of steps) step.hidden = step.dataset.path !== state.path;
   }
 
   const chosen = new URLSearchParams(location.search).get("path");
-  if (chosen && Object.hasOwn(paths, chosen)) {
+  if (chosen && steps.some((step) => step.dataset.path === chosen)) {
     state.path = chosen;
     keep();
   } else show();
 
   // A page counts as read when its end was in sight for a moment, or the reader goes on to the next.
+  const footer = document.querySelector(".prev-next-footer");
   if (footer) {
     let timer = 0;
     new IntersectionObserver(([end]) => {

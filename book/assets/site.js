@@ -35,15 +35,16 @@
   addEventListener("afterprint", () => (root.dataset.theme = theme));
 
   // On paper answers come at the end, each below the heading of its question.
-  const ANSWERS = ".tag_solution details, details.answers";
+  const ANSWERS = /^(?:(?:What you should have seen|Answers?|Solutions?)\b|你应该看到|答案|解答)/;
   const answers = document.createElement("section");
   answers.className = "printed-answers";
   function gather() {
     answers.replaceChildren();
-    for (const fold of document.querySelectorAll(`article :is(${ANSWERS})`)) {
+    for (const fold of document.querySelectorAll("article details")) {
       const heading = document.createElement("h3");
       const words = fold.closest("section")?.querySelector(":is(h2, h3, h4)")?.firstChild?.textContent ?? "";
       const said = fold.querySelector("summary")?.textContent.trim() ?? "";
+      if (!ANSWERS.test(said) && !fold.closest(".tag_solution")) continue;
       heading.textContent = words.includes(said) ? said : `${words}: ${said}`;
       const copy = fold.cloneNode(true);
       copy.querySelector("summary")?.remove();
@@ -139,21 +140,6 @@
   addEventListener("resize", () => reach());
   const opened = ({ target }) => target instanceof HTMLDetailsElement && target.open && reach(target);
   document.addEventListener("toggle", opened, true);
-
-  // Redirect published addresses: of a page that is gone, of a section that has moved (book/data/moved.yml), and of one that became
-  // a detour or stopped being one.
-  function forward() {
-    const id = location.hash.slice(1);
-    const gone = document.querySelector("a[data-moved]");
-    if (!gone && (!id || document.getElementById(id))) return;
-    const moved = JSON.parse(document.getElementById("moved")?.textContent ?? "{}");
-    const near = [`detour-${id}`, id.replace(/^detour-/, "")].find((other) => document.getElementById(other));
-    if (Object.hasOwn(moved, id)) location.replace(moved[id]);
-    else if (gone instanceof HTMLAnchorElement) location.replace(gone.href + location.hash);
-    else if (near) location.replace(`#${near}`);
-  }
-  addEventListener("DOMContentLoaded", forward);
-  addEventListener("hashchange", forward);
 
   // A link into a fold or to a detour opens it.
   function unfold() {

@@ -13,8 +13,8 @@ import re
 from functools import cache
 from pathlib import Path
 
+from description import description, plain, shortened
 from docutils import nodes
-from heads import description, plain, shortened
 from pybtex.database import parse_file
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment

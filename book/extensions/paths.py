@@ -1,10 +1,10 @@
 """Sphinx extension: paths through the book, and the next page on each.
 
 ``book/data/paths.yml`` has the paths. ``{paths}`` lists them with their time and a link that chooses each. A page
-on a path has the next page there; ``book/assets/progress.js`` shows it to readers who chose the path.
+on a path has the next page there (``book/templates/page.html``); ``book/assets/progress.js`` shows it to a reader
+who chose the path.
 """
 
-import json
 import sys
 from pathlib import Path
 
@@ -79,34 +79,26 @@ class Paths(SphinxDirective):
         return [nodes.bullet_list("", *items)]
 
 
-class WherePage(SphinxDirective):
-    """Show the content only if the book has the page: ``{where-page} book/wrong``."""
-
-    required_arguments = 1
-    has_content = True
-
-    def run(self) -> list[nodes.Node]:
-        """Return the parsed content, or nothing."""
-        return self.parse_content_to_nodes() if self.arguments[0] in self.env.found_docs else []
-
-
-def next_on(app: Sphinx, page: str) -> dict[str, dict]:
-    """Return the name and the next pages of every path that includes the page."""
-    following = {}
+def steps(app: Sphinx, page: str) -> list[dict]:
+    """Return the key, the words and the next pages of every path that includes the page."""
+    found = []
     for path in paths(app.env):
         place = next((number for number, step in enumerate(path["steps"]) if original(page) in step), None)
-        if place is not None:
-            after = path["steps"][place + 1 : place + 2]
-            pages = [beside(app.env, page, other) for step in after for other in step]
-            links = [
-                {
-                    "title": titled(app.env, other) + in_english(page, other),
-                    "href": app.builder.get_relative_uri(page, other),
-                }
-                for other in pages
-            ]
-            following[path["key"]] = {"path": worded(path, page)["path"], "next": links}
-    return following
+        if place is None:
+            continue
+        after = path["steps"][place + 1 : place + 2]
+        pages = [beside(app.env, page, other) for step in after for other in step]
+        links = [
+            {
+                "title": titled(app.env, other) + in_english(page, other),
+                "href": app.builder.get_relative_uri(page, other),
+            }
+            for other in pages
+        ]
+        name = worded(path, page)["path"]
+        words = say(page, "On {0}, next: ", name) if pages else say(page, "This is the end of {0}.", name)
+        found.append({"key": path["key"], "words": words, "or": say(page, " or "), "next": links})
+    return found
 
 
 def beside(env: BuildEnvironment, page: str, other: str) -> str:
@@ -125,16 +117,13 @@ def titled(env: BuildEnvironment, page: str) -> str:
     return "".join(f"{part}. " for part in number[:1]) + env.titles[page].astext()
 
 
-def add_next(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.Node | None) -> None:
-    """Add the next pages of every path to a page."""
-    if "body" in context and (following := next_on(app, page)):
-        text = json.dumps(following, sort_keys=True).replace("</", "<\\/")
-        context["body"] += f'<script id="paths" type="application/json">{text}</script>'
+def add_steps(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.Node | None) -> None:
+    """Hand the next pages of every path to the page's template."""
+    context["path_steps"] = steps(app, page) if doctree else []
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect the extension."""
     app.add_directive("paths", Paths)
-    app.add_directive("where-page", WherePage)
-    app.connect("html-page-context", add_next)
+    app.connect("html-page-context", add_steps)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

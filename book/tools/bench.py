@@ -282,11 +282,7 @@ def main(paths: list[str]) -> None:
             training(browser)
             learning(browser, near)
         return
-    built = sorted(
-        f"notebooks/{page.name}"
-        for page in (SITE / "notebooks").glob("*.html")
-        if "<a data-moved" not in page.read_text(encoding="utf-8")
-    )  # without those that only redirect from an old address
+    built = sorted(f"notebooks/{page.name}" for page in (SITE / "notebooks").glob("*.html"))
     chapters = [page for page in built if not paths or any(path in page for path in paths)]
     if not chapters:
         raise SystemExit(f"no page of {SITE / 'notebooks'} has {' or '.join(paths)} in its name")

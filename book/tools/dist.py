@@ -1,15 +1,12 @@
 """Package the built book for distribution: python book/tools/dist.py [--books] [--wheel] [--tag v0.1.0]
 
-The site (``_build/html``) gets every page as Markdown, ``llms.txt`` and ``llms-full.txt``, every figure as a
-file for other websites (``embed/``), and, if ``_config.yml`` names the site, ``sitemap.xml`` and ``404.html``.
-``_build/dist`` gets a zip of the site that opens from a folder, one of the students' notebooks, the slides of
-the lecture, with ``--books`` a PDF and an EPUB, with ``--wheel`` the wheels of the three packages and of the
-test vectors, and ``SHA256SUMS`` of all files.
+The site (``_build/html``) gets every figure as a file for other websites (``embed/``), and the slides of the
+lecture (``slides/``), which use these files. ``_build/dist`` gets a zip of the site that opens from a folder, one
+of the students' notebooks, with ``--books`` a PDF and an EPUB, with ``--wheel`` the wheels of the three packages
+and of the test vectors, and ``SHA256SUMS`` of all files.
 """
 
 import hashlib
-import html
-import re
 import shutil
 import sys
 import tempfile
@@ -17,70 +14,12 @@ import tomllib
 import zipfile
 from pathlib import Path
 
-import address
-import dates
 import embed
-import slides
 import students
-from as_markdown import markdown
-from outline import ABOUT, BUILT, EPOCH, ROOT, TITLE, all_pages, pages, write
+from outline import BUILT, EPOCH, ROOT, write
 from wheels import vectors_wheel, wheels
 
 NAME = "rope-turn-by-turn"
-LOST = """<!DOCTYPE html>
-<html lang="en">
-  <head>
-    <meta charset="utf-8" />
-    <meta name="viewport" content="width=device-width, initial-scale=1" />
-    <meta name="robots" content="noindex" />
-    <meta http-equiv="Content-Security-Policy" content="default-src 'none'" />
-    <title>No such page: {title}</title>
-  </head>
-  <body>
-    <main>
-      <h1>There is no page at this address</h1>
-      <p>Addresses that were published lead on; this one never was, or was mistyped.</p>
-      <p><a href="{site}book/index.html">The first page</a> · <a href="{site}search.html">Search</a></p>
-    </main>
-  </body>
-</html>
-"""
-
-
-def write_markdown(root: Path, built: Path) -> None:
-    """Write every page as Markdown into the site, and two files that collect them."""
-    index, whole = [f"# {TITLE}", "", f"> {ABOUT}", ""], []
-    for caption, names in pages(root):
-        index += [f"## {caption}", ""] if caption else []
-        for name in names:
-            text = markdown(root, built, name)
-            write(built / "html" / f"{name}.md", text)
-            title = re.search(r"^# (.+)$", text, re.MULTILINE)[1]
-            index.append(f"- [{title}]({name}.md)")
-            whole.append(f"<!-- {name}.md -->\n\n{text}")
-        index.append("")
-    write(built / "html" / "llms.txt", "\n".join(index))
-    write(built / "html" / "llms-full.txt", "\n".join(whole))
-
-
-def write_for_site(root: Path, built: Path, site: str) -> None:
-    """Write the files of a site with an address: the list of its pages, and the page for unknown addresses."""
-    names = [name for _, part in all_pages(root) for name in part]
-    urls = "".join(
-        f"  <url><loc>{html.escape(f'{site}{name}.html')}</loc>{lastmod(root, name)}</url>\n"
-        for name in names
-    )
-    opening = (
-        '<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">'
-    )
-    write(built / "html" / "sitemap.xml", f"{opening}\n{urls}</urlset>\n")
-    write(built / "html" / "404.html", LOST.format(title=TITLE, site=html.escape(site)))
-
-
-def lastmod(root: Path, name: str) -> str:
-    """Return the sitemap's element for the day on which a page was last changed."""
-    day = dates.of_page(root, name)
-    return f"<lastmod>{day}</lastmod>" if day else ""
 
 
 def zipped(site: Path, target: Path) -> None:
@@ -120,17 +59,12 @@ def main(arguments: list[str], root: Path = ROOT, built: Path = BUILT) -> None:
     version = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
     if "--tag" in arguments and (tag := arguments[arguments.index("--tag") + 1]) != f"v{version}":
         sys.exit(f"the tag is {tag}, but pyproject.toml says {version}")
-    write_markdown(root, built)
-    for name in ("sitemap.xml", "404.html"):
-        (built / "html" / name).unlink(missing_ok=True)
-    if site := address.read(root).site:
-        write_for_site(root, built, site)
     embed.write(built / "html" / "embed")
+    shutil.copytree(root / "book" / "slides", built / "html" / "slides", dirs_exist_ok=True)
     zipped(built / "html", target / f"{NAME}-{version}.zip")
     with tempfile.TemporaryDirectory() as folder:
         students.write(Path(folder) / "notebooks")
         zipped(Path(folder), target / f"{NAME}-students-{version}.zip")
-    slides.write(target / f"{NAME}-slides-{version}.html")
     if "--books" in arguments:
         books(target / f"{NAME}-{version}", root, built)
     if "--wheel" in arguments:

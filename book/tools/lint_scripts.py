@@ -20,6 +20,7 @@ from rope_book.widgets._bundle import JS, source  # noqa: E402
 from rope_book.widgets._data import DATA  # noqa: E402
 
 ASSETS = ROOT / "book" / "assets"  # the page's own scripts, each a separate function, and its style
+SLIDES = ROOT / "book" / "slides"  # the same for the slides
 LOCK = TOOLS / "package-lock.json"
 DONE = TOOLS / "node_modules" / ".lock"  # the lock of the installed packages
 WRITTEN = TOOLS / "written" / "data"  # for tsc: the data that figures import from Python
@@ -50,9 +51,8 @@ def main(fix: bool) -> int:
     install()
     write_data()
     config = f"--config-path={TOOLS}"
-    failed = run(
-        "@biomejs/biome/bin/biome", "check", config, *(["--write"] if fix else []), str(JS), str(ASSETS)
-    )
+    checked = [str(JS), str(ASSETS), *map(str, SLIDES.glob("slides.[cj]s*"))]
+    failed = run("@biomejs/biome/bin/biome", "check", config, *(["--write"] if fix else []), *checked)
     for project in ("tsconfig.json", "tsconfig.figures.json"):
         failed |= run("typescript/bin/tsc", "--project", str(TOOLS / project))
     return failed

@@ -1,8 +1,11 @@
 """The slides of the lecture move by keys, and their figures live, in every engine."""
 
-import pytest
-import slides
+import shutil
 
+import embed
+import pytest
+
+from .conftest import ROOT
 from .test_engines import until
 
 pytestmark = pytest.mark.browser
@@ -12,10 +15,11 @@ PLACE = "document.querySelector('#place').textContent"
 
 @pytest.fixture(scope="module")
 def deck(tmp_path_factory) -> str:
-    """Write the deck; its address."""
-    target = tmp_path_factory.mktemp("slides") / "slides.html"
-    slides.write(target)
-    return target.as_uri()
+    """Put the deck beside the figures that it uses; its address."""
+    site = tmp_path_factory.mktemp("site")
+    embed.write(site / "embed")
+    shutil.copytree(ROOT / "book" / "slides", site / "slides")
+    return (site / "slides" / "slides.html").as_uri()
 
 
 def test_keys_bring_answers_and_slides_and_a_question_sets_its_figure(engine, deck):

@@ -63,7 +63,7 @@ def scopes(*names: str, without: Iterable[str] = ()) -> str:
 def module_script(figure: str) -> str:
     """Return the ES module that a kernel's front end imports (its default export has ``render``)."""
     name = f"figures/{figure}"
-    return f"{scopes(name)}\nexport default {constant(name)}.default;\n"
+    return lean(f"{scopes(name)}\nexport default {constant(name)}.default;\n")
 
 
 def page_script(figure: str, class_name: str, alone: bool = True) -> str:

@@ -197,7 +197,15 @@ def ours_torch(head_dim, base):
 
 
 @pytest.mark.parametrize(
-    "make", [transformers_llama, rotary_embedding_torch, x_transformers, onnxruntime, ours_fast, ours_torch]
+    "make",
+    [
+        transformers_llama,
+        rotary_embedding_torch,
+        x_transformers,
+        pytest.param(onnxruntime, marks=pytest.mark.makers),
+        ours_fast,
+        ours_torch,
+    ],
 )
 @pytest.mark.parametrize("base", [10_000.0, 500_000.0])
 def test_no_mistake_is_found_in_what_people_run(make, base):

@@ -1,4 +1,4 @@
-// The slides of a lecture (book/tools/slides.py), one at a time, controlled by arrow keys, Page Up and Page Down, Space or the buttons
+// The slides of a lecture (slides.html), one at a time, controlled by arrow keys, Page Up and Page Down, Space or the buttons
 // below; a slide's answer comes before the next slide. Without this script they are one long page.
 (() => {
   "use strict";

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from docutils import nodes
 
-PATH = Path(__file__).resolve().parents[1] / "book" / "extensions" / "heads.py"
+PATH = Path(__file__).resolve().parents[1] / "book" / "extensions" / "description.py"
 sys.path.append(str(PATH.parent))  # it imports its neighbours
-SPEC = importlib.util.spec_from_file_location("heads", PATH)
-heads = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(heads)
+SPEC = importlib.util.spec_from_file_location("description", PATH)
+extension = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(extension)
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ SPEC.loader.exec_module(heads)
     ],
 )
 def test_a_formula_is_written_in_letters(tex, seen):
-    assert heads.letters(tex) == seen
+    assert extension.letters(tex) == seen
 
 
 def page(*blocks: nodes.Node) -> nodes.Element:
@@ -44,40 +44,21 @@ def test_the_description_is_what_a_chapter_is_in_short():
     short = paragraph(
         "In short. A pair turns by ", nodes.math("", r"m\theta"), ". Only the distance is left."
     )
-    said = heads.description(page(first, nodes.block_quote("", short)))
+    said = extension.description(page(first, nodes.block_quote("", short)))
     assert said == "A pair turns by mθ. Only the distance is left."
 
 
 def test_a_page_without_it_is_described_by_its_first_sentence():
-    said = heads.description(
+    said = extension.description(
         page(paragraph("By whom"), paragraph("One word means one thing throughout the book."))
     )
     assert said == "One word means one thing throughout the book."
 
 
 def test_sentences_are_kept_whole_while_they_fit_and_a_long_one_is_cut_between_words():
-    assert heads.shortened("One. Two is longer. Three.", 20) == "One. Two is longer."
-    assert heads.shortened("One sentence that is too long.", 16) == "One sentence…"
-
-
-def test_a_card_needs_an_address_and_says_its_size():
-    assert "og:image" not in heads.tags("Page", "Book", "About", "")
-    made = heads.tags("Page", "Book", "About", "https://a.example/p.html", "https://a.example/c.png")
-    assert '<meta property="og:image" content="https://a.example/c.png" />' in made
-    assert '"og:image:width" content="1200"' in made
-    assert "summary_large_image" in made
-
-
-def test_a_page_without_a_figure_has_the_card_of_the_first_page():
-    root = PATH.parents[2]
-    assert heads.card_of(root, "book/glossary", "Glossary", "Book").line == "Your words are clocks."
-    own = heads.card_of(root, "notebooks/00_rope_in_ten_minutes", "RoPE in ten minutes", "Book")
-    assert (own.name, own.line) == ("00_rope_in_ten_minutes", "RoPE in ten minutes")
-    assert own.svg.startswith("<svg")
+    assert extension.shortened("One. Two is longer. Three.", 20) == "One. Two is longer."
+    assert extension.shortened("One sentence that is too long.", 16) == "One sentence…"
 
 
 def test_marks_of_html_stay_in_their_attribute():
-    made = heads.tags('<b>"', "Book", '"><script>', "")
-    assert "<script>" not in made
-    assert "<b>" not in made
-    assert "og:url" not in made
+    assert extension.meta('"><script>') == '<meta name="description" content="&quot;&gt;&lt;script&gt;" />\n'
