@@ -22,7 +22,8 @@ from typing import Any
 import numpy as np
 
 from rope_doctor.command import (
-    check_live,
+    check_decoder,
+    check_model,
     compare_files,
     compare_rows,
     examine,
@@ -37,8 +38,8 @@ COMMANDS = {  # their `run` is called; their docstring is the help
     "read": read_files,
     "compare": compare_files,
     "weights": compare_rows,
-    "model": check_live,
-    "decode": check_live,
+    "model": check_model,
+    "decode": check_decoder,
     "diagnose": examine,
     "vectors": run_vectors,
     "examples": hand_out,
