@@ -1,0 +1,79 @@
+r"""Names that the ecosystem gives to the same things, newest first, and the wrappers around a model.
+
+A name that is in none of these tables is unknown: a check that needs it says so, and does not run.
+"""
+
+import inspect
+import re
+from collections.abc import Mapping
+from typing import Any
+
+CACHES = ("cache", "past_key_values")  # arguments of transformers from 5.24 on, and before
+POSITIONS = ("position_ids",)
+MASKS = ("attention_mask",)
+WRAPPED = ("_orig_mod", "base_model.model", "module")  # in torch.compile, PEFT, and DataParallel, DDP or FSDP
+WINDOWS = (
+    "sliding_window",
+    "sliding_window_size",
+    "attention_chunk_size",
+    "attention_window_size",
+    "window_size",
+)
+WINDOWED = re.compile("sliding|chunked|local|swa")  # in the kinds of layers that have a window
+TABLES = re.compile(r"wpe|embed_positions|position_embeddings?$|pos_emb|sin|cos|freqs")  # rows by position
+LEARNED = re.compile(r"(?:wpe|embed_positions|position_embeddings?)\.weight$")
+TABLE_LENGTHS = ("max_position_embeddings", "n_positions", "n_ctx")
+RECURRENT = re.compile("Mamba|SSM|Recurrent|DeltaNet|LinearAttention|Lightning|Rwkv|xLSTM|ShortConv|KDA")
+
+
+def unwrapped(model: Any) -> Any:
+    """Return the model inside the wrappers of torch.compile, PEFT and parallel training.
+
+    >>> from types import SimpleNamespace as Wrapper
+    >>> unwrapped(Wrapper(_orig_mod=Wrapper(module="the model")))
+    'the model'
+    """
+    for path in WRAPPED:
+        inner = model
+        for name in path.split("."):
+            inner = getattr(inner, name, None)
+        if inner is not None and inner is not model:
+            return unwrapped(inner)
+    return model
+
+
+def argument(model: Any, names: tuple[str, ...]) -> str | None:
+    """Return the first of the names that a model's forward takes, or None."""
+    taken = inspect.signature(unwrapped(model).forward).parameters
+    return next((name for name in names if name in taken), None)
+
+
+def windows(config: Mapping[str, Any]) -> tuple[int, ...]:
+    """Return the widths in tokens of the windows and chunks in a config's body, ascending.
+
+    >>> windows({"sliding_window": 512, "layer_types": ["sliding_attention", "full_attention"]})
+    (512,)
+    >>> windows({"sliding_window": 512, "layer_types": ["full_attention"]})
+    ()
+    """
+    kinds = config.get("layer_types")
+    if kinds and not any(WINDOWED.search(str(kind)) for kind in kinds):
+        return ()
+    if config.get("use_sliding_window") is False:
+        return ()
+    found = {config.get(name) for name in WINDOWS}
+    return tuple(sorted(width for width in found if type(width) is int and width > 0))
+
+
+def scaled_queries(config: Mapping[str, Any]) -> int | None:
+    """Return the position from which queries are scaled, as in Llama 4 and Ministral 3, or None.
+
+    >>> scaled_queries({"attn_temperature_tuning": True, "floor_scale": 8192})
+    8191
+    """
+    if config.get("attn_temperature_tuning") and config.get("floor_scale"):
+        return int(config["floor_scale"]) - 1  # log1p(floor((position + 1) / floor_scale))
+    rope = config.get("rope_parameters") or {}
+    if isinstance(rope, Mapping) and rope.get("llama_4_scaling_beta"):
+        return int(rope.get("original_max_position_embeddings") or 0)  # log1p(floor(position / original))
+    return None
