@@ -23,6 +23,7 @@ WINDOWED = re.compile("sliding|chunked|local|swa")  # in the kinds of layers tha
 TABLES = re.compile(r"wpe|embed_positions|position_embeddings?$|pos_emb|sin|cos|freqs")  # rows by position
 LEARNED = re.compile(r"(?:wpe|embed_positions|position_embeddings?)\.weight$")
 TABLE_LENGTHS = ("max_position_embeddings", "n_positions", "n_ctx")
+SCALED_FROM_THE_START = ("beam",)  # its queries grow with (1 + position / 2048) ** 0.1
 RECURRENT = re.compile("Mamba|SSM|Recurrent|DeltaNet|LinearAttention|Lightning|Rwkv|xLSTM|ShortConv|KDA")
 
 
@@ -65,6 +66,19 @@ def windows(config: Mapping[str, Any]) -> tuple[int, ...]:
     return tuple(sorted(width for width in found if type(width) is int and width > 0))
 
 
+def pooled(config: Mapping[str, Any]) -> int:
+    """Return the number of tokens that a layer pools into one key, as in DeepSeek V4, or 1.
+
+    >>> pooled({"compress_rates": {"a": 4, "b": 128}, "layer_types": ["a", "a"]})
+    4
+    """
+    rates = config.get("compress_rates")
+    if not isinstance(rates, Mapping):
+        return 1
+    kinds = config.get("layer_types") or list(rates)
+    return max((int(rate) for kind, rate in rates.items() if kind in kinds), default=1)
+
+
 def scaled_queries(config: Mapping[str, Any]) -> int | None:
     """Return the position from which queries are scaled, as in Llama 4 and Ministral 3, or None.
 
@@ -73,6 +87,8 @@ def scaled_queries(config: Mapping[str, Any]) -> int | None:
     """
     if config.get("attn_temperature_tuning") and config.get("floor_scale"):
         return int(config["floor_scale"]) - 1  # log1p(floor((position + 1) / floor_scale))
+    if config.get("model_type") in SCALED_FROM_THE_START:
+        return 0
     rope = config.get("rope_parameters") or {}
     if isinstance(rope, Mapping) and rope.get("llama_4_scaling_beta"):
         return int(rope.get("original_max_position_embeddings") or 0)  # log1p(floor(position / original))
