@@ -72,6 +72,13 @@ OPTIONS: tuple[tuple[str, str, dict[str, Any]], ...] = (  # (commands, name, arg
         {"action": "append", "default": [], "metavar": "NAME", "help": "take it for central"},
     ),
     ("model", "--config", {"help": "a config.json or a preset's name (default: the model's config)"}),
+    ("model", "--only", {"action": "append", "default": [], "metavar": "NAME", "help": "run this check"}),
+    ("model", "--skip", {"action": "append", "default": [], "metavar": "NAME", "help": "do not run it"}),
+    (
+        "model",
+        "--require",
+        {"action": "append", "default": [], "metavar": "NAME", "help": "take it for central"},
+    ),
     ("diagnose vectors", "function", {"help": "module:function"}),
     ("diagnose", "--head-dim", {"type": int, "help": "width of x (with --config: from the file)"}),
     ("diagnose", "--torch", {"action": "store_true", "help": "pass and expect torch tensors"}),

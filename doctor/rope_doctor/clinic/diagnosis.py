@@ -48,7 +48,8 @@ class Diagnosis:
         attention_factor: the factor on cosines and sines.
         inv_freq: radians per token, `(pairs,)`, without sign.
         precision: number formats of the angles, and of the cosines and sines, as text.
-        mistakes, evidence: names from `MISTAKES`, and sentences with the actual and the expected numbers.
+        mistakes, evidence: names from `MISTAKES`, and sentences with the actual and the expected numbers. The first
+            is the likeliest cause: mend it and call again, since others often go with it.
 
     >>> from rope_edu import plain_rope
     >>> from rope_doctor.clinic import right
@@ -80,11 +81,13 @@ class Diagnosis:
         if self.precision:
             formats = ", ".join(f"{kind} {width}" for kind, width in self.precision.items())
             lines.append(f"Precision: {formats}.")
-        for name in self.mistakes:
+        for name in self.mistakes[:1]:
             lines.append(f"{name}: {MISTAKES[name].does}")
             if name in self.evidence:
                 lines.append(f"    {self.evidence[name]}")
             lines.append(f"    Fix: {MISTAKES[name].fix}")
+        for name in self.mistakes[1:]:
+            lines.append(f"Also seen: {name}. {self.evidence.get(name, MISTAKES[name].does)}")
         return "\n".join(lines if self.mistakes else [*lines, "No known mistake."])
 
     def _kind(self) -> str:
@@ -388,7 +391,9 @@ def _differences(
     if not ask_speeds:
         return differ
     speeds = np.pad(measured.speeds, (0, len(against.inv_freq) - len(measured.speeds)))
-    return differ | frequencies.differ(speeds, against, base, measured.tolerance)
+    wrong = frequencies.differ(speeds, against, base, measured.tolerance)
+    # a rule that was never applied takes its factor with it, and the factor alone would mend nothing
+    return wrong | differ if "rule_missing" in wrong else differ | wrong
 
 
 def _memory(measured: _Measured, against: RopeSpec) -> dict[str, str]:

@@ -1,20 +1,42 @@
 r"""rope-doctor model module:make: compare a live torch model with its config. It needs torch.
 
-`module:make` names a model, or a function without arguments that returns one.
+`module:make` names a model, or a function without arguments that returns one. Wrappers of torch.compile, PEFT and
+parallel training are taken off.
+
+The checks are:
+
+    frequencies       cosines and sines of the rotary modules, stored frequencies and tables
+    queries and keys  as they reach attention in each layer, held to the rotation of the layer's own kind; central
+    layers            every attention layer was watched, and its kind is known; central
+    softmax scale     the factor on q·k; central if the config states one
+    longer texts      at the trained length and beyond, and after a longer text; central for dynamic and longrope
+    coordinates       M-RoPE with coordinates that differ; central if the config has sections
+
+The exit status is 0 only if every central check ran and nothing differs, 1 if something differs, and otherwise 2.
 """
 
 import argparse
+import contextlib
+import sys
 from dataclasses import asdict
 
 from rope_doctor.command.importing import load_model
-from rope_doctor.probes import check_model
+from rope_doctor.probes import ModelReport, check_model
 
 
 def run(chosen: argparse.Namespace) -> tuple[int, object, str]:
-    """Check a live model; exit status 0 if it is right, 1 if not, 2 if the checks cannot tell."""
-    model = load_model(chosen.made)
-    if not hasattr(model, "named_modules"):
-        raise ValueError(f"{chosen.made} must be a torch module, got {type(model).__name__}")
-    report = check_model(model, chosen.config)
-    status = {True: 0, False: 1, None: 2}[report.right]
-    return status, {"right": report.right, **asdict(report), "text": str(report)}, str(report)
+    """Check a live model; exit status 0 if it is right, 1 if not, 2 if a central check did not run."""
+    stdout = sys.stderr if chosen.json else sys.stdout  # a model may print, and JSON must be alone
+    with contextlib.redirect_stdout(stdout):
+        model = load_model(chosen.made)
+        if not hasattr(model, "named_modules"):
+            raise ValueError(f"{chosen.made} must be a torch module, got {type(model).__name__}")
+        choice = {"only": chosen.only, "skip": chosen.skip, "require": chosen.require}
+        report = check_model(model, chosen.config, **choice)
+    return report.verdict.status, _facts(report), str(report)
+
+
+def _facts(report: ModelReport) -> dict[str, object]:
+    faults = [asdict(fault) | {"means": fault.means, "fix": fault.fix} for fault in report.faults]
+    known = {"right": report.right, "status": report.verdict.status}
+    return known | asdict(report) | {"faults": faults, "text": str(report)}

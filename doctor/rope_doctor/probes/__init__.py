@@ -2,7 +2,7 @@
 
 from rope_doctor.probes.decoder import Decoder
 from rope_doctor.probes.decoding import DecoderReport, check_decoder
-from rope_doctor.probes.modules import ModelReport, check_model
+from rope_doctor.probes.model_report import ModelReport, check_model
 from rope_doctor.probes.specimen import Kept, Specimen
 
 __all__ = [

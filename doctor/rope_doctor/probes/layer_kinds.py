@@ -2,7 +2,8 @@ r"""A live model's layer kinds: their readings from its config, and the kind of 
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ NAME_PATTERNS = {  # patterns in the names of a layer kind's modules and buffers
     "compress": re.compile(r"compress"),
     "main": re.compile(r"main"),
 }
+WITHOUT_ATTENTION = re.compile(r"linear|conv|mamba|recurrent|ssm|delta")  # in a config's words for layers
+LAYER_LISTS = ("layer_types", "layers_block_type", "block_types", "_block_types")  # the last two repeat
 LAYER = re.compile(r"(?:^|\.)(?:layers|h|blocks|block|layer)\.(\d+)(?:\.|$)")
 
 
@@ -27,8 +30,12 @@ class LayerKinds:
     """A config's readings by layer kind; None is the kind of unnamed layers."""
 
     readings: dict[str | None, Reading]
-    layers: tuple[str | None, ...]  # each layer's kind; empty if the config lists none
+    layers: tuple[str | None, ...]  # each layer's kind; empty if the config does not say
     config: dict[str, Any]
+    body: dict[str, Any] = field(default_factory=dict)  # the language model's part of the config
+    attending: tuple[int, ...] | None = (
+        None  # numbers of the layers with attention; None if the config does not say
+    )
 
     @staticmethod
     def of(model: Any, config: Any = None) -> "LayerKinds":
@@ -36,15 +43,11 @@ class LayerKinds:
         content = _content(model, config)
         body = body_of(content, Notes())[0].values
         readings = {reading.layer_type: reading for reading in read_kinds(content)}
-        return LayerKinds(readings, _layers(body, readings), content)
+        return LayerKinds(readings, _layers(body, readings), content, body, _attending(body))
 
     @property
     def turning(self) -> dict[str | None, Reading]:
         return {label: reading for label, reading in self.readings.items() if reading.rope_type != NOPE}
-
-    def at(self, label: str | None, length: int) -> Reading:
-        """Return a kind's reading for a text of `length` tokens."""
-        return {reading.layer_type: reading for reading in read_kinds(self.config, length)}[label]
 
     def named(self, word: str) -> str | None:
         """Return the kind that a name suggests, or None."""
@@ -60,9 +63,21 @@ class LayerKinds:
         return self.named(name.rpartition(".")[2]) or self.of_layer(name)
 
     def of_layer(self, name: str) -> str | None:
-        """Return the kind of a module's layer if the config lists each layer's kind, otherwise None."""
+        """Return the kind of a module's layer, or None: unnamed, or not known."""
         layer = LAYER.search(name)
         return self.layers[int(layer[1])] if layer and int(layer[1]) < len(self.layers) else None
+
+    def allowed(self, name: str, at: dict[str | None, Reading] | None = None) -> list[Reading]:
+        """Return the readings that a layer may follow: its kind's, or all if the config does not say which."""
+        readings, layer = at or self.readings, LAYER.search(name)
+        number = int(layer[1]) if layer else len(self.layers)
+        if number < len(self.layers) and self.layers[number] in readings:
+            return [readings[self.layers[number]]]
+        return list(readings.values())
+
+    def at_length(self, length: int) -> dict[str | None, Reading]:
+        """Return the readings by kind for a text of `length` tokens."""
+        return {reading.layer_type: reading for reading in read_kinds(self.config, length)}
 
     def candidates(self, label: str | None) -> list[Reading]:
         """Return this kind's reading if it rotates, otherwise the readings of all kinds that rotate."""
@@ -80,15 +95,49 @@ class LayerKinds:
 
 
 def _layers(body: dict[str, Any], readings: dict[str | None, Reading]) -> tuple[str | None, ...]:
-    """Return each layer's kind; empty unless the config lists kinds that rotate differently."""
-    rotates = body.get("no_rope_layers")
-    if isinstance(rotates, list) and NOPE in readings:
-        other = next((label for label in readings if label != NOPE), None)
-        return tuple(other if flag else NOPE for flag in rotates)
-    listed = body.get("layer_types")
-    if isinstance(listed, list) and any(label in readings for label in listed):
-        return tuple(map(str, listed))
+    """Return each layer's kind; empty unless the config says which layers are of which kind."""
+    count, types = body.get("num_hidden_layers") or 0, body.get("layer_types")
+    rotates, interval = body.get("no_rope_layers"), body.get("no_rope_layer_interval")
+    if NOPE in readings and len(readings) > 1:
+        other = next(label for label in readings if label != NOPE)
+        if not isinstance(rotates, list) and interval:
+            rotates = [(layer + 1) % interval for layer in range(count)]
+        return tuple(other if flag else NOPE for flag in rotates or ())
+    if len(readings) == 1 and not isinstance(types, list):
+        return tuple(readings) * count
+    if isinstance(types, list):
+        kinds = tuple(_kind_of(str(word), readings) for word in types)
+        return kinds if any(kind in readings for kind in kinds) else ()
+    pattern = body.get("sliding_window_pattern") or body.get("_sliding_window_pattern")
+    if isinstance(pattern, int) and {"full_attention", "sliding_attention"} <= set(readings):
+        return tuple(
+            "sliding_attention" if (layer + 1) % pattern else "full_attention" for layer in range(count)
+        )
     return ()
+
+
+def _kind_of(word: str, readings: dict[str | None, Reading]) -> str | None:
+    """Return the kind under which a config states the rotation of layers with this word in `layer_types`."""
+    if word in readings:
+        return word
+    if "compress" in readings and "main" in readings:  # DeepSeek V4 names its rotations so
+        return "main" if word == "sliding_attention" else "compress"
+    return None if None in readings else word
+
+
+def _attending(body: dict[str, Any]) -> tuple[int, ...] | None:
+    """Return the numbers of the layers with attention; None if the config does not state how many layers it has."""
+    count = body.get("num_hidden_layers")
+    types = next(
+        (body[name] for name in LAYER_LISTS if isinstance(body.get(name), list) and body[name]), None
+    )
+    if types is not None:
+        words = islice(cycle(types), count if isinstance(count, int) else len(types))
+        return tuple(layer for layer, word in enumerate(words) if not WITHOUT_ATTENTION.search(str(word)))
+    only = body.get("attn_layer_indices")
+    if isinstance(only, list):
+        return tuple(only)
+    return tuple(range(count)) if isinstance(count, int) else None
 
 
 def _content(model: Any, config: Any) -> dict[str, Any]:

@@ -1,54 +1,38 @@
 r"""Watch a live torch model's attention: are queries and keys rotated as the config specifies?
 
-In a text of one repeated token, all queries of a layer are equal before the rotation. So the query at position p
-must be the query at position 0, rotated by p.
+In a layer whose tokens are all equal, all queries are equal before the rotation. So the query at position p must be
+the query at position 0, rotated by p.
 """
 
-import contextlib
 import inspect
-import sys
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from rope_doctor.clinic.frequencies import describe_base
-from rope_doctor.config.reader import NOPE
-from rope_doctor.probes.layer_kinds import LayerKinds
+from rope_doctor.config.reader import NOPE, Reading
+from rope_doctor.probes.alternatives import alternatives
+from rope_doctor.probes.faults import Fault
+from rope_doctor.probes.layer_kinds import LAYER, LayerKinds
+from rope_doctor.probes.recording import OTHER_PARTS, Call, recorded
+from rope_doctor.probes.softmax_scale import stated_scale
 from rope_edu.encodings.layouts import pair_slices
 from rope_edu.encodings.rotary import apply_rope
 from rope_edu.encodings.spec import RopeSpec
 
 POSITIONS = np.array([*range(12), 15, 31, 40, 63, 64, 100, 127, 200, 255, 300, 511, 777, 1023])
+ROWS = 61  # tokens, if a model takes no positions
+LONGEST_RUN = 4096  # tokens at which a model that takes no positions is still run
 QK_ROUNDINGS = 64  # roundings allowed in q and k between the embedding and attention
 FREQUENCY_TOLERANCE = 4e-6  # relative error of frequencies computed as powers in float32
 V_ROUNDINGS = 64  # roundings allowed between values of the same token
+SCALE_TOLERANCE = 1e-3  # relative error of a softmax scale, which some models round to bfloat16
+FEWEST_ROWS = 8  # equal tokens without which a layer is not judged
 CLOCKWISE = {"nanochat"}  # architectures that rotate by −angle; no config field specifies this
-DIAGNOSE, READ = "Diagnose a rotation", "Read a config"  # chapter titles
-
-
-@dataclass(frozen=True)
-class Fault:
-    """One way in which a live model's rotation departs from its config, as text."""
-
-    where: str  # name of the module in the model
-    layers: str  # layer kind
-    found: str
-    wanted: str
-    fix: str  # smallest change
-    chapter: str = DIAGNOSE  # title of the chapter that explains the fault
-    pair: int | None = None  # first pair that differs
-    position: int | None = None  # first position at which it differs
-
-    def __str__(self) -> str:
-        first = {"pair": self.pair, "position": self.position}
-        known = ", ".join(f"{name} {value}" for name, value in first.items() if value is not None)
-        at = f" First difference: {known}." if known else ""
-        return (
-            f"{self.where} ({self.layers}):\n    Found {self.found}, expected {self.wanted}.{at}\n"
-            f"    Fix: {self.fix} Chapter “{self.chapter}”."
-        )
+OF_COORDINATES = ("sections_contiguous", "sections_interleaved", "one_coordinate")
+BY_LENGTH = ("dynamic", "longrope")
 
 
 @dataclass(frozen=True)
@@ -57,152 +41,247 @@ class AttentionInput:
 
     name: str  # "queries" or "keys"
     rows: np.ndarray  # (seq, width), scaled to the length of the first row
-    positions: np.ndarray  # (seq,)
+    positions: np.ndarray  # (seq,), or (seq, axes) coordinates
     eps: float  # relative rounding error of the model's number format
     before: tuple[np.ndarray, ...]  # outputs of this attention's modules at the first token
 
     def off(self, spec: RopeSpec, at: np.ndarray | None = None, wide: float = 1.0) -> np.ndarray:
-        """Return whether each row differs from the first row rotated by that row's position, or by `at`.
+        """Return whether each row differs from the first row rotated to that row's position, or to `at`.
 
         The rotated part may be the whole row, its beginning or its end.
         """
         positions, width = self.positions if at is None else at, self.rows.shape[1]
-        angles, expected = positions[:, None] * spec.inv_freq, []
+        if spec.kind != NOPE and spec.head_dim > width:
+            return np.ones(len(self.rows), bool)
+        angles, expected = _angles(positions, spec), []
         for start in dict.fromkeys((0, width - spec.head_dim)):
             rotated = np.tile(self.rows[0], (len(self.rows), 1))
             part = slice(start, start + spec.head_dim)
-            if spec.kind != NOPE and spec.head_dim <= width:
-                rotated[:, part] = apply_rope(rotated[:, part], angles, layout=spec.layout)
+            if spec.kind != NOPE:
+                rotated[:, part] = apply_rope(rotated[:, part], angles - angles[0], layout=spec.layout)
             expected.append(rotated)
-        if spec.kind != NOPE and spec.head_dim > width:
-            return np.ones(len(self.rows), bool)
         apart = min((np.linalg.norm(self.rows - rotated, axis=1) for rotated in expected), key=np.sum)
-        allowed = QK_ROUNDINGS * self.eps + wide * FREQUENCY_TOLERANCE * positions
+        farthest = positions if positions.ndim == 1 else positions.max(axis=1)
+        allowed = QK_ROUNDINGS * self.eps + wide * FREQUENCY_TOLERANCE * farthest
         return np.asarray(apart > allowed * np.linalg.norm(self.rows[0]))
 
 
-def check_attention(model: Any, kinds: LayerKinds) -> tuple[list[Fault], list[str], list[str]]:
-    """Return the faults in queries and keys, descriptions of the probes, and notes."""
-    import torch
+def _angles(positions: np.ndarray, spec: RopeSpec) -> np.ndarray:
+    if positions.ndim == 1:
+        return np.asarray(positions[:, None] * spec.inv_freq)
+    return np.asarray(positions[:, list(spec.axes or (0,) * len(spec.inv_freq))] * spec.inv_freq)
 
+
+@dataclass
+class Watched:
+    """What was seen of attention: faults, the layers that were judged, and why others were not."""
+
+    faults: list[Fault] = field(default_factory=list)
+    layers: dict[str, bool] = field(default_factory=dict)  # by name: whether the layer was judged
+    scales: dict[str, tuple[float, int]] = field(default_factory=dict)  # softmax scale and width, by layer
+    failed: str = ""  # why the model could not be run
+    long_texts: str = ""  # why texts at the trained length and beyond were not run; "" if they were
+    coordinates: str = ""  # why coordinates that differ were not run; "" if they were
+    positions: int = 0
+    longest: int = 0
+
+    def judged(self) -> list[str]:
+        return [name for name, judged in self.layers.items() if judged]
+
+
+def watch(model: Any, kinds: LayerKinds) -> Watched:
+    """Run a live model, at several lengths if its rule depends on them, and judge its queries and keys."""
+    watched = Watched()
+    ruled = [
+        reading for reading in kinds.turning.values() if reading.rope_type in BY_LENGTH and reading.trained
+    ]
+    watched.long_texts = "" if ruled else "the rule does not depend on the length of the text"
+    if not any(reading.spec.axes for reading in kinds.turning.values()):
+        watched.coordinates = "the config gives a token one position"
     try:
-        calls = _run(model, kinds)
+        _judge_at(model, kinds, watched, None)
     except Exception as error:
         first_line = str(error).partition("\n")[0][:100]
-        return [], [], [f"Attention was not watched: {type(error).__name__}: {first_line}"]
-    if not calls:
-        return [], [], ["Attention was not watched: no call of it was observed."]
-    # a convolution makes the first tokens differ from later ones
-    names = [name for name, module in model.named_modules() if isinstance(module, torch.nn.Conv1d)]
-    mixing = {name[:end] for name in names for end in range(len(name)) if name[end] == "."}
-    judged = [(layer, inputs) for layer, alike, inputs in calls if alike and layer not in mixing]
-    faults: dict[tuple[str, str], Fault] = {}
-    for layer, inputs in judged:
-        layer_faults = (_judge(vectors, layer, kinds) for vectors in inputs)
-        if (fault := next(filter(None, layer_faults), None)) is not None:
-            faults.setdefault((fault.layers, fault.found), fault)
-    probed = f"queries and keys as they reach attention, in {len(judged)} of {len(calls)} layers"
-    rest = len(calls) - len(judged)
-    skipped = f"{rest} layers were not watched: there, tokens differ by more than their rotation."
-    return list(faults.values()), [probed] if judged else [], [skipped] if rest else []
+        watched.failed = f"{type(error).__name__}: {first_line}"
+        return watched
+    if ruled:
+        trained = min(reading.trained or 0 for reading in ruled)
+        try:
+            for number, length in enumerate((trained, trained + 1, 2 * trained, 4 * trained, 2 * trained, 2)):
+                _judge_at(model, kinds, watched, length, after=4 * trained if number > 3 else 0)
+        except Exception as error:
+            watched.long_texts = f"{type(error).__name__}: {str(error).partition(chr(10))[0][:100]}"
+    return watched
 
 
-def _run(model: Any, kinds: LayerKinds) -> list[tuple[str, bool, list[AttentionInput]]]:
-    """Run a repeated token; return (layer, whether its values are equal, queries and keys) per attention call."""
+def _judge_at(model: Any, kinds: LayerKinds, watched: Watched, length: int | None, after: int = 0) -> None:
+    """Run a text of this length, or a short one, and add its faults."""
+    readings = kinds.readings if length is None else kinds.at_length(length)
+    check = "queries and keys" if length is None else "longer texts"
+    calls, positions = _run(model, kinds, watched, length)
+    if length is None:
+        watched.positions, watched.longest = len(positions), int(positions.max())
+    for name, scale, inputs in calls:
+        if length is None:
+            watched.layers[name] = watched.layers.get(name, False) or bool(inputs)
+            if scale is not None and inputs:
+                watched.scales[name] = scale, inputs[0].rows.shape[1]
+        elif any(fault.where == name for fault in watched.faults):
+            continue
+        wrong = [fault for vectors in inputs if (fault := _judge(vectors, name, kinds, readings, length))]
+        watched.faults += _of_one_layer(wrong, inputs, check, after, length)
+
+
+def _of_one_layer(
+    wrong: list[Fault], inputs: list[AttentionInput], check: str, after: int, length: int | None
+) -> Iterator[Fault]:
+    """Yield one fault for a layer's queries and keys."""
+    if not wrong:
+        return
+    fault, both = wrong[0], len(wrong) == len(inputs)
+    changes: dict[str, Any] = {} if fault.check == "coordinates" else {"check": check}
+    if length is not None:
+        changes["found"] = f"in a text of {length} tokens, {fault.found}"
+        if after:
+            changes["found"] = f"in a text of {length} tokens after one of {after}, {fault.found}"
+            changes["cause"] = "remembers"
+    if both and fault.found.startswith("queries"):
+        changes["found"] = changes.get("found", fault.found).replace("queries", "queries and keys", 1)
+    elif not both and fault.cause == "no_layer_rotates":
+        changes["cause"] = f"{fault.found.split()[0]}_not_rotated"
+    yield Fault(**(vars(fault) | changes))
+
+
+def _run(
+    model: Any, kinds: LayerKinds, watched: Watched, length: int | None
+) -> tuple[list[tuple[str, float | None, list[AttentionInput]]], np.ndarray]:
+    """Run a text of equal tokens; return (layer, softmax scale, queries and keys) per call, and the positions.
+
+    A layer's queries and keys are an empty list if its tokens may differ by more than their position.
+    """
     import torch
 
-    longest = min((kind.trained or kind.longest or 1024 for kind in kinds.turning.values()), default=1024)
-    positions = POSITIONS[min(longest, 1024) > POSITIONS]
     parameter = next(values for values in model.parameters() if values.is_floating_point())
     takes = inspect.signature(model.forward).parameters
-    if "position_ids" not in takes:
-        positions = np.arange(min(64, int(positions[-1]) + 1))
+    positions = _positions(kinds, length, "position_ids" in takes)
     tokens = torch.full((1, len(positions)), 7, device=parameter.device)
     options: dict[str, Any] = {}
+    ids = torch.tensor(positions, device=parameter.device)[None]
     if "position_ids" in takes:
-        options["position_ids"] = torch.tensor(positions, device=parameter.device)[None]
+        options["position_ids"] = ids
         if "attention_mask" in takes:
             options["attention_mask"] = torch.ones_like(tokens)
+    axes = [max(reading.spec.axes) + 1 for reading in kinds.turning.values() if reading.spec.axes]
+    coordinates = positions if not axes else _coordinates(positions, max(axes))
     was = model.training
     model.eval()
     try:
-        with recorded_attention(model) as calls, torch.no_grad():
-            model(tokens, **options)
+        with recorded(model, len(positions)) as recorder, torch.no_grad():
+            if axes and options and not watched.coordinates:
+                several = torch.tensor(coordinates.T.copy(), device=parameter.device)[:, None]
+                try:
+                    model(tokens, **options | {"position_ids": several})
+                except Exception as error:
+                    watched.coordinates = f"the model takes no coordinates: {type(error).__name__}"
+                    recorder.calls.clear()
+                    recorder.products.clear()
+                    coordinates = positions
+                    model(tokens, **options)
+            else:
+                coordinates = positions
+                watched.coordinates = watched.coordinates or "the model takes no position ids"
+                model(tokens, **options)
     finally:
         model.train(was)
     eps = 2.0**-24 if parameter.dtype in (torch.float32, torch.float64) else 2.0**-9
-    inputs = []
-    for name, q, k, v, before in calls:
-        if q.shape[-2] == len(positions) == k.shape[-2]:
-            q, k, v = (x.double().cpu().numpy()[0, 0] for x in (q, k, v))
-            outputs = tuple(x.double().cpu().numpy() for x in before)
-            alike = bool(np.abs(v - v[0]).max() <= V_ROUNDINGS * eps * np.abs(v).max())
-            lengths = ((x, np.linalg.norm(x, axis=1, keepdims=True)) for x in (q, k))
-            q, k = (x * (length[0] / length) for x, length in lengths)
-            pair = (("queries", q), ("keys", k))
-            rows = [AttentionInput(kind, x, positions, eps, outputs) for kind, x in pair]
-            inputs.append((name, alike, rows))
-    return inputs
+    mixing = _kernels(model)
+    known = kinds.attending
+    calls = []
+    for call in recorder.found():
+        layer = LAYER.search(call.layer)
+        outside = layer is not None and known is not None and int(layer[1]) not in known
+        if (outside and call.v is None) or OTHER_PARTS.search(call.layer):
+            continue
+        if call.q.shape[-2] == len(positions) == call.k.shape[-2]:
+            even = any(call.layer.startswith(f"{name}.") or call.layer == name for name in recorder.evened)
+            inputs = _inputs(call, coordinates, eps, even, mixing.get(call.layer, 1))
+            calls.append((call.layer, call.scale, inputs))
+    return calls, positions
 
 
-@contextlib.contextmanager
-def recorded_attention(model: Any) -> Iterator[list[tuple[str, Any, Any, Any, tuple[Any, ...]]]]:
-    """Record (module name, q, k, v, outputs before) for each attention call in torch or transformers."""
-    from unittest import mock
+def below_the_switch(reading: Reading) -> int | None:
+    """Return the length below which a rule does not depend on the length of the text; None if none is stated."""
+    if reading.trained and reading.rope_type in BY_LENGTH:
+        return reading.trained - 1
+    return reading.trained or reading.longest
 
+
+def _positions(kinds: LayerKinds, length: int | None, given: bool) -> np.ndarray:
+    """Return positions below the trained length, or up to the end of a text of `length` tokens."""
+    if length is None:
+        longest = min((below_the_switch(kind) or 1024 for kind in kinds.turning.values()), default=1024)
+        if not given:
+            return np.arange(min(ROWS, longest))
+        chosen = POSITIONS[min(longest, 1024) > POSITIONS]
+    elif not given:
+        if length > LONGEST_RUN:
+            raise ValueError(f"the model takes no positions, and {length} tokens are many to run")
+        return np.arange(length)
+    else:
+        chosen = np.append(POSITIONS[length - 1 > POSITIONS], length - 1)
+    return np.delete(chosen, -2) if len(chosen) % 2 == 0 and len(chosen) > 2 else chosen  # no width is odd
+
+
+def _coordinates(positions: np.ndarray, axes: int) -> np.ndarray:
+    """Return coordinates `(seq, axes)` that differ from each other in all tokens but the first."""
+    return np.stack(
+        [positions, *((positions + axis * (1 + positions % 5)) for axis in range(1, axes))], axis=1
+    )
+
+
+def _kernels(model: Any) -> dict[str, int]:
+    """Return, for each module with convolutions, how many tokens they mix."""
     import torch
 
-    calls: list[tuple[str, Any, Any, Any, tuple[Any, ...]]] = []
-    running: list[str] = []
-    inside = [0]
-    outputs: dict[str, Any] = {}
-
-    def keep(name: str, out: Any) -> None:
-        if isinstance(out, torch.Tensor) and out.ndim > 2:
-            outputs[name] = out[0].flatten(1)[0].detach() if out.shape[1] else out
-
-    def through(attend: Callable[..., Any], first: int) -> Callable[..., Any]:
-        def call(*args: Any, **options: Any) -> Any:
-            if not inside[0]:
-                named = dict(zip(("query", "key", "value"), args[first:], strict=False)) | options
-                q, k, v = named["query"], named["key"], named["value"]
-                where = running[-1] if running else ""
-                before = tuple(out for name, out in outputs.items() if name.startswith(where))
-                calls.append((where, q.detach(), k.detach(), v.detach(), before))
-            inside[0] += 1
-            try:
-                return attend(*args, **options)
-            finally:
-                inside[0] -= 1
-
-        return call
-
-    with contextlib.ExitStack() as stack:
-        for name, module in model.named_modules():
-            hooks = [
-                module.register_forward_pre_hook(lambda *_, name=name: running.append(name)),
-                module.register_forward_hook(lambda *_: running.pop() and None, always_call=True),
-            ]
-            if not any(True for _ in module.children()):
-                hooks.append(module.register_forward_hook(lambda _, args, out, name=name: keep(name, out)))
-            for hook in hooks:
-                stack.callback(hook.remove)
-        functional = torch.nn.functional
-        own = through(functional.scaled_dot_product_attention, 0)
-        stack.enter_context(mock.patch.object(functional, "scaled_dot_product_attention", own))
-        transformers = sys.modules.get("transformers.modeling_utils")
-        if interface := getattr(transformers, "AttentionInterface", None):
-            get = interface.get_interface
-            theirs = lambda self, name, default: through(get(self, name, default), 1)  # noqa: E731
-            stack.enter_context(mock.patch.object(interface, "get_interface", theirs))
-        yield calls
+    sizes: dict[str, int] = {}
+    for name, module in model.named_modules():
+        if isinstance(module, torch.nn.Conv1d):
+            for end in range(len(name)):
+                if name[end] == ".":
+                    sizes[name[:end]] = sizes.get(name[:end], 1) + module.kernel_size[0] - 1
+    return sizes
 
 
-def _judge(vectors: AttentionInput, layer: str, kinds: LayerKinds) -> Fault | None:
+def _inputs(call: Call, positions: np.ndarray, eps: float, even: bool, mixed: int) -> list[AttentionInput]:
+    """Return a call's queries and keys from the first token on that equals all later ones; [] if too few do."""
+    q, k = (x.double().cpu().numpy()[0, 0] for x in (call.q, call.k))
+    if call.v is not None and call.v.data_ptr() != call.k.data_ptr():
+        v = call.v.double().cpu().numpy()[0, 0]
+        apart = np.abs(v - v[-1]).max(axis=1) > V_ROUNDINGS * eps * np.abs(v).max()
+    else:  # nothing to hold them to but that the layer's tokens were made equal, or a rotation's constant length
+        length = np.linalg.norm(k, axis=1)
+        apart = (np.abs(length - length[-1]) > V_ROUNDINGS * eps * length.max()) & (not even)
+    start = int(np.flatnonzero(apart)[-1]) + 1 if apart.any() else 0
+    start = max(start, mixed - 1)
+    if len(q) - start < min(FEWEST_ROWS, len(q)):
+        return []
+    before = tuple(x.double().cpu().numpy() for x in call.before)
+    lengths = ((x, np.linalg.norm(x, axis=1, keepdims=True)) for x in (q[start:], k[start:]))
+    q, k = (x * (length[0] / np.where(length > 0, length, 1)) for x, length in lengths)
+    return [
+        AttentionInput(name, x, positions[start:], eps, before) for name, x in (("queries", q), ("keys", k))
+    ]
+
+
+def _judge(
+    vectors: AttentionInput,
+    layer: str,
+    kinds: LayerKinds,
+    readings: dict[str | None, Reading],
+    length: int | None,
+) -> Fault | None:
     """Return the fault in a layer's queries or keys, or None."""
-    label = kinds.of_layer(layer)
-    reading = kinds.readings.get(label) if label else None
-    allowed = [reading] if reading else list(kinds.readings.values())
+    allowed = kinds.allowed(layer, readings)
     specs = [reading.spec for reading in allowed]
     offs = [vectors.off(spec) for spec in specs]
     if kinds.config.get("model_type") in CLOCKWISE:
@@ -211,16 +290,19 @@ def _judge(vectors: AttentionInput, layer: str, kinds: LayerKinds) -> Fault | No
         return None
     nearest, off = min(zip(allowed, offs, strict=False), key=lambda candidate: int(candidate[1].sum()))
     spec, still = nearest.spec, nearest.rope_type == NOPE
-    found, fix, chapter = _explained(vectors, spec, kinds, still)
+    cause, found, named = _explained(vectors, nearest, kinds, length)
     base = describe_base(spec.inv_freq, spec.rotary_dim, spec.head_dim)
+    if base == "no base fits":
+        base = f"{nearest.rope_type} of base {nearest.base:.6g}"
     return Fault(
         layer or "attention",
         kinds.words(nearest.layer_type),
         f"{vectors.name} {found}",
-        "no rotation" if still else f"rotated {spec.layout}, {base}",
-        fix,
-        chapter,
-        position=int(vectors.positions[off.argmax()]),
+        "no rotation" if still else f"{spec.layout}, {base}",
+        cause,
+        "coordinates" if cause in OF_COORDINATES else "queries and keys",
+        named,
+        position=int(np.ravel(vectors.positions[off.argmax()])[0]),
     )
 
 
@@ -246,46 +328,61 @@ def _comes_out_in_halves(vectors: AttentionInput, spec: RopeSpec) -> bool:
 
 
 def _explained(
-    vectors: AttentionInput, spec: RopeSpec, kinds: LayerKinds, still: bool
-) -> tuple[str, str, str]:
-    """Return what was found, the fix and the chapter."""
-    width = vectors.rows.shape[1]
+    vectors: AttentionInput, reading: Reading, kinds: LayerKinds, length: int | None
+) -> tuple[str, str, tuple[str, ...]]:
+    """Return the cause, what was found, and names for the fix."""
+    spec, width = reading.spec, vectors.rows.shape[1]
     if spec.head_dim > width:
-        fix = f"State head_dim in the config, or make heads of {spec.head_dim} features."
-        return f"{width} features wide", fix, READ
+        return "narrow_head", f"{width} features wide", (str(spec.head_dim),)
 
     def fits(other: RopeSpec, at: np.ndarray | None = None) -> bool:
         return not vectors.off(other, at, wide=4.0).any()
 
-    swapped = "half_split" if spec.layout == "interleaved" else "interleaved"
-    if still:
-        return "rotated", "Do not rotate these layers.", "Tell variants apart"
+    if reading.rope_type == NOPE:
+        return "still_layers_rotate", "rotated", ()
     if fits(spec.replace(kind=NOPE)):
-        return "not rotated at all", "Rotate q and k in these layers.", "Put RoPE in attention"
-    if fits(spec.replace(layout=swapped)):
-        fix = "Rotate with the other layout, or permute the rows of q and k (convert_projection)."
-        return f"rotated {swapped}", fix, "Tell two layouts apart"
-    if fits(spec.replace(inv_freq=2 * spec.inv_freq)):
-        return "rotated twice", "Rotate once, and not again inside attention.", DIAGNOSE
-    if fits(spec.replace(inv_freq=-spec.inv_freq)):
-        return "rotated clockwise", "Rotate by +angle, or negate sin in one place.", DIAGNOSE
-    if fits(spec, np.arange(len(vectors.rows))):
-        return "rotated by row number", "Pass the position ids on to the rotation.", "Count positions"
-    for label, other in kinds.turning.items():
+        return "no_layer_rotates", "not rotated at all", ()
+    for other in alternatives(reading, kinds, length or 0):
         if fits(other.spec):
-            found = f"rotated as in {kinds.words(label)}"
-            return found, "Give each kind of layers its own parameters.", READ
-    found = f"rotated differently: {_speeds(vectors, spec)}"
-    return found, "Use the config of these layers for the rotation: base, rule and width.", READ
+            return other.cause, f"rotated {other.words}", ()
+    swapped = "half_split" if spec.layout == "interleaved" else "interleaved"
+    if fits(spec.replace(layout=swapped)):
+        return "other_layout", f"rotated {swapped}", ()
+    if fits(spec.replace(inv_freq=2 * spec.inv_freq)):
+        return "rotated_twice", "rotated twice", ()
+    if fits(spec.replace(inv_freq=-spec.inv_freq)):
+        return "turns_backwards", "rotated clockwise", ()
+    if fits(spec, np.arange(len(vectors.rows))):
+        return "ignores_positions", "rotated by row number", ()
+    return "rotated_otherwise", f"rotated differently: {_speeds(vectors, spec)}", ()
 
 
 def _speeds(vectors: AttentionInput, spec: RopeSpec) -> str:
-    """Return text on the base that fits the expected layout's pairs from position 0 to 1."""
+    """Return text on the base that fits the expected layout's pairs from one position to the next."""
     width, start = spec.rotary_dim, vectors.rows.shape[1] - spec.head_dim
     first, second = pair_slices(width, spec.layout)
     part = vectors.rows[:2, start : start + width]
     before, after = part[:, first] + 1j * part[:, second]
     if not np.allclose(np.abs(before), np.abs(after), rtol=0.05):
         return "in other pairs"
-    speeds = np.abs(np.angle(after / before)) / max(1, int(vectors.positions[1] - vectors.positions[0]))
+    step = np.diff(vectors.positions[:2].reshape(2, -1)[:, 0])[0]
+    speeds = np.abs(np.angle(after / before)) / max(1, int(step))
     return describe_base(speeds, width, spec.head_dim)
+
+
+def scale_faults(watched: Watched, kinds: LayerKinds) -> tuple[list[Fault], str]:
+    """Return the faults in the softmax scales, and why they were not judged, or ""."""
+    if not watched.scales:
+        return [], "no call of attention shows its scale"
+    faults, unstated = [], ""
+    for layer, (scale, width) in watched.scales.items():
+        wanted, is_stated = stated_scale(kinds, width)
+        if abs(scale / wanted - 1) <= SCALE_TOLERANCE:
+            continue
+        if not is_stated:
+            unstated = f"scores are multiplied by {scale:.6g}, and the config states no scale"
+            continue
+        label = kinds.words(kinds.of_layer(layer))
+        found, expected = f"scores multiplied by {scale:.6g}", f"{wanted:.6g}"
+        faults.append(Fault(layer, label, found, expected, "softmax_scale", "softmax scale", (expected,)))
+    return faults, unstated

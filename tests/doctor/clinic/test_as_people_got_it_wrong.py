@@ -234,6 +234,10 @@ CASES = {
         f"expected {BASE * 8 ** (D / (D - 2)):.6g}",
         "with the rule of the config", "rope_theta",
     ),
+    "YaRN never applied": Case(
+        by_frequencies(inv_freq(D, 150_000.0)), OSS, ("rule_missing", "attention_factor_missing"),
+        "pairs differ", "expected", "with the rule of the config", "\0",
+    ),
     "MarinFold 184: the base lost": Case(
         by_frequencies(exponents(D)), plain_rope(D, 5e5, layout="half_split"), ("other_base",),
         "Found base 10000",
@@ -258,6 +262,7 @@ def test_a_mistake_that_people_made_leads_to_its_fix(name):
     assert case.fix in MISTAKES[case.mistakes[0]].fix
     assert case.never not in "".join(MISTAKES[name].does + MISTAKES[name].fix for name in found.mistakes)
     assert f"    {said}\n    Fix: " in str(found)
+    assert str(found).count("Fix: ") == 1
 
 
 @pytest.mark.parametrize(

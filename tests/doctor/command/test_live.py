@@ -31,6 +31,11 @@ def wrong():
 
 
 def talks():
+    print("loading 3 of 7")
+    return emptied(Little())
+
+
+def babbles():
     print("loading")
     return decoder()
 
@@ -65,6 +70,10 @@ def folder(somebodys_module, tmp_path):
     [
         (["model", "mine:right", "--config", "config.json"], 0, "The model rotates as its config states."),
         (["model", "mine:empty", "--config", "config.json"], 1, "numbers that cannot be frequencies"),
+        (["model", "mine:right", "--config", "config.json", "--skip", "layers"], 2, "layers (skipped)"),
+        (["model", "mine:right", "--config", "config.json", "--only", "frequencies"], 2, "layers (skipped)"),
+        (["model", "mine:right", "--config", "config.json", "--require", "coordinates"], 2, "coordinates (the config"),
+        (["model", "mine:right", "--config", "config.json", "--skip", "cache"], 2, "'cache' is not a check of this"),
         (["model", "mine:right"], 2, "Could not tell: the model has no config"),
         (["model", "mine:right", "--config", "nowhere"], 2, "no file and no preset called nowhere"),
         (["model", "mine:decoder", "--config", "config.json"], 2, "must be a torch module, got Decoder"),
@@ -104,10 +113,23 @@ def test_exit_statuses_and_words(folder, capsys, arguments, status, says):
     assert says in capsys.readouterr().out
 
 
+def test_json_stands_alone_on_stdout_although_the_model_prints(folder, capsys):
+    assert main(["model", "mine:talks", "--config", "config.json", "--json"]) == 1
+    out, err = capsys.readouterr()
+    assert json.loads(out)["right"] is False
+    assert "loading 3 of 7" in err
+
+
 def test_json_holds_the_verdict_the_parts_and_the_text(folder, capsys):
     assert main(["model", "mine:empty", "--config", "config.json", "--json"]) == 1
     found = json.loads(capsys.readouterr().out)
-    assert (found["right"], found["faults"][0]["where"]) == (False, "layers.0.rotary.inv_freq and 1 more")
+    assert (found["right"], found["status"]) == (False, 1)
+    first = found["faults"][0]
+    assert (first["where"], first["cause"]) == ("layers.0.rotary.inv_freq and 1 more", "never_filled")
+    assert first["fix"].startswith("Compute it again after loading")
+    checks = {check["name"]: check["outcome"] for check in found["verdict"]["checks"]}
+    assert checks["frequencies"] == "differs"
+    assert checks["coordinates"] == "not run"
     assert main(["decode", "mine:wrong", "--json"]) == 1
     found = json.loads(capsys.readouterr().out)
     differs = [check["name"] for check in found["checks"] if check["outcome"] == "differs"]
@@ -120,5 +142,5 @@ def test_json_holds_the_verdict_the_parts_and_the_text(folder, capsys):
 
 
 def test_json_is_alone_on_stdout_whatever_a_model_prints(folder, capsys):
-    assert main(["decode", "mine:talks", "--json", "--length", "64"]) == 0
+    assert main(["decode", "mine:babbles", "--json", "--length", "64"]) == 0
     assert json.loads(capsys.readouterr().out)["right"] is True

@@ -17,7 +17,7 @@ SAYS = {  # a part of what the command says
     "Rows beyond the first, at length 1": "rows at length 1: differs",
     "Positions doubled by a default scale": "All are 2 times the expected ones",
     "LongRoPE's list by the allocated context": "Found 0.5 radians per token in pair 0, expected 1",
-    "Rotated twice": "queries rotated twice",
+    "Rotated twice": "queries and keys rotated twice",
     "Position ids ignored": "Positions have no effect",
     "One rule for two kinds of layers": "sliding_attention layers",
     "A permutation skipped in the conversion": "k_proj.weight unchanged, expected permuted to interleaved",

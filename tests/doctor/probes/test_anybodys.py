@@ -16,6 +16,7 @@ from rope_doctor.probes import (  # noqa: E402
 )
 from rope_doctor.probes.bench import Bench  # noqa: E402
 from rope_doctor.probes.little import Little  # noqa: E402
+from rope_doctor.verdict import HOLDS  # noqa: E402
 from rope_edu.encodings.spec import RopeSpec, plain_rope  # noqa: E402
 
 
@@ -95,10 +96,16 @@ class Table(torch.nn.Module):
         self.weight = torch.nn.Parameter(torch.zeros(1))
 
 
+def outcome(report, name):
+    return next(check.outcome for check in report.verdict.checks if check.name == name)
+
+
 @pytest.mark.parametrize("kind", ["cos_cached", "freqs_cis", "cos_sin_cache"])
 def test_tables_of_three_spellings_are_read(kind):
     config = {"head_dim": 16, "rope_theta": 1e4}
-    assert check_model(Table(1e4, kind), config).right is True
+    right = check_model(Table(1e4, kind), config)
+    assert outcome(right, "frequencies") == HOLDS
+    assert right.right is None  # its attention was not seen
     wrong = check_model(Table(1.1e4, kind), config)
     assert wrong.faults[0].pair == 1
     emptied = Table(1e4, kind)
@@ -116,7 +123,7 @@ def test_frequencies_that_the_config_itself_has_twice_are_no_table_by_feature():
     table = Table(1e4, "freqs_cis")
     assert check_model(table, config).right is False
     table.freqs_cis[:] = torch.tensor(np.exp(1j * np.arange(256)[:, None] * np.tile(halves[:4], 2)))
-    assert check_model(table, config).right is True
+    assert outcome(check_model(table, config), "frequencies") == HOLDS
 
 
 def test_where_nothing_can_be_probed_the_report_cannot_tell():

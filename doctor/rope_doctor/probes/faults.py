@@ -1,0 +1,77 @@
+r"""Faults in a live model's rotation, and the causes behind them, the most likely first."""
+
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from rope_doctor.clinic.mistakes import MISTAKES
+
+
+class Cause(NamedTuple):
+    """A cause, its one fix, and the chapter that explains it; `fix` may have a `{…}` for a name."""
+
+    does: str
+    fix: str
+    chapter: str = "Diagnose a rotation"
+
+
+_TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+OWN = {name: Cause(**cause) for name, cause in _TABLE.items()}  # the likeliest first
+FROM_CLINIC_BEFORE = "ignores_positions"  # the clinic's mistakes are believed before this cause
+
+
+def cause_of(name: str) -> Cause:
+    """Return a cause by its name: one of `OWN`, or else a mistake that the clinic knows."""
+    return OWN[name] if name in OWN else Cause(MISTAKES[name].does, MISTAKES[name].fix)
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One way in which a live model's rotation departs from its config, as text."""
+
+    where: str  # name of the module in the model
+    layers: str  # layer kind
+    found: str
+    wanted: str
+    cause: str  # a name in `OWN`, or one of the clinic's `MISTAKES`
+    check: str  # the check that differs
+    named: tuple[str, ...] = ()  # names for the fix
+    pair: int | None = None  # first pair that differs
+    position: int | None = None  # first position at which it differs
+
+    @property
+    def means(self) -> str:
+        """Return the cause as a sentence."""
+        return cause_of(self.cause).does
+
+    @property
+    def fix(self) -> str:
+        """Return the smallest change that mends the cause."""
+        return cause_of(self.cause).fix.format(*self.named) if self.named else cause_of(self.cause).fix
+
+    @property
+    def seen(self) -> str:
+        """Return the evidence as one line."""
+        first = {"pair": self.pair, "position": self.position}
+        known = ", ".join(f"{name} {value}" for name, value in first.items() if value is not None)
+        at = f" First difference: {known}." if known else ""
+        return f"{self.where} ({self.layers}): Found {self.found}, expected {self.wanted}.{at}"
+
+    def __str__(self) -> str:
+        cause = cause_of(self.cause)
+        return (
+            f"Cause: {cause.does}\n    Evidence: {self.seen}\n    Fix: {self.fix} Chapter “{cause.chapter}”."
+        )
+
+
+def ranked(faults: Sequence[Fault]) -> tuple[Fault, ...]:
+    """Return the faults, the most likely cause first.
+
+    A cause that explains others comes before them: frequencies before the queries that they rotate, what is true of
+    all layers before one kind's.
+    """
+    order = list(OWN)
+    clinic = order.index(FROM_CLINIC_BEFORE) - 0.5
+    return tuple(sorted(faults, key=lambda fault: order.index(fault.cause) if fault.cause in OWN else clinic))
