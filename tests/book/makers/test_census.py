@@ -9,6 +9,8 @@ import pytest
 from makers import census
 from rope_doctor.config import RULES, ConfigError, rope_from_config
 
+pytestmark = pytest.mark.makers
+
 COMMITTED = census.committed()
 ENTRIES = {entry["name"]: entry for entry in COMMITTED["architectures"]}
 PINNED = COMMITTED["transformers"]

@@ -17,6 +17,8 @@ from rope_book.training import TrainingConfig, make_task
 from rope_book.training.loop import make_model
 from rope_edu.nn import ENCODINGS
 
+pytestmark = pytest.mark.makers
+
 MACHINE = {"machine": {"cpu": "a processor", "cores": 2, "gpu": None}, "jobs": 1, "threads_per_job": 1}
 
 

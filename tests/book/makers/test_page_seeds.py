@@ -10,6 +10,8 @@ from rope_book.results import sign_flip_p
 from tests.book.widgets.torch_training import SETTINGS
 from tests.book.widgets.v8 import scripts
 
+pytestmark = pytest.mark.makers
+
 STORED = json.loads(page_seeds.RESULTS.read_text(encoding="utf-8"))["shares"]
 
 

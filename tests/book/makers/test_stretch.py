@@ -35,6 +35,8 @@ from rope_edu import apply_rope, rope_angles
 from rope_edu.encodings import plain_rope
 from rope_edu.encodings.scaling import dynamic_ntk, llama3, ntk_aware, ntk_by_parts
 
+pytestmark = pytest.mark.makers
+
 TINY = PLANS["tiny"]
 FITTED = Fit(slow=0.25, fast=1.0, lists={2: [1.0, 1.0, 2.0, 2.0]})
 

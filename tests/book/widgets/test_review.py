@@ -1,7 +1,6 @@
-"""The review: it repeats missed questions, spaces out known ones, and exports its questions to Anki."""
+"""The review: it repeats missed questions, spaces out known ones, and writes a deck for Anki."""
 
 import pytest
-from anki.collection import Collection, ImportCsvRequest
 
 from rope_book.widgets._questions import questions
 
@@ -102,25 +101,3 @@ def test_the_deck_has_a_line_for_each_question_and_says_no_answer_on_the_front(p
         assert asked["because"].split(" ")[0].strip("*`") in back
         for answer, why in asked.get("choices", []):
             assert not why or why[:30] not in front, answer
-
-
-def test_anki_imports_the_deck_and_importing_it_again_adds_nothing(page, tmp_path):
-    text = page.answer([("deckOf", [list(questions().values())])])[0]
-    (tmp_path / "deck.txt").write_text(text, encoding="utf-8")
-    collection = Collection(str(tmp_path / "collection.anki2"))
-    try:
-        for _ in range(2):
-            path = str(tmp_path / "deck.txt")
-            metadata = collection.get_csv_metadata(path, delimiter=None)
-            collection.import_csv(ImportCsvRequest(path=path, metadata=metadata))
-            notes = [
-                collection.get_note(number) for number in collection.find_notes('deck:"RoPE, Turn by Turn"')
-            ]
-            assert {note.guid for note in notes} == {f"rope-turn-{name}" for name in questions()}
-            assert collection.card_count() == len(notes)
-        (lock,) = (note for note in notes if note.guid == "rope-turn-04-lock")
-        assert "It stays, to the last digit" in lock.fields[0]
-        assert lock.fields[1].startswith("<b>It stays, to the last digit.</b> All of the solid picture turns")
-        assert lock.tags == ["chapter::04"]
-    finally:
-        collection.close()

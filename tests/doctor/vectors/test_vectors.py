@@ -87,6 +87,7 @@ def test_torch_passes_them_in_every_width(width):
 
 
 @pytest.mark.long
+@pytest.mark.makers
 def test_a_rotation_in_jax_passes_them_in_float32():
     import jax.numpy as jnp
 

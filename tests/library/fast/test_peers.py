@@ -7,6 +7,7 @@ import pytest
 from rotation_peers import assert_same_turn, installed
 
 
+@pytest.mark.makers
 @pytest.mark.parametrize("peer", installed()[0], ids=lambda peer: peer.name)
 @pytest.mark.parametrize("start", [0, 100])
 def test_a_peer_turns_as_we_do(peer, start):

@@ -4,8 +4,6 @@ import ast
 import copy
 from pathlib import Path
 
-import jax
-import jax.numpy as jnp
 import nbformat
 import numpy as np
 import pytest
@@ -291,9 +289,13 @@ def test_the_two_functions_rotate_in_numpy_as_the_library_does(name):
         rotate_heads(q.numpy(), cos, sin, "half")
 
 
+@pytest.mark.makers
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_jax_runs_the_same_code_as_it_stands_and_compiled(layout, dtype):
+    import jax
+    from jax import numpy as jnp
+
     spec, (q, _) = SPECS[layout], q_and_k(dtype)
     cos, sin = rotary_cos_sin(range(10**6, 10**6 + LENGTH), spec.inv_freq)
     x = jnp.asarray(q.float().numpy(), dtype=str(dtype).removeprefix("torch."))
@@ -305,7 +307,11 @@ def test_jax_runs_the_same_code_as_it_stands_and_compiled(layout, dtype):
 
 
 @pytest.mark.long
+@pytest.mark.makers
 def test_jax_decodes_by_a_traced_position_and_follows_a_gradient():
+    import jax
+    from jax import numpy as jnp
+
     spec, (q, _) = SPECS["half_split"], q_and_k()
     x, table = jnp.asarray(q.numpy()), rotary_cos_sin(range(LENGTH), spec.inv_freq)
     whole = rotate_heads(x, *table, "half_split")
