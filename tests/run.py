@@ -192,7 +192,7 @@ def run(name: str) -> Outcome:
     outcome.failed = [*broken, *tests]
     outcome.cpu, outcome.wall = cpu_seconds() - cpu, time.monotonic() - begun
     if outcome.failed:
-        show(name)
+        show([f"{name}-{number}" for number, status in enumerate(ended) if status] + [f"{name}-again-0"])
     return outcome
 
 
@@ -201,9 +201,9 @@ def shown(command: tuple[str, ...]) -> str:
     return " ".join([Path(command[0]).name, *command[1:]])
 
 
-def show(name: str) -> None:
-    """Print the ends of a failed phase's logs."""
-    for log in sorted(RUNS.glob(f"{name}-*.log")):
+def show(names: list[str]) -> None:
+    """Print the ends of the logs that are there."""
+    for log in (path for name in names if (path := RUNS / f"{name}.log").exists()):
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
         print(f"---- {log.relative_to(ROOT)}, the last {min(LINES, len(lines))} of {len(lines)} lines")
         print("\n".join(lines[-LINES:]), flush=True)

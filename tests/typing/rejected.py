@@ -1,4 +1,4 @@
-"""Calls that a type checker must reject: `mypy` reports an ignored error that does not occur (warn_unused_ignores)."""
+"""Calls that a type checker must reject: `mypy` reports each line whose ignored error does not occur."""
 
 from typing import TYPE_CHECKING
 
