@@ -1,4 +1,4 @@
-"""The run of all tests: whatever fails is in its summary and its exit status, and nothing red stays above a green end."""
+"""The run of all tests: a failure is in its summary and exit status, and nothing red stays above a green end."""
 
 import doctest
 import os
@@ -23,7 +23,7 @@ ONCE += "    assert seen.exists() or seen.touch()\n"
 
 @pytest.fixture
 def phases(tmp_path, monkeypatch):
-    """Return a function that runs one phase, the tests in a source and other commands, and returns the exit status."""
+    """Return a function that runs a phase of the tests in a source and of other commands; it returns the status."""
     monkeypatch.setattr(run, "RUNS", tmp_path / "runs")
     monkeypatch.setattr(run, "ROOT", tmp_path)
     monkeypatch.setattr(run, "adopt", lambda: None)  # the worker that runs this keeps its own children
