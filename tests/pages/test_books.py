@@ -16,6 +16,8 @@ from pypdf import PdfReader
 
 from .conftest import ROOT, SITE, at_rest
 
+pytestmark = pytest.mark.nightly
+
 PAGES = ["notebooks/04_rotate_one_pair", "book/glossary"]
 TABLES = ["notebooks/08_tell_two_layouts_apart", "book/vectors"]
 XHTML = "{http://www.w3.org/1999/xhtml}"

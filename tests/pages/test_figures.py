@@ -155,6 +155,7 @@ LEADS = """(el) => [...el.querySelectorAll(".rl-controls")].map((grid) =>
     [...grid.children].map((box) => box.dataset.trait))"""
 
 
+@pytest.mark.sampled
 def test_lead_controls_are_beside_the_picture_and_the_others_fold(figure):
     cls = LiveFigure.figures[figure.name]
     lead, rest = figure.evaluate(LEADS)

@@ -143,6 +143,7 @@ def lines_in(printed):
     return ast.literal_eval(rest.partition(" end")[0]) if begun and " end" in rest else None
 
 
+@pytest.mark.nightly
 def test_every_figure_in_jupyterlab_moves_both_ways(browser, lab):
     with opened(browser, lab, "all") as (page, run):
         run(0)

@@ -214,6 +214,7 @@ def test_plots_follow_the_theme_and_can_be_read_on_a_phone(narrow):
 
 
 @pytest.mark.browser
+@pytest.mark.sampled
 def test_axe_finds_no_violation_wide_and_light_narrow_and_dark_with_every_fold_open(wide, narrow):
     # formulas are the same markup in the ink of the words around them: once is enough, where some of them scroll
     wide.visit.page.evaluate("document.querySelectorAll('mjx-container').forEach((math) => math.remove())")
@@ -229,6 +230,7 @@ def test_axe_finds_no_violation_in_what_only_wide_pages_have_in_the_dark(visit):
 
 
 @pytest.mark.browser
+@pytest.mark.sampled
 def test_stills_with_words_stand_where_no_script_runs(plain, page):
     slots = plain.page.locator(".live-slot")
     assert slots.count() > 0 or page not in CHAPTERS

@@ -1,4 +1,4 @@
-"""Calls that a type checker must accept; tests/typing/test_typing.py runs mypy on this file."""
+"""Calls that a type checker must accept: `mypy` checks this file with the packages."""
 
 import numpy as np
 

@@ -181,6 +181,8 @@ def test_numbers_at_odd_addresses_are_left_to_array_operations():
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+# from Python 3.12 on a fork beside a thread warns: that is what is tested here
+@pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
 def test_a_child_forked_while_a_thread_grows_the_table_can_use_it(monkeypatch):
     table, growing, forked = RotaryTable(inv_freq(8)), threading.Event(), threading.Event()
     build = table_module.RotaryTable._build_rows
