@@ -91,5 +91,6 @@ def yarn_mscale(factor: AtLeastOne, mscale: AtLeastZero = 1.0) -> float:
     [1.2079, 1.2773, 1.3466]
 
     Source: Peng 2023, arXiv 2309.00071, eq. 22; with mscale: DeepSeek's `yarn_get_mscale`. Chapter 16.
+    Plain form: `plain.yarn_mscale`.
     """
     return plain.yarn_mscale(factor, mscale)

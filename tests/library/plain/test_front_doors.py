@@ -93,6 +93,7 @@ SAME_CALL = {  # one list of arguments for both
     "mixed_frequencies": lambda d: (d.dim, d.rng.uniform(-3, 3), d.base),
     "softmax": lambda d: (30 * d.array(3, d.seq, d.k_len),),
     "causal_mask": lambda d: d.lengths,
+    "yarn_mscale": lambda d: (d.factor, d.rng.uniform(0, 2)),
     "split_heads": lambda d: (d.array(d.seq, d.heads * d.dim), d.heads),
     "merge_heads": lambda d: (d.array(d.heads, d.seq, d.dim),),
     "elu_plus_one": lambda d: (d.array(d.seq, d.dim),),
