@@ -58,7 +58,8 @@ def describe(table: np.ndarray) -> dict:
     unit = rows / np.maximum(lengths, 1e-12)[:, None]
     energy = np.linalg.svd(rows, compute_uv=False) ** 2
     share = energy.cumsum() / energy.sum()
-    apart = np.linalg.norm(rows[:, None] - rows, axis=-1)
+    squares = lengths[:, None] ** 2 + lengths**2 - 2 * rows @ rows.T
+    apart = np.sqrt(np.maximum(squares, 0.0))
     nearest = (apart + np.diag(np.full(len(rows), np.inf))).argmin(1)
     return {
         "cosine": {str(r): _round((unit[r:] * unit[:-r]).sum(1).mean()) for r in DISTANCES if r < len(rows)},

@@ -85,6 +85,20 @@ class Two(PositionEncoding):
         return self.of_k.rotate_k(k, positions)
 
 
+BY_CALL = {  # mistakes of the clinic whose result depends on how a text is split into calls
+    "adds_row_number",
+    "counts_from_the_first",
+    "depends_on_length",
+    "depends_on_longest_row",
+    "fills_gaps",
+    "ignores_positions",
+    "keeps_first_positions",
+    "mixes_tokens",
+    "remembers_earlier_calls",
+    "takes_first_for_all",
+}
+
+
 @dataclass(frozen=True)
 class Mistake:
     """A mistake's effect in a sentence, and its encoding, made from the right spec and the prompt's length."""
@@ -140,7 +154,11 @@ def _rounded(spec: RopeSpec, prompt: int) -> PositionEncoding:
 
 
 def _of_clinic(name: str, spec: RopeSpec, prompt: int) -> PositionEncoding:
-    return PerHead(BROKEN[name](spec), whole=CLINIC[name].takes != "seq head_dim", prompt=prompt)
+    return PerHead(
+        BROKEN[name](spec),
+        whole=CLINIC[name].takes != "seq head_dim",
+        prompt=prompt if name in BY_CALL else None,
+    )
 
 
 OWN: dict[str, Mistake] = {
