@@ -144,7 +144,7 @@ def keep_glyphs(app: Sphinx, error: Exception | None) -> None:
     style = style.replace(f"{FONTS.name}/", "").replace('.woff") format("woff")', '.woff2") format("woff2")')
     sheet.write_text(style, encoding="utf-8")
     text = {chr(int(code[1:], 16)) if len(code) > 1 else code for code in CONTENT.findall(style)}
-    text.add("\uEFFC")  # the only glyph of MathJax_Zero, the first font of every formula
+    text.add("\ueffc")  # the only glyph of MathJax_Zero, the first font of every formula
     for font in (MATHJAX / FONTS).glob("*.woff"):
         subset(font, "".join(sorted(text)), sheet.with_name(f"{font.stem}.woff2"))
 

@@ -140,7 +140,9 @@ def keep_icons(static: Path, used: set[str]) -> None:
 def subset(font: Path, text: str, to: Path | None = None) -> None:
     """Subset a font file to the characters of ``text``, and write it as woff2, in place or at another path."""
     opened = TTFont(font, recalcTimestamp=False)
-    cutter = Subsetter(Options(layout_features=[], hinting=False))
+    options = Options(layout_features=[], hinting=False)
+    options.drop_tables += ["FFTM"]  # when it was made: fontTools would warn that it leaves this out
+    cutter = Subsetter(options)
     cutter.populate(text=text)
     cutter.subset(opened)
     opened.flavor = "woff2"
