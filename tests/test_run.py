@@ -76,6 +76,11 @@ def test_a_skip_is_counted_with_its_reason(phases, capsys):
     assert "one skipped 1: no WebKit here" in capsys.readouterr().out
 
 
+def test_a_module_that_skips_itself_is_counted_with_its_reason(phases, capsys):
+    phases("import pytest\n\npytest.importorskip('nowhere')\n")
+    assert "one skipped 1: could not import 'nowhere'" in capsys.readouterr().out
+
+
 def test_a_test_that_passes_the_second_time_is_named_and_nothing_red_is_printed(phases, capsys):
     assert phases(ONCE) == 0
     said = capsys.readouterr().out

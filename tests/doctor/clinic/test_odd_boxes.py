@@ -151,7 +151,8 @@ BOXES = {
 }  # fmt: skip
 
 
-@pytest.mark.filterwarnings("ignore:invalid value encountered in:RuntimeWarning")  # float16 angles end at infinity
+# float16 angles end at infinity
+@pytest.mark.filterwarnings("ignore:invalid value encountered in:RuntimeWarning")
 @pytest.mark.parametrize("name", BOXES)
 def test_an_odd_box_is_described_as_it_is(name):
     box, wanted, mistakes, words = BOXES[name]
