@@ -18,7 +18,7 @@ from rope_doctor.config.each_layer import NOT_STATED, Layer, runs
 from rope_doctor.config.files import Statement, read_file
 from rope_doctor.config.gguf_rotation import KEYS
 from rope_doctor.config.reader import NOPE, Reading
-from rope_doctor.config.values import ConfigError, format_value
+from rope_doctor.config.values import ConfigError, format_value, visible
 from rope_doctor.verdict import COULD_NOT_TELL, DIFFERS, HOLDS, NOT_RUN, Judged, Verdict
 
 TOLERANCE = 1e-6  # radians at the longest length; relative for an attention factor
@@ -176,7 +176,7 @@ def _not_judged(wanted: Statement, found: Statement, differing: set[str]) -> dic
     )
     if unsure and (wanted.model != found.model or wanted.readings[0].factor != found.readings[0].factor):
         reasons["softmax-scale"] = (
-            f"it is not known whether {unsure.model or unsure.path} scales by mscale_all_dim"
+            f"it is not known whether {visible(unsure.model) or unsure.path} scales by mscale_all_dim"
         )
     return reasons
 

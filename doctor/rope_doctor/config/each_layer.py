@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from rope_doctor.config.values import RULES, Part, format_value
+from rope_doctor.config.values import RULES, Part, format_value, visible
 
 FULL, SLIDING, CHUNKED = "full_attention", "sliding_attention", "chunked_attention"
 NOT_STATED = "not stated"
@@ -91,7 +91,7 @@ def layers_of_config(config: dict[str, Any], still: Collection[str | None]) -> L
         turns = turns and label not in still and label not in WITHOUT_HEADS
         if family == "llama4_text" and label == FULL and turns and not isinstance(types, list):
             label = CHUNKED
-        return Layer(label, turns, _window(config, family, label), scaled(turns))
+        return Layer(visible(label), turns, _window(config, family, label), scaled(turns))
 
     return Layers(count, row, "", stated)
 
