@@ -113,6 +113,8 @@ def _labels(config: dict[str, Any], family: str) -> Callable[[int, int], str] | 
         slides = bool(window) and config.get("use_sliding_window") is True
         if slides and late is None:
             return "max_window_layers is not in the file"
+        if slides and pattern.get("every_other_before"):
+            return lambda index, total: SLIDING if index % 2 == 0 and index < (late or 0) else FULL
         return lambda index, total: SLIDING if slides and index >= (late or 0) else FULL
     if pattern.get("window_decides") and "sliding_window" in config and not window:
         return _full

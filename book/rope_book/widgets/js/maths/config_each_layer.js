@@ -73,6 +73,7 @@ function labelsOf(config, family) {
     const late = whole(own(config, "max_window_layers"));
     const slides = Boolean(window) && slidesBy === true;
     if (slides && late === null) return "max_window_layers is not in the file";
+    if (slides && pattern.every_other_before) return (index) => (index % 2 || index >= (late ?? 0) ? FULL : SLIDING);
     return (index) => (slides && index >= (late ?? 0) ? SLIDING : FULL);
   }
   if (pattern.window_decides && Object.hasOwn(config, "sliding_window") && !window) return () => FULL;
