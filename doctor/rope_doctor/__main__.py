@@ -36,7 +36,7 @@ from rope_doctor.command import (
     read_files,
     run_vectors,
 )
-from rope_doctor.config.values import visible
+from rope_doctor.config.values import CONTROL, visible
 from rope_doctor.vectors.runner import CALLS, WIDTHS
 from rope_edu.encodings.layouts import LAYOUTS
 
@@ -150,8 +150,8 @@ def _stdout_kept_clean() -> Iterator[None]:
 def _formatted(form: str, chosen: argparse.Namespace, status: int, facts: object, words: str) -> str:
     """Return a report in the chosen format."""
     if form == "json":
-        text = json.dumps(facts, ensure_ascii=False, indent=1, default=np.ndarray.tolist)
-        return text.encode(errors="backslashreplace").decode()
+        lines = json.dumps(facts, ensure_ascii=False, indent=1, default=np.ndarray.tolist).split("\n")
+        return "\n".join(CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", line) for line in lines)
     words = "\n".join(map(visible, words.split("\n")))
     if form == "text":
         return words

@@ -18,7 +18,7 @@ from rope_doctor.config.each_layer import NOT_STATED, Layer, runs
 from rope_doctor.config.files import Statement, read_file
 from rope_doctor.config.gguf_rotation import KEYS
 from rope_doctor.config.reader import NOPE, Reading
-from rope_doctor.config.values import ConfigError, format_value
+from rope_doctor.config.values import ConfigError, format_value, visible
 from rope_doctor.verdict import COULD_NOT_TELL, DIFFERS, HOLDS, NOT_RUN, Judged, Verdict
 
 TOLERANCE = 1e-6  # radians at the longest length; relative for an attention factor
@@ -39,6 +39,7 @@ CHECKS = {  # what may differ, and the check that it belongs to
     "query scale": "query-scale",
     "loading": "loading",
 }
+HIDDEN = "theta lost by 4"  # of one file only, since every file of transformers 5 says it
 REMARKS_THAT_STAY = (
     "layout assumed",
     "not read",
@@ -176,7 +177,7 @@ def _not_judged(wanted: Statement, found: Statement, differing: set[str]) -> dic
     )
     if unsure and (wanted.model != found.model or wanted.readings[0].factor != found.readings[0].factor):
         reasons["softmax-scale"] = (
-            f"it is not known whether {unsure.model or unsure.path} scales by mscale_all_dim"
+            f"it is not known whether {visible(unsure.model) or unsure.path} scales by mscale_all_dim"
         )
     return reasons
 
@@ -262,9 +263,14 @@ def _notes(wanted: Statement, found: Statement) -> Iterator[str]:
     counts = [file.layers.count for file in (wanted, found)]
     if all(counts) and counts[0] != counts[1]:
         yield f"The files state different numbers of layers, {counts[0]} and {counts[1]}."
+    hidden = [
+        any(each.kind == HIDDEN for reading in file.readings for each in reading.remarks)
+        for file in (wanted, found)
+    ]
+    stay = (*REMARKS_THAT_STAY, *([HIDDEN] if hidden[0] != hidden[1] and wanted.form == found.form else []))
     for file in (wanted, found):
         remarks = [remark for reading in file.readings for remark in reading.remarks]
-        texts = (remark.text for remark in remarks if remark.kind in REMARKS_THAT_STAY)
+        texts = (remark.text for remark in remarks if remark.kind in stay)
         yield from (f"{file.path}: {text}" for text in dict.fromkeys(texts))
 
 
@@ -311,6 +317,8 @@ class _Sides:
             first, second = (f"{side.spec.sections}, {side.section_order}" for side in (wanted, found))
             fix = self.fix("rope_scaling.mrope_section", a.sections and list(a.sections))
             yield Difference("sections", layers, first, second, fix)
+        if a.rotary_dim == b.rotary_dim:
+            yield from self.frequencies(layers, wanted, found)
         if abs(a.attention_factor / b.attention_factor - 1) > TOLERANCE:
             first, second = (f"{spec.attention_factor:.9g}" for spec in (a, b))
             fix = self.fix("rope_scaling.attention_factor", a.attention_factor)
@@ -320,8 +328,6 @@ class _Sides:
             first, second = (f"× {each:.6g} on 1/√d" for each in (scale, other))
             fix = f"Multiply the softmax scale by {scale:.6g}, as {self.wanted.path} has it."
             yield Difference("softmax scale", layers, first, second, fix)
-        if a.rotary_dim == b.rotary_dim:
-            yield from self.frequencies(layers, wanted, found)
 
     def frequencies(self, layers: str, wanted: Reading, found: Reading) -> Iterator[Difference]:
         a, b = wanted.spec.inv_freq, found.spec.inv_freq

@@ -22,7 +22,7 @@ from rope_doctor.config.gguf import is_gguf
 from rope_doctor.config.layers import body_of
 from rope_doctor.config.sources import on_disk
 from rope_doctor.config.tensors import files_of, read_tensors
-from rope_doctor.config.values import ConfigError, Notes
+from rope_doctor.config.values import ConfigError, Notes, visible
 from rope_doctor.verdict import DIFFERS, HOLDS, NOT_RUN, Judged, Verdict
 from rope_edu.encodings.layouts import convert_projection
 from rope_edu.encodings.spec import RopeSpec
@@ -116,7 +116,10 @@ def compare_weights(wanted: str | Path, found: str | Path, *, head_dim: int | No
     both = [key for key in first if key in second]
     if not both:
         raise ValueError(why or why_too or "the two checkpoints have no projection of q or k in common")
-    named = [Order(second[key][0], _orders(first[key][1], second[key][1], width, rotary_dim)) for key in both]
+    named = [
+        Order(visible(second[key][0]), _orders(first[key][1], second[key][1], width, rotary_dim))
+        for key in both
+    ]
     order = _expected(specs, named)
     wrong = tuple(rows for rows in named if order not in rows.orders)
     right: bool | None = not wrong and (order == UNCHANGED or all(specs))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from rope_doctor.config.values import RULES, Part, format_value
+from rope_doctor.config.values import RULES, Part, format_value, visible
 
 FULL, SLIDING, CHUNKED = "full_attention", "sliding_attention", "chunked_attention"
 NOT_STATED = "not stated"
@@ -91,7 +91,7 @@ def layers_of_config(config: dict[str, Any], still: Collection[str | None]) -> L
         turns = turns and label not in still and label not in WITHOUT_HEADS
         if family == "llama4_text" and label == FULL and turns and not isinstance(types, list):
             label = CHUNKED
-        return Layer(label, turns, _window(config, family, label), scaled(turns))
+        return Layer(visible(label), turns, _window(config, family, label), scaled(turns))
 
     return Layers(count, row, "", stated)
 
@@ -113,6 +113,8 @@ def _labels(config: dict[str, Any], family: str) -> Callable[[int, int], str] | 
         slides = bool(window) and config.get("use_sliding_window") is True
         if slides and late is None:
             return "max_window_layers is not in the file"
+        if slides and pattern.get("every_other_before"):
+            return lambda index, total: SLIDING if index % 2 == 0 and index < (late or 0) else FULL
         return lambda index, total: SLIDING if slides and index >= (late or 0) else FULL
     if pattern.get("window_decides") and "sliding_window" in config and not window:
         return _full

@@ -269,6 +269,7 @@ def of_config_each_layer():
     odd = [
         {"model_type": "qwen2", "use_sliding_window": True, "sliding_window": 9, "max_window_layers": 2},
         {"model_type": "qwen2", "use_sliding_window": True, "sliding_window": 9},
+        {"model_type": "qwen2_moe", "use_sliding_window": True, "sliding_window": 9, "max_window_layers": 5},
         {
             "model_type": "exaone4",
             "sliding_window_pattern": "LLG",

@@ -33,6 +33,10 @@ QWEN = {
     "seq_length": 2048,
     "rope_theta": 1e4,
 }
+YARN = {"model_type": "qwen3_moe", "head_dim": 128, "rope_theta": 1e6, "max_position_embeddings": 131_072}
+YARN |= {"rope_scaling": {"type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32_768}}
+PHI = preset("Phi-2").config
+V4 = preset("DeepSeek-V4 Flash").config
 
 
 def compared(folder, wanted, found):
@@ -56,6 +60,12 @@ def with_scaling(config, **fields):
     """Return a config with fields of its rope_scaling changed."""
     name = "rope_scaling" if config.get("rope_scaling") else "rope_parameters"
     return config | {name: config[name] | fields}
+
+
+def vision(*, interleaved):
+    """Return a config whose pairs follow three coordinates."""
+    rope = {"rope_type": "default", "mrope_section": [24, 20, 20], "mrope_interleaved": interleaved}
+    return {"model_type": "qwen2_5_vl_text", "head_dim": 128, "rope_theta": 1e6, "rope_scaling": rope}
 
 
 INVERTED = SMOL | {"no_rope_layers": [1 - each for each in SMOL["no_rope_layers"]]}
@@ -95,6 +105,26 @@ CASES = {  # thread: (right, wrong, the first thing that differs, in which layer
         preset("Llama 4 (defaults)").config | {"floor_scale": 4096},
         "query scale", "layers 3, 7, 11, 15, 19, 23, … of 48",
     ),
+    "Airockchip/rknn-llm 501, unrotated layers rotated": (
+        SMOL, SMOL | {"no_rope_layers": [1] * 36}, "kinds of layers", "layers 3, 7, 11, 15, 19, 23, … of 36",
+    ),
+    "ml-explore/mlx-lm 1507, an explicit attention_factor ignored": (
+        YARN | {"rope_scaling": YARN["rope_scaling"] | {"attention_factor": 1.0}}, YARN,
+        "attention factor", "all layers",
+    ),
+    "ggml-org/llama.cpp 13322, YaRN lost": (YARN, without(YARN, "rope_scaling"), "frequencies", "all layers"),
+    "ml-explore/mlx-lm 1698, huggingface/transformers 48486, a partial width ignored": (
+        PHI, PHI | {"partial_rotary_factor": 1.0}, "width", "all layers",
+    ),
+    "ferrox 39, sliding layers scaled": (
+        GEMMA, GEMMA | {"rope_local_base_freq": 8e4}, "frequencies", "sliding_attention layers",
+    ),
+    "HabanaAI/vllm-gaudi 1437, alibaba/MNN 4133, coordinates contiguous for interleaved": (
+        vision(interleaved=True), vision(interleaved=False), "sections", "all layers",
+    ),
+    "sgl-project/sglang 34788, ml-explore/mlx-lm 1189, one θ for all kinds of layers": (
+        V4, V4 | {"compress_rope_theta": V4["rope_theta"]}, "frequencies", "compress layers",
+    ),
     "θ lost in v5, gpt_neox": (
         NEOX | {"rotary_emb_base": 25_000}, NEOX | {"rope_theta": 25_000}, "loading", "all layers",
     ),
@@ -121,6 +151,18 @@ def test_a_released_config_is_like_itself_with_every_central_check_run(each, tmp
 def test_remarks_of_read_stay_in_compare(tmp_path):
     lost = NEOX | {"rope_theta": 25_000}
     assert "transformers 5 loses this θ" in str(compared(tmp_path, lost, lost))
+
+
+def test_theta_that_a_transformers_4_does_not_find_is_noted_where_only_one_file_hides_it(tmp_path):
+    """vllm-project/vllm 42624: a file of transformers 5 under 4 resets θ."""
+    new = {
+        "model_type": "llama",
+        "head_dim": 64,
+        "rope_parameters": {"rope_type": "default", "rope_theta": 5e5},
+    }
+    old = {"model_type": "llama", "head_dim": 64, "rope_theta": 5e5}
+    assert "as transformers 4 did, does not find it" in str(compared(tmp_path, old, new))
+    assert "does not find it" not in str(compared(tmp_path, new, new))
 
 
 def test_what_cannot_be_told_is_not_alike(tmp_path):

@@ -1,4 +1,4 @@
-"""Files come from pipes, folders, indices and the hub; hostile ones get a sentence soon, and no terminal obeys them."""
+"""Files come from pipes, folders and the hub; hostile ones get a sentence soon, and no terminal obeys them."""
 
 import contextlib
 import http.server
@@ -102,13 +102,10 @@ def test_control_characters_of_a_file_are_shown_and_not_sent(tmp_path, capsys, m
 
 
 def test_json_is_alone_on_stdout_whatever_a_model_prints(tmp_path):
-    module = "import os\nprint('hello')\nos.write(1, b'from C')\n" + (EXAMPLES / "decoder.py").read_text()
-    (tmp_path / "loud.py").write_text(
-        module.replace(
-            "def right(",
-            "def right(*a, **k):\n    print('called')\n    return _right(*a, **k)\n\n\ndef _right(",
-        )
-    )
+    loud = "import os\nprint('hello')\nos.write(1, b'from C')\n"
+    called = "def right(*a, **k):\n    print('called')\n    return _right(*a, **k)\n\n\ndef _right("
+    module = (EXAMPLES / "decoder.py").read_text().replace("def right(", called)
+    (tmp_path / "loud.py").write_text(loud + module)
     status, printed = run("decode", "loud:right", "--json", cwd=tmp_path)
     assert json.loads(printed)
     assert status in (0, 1, 2)

@@ -265,3 +265,91 @@ def test_a_tensor_must_lie_in_its_file(entry, tmp_path):
     (tmp_path / "m.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + bytes(128))
     with pytest.raises(ValueError, match="broken header"):
         compare_weights(tmp_path, tmp_path, head_dim=8)
+
+
+PHI = {"model_type": "phi3", "hidden_size": 32, "num_attention_heads": 4, "num_key_value_heads": 2}
+PHI |= {"rope_theta": 1e4, "num_hidden_layers": 2}
+NEOX = {"model_type": "gpt_neox", "hidden_size": 32, "num_attention_heads": 4, "rotary_emb_base": 1e4}
+NEOX |= {"rotary_pct": 1.0, "num_hidden_layers": 2}
+
+
+def fused(tensors, order):
+    """Return a checkpoint with q, k and v of a layer in one tensor: joined, or by head."""
+    found = {}
+    for layer in (0, 1):
+        q, k = (tensors[f"model.layers.{layer}.self_attn.{part}_proj.weight"] for part in "qk")
+        if order == "joined":
+            found[f"model.layers.{layer}.self_attn.qkv_proj.weight"] = np.concatenate([q, k, k])
+        else:
+            heads = [each.reshape(4, 8, 32) for each in (q, q[::-1], q)]
+            rows = np.stack(heads, axis=1).reshape(-1, 32)
+            found[f"gpt_neox.layers.{layer}.attention.query_key_value.weight"] = rows
+    return found
+
+
+def with_config(folder, config):
+    (folder / "config.json").write_text(json.dumps(config))
+    return folder
+
+
+@pytest.mark.parametrize(("order", "config"), [("joined", PHI), ("by head", NEOX)])
+def test_fused_projections_are_split_and_judged(order, config, tmp_path):
+    right, wrong = checkpoint(), converted(checkpoint(), "interleaved", only=lambda name: "1.self" in name)
+    first = with_config(save(tmp_path / "a", fused(right, order)), config)
+    same = with_config(save(tmp_path / "b", fused(right, order)), config)
+    other = with_config(save(tmp_path / "c", fused(wrong, order)), config)
+    assert compare_weights(first, same).verdict.status == 0
+    result = compare_weights(first, other)
+    assert result.verdict.status == 1
+    assert {order.name.split()[0] for order in result.wrong} == {"q", "k"}
+
+
+def test_fused_projections_in_an_order_that_is_not_known_are_not_passed(tmp_path, capsys):
+    falcon = {"model_type": "falcon", "head_dim": 8, "rope_theta": 1e4}
+    folder = with_config(save(tmp_path / "a", fused(checkpoint(), "joined")), falcon)
+    assert main(["weights", str(folder), str(folder)]) == 2
+    assert "the order of q, k and v in its fused projections is not known" in capsys.readouterr().out
+
+
+def test_a_layer_that_lacks_k_is_not_passed(tmp_path, capsys):
+    tensors = checkpoint()
+    first = with_config(save(tmp_path / "a", tensors), CONFIG | {"num_hidden_layers": 2})
+    lacking = {name: each for name, each in tensors.items() if "1.self_attn.k" not in name}
+    second = with_config(save(tmp_path / "b", lacking), CONFIG | {"num_hidden_layers": 2})
+    assert compare_weights(first, first).verdict.status == 0
+    assert main(["weights", str(first), str(second)]) == 2
+    assert "b has no k that can be read in layers 1" in capsys.readouterr().out
+    both = with_config(first, CONFIG | {"num_hidden_layers": 3})
+    assert set(compare_weights(both, both).verdict.not_judged) == {"q", "k"}
+    assert main(["weights", str(both), str(both), "--skip", "k"]) == 2
+
+
+def test_a_bin_and_an_index_are_read(tmp_path, capsys):
+    torch = pytest.importorskip("torch")
+    tensors, names = checkpoint(), ("pytorch_model-1.bin", "pytorch_model-2.bin")
+    first = save(tmp_path / "a", tensors, "half_split")
+    folder = with_config(tmp_path, CONFIG)
+    files = {name: names["1.self" in name] for name in tensors}
+    for file in names:
+        held = {name: torch.tensor(each).bfloat16() for name, each in tensors.items() if files[name] == file}
+        torch.save(held, folder / file)
+    index = folder / "pytorch_model.bin.index.json"
+    index.write_text(json.dumps({"weight_map": files}))
+    for path in (index, folder):
+        assert compare_weights(first, path).verdict.status == 0
+    index.write_text(json.dumps({"weight_map": {"a": "../a/m.safetensors"}}))
+    with pytest.raises(ValueError, match="names a file outside its folder"):
+        read_tensors(index)
+    index.write_text(json.dumps({"weight_map": {"a": "gone.bin"}}))
+    with pytest.raises(ValueError, match=r"names gone\.bin, which is not beside it"):
+        read_tensors(index)
+
+
+def test_a_bin_that_would_run_code_is_refused(tmp_path):
+    torch = pytest.importorskip("torch")
+    torch.save({"a": print}, tmp_path / "pytorch_model.bin")
+    with pytest.raises(ValueError, match="cannot be loaded as weights alone: UnpicklingError"):
+        read_tensors(tmp_path / "pytorch_model.bin")
+    (tmp_path / "pytorch_model.bin").write_bytes(b"nonsense")
+    with pytest.raises(ValueError, match="cannot be loaded as weights alone"):
+        read_tensors(tmp_path / "pytorch_model.bin")

@@ -1,6 +1,6 @@
 // Every layer of a model: its kind, whether it rotates, its window, and what scales its queries, as Python reads them.
 import { range } from "../lib/numbers.js";
-import { formatValue, isObject, own, RULES } from "./config_values.js";
+import { formatValue, isObject, own, RULES, visible } from "./config_values.js";
 
 export const FULL = "full_attention";
 export const SLIDING = "sliding_attention";
@@ -54,7 +54,7 @@ export function layersOfConfig(config, family, still) {
     let kind = label(index, total);
     const rotates = turns(index) && !still.includes(kind) && !WITHOUT_HEADS.includes(kind);
     if (family === "llama4_text" && kind === FULL && rotates && !Array.isArray(types)) kind = CHUNKED;
-    return { label: kind, rotates, window: windowOf(config, family, kind), queries: scaled(rotates) };
+    return { label: visible(kind), rotates, window: windowOf(config, family, kind), queries: scaled(rotates) };
   }
 }
 
@@ -73,6 +73,7 @@ function labelsOf(config, family) {
     const late = whole(own(config, "max_window_layers"));
     const slides = Boolean(window) && slidesBy === true;
     if (slides && late === null) return "max_window_layers is not in the file";
+    if (slides && pattern.every_other_before) return (index) => (index % 2 || index >= (late ?? 0) ? FULL : SLIDING);
     return (index) => (slides && index >= (late ?? 0) ? SLIDING : FULL);
   }
   if (pattern.window_decides && Object.hasOwn(config, "sliding_window") && !window) return () => FULL;
