@@ -45,4 +45,7 @@ def newest(log: str) -> dict[str, str]:
 def of_page(root: Path, page: str) -> str:
     """Return the day on which a page was last changed, or ""."""
     days = changed(root)
-    return next((days[name] for kind in ("md", "ipynb", "zh") if (name := f"{page}.{kind}") in days), "")
+    messages = page.replace("book/zh/", "book/zh/locale/zh_CN/LC_MESSAGES/")  # of a Chinese page
+    return next(
+        (days[name] for name in (f"{page}.md", f"{page}.ipynb", f"{messages}.po") if name in days), ""
+    )
