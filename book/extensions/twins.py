@@ -82,9 +82,7 @@ def in_chinese(env: BuildEnvironment, page: str) -> str:
 
 def twin(env: BuildEnvironment, page: str) -> str:
     """Return the page in the other language, or "" without one."""
-    if is_chinese(page):
-        return original(page) if original(page) in env.found_docs else ""
-    other = in_chinese(env, page)
+    other = original(page) if is_chinese(page) else in_chinese(env, page)
     return other if other != page else ""
 
 
@@ -189,9 +187,8 @@ class Links(SphinxTransform):
                 link["reftarget"] = in_chinese(self.env, link["reftarget"])
                 if not is_chinese(link["reftarget"]):
                     link.parent.insert(link.parent.index(link) + 1, nodes.Text(say(page, " (in English)")))
-        english = [
-            node for node in self.document.findall(nodes.TextElement) if not node.get("translated", True)
-        ]
+        texts = self.document.findall(nodes.TextElement)
+        english = [text for text in texts if not text.get("translated", True)]
         for node in english:
             node["classes"].append("language-en")
         if english:
@@ -297,25 +294,21 @@ def sourced(text: str, said: dict[str, str]) -> str:
     return text
 
 
-def write_sources(app: Sphinx, error: Exception | None) -> None:
-    """Put the Chinese notebooks and pages that can be downloaded where Sphinx has copied the English ones."""
-    if error or app.builder.format != "html":
-        return
-    for page in filter(is_chinese, app.env.found_docs):
-        said = {each.id: each.string for each in catalog(page) if each.id and each.string and not each.fuzzy}
-        english = Path(app.env.doc2path(page))
-        text = english.read_text(encoding="utf-8")
-        if english.suffix == ".ipynb":
-            notebook = json.loads(text)
-            for cell in notebook["cells"]:
-                if cell["cell_type"] == "markdown":
-                    whole = sourced("".join(cell["source"]), said)
-                    cell["source"] = IN_ARTICLE.sub(lambda match: in_frame(match[0]), whole)
-            text = json.dumps(notebook, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
-        else:
-            text = sourced(text, said)
-        copy = Path(app.outdir) / "_sources" / f"{page}{english.suffix}"
-        copy.write_text(text, encoding="utf-8", newline="\n")
+def write_source(app: Sphinx, page: str) -> None:
+    """Put the Chinese notebook or text of a page where Sphinx has copied the English one."""
+    said = {each.id: each.string for each in catalog(page) if each.id and each.string and not each.fuzzy}
+    copy = Path(app.outdir) / "_sources" / f"{page}{Path(app.env.doc2path(page)).suffix}"
+    text = Path(app.env.doc2path(page)).read_text(encoding="utf-8")
+    if copy.suffix == ".ipynb":
+        notebook = json.loads(text)
+        for cell in notebook["cells"]:
+            if cell["cell_type"] == "markdown":
+                whole = sourced("".join(cell["source"]), said)
+                cell["source"] = IN_ARTICLE.sub(lambda match: in_frame(match[0]), whole)
+        text = json.dumps(notebook, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
+    else:
+        text = sourced(text, said)
+    copy.write_text(text, encoding="utf-8", newline="\n")
 
 
 def sidebar(app: Sphinx, page: str, contents: BeautifulSoup | str) -> str:
@@ -341,10 +334,16 @@ def sidebar(app: Sphinx, page: str, contents: BeautifulSoup | str) -> str:
 
 
 def finish(app: Sphinx, error: Exception | None) -> None:
-    """Add the switch to every page with a twin, and translate the frame of Chinese pages."""
+    """Add the switch to every page with a twin; write the Chinese frames, sources and index of search."""
     if error or app.builder.format != "html":
         return
     site = Path(app.outdir)
+    ours = sorted(filter(is_chinese, app.env.found_docs))
+    texts = {page: app.env.metadata[page]["texts"] for page in ours}
+    index = json.dumps(texts, ensure_ascii=False, separators=(",", ":"))
+    (site / INDEX).write_text(f"Search.chinese({index});\n", encoding="utf-8", newline="\n")
+    for page in ours:
+        write_source(app, page)
     for page in [*app.env.found_docs, SEARCH]:
         other = twin(app.env, page) if page != SEARCH else ""
         file = site / f"{page}.html"
@@ -384,14 +383,10 @@ def with_search(text: str, page: str) -> str:
         return text
     loaded: set[str] = set()
 
-    def once(
-        match: re.Match,
-    ) -> str:  # the theme expects one search page, and loads its scripts twice into this one
+    def once(match: re.Match) -> str:  # the theme loads its scripts twice into this second search page
         again = match[1] in loaded
         loaded.add(match[1])
-        index = (
-            f'<script defer src="../../{INDEX}"></script>\n' if match[1].endswith("searchindex.js") else ""
-        )
+        index = f'<script defer src="../../{INDEX}"></script>\n' if "searchindex.js" in match[1] else ""
         return "" if again else index + match[0]  # the search begins when Sphinx's index has loaded
 
     return SOURCE.sub(once, text)
@@ -429,11 +424,8 @@ def in_frame(text: str) -> str:
 
     def between(match: re.Match) -> str:
         words = " ".join(html.unescape(match[1]).split())
-        return (
-            match[0].replace(match[1].strip(), html.escape(in_words(words), quote=False))
-            if words
-            else match[0]
-        )
+        said = html.escape(in_words(words), quote=False)
+        return match[0].replace(match[1].strip(), said) if words else match[0]
 
     return BETWEEN_TAGS.sub(between, ATTRIBUTE.sub(attribute, text))
 
@@ -481,28 +473,7 @@ def gather(app: Sphinx, doctree: nodes.document) -> None:
     for item in doctree.findall(nodes.definition_list_item):
         term, meaning = item.next_node(nodes.term), item.next_node(nodes.definition)
         texts += [[term["ids"][-1], term.astext(), meaning.astext()]] if term["ids"] else []
-    texts_of(app.env)[page] = texts
-
-
-def texts_of(env: BuildEnvironment) -> dict[str, list[list[str]]]:
-    """Return {page: [[id, heading, text], …]} of an environment."""
-    if not hasattr(env, "chinese_texts"):
-        env.chinese_texts = {}
-    return env.chinese_texts
-
-
-def merge(app: Sphinx, env: BuildEnvironment, names: set[str], other: BuildEnvironment) -> None:
-    """Merge the texts of another process."""
-    texts_of(env).update({page: parts for page, parts in texts_of(other).items() if page in names})
-
-
-def write_index(app: Sphinx, error: Exception | None) -> None:
-    """Write the index of the Chinese search page."""
-    if error or app.builder.format != "html":
-        return
-    texts = {page: parts for page, parts in sorted(texts_of(app.env).items()) if page in app.env.found_docs}
-    text = json.dumps(texts, ensure_ascii=False, separators=(",", ":"))
-    (Path(app.outdir) / INDEX).write_text(f"Search.chinese({text});\n", encoding="utf-8", newline="\n")
+    app.env.metadata[page]["texts"] = texts
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
@@ -513,14 +484,10 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("builder-inited", prepare)
     app.connect("source-read", read, priority=100)
     app.connect("doctree-read", gather)
-    app.connect("env-purge-doc", lambda app, env, page: texts_of(env).pop(page, None))
-    app.connect("env-merge-info", merge)
     app.connect("env-get-updated", forget, priority=100)
     app.connect("env-get-updated", number, priority=900)
     app.connect("html-page-context", begin, priority=400)
     app.connect("html-page-context", end, priority=900)
     app.connect("html-collect-pages", search_pages)
-    app.connect("build-finished", write_index)
-    app.connect("build-finished", write_sources)
     app.connect("build-finished", finish, priority=900)
     return {"version": "2", "env_version": 2, "parallel_read_safe": True, "parallel_write_safe": True}
