@@ -15,11 +15,13 @@ PATH = ROOT / "book" / "extensions" / "published.py"
 SPEC = importlib.util.spec_from_file_location("published", PATH)
 published = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(published)
+LOGO = ROOT / "book" / "assets" / "logo.svg"
 SITE = "https://ada.example/turns/"
 CONFIG = """import sys
 sys.path.append({folder!r})
 project, html_theme, html_baseurl = "Book", "sphinx_book_theme", {site!r}
 extensions = ["description", "published"]
+html_logo = {logo!r}
 """
 
 
@@ -31,7 +33,9 @@ def git(folder: Path, *arguments: str) -> None:
 
 def built(source: Path, site: str) -> Path:
     """Build a small book, strictly; return the folder of its pages."""
-    (source / "conf.py").write_text(CONFIG.format(folder=str(PATH.parent), site=site), encoding="utf-8")
+    (source / "conf.py").write_text(
+        CONFIG.format(folder=str(PATH.parent), site=site, logo=str(LOGO)), encoding="utf-8"
+    )
     command = [sys.executable, "-m", "sphinx", "-n", "-W", "--keep-going", "-q", source, source / "_build"]
     ran = subprocess.run(command, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr
@@ -71,12 +75,14 @@ def test_a_copy_without_git_has_no_history(tmp_path):
     assert published.parts("", published.has_history(tmp_path)) == []
 
 
-def test_with_an_address_and_the_history_a_page_has_its_card_its_day_and_its_place_in_the_sitemap(source):
+def test_with_an_address_and_the_history_a_page_has_its_tags_its_day_and_its_place_in_the_sitemap(source):
     site = built(source, SITE)
     page = (site / "index.html").read_text(encoding="utf-8")
     assert f'<meta property="og:url" content="{SITE}index.html" />' in page
-    (picture,) = re.findall(r'property="og:image" content="([^"]*)"', page)
-    assert (site / picture.removeprefix(SITE)).read_bytes().startswith(b"\x89PNG")
+    assert 'property="og:title" content="Turns"' in page
+    assert "og:image" not in page
+    (own,) = re.findall(r'name="description" content="([^"]*)"', page)
+    assert f'property="og:description" content="{own}"' in page
     assert page.count('name="description"') == 1
     assert re.search(r"Last updated on\s*20\d\d-[01]\d-[0-3]\d", page)
     (url,) = [url for url in ET.parse(site / "sitemap.xml").getroot() if url[0].text == f"{SITE}index.html"]

@@ -96,12 +96,17 @@ def description(doctree: nodes.document) -> str:
 def add_description(
     app: Sphinx, page: str, template: str, context: dict, doctree: nodes.document | None
 ) -> None:
-    """Put the description into a page's head; the first page's title is the book's, and once is enough."""
+    """Put the description into a page's head, and among the tags for networks where there are any.
+
+    The first page's title is the book's, and once is enough.
+    """
     if doctree is None:
         return
     if html.unescape(re.sub(r"<[^>]*>", "", context.get("title", ""))) == context.get("docstitle"):
         context["docstitle"] = ""
-    context["metatags"] = context.get("metatags", "") + meta(description(doctree))
+    about = description(doctree)
+    context["metatags"] = context.get("metatags", "") + meta(about)
+    context["meta"] = (context.get("meta") or {}) | ({"og:description": html.escape(about)} if about else {})
 
 
 def meta(about: str) -> str:

@@ -1,6 +1,6 @@
 """Sphinx extension: what only a published site needs, each part loaded only where it can work.
 
-With an address (``html: baseurl``): a sitemap, tags for networks that show a link as a card, and a page for unknown
+With an address (``html: baseurl``): a sitemap, tags that name a page and its address to networks, and a page for unknown
 addresses. With git's whole history: the day of each page's last change. A shallow clone, or a copy without an
 address, builds without these parts and without a warning.
 """
@@ -35,11 +35,18 @@ def parts(site: str, history: bool) -> list[str]:
 
 def settings(site: str, history: bool) -> dict[str, object]:
     """Return the settings of these extensions, as far as they follow from the address and the history."""
-    dated = {"html_last_updated_fmt": "%Y-%m-%d", "sitemap_show_lastmod": bool(site)} if history else {}
-    named = (
-        {"ogp_site_url": site, "notfound_urls_prefix": urlsplit(site).path.rstrip("/") + "/"} if site else {}
-    )
-    return dated | named | ({"sitemap_url_scheme": "{link}", "sitemap_locales": [None]} if site else {})
+    found: dict[str, object] = {}
+    if history:
+        found |= {"html_last_updated_fmt": "%Y-%m-%d", "sitemap_show_lastmod": bool(site)}
+    if site:
+        found |= {
+            "notfound_urls_prefix": urlsplit(site).path.rstrip("/") + "/",
+            "ogp_site_url": site,
+            "ogp_social_cards": {"enable": False},  # they have no Chinese glyphs, and take no SVG as a logo
+            "sitemap_locales": [None],
+            "sitemap_url_scheme": "{link}",
+        }
+    return found
 
 
 def configure(app: Sphinx, config: object) -> None:
