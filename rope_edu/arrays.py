@@ -76,7 +76,7 @@ def values_known(array: Any) -> bool:
 
 
 def as_kind_of(array: Any, like: Any) -> Any:
-    """Return `array` with the array type and on the device of `like`; torch gradients still flow."""
+    """Convert `array` to the array type and device of `like`; torch gradients still flow."""
     if is_numpy_array(like):
         return np.asarray(array)
     if is_numpy_array(array):  # copied, because torch would share its memory or reject its strides

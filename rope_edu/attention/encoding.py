@@ -98,8 +98,8 @@ class ScoreBias(PositionEncoding):
         score_{mn} = ⟨q_m, k_n⟩ / √head_dim + bias_{mn}
 
     `bias` maps q and k_len to an array that broadcasts to the scores. ALiBi and T5 need only the lengths. Shaw's
-    term also depends on the query, and must be scaled like the score: `lambda q, k_len: shaw_scores(q, zeros
-    (k_len, head_dim), table) / √head_dim`.
+    term also depends on the query, and must be scaled like the score:
+    `lambda q, k_len: shaw_scores(q, zeros (k_len, head_dim), table) / √head_dim`.
 
     >>> from rope_edu import alibi_bias
     >>> alibi = ScoreBias(lambda q, k_len: alibi_bias(q.shape[-3], q.shape[-2], k_len))

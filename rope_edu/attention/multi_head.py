@@ -71,8 +71,8 @@ def multi_head_attention(
 
         q, k, v = x W_qᵀ, x W_kᵀ, x W_vᵀ in heads;   q, k rotated;   softmax(q kᵀ/√head_dim + bias) v,   then W_oᵀ
 
-    This function does not call the encoding's `embed`, which belongs at the input of the model. Returns `(output,
-    weights)`: `(…, seq, d_out)` and `(…, n_heads, seq, k_len)`.
+    This function does not call the encoding's `embed`, which belongs at the input of the model. Returns
+    `(output, weights)`: `(…, seq, d_out)` and `(…, n_heads, seq, k_len)`.
 
     Args:
         x: floats `(…, seq, d_model)`.
@@ -125,7 +125,7 @@ def _repeat_heads(x: Array, n: int) -> Any:
 
 
 def _causal_mask(q: Array, k_len: int) -> Any:
-    """Return `causal_mask` with the array type and on the device of `q`, so that torch.compile can trace it."""
+    """Return `causal_mask` in the array type of `q` and on its device, built so that torch.compile can trace it."""
     keys = array_namespace(q).arange(k_len, device=device(q))
     return keys <= keys[k_len - q.shape[-2] :, None]  # (q_len, k_len)
 

@@ -19,8 +19,8 @@ def score_curve(q: ArrayLike, k: ArrayLike, inv_freq: ArrayLike, distances: Arra
 
         s(r) = ⟨R_m q, R_n k⟩ = Re Σ_i h_i e^{i r θ_i},   h_i = q_i · conj(k_i),   r = m − n
 
-    Scores are unscaled: divide them by √head_dim for attention. `q` and `k` are unrotated and interleaved, `(…, 2 ·
-    pairs)`, and their leading axes broadcast. θ is `(pairs,)`; distances, `(n,)`, are in tokens and may be
+    Scores are unscaled: divide them by √head_dim for attention. `q` and `k` are unrotated and interleaved,
+    `(…, 2 · pairs)`, and their leading axes broadcast. θ is `(pairs,)`; distances, `(n,)`, are in tokens and may be
     negative. ValueError if the widths differ, if distances are not 1-D, or as for `rope_angles`.
 
     >>> from math import pi

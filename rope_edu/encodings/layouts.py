@@ -100,11 +100,11 @@ def convert_projection(weight: Array, n_heads: int, *, to: str, rotary_dim: int 
 
         W′ = (I_heads ⊗ P) W:   P permutes the rows of each head, so q′ = P q, and scores do not change
 
-    Convert the projections of both q and k, but not those of v or the output. The rows of the weight, `(n_heads ·
-    head_dim, d_model)`, are output features, as in torch's Linear; a bias is `(n_heads · head_dim,)`. With grouped
-    queries, `n_heads` for k is the number of key heads. All features of a head rotate unless `rotary_dim` is given.
-    `to` is the target layout; the source is the other one. ValueError if `to` is misspelt, if the rows do not
-    divide into `n_heads` heads, or as for `layout_permutation`.
+    Convert the projections of both q and k, but not those of v or the output. The rows of the weight,
+    `(n_heads · head_dim, d_model)`, are output features, as in torch's Linear; a bias is `(n_heads · head_dim,)`.
+    With grouped queries, `n_heads` for k is the number of key heads. All features of a head rotate unless
+    `rotary_dim` is given. `to` is the target layout; the source is the other one. ValueError if `to` is misspelt,
+    if the rows do not divide into `n_heads` heads, or as for `layout_permutation`.
 
     >>> convert_projection(np.array([0, 1, 2, 3, 10, 11, 12, 13]), 2, to="half_split").tolist()
     [0, 2, 1, 3, 10, 12, 11, 13]

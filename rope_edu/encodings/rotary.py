@@ -160,7 +160,7 @@ def cos_and_sin(angles: Any, x: Any, factor: float = 1.0) -> tuple[Any, Any]:
     """
     xp = array_namespace(x)
     dtype = angles.dtype if x.dtype == angles.dtype else xp.float32
-    if is_numpy_array(angles) and not np.isfinite(angles).all():  # a tensor is not checked: a GPU would stall
+    if is_numpy_array(angles) and not np.isfinite(angles).all():  # checking a tensor would stall a GPU
         raise ValueError("angles must be finite, got infinity or NaN among them")
     cos, sin = xp.cos(angles), xp.sin(angles)
     if factor != 1:

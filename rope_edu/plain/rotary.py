@@ -19,7 +19,7 @@ def rotate_pair(pair: Sequence[float], angle: float) -> list[float]:
 def rotate_as_complex(x: ndarray, angles: ndarray) -> ndarray:
     """z′_i = e^{i m θ_i} z_i, z_i = x_{2i} + i x_{2i+1} (RoFormer, eq. 12)."""
     z = x[..., 0::2] + 1j * x[..., 1::2]  # (…, seq, pairs), complex
-    z = np.exp(1j * angles) * z  # 1j is the imaginary unit; in θ_i, i is the pair
+    z = np.exp(1j * angles) * z  # 1j is the imaginary unit i, not the index i
     return np.stack([z.real, z.imag], axis=-1).reshape(x.shape)
 
 

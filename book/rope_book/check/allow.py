@@ -1,6 +1,6 @@
-"""Checks for the values in a parameters cell, which are cleaned up or refused with a clear message.
+"""Checks for the values in a parameters cell: valid values are converted, and others raise a clear error.
 
-A parameters cell sets values and ends with one line for each; only that line gives the allowed range:
+A parameters cell sets values and ends with one line per value, the only place that gives the allowed range:
 
     length = 12  # tokens
     slope = 0.125  # ALiBi's μ, for one head
@@ -155,7 +155,7 @@ def sentence(
 
 
 def _floats(value: object, shape: tuple[int, ...]) -> np.ndarray | None:
-    """Return finite real numbers of this shape as float64; None for anything else: words, bools, ragged rows."""
+    """Return finite real numbers of this shape as float64; None for text, bools and ragged rows."""
     try:
         parsed = np.asarray(value)
     except (TypeError, ValueError):
@@ -166,7 +166,7 @@ def _floats(value: object, shape: tuple[int, ...]) -> np.ndarray | None:
 
 
 def _inside(parsed: np.ndarray, low: float, high: float) -> bool:
-    """Tell whether all numbers lie between `low` and `high`, inclusive."""
+    """Return whether all numbers are between `low` and `high`, inclusive."""
     return bool(np.all((low <= parsed) & (parsed <= high)))
 
 
@@ -176,7 +176,7 @@ def _literal(bound: float) -> str:
 
 
 def _range(low: float, high: float) -> str:
-    """Return the words "from low to high"."""
+    """Return the text "from low to high"."""
     return f"from {_literal(low)} to {_literal(high)}"
 
 

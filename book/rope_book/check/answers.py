@@ -31,7 +31,7 @@ class Reply(Exception):  # noqa: N818 - not an error, but a verdict that ends th
 def native(answer: Any) -> Any:
     """Return an answer as a native Python scalar, a list of such answers, or a NumPy array with at least one axis.
 
-    Words, functions, sets of words and `...` are returned unchanged.
+    Strings, functions, sets of strings and `...` are returned unchanged.
 
     >>> native(np.float64(0.5)), native(np.array(7)), native((np.int64(1), range(2)))
     (0.5, 7, [1, [0, 1]])
@@ -200,7 +200,7 @@ def of_function(judge: Callable | None = None, *, or_none: bool = False) -> Call
 
 
 def _is_table(answer: list | tuple) -> bool:
-    """Tell whether a list holds only numbers, or only rows of numbers with equal length."""
+    """Return whether a list holds only numbers, or only rows of numbers with equal length."""
     try:
         return np.asarray(answer).dtype.kind in "iufc"
     except (ValueError, TypeError, RuntimeError):  # rows of unequal length; tensors with gradients

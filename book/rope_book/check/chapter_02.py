@@ -7,7 +7,10 @@ from rope_book.check.exercise import Verdict, close, judges
 from rope_edu.encodings import inv_freq, sinusoidal, wavelength
 
 TERMS = {"word-word", "word-place", "place-word", "place-place"}
-MOVING = {"word-place", "place-word"}  # still change once place · W · place depends on the distance alone
+MOVING = {
+    "word-place",
+    "place-word",
+}  # the terms that still change if place · W · place depends only on the distance
 
 
 @judges("2.1")

@@ -143,6 +143,6 @@ def _recording(layer: Layer, moves: set[int]) -> Layer:
 
 
 def _listed(moves: set[int]) -> str:
-    """Put up to three moves into words."""
+    """Describe up to three moves."""
     some = sorted(moves - {0})[:3]
     return ", ".join(map(str, some)) + ("" if len(some) == len(moves - {0}) else ", …")

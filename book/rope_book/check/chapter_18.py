@@ -58,7 +58,7 @@ VERDICTS = (
 @judges("18.4")
 @of_function
 def _gives_a_verdict(verdict: Answer) -> Verdict:
-    """Judge exercise 18.4 on results that are clear, from too few seeds, mixed or equal."""
+    """Judge exercise 18.4 on results that are clear, mixed, equal or from too few seeds."""
     for a, b in VERDICTS:
         p, ahead = sign_flip_p(np.subtract(a, b)), float(np.median(a) - np.median(b))
         wanted = "open" if p >= 0.01 or not ahead else ("a" if ahead > 0 else "b")

@@ -17,7 +17,7 @@ import numpy as np
 
 from rope_book.check.answers import Reply, native, number, of_function
 
-Verdict = bool | str | EllipsisType  # right or wrong; why it is wrong; `...` if not yet answered
+Verdict = bool | str | EllipsisType  # right or wrong, a sentence on the mistake, or `...` for no answer yet
 Judge = Callable[[Any], Verdict]
 Known = tuple[Any, Mapping[str, Any], str]  # right answer, known mistakes, sentence for any other answer
 HERE = Path(__file__).parent
@@ -84,7 +84,7 @@ class Checker:
         self._failures.clear()
 
     def _reply(self, exercise: Exercise, answer: object) -> str:
-        """Judge the answer and put the verdict into words."""
+        """Judge the answer and return the verdict as text."""
         verdict = ... if _is_stub(answer) else _judge(exercise, answer)
         if verdict is ...:
             return "replace the ... with your answer and run this cell again."
@@ -124,9 +124,9 @@ def find_exercises() -> tuple[Exercise, ...]:
 
 
 def close(a: object, b: object, tol: float = 1e-6) -> bool:
-    """Tell whether two numbers, lists or arrays have the same shape and differ by at most `tol` everywhere.
+    """Return whether two numbers, lists or arrays have the same shape and differ by at most `tol` everywhere.
 
-    Any answer is allowed; for words, a different shape or NaN, the result is False.
+    Any answer is allowed; the result is False for text, a different shape or NaN.
 
     >>> close([1, 2], np.array([1.0, 2.0])), close([1, 2], [[1, 2]]), close("1", 1)
     (True, False, False)
@@ -214,7 +214,7 @@ def _by_id(exercises: tuple[Exercise, ...]) -> dict[str, Exercise]:
 
 
 def _is_stub(answer: object) -> bool:
-    """Tell whether the answer is `...`, or a tuple, list or set with `...` left in it."""
+    """Return whether the answer is `...`, or a tuple, list or set with `...` left in it."""
     return answer is ... or (isinstance(answer, tuple | list | set) and any(map(_is_stub, answer)))
 
 

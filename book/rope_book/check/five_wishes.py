@@ -106,12 +106,12 @@ def _sees_order(encoding: PositionEncoding) -> bool:
 
 
 def _keeps_scores(encoding: PositionEncoding) -> bool:
-    """Tell whether six words have the same scores at positions 0 … 5 and at positions 100 … 105."""
+    """Return whether six words have the same scores at positions 0 … 5 and at positions 100 … 105."""
     return bool(np.allclose(_scores(encoding, WORDS[100:]), _scores(encoding, WORDS)[100:, 100:]))
 
 
 def _reaches(encoding: PositionEncoding) -> bool:
-    """Tell whether the encoding has finite values for a query at position FAR."""
+    """Return whether the encoding has finite values for a query at position FAR."""
     there: Any = np.array([FAR])
     try:
         q = encoding.rotate_q((encoding.embed(WORDS[:1], there) @ W_Q)[None], there)

@@ -150,7 +150,7 @@ def _near(entry: Mapping[str, Any], numbers: list[float | str], within: float | 
 
 
 def _add_judge(exercise_id: str, entry: Mapping[str, Any]) -> None:
-    """Add the judge of an exercise whose entry has `ask`, so that the answer can be read here."""
+    """Add the judge of an exercise whose entry has `ask`, from which the judge reads the answer."""
     ask, many = entry["ask"], len(entry["values"])
     shape = entry.get("shape", [many] if many > 1 else [])
 
@@ -199,7 +199,7 @@ def _code(exercise_id: str, formula: str) -> Any:
 
 
 def _parts(sentence: str) -> list[Any]:
-    """Split a sentence into words and (formula, format) pairs.
+    """Split a sentence into text and (formula, format) pairs.
 
     >>> _parts("That is {m - n:.2f}.")
     ['That is ', ('m - n', '.2f'), '.']

@@ -257,5 +257,5 @@ def _name_ticks(axis: Any, name: str, ticks: Sequence[object], count: int) -> No
 
 
 def _is_long(ticks: Sequence[object]) -> bool:
-    """Tell whether horizontal tick labels would overlap on a small figure."""
+    """Return whether horizontal tick labels would overlap on a small figure."""
     return sum(len(str(tick)) + 1 for tick in ticks) > 30

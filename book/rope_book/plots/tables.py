@@ -1,4 +1,4 @@
-"""Result tables: text for tests to compare, HTML for pages and notebooks. No maths here either."""
+"""Result tables: text for tests to compare, HTML for pages and notebooks."""
 
 import html
 from collections.abc import Mapping, Sequence
@@ -88,7 +88,7 @@ class Table:
 
 
 def is_number(value: object) -> bool:
-    """Tell whether a value belongs in a number column; None, a missing number, does."""
+    """Return whether a value belongs in a number column; None, a missing number, does."""
     return value is None or (isinstance(value, Real) and not isinstance(value, bool))
 
 

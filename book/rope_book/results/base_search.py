@@ -1,4 +1,4 @@
-r"""The smallest base for a context: with it, Σ cos(r θ_i) is not negative at any distance in the context."""
+r"""The smallest base for a context, for which Σ cos(r θ_i) ≥ 0 at all distances in the context."""
 
 import math
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ def first_negative_distance(inv_freq: ArrayLike, limit: int) -> int | None:
     2
 
     Source: Men 2024, arXiv 2405.14591, where the sum is B_{m,θ}. Chapter 17.
-    Plain form: `rope_edu.plain.first_negative_distance`.
+    Plain form: `plain.first_negative_distance`.
     """
     frequencies = np.array(as_pairs(inv_freq).tolist())
     for start, sums in _cosine_sums(frequencies, check_positive_int("limit", limit)):
@@ -37,7 +37,7 @@ def first_negative_distance(inv_freq: ArrayLike, limit: int) -> int | None:
 
 
 def smallest_base(context: int, head_dim: int = 128, *, above: float = 2.0) -> float:
-    r"""Return the smallest base for which no distance in a context has a negative expected score.
+    r"""Return the smallest base for which the expected score is not negative at any distance in a context.
 
         min { b : Σ_i cos(r b^(−2i/d)) ≥ 0 for all r = 0 … context − 1 }
 
@@ -55,7 +55,7 @@ def smallest_base(context: int, head_dim: int = 128, *, above: float = 2.0) -> f
     '4.3e+03'
 
     Source: Men 2024, arXiv 2405.14591, with its table of lower bounds. Chapter 17.
-    Plain form: `rope_edu.plain.smallest_base`.
+    Plain form: `plain.smallest_base`.
     """
     context, head_dim = check_positive_int("context", context), check_even_dim("head_dim", head_dim)
     start = check_base("above", above)

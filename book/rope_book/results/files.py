@@ -44,7 +44,7 @@ def load(name: str, format_: str, path: str | Path | None = None) -> dict[str, A
 
 
 def numbered(text: str) -> dict[int, str]:
-    r"""Return a Markdown text's numbered sentences, as number -> words, with continuation lines joined.
+    r"""Return the numbered sentences of a Markdown text, {number: sentence}, with continuation lines joined.
 
     >>> numbered("# Expected\n\n1. Rain,\n    and wind.\n2. Sun.\n")
     {1: 'Rain, and wind.', 2: 'Sun.'}

@@ -108,7 +108,7 @@ class Stretch:
         return sign_flip_p([a - b for a, b in pairs])
 
     def better(self, task: str, place: Place, other: Place, *, by: float = 0.0, p: float = 0.01) -> bool:
-        """Tell whether the median accuracy at `place` is significantly higher, and by at least `by`."""
+        """Return whether the median accuracy at `place` is significantly higher, and by at least `by`."""
         lead = self.accuracy(task, place).median - self.accuracy(task, other).median
         return lead > 0 and lead >= by and self.paired_p(task, place, other) < p
 

@@ -353,7 +353,7 @@ class _Run:
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file atomically: even if the process is killed, it has the old content or the new, never a part."""
+    """Write a file atomically: even if the process is killed, it has either the old content or the new."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     with open(temporary, "wb") as file:
         file.write(data)

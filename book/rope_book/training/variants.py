@@ -17,7 +17,7 @@ from rope_book.training.transformer import Attention, TinyTransformer
 from rope_edu.attention import merge_heads, split_heads
 from rope_edu.encodings import RopeSpec, apply_rope, rope_angles
 
-ROWS_AT_ONCE = 2  # number of texts scored together: their scores fit into the CPU's cache
+ROWS_AT_ONCE = 2  # number of texts to score together, so that their scores fit into the CPU's cache
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Data for the figures' scripts: a script that imports ``../data/<name>.js`` gets the ``DATA`` entry of that name.
 
-The module exports one constant, its name in capitals: ``import { GRID } from "../data/grid.js";``.
+The module exports one constant, named in capitals: ``import { GRID } from "../data/grid.js";``.
 """
 
 import re

@@ -27,7 +27,7 @@ class Rule:
         return {}
 
     def allowed(self, name: str, now: State) -> str:
-        """Return the allowed values in words, for the gap in "x must be …, got …"."""
+        """Return the allowed values as text, to fill in "x must be …, got …"."""
         raise NotImplementedError
 
 

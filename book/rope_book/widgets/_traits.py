@@ -1,4 +1,4 @@
-"""Traits that a reader can change, each with a range, label and unit; their errors say what is allowed."""
+"""Traits that a reader can change, with a range, a label and a unit; errors name the allowed values."""
 
 import math
 from collections.abc import Iterable
@@ -14,9 +14,9 @@ from ._rules import Rule
 class Control(traitlets.TraitType):
     """A value with a native control in the figure.
 
-    Subclasses implement :meth:`clean`, which returns the value or raises ``ValueError`` with what is allowed, and
-    list in ``sent`` the attributes from which the page builds the control. A refused value raises
-    ``traitlets.TraitError`` with one sentence: the trait, what it allows, and the value seen.
+    Subclasses implement :meth:`clean`, which returns the value or raises ``ValueError`` with the allowed values.
+    They list in ``sent`` the attributes from which the page builds the control. An invalid value raises
+    ``traitlets.TraitError``, which names the trait, the allowed values and the value received.
     """
 
     kind = ""
@@ -34,7 +34,7 @@ class Control(traitlets.TraitType):
         return self
 
     def validate(self, obj: Any, value: Any) -> Any:
-        """Return the value in its stored form, or raise TraitError saying what is allowed."""
+        """Return the value in its stored form, or raise TraitError with the allowed values."""
         try:
             return self.clean(value)
         except ValueError as error:
@@ -48,7 +48,7 @@ class Control(traitlets.TraitType):
         return value
 
     def clean(self, value: Any) -> Any:
-        """Return ``value`` in its stored form, or raise ValueError saying what is allowed."""
+        """Return ``value`` in its stored form, or raise ValueError with the allowed values."""
         raise NotImplementedError
 
     def enough(self, value: float) -> Any:
@@ -124,7 +124,7 @@ class Point(Control):
 
 
 class Choice(Control):
-    """One of a few named options; ``options`` maps the stored value to the words a reader sees.
+    """One of a few named options; ``options`` maps stored values to the labels that readers see.
 
     With ``buttons``, every option is shown as a button.
     """
@@ -150,7 +150,7 @@ class Choice(Control):
         return min(option for option in self.options if option >= value)
 
     def describe(self) -> dict[str, Any]:
-        """Add the options as [value, words] pairs."""
+        """Add the options as [value, label] pairs."""
         options = {"options": [[value, words] for value, words in self.options.items()]}
         return super().describe() | options | ({"buttons": True} if self.buttons else {})
 
@@ -245,7 +245,7 @@ def _is_number(value: Any) -> bool:
 class Names(traitlets.TraitType):
     """Names of controls and of parts of the picture, or None for all of them.
 
-    Not a control: it selects what a small form of the figure shows (``LiveFigure.only``).
+    This is not a control: it selects the parts that a small form of the figure shows (``LiveFigure.only``).
     """
 
     def __init__(self) -> None:

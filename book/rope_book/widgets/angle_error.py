@@ -27,7 +27,7 @@ class AngleError(LiveFigure):
     depend. Lines show the largest error up to a position (over some 100 positions, chosen where rounding is
     worst); the clock shows the worst pair at ``position``.
 
-    Values out of range raise TraitError, which says what is allowed.
+    A value out of range raises TraitError with the allowed values.
 
     >>> AngleError(pipeline="float32", position=3000)
     AngleError(pipeline='float32', position=3000, positions_in='float32')

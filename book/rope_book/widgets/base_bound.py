@@ -16,7 +16,7 @@ class BaseBound(LiveFigure):
     negative distance for each base; a ``context`` (tokens) below that curve is safe. ``model`` loads base, width
     and context from a model's config; changing any of them sets it to "own".
 
-    Values out of range raise TraitError, which says what is allowed.
+    A value out of range raises TraitError with the allowed values.
 
     >>> BaseBound(base=500_000.0, context=8192)
     BaseBound(base=500000.0, context=8192, model='own')

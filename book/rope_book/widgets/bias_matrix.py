@@ -15,7 +15,7 @@ class BiasMatrix(LiveFigure):
     and how steep the made-up values of the other two are. ``length`` is the number of tokens, ``query`` the row to
     follow, below ``length``.
 
-    Values out of range raise TraitError, which says what is allowed.
+    A value out of range raises TraitError with the allowed values.
 
     >>> BiasMatrix(scheme="t5_causal", query=12)
     BiasMatrix(scheme='t5_causal', query=12)

@@ -13,7 +13,7 @@ class BlockMatrix(LiveFigure):
     shows x ⊙ cos + (x, each pair turned by 90°) ⊙ sin. ``pairing`` is the layout: which two features form a
     pair. ``row`` is followed from x to the result; a row beyond the last is shown as the last.
 
-    Values out of range raise TraitError, which says what is allowed.
+    A value out of range raises TraitError with the allowed values.
 
     >>> BlockMatrix(form="elementwise", head_dim=16)
     BlockMatrix(form='elementwise', head_dim=16)

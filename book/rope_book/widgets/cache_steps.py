@@ -14,7 +14,7 @@ class CacheSteps(LiveFigure):
     cache: 2 · 8 numbers of 16 bits per token. All keys have the same content; the hands show one ``pair`` of a
     head of width 8, base 100.
 
-    Values out of range raise TraitError, which says what is allowed.
+    A value out of range raises TraitError with the allowed values.
 
     >>> CacheSteps(step=12, store="dynamic")
     CacheSteps(step=12, store='dynamic')

@@ -14,7 +14,7 @@ class Clocks(LiveFigure):
 
     Parts of the picture, for ``only``: "faces" and "reach", their coloured parts.
 
-    Values out of range raise TraitError, which says what is allowed.
+    A value out of range raises TraitError with the allowed values.
 
     >>> Clocks(position=1000, head_dim=8)
     Clocks(position=1000, head_dim=8)

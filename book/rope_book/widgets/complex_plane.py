@@ -12,7 +12,7 @@ class ComplexPlane(LiveFigure):
     (radians per token). Six marks show which lines hold for this f at positions 0 to 8; the readout says by how
     much the chosen line fails.
 
-    Values out of range raise TraitError, which says what is allowed.
+    A value out of range raises TraitError with the allowed values.
 
     >>> ComplexPlane(line=5, candidate="square")
     ComplexPlane(line=5, candidate='square')

@@ -17,7 +17,8 @@ class ConfigInspector(LiveFigure):
     and the verdict of ``rope-doctor compare``. ``layers`` picks a rotation, in file order, where layers differ.
     ``length`` (tokens) is the length of the text: "dynamic" and "longrope" depend on it.
 
-    Values out of range raise TraitError, which says what is allowed; the picture explains an unreadable config.
+    A value out of range raises TraitError with the allowed values; for an unreadable config, the picture gives the
+    reason.
 
     >>> ConfigInspector(preset="gpt-oss (defaults)", view="score")
     ConfigInspector(preset='gpt-oss (defaults)', view='score')

@@ -42,7 +42,7 @@ class ModelInThePage(LiveFigure):
 
     Parts of the picture, for ``only``: "bars", "attention", "angles" and "row", the row of the query.
 
-    Values out of range raise TraitError, which says what is allowed; an end of the ramp pushes the other along.
+    A value out of range raises TraitError with the allowed values; one end of the ramp can push the other along.
 
     >>> figure = ModelInThePage(rule="by-parts", times=16, factor=16)
     >>> figure.rope

@@ -15,7 +15,7 @@ class OrderBlindness(LiveFigure):
 
     Parts of the picture, for ``only``: "sentences", "outputs" and "weights".
 
-    Values out of range raise TraitError, which says what is allowed.
+    A value out of range raises TraitError with the allowed values.
 
     >>> OrderBlindness(rearranged="chases the dog the pig", causal=True, layers=2)
     OrderBlindness(rearranged='chases the dog the pig', layers=2, causal=True)

@@ -68,7 +68,7 @@ class Question(anywidget.AnyWidget):
         return style()
 
     def _follow(self, change: Any = None) -> None:
-        """Send the figure's values to the page: "leave the slider where you expect it" reads them."""
+        """Send the figure's values to the page, which needs them for questions answered by moving a slider."""
         if (figure := self.figure) is not None:
             self._now = {name: getattr(figure, name) for name in figure.controls()}
 
@@ -78,7 +78,7 @@ class Question(anywidget.AnyWidget):
             self.figure.send(content)
 
     def _tell_click(self, widget: Any, content: Any, buffers: Any) -> None:
-        """Send the page the place that was clicked in the figure."""
+        """Tell the page which part of the figure was clicked."""
         if "picked" in content:
             self.send(content)
 
@@ -125,7 +125,7 @@ def _item(entry: dict[str, Any]) -> str:
 
 
 def answer_of(entry: dict[str, Any]) -> str:
-    """Return the right answer of a question in words.
+    """Return the right answer to a question as text.
 
     >>> answer_of(question("06-first"))
     '15.9 turns.'
@@ -138,14 +138,14 @@ def answer_of(entry: dict[str, Any]) -> str:
 
 
 def _words(answer: Any, entry: dict[str, Any]) -> str:
-    """Return an answer in words, a number with its unit."""
+    """Return an answer as text; numbers have their unit."""
     if isinstance(answer, list):
         return ", ".join(answer)
     return answer if isinstance(answer, str) else f"{answer:,} {entry.get('unit', '')}".strip()
 
 
 def rich(text: str) -> str:
-    r"""Return words as HTML: ``*a*`` in italics, `` `a` `` as code.
+    r"""Return text as HTML: ``*a*`` in italics, `` `a` `` as code.
 
     >>> rich("*m* < `n`")
     '<em>m</em> &lt; <code>n</code>'

@@ -13,7 +13,7 @@ class RotatePair(LiveFigure):
 
     Parts of the picture, for ``only``: "arrows" and "rail" (with "key", those of k too), and "score", its curve.
 
-    Values out of range raise TraitError, which says what is allowed.
+    A value out of range raises TraitError with the allowed values.
 
     >>> RotatePair(position=12, key_position=8, lock=True)
     RotatePair(position=12, key_position=8, lock=True)

@@ -1,4 +1,4 @@
-"""Chapter 9: the score against the distance."""
+"""Chapter 9: score against distance."""
 
 from ._rules import AtLeast, AtMost, OnlyIf
 from ._traits import Choice, Sketch, Slider, Toggle
@@ -21,7 +21,7 @@ class ScoreDistance(LiveFigure):
 
     Parts of the picture, for ``only``: "waves", of at most eight pairs, each with its hand, and "curve".
 
-    Values out of range raise TraitError, which says what is allowed.
+    A value out of range raises TraitError with the allowed values.
 
     >>> ScoreDistance(vectors="rotated", peak=300, reach=1024)
     ScoreDistance(vectors='rotated', peak=300, reach=1024)

@@ -13,7 +13,7 @@ class SentenceAttention(LiveFigure):
     weights or the scores before the softmax; ``against`` picks the comparison: the same sentence at position 0,
     or the same sentence without any encoding. With ``causal`` no word sees the words after it.
 
-    Values out of range raise TraitError, which says what is allowed.
+    A value out of range raises TraitError with the allowed values.
 
     >>> SentenceAttention(encoding="rotary", start=700)
     SentenceAttention(encoding='rotary', start=700)

@@ -12,7 +12,7 @@ class Sharpness(LiveFigure):
     a² = (0.1 ln s + 1)². A static rule uses it at every length, a dynamic one takes s from the length. ``shown`` is
     the weight of the matching key, or the number of keys that share the attention (e to the entropy).
 
-    Values out of range raise TraitError, which says what is allowed.
+    A value out of range raises TraitError with the allowed values.
 
     >>> Sharpness(length=16_384, factor=4.0)
     Sharpness(length=16384, factor=4.0)

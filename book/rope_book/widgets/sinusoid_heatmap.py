@@ -13,7 +13,7 @@ class SinusoidHeatmap(LiveFigure):
     the last is shown as the last. The curve below is PE(p) · PE(p + k) or, with ``between`` "projection",
     PE(p) · W PE(p + k) for one fixed random W. The thin curves are for other values of p.
 
-    Values out of range raise TraitError, which says what is allowed.
+    A value out of range raises TraitError with the allowed values.
 
     >>> SinusoidHeatmap(position=7, between="projection")
     SinusoidHeatmap(position=7, between='projection')

@@ -15,7 +15,7 @@ class StateSteps(LiveFigure):
     positions (RoPE, head width 8, base 10,000), for the state after φ(x) = elu(x) + 1. Keys are made-up normal
     numbers; so are values, with mean 1.
 
-    Values out of range raise TraitError, which says what is allowed.
+    A value out of range raises TraitError with the allowed values.
 
     >>> StateSteps(step=40, turned=False)
     StateSteps(step=40, turned=False)

@@ -14,7 +14,7 @@ class StretchedClocks(LiveFigure):
     never seen. A pair that completes no turn in training must be slowed by at least ``wanted`` / ``trained``:
     below, pairs slowed by less are marked. ``abf_base`` is the larger base of ABF.
 
-    Values out of range raise TraitError, which says what is allowed.
+    A value out of range raises TraitError with the allowed values.
 
     >>> StretchedClocks(rule="pi", wanted=16_384, position=16_384)
     StretchedClocks(rule='pi', wanted=16384, position=16384)

@@ -48,7 +48,7 @@ class TrainInThePage(LiveFigure):
     RoPE turns; ``p`` is the share that p-RoPE turns. The learning rate rises for 40 steps, then falls to a tenth
     as in ``rope_book.training``.
 
-    Values out of range raise TraitError, which says what is allowed.
+    A value out of range raises TraitError with the allowed values.
 
     >>> TrainInThePage(encoding="t5", steps=400)
     TrainInThePage(encoding='t5', steps=400)

@@ -5,16 +5,16 @@ from .base import LiveFigure
 
 
 class TrainedTurns(LiveFigure):
-    """See which pairs meet an angle that training never showed them, and at which distances.
+    """See which pairs meet an angle that did not occur in training, and at which distances.
 
     Each column is a pair. Above is its angle at the distance, from 0 to a whole turn; the angles at distances
     up to ``trained`` (tokens) are shaded. Below are all distances up to eight times that; where a column
     changes colour, the angle is new. ``times`` is the distance, as a multiple of ``trained``. With ``window``,
-    no distance counts as more than ``trained``, as in ReRoPE.
+    distances are capped at ``trained``, as in ReRoPE.
 
     Parts of the picture, for ``only``: "turns", the upper chart, and "map", the lower one.
 
-    Values out of range raise TraitError, which says what is allowed.
+    A value out of range raises TraitError with the allowed values.
 
     >>> TrainedTurns(times=3.0, base=500_000)
     TrainedTurns(times=3.0, base=500000.0)

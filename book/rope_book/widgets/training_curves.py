@@ -21,7 +21,7 @@ class TrainingCurves(LiveFigure):
     ``against`` is the cost, "steps" or CPU "seconds". The test texts are as long as the training texts, doubled
     ``doublings`` times; in longer texts only the new places are scored.
 
-    Values out of range raise TraitError, which says what is allowed.
+    A value out of range raises TraitError with the allowed values.
 
     >>> TrainingCurves(task="recall", doublings=2)
     TrainingCurves(task='recall', doublings=2)

@@ -12,7 +12,7 @@ class WhichBug(LiveFigure):
     position 2; the length of the turned query; and its error. ``patient`` chooses one of twelve rotations, one of
     them healthy; ``guess`` is your diagnosis, ``"none"`` before you have one. Base 100, interleaved.
 
-    Values out of range raise TraitError, which says what is allowed.
+    A value out of range raises TraitError with the allowed values.
 
     >>> WhichBug(patient=2, guess="one_clock")
     WhichBug(patient=2, guess='one_clock')

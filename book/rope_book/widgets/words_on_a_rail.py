@@ -13,7 +13,7 @@ class WordsOnARail(LiveFigure):
     key), their dot product. With ``lock`` moving one word by hand keeps the other 3 places away. Without it the
     pig alternately rests and walks while Play brings more text.
 
-    Values out of range raise TraitError, which says what is allowed.
+    A value out of range raises TraitError with the allowed values.
 
     >>> WordsOnARail(pig=6, start=12)
     WordsOnARail(pig=6.0, start=12.0)

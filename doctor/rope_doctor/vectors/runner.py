@@ -88,7 +88,7 @@ def check_call(function: Callable[..., object], width: str, cases: str) -> None:
             raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
     try:
         signature = inspect.signature(function)
-    except (TypeError, ValueError):  # a built-in without a signature: running the cases will show
+    except (TypeError, ValueError):  # a built-in without a signature; a case will fail instead
         return
     first, second, *keywords = CALLS[cases]
     try:
@@ -110,7 +110,7 @@ def run_case(function: Callable[..., object], case: dict[str, Any], width: str, 
     try:
         result = np.asarray(function(*inputs, **{name: case[name] for name in keywords}))
         passed, seen = _compare(result, np.array(case["expected"]), bound, real)
-    except (Exception, SystemExit) as error:  # any exception from the function fails the case
+    except (Exception, SystemExit) as error:  # if the function raises an exception, the case fails
         passed, seen = False, f"{type(error).__name__}: {_message(error)}"
     except BaseException as error:  # such as KeyboardInterrupt
         error.add_note(f"raised in the case {case['name']!r}")

@@ -74,7 +74,7 @@ def page_rope(rule: str, length: int, head_dim: int, trained_base: float, **sett
 
 
 def turns_within(inv_freq: np.ndarray, places: int) -> np.ndarray:
-    r"""Return how many turns each pair makes within `places`, capped at one, when every angle has been seen.
+    r"""Return how many turns each pair makes within `places` positions, up to one, which covers all angles.
 
     >>> turns_within(np.array([1.0, 0.001]), 101).round(4).tolist()
     [1.0, 0.0159]
@@ -83,7 +83,7 @@ def turns_within(inv_freq: np.ndarray, places: int) -> np.ndarray:
 
 
 def bin_size(length: int, times: int) -> int:
-    r"""Return the number of places per bar: an eighth of the trained length, doubled until at most 17 bars remain.
+    r"""Return the positions per bar: an eighth of the trained length, doubled until at most 17 bars remain.
 
     >>> [bin_size(32, times) for times in (1, 2, 4, 8, 16)]
     [4, 4, 8, 16, 32]

@@ -13,13 +13,13 @@ from .draws import normal, uniform, whole
 
 WIDTH, HEADS, HIDDEN = 32, 2, 64
 BUCKETS = 32  # in T5's table
-BACK = 5  # places back
-LETTERS, FAR, ASKS = 8, 8, 0.25  # of "recall": letters, farthest place back, share of questions
+BACK = 5  # positions back
+LETTERS, FAR, ASKS = 8, 8, 0.25  # of "recall": letters, farthest position back, share of questions
 VOCABULARY = {"back": 17, "copy": 18, "recall": 17, "text": 76}
 PLANNED = {"back": 400, "copy": 600, "recall": 400, "text": 500}  # training steps
 PARTS = {"train": (0, 8), "test": (9, 10)}  # from and to, in tenths of the prose
 PROSE = Path(__file__).parents[2] / "training" / "prose.txt"  # read as a file, since its package needs torch
-# the challenge: the mean share of right answers at new places, in percent, and settings that reach it
+# the challenge: the mean share of right answers at new positions, in percent, and settings that reach it
 RECORD = {"task": "back", "length": 24, "times": 4, "percent": 92}
 RECORD_SETTINGS = {"encoding": "rotary", "base": 100.0, "last_pair": 4, "steps": 400}
 SPLITS = ("train", "test")
@@ -27,7 +27,7 @@ LONGEST = 4  # rows of a learned table, as a multiple of the trained length
 
 
 class Texts(NamedTuple):
-    """Input tokens, the correct output token at each place, and whether it counts, each `(rows, seq)`."""
+    """Input tokens, the correct output token at every position, and whether it counts, all `(rows, seq)`."""
 
     tokens: np.ndarray
     targets: np.ndarray

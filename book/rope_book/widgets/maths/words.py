@@ -89,7 +89,7 @@ def random_matrix(seed: int, width: int) -> np.ndarray:
 
 
 def _rows(seed: int, count: int) -> np.ndarray:
-    """Draw `count` rows of D_MODEL normal numbers."""
+    """Draw `count` rows of D_MODEL normally distributed numbers."""
     return np.array(normals(seed, count * D_MODEL)).reshape(count, D_MODEL)
 
 
