@@ -45,20 +45,21 @@ COMMANDS = {  # their `run` is called; their docstring is the help
     "examples": hand_out,
 }
 AXES, FORMAT = "axes of x, such as: batch heads seq head_dim", "number format of the function (float64)"
+REPEATED: dict[str, Any] = {"action": "append", "default": [], "metavar": "NAME"}
 OPTIONS: tuple[tuple[str, str, dict[str, Any]], ...] = (  # (commands, name, arguments of add_argument)
     ("read", "files", {"nargs": "+", "metavar": "FILE", "help": "config.json, a folder with one, or a GGUF"}),
     ("compare weights", "wanted", {"metavar": "A", "help": "the correct one"}),
     ("compare weights", "found", {"metavar": "B", "help": "the one to compare with it"}),
     ("weights", "--head-dim", {"type": int, "help": "width of a head, if neither file states it"}),
     ("model decode", "made", {"metavar": "module:make", "help": "a model, or a function that makes one"}),
+    ("decode", "--length", {"type": int, "help": "tokens of the long text (past every window and switch)"}),
+    ("decode", "--chunk", {"type": int, "default": 512, "help": "tokens of a chunk of a long text (512)"}),
+    ("decode", "--window", {"type": int, "help": "width of a window that the decoder does not state"}),
+    ("decode", "--text", {"metavar": "FILE", "help": "token ids, separated by spaces (else random ones)"}),
+    ("model decode", "--only", {**REPEATED, "help": "run this check"}),
+    ("model decode", "--skip", {**REPEATED, "help": "do not run it"}),
+    ("model decode", "--require", {**REPEATED, "help": "take it for central"}),
     ("model", "--config", {"help": "a config.json or a preset's name (default: the model's config)"}),
-    ("model", "--only", {"action": "append", "default": [], "metavar": "NAME", "help": "run this check"}),
-    ("model", "--skip", {"action": "append", "default": [], "metavar": "NAME", "help": "do not run it"}),
-    (
-        "model",
-        "--require",
-        {"action": "append", "default": [], "metavar": "NAME", "help": "take it for central"},
-    ),
     ("diagnose vectors", "function", {"help": "module:function"}),
     ("diagnose", "--head-dim", {"type": int, "help": "width of x (with --config: from the file)"}),
     ("diagnose", "--torch", {"action": "store_true", "help": "pass and expect torch tensors"}),

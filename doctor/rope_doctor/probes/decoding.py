@@ -1,460 +1,314 @@
 r"""Check a decoder: in one pass, in steps, padded, batched, moved, packed, before and after a long text."""
 
-import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
-from functools import cached_property
-from pathlib import Path
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
-from rope_doctor.probes.decoder import BFLOAT16_EPS, Decoder, as_decoder
+from rope_doctor.probes.bench import (
+    DIFFERS,
+    DOCUMENTED,
+    NOT_JUDGED,
+    PADS,
+    SAME,
+    Bench,
+    Check,
+    NotJudgedError,
+)
+from rope_doctor.probes.causes import Cause, causes_of, explained
+from rope_doctor.probes.decoder import Decoder, as_decoder
+from rope_doctor.probes.ways import LONGROPE, WAYS, Way, chunks
+from rope_doctor.verdict import DIFFERS as WRONG
+from rope_doctor.verdict import HOLDS, NOT_RUN, Judged, Verdict, choose
 
-LENGTH, PIECE, GAP, SHIFT = 12, 5, 7, 17
-REST, POSITIONS = LENGTH - PIECE, np.arange(LENGTH)
-PROMPT = [PIECE] + [1] * REST  # sizes of the pieces: a prompt, then single tokens
-LONG_TEXT = 96  # tokens of the long text
-ROUNDINGS = 2**12  # float32 roundings from input to logit, all in the same direction
-NOISE_FACTOR = 8  # differences count above this multiple of a narrow type's measured rounding
-COARSE_BOUND = 0.5  # fraction of the logits' spread: the bound if a narrow type's rounding is unknown
-SAME, DIFFERS, UNCLEAR, NOT_APPLICABLE = "same", "differs", "could not tell", "not applicable"
-
-
-@dataclass(frozen=True)
-class Check:
-    """One check of a decoder."""
-
-    name: str
-    outcome: str  # "same", "differs", "could not tell" or "not applicable"
-    words: str  # what was compared, and the difference; or why the check does not apply
-    meaning: str = ""  # what the difference means, with the smallest fix
-    chapter: str = ""  # title of the chapter that explains the difference
-    off: float | None = None  # largest difference in a token's logits, in units of their spread
-    bound: float | None = None  # largest difference that rounding explains
-    token: int | None = None  # first token that differs
-
-    def __str__(self) -> str:
-        lines = [f"{self.name}: {self.outcome}. {self.words}"]
-        if self.meaning:
-            lines.append(f"    {self.meaning} Chapter “{self.chapter}”.")
-        return "\n".join(lines)
+SHORT = 12  # tokens of the short text
+CHUNK = 512  # tokens of a chunk, as servers read a long prompt
+STEPS = 7  # tokens of a long text that are read one at a time
+PAST = 16  # tokens by which a long text passes a window or a switch
+LONGEST = 8_448  # tokens of a text, unless `length` asks for more
+OUTCOMES = {SAME: HOLDS, DOCUMENTED: HOLDS, DIFFERS: WRONG, NOT_JUDGED: NOT_RUN}
 
 
 @dataclass(frozen=True)
 class DecoderReport:
-    """All checks of a decoder; `print` it."""
+    """All checks of a decoder, their verdict, and the causes of what differs, likeliest first; `print` it."""
 
     checks: tuple[Check, ...]
+    verdict: Verdict
+    causes: tuple[Cause, ...] = ()
+    tolerance: str = ""  # the largest difference taken for rounding, and the reason
 
     @property
     def right(self) -> bool | None:
-        """Return True if nothing differs, False if something does, None if the checks cannot tell."""
-        outcomes = {check.outcome for check in self.checks}
-        if DIFFERS in outcomes:
-            return False
-        return None if UNCLEAR in outcomes or SAME not in outcomes else True
+        """Return True if every central check ran and nothing differs, False if something does, otherwise None."""
+        return self.verdict.right
 
     def of(self, name: str) -> Check:
         """Return the check with this name."""
         return next(check for check in self.checks if check.name == name)
 
     def __str__(self) -> str:
-        verdict = {
-            True: "The decoder gives the same logits however it is called.",
-            False: "The decoder's logits depend on how it is called.",
-            None: "Could not tell whether the decoder is right.",
-        }
-        return "\n".join([verdict[self.right], *map(str, self.checks)])
+        ran = [check for check in self.checks if check.outcome != NOT_JUDGED]
+        lines = [self._headline(), *(str(cause) for cause in self.causes[:1])]
+        if self.causes[1:]:
+            lines.append("Also seen: " + "; ".join(cause.seen for cause in self.causes[1:]) + ".")
+        return "\n".join([*lines, str(self.verdict), self.tolerance, *map(str, ran)])
+
+    def _headline(self) -> str:
+        central = [check for check in self.checks if check.central]
+        missing = [check.name for check in central if check.outcome == NOT_JUDGED]
+        longest = max((length for check in self.checks for length in check.lengths), default=0)
+        if self.right is False:
+            return "The decoder's logits depend on how it is called."
+        if self.right:
+            return (
+                f"All {len(central)} central checks hold: the logits are the same up to {longest:,} tokens."
+            )
+        absent = f"{len(missing)} of {len(central)} central checks did not run ({', '.join(missing)})"
+        return f"Could not tell whether the decoder is right: {absent}."
 
 
-def check_decoder(decoder: Any, **facts: Any) -> DecoderReport:
+def check_decoder(
+    decoder: Any,
+    *,
+    length: int | None = None,
+    chunk: int = CHUNK,
+    window: int | None = None,
+    text: np.ndarray | None = None,
+    only: Collection[str] = (),
+    skip: Collection[str] = (),
+    require: Collection[str] = (),
+    **facts: Any,
+) -> DecoderReport:
     r"""Compute the same logits in many ways, and report where they differ.
 
     Every check compares the decoder with itself, so no reference is needed; `diagnose` and `check_model` find
-    mistakes that they all share. In float32 a difference counts if it exceeds 2¹² roundings in the same direction.
-    In a narrower type it must exceed eight times the measured rounding, in at least half of the tokens.
+    mistakes that they all share. A text of 12 tokens is read in every way, and a long one, past every window and
+    switch, in the central ways. In float32 a difference counts if it exceeds 2¹² roundings in the same direction,
+    and 2⁴ more per token. In a narrower type it must exceed eight times the measured noise, in half of the tokens.
 
     Args:
         decoder: a `Decoder`, a causal model of transformers, or a function `(tokens, *, positions, mask, cache) ->
             (logits, cache)`, which may lack some of the keywords.
+        length: tokens of the long text. By default two chunks and 16 tokens, or 16 past the last window or switch,
+            at most 8,448.
+        chunk: tokens of a chunk in which the long text is read.
+        window: width in tokens of a window that the decoder does not state.
+        text: token ids (tokens,), repeated to the length; by default they are random.
+        only, skip, require: names of checks that alone run, that do not run, and that must run.
         facts: attributes of `Decoder`, if `decoder` is a function.
 
     Raises:
-        ValueError: the decoder cannot be called; the message says why.
+        ValueError: the decoder cannot be called, or an argument has no sense; the message says why.
 
     >>> from rope_doctor.probes.specimen import Specimen
     >>> class Restarting(Specimen):
     ...     def count(self, tokens, positions, seen):
     ...         return super().count(tokens, positions, 0)
-    >>> check_decoder(Specimen()).right
+    >>> check_decoder(Specimen(), length=64).right
     True
-    >>> check = check_decoder(Restarting()).of("step by step")
-    >>> check.outcome, check.token
-    ('differs', 1)
+    >>> report = check_decoder(Restarting(), length=64)
+    >>> report.of("step by step").token, report.causes[0].name
+    (1, 'count ignores the cache')
 
     Chapter 24.
     """
-    bench = _Bench(as_decoder(decoder, **facts))
-    try:
-        bench.whole  # noqa: B018  # computed once and cached
-    except Exception as error:
-        raise ValueError(f"the decoder fails on {LENGTH} tokens: {type(error).__name__}: {error}") from error
-    return DecoderReport(tuple(_run(bench, name) for name in CHECKS))
+    made = as_decoder(decoder, **facts)
+    if window is not None:
+        made = replace(made, windows=tuple(sorted({*made.windows, _whole("window", window, 1)})))
+    examination = _Examination(made, length, _whole("chunk", chunk, 2), _tokens(text, made.vocabulary))
+    names = [Judged(name, HOLDS, central=name in CENTRAL) for name in CHECKS]
+    chosen = choose(names, only=only, skip=skip, require=require)
+    examination.prepare()
+    checks = tuple(
+        replace(examination.check(judged.name), central=judged.central)
+        if judged.outcome == HOLDS
+        else Check(judged.name, NOT_JUDGED, judged.reason, central=judged.central)
+        for judged in chosen.checks
+    )
+    verdict = Verdict(tuple(map(_judged, checks)))
+    return DecoderReport(checks, verdict, causes_of(checks), examination.tolerance)
 
 
-class _NotApplicableError(Exception):
-    """A check that does not apply to a decoder; the message says why."""
+def _judged(check: Check) -> Judged:
+    outcome = OUTCOMES[check.outcome]
+    return Judged(check.name, outcome, check.words if outcome == NOT_RUN else "", check.central)
 
 
-class _Bench:
-    """A decoder, its texts, and their logits."""
+def _whole(name: str, number: Any, least: int) -> int:
+    if type(number) is not int or number < least:
+        raise ValueError(f"{name} must be a whole number from {least} on, got {number!r}")
+    return number
 
-    def __init__(self, decoder: Decoder) -> None:
-        self.decoder = decoder
-        ids = min(8, decoder.vocabulary // 2), decoder.vocabulary  # the first tokens may be special
-        self.text = np.random.default_rng(24).integers(*ids, size=(2, LENGTH + LONG_TEXT))[:, :LENGTH]
-        self.long = np.random.default_rng(25).integers(*ids, size=(1, LONG_TEXT))
+
+def _tokens(text: Any, vocabulary: int) -> np.ndarray | None:
+    if text is None:
+        return None
+    tokens = np.asarray(text)
+    if tokens.ndim != 1 or len(tokens) < 2 or tokens.dtype.kind not in "iu":
+        raise ValueError(f"a text must be two token ids or more, got {tokens.dtype} {tokens.shape}")
+    if tokens.min() < 0 or tokens.max() >= vocabulary:
+        raise ValueError(
+            f"token ids must be from 0 to {vocabulary - 1}, got {tokens.min()} to {tokens.max()}"
+        )
+    return tokens
+
+
+class _Examination:
+    """A decoder, the lengths at which it is checked, and its benches."""
+
+    def __init__(self, decoder: Decoder, length: int | None, chunk: int, text: np.ndarray | None) -> None:
+        self.decoder, self.chunk, self.text = decoder, chunk, text
+        trained = decoder.trained if decoder.rule else None
+        self.switch = trained if trained and trained >= 8 else None
+        least = 2 * chunk + PAST if chunk != CHUNK or length is None else 0
+        limit = LONGEST if length is None else _whole("length", length, 2 * SHORT)
+        marks = [mark + PAST for mark in (*decoder.windows, *([self.switch] if self.switch else []))]
+        wanted = max([least, *marks]) if length is None else limit
+        reached = [mark for mark in [least, *marks] if mark <= limit]
+        self.far_length = wanted if wanted <= limit else max([2 * chunk + PAST, *reached])
+        if decoder.longest:  # a table ends there
+            self.far_length = min(self.far_length, max(2 * SHORT, decoder.longest - 2 * PAST))
+        near = min(SHORT, self.switch or SHORT)
+        self.near = Bench(decoder, near, min(PADS, near - 5), text=text)
+        self.far = Bench(decoder, self.far_length, self.far_length - STEPS, text=text)
 
     @cached_property
-    def whole(self) -> np.ndarray:
-        """Logits of both rows, each read alone in one pass."""
-        return np.concatenate([self.logits(row[None]) for row in self.text])
+    def edge(self) -> Bench | None:
+        """A text that ends exactly at the switch, where the short side still holds; None without a switch."""
+        if self.switch is None or not self.near.length < self.switch < self.far_length:
+            return None
+        return Bench(self.decoder, self.switch, self.switch - 3, text=self.text)
 
-    @cached_property
-    def spread(self) -> float:
-        return float(self.whole.std(axis=-1).mean()) or 1.0
+    def prepare(self) -> None:
+        """Read the short text; ValueError if the decoder fails on it."""
+        try:
+            self.near.whole  # noqa: B018  # computed once and cached
+        except Exception as error:
+            failed = f"the decoder fails on {self.near.length} tokens"
+            raise ValueError(f"{failed}: {type(error).__name__}: {error}") from error
 
     @property
-    def low_precision(self) -> bool:
-        """True if the number format is narrower than float32."""
-        return self.decoder.eps >= 2.0**-20
+    def tolerance(self) -> str:
+        """The largest difference taken for rounding, and the reason."""
+        bound = self.near.bound
+        if not self.near.low_precision:
+            roundings = "4,096 roundings, and 16 more per token"
+            return f"Differences count above {bound:.1e} of the logits' spread: {roundings}."
+        twice, order, wide = self.near.noise
+        copy = "no float32 copy could be made" if wide is None else f"a float32 copy {wide:.2g}"
+        return (
+            f"Differences count above {bound:.2g} of the logits' spread, eight times the noise: "
+            f"the same call twice {twice:.2g}, rows in another order {order:.2g}, {copy}."
+        )
 
-    @cached_property
-    def bound(self) -> float:
-        """The largest difference that rounding explains, in units of the spread."""
-        if not self.low_precision:
-            return ROUNDINGS * self.decoder.eps
-        if self.decoder.wide is None:
-            return COARSE_BOUND
-        noise = self.distances(self.whole, _Bench(self.decoder.wide()).whole).max()
-        return max(NOISE_FACTOR * float(noise), COARSE_BOUND / 8)
-
-    def needs(self, *keywords: str) -> None:
-        for name in keywords:
-            if name not in self.decoder.takes:
-                raise _NotApplicableError(f"The decoder takes no {name}.")
-
-    def logits(self, tokens: np.ndarray, positions: Any = None, mask: Any = None) -> np.ndarray:
-        """Return a text's logits in one pass; positions are passed with a mask, as in batches."""
-        if positions is not None and mask is None:
-            mask = np.ones(tokens.shape, int)
-        return self.decoder(tokens, self.ids(positions, tokens.shape), mask)[0]
-
-    def ids(self, positions: Any, shape: tuple[int, ...]) -> np.ndarray | None:
-        """Return a batch's position ids, one set per coordinate."""
-        if positions is None or np.ndim(positions) == 3:
-            return positions
-        rows = np.broadcast_to(np.asarray(positions), shape)
-        count = self.decoder.coordinates
-        return np.stack([rows] * count) if count > 1 else np.array(rows)
-
-    def pieces(
-        self,
-        tokens: np.ndarray,
-        sizes: list[int],
-        positions: Any = None,
-        mask: np.ndarray | None = None,
-        cache: Any = None,
-        seen: int = 0,
-    ) -> tuple[np.ndarray, Any]:
-        """Return the logits of a text read in pieces with the cache, and the cache."""
-        ids, pieces, start = self.ids(positions, tokens.shape), [], 0
-        if positions is not None and mask is None:
-            mask = np.ones((len(tokens), seen + tokens.shape[1]), int)
-        for size in sizes:
-            piece = slice(start, start + size)
-            logits, cache = self.decoder(
-                tokens[:, piece],
-                None if ids is None else ids[..., piece],
-                None if mask is None else mask[:, : seen + start + size],
-                cache,
-            )
-            if cache is None:
-                raise _NotApplicableError("The decoder returns no cache.")
-            pieces.append(logits)
-            start += size
-        return np.concatenate(pieces, axis=1), cache
-
-    def distances(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
-        """Return how much each token's logits differ, in units of the spread; infinite if either is not finite."""
-        apart = np.sqrt(((one - other) ** 2).mean(axis=-1)) / self.spread
-        return np.where(np.isfinite(apart), apart, np.inf)
-
-    def verdict(self, words: str, *pairs: tuple[np.ndarray, np.ndarray]) -> Check:
-        """Return a check that the two arrays in every pair are equal."""
-        distances = [self.distances(*pair) for pair in pairs]
-        off = max(float(distance.max()) for distance in distances)
-        wrong = [(distance > self.bound).any(axis=0) for distance in distances]
-        if self.low_precision:  # rounding may route a token or two to a different expert
-            wrong = [tokens & (tokens.mean() >= 0.5) for tokens in wrong]
-        if not any(tokens.any() for tokens in wrong):
-            return Check("", SAME, f"{words}: {off:.1e} apart at most.", off=off, bound=self.bound)
-        token = min(int(tokens.argmax()) for tokens in wrong if tokens.any())
-        words += f": {off:.3g} apart, expected at most {self.bound:.1e}, first at token {token}."
-        return Check("", DIFFERS, words, off=off, bound=self.bound, token=token)
-
-
-def _steps(bench: _Bench) -> Check:
-    words = f"{LENGTH} tokens in one pass, one by one, after a prompt of {PIECE}, in two pieces"
-    pairs = [
-        (bench.pieces(row[None], sizes)[0], whole[None])
-        for sizes in ([1] * LENGTH, PROMPT, [PIECE, REST])
-        for row, whole in zip(bench.text, bench.whole, strict=True)
-    ]
-    return bench.verdict(words, *pairs)
-
-
-def _steps_with_positions(bench: _Bench) -> Check:
-    stepped, _ = bench.pieces(bench.text[:1], PROMPT, POSITIONS)
-    return bench.verdict("positions passed in, and counted by the decoder", (stepped, bench.whole[:1]))
-
-
-def _padded(bench: _Bench, pads: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return tokens, mask, and positions counted from the mask, for two rows, the second of them padded."""
-    tokens, mask = bench.text.copy(), np.ones((2, LENGTH), int)
-    tokens[1], mask[1, pads] = bench.text[0, 0], 0
-    tokens[1, mask[1] == 1] = bench.text[1, :REST]
-    return tokens, mask, np.maximum(mask.cumsum(axis=1) - 1, 0)
-
-
-def _right_padding(bench: _Bench) -> Check:
-    tokens, mask, _ = _padded(bench, slice(REST, LENGTH))
-    logits = bench.logits(tokens, mask=mask)
-    padded = logits[1:, :REST], bench.whole[1:, :REST]
-    words = f"{REST} tokens alone, and before {PIECE} of padding"
-    return bench.verdict(words, (logits[:1], bench.whole[:1]), padded)
-
-
-def _left_padding(bench: _Bench) -> Check:
-    tokens, mask, positions = _padded(bench, slice(0, PIECE))
-    logits, alone = bench.logits(tokens, positions, mask), bench.whole[1:, :REST]
-    pairs = [(logits[:1], bench.whole[:1]), (logits[1:, PIECE:], alone)]
-    words = f"{REST} tokens alone, and after {PIECE} of padding, with positions counted from the mask"
-    if "cache" in bench.decoder.takes:
-        stepped, _ = bench.pieces(tokens, [PIECE + 2] + [1] * (REST - 2), positions, mask)
-        pairs.append((stepped[1:, PIECE:], alone))
-        words += ", in one pass and step by step"
-    return bench.verdict(words, *pairs)
-
-
-def _left_padding_alone(bench: _Bench) -> Check:
-    tokens, mask, _ = _padded(bench, slice(0, PIECE))
-    padded = bench.logits(tokens, mask=mask)[1:, PIECE:]
-    words = f"{REST} tokens alone, and after {PIECE} of padding, without positions"
-    return bench.verdict(words, (padded, bench.whole[1:, :REST]))
-
-
-def _rows(bench: _Bench) -> Check:
-    return bench.verdict("two rows alone, and both together", (bench.logits(bench.text), bench.whole))
-
-
-def _rows_at_length_1(bench: _Bench) -> Check:
-    first = np.concatenate([bench.logits(row[None, :1]) for row in bench.text])
-    stepped, _ = bench.pieces(bench.text, [1] * LENGTH)
-    together = bench.logits(bench.text[:, :1])
-    return bench.verdict("two rows together, one token at a time", (together, first), (stepped, bench.whole))
-
-
-def _moved(bench: _Bench) -> Check:
-    moved = bench.logits(bench.text[:1], POSITIONS + SHIFT)
-    return bench.verdict(f"positions from 0 and from {SHIFT}", (moved, bench.whole[:1]))
-
-
-def _effect(bench: _Bench) -> Check:
-    moved = bench.logits(bench.text[:1], _with_gap(GAP))
-    distances = bench.distances(moved, bench.logits(bench.text[:1], POSITIONS))[0]
-    before, after = float(distances[:PIECE].max()), float(distances[PIECE:].max())
-    words = f"a gap of {GAP} after token {PIECE - 1} changes later logits by {after:.3g}"
-    if after > bench.bound:
-        return Check("", SAME, f"Positions have an effect: {words}.", off=before, bound=bench.bound)
-    if not bench.decoder.relative:
-        raise _NotApplicableError("Positions have no effect, and it is unknown whether they should.")
-    if bench.low_precision:
-        raise _NotApplicableError(f"Rounding hides the effect: {words}.")
-    words = f"Positions have no effect: {words}."
-    return Check("", DIFFERS, words, off=after, bound=bench.bound, token=PIECE)
-
-
-def _with_gap(gap: int) -> np.ndarray:
-    return POSITIONS + np.where(POSITIONS < PIECE, 0, gap)
-
-
-def _gaps(bench: _Bench) -> Check:
-    if bench.decoder.recurrent:
-        raise _NotApplicableError("Layers with a state see hidden tokens.")
-    seen = (POSITIONS < PIECE) | (POSITIONS >= PIECE + 3)
-    hidden = bench.logits(bench.text[:1], POSITIONS, seen[None].astype(int))[:, seen]
-    omitted = bench.logits(bench.text[:1, seen], POSITIONS[seen])
-    return bench.verdict("three tokens hidden, and omitted with a gap in the positions", (omitted, hidden))
-
-
-def _packed(bench: _Bench) -> Check:
-    if bench.decoder.recurrent:
-        raise _NotApplicableError("Layers with a state need the boundaries in another form.")
-    both = np.concatenate((bench.text[:1, :PIECE], bench.text[1:, :REST]), axis=1)
-    positions = np.concatenate((POSITIONS[:PIECE], POSITIONS[:REST]))
-    packed, _ = bench.decoder(both, bench.ids(positions, both.shape), cache=bench.decoder.never)
-    words = "a document alone, and packed after another, with positions from 0"
-    check = bench.verdict(words, (packed[:, PIECE:], bench.whole[1:, :REST]))
-    if check.outcome == SAME:
-        return check
-    seen = "The second document sees the first, so positions alone do not separate packed documents: "
-    raise _NotApplicableError(f"{seen}pass a mask for each document ({check.off:.3g} apart).")
-
-
-def _cropped(bench: _Bench) -> Check:
-    if bench.decoder.crop is None:
-        raise _NotApplicableError("The cache cannot be cropped.")
-    _, cache = bench.pieces(bench.text[:1], [LENGTH])
-    cache = bench.decoder.crop(cache, PIECE, REST)
-    stepped, _ = bench.pieces(bench.text[:1, PIECE:], [1] * REST, cache=cache, seen=PIECE)
-    words = f"{LENGTH} tokens, and the last {REST} again after the cache was cropped to {PIECE}"
-    return bench.verdict(words, (stepped, bench.whole[:1, PIECE:]))
-
-
-def _shifted(bench: _Bench) -> Check:
-    row, expected = bench.text[:1], bench.whole[:1]
-    if bench.decoder.shift is not None:
-        _, cache = bench.pieces(row[:, :PIECE], [PIECE], POSITIONS[:PIECE])
-        cache = bench.decoder.shift(cache, SHIFT)
-        later = POSITIONS[PIECE:] + SHIFT
-        stepped, _ = bench.pieces(row[:, PIECE:], [1] * REST, later, cache=cache, seen=PIECE)
-        words = f"in one pass, and continued after the cached keys were moved by {SHIFT}"
-        return bench.verdict(words, (stepped, expected[:, PIECE:]))
-    if not bench.decoder.relative:
-        raise _NotApplicableError("The cache cannot be shifted, and positions may be absolute.")
-    stepped, _ = bench.pieces(row, PROMPT, POSITIONS + SHIFT)
-    return bench.verdict(f"step by step from position {SHIFT}, and in one pass from 0", (stepped, expected))
-
-
-def _state(bench: _Bench) -> Check:
-    row, far = bench.text[:1], bench.decoder.trained
-    before = bench.logits(row)
-    bench.logits(bench.long)
-    words, pairs = f"a text before and after one of {LONG_TEXT} tokens", [(bench.logits(row), before)]
-    if far and "positions" in bench.decoder.takes:
+    def check(self, name: str) -> Check:
+        """Run one check; one that fails was not judged."""
         try:
-            first = bench.logits(row, POSITIONS + 2 * far)
-            bench.logits(row, POSITIONS + 4 * far)
-        except Exception:  # running past the end of a table is not a mistake
-            return bench.verdict(words, *pairs)
-        words += f", at positions from 0 and from {2 * far}, before and after {4 * far}"
-        pairs += [(bench.logits(row, POSITIONS + 2 * far), first), (bench.logits(row), before)]
-    return bench.verdict(words, *pairs)
+            check = CHECKS[name](self)
+        except NotJudgedError as reason:
+            return Check(name, NOT_JUDGED, str(reason))
+        except Exception as error:  # a decoder may raise any exception
+            first_line = str(error).partition("\n")[0][:120]
+            return Check(name, NOT_JUDGED, f"the decoder fails: {type(error).__name__}: {first_line}")
+        return explained(replace(check, name=name, words=_sentence(check)))
+
+    def way(self, way: Way) -> Check:
+        """Compare one way on the short text and, where it asks for them, on longer ones."""
+        self.near.needs(*way.needs)
+        found = [way.compare(self.near)]
+        if way.edge and self.edge is not None:
+            found.append(self.twice(way.compare, self.edge))
+        if way.far and not (self.decoder.rule == "dynamic" and not way.edge):
+            found.append(self.twice(way.compare, self.far))
+        return _combined(found)
+
+    def twice(self, compare: Callable[[Bench], Check], bench: Bench) -> Check:
+        """Compare on a long text, and on another if it differs: rounding may flip a token's expert in one."""
+        check = compare(bench)
+        if check.outcome != DIFFERS:
+            return check
+        again = compare(bench.another())
+        return again if again.outcome != DIFFERS else check
+
+    def chunks(self) -> Check:
+        self.near.needs("cache")
+        near = chunks(self.near, PADS)
+        return _combined([near, self.twice(partial(chunks, chunk=self.chunk), self.far)])
+
+    def state(self) -> Check:
+        """Read texts of rising length, and the same texts again, the longest first."""
+        lengths = [self.near.length, self.far_length]
+        if self.switch:
+            middle = (self.switch + self.far_length) // 2
+            lengths += [length for length in (self.switch, middle) if lengths[0] < length < lengths[1]]
+        benches = [self.near, *(self.far.shorter(length) for length in sorted(lengths)[1:])]
+        before = [bench.logits(bench.text[:1]) for bench in benches]
+        after = [
+            bench.verdict("a text before and after a longer one", (bench.logits(bench.text[:1]), first))
+            for bench, first in reversed(list(zip(benches, before, strict=True)))
+        ]
+        return _combined(after[::-1])
+
+    def reach(self) -> Check:
+        """Compare the longest text with the windows and the switch that the decoder states."""
+        marks = [f"window of {width:,}" for width in self.decoder.windows if width + PADS > self.far_length]
+        if self.switch and self.switch + PADS > self.far_length:
+            marks.append(f"switch at {self.switch:,}")
+        if marks:
+            need = max(*self.decoder.windows, self.switch or 0, 0) + PAST
+            raise NotJudgedError(
+                f"the {' and the '.join(marks)} tokens lies beyond the {self.far_length:,} compared; "
+                f"`--length {need}` passes it"
+            )
+        if self.edge is not None and self.decoder.rule == LONGROPE:
+            beyond = self.far.logits(self.far.text[:1])[:, : self.switch]
+            within = self.far.logits(self.far.text[:1, : self.switch])
+            if float(self.far.distances(beyond, within).max()) <= self.far.bound:
+                raise NotJudgedError(
+                    f"the config switches factors at {self.switch:,} tokens, and nothing changes there: "
+                    "`rope-doctor model` compares the lists"
+                )
+        stated = [f"the window of {width:,}" for width in self.decoder.windows]
+        stated += [f"the switch at {self.switch:,}"] if self.switch else []
+        words = (
+            f"{self.far_length:,} tokens pass {' and '.join(stated)}"
+            if stated
+            else "no window or switch is stated"
+        )
+        return Check("", SAME, f"{words[0].upper()}{words[1:]}.", lengths=(self.far_length,))
 
 
-def _across(bench: _Bench) -> Check:
-    if not (bench.decoder.trained and bench.decoder.rule):
-        raise _NotApplicableError("No rule depends on the length.")
-    positions = POSITIONS + bench.decoder.trained - PIECE
-    stepped, _ = bench.pieces(bench.text[:1], [1] * LENGTH, positions)
-    words = f"in one pass and step by step across position {bench.decoder.trained}"
-    return bench.verdict(words, (stepped, bench.logits(bench.text[:1], positions)))
+def _combined(found: list[Check]) -> Check:
+    """Return the first check that differs, or all as one."""
+    wrong = next((check for check in found if check.outcome == DIFFERS), None)
+    if wrong is not None:
+        return wrong
+    largest = max(found, key=lambda check: check.off or 0.0)
+    documented = next((check for check in found if check.outcome == DOCUMENTED), None)
+    lengths = tuple(dict.fromkeys(length for check in found for length in check.lengths))
+    return replace(documented or largest, lengths=lengths)
 
 
-def _coordinates(bench: _Bench) -> Check:
-    count, row = bench.decoder.coordinates, bench.text[:1]
-    if count == 1:
-        raise _NotApplicableError("A position is one number.")
-    bench.needs("positions", "cache")
-    positions = _with_an_image(count)
-    ids = np.stack(
-        [positions, positions + SHIFT], axis=1
-    )  # (coordinates, batch, seq): the second row is moved
-    both = bench.logits(np.concatenate([row] * 2), ids)
-    alone = bench.logits(row, ids[:, :1])
-    stepped, _ = bench.pieces(row, [1] * LENGTH, ids[:, :1])
-    words = f"{count} coordinates: alone, next to a moved row, that row, and step by step"
-    check = bench.verdict(words, (both[:1], alone), (both[1:], alone), (stepped, alone))
-    apart = float(bench.distances(alone, bench.whole[:1]).max())
-    if check.outcome == SAME and apart <= bench.bound and not bench.low_precision:
-        words = "Coordinates beyond the first have no effect."
-        return Check("", DIFFERS, words, off=apart, bound=bench.bound, token=0)
-    return check
+def _sentence(check: Check) -> str:
+    """Return a check's words as a sentence with its figures, unless they are one."""
+    if check.words.endswith("."):
+        return check.words
+    if check.outcome == DIFFERS:
+        (length,) = check.lengths
+        figures = f"{check.off:.3g} apart, expected at most {check.bound:.1e}"
+        return f"{check.words}: {figures}, first at token {check.token} of {length:,}."
+    lengths = " and ".join(f"{length:,}" for length in check.lengths)
+    return f"{check.words}: {check.off:.1e} apart at most, in {lengths} tokens."
 
 
-def _with_an_image(count: int) -> np.ndarray:
-    """Return coordinates (count, tokens) for three words, an image of 2 × 3 patches, and more words."""
-    rows, patches = np.tile(POSITIONS, (count, 1)), np.arange(6)
-    for axis in range(count):
-        rows[axis, 3:9] = 3 + {0: 0 * patches, 1: patches // 3}.get(axis, patches % 3)
-    rows[:, 9:] = 3 + 3 + np.arange(LENGTH - 9)  # text continues from the largest coordinate
-    return rows
-
-
-def _bfloat16(bench: _Bench) -> Check:
-    own = bench.decoder
-    if not own.relative:
-        raise _NotApplicableError("Positions may be absolute.")
-    if not (own.narrow or own.wide):
-        raise _NotApplicableError("No copy in another number format can be made.")
-    narrow = _Bench(own.narrow()) if own.narrow else bench
-    wide = bench if own.narrow or own.wide is None else _Bench(own.wide())
-    gap = max(LENGTH, min(1000, (own.trained or 1016) - 16))
-
-    def rounding(gap: int) -> float:
-        positions = _with_gap(gap)
-        both = [[copy.logits(row[None], positions) for copy in (narrow, wide)] for row in bench.text]
-        return float(np.median([bench.distances(*pair)[0, PIECE:] for pair in both]))
-
-    near, off = rounding(0), rounding(gap)
-    bound = NOISE_FACTOR * max(near, BFLOAT16_EPS)
-    words = f"bfloat16 differs from float32 by {near:.2g}, and by {off:.2g} across a gap of {gap}."
-    if off <= bound:
-        return Check("", SAME, words, off=off, bound=bound)
-    return Check("", DIFFERS, words, off=off, bound=bound, token=PIECE)
-
-
-# checks by name, with the keywords that a decoder must accept
-CHECKS: dict[str, tuple[Callable[[_Bench], Check], tuple[str, ...]]] = {
-    "step by step": (_steps, ("cache",)),
-    "step by step, with positions": (_steps_with_positions, ("cache", "positions")),
-    "right padding": (_right_padding, ("mask",)),
-    "left padding": (_left_padding, ("mask", "positions")),
-    "left padding, without positions": (_left_padding_alone, ("mask",)),
-    "rows": (_rows, ()),
-    "rows at length 1": (_rows_at_length_1, ("cache",)),
-    "moved": (_moved, ("positions",)),
-    "positions have an effect": (_effect, ("positions",)),
-    "gaps": (_gaps, ("positions", "mask")),
-    "packed": (_packed, ("positions",)),
-    "cropped cache": (_cropped, ("cache",)),
-    "shifted cache": (_shifted, ("cache", "positions")),
-    "state": (_state, ()),
-    "across the trained length": (_across, ("cache", "positions")),
-    "M-RoPE ids": (_coordinates, ()),
-    "bfloat16": (_bfloat16, ("positions",)),
+CHECKS: dict[str, Callable[[_Examination], Check]] = {
+    "same call twice": partial(_Examination.way, way=WAYS["same call twice"]),
+    "state": _Examination.state,  # before other long texts leave traces
+    "chunks": _Examination.chunks,
+    **{name: partial(_Examination.way, way=way) for name, way in WAYS.items() if name != "same call twice"},
+    "reach": _Examination.reach,
 }
-OF_ROTATIONS = {"left padding, without positions", "moved"}  # with absolute tables, these may differ
-MEANINGS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-
-
-def _run(bench: _Bench, name: str) -> Check:
-    ask, needs = CHECKS[name]
-    try:
-        bench.needs(*needs)
-        check = ask(bench)
-    except _NotApplicableError as reason:
-        return Check(name, NOT_APPLICABLE, str(reason))
-    except Exception as error:  # a decoder may raise any exception
-        first_line = str(error).partition("\n")[0][:120]
-        words = f"The decoder fails: {type(error).__name__}: {first_line}"
-        return Check(name, NOT_APPLICABLE if name == "cropped cache" else UNCLEAR, words)
-    if check.outcome == SAME:
-        return replace(check, name=name)
-    explanation = MEANINGS[name]
-    outcome, meaning = check.outcome, f"{explanation['means']} Fix: {explanation['fix']}"
-    if name in OF_ROTATIONS and not bench.decoder.relative:
-        outcome, meaning = UNCLEAR, "Right for a table of absolute positions, wrong for a rotation."
-    return replace(check, name=name, outcome=outcome, meaning=meaning, chapter=explanation["chapter"])
+CENTRAL = (*(name for name, way in WAYS.items() if way.central), "chunks", "state", "reach")

@@ -106,6 +106,14 @@ class Specimen:
         keys, values = (tuple(layer[:, :, :length] for layer in kept) for kept in (cache.keys, cache.values))
         return Kept(keys, values, cache.count - removed)
 
+    def evict(self, cache: Kept, start: int, count: int) -> Kept:
+        """Return the cache without `count` tokens from `start` on; the number of tokens read stays."""
+        keys, values = (
+            tuple(np.delete(layer, np.s_[start : start + count], axis=2) for layer in kept)
+            for kept in (cache.keys, cache.values)
+        )
+        return replace(cache, keys=keys, values=values)
+
     def shift(self, cache: Kept, by: int) -> Kept:
         """Return the cache with all keys moved `by` positions."""
         tokens = cache.keys[0].shape[-2]
@@ -116,7 +124,7 @@ class Specimen:
     def decoder(self, **facts: Any) -> Decoder:
         """Return this specimen as a Decoder, with everything that `check_decoder` can use."""
         known: dict[str, Any] = {"relative": True, "coordinates": self.many, "eps": 2.0**-53}
-        known |= {"crop": self.crop, "shift": self.shift}
+        known |= {"crop": self.crop, "shift": self.shift, "evict": self.evict}
         return Decoder(self, VOCABULARY, frozenset(KEYWORDS), **{**known, **facts})
 
 

@@ -11,9 +11,10 @@ from rope_doctor.probes import (  # noqa: E402
     Specimen,
     check_decoder,
     check_model,
-    decoding,
     watching,
+    ways,
 )
+from rope_doctor.probes.bench import Bench  # noqa: E402
 from rope_doctor.probes.little import Little  # noqa: E402
 from rope_doctor.verdict import HOLDS  # noqa: E402
 from rope_edu.encodings.spec import RopeSpec, plain_rope  # noqa: E402
@@ -23,9 +24,10 @@ def test_every_check_of_a_right_decoder_that_can_do_all_is_the_same():
     spec = RopeSpec(plain_rope(16).inv_freq, axes=(0, 0, 0, 1, 1, 1, 2, 2), layout="half_split")
     for rotation in (None, spec):
         facts = {"trained": 64, "rule": "dynamic", "narrow": lambda: Specimen().decoder()}
-        report = check_decoder(Specimen(rotation).decoder(**facts))
-        skipped = {check.name for check in report.checks if check.outcome != "same"}
-        assert skipped == ({"packed"} if rotation else {"packed", "M-RoPE ids"})
+        report = check_decoder(Specimen(rotation).decoder(**facts), length=96, chunk=24)
+        assert report.verdict.status == 0
+        always = {"packed", "generate"}
+        assert set(report.verdict.not_judged) == (always if rotation else {*always, "M-RoPE ids"})
 
 
 def test_a_function_without_a_cache_or_positions_is_asked_for_what_it_has():
@@ -34,9 +36,12 @@ def test_a_function_without_a_cache_or_positions_is_asked_for_what_it_has():
         return np.eye(40)[tokens] + 0.5 * np.eye(40)[before]
 
     report = check_decoder(last_two)
-    assert report.right is True
+    assert report.verdict.status == 2
     assert report.of("rows").outcome == "same"
-    assert report.of("step by step").words == "The decoder takes no cache."
+    assert report.of("step by step").words == "the decoder takes no cache"
+    assert str(report).startswith(
+        "Could not tell whether the decoder is right: 6 of 8 central checks did not run ("
+    )
 
 
 def test_a_decoder_that_looks_ahead_or_that_knows_absolute_places_is_told_so():
@@ -46,9 +51,12 @@ def test_a_decoder_that_looks_ahead_or_that_knows_absolute_places_is_told_so():
 
     report = check_decoder(places)
     assert report.right is None
-    assert report.of("moved").outcome == "could not tell"
-    assert "Right for a table of absolute positions" in report.of("moved").meaning
+    assert "right for a table of absolute positions" in report.verdict.not_judged["moved"]
     assert check_decoder(places, relative=True).right is False
+    absolute = check_decoder(places, relative=False)
+    assert absolute.of("moved").outcome == "as documented"
+    assert absolute.right is None  # it takes no cache
+    assert check_decoder(lambda tokens, *, positions: np.eye(40)[tokens], relative=False).right is False
 
     def ahead(tokens, *, mask=None):
         return np.eye(40)[tokens] + np.eye(40)[tokens].mean(axis=1, keepdims=True)
@@ -125,7 +133,7 @@ def test_where_nothing_can_be_probed_the_report_cannot_tell():
 
 
 def test_the_image_in_the_text_has_two_rows_of_three():
-    rows = decoding._with_an_image(3)
+    rows = ways.with_an_image(3, 12)
     time, height, width = rows[:, :12].tolist()
     assert time == [0, 1, 2, 3, 3, 3, 3, 3, 3, 6, 7, 8]
     assert height == [0, 1, 2, 3, 3, 3, 4, 4, 4, 6, 7, 8]
@@ -144,4 +152,4 @@ def test_logits_that_are_all_alike_are_compared_as_they_are(height, spread):
     """Elsewhere differences are in units of their standard deviation."""
     heights = np.array([-height, height])
     made = Decoder(lambda tokens: np.broadcast_to(heights, (*tokens.shape, 2)), 2)
-    assert decoding._Bench(made).spread == spread
+    assert Bench(made, 12, 5).spread == spread

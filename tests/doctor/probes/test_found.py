@@ -14,7 +14,7 @@ from makers.round_trips import BASE, DATA, old_file, trips  # noqa: E402
 from rope_doctor.clinic import diagnose  # noqa: E402
 from rope_doctor.command import compare  # noqa: E402
 from rope_doctor.probes import check_decoder, check_model  # noqa: E402
-from rope_doctor.probes.decoder import of_transformers  # noqa: E402
+from rope_doctor.probes.causal_model import of_transformers  # noqa: E402
 
 from .tiny import tiny  # noqa: E402
 from .wholes import behind_a_picture, whole  # noqa: E402

@@ -49,6 +49,8 @@ SMALL = {
     "mamba_n_heads": 4,
     "mamba_d_head": 32,
     "mamba_n_groups": 1,
+    "sliding_window": 16,
+    "attention_chunk_size": 16,
 }
 LATENT = (
     *("axk1", "axk2", "deepseek_v2", "deepseek_v3", "deepseek_v32", "glm4_moe_lite", "glm_moe_dsa"),

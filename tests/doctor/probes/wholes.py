@@ -5,6 +5,8 @@ import torch
 import transformers
 from transformers import AutoModelForImageTextToText
 
+from rope_doctor.probes.names import CACHES, argument
+
 from .tiny import WORDS, has, sharpen, small_config
 
 VISION = {
@@ -79,9 +81,10 @@ def behind_a_picture(model):
     torch.manual_seed(1)
     pixels = torch.randn(GRID[0] * GRID[1] * GRID[2], features)
     front = of_a_picture(model.config)
+    name = argument(model, CACHES)
 
     def decoder(tokens, *, mask=None, cache=None):
-        given = {"use_cache": True, "past_key_values": cache}
+        given = {"use_cache": True, name: cache}
         first = cache is None
         before = np.repeat(front, len(tokens), axis=0)
         if first:
@@ -96,6 +99,6 @@ def behind_a_picture(model):
         with torch.no_grad():
             out = model(torch.tensor(tokens), **given)
         logits = out.logits[:, front.shape[1] :] if first else out.logits
-        return logits.double().numpy(), out.past_key_values
+        return logits.double().numpy(), getattr(out, name)
 
     return decoder

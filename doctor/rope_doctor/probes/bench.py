@@ -1,0 +1,179 @@
+r"""A bench: two texts of one length, a decoder's logits for them, and the difference that rounding explains."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from rope_doctor.probes.decoder import BFLOAT16_EPS, Decoder
+
+PADS = 5  # tokens of padding; also the first piece of a short text
+ROUNDINGS = 2**12  # float32 roundings from input to logit, all in the same direction
+ROUNDINGS_PER_TOKEN = (
+    2**4
+)  # an angle of m radians is off by m roundings, in q and in k, and scores are about 8
+NOISE_FACTOR = 8  # differences count above this multiple of a narrow type's measured noise
+LEAST_NOISE = 4 * BFLOAT16_EPS  # in units of the logits' spread: four roundings in a row
+UNKNOWN_NOISE = 32 * BFLOAT16_EPS  # if there is no float32 copy that shows what rounding does
+SAME, DIFFERS, DOCUMENTED, NOT_JUDGED = "same", "differs", "as documented", "not judged"
+
+
+@dataclass(frozen=True)
+class Check:
+    """One check of a decoder."""
+
+    name: str
+    outcome: str  # "same", "differs", "as documented" or "not judged"
+    words: str  # the ways compared, and the difference; or why the check did not run
+    meaning: str = ""  # what the difference means
+    fix: str = ""  # the smallest change that removes it
+    chapter: str = ""  # title of the chapter that explains the difference
+    off: float | None = None  # largest difference in a token's logits, in units of their spread
+    bound: float | None = None  # largest difference that rounding explains
+    token: int | None = None  # first token that differs
+    lengths: tuple[int, ...] = ()  # of the texts compared, in tokens; where it differs, of that text alone
+    central: bool = False  # without it the decoder is not called right
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.outcome}. {self.words}"
+
+
+class NotJudgedError(Exception):
+    """A check that could not run on a decoder; the message says why."""
+
+
+class Bench:
+    """A decoder, two texts of one length, and their logits.
+
+    `piece` is the length of a prompt, after which the other tokens come one by one.
+    """
+
+    def __init__(
+        self, decoder: Decoder, length: int, piece: int, *, text: np.ndarray | None = None, seed: int = 24
+    ) -> None:
+        self.decoder, self.length, self.piece = decoder, length, piece
+        self.positions = np.arange(length)
+        self.prompt = [piece] + [1] * (length - piece)  # sizes of the pieces
+        self.given, self.seed = text, seed
+        ids = min(8, decoder.vocabulary // 2), decoder.vocabulary  # the first tokens may be special
+        drawn = np.random.default_rng(seed).integers(*ids, size=(2, max(length, 108)))[:, :length]
+        self.text = drawn if text is None else _two_rows(text, length)
+
+    def another(self) -> "Bench":
+        """Return a bench with other texts of the same length."""
+        return Bench(self.decoder, self.length, self.piece, text=self.given, seed=self.seed + 100)
+
+    def shorter(self, length: int) -> "Bench":
+        """Return a bench with the first `length` tokens."""
+        piece = min(self.piece, max(1, length // 2))
+        return Bench(self.decoder, length, piece, text=self.given, seed=self.seed)
+
+    @cached_property
+    def whole(self) -> np.ndarray:
+        """Logits of both rows, each read alone in one pass."""
+        return np.concatenate([self.logits(row[None]) for row in self.text])
+
+    @cached_property
+    def spread(self) -> float:
+        return float(self.whole.std(axis=-1).mean()) or 1.0
+
+    @property
+    def low_precision(self) -> bool:
+        """True if the number format is narrower than float32."""
+        return self.decoder.eps >= 2.0**-20
+
+    @cached_property
+    def noise(self) -> tuple[float, float, float | None]:
+        """Differences by rounding alone: the same call twice, rows in another order, a float32 copy."""
+        again = self.distances(self.logits(self.text[:1]), self.whole[:1]).max()
+        turned = self.logits(self.text[::-1])[::-1]
+        order = self.distances(turned, self.logits(self.text)).max()
+        if self.decoder.wide is None:
+            return float(again), float(order), None
+        wide = Bench(self.decoder.wide(), self.length, self.piece, text=self.given, seed=self.seed)
+        return float(again), float(order), float(self.distances(self.whole, wide.whole).max())
+
+    @cached_property
+    def bound(self) -> float:
+        """The largest difference that rounding explains, in units of the spread."""
+        if not self.low_precision:
+            return (ROUNDINGS + ROUNDINGS_PER_TOKEN * self.length) * self.decoder.eps
+        twice, order, wide = self.noise
+        least = UNKNOWN_NOISE if wide is None else LEAST_NOISE
+        return NOISE_FACTOR * max(twice, order, wide or 0.0, least)
+
+    def needs(self, *keywords: str) -> None:
+        for name in keywords:
+            if name not in self.decoder.takes:
+                raise NotJudgedError(self.decoder.unknown.get(name, f"the decoder takes no {name}"))
+
+    def logits(self, tokens: np.ndarray, positions: Any = None, mask: Any = None) -> np.ndarray:
+        """Return a text's logits in one pass; positions are passed with a mask, as in batches."""
+        if positions is not None and mask is None:
+            mask = np.ones(tokens.shape, int)
+        return self.decoder(tokens, self.ids(positions, tokens.shape), mask)[0]
+
+    def ids(self, positions: Any, shape: tuple[int, ...]) -> np.ndarray | None:
+        """Return a batch's position ids, one set per coordinate."""
+        if positions is None or np.ndim(positions) == 3:
+            return positions
+        rows = np.broadcast_to(np.asarray(positions), shape)
+        count = self.decoder.coordinates
+        return np.stack([rows] * count) if count > 1 else np.array(rows)
+
+    def pieces(
+        self,
+        tokens: np.ndarray,
+        sizes: list[int],
+        positions: Any = None,
+        mask: np.ndarray | None = None,
+        cache: Any = None,
+        seen: int = 0,
+    ) -> tuple[np.ndarray, Any]:
+        """Return the logits of a text read in pieces with the cache, and the cache."""
+        ids, pieces, start = self.ids(positions, tokens.shape), [], 0
+        if positions is not None and mask is None:
+            mask = np.ones((len(tokens), seen + tokens.shape[1]), int)
+        for size in sizes:
+            piece = slice(start, start + size)
+            logits, cache = self.decoder(
+                tokens[:, piece],
+                None if ids is None else ids[..., piece],
+                None if mask is None else mask[:, : seen + start + size],
+                cache,
+            )
+            if cache is None:
+                raise NotJudgedError("the decoder returns no cache under a name that is known")
+            pieces.append(logits)
+            start += size
+        return np.concatenate(pieces, axis=1), cache
+
+    def distances(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
+        """Return how far each token's logits are apart, in units of the spread; infinite if not finite."""
+        apart = np.sqrt(((one - other) ** 2).mean(axis=-1)) / self.spread
+        return np.where(np.isfinite(apart), apart, np.inf)
+
+    def verdict(self, words: str, *pairs: tuple[np.ndarray, np.ndarray], start: int = 0) -> Check:
+        """Return a check that the two arrays in every pair are equal; they begin at token `start`."""
+        distances = [self.distances(*pair) for pair in pairs]
+        off = max(float(distance.max()) for distance in distances)
+        wrong = [(distance > self.bound).any(axis=0) for distance in distances]
+        if self.low_precision:  # rounding may route a token or two to a different expert
+            wrong = [tokens & (tokens.mean() >= 0.5) for tokens in wrong]
+        first = [int(tokens.argmax()) for tokens in wrong if tokens.any()]
+        return Check(
+            "",
+            DIFFERS if first else SAME,
+            words,
+            off=off,
+            bound=self.bound,
+            token=start + min(first) if first else None,
+            lengths=(self.length,),
+        )
+
+
+def _two_rows(text: np.ndarray, length: int) -> np.ndarray:
+    """Return two rows of a text, the second from its middle, repeated to a length."""
+    rows = np.resize(text, (1, length)), np.resize(np.roll(text, -(len(text) // 2) - 1), (1, length))
+    return np.concatenate(rows)

@@ -1,0 +1,85 @@
+r"""From the pattern of the checks that differ to one cause with one fix."""
+
+import tomllib
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from rope_doctor.probes.bench import DIFFERS, NOT_JUDGED, Check
+
+_TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+PATTERNS: list[dict[str, Any]] = _TABLES["cause"]  # likeliest first
+MEANINGS: dict[str, dict[str, str]] = _TABLES["check"]
+
+
+@dataclass(frozen=True)
+class Cause:
+    """A likely cause, its evidence, and one fix."""
+
+    name: str
+    means: str
+    evidence: str
+    fix: str
+    chapter: str
+    seen: str = ""  # in few words, for the list of the rest
+
+    def __str__(self) -> str:
+        return f"Cause: {self.means}\n    Evidence: {self.evidence}\n    Fix: {self.fix} Chapter “{self.chapter}”."
+
+
+def explained(check: Check) -> Check:
+    """Return a check that differs with its meaning, its fix and the chapter that explains it."""
+    if check.outcome != DIFFERS:
+        return check
+    meaning = MEANINGS[check.name]
+    return replace(check, meaning=meaning["means"], fix=meaning["fix"], chapter=meaning["chapter"])
+
+
+def causes_of(checks: tuple[Check, ...]) -> tuple[Cause, ...]:
+    """Return the causes of what differs, likeliest first: a pattern of checks, then each check that it leaves."""
+    by_name = {check.name: check for check in checks}
+    wrong = [check for check in checks if check.outcome == DIFFERS]
+    if not wrong:
+        return ()
+    pattern = next((pattern for pattern in PATTERNS if _fits(pattern, by_name)), None)
+    if pattern is None:
+        first, *rest = sorted(wrong, key=lambda check: list(MEANINGS).index(check.name))
+        cause = Cause(first.name, first.meaning, _evidence(first), _capital(first.fix), first.chapter)
+        return cause, *map(_seen, rest)
+    first = by_name[pattern["differ"][0]]
+    holding = [name for name in pattern.get("hold", ()) if by_name[name].outcome != NOT_JUDGED]
+    also = f" {_capital(_listed(holding))} {'hold' if len(holding) > 1 else 'holds'}." if holding else ""
+    cause = Cause(
+        pattern["name"],
+        pattern["means"],
+        _evidence(first) + also,
+        _capital(pattern["fix"]),
+        pattern["chapter"],
+    )
+    return cause, *(_seen(check) for check in wrong if check is not first)
+
+
+def _fits(pattern: dict[str, Any], checks: dict[str, Check]) -> bool:
+    differ = all(checks[name].outcome == DIFFERS for name in pattern["differ"])
+    hold = all(checks[name].outcome != DIFFERS for name in pattern.get("hold", ()))
+    judged = all(checks[name].outcome != NOT_JUDGED for name in pattern.get("judged", ()))
+    short = checks[pattern["differ"][0]].lengths
+    far = pattern.get("far")
+    return differ and hold and judged and (far is None or bool(short and short[0] > 2 * 12) is far)
+
+
+def _evidence(check: Check) -> str:
+    return f"{check.name} differs ({check.words.rstrip('.')})."
+
+
+def _seen(check: Check) -> Cause:
+    seen = f"{check.name} ({check.off:.3g} apart)" if check.off is not None else check.name
+    return Cause(check.name, check.meaning, check.words, _capital(check.fix), check.chapter, seen)
+
+
+def _listed(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _capital(words: str) -> str:
+    return words[:1].upper() + words[1:]
