@@ -31,10 +31,10 @@ def stated_scale(kinds: LayerKinds, width: int) -> tuple[float, bool]:
 
 
 def query_gains(kinds: LayerKinds) -> tuple[int, Callable[[np.ndarray, bool], np.ndarray]] | None:
-    """Return a length in tokens that shows the gains of queries, and the gains by position; None without gains.
+    """Return a length in tokens at which the gains of queries show, and the gains by position, or None.
 
-    The function takes positions `(seq,)` and whether the layer rotates. Llama 4 and Beam scale the queries of layers
-    that do not rotate, Ministral 3 those of all layers; Beam's rule has no field in the config.
+    The function takes positions `(seq,)` and whether the layer rotates. Llama 4 and Beam scale the queries of
+    layers that do not rotate, Ministral 3 those of all layers; Beam's rule has no field in the config.
 
     Source: transformers 5.23, `modeling_llama4`, `modeling_ministral3`, `modeling_beam`.
     """
