@@ -2,6 +2,7 @@
 
 import json
 import re
+import subprocess
 
 import weekly
 import yaml
@@ -32,6 +33,23 @@ def test_an_architecture_that_came_went_or_turned_otherwise_is_named():
 def test_there_is_no_report_where_nothing_differs():
     assert weekly.report({"Links": [], "Census": []}) == ""
     assert weekly.report({"Links": ["- one"], "Census": []}) == "## Links\n\n- one\n"
+
+
+def test_the_two_minor_versions_before_the_newest_are_looked_at_too():
+    assert weekly.before("5.24.0") == ["5.23.*", "5.22.*"]
+    assert weekly.before("6.1.2") == ["6.0.*"]
+
+
+def test_a_family_that_has_changed_is_named_with_the_version(tmp_path, monkeypatch):
+    (tmp_path / "transformers-5.24.0.dist-info").mkdir()
+
+    def ran(command, **options):
+        assert options["env"]["PYTHONPATH"].startswith(str(tmp_path))
+        said = "### transformers 5.24.0, 2 families\n\n- `model` on `llama`: exit status was 0, is 2. Why.\n"
+        return subprocess.CompletedProcess(command, 1, said, "")
+
+    monkeypatch.setattr(weekly.subprocess, "run", ran)
+    assert weekly.families(str(tmp_path)) == ["- 5.24.0: `model` on `llama`: exit status was 0, is 2. Why."]
 
 
 def test_every_target_that_the_workflow_makes_exists():

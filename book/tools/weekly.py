@@ -1,10 +1,13 @@
 """Check links and the newest transformers: python book/tools/weekly.py [report.md]
 
-Checks every link of the book, and compares the census of architectures with the newest transformers, fetched into a
-temporary folder. Differences are written as Markdown; the exit status is 1 if there are any, else 0.
+Checks every link of the book, compares the census of architectures with the newest transformers, fetched into a
+temporary folder, and runs `rope-doctor model` and `decode` on tiny models of every family, with the newest
+transformers and the two minor versions before it. Differences are written as Markdown; the exit status is 1 if
+there are any, else 0.
 """
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -35,11 +38,35 @@ def differences(ours: list[dict], newest: list[dict]) -> list[str]:
     return lines
 
 
-def fetched(folder: str) -> Path:
-    """Fetch the newest transformers without dependencies; return its folder."""
+def fetched(folder: str, version: str = "") -> Path:
+    """Fetch transformers without dependencies, the newest or a version such as "5.23.*"; return its folder."""
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--upgrade", "--target", folder]
-    subprocess.run([*pip, "transformers"], check=True)
+    subprocess.run([*pip, f"transformers=={version}" if version else "transformers"], check=True)
     return Path(folder) / "transformers"
+
+
+def before(newest: str) -> list[str]:
+    """Return the two minor versions before this one, as pip takes them."""
+    major, minor, *_ = newest.split(".")
+    return [f"{major}.{int(minor) - step}.*" for step in (1, 2) if int(minor) >= step]
+
+
+def version_of(folder: str) -> str:
+    """Return the version of the transformers in a folder."""
+    found = next(Path(folder).glob("transformers-*.dist-info"))
+    return found.name.removeprefix("transformers-").removesuffix(".dist-info")
+
+
+def families(folder: str) -> list[str]:
+    """Return what differs when `model` and `decode` run on every family of the transformers in a folder."""
+    paths = [folder, ROOT, ROOT / "doctor", ROOT / "book"]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, paths))}
+    look = [sys.executable, "tests/doctor/families.py"]
+    ran = subprocess.run(look, cwd=ROOT, env=environment, capture_output=True, text=True)
+    lines = [line for line in ran.stdout.splitlines() if line.startswith("- ")]
+    if ran.returncode and not lines:
+        lines = [f"- it failed: {ran.stderr.strip().splitlines()[-1][:200]}"]
+    return [line.replace("- ", f"- {version_of(folder)}: ", 1) for line in lines]
 
 
 def report(parts: dict[str, list[str]]) -> str:
@@ -58,12 +85,21 @@ def main(target: str = "") -> int:
     )  # 1 if a link is broken
     with tempfile.TemporaryDirectory() as folder:
         newest = census.census(fetched(folder))
+        version, changed = version_of(folder), families(folder)
+    for older in before(version):
+        with tempfile.TemporaryDirectory() as folder:
+            fetched(folder, older)
+            changed += families(folder)
     parts = {
         "Links that lead nowhere": broken(FOUND.read_text(encoding="utf-8")),
         "Census against the newest transformers": differences(census.committed()["architectures"], newest),
+        "model and decode on tiny models of every family": changed,
     }
     text = report(parts)
-    print(text or "Every link answers, and the census is that of the newest transformers.")
+    print(
+        text
+        or "Every link answers, the census is that of the newest transformers, and all families are as known."
+    )
     if target:
         Path(target).write_text(text, encoding="utf-8")
     return int(bool(text))

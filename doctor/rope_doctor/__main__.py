@@ -54,6 +54,7 @@ FORMATS = ("text", "json", "github")
 FILES = "config.json, a checkpoint or a folder with one, a GGUF, -, or owner/name@revision"
 NAMES = {"action": "append", "metavar": "NAME"}
 AXES, FORMAT = "axes of x, such as: batch heads seq head_dim", "number format of the function (float64)"
+REPEATED: dict[str, Any] = {"action": "append", "default": [], "metavar": "NAME"}
 OPTIONS: tuple[tuple[str, str, dict[str, Any]], ...] = (  # (commands, name, arguments of add_argument)
     ("read", "files", {"nargs": "+", "metavar": "FILE", "help": FILES}),
     ("compare weights", "wanted", {"metavar": "A", "help": "the correct one"}),
@@ -64,21 +65,10 @@ OPTIONS: tuple[tuple[str, str, dict[str, Any]], ...] = (  # (commands, name, arg
     ("decode", "--chunk", {"type": int, "default": 512, "help": "tokens of a chunk of a long text (512)"}),
     ("decode", "--window", {"type": int, "help": "width of a window that the decoder does not state"}),
     ("decode", "--text", {"metavar": "FILE", "help": "token ids, separated by spaces (else random ones)"}),
-    ("decode", "--only", {"action": "append", "default": [], "metavar": "NAME", "help": "run this check"}),
-    ("decode", "--skip", {"action": "append", "default": [], "metavar": "NAME", "help": "do not run it"}),
-    (
-        "decode",
-        "--require",
-        {"action": "append", "default": [], "metavar": "NAME", "help": "take it for central"},
-    ),
+    ("model decode", "--only", {**REPEATED, "help": "run this check"}),
+    ("model decode", "--skip", {**REPEATED, "help": "do not run it"}),
+    ("model decode", "--require", {**REPEATED, "help": "take it for central"}),
     ("model", "--config", {"help": "a config.json or a preset's name (default: the model's config)"}),
-    ("model", "--only", {"action": "append", "default": [], "metavar": "NAME", "help": "run this check"}),
-    ("model", "--skip", {"action": "append", "default": [], "metavar": "NAME", "help": "do not run it"}),
-    (
-        "model",
-        "--require",
-        {"action": "append", "default": [], "metavar": "NAME", "help": "take it for central"},
-    ),
     ("diagnose vectors", "function", {"help": "module:function"}),
     ("diagnose", "--head-dim", {"type": int, "help": "width of x (with --config: from the file)"}),
     ("diagnose", "--torch", {"action": "store_true", "help": "pass and expect torch tensors"}),

@@ -1,7 +1,7 @@
 """Run `model` and `decode` on tiny models of every family: python tests/doctor/families.py [FAMILY…]
 
-For the installed transformers, or the one whose folder comes first in PYTHONPATH. Families that rotate and are new are
-run too. Differences from what is known are written as Markdown; the exit status is 1 if there are any, else 0.
+For the installed transformers, or the one whose folder comes first in PYTHONPATH. Families that rotate and are new
+are run too. Differences from what is known are written as Markdown; the exit status is 1 if there are any, else 0.
 """
 
 import importlib
@@ -15,6 +15,7 @@ sys.path[:0] = [str(ROOT / "tests"), str(ROOT), str(ROOT / "doctor"), str(ROOT /
 
 from doctor.probes.test_models_in_field import ARCHITECTURES, DIFFER  # noqa: E402
 from doctor.probes.tiny import tiny  # noqa: E402
+
 from rope_doctor.probes import check_decoder, check_model  # noqa: E402
 
 STATUS = {True: 0, False: 1, None: 2}

@@ -1,6 +1,6 @@
 r"""rope-doctor decode module:make: check that a decoder gives the same logits however it is called.
 
-`module:make` names a decoder, or a function without arguments that returns one: a causal model of transformers, with
+`module:make` names a decoder, or a function that makes one: a causal model of transformers, with
 or without a wrapper of torch.compile, PEFT or parallel training, or a function that may lack some keywords:
 
     def decoder(tokens, *, positions=None, mask=None, cache=None):

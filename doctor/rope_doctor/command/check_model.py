@@ -9,6 +9,7 @@ The checks are:
     queries and keys  as they reach attention in each layer, held to the rotation of the layer's own kind; central
     layers            every attention layer was watched, and its kind is known; central
     softmax scale     the factor on q·k; central if the config states one
+    query scale       growth of queries with the position; central if the config states it
     longer texts      at the trained length and beyond, and after a longer text; central for dynamic and longrope
     coordinates       M-RoPE with coordinates that differ; central if the config has sections
 

@@ -33,6 +33,7 @@ class Check:
     bound: float | None = None  # largest difference that rounding explains
     token: int | None = None  # first token that differs
     lengths: tuple[int, ...] = ()  # of the texts compared, in tokens; where it differs, of that text alone
+    edge: bool = False  # it differs in a text that ends exactly at a switch, where nothing has changed yet
     central: bool = False  # without it the decoder is not called right
 
     def __str__(self) -> str:

@@ -1,12 +1,13 @@
-r"""A causal model of transformers as a `Decoder`, also inside torch.compile, PEFT or a parallel wrapper."""
+r"""A function or a causal model of transformers as a `Decoder`, also inside the wrappers of `names`."""
 
+import inspect
 from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any
 
 import numpy as np
 
-from rope_doctor.probes.decoder import BFLOAT16_EPS, FLOAT32_EPS, Call, Decoder
+from rope_doctor.probes.decoder import BFLOAT16_EPS, FLOAT32_EPS, KEYWORDS, Call, Decoder
 from rope_doctor.probes.layer_kinds import LayerKinds
 from rope_doctor.probes.names import (
     CACHES,
@@ -24,6 +25,30 @@ from rope_doctor.probes.names import (
 )
 
 NO_CACHE = object()  # passed instead of a cache to disable caching
+
+
+def as_decoder(model: Any, **facts: Any) -> Decoder:
+    """Return a Decoder, given one, a causal transformers model, or a function with the keywords of `call`.
+
+    Raises:
+        ValueError: it is none of these, or the function fails on two tokens; the message says how.
+    """
+    if isinstance(model, Decoder):
+        return model
+    if hasattr(unwrapped(model), "config") and hasattr(model, "parameters"):
+        return of_transformers(model)
+    if not callable(model):
+        raise ValueError(f"a decoder must be a function or a model, got {type(model).__name__}")
+    takes = frozenset(KEYWORDS) & inspect.signature(model).parameters.keys()
+    try:
+        result = model(np.array([[0, 1]]), **dict.fromkeys(takes))
+    except Exception as error:
+        raise ValueError(f"the decoder fails on two tokens: {type(error).__name__}: {error}") from error
+    logits = np.asarray(result[0] if isinstance(result, tuple) else result)
+    if logits.ndim != 3:
+        raise ValueError(f"a decoder must return logits (batch, seq, vocabulary), got {logits.shape}")
+    facts = {"takes": takes, **facts}
+    return Decoder(model, logits.shape[-1], **facts)
 
 
 def of_transformers(model: Any) -> Decoder:

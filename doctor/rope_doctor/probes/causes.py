@@ -12,6 +12,9 @@ PATTERNS: list[dict[str, Any]] = _TABLES["cause"]  # likeliest first
 MEANINGS: dict[str, dict[str, str]] = _TABLES["check"]
 
 
+SHORT = 12  # tokens of the text that is read in every way
+
+
 @dataclass(frozen=True)
 class Cause:
     """A likely cause, its evidence, and one fix."""
@@ -63,9 +66,9 @@ def _fits(pattern: dict[str, Any], checks: dict[str, Check]) -> bool:
     differ = all(checks[name].outcome == DIFFERS for name in pattern["differ"])
     hold = all(checks[name].outcome != DIFFERS for name in pattern.get("hold", ()))
     judged = all(checks[name].outcome != NOT_JUDGED for name in pattern.get("judged", ()))
-    short = checks[pattern["differ"][0]].lengths
-    far = pattern.get("far")
-    return differ and hold and judged and (far is None or bool(short and short[0] > 2 * 12) is far)
+    first = checks[pattern["differ"][0]]
+    long = {"far": len(first.lengths) == 1 and first.lengths[0] > SHORT, "edge": first.edge}
+    return differ and hold and judged and all(long[key] is pattern[key] for key in long if key in pattern)
 
 
 def _evidence(check: Check) -> str:

@@ -1,13 +1,10 @@
 r"""A decoder as a black box: tokens and positions in, logits out, with or without a cache."""
 
-import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-
-from rope_doctor.probes.names import unwrapped
 
 Call = Callable[..., Any]
 KEYWORDS = ("positions", "mask", "cache")
@@ -88,29 +85,3 @@ class Decoder:
         if logits.shape != (*tokens.shape, self.vocabulary):
             raise ValueError(f"logits must be {(*tokens.shape, self.vocabulary)}, got {logits.shape}")
         return logits, cache
-
-
-def as_decoder(model: Any, **facts: Any) -> Decoder:
-    """Return a Decoder, given one, a causal transformers model, or a function with the keywords of `call`.
-
-    Raises:
-        ValueError: it is none of these, or the function fails on two tokens; the message says how.
-    """
-    if isinstance(model, Decoder):
-        return model
-    if hasattr(unwrapped(model), "config") and hasattr(model, "parameters"):
-        from rope_doctor.probes.causal_model import of_transformers
-
-        return of_transformers(model)
-    if not callable(model):
-        raise ValueError(f"a decoder must be a function or a model, got {type(model).__name__}")
-    takes = frozenset(KEYWORDS) & inspect.signature(model).parameters.keys()
-    try:
-        result = model(np.array([[0, 1]]), **dict.fromkeys(takes))
-    except Exception as error:
-        raise ValueError(f"the decoder fails on two tokens: {type(error).__name__}: {error}") from error
-    logits = np.asarray(result[0] if isinstance(result, tuple) else result)
-    if logits.ndim != 3:
-        raise ValueError(f"a decoder must return logits (batch, seq, vocabulary), got {logits.shape}")
-    facts = {"takes": takes, **facts}
-    return Decoder(model, logits.shape[-1], **facts)

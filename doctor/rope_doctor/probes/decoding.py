@@ -17,13 +17,13 @@ from rope_doctor.probes.bench import (
     Check,
     NotJudgedError,
 )
-from rope_doctor.probes.causes import Cause, causes_of, explained
-from rope_doctor.probes.decoder import Decoder, as_decoder
+from rope_doctor.probes.causal_model import as_decoder
+from rope_doctor.probes.causes import SHORT, Cause, causes_of, explained
+from rope_doctor.probes.decoder import Decoder
 from rope_doctor.probes.ways import LONGROPE, WAYS, Way, chunks
 from rope_doctor.verdict import DIFFERS as WRONG
 from rope_doctor.verdict import HOLDS, NOT_RUN, Judged, Verdict, choose
 
-SHORT = 12  # tokens of the short text
 CHUNK = 512  # tokens of a chunk, as servers read a long prompt
 STEPS = 7  # tokens of a long text that are read one at a time
 PAST = 16  # tokens by which a long text passes a window or a switch
@@ -220,7 +220,7 @@ class _Examination:
         self.near.needs(*way.needs)
         found = [way.compare(self.near)]
         if way.edge and self.edge is not None:
-            found.append(self.twice(way.compare, self.edge))
+            found.append(replace(self.twice(way.compare, self.edge), edge=True))
         if way.far and not (self.decoder.rule == "dynamic" and not way.edge):
             found.append(self.twice(way.compare, self.far))
         return _combined(found)

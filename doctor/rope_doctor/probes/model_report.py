@@ -10,7 +10,7 @@ from rope_doctor.probes.layer_kinds import LAYER, LayerKinds
 from rope_doctor.probes.modules import ModuleProbe
 from rope_doctor.probes.names import unwrapped
 from rope_doctor.probes.recording import OTHER_PARTS
-from rope_doctor.probes.softmax_scale import stated_scale
+from rope_doctor.probes.softmax_scale import query_gains, stated_scale
 from rope_doctor.probes.watching import Watched
 from rope_doctor.verdict import DIFFERS, HOLDS, NOT_RUN, Judged, Verdict, choose
 
@@ -19,6 +19,7 @@ CHECKS = (  # by name; central: nothing is vouched for before this check has run
     ("queries and keys", True),
     ("layers", True),
     ("softmax scale", False),
+    ("query scale", False),
     ("longer texts", False),
     ("coordinates", False),
 )
@@ -151,27 +152,32 @@ def _judged(
     faults: list[Fault], probe: "ModuleProbe", watched: Watched, unscaled: str, kinds: LayerKinds
 ) -> list[Judged]:
     """Return every check's outcome."""
-    unseen = watched.failed and f"attention was not watched: {watched.failed}"
-    unseen = unseen or (
-        "" if watched.judged() else "no attention was seen whose tokens differ by position alone"
-    )
-    modules = (
-        "" if probe.probed else "the model has no module that gives cosines and sines, and no frequencies"
-    )
+    unseen, missing = watched.failed, "attention was not watched"
+    if not unseen and not watched.judged():
+        unseen = "no attention was seen whose tokens differ by position alone"
+    missing = missing if unseen else ""
+    modules = "" if probe.probed else "no module gives cosines and sines or has frequencies"
     reasons = {
         "frequencies": modules,
         "queries and keys": unseen,
-        "layers": unseen or _unmatched(probe.model, watched, kinds),
-        "softmax scale": unseen or unscaled,
-        "longer texts": watched.long_texts or unseen,
-        "coordinates": watched.coordinates or unseen,
+        "layers": missing or _unmatched(probe.model, watched, kinds),
+        "softmax scale": missing or unscaled,
+        "query scale": watched.query_scale or missing,
+        "longer texts": watched.long_texts or missing,
+        "coordinates": watched.coordinates or missing,
     }
     ruled = any(
         reading.rope_type in watching.BY_LENGTH and reading.trained for reading in kinds.turning.values()
     )
     stated = any(stated_scale(kinds, width)[1] for _, width in watched.scales.values())
     sections = any(reading.spec.axes for reading in kinds.turning.values())
-    central = dict(CHECKS) | {"softmax scale": stated, "longer texts": ruled, "coordinates": sections}
+    scaled = query_gains(kinds) is not None or watched.grows
+    central = dict(CHECKS) | {
+        "softmax scale": stated,
+        "query scale": scaled,
+        "longer texts": ruled,
+        "coordinates": sections,
+    }
     differing = {fault.check for fault in faults}
     return [
         Judged(name, DIFFERS, central=central[name])

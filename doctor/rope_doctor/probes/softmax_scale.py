@@ -1,6 +1,9 @@
-r"""The factor on q·k that a config states."""
+r"""The factors on q·k that a config states: the softmax scale, and gains of queries that grow with the position."""
 
 import math
+from collections.abc import Callable
+
+import numpy as np
 
 from rope_doctor.probes.layer_kinds import LayerKinds
 
@@ -25,3 +28,28 @@ def stated_scale(kinds: LayerKinds, width: int) -> tuple[float, bool]:
             factor = 0.1 * share * math.log(reading.factor) + 1 if reading.factor > 1 else 1.0
             return width**-0.5 * factor**2, True
     return width**-0.5, False
+
+
+def query_gains(kinds: LayerKinds) -> tuple[int, Callable[[np.ndarray, bool], np.ndarray]] | None:
+    """Return a length in tokens at which the gains of queries show, and the gains by position, or None.
+
+    The function takes positions `(seq,)` and whether the layer rotates. Llama 4 and Beam scale the queries of
+    layers that do not rotate, Ministral 3 those of all layers; Beam's rule has no field in the config.
+
+    Source: transformers 5.23, `modeling_llama4`, `modeling_ministral3`, `modeling_beam`.
+    """
+    body = kinds.body
+    if body.get("attn_temperature_tuning") and body.get("floor_scale"):
+        floor, scale = float(body["floor_scale"]), float(body.get("attn_scale") or 0)
+
+        def of_still_layers(positions: np.ndarray, rotates: bool) -> np.ndarray:
+            return 1 + scale * (not rotates) * np.log1p(np.floor((positions + 1) / floor))
+
+        return 4 * int(floor), of_still_layers
+    if body.get("model_type") == "beam":
+        return 8192, lambda positions, rotates: (1 + (positions + 1) / 2048) ** (0.0 if rotates else 0.1)
+    rule = body.get("rope_parameters") or {}
+    beta, trained = rule.get("llama_4_scaling_beta"), rule.get("original_max_position_embeddings")
+    if not beta or not trained:
+        return None
+    return 4 * int(trained), lambda positions, rotates: 1 + beta * np.log1p(np.floor(positions / trained))

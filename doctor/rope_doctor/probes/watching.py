@@ -6,7 +6,7 @@ the query at position 0, rotated by p.
 
 import inspect
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from rope_doctor.probes.alternatives import alternatives
 from rope_doctor.probes.faults import Fault
 from rope_doctor.probes.layer_kinds import LAYER, LayerKinds
 from rope_doctor.probes.recording import OTHER_PARTS, Call, recorded
-from rope_doctor.probes.softmax_scale import stated_scale
+from rope_doctor.probes.softmax_scale import query_gains, stated_scale
 from rope_edu.encodings.layouts import pair_slices
 from rope_edu.encodings.rotary import apply_rope
 from rope_edu.encodings.spec import RopeSpec
@@ -29,6 +29,7 @@ QK_ROUNDINGS = 64  # roundings allowed in q and k between the embedding and atte
 FREQUENCY_TOLERANCE = 4e-6  # relative error of frequencies computed as powers in float32
 V_ROUNDINGS = 64  # roundings allowed between values of the same token
 SCALE_TOLERANCE = 1e-3  # relative error of a softmax scale, which some models round to bfloat16
+GAIN_TOLERANCE = 0.01  # relative error of the length of a query in bfloat16
 FEWEST_ROWS = 8  # equal tokens without which a layer is not judged
 CLOCKWISE = {"nanochat"}  # architectures that rotate by −angle; no config field specifies this
 OF_COORDINATES = ("sections_contiguous", "sections_interleaved", "one_coordinate")
@@ -44,6 +45,7 @@ class AttentionInput:
     positions: np.ndarray  # (seq,), or (seq, axes) coordinates
     eps: float  # relative rounding error of the model's number format
     before: tuple[np.ndarray, ...]  # outputs of this attention's modules at the first token
+    gains: np.ndarray  # (seq,) lengths of the rows before they were scaled, relative to the first
 
     def off(self, spec: RopeSpec, at: np.ndarray | None = None, wide: float = 1.0) -> np.ndarray:
         """Return whether each row differs from the first row rotated to that row's position, or to `at`.
@@ -81,7 +83,9 @@ class Watched:
     scales: dict[str, tuple[float, int]] = field(default_factory=dict)  # softmax scale and width, by layer
     failed: str = ""  # why the model could not be run
     long_texts: str = ""  # why texts at the trained length and beyond were not run; "" if they were
+    query_scale: str = ""  # why gains of queries were not judged; "" if they were
     coordinates: str = ""  # why coordinates that differ were not run; "" if they were
+    grows: bool = False  # whether queries grow with the position in a short text
     positions: int = 0
     longest: int = 0
 
@@ -104,6 +108,7 @@ def watch(model: Any, kinds: LayerKinds) -> Watched:
         first_line = str(error).partition("\n")[0][:100]
         watched.failed = f"{type(error).__name__}: {first_line}"
         return watched
+    _judge_gains(model, kinds, watched)
     if ruled:
         trained = min(reading.trained or 0 for reading in ruled)
         try:
@@ -123,6 +128,7 @@ def _judge_at(model: Any, kinds: LayerKinds, watched: Watched, length: int | Non
         watched.positions, watched.longest = len(positions), int(positions.max())
     for name, scale, inputs in calls:
         if length is None:
+            watched.grows |= any((np.abs(each.gains - 1) > GAIN_TOLERANCE).any() for each in inputs[:1])
             watched.layers[name] = watched.layers.get(name, False) or bool(inputs)
             if scale is not None and inputs:
                 watched.scales[name] = scale, inputs[0].rows.shape[1]
@@ -130,6 +136,32 @@ def _judge_at(model: Any, kinds: LayerKinds, watched: Watched, length: int | Non
             continue
         wrong = [fault for vectors in inputs if (fault := _judge(vectors, name, kinds, readings, length))]
         watched.faults += _of_one_layer(wrong, inputs, check, after, length)
+
+
+def _judge_gains(model: Any, kinds: LayerKinds, watched: Watched) -> None:
+    """Run a text in which queries grow with the position, if the config states so, and add its faults."""
+    stated = query_gains(kinds)
+    if stated is None:
+        grows = "queries grow with the position, and the config does not say how"
+        watched.query_scale = grows if watched.grows else "the config scales no queries by position"
+        return
+    length, wanted_at = stated
+    try:
+        calls, _ = _run(model, kinds, watched, length)
+    except Exception as error:
+        watched.query_scale = f"{type(error).__name__}: {str(error).partition(chr(10))[0][:100]}"
+        return
+    for name, _, inputs in calls:
+        for queries in inputs[:1]:
+            wanted = wanted_at(queries.positions, kinds.allowed(name)[0].rope_type != NOPE)
+            wanted = wanted / wanted[0]
+            off = np.abs(queries.gains / wanted - 1) > GAIN_TOLERANCE
+            if off.any():
+                at = int(off.argmax())
+                found, expected = f"queries {queries.gains[at]:.4g} times as long", f"{wanted[at]:.4g} times"
+                label, position = kinds.words(kinds.of_layer(name)), int(queries.positions[at])
+                fault = Fault(name, label, found, expected, "query_scale", "query scale", position=position)
+                watched.faults.append(fault)
 
 
 def _of_one_layer(
@@ -202,11 +234,20 @@ def _run(
         outside = layer is not None and known is not None and int(layer[1]) not in known
         if (outside and call.v is None) or OTHER_PARTS.search(call.layer):
             continue
+        call = _of_the_text(call, len(positions))
         if call.q.shape[-2] == len(positions) == call.k.shape[-2]:
             even = any(call.layer.startswith(f"{name}.") or call.layer == name for name in recorder.evened)
             inputs = _inputs(call, coordinates, eps, even, mixing.get(call.layer, 1))
             calls.append((call.layer, call.scale, inputs))
     return calls, positions
+
+
+def _of_the_text(call: Call, count: int) -> Call:
+    """Return a call without keys that follow the text's, such as DeepSeek V4's summaries of several tokens."""
+    if call.k.shape[-2] <= count:
+        return call
+    v = None if call.v is None else call.v[..., :count, :]
+    return replace(call, k=call.k[..., :count, :], v=v)
 
 
 def below_the_switch(reading: Reading) -> int | None:
@@ -266,11 +307,12 @@ def _inputs(call: Call, positions: np.ndarray, eps: float, even: bool, mixed: in
     if len(q) - start < min(FEWEST_ROWS, len(q)):
         return []
     before = tuple(x.double().cpu().numpy() for x in call.before)
-    lengths = ((x, np.linalg.norm(x, axis=1, keepdims=True)) for x in (q[start:], k[start:]))
-    q, k = (x * (length[0] / np.where(length > 0, length, 1)) for x, length in lengths)
-    return [
-        AttentionInput(name, x, positions[start:], eps, before) for name, x in (("queries", q), ("keys", k))
-    ]
+    inputs = []
+    for name, x in (("queries", q[start:]), ("keys", k[start:])):
+        length = np.linalg.norm(x, axis=1, keepdims=True)
+        length = np.where(length > 0, length, 1) / (length[0] if length[0] > 0 else 1)
+        inputs.append(AttentionInput(name, x / length, positions[start:], eps, before, length[:, 0]))
+    return inputs
 
 
 def _judge(

@@ -35,7 +35,7 @@ def talks():
     return emptied(Little())
 
 
-def babbles():
+def chats():
     print("loading")
     return decoder()
 
@@ -72,8 +72,16 @@ def folder(somebodys_module, tmp_path):
         (["model", "mine:empty", "--config", "config.json"], 1, "numbers that cannot be frequencies"),
         (["model", "mine:right", "--config", "config.json", "--skip", "layers"], 2, "layers (skipped)"),
         (["model", "mine:right", "--config", "config.json", "--only", "frequencies"], 2, "layers (skipped)"),
-        (["model", "mine:right", "--config", "config.json", "--require", "coordinates"], 2, "coordinates (the config"),
-        (["model", "mine:right", "--config", "config.json", "--skip", "cache"], 2, "'cache' is not a check of this"),
+        (
+            ["model", "mine:right", "--config", "config.json", "--require", "coordinates"],
+            2,
+            "coordinates (the config",
+        ),
+        (
+            ["model", "mine:right", "--config", "config.json", "--skip", "cache"],
+            2,
+            "'cache' is not a check of this",
+        ),
         (["model", "mine:right"], 2, "Could not tell: the model has no config"),
         (["model", "mine:right", "--config", "nowhere"], 2, "no file and no preset called nowhere"),
         (["model", "mine:decoder", "--config", "config.json"], 2, "must be a torch module, got Decoder"),
@@ -142,5 +150,5 @@ def test_json_holds_the_verdict_the_parts_and_the_text(folder, capsys):
 
 
 def test_json_is_alone_on_stdout_whatever_a_model_prints(folder, capsys):
-    assert main(["decode", "mine:babbles", "--json", "--length", "64"]) == 0
+    assert main(["decode", "mine:chats", "--json", "--length", "64"]) == 0
     assert json.loads(capsys.readouterr().out)["right"] is True

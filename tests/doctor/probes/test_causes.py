@@ -59,6 +59,7 @@ LONGROPE = {
 }
 LONG = {"rope_parameters": LONGROPE, "max_position_embeddings": 256}
 MLA_YARN = YARN | {"mscale": 1.0, "mscale_all_dim": 1.0}
+BETA = YARN | {"llama_4_scaling_beta": 0.1}
 V4 = {"layer_types": ["sliding_attention", "heavily_compressed_attention"]}
 CASES = {}
 
@@ -146,6 +147,18 @@ def mscale_missing_from_the_softmax(model):
 def a_log_multiplier_ten_times_too_large(model):
     for attention in attentions(model):
         attention.scaling = attention.qk_head_dim**-0.5 * (np.log(8.0) + 1) ** 2
+
+
+@case("query_scale", "ministral3", rope_parameters=BETA)
+def queries_that_do_not_grow_with_the_position(model):
+    return patched(model, "get_llama_4_attn_scale", lambda _: lambda positions, *_: torch.ones(1))
+
+
+@case("query_scale", "ministral3", rope_parameters=BETA)
+def queries_that_grow_ten_times_too_fast(model):
+    return patched(
+        model, "get_llama_4_attn_scale", lambda old: lambda ids, beta, length: old(ids, 10 * beta, length)
+    )
 
 
 @case("softmax_scale", "gemma3_text", query_pre_attn_scalar=64)
@@ -414,3 +427,20 @@ def test_coordinates_of_a_model_without_position_ids_are_not_judged():
     assert spec.axes is not None
     report = check_model(tiny("llama"))
     assert report.verdict.not_judged["coordinates"] == "the config gives a token one position"
+
+
+def test_queries_that_grow_although_no_field_says_so_earn_no_pass():
+    """Log-n scaling, as in Qwen-7B, without the field that states it."""
+    model = tiny("llama")
+
+    def grow(old):
+        def apply(q, k, *args, **options):
+            q, k = old(q, k, *args, **options)
+            return q * torch.linspace(1, 2, q.shape[-2])[:, None], k
+
+        return apply
+
+    with patched(model, "apply_rotary_pos_emb", grow):
+        report = check_model(model)
+    assert report.verdict.status == 2
+    assert "the config does not say how" in report.verdict.not_judged["query scale"]
