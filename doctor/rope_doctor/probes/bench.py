@@ -88,7 +88,7 @@ class Bench:
     def noise(self) -> tuple[float, float, float | None]:
         """Differences by rounding alone: the same call twice, rows in another order, a float32 copy."""
         again = self.distances(self.logits(self.text[:1]), self.whole[:1]).max()
-        turned = self.logits(self.text[::-1])[::-1]
+        turned = self.logits(self.text[::-1].copy())[::-1]
         order = self.distances(turned, self.logits(self.text)).max()
         if self.decoder.wide is None:
             return float(again), float(order), None
