@@ -72,7 +72,7 @@ def model(config: dict[str, Any], wrong: Sequence[RopeSpec] | None = None, times
 
 def decoder(wrong: type[Specimen], spec: RopeSpec | None = None) -> Run:
     """Check a decoder, with the wrong class if broken."""
-    return lambda broken: check_decoder((wrong if broken else Specimen)(spec).decoder())
+    return lambda broken: check_decoder((wrong if broken else Specimen)(spec).decoder(), length=64)
 
 
 def other_layout(spec: RopeSpec) -> RopeSpec:

@@ -88,7 +88,7 @@ class Bench:
     def noise(self) -> tuple[float, float, float | None]:
         """Differences by rounding alone: the same call twice, rows in another order, a float32 copy."""
         again = self.distances(self.logits(self.text[:1]), self.whole[:1]).max()
-        turned = self.logits(self.text[::-1])[::-1]
+        turned = self.logits(self.text[::-1].copy())[::-1]
         order = self.distances(turned, self.logits(self.text)).max()
         if self.decoder.wide is None:
             return float(again), float(order), None
@@ -155,21 +155,21 @@ class Bench:
         apart = np.sqrt(((one - other) ** 2).mean(axis=-1)) / self.spread
         return np.where(np.isfinite(apart), apart, np.inf)
 
-    def verdict(self, words: str, *pairs: tuple[np.ndarray, np.ndarray], start: int = 0) -> Check:
-        """Return a check that the two arrays in every pair are equal; they begin at token `start`."""
+    def verdict(self, words: str, *pairs: tuple[np.ndarray, np.ndarray], ends: int | None = None) -> Check:
+        """Return a check that the two arrays in every pair are equal; they begin at token 0, or end at `ends`."""
         distances = [self.distances(*pair) for pair in pairs]
         off = max(float(distance.max()) for distance in distances)
-        wrong = [(distance > self.bound).any(axis=0) for distance in distances]
+        wrong = [np.any(distance > self.bound, axis=0, keepdims=False) for distance in distances]
         if self.low_precision:  # rounding may route a token or two to a different expert
             wrong = [tokens & (tokens.mean() >= 0.5) for tokens in wrong]
-        first = [int(tokens.argmax()) for tokens in wrong if tokens.any()]
+        first = [(ends or len(each)) - len(each) + int(each.argmax()) for each in wrong if each.any()]
         return Check(
             "",
             DIFFERS if first else SAME,
             words,
             off=off,
             bound=self.bound,
-            token=start + min(first) if first else None,
+            token=min(first, default=None),
             lengths=(self.length,),
         )
 

@@ -36,7 +36,7 @@ def step_by_step(bench: Bench) -> Check:
     stepped, _ = bench.pieces(bench.text[:1], bench.prompt)
     late = slice(bench.piece, None)
     tails = stepped[:, late], bench.whole[:1, late]
-    return bench.verdict("one pass, and one token at a time", tails, start=bench.piece)
+    return bench.verdict("one pass, and one token at a time", tails, ends=bench.length)
 
 
 def chunks(bench: Bench, chunk: int) -> Check:
@@ -93,7 +93,7 @@ def left_padding(bench: Bench) -> Check:
         stepped, _ = bench.pieces(tokens, sizes, positions, mask)
         pairs.append((stepped[1:, prompt:], alone[:, prompt - PADS :]))
         words += ", in one pass and step by step"
-    return _of_pools(bench, bench.verdict(words, *pairs))
+    return _of_pools(bench, bench.verdict(words, *pairs, ends=bench.length))
 
 
 def left_padding_alone(bench: Bench) -> Check:
@@ -236,7 +236,7 @@ def cropped(bench: Bench) -> Check:
     late = bench.piece
     stepped, _ = bench.pieces(bench.text[:1, late:], [1] * rest, cache=cache, seen=late)
     words = f"the last {rest} tokens, and those again after the cache was rolled back"
-    return bench.verdict(words, (stepped, bench.whole[:1, late:]), start=late)
+    return bench.verdict(words, (stepped, bench.whole[:1, late:]), ends=bench.length)
 
 
 def shifted(bench: Bench) -> Check:
@@ -248,7 +248,7 @@ def shifted(bench: Bench) -> Check:
         after = bench.positions[late:] + SHIFT
         stepped, _ = bench.pieces(row[:, late:], [1] * (bench.length - late), after, cache=cache, seen=late)
         words = f"one pass, and continued after the cached keys were moved by {SHIFT}"
-        return bench.verdict(words, (stepped, expected[:, late:]), start=late)
+        return bench.verdict(words, (stepped, expected[:, late:]), ends=bench.length)
     if not bench.decoder.relative:
         raise NotJudgedError("no function to move the cached keys is known, and positions may be absolute")
     bench = _unscaled(bench, SHIFT)
@@ -271,7 +271,7 @@ def evicted(bench: Bench) -> Check:
     _, cache = bench.pieces(row[:, :late], [late])
     dropped, _ = bench.pieces(row[:, late:], new, cache=bench.decoder.evict(cache, start, count))
     words = f"{count} tokens hidden from later ones, and evicted from the cache"
-    return bench.verdict(words, (dropped, hidden), start=late)
+    return bench.verdict(words, (dropped, hidden), ends=bench.length)
 
 
 def across(bench: Bench) -> Check:
