@@ -91,7 +91,14 @@ def test_all_pairs_of_presets_in_all_forms_are_judged_rightly(every):
         for second in every:
             result = compare(first.statement, second.statement)
             same = alike(first.rotations, second.rotations)
-            assert result.alike == same, (first.name, first.form, second.name, second.form, str(result))
+            where = (first.name, first.form, second.name, second.form, str(result))
+            if same:  # then only the layers, or the scale of the scores, may differ
+                differing = {each.what for each in result.differences}
+                assert not differing & {"frequencies", "layout", "width", "sections", "attention factor"}, (
+                    where
+                )
+            else:
+                assert not result.alike, where
             judged.append(same)
     assert len(judged) >= 28_900
     assert judged.count(True) >= 600
