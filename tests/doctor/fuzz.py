@@ -1,8 +1,8 @@
 """Give broken files and odd functions to the command: `python tests/doctor/fuzz.py [COUNT] [--seed 7]`.
 
 Each of COUNT cases (5,000) is a broken config.json, GGUF or safetensors file, or a function that returns
-something odd. It passes if the command prints words and returns 0, 1 or 2: no exception, no more than ten seconds,
-and no more than 500 MB in all. A failure is printed with the seed and the number that make it again.
+something odd. It passes if the command prints words and returns 0, 1 or 2: no exception, no more than five seconds,
+and no more than 350 MB in all. A failure is printed with the seed and the number that make it again.
 """
 
 import argparse
@@ -29,7 +29,7 @@ import numpy as np
 from rope_doctor.__main__ import main as command
 from rope_doctor.config import PRESETS
 
-SLOWEST, LARGEST = 10.0, 500  # seconds a case, MB in all
+SLOWEST, LARGEST = 5.0, 350  # seconds a case, MB in all
 ODD = [
     None,
     True,

@@ -208,7 +208,10 @@ def _layers(wanted: Statement, found: Statement) -> tuple[list[Difference], dict
         return [], {"kinds": reason, "windows": reason, "query-scale": reason}
     counts = [layers.count for layers in both if layers.count]
     count = min(counts) if counts else UNKNOWN_LAYERS
-    rows = list(zip(*(layers.rows(count) for layers in both), strict=True))
+    first, second = (layers.rows(count) for layers in both)
+    if wanted.form != found.form:
+        first, second = ([layer.coarse() for layer in rows] for rows in (first, second))
+    rows = list(zip(first, second, strict=True))
     differences = [*_folded(rows, "kinds of layers", _kind), *_folded(rows, "query scale", _queries)]
     same_kinds = [(a, b) if _kind(a) == _kind(b) else (a, a) for a, b in rows]
     open_ = any(NOT_STATED in (a.window, b.window) for a, b in same_kinds)

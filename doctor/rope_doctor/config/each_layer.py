@@ -6,7 +6,7 @@ r"""Every layer of a model: its kind, whether it rotates, its window, and what s
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rope_doctor.config.values import RULES, Part, format_value, visible
@@ -32,6 +32,11 @@ class Layer:
     rotates: bool = True
     window: int | str | None = None
     queries: str = ""
+
+    def coarse(self) -> "Layer":
+        """Return the layer with the kinds that both forms of a file tell apart."""
+        label = "no attention" if self.label in WITHOUT_HEADS else FULL
+        return self if self.label in (SLIDING, CHUNKED) else replace(self, label=label)
 
     def __str__(self) -> str:
         window = f", window {self.window}" if self.window is not None else ""
@@ -101,7 +106,9 @@ def _labels(config: dict[str, Any], family: str) -> Callable[[int, int], str] | 
     pattern, window = PATTERNS.get(family), config.get("sliding_window")
     if pattern is None:
         if family in RULES["one_window_for_all_layers"]:
-            return lambda index, total: SLIDING if window else FULL
+            longest = _whole(config.get("max_position_embeddings"))
+            slides = bool(window) and not (longest and (_whole(window) or 0) >= longest)
+            return lambda index, total: SLIDING if slides else FULL
         idle = ("sliding_window",) if config.get("use_sliding_window") is False else ()
         names = [name for name in RULES["hints_of_kinds"] if name not in idle]
         fields = [name for name in names if config.get(name) not in (None, False, 0, [], {})]

@@ -11,7 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from rope_doctor.config.each_layer import CHUNKED, FULL, SLIDING, Layer, Layers, grows, periodic
+from rope_doctor.config.each_layer import (
+    CHUNKED,
+    FULL,
+    SLIDING,
+    WITHOUT_HEADS,
+    Layer,
+    Layers,
+    grows,
+    periodic,
+)
 from rope_doctor.config.gguf import Header, read_factors, read_header, shortest
 from rope_doctor.config.reader import NOPE, Reading, read_config
 from rope_doctor.config.values import ConfigError, Notes, Remark, config_error
@@ -85,9 +94,9 @@ def layers_of_keys(keys: dict[str, Any], arch: str) -> Layers:
     length = keys.get(KEYS["rope_scaling.original_max_position_embeddings"]) or keys.get("context_length")
 
     def row(index: int, total: int) -> Layer:
-        label = label_of(index, total)
+        label = label_of(index, total) if _attends(keys, arch, index) else WITHOUT_HEADS[0]
         turns = (not step or (index + 1) % step != 0) and not (facts and still == FULL == label)
-        turns = turns or (arch == "llama4" and not facts)
+        turns = (turns or (arch == "llama4" and not facts)) and label not in WITHOUT_HEADS
         label = local if label == SLIDING else label
         queries = grows(scale, length, 0) if scale else ""
         if arch == "llama4" and not turns:
@@ -95,6 +104,14 @@ def layers_of_keys(keys: dict[str, Any], arch: str) -> Layers:
         return Layer(label, turns, facts.get("window", window) if label == local else None, queries)
 
     return Layers(count if isinstance(count, int) else None, row)
+
+
+def _attends(keys: dict[str, Any], arch: str, index: int) -> bool:
+    """Return whether a layer has heads, not a recurrence or a convolution."""
+    interval, heads = FACTS["attends_every"].get(arch), keys.get("attention.head_count_kv")
+    if isinstance(heads, list):
+        return index >= len(heads) or bool(heads[index])
+    return not interval or (index + 1) % (keys.get("full_attention_interval") or interval) == 0
 
 
 def _labels(pattern: Any, facts: dict[str, Any]) -> Callable[[int, int], str] | str:

@@ -131,10 +131,13 @@ def test_the_draws_are_those_of_their_seeds():
     assert sorted(second) == sorted(one["name"] for one in draws["second"])
 
 
+NEWER = {"hy_v4_vl_text", "lara_mini"}  # transformers 5.24 brings them, and the census is of 5.23
+
+
 @pytest.mark.parametrize("layout", ["interleaved", "half_split"])
 def test_the_config_reader_knows_the_layouts_of_the_census(layout):
     """kimi_k25's rules concern its text model, which is DeepSeek's; its own file rotates images only."""
-    for model_type in RULES[layout]:
+    for model_type in sorted(set(RULES[layout]) - NEWER):
         name = next((n for n in prefixes(model_type) if n in ENTRIES), None)
         if name and ENTRIES[name]["part"] == "attention":
             assert ENTRIES[name]["layout"].startswith(layout), model_type
@@ -154,7 +157,7 @@ def test_a_model_whose_source_does_not_rotate_is_refused(model_type):
 
 
 def test_layers_that_rotate_conditionally_in_the_config_reader_do_so_in_the_census():
-    for model_type in RULES["only_sliding_layers_rotate"]:
+    for model_type in sorted(set(RULES["only_sliding_layers_rotate"]) - NEWER):
         assert ENTRIES[model_type]["without_position"] == "some layers"
 
 

@@ -162,7 +162,7 @@ def of_gguf_rotation():
 
 
 ARCHS = ("gemma3", "modern-bert", "llama4", "smollm3", "phi3", "gemma4", "exaone4", "mistral3", "starcoder2")
-ARCHS += ("deepseek4", "llama")
+ARCHS += ("deepseek4", "llama", "qwen3next", "lfm2")
 KEYS_OF_LAYERS: tuple[dict[str, Any], ...] = (
     {},
     {"block_count": 5},
@@ -170,6 +170,8 @@ KEYS_OF_LAYERS: tuple[dict[str, Any], ...] = (
     {"attention.sliding_window": [0, 7], "attention.sliding_window_pattern": 2},
     {"attention.sliding_window": 7, "attention.sliding_window_pattern": [True, False, True]},
     {"attention.sliding_window": 0},
+    {"attention.head_count_kv": [0, 2, 0, 0, 2], "full_attention_interval": 2},
+    {"full_attention_interval": 3},
 )
 YARN = {
     "general.architecture": "qwen2",
@@ -295,6 +297,11 @@ def of_config_each_layer():
     for indices in ([], [3], [0, 1, 2, 5, 7, 8], list(range(0, 20, 2))):
         yield Call("runs", [indices], each_layer.runs(indices))
     labels = [each_layer.FULL, each_layer.SLIDING, each_layer.CHUNKED, each_layer.NOT_STATED]
+    for label in (*labels[:3], "conv", "indexed_attention"):
+        layer = each_layer.Layer(label, True, 7, "")
+        yield Call("coarse", [vars(layer)], vars(layer.coarse()))
+    heads = list(each_layer.WITHOUT_HEADS)
+    yield Call("() => WITHOUT_HEADS", [], heads)
     yield Call("() => [FULL, SLIDING, CHUNKED, NOT_STATED]", [], labels)
     yield Call("grows", [0.1, 8192, 1], each_layer.grows(0.1, 8192, 1))
     for period, first, ends in ((0, False, False), (3, True, False), (3, False, True)):

@@ -2,6 +2,7 @@
 
 import copy
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,7 +10,8 @@ import pytest
 from rope_doctor.command import compare
 from rope_doctor.command.read_files import in_words
 from rope_doctor.config import PRESETS, ConfigError, preset, read_config
-from rope_doctor.config.files import read_file
+from rope_doctor.config.each_layer import layers_of_config
+from rope_doctor.config.files import Statement, read_file
 from rope_doctor.config.gguf import Header
 from rope_doctor.config.gguf_rotation import layers_of_keys, readings_of
 from rope_doctor.verdict import NOT_RUN
@@ -273,6 +275,8 @@ def test_the_share_of_unstretched_angles_in_a_gguf_changes_its_frequencies(share
         ("llama4", {}, "cccfccc"),
         ("phi3", {"attention__sliding_window": 2047}, "fffffff"),
         ("llama", {}, "fffffff"),
+        ("qwen3next", {}, "lllflll"),
+        ("lfm2", {"attention__head_count_kv": [0, 0, 8, 0, 0, 8, 0]}, "llfllfl"),
         (
             "gemma4",
             {"attention__sliding_window": 512, "attention__sliding_window_pattern": [True, False] * 4},
@@ -284,6 +288,27 @@ def test_the_layers_of_a_gguf_are_those_that_llama_cpp_builds(arch, keys, labels
     """set_swa_pattern in load_arch_hparams of each architecture in src/models of llama.cpp."""
     _, layers = gguf(arch, block_count=7, **keys)
     assert "".join(row.label[0] for row in layers.rows(7)) == labels
+
+
+def test_kinds_of_a_config_are_those_of_its_gguf(tmp_path):
+    """A GGUF calls no layer by name: linear attention is the lack of heads, and sparse attention is full."""
+    config = {"model_type": "qwen3_next", "head_dim": 256, "rope_theta": 1e7, "partial_rotary_factor": 0.25}
+    config |= {"max_position_embeddings": 262_144, "num_hidden_layers": 8}
+    config |= {"layer_types": ["full_attention" if i % 4 == 3 else "linear_attention" for i in range(8)]}
+    (tmp_path / "a.json").write_text(json.dumps(config))
+    keys = {"attention__key_length": 256, "rope__dimension_count": 64, "rope__freq_base": 1e7}
+    readings, layers = gguf("qwen3next", **keys, context_length=262_144, block_count=8)
+    other = Statement(tmp_path / "b.gguf", "GGUF", "qwen3next", readings, None, layers)
+    assert compare(tmp_path / "a.json", other).verdict.status == 0
+    _, wrong = gguf("qwen3next", **keys, block_count=8, full_attention_interval=2)
+    assert (
+        compare(tmp_path / "a.json", replace(other, layers=wrong)).differences[0].layers == "layers 1, 5 of 8"
+    )
+
+
+def test_a_window_longer_than_every_text_is_none():
+    config = {"model_type": "phi3", "sliding_window": 262_144, "max_position_embeddings": 131_072}
+    assert layers_of_config(config, ()).rows(1)[0].label == "full_attention"
 
 
 def test_a_window_of_an_architecture_whose_layers_are_not_known_is_said():

@@ -1,5 +1,5 @@
 // Whether two files state the same rotation, and what it costs if not: the words of rope-doctor compare.
-import { NOT_STATED, rowsOf, runs } from "./config_each_layer.js";
+import { coarse, NOT_STATED, rowsOf, runs } from "./config_each_layer.js";
 import { sectionsOf } from "./config_table.js";
 import { formatValue, general, own } from "./config_values.js";
 import { KEYS } from "./gguf_rotation.js";
@@ -124,7 +124,8 @@ function layersBetween(a, b) {
   }
   const counts = [a, b].flatMap(({ layers }) => layers.count || []);
   const count = counts.length ? Math.min(...counts) : UNKNOWN_LAYERS;
-  const [first, second] = [a, b].map(({ layers }) => rowsOf(layers, count));
+  const told = (/** @type {Layer[]} */ rows) => (a.form === b.form ? rows : rows.map(coarse));
+  const [first, second] = [a, b].map(({ layers }) => told(rowsOf(layers, count)));
   const rows = first.map((row, i) => [row, second[i]]);
   const alike = rows.map(([x, y]) => (kindText(x) === kindText(y) ? [x, y] : [x, x]));
   const silent = (/** @type {Layer} */ { window }) => window === NOT_STATED;

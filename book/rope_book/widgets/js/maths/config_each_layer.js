@@ -6,7 +6,7 @@ export const FULL = "full_attention";
 export const SLIDING = "sliding_attention";
 export const CHUNKED = "chunked_attention";
 export const NOT_STATED = "not stated";
-const WITHOUT_HEADS = ["linear_attention", "conv", "mamba", "recurrent"]; // kinds without queries to rotate
+export const WITHOUT_HEADS = ["linear_attention", "conv", "mamba", "recurrent"]; // kinds without queries to rotate
 
 /** A layer; window null: every earlier token. @typedef {{label: string, rotates: boolean, window: number | string | null, queries: string}} Layer */
 /** The label of an index below a count. @typedef {(index: number, total: number) => string} Labels */
@@ -16,6 +16,12 @@ const WITHOUT_HEADS = ["linear_attention", "conv", "mamba", "recurrent"]; // kin
 export function rowsOf({ count: stated, row }, count) {
   const total = stated || count;
   return row === null ? [] : range(0, Math.min(count, total) - 1).map((index) => row(index, total));
+}
+
+/** A layer with the kinds that both forms of a file tell apart. @type {(layer: Layer) => Layer} */
+export function coarse(layer) {
+  if ([SLIDING, CHUNKED].includes(layer.label)) return layer;
+  return { ...layer, label: WITHOUT_HEADS.includes(layer.label) ? "no attention" : FULL };
 }
 
 /** A count of something, or null. @param {any} value @returns {number | null} */
@@ -63,7 +69,11 @@ function labelsOf(config, family) {
   const [pattern, window] = [own(RULES.layer_patterns, family), own(config, "sliding_window") ?? null];
   const slidesBy = own(config, "use_sliding_window");
   if (!pattern) {
-    if (RULES.one_window_for_all_layers.includes(family)) return () => (window ? SLIDING : FULL);
+    if (RULES.one_window_for_all_layers.includes(family)) {
+      const longest = whole(own(config, "max_position_embeddings"));
+      const slides = Boolean(window) && !(longest && (whole(window) ?? 0) >= longest);
+      return () => (slides ? SLIDING : FULL);
+    }
     const names = /** @type {string[]} */ (RULES.hints_of_kinds);
     const hint = names.find((name) => says(own(config, name)) && !(name === "sliding_window" && slidesBy === false));
     return hint ? `the kinds follow from ${hint} in a way that only its own code knows` : () => FULL;

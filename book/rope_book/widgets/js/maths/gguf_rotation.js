@@ -1,7 +1,7 @@
 // The rotation that a GGUF states: its keys, mapped to the fields of a config and read by the same rules.
 import { GGUF } from "../data/gguf.js";
 import { readConfig } from "./config.js";
-import { CHUNKED, FULL, grows, periodic, SLIDING } from "./config_each_layer.js";
+import { CHUNKED, FULL, grows, periodic, SLIDING, WITHOUT_HEADS } from "./config_each_layer.js";
 import { NOPE } from "./config_kinds.js";
 import { ConfigError, configError, Notes, own } from "./config_values.js";
 import { plainRope } from "./scaling.js";
@@ -72,13 +72,22 @@ export function layersOfKeys(values) {
 
   /** @type {(index: number, total: number) => Layer} */
   function row(index, total) {
-    const full = /** @type {Labels} */ (labelOf)(index, total) === FULL;
+    const attends = attendsIn(arch, get, index);
+    const full = !attends || /** @type {Labels} */ (labelOf)(index, total) === FULL;
     let rotates = (!step || (index + 1) % step !== 0) && !(facts && still === FULL && full);
-    if (arch === "llama4" && !facts) rotates = true;
+    rotates = (rotates || (arch === "llama4" && !facts)) && attends;
     let queries = scale ? grows(scale, length, 0) : "";
     if (arch === "llama4" && !rotates) queries = grows(0.1, 8192, 1);
-    return { label: full ? FULL : local, rotates, window: full ? null : (facts.window ?? window), queries };
+    const label = attends ? (full ? FULL : local) : WITHOUT_HEADS[0];
+    return { label, rotates, window: full ? null : (facts.window ?? window), queries };
   }
+}
+
+/** Whether a layer has heads, not a recurrence or a convolution. @type {(arch: string, get: (key: string) => any, index: number) => boolean} */
+function attendsIn(arch, get, index) {
+  const [interval, heads] = [own(FACTS.attends_every, arch), get("attention.head_count_kv")];
+  if (Array.isArray(heads)) return index >= heads.length || Boolean(heads[index]);
+  return !interval || (index + 1) % (get("full_attention_interval") || interval) === 0;
 }
 
 /** The label of an index below a count, or the reason why it cannot be told. @type {(pattern: any, facts: any) => Labels | string} */
