@@ -1,8 +1,8 @@
 """Sphinx extension: what only a published site needs, each part loaded only where it can work.
 
-With an address (``html: baseurl``): a sitemap, tags that name a page and its address to networks, and a page for unknown
-addresses. With git's whole history: the day of each page's last change. A shallow clone, or a copy without an
-address, builds without these parts and without a warning.
+With an address (``html: baseurl``): a sitemap, tags that name a page and its address to networks, and a page for
+unknown addresses. With git's whole history: the day of each page's last change. A shallow clone, or a copy without
+an address, builds without these parts and without a warning.
 """
 
 import subprocess
