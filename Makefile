@@ -65,9 +65,10 @@ bench: .venv/test  ## measure what the figures cost in a browser, and what rotat
 	$(BIN)/python book/tools/bench.py
 	$(BIN)/python book/tools/bench_rotation.py
 
+dist: BOOKS ?= 1 # empty: without PDF and EPUB
 dist: .venv/release  ## hand on: site and slides as a zip, PDF, EPUB, students' notebooks, wheel, checksums, in _build/dist
 	$(BIN)/jupyter-book build . -n -W --keep-going -q
-	$(BIN)/python book/tools/dist.py --books --wheel $(if $(TAG),--tag "$(TAG)")
+	$(BIN)/python book/tools/dist.py $(if $(BOOKS),--books) --wheel $(if $(TAG),--tag "$(TAG)")
 	$(BIN)/python -m twine check --strict _build/dist/*.whl
 
 walk: .venv/test  ## open every page from a folder, in every engine of this machine: ten minutes

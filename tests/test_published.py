@@ -19,7 +19,7 @@ LOGO = ROOT / "book" / "assets" / "logo.svg"
 SITE = "https://ada.example/turns/"
 CONFIG = """import sys
 sys.path.append({folder!r})
-project, html_theme, html_baseurl = "Book", "sphinx_book_theme", {site!r}
+html_title, html_theme, html_baseurl = "The book", "sphinx_book_theme", {site!r}
 extensions = ["description", "published"]
 html_logo = {logo!r}
 """
@@ -80,6 +80,7 @@ def test_with_an_address_and_the_history_a_page_has_its_tags_its_day_and_its_pla
     page = (site / "index.html").read_text(encoding="utf-8")
     assert f'<meta property="og:url" content="{SITE}index.html" />' in page
     assert 'property="og:title" content="Turns"' in page
+    assert 'property="og:site_name" content="The book"' in page
     assert "og:image" not in page
     (own,) = re.findall(r'name="description" content="([^"]*)"', page)
     assert f'property="og:description" content="{own}"' in page

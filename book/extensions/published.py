@@ -1,8 +1,8 @@
 """Sphinx extension: what only a published site needs, each part loaded only where it can work.
 
-With an address (``html: baseurl``): a sitemap, tags that name a page and its address to networks, and a page for unknown
-addresses. With git's whole history: the day of each page's last change. A shallow clone, or a copy without an
-address, builds without these parts and without a warning.
+With an address (``html: baseurl``): a sitemap, tags that name a page and its address to networks, and a page for
+unknown addresses. With git's whole history: the day of each page's last change. A shallow clone, or a copy without
+an address, builds without these parts and without a warning.
 """
 
 import subprocess
@@ -33,14 +33,15 @@ def parts(site: str, history: bool) -> list[str]:
     return [WITH_HISTORY] * history + list(WITH_ADDRESS if site else ())
 
 
-def settings(site: str, history: bool) -> dict[str, object]:
-    """Return the settings of these extensions, as far as they follow from the address and the history."""
+def settings(title: str, site: str, history: bool) -> dict[str, object]:
+    """Return the settings of these extensions that follow from the book's title, its address and its history."""
     found: dict[str, object] = {}
     if history:
         found |= {"html_last_updated_fmt": "%Y-%m-%d", "sitemap_show_lastmod": bool(site)}
     if site:
         found |= {
             "notfound_urls_prefix": urlsplit(site).path.rstrip("/") + "/",
+            "ogp_site_name": title,
             "ogp_site_url": site,
             "ogp_social_cards": {"enable": False},  # they have no Chinese glyphs, and take no SVG as a logo
             "sitemap_locales": [None],
@@ -50,8 +51,9 @@ def settings(site: str, history: bool) -> dict[str, object]:
 
 
 def configure(app: Sphinx, config: object) -> None:
-    """Set what follows from the address and the history, once every extension has its values."""
-    for name, value in settings(app.config.html_baseurl, has_history(Path(app.srcdir))).items():
+    """Set what follows from title, address and history, once every extension has its values."""
+    site, history = app.config.html_baseurl, has_history(Path(app.srcdir))
+    for name, value in settings(app.config.html_title, site, history).items():
         setattr(config, name, value)
 
 
