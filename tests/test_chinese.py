@@ -149,7 +149,12 @@ class Book:
         """Build the book with one of Sphinx's builders."""
         names = ["myst_nb", "sphinx_external_toc", "twins"]
         settings = {"extensions": names, "gettext_compact": False, "gettext_location": False}
-        settings |= {"root_doc": "book/index", "external_toc_path": "_toc.yml", "html_theme": "basic"}
+        settings |= {
+            "myst_enable_extensions": ["dollarmath"],
+            "root_doc": "book/index",
+            "external_toc_path": "_toc.yml",
+            "html_theme": "basic",
+        }
         folders = (self.root, None, self.root / builder, self.root / f"{builder}.doctrees")
         Sphinx(*folders, builder, settings, status=None, freshenv=True).build()
 
@@ -185,7 +190,9 @@ ONE = "Turn each pair of numbers by an angle."
 
 
 def test_a_message_whose_english_changes_is_marked_fuzzy_and_the_page_shows_the_english(book):
-    book.write("# Terms", ONE, "Keep $n$ fixed, see [the book](index.md).")
+    colab = "[Open in Colab](https://colab.research.google.com/github/a/b/c.ipynb)"
+    book.write("# Terms", ONE, "Keep $n$ fixed, see [the book](index.md).", "$$ n + 1 $$", colab)
+    assert len(twins.catalog("book/zh/glossary")) == 3
     assert "还有 3 处尚未译成中文" in book.page()
     book.translate(Terms="术语", Turn="把每对数旋转一个角度。", Keep="$n$ 不变，见[全书](index.md)。")
     whole = book.page()
@@ -193,6 +200,7 @@ def test_a_message_whose_english_changes_is_marked_fuzzy_and_the_page_shows_the_
     assert "<p>把每对数旋转一个角度。</p>" in whole
     assert "全书</span></a>（英文）。</p>" in whole
     assert 'lang="en"' not in whole
+    assert ">在 Colab 中打开</a>" in whole
 
     book.write(
         "# Terms", ONE.replace("angle", "angle of its own"), "Keep $n$ fixed, see [the book](index.md)."

@@ -160,16 +160,17 @@ def read(app: Sphinx, page: str, source: list[str]) -> None:
         app.env.metadata[page]["no-search"] = True  # the index of the English book does not split Chinese
 
 
-class LeaveFormulas(SphinxTransform):
-    """Keep formulas out of the messages to translate."""
+class NotMessages(SphinxTransform):
+    """Keep formulas, and a link that changes with the address of the book, out of the messages to translate."""
 
     default_priority = 5
 
     def apply(self, **kwargs: object) -> None:
-        """Mark each displayed formula of a Chinese page."""
+        """Mark them on a Chinese page."""
         if is_chinese(self.env.docname):
-            for formula in self.document.findall(nodes.math_block):
-                formula["translatable"] = False
+            for text in self.document.findall(nodes.TextElement):
+                if isinstance(text, nodes.math_block) or text.rawsource.startswith("[Open in Colab]("):
+                    text["translatable"] = False
 
 
 class Links(SphinxTransform):
@@ -478,7 +479,7 @@ def gather(app: Sphinx, doctree: nodes.document) -> None:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect the extension, which reads before others and writes after them."""
-    app.add_transform(LeaveFormulas)
+    app.add_transform(NotMessages)
     app.add_transform(Links)
     app.add_directive("translations", Translations)
     app.connect("builder-inited", prepare)
