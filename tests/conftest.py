@@ -2,6 +2,7 @@
 
 import gc
 import sys
+from collections import Counter
 
 import coverage
 import pytest
@@ -11,6 +12,18 @@ settings.register_profile(
     "no deadline", deadline=None
 )  # a busy machine is no failure; time is for benchmarks
 settings.load_profile("no deadline")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave two in three of a sampled test's parameters to the nightly run."""
+    met: Counter[str] = Counter()
+    for item in items:
+        if item.get_closest_marker("sampled"):
+            test = item.nodeid.partition("[")[0]
+            if met[test] % 3:
+                item.add_marker(pytest.mark.nightly)
+            met[test] += 1
 
 
 def pytest_collection_finish() -> None:

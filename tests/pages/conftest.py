@@ -5,7 +5,6 @@ import re
 import sys
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -71,18 +70,6 @@ def pytest_report_header() -> str:
     return (
         f"engines: {', '.join(installed())}{''.join(f'; {lacks(name)}' for name in ENGINES if lacks(name))}"
     )
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave two in three of a sampled test's pages or figures to the nightly run."""
-    met: Counter[str] = Counter()
-    for item in items:
-        if item.get_closest_marker("sampled"):
-            test = item.nodeid.partition("[")[0]
-            if met[test] % 3:
-                item.add_marker(pytest.mark.nightly)
-            met[test] += 1
 
 
 class Together(LoadScopeScheduling):

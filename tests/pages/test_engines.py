@@ -137,6 +137,7 @@ def test_every_control_has_its_name_in_the_accessibility_tree(alive):
             assert right, f"{engine.name}: {name}.{trait} is called {said!r}"
 
 
+@pytest.mark.sampled
 def test_a_click_on_a_label_reaches_its_control(alive):
     engine, name = alive
     for trait, kind, _ in engine.js(

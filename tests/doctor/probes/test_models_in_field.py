@@ -174,6 +174,7 @@ def test_no_false_alarm_on_a_model_as_it_comes(name, width):
 
 
 @pytest.mark.parametrize(("name", "width"), [(name, width) for width in WIDTHS for name in DECODED[width]])
+@pytest.mark.sampled
 def test_no_false_alarm_on_a_decoder_as_it_comes(name, width):
     report = check_decoder(tiny(name, width=WIDTHS[width]), **LONG)
     found = {check.name for check in report.checks if check.outcome == "differs"}
