@@ -42,7 +42,7 @@ Q, K = (x / np.linalg.norm(x) for x in np.random.default_rng(8).normal(size=(2, 
 
 
 def symptoms(name: str) -> dict[str, list]:
-    """Return scores (start by offset), lengths and errors (by place), and the matrix at one position."""
+    """Return scores (start by offset), lengths and errors (by position), and the matrix at one position."""
     rotate, exact = right(SPEC) if name == "right" else BROKEN[name](SPEC), right(SPEC)
 
     def at(function, x, positions):
