@@ -325,3 +325,18 @@ def test_long_and_short_factors_are_read_for_the_length_of_the_text(tmp_path):
     np.testing.assert_allclose(short.inv_freq, [1, 0.01 / 1.1])
     np.testing.assert_allclose(long.inv_freq, [0.5, 0.01 / 4])
     assert short.attention_factor == long.attention_factor == 1.19
+
+
+def test_a_vocabulary_is_kept_only_when_asked_for(tmp_path):
+    path = tmp_path / "model.gguf"
+    writer = gguf.GGUFWriter(path, "llama")
+    writer.add_token_list(["a", "bc"])
+    writer.add_token_types(list(range(20_000)))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    keys = "tokenizer.ggml.tokens", "tokenizer.ggml.token_type"
+    assert [read_header(path).values[key] for key in keys] == [None, None]
+    kept = read_header(path, keep_long=True).values
+    assert [kept[key] for key in keys] == [["a", "bc"], list(range(20_000))]
