@@ -251,5 +251,7 @@ def test_a_dragged_thing_follows_the_finger_and_lands_on_a_whole_number(opened, 
     assert len(set(pictures)) >= 38
     seen.page.mouse.up()
     at_rest(seen.page)
-    state = seen.figure.evaluate("(figure) => figure.still() && figure.querySelector('.rl-value').textContent")
+    state = seen.figure.evaluate(
+        "(figure) => figure.still() && figure.querySelector('.rl-value').textContent"
+    )
     assert re.match(r"\d+(?!\.)\b", state), state
