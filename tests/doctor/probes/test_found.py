@@ -41,6 +41,8 @@ def cosines(model, length):
 
 def test_the_page_is_made_from_its_data():
     """Where this fails, run `python book/tools/found.py`, and read what changed."""
+    if transformers.__version__ != TRIPS["transformers"]:
+        pytest.skip(f"the page names lines of transformers {TRIPS['transformers']}")
     assert found.page() == PAGE
     for name, version in found.versions().items():
         assert f"{name} {version}" in PAGE
@@ -154,11 +156,11 @@ def test_a_picture_moves_the_text_that_comes_after_it():
 
 def test_the_step_width_of_a_state_has_a_least_value_in_one_of_two_ways():
     model = tiny("zamba2")
-    assert check_decoder(model).of("step by step").outcome == "differs"
+    assert check_decoder(model, length=64, chunk=24).of("step by step").outcome == "differs"
     for module in model.modules():
         if hasattr(module, "time_step_limit"):
             module.time_step_limit = (0.0, float("inf"))
-    assert check_decoder(model).right is True
+    assert check_decoder(model, length=64, chunk=24).right is True
 
 
 def test_jamba_forgets_its_state_in_a_second_piece():
@@ -179,9 +181,9 @@ def test_jamba_forgets_its_state_in_a_second_piece():
 
 
 def test_the_state_of_recurrent_gemma_begins_anew_where_a_position_is_0():
-    report = check_decoder(tiny("recurrent_gemma"))
+    report = check_decoder(tiny("recurrent_gemma"), length=64, chunk=24)
     differing = [check.name for check in report.checks if check.outcome == "differs"]
-    assert differing == ["left padding, without positions", "moved"]
+    assert differing == ["left padding, without positions", "moved", "generate"]  # it pads in a batch
 
 
 def test_dynamic_ntk_keeps_frequencies_of_a_longer_text():
@@ -193,10 +195,13 @@ def test_dynamic_ntk_keeps_frequencies_of_a_longer_text():
     assert torch.equal(cosines(model, 127), before[128][:127])  # one token less is right
 
 
-@pytest.mark.parametrize(("name", "rule"), [("llama", DYNAMIC), ("phi3", LONGROPE)])
-def test_cached_keys_keep_the_frequencies_of_before(name, rule):
+@pytest.mark.parametrize(
+    ("name", "rule", "outcome"), [("llama", DYNAMIC, "differs"), ("phi3", LONGROPE, "as documented")]
+)
+def test_cached_keys_keep_the_frequencies_of_before(name, rule, outcome):
     model = tiny(name, rope_parameters=rule, max_position_embeddings=128)
-    assert check_decoder(model).of("across the trained length").outcome == "differs"
+    report = check_decoder(model, only=["across the trained length"])
+    assert report.of("across the trained length").outcome == outcome
 
 
 @pytest.mark.parametrize("name", ["gptj", "codegen"])
@@ -267,8 +272,9 @@ def test_x_transformers_is_right_whole_and_step_by_step(flash):
             found.append(logits[:, -size:].numpy())
         return np.concatenate(found, axis=1), (before, kept)
 
-    checked = check_decoder(decoder, relative=True)
-    assert checked.right is True
+    checked = check_decoder(decoder, length=64, chunk=24, relative=True)
+    assert checked.right is None  # it takes no positions
+    assert not [check for check in checked.checks if check.outcome == "differs"]
     assert checked.of("rows at length 1").outcome == "same"
 
 

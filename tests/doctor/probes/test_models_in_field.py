@@ -154,7 +154,7 @@ FIRST_CAUSES = {  # else the check's own name
 }
 DIFFER = {  # in float32; bfloat16 hides it
     "bamba": {"chunks", "step by step", "rows at length 1"},
-    "recurrent_gemma": {"left padding, without positions", "moved"},
+    "recurrent_gemma": {"left padding, without positions", "moved", "generate"},
     "moshi": {"chunks", "step by step", "left padding"},  # the cache has a window, and the mask has none
     "zamba2": {
         *("chunks", "step by step", "step by step, with positions", "left padding", "rows at length 1"),

@@ -82,6 +82,7 @@ OTHERWISE = {  # what an architecture needs besides
         "indexer_compress_ratio": 4,
     },
     "zaya": {"num_experts_per_tok": 1},
+    "qwen3_vl_moe_text": {"sliding_window": None},  # only its cache would have the window, and its mask not
     "bailing_hybrid": {
         "head_dim": None,
         "num_key_value_heads": 4,
