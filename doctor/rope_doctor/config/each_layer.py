@@ -104,6 +104,8 @@ def layers_of_config(config: dict[str, Any], still: Collection[str | None]) -> L
 def _labels(config: dict[str, Any], family: str) -> Callable[[int, int], str] | str:
     """Return the label of an index below a count, or the reason why it cannot be told."""
     pattern, window = PATTERNS.get(family), config.get("sliding_window")
+    if not family:
+        return "without a model_type its kinds of layers cannot be told"
     if pattern is None:
         if family in RULES["one_window_for_all_layers"]:
             longest = _whole(config.get("max_position_embeddings"))

@@ -220,6 +220,8 @@ def _reading(file: _File, label: str | None, kinds: ChangesByKind, seq_len: int 
     spared = label == "sliding_attention" and arch not in FACTS["rope_freqs_on_sliding_layers"]
     if FREQS in file.lists and changes is not None and not spared:
         reading = _divided(reading, file.lists[FREQS])
+    if arch not in FACTS["read_as"]:
+        reading = replace(reading, softmax_scale=1.0)  # no other graph scales its softmax by the multiplier
     if reading.rope_type == "yarn":
         reading = _as_llama_cpp_mixes(reading, file)
     labels = tuple(kind for kind in kinds if kind is not None)

@@ -160,8 +160,8 @@ def farthest(config, other, length, slack=0.0):
         listed = "llama3" in (a.rope_type, b.rope_type)
         angles -= slack * length * a.spec.inv_freq if listed else 0.0
         factors = abs(a.spec.attention_factor / b.spec.attention_factor - 1)
-        scales = abs(a.softmax_scale / b.softmax_scale - 1)
-        if scales > module.SCALE_TOLERANCE:
+        scale, other = a.softmax_scale, b.softmax_scale  # None if it cannot be told
+        if scale and other and abs(scale / other - 1) > module.SCALE_TOLERANCE:
             return np.inf
         worst = max(worst, float(angles.max()), factors)
     return worst

@@ -68,6 +68,7 @@ export function layersOfConfig(config, family, still) {
 function labelsOf(config, family) {
   const [pattern, window] = [own(RULES.layer_patterns, family), own(config, "sliding_window") ?? null];
   const slidesBy = own(config, "use_sliding_window");
+  if (!family) return "without a model_type its kinds of layers cannot be told";
   if (!pattern) {
     if (RULES.one_window_for_all_layers.includes(family)) {
       const longest = whole(own(config, "max_position_embeddings"));

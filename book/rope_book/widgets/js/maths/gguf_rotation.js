@@ -176,6 +176,7 @@ function readingOf(keys, label, kinds, seqLen) {
   const factors = own(keys.values, FREQS);
   const spared = label === "sliding_attention" && !FACTS.rope_freqs_on_sliding_layers.includes(keys.arch);
   if (factors && changes && !spared) reading = divided(reading, factors);
+  if (!own(FACTS.read_as, keys.arch)) reading = { ...reading, softmaxScale: 1 };
   if (reading.ropeType === "yarn") reading = asLlamaCppMixes(reading, keys);
   const layerTypes = [...kinds.keys()].filter((each) => each !== null);
   return { ...reading, layerType: label, layerTypes, remarks: remarksOf(keys, reading) };
