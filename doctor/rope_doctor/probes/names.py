@@ -35,6 +35,9 @@ def unwrapped(model: Any) -> Any:
     'the model'
     """
     for path in WRAPPED:
+        own = {**vars(model), **vars(model).get("_modules", {})} if hasattr(model, "__dict__") else {}
+        if path.partition(".")[0] not in own:  # every model of transformers has a property `base_model`
+            continue
         inner = model
         for name in path.split("."):
             inner = getattr(inner, name, None)
