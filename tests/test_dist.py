@@ -54,7 +54,8 @@ def test_it_runs_without_a_browser_and_without_torch():
 
 
 HEAVY = {
-    "ModelInThePage": 200_000,  # it holds four trained models: 158 kB of weights, which nothing compresses
+    "ConfigInspector": 70_000,  # it reads every kind of config and GGUF, and compares two layer by layer
+    "ModelInThePage": 205_000,  # it holds four trained models: 158 kB of weights, which nothing compresses
     "TrainInThePage": 100_000,  # the trainer, and 33 kB of the text that it trains on
 }
 FIGURES = sorted(LiveFigure.figures)
