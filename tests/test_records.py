@@ -10,7 +10,15 @@ ROOMS = (
     *("rope_edu.encodings", "rope_edu.attention"),
     *(f"rope_doctor.{room}" for room in ("config", "clinic", "vectors", "probes", "command")),
 )
-GROWING = {"RuleTable", "_ModelProbe", "Pairs", "Clock", "_Recorder", "Watched"}  # filled step by step, inside their rooms
+GROWING = {
+    "RuleTable",
+    "_ModelProbe",
+    "ModuleProbe",
+    "Pairs",
+    "Clock",
+    "_Recorder",
+    "Watched",
+}  # filled step by step, inside their rooms
 
 
 def records():
