@@ -74,7 +74,7 @@ def read_model(path: Path) -> tuple[Llama, RopeSpec, Any]:
     with torch.device("meta"):  # no memory until the weights are there
         model = Llama(Sizes(vocab_size=len(header.values["tokenizer.ggml.tokens"]), **values))
     model.load_state_dict(read_weights(path, header), assign=True)
-    _, readings = read_gguf(path)
+    _, readings, _ = read_gguf(path)
     return model.eval().requires_grad_(False), readings[0].spec, make_tokenizer(header)
 
 

@@ -4,6 +4,7 @@ A pipe is copied into a temporary file. It may be silent for `SILENCE` seconds a
 returns whatever it is given.
 """
 
+import contextlib
 import os
 import re
 import sys
@@ -106,7 +107,8 @@ class _Copy:
     def read(self) -> None:
         try:
             source: BinaryIO = self.opened()  # type: ignore[operator]
-            with self.path.open("wb") as file:
+            closing = contextlib.nullcontext() if self.name == "-" else source
+            with closing, self.path.open("wb") as file:
                 while data := os.read(source.fileno(), 2**16):
                     self.last, self.size = time.monotonic(), self.size + len(data)
                     file.write(data)

@@ -88,7 +88,7 @@ def test_the_rotary_path_compiles_as_one_graph_and_leaves_the_memoised_tables_al
     torch.compiler.reset()
     compiled = torch.compile(model, fullgraph=True, backend="aot_eager")
     logits = compiled(TOKENS)
-    assert model.encodings[0].doors._last == [None, None]
+    assert model.encodings[0].doors._last == (None, None)
     torch.testing.assert_close(logits, model(TOKENS), rtol=0, atol=1e-12)
 
 

@@ -691,23 +691,23 @@ def of_config():
 CHECKED = ("factor", "rope_type", "truncate", "mrope_section", "head_dim", "short_factor", "rope_scaling")
 
 
+VALUES = (
+    *draws.ODD,
+    0.1 + 0.2,
+    1e-5,
+    123456.789,
+    1e22,
+    "x" * 99,
+    list(range(99)),
+    "é🙂" * 40,
+    [[[1]], "a"],
+)
+
+
 @room
 def of_config_values():
     yield Call("() => RULES", [], RULES, exactly=True)
-    for name, value in (("NaN", math.nan), ("Infinity", math.inf), ("-Infinity", -math.inf)):
-        yield Call(f"() => formatValue({name})", [], config_values.format_value(value))
-    for value in (
-        *draws.ODD,
-        0.1 + 0.2,
-        1e-5,
-        123456.789,
-        1e22,
-        "x" * 99,
-        list(range(99)),
-        "é🙂" * 40,
-        [[[1]], "a"],
-    ):
-        yield Call("formatValue", [value], config_values.format_value(value))
+    for value in VALUES:
         yield Call("isObject", [value], isinstance(value, dict))
         for name in (
             "factor",
@@ -730,19 +730,10 @@ def of_config_values():
     words = {"value": 2, "other": "b", "other_value": 1}
     yield Call("(...all) => configError(...all).message", ["order", "a", words], str(wrong))
     yield Call("() => new ConfigError('order', 'b', {}, ['d']).choices", [], ["d"])
-    yield Call("shown", [words], config_values.shown(words))
-    yield Call("filled", ["{a} of {b}, {a}", {"a": 1, "b": "x"}], "1 of x, 1")
-    yield Call("listed", [["a", "b"]], config_values.listed(["a", "b"]))
-    yield Call("cut", ["🙂é" * 9, 3], "🙂é🙂")
     for name in ("rope_theta", "head_dim", "factor", "constructor"):
         yield Call("(name) => own({ factor: 1 }, name) ?? null", [name], {"factor": 1}.get(name))
     for name in ("rope_theta", "alpha"):
         yield Call("namesOf", [name], config_values.names_of(name), exactly=True)
-    for value in (1.0, 0.1 + 0.2, 1e-5, 123456789.4, 1.5e22, 0.00012345678949, 2.5e-7):
-        for digits in (3, 9):
-            yield Call("general", [value, digits], f"{value:.{digits}g}")
-    for text in ("a\x1b[2J\n\t\r\x7f\x85\u202e\u2028 é🙂", "plain"):
-        yield Call("visible", [text], config_values.visible(text))
     values = {"a": 1, "b": None, "c": {"d": 2}}
     part = config_values.Part(values, "x", {"a": "elsewhere.a"})
     for name in ("a", "b", "c", "c.d", "c.e", "toString"):
@@ -757,6 +748,24 @@ def of_config_values():
     noted = "for (const scale of [1, 1, 2]) notes.add('softmax scale', { scale });"
     lost = "notes.lost('flat', { model_type: 'olmo3' });"
     yield Call(f"() => {{ const notes = new Notes(); {noted} {lost} return [...notes]; }}", [], told)
+
+
+@room
+def of_config_words():
+    for name, value in (("NaN", math.nan), ("Infinity", math.inf), ("-Infinity", -math.inf)):
+        yield Call(f"() => formatValue({name})", [], config_values.format_value(value))
+    for value in VALUES:
+        yield Call("formatValue", [value], config_values.format_value(value))
+    words = {"value": 2, "other": "b", "other_value": 1}
+    yield Call("shown", [words], config_values.shown(words))
+    yield Call("filled", ["{a} of {b}, {a}", {"a": 1, "b": "x"}], "1 of x, 1")
+    yield Call("listed", [["a", "b"]], config_values.listed(["a", "b"]))
+    yield Call("cut", ["🙂é" * 9, 3], "🙂é🙂")
+    for value in (1.0, 0.1 + 0.2, 1e-5, 123456789.4, 1.5e22, 0.00012345678949, 2.5e-7):
+        for digits in (3, 9):
+            yield Call("general", [value, digits], f"{value:.{digits}g}")
+    for text in ("a\x1b[2J\n\t\r\x7f\x85\u202e\u2028 é🙂", "plain"):
+        yield Call("visible", [text], config_values.visible(text))
 
 
 EXPRESSIONS = [

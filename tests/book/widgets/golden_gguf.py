@@ -120,23 +120,39 @@ KINDS = (
 
 
 @room
-@in_a_folder
-def of_gguf_rotation():
+def of_gguf_fields():
     facts = {name: fact for name, fact in gguf_rotation.FACTS.items() if name != "source"}
     yield Call("() => FACTS", [], facts, exactly=True)
     yield Call("() => KEYS", [], gguf_rotation.KEYS, exactly=True)
+    stated = "JSON.parse(JSON.stringify(fieldsOf(keys)), (_, each) => each ?? undefined)"
+    call = "(arch, values) => { const get = (key) => values[`${arch}.${key}`] ?? null;"
+    call += f" const keys = {{ arch, get, values }}; return [{stated}, [...kindsOf(arch, get)]]; }}"
+    for form, _, held in files_of_presets():
+        if form == "GGUF":
+            arch = held["general.architecture"]
+            keys = {name.removeprefix(f"{arch}."): each for name, each in held.items()}
+            lists = {
+                name: np.array(held[name], dtype="<f4") for name in gguf_rotation.TENSORS if name in held
+            }
+            file = gguf_rotation._File(arch, keys, lists)
+            kinds = [list(each) for each in gguf_rotation._kinds(file).items()]
+            yield Call(call, [arch, held], [without_none(gguf_rotation._fields(file)), kinds], exactly=True)
+
+
+def without_none(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return fields without those that a file lacks."""
+    kept = {name: without_none(each) if isinstance(each, dict) else each for name, each in fields.items()}
+    return {name: each for name, each in kept.items() if each is not None}
+
+
+@room
+@in_a_folder
+def of_gguf_rotation():
     call = f"(values, length) => {{ {trying(f'return readGguf(values, length).map({KINDS});')} }}"
     for form, content, held in files_of_presets():
         if form == "GGUF":
             found = [what_a_kind_says(each) for each in read_here(FIRST, content).readings]
             yield Call(call, [held, None], found)
-    told = "(values, n) => { const found = layersOfKeys(values); return [found.count, found.why, found.row ? "
-    told += "Array.from({ length: n }, (_, i) => found.row(i, found.count || n)) : null]; }"
-    for arch, keys in itertools.product(ARCHS, KEYS_OF_LAYERS):
-        values = {"general.architecture": arch} | {f"{arch}.{name}": each for name, each in keys.items()}
-        found = gguf_rotation.layers_of_keys(keys, arch)
-        rows = None if found.row is None else [vars(found.row(i, found.count or 9)) for i in range(9)]
-        yield Call(told, [values, 9], [found.count, found.why, rows], exactly=True)
     for share in (0.0, 1.0, 64.0, -1.0):
         values = YARN | {"qwen2.rope.scaling.yarn_ext_factor": share, "qwen2.rope.scaling.attn_factor": 1.5}
         yield Call(call, [values, None], refused_gguf(values))
@@ -214,6 +230,17 @@ def refused_gguf(wrong: dict, length: int | None = None) -> Any:
     except ConfigError as error:
         return {"refused": [error.reason, error.field, str(error)]}
     return [what_a_kind_says(each) for each in readings]
+
+
+@room
+def of_gguf_layers():
+    told = "(values, n) => { const found = layersOfKeys(values); return [found.count, found.why, found.row ? "
+    told += "Array.from({ length: n }, (_, i) => found.row(i, found.count || n)) : null]; }"
+    for arch, keys in itertools.product(ARCHS, KEYS_OF_LAYERS):
+        values = {"general.architecture": arch} | {f"{arch}.{name}": each for name, each in keys.items()}
+        found = gguf_rotation.layers_of_keys(keys, arch)
+        rows = None if found.row is None else [vars(found.row(i, found.count or 9)) for i in range(9)]
+        yield Call(told, [values, 9], [found.count, found.why, rows], exactly=True)
 
 
 @room
@@ -310,15 +337,71 @@ def of_config_each_layer():
         yield Call(call_, [period, first, ends], [found(i, 5) for i in range(5)])
 
 
+def drawn_pairs(count: int) -> list[tuple]:
+    """Return (what the page holds, the statement) of two files each."""
+    files, draw = files_of_presets(), np.random.default_rng(22)
+    return [
+        (files[i][2], read_here(FIRST, files[i][1]), files[j][2], read_here(SECOND, files[j][1]))
+        for i, j in draw.integers(len(files), size=(count, 2)).tolist()
+    ]
+
+
+def in_lists(differences: Any) -> list:
+    """Return differences as JavaScript has them."""
+    return [[each.what, each.layers, each.wanted, each.found, each.fix] for each in differences]
+
+
+STATED = f"[statementOf(a, '{FIRST}'), statementOf(b, '{SECOND}')]"
+TOLD = "map((each) => [each.what, each.layers, each.wanted, each.found, each.fix])"
+
+
 @room
 @in_a_folder
-def of_compare():
+def of_compare_kinds():
     for label in (None, "nope", "full_attention"):
         yield Call("nameOf", [label], read_files.name_of(label))
     for name in ("Llama 3.1 8B", "Llama 2 7B", "Cohere 2 (defaults)"):
         for each in config_files.read_kinds(preset(name).config):
             held = {"ropeType": each.rope_type, "base": each.base, "factor": each.factor}
             yield Call("ruleOf", [held], read_files.rule_of(each))
+    call = f"(a, b, length) => [...between(...{STATED}, length)].{TOLD}"
+    for held, first, other, second in drawn_pairs(60):
+        sides = compare_files._Sides(first, second, 4096)
+        yield Call(call, [held, other, 4096], in_lists(sides.differences()))
+
+
+@room
+@in_a_folder
+def of_compare_layers():
+    call = f"(a, b) => {{ const [found, why] = layersBetween(...{STATED}); return [found.{TOLD}, why]; }}"
+    for held, first, other, second in drawn_pairs(60):
+        found, reasons = compare_files._layers(first, second)
+        yield Call(call, [held, other], [in_lists(found), reasons], exactly=True)
+
+
+@room
+@in_a_folder
+def of_compare_judged():
+    yield Call("() => CHECKS", [], compare_files.CHECKS, exactly=True)
+    call = f"(a, b, found) => notJudged(...{STATED}, found.map((what) => ({{ what }})))"
+    for held, first, other, second in drawn_pairs(60):
+        kinds = [remark.kind for each in first.readings for remark in each.remarks]
+        yield Call(f"(a) => kindsOfRemarks(statementOf(a, '{FIRST}').readings)", [held], kinds)
+        for found in ([], ["width"], ["width", "frequencies"]):
+            yield Call(call, [held, other, found], compare_files._not_judged(first, second, set(found)))
+    call = "(found, why) => verdictOf(found.map((what) => ({ what })), why)"
+    why = dict.fromkeys(compare_files.CHECKS.values(), "it is not known")
+    some = [[], ["layout"], ["windows", "softmax-scale"], ["layout", "loading"], list(why)]
+    for found, names in itertools.product(([], ["layout"], ["rotation", "query scale"]), some):
+        reasons = {name: why[name] for name in names}
+        differing = [compare_files.Difference(what, "", "", "", "") for what in found]
+        verdict = compare_files._verdict(differing, reasons)
+        yield Call(call, [found, reasons], [verdict.status, str(verdict)])
+
+
+@room
+@in_a_folder
+def of_compare():
     files, draw = files_of_presets(), np.random.default_rng(21)
     chosen = [(i, i) for i in range(len(files))] + [(i, i + 1) for i in range(len(files) - 1)]
     chosen += [(len(files) - 1, i) for i in range(len(files))]

@@ -43,7 +43,7 @@ ELSEWHERE = {"LAST", "HOLDS", "FARTHEST", "LOST", "errorCurve"}
 
 # modules that the calls use too
 CONFIGS = ("config_values", "config_table", "config_layers")
-BESIDE = ("dot_product", "page_prose", "transformer", "attend", "block", "back", "layers")
+BESIDE = ("dot_product", "page_prose", "transformer", "attend", "block", "back", "layers", "statement")
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -4,7 +4,6 @@ import math
 import re
 from contextlib import suppress
 
-import prose
 import pytest
 from traitlets import TraitError
 
@@ -59,14 +58,6 @@ def test_a_question_says_why_and_every_wrong_answer_has_a_sentence_of_its_own(as
     else:
         assert asked["otherwise"].endswith((".", "?"))
         assert len({str(answer) for answer, _ in asked["slips"]}) == len(asked["slips"])
-
-
-@of_each
-def test_no_phrase_reads_as_translated(asked):
-    replies = [why for _, why in asked.get("choices", asked.get("slips", []))]
-    for text in (asked["ask"], asked["because"], *replies):
-        for sentence in prose.sentences(text):
-            assert not [name for name, phrase in prose.PHRASES.items() if phrase.search(sentence)], sentence
 
 
 def test_the_longest_choice_and_the_place_of_a_choice_tell_nothing():

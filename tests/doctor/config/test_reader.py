@@ -238,6 +238,7 @@ def test_every_reason_for_refusal_has_occurred():
         "no such layer type",
     }  # below, and of files
     extra |= {"too deep", "several in one kind", "sections of features", "cannot be dealt"}
+    extra |= {"no config", "not fetched", "not read to its end", "unknown architecture"}
     assert met | extra == set(RULES["refusals"])
 
 

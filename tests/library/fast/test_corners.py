@@ -111,6 +111,7 @@ CALLS = {
 
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize("kind", PACKED)
+@pytest.mark.filterwarnings("ignore:The PyTorch API of MaskedTensors")  # a prototype
 def test_a_tensor_that_is_not_dense_is_refused_with_the_way_to_make_it_so(kind, call):
     name, run = CALLS[call]
     if kind == "mkldnn" and call == "float64 angles":

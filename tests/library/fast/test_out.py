@@ -98,8 +98,8 @@ def test_out_beside_x_in_one_buffer_is_allowed(rotated, make):
 @pytest.mark.parametrize(
     ("out", "sentence"),
     [
-        (torch.empty(5, 8, dtype=torch.float64), "out must be of the kind of x, ndarray, got Tensor"),
-        ([[0.0] * 8] * 5, "out must be of the kind of x, ndarray, got list"),
+        (torch.empty(5, 8, dtype=torch.float64), "out must be of the type of x, ndarray, got Tensor"),
+        ([[0.0] * 8] * 5, "out must be of the type of x, ndarray, got list"),
         (np.empty((5, 8), dtype=np.float32), "out must have the dtype of x, float64, got float32"),
         (np.empty((1, 5, 8)), r"out must have the shape of x, \(5, 8\), got \(1, 5, 8\)"),
     ],

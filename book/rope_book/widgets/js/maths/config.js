@@ -2,7 +2,8 @@
 import { NOPE } from "./config_kinds.js";
 import { bodyOf, layersOf } from "./config_layers.js";
 import { RuleTable } from "./config_table.js";
-import { checked, configError, cut, formatValue, isObject, listed, Notes, namesOf, RULES } from "./config_values.js";
+import { checked, configError, isObject, Notes, namesOf, RULES } from "./config_values.js";
+import { cut, formatValue, listed } from "./config_words.js";
 import { pRope } from "./partial.js";
 import * as scaling from "./scaling.js";
 

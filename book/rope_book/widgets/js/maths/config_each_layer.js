@@ -1,6 +1,7 @@
 // Every layer of a model: its kind, whether it rotates, its window, and what scales its queries, as Python reads them.
 import { range } from "../lib/numbers.js";
-import { formatValue, isObject, own, RULES, visible } from "./config_values.js";
+import { isObject, own, RULES } from "./config_values.js";
+import { formatValue, visible } from "./config_words.js";
 
 export const FULL = "full_attention";
 export const SLIDING = "sliding_attention";

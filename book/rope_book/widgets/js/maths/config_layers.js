@@ -2,7 +2,8 @@
 import { range } from "../lib/numbers.js";
 import { checkSame, kindsOf, THETAS } from "./config_kinds.js";
 import { RuleTable } from "./config_table.js";
-import { checked, configError, cut, isObject, listed, Notes, own, Part, RULES, same } from "./config_values.js";
+import { checked, configError, isObject, Notes, own, Part, RULES, same } from "./config_values.js";
+import { cut, listed } from "./config_words.js";
 
 /** @import { PartsByKind, Label } from "./config_kinds.js" */
 const WIDTH = "head_dim";

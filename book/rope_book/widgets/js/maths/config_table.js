@@ -2,7 +2,8 @@
 
 import { range, sum } from "../lib/numbers.js";
 import { phraseOf } from "../lib/phrase.js";
-import { checked, configError, listed, Notes, namesOf, own, Part, RULES, same } from "./config_values.js";
+import { checked, configError, Notes, namesOf, own, Part, RULES, same } from "./config_values.js";
+import { listed } from "./config_words.js";
 import { rampEnds, yarnMscale } from "./scaling.js";
 import { sectionAxes } from "./spatial.js";
 

@@ -1,26 +1,13 @@
-// Values of a config: their ranges, their form in sentences, and the objects that hold them.
+// Values of a config: their ranges, the errors and remarks on them, and the objects that hold them.
 import { CONFIG_RULES as WRITTEN } from "../data/config_rules.js";
 import { phraseOf } from "../lib/phrase.js";
+import { filled, shown, visible } from "./config_words.js";
 
 /** @type {any} */
 export const RULES = WRITTEN;
 const FIELDS = RULES.fields;
-const UNFORMATTED = ["allowed", "why", "detail", "field", "fields", "other", "rule", "nest", "model_type"]; // already text
 
 /** A config with a missing, unknown, invalid or contradictory field. */
-const CONTROL = /[\p{Cc}\p{Cs}\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
-const SHORT = /** @type {Record<string, string>} */ ({ "\t": "\\t", "\n": "\\n", "\r": "\\r" });
-
-/** Text with its control characters escaped, as Python escapes them. @param {string} text */
-export const visible = (text) =>
-  text.replace(CONTROL, (letter) => {
-    const code = letter.charCodeAt(0);
-    return SHORT[letter] ?? (code < 256 ? `\\x${hex(code, 2)}` : `\\u${hex(code, 4)}`);
-  });
-
-/** @type {(code: number, digits: number) => string} */
-const hex = (code, digits) => code.toString(16).padStart(digits, "0");
-
 export class ConfigError extends Error {
   /**
    * @param {string} reason
@@ -41,51 +28,11 @@ export class ConfigError extends Error {
 export const configError = (reason, field, words = {}, choices) =>
   new ConfigError(reason, field, shown(words), choices);
 
-/** The words of a sentence, with values formatted. @type {(words: Record<string, any>) => Record<string, string>} */
-export function shown(words) {
-  const all = Object.entries(words);
-  return Object.fromEntries(all.map(([name, word]) => [name, UNFORMATTED.includes(name) ? word : formatValue(word)]));
-}
-
-/** A sentence of the rules with its words. @type {(sentence: string, words: Record<string, any>) => string} */
-export const filled = (sentence, words) => phraseOf(sentence).replace(/\{(\w+)\}/g, (_, name) => String(words[name]));
-
 /**
  * The entry of an object under a key of its own, such as a name from a file; undefined where it has none.
  * @type {(object: Record<string, any>, key: any) => any}
  */
 export const own = (object, key) => (Object.hasOwn(object, key) ? object[key] : undefined);
-
-/** The first letters of a text, at most so many. @type {(text: string, most: number) => string} */
-export const cut = (text, most) => [...text.slice(0, 2 * most)].slice(0, most).join("");
-
-/** A value as text for a sentence, at most 60 characters. @type {(value: any) => string} */
-export function formatValue(value) {
-  let text = String(value);
-  if (typeof value === "number") text = formatNumber(value);
-  else if (typeof value === "string") text = JSON.stringify(cut(value, 61));
-  else if (Array.isArray(value)) {
-    const items = value.slice(0, 16).map((item) => (Array.isArray(item) ? "[…]" : formatValue(item)));
-    text = `[${items.join(", ")}${value.length > 16 ? ", …]" : "]"}`;
-  } else if (isObject(value)) text = "an object";
-  return [...text].length <= 60 ? text : `${cut(text, 59)}…`;
-}
-
-/** @param {number} value */
-function formatNumber(value) {
-  if (!Number.isFinite(value)) return Number.isNaN(value) ? "nan" : value > 0 ? "inf" : "-inf"; // as Python writes it
-  return Number.isInteger(value) && Math.abs(value) < 1e15 ? String(value) : general(value, 12);
-}
-
-/** A number with so many digits, as Python's "g" has it. @type {(value: number, digits: number) => string} */
-export function general(value, digits) {
-  const [mantissa, power] = value.toExponential(digits - 1).split("e");
-  if (Number(power) >= -4 && Number(power) < digits) return String(Number(value.toPrecision(digits)));
-  return `${Number(mantissa)}e${power[0]}${power.slice(1).padStart(2, "0")}`;
-}
-
-/** Quoted names, separated by commas. @type {(names: string[]) => string} */
-export const listed = (names) => names.map((name) => `"${name}"`).join(", ");
 
 /** A value that its field allows, or an error. @type {(name: string, path: string, value: any) => any} */
 export function checked(name, path, value) {

@@ -1,32 +1,13 @@
-// The rotation that a GGUF states: its keys, mapped to the fields of a config and read by the same rules.
+// The rotation that a GGUF states: its keys as the fields of a config, read by the same rules.
 import { GGUF } from "../data/gguf.js";
 import { readConfig } from "./config.js";
-import { CHUNKED, FULL, grows, periodic, SLIDING, WITHOUT_HEADS } from "./config_each_layer.js";
 import { NOPE } from "./config_kinds.js";
 import { ConfigError, configError, Notes, own } from "./config_values.js";
+import { FACTS, fieldsOf, KEYS, kindsOf } from "./gguf_fields.js";
 import { plainRope } from "./scaling.js";
 
-/** @import { Labels, Layer, Layers } from "./config_each_layer.js" */
-
-/** @type {any} */
-export const FACTS = GGUF.facts;
-/** @type {Record<string, string>} */
-export const KEYS = GGUF.keys;
-const [LONG, SHORT, FREQS] = ["factors_long", "factors_short", "freqs"].map((name) => `rope_${name}.weight`);
-/** The keys of rules with more than a factor. @type {Record<string, string[]>} */
-const KEYS_OF_RULE = {
-  longrope: ["original_max_position_embeddings", "attention_factor"],
-  yarn: ["original_max_position_embeddings", "beta_fast", "beta_slow"],
-};
-
-/** @typedef {{arch: string, get: (key: string) => any, values: Record<string, any>}} Keys */
-/** The fields that differ, by kind of layers; null: no rotation. @typedef {Map<string | null, any>} ChangesByKind */
-
-/** [field, key] of fields at the top level, in the object of a scaling, and of sliding layers. */
-const [TOP_LEVEL, SCALING, OF_SLIDING] = ["", "rope_scaling.", "sliding_attention."].map((object) => {
-  const inside = Object.entries(KEYS).filter(([field]) => field.slice(0, field.indexOf(".") + 1) === object);
-  return inside.map(([field, key]) => [field.slice(object.length), key]);
-});
+/** @import { ChangesByKind, Keys } from "./gguf_fields.js" */
+const FREQS = "rope_freqs.weight";
 
 /**
  * One Reading per kind of a GGUF's layers.
@@ -46,127 +27,6 @@ export function readGguf(values, seqLen = null) {
   const get = (/** @type {string} */ key) => own(values, `${arch}.${key}`) ?? null;
   const kinds = kindsOf(arch, get);
   return [...kinds.keys()].map((label) => readingOf({ arch, get, values }, label, kinds, seqLen));
-}
-
-/** The layers that llama.cpp builds from the keys of an architecture. @type {(values: Record<string, any>) => Layers} */
-export function layersOfKeys(values) {
-  const arch = String(values["general.architecture"]);
-  const get = (/** @type {string} */ key) => own(values, `${arch}.${key}`) ?? null;
-  const count = Number.isInteger(get("block_count")) ? get("block_count") : null;
-  const untold = (/** @type {string} */ why) => ({ count, row: null, why, stated: "" });
-  if (own(FACTS.compressed_layers, arch)) return untold("the kinds of compressed layers are not compared");
-  const lengths = get("attention.sliding_window");
-  const known = own(FACTS.windows, arch);
-  const stated = Array.isArray(lengths) ? (lengths.find(Boolean) ?? null) : lengths;
-  const window = stated ?? known?.default ?? null;
-  if (window && !known) return untold(`it is not known which layers of ${arch} have the window`);
-  const windowed = known && !known.unused && (window || ("window" in known && window !== 0));
-  const facts = windowed ? known : null;
-  const labelOf = labelsOf(get("attention.sliding_window_pattern"), facts);
-  if (typeof labelOf === "string") return untold(labelOf);
-  const scale = FACTS.queries_by_key.includes(arch) ? get("attention.temperature_scale") : null;
-  const length = get(KEYS["rope_scaling.original_max_position_embeddings"]) || get("context_length");
-  const [step, still] = [own(FACTS.rotates_but_every, arch), own(FACTS.still, arch)];
-  const local = arch === "llama4" ? CHUNKED : SLIDING;
-  return { count, why: "", stated: "", row };
-
-  /** @type {(index: number, total: number) => Layer} */
-  function row(index, total) {
-    const attends = attendsIn(arch, get, index);
-    const full = !attends || /** @type {Labels} */ (labelOf)(index, total) === FULL;
-    let rotates = (!step || (index + 1) % step !== 0) && !(facts && still === FULL && full);
-    rotates = (rotates || (arch === "llama4" && !facts)) && attends;
-    let queries = scale ? grows(scale, length, 0) : "";
-    if (arch === "llama4" && !rotates) queries = grows(0.1, 8192, 1);
-    const label = attends ? (full ? FULL : local) : WITHOUT_HEADS[0];
-    return { label, rotates, window: full ? null : (facts.window ?? window), queries };
-  }
-}
-
-/** Whether a layer has heads, not a recurrence or a convolution. @type {(arch: string, get: (key: string) => any, index: number) => boolean} */
-function attendsIn(arch, get, index) {
-  const [interval, heads] = [own(FACTS.attends_every, arch), get("attention.head_count_kv")];
-  if (Array.isArray(heads)) return index >= heads.length || Boolean(heads[index]);
-  return !interval || (index + 1) % (get("full_attention_interval") || interval) === 0;
-}
-
-/** The label of an index below a count, or the reason why it cannot be told. @type {(pattern: any, facts: any) => Labels | string} */
-function labelsOf(pattern, facts) {
-  if (!facts) return () => FULL;
-  if (Array.isArray(pattern)) return (index) => (index < pattern.length && pattern[index] ? SLIDING : FULL);
-  const period = Number.isInteger(pattern) ? pattern : (facts.period ?? null);
-  if (period === null) return "attention.sliding_window_pattern is not in the file";
-  return periodic(period, facts.full === "first");
-}
-
-/** @type {(arch: string, get: (key: string) => any) => ChangesByKind} */
-function kindsOf(arch, get) {
-  const compressed = own(FACTS.compressed_layers, arch);
-  if (compressed)
-    return new Map(Object.entries({ main: { rope_scaling: null }, compress: { rope_theta: get(compressed) } }));
-  const window = get("attention.sliding_window");
-  const slides = Boolean(window?.length ?? window);
-  const still = own(FACTS.still, arch);
-  if (still === NOPE) {
-    const allRotate = FACTS.rotates_everywhere_without_window.includes(arch) && window === 0;
-    const all = /** @type {ChangesByKind} */ (new Map([[null, {}]]));
-    return allRotate ? all : all.set(NOPE, null);
-  }
-  if (still && slides) return new Map(Object.entries({ sliding_attention: {}, full_attention: null }));
-  const changes = { ...(slides ? own(FACTS.sliding_layers, arch) : {}) };
-  for (const [field, key] of OF_SLIDING) if (get(key) !== null) changes[field] = get(key);
-  if (!Object.keys(changes).length) return new Map([[null, {}]]);
-  return new Map(Object.entries({ full_attention: {}, sliding_attention: changes }));
-}
-
-/** The value of a key; of a list by layer, the only value other than 0. @type {(keys: Keys, key: string) => any} */
-function one({ arch, get }, key) {
-  const value = get(key);
-  if (!Array.isArray(value) || key === KEYS["rope_scaling.mrope_section"]) return value;
-  const found = [...new Set(value.filter(Boolean))];
-  if (found.length > 1) throw configError("several in one kind", `${arch}.${key}`, { value: "every layer" });
-  return found[0] ?? null;
-}
-
-/** The equivalent fields of a config. @type {(keys: Keys) => Record<string, any>} */
-function fieldsOf(keys) {
-  /** @type {Record<string, any>} */
-  const fields = Object.fromEntries(TOP_LEVEL.map(([name, key]) => [name, one(keys, key)]));
-  fields.rope_interleave = FACTS.interleaved.includes(keys.arch);
-  fields.model_type = own(FACTS.read_as, keys.arch) ?? null;
-  fields.rope_theta ??= 10000;
-  if (keys.get("attention.kv_lora_rank") && fields.rotary_dim) fields.head_dim = fields.rotary_dim; // of MLA
-  return { ...fields, rope_scaling: scalingOf(keys, fields.max_position_embeddings) };
-}
-
-/** @type {(keys: Keys, longest: number | null) => Record<string, any>} */
-function scalingOf(keys, longest) {
-  const stated = Object.fromEntries(SCALING.map(([name, key]) => [name, one(keys, key)]));
-  const factor = stated.factor ?? keys.get("rope.scale_linear");
-  let rule = stated.rope_type || "linear";
-  /** @type {Record<string, any>} */
-  let scaling = {};
-  if (rule === "longrope" || own(keys.values, LONG)) {
-    const [short_factor, long_factor] = [SHORT, LONG].map((name) => own(keys.values, name) ?? null);
-    [rule, scaling] = ["longrope", { short_factor, long_factor, attention_factor: 1 }];
-  } else if (rule === "none" || (rule === "linear" && [null, 0, 1].includes(factor))) rule = "default";
-  else scaling.factor = factor || 1;
-  if (rule === "yarn") {
-    Object.assign(scaling, mscales(keys.arch, stated.mscale_all_dim), { original_max_position_embeddings: longest });
-  }
-  for (const name of own(KEYS_OF_RULE, rule) ?? []) scaling[name] = stated[name] ?? scaling[name] ?? null;
-  if (Array.isArray(stated.mrope_section) && stated.mrope_section.some(Boolean)) {
-    scaling.mrope_section = stated.mrope_section.filter(Boolean);
-    scaling.mrope_interleaved = FACTS.sections_in_turn.includes(keys.arch);
-  }
-  return { rope_type: rule, ...scaling };
-}
-
-/** @type {(arch: string, stated: number | null) => Record<string, number>} */
-function mscales(arch, stated) {
-  if (!stated || FACTS.log_multiplier_unread.includes(arch)) return {};
-  const scale = stated * (FACTS.log_multiplier_in_tenths.includes(arch) ? 10 : 1);
-  return { mscale: FACTS.mscale_is_all_dim.includes(arch) ? scale : 1, mscale_all_dim: scale };
 }
 
 /** The reading of one kind of layers. @type {(keys: Keys, label: string | null, kinds: ChangesByKind, seqLen: number | null) => any} */

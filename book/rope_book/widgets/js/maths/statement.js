@@ -5,7 +5,9 @@ import { layersOfConfig } from "./config_each_layer.js";
 import { NOPE } from "./config_kinds.js";
 import { bodyOf } from "./config_layers.js";
 import { configError, isObject, Notes } from "./config_values.js";
-import { FACTS, layersOfKeys, readGguf } from "./gguf_rotation.js";
+import { FACTS } from "./gguf_fields.js";
+import { layersOfKeys } from "./gguf_layers.js";
+import { readGguf } from "./gguf_rotation.js";
 
 /** @import { Layers } from "./config_each_layer.js" */
 /** @typedef {{name: string, form: string, model: string, readings: any[], config: any, permuted: boolean, layers: Layers}} Statement */

@@ -1,0 +1,94 @@
+// The keys of a GGUF as the fields of a config, and the kinds of layers for which they differ.
+import { GGUF } from "../data/gguf.js";
+import { NOPE } from "./config_kinds.js";
+import { configError, own } from "./config_values.js";
+
+/** @type {any} */
+export const FACTS = GGUF.facts;
+/** @type {Record<string, string>} */
+export const KEYS = GGUF.keys;
+const [LONG, SHORT] = ["rope_factors_long.weight", "rope_factors_short.weight"];
+/** The keys of rules with more than a factor. @type {Record<string, string[]>} */
+const KEYS_OF_RULE = {
+  longrope: ["original_max_position_embeddings", "attention_factor"],
+  yarn: ["original_max_position_embeddings", "beta_fast", "beta_slow"],
+};
+
+/** @typedef {{arch: string, get: (key: string) => any, values: Record<string, any>}} Keys */
+/** The fields that differ, by kind of layers; null: no rotation. @typedef {Map<string | null, any>} ChangesByKind */
+
+/** [field, key] of fields at the top level, in the object of a scaling, and of sliding layers. */
+const [TOP_LEVEL, SCALING, OF_SLIDING] = ["", "rope_scaling.", "sliding_attention."].map((object) => {
+  const inside = Object.entries(KEYS).filter(([field]) => field.slice(0, field.indexOf(".") + 1) === object);
+  return inside.map(([field, key]) => [field.slice(object.length), key]);
+});
+
+/** The kinds of a GGUF's layers. @type {(arch: string, get: (key: string) => any) => ChangesByKind} */
+export function kindsOf(arch, get) {
+  const compressed = own(FACTS.compressed_layers, arch);
+  if (compressed)
+    return new Map(Object.entries({ main: { rope_scaling: null }, compress: { rope_theta: get(compressed) } }));
+  const window = get("attention.sliding_window");
+  const slides = Boolean(window?.length ?? window);
+  const still = own(FACTS.still, arch);
+  if (still === NOPE) {
+    const allRotate = FACTS.rotates_everywhere_without_window.includes(arch) && window === 0;
+    const all = /** @type {ChangesByKind} */ (new Map([[null, {}]]));
+    return allRotate ? all : all.set(NOPE, null);
+  }
+  if (still && slides) return new Map(Object.entries({ sliding_attention: {}, full_attention: null }));
+  const changes = { ...(slides ? own(FACTS.sliding_layers, arch) : {}) };
+  for (const [field, key] of OF_SLIDING) if (get(key) !== null) changes[field] = get(key);
+  if (!Object.keys(changes).length) return new Map([[null, {}]]);
+  return new Map(Object.entries({ full_attention: {}, sliding_attention: changes }));
+}
+
+/** The value of a key; of a list by layer, the only value other than 0. @type {(keys: Keys, key: string) => any} */
+function one({ arch, get }, key) {
+  const value = get(key);
+  if (!Array.isArray(value) || key === KEYS["rope_scaling.mrope_section"]) return value;
+  const found = [...new Set(value.filter(Boolean))];
+  if (found.length > 1) throw configError("several in one kind", `${arch}.${key}`, { value: "every layer" });
+  return found[0] ?? null;
+}
+
+/** The equivalent fields of a config. @type {(keys: Keys) => Record<string, any>} */
+export function fieldsOf(keys) {
+  /** @type {Record<string, any>} */
+  const fields = Object.fromEntries(TOP_LEVEL.map(([name, key]) => [name, one(keys, key)]));
+  fields.rope_interleave = FACTS.interleaved.includes(keys.arch);
+  fields.model_type = own(FACTS.read_as, keys.arch) ?? null;
+  fields.rope_theta ??= 10000;
+  if (keys.get("attention.kv_lora_rank") && fields.rotary_dim) fields.head_dim = fields.rotary_dim; // of MLA
+  return { ...fields, rope_scaling: scalingOf(keys, fields.max_position_embeddings) };
+}
+
+/** @type {(keys: Keys, longest: number | null) => Record<string, any>} */
+function scalingOf(keys, longest) {
+  const stated = Object.fromEntries(SCALING.map(([name, key]) => [name, one(keys, key)]));
+  const factor = stated.factor ?? keys.get("rope.scale_linear");
+  let rule = stated.rope_type || "linear";
+  /** @type {Record<string, any>} */
+  let scaling = {};
+  if (rule === "longrope" || own(keys.values, LONG)) {
+    const [short_factor, long_factor] = [SHORT, LONG].map((name) => own(keys.values, name) ?? null);
+    [rule, scaling] = ["longrope", { short_factor, long_factor, attention_factor: 1 }];
+  } else if (rule === "none" || (rule === "linear" && [null, 0, 1].includes(factor))) rule = "default";
+  else scaling.factor = factor || 1;
+  if (rule === "yarn") {
+    Object.assign(scaling, mscales(keys.arch, stated.mscale_all_dim), { original_max_position_embeddings: longest });
+  }
+  for (const name of own(KEYS_OF_RULE, rule) ?? []) scaling[name] = stated[name] ?? scaling[name] ?? null;
+  if (Array.isArray(stated.mrope_section) && stated.mrope_section.some(Boolean)) {
+    scaling.mrope_section = stated.mrope_section.filter(Boolean);
+    scaling.mrope_interleaved = FACTS.sections_in_turn.includes(keys.arch);
+  }
+  return { rope_type: rule, ...scaling };
+}
+
+/** @type {(arch: string, stated: number | null) => Record<string, number>} */
+function mscales(arch, stated) {
+  if (!stated || FACTS.log_multiplier_unread.includes(arch)) return {};
+  const scale = stated * (FACTS.log_multiplier_in_tenths.includes(arch) ? 10 : 1);
+  return { mscale: FACTS.mscale_is_all_dim.includes(arch) ? scale : 1, mscale_all_dim: scale };
+}
