@@ -24,15 +24,15 @@ from rope_edu.encodings.scaling import ntk_aware, position_interpolation
 
 
 class PerHead(PositionEncoding):
-    r"""A function of x and positions as an encoding, called with NumPy arrays.
+    r"""Wrap a function of x and positions, which is called with NumPy arrays, as an encoding.
 
-    It gets every head of q and k by itself, `(seq, head_dim)` with positions `(seq,)`, as the doctor's `diagnose`
-    calls it.
+    The function receives each head of q and k separately, `(seq, head_dim)` with positions `(seq,)`, as in the
+    doctor's `diagnose`.
 
     Args:
         rotate: the function.
         whole: pass all heads at once instead, `(batch, heads, seq, head_dim)`.
-        prompt: number of tokens after which every token has its own call, as in decoding; None for one call.
+        prompt: number of tokens after which each token is passed in a separate call, as in decoding; None for one call.
     """
 
     def __init__(

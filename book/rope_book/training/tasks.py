@@ -233,7 +233,7 @@ class Recall(Task):
 
 @dataclass(frozen=True)
 class Needle(Task):
-    r"""Recall the letter after each key: keys are hidden in a haystack of letters, and all are asked at the end.
+    r"""Recall the letter after each key: the keys are hidden in a haystack of letters and queried at the end.
 
         ^ … B e … A h … … A h B e        (e follows B everywhere; the order of the questions is random)
 

@@ -9,7 +9,7 @@ from rope_edu.encodings.spec import RopeSpec
 
 
 def of_matrix(probe: Probe, pairs: matrices.Pairs, mistake: str, against: RopeSpec | None) -> str:
-    """Return evidence that the matrices are not a rotation's, compared with the expected rotation if known."""
+    """Return evidence that the matrices do not rotate, or not as expected if the expected rotation is known."""
     if mistake == "one_table_scaled":
         cosines, sines = matrices.table_factors(probe, pairs) or (np.nan, np.nan)
         expected = "one factor" if against is None else f"{against.attention_factor:.6g} for both"

@@ -1,6 +1,6 @@
 """The subcommands of `rope-doctor`, as functions.
 
-Their `run` takes the options and returns the exit status, the result for JSON, and the result as text.
+The `run` of each module takes the options and returns the exit status, the JSON result and the text output.
 """
 
 from rope_doctor.command.compare_files import Comparison, Difference, compare

@@ -78,7 +78,7 @@ def layers_of_config(config: dict[str, Any], still: Collection[str | None]) -> L
     stated = tuple((name, repr(config[name])) for name in RULES["fields_of_layers"] if name in config)
     turning = config.get("no_rope_layers")
     if isinstance(types, list) and types and all(isinstance(each, str) for each in types):
-        types = [each for each in types if each != "mlp"]  # dory lists the blocks of a layer apart
+        types = [each for each in types if each != "mlp"]  # dory lists a layer's blocks separately
         count = len(types) if len(types) < len(config["layer_types"]) else count
         count, label_of = min(len(types), count or len(types)), _listed(types)
     else:
