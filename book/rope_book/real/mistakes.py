@@ -32,7 +32,7 @@ class PerHead(PositionEncoding):
     Args:
         rotate: the function.
         whole: pass all heads at once instead, `(batch, heads, seq, head_dim)`.
-        prompt: number of tokens after which each token is passed in a separate call, as in decoding; None for one call.
+        prompt: number of tokens after which each token gets a separate call, as in decoding; None for one call.
     """
 
     def __init__(
