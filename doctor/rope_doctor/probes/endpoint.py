@@ -211,7 +211,8 @@ def _places(logprobs: dict[str, Any]) -> Iterator[Place]:
     tokens = logprobs.get("tokens") or []
     numbers, tops = logprobs.get("token_logprobs") or [], logprobs.get("top_logprobs") or []
     for token, number, top in zip_longest(tokens, numbers[: len(tokens)], tops[: len(tokens)]):
-        yield Place(token, number, dict(top or {}))
+        logs = {str(name): float(log) for name, log in (top or {}).items()}
+        yield Place(str(token), None if number is None else float(number), logs)
 
 
 def _of_vllm(row: dict[str, dict[str, Any]] | None) -> Place:

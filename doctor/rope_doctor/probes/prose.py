@@ -30,7 +30,7 @@ class Prose:
     """Texts from a seed.
 
     >>> Prose(0).sentences(2)
-    'A stranger sold a basket of apples behind the church. Two of them.'
+    'A stranger counted the old piano in the winter. The tall doctor carried the blue boat near the river.'
     """
 
     def __init__(self, seed: int) -> None:

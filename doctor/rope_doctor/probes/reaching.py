@@ -110,7 +110,7 @@ def token_losses(model: Any, tokens: np.ndarray, *, chunk: int = CHUNK) -> np.nd
 
     >>> copy = lambda tokens: 9 * np.eye(40)[tokens]  # it expects every token again
     >>> token_losses(copy, np.array([3, 3, 1])).round(2)
-    array([0.  , 9.  ])
+    array([0., 9.])
     """
     decoder = as_decoder(model)
     size = chunk if "cache" in decoder.takes else len(tokens)

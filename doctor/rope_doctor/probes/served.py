@@ -21,7 +21,7 @@ NEW, ANSWER = 8, 16  # tokens written after a prompt, and as an answer that is r
 LEAST_BOUND = 0.002  # of the probability: no more moves if every logit is off by 0.002
 NOISE_FACTOR = 4  # differences count above this multiple of the noise
 UNLIKE = 0.75  # share of the next best place's distance that the best place may have
-UNSTEADY = 0.1  # noise in which no difference could be seen
+UNSTEADY = 0.05  # noise in which few differences could be seen; SmolLM2's in bfloat16 is 0.024
 ROOM, NEARLY = 12, 0.95  # tokens left free in a context, and the share of it that counts as all
 FALL = 1.0  # nats by which the loss of a text of few phrases falls; SmolLM2's by 3
 EARLY = slice(16, 80)  # places at which the phrases are new
@@ -108,6 +108,11 @@ def ask_server(
     Raises:
         ValueError: the server does not answer, gives no log probabilities, or a check is not known.
 
+    >>> from rope_doctor.probes.rehearsal import Rehearsal
+    >>> report = ask_server(Endpoint(Rehearsal().post, "mine", seconds=60), only=["batch"])
+    >>> report.requests, report.of("batch").outcome
+    (24, 'same')
+
     Chapter 11.
     """
     names = [Judged(name, HOLDS, central=name in CENTRAL) for name in CHECKS]
@@ -169,12 +174,9 @@ class Interview:
     @property
     def tolerance(self) -> str:
         """The largest distance taken for rounding, and the reason."""
-        lengths = (
-            "" if self.no_echo else f", the same place in a text of another length up to {self.rounding:.2g}"
-        )
         return (
-            f"Differences count if more than {self.bound:.2g} of the probability moves, {NOISE_FACTOR} times the "
-            f"noise and at least {LEAST_BOUND}: the same request twice moves {self.noise:.2g}{lengths}."
+            f"Differences count if more than {self.bound:.2g} of the probability moves: {NOISE_FACTOR} times the "
+            f"noise, and at least {LEAST_BOUND}."
         )
 
     def prepare(self) -> None:
@@ -267,8 +269,12 @@ class Interview:
         )
 
     def same_twice(self) -> Check:
-        words = f"the same request twice: {self.noise:.2g} of the probability moves."
-        return Check("", SAME if self.noise <= UNSTEADY else DIFFERS, words, off=self.noise, bound=UNSTEADY)
+        off = max(self.noise, self.rounding)
+        words = (
+            f"the same request twice moves {self.noise:.2g} of the probability, and the same place in a text of "
+            f"another length {self.rounding:.2g}."
+        )
+        return Check("", SAME if off <= UNSTEADY else DIFFERS, words, off=off, bound=UNSTEADY)
 
     def alignment(self) -> Check:
         """Return the check that `prepare` has run; NotJudgedError if it could not."""
@@ -417,8 +423,8 @@ class Interview:
 
     def falls(self) -> Check:
         values = self.long_losses()
-        if len(values) < 2 * EARLY.stop:
-            raise NotJudgedError(f"the long text has {len(values)} tokens, {2 * EARLY.stop} are needed")
+        if len(values) < LEAST:
+            raise NotJudgedError(f"the long text has {len(values)} tokens, {LEAST} are needed")
         early, late = float(values[EARLY].mean()), float(values[-len(values) // 4 :].mean())
         words = f"the loss of a text of few phrases falls from {early:.2f} to {late:.2f} nats"
         if early - late >= FALL:

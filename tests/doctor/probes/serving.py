@@ -259,6 +259,14 @@ class LosesTheThread(Server):
         return kept
 
 
+def course(count, seed=0, rise=0.0, at=2000, slope=0):
+    """Losses as a text has them: many small, few large, high at first; from `at` on higher by `rise` nats."""
+    draw = np.random.default_rng(seed)
+    tokens = np.arange(count)
+    beyond = np.clip((tokens - at) / slope, 0, 1) if slope else tokens >= at
+    return draw.gamma(0.5, 4.0, size=count) + 2 * np.exp(-tokens / 60) + rise * beyond
+
+
 @contextmanager
 def over_loopback(server, key=""):
     """Serve on a free port of this machine; yield the address."""

@@ -6,13 +6,7 @@ import pytest
 from rope_doctor.probes import Specimen
 from rope_doctor.probes.reaching import LEAST, START, reach_of, token_losses
 
-
-def course(count, seed=0, rise=0.0, at=2000, slope=0):
-    """Losses as a text has them: many small, few large, high at first; from `at` on higher by `rise` nats."""
-    draw = np.random.default_rng(seed)
-    tokens = np.arange(count)
-    beyond = np.clip((tokens - at) / slope, 0, 1) if slope else tokens >= at
-    return draw.gamma(0.5, 4.0, size=count) + 2 * np.exp(-tokens / 60) + rise * beyond
+from .serving import course
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -126,7 +126,7 @@ def test_a_hit_that_the_server_denies_is_not_judged():
 def test_a_difference_that_does_not_come_back_is_not_a_verdict():
     class Once(Server):
         def before_request(self):
-            self.model.scale = 1.5 if self.asked == 16 else 1.0
+            self.model.scale = 1.5 if self.asked == 17 else 1.0
 
     report = asked(Once())
     assert "differed once and then held twice" in report.of("prefix cache").words
@@ -173,7 +173,7 @@ def test_time_that_is_used_up_is_said(monkeypatch):
         ({}, "1 choices"),
         ([], "did not answer with an object"),
         ({"choices": [{"text": "a"}]}, "gives no log probabilities of new tokens"),
-        ({"choices": [{"logprobs": {"tokens": [1], "token_logprobs": [1]}}]}, "cannot be asked"),
+        ({"choices": [{"logprobs": {"tokens": ["a"], "token_logprobs": ["b"]}}]}, "cannot be read"),
         ({"choices": [{"logprobs": [1]}]}, "cannot be read"),
     ],
 )
