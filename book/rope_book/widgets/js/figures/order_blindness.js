@@ -318,7 +318,7 @@ function nextOrder({ sentence, rearranged }) {
 
 const reversed = (text) => wordsOf(text).reverse().join(" ");
 
-/** A new first sentence brings a new second one of its words; rules between controls cannot rewrite a text. */
+/** Make a second sentence from the words of a new first one, which rules between controls cannot do. */
 function follow(before, held) {
   const { sentence, rearranged } = { ...before, ...held };
   const isOwn = "rearranged" in held || bag(wordsOf(rearranged)) === bag(wordsOf(sentence));

@@ -5,7 +5,7 @@ import { coarse, NOT_STATED, rowsOf, runs } from "./config_each_layer.js";
 /** @import { Layer } from "./config_each_layer.js" */
 /** @import { Statement } from "./statement.js" */
 
-const UNKNOWN_LAYERS = 48; // compared if neither file says how many it has
+const UNKNOWN_LAYERS = 48; // layers to compare if neither file states how many it has
 
 /** Kinds, windows and the scale of queries, layer by layer, and the reasons for those not compared. @type {(a: Statement, b: Statement) => [(Difference & {layers: string})[], Record<string, string>]} */
 export function layersBetween(a, b) {
