@@ -72,7 +72,7 @@ def _pair(pair: Any, ask: str) -> list[float]:
 
 
 def _layers() -> list[tuple[str, Layer, bool]]:
-    """Return test layers as (description, layer, is it translation-invariant)."""
+    """Return test layers as (description, layer, whether it is translation-invariant)."""
     w = np.random.default_rng(7).normal(size=(3, 8, 4)) / 2
     frequencies = inv_freq(8)
 

@@ -33,7 +33,7 @@ def _deals_one_row(deal: Answer) -> Verdict:
 
 
 def _tables() -> list[tuple[str, Matrix, bool]]:
-    """Return score tables as (description, scores, can a head with one axis per pair produce them)."""
+    """Return score tables as (description, scores, whether a head with one axis per pair can produce them)."""
     rng = np.random.default_rng(20)
     by_row, by_column = rng.normal(size=(2, 6))
     sums = by_row[:, None] + by_column

@@ -42,7 +42,7 @@ def right(spec: RopeSpec) -> Rotation:
     return rotate
 
 
-# Mistakes that rotate correctly by a wrong spec
+# Mistakes that are correct rotations for a wrong spec
 
 
 def _changed(change: Callable[[RopeSpec], RopeSpec]) -> Maker:

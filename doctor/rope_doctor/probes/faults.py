@@ -23,7 +23,7 @@ FROM_CLINIC_BEFORE = "ignores_positions"  # the clinic's mistakes rank just abov
 
 
 def cause_of(name: str) -> Cause:
-    """Return a cause by its name: one of `OWN`, or else a mistake that the clinic knows."""
+    """Return a cause by its name, from `OWN` or else from the clinic's mistakes."""
     return OWN[name] if name in OWN else Cause(MISTAKES[name].does, MISTAKES[name].fix)
 
 

@@ -42,7 +42,7 @@ class AttentionInput:
 
     name: str  # "queries" or "keys"
     rows: np.ndarray  # (seq, width), scaled to the length of the first row
-    positions: np.ndarray  # (seq,), or (seq, axes) coordinates
+    positions: np.ndarray  # (seq,), or coordinates (seq, axes)
     eps: float  # relative rounding error of the model's number format
     before: tuple[np.ndarray, ...]  # outputs of this attention's modules at the first token
     gains: np.ndarray  # (seq,) lengths of the rows before they were scaled, relative to the first

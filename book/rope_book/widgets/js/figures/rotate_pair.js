@@ -213,7 +213,7 @@ function readout(state, view) {
 
 const STEP = 10; // tokens by which the button slides both words
 
-/** Both words moved on, or back at the beginning once the text ends. */
+/** Both words moved on along the text, or back to its beginning once they reach the end. */
 function slide({ position, key_position }) {
   const [first, last] = [Math.min(position, key_position), Math.max(position, key_position)];
   const by = last + STEP > LAST ? -first : STEP;

@@ -66,7 +66,7 @@ function membersOf(state) {
   return encodings.flatMap((name) => range(0, seeds - 1).map((n) => ({ ...state, encoding: name, seed: seed + n })));
 }
 
-/** The answers of one run by place, if they are known at a step not beyond the state's. */
+/** The answers of one run by place, unless they belong to a later step than the state's. */
 function lookAt(member) {
   const look = standing(member).looks.get(readingName(member));
   return look && look.step <= member.steps ? look : undefined;

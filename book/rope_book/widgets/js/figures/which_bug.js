@@ -83,7 +83,7 @@ function draw(pen, state, { width }) {
   pen.part(() => drawLegend(pen, width, state.patient));
 }
 
-const APART = 0.02; // symptoms that differ by less look alike
+const APART = 0.02; // smaller differences between symptoms are invisible
 
 /** The largest change of scores with the start. */
 const moved = ({ scores: [first, ...others] }) =>

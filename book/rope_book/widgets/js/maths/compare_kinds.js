@@ -1,4 +1,4 @@
-// Two files kind by kind of layers: where their rotations differ, the cost, and the fix.
+// Compare two files, one kind of layers at a time: where their rotations differ, the cost, and the fix.
 import { sectionsOf } from "./config_table.js";
 import { own } from "./config_values.js";
 import { formatValue, general } from "./config_words.js";

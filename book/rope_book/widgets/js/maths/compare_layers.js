@@ -1,4 +1,4 @@
-// Two files layer by layer: differences of kinds, windows and scales of queries, folded into runs of layers.
+// Compare two files layer by layer: differences of kinds, windows and query scales, folded into runs of layers.
 import { coarse, NOT_STATED, rowsOf, runs } from "./config_each_layer.js";
 
 /** @import { Difference } from "./compare_kinds.js" */

@@ -80,7 +80,7 @@ function named(table, kinds, names, layerType) {
   throw configError(reason, "layer_type", { allowed: listed(allowed), value: layerType }, allowed);
 }
 
-/** A kind's part with its own width. @type {(table: RuleTable, label: Label, part: Part | null) => Part | null} */
+/** A kind's parameters, including any width stated for this kind only. @type {(table: RuleTable, label: Label, part: Part | null) => Part | null} */
 function withOwnWidth(table, label, part) {
   if (!part) return null;
   const [width, path] = ownWidth(table, label);
@@ -90,7 +90,7 @@ function withOwnWidth(table, label, part) {
   return new Part(values, part.start, { ...part.allPaths(), [WIDTH]: path }, part.apart || added.length > 0, added);
 }
 
-/** A kind's own width, or null, and its path. @type {(table: RuleTable, label: Label) => [any, string]} */
+/** The width stated for a kind, or null, and its path. @type {(table: RuleTable, label: Label) => [any, string]} */
 function ownWidth(table, label) {
   const [width, path] = ofLayers(table, label);
   const other = own(RULES.width_of_a_kind, label);
@@ -105,7 +105,7 @@ function ownWidth(table, label) {
   return [width, path];
 }
 
-/** The width of single layers, if a kind agrees, and its path. @type {(table: RuleTable, label: Label) => [any, string]} */
+/** The width stated for individual layers of a kind, and its path; throws if they disagree. @type {(table: RuleTable, label: Label) => [any, string]} */
 function ofLayers(table, label) {
   /** @type {string[]} */
   const types = table.get("layer_types") ?? [];

@@ -1,4 +1,4 @@
-// The layers that llama.cpp builds from the keys of a GGUF: their kinds, windows and scales of queries, one by one.
+// The layers that llama.cpp builds from the keys of a GGUF: the kind, the window and the query scale of each.
 import { CHUNKED, FULL, grows, periodic, SLIDING, WITHOUT_HEADS } from "./config_each_layer.js";
 import { own } from "./config_values.js";
 import { FACTS, KEYS } from "./gguf_fields.js";
