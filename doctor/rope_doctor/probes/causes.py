@@ -1,4 +1,4 @@
-r"""From the pattern of the checks that differ to one cause with one fix."""
+r"""Infer one cause, with one fix, from the pattern of checks that differ."""
 
 import tomllib
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ def read_table(name: str) -> tuple[Patterns, Meanings]:
 PATTERNS, MEANINGS = read_table("causes.toml")
 
 
-SHORT = 12  # tokens of the text that is read in every way
+SHORT = 12  # tokens of the text on which every check runs
 
 
 @dataclass(frozen=True)
@@ -32,14 +32,14 @@ class Cause:
     evidence: str
     fix: str
     chapter: str
-    seen: str = ""  # in few words, for the list of the rest
+    seen: str = ""  # a short form, for the list of further causes
 
     def __str__(self) -> str:
         return f"Cause: {self.means}\n    Evidence: {self.evidence}\n    Fix: {self.fix} Chapter “{self.chapter}”."
 
 
 def explained(check: Check, meanings: Meanings = MEANINGS) -> Check:
-    """Return a check that differs with its meaning, its fix and the chapter that explains it."""
+    """Add the meaning, the fix and the chapter that explains it to a check that differs."""
     if check.outcome != DIFFERS:
         return check
     meaning = meanings[check.name]
@@ -49,7 +49,7 @@ def explained(check: Check, meanings: Meanings = MEANINGS) -> Check:
 def causes_of(
     checks: tuple[Check, ...], patterns: Patterns = PATTERNS, meanings: Meanings = MEANINGS
 ) -> tuple[Cause, ...]:
-    """Return the causes of what differs, likeliest first: a pattern of checks, then each check that it leaves."""
+    """Return the causes of differences, likeliest first: that of a pattern of checks, then one per other check."""
     by_name = {check.name: check for check in checks}
     wrong = [check for check in checks if check.outcome == DIFFERS]
     if not wrong:
