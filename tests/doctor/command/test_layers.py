@@ -3,6 +3,7 @@
 import copy
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +17,14 @@ from rope_doctor.config.gguf import Header
 from rope_doctor.config.gguf_rotation import layers_of_keys, readings_of
 from rope_doctor.verdict import NOT_RUN
 
+ROOT = Path(__file__).resolve().parents[3]
+FILES = json.loads((ROOT / "tests/doctor/config/released.json").read_text(encoding="utf-8"))["files"]
+CONFIGS = {each.name: each.config for each in PRESETS}
+RELEASED = {
+    file["name"]: file.get("config", CONFIGS.get(file["name"]))
+    for file in FILES
+    if "refused" not in file["expected"]
+}
 SMOL = preset("SmolLM3 3B (defaults)").config
 GEMMA = preset("Gemma 3 4B").config | {"sliding_window": 1024}
 KINDS = ["full_attention" if (i + 1) % 6 == 0 else "sliding_attention" for i in range(34)]
@@ -143,11 +152,33 @@ def test_a_reported_bug_is_named_first_and_in_its_layers(thread, tmp_path):
     assert compared(tmp_path, right, right).verdict.status == 0
 
 
-@pytest.mark.parametrize("each", PRESETS, ids=lambda each: each.name)
-def test_a_released_config_is_like_itself_with_every_central_check_run(each, tmp_path):
-    verdict = compared(tmp_path, each.config, each.config).verdict
+@pytest.mark.parametrize("name", RELEASED)
+def test_a_released_config_is_like_itself_with_every_central_check_run(name, tmp_path):
+    verdict = compared(tmp_path, RELEASED[name], RELEASED[name]).verdict
     assert verdict.status == 0
     assert all(check.outcome != NOT_RUN for check in verdict.checks if check.central)
+
+
+@pytest.mark.nightly
+def test_the_default_config_of_every_rotating_architecture_is_like_itself(tmp_path):
+    """Those of the census; a default that states no rotation, or none of a language model, gets one sentence."""
+    transformers = pytest.importorskip("transformers")
+    transformers.logging.set_verbosity_error()
+    census = json.loads((ROOT / "book" / "data" / "census.json").read_text(encoding="utf-8"))
+    statuses = {}
+    for name in (each["name"] for each in census["architectures"]):
+        if name in transformers.CONFIG_MAPPING:
+            config = json.loads(transformers.CONFIG_MAPPING[name]().to_json_string(use_diff=False))
+            statuses[name] = status_of(tmp_path, config)
+    assert set(statuses.values()) == {0, "refused"}
+    assert list(statuses.values()).count(0) > 150
+
+
+def status_of(folder, config):
+    try:
+        return compared(folder, config, config).verdict.status
+    except ConfigError as error:
+        return "refused" if "\n" not in str(error) else str(error)
 
 
 def test_remarks_of_read_stay_in_compare(tmp_path):
