@@ -79,6 +79,8 @@ def vision(*, interleaved):
     return {"model_type": "qwen2_5_vl_text", "head_dim": 128, "rope_theta": 1e6, "rope_scaling": rope}
 
 
+DRAFT = {**preset("Llama 3.1 8B").config, "model_type": "llama", "num_hidden_layers": 1}
+EAGLE = {"speculators_model_type": "eagle3", "transformer_layer_config": DRAFT}
 INVERTED = SMOL | {"no_rope_layers": [1 - each for each in SMOL["no_rope_layers"]]}
 CASES = {  # thread: (right, wrong, the first thing that differs, in which layers)
     "huggingface/transformers 43756, list of unrotated layers inverted": (
@@ -123,14 +125,18 @@ CASES = {  # thread: (right, wrong, the first thing that differs, in which layer
         YARN | {"rope_scaling": YARN["rope_scaling"] | {"attention_factor": 1.0}}, YARN,
         "attention factor", "all layers",
     ),
+    "vllm-project/speculators 574, the rule of a draft's nested config lost": (
+        EAGLE, EAGLE | {"transformer_layer_config": without(EAGLE["transformer_layer_config"], "rope_scaling")},
+        "frequencies", "all layers",
+    ),
     "ggml-org/llama.cpp 13322, YaRN lost": (YARN, without(YARN, "rope_scaling"), "frequencies", "all layers"),
     "ml-explore/mlx-lm 1698, huggingface/transformers 48486, a partial width ignored": (
         PHI, PHI | {"partial_rotary_factor": 1.0}, "width", "all layers",
     ),
-    "ferrox 39, sliding layers scaled": (
+    "antonellof/ferrox 39, sliding layers scaled": (
         GEMMA, GEMMA | {"rope_local_base_freq": 8e4}, "frequencies", "sliding_attention layers",
     ),
-    "HabanaAI/vllm-gaudi 1437, alibaba/MNN 4133, coordinates contiguous for interleaved": (
+    "vllm-project/vllm-gaudi 1437, alibaba/MNN 4133, coordinates contiguous for interleaved": (
         vision(interleaved=True), vision(interleaved=False), "sections", "all layers",
     ),
     "sgl-project/sglang 34788, ml-explore/mlx-lm 1189, one θ for all kinds of layers": (
