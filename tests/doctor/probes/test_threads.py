@@ -127,7 +127,7 @@ def test_both_sides_of_a_documented_switch_are_right():
 
 
 def test_a_switch_that_changes_nothing_is_not_judged():
-    """lablup/mlxcel 1358: only LongRoPE's long list was kept. All ways of calling agree, and are not called right."""
+    """lablup/mlxcel 1358: only the long list was kept. All ways of calling agree, and are not called right."""
     made = LongListOnly().decoder(trained=SWITCH, rule="longrope", shift=None)
     report = check_decoder(made, **LONG)
     assert report.verdict.status == 2
