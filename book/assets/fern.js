@@ -129,7 +129,8 @@
   const [{ state: stored }] = Object.values(state);
   const controls = Object.fromEntries(stored._controls.map((control) => [control.name, control]));
   const stages = controls.stage.rules[0].table;
-  const names = Object.keys(stages);
+  const steps = [...tour.querySelectorAll(".fern-step")];
+  const names = steps.map(({ id }) => id.replace("fern-", "")).filter((name) => name in stages); // the last is no stage
 
   function between(from, to, share) {
     const part = (name) => {
@@ -151,7 +152,7 @@
   }
 
   /** Numbered links to the stages, and a slider along them. */
-  function makeWay(steps) {
+  function makeWay() {
     const titles = steps.map((step, i) => `${i + 1}: ${step.querySelector("strong").textContent}`);
     const links = steps.map(({ id }, i) => make("a", { href: `#${id}`, ariaLabel: titles[i] }, String(i + 1)));
     const slider = make("input", { type: "range", min: 0, max: steps.length - 1, step: 0.01, value: 0 });
@@ -174,9 +175,8 @@
   const KEYS = { ArrowRight: 1, ArrowUp: 1, PageUp: 1, ArrowLeft: -1, ArrowDown: -1, PageDown: -1, Home: -99, End: 99 };
 
   function guide() {
-    const steps = [...tour.querySelectorAll(".fern-step")];
     const last = steps.length - 1;
-    const way = makeWay(steps);
+    const way = makeWay();
     const anchors = steps.map(({ id }) => make("span", { className: "fern-anchor", id }));
     for (const step of steps) step.removeAttribute("id"); // the place to scroll to has it
     const texts = make("div", { className: "fern-steps" }, ...steps);

@@ -107,10 +107,16 @@ class FernStill(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return the picture."""
-        path, file = self.env.relfn2path(f"/{FERN}/{self.arguments[0]}.svg")
+        path, _ = self.env.relfn2path(f"/{FERN}/{self.arguments[0]}.svg")
         self.env.note_dependency(path)
-        alt = words_of(Path(file).read_text(encoding="utf-8"))
-        return [nodes.image(uri=f"/{path}", alt=alt, loading="lazy", classes=["fern-still"])]
+        return [nodes.image(uri=f"/{path}", loading="lazy", classes=["fern-still"], still=path)]
+
+
+def describe_stills(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Give the stages their words, which are no messages to translate: the figure has them in both languages."""
+    for image in doctree.findall(lambda node: isinstance(node, nodes.image) and "still" in node):
+        svg = Path(app.srcdir, image["still"]).read_text(encoding="utf-8")
+        image["alt"] = words_of(svg)
 
 
 def add_tour(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.document | None) -> None:
@@ -163,6 +169,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("fern-still", FernStill)
     app.add_role("time", time)
     app.connect("doctree-resolved", write_links)
+    app.connect("doctree-resolved", describe_stills)
     app.connect("html-page-context", add_tour)
     app.connect("builder-inited", write_stills)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -140,13 +140,12 @@ def in_slot_with(asked: dict) -> list[nodes.Node]:
 class LiveFigureDirective(SphinxDirective):
     """Show a notebook's live figure on a page that is not a notebook: ``{live-figure} path Class``.
 
-    The option ``only`` makes it a small form with the named controls and parts; ``plays`` lets it play from the
-    beginning until a reader touches it, unless the reader prefers reduced motion. A ``guided`` figure is moved by
-    the page, which has stills of its own: it leaves the address alone.
+    The option ``only`` makes it a small form with the named controls and parts. A ``guided`` figure is moved by the
+    page, which has stills of its own: it leaves the address alone.
     """
 
     required_arguments = 2
-    option_spec: ClassVar = {"only": str.split, "plays": directives.flag, "guided": directives.flag}
+    option_spec: ClassVar = {"only": str.split, "guided": directives.flag}
 
     def run(self) -> list[nodes.Node]:
         """Return the slot with the state and the still stored in the notebook."""
@@ -167,7 +166,7 @@ class LiveFigureDirective(SphinxDirective):
         source = "data:image/svg+xml;base64," + base64.b64encode(figure.svg.encode()).decode()
         still = f'<img class="live-still" src="{source}" alt="{html.escape(words_of(figure.svg))}">'
         inside = [nodes.raw(text=script + still, format="html")]
-        return in_slot(model, name, inside, figure.svg, "data-plays" if "plays" in self.options else "")
+        return in_slot(model, name, inside, figure.svg)
 
     def small(self) -> dict[str, list[str]]:
         """Return the part of the state that makes a small form."""

@@ -8,8 +8,10 @@ const KEYS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 };
 /** A formatter for the numbers of a slider. @type {(control: Control) => (value: number) => string} */
 function wordsOf({ log, whole, step, unit }) {
   const decimals = (String(step).split(".")[1] ?? "").length;
-  const after = unit ? ` ${unit}` : "";
-  return (value) => (log || whole ? grouped(value) : fmt(value, decimals)) + after;
+  return (value) => {
+    const number = log || whole ? grouped(value) : fmt(value, decimals);
+    return [number, number === "1" ? unit.replace(/s$/, "") : unit].filter(Boolean).join(" ");
+  };
 }
 
 /** The place of a value on the range input, and the value of a place. @type {(control: Control) => ((v: number) => number)[]} */
