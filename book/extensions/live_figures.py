@@ -160,9 +160,8 @@ class LiveFigureDirective(SphinxDirective):
         text = json.dumps({"state": {model: state}}).replace("</", "<\\/")
         script = f'<script type="{STATE}">{text}</script>'
         if "guided" in self.options:
-            return in_slot(
-                model, name, [nodes.raw(text=script, format="html")], figure.svg, "data-host=guided"
-            )
+            slot = in_slot(model, name, [], figure.svg, "data-host=guided")
+            return [nodes.raw(text=script, format="html"), *slot]  # the stages are in the state
         source = "data:image/svg+xml;base64," + base64.b64encode(figure.svg.encode()).decode()
         still = f'<img class="live-still" src="{source}" alt="{html.escape(words_of(figure.svg))}">'
         inside = [nodes.raw(text=script + still, format="html")]

@@ -15,6 +15,7 @@ import { meetsNewAngle } from "../maths/trained_range.js";
 
 const FAR = 1048576; // tokens: the end of the axis
 const SIDE_BY_SIDE = ["rope", "pi", "ntk-aware", "yarn", "llama3"];
+const FEW = ["rope", "pi", "yarn"]; // where there is little room
 const CHUNKS = 8; // of a stem, each thinner than the one below
 const SAMPLES = sorted(range(0, 240).map((n) => Math.round(fromPlace((n / 240) * placeFromZero(FAR)))));
 const GLOW = { stroke: ink.other, opacity: 0.5 };
@@ -50,7 +51,7 @@ function plan(width, state, { shows }) {
   const both = shows("fern") && shows("score") && !several;
   const wide = both ? clamp(0.3 * width, 84, 230) : right - left;
   const rail = several || !both ? [left + 14, right - 4] : [left + wide + 14, right - 4];
-  const rules = several ? SIDE_BY_SIDE : [state.rule];
+  const rules = several ? (width < 480 ? FEW : SIDE_BY_SIDE) : [state.rule];
   const boxes = rules.map((rule) => all(state, rule).box);
   const [lowest, highest] = [
     Math.min(-0.12, ...boxes.map((box) => box[2])),
@@ -119,11 +120,12 @@ function drawStem(pen, joints, fresh, thick) {
 }
 
 /** A fern from its root, beside the straight stem that it was; returns its joints in pixels. */
-function drawFern(pen, state, rule, root, { ground, scale, cell, highest }) {
+function drawFern(pen, state, rule, root, { ground, scale, cell }) {
   const rotation = rotationIn(state, rule);
   const joints = inPicture(grown(state, state.distance, rule), root, { ground, scale });
   const fresh = meetsNewAngle(state.distance, rotation.invFreq, state.trained, rotation.plain);
-  pen.line(root, ground, root, ground - highest * scale, { stroke: ink.muted, width: 1.2, dash: "2 5" });
+  const whole = heightOf(fern({ ...rotation, invFreq: rotation.invFreq.map(() => 0) }, 0));
+  pen.line(root, ground, root, ground - whole * scale, { stroke: ink.muted, width: 1.2, dash: "2 5" });
   drawStem(pen, joints, fresh, clamp(cell / 26, 3, 7));
   return joints;
 }
