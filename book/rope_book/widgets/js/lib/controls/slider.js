@@ -35,7 +35,7 @@ export const slider = {
     const { log, whole, low, high, step, label } = control;
     const [to, from] = scaleOf(control);
     const counts = log && (whole || low === 0); // by ones, as long as that is no small step
-    const shown = html("span", { class: "rl-value", "aria-hidden": "true" }); // aria-valuetext says it
+    const shown = html("span", { class: "rl-value", "aria-hidden": "true" }); // aria-valuetext already says it
     const input = html("input", { type: "range", min: to(low), max: to(high), step: log ? 0.01 : step });
     const words = wordsOf(control);
     let current = low;
