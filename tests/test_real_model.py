@@ -1,4 +1,4 @@
-"""SmolLM2 in the site: engine and weights on request, neither where npm is missing, an error if both are asked for."""
+"""SmolLM2 in the site: with its weights on request, without its engine where npm is missing."""
 
 import importlib.util
 import subprocess
