@@ -10,7 +10,7 @@ from rope_book.real.file import find_weights
 
 from .conftest import SITE, Book, served
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(1800)]  # a busy machine writes a token per second
 PAGE = "book/live.html"
 WEIGHTS = "_static/model/SmolLM2-135M-Instruct.Q4_1.gguf"
 ENGINE = ("wllama.js", "wllama.wasm")

@@ -17,31 +17,44 @@ function read({ text, choice, tokens, speeds }) {
   };
 }
 
-/** Let right and wrong write, one after the other. What was right stays until its text changes.
- * @type {(model: RealModel, asked: ReturnType<typeof read>, shown: ReturnType<typeof makeParts>["shown"], signal: AbortSignal) => Promise<void>} */
-async function writeBoth(model, { choice, text, tokens }, shown, signal) {
-  for (const [sheet, rotation] of /** @type {const} */ ([
-    [shown.right, CHOICES.right],
-    [shown.wrong, choice],
-  ])) {
-    const asked = JSON.stringify([rotation, text, tokens]);
-    if (sheet.sheet.dataset.asked === asked) continue;
-    delete sheet.sheet.dataset.asked;
-    say(sheet.text, "");
-    say(sheet.speed, "The engine is loading the model.");
+/** The two sheets with their rotations, and what each would be asked now. @param {ReturnType<typeof read>} now @param {ReturnType<typeof makeParts>["shown"]} shown */
+const sides = ({ choice, text, tokens }, { right, wrong }) =>
+  [{ ...right, rotation: CHOICES.right }, { ...wrong, rotation: choice }].map((side) => ({
+    ...side,
+    asked: JSON.stringify([side.rotation, text, tokens]),
+  }));
+
+/** Empty the sheets that answer another question than the one that is set now. @param {ReturnType<typeof sides>} both */
+function emptied(both) {
+  for (const { sheet, text, speed, asked } of both) {
+    if (sheet.dataset.asked === asked) continue;
+    delete sheet.dataset.asked;
+    say(text, "");
+    say(speed, "");
+  }
+}
+
+/** Let right and wrong write, one after the other. A sheet that has its answer keeps it.
+ * @type {(model: RealModel, now: ReturnType<typeof read>, shown: ReturnType<typeof makeParts>["shown"], signal: AbortSignal) => Promise<void>} */
+async function writeBoth(model, now, shown, signal) {
+  const both = sides(now, shown);
+  emptied(both);
+  for (const { sheet, text, speed, rotation, asked } of both) {
+    if (sheet.dataset.asked) continue;
+    say(speed, "The engine is loading the model.");
     const written = html("b", {});
-    sheet.text.append(text, written);
+    text.replaceChildren(now.text, written);
     await model.write(
       rotation,
-      text,
-      tokens,
+      now.text,
+      now.tokens,
       (words, perSecond) => {
         say(written, words);
-        say(sheet.speed, perSecond ? `${perSecond.toFixed(1)} tokens per second` : "");
+        say(speed, perSecond ? `${perSecond.toFixed(1)} tokens per second` : "");
       },
       signal,
     );
-    sheet.sheet.dataset.asked = asked;
+    sheet.dataset.asked = asked;
   }
 }
 
@@ -56,7 +69,6 @@ async function measureBoth(model, choice, { pasted, table }, told, signal) {
       told(`${rotation.words}: ${done} of ${all} tokens measured.`);
     found.push(await model.losses(rotation, pasted.value, each, signal));
   }
-  told("");
   table.replaceChildren(tableOf(found[0], found[1], choice.words));
   table.hidden = false;
 }
@@ -79,22 +91,27 @@ function connectActs({ choose, act, shown }, shows) {
   function allow() {
     act.write.disabled = act.measure.disabled = act.save.disabled = !model || Boolean(running);
     act.stop.disabled = !running;
+    for (const control of [choose.text, choose.choice, choose.tokens, choose.hands, shown.pasted])
+      control.disabled = Boolean(running);
   }
   /** @param {(model: RealModel, signal: AbortSignal) => Promise<void>} work */
   async function run(work) {
     if (!model || running) return;
     running = new AbortController();
+    const pressed = /** @type {HTMLElement} */ (document.activeElement);
     say(note, "");
     allow();
     try {
       await work(model, running.signal);
+      say(note, "Done.");
     } catch (error) {
       const stopped = error instanceof Error && error.name === "AbortError";
       say(note, stopped ? "Stopped." : `It failed: ${error instanceof Error ? error.message : error}`);
-      await model?.close();
+      if (!stopped) await model?.close();
     }
     running = undefined;
     allow();
+    if (document.activeElement === document.body) pressed.focus(); // a disabled button loses the keyboard
   }
   act.write.addEventListener("click", () => run((model, signal) => writeBoth(model, read(choose), shown, signal)));
   act.measure.addEventListener("click", () =>
@@ -123,12 +140,14 @@ export function mount(root, start) {
     choose.hands.hidden = name !== "hands";
     act.save.hidden = !choice.edit;
     say(shown.wrong.title, choice.words);
+    emptied(sides(read(choose), shown));
     say(shown.python, python(choice, text, tokens));
     say(shown.command, command(name, choice, text, tokens));
   }
   root.replaceChildren(...arranged(parts));
   const ready = connectActs(parts, shows);
   root.addEventListener("input", shows);
+  shown.pasted.addEventListener("input", () => (shown.table.hidden = true)); // it measures another text
   const why = obstacle(root.dataset.engine, location.protocol);
   if (why) {
     get.fetch.hidden = /** @type {HTMLElement} */ (get.file.parentElement).hidden = true;
