@@ -164,17 +164,28 @@ def in_python(code, model, monkeypatch):
     return scope["spec"], printed
 
 
+def regret(model, spec, prompt, words):
+    """Return by how many nats, at most, a word of these is less probable in torch than the most probable one."""
+    start, ids = len(model.ids(prompt)), model.ids(prompt + words)
+    logs = model.logits(ids, spec)[start - 1 : -1].log_softmax(-1)
+    return max(float(each.max() - each[token]) for each, token in zip(logs, ids[start:], strict=True))
+
+
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", CHOICES[:-1])
 def test_the_page_writes_and_measures_as_the_lines_of_python_do(loaded, model, monkeypatch, name):
+    # llama.cpp rounds activations to eight bits: it may take another word where two are nearly as probable
     page = loaded.page
     found = controls(page)
     found["choice"].select_option(name)
+    expect(page.locator(".real-text").last).to_have_text("")  # it would answer another question
     found["tokens"].fill("5")
     run(page, "Write")
+    prompt = found["text"].input_value()
     spec, (words, _) = in_python(lines(page)[0], model, monkeypatch)
-    right = model.greedy(found["text"].input_value(), 5)
-    assert page.locator(".real-text b").all_text_contents() == [right, words]
+    right, wrong = page.locator(".real-text b").all_text_contents()
+    assert right == model.greedy(prompt, 5)
+    assert wrong == words or regret(model, spec, prompt, wrong) < 0.25
     run(page, "Measure")
     text = page.get_by_label("A text whose perplexity").input_value()
     cells = page.locator(".real-model tbody tr").last.locator("td").all_text_contents()

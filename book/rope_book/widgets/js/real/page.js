@@ -19,7 +19,10 @@ function read({ text, choice, tokens, speeds }) {
 
 /** The two sheets with their rotations, and what each would be asked now. @param {ReturnType<typeof read>} now @param {ReturnType<typeof makeParts>["shown"]} shown */
 const sides = ({ choice, text, tokens }, { right, wrong }) =>
-  [{ ...right, rotation: CHOICES.right }, { ...wrong, rotation: choice }].map((side) => ({
+  [
+    { ...right, rotation: CHOICES.right },
+    { ...wrong, rotation: choice },
+  ].map((side) => ({
     ...side,
     asked: JSON.stringify([side.rotation, text, tokens]),
   }));
