@@ -85,7 +85,7 @@ def test_a_file_that_is_not_the_model_gets_a_sentence(visit, tmp_path, content, 
     path = tmp_path / "other.gguf"
     path.write_bytes(content)
     seen = visit(PAGE)
-    seen.page.get_by_label("Or choose its file").set_input_files(path)
+    seen.page.get_by_label("The model's file").set_input_files(path)
     expect(seen.page.locator(".real-status")).to_contain_text(sentence)
     seen.assert_clean()
 

@@ -96,7 +96,7 @@ export function makeParts(bytes) {
 
 /** Everything in its place. @type {(parts: ReturnType<typeof makeParts>) => HTMLElement[]} */
 export function arranged({ get, choose, act, shown }) {
-  const file = labelled("Or choose its file on this computer", get.file);
+  const file = labelled("The model's file, on this computer", get.file);
   return [
     html(
       "div",
