@@ -29,6 +29,7 @@ def built(tmp_path) -> Path:
     """Make a small site in a folder."""
     (tmp_path / "html" / "book").mkdir(parents=True)
     (tmp_path / "html" / "book" / "index.html").write_text("<p>here</p>", encoding="utf-8")
+    (tmp_path / "html" / "weights.gguf").write_bytes(b"GGUF")
     (tmp_path / "html" / ".buildinfo").write_text("changes with every build", encoding="utf-8")
     return tmp_path
 
