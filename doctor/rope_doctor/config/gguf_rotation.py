@@ -75,7 +75,7 @@ def readings_of(
 
 
 def layers_of_keys(keys: dict[str, Any], arch: str) -> Layers:
-    """Return the layers that llama.cpp builds from the keys of an architecture, without its prefix."""
+    """Return the layers that llama.cpp builds for an architecture; `keys` lack its prefix."""
     count, window = keys.get("block_count"), _window(keys, arch)
     facts, step = FACTS["windows"].get(arch), FACTS["rotates_but_every"].get(arch)
     still, local = FACTS["still"].get(arch), CHUNKED if arch == "llama4" else SLIDING
@@ -121,7 +121,7 @@ def _window(keys: dict[str, Any], arch: str) -> int | str | None:
 
 
 def _attends(keys: dict[str, Any], arch: str, index: int) -> bool:
-    """Return whether a layer has heads, not a recurrence or a convolution."""
+    """Return whether a layer has attention heads, rather than a recurrence or a convolution."""
     interval, heads = FACTS["attends_every"].get(arch), keys.get("attention.head_count_kv")
     recurrent = keys.get("attention.recurrent_layers")
     if interval and isinstance(recurrent, list):
@@ -132,7 +132,7 @@ def _attends(keys: dict[str, Any], arch: str, index: int) -> bool:
 
 
 def _labels(pattern: Any, facts: dict[str, Any]) -> Callable[[int, int], str] | str:
-    """Return the label of an index below a count, or the reason why it cannot be told."""
+    """Return a function that labels a layer, given its index and the count, or say why there is none."""
     if not facts:
         return lambda index, total: FULL
     if isinstance(pattern, list):
@@ -270,7 +270,7 @@ def _softmax_scale(reading: Reading, file: _File) -> float:
 
 
 def _as_llama_cpp_mixes(reading: Reading, file: _File) -> Reading:
-    """Return a YaRN reading with the file's attention factor, and with its share of the unstretched angles."""
+    """Return a YaRN reading with the file's attention factor, mixed with unstretched angles as the file states."""
     spec, growth = reading.spec, file.keys.get("rope.scaling.attn_factor")
     if isinstance(growth, float) and growth > 0:
         spec = spec.replace(attention_factor=spec.attention_factor * growth)

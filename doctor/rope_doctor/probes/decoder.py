@@ -28,8 +28,8 @@ class Decoder:
         scaled: first position from which queries are scaled, or None.
         growth: their relative growth per token, if they are scaled from position 0 on; otherwise 0.
         longest: number of positions in its table, or None if there is no table.
-        trained, rule: length above which a rule may change the frequencies, or None; its name ("dynamic") or "".
-        coordinates: how many each position has: 3 for M-RoPE, whose position ids are `(3, batch, seq)`.
+        trained, rule: length above which a rule may change the frequencies, or None; the rule's name, or "".
+        coordinates: number of coordinates per position: 3 for M-RoPE, whose position ids are `(3, batch, seq)`.
         recurrent: True if recurrent layers see the order of tokens even without positions.
         eps: largest relative rounding error of its number format.
         crop: `(cache, length, removed) -> cache` that keeps the first `length` tokens, or None.

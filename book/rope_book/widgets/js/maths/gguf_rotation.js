@@ -50,7 +50,7 @@ function softmaxScaleOf({ ropeType, factor, attentionFactor }, { arch, get }) {
   return (attentionFactor * (1 + 0.1 * multiplier * Math.log(factor))) ** 2;
 }
 
-/** A YaRN reading with the file's attention factor, and its share of the unstretched angles. @type {(reading: any, keys: Keys) => any} */
+/** A YaRN reading with the file's attention factor, mixed with unstretched angles as the file states. @type {(reading: any, keys: Keys) => any} */
 function asLlamaCppMixes(reading, { arch, get }) {
   const [growth, share] = [get("rope.scaling.attn_factor"), get("rope.scaling.yarn_ext_factor")];
   let { attentionFactor, invFreq } = reading;
