@@ -10,7 +10,7 @@ import pytest
 import words as words_of
 import yaml
 
-from notebooks import KEPT, tidied
+from notebooks import KEPT, is_students, tidied
 from rope_book import widgets
 from rope_book.check import allow
 from rope_book.results import load_grid
@@ -27,6 +27,8 @@ CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
 TOC = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
 LONGEST = 60  # lines of a code cell
 STATE, VIEW = (f"application/vnd.jupyter.widget-{kind}+json" for kind in ("state", "view"))
+RANGE = r'allow\.(?:number|whole)\("(\w+)", \w+, ([\d._]+), ([\d._]+)'
+EDIT = "# ✎ Change a value, then run this cell and those below.\n"
 MARK = "  # ✎ remove the # in front"
 SETS = (
     r"""# figure\.\w+ = (-?[\d_.]+|"[^"\\]*"|True|False)""" + MARK
@@ -306,6 +308,28 @@ def test_running_every_cell_leaves_the_figure_of_the_first_question_as_it_was_ma
         elif cell is not setting:
             assert not sets.search(cell.source), cell.source
     assert repr(figure) == made
+
+
+@of_chapters
+def test_two_cells_in_three_that_jupyter_shows_unfolded_are_the_students(path, notebook):
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    seen = [cell for cell in code if not cell.metadata.get("jupyter", {}).get("source_hidden")]
+    others = [cell for cell in seen if not is_students(cell)]
+    most = 1 / 2 if path.name.startswith("07") else 1 / 3  # the subject of chapter 7 is its code
+    assert len(others) <= most * len(seen), [cell.id for cell in others]
+    assert all(is_students(cell) <= (cell in seen) for cell in code)
+
+
+@of_chapters
+def test_a_cell_for_the_student_says_where_to_write_and_what_is_allowed(path, notebook):
+    for cell in filter(is_students, notebook.cells):
+        assert "✎" in cell.source, cell.id
+        assert cell.source.startswith(EDIT) == ("parameters" in cell.metadata.get("tags", [])), cell.id
+    for cell in tagged(notebook, "parameters"):
+        for name, low, high in re.findall(RANGE, cell.source):
+            said = next(line for line in cell.source.split("\n") if line.startswith(f"{name} = "))
+            for end in map(float, (low, high)):
+                assert re.search(rf"\b({end:g}|{end:,.0f}|1 million|10 million)\b", said), (said, end)
 
 
 def test_by_chapter_8_a_reader_has_heard_linked_and_drawn_with_a_figure():

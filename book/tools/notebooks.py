@@ -25,6 +25,7 @@ from nbclient import NotebookClient
 from nbformat import NotebookNode
 from panels import PANELS, with_palette
 from playwright.sync_api import Page
+from words import FOLDING, Chapter, is_exercise
 
 ROOT = Path(__file__).resolve().parents[2]
 STATE = "application/vnd.jupyter.widget-state+json"
@@ -59,14 +60,29 @@ def execute(path: Path) -> NotebookNode:
 
 
 def tidy(notebook: NotebookNode, prefix: str) -> None:
-    """Give cells stable ids and only our metadata; keep solutions folded in Colab and JupyterLab."""
+    """Give cells stable ids and only our metadata; fold in Colab and JupyterLab what the page folds."""
     name_new_cells(notebook.cells, prefix)
+    chapter = Chapter()
     for cell in notebook.cells:
-        for stray in set(cell.metadata) - KEPT:
+        for stray in {*set(cell.metadata) - KEPT, "cellView", "jupyter"} & set(cell.metadata):
             del cell.metadata[stray]
-        if "solution" in cell.metadata.get("tags", []):
+        if cell.cell_type == "markdown":
+            chapter.add_markdown(cell.source)
+        elif is_folded(cell, in_detour=bool(chapter.rank)):
             cell.metadata["cellView"] = "form"
             cell.metadata["jupyter"] = {"source_hidden": True}
+
+
+def is_folded(cell: NotebookNode, in_detour: bool) -> bool:
+    """Return whether the code of a cell is folded: by a tag or, unless a student is to change it, in a detour."""
+    tags = set(cell.metadata.get("tags", []))
+    return bool(FOLDING & tags) or (in_detour and not is_students(cell))
+
+
+def is_students(cell: NotebookNode) -> bool:
+    """Return whether a student is to change the cell."""
+    tags = set(cell.metadata.get("tags", []))
+    return bool(tags & {"set-figure", "parameters"}) or (is_exercise(cell.source) and "solution" not in tags)
 
 
 def settle(notebook: NotebookNode, prefix: str) -> None:

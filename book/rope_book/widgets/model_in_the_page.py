@@ -74,7 +74,7 @@ class ModelInThePage(LiveFigure):
     each is a tick where the model predicted it, or else the prediction.
 
     Its results are ``share_right`` and ``share_right_beyond`` (%), at the trained and at the new places, and
-    likewise ``loss`` and ``loss_beyond`` (nats). At ``times`` 1 no place is new, and theirs are nan. All need torch.
+    likewise ``loss`` and ``loss_beyond`` (nats). At ``times`` 1 no place is new: theirs are nan. All need torch.
 
     Parts of the picture, for ``only``: "bars", "attention", "angles" and "row", the row of the query.
 
