@@ -1,5 +1,6 @@
 """The base of every live figure: an ipywidget in a kernel, a plain script in the published page."""
 
+import warnings
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 from weakref import WeakValueDictionary
@@ -13,7 +14,7 @@ from ._bundle import is_figure, module_script, style
 from ._errors import meant, short
 from ._registry import FIGURES
 from ._results import Result, tabulated
-from ._rules import settle
+from ._rules import OnlyIf, settle
 from ._traits import Control, Names
 
 MOST_LEADS = 3
@@ -101,6 +102,7 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
             name: self.controls()[name].validate(self, values[name]) for name in values if name not in EXTRAS
         }
         super().__init__(**values | settings | self.settled(settings))
+        self._warn_if_idle(settings)
         self._controls = [
             {"name": name} | control.describe() | {"initial": getattr(self, name)}
             for name, control in self.controls().items()
@@ -235,13 +237,27 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
             told = {"name": name, "old": old, "new": new, "owner": self, "type": "change"}
             self.notify_change(traitlets.Bunch(told))
 
+    def _warn_if_idle(self, names: Iterable[str]) -> None:
+        """Warn of controls just set that have no effect while another has its present value."""
+        for name in names:
+            for rule in self.controls()[name].rules:
+                if isinstance(rule, OnlyIf) and getattr(self, rule.where) not in rule.values:
+                    needed = " or ".join(f"{rule.where}={value!r}" for value in rule.values)
+                    now = f"{rule.where} is {getattr(self, rule.where)!r}"
+                    message = f"{type(self).__name__}.{name} has no effect while {now}; it needs {needed}."
+                    warnings.warn(message, stacklevel=3)
+
     def __setattr__(self, name: str, value: Any) -> None:
-        """Refuse a misspelt attribute, which Python would accept silently."""
+        """Refuse a misspelt attribute, which Python would accept silently; warn of one without effect."""
         if not name.startswith("_") and not hasattr(type(self), name):
             known = self.controls()
             lacks = f"{type(self).__name__} has no attribute {name!r}.{meant(name, known)}"
             raise short(AttributeError(f"{lacks} It has {', '.join(known)}"))
+        before = getattr(self, name, None)
         super().__setattr__(name, value)
+        is_moved = name in self.controls() and getattr(self, name) != before
+        if is_moved and not self._cross_validation_lock:  # a reset, or a hand, may move what has no effect
+            self._warn_if_idle([name])
 
     def __repr__(self) -> str:
         """Return the line of Python that recreates this figure."""

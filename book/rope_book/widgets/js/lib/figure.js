@@ -7,6 +7,7 @@ import { makeControls } from "./controls.js";
 import { html, keepKeys } from "./dom.js";
 import { makeFit } from "./fit.js";
 import { makeGlide, makeHand } from "./glide.js";
+import { tellWhenGone } from "./gone.js";
 import { keepPicture } from "./keep.js";
 import { namedBy, viewOf } from "./leads.js";
 import { phrase } from "./phrase.js";
@@ -102,7 +103,8 @@ function lend(root, model, work, take, draw) {
     return draw();
   };
   Object.assign(root, { still, take });
-  return keepPicture(root, model, "_controls", draw);
+  const parts = [keepPicture(root, model, "_controls", draw).stop, tellWhenGone(root, model)];
+  return { stop: () => parts.forEach((stop) => stop()) };
 }
 
 /** @type {(figure: Figure, small: boolean) => HTMLElement} */

@@ -89,7 +89,7 @@ export function keepPicture(root, model, trait, draw) {
   async function keep() {
     if (root.ariaBusy === "true") return rest();
     const picture = draw?.();
-    if (picture) model.send?.({ still: picture });
+    if (picture && !root.querySelector(".rl-gone")) model.send?.({ still: picture }); // Python may be gone
     if (!model.widget_manager?.context?.model?.sharedModel) return;
     await write(model, trait, picture ? { [SVG]: picture, [PNG]: await asPng(picture) } : {});
   }
