@@ -103,8 +103,12 @@ function lend(root, model, work, take, draw) {
     return draw();
   };
   Object.assign(root, { still, take });
-  const parts = [keepPicture(root, model, "_controls", draw).stop, tellWhenGone(root, model)];
-  return { stop: () => parts.forEach((stop) => stop()) };
+  const [keep, forget] = [keepPicture(root, model, "_controls", draw), tellWhenGone(root, model)];
+  function stop() {
+    keep.stop();
+    forget();
+  }
+  return { stop };
 }
 
 /** @type {(figure: Figure, small: boolean) => HTMLElement} */
