@@ -1,6 +1,6 @@
 r"""What each mistake costs a model that people run: perplexity on three texts, and words to be read.
 
-    PYTHONPATH=book python -m makers.real_mistakes --narrative ruth.txt      # 21 mistakes, then the clinic's 47
+    PYTHONPATH=book python -m makers.real_mistakes --narrative ruth.txt --words
 
 Every mistake of `rope_book.real` is held to the first 512 tokens of three texts. The first 256 are the prompt; the
 others are decoded one at a time, so that mistakes of a cache show. Of each text and mistake the file keeps
@@ -10,7 +10,8 @@ others are decoded one at a time, so that mistakes of a cache show. Of each text
   the broken one has, summed from the first token; None if that never happens;
 - `same`: the rotation equals the right one in every call of this text, so its numbers are those of the right model.
 
-With --words, each mistake writes 60 tokens after one prompt as well. No text of others is kept; the three are:
+With --words, each mistake also writes the 60 most likely tokens after each of three prompts. A word that the right
+model finds unlikely costs perplexity; a text can be read. No text of others is kept; the three are:
 
 - narrative: `bible -l66 'ru1:1-ru4:22'` of Debian's bible-kjv 4.38, the book of Ruth;
 - technical: the topics of Python's `help()`, `pydoc_data.topics`, from "assignment" on;
@@ -39,10 +40,14 @@ from rope_edu.attention.encoding import PositionEncoding, Rotary
 
 DEFAULT_OUT = Path(__file__).parents[1] / "data" / "real_mistakes.json"
 FORMAT = "rope_book real mistakes 1"
-TABLES = {"losses": ("text", "name"), "words": ("name",)}
+TABLES = {"losses": ("text", "name"), "words": ("prompt", "name")}
 TOKENS, PROMPT, WORDS = 512, 256, 60
 EVIDENCE = 5.0  # nats
-QUESTION = "A good way to cook rice is to wash it first, then"
+PROMPTS = {
+    "recipe": "A good way to cook rice is to wash it first, then",
+    "story": "The old man opened the door of the lighthouse, looked at the sea and",
+    "code": "def add(a, b):\n    return a + b\n\n\ndef multiply(a, b):\n",
+}
 RIGHT = "right"
 
 
@@ -111,7 +116,7 @@ def main() -> None:
     model = load()
     ids = {kind: model.ids(text)[:TOKENS] for kind, text in texts(options.narrative).items()}
     digests = {kind: hashlib.sha256(str(row).encode()).hexdigest()[:16] for kind, row in ids.items()}
-    settings = {"tokens": TOKENS, "prompt": PROMPT, "words": WORDS, "question": QUESTION, "texts": digests}
+    settings = {"tokens": TOKENS, "prompt": PROMPT, "words": WORDS, "prompts": PROMPTS, "texts": digests}
     file = RunsFile(options.out, FORMAT, settings, describe_machine("cpu", 1), TABLES)
     right = {kind: measure(model, row, RIGHT, None) for kind, row in ids.items()}
     started = time.monotonic()
@@ -122,12 +127,13 @@ def main() -> None:
                 now = time.monotonic()
                 file.add("losses", {"text": kind, "name": name, **row}, now - started)
                 started = now
-    for name in (RIGHT, *options.names) if options.words else ():
-        if not file.has("words", name=name):
-            encoding = encoding_of(model, name, len(model.ids(QUESTION)))
-            written = model.greedy(QUESTION, WORDS, encoding)
+    pairs = [(prompt, name) for prompt in PROMPTS for name in (RIGHT, *options.names)]
+    for prompt, name in pairs if options.words else ():
+        if not file.has("words", prompt=prompt, name=name):
+            text = PROMPTS[prompt]
+            written = model.greedy(text, WORDS, encoding_of(model, name, len(model.ids(text))))
             now = time.monotonic()
-            file.add("words", {"name": name, "text": written}, now - started)
+            file.add("words", {"prompt": prompt, "name": name, "text": written}, now - started)
             started = now
 
 
