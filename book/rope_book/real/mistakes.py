@@ -176,7 +176,9 @@ OWN: dict[str, Mistake] = {
     "ntk_4_unasked": _config("NTK-aware scaling by 4 is applied to a short text.", _scaled(ntk_aware, 4)),
     "ntk_16_unasked": _config("NTK-aware scaling by 4 is applied twice.", _scaled(ntk_aware, 16)),
     "yarn_4_unasked": _config("YaRN by 4 is applied to a short text.", _scaled(yarn, 4, TRAINED)),
-    "llama3_8_unasked": _config("Llama 3's rule by 8 is applied to a short text.", _scaled(llama3, 8, TRAINED)),
+    "llama3_8_unasked": _config(
+        "Llama 3's rule by 8 is applied to a short text.", _scaled(llama3, 8, TRAINED)
+    ),
     "half_the_width": _config("Only the first half of the features is rotated.", _half),
     "factor_1.21": _config(
         "Cosines and sines are multiplied by 1.21.", lambda spec: spec.replace(attention_factor=1.21)
