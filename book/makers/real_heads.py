@@ -9,7 +9,8 @@ The texts are those of `makers.real_length`. For every head the file keeps, as m
   ("far"), for each text;
 - `share`: for every pair its share of the score's variance over keys, cov(cᵢ, s)/var(s), which sums to 1;
 - `q`, `k`: the mean norm of q and k in every pair;
-- `mean`: the mean score in octaves of distance, less its mean over them all.
+- `mean`: the mean score in octaves of distance, less its mean over them all;
+- `turned`: the same of the mean q and the mean k, rotated, so that content and position have nothing in common.
 
 `named` has the two best heads of each job, with the job that is left if pairs of this head alone are held still
 (angle 0 for q and k) or removed (left out of the score); `each` removes one pair at a time.
@@ -37,7 +38,7 @@ from rope_edu.encodings import apply_rope, completes_turn, rope_angles, waveleng
 DEFAULT_OUT = Path(__file__).parents[1] / "data" / "real_heads.json"
 FORMAT = "rope_book real heads 1"
 TABLES = {"heads": ("layer", "head"), "named": ("name",)}
-TOKENS, FAR, FIRST, FAST_TURN, BEST = 768, 128, 4, 50, 2
+TOKENS, FAR, FIRST, FAST_TURN, BEST, OCTAVES = 768, 128, 4, 50, 2, 9
 DOES = {
     "previous": "looks at the previous token",
     "first": "looks at the first token",
@@ -113,8 +114,8 @@ def shares(parts: Tensor) -> Tensor:
 
 def octaves(scores: Tensor) -> list[float]:
     """Return the mean score at distances 1, 2–3, 4–7, …, less the mean over these octaves."""
-    diagonals = [float(scores.diagonal(-r).mean()) for r in range(1, 512)]
-    means = [np.mean(diagonals[2**n - 1 : 2 ** (n + 1) - 1]) for n in range(9)]
+    diagonals = [float(scores.diagonal(-r).mean()) for r in range(1, 2**OCTAVES)]
+    means = [np.mean(diagonals[2**n - 1 : 2 ** (n + 1) - 1]) for n in range(OCTAVES)]
     return [float(value) for value in np.array(means) - np.mean(means)]
 
 
