@@ -33,13 +33,14 @@ from typing import Any
 import numpy as np
 import torch
 
+import rope_book
 from makers.runs import RunsFile, describe_machine
 from rope_book.real import MISTAKES, RealModel, broken, load
 from rope_book.real.mistakes import OWN
 from rope_edu.attention.cache import KVCache
 from rope_edu.attention.encoding import PositionEncoding, Rotary
 
-DEFAULT_OUT = Path(__file__).parents[1] / "data" / "real_mistakes.json"
+DEFAULT_OUT = Path(rope_book.__file__).parent / "results" / "real_mistakes.json"
 FORMAT = "rope_book real mistakes 1"
 TABLES = {"losses": ("text", "name"), "words": ("prompt", "name")}
 TOKENS, PROMPT, WORDS = 512, 256, 60
