@@ -40,4 +40,4 @@ class ReadTheDamage(LiveFigure):
         OnlyIf("task", ("choose",))
     )
     number = Slider(1, 1, len(CASES), label="Text, number").under(OnlyIf("task", ("guess",)))
-    words = Slider(60, 0, 60, label="Words shown")
+    words = Slider(60, 0, 60, label="Words shown").under(OnlyIf("task", ("guess", "choose")))

@@ -4,14 +4,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from rope_book.results.page_heads import PageHead, load_page_heads
+from rope_book.results.page_heads import PageHead, load_page_heads, read_page_heads
 from rope_edu.encodings import RopeSpec
 
 from ._rules import AtMost, OnlyIf
 from ._traits import Choice, Slider
 from .base import LiveFigure
 from .maths.long_text import page_rope
-from .maths.real_head import JOBS, head_weights
+from .maths.real_head import JOBS, head_weights, job_done, targets
 
 TRAINED, HEAD_DIM, BASE, PAIRS = 8192, 64, 100_000.0, 32  # of SmolLM2
 SEQ = 20  # tokens of every sentence
@@ -82,3 +82,8 @@ class RealHead(LiveFigure):
         """Its attention weights on the chosen text, float64 ``(20, 20)``."""
         n = self.sentence - 1
         return head_weights(self.head.q[n], self.head.k[n], self.start, self.spec)
+
+    @property
+    def done(self) -> float:
+        """The mean attention that goes to the head's job, from 0 to 1."""
+        return job_done(self.weights, targets(self.job, read_page_heads()["sentences"][self.sentence - 1]))

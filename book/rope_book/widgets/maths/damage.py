@@ -3,6 +3,7 @@ r"""What SmolLM2 writes under known mistakes, how its texts look, and what finds
 A text is in one of six classes by its own words, so that a reader can look hers up.
 """
 
+import re
 from itertools import pairwise
 from typing import Any
 
@@ -13,14 +14,15 @@ LOOKS = {
     "phrase": "goes round in one phrase",
     "lines": "is full of empty lines",
     "salad": "is no language",
-    "fluent": "is good English, but another text",
+    "fluent": "is good English",
     "same": "is right, word for word",
 }
-COMMANDS = {  # what finds a mistake, by where it is
+COMMANDS = {  # what finds a mistake, by where it is; a shift of all positions is none
     "config": "rope-doctor compare config.json model.gguf",
     "rotation": "rope-doctor diagnose module:rotate --config config.json",
-    "halves": "rope-doctor model module:make",
+    "halves": "rope-doctor diagnose module:rotate_k --config config.json",
     "count": "rope-doctor decode module:make",
+    "nowhere": "",
 }
 CASES = (
     "restarts",
@@ -62,7 +64,7 @@ SHOWN = {  # name -> (the mistake in a few words, where it is)
     "layouts_mixed": ("q in one layout, k in the other", "halves"),
     "sign_of_k": ("q turns forwards, k backwards", "halves"),
     "k_still": ("q is rotated, k is not", "halves"),
-    "padding_counted": ("padding is counted, in all tokens alike", "count"),
+    "padding_counted": ("padding is counted, in all tokens alike", "nowhere"),
     "padding_counted_later": ("padding is counted in the answer only", "count"),
     "cache_off_by_one": ("new tokens skip one position", "count"),
     "cache_one_behind": ("new tokens are one position behind", "count"),
@@ -71,7 +73,8 @@ SHOWN = {  # name -> (the mistake in a few words, where it is)
     "decodes_in_place": ("all new tokens share one position", "count"),
 }
 PROMPT = "recipe"  # of those in the file
-LINES, AGAIN = 12, 0.5  # line breaks in 60 tokens; a share
+LINES, AGAIN, LANGUAGE = 12, 0.5, 0.8  # line breaks in 60 tokens; shares
+WORD = re.compile(r"[\"'(]*[A-Za-z]+(['-][A-Za-z]+)*[.,;:!?\"')]*")
 
 
 def looks(text: str, right: str) -> str:
@@ -99,9 +102,13 @@ def looks(text: str, right: str) -> str:
 
 
 def reads(text: str) -> bool:
-    """Return whether most of a text's pieces are words of lower-case letters."""
+    """Return whether most pieces of a text are words, or words with punctuation before or after them.
+
+    >>> reads("You can, for example, wash it."), reads('(--_;"RRR A- building!_ sha -AsBY.-If!')
+    (True, False)
+    """
     pieces = text.split()
-    return sum(piece.strip(".,;:!?'\"").replace("'", "").isalpha() for piece in pieces) > AGAIN * len(pieces)
+    return sum(WORD.fullmatch(piece) is not None for piece in pieces) > LANGUAGE * len(pieces)
 
 
 def damage() -> dict[str, Any]:

@@ -17,7 +17,7 @@ const ALIKE = {
   phrase: phrase`These make it go round in one phrase:`,
   lines: phrase`These fill it with empty lines:`,
   salad: phrase`These leave no language:`,
-  fluent: phrase`These give good English, but another text:`,
+  fluent: phrase`These leave good English, but another text:`,
   same: phrase`These change no word here:`,
 };
 
@@ -53,7 +53,7 @@ function isRepeat(pieces, n) {
 function placedIn(pieces, width) {
   let [x, line] = [0, 0];
   return pieces.map((piece) => {
-    const wide = textWidth(piece);
+    const wide = textWidth(piece) + (piece.startsWith("↵") ? 7 : 0);
     if (x > 0 && x + wide > width) [x, line] = [0, line + 1];
     const placed = { piece, x, line };
     x += wide + SPACE;
@@ -69,7 +69,7 @@ const linesNeeded = memo((width) => {
 
 function plan(width) {
   const across = columns(width) > 1 ? (width - 28) / 2 : width - 4;
-  const asked = wrapped(phrase`${quoted(DAMAGE.prompt)} …`, width - 4);
+  const asked = wrapped(`${quoted(DAMAGE.prompt)} …`, width - 4);
   const top = 24 + LINE * asked.length;
   const tall = 26 + LINE * linesNeeded(across);
   const second = columns(width) > 1 ? { x: across + 28, y: top } : { x: 2, y: top + tall };
@@ -95,7 +95,7 @@ function drawBars(pen, { perplexity }, y, width) {
   const X = (value) =>
     left + ((right - left) * (powerOf(clamp(value, LEAST, MOST)) - powerOf(LEAST))) / (powerOf(MOST) - powerOf(LEAST));
   const bottom = y + 22 * DAMAGE.kinds.length - 8;
-  for (const tick of [10, 100, 1000, 10000]) {
+  for (const tick of columns(width) > 1 ? [10, 100, 1000, 10000] : [10, 1000]) {
     pen.line(X(tick), y - 14, X(tick), bottom, { stroke: ink.grid, width: 1 });
     pen.text(X(tick), bottom + 16, grouped(tick), noteMiddle);
   }
@@ -116,7 +116,7 @@ const lookingLike = ({ task }) => DAMAGE.mistakes.filter(({ looks }) => looks ==
 
 /** The commands that tell mistakes apart, each with how many of them it finds. */
 function commandsFor(mistakes) {
-  const commands = [...new Set(mistakes.map(({ run }) => run))];
+  const commands = [...new Set(mistakes.map(({ run }) => run).filter(Boolean))];
   return commands.map((run) => ({ run, names: mistakes.filter((mistake) => mistake.run === run) }));
 }
 
@@ -139,7 +139,7 @@ function drawList(pen, state, width) {
     pen.text(2, y + 20, shortened(piecesOf(text).join(" "), width - 8), note);
   });
   let y = 50 + ENTRY * mistakes.length + 10;
-  pen.text(2, y, phrase`Texts do not tell these apart. Then run:`, { weight: 600 });
+  pen.text(2, y, phrase`Text alone does not tell these apart. Run:`, { weight: 600 });
   for (const { run } of commandsFor(mistakes)) {
     for (const line of wrapped(run, width - 4, MONO)) pen.text(2, (y += LINE), line, { size: MONO });
   }
@@ -187,14 +187,18 @@ function readout(state) {
   if (isList(state)) {
     const mistakes = lookingLike(state);
     const ways = commandsFor(mistakes).map(({ run, names }) => phrase`${run} finds ${names.length} of them`);
-    return phrase`${mistakes.length} of ${DAMAGE.mistakes.length} known mistakes look like that. ${listed(ways)}.`;
+    const count = phrase`${mistakes.length} of ${DAMAGE.mistakes.length} known mistakes look like that.`;
+    return ways.length ? phrase`${count} ${listed(ways)}.` : count;
   }
   const mistake = shownOf(state);
   const cost = phrase`Its perplexity is up to ${worse(mistake.perplexity)} times the right one.`;
-  const facts = phrase`${parting(state)} ${cost}`;
-  if (state.task === "choose") return phrase`${facts} ${quoted(mistake.run)} finds it.`;
+  const facts = `${parting(state)} ${cost}`;
+  const found = mistake.run
+    ? phrase`${quoted(mistake.run)} finds it.`
+    : phrase`It changes no distance and no score, so nothing has to find it.`;
+  if (state.task === "choose") return `${facts} ${found}`;
   if (state.guess === "none") return phrase`Text ${state.number}: ${facts} Which mistake is it?`;
-  if (isNamed(state)) return phrase`Right. ${facts} ${quoted(mistake.run)} finds it.`;
+  if (isNamed(state)) return phrase`Right. ${facts} ${found}`;
   return phrase`No: with that mistake it writes ${begun(mistakeOf(state.guess))}. Look again.`;
 }
 

@@ -5,9 +5,9 @@ import { live } from "../lib/figure.js";
 import { speedShade } from "../lib/marks.js";
 import { memo } from "../lib/memo.js";
 import { clamp, fmt, grouped, range, sum } from "../lib/numbers.js";
-import { phrase, phraseOf } from "../lib/phrase.js";
+import { phrase } from "../lib/phrase.js";
 import { halfEllipse } from "../lib/shapes.js";
-import { quoted, shortened, textWidth, wrapped } from "../lib/words.js";
+import { quoted, shortened, textWidth } from "../lib/words.js";
 import { pageRope } from "../maths/long_text.js";
 import { pageHead } from "../maths/page_heads.js";
 import { headWeights, jobDone, pairShares, targets } from "../maths/real_head.js";
@@ -71,8 +71,7 @@ function plan(width, { shows }) {
   const tall = narrow(width);
   const [arcs, names] = tall ? [52, 64] : [150, 100];
   const top = 74;
-  const side = Math.min(SEQ * ROW * 1.1, width - arcs - names - 4);
-  const square = { x: arcs + names, y: top, w: side, h: SEQ * ROW };
+  const square = { x: arcs + names, y: top, w: width - arcs - names - 4, h: SEQ * ROW };
   const bottom = shows("attention") ? top + square.h + 26 : 60;
   const chart = { x: 40, y: bottom + 46, w: width - 56, h: 120 };
   return { tall, arcs, names, square, chart, height: shows("sum") ? chart.y + chart.h + 40 : bottom };
@@ -91,7 +90,7 @@ function drawJob(pen, { layer, head, job, done, trained }, width) {
   pen.text(width, 36, phrase`${percent(done)} %, trained ${percent(trained.done)} %`, { anchor: "end" });
 }
 
-/** The arcs of some queries from the words that they read, in classes of weight. */
+/** The arcs from the words to those that they read, in classes of weight, and a dot for what a word gives itself. */
 function drawArcs(pen, { weights, m: query }, { arcs, square }) {
   const middle = (row) => square.y + ROW * (row + 0.5);
   const reach = (rows) => 10 + ((arcs - 12) * rows) / SEQ;
@@ -103,6 +102,8 @@ function drawArcs(pen, { weights, m: query }, { arcs, square }) {
     pen.curves(here.filter(({ m }) => m !== query).map(arcOf), { ...style, stroke: ink.muted });
     pen.curves(here.filter(({ m }) => m === query).map(arcOf), { width: style.width + 1, stroke: ink.q });
   });
+  const own = weights.flatMap((row, m) => (row[m] >= 0.08 ? [[arcs + 6, middle(m), 1 + 4 * row[m]]] : []));
+  pen.circles(own, { fill: ink.muted });
 }
 
 /** The words, a row each, and the square of weights beside them. */
@@ -130,10 +131,12 @@ function drawSquare(pen, { words, start, picture, m, n }, { tall, arcs, names, s
 }
 
 /** The sum of the pairs for the two words, from the fastest to the slowest. */
-function drawSum(pen, { words, m, n, shares, trained, turns }, box) {
+function drawSum(pen, { words, m, n, shares, trained, turns }, box, tall) {
   const total = fmt(sum(shares), 1);
-  const title = phrase`${quoted(words[m])} scores ${quoted(words[n])}: 32 pairs add up to ${total}`;
-  pen.text(0, box.y - 26, shortened(title, box.x + box.w, 13, true), { weight: 600 });
+  const title = tall
+    ? phrase`Score: 32 pairs add up to ${total}`
+    : phrase`The score of ${quoted(words[n])} for ${quoted(words[m])}: 32 pairs add up to ${total}`;
+  pen.text(0, box.y - 26, title, { weight: 600 });
   const most = Math.max(...[...shares, ...trained.shares].map(Math.abs));
   const limit = [1, 2, 4, 8, 16, 32].find((step) => step >= most) ?? 64;
   const { X, Y } = axes(pen, box, [0.5, PAIRS + 0.5], [-limit, limit], {
@@ -155,7 +158,7 @@ function draw(pen, state, { width, shows }) {
   const seen = seenOf(state);
   const at = plan(width, { shows });
   drawJob(pen, seen, width);
-  if (shows("sum")) drawSum(pen, seen, at.chart);
+  if (shows("sum")) drawSum(pen, seen, at.chart, at.tall);
   if (!shows("attention")) return {};
   drawArcs(pen, seen, at);
   return { taps: drawSquare(pen, seen, at) };
@@ -164,7 +167,7 @@ function draw(pen, state, { width, shows }) {
 /** What became of the head's job. */
 function fate({ job, done, trained }) {
   const [now, was] = [percent(done), percent(trained.done)];
-  if (now === was) return phrase`${DOES[job]}, with ${now} % of its attention, as in training.`;
+  if (now === was) return phrase`${DOES[job]}, with ${now} % of its attention, as trained.`;
   const lost = done < 0.5 * trained.done;
   return lost
     ? phrase`It has lost its job: ${now} % of its attention, ${was} % as trained.`
