@@ -1,4 +1,4 @@
-"""The heads of SmolLM2 in the page: one for each job, the best of those that were measured, light enough for a page."""
+"""The heads of SmolLM2 in the page: one for each job, the best that was measured, and light enough."""
 
 import json
 
