@@ -120,12 +120,13 @@ function commandsFor(mistakes) {
   return commands.map((run) => ({ run, names: mistakes.filter((mistake) => mistake.run === run) }));
 }
 
+const commandLines = (mistakes, width) => commandsFor(mistakes).flatMap(({ run }) => wrapped(run, width - 4, MONO));
+
 const ENTRY = 44; // pixels
-const listHeight = (state, width) => {
+function listHeight(state, width) {
   const mistakes = lookingLike(state);
-  const rows = commandsFor(mistakes).flatMap(({ run }) => wrapped(run, width - 4, MONO));
-  return 44 + ENTRY * mistakes.length + 34 + LINE * rows.length;
-};
+  return 78 + ENTRY * mistakes.length + LINE * commandLines(mistakes, width).length;
+}
 
 function drawList(pen, state, width) {
   const mistakes = lookingLike(state);
@@ -138,11 +139,10 @@ function drawList(pen, state, width) {
     pen.text(width, y + 2, `× ${worse(perplexity)}`, { anchor: "end" });
     pen.text(2, y + 20, shortened(piecesOf(text).join(" "), width - 8), note);
   });
-  let y = 50 + ENTRY * mistakes.length + 10;
+  const y = 60 + ENTRY * mistakes.length;
   pen.text(2, y, phrase`Text alone does not tell these apart. Run:`, { weight: 600 });
-  for (const { run } of commandsFor(mistakes)) {
-    for (const line of wrapped(run, width - 4, MONO)) pen.text(2, (y += LINE), line, { size: MONO });
-  }
+  for (const [n, line] of commandLines(mistakes, width).entries())
+    pen.text(2, y + LINE * (n + 1), line, { size: MONO });
 }
 
 /** How many times worse the perplexity is, where it is worst. */
@@ -178,9 +178,7 @@ function parting(state) {
   const shared = sharedPieces(bad, good);
   if (shared === bad.length) return phrase`Every word is right.`;
   if (shared === 0) return phrase`Its first word is wrong.`;
-  return shared === 1
-    ? phrase`Its first word is right, and no other.`
-    : phrase`Its first ${shared} words are right.`;
+  return shared === 1 ? phrase`Its first word is right, and no other.` : phrase`Its first ${shared} words are right.`;
 }
 
 function readout(state) {
@@ -209,7 +207,7 @@ const follow = (before, held) =>
 export default live({
   name: "ReadTheDamage",
   title: phrase`What SmolLM2 writes with a mistake in its positions, beside what it should write`,
-  height: (width, state) => (isList(state) ? listHeight(state, width) : plan(width).height),
+  height: (width, { task }) => (task in ALIKE ? listHeight({ task }, width) : plan(width).height),
   draw,
   readout,
   follow,
@@ -217,6 +215,6 @@ export default live({
   play: { trait: "words", perSecond: 8 },
   buttons: [
     { label: phrase`Next text`, move: ({ number }) => ({ task: "guess", number: (number % DAMAGE.cases.length) + 1 }) },
-    { label: phrase`Tell me`, move: (state) => ({ task: "guess", guess: caseOf(state).name }) },
+    { label: phrase`Tell me`, move: ({ number }) => ({ task: "guess", guess: caseOf({ number }).name }) },
   ],
 });

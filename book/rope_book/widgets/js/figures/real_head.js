@@ -4,7 +4,7 @@ import { ink, noteEnd, noteMiddle } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
 import { speedShade } from "../lib/marks.js";
 import { memo } from "../lib/memo.js";
-import { clamp, fmt, grouped, range, sum } from "../lib/numbers.js";
+import { clamp, fmt, grouped, sum } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
 import { halfEllipse } from "../lib/shapes.js";
 import { quoted, shortened, textWidth } from "../lib/words.js";
