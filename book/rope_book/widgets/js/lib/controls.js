@@ -22,7 +22,7 @@ export function allowed(/** @type {Control} */ control, /** @type {any} */ value
   return KINDS[control.kind].allowed(control, value, current);
 }
 
-/** The value of a text in an address, which may not be allowed. */
+/** The value that a text in an address stands for; it may be out of range. */
 export function parsed(/** @type {Control} */ control, /** @type {string} */ text) {
   return KINDS[control.kind].parse?.(text) ?? text;
 }

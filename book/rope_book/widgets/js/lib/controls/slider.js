@@ -27,7 +27,7 @@ export const slider = {
     const { log, whole, low, high, step, label } = control;
     /** @type {((v: number) => number)[]} */
     const [to, from] = log ? [Math.log10, (v) => 10 ** v] : [(v) => v, (v) => v];
-    const shown = html("span", { class: "rl-value", "aria-hidden": "true" }); // aria-valuetext says it
+    const shown = html("span", { class: "rl-value", "aria-hidden": "true" }); // aria-valuetext already says it
     const input = html("input", { type: "range", min: to(low), max: to(high), step: log ? 0.01 : step });
     const words = wordsOf(control);
     let current = low;
