@@ -167,9 +167,10 @@ def look(model: RealModel, ids: list[int]) -> list[dict]:
 def averaged(rows: list[dict]) -> dict:
     """Return one row from those of the three texts."""
     jobs = {job: rounded([row["jobs"][job] for row in rows]) for job in DOES}
+    digits = {"share": 3, "q": 1, "k": 1, "mean": 2, "turned": 2}
     numbers = {
-        key: rounded(np.mean([np.asarray(row[key]) for row in rows], axis=0))
-        for key in ("share", "q", "k", "mean")
+        key: rounded(np.mean([np.asarray(row[key]) for row in rows], axis=0), many)
+        for key, many in digits.items()
     }
     return {"layer": rows[0]["layer"], "head": rows[0]["head"], "jobs": jobs, **numbers}
 
