@@ -18,7 +18,9 @@ from pathlib import Path
 
 import torch
 
+import rope_book
 from makers.runs import RunsFile, describe_machine
+from rope_book.results.real import FORMATS
 from rope_book.training.loop import TrainingConfig, make_model, score, train
 from rope_book.training.tasks import make_task
 from rope_book.training.transformer import TinyTransformer
@@ -26,8 +28,8 @@ from rope_book.training.variants import AttentionVariant, with_attention
 from rope_edu.encodings import RopeSpec, completes_turn, plain_rope
 from rope_edu.nn.encodings import RotaryModule
 
-DEFAULT_OUT = Path(__file__).parents[1] / "data" / "causes.json"
-FORMAT = "rope_book causes 1"
+DEFAULT_OUT = Path(rope_book.__file__).parent / "results" / "causes.json"
+FORMAT = FORMATS["causes"]
 TABLES = {"rates": ("task", "base", "length"), "runs": ("task", "base", "length", "seed")}
 SETTINGS = ((10_000, 32), (100, 32), (30, 32), (100, 64), (100, 128), (10, 32))  # base, length
 TASKS, RATES, SEEDS, TUNING_SEED = ("needle", "text"), (3e-3, 1e-2, 3e-2), 3, 1000

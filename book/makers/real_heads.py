@@ -1,6 +1,6 @@
 r"""Which pairs a real head uses: SmolLM2's 270 heads on 768 tokens of three texts.
 
-    PYTHONPATH=book python -m makers.real_heads --narrative genesis.txt             # three minutes on one core
+    PYTHONPATH=book python -m makers.real_heads --narrative genesis.txt             # a minute on one core
 
 The texts are those of `makers.real_length`. For every head the file keeps, as means over the texts,
 
@@ -28,15 +28,17 @@ import numpy as np
 import torch
 from torch import Tensor
 
+import rope_book
 from makers.real_length import TRAINED, texts
 from makers.runs import RunsFile, describe_machine
 from rope_book.real import RealModel, load
+from rope_book.results.real import FORMATS
 from rope_edu.attention import split_heads
 from rope_edu.attention.encoding import Rotary
 from rope_edu.encodings import apply_rope, completes_turn, rope_angles, wavelength
 
-DEFAULT_OUT = Path(__file__).parents[1] / "data" / "real_heads.json"
-FORMAT = "rope_book real heads 1"
+DEFAULT_OUT = Path(rope_book.__file__).parent / "results" / "real_heads.json"
+FORMAT = FORMATS["real_heads"]
 TABLES = {"heads": ("layer", "head"), "named": ("name",)}
 TOKENS, FAR, FIRST, FAST_TURN, BEST, OCTAVES = 768, 128, 4, 50, 2, 9
 DOES = {
@@ -60,15 +62,22 @@ def layers(model: RealModel, ids: list[int]) -> Iterator[tuple[Tensor, Tensor]]:
         x = block(x, encoding, range(len(ids)))
 
 
-def by_pair(model: RealModel, q: Tensor, k: Tensor, held: list[int]) -> Tensor:
-    """Return what every pair adds to a head's scaled scores, `(pairs, seq, seq)`, with some pairs held still."""
-    angles = rope_angles(np.arange(len(q)), model.spec.inv_freq)
+def turned(model: RealModel, x: Tensor, held: list[int]) -> Tensor:
+    """Return q or k of a head, `(seq, head_dim)`, rotated, with some pairs held still."""
+    angles = rope_angles(np.arange(len(x)), model.spec.inv_freq)
     angles[:, held] = 0.0
-    turned = (apply_rope(x, torch.from_numpy(angles), layout=model.spec.layout) for x in (q, k))
-    rows, columns = (
-        x.unflatten(-1, (-1, 2)).movedim(-2, 0) for x in turned
-    )  # interleaved: neighbours are a pair
-    return rows @ columns.mT / q.shape[-1] ** 0.5
+    return apply_rope(x, torch.from_numpy(angles), layout=model.spec.layout)
+
+
+def score(model: RealModel, q: Tensor, k: Tensor, held: list[int]) -> Tensor:
+    """Return a head's scaled scores, `(seq, seq)`, with some pairs held still."""
+    return turned(model, q, held) @ turned(model, k, held).mT / q.shape[-1] ** 0.5
+
+
+def without(model: RealModel, q: Tensor, k: Tensor, removed: list[int]) -> Tensor:
+    """Return a head's scaled scores, `(seq, seq)`, without some pairs."""
+    kept = torch.ones(q.shape[-1] // 2).index_fill(0, torch.tensor(removed), 0).repeat_interleave(2)
+    return score(model, q * kept, k, [])
 
 
 def weights(scores: Tensor) -> Tensor:
@@ -103,12 +112,14 @@ def done(mixed: Tensor, counts: Tensor) -> float:
     return float((mixed * counts).sum(-1)[asked].mean())
 
 
-def shares(parts: Tensor) -> Tensor:
-    """Return every pair's share `(pairs,)` of the variance of the scores over the keys that a query sees."""
-    seen = torch.ones(parts.shape[-2:], dtype=torch.bool).tril()
-    count = seen.sum(-1, keepdim=True)
-    centred = (parts - (parts * seen).sum(-1, keepdim=True) / count) * seen
-    covariance = (centred * centred.sum(0)).sum((-2, -1))
+def shares(q: Tensor, k: Tensor) -> Tensor:
+    """Return every pair's share `(pairs,)` of the variance of the scores over the keys that a query sees.
+
+    Rotated q and k `(seq, head_dim)` are interleaved, so neighbours are a pair.
+    """
+    scores, seen = q @ k.mT, torch.ones(len(q), len(q), dtype=torch.bool).tril()
+    centred = (scores - (scores * seen).sum(-1, keepdim=True) / seen.sum(-1, keepdim=True)) * seen
+    covariance = (q * (centred @ k)).sum(0).unflatten(-1, (-1, 2)).sum(-1)
     return covariance / covariance.sum()
 
 
@@ -138,15 +149,16 @@ def look(model: RealModel, ids: list[int]) -> list[dict]:
     for layer, (q, k) in enumerate(layers(model, ids)):
         norms = [x.unflatten(-1, (-1, 2)).norm(dim=-1).mean(-2) for x in (q, k)]
         for head in range(len(q)):
-            parts = by_pair(model, q[head], k[head], [])
-            scores = parts.sum(0)
+            scores = score(model, q[head], k[head], [])
             mixed = weights(scores)
             jobs = {job: done(mixed, keys) for job, keys in counts.items()}
+            means = (x[head].mean(0).expand(2**OCTAVES, -1) for x in (q, k))
             numbers = {
-                "share": shares(parts),
+                "share": shares(turned(model, q[head], []), turned(model, k[head], [])),
                 "q": norms[0][head],
                 "k": norms[1][head],
                 "mean": octaves(scores),
+                "turned": octaves(score(model, *means, [])),
             }
             rows.append({"layer": layer, "head": head, "jobs": jobs, **numbers})
     return rows
@@ -155,9 +167,10 @@ def look(model: RealModel, ids: list[int]) -> list[dict]:
 def averaged(rows: list[dict]) -> dict:
     """Return one row from those of the three texts."""
     jobs = {job: rounded([row["jobs"][job] for row in rows]) for job in DOES}
+    digits = {"share": 3, "q": 1, "k": 1, "mean": 2, "turned": 2}
     numbers = {
-        key: rounded(np.mean([np.asarray(row[key]) for row in rows], axis=0))
-        for key in ("share", "q", "k", "mean")
+        key: rounded(np.mean([np.asarray(row[key]) for row in rows], axis=0), many)
+        for key, many in digits.items()
     }
     return {"layer": rows[0]["layer"], "head": rows[0]["head"], "jobs": jobs, **numbers}
 
@@ -174,16 +187,14 @@ def best_heads(rows: list[dict]) -> dict[str, tuple[str, int, int]]:
 
 def ablate(model: RealModel, q: Tensor, k: Tensor, keys: Tensor) -> dict:
     """Return the job left to a head without some pairs, or with them held still."""
-    parts = by_pair(model, q, k, [])
-    scores = parts.sum(0)
     left: dict[str, Callable[[list[int]], float]] = {
-        "held": lambda pairs: done(weights(by_pair(model, q, k, pairs).sum(0)), keys),
-        "removed": lambda pairs: done(weights(scores - parts[pairs].sum(0)), keys),
+        "held": lambda pairs: done(weights(score(model, q, k, pairs)), keys),
+        "removed": lambda pairs: done(weights(without(model, q, k, pairs)), keys),
     }
     result: dict = {
         way: {name: job(pairs) for name, pairs in groups(model).items()} for way, job in left.items()
     }
-    return result | {"each": [left["removed"]([pair]) for pair in range(len(parts))]}
+    return result | {"each": [left["removed"]([pair]) for pair in range(q.shape[-1] // 2)]}
 
 
 @torch.inference_mode()

@@ -37,11 +37,12 @@ import rope_book
 from makers.runs import RunsFile, describe_machine
 from rope_book.real import MISTAKES, RealModel, broken, load
 from rope_book.real.mistakes import OWN
+from rope_book.results.real import FORMATS
 from rope_edu.attention.cache import KVCache
 from rope_edu.attention.encoding import PositionEncoding, Rotary
 
 DEFAULT_OUT = Path(rope_book.__file__).parent / "results" / "real_mistakes.json"
-FORMAT = "rope_book real mistakes 1"
+FORMAT = FORMATS["real_mistakes"]
 TABLES = {"losses": ("text", "name"), "words": ("prompt", "name")}
 TOKENS, PROMPT, WORDS = 512, 256, 60
 EVIDENCE = 5.0  # nats

@@ -28,8 +28,8 @@ def load_real(name: str, path: str | Path | None = None) -> dict[str, Any]:
     Raises:
         ValueError: the name is not one of these, or the file has another format.
 
-    >>> load_real("real_table")["meta"]["rows"]
-    512
+    >>> load_real("real_table")["meta"]["shape"]
+    [512, 384]
 
     Chapters 18, 22 and 23.
     """

@@ -15,8 +15,8 @@ class LengthCurve(LiveFigure):
     The model was trained on 8,192 tokens and reads 12,288. The curve is its loss in sixteen parts of the text, less
     that of the same model on the same tokens when it never leaves its trained length. With ``guess_first`` the
     curves are hidden until you have drawn a ``guess``: up to 16 heights from -1 to 1, in units of 3 nats.
-    ``remedy`` is drawn in bold (``widgets.maths.length.REMEDIES``), ``text`` is "narrative", "technical", "code", or
-    the "mean" of the three.
+    ``remedy`` is drawn in bold (``widgets.maths.length.REMEDIES``), ``text`` is "narrative", "technical", "code",
+    or the "mean" of the three.
 
     A value out of range raises TraitError with the allowed values.
 
