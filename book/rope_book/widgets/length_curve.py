@@ -12,11 +12,11 @@ TOP = 3.0  # nats: the height of a guess of 1
 class LengthCurve(LiveFigure):
     """Draw what tokens beyond the trained length cost SmolLM2-135M, then see what was measured.
 
-    The model was trained on 8,192 tokens and reads 12,288. The curve is its loss in sixteen parts of the text, less
-    that of the same model on the same tokens when it never leaves its trained length. With ``guess_first`` the
-    curves are hidden until you have drawn a ``guess``: up to 16 heights from -1 to 1, in units of 3 nats.
-    ``remedy`` is drawn in bold (``widgets.maths.length.REMEDIES``), ``text`` is "narrative", "technical", "code",
-    or the "mean" of the three.
+    The model was trained on 8,192 tokens and reads 12,288. A curve is the loss in sixteen parts of the text, less
+    that of the model as trained up to 8,192 tokens, and beyond of the same model when it reads the last 8,192.
+    With ``guess_first`` the curves are hidden until you have drawn a ``guess``: up to 16 heights from -1 to 1, in
+    units of 3 nats. ``remedy`` is drawn in bold (``widgets.maths.length.REMEDIES``), ``text`` is "narrative",
+    "technical", "code", or the "mean" of the three.
 
     A value out of range raises TraitError with the allowed values.
 

@@ -15,9 +15,9 @@ const WITHIN = 4; // a part within the trained length
 const MIDDLES = range(0, PARTS - 1).map((part) => (LENGTH.tokens * (part + 0.5)) / PARTS);
 
 const waits = ({ guess_first, guess }) => guess_first && guess.length < PARTS;
-const remedyOf = ({ remedy }) => LENGTH.remedies.filter(({ name }) => name === remedy)[0] ?? LENGTH.remedies[0];
+const remedyOf = ({ remedy }) => LENGTH.remedies.filter(({ name }) => name === remedy)[0];
 const trained = () => LENGTH.remedies[0];
-const boxOf = (width) => ({ x: 40, y: 44, w: width - 56, h: width < 480 ? 230 : 270 });
+const boxOf = (width) => ({ x: 40, y: 44, w: width - 72, h: width < 480 ? 230 : 270 });
 
 /** The curves of all remedies, the chosen one in bold. */
 function drawCurves(pen, state, box, { X, Y }) {
@@ -25,12 +25,19 @@ function drawCurves(pen, state, box, { X, Y }) {
   const pathOf = ({ costs }) => costs[state.text].map((cost, n) => [X(MIDDLES[n]), Y(clamp(cost, LOW, HIGH))]);
   const inkOf = ({ rule }) => ruleInk[rule] ?? ink.muted;
   for (const remedy of LENGTH.remedies)
-    pen.curve(pathOf(remedy), { stroke: inkOf(remedy), width: 1.2, opacity: 0.7, dash: remedy.rule ? undefined : "4 3" });
+    pen.curve(pathOf(remedy), {
+      stroke: inkOf(remedy),
+      width: 1.2,
+      opacity: 0.7,
+      dash: remedy.rule ? undefined : "4 3",
+    });
   pen.curve(pathOf(chosen), { stroke: chosen.rule === "rope" ? ink.score : inkOf(chosen), width: 4 });
-  const names = [chosen, trained()].map((remedy) => [phraseOf(remedy.called), pathOf(remedy)]);
-  const lines = chosen === trained() ? names.slice(0, 1) : names;
+  const named = LENGTH.remedies.filter((remedy) => remedy === chosen || remedy === trained());
+  /** @type {[string, Pair[]][]} */
+  const lines = named.map((remedy) => [phraseOf(remedy.called), pathOf(remedy)]);
   pen.part(() => {
-    for (const { name, x, y } of placeLineNames(lines, box)) pen.text(x, y, name, { anchor: "middle", weight: 600 });
+    for (const { name, x, y } of placeLineNames(lines, box))
+      pen.text(x, y, name, { size: 12, anchor: "middle", weight: name === phraseOf(chosen.called) ? 700 : undefined });
   });
 }
 
@@ -45,7 +52,8 @@ function drawGuess(pen, state, box, Y) {
   const [x, y] = last(line);
   pen.circle(x, y, 7, { fill: ink.other, stroke: ink.text, width: 1.5 });
   if (waits(state)) {
-    const words = box.w < 320 ? phrase`Draw: drag this pencil` : phrase`Draw what the tokens will cost: drag this pencil`;
+    const words =
+      box.w < 320 ? phrase`Draw: drag this pencil` : phrase`Draw what the tokens will cost: drag this pencil`;
     pen.text(box.x + 12, Y(0) - 26, words, { size: 14, weight: 600, fill: ink.otherWords });
   }
   const drawn = (px, py) => {
@@ -62,7 +70,7 @@ function draw(pen, state, { width }) {
   pen.rect(edge, box.y, box.x + box.w - edge, box.h, BEYOND);
   const scales = axes(pen, box, [0, LENGTH.tokens], [LOW, HIGH], {
     xLabel: phrase`place in the text (tokens)`,
-    yLabel: width < 480 ? phrase`Cost (nats per token)` : phrase`Cost beyond the best that it can do (nats per token)`,
+    yLabel: phrase`Extra cost (nats per token)`,
     xTicks: range(0, LENGTH.tokens, 4096),
     xFormat: grouped,
     yTicks: [0, 1, 2, 3],
@@ -89,7 +97,7 @@ function readout(state) {
   const end = (remedy) => fmt(last(remedy.costs[state.text]), 2);
   const told = phrase`In the last sixteenth a token costs ${end(trained())} nats more as trained.`;
   const [early, place] = [costs[state.text][WITHIN], grouped(MIDDLES[WITHIN])];
-  const other = phrase`${phraseOf(called)}: ${end(remedyOf(state))} there, and ${fmt(early, 2)} around token ${place}, where nothing needs a remedy.`;
+  const other = phrase`With ${phraseOf(called)} it costs ${end(remedyOf(state))} there, and ${fmt(early, 2)} around token ${place}, where nothing needs a remedy.`;
   return [judged(state), told, state.remedy === "plain" ? "" : other].filter(Boolean).join(" ");
 }
 
