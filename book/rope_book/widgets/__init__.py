@@ -22,7 +22,6 @@ from .complex_plane import ComplexPlane
 from .config_inspector import ConfigInspector
 from .gain_and_turn import GainAndTurn
 from .layouts import Layouts
-from .length_curve import LengthCurve
 from .model_in_the_page import ModelInThePage
 from .order_blindness import OrderBlindness
 from .patch_scores import PatchScores
@@ -57,7 +56,6 @@ __all__ = [
     "ConfigInspector",
     "GainAndTurn",
     "Layouts",
-    "LengthCurve",
     "LiveFigure",
     "ModelInThePage",
     "OrderBlindness",
