@@ -7,6 +7,7 @@ weights. ``python -m rope_book.real "Once upon a time"`` lets it write.
 - `file.py`: the weights and the tokenizer, from a GGUF
 - `mistakes.py`: mistakes that a whole model can have, beside those of the clinic
 - `talk.py`: load, logits, greedy text
+- `long.py`: texts of many thousand tokens, with other distances or fewer keys
 """
 
 from rope_book.real.file import GET, MissingPackageError
