@@ -28,7 +28,7 @@ SETTINGS = {
         "ATEN_CPU_CAPABILITY": "default",
         "MKL_CBWR": "COMPATIBLE",
         "NPY_DISABLE_CPU_FEATURES": VECTOR_INSTRUCTIONS,
-        "NUMBA_CPU_FEATURES": "",
+        "NUMBA_CPU_FEATURES": "+f16c",  # without it the kernel refuses float16, which a test of its own holds
         "NUMBA_CPU_NAME": "generic",
         "OMP_NUM_THREADS": "1",
         "OPENBLAS_CORETYPE": "Nehalem",

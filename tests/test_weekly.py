@@ -3,12 +3,17 @@
 import json
 import re
 import subprocess
+from importlib import metadata
 
 import weekly
 import yaml
 
 MAKEFILE = (weekly.ROOT / "Makefile").read_text(encoding="utf-8")
 WORKFLOW = yaml.safe_load((weekly.ROOT / ".github" / "workflows" / "book.yml").read_text(encoding="utf-8"))
+COPYLEFT = {
+    "anki",  # only the makers' tests import it
+    "docutils",  # in the public domain but for its Emacs mode, which nothing here uses
+}
 STEPS = [step for job in WORKFLOW["jobs"].values() for step in job["steps"]]
 
 
@@ -72,3 +77,38 @@ def test_every_version_of_python_that_is_promised_is_tried_on_three_systems():
 def test_nothing_is_published_before_its_tests():
     for job in ("pages", "release"):
         assert {"library", "whole", "dist"} <= set(WORKFLOW["jobs"][job]["needs"])
+
+
+def test_a_known_vulnerability_is_named_with_the_version_that_mends_it():
+    known = {"id": "PYSEC-1", "fix_versions": ["2.0"], "aliases": [], "description": ""}
+    audit = {
+        "dependencies": [
+            {"name": "a", "version": "1", "vulns": [known]},
+            {"name": "b", "skip_reason": "none"},
+        ]
+    }
+    assert weekly.vulnerabilities(json.dumps(audit)) == ["- a 1: PYSEC-1, fixed in 2.0"]
+
+
+def test_actions_are_pinned_by_commit():
+    used = [step["uses"] for step in STEPS if "uses" in step]
+    assert used
+    assert not [action for action in used if not re.fullmatch(r"[\w.-]+/[\w.-]+@[0-9a-f]{40}", action)]
+
+
+def test_what_is_copyleft_among_the_pinned_packages_is_known():
+    pinned = re.findall(r"^([\w.-]+)==", (weekly.ROOT / "requirements.txt").read_text(encoding="utf-8"), re.M)
+    copyleft = set()
+    for name in pinned:
+        try:
+            about = metadata.metadata(name)
+        except metadata.PackageNotFoundError:
+            continue
+        stated = [
+            about["License-Expression"],
+            (about["License"] or "")[:80],
+            *(about.get_all("Classifier") or []),
+        ]
+        if re.search(r"\b[AL]?GPL|General Public License", " ".join(filter(None, stated))):
+            copyleft.add(name.lower())
+    assert copyleft <= COPYLEFT, copyleft - COPYLEFT

@@ -1,9 +1,9 @@
-"""Check links and the newest transformers: python book/tools/weekly.py [report.md]
+"""Check links, known vulnerabilities and the newest transformers: python book/tools/weekly.py [report.md]
 
-Checks every link of the book, compares the census of architectures with the newest transformers, fetched into a
-temporary folder, and runs `rope-doctor model` and `decode` on tiny models of every family, with the newest
-transformers and the two minor versions before it. Differences are written as Markdown; the exit status is 1 if
-there are any, else 0.
+Checks every link of the book and asks pip-audit about the pinned packages. Compares the census of architectures
+with the newest transformers, fetched into a temporary folder, and runs `rope-doctor model` and `decode` on tiny
+models of every family, with the newest transformers and the two minor versions before it. Differences are written
+as Markdown; the exit status is 1 if there are any, else 0.
 """
 
 import json
@@ -51,6 +51,38 @@ def before(newest: str) -> list[str]:
     return [f"{major}.{int(minor) - step}.*" for step in (1, 2) if int(minor) >= step]
 
 
+def vulnerabilities(audit: str) -> list[str]:
+    """Return one line per known vulnerability in the JSON of pip-audit."""
+    return [
+        f"- {one['name']} {one['version']}: {known['id']}, fixed in {' or '.join(known['fix_versions']) or 'none'}"
+        for one in json.loads(audit)["dependencies"]
+        for known in one.get("vulns", ())
+    ]
+
+
+def audited() -> list[str]:
+    """Return the known vulnerabilities of the pinned packages, or why pip-audit could not tell."""
+    with tempfile.TemporaryDirectory() as folder:
+        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--target", folder, "pip-audit"]
+        subprocess.run(pip, check=True)
+        audit = [
+            sys.executable,
+            "-m",
+            "pip_audit",
+            "-r",
+            "requirements.txt",
+            "--no-deps",
+            "--disable-pip",
+            "-f",
+            "json",
+        ]
+        environment = os.environ | {"PYTHONPATH": folder}
+        ran = subprocess.run(audit, cwd=ROOT, env=environment, capture_output=True, text=True)
+    if not ran.stdout.strip():
+        return [f"- pip-audit failed: {ran.stderr.strip().splitlines()[-1][:200]}"]
+    return vulnerabilities(ran.stdout)
+
+
 def version_of(folder: str) -> str:
     """Return the version of the transformers in a folder."""
     found = next(Path(folder).glob("transformers-*.dist-info"))
@@ -91,6 +123,7 @@ def main(target: str = "") -> int:
             fetched(folder, older)
             changed += families(folder)
     parts = {
+        "Known vulnerabilities of pinned packages": audited(),
         "Links that lead nowhere": broken(FOUND.read_text(encoding="utf-8")),
         "Census against the newest transformers": differences(census.committed()["architectures"], newest),
         "model and decode on tiny models of every family": changed,
@@ -98,7 +131,8 @@ def main(target: str = "") -> int:
     text = report(parts)
     print(
         text
-        or "Every link answers, the census is that of the newest transformers, and all families are as known."
+        or "Every link answers, no pinned package has a known vulnerability, the census is that of the newest "
+        "transformers, and all families are as known."
     )
     if target:
         Path(target).write_text(text, encoding="utf-8")

@@ -40,7 +40,7 @@ from rope_doctor.config.values import CONTROL, visible
 from rope_doctor.vectors.runner import CALLS, WIDTHS
 from rope_edu.encodings.layouts import LAYOUTS
 
-COMMANDS = {  # their `run` is called; their docstring is the help
+COMMANDS = {  # each module's `run` is called, and its docstring is the help
     "read": read_files,
     "compare": compare_files,
     "weights": compare_rows,
@@ -57,17 +57,21 @@ AXES, FORMAT = "axes of x, such as: batch heads seq head_dim", "number format of
 REPEATED: dict[str, Any] = {"action": "append", "default": [], "metavar": "NAME"}
 OPTIONS: tuple[tuple[str, str, dict[str, Any]], ...] = (  # (commands, name, arguments of add_argument)
     ("read", "files", {"nargs": "+", "metavar": "FILE", "help": FILES}),
-    ("compare weights", "wanted", {"metavar": "A", "help": "the correct one"}),
-    ("compare weights", "found", {"metavar": "B", "help": "the one to compare with it"}),
+    ("compare weights", "wanted", {"metavar": "A", "help": "the correct file"}),
+    ("compare weights", "found", {"metavar": "B", "help": "the file to compare with it"}),
     ("weights", "--head-dim", {"type": int, "help": "width of a head, if neither file states it"}),
     ("model decode", "made", {"metavar": "module:make", "help": "a model, or a function that makes one"}),
-    ("decode", "--length", {"type": int, "help": "tokens of the long text (past every window and switch)"}),
-    ("decode", "--chunk", {"type": int, "default": 512, "help": "tokens of a chunk of a long text (512)"}),
+    (
+        "decode",
+        "--length",
+        {"type": int, "help": "length of the long text in tokens (past every window and switch)"},
+    ),
+    ("decode", "--chunk", {"type": int, "default": 512, "help": "tokens per chunk of the long text (512)"}),
     ("decode", "--window", {"type": int, "help": "width of a window that the decoder does not state"}),
-    ("decode", "--text", {"metavar": "FILE", "help": "token ids, separated by spaces (else random ones)"}),
-    ("model decode", "--only", {**REPEATED, "help": "run this check"}),
-    ("model decode", "--skip", {**REPEATED, "help": "do not run it"}),
-    ("model decode", "--require", {**REPEATED, "help": "take it for central"}),
+    ("decode", "--text", {"metavar": "FILE", "help": "token ids, separated by spaces (default: random ids)"}),
+    ("model decode", "--only", {**REPEATED, "help": "run only this check"}),
+    ("model decode", "--skip", {**REPEATED, "help": "do not run this check"}),
+    ("model decode", "--require", {**REPEATED, "help": "make this check central"}),
     ("model", "--config", {"help": "a config.json or a preset's name (default: the model's config)"}),
     ("diagnose vectors", "function", {"help": "module:function"}),
     ("diagnose", "--head-dim", {"type": int, "help": "width of x (with --config: from the file)"}),
@@ -77,10 +81,14 @@ OPTIONS: tuple[tuple[str, str, dict[str, Any]], ...] = (  # (commands, name, arg
     ("diagnose", "--layout", {"choices": LAYOUTS, "help": "with --base: expected layout (interleaved)"}),
     ("diagnose", "--config", {"help": "compare with the rotation of this config.json or GGUF"}),
     ("diagnose", "--takes", {"default": "seq head_dim", "help": AXES}),
-    ("diagnose", "--layer-type", {"help": "with --config: the layers, if they differ"}),
+    ("diagnose", "--layer-type", {"help": "with --config: the kind of layers, if kinds rotate differently"}),
     ("vectors", "--width", {"choices": WIDTHS, "default": "float64", "help": FORMAT}),
     ("vectors", "--cases", {"choices": CALLS, "default": "rotate", "help": "the file of cases (rotate)"}),
-    ("examples", "folder", {"nargs": "?", "metavar": "DIR", "help": "where to write them (else list them)"}),
+    (
+        "examples",
+        "folder",
+        {"nargs": "?", "metavar": "DIR", "help": "folder for the files (default: only list them)"},
+    ),
     ("compare weights", "--only", NAMES | {"help": "judge only these checks; the others count as not run"}),
     (
         "compare weights",
@@ -101,7 +109,7 @@ def main(arguments: list[str] | None = None) -> int:
     if sys.path[0]:
         sys.path.insert(0, "")  # find the user's module in the current folder
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal may know fewer letters than we print
+        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal may lack some of our characters
     try:
         with _stdout_kept_clean():
             status, facts, words = COMMANDS[chosen.command].run(chosen)
@@ -121,12 +129,12 @@ def main(arguments: list[str] | None = None) -> int:
 
 @contextlib.contextmanager
 def _stdout_kept_clean() -> Iterator[None]:
-    """Send to stderr whatever a model prints, from Python or from C, so that stdout holds the report alone."""
+    """Redirect what a model prints, from Python or from C, to stderr, so that stdout holds only the report."""
     sys.stdout.flush()
     try:
         kept = os.dup(1)
         os.dup2(2, 1)
-    except OSError:  # a process without these files
+    except OSError:  # a process without these file descriptors
         kept = -1
     try:
         with contextlib.redirect_stdout(sys.stderr):
@@ -152,7 +160,7 @@ def _formatted(form: str, chosen: argparse.Namespace, status: int, facts: object
 
 
 def _escaped(text: str, more: str = "") -> str:
-    """Return text as a workflow command of GitHub takes it."""
+    """Escape text for a workflow command of GitHub."""
     return "".join(f"%{ord(each):02X}" if each in "%\r\n" + more else each for each in text)
 
 
@@ -164,7 +172,7 @@ def _version() -> str:
 
 
 def _parsers() -> dict[str, argparse.ArgumentParser]:
-    """Return the subcommands' parsers by name, and the whole command line's under ""."""
+    """Return the subcommands' parsers by name; the parser of the whole command line is under ""."""
     form = argparse.RawDescriptionHelpFormatter
     whole = argparse.ArgumentParser("rope-doctor", description=__doc__, formatter_class=form)
     whole.add_argument("--version", action="version", version=_version())

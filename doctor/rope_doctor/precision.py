@@ -135,7 +135,7 @@ def angle_error(
     `step`, k in tokens, is not a whole number ≥ 0.
 
     >>> coarse = Pipeline(positions="bfloat16")
-    >>> angle_error([256, 257], [1.0], coarse).round(3).tolist()  # 257 is taken for 256: one token, 1 rad
+    >>> angle_error([256, 257], [1.0], coarse).round(3).tolist()  # 257 becomes 256: one token, 1 rad
     [[0.0], [1.0]]
     >>> angle_error([257, 258], [1.0], coarse, step=1).round(3).tolist()  # 0 tokens on, then 2, never 1
     [[1.0], [1.0]]

@@ -24,12 +24,12 @@ class Judged:
     name: str
     outcome: Outcome
     reason: str = ""
-    central: bool = False  # the command vouches for nothing before this check has run
+    central: bool = False  # a required check: the exit status is 0 only if it ran and holds
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """The checks of one command; `print` it for the sentence that its report ends with."""
+    """The checks of one command; `print` it for the closing sentence of its report."""
 
     checks: tuple[Judged, ...]
 
@@ -68,7 +68,7 @@ def choose(
     """Return the verdict after `--only`, `--skip` and `--require`.
 
     A skipped check stays in the verdict as one that did not run, so skipping a central one earns a 2. A required
-    check becomes central. ValueError if a name is none of the checks.
+    check becomes central. ValueError for an unknown name.
     """
     known = [check.name for check in checks]
     unknown = next((name for name in (*only, *skip, *require) if name not in known), None)

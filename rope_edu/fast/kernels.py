@@ -3,11 +3,10 @@
 r"""The numba kernel, which rotates rows of pairs in a single pass over memory.
 
 LLVM vectorises its simple loops. If `out` is x itself, LLVM must assume that a write changes the next number to be
-read and would not vectorise, so a row is rotated into a scratch row and copied back, all in the L1 cache. We tried
-hand-written LLVM instructions with prefetching and non-temporal stores: 6 % faster in one of four cases, and up to
-25 % slower in the others.
+read and would not vectorise, so a row is rotated into a scratch row and copied back, all in the L1 cache. LLVM code
+written by hand, with prefetching, gained 6 % in one of four cases and lost up to 25 % in the others.
 
-This module needs numba; `plan` imports it at the first call. Compiling takes seconds; the code is cached on disk.
+This module needs numba. `plan` imports it at the first call; compiling takes seconds and is cached on disk.
 """
 
 import contextlib
@@ -18,14 +17,18 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import carray, njit, types
+from llvmlite import binding, ir
+from numba import carray, config, njit, types
 from numba.extending import intrinsic, overload
 
 from rope_edu.encodings.validation import dtype_name
 from rope_edu.fast.rows import CosSinRows
 
 STORED_AS = {"bfloat16": "uint16", "float16": "int16"}
+FEATURES = config.CPU_FEATURES or ("" if config.CPU_NAME else binding.get_host_cpu_features().flatten())
+# Without F16C, LLVM calls a function that numba does not load, and the process ends.
+LACKS_F16C = binding.get_default_triple().startswith("x86_64") and "+f16c" not in FEATURES
+NOT_COMPILED = ("float16", "torch.float16") if LACKS_F16C else ()
 
 
 def cached_on_disk(function):
@@ -80,15 +83,12 @@ def _widen(stored):
 @overload(narrow)
 def _narrow(number, like):
     if like.dtype == types.uint16:
-        half = np.uint32(
-            0x7FFF
-        )  # just under half a unit of bfloat16; adding its last bit rounds ties to even
+        half = np.uint32(0x7FFF)  # just under half a unit; adding bfloat16's last bit rounds ties to even
 
         def to_bfloat16(number, like):
             bits = np.float32(number).view(np.uint32)
-            return np.uint16(
-                np.uint32(bits + half + ((bits >> np.uint32(16)) & np.uint32(1))) >> np.uint32(16)
-            )
+            odd = (bits >> np.uint32(16)) & np.uint32(1)
+            return np.uint16(np.uint32(bits + half + odd) >> np.uint32(16))
 
         return to_bfloat16
     if like.dtype == types.int16:

@@ -96,6 +96,8 @@ def make_plan(x: Any, out: Any, cos_sin: CosSinRows, addresses: int = 0) -> Plan
         from rope_edu.fast import kernels  # imported here because numba takes half a second
     except ImportError as error:
         return _no_kernel(f"numba, pip install numba: {error}")
+    if str(x.dtype) in kernels.NOT_COMPILED:
+        return _no_kernel("a processor with F16C to rotate float16")
     new = torch.empty_like if torch else np.empty_like
     out, size = new(x) if out is None else out, x.itemsize
     x_steps, row_steps = strides_in_bytes(x), strides_in_bytes(cos_sin.rows)

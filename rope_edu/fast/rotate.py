@@ -28,8 +28,7 @@ def rotate(
     The result equals `apply_rope(x, rope_angles(positions, inv_freq), …)` up to rounding; 16-bit floats are rotated
     in float32 and rounded once. A numba kernel makes a single pass over memory, allocates only the result, and uses
     as many threads as torch does (one for NumPy). Without the kernel, array operations work block by block with a
-    megabyte or two of scratch memory. The backward pass is the same rotation by −θ and stores only the cosines and
-    sines.
+    megabyte or two of scratch memory. The backward pass rotates by −θ and stores only the cosines and sines.
 
     ValueError if q, k or `out` does not match, if `out` partly overlaps an input or is given although a gradient is
     needed, if positions are given twice, or if `compiled=True` is impossible.

@@ -133,7 +133,7 @@ def test_solutions_are_behind_the_chapters_and_folds_are_open(archive):
         solutions = opened.read("book/solutions.xhtml").decode()
     assert "<details" not in chapter
     assert "What you will be able to do" in chapter
-    assert "It stays, to the last digit." in chapter  # the answer to a question
+    assert "It stays the same, to the last digit." in chapter  # the answer to a question
     assert "@title Solutions" not in chapter
     assert "@title Solutions" in solutions
     assert 'href="solutions.xhtml#solutions-04"' in chapter

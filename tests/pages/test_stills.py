@@ -1,5 +1,6 @@
 """What the notebooks store of a figure is in step with the figure's sources."""
 
+import fern_stills
 import nbformat
 import pytest
 from readme_picture import pictures
@@ -42,6 +43,12 @@ def test_the_picture_of_the_readme_is_what_its_figure_draws_today(sheet):
         assert (ROOT / ".github" / name).read_text(encoding="utf-8") == text, (
             "run book/tools/readme_picture.py"
         )
+
+
+def test_the_stages_of_the_fern_are_what_it_draws_today(sheet):
+    for name, text in fern_stills.stills(sheet).items():
+        stored = (fern_stills.FOLDER / name).read_text(encoding="utf-8")
+        assert stored == text, "run book/tools/fern_stills.py"
 
 
 @pytest.mark.parametrize(("data", "model"), LIVE)

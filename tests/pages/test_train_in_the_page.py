@@ -177,8 +177,8 @@ def test_a_model_is_saved_and_loaded_and_goes_on_as_if_it_had_never_left(sheet, 
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("not json", "This file is no JSON"),
-        ("{}", "This file holds no model"),
+        ("not json", "This file is not JSON"),
+        ("{}", "This file does not hold a model"),
         ('{"format": "rope-book model of the page", "version": 2}', "version 2"),
         ('{"format": "rope-book model of the page", "version": 1}', "settings are not those"),
         ("weights", "its weights are 3 numbers, not"),

@@ -215,7 +215,7 @@ def _only(value: Any) -> Any:
 
 
 def _check_signature(answer: Callable, count: int) -> None:
-    """If the answer cannot take the arguments that the exercise passes, reply with how many there are."""
+    """If the answer cannot take the arguments that the exercise passes, reply with their number."""
     try:
         signature = inspect.signature(answer)
     except (TypeError, ValueError):  # some NumPy functions have no signature

@@ -24,7 +24,9 @@ def _encodes(encode: Answer) -> Verdict:
         if close(result, expected):
             continue
         if close(result, np.concatenate([expected[0::2], expected[1::2]])):
-            return "These are all sines, then all cosines: right numbers, another order. Here pairs stay together."
+            return (
+                "These are all the sines, then all the cosines: the right numbers, but pairs stay together."
+            )
         if close(result, np.stack([expected[1::2], expected[0::2]], axis=1).ravel()):
             return "Each pair is the wrong way round: the sine comes first."
         if close(result[0::2], np.sin(position * float(base) ** (-np.arange(d_model // 2) / d_model))):
@@ -111,4 +113,4 @@ def _names_terms(terms: object) -> Verdict:
         return "Two words carry no position: word-word never changes."
     if "place-place" in result:
         return "That holds for a random W. What does PE(m) · W_back PE(n) depend on?"
-    return result == MOVING or "One more: a word may stand on either side of W."
+    return result == MOVING or "One more: a word may be on either side of W."

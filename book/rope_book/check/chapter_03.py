@@ -54,7 +54,7 @@ def _finds_where_it_goes_blind(blind_from: Answer) -> Verdict:
         if close(seen, math.floor(1 + 2 / slope) + 1) or close(seen, math.floor(2 / slope) + 1):
             return "The weights are powers of e, not of 10: take the natural logarithm."
         if close(seen, expected - 1):
-            return f"For slope {slope:.4g} one short: count from the query, not from its neighbour."
+            return f"For slope {slope:.4g} you are one short: count from the query, not from its neighbour."
         if not close(seen, expected):
             return f"For slope {slope:.4g} the first such distance is {expected}, not {seen}."
     return True

@@ -17,9 +17,9 @@ def _rotates(rotate: Answer) -> Verdict:
     if close(across, (c, -s)) and close(up, (s, c)):
         return "It turns clockwise: (1, 0) by π/2 should become (0, 1)."
     if close(across, rotate_pair((1.0, 0.0), math.radians(0.7))):
-        return "It takes the angle for degrees; here angles are in radians."
+        return "It reads the angle as degrees; angles here are in radians."
     if close(across, (c, s)) and close(up, (s, -c)):
-        return "It mirrors: (1, 0) goes where it should, but (0, 1) must go to (−sin, cos)."
+        return "It is a reflection: (1, 0) goes where it should, but (0, 1) must go to (−sin, cos)."
     if close(across, (1, 0)):
         return "It leaves (1, 0) as it is."
     cases = [((1.0, 0.0), math.pi / 2), ((0.0, 1.0), -math.pi / 2), ((3.0, -2.0), 0.7), ((0.5, 2.0), 9.0)]

@@ -64,7 +64,7 @@ def _slip_of_order(got: np.ndarray, x: list[float], position: int, inv_freq: lis
     half = np.array(x).reshape(2, -1).T.ravel()  # pairs (i, i + d/2), side by side
     turned = np.array(_rope(x, position, inv_freq))
     if close(got, np.concatenate([turned[0::2], turned[1::2]])):
-        return "These are all first numbers, then all second ones: put the pairs side by side again."
+        return "These are all the first numbers, then all the second ones: put the pairs side by side again."
     if close(got, np.array(_rope(list(half), position, inv_freq)).reshape(-1, 2).T.ravel()):
         return "It pairs numbers half a row apart; here the pairs are side by side."
     return ""
@@ -93,11 +93,11 @@ def _halves_every_ten(answer: object) -> Verdict:
         )
 
     if slipped(0, 1):
-        return "It turns, and does not fade: at distance 10 it should swing half as far."
+        return "It turns but does not fade: at distance 10 the score should swing half as far."
     if slipped(-1, 1):
         return "It grows with distance: exchange the two factors."
     if slipped(1, -1):
-        return "It fades as it should, and turns the other way: the angle is +0.25 per token for both."
+        return "It fades as it should, but it turns the other way: the angle is +0.25 per token for both."
     if not close(score(7, 4), score(57, 54)):
         return "The score at (7, 4) differs from the score at (57, 54): it sees more than the distance."
     for m, n in [(0, 0), (10, 0), (7, 4), (33, 12), (5, 9)]:

@@ -65,6 +65,6 @@ def _why_misread(result: np.ndarray, angles: np.ndarray) -> str:
         if any(np.array_equal(result, (apart**size).sum(axis=-1).argmin(axis=1)) for size in (1, 2)):
             return " Angles are compared round the circle: 6.2 is close to 0.1."
     if (np.abs(result - angles[:, 3] / HANDS[3]) < 1).all():
-        return " The slowest hand alone says only roughly where."
+        return " The slowest hand alone gives only a rough position."
     fast = (np.abs(result - angles[:, 0] / HANDS[0]) < 1).all()
     return " The fastest hand alone starts over every 6.28 tokens." if fast else ""

@@ -34,9 +34,9 @@ def _judge_rotation(rotate: Rotation, layout: str) -> Verdict:
     if close(result, apply_rope(vector, ANGLES[3], layout=other)):
         return f"That is the layout {other}; this x is {layout}."
     if layout == "interleaved" and close(result, np.concatenate([expected[0::2], expected[1::2]])):
-        return "These are all first members, then all second ones: right numbers, another order."
+        return "These are all the first members, then all the second ones: the right numbers, in the wrong order."
     if not close(np.linalg.norm(result), np.linalg.norm(expected)):
-        return "It changes the length of a vector, so it is no rotation."
+        return "It changes the length of a vector, so it is not a rotation."
     if close(result, vector):
         return "It leaves x as it is."
     if not close(result, expected):
@@ -61,9 +61,9 @@ def _counts(nonzeros: Answer) -> Verdict:
     results = [number(nonzeros(d, r), "It must return one number.") for d, r in cases]
     slips = {
         "Those are all entries; most of them are zero.": [d * d for d, _ in cases],
-        "A tail that passes is not multiplied by zero.": [2 * r for _, r in cases],
+        "A tail that passes through is not multiplied by zero.": [2 * r for _, r in cases],
         "A row of the tail has a single 1; only rotated rows have two entries.": [2 * d for d, _ in cases],
-        "The rotated part is no full matrix: a row of it has a cosine and a sine.": [
+        "The rotated part is not a full matrix: each of its rows has one cosine and one sine.": [
             r * r + d - r for d, r in cases
         ],
     }
@@ -94,7 +94,7 @@ def _fits(fit_angles: Answer) -> Verdict:
         expected = np.stack(one_by_one).reshape(batch, heads, seq, 8).swapaxes(1, 2)
         if not close(turned, expected):
             sizes = f"batch {batch}, seq {seq}, heads {heads}"
-            return f"No error, but wrong numbers for {sizes}: some axis took another's place."
+            return f"No error, but wrong numbers for {sizes}: one axis took the place of another."
     return True
 
 

@@ -27,7 +27,7 @@ def _is_way_back(way_back: Answer) -> Verdict:
             return f"For d = {d} each feature from 0 to {d - 1} must come once."
         if not close(seats, np.argsort(layout_permutation(d))):
             return (
-                f"Seat 0 takes feature 0, seat 1 its partner, {d // 2}, and so on: it says {seats.tolist()}."
+                f"Seat 0 takes feature 0, seat 1 its partner, {d // 2}, and so on; you have {seats.tolist()}."
             )
     return True
 
@@ -70,7 +70,7 @@ def _why_not_converted(answer: np.ndarray, weight: np.ndarray, n_heads: int, rot
     for why, (to, heads, width) in slips.items():
         if close(answer, convert_projection(weight, heads, to=to, rotary_dim=width)):
             return why
-    return " It is as it was." if close(answer, weight) else ""
+    return " It is unchanged." if close(answer, weight) else ""
 
 
 def _black_box(layout: str, base: float, sign: int, calls: list[int]) -> Rope:

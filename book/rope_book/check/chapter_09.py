@@ -40,7 +40,7 @@ def _counts_rises(result: float, head_dim: int, base: float, far: int) -> Known:
     case = f"rises({head_dim}, {base:,.0f}, {far}) gave {result}: how many of its {far} steps lead up?"
     slips = {
         f"{case} To count the last one too, you need the curve at far + 1 places.": up[:-1].sum(),
-        f"{case} A score above 0 is no rise: compare each with the one before.": (curve > 0).sum(),
+        f"{case} A score above 0 is not a rise: compare each with the one before.": (curve > 0).sum(),
         f"{case} Does the base reach inv_freq?": (np.diff(usual) > 0).sum(),
         f"{case} Those are all steps.": far,
     }
@@ -71,5 +71,5 @@ def _averages_to_zero(average_score: Answer) -> Verdict:
         if not 0.75 < means.std() < 1.25:
             return f"For n = {n} the means have size {means.std() / np.sqrt(n):.3f}; 1/√n is {n**-0.5:.3f}."
     if all(close(average(3, 1, seed), average(3, 100, seed), 1e-12) for seed in range(5)):
-        return "Distances 1 and 100 give the same: turn q or k by the distance before they meet."
+        return "Distances 1 and 100 give the same means: turn q or k by the distance before they meet."
     return True

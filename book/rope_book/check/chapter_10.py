@@ -54,7 +54,7 @@ def _against_a_head(result: np.ndarray, x: np.ndarray, w: np.ndarray, start: int
 @judges("10.2")
 def _tears_pairs(answers: object) -> Verdict:
     """Judge exercise 10.2: interleaved pairs stay within one head, half-split pairs do not."""
-    answers = row(answers, 2, "The answer is two truth values: for interleaved, for half_split.")
+    answers = row(answers, 2, "The answer is two truth values, one for interleaved and one for half_split.")
     return judge_row("10.2", *(truth(answer, "Answer with True or False, twice.") for answer in answers))
 
 
@@ -72,7 +72,7 @@ def _pair(pair: Any, ask: str) -> list[float]:
 
 
 def _layers() -> list[tuple[str, Layer, bool]]:
-    """Return test layers as (description, layer, is it translation-invariant)."""
+    """Return test layers as (description, layer, whether it is translation-invariant)."""
     w = np.random.default_rng(7).normal(size=(3, 8, 4)) / 2
     frequencies = inv_freq(8)
 

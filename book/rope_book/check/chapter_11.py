@@ -53,7 +53,7 @@ def _decodes(decode_step: Answer) -> Verdict:
         return True
     zeros, places = np.zeros(9), np.arange(9)
     slips = {
-        "It knows no positions: the query and the new key must be turned.": (zeros, zeros),
+        "It ignores positions: the query and the new key must be turned.": (zeros, zeros),
         "The key is turned, the query is not.": (zeros, places),
         "The query is turned, the key is not.": (places, zeros),
         "The query is one position ahead of its own key.": (places + 1, places),
@@ -82,10 +82,10 @@ def _counts_products(result: float, prompt: int, new: int, cached: bool) -> Know
     whole = [n * (n + 1) // 2 for n in lengths]
     at_last, each_time, with_last = whole[-1], sum(whole), whole[-1] + prompt + new
     read = "The last token that is written is never read: nobody asks what comes after it."
-    later = "Under a causal mask a token is compared with itself and the tokens before it only."
+    later = "Under a causal mask a token is compared only with itself and the tokens before it."
     other = "That is the other of the two: look at `cached`."
     unread = "The prompt must be read too."
-    unknown = f"A prompt of {prompt} and {new} written, {{}} a cache: it is not {result}."
+    unknown = f"For a prompt of {prompt} tokens and {new} written {{}} a cache it is not {result}."
     if cached:
         uncausal = sum(lengths) + prompt * (prompt - 1)
         slips = {read: with_last, later: uncausal, unread: sum(lengths) - prompt, other: each_time}

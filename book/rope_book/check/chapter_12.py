@@ -39,7 +39,7 @@ def _numbers_texts(positions_of: Answer) -> Verdict:
             if close(result, np.broadcast_to(np.arange(is_text.shape[1]), is_text.shape)):
                 return "The padding on the left is counted as well."
             if close(result[is_text], (np.cumsum(is_text).reshape(is_text.shape) - 1)[is_text]):
-                return "Each row counts for itself."
+                return "Each row is counted separately."
             return f"For the rows {rows} the text's tokens are not at 0, 1, 2 …"
         if not np.all(result >= 0):
             return "Padding gets a position below 0, and a table of positions has none there."
@@ -66,10 +66,10 @@ def _packs(packed: Answer) -> Verdict:
             continue
         slips = {
             "Within a document a token sees itself and what came before, not what comes after.": same,
-            "A later document still sees the earlier ones: restarting the positions hides nothing.": before,
+            "A later document still sees the earlier ones: restarting the positions masks nothing.": before,
             "Rows are queries, columns are keys: the mask is transposed.": same & before.T,
         }
-        otherwise = f"For the documents {row_of} the mask is another one."
+        otherwise = f"For the documents {row_of} the mask is wrong."
         return slip_of(seen, {sentence: 1.0 * mistake for sentence, mistake in slips.items()}, otherwise)
     return True
 

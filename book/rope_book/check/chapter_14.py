@@ -34,7 +34,7 @@ def _why_not_these(result: np.ndarray, r: int, rates: np.ndarray, length: int) -
     """Return a sentence on the pairs that were named instead, or ""."""
     turned, shown = np.mod(r * rates, 2 * math.pi), length * rates
     slips = {
-        " Those are all whose total angle is beyond training; a hand has no more than a turn.": r * rates
+        " Those are the pairs whose total angle is beyond training; a hand shows at most one turn.": r * rates
         > shown,
         " Those are all slow pairs. Some have come round: only the part of a turn counts.": ~completes_turn(
             rates, length

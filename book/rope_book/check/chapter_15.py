@@ -108,9 +108,7 @@ def _scores_by_the_rule(scores_now: Answer) -> Verdict:
             "The query is at the last position, n − 1, and is turned as well.": turned @ q / root,
             "The query is the newest of the n tokens: its position is n − 1.": turned @ ahead / root,
             "Neither the keys nor the query are turned.": keys @ q / root,
-            "These are the stale keys: each was turned by the rule of its own time, not of now.": stale
-            @ here
-            / root,
+            "These are stale keys, each turned by the rule in force when it was stored.": stale @ here / root,
         }
         asked = f"With {many} the scores differ from those of the whole text."
         if (verdict := against(result, turned @ here / root, slips, asked)) is not True:

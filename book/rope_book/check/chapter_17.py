@@ -51,7 +51,7 @@ def _counts_still_features(reach: Answer) -> Verdict:
         case = f"reach_of({rotary_dim}, {head_dim}, {base:g}) gave {result}, not {right}."
         doubled = np.concatenate([inv_freq(rotary_dim, base), np.zeros(head_dim - rotary_dim)])
         slips = {
-            " A feature that stands still adds its cosine of 1: count it.": rotated_only,
+            " A feature that does not turn adds its cosine of 1: count it.": rotated_only,
             " Two features make a pair.": first_negative_distance(doubled, FAR + 1),
             " The frequencies belong to rotary_dim, not to the whole head.": first_negative_distance(
                 inv_freq(head_dim, base), FAR + 1

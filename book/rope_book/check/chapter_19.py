@@ -61,7 +61,7 @@ def _reads_the_denominator(denominator: Answer) -> Verdict:
             continue
         if abs(result - 2 * len(frequencies)) < 1e-6:
             return (
-                f"{words}: the denominator is {right}. How long a table is does not tell what divides in it."
+                f"{words}: the denominator is {right}. The length of a table does not show its denominator."
             )
         if abs(result + right) < 1e-6 * right:
             return f"{words}: the size is right, the sign is not; ln θ₁ is negative."
@@ -113,7 +113,7 @@ def _finds_still_layers(still_layers: Answer) -> Verdict:
             continue
         rest = sorted(set(range(config["num_hidden_layers"])) - set(right))
         if result == rest:
-            return f"{config}: that is the layers that turn. In no_rope_layers, 1 means that a layer turns."
+            return f"{config}: those are the layers that turn. In no_rope_layers, 1 means that a layer turns."
         if right and result == [layer + 1 for layer in right]:
             return f"{config}: layers are counted from 0, so the first of yours is one too high."
         if (step := config.get("no_rope_layer_interval")) and result == list(range(0, 9, step)):

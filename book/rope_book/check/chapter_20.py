@@ -33,7 +33,7 @@ def _deals_one_row(deal: Answer) -> Verdict:
 
 
 def _tables() -> list[tuple[str, Matrix, bool]]:
-    """Return score tables as (description, scores, can a head with one axis per pair produce them)."""
+    """Return score tables as (description, scores, whether a head with one axis per pair can produce them)."""
     rng = np.random.default_rng(20)
     by_row, by_column = rng.normal(size=(2, 6))
     sums = by_row[:, None] + by_column
@@ -45,9 +45,9 @@ def _tables() -> list[tuple[str, Matrix, bool]]:
         ("a sum of numbers drawn at random. Equal up to rounding is equal", sums, True),
         ("a sum of two rows and three columns, around 100", 100 + 50 * sums[:2, :3], True),
         ("a table of ones, which is a sum", np.ones((4, 4)), True),
-        ("a diagonal of ones in zeros, which is no sum", np.eye(6), False),
+        ("a diagonal of ones in zeros, which is not a sum", np.eye(6), False),
         (
-            "an outer product. It is no sum: weights after softmax are products, scores are sums",
+            "an outer product. It is not a sum: weights after softmax are products, scores are sums",
             np.outer(by_row, by_column),
             False,
         ),
@@ -103,7 +103,7 @@ def _knows_the_same_heads(same_heads: Answer) -> Verdict:
             False,
         ),
         (
-            "each row with the same numbers, paired otherwise",
+            "each row with the same numbers, paired differently",
             np.array([[1.0, 2.0], [3.0, 4.0]]),
             np.array([[1.0, 2.0], [4.0, 3.0]]),
             False,

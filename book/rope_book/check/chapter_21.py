@@ -29,7 +29,7 @@ def _to_five(convert: Answer) -> Verdict:
             return f"{left[0]} of the old spelling is still there."
         stated = result.get("rope_parameters")
         if not isinstance(stated, dict) or stated.get("rope_theta") != 5e5:
-            return "The base belongs into rope_parameters."
+            return "The base belongs in rope_parameters."
         named = (rule or {}).get("rope_type", (rule or {}).get("type", "default"))
         if stated.get("rope_type") != named:
             return f"rope_type must be {named!r} there, got {stated.get('rope_type')!r}."

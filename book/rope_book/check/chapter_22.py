@@ -43,12 +43,12 @@ def _sees_relativity(is_relative: Answer) -> Verdict:
             continue
         if name == "table_ends":
             return (
-                "It took a rotation whose table ends at 600 tokens for relative: try starts from 0 to 700, "
+                "It called a rotation relative whose table ends at 600 tokens: try starts from 0 to 700, "
                 "each with a distance above 0."
             )
         if relative:
-            return f"It took {name} for not relative. Equal up to rounding is equal."
-        return f"It took {name} for relative: are its scores really equal at several starts?"
+            return f"It called {name} not relative. Equal up to rounding counts as equal."
+        return f"It called {name} relative: are its scores really equal at several starts?"
     return True
 
 
@@ -99,7 +99,7 @@ def _why_not_name(name: str, result: str) -> str:
     if name == "table_of_other_layout" and result == "right":
         return " Are the two entries on the diagonal of a block equal?"
     if name == "minus_sign_missing" and result == "right":
-        return " Which sign has the entry right of the diagonal?"
+        return " What is the sign of the entry to the right of the diagonal?"
     return ""
 
 
@@ -116,7 +116,7 @@ def _slides(slide: Answer) -> Verdict:
         if not np.array_equal(cached, before):
             return "It changes the keys that it was given: return new ones."
         onward = "That turns them on by what was dropped: their new positions are smaller."
-        slips = {onward: rotate(keys, places + dropped), "They are as they were.": before}
+        slips = {onward: rotate(keys, places + dropped), "They are unchanged.": before}
         otherwise = f"With {dropped} dropped, a key at 300 must come out as one at {300 - dropped}."
         if (
             verdict := against(result, rotate(keys, places - dropped), slips, otherwise, tol=1e-9)

@@ -24,11 +24,11 @@ def _swings(result: float, q: Vector, k: Vector, gain_q: Vector, gain_k: Vector)
     right, whole = half * abs(a - b), 2 * half * abs(a - b)
     slips = {
         "That is from the lowest to the highest score; it goes half as far to each side of the mean.": whole,
-        "It has no sign: how far above, and as far below.": half * (a - b),
+        "A swing has no sign: the score goes as far above the mean as below it.": half * (a - b),
         "That is the size of the part that stays, with a + b.": half * (a + b),
         "Gains meet in products: a is the query's first gain times the key's.": half
         * abs(gain_q[0] - gain_q[1]),
-        "The lengths of q and k belong to it too.": abs(a - b) / 2,
+        "The lengths of q and k count too.": abs(a - b) / 2,
     }
     return (
         right,
@@ -122,10 +122,12 @@ def _reads_the_base(base_of: Answer) -> Verdict:
             return f"For {config} it returned {result:,}."
     for config in ({}, {"rope_parameters": {"rope_type": "default"}}):
         if (result := base_of({"hidden_size": 64, **config})) is not None:
-            return f"Nothing is stated in {config or 'a config without either'}, and it returned {result!r}: None."
+            return (
+                f"{config or 'An empty config'} states no base: it must return None, it returned {result!r}."
+            )
     contradiction = top | inside
     try:
         result = base_of({"hidden_size": 64, **contradiction})
     except ValueError:
         return True
-    return f"500,000 at the top, 1,000,000 inside: it returned {result!r}, and must raise ValueError."
+    return f"With 500,000 at the top and 1,000,000 inside it must raise ValueError, it returned {result!r}."

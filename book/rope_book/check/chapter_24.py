@@ -31,7 +31,9 @@ def _finds_the_first_difference(first_difference: Answer) -> Verdict:
         result = first_difference(right.copy(), wrong, 1e-3)
         if changed is None:
             if result is not None:
-                return f"Differences below the bound are none: it must return None, it returned {result!r}."
+                return (
+                    f"Differences below the bound do not count: it must return None, it returned {result!r}."
+                )
         elif result is None:
             return f"Token {changed} differs by 0.5 in one word, and it returned None: look at sizes, word by word."
         elif whole(result, "It must return a token's number, or None.") != changed:

@@ -29,7 +29,7 @@ def _steps(step: Answer) -> Verdict:
     early = linear_attention(apply_rope(q, angles), apply_rope(k, angles), v)
     turned = (apply_rope(elu_plus_one(x), angles) for x in (q, k))
     below = linear_attention(*turned, v, feature_map=lambda features: features)
-    unplaced = "It is linear attention without any position: the features in the numerator are to be turned."
+    unplaced = "It is linear attention without any position: turn the features in the numerator."
     slips = {
         unplaced: linear_attention(q, k, v),
         "φ comes first: turn the features, not q and k.": early,

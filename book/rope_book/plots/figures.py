@@ -46,7 +46,7 @@ def heatmap(
 
     `x_ticks` and `y_ticks` name the columns and rows; `annotate` writes every number into its cell (for matrices
     up to about 8 × 8; with more than five columns, the zero before the point is left out). `limits` fixes the ends
-    of the colour bar, so that figures can be compared. A `diverging` colour bar is centred on zero, drawn blank.
+    of the colour bar, so that figures can be compared. A `diverging` colour bar has a blank zero in its middle.
     """
     matrix = _numbers(matrix)
     if matrix.ndim != 2:

@@ -5,8 +5,8 @@ weights. ``python -m rope_book.real "Once upon a time"`` lets it write.
 
 - `model.py`: the transformer
 - `file.py`: the weights and the tokenizer, from a GGUF
-- `mistakes.py`: mistakes that a whole model can have, beside those of the clinic
-- `talk.py`: load, logits, greedy text
+- `mistakes.py`: mistakes of a whole model, in addition to those of the clinic
+- `talk.py`: loading, logits, greedy decoding
 - `long.py`: texts of many thousand tokens, with other distances or fewer keys
 """
 

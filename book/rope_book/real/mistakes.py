@@ -1,4 +1,4 @@
-r"""Mistakes in a whole model's positions: those of the clinic, and those of q against k, of caches and of configs.
+r"""Mistakes in a whole model's positions: those of the clinic, q and k that do not match, wrong caches and configs.
 
 A mistake is an encoding, made from the right spec and the number of tokens in the prompt. Mistakes of a cache begin
 after the prompt, with the tokens that are decoded one at a time. One pass over a whole text measures these too,
@@ -116,7 +116,7 @@ def _config(does: str, change: Callable[[RopeSpec], RopeSpec]) -> Mistake:
 
 
 def _count(does: str, recount: Callable[[Tensor, int], Tensor]) -> Mistake:
-    """Return a mistake of the decoding steps alone: `recount` gets their positions and the prompt's length."""
+    """Return a mistake in decoding alone; `recount` takes the decoded positions and the prompt's length."""
 
     def make(spec: RopeSpec, prompt: int) -> PositionEncoding:
         return Recounted(Rotary(spec), lambda at: torch.where(at < prompt, at, recount(at, prompt)))

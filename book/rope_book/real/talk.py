@@ -1,4 +1,4 @@
-r"""Load SmolLM2, ask it for logits, let it write: with the right positions, or with any others."""
+r"""Load SmolLM2, ask it for logits or let it write, with the right positions or with any others."""
 
 import math
 import os

@@ -60,7 +60,9 @@ def smallest_base(context: int, head_dim: int = 128, *, above: float = 2.0) -> f
     context, head_dim = check_positive_int("context", context), check_even_dim("head_dim", head_dim)
     start = check_base("above", above)
     if head_dim < 4:
-        raise ValueError(f"head_dim must be at least 4: the first pair knows no base; got {head_dim}")
+        raise ValueError(
+            f"head_dim must be at least 4: the first pair does not depend on the base; got {head_dim}"
+        )
     steps = _STEP * np.arange(_BATCH)  # steps in ln(base)
     slower = np.exp(-steps[:, None] * np.arange(0, head_dim, 2) / head_dim)  # (bases, pairs)
     witnesses: list[int] = []  # distances at which some base failed, latest first

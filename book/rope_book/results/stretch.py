@@ -72,9 +72,9 @@ class Stretch:
         return sorted(seed for name, seed in self.scores if name == task)
 
     def place(self, rule: str, multiple: int, way: str = "zero-shot", factor: int | None = None) -> Place:
-        r"""Return a place; if `factor` is None, a zero-shot rule is set for the length of the text.
+        r"""Return a place; without a `factor`, a zero-shot rule stretches by the length of the text.
 
-        In all other cases the rule was set before training, for the longest texts. A rule set for 1× is plain RoPE.
+        In every other way the rule was chosen before training, for the longest texts. A factor of 1 is plain RoPE.
         """
         if rule in UNSTRETCHED or rule in self.readings:
             return Place(way, rule, 1, multiple)

@@ -368,7 +368,7 @@ def _read_checkpoint(path: Path) -> dict:
         state = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # torch raises many exception types for damaged files
         raise ValueError(
-            f"checkpoint {path} is damaged or no checkpoint ({type(error).__name__}); delete it to start again"
+            f"{path} is damaged or is not a checkpoint ({type(error).__name__}); delete it to start again"
         ) from error
     if not isinstance(state, dict) or state.get("format") != FORMAT:
         stated = state.get("format") if isinstance(state, dict) else type(state).__name__

@@ -20,6 +20,7 @@ from .cache_steps import CacheSteps
 from .clocks import Clocks
 from .complex_plane import ComplexPlane
 from .config_inspector import ConfigInspector
+from .fern import Fern
 from .gain_and_turn import GainAndTurn
 from .layouts import Layouts
 from .model_in_the_page import ModelInThePage
@@ -52,6 +53,7 @@ __all__ = [
     "Clocks",
     "ComplexPlane",
     "ConfigInspector",
+    "Fern",
     "GainAndTurn",
     "Layouts",
     "LiveFigure",

@@ -1,4 +1,4 @@
-"""Chapter 7: the rotation matrix of one head, mostly zeros, and the two stripes of it that code keeps."""
+"""Chapter 7: the rotation matrix of one head, which is mostly zeros, and the two stripes that code keeps."""
 
 from ._rules import AtMost
 from ._traits import Choice, Slider

@@ -2,7 +2,7 @@ r"""Rotations that are wrong on purpose, for the tests, the chapter on debugging
 
 A maker takes the correct RopeSpec and returns a function `(x, positions) -> rotated x` as `diagnose` calls it:
 NumPy, `(seq, head_dim)` and `(seq,)`. Two mistakes appear only with heads or a batch: their functions take
-(batch, heads, seq, head_dim) and (batch, seq), and are right if x has two axes. The names are those of `MISTAKES`.
+(batch, heads, seq, head_dim) and (batch, seq), and are right for an x of two axes. `MISTAKES` has the names.
 """
 
 from collections.abc import Callable
@@ -42,7 +42,7 @@ def right(spec: RopeSpec) -> Rotation:
     return rotate
 
 
-# Mistakes that rotate correctly by a wrong spec
+# Mistakes that are correct rotations for a wrong spec
 
 
 def _changed(change: Callable[[RopeSpec], RopeSpec]) -> Maker:

@@ -287,7 +287,7 @@ def _rotation(
 def _unusual(
     probe: Probe, measured: _Measured, first: float | None, rising: bool, against: RopeSpec | None
 ) -> dict[str, str]:
-    """Return what is a mistake in any model, with evidence: in pairs, phases, senses, frequencies or the tail."""
+    """Return mistakes that no model allows, with evidence: in pairs, phases, senses, frequencies or the tail."""
     speeds, pairs, start = measured.speeds, measured.pairs, measured.clock.start
     still = pairs.layout == "interleaved" and abs(measured.factor - 1) > FACTOR_TOLERANCE
     expected = None if against is None else against.inv_freq
@@ -392,7 +392,7 @@ def _differences(
         return differ
     speeds = np.pad(measured.speeds, (0, len(against.inv_freq) - len(measured.speeds)))
     wrong = frequencies.differ(speeds, against, base, measured.tolerance)
-    # a rule that was never applied takes its factor with it, and the factor alone would mend nothing
+    # if the rule was never applied, its factor is missing too, and adding the factor alone would not help
     return wrong | differ if "rule_missing" in wrong else differ | wrong
 
 

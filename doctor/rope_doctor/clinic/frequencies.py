@@ -55,7 +55,7 @@ def falls(speeds: np.ndarray) -> bool:
 
 
 def rises(speeds: np.ndarray) -> bool:
-    """Return whether the speeds fall only in reverse order."""
+    """Return whether the speeds rise from pair to pair, without ever falling."""
     return len(speeds) > 1 and falls(speeds[::-1]) and not falls(speeds)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from rope_doctor.clinic.probe import DOUBLING, FAR, MAX_INDEX, SMALL, Probe
 from rope_doctor.precision import round_to
 
-BLOCK_TOLERANCE = 1e-5  # relative error of an entry; float32 tables are 1e-7 off, equally in both entries
+BLOCK_TOLERANCE = 1e-5  # relative error of an entry; float32 tables are off by 1e-7, both entries equally
 MAX_DRIFT = 0.5  # radians: beyond this an angle no longer matches its position
 
 

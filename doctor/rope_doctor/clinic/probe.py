@@ -227,7 +227,7 @@ class _ResultError(ValueError):
 
 
 def _overwritten(after: np.ndarray, before: np.ndarray, name: str) -> str:
-    """Return evidence from the first number of an argument that a call changed; "" if it changed none."""
+    """Return evidence that a call changed an argument: the first value that differs; "" if it changed none."""
     changed = np.argwhere(after != before)
     if not len(changed):
         return ""

@@ -12,7 +12,8 @@ or without a wrapper of torch.compile, PEFT or parallel training, or a function 
         return np.asarray(logits), cache  # (batch, seq, vocabulary)
 
 The exit status is 0 only if every central check ran and nothing differs, 1 if something differs, and otherwise 2.
-Central are: state, chunks, reach, step by step, right padding, left padding, with and without positions, and moved.
+The central checks are state, chunks, reach, step by step, right padding, left padding, with and without positions,
+and moved.
 """
 
 import argparse
@@ -29,7 +30,7 @@ from rope_doctor.probes import check_decoder
 
 def run(chosen: argparse.Namespace) -> tuple[int, object, str]:
     """Check a decoder; exit status 0 if it is right, 1 if not, 2 if a central check did not run."""
-    stdout = sys.stderr if chosen.json else sys.stdout  # a model may print, and JSON must be alone
+    stdout = sys.stderr if chosen.json else sys.stdout  # a model may print, but stdout must hold only JSON
     with contextlib.redirect_stdout(stdout):
         report = check_decoder(
             load_model(chosen.made),

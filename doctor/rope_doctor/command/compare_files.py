@@ -1,8 +1,8 @@
-r"""rope-doctor compare A B: whether two files state the same rotation in every layer, and what it costs if not.
+r"""rope-doctor compare A B: check whether two files state the same rotation in every layer, and how much is lost.
 
 The checks are kinds, windows, frequencies, layout, width, sections, attention-factor, softmax-scale, query-scale
-and loading. All but loading are central, layout where the files state it: only if these ran and hold is the exit
-status 0. It is 1 if a check differs, and 2 otherwise.
+and loading. All but loading are central, and so is layout if the files state it. The exit status is 0 only if all
+central checks ran and hold; it is 1 if a check differs, and 2 otherwise.
 """
 
 import argparse
@@ -26,7 +26,7 @@ TOLERANCE = 1e-6  # radians at the longest length; relative for an attention fac
 LIST_TOLERANCE = 5e-7
 SCALE_TOLERANCE = 1e-5  # relative, of a softmax scale: a GGUF holds a tenth of a multiplier in float32
 UNKNOWN_LENGTH = 4096  # tokens, if neither file specifies a length
-CHECKS = {  # what may differ, and the check that it belongs to
+CHECKS = {  # the check that reports each kind of difference
     "kinds of layers": "kinds",
     "rotation": "kinds",
     "windows": "windows",
@@ -39,7 +39,7 @@ CHECKS = {  # what may differ, and the check that it belongs to
     "query scale": "query-scale",
     "loading": "loading",
 }
-HIDDEN = "theta lost by 4"  # of one file only, since every file of transformers 5 says it
+HIDDEN = "theta lost by 4"  # noted only if one file alone has it, since every file of transformers 5 does
 REMARKS_THAT_STAY = (
     "layout assumed",
     "not read",
@@ -47,7 +47,7 @@ REMARKS_THAT_STAY = (
     "softmax not scaled",
     "factor ignored by 5",
 )
-UNKNOWN_LAYERS = 48  # compared if neither file says how many it has
+UNKNOWN_LAYERS = 48  # layers to compare if neither file states how many it has
 CHAPTERS = {  # chapter titles
     **dict.fromkeys(("kinds of layers", "rotation", "frequencies", "loading"), "Read a config"),
     **dict.fromkeys(("windows", "query scale"), "Count positions"),
@@ -64,8 +64,8 @@ class Difference:
     """One way in which the second file's rotation differs from the first's.
 
     Attributes:
-        what, layers: what differs, such as "frequencies", and in which layers, as text.
-        wanted, found: its form in the first file and in the second, as text.
+        what, layers: the property that differs, such as "frequencies", and the layers in which it does, as text.
+        wanted, found: the property in the first file and in the second, as text.
         fix: the smallest change to the second file.
         cost, pair, angle: for frequencies, the error of the angles as text, the first pair that differs, and the
             largest error within the length, in radians; otherwise "" and None.
@@ -139,7 +139,7 @@ def compare(wanted: str | Path | Statement, found: str | Path | Statement) -> Co
             differences.setdefault((difference.what, difference.layers), difference)
     layers, left_open = _layers(first, second)
     by_kind = list(differences.values())
-    if any(each.what == "kinds of layers" for each in layers):  # these layers need not be named twice
+    if any(each.what == "kinds of layers" for each in layers):  # reported above, layer by layer
         by_kind = [each for each in by_kind if CHECKS[each.what] != "kinds"]
     all_found = (*layers, *by_kind, *lost)
     left_open |= _not_judged(first, second, {difference.what for difference in all_found})
@@ -183,7 +183,7 @@ def _not_judged(wanted: Statement, found: Statement, differing: set[str]) -> dic
 
 
 def _lost(wanted: Statement, found: Statement) -> Iterator[Difference]:
-    """Yield a base that transformers 5 loses in the second of two configs only."""
+    """Yield a difference if transformers 5 fails to read the base of the second config but not of the first."""
     texts = [
         [each.text for reading in file.readings for each in reading.remarks if each.kind == "theta lost by 5"]
         for file in (wanted, found)
@@ -197,7 +197,7 @@ def _lost(wanted: Statement, found: Statement) -> Iterator[Difference]:
 
 
 def _layers(wanted: Statement, found: Statement) -> tuple[list[Difference], dict[str, str]]:
-    """Compare kinds, windows and the scale of queries layer by layer; also return what could not be compared."""
+    """Compare kinds, windows and query scales layer by layer; also return the reasons for what was not compared."""
     both = wanted.layers, found.layers
     told = [layers for layers in both if layers.row is None]
     if told:
@@ -329,7 +329,7 @@ class _Sides:
         scale, other = wanted.softmax_scale, found.softmax_scale
         if scale and other and abs(scale / other - 1) > SCALE_TOLERANCE:
             first, second = (f"× {each:.6g} on 1/√d" for each in (scale, other))
-            fix = f"Multiply the softmax scale by {scale:.6g}, as {self.wanted.path} has it."
+            fix = f"Multiply the softmax scale by {scale:.6g}, as {self.wanted.path} does."
             yield Difference("softmax scale", layers, first, second, fix)
 
     def frequencies(self, layers: str, wanted: Reading, found: Reading) -> Iterator[Difference]:

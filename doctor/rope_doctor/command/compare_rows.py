@@ -56,7 +56,7 @@ class Rows:
         right: True if all have the expected order, False if not, None if the weights belong to another model.
         wanted: the expected order, as text.
         wrong: the projections in another order, out of `count`.
-        verdict: what was judged of q and k.
+        verdict: the outcome of the checks of q and k.
     """
 
     right: bool | None
@@ -169,7 +169,7 @@ def _missing(
 
 
 def _statement_beside(path: Path) -> Statement | None:
-    """Return what a checkpoint's GGUF, or a config.json in its folder, states of the rotation."""
+    """Return the rotation that a checkpoint's GGUF, or a config.json in its folder, states."""
     source = next(iter(files_of(path)), path)
     if source.is_file() and is_gguf(source):
         try:
@@ -190,7 +190,7 @@ def _heads(path: Path, file: Statement | None) -> Heads:
 
 
 def _projections(tensors: dict[str, Held], heads: Heads, head_dim: int) -> tuple[Projections, str]:
-    """Return q and k keyed by (layer, q or k, weight or bias), for any naming scheme, and what was not split."""
+    """Return q and k by (layer, q or k, weight or bias), for any naming scheme, and why a tensor was not split."""
     by_key: Projections = {}
     why = ""
     for name, stored in tensors.items():
@@ -247,7 +247,7 @@ def _equal(a: np.ndarray, b: np.ndarray) -> bool:
 
 
 def run(chosen: argparse.Namespace) -> tuple[int, object, str]:
-    """Compare the order of the rows; exit status 0 if right in every layer, 1 if not, 2 if that cannot be told."""
+    """Compare the order of the rows; exit status 0 if right in every layer, 1 if not, 2 if unknown."""
     result = compare_weights(chosen.wanted, chosen.found, head_dim=chosen.head_dim)
     verdict = chosen_checks(result.verdict, chosen)
     result = replace(result, verdict=verdict)

@@ -10,7 +10,7 @@ from rope_doctor.probes import Decoder
 
 
 def load_function(name: str) -> Callable[..., Any]:
-    """Return the function that "module:function" names; ValueError if it is not found."""
+    """Import a function given as "module:function"; ValueError if there is none."""
     function = _named(name, "function", "function", "is not found", lambda function: function)
     if not callable(function):
         raise ValueError(f"{name} must be a function, got {type(function).__name__}")
@@ -18,7 +18,7 @@ def load_function(name: str) -> Callable[..., Any]:
 
 
 def load_model(name: str) -> Any:
-    """Return the model or decoder that "module:make" names or makes; ValueError if it is not found."""
+    """Import a model or decoder, or call a function that makes one; ValueError if this fails."""
     return _named(name, "model", "make", "could not be made", lambda item: item() if _makes(item) else item)
 
 

@@ -9,7 +9,7 @@ WORDS = {RIGHT: "holds", COULD_NOT_TELL: "could not tell"}
 
 
 def chosen_checks(verdict: Verdict, chosen: argparse.Namespace) -> Verdict:
-    """Return the verdict after the options; ValueError for a name that is none of the checks."""
+    """Return the verdict after the options; ValueError for an unknown name."""
     options = {name: names_in(getattr(chosen, name, None)) for name in ("only", "skip", "require")}
     return choose(verdict.checks, **options)
 

@@ -63,7 +63,7 @@ def in_words(statement: Statement) -> str:
 
 
 def _each_layer(statement: Statement) -> Iterator[tuple[str, str]]:
-    """Yield a line for each group of layers that are alike, if the layers differ in more than is said above."""
+    """Yield a line for each group of equal layers, if the lines above do not show how the groups differ."""
     layers = statement.layers
     rows = layers.rows(layers.count or 0)
     groups: dict[Layer, list[int]] = {}

@@ -1,7 +1,7 @@
 r"""Fifteen publicly reported position bugs, rebuilt in their smallest form, with their fixes.
 
-A replay builds something in its broken or its fixed form, and runs the command that detects the bug. The text and
-the code are ours; the threads are where the bugs were reported.
+A replay builds something in its broken or its fixed form, and runs the command that detects the bug. We wrote the
+text and the code; the bugs were reported in the threads.
 """
 
 import json
@@ -48,7 +48,7 @@ class Replay:
     command: str  # detects the bug, or ""
     run: Run | None  # takes `broken`, returns the command's report; None if no command detects the bug
     why: str = ""  # why no command detects it, or what the command misses
-    unopened: Sequence[str] = ()  # threads that we could not open, and cite on trust
+    unopened: Sequence[str] = ()  # threads cited on trust, since we could not open them
 
 
 def rotation(config: dict[str, Any], change: Callable[[RopeSpec], RopeSpec]) -> Run:

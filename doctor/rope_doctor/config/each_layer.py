@@ -1,4 +1,4 @@
-r"""Every layer of a model: its kind, whether it rotates, its window, and what scales its queries.
+r"""Describe every layer of a model: its kind, its window, whether it rotates, and the factor on its queries.
 
 >>> gemma = {"model_type": "gemma2", "num_hidden_layers": 4, "sliding_window": 4096}
 >>> [layer.label for layer in layers_of_config(gemma, ()).rows(4)]
@@ -24,7 +24,7 @@ class Layer:
     Attributes:
         label: its kind, such as "full_attention".
         rotates: whether its queries and keys rotate.
-        window: the tokens that it sees, None for all of them, "not stated" if the file leaves it open.
+        window: number of tokens that it sees; None if it sees all, "not stated" if the file leaves it open.
         queries: a factor on the queries that grows with the position, as text; "" for none.
     """
 
@@ -34,7 +34,7 @@ class Layer:
     queries: str = ""
 
     def coarse(self) -> "Layer":
-        """Return the layer with the kinds that both forms of a file tell apart."""
+        """Return the layer with only those kinds that a GGUF distinguishes as well as a config.json."""
         label = "no attention" if self.label in WITHOUT_HEADS else FULL
         return self if self.label in (SLIDING, CHUNKED) else replace(self, label=label)
 
@@ -49,9 +49,9 @@ class Layers:
 
     Attributes:
         count: how many there are; None if the file does not say.
-        row: the layer of an index below a count; None if the kinds cannot be told.
-        why: the reason if they cannot.
-        stated: the fields that decide, as the file has them.
+        row: function of an index and a count that returns the layer; None if the kinds are unknown.
+        why: the reason, if they are unknown.
+        stated: the fields that determine the layers, with the file's values.
     """
 
     count: int | None
@@ -60,7 +60,7 @@ class Layers:
     stated: tuple[tuple[str, str], ...] = ()
 
     def rows(self, count: int) -> list[Layer]:
-        """Return the first `count` layers; none if the kinds cannot be told."""
+        """Return the first `count` layers, or none if their kinds are unknown."""
         row, total = self.row, self.count or count
         return [] if row is None else [row(index, total) for index in range(min(count, total))]
 
@@ -69,7 +69,7 @@ UNTOLD = Layers(None, None, "the file does not describe them")
 
 
 def layers_of_config(config: dict[str, Any], still: Collection[str | None]) -> Layers:
-    """Return the layers of the language model's part of a config; `still` has the kinds that do not rotate."""
+    """Return the layers of a config's language model; `still` holds the kinds that do not rotate."""
     family = str(config.get("model_type") or "")
     types, count = (
         config.get("layer_types"),
@@ -102,10 +102,10 @@ def layers_of_config(config: dict[str, Any], still: Collection[str | None]) -> L
 
 
 def _labels(config: dict[str, Any], family: str) -> Callable[[int, int], str] | str:
-    """Return the label of an index below a count, or the reason why it cannot be told."""
+    """Return a function that labels a layer, given its index and the count, or say why there is none."""
     pattern, window = PATTERNS.get(family), config.get("sliding_window")
     if not family:
-        return "without a model_type its kinds of layers cannot be told"
+        return "without a model_type, the kinds of its layers are unknown"
     if pattern is None:
         if family in RULES["one_window_for_all_layers"]:
             longest = _whole(config.get("max_position_embeddings"))
@@ -114,7 +114,11 @@ def _labels(config: dict[str, Any], family: str) -> Callable[[int, int], str] | 
         idle = ("sliding_window",) if config.get("use_sliding_window") is False else ()
         names = [name for name in RULES["hints_of_kinds"] if name not in idle]
         fields = [name for name in names if config.get(name) not in (None, False, 0, [], {})]
-        return f"the kinds follow from {fields[0]} in a way that only its own code knows" if fields else _full
+        return (
+            f"the kinds follow from {fields[0]} by a rule that only the model's code states"
+            if fields
+            else _full
+        )
     if "cycle" in pattern:
         return lambda index, total: str(pattern["cycle"][index % len(pattern["cycle"])])
     if "by" in pattern:
@@ -185,7 +189,7 @@ def _window(config: dict[str, Any], family: str, label: str) -> int | str | None
 
 
 def _queries(config: dict[str, Any], family: str) -> Callable[[bool], str]:
-    """Return the text of the factor on the queries of layers that rotate, or do not."""
+    """Return a function that describes the factor on a layer's queries, given whether the layer rotates."""
     rotation: Any = next(
         (config[name] for name in ("rope_parameters", "rope_scaling") if config.get(name)), {}
     )

@@ -26,8 +26,8 @@ class Statement:
         model: its model_type or architecture; "" if it has neither.
         readings: one `Reading` per layer kind.
         config: the content of a config.json; None for a GGUF.
-        layers: each layer, as far as the file tells.
-        source: the file on disk, which is another one if `path` is a pipe or a model of the hub.
+        layers: the layers, as far as the file describes them.
+        source: the file on disk, which differs from `path` for a pipe or a model on the Hub.
     """
 
     path: Path
@@ -80,7 +80,7 @@ def in_float32(value: Any) -> Any:
 def read_file(path: str | Path, seq_len: int | None = None) -> Statement:
     """Read every layer kind's rotation from a config.json, a GGUF, or a checkpoint with a config.json beside it.
 
-    The path may be "-" for standard input, a pipe, or a model of the Hugging Face Hub, "owner/name@revision".
+    The path may be "-" for standard input, a pipe, or a model on the Hugging Face Hub, "owner/name@revision".
     `seq_len` is the length of the text, for rules that depend on it. Raises ConfigError, a ValueError, if the
     file is invalid, and OSError if it cannot be opened.
     """
@@ -116,7 +116,7 @@ def _read(path: Path, shown: Path, seq_len: int | None) -> Statement:
         model, readings, layers = read_gguf(path, seq_len)
         return Statement(shown, "GGUF", model, readings, None, layers, path)
     if path.stat().st_size > MAX_BYTES:
-        raise config_error("not JSON", str(path), detail="it is too large, and does not begin like a GGUF")
+        raise config_error("not JSON", str(path), detail="it is too large and does not begin like a GGUF")
     content = loaded(path)
     readings = read_kinds(content, seq_len)
     assert isinstance(content, dict)  # anything else has been rejected

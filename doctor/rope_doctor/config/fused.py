@@ -13,7 +13,7 @@ FUSED = re.compile(
     r"(?:\.|^)(?P<name>qkv_proj|query_key_value|c_attn|attn_qkv|Wqkv|W_pack|wqkv|in_proj_qkv)\.(?P<kind>weight|bias)$"
 )
 JOINED, GROUPED = "joined", "grouped"  # all of q, then k, then v; or group by group: its queries, k, v
-ORDERS = {  # of a model_type's fused tensor
+ORDERS = {  # of the rows in a fused tensor, by model_type
     **dict.fromkeys(
         ("phi3", "phi4mm", "phi4_multimodal", "qwen", "chatglm", "baichuan", "mixformer-sequential"), JOINED
     ),
@@ -23,7 +23,7 @@ ORDERS = {  # of a model_type's fused tensor
 
 
 class Held(Protocol):
-    """A tensor in a file, of which columns can be read."""
+    """A tensor in a file, whose columns can be read separately."""
 
     @property
     def path(self) -> Path:
@@ -61,7 +61,7 @@ class Split:
 
 @dataclass(frozen=True)
 class Heads:
-    """How a checkpoint's fused tensors are ordered, with its numbers of query heads and of key heads."""
+    """The order of rows in a checkpoint's fused tensors, with its numbers of query heads and key heads."""
 
     order: str | None
     queries: int | None
@@ -87,7 +87,7 @@ def split_fused(tensor: Held, heads: Heads, head_dim: int) -> dict[str, Split] |
         return "the order of q, k and v in its fused projections is not known"
     queries, keys, total = heads.queries, heads.keys, (heads.queries + 2 * heads.keys) * head_dim
     if tensor.shape[0] != total or queries % keys:
-        return f"its fused projections have {tensor.shape[0]} rows, not the {total} of its heads"
+        return f"its fused projections have {tensor.shape[0]} rows, and its heads need {total}"
     rows = np.arange(total)
     if heads.order == JOINED:
         at = queries * head_dim

@@ -119,7 +119,7 @@ class _Reader:
         return list(struct.unpack(f"<{length}{NUMBERS[kind]}", self.keep(length * width)))
 
     def strings(self, length: int) -> list[str] | None:
-        """Return an array of strings, or skip it, since none of them describes a rotation."""
+        """Skip an array of strings, since none describes a rotation; return it only with `keep_long`."""
         self.strings_seen += length
         if self.strings_seen > MAX_STRINGS:
             raise self.error(f"it states {self.strings_seen} strings, more than a vocabulary has")

@@ -74,7 +74,7 @@ def readings_of(
 
 
 def layers_of_keys(keys: dict[str, Any], arch: str) -> Layers:
-    """Return the layers that llama.cpp builds from the keys of an architecture, without its prefix."""
+    """Return the layers that llama.cpp builds for an architecture; `keys` lack its prefix."""
     count, window = keys.get("block_count"), keys.get("attention.sliding_window")
     facts, step = FACTS["windows"].get(arch), FACTS["rotates_but_every"].get(arch)
     still, local = FACTS["still"].get(arch), CHUNKED if arch == "llama4" else SLIDING
@@ -107,7 +107,7 @@ def layers_of_keys(keys: dict[str, Any], arch: str) -> Layers:
 
 
 def _attends(keys: dict[str, Any], arch: str, index: int) -> bool:
-    """Return whether a layer has heads, not a recurrence or a convolution."""
+    """Return whether a layer has attention heads, rather than a recurrence or a convolution."""
     interval, heads = FACTS["attends_every"].get(arch), keys.get("attention.head_count_kv")
     if isinstance(heads, list):
         return index >= len(heads) or bool(heads[index])
@@ -115,7 +115,7 @@ def _attends(keys: dict[str, Any], arch: str, index: int) -> bool:
 
 
 def _labels(pattern: Any, facts: dict[str, Any]) -> Callable[[int, int], str] | str:
-    """Return the label of an index below a count, or the reason why it cannot be told."""
+    """Return a function that labels a layer, given its index and the count, or say why there is none."""
     if not facts:
         return lambda index, total: FULL
     if isinstance(pattern, list):
@@ -229,7 +229,7 @@ def _reading(file: _File, label: str | None, kinds: ChangesByKind, seq_len: int 
 
 
 def _as_llama_cpp_mixes(reading: Reading, file: _File) -> Reading:
-    """Return a YaRN reading with the file's attention factor, and with its share of the unstretched angles."""
+    """Return a YaRN reading with the file's attention factor, mixed with unstretched angles as the file states."""
     spec, growth = reading.spec, file.keys.get("rope.scaling.attn_factor")
     if isinstance(growth, float) and growth > 0:
         spec = spec.replace(attention_factor=spec.attention_factor * growth)

@@ -1,4 +1,4 @@
-r"""The language model's part of a config, and the requested layers."""
+r"""Find the section of a config that describes the language model, and in it the requested layers."""
 
 import re
 from typing import Any
@@ -11,7 +11,7 @@ WIDTH = "head_dim"
 
 
 def body_of(config: object, notes: Notes) -> tuple[Part, str, bool]:
-    """Return the language model's part of a config, its model_type, and whether it is nested in another object."""
+    """Return a config's section on the language model, its model_type, and whether another object contains it."""
     if not isinstance(config, dict):
         raise config_error("not an object", "config", value=config)
     body, inside = Part(config), False
@@ -40,7 +40,7 @@ def _inherited(outer: Part, inner: Part, nest: str, notes: Notes) -> Part:
 
 
 def layers_of(table: RuleTable, layer_type: object) -> tuple[str | None, bool, list[str]]:
-    """Select the chosen layers' part in the table; return their kind, whether they rotate, and all kinds."""
+    """Point the table at the requested layers; return their kind, whether they rotate, and all kinds."""
     kinds = kinds_of(table)
     n_notes, names = len(table.notes), [label for label in kinds if label is not None]
     full = {label: with_own_width(table, label, part) for label, part in kinds.items()}
@@ -90,7 +90,8 @@ def _own_width(table: RuleTable, label: str | None) -> tuple[Any, str]:
     other = RULES["width_of_a_kind"].get(label)
     if other is None:
         return width, path
-    replaced = "per_layer_config" in table.body and table.default(other) is not None  # the class replaces it
+    # if both are present, the config's class overwrites the file's width
+    replaced = "per_layer_config" in table.body and table.default(other) is not None
     if width is None and not replaced:
         return table.taken(other), table.path(other)
     read, stated = width or _of_the_rest(table), table.get(other)

@@ -80,11 +80,11 @@ class Reading:
         base: b of b^(−2i/d); 1.0 for layers that do not rotate.
         factor: the stretch s, or None.
         longest, trained: the claimed length in tokens (max_position_embeddings), and the length before
-            stretching if the rule has one; each may be None.
+            stretching if the rule has one; either may be None.
         layer_type, layer_types: the layers that were read (None: all), and the allowed values of `layer_type`
             (empty if all layers have the same rotation).
         section_order: "contiguous", "interleaved" or "rows and columns first"; None without sections.
-        softmax_scale: factor on the softmax scale 1/√d besides the attention factor; None if it cannot be told.
+        softmax_scale: factor on the softmax scale 1/√d besides the attention factor; None if unknown.
         remarks, call: facts worth knowing; the rule of `rope_edu.encodings` and its arguments.
     """
 

@@ -1,7 +1,7 @@
-r"""Where a file comes from: a path, "-" for standard input, a pipe, or a model of the Hugging Face Hub.
+r"""Find a file by its name: a path, "-" for standard input, a pipe, or a model on the Hugging Face Hub.
 
-A pipe is copied into a temporary file. It may be silent for `SILENCE` seconds and hold `MOST_BYTES`, so a command
-returns whatever it is given.
+A pipe is copied into a temporary file. Reading stops once it is silent for `SILENCE` seconds or has delivered
+`MOST_BYTES`, so a command always returns.
 """
 
 import contextlib
@@ -17,8 +17,8 @@ from typing import BinaryIO
 
 from rope_doctor.config.values import config_error
 
-SILENCE, LONGEST = 4.0, 60.0  # seconds without a byte, and in all
-MOST_BYTES = 64 * 2**20  # the header of a GGUF with a large vocabulary has a quarter of it
+SILENCE, LONGEST = 4.0, 60.0  # seconds without a byte, and in total
+MOST_BYTES = 64 * 2**20  # four times the header of a GGUF with a large vocabulary
 MOST_JSON = 8 * 2**20
 HUB_ID = re.compile(r"(?P<repo>[\w.-]+/[\w.-]+)(?:@(?P<revision>[\w./-]+))?")
 LOCAL = (".json", ".gguf", ".safetensors", ".bin", ".txt")
@@ -28,8 +28,8 @@ OF_WEIGHTS = ["*.safetensors", "*.safetensors.index.json", "*.bin", "*.bin.index
 def on_disk(name: str | Path, *, weights: bool = False) -> Path:
     """Return the path of a regular file or folder with the content that `name` stands for.
 
-    With `weights`, a model of the hub is fetched with its weights, otherwise with its config.json alone.
-    ConfigError if a pipe is silent or too long, or if the hub does not answer; OSError if the path cannot be
+    With `weights`, a model is fetched from the Hub with its weights, otherwise with its config.json alone.
+    ConfigError if a pipe is silent or too long, or if the Hub does not answer; OSError if the path cannot be
     opened.
     """
     path = Path(name)
@@ -60,7 +60,7 @@ def _fetched(repo: str, revision: str | None, weights: bool) -> Path:
         return Path(
             huggingface_hub.hf_hub_download(repo, "config.json", revision=revision, etag_timeout=SILENCE)
         )
-    except Exception as error:  # of the network, of the hub, of its cache
+    except Exception as error:  # the network, the Hub or its cache may fail
         said = next(iter(str(error).strip().splitlines()), "")[:200]
         raise config_error("not fetched", repo, detail=f"{type(error).__name__}: {said}") from None
 
@@ -75,7 +75,7 @@ def _copied(name: str, opened: object) -> Path:
 @cache
 def _folder() -> str:
     made = tempfile.TemporaryDirectory(prefix="rope-doctor-")
-    _KEPT.append(made)  # it goes when the process ends
+    _KEPT.append(made)  # deleted when the process ends
     return made.name
 
 
@@ -83,7 +83,7 @@ _KEPT: list[tempfile.TemporaryDirectory[str]] = []
 
 
 class _Copy:
-    """A stream on its way into a file; a thread reads, for opening a pipe may never return."""
+    """Copy a stream into a file, reading in a thread because opening a pipe may never return."""
 
     def __init__(self, name: str, path: Path, opened: object) -> None:
         self.name, self.path, self.opened = name, path, opened
@@ -98,7 +98,7 @@ class _Copy:
             reader.join(0.05)
             now = time.monotonic()
             if now - self.last > SILENCE:
-                raise self.error(f"nothing came for {SILENCE:.0f} seconds")
+                raise self.error(f"nothing arrived for {SILENCE:.0f} seconds")
             if now - self.begun > LONGEST:
                 raise self.error(f"it did not end within {LONGEST:.0f} seconds")
         if self.problem:
@@ -113,7 +113,7 @@ class _Copy:
                     self.last, self.size = time.monotonic(), self.size + len(data)
                     file.write(data)
                     if self.size > MOST_JSON and not self.gguf(file):
-                        self.problem = f"it has more than {MOST_JSON // 2**20} MiB, and is no GGUF"
+                        self.problem = f"it has more than {MOST_JSON // 2**20} MiB and is not a GGUF"
                         return
                     if self.size > MOST_BYTES:
                         return

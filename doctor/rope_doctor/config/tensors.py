@@ -85,7 +85,7 @@ def read_tensors(path: Path) -> dict[str, Held]:
 
 
 def files_of(path: Path) -> list[Path]:
-    """Return a checkpoint's files: the path itself, or those of its index or folder, of one form."""
+    """Return a checkpoint's files: the path itself, or those of its index or folder, all in one format."""
     if path.name.endswith(".index.json"):
         return _of_index(path)
     if not path.is_dir():
@@ -117,7 +117,7 @@ def _of_torch(path: Path) -> dict[str, Held]:
         raise ValueError(f"{path} can be read only if torch is installed") from None
     try:
         held = torch.load(path, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(path))
-    except Exception as error:  # unpickling raises anything
+    except Exception as error:  # unpickling may raise any exception
         said = next(iter(str(error).splitlines()), "")[:120]
         words = f"{path} cannot be loaded as weights alone: {type(error).__name__}: {said}"
         raise ValueError(words) from None

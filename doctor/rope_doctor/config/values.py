@@ -71,7 +71,7 @@ CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u
 
 
 def visible(text: str) -> str:
-    r"""Return text with its control characters escaped, so that a terminal shows them instead of obeying.
+    r"""Return text with its control characters escaped, so that a terminal prints them and does not act on them.
 
     >>> print(visible("\x1b[2J"))
     \x1b[2J
@@ -133,7 +133,7 @@ class Part:
     start: str = ""
     paths: dict[str, str] = field(default_factory=dict)  # paths of fields that come from elsewhere
     apart: bool = False  # applies to some layers only, so the fields outside it may differ
-    added: Collection[str] = ()  # fields that the object itself does not have
+    added: Collection[str] = ()  # fields that the object itself lacks
 
     def __post_init__(self) -> None:
         stated = {key: value for key, value in self.values.items() if value is not None}
@@ -182,5 +182,5 @@ class Notes(list[Remark]):
             self.append(remark)
 
     def lost(self, how: str, **words: Any) -> None:
-        """Add a remark about a base that transformers 5 loses."""
+        """Add the remark that transformers 5 does not read this base."""
         self.add("theta lost by 5", detail=RULES["how_lost"][how].format(**shown(words)))

@@ -1,4 +1,4 @@
-r"""Rotations that are near the config's, each the mark of one cause."""
+r"""Plausible wrong rotations, close to the config's; each points to one cause."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ LISTS = ("longrope",)
 
 @dataclass(frozen=True)
 class Alternative:
-    """A rotation, the cause that it is the mark of, and how it is said."""
+    """A rotation, the cause that it points to, and the words for it in a report."""
 
     cause: str
     words: str
@@ -23,10 +23,10 @@ class Alternative:
 
 
 def alternatives(reading: Reading, kinds: LayerKinds, length: int) -> Iterator[Alternative]:
-    """Yield rotations that a model may have in place of this one, in a text of `length` tokens.
+    """Yield rotations that a model may apply instead of the right one, in a text of `length` tokens.
 
-    The first that fits is the cause: another kind's, the rule's for another length, the rule left out or applied
-    twice, other sections.
+    The first that fits names the cause: the rotation of another kind, the rule for another length, the rule omitted
+    or applied twice, or other sections.
     """
     spec, rule = reading.spec, reading.rope_type
     for label, other in kinds.turning.items():
@@ -63,7 +63,7 @@ def alternatives(reading: Reading, kinds: LayerKinds, length: int) -> Iterator[A
 
 
 def same(one: RopeSpec, other: RopeSpec) -> bool:
-    """Return whether two rotations are equal but for rounding."""
+    """Return whether two rotations are equal up to rounding."""
     return (
         (one.kind == NOPE) == (other.kind == NOPE)
         and (one.head_dim, one.layout, one.axes) == (other.head_dim, other.layout, other.axes)

@@ -1,4 +1,4 @@
-r"""A bench: two texts of one length, a decoder's logits for them, and the difference that rounding explains."""
+r"""Two texts of the same length, a decoder's logits for them, and the difference that rounding explains."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +15,7 @@ ROUNDINGS_PER_TOKEN = (
 )  # an angle of m radians is off by m roundings, in q and in k, and scores are about 8
 NOISE_FACTOR = 8  # differences count above this multiple of a narrow type's measured noise
 LEAST_NOISE = 4 * BFLOAT16_EPS  # in units of the logits' spread: four roundings in a row
-UNKNOWN_NOISE = 32 * BFLOAT16_EPS  # if there is no float32 copy that shows what rounding does
+UNKNOWN_NOISE = 32 * BFLOAT16_EPS  # if there is no float32 copy from which to measure rounding
 SAME, DIFFERS, DOCUMENTED, NOT_JUDGED = "same", "differs", "as documented", "not judged"
 
 
@@ -25,16 +25,16 @@ class Check:
 
     name: str
     outcome: str  # "same", "differs", "as documented" or "not judged"
-    words: str  # the ways compared, and the difference; or why the check did not run
-    meaning: str = ""  # what the difference means
+    words: str  # the calls compared and their difference, or the reason why the check did not run
+    meaning: str = ""  # the meaning of the difference
     fix: str = ""  # the smallest change that removes it
     chapter: str = ""  # title of the chapter that explains the difference
     off: float | None = None  # largest difference in a token's logits, in units of their spread
     bound: float | None = None  # largest difference that rounding explains
     token: int | None = None  # first token that differs
-    lengths: tuple[int, ...] = ()  # of the texts compared, in tokens; where it differs, of that text alone
-    edge: bool = False  # it differs in a text that ends exactly at a switch, where nothing has changed yet
-    central: bool = False  # without it the decoder is not called right
+    lengths: tuple[int, ...] = ()  # tokens in each compared text, or in the one that differs
+    edge: bool = False  # True if it differs in a text that ends exactly at a switch, before anything changes
+    central: bool = False  # True if no decoder is called right before this check has run
 
     def __str__(self) -> str:
         return f"{self.name}: {self.outcome}. {self.words}"
@@ -45,7 +45,7 @@ class NotJudgedError(Exception):
 
 
 class Bench:
-    """A decoder, two texts of one length, and their logits.
+    """A decoder, two texts of the same length, and their logits.
 
     `piece` is the length of a prompt, after which the other tokens come one by one.
     """
@@ -145,13 +145,13 @@ class Bench:
                 cache,
             )
             if cache is None:
-                raise NotJudgedError("the decoder returns no cache under a name that is known")
+                raise NotJudgedError("the decoder returns no cache under a known name")
             pieces.append(logits)
             start += size
         return np.concatenate(pieces, axis=1), cache
 
     def distances(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
-        """Return how far each token's logits are apart, in units of the spread; infinite if not finite."""
+        """Return the distance between the logits of each token, in units of the spread; infinite if not finite."""
         apart = np.sqrt(((one - other) ** 2).mean(axis=-1)) / self.spread
         return np.where(np.isfinite(apart), apart, np.inf)
 

@@ -31,7 +31,7 @@ def as_decoder(model: Any, **facts: Any) -> Decoder:
     """Return a Decoder, given one, a causal transformers model, or a function with the keywords of `call`.
 
     Raises:
-        ValueError: it is none of these, or the function fails on two tokens; the message says how.
+        ValueError: it is of another type, or the function fails on two tokens; the message says how.
     """
     if isinstance(model, Decoder):
         return model
@@ -100,7 +100,7 @@ def of_transformers(model: Any) -> Decoder:
 def _unknown(names: Mapping[str, str | None]) -> dict[str, str]:
     known = {"cache": CACHES, "positions": POSITIONS, "mask": MASKS}
     return {
-        ours: f"the decoder takes no {ours} under a name that is known ({', '.join(known[ours])})"
+        ours: f"the decoder takes no {ours} under a known name ({', '.join(known[ours])})"
         for ours, theirs in names.items()
         if theirs is None
     }

@@ -1,4 +1,4 @@
-r"""From the pattern of the checks that differ to one cause with one fix."""
+r"""Infer one cause, with one fix, from the pattern of checks that differ."""
 
 import tomllib
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ PATTERNS: list[dict[str, Any]] = _TABLES["cause"]  # likeliest first
 MEANINGS: dict[str, dict[str, str]] = _TABLES["check"]
 
 
-SHORT = 12  # tokens of the text that is read in every way
+SHORT = 12  # tokens of the text on which every check runs
 
 
 @dataclass(frozen=True)
@@ -24,14 +24,14 @@ class Cause:
     evidence: str
     fix: str
     chapter: str
-    seen: str = ""  # in few words, for the list of the rest
+    seen: str = ""  # a short form, for the list of further causes
 
     def __str__(self) -> str:
         return f"Cause: {self.means}\n    Evidence: {self.evidence}\n    Fix: {self.fix} Chapter “{self.chapter}”."
 
 
 def explained(check: Check) -> Check:
-    """Return a check that differs with its meaning, its fix and the chapter that explains it."""
+    """Add the meaning, the fix and the chapter that explains it to a check that differs."""
     if check.outcome != DIFFERS:
         return check
     meaning = MEANINGS[check.name]
@@ -39,7 +39,7 @@ def explained(check: Check) -> Check:
 
 
 def causes_of(checks: tuple[Check, ...]) -> tuple[Cause, ...]:
-    """Return the causes of what differs, likeliest first: a pattern of checks, then each check that it leaves."""
+    """Return the causes of differences, likeliest first: that of a pattern of checks, then one per other check."""
     by_name = {check.name: check for check in checks}
     wrong = [check for check in checks if check.outcome == DIFFERS]
     if not wrong:

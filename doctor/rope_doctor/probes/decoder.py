@@ -27,8 +27,8 @@ class Decoder:
         pools: tokens that a layer pools into one key, counted from the first; 1 without such layers.
         scaled: first position from which queries are scaled, or None.
         longest: number of positions in its table, or None if there is no table.
-        trained, rule: length above which a rule may change the frequencies, or None; its name ("dynamic") or "".
-        coordinates: how many each position has: 3 for M-RoPE, whose position ids are `(3, batch, seq)`.
+        trained, rule: length above which a rule may change the frequencies, or None; the rule's name, or "".
+        coordinates: number of coordinates per position: 3 for M-RoPE, whose position ids are `(3, batch, seq)`.
         recurrent: True if recurrent layers see the order of tokens even without positions.
         eps: largest relative rounding error of its number format.
         crop: `(cache, length, removed) -> cache` that keeps the first `length` tokens, or None.

@@ -24,21 +24,21 @@ from rope_doctor.probes.ways import LONGROPE, WAYS, Way, chunks
 from rope_doctor.verdict import DIFFERS as WRONG
 from rope_doctor.verdict import HOLDS, NOT_RUN, Judged, Verdict, choose
 
-CHUNK = 512  # tokens of a chunk, as servers read a long prompt
+CHUNK = 512  # tokens per chunk in which servers read a long prompt
 STEPS = 7  # tokens of a long text that are read one at a time
 PAST = 16  # tokens by which a long text passes a window or a switch
-LONGEST = 8_448  # tokens of a text, unless `length` asks for more
+LONGEST = 8_448  # most tokens in a text, unless `length` allows more
 OUTCOMES = {SAME: HOLDS, DOCUMENTED: HOLDS, DIFFERS: WRONG, NOT_JUDGED: NOT_RUN}
 
 
 @dataclass(frozen=True)
 class DecoderReport:
-    """All checks of a decoder, their verdict, and the causes of what differs, likeliest first; `print` it."""
+    """All checks of a decoder, their verdict, and the causes of differences, likeliest first; `print` it."""
 
     checks: tuple[Check, ...]
     verdict: Verdict
     causes: tuple[Cause, ...] = ()
-    tolerance: str = ""  # the largest difference taken for rounding, and the reason
+    tolerance: str = ""  # the largest difference attributed to rounding, and the reason
 
     @property
     def right(self) -> bool | None:
@@ -85,7 +85,7 @@ def check_decoder(
     r"""Compute the same logits in many ways, and report where they differ.
 
     Every check compares the decoder with itself, so no reference is needed; `diagnose` and `check_model` find
-    mistakes that they all share. A text of 12 tokens is read in every way, and a long one, past every window and
+    mistakes that all calls share. A text of 12 tokens is read in every way, and a long one, past every window and
     switch, in the central ways. In float32 a difference counts if it exceeds 2¹² roundings in the same direction,
     and 2⁴ more per token. In a narrower type it must exceed eight times the measured noise, in half of the tokens.
 
@@ -94,14 +94,14 @@ def check_decoder(
             (logits, cache)`, which may lack some of the keywords.
         length: tokens of the long text. By default two chunks and 16 tokens, or 16 past the last window or switch,
             at most 8,448.
-        chunk: tokens of a chunk in which the long text is read.
+        chunk: tokens per chunk of the long text.
         window: width in tokens of a window that the decoder does not state.
         text: token ids (tokens,), repeated to the length; by default they are random.
-        only, skip, require: names of checks that alone run, that do not run, and that must run.
+        only, skip, require: names of checks to run alone, to leave out, and to count as central.
         facts: attributes of `Decoder`, if `decoder` is a function.
 
     Raises:
-        ValueError: the decoder cannot be called, or an argument has no sense; the message says why.
+        ValueError: the decoder cannot be called, or an argument is invalid; the message says why.
 
     >>> from rope_doctor.probes.specimen import Specimen
     >>> class Restarting(Specimen):
@@ -169,7 +169,7 @@ class _Examination:
         wanted = max([least, *marks]) if length is None else limit
         reached = [mark for mark in [least, *marks] if mark <= limit]
         self.far_length = wanted if wanted <= limit else max([2 * chunk + PAST, *reached])
-        if decoder.longest:  # a table ends there
+        if decoder.longest:  # where a table of positions ends
             self.far_length = min(self.far_length, max(2 * SHORT, decoder.longest - 2 * PAST))
         near = min(SHORT, self.switch or SHORT)
         self.near = Bench(decoder, near, min(PADS, near - 5), text=text)
@@ -177,7 +177,7 @@ class _Examination:
 
     @cached_property
     def edge(self) -> Bench | None:
-        """A text that ends exactly at the switch, where the short side still holds; None without a switch."""
+        """A text that ends exactly at the switch and still counts as short; None without a switch."""
         if self.switch is None or not self.near.length < self.switch < self.far_length:
             return None
         return Bench(self.decoder, self.switch, self.switch - 3, text=self.text)
@@ -192,7 +192,7 @@ class _Examination:
 
     @property
     def tolerance(self) -> str:
-        """The largest difference taken for rounding, and the reason."""
+        """The largest difference attributed to rounding, and the reason."""
         bound = self.near.bound
         if not self.near.low_precision:
             roundings = "4,096 roundings, and 16 more per token"
@@ -205,7 +205,7 @@ class _Examination:
         )
 
     def check(self, name: str) -> Check:
-        """Run one check; one that fails was not judged."""
+        """Run one check; if it raises an exception, it counts as not judged."""
         try:
             check = CHECKS[name](self)
         except NotJudgedError as reason:
@@ -216,7 +216,7 @@ class _Examination:
         return explained(replace(check, name=name, words=_sentence(check)))
 
     def way(self, way: Way) -> Check:
-        """Compare one way on the short text and, where it asks for them, on longer ones."""
+        """Compare one way of calling on the short text and, if required, on longer ones."""
         self.near.needs(*way.needs)
         found = [way.compare(self.near)]
         if way.edge and self.edge is not None:
@@ -282,7 +282,7 @@ class _Examination:
 
 
 def _combined(found: list[Check]) -> Check:
-    """Return the first check that differs, or all as one."""
+    """Return the first check that differs, or else one check for all texts."""
     wrong = next((check for check in found if check.outcome == DIFFERS), None)
     if wrong is not None:
         return wrong
@@ -293,7 +293,7 @@ def _combined(found: list[Check]) -> Check:
 
 
 def _sentence(check: Check) -> str:
-    """Return a check's words as a sentence with its figures, unless they are one."""
+    """Return a check's words as a sentence, with figures unless they already form one."""
     if check.words.endswith("."):
         return check.words
     if check.outcome == DIFFERS:
@@ -306,7 +306,7 @@ def _sentence(check: Check) -> str:
 
 CHECKS: dict[str, Callable[[_Examination], Check]] = {
     "same call twice": partial(_Examination.way, way=WAYS["same call twice"]),
-    "state": _Examination.state,  # before other long texts leave traces
+    "state": _Examination.state,  # first, before other long texts leave traces
     "chunks": _Examination.chunks,
     **{name: partial(_Examination.way, way=way) for name, way in WAYS.items() if name != "same call twice"},
     "reach": _Examination.reach,

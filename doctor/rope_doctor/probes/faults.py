@@ -19,11 +19,11 @@ class Cause(NamedTuple):
 
 _TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 OWN = {name: Cause(**cause) for name, cause in _TABLE.items()}  # the likeliest first
-FROM_CLINIC_BEFORE = "ignores_positions"  # the clinic's mistakes are believed before this cause
+FROM_CLINIC_BEFORE = "ignores_positions"  # the clinic's mistakes rank just above this cause
 
 
 def cause_of(name: str) -> Cause:
-    """Return a cause by its name: one of `OWN`, or else a mistake that the clinic knows."""
+    """Return a cause by its name, from `OWN` or else from the clinic's mistakes."""
     return OWN[name] if name in OWN else Cause(MISTAKES[name].does, MISTAKES[name].fix)
 
 
@@ -69,8 +69,8 @@ class Fault:
 def ranked(faults: Sequence[Fault]) -> tuple[Fault, ...]:
     """Return the faults, the most likely cause first.
 
-    A cause that explains others comes before them: frequencies before the queries that they rotate, what is true of
-    all layers before one kind's.
+    A cause that explains others precedes them: frequencies come before the queries that they rotate, and a fault
+    of all layers comes before a fault of one kind.
     """
     order = list(OWN)
     clinic = order.index(FROM_CLINIC_BEFORE) - 0.5

@@ -20,8 +20,8 @@ NAME_PATTERNS = {  # patterns in the names of a layer kind's modules and buffers
     "compress": re.compile(r"compress"),
     "main": re.compile(r"main"),
 }
-WITHOUT_ATTENTION = re.compile(r"linear|conv|mamba|recurrent|ssm|delta")  # in a config's words for layers
-LAYER_LISTS = ("layer_types", "layers_block_type", "block_types", "_block_types")  # the last two repeat
+WITHOUT_ATTENTION = re.compile(r"linear|conv|mamba|recurrent|ssm|delta")  # in a config's names of layer kinds
+LAYER_LISTS = ("layer_types", "layers_block_type", "block_types", "_block_types")  # the last two are cycled
 LAYER = re.compile(r"(?:^|\.)(?:layers|h|blocks|block|layer)\.(\d+)(?:\.|$)")
 
 
@@ -63,7 +63,7 @@ class LayerKinds:
         return self.named(name.rpartition(".")[2]) or self.of_layer(name)
 
     def of_layer(self, name: str) -> str | None:
-        """Return the kind of a module's layer, or None: unnamed, or not known."""
+        """Return the kind of a module's layer; None if it is unnamed or unknown."""
         layer = LAYER.search(name)
         return self.layers[int(layer[1])] if layer and int(layer[1]) < len(self.layers) else None
 
@@ -95,7 +95,7 @@ class LayerKinds:
 
 
 def _layers(body: dict[str, Any], readings: dict[str | None, Reading]) -> tuple[str | None, ...]:
-    """Return each layer's kind; empty unless the config says which layers are of which kind."""
+    """Return each layer's kind; empty unless the config assigns kinds to layers."""
     count, types = body.get("num_hidden_layers") or 0, body.get("layer_types")
     rotates, interval = body.get("no_rope_layers"), body.get("no_rope_layer_interval")
     if NOPE in readings and len(readings) > 1:
@@ -120,7 +120,7 @@ def _kind_of(word: str, readings: dict[str | None, Reading]) -> str | None:
     """Return the kind under which a config states the rotation of layers with this word in `layer_types`."""
     if word in readings:
         return word
-    if "compress" in readings and "main" in readings:  # DeepSeek V4 names its rotations so
+    if "compress" in readings and "main" in readings:  # DeepSeek V4's names for its rotations
         return "main" if word == "sliding_attention" else "compress"
     return None if None in readings else word
 

@@ -14,7 +14,7 @@ from rope_doctor.probes.softmax_scale import query_gains, stated_scale
 from rope_doctor.probes.watching import Watched
 from rope_doctor.verdict import DIFFERS, HOLDS, NOT_RUN, Judged, Verdict, choose
 
-CHECKS = (  # by name; central: nothing is vouched for before this check has run
+CHECKS = (  # (name, whether no model is called right before this check has run)
     ("frequencies", False),
     ("queries and keys", True),
     ("layers", True),
@@ -69,7 +69,7 @@ def check_model(
 
     The model is probed in its current state: after loading, after `.to(torch.bfloat16)`, on its device. Modules
     that return cosines and sines are called, frequency buffers and tables are read, and a text of one repeated
-    token is run, because only the rotation makes its queries differ. Each layer is held to its own kind.
+    token is run, because only the rotation makes its queries differ. Each layer is compared with its own kind.
 
     Args:
         model: a `torch.nn.Module`.
@@ -77,7 +77,7 @@ def check_model(
         only, skip, require: names of checks to run alone, to leave out, and to count as central.
 
     Raises:
-        ValueError: the config is missing or cannot be read, or a check is not known; the message says why.
+        ValueError: the config is missing or cannot be read, or a check is unknown; the message says why.
 
     >>> from rope_doctor.probes.little import Little  # two layers, heads of 16, base 10,000
     >>> config = {"model_type": "llama", "head_dim": 16, "rope_theta": 500_000.0}
@@ -110,7 +110,7 @@ def check_model(
 
 
 def _of_many_layers(faults: list[Fault]) -> list[Fault]:
-    """Return one fault for all layers and modules that have the same."""
+    """Merge equal faults of several layers or modules into one."""
     keys = [(f.layers, f.cause, f.check, f.found if f.check == "frequencies" else "") for f in faults]
     first = dict(zip(reversed(keys), reversed(faults), strict=True))
     wheres = zip(keys, (fault.where for fault in faults), strict=True)
@@ -126,7 +126,7 @@ def _words_of(watched: Watched) -> Iterator[str]:
 
 
 def _of_all_layers(watched: Watched, kinds: LayerKinds) -> list[Fault]:
-    """Return the faults of attention, with causes that show only in all layers together."""
+    """Return the faults of attention, with causes that are visible only in all layers together."""
     still = {fault.where for fault in watched.faults if fault.cause == "no_layer_rotates"}
     turning = {
         name
@@ -154,7 +154,7 @@ def _judged(
     """Return every check's outcome."""
     unseen, missing = watched.failed, "attention was not watched"
     if not unseen and not watched.judged():
-        unseen = "no attention was seen whose tokens differ by position alone"
+        unseen = "no attention was seen in which tokens differ by position alone"
     missing = missing if unseen else ""
     modules = "" if probe.probed else "no module gives cosines and sines or has frequencies"
     reasons = {
@@ -193,7 +193,7 @@ def _numbers(names: Iterable[str]) -> set[int]:
 
 
 def _unmatched(model: Any, watched: Watched, kinds: LayerKinds) -> str:
-    """Return why not every attention layer was watched and matched to its kind; "" if each was."""
+    """Return the reason why an attention layer was not watched or not matched to a kind; "" if all were."""
     unjudged = [name for name, judged in watched.layers.items() if not judged]
     if unjudged:
         return f"{_grouped_names(unjudged)}: tokens differ by more than their position"
@@ -204,7 +204,7 @@ def _unmatched(model: Any, watched: Watched, kinds: LayerKinds) -> str:
         return f"no attention was seen in {several} {', '.join(map(str, missing[:8]))}{', …' * (len(missing) > 8)}"
     unknown = [name for name in watched.layers if len(kinds.allowed(name)) > 1]
     if unknown:
-        return f"the config does not say of which kind {_grouped_names(unknown)} is"
+        return f"the config does not say which kind {_grouped_names(unknown)} is"
     return ""
 
 

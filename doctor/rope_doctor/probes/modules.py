@@ -19,7 +19,7 @@ from rope_doctor.probes.tables import POSITIONS, as_words, listed
 from rope_doctor.probes.watching import FREQUENCY_TOLERANCE
 from rope_edu.encodings.spec import RopeSpec
 
-LEAST_FREQUENCY = 1e-14  # radians per token; memory that was never filled holds less, and no base does
+LEAST_FREQUENCY = 1e-14  # radians per token: below every real frequency, above most leftovers in memory
 RULES_OF_TRANSFORMERS = {"default", "linear", "dynamic", "yarn", "longrope", "llama3", "proportional"}
 
 
@@ -28,7 +28,7 @@ class ModuleProbe:
     model: Any
     kinds: LayerKinds
     faults: list[Fault] = field(default_factory=list)
-    probed: list[tuple[str, str]] = field(default_factory=list)  # (description, place)
+    probed: list[tuple[str, str]] = field(default_factory=list)  # (the check in words, the module's name)
     notes: list[str] = field(default_factory=list)
 
     def run(self) -> None:
@@ -200,7 +200,7 @@ def _cause_in_clinic(call: Any, reading: Reading, positions: np.ndarray) -> str 
 
     def rotate(x: np.ndarray, at: np.ndarray) -> np.ndarray:
         table = tables.by_pair(call(at, exact=True), np.ones((len(at), len(spec.inv_freq)), complex))
-        assert table is not None  # the same call was read before
+        assert table is not None  # an equal call was read successfully before
         first, second = np.split(x[:, : spec.rotary_dim], 2, axis=1)
         turned = first * table.real - second * table.imag, first * table.imag + second * table.real
         return np.concatenate((*turned, x[:, spec.rotary_dim :]), axis=1)
@@ -241,11 +241,11 @@ def _name_of(speeds: np.ndarray, spec: RopeSpec) -> str:
 
 
 def _is_memory(numbers: np.ndarray, expected: np.ndarray) -> bool:
-    """Return whether numbers are those of memory that was never filled, rather than frequencies."""
+    """Return whether numbers come from memory that was never filled, rather than from a rule."""
     if not np.isfinite(numbers).all() or (numbers < 0).any() or not 0 < numbers.max() <= 1.01:
         return True
     if numbers.shape != expected.shape or np.allclose(numbers, expected, rtol=2.0**-7, atol=1e-7):
-        return False  # the second: right but for a cast, in which the slowest may have become 0
+        return False  # if close: rounded by a cast, which may have turned the slowest into 0
     empty = (numbers < LEAST_FREQUENCY) & (expected > 0)
     return bool(empty.any()) or frequencies.is_uninitialised(numbers, expected)
 

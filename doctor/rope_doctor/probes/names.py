@@ -1,6 +1,6 @@
 r"""Names that the ecosystem gives to the same things, newest first, and the wrappers around a model.
 
-A name that is in none of these tables is unknown: a check that needs it says so, and does not run.
+A name that is in none of these tables is unknown; a check that needs it does not run, and says why.
 """
 
 import inspect
@@ -19,8 +19,9 @@ WINDOWS = (
     "attention_window_size",
     "window_size",
 )
-WINDOWED = re.compile("sliding|chunked|local|swa")  # in the kinds of layers that have a window
-TABLES = re.compile(r"wpe|embed_positions|position_embeddings?$|pos_emb|sin|cos|freqs")  # rows by position
+WINDOWED = re.compile("sliding|chunked|local|swa")  # in the names of layer kinds with a window
+# modules with one row per position
+TABLES = re.compile(r"wpe|embed_positions|position_embeddings?$|pos_emb|sin|cos|freqs")
 LEARNED = re.compile(r"(?:wpe|embed_positions|position_embeddings?)\.weight$")
 TABLE_LENGTHS = ("max_position_embeddings", "n_positions", "n_ctx")
 SCALED_FROM_THE_START = ("beam",)  # its queries grow with (1 + position / 2048) ** 0.1

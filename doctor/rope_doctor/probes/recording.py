@@ -22,7 +22,7 @@ PRODUCTS = {"matmul", "__matmul__", "bmm", "baddbmm", "einsum"}
 class Call:
     """One call of attention: q, k and v are `(batch, heads, seq, width)`; a product of matrices has no v."""
 
-    layer: str  # name of the module that calls
+    layer: str  # name of the calling module
     q: Any
     k: Any
     v: Any = None
@@ -180,9 +180,7 @@ def recorded(model: Any, count: int) -> Iterator[_Recorder]:
             get = interface.get_interface
             theirs = lambda self, name, default: recorder.through(get(self, name, default), 1)  # noqa: E731
             stack.enter_context(mock.patch.object(interface, "get_interface", theirs))
-        if hasattr(torch.compiler, "set_stance"):
-            stack.enter_context(
-                torch.compiler.set_stance("force_eager")
-            )  # compiled parts run as they are written
+        if hasattr(torch.compiler, "set_stance"):  # run compiled parts as plain Python
+            stack.enter_context(torch.compiler.set_stance("force_eager"))
         stack.enter_context(Products())
         yield recorder

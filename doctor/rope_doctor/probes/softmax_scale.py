@@ -11,7 +11,7 @@ from rope_doctor.probes.layer_kinds import LayerKinds
 def stated_scale(kinds: LayerKinds, width: int) -> tuple[float, bool]:
     r"""Return the softmax scale for heads of `width` features, and whether the config states it.
 
-    Without a field of its own it is 1/√width. Gemma states `query_pre_attn_scalar`, Granite `attention_multiplier`,
+    The default is 1/√width. Gemma states `query_pre_attn_scalar`, Granite `attention_multiplier`,
     and MLA with YaRN multiplies the scale by the square of 0.1 · mscale_all_dim · ln(factor) + 1.
 
     Source: transformers 5.23, `modeling_gemma3`, `modeling_granite`, `modeling_deepseek_v3`.
@@ -31,7 +31,7 @@ def stated_scale(kinds: LayerKinds, width: int) -> tuple[float, bool]:
 
 
 def query_gains(kinds: LayerKinds) -> tuple[int, Callable[[np.ndarray, bool], np.ndarray]] | None:
-    """Return a length in tokens at which the gains of queries show, and the gains by position, or None.
+    """Return a length in tokens at which query gains are visible, and a function that gives them, or None.
 
     The function takes positions `(seq,)` and whether the layer rotates. Llama 4 and Beam scale the queries of
     layers that do not rotate, Ministral 3 those of all layers; Beam's rule has no field in the config.

@@ -19,7 +19,7 @@ def called(
 ) -> np.ndarray | None:
     """Call a module and return its cosines + i · sines, shape (positions, features or pairs), or None.
 
-    `exact` asks for float32, whatever the model's number format.
+    With `exact` the numbers are float32, regardless of the model's format.
     """
     import torch
 
@@ -86,7 +86,7 @@ def by_pair(values: np.ndarray, expected: np.ndarray) -> np.ndarray | None:
 
 
 def _once(values: np.ndarray) -> np.ndarray | None:
-    """Return one copy of a table that holds every pair's numbers twice, in either layout; otherwise None."""
+    """Halve a table that holds every pair's numbers twice, in either layout; return None for any other table."""
     if values.shape[1] % 2:
         return None
     neighbours, halves = (values[:, ::2], values[:, 1::2]), np.split(values, 2, axis=1)
@@ -123,7 +123,7 @@ def off(values: np.ndarray, spec: RopeSpec, positions: np.ndarray) -> float:
 
 
 def difference(values: np.ndarray, spec: RopeSpec, positions: np.ndarray) -> dict[str, Any] | None:
-    """Return the evidence: found, wanted, and where they first differ; None if nothing differs."""
+    """Return the found and the expected rotation as text, and where they first differ; None if they are equal."""
     pairs, width = len(spec.inv_freq), values.shape[1]
     compared = _compared(values, spec, positions)
     if compared is None:

@@ -23,14 +23,14 @@ from rope_edu.encodings.rotary import apply_rope
 from rope_edu.encodings.spec import RopeSpec
 
 POSITIONS = np.array([*range(12), 15, 31, 40, 63, 64, 100, 127, 200, 255, 300, 511, 777, 1023])
-ROWS = 61  # tokens, if a model takes no positions
-LONGEST_RUN = 4096  # tokens at which a model that takes no positions is still run
+ROWS = 61  # tokens in a text for a model that takes no positions
+LONGEST_RUN = 4096  # most tokens in such a text
 QK_ROUNDINGS = 64  # roundings allowed in q and k between the embedding and attention
 FREQUENCY_TOLERANCE = 4e-6  # relative error of frequencies computed as powers in float32
 V_ROUNDINGS = 64  # roundings allowed between values of the same token
 SCALE_TOLERANCE = 1e-3  # relative error of a softmax scale, which some models round to bfloat16
 GAIN_TOLERANCE = 0.01  # relative error of the length of a query in bfloat16
-FEWEST_ROWS = 8  # equal tokens without which a layer is not judged
+FEWEST_ROWS = 8  # fewest equal tokens for which a layer is judged
 CLOCKWISE = {"nanochat"}  # architectures that rotate by −angle; no config field specifies this
 OF_COORDINATES = ("sections_contiguous", "sections_interleaved", "one_coordinate")
 BY_LENGTH = ("dynamic", "longrope")
@@ -42,7 +42,7 @@ class AttentionInput:
 
     name: str  # "queries" or "keys"
     rows: np.ndarray  # (seq, width), scaled to the length of the first row
-    positions: np.ndarray  # (seq,), or (seq, axes) coordinates
+    positions: np.ndarray  # (seq,), or coordinates (seq, axes)
     eps: float  # relative rounding error of the model's number format
     before: tuple[np.ndarray, ...]  # outputs of this attention's modules at the first token
     gains: np.ndarray  # (seq,) lengths of the rows before they were scaled, relative to the first
@@ -76,10 +76,10 @@ def _angles(positions: np.ndarray, spec: RopeSpec) -> np.ndarray:
 
 @dataclass
 class Watched:
-    """What was seen of attention: faults, the layers that were judged, and why others were not."""
+    """Observations of attention: faults, the layers that were judged, and the reasons why others were not."""
 
     faults: list[Fault] = field(default_factory=list)
-    layers: dict[str, bool] = field(default_factory=dict)  # by name: whether the layer was judged
+    layers: dict[str, bool] = field(default_factory=dict)  # name -> whether the layer was judged
     scales: dict[str, tuple[float, int]] = field(default_factory=dict)  # softmax scale and width, by layer
     failed: str = ""  # why the model could not be run
     long_texts: str = ""  # why texts at the trained length and beyond were not run; "" if they were
@@ -243,7 +243,7 @@ def _run(
 
 
 def _of_the_text(call: Call, count: int) -> Call:
-    """Return a call without keys that follow the text's, such as DeepSeek V4's summaries of several tokens."""
+    """Return a call without the keys that follow those of the text, such as DeepSeek V4's summaries."""
     if call.k.shape[-2] <= count:
         return call
     v = None if call.v is None else call.v[..., :count, :]
@@ -266,11 +266,12 @@ def _positions(kinds: LayerKinds, length: int | None, given: bool) -> np.ndarray
         chosen = POSITIONS[min(longest, 1024) > POSITIONS]
     elif not given:
         if length > LONGEST_RUN:
-            raise ValueError(f"the model takes no positions, and {length} tokens are many to run")
+            raise ValueError(f"the model takes no positions, and {length} tokens are too many to run")
         return np.arange(length)
     else:
         chosen = np.append(POSITIONS[length - 1 > POSITIONS], length - 1)
-    return np.delete(chosen, -2) if len(chosen) % 2 == 0 and len(chosen) > 2 else chosen  # no width is odd
+    # an odd number of positions, which cannot be mistaken for a width
+    return np.delete(chosen, -2) if len(chosen) % 2 == 0 and len(chosen) > 2 else chosen
 
 
 def _coordinates(positions: np.ndarray, axes: int) -> np.ndarray:
@@ -294,12 +295,12 @@ def _kernels(model: Any) -> dict[str, int]:
 
 
 def _inputs(call: Call, positions: np.ndarray, eps: float, even: bool, mixed: int) -> list[AttentionInput]:
-    """Return a call's queries and keys from the first token on that equals all later ones; [] if too few do."""
+    """Return a call's queries and keys, from the first token equal to all later ones; [] if too few are equal."""
     q, k = (x.double().cpu().numpy()[0, 0] for x in (call.q, call.k))
     if call.v is not None and call.v.data_ptr() != call.k.data_ptr():
         v = call.v.double().cpu().numpy()[0, 0]
         apart = np.abs(v - v[-1]).max(axis=1) > V_ROUNDINGS * eps * np.abs(v).max()
-    else:  # nothing to hold them to but that the layer's tokens were made equal, or a rotation's constant length
+    else:  # without values, only constant lengths show that tokens are equal, unless the layer's were made so
         length = np.linalg.norm(k, axis=1)
         apart = (np.abs(length - length[-1]) > V_ROUNDINGS * eps * length.max()) & (not even)
     start = int(np.flatnonzero(apart)[-1]) + 1 if apart.any() else 0

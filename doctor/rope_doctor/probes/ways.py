@@ -41,7 +41,7 @@ def step_by_step(bench: Bench) -> Check:
 
 def chunks(bench: Bench, chunk: int) -> Check:
     """Compare one pass with two chunkings, of `chunk` tokens and of fewer."""
-    least = bench.decoder.trained or 0 if _switches(bench) else 0  # the two lists do not agree in one text
+    least = bench.decoder.trained or 0 if _switches(bench) else 0  # one text must not mix the two lists
     pairs = []
     chunk = min(chunk, bench.length - 1)
     sizes = sorted({chunk, max(2, 3 * chunk // 8)}, reverse=True)
@@ -108,7 +108,7 @@ def left_padding_alone(bench: Bench) -> Check:
 def moved(bench: Bench) -> Check:
     by = SHIFT
     if bench.decoder.rule and bench.decoder.trained and bench.length <= bench.decoder.trained:
-        by = min(by, bench.decoder.trained - bench.length)  # stay on the near side of the switch
+        by = min(by, bench.decoder.trained - bench.length)  # stay below the switch
     if by == 0:
         raise NotJudgedError(f"a text of {bench.length} tokens leaves no room to move below the switch")
     bench = _unscaled(bench, by)
@@ -116,11 +116,11 @@ def moved(bench: Bench) -> Check:
     check = _of_pools(bench, bench.verdict(f"positions from 0 and from {by}", (logits, bench.whole[:1])))
     if bench.decoder.relative is False and check.outcome == SAME:
         return _changed(check, DIFFERS, f"{check.words}: a table of absolute positions must tell them apart.")
-    return _of_a_table(bench, check, "so must a table of absolute positions")
+    return _of_a_table(bench, check, "as must a table of absolute positions")
 
 
 def _unscaled(bench: Bench, by: int) -> Bench:
-    """Return a bench whose text, moved by `by`, stays where queries are not yet scaled, if there is room."""
+    """Return a bench whose text, moved by `by`, still ends before queries are scaled, if there is room."""
     first = bench.decoder.scaled
     if first is None or bench.length + by <= first or first - by < PADS + 3:
         return bench
@@ -128,7 +128,7 @@ def _unscaled(bench: Bench, by: int) -> Bench:
 
 
 def _of_pools(bench: Bench, check: Check) -> Check:
-    """Return a check whose difference is expected if tokens are pooled: by slot, and seen by position."""
+    """Return a check whose difference is expected if tokens are pooled: by slot, although masked by position."""
     pools = bench.decoder.pools
     if check.outcome != DIFFERS or not 1 < pools < bench.length + SHIFT:
         return check
@@ -190,7 +190,7 @@ def _with_gap(bench: Bench, gap: int) -> np.ndarray:
 
 
 def gaps(bench: Bench) -> Check:
-    """Hide tokens, and omit them; inside the narrowest window, since a window may count tokens or positions."""
+    """Compare hidden with omitted tokens, inside the narrowest window, which may count tokens or positions."""
     if bench.decoder.recurrent:
         raise NotJudgedError("layers with a state see hidden tokens")
     length = min(bench.length, *bench.decoder.windows, bench.length)
@@ -303,7 +303,7 @@ def coordinates(bench: Bench) -> Check:
     stepped, _ = bench.pieces(row, [1] * bench.length, ids[:, :1])
     words = f"{count} coordinates: alone, next to a moved row, that row, and step by step"
     check = bench.verdict(words, (both[:1], alone), (both[1:], alone), (stepped, alone))
-    for axis in range(1, count):  # does each coordinate beyond the first have an effect of its own?
+    for axis in range(1, count):  # does every further coordinate have an effect by itself?
         other = ids[:, :1].copy()
         other[axis] = other[0]
         apart = float(bench.distances(alone, bench.logits(row, other)).max())

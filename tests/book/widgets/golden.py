@@ -24,6 +24,7 @@ from rope_book.widgets.maths import (
     drawn_guess,
     error_curve,
     example_bias,
+    fern,
     gained,
     order,
     pair_angle,
@@ -356,6 +357,26 @@ def of_stretch():
         for distance, spread in itertools.product([0, 1, 77.7, 4096, 100_000], [0.0, 0.1]):
             share = stretch.score_trend(spec.inv_freq, spec.attention_factor, distance, spread)
             yield Call("scoreTrend", [turning(spec), distance, spread], share)
+
+
+@room
+def of_fern():
+    lengths, phases = np.abs(RNG.normal(size=64)), RNG.uniform(-np.pi, np.pi, 64)
+    contents = [((), ()), (lengths, phases), (lengths[:5], ()), ((0.0,) * 64, phases)]
+    rules = itertools.product(["rope", "pi", "yarn"], [16, 64, 128])
+    for (rule, width), (sizes, angles) in itertools.product(rules, contents):
+        spec = stretch.stretched(rule, width, 1e4, 4096, 32_768)
+        content = {"lengths": list(sizes), "angles": list(angles)}
+        grown = [
+            fern.fern(spec.inv_freq, spec.attention_factor, r, sizes, angles) for r in (0, 0.3, 12, 8000)
+        ]
+        for distance, joints in zip((0, 0.3, 12, 8000), grown, strict=True):
+            yield Call("fern", [turning(spec), distance, content], joints)
+            yield Call("heightOf", [joints], joints[-1, 1])
+        yield Call("extent", [grown], fern.extent(grown))
+        for point in grown[1][-1], grown[2][-1], (0.1, 0.4):
+            near = fern.followed(spec.inv_freq, spec.attention_factor, 9, point, sizes, angles)
+            yield Call("followed", [turning(spec), 9, point, content], near)
 
 
 @room

@@ -161,7 +161,7 @@ def _of_files_as_readers_keep_them() -> Iterator[Call]:
     infinite = base64.b64encode(np.array([1, 2, np.inf]).tobytes()).decode()
     broken = "This file is broken: its "
     for change, sentence in [
-        ({"format": "another"}, "This file holds no model of this page."),
+        ({"format": "another"}, "This file does not hold a model of this page."),
         ({"version": 2}, "This file has version 2; this page reads version 1."),
         ({"version": 0}, "This file has version 0; this page reads version 1."),
         ({"losses": [1.0] * 2001}, f"{broken}losses must be at most 2000 numbers."),
@@ -173,7 +173,7 @@ def _of_files_as_readers_keep_them() -> Iterator[Call]:
         ({"squares": infinite}, f"{broken}squares are not all finite."),
     ]:
         yield Call(read, [json.dumps(file | change)], sentence, exactly=True)
-    no_json = "This file is no JSON: it must be one that “Save the model” wrote."
+    no_json = "This file is not JSON: choose one that “Save the model” wrote."
     yield Call(read, [text[:-1]], no_json, exactly=True)
 
 

@@ -5,6 +5,8 @@ import time
 
 import pytest
 
+from rope_doctor import rope_from_config
+
 from .v8 import scripts
 
 LLAMA = '"model_type": "llama", "hidden_size": 64, "num_attention_heads": 1, "rope_theta": 1e4'
@@ -57,3 +59,13 @@ def test_a_word_of_many_letters_is_cut_soon():
         start = time.perf_counter()
         assert len(v8.evaluate("shortened('x'.repeat(200000), 300)")) < 60
         assert time.perf_counter() - start < SOON
+
+
+def test_a_layer_without_a_fraction_of_its_own_turns_whole(read):
+    step = {"model_type": "step3p5", "head_dim": 128, "layer_types": ["full_attention", "sliding_attention"]}
+    text = json.dumps(step | {"rope_theta": [5e6, 1e4], "partial_rotary_factors": [0.5]})
+    for kind in step["layer_types"]:
+        spec = rope_from_config(json.loads(text), layer_type=kind)
+        found = read(text, kind)["reading"]
+        assert (found["rotaryDim"], found["base"]) == (spec.rotary_dim, spec.base)
+    assert spec.rotary_dim == 128

@@ -229,3 +229,44 @@ def test_words_of_a_held_picture_stay_legible(lib, room, width, across):
     assert 12 * min(across / width, room / box["h"]) >= 11 - 1e-9
     small = lib("picture", f"heldBox({size}, [0, 90], {{ across: {across}, room: {room} }})")
     assert small["h"] == 90
+    shown = lib("picture", f"heldBox({size}, [0, 9000], {{ across: {2 * width}, room: {room} }})")
+    assert shown["h"] == pytest.approx(
+        room * 12 / 11
+    )  # a picture that need not shrink shows no less than it can
+
+
+def test_a_letter_is_as_wide_as_its_kind(lib):
+    ems = {"i": 0.36, "m": 1, "a": 0.6, "é": 0.6, "日": 1, "🐷": 1.3, "👩‍👩‍👧": 1.3}
+    assert {letter: lib("words", f'textWidth("{letter}", 1)') for letter in ems} == ems
+    assert lib("words", 'graphemes("ab")') == ["a", "b"]
+    assert lib("words", 'graphemes("a👩‍👩‍👧")') == ["a", "👩‍👩‍👧"]
+
+
+@pytest.mark.parametrize(
+    ("tip", "expected"),
+    [([10, 0], [25, -8]), ([-10, 0], [-25 - 60, -8]), ([0, -10], [-30, -33]), ([0, 0], [-30, -23])],
+)
+def test_a_label_beyond_a_tip_is_straight_ahead_first(lib, tip, expected):
+    spots = lib("labels", f"spotsBeyond({tip}, [0, 0], 60)")
+    assert spots[0] == pytest.approx(expected)
+    assert len({tuple(spot) for spot in spots}) == len(spots) == 36
+
+
+CLOCK = """Object.assign(globalThis, {
+    now: 0, performance: { now: () => globalThis.now }, document: { hidden: false },
+    matchMedia: () => ({ matches: false }), requestAnimationFrame: () => 1, cancelAnimationFrame: () => {},
+})"""
+
+
+def test_a_glide_starts_fast_and_ends_slowly(lib):
+    lib("glide", f"({CLOCK}, 0)")
+    controls = '{ v: { kind: "slider", low: 0, high: 1 } }'
+    at = lib(
+        "glide",
+        f"""(() => {{
+            const glide = makeGlide({controls}, {{ time: 100 }}, {{ draw() {{}}, arrived() {{}} }});
+            glide.start({{ v: 0 }}, {{ v: 1 }});
+            return [0, 25, 50, 75, 100].map((time) => (now = time, glide.shown({{ v: 1 }}).v));
+        }})()""",
+    )
+    assert at == pytest.approx([1 - (1 - share) ** 3 for share in (0, 0.25, 0.5, 0.75, 1)])

@@ -42,6 +42,8 @@ def allowed(control) -> list:
         return ["", '{"rope_theta": 1e4}', "x" * control.most]
     if control.kind == "sketch":
         return [[], [0.5], [draw.uniform(-1, 1) for _ in range(control.most)]]
+    if control.kind == "numbers":
+        return [[], [1.0], [draw.uniform(control.low, control.high) for _ in range(control.most)]]
     return ["one", " ".join(["word"] * control.max_words)]
 
 
@@ -83,6 +85,9 @@ def refused(control) -> list:
         return ["x" * (control.most + 1), None, 3]
     if control.kind == "sketch":
         return [[0.0] * (control.most + 1), [1.5], [math.nan], ["1"], [True], "0.5", "", None, 0.5]
+    if control.kind == "numbers":
+        far = [[control.low - 1], [2 * control.high], [1.0] * (control.most + 1)]
+        return [*far, [math.nan], ["1"], [True], "1", "", None, 1.0]
     return ["", "  ", " ".join(["word"] * (control.max_words + 1)), "x" * 17, None, 3]
 
 

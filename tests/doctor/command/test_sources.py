@@ -51,7 +51,7 @@ def test_a_pipe_that_nobody_feeds_is_given_up(tmp_path, monkeypatch, capsys):
     begun = time.monotonic()
     assert main(["read", str(pipe)]) == 2
     assert time.monotonic() - begun < 3
-    assert "could not be read to its end: nothing came for 0 seconds" in capsys.readouterr().out
+    assert "could not be read to its end: nothing arrived for 0 seconds" in capsys.readouterr().out
 
 
 def test_a_pipe_that_drips_is_given_up(tmp_path, monkeypatch, capsys):
@@ -76,7 +76,7 @@ def test_a_file_without_end_is_refused_soon(command, capsys):
     begun = time.monotonic()
     assert main([*command, "/dev/zero"]) == 2
     assert time.monotonic() - begun < 5
-    assert "it has more than 8 MiB, and is no GGUF" in capsys.readouterr().out
+    assert "it has more than 8 MiB and is not a GGUF" in capsys.readouterr().out
 
 
 FORGED = "\x1b[2J\x1b[HThey rotate alike.\nThey rotate alike.\r\u202eRTL\ud800"

@@ -375,7 +375,7 @@ def test_a_config_that_does_not_say_which_layers_are_of_which_kind_earns_no_pass
     del config["layer_types"], config["_sliding_window_pattern"]
     report = check_model(model, config)
     assert report.verdict.status == 2
-    assert report.verdict.not_judged["layers"].startswith("the config does not say of which kind")
+    assert report.verdict.not_judged["layers"].startswith("the config does not say which kind")
 
 
 @pytest.mark.parametrize("wrap", [torch.compile, torch.nn.DataParallel])

@@ -72,7 +72,7 @@ def test_a_cache_under_a_name_that_nobody_knows_is_not_judged():
     model.__class__ = Memory
     report = check_decoder(model, **LONG)
     assert report.verdict.status == 2
-    reason = "the decoder takes no cache under a name that is known (cache, past_key_values)"
+    reason = "the decoder takes no cache under a known name (cache, past_key_values)"
     assert report.verdict.not_judged["step by step"] == report.verdict.not_judged["chunks"] == reason
     assert "The decoder gives" not in str(report)
     assert "All" not in str(report).splitlines()[0]

@@ -3,6 +3,7 @@
 import copy
 import os
 import pickle
+import platform
 import subprocess
 import sys
 import threading
@@ -372,3 +373,22 @@ def test_the_kernel_is_kept_on_disk(tmp_path):
 def test_importing_the_room_imports_neither_torch_nor_numba():
     code = "import sys, rope_edu.fast; print({'torch', 'numba'} & set(sys.modules))"
     assert run(code) == "set()"
+
+
+WITHOUT_F16C = """
+import numpy as np
+from rope_edu import apply_rope, inv_freq, rope_angles
+from rope_edu.fast import RotaryTable, rotate
+x, table = np.ones((2, 5, 8), np.float16), RotaryTable(inv_freq(8))
+assert np.array_equal(rotate(x, table=table), rotate(x, table=table, compiled=False))
+try:
+    rotate(x, table=table, compiled=True)
+except ValueError as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(platform.machine().lower() not in ("x86_64", "amd64"), reason="F16C belongs to x86-64")
+def test_a_processor_without_f16c_rotates_float16_with_array_operations(tmp_path):
+    plainest = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": "", "NUMBA_CACHE_DIR": str(tmp_path)}
+    assert run(WITHOUT_F16C, **plainest) == "compiled=True needs a processor with F16C to rotate float16"

@@ -1,4 +1,4 @@
-"""A curve that a reader has drawn, compared with the true curve."""
+"""Compare a curve that a reader has drawn with the true curve."""
 
 import math
 from collections.abc import Sequence

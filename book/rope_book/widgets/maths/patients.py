@@ -1,4 +1,4 @@
-"""The patients in chapter 22's game: symptoms of one head with 8 features, without the diagnosis.
+"""The patients in chapter 22's game: the symptoms of one head with 8 features, without the diagnosis.
 
 Numbers are rounded to three digits, enough for a picture.
 """

@@ -1,4 +1,4 @@
-"""Two decoders in NumPy for `rope-doctor decode`: one is right, and one counts every piece of a text from 0."""
+"""NumPy decoders for `rope-doctor decode`: one is right, one restarts its count at every piece of a text."""
 
 from __future__ import annotations
 

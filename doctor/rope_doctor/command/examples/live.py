@@ -1,4 +1,4 @@
-"""Models in torch for `rope-doctor model`: one is right, one has frequencies that were never filled."""
+"""Torch models for `rope-doctor model`: one is right, one has uninitialised frequencies, one has none."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ def right() -> Little:
 
 
 def wrong() -> Little:
-    """Make the model as `to_empty` leaves it, without recomputing its frequencies."""
+    """Make the model with frequencies as `to_empty` leaves them, without recomputing them."""
     return emptied(Little())
 
 
 def still() -> torch.nn.Module:
-    """Make a model with nothing to probe."""
+    """Make a model that has no rotation to check."""
     return torch.nn.Embedding(40, 64)

@@ -45,7 +45,7 @@ ALSO_RIGHT = {
 }
 WRONG = {
     "2.1": [
-        (sines_first, "all sines, then all cosines"),
+        (sines_first, "all the sines, then all the cosines"),
         (lambda p, d, b: encode(p, d, b).reshape(-1, 2)[:, ::-1].ravel(), "the sine comes first"),
         (half_exponent, "The exponent of pair i is −2i/d"),
         (lambda p, d, b: encode(p, d, b).reshape(-1, 2), "Its shape is (2, 2)"),

@@ -22,8 +22,8 @@ ALSO_RIGHT = {
 WRONG = {
     "4.1": [
         (lambda pair, angle: rotate(pair, -angle), "It turns clockwise"),
-        (lambda pair, angle: rotate(pair, math.radians(angle)), "It takes the angle for degrees"),
-        (mirrored, "It mirrors"),
+        (lambda pair, angle: rotate(pair, math.radians(angle)), "It reads the angle as degrees"),
+        (mirrored, "It is a reflection"),
         (lambda pair, angle: pair, "It leaves (1, 0) as it is."),
         (lambda pair, angle: None, "It returned nothing"),
         (lambda pair, angle: rotate(pair, angle)[0], "It must return the new pair"),

@@ -42,7 +42,7 @@ WRONG = {
     "5.1": [
         (complex_rope, "The result is complex"),
         (lambda x, m, f: rope(x, -m, f), "It turns clockwise"),
-        (parts_apart, "all first numbers, then all second ones"),
+        (parts_apart, "all the first numbers, then all the second ones"),
         (half_split, "numbers half a row apart"),
         (lambda x, m, f: rope(x, m, f).reshape(-1, 2), "its shape is (1, 2)"),
         (lambda x, m, f: rope(x, m + 1, f), "gives something else"),

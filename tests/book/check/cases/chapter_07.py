@@ -40,7 +40,7 @@ WRONG = {
     "7.1": [
         (lambda x, cos, sin: rotate_all(x, cos, -sin), "It turns by −angle"),
         (half_split, "That is the layout half_split; this x is interleaved."),
-        (parts_apart, "all first members, then all second ones"),
+        (parts_apart, "all the first members, then all the second ones"),
         (in_place, "It changes the x that it is given"),
         (one_vector, "Right for one vector, wrong for x of shape (2, 3, 5, 8)"),
         (lambda x, cos, sin: 2 * x, "It changes the length of a vector"),
@@ -48,10 +48,10 @@ WRONG = {
         (lambda x, cos, sin: x, "It leaves x as it is."),
     ],
     "7.2": [
-        (lambda d, r: 2 * r, "A tail that passes is not multiplied by zero."),
+        (lambda d, r: 2 * r, "A tail that passes through is not multiplied by zero."),
         (lambda d, r: d * d, "Those are all entries"),
         (lambda d, r: 2 * d, "A row of the tail has a single 1"),
-        (lambda d, r: r * r + d - r, "The rotated part is no full matrix"),
+        (lambda d, r: r * r + d - r, "The rotated part is not a full matrix"),
         (lambda d, r: 16, "For head_dim 2 and rotary_dim 2 it is 4."),
     ],
     "7.3": [

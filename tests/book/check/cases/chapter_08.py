@@ -53,7 +53,7 @@ WRONG = {
         (lambda w, n, r: to_interleaved(w, 1, len(w)), "The rows of all heads were mixed"),
         (lambda w, n, r: to_interleaved(w, n, len(w) // n), "The tail of each head stays"),
         (lambda w, n, r: to_interleaved(w, 1, r), "Only the first head was converted."),
-        (lambda w, n, r: w, "It is as it was."),
+        (lambda w, n, r: w, "It is unchanged."),
         (in_place, "It changes the weight that it was given"),
     ],
     "8.3": [

@@ -58,7 +58,7 @@ WRONG = {
         (lambda d, b, far: far - rises(d, b, far), "the steps on which it falls"),
         (lambda d, b, far: rises(d, b, far - 1), "you need the curve at far + 1 places"),
         (lambda d, b, far: rises(d, 10_000, far), "Does the base reach inv_freq?"),
-        (lambda d, b, far: (curve(d, b, far) > 0).sum(), "A score above 0 is no rise"),
+        (lambda d, b, far: (curve(d, b, far) > 0).sum(), "A score above 0 is not a rise"),
         (lambda d, b, far: far, "Those are all steps."),
     ],
     "9.3": [

@@ -49,7 +49,7 @@ WRONG = {
         (lambda *a: tokens_that_fit(*a) + 0.5, "Whole tokens only"),
     ],
     "11.2": [
-        (lambda *a: step(*a, at_q=nowhere, at_k=nowhere), "It knows no positions"),
+        (lambda *a: step(*a, at_q=nowhere, at_k=nowhere), "It ignores positions"),
         (lambda *a: step(*a, at_q=nowhere), "The key is turned, the query is not."),
         (lambda *a: step(*a, at_k=nowhere), "The query is turned, the key is not."),
         (lambda *a: step(*a, at_q=lambda n: n + 1), "The query is one position ahead of its own key."),

@@ -41,7 +41,7 @@ WRONG = {
             "The padding on the left is counted as well.",
         ),
         (lambda t: np.cumsum(t, axis=-1) - 1, "Padding gets a position below 0"),
-        (lambda t: np.maximum(np.cumsum(t) - 1, 0).reshape(t.shape), "Each row counts for itself."),
+        (lambda t: np.maximum(np.cumsum(t) - 1, 0).reshape(t.shape), "Each row is counted separately."),
         (lambda t: np.arange(t.shape[1]), "It must return one position for each token."),
     ],
     "12.2": [
@@ -50,7 +50,7 @@ WRONG = {
         (lambda d: (packed(d)[0], apart(d)), "not what comes after"),
         (lambda d: (packed(d)[0], packed(d)[1].T), "the mask is transposed"),
         (lambda d: (packed(d)[0] + 1, packed(d)[1]), "the positions are not 0, 1, 2"),
-        (lambda d: (packed(d)[0], ~packed(d)[1]), "the mask is another one"),
+        (lambda d: (packed(d)[0], ~packed(d)[1]), "the mask is wrong"),
         (lambda d: packed(d)[0], "It must return two things"),
     ],
     "12.3": [

@@ -47,7 +47,7 @@ ALSO_RIGHT = {
 }
 WRONG = {
     "14.1": [
-        (lambda r, f, n: np.flatnonzero(r * f > n * f), "a hand has no more than a turn"),
+        (lambda r, f, n: np.flatnonzero(r * f > n * f), "a hand shows at most one turn"),
         (lambda r, f, n: np.flatnonzero(n * f < TURN), "Those are all slow pairs."),
         (lambda r, f, n: np.flatnonzero(r * f % TURN > n * f % TURN), "not off what training showed"),
         (lambda r, f, n: np.flatnonzero(r * f % TURN <= n * f), "the pairs whose angle is known"),

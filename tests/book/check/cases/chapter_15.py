@@ -80,7 +80,7 @@ WRONG = {
     ],
     "15.5": [
         (lambda q, keys, rule: scores_now(q, keys, rule, scale=False), "Almost: divide by √d."),
-        (stale, "These are the stale keys"),
+        (stale, "These are stale keys"),
         (lambda q, keys, rule: scores_now(q, keys, rule, query=False), "is turned as well"),
         (lambda q, keys, rule: scores_now(q, keys, rule, at=1), "its position is n − 1"),
         (lambda q, keys, rule: keys, "For 1 key it must return 1 numbers."),

@@ -67,7 +67,7 @@ WRONG = {
         (lambda j, d, f, kind: "none", "one whole number, or None"),
     ],
     "19.2": [
-        (lambda f, b: 2 * len(f), "does not tell what divides"),
+        (lambda f, b: 2 * len(f), "does not show its denominator"),
         (lambda f, b: -denominator(f, b), "the sign is not"),
         (lambda f, b: denominator(f, b) / 2, "half of it"),
         (lambda f, b: 100, "the denominator is 128, yours is 100"),

@@ -44,7 +44,7 @@ WRONG = {
         (lambda s: np.linalg.matrix_rank(s) == 1, "It says False to"),
         (lambda s: np.isclose(s[1, 1] + s[0, 0], s[1, 0] + s[0, 1]), "look at all of them"),
         (lambda s: True, "It says True to"),
-        (lambda s: could_be(s) or np.linalg.matrix_rank(s) == 1, "an outer product. It is no sum"),
+        (lambda s: could_be(s) or np.linalg.matrix_rank(s) == 1, "an outer product. It is not a sum"),
         (lambda s: (s + s[0, 0] == s[:, :1] + s[:1]).all(), "Equal up to rounding is equal"),
         (
             lambda s: (

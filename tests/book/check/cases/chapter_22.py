@@ -58,8 +58,8 @@ WRONG = {
     "22.1": [
         (lambda rotate: True, "It took table_of_other_layout for relative"),
         (lambda rotate: False, "It took right for not relative"),
-        (near_starts_only, "It took a rotation whose table ends at 600 tokens for relative"),
-        (exactly_equal, "Equal up to rounding is equal."),
+        (near_starts_only, "It called a rotation relative whose table ends at 600 tokens"),
+        (exactly_equal, "Equal up to rounding counts as equal."),
         (lambda rotate: "yes", "It must return True or False."),
     ],
     "22.2": [
@@ -84,7 +84,7 @@ WRONG = {
     ],
     "22.4": [
         (lambda keys, dropped, inv_freq: slide(keys, -dropped, inv_freq), "That turns them on"),
-        (lambda keys, dropped, inv_freq: keys, "They are as they were."),
+        (lambda keys, dropped, inv_freq: keys, "They are unchanged."),
         (lambda keys, dropped, inv_freq: keys - dropped, "a key at 300 must come out as one at 260"),
         (lambda keys, dropped, inv_freq: keys[0], "The keys keep their shape"),
         (in_place, "It changes the keys that it was given"),

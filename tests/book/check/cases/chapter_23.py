@@ -79,7 +79,10 @@ ALSO_RIGHT = {
 WRONG = {
     "23.1": [
         (lambda *given: 2 * swing(*given), "That is from the lowest to the highest score"),
-        (lambda q, k, g, h: np.hypot(*q) * np.hypot(*k) * (g[0] * h[0] - g[1] * h[1]) / 2, "It has no sign"),
+        (
+            lambda q, k, g, h: np.hypot(*q) * np.hypot(*k) * (g[0] * h[0] - g[1] * h[1]) / 2,
+            "A swing has no sign",
+        ),
         (lambda q, k, g, h: np.hypot(*q) * np.hypot(*k) * (g[0] * h[0] + g[1] * h[1]) / 2, "with a + b"),
         (lambda q, k, g, h: np.hypot(*q) * np.hypot(*k) * abs(g[0] - g[1]) / 2, "Gains meet in products"),
         (lambda q, k, g, h: abs(g[0] * h[0] - g[1] * h[1]) / 2, "The lengths of q and k"),
@@ -106,7 +109,7 @@ WRONG = {
         (lambda config: config.get("rope_theta", 10_000.0), "it returned 10,000"),
         (lambda config: config.get("rope_theta"), "It returned None for"),
         (lambda config: last_one_wins(config) or 10_000, "Nothing is stated in a config without either"),
-        (last_one_wins, "and must raise ValueError"),
+        (last_one_wins, "it must raise ValueError"),
         (lambda config: config["rope_theta"], "Your answer raised KeyError"),
     ],
 }

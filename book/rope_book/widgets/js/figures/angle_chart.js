@@ -112,7 +112,7 @@ function scaleNow({ pair, axis, n }, frequencies, way) {
   const whole = scale(axis, frequencies, pair, n);
   const rises = axis === "linear" && way?.share < 1 && (way.from.axis === "turn" || way.from.pair !== pair);
   if (!rises) return { ...whole, broken: axis === "turn" };
-  // during a glide from "turn", or from another clock: every turn rises to its place
+  // during a glide from "turn" or from another clock, every turn rises to its place
   const rolled = scale("turn", frequencies, pair, n);
   const between = (from, to) => from + (to - from) * way.share;
   const place = (angle) => between(rolled.place(angle), whole.place(angle));

@@ -29,7 +29,7 @@ const curveOf = memo((headDim, base) => {
 
 const narrow = (width) => width < 560;
 const PLANE = 330; // pixels: the top of the lower chart
-const [LINE, CHIP] = [32, 26]; // pixels: in the list of models, from line to line, and the height of a name
+const [LINE, CHIP] = [32, 26]; // pixels in the list of models: the line spacing, and the height of a name
 const MODELS = BASES.models.map((model, i) => ({ ...model, number: `${i + 1}`, words: `${i + 1} ${model.name}` }));
 /** All models by number and name: on a narrow screen their dots have numbers. */
 const listed = (width) => inLines(MODELS, width - 4, { sample: 14, gap: 8, bold: true });
@@ -94,7 +94,7 @@ const spotsBeside = (at, width) =>
     [0, -13, 13, -27, 27, -42, 42].flatMap((lift) => pointsAround(at, [out, lift - 8], [-out - width, lift - 8])),
   );
 
-/** The models' names beside their dots, or their numbers if there is no room; a click on a name acts like one on its dot. */
+/** The models' names beside their dots, or their numbers if there is no room; clicking a name is like clicking its dot. */
 function nameModels(pen, models, box, path, [x, y], numbered) {
   const labels = new Labels({ x: box.x + 4, y: box.y, w: box.w - 4, h: box.h });
   labels.avoidDot([x, y], 12);

@@ -21,7 +21,7 @@ const FORMULA = {
   mirror: phrase`f(q, m) = q, or conj(q) at odd m`,
 };
 
-/** The state in the letters of the derivation, the product f(q, m) · conj f(k, n), and all products of that distance from n = `first`. */
+/** The state in the notation of the derivation, the product f(q, m) · conj f(k, n), and all products of that distance from n = `first`. */
 function seenOf({ candidate, inv_freq, q, k, position: m, key_position: n }) {
   const f = encoder(candidate, inv_freq);
   return { f, q, k, m, n, product: timesConj(f(q, m), f(k, n)), ...slide(f, q, k, m - n) };
@@ -190,7 +190,7 @@ function makeChart(pen, box, values, xLabel, yLabel) {
       pen.circles(dots, { fill });
       return dots;
     },
-    /** Draw the value that all should have. */
+    /** Draw the value that all points should have. */
     reference: (value) => pen.line(X(0), Y(value), X(LAST), Y(value), { stroke: ink.muted, width: 1.5, dash: "6 4" }),
     mark: (place, value, fill) => pen.circle(X(place), Y(value), 6, { fill, stroke: ink.text, width: 1.5 }),
   };
@@ -376,7 +376,7 @@ function readout(state) {
   return `${SAYS[line - 1](seen)} ${verdict} ${all}`;
 }
 
-/** Both positions one further, or back at 0 once one is at the end. */
+/** Both positions moved on by one, or back to 0 once either is at the end. */
 function slideBoth({ position, key_position }) {
   const by = Math.max(position, key_position) < LAST ? 1 : -Math.min(position, key_position);
   return { position: position + by, key_position: key_position + by };

@@ -21,7 +21,7 @@ const SLOWEST = 9; // the axis of wavelengths ends at 10^SLOWEST tokens
 
 const presetOf = (preset) => PRESETS.filter(({ name }) => name === preset)[0];
 
-/** The text of a file: the reader's, or a model's. */
+/** The text of the reader's file, or of the chosen model's. */
 const textOf = (brought, preset) => (brought.trim() ? brought : JSON.stringify(presetOf(preset).config));
 
 /** The texts of the file and of the second one to compare, if there is one. */

@@ -14,7 +14,7 @@ const Q = [1.1, 0.3];
 /** @type {Pair} */
 const K = [0.7, 0.8];
 const [SPAN, LAST] = [2.4, 96]; // half the side of the plane; the last position of the key
-const ROUND = range(0, 64).map((i) => (i * Math.PI) / 32); // once round
+const ROUND = range(0, 64).map((i) => (i * Math.PI) / 32); // angles all round the circle
 
 /** The gains, and whether they act after the turn. @returns {[Pair, boolean]} */
 const gainsOf = ({ first, second, where }) => [[first, second], where === "after"];
@@ -32,7 +32,7 @@ function plan(width) {
   return { narrow, plane, score, height: size + (narrow ? 318 : 44) };
 }
 
-/** The paths of arrows tips, and their current places. */
+/** The paths of the arrows' tips, and their current places. */
 function drawPlane(pen, state, { x, y, size }) {
   const [cx, cy, unit] = [x + size / 2, y + size / 2, size / 2 / SPAN];
   const { at } = planeOf(cx, cy, unit);

@@ -88,7 +88,7 @@ function drawRow(pen, values, feature, lit, { x, cell }, { number, bars, tab, to
     const middle = left + inner / 2;
     pen.text(middle, tab + 16, home, { anchor: "middle", weight: 600, fill: onSpeed(speed) });
     const chosen = lit.includes(seat);
-    // in narrow cells every second number, and none beside a chosen one
+    // narrow cells show every second number, and none beside a chosen one
     const crowded = cell < 20 && !chosen && (seat % 2 === 1 || lit.some((other) => Math.abs(other - seat) === 1));
     const style = chosen ? { fill: ink.text, weight: 700 } : {};
     pen.text(middle, number, crowded ? "" : seat, { ...noteMiddle, ...style });

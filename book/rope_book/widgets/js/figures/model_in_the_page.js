@@ -316,7 +316,7 @@ function* work(state) {
   yield* seen.reading.steps(seen.total + 1, ...seen.attends);
 }
 
-/** A factor equal to the length follows it when a reader moves it; no rule, since the two may differ. */
+/** A factor that equals the length follows it when a reader moves it. This is no rule, because the two may differ. */
 const follow = (before, held) =>
   "times" in held && !("factor" in held) && before.factor === before.times ? { factor: held.times } : {};
 
@@ -330,7 +330,7 @@ export default live({
   work,
   panel(width, state, view) {
     const { own, height } = plan(width, state, view);
-    return [own.h ? own.y - 20 : 0, height]; // a reader who types sees the result
+    return [own.h ? own.y - 20 : 0, height]; // a reader who types must see the result
   },
   buttons: [
     {

@@ -77,7 +77,7 @@ function drawSentences(pen, seen, width, tall) {
   const [others, own] = [kept.filter((m) => m !== looked), kept.filter((m) => m === looked)].map(moves);
   pen.lines(others, { stroke: ink.muted, width: 1.2 });
   pen.lines(own, { stroke: ink.text, width: 2.5 });
-  if (tall) pen.rect(0, bottom - 21, 78, 18, { fill: ink.paper }); // keeps the lines out of the words
+  if (tall) pen.rect(0, bottom - 21, 78, 18, { fill: ink.paper }); // keeps the lines clear of the words
   pen.text(tall ? 2 : 0, tall ? 13 : top + 20, phrase`Sentence 1`);
   pen.text(tall ? 2 : 0, tall ? bottom - 7 : bottom + 20, phrase`Sentence 2`, { weight: 600 });
   const box = (word, place, y, filled, marked, missing) => {
@@ -318,7 +318,7 @@ function nextOrder({ sentence, rearranged }) {
 
 const reversed = (text) => wordsOf(text).reverse().join(" ");
 
-/** A new first sentence brings a new second one of its words; rules between controls cannot rewrite a text. */
+/** Make a second sentence from the words of a new first one, which rules between controls cannot do. */
 function follow(before, held) {
   const { sentence, rearranged } = { ...before, ...held };
   const isOwn = "rearranged" in held || bag(wordsOf(rearranged)) === bag(wordsOf(sentence));

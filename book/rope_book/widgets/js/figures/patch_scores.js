@@ -34,7 +34,7 @@ function places(width) {
   return { x: 38, y: 26, side, scaleTop, cx, cy, radius, height: Math.max(scaleTop + 46, cy + radius + 78) };
 }
 
-// The picture that is cut into patches, in shares of its side, points in SVG notation.
+// The picture that is cut into patches: points in SVG notation, in units of its side.
 const HILLS = "0,0.66 0.14,0.57 0.3,0.6 0.46,0.5 0.62,0.56 0.8,0.48 1,0.58";
 const HOUSE = "0.1,0.86 0.1,0.68 0.21,0.57 0.32,0.68 0.32,0.86 0.1,0.86";
 const DOOR = "0.18,0.86 0.18,0.76 0.24,0.76 0.24,0.86";

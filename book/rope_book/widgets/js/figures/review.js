@@ -18,7 +18,7 @@ function namesOf(all) {
   try {
     read = JSON.parse(localStorage.getItem(READ) ?? "{}").read;
   } catch {
-    // no storage: nothing was read
+    // without storage, no chapter counts as read
   }
   const isRead = (/** @type {Asked} */ { page }) => Array.isArray(read) && read.includes(`notebooks/${page}`);
   return Object.keys(ASKED).filter((name) => all || isRead(ASKED[name]));

@@ -120,7 +120,7 @@ function drawBetween(pen, state, { cx, cy, unit, labels }, { x, y }, { small }) 
   pen.area(sector(cx, cy, unit, from, from + wrapped(between), 24), { fill: ink.score, opacity: 0.35 });
   const arc = spiral(cx, cy, unit, unit * 0.12, from, turn);
   pen.curve(arc.slice(0, -1), { stroke: ink.score, width: 3 });
-  const far = Math.abs(turn) * unit; // pixels: length of the arc; a short one has no room for a head
+  const far = Math.abs(turn) * unit; // pixels: length of the arc, which may be too short for an arrowhead
   const neck = polar(cx, cy, from + turn * (1 - 10 / far), unit);
   if (far > 10) pen.arrow(...neck, ...last(arc), { stroke: ink.score, width: 3, head: 11 });
   const lines = small
@@ -213,7 +213,7 @@ function readout(state, view) {
 
 const STEP = 10; // tokens by which the button slides both words
 
-/** Both words further on, or back at the beginning once the text ends. */
+/** Both words moved on along the text, or back to its beginning once they reach the end. */
 function slide({ position, key_position }) {
   const [first, last] = [Math.min(position, key_position), Math.max(position, key_position)];
   const by = last + STEP > LAST ? -first : STEP;

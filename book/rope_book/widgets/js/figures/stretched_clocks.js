@@ -71,7 +71,7 @@ function drawRail(pen, { position, trained, wanted }, width, y) {
   const ends = [trained, wanted].map((token, i) => centred(X(token), names[i], 2, width - 2, { size: 12 }));
   const room = halves[0] + halves[1] + 8;
   if (Math.abs(ends[1] - ends[0]) < room) {
-    const [left, right] = ends[0] <= ends[1] ? [0, 1] : [1, 0]; // the two names side by side, kept inside
+    const [left, right] = ends[0] <= ends[1] ? [0, 1] : [1, 0]; // the two names side by side, within the edges
     ends[left] = clamp((ends[0] + ends[1] - room) / 2, 2 + halves[left], width - 2 - room - halves[right]);
     ends[right] = ends[left] + room;
   }
@@ -87,7 +87,7 @@ function drawRail(pen, { position, trained, wanted }, width, y) {
 /** Every pair as a face: its wedge, the angles that the text has used, and its hand with and without the rule. */
 function facesOf({ position, trained }, { plain, changed, seen }, way) {
   const before = way ? measured(way.from).changed : [];
-  const share = before.length === changed.length ? way.share : 1; // of the way from another rule
+  const share = before.length === changed.length ? way.share : 1; // share of the way from the previous rule
   const speeds = changed.map((speed, i) => (share < 1 ? before[i] + (speed - before[i]) * share : speed));
   const [angles, without] = [speeds, plain].map((rates) => ropeAngles(position, rates).map(withinTurn));
   const fresh = meetsNewAngle(position, changed, trained, plain);

@@ -66,7 +66,7 @@ function membersOf(state) {
   return encodings.flatMap((name) => range(0, seeds - 1).map((n) => ({ ...state, encoding: name, seed: seed + n })));
 }
 
-/** The answers of one run by place, if they are known at a step not beyond the state's. */
+/** The answers of one run by place, unless they belong to a later step than the state's. */
 function lookAt(member) {
   const look = standing(member).looks.get(readingName(member));
   return look && look.step <= member.steps ? look : undefined;
@@ -85,7 +85,7 @@ function keep(member, { step, losses, right, inside }, asked) {
 function* work(state, whole) {
   const members = membersOf(state);
   if (state.steps === 0 || members.every(isDone)) return;
-  if (!whole) yield; // a control that is still moving starts nothing
+  if (!whole) yield; // start no training while a control is still moving
   for (const run of members.map(standing)) {
     if (run.step > state.steps) Object.assign(run, untrained()); // it is already beyond the requested step
   }
@@ -258,7 +258,7 @@ function drawField(pen, { head }, inside, { x, y, w, h }) {
   pen.text(x - 8, y + h / 2, phrase`← queries`, { ...noteMiddle, turn: -90 });
 }
 
-/** The label of the pairs' bars, as long as there is room for. */
+/** The longest label of the pairs' bars that fits. */
 function nameOfSway(room) {
   if (room < 110) return phrase`Sway`;
   return room < 200 ? phrase`Sway (nats)` : phrase`How much each pair sways the scores (nats)`;

@@ -26,7 +26,7 @@ function bandOf(seeds) {
   return [0, 1, 2].map((k) => spans.map((part) => part[k]));
 }
 
-/** A state's task: its encodings with their numbers, the up to three that stand out, and the length of the tests. */
+/** A state's task: its encodings with their numbers, those that stand out (at most three), and the length of the tests. */
 const measured = memo(({ task, measure, against, doublings, first, second, third }) => {
   const { runs, steps, level, unit, lengths } = GRID.tasks[task];
   const names = Object.keys(runs);

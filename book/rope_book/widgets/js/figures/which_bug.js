@@ -83,13 +83,13 @@ function draw(pen, state, { width }) {
   pen.part(() => drawLegend(pen, width, state.patient));
 }
 
-const APART = 0.02; // symptoms that differ by less look alike
+const APART = 0.02; // smaller differences between symptoms are invisible
 
 /** The largest change of scores with the start. */
 const moved = ({ scores: [first, ...others] }) =>
   Math.max(...others.flatMap((line) => line.map((value, n) => Math.abs(value - first[n]))));
 
-/** The symptoms of a person, in order: numbers in which two persons may differ, and words. */
+/** The symptoms of a patient, in order: numbers in which two patients may differ, and words. */
 function symptoms(person) {
   const [least, most] = [Math.min(...person.lengths), Math.max(...person.lengths)];
   const [moves, off] = [moved(person), Math.max(...person.errors)];
@@ -113,7 +113,7 @@ function seen(person) {
   return phrase`${sentence[0].toUpperCase() + sentence.slice(1)}.`;
 }
 
-/** The entry of the matrix in which two persons differ most. */
+/** The entry of the matrix in which two patients differ most. */
 function otherEntry(person, guessed) {
   const [actual, expected] = [person, guessed].map(({ matrix }) => matrix.flat());
   const entries = actual.map((value, n) => ({ n, value, other: expected[n], gap: Math.abs(value - expected[n]) }));

@@ -9,7 +9,7 @@ import { WAYS } from "./ways.js";
 
 const TEXTS = ["ask", "because", "otherwise", "unit"];
 
-/** A question in the language of the page; names that are compared stay. @type {(asked: Asked) => Asked} */
+/** A question in the language of the page; names with which answers are compared stay as they are. @type {(asked: Asked) => Asked} */
 function inPage(asked) {
   const translated = (/** @type {any[]} */ [answer, words]) => [answer, phraseOf(words)];
   const texts = TEXTS.map((name) => [name, phraseOf(/** @type {any} */ (asked)[name])]);

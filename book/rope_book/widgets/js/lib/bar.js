@@ -7,7 +7,7 @@ import { initialOf, pythonLine } from "./state.js";
 
 /** @typedef {{name: string, rest: string, kind: string, text: () => string, byHand: () => string}} Copy */
 
-// A button that copies a text; without a clipboard, `byHand` puts the text where a reader can copy it and says so.
+// A button that copies a text; without a clipboard, `byHand` shows the text for copying and returns a sentence that says so.
 /** @type {(copied: Copy, tell: Tell) => HTMLButtonElement} */
 function makeCopy({ name, rest, kind, text, byHand }, tell) {
   const word = html("span", {}, name);

@@ -13,13 +13,13 @@ export const ink = {
   muted: "var(--rl-muted)",
   grid: "var(--rl-grid)",
   paper: "var(--rl-paper)",
-  // the same hues, dark enough to read as words
+  // the same hues, dark enough for text
   qWords: "var(--rl-q-words)",
   kWords: "var(--rl-k-words)",
   positionWords: "var(--rl-position-words)",
   scoreWords: "var(--rl-score-words)",
   otherWords: "var(--rl-other-words)",
-  onOther: "var(--rl-on-other)", // words on that colour
+  onOther: "var(--rl-on-other)", // text on that colour
 };
 
 /** Small labels. */

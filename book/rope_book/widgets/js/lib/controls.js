@@ -2,6 +2,7 @@
 // element.
 
 import { choice } from "./controls/choice.js";
+import { numbers } from "./controls/numbers.js";
 import { paste } from "./controls/paste.js";
 import { point } from "./controls/point.js";
 import { sentence } from "./controls/sentence.js";
@@ -15,14 +16,14 @@ import { phrase } from "./phrase.js";
 
 /** @import { Named } from "./leads.js" */
 /** @type {Record<string, ControlKind>} */
-const KINDS = { slider, point, choice, toggle, sentence, text, paste, sketch };
+const KINDS = { slider, point, choice, toggle, sentence, text, paste, sketch, numbers };
 
 /** The allowed value nearest to `value`; `current` if `value` is unusable. */
 export function allowed(/** @type {Control} */ control, /** @type {any} */ value, /** @type {any} */ current) {
   return KINDS[control.kind].allowed(control, value, current);
 }
 
-/** The value of a text in an address, which may not be allowed. */
+/** The value that a text in an address stands for; it may be out of range. */
 export function parsed(/** @type {Control} */ control, /** @type {string} */ text) {
   return KINDS[control.kind].parse?.(text) ?? text;
 }

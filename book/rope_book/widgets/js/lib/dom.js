@@ -32,7 +32,7 @@ export function button(words, click, attributes = {}) {
   return element;
 }
 
-/** The keys that each kind of control uses by itself; a box for text takes all that no modifier accompanies. */
+/** The keys that each kind of control uses by itself; a text box takes all keys that come without a modifier. */
 const MOVES = ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Home", "End", "PageUp", "PageDown"];
 const PRESSES = [" ", "Enter"];
 const EDITS = ["a", "c", "v", "x", "y", "z"]; // with Ctrl or Cmd
@@ -52,8 +52,8 @@ function uses(
   return PRESSES.includes(key);
 }
 
-/** Keep JupyterLab from taking the keys that a control uses, and leave it the others. Lab listens on the document and
- * looks for the attribute on the control itself, so that it is set just before, on the window. */
+/** Keep JupyterLab from taking the keys that a control uses, and leave it the others. JupyterLab listens on the
+ * document and looks for an attribute on the control itself; a listener on the window sets it just before that. */
 export function keepKeys(/** @type {HTMLElement} */ root) {
   /** @type {(event: KeyboardEvent) => void} */
   function decide(event) {

@@ -1,6 +1,6 @@
 // Fit a figure to its width, and keep the parts below steady when one grows.
 
-// Redraw the picture when its width changes; the other parts then settle their heights anew.
+// Redraw the picture when its width changes; the other parts then find their heights again.
 /** @type {(root: HTMLElement, picture: {element: HTMLElement, measure: () => boolean}, parts: HTMLElement[],
  *   paint: () => void) => {stop: () => void}} */
 export function makeFit(root, picture, parts, paint) {
@@ -10,7 +10,7 @@ export function makeFit(root, picture, parts, paint) {
     steady.release();
     paint();
   }
-  const watch = new ResizeObserver(() => requestAnimationFrame(refit)); // a picture that changes its height triggers this again
+  const watch = new ResizeObserver(() => requestAnimationFrame(refit)); // changing the picture's height triggers this again
   watch.observe(picture.element);
   function stop() {
     watch.disconnect();
@@ -25,7 +25,7 @@ function makeSteady(/** @type {HTMLElement[]} */ parts) {
     for (const { target } of entries) {
       if (!(target instanceof HTMLElement)) continue;
       const least = Number.parseFloat(target.style.minHeight) || 0;
-      const { height } = target.getBoundingClientRect(); // not rounded, so that it changes nothing now
+      const { height } = target.getBoundingClientRect(); // not rounded, so that nothing moves now
       if (height > least) target.style.minHeight = `${height}px`;
     }
   });

@@ -48,6 +48,6 @@ async function stated({ values, tensors }, file) {
 export async function textOf(file, most) {
   const magic = await file.slice(0, 4).text();
   const text = magic === "GGUF" ? await digest(file) : file.size > 4 * most ? null : await file.text();
-  if (text === null || text.length > most) throw new Error(phrase`it is too large for a config.json, and no GGUF`);
+  if (text === null || text.length > most) throw new Error(phrase`it is too large for a config.json and is not a GGUF`);
   return text;
 }

@@ -3,7 +3,7 @@ import { ink } from "./colour.js";
 import { svg, write } from "./dom.js";
 import { makeLayer, spotOf } from "./overlay.js";
 
-const [RADIUS, RING] = [20, 11]; // pixels: radius that can be grabbed, at least, and radius that is seen
+const [RADIUS, RING] = [20, 11]; // pixels: the least radius that can be grabbed, and the visible radius
 /** @type {Record<string, string>} */
 const INKS = { q: ink.q, k: ink.k, query: ink.q }; // of quantities other than positions
 

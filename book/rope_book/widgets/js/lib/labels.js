@@ -33,7 +33,7 @@ export class Labels {
     this.avoid(x - r, y - r, x + r, y + r);
   }
 
-  // Choose the best of some spots [left, top] for words of a width: inside the frame, covering least, then the earliest. Returns
+  // Choose the best of some spots [left, top] for words of a width: inside the frame, covering as little as possible, and the earliest of equals. Returns
   // {left, middle, baseline} and keeps later labels away from it.
   place(/** @type {number} */ width, /** @type {Pair[]} */ spots) {
     const costs = spots.map((spot) => this.#cost(spot, width));

@@ -1,4 +1,4 @@
-// A legend: the signs of a picture with their words, in lines that fit its width.
+// A legend: each mark of a picture with its name, in lines that fit the picture's width.
 import { inLines } from "./labels.js";
 
 // Words and their sign: a line of a style, a box, or a drawing by `sign` from the left edge of its place, at mid height.

@@ -5,14 +5,14 @@
 /** @typedef {Record<string, Card>} Cards */
 
 export const KEY = "rope-turn-by-turn.review";
-const KNOWN = 4; // days until a question comes again that was right the first time
+const KNOWN = 4; // days until the next time, for a question answered right the first time
 const MOST = 180; // days at most
 const DAY = 86_400_000; // ms
 
 /** The card of a question after an answer. @type {(card: Card | undefined, right: boolean, today: number) => Card} */
 export function after(card, right, today) {
   if (!right) return { days: 0, due: today };
-  if (card && card.due > today) return card; // answered again before it was due, which proves nothing new
+  if (card && card.due > today) return card; // an answer before the question is due proves nothing new
   const days = card ? Math.min(MOST, Math.max(1, 2 * card.days)) : KNOWN;
   return { days, due: today + days };
 }

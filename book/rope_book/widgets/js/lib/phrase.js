@@ -14,5 +14,5 @@ export function phrase(parts, ...values) {
   return phraseOf(key).replace(/\{(\d)\}/g, (_, n) => String(values[n]));
 }
 
-// Joined sentences, without the spaces that Chinese does not use between them.
+// Join sentences: with spaces between them in English, without in Chinese.
 export const joined = (/** @type {string} */ text) => (table() ? text.replace(/([。，、；：！？）])\s+/g, "$1") : text);

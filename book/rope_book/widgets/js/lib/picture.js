@@ -25,7 +25,7 @@ export function heldBox({ width, height }, [top, bottom] = [0, height], { across
 }
 
 // {element, paint(state), measure() → whether the width has changed, still(words) → the picture as a file, hold(room): show only the
-// leading panel in so many pixels, or the whole picture for 0, ask(wanted) → see picks.js}
+// leading panel within `room` pixels, or the whole picture for 0, ask(wanted) → see picks.js}
 /** @param {Figure} figure @param {View} view @param {{dragged: Moved, dropped: () => void, leapt: Moved}} hand
  * @param {AbortSignal} signal */
 export function makePicture({ title, height, draw, panel }, view, { dragged, dropped, leapt }, signal) {

@@ -106,7 +106,7 @@ const to = (link) => link?.(TO_FIGURE) ?? "";
 /** @type {Make} */
 function setting(asked, give, around) {
   const { now, link } = around;
-  if (!now) return number(asked, give, around); // there is no figure beside it
+  if (!now) return number(asked, give, around); // it has no figure
   const leave = () => give(now()?.[asked.control ?? ""] ?? NaN);
   return { element: html("div", { class: "rl-bar" }, button(phrase`I left it there`, leave), to(link)) };
 }

@@ -1,4 +1,4 @@
-// Whether two files state the same rotation, and what it costs if not: the words of rope-doctor compare.
+// Compare two files: do they state the same rotation, and how far off is it if not? In the words of rope-doctor compare.
 import { CHECKS, kindsOfRemarks, notJudged, verdictOf } from "./compare_judged.js";
 import { between } from "./compare_kinds.js";
 import { layersBetween } from "./compare_layers.js";
@@ -7,7 +7,7 @@ import { kept, statementOf } from "./statement.js";
 
 /** @import { Difference } from "./compare_kinds.js" */
 /** @import { Statement } from "./statement.js" */
-const HIDDEN = "theta lost by 4"; // of one file only, since every file of transformers 5 says it
+const HIDDEN = "theta lost by 4"; // noted only if one file alone has it, since every file of transformers 5 does
 const REMARKS_THAT_STAY = [
   "layout assumed",
   "not read",
@@ -46,14 +46,14 @@ export function comparedFiles(first, second) {
     if (!differences.some(({ what, layers }) => what === each.what && layers === each.layers)) differences.push(each);
   }
   const [layers, leftOpen] = layersBetween(a, b);
-  const named = layers.some(({ what }) => what === "kinds of layers"); // these layers need not be named twice
+  const named = layers.some(({ what }) => what === "kinds of layers"); // reported above, layer by layer
   const byKind = differences.filter(({ what }) => !named || CHECKS[what] !== "kinds");
   const found = [...layers, ...byKind, ...lost];
   Object.assign(leftOpen, notJudged(a, b, found));
   return { length, differences: found, notes: [...notesOf(a, b)], leftOpen };
 }
 
-/** A base that transformers 5 loses in the second of two configs only. @type {(a: Statement, b: Statement) => Generator<Difference & {layers: string}>} */
+/** A difference if transformers 5 fails to read the base of the second config but not of the first. @type {(a: Statement, b: Statement) => Generator<Difference & {layers: string}>} */
 function* lostIn(a, b) {
   const [first, second] = [a, b].map(({ readings }) =>
     readings.flatMap(({ remarks }) => remarks.filter((/** @type {string[]} */ [kind]) => kind === "theta lost by 5")),
@@ -65,7 +65,7 @@ function* lostIn(a, b) {
   yield { what: "loading", layers: "all layers", wanted, found, fix };
 }
 
-/** The same as the command prints it, in lines. @type {(comparison: ReturnType<typeof comparedFiles>) => string[]} */
+/** The comparison as the command prints it, line by line. @type {(comparison: ReturnType<typeof comparedFiles>) => string[]} */
 export function inWords({ length, differences, notes, leftOpen }) {
   const [status, judged] = verdictOf(differences, leftOpen);
   const lines = differences.flatMap(({ what, layers, wanted, found, cost, fix }) => [

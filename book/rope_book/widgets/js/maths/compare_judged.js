@@ -2,7 +2,7 @@
 /** @import { Difference } from "./compare_kinds.js" */
 /** @import { Statement } from "./statement.js" */
 
-/** What may differ, and the check that it belongs to. @type {Record<string, string>} */
+/** The check that reports each kind of difference. @type {Record<string, string>} */
 export const CHECKS = {
   "kinds of layers": "kinds",
   rotation: "kinds",
@@ -36,7 +36,7 @@ export function notJudged(a, b, found) {
 export const kindsOfRemarks = (readings) =>
   readings.flatMap(({ remarks }) => remarks.map((/** @type {string[]} */ [kind]) => kind));
 
-/** What was judged: [status, sentence]. @type {(differences: Difference[], leftOpen: Record<string, string>) => [number, string]} */
+/** The verdict: [status, sentence]. @type {(differences: Difference[], leftOpen: Record<string, string>) => [number, string]} */
 export function verdictOf(differences, leftOpen) {
   const differing = new Set(differences.map(({ what }) => CHECKS[what]));
   const names = [...new Set(Object.values(CHECKS))];

@@ -1,4 +1,4 @@
-// Two files kind by kind of layers: where their rotations differ, the cost, and the fix.
+// Compare two files, one kind of layers at a time: where their rotations differ, the cost, and the fix.
 import { sectionsOf } from "./config_table.js";
 import { own } from "./config_values.js";
 import { formatValue, general } from "./config_words.js";
@@ -11,11 +11,11 @@ const TOLERANCE = 1e-6; // radians at the longest length; relative for an attent
 const LIST_TOLERANCE = 5e-7; // relative, for factors in rope_freqs
 const SCALE_TOLERANCE = 1e-5; // relative, of a softmax scale
 
-/** Text on a kind of layers. @param {string | null} label */
+/** A kind of layers as text. @param {string | null} label */
 export const nameOf = (label) =>
   label === null ? "all layers" : label === "nope" ? "layers without position" : `${label} layers`;
 
-/** Text on a rule. @param {any} reading */
+/** A rule as text. @param {any} reading */
 export function ruleOf({ ropeType, base, factor }) {
   if (ropeType === "nope") return "no rotation";
   const stretch = factor === null ? "" : `, factor ${formatValue(factor)}`;
@@ -71,7 +71,7 @@ function* ofKind(a, b, wanted, found, length) {
   }
   const scales = [wanted.softmaxScale, found.softmaxScale];
   if (!scales.includes(null) && Math.abs(scales[0] / scales[1] - 1) > SCALE_TOLERANCE) {
-    const fix = `Multiply the softmax scale by ${general(scales[0], 6)}, as ${a.name} has it.`;
+    const fix = `Multiply the softmax scale by ${general(scales[0], 6)}, as ${a.name} does.`;
     yield differing("softmax scale", ({ softmaxScale }) => `× ${general(softmaxScale, 6)} on 1/√d`, fix);
   }
 }

@@ -1,11 +1,11 @@
-// Two files layer by layer: differences of kinds, windows and scales of queries, folded into runs of layers.
+// Compare two files layer by layer: differences of kinds, windows and query scales, folded into runs of layers.
 import { coarse, NOT_STATED, rowsOf, runs } from "./config_each_layer.js";
 
 /** @import { Difference } from "./compare_kinds.js" */
 /** @import { Layer } from "./config_each_layer.js" */
 /** @import { Statement } from "./statement.js" */
 
-const UNKNOWN_LAYERS = 48; // compared if neither file says how many it has
+const UNKNOWN_LAYERS = 48; // layers to compare if neither file states how many it has
 
 /** Kinds, windows and the scale of queries, layer by layer, and the reasons for those not compared. @type {(a: Statement, b: Statement) => [(Difference & {layers: string})[], Record<string, string>]} */
 export function layersBetween(a, b) {

@@ -12,7 +12,7 @@ const ELSEWHERE = Object.keys(RULES.fields).flatMap((name) => {
   return RULES.fields[name].place === "rotation" ? [] : namesOf(name);
 });
 
-/** The rotations that a call makes, of its width, its other arguments and its settings. @type {Record<string, (width: number, given: any[], settings: any) => Rotation>} */
+/** For each call, the rotation that it makes from its width, its other arguments and its settings. @type {Record<string, (width: number, given: any[], settings: any) => Rotation>} */
 const ROTATIONS = {
   nope: (width) => ({ invFreq: Array(width / 2).fill(0), attentionFactor: 1 }),
   plain_rope: (width, _, { base }) => scaling.plainRope(width, base),
@@ -33,7 +33,7 @@ const camel = (settings) =>
   );
 
 /**
- * A config's statement of a rotation; throws a ConfigError {reason, field, message, choices}.
+ * The rotation that a config states; throws a ConfigError {reason, field, message, choices}.
  * @type {(config: any, layerType?: string | null, seqLen?: number | null) => any}
  */
 export function readConfig(config, layerType = null, seqLen = null) {

@@ -1,4 +1,4 @@
-// Every layer of a model: its kind, whether it rotates, its window, and what scales its queries, as Python reads them.
+// Every layer of a model: its kind, its window, whether it rotates, and the factor on its queries, as Python reads them.
 import { range } from "../lib/numbers.js";
 import { isObject, own, RULES } from "./config_values.js";
 import { formatValue, visible } from "./config_words.js";
@@ -11,15 +11,15 @@ export const WITHOUT_HEADS = ["linear_attention", "conv", "mamba", "recurrent"];
 
 /** A layer; window null: every earlier token. @typedef {{label: string, rotates: boolean, window: number | string | null, queries: string}} Layer */
 /** The label of an index below a count. @typedef {(index: number, total: number) => string} Labels */
-/** The layers of a file; row null: they cannot be told. @typedef {{count: number | null, row: ((index: number, total: number) => Layer) | null, why: string, stated: string}} Layers */
+/** The layers of a file; row null: their kinds are unknown. @typedef {{count: number | null, row: ((index: number, total: number) => Layer) | null, why: string, stated: string}} Layers */
 
-/** The first layers, as many as there are. @type {(layers: Layers, count: number) => Layer[]} */
+/** The first `count` layers, or all if there are fewer. @type {(layers: Layers, count: number) => Layer[]} */
 export function rowsOf({ count: stated, row }, count) {
   const total = stated || count;
   return row === null ? [] : range(0, Math.min(count, total) - 1).map((index) => row(index, total));
 }
 
-/** A layer with the kinds that both forms of a file tell apart. @type {(layer: Layer) => Layer} */
+/** A layer with only those kinds that a GGUF distinguishes as well as a config.json. @type {(layer: Layer) => Layer} */
 export function coarse(layer) {
   if ([SLIDING, CHUNKED].includes(layer.label)) return layer;
   return { ...layer, label: WITHOUT_HEADS.includes(layer.label) ? "no attention" : FULL };
@@ -31,11 +31,11 @@ const whole = (value) => (Number.isInteger(value) && value >= 0 && value <= 1e15
 /** @type {(config: any, ...names: string[]) => any} */
 const first = (config, ...names) => names.map((name) => own(config, name)).find((value) => value != null) ?? null;
 
-/** Whether a field says anything. @param {any} value */
+/** Whether a field's value is neither empty, null, 0 nor false. @param {any} value */
 const says = (value) =>
   value != null && value !== false && value !== 0 && !(typeof value === "object" && !Object.keys(value).length);
 
-/** The layers of the language model's part of a config. @type {(config: any, family: string, still: any[]) => Layers} */
+/** The layers of a config's language model. @type {(config: any, family: string, still: any[]) => Layers} */
 export function layersOfConfig(config, family, still) {
   const field = (/** @type {string} */ name) => own(config, name) ?? null;
   let count = whole(first(config, "num_hidden_layers", "n_layer", "n_layers"));
@@ -46,7 +46,7 @@ export function layersOfConfig(config, family, still) {
   /** @type {Labels | string} */
   let labelOf;
   if (listed) {
-    const kept = types.filter((each) => each !== "mlp"); // dory lists the blocks of a layer apart
+    const kept = types.filter((each) => each !== "mlp"); // dory lists a layer's blocks separately
     if (kept.length < types.length) count = kept.length;
     count = Math.min(kept.length, count || kept.length);
     labelOf = (index) => kept[index];
@@ -65,11 +65,11 @@ export function layersOfConfig(config, family, still) {
   }
 }
 
-/** The label of an index below a count, or the reason why it cannot be told. @type {(config: any, family: string) => Labels | string} */
+/** A function that labels a layer, given its index and the count, or the reason why there is none. @type {(config: any, family: string) => Labels | string} */
 function labelsOf(config, family) {
   const [pattern, window] = [own(RULES.layer_patterns, family), own(config, "sliding_window") ?? null];
   const slidesBy = own(config, "use_sliding_window");
-  if (!family) return "without a model_type its kinds of layers cannot be told";
+  if (!family) return "without a model_type, the kinds of its layers are unknown";
   if (!pattern) {
     if (RULES.one_window_for_all_layers.includes(family)) {
       const longest = whole(own(config, "max_position_embeddings"));
@@ -78,7 +78,7 @@ function labelsOf(config, family) {
     }
     const names = /** @type {string[]} */ (RULES.hints_of_kinds);
     const hint = names.find((name) => says(own(config, name)) && !(name === "sliding_window" && slidesBy === false));
-    return hint ? `the kinds follow from ${hint} in a way that only its own code knows` : () => FULL;
+    return hint ? `the kinds follow from ${hint} by a rule that only the model's code states` : () => FULL;
   }
   if (pattern.cycle) return (index) => pattern.cycle[index % pattern.cycle.length];
   if (pattern.by) {
@@ -126,7 +126,7 @@ function windowOf(config, family, label) {
   return whole(own(config, field)) ?? NOT_STATED;
 }
 
-/** The text of the factor on the queries of layers that rotate, or do not. @type {(config: any, family: string) => (rotates: boolean) => string} */
+/** A function that describes the factor on a layer's queries, given whether the layer rotates. @type {(config: any, family: string) => (rotates: boolean) => string} */
 function scaledQueries(config, family) {
   const stated = ["rope_parameters", "rope_scaling"].map((name) => own(config, name)).find(says);
   const part = isObject(stated) ? stated : {};

@@ -1,4 +1,4 @@
-// The language model's part of a config, and the layers that were asked for.
+// Find the section of a config that describes the language model, and in it the requested layers.
 import { range } from "../lib/numbers.js";
 import { checkSame, kindsOf, THETAS } from "./config_kinds.js";
 import { RuleTable } from "./config_table.js";
@@ -9,7 +9,7 @@ import { cut, listed } from "./config_words.js";
 const WIDTH = "head_dim";
 
 /**
- * The language model's part of a config, its model_type, and whether it is nested in another object.
+ * A config's section on the language model, its model_type, and whether it is nested in another object.
  * @type {(config: any, notes: Notes) => [Part, string, boolean]}
  */
 export function bodyOf(config, notes) {
@@ -45,7 +45,7 @@ function inherited(outer, inner, nest, notes) {
 }
 
 /**
- * Set the table's part to that of the chosen layers; their kind, whether they rotate, and all kinds.
+ * Point the table at the requested layers; returns their kind, whether they rotate, and all kinds.
  * @type {(table: RuleTable, layerType: any) => [Label, boolean, string[]]}
  */
 export function layersOf(table, layerType) {
@@ -54,13 +54,13 @@ export function layersOf(table, layerType) {
   const names = /** @type {string[]} */ ([...kinds.keys()].filter((label) => label !== null));
   const full = new Map([...kinds].map(([label, part]) => [label, withOwnWidth(table, label, part)]));
   const label = layerType === null ? onlyOne(full, names) : named(table, full, names, layerType);
-  table.notes.length = count; // none on kinds that were not asked for
+  table.notes.length = count; // drop remarks on kinds that were not requested
   const part = withOwnWidth(table, label, kinds.get(label) ?? null);
   table.part = part ?? new Part({});
   return [label, part !== null, names];
 }
 
-/** The first kind that rotates, if all of them rotate alike. @type {(kinds: PartsByKind, names: string[]) => Label} */
+/** The first kind that rotates, if all that rotate do so in the same way. @type {(kinds: PartsByKind, names: string[]) => Label} */
 function onlyOne(kinds, names) {
   const turning = [...kinds].filter(([, part]) => part);
   const [label, first] = turning[0] ?? [...kinds][0];
@@ -80,7 +80,7 @@ function named(table, kinds, names, layerType) {
   throw configError(reason, "layer_type", { allowed: listed(allowed), value: layerType }, allowed);
 }
 
-/** A kind's part with its own width. @type {(table: RuleTable, label: Label, part: Part | null) => Part | null} */
+/** A kind's parameters, including any width stated for this kind only. @type {(table: RuleTable, label: Label, part: Part | null) => Part | null} */
 function withOwnWidth(table, label, part) {
   if (!part) return null;
   const [width, path] = ownWidth(table, label);
@@ -90,12 +90,12 @@ function withOwnWidth(table, label, part) {
   return new Part(values, part.start, { ...part.allPaths(), [WIDTH]: path }, part.apart || added.length > 0, added);
 }
 
-/** A kind's own width, or null, and its path. @type {(table: RuleTable, label: Label) => [any, string]} */
+/** The width stated for a kind, or null, and its path. @type {(table: RuleTable, label: Label) => [any, string]} */
 function ownWidth(table, label) {
   const [width, path] = ofLayers(table, label);
   const other = own(RULES.width_of_a_kind, label);
   if (!other) return [width, path];
-  const replaced = table.body.has("per_layer_config") && table.default(other) !== null; // by the model's class
+  const replaced = table.body.has("per_layer_config") && table.default(other) !== null; // overwritten by the model's class
   if (width === null && !replaced) return [table.taken(other), table.path(other)];
   const [read, stated] = [width ?? ofTheRest(table), table.get(other)];
   if (stated !== null && !same(read, stated)) {
@@ -105,7 +105,7 @@ function ownWidth(table, label) {
   return [width, path];
 }
 
-/** The width of single layers, if a kind agrees, and its path. @type {(table: RuleTable, label: Label) => [any, string]} */
+/** The width stated for individual layers of a kind, and its path; throws if they disagree. @type {(table: RuleTable, label: Label) => [any, string]} */
 function ofLayers(table, label) {
   /** @type {string[]} */
   const types = table.get("layer_types") ?? [];

@@ -29,7 +29,7 @@ export const configError = (reason, field, words = {}, choices) =>
   new ConfigError(reason, field, shown(words), choices);
 
 /**
- * The entry of an object under a key of its own, such as a name from a file; undefined where it has none.
+ * The entry of an object under a key, such as a name from a file; undefined if the object itself has no such key.
  * @type {(object: Record<string, any>, key: any) => any}
  */
 export const own = (object, key) => (Object.hasOwn(object, key) ? object[key] : undefined);
@@ -76,7 +76,7 @@ export class Part {
    * @param {string} [start]
    * @param {Record<string, string>} [paths] of fields that come from elsewhere
    * @param {boolean} [apart] applies to some layers only, so the fields outside it may differ
-   * @param {string[]} [added] fields that the object itself does not have
+   * @param {string[]} [added] fields that the object itself lacks
    */
   constructor(values, start = "", paths = {}, apart = false, added = []) {
     this.values = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null));
@@ -121,7 +121,7 @@ export class Notes extends Array {
     if (!this.some(([, other]) => other === text)) this.push([kind, text]);
   }
 
-  /** Add a remark on a base that transformers 5 loses. @type {(how: string, words?: Record<string, any>) => void} */
+  /** Add the remark that transformers 5 does not read this base. @type {(how: string, words?: Record<string, any>) => void} */
   lost(how, words = {}) {
     this.add("theta lost by 5", { detail: filled(RULES.how_lost[how], shown(words)) });
   }

@@ -24,7 +24,7 @@ export function shown(words) {
 /** A sentence of the rules with its words. @type {(sentence: string, words: Record<string, any>) => string} */
 export const filled = (sentence, words) => phraseOf(sentence).replace(/\{(\w+)\}/g, (_, name) => String(words[name]));
 
-/** The first letters of a text, at most so many. @type {(text: string, most: number) => string} */
+/** The beginning of a text, at most `most` characters. @type {(text: string, most: number) => string} */
 export const cut = (text, most) => [...text.slice(0, 2 * most)].slice(0, most).join("");
 
 /** A value as text for a sentence, at most 60 characters. @type {(value: any) => string} */
@@ -41,11 +41,11 @@ export function formatValue(value) {
 
 /** @param {number} value */
 function formatNumber(value) {
-  if (!Number.isFinite(value)) return Number.isNaN(value) ? "nan" : value > 0 ? "inf" : "-inf"; // as Python writes it
+  if (!Number.isFinite(value)) return Number.isNaN(value) ? "nan" : value > 0 ? "inf" : "-inf"; // Python's spelling
   return Number.isInteger(value) && Math.abs(value) < 1e15 ? String(value) : general(value, 12);
 }
 
-/** A number with so many digits, as Python's "g" has it. @type {(value: number, digits: number) => string} */
+/** A number with this many significant digits, as Python's format "g" writes it. @type {(value: number, digits: number) => string} */
 export function general(value, digits) {
   const [mantissa, power] = value.toExponential(digits - 1).split("e");
   if (Number(power) >= -4 && Number(power) < digits) return String(Number(value.toPrecision(digits)));

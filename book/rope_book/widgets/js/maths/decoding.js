@@ -13,7 +13,7 @@ export function keyAngle(store, pair, position, length) {
 }
 
 // The keys in the cache after a step, oldest first: {position, stored, used, wanted}, angles in radians as stored, as the query meets
-// them and as they should be; a key was written when it was the newest.
+// them and as they should be; each key was written when it was the newest.
 /** @type {(store: string, pair: number, capacity: number, step: number) =>
  *   {position: number, stored: number, used: number, wanted: number}[]} */
 export function heldKeys(store, pair, capacity, step) {

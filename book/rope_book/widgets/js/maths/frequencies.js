@@ -19,7 +19,7 @@ export const TURN = 2 * Math.PI;
 /** An angle in turns. @type {(angle: number) => number} */
 export const turnsOf = (angle) => angle / TURN;
 
-/** An angle without its whole turns: in [0, 2π). @type {(angle: number) => number} */
+/** An angle modulo 2π, in [0, 2π). @type {(angle: number) => number} */
 export function withinTurn(angle) {
   const rest = angle % TURN;
   return rest < 0 ? rest + TURN : rest;

@@ -1,4 +1,4 @@
-// The layers that llama.cpp builds from the keys of a GGUF: their kinds, windows and scales of queries, one by one.
+// The layers that llama.cpp builds from the keys of a GGUF: the kind, the window and the query scale of each.
 import { CHUNKED, FULL, grows, periodic, SLIDING, WITHOUT_HEADS } from "./config_each_layer.js";
 import { own } from "./config_values.js";
 import { FACTS, KEYS } from "./gguf_fields.js";
@@ -40,14 +40,14 @@ export function layersOfKeys(values) {
   }
 }
 
-/** Whether a layer has heads, not a recurrence or a convolution. @type {(arch: string, get: (key: string) => any, index: number) => boolean} */
+/** Whether a layer has attention heads, rather than a recurrence or a convolution. @type {(arch: string, get: (key: string) => any, index: number) => boolean} */
 function attendsIn(arch, get, index) {
   const [interval, heads] = [own(FACTS.attends_every, arch), get("attention.head_count_kv")];
   if (Array.isArray(heads)) return index >= heads.length || Boolean(heads[index]);
   return !interval || (index + 1) % (get("full_attention_interval") || interval) === 0;
 }
 
-/** The label of an index below a count, or the reason why it cannot be told. @type {(pattern: any, facts: any) => Labels | string} */
+/** A function that labels a layer, given its index and the count, or the reason why there is none. @type {(pattern: any, facts: any) => Labels | string} */
 function labelsOf(pattern, facts) {
   if (!facts) return () => FULL;
   if (Array.isArray(pattern)) return (index) => (index < pattern.length && pattern[index] ? SLIDING : FULL);

@@ -42,7 +42,7 @@ function readingOf(keys, label, kinds, seqLen) {
   return { ...reading, layerType: label, layerTypes, remarks: remarksOf(keys, reading) };
 }
 
-/** A YaRN reading with the file's attention factor, and its share of the unstretched angles. @type {(reading: any, keys: Keys) => any} */
+/** A YaRN reading with the file's attention factor, mixed with unstretched angles as the file states. @type {(reading: any, keys: Keys) => any} */
 function asLlamaCppMixes(reading, { get }) {
   const [growth, share] = [get("rope.scaling.attn_factor"), get("rope.scaling.yarn_ext_factor")];
   let { attentionFactor, invFreq } = reading;

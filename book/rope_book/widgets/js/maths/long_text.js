@@ -1,4 +1,4 @@
-// A trained model on a text longer than those of its training, the same as book/rope_book/widgets/maths/long_text.py.
+// A trained model on a text longer than its training texts, the same as book/rope_book/widgets/maths/long_text.py.
 import { TURN } from "./frequencies.js";
 import * as scaling from "./scaling.js";
 
@@ -25,7 +25,7 @@ export function pageRope(rule, length, headDim, base, settings) {
   };
 }
 
-// How far each pair turns within so many places, in turns, at most one.
+// How far each pair turns within `places` places, in turns, at most one.
 export function turnsWithin(/** @type {Vector} */ frequencies, /** @type {number} */ places) {
   return frequencies.map((frequency) => Math.min(1, (frequency * (places - 1)) / TURN));
 }

@@ -1,8 +1,8 @@
-// A model of the page as a file: its settings, and every number that training goes on from, so that it goes on exactly.
+// A model trained in the page, as a file: its settings, and every number that training needs to continue exactly.
 import { fromBase64, toBase64 } from "../lib/base64.js";
 import { phrase } from "../lib/phrase.js";
 
-/** What a run is made of; lists of numbers. @typedef {{step: number, losses: Vector, weights: Float64Array, means: Float64Array, squares: Float64Array}} Kept */
+/** The numbers of a run. @typedef {{step: number, losses: Vector, weights: Float64Array, means: Float64Array, squares: Float64Array}} Kept */
 
 const FORMAT = "rope-book model of the page";
 const VERSION = 1;
@@ -11,7 +11,7 @@ const LISTS = /** @type {const} */ (["weights", "means", "squares"]);
 /** Numbers as base64 of float64, the lowest byte first. */
 export const packed = (/** @type {Float64Array} */ numbers) => toBase64(new Uint8Array(numbers.slice().buffer));
 
-/** The numbers of a text that `packed` wrote; nothing where it is no such text. */
+/** The numbers in a text written by `packed`; undefined for any other text. */
 export function unpacked(/** @type {unknown} */ text) {
   if (typeof text !== "string" || text.length % 4 || !/^[A-Za-z0-9+/]*={0,2}$/.test(text)) return undefined;
   const { buffer } = fromBase64(text);
@@ -24,16 +24,16 @@ export function fileOf(settings, kept) {
   return JSON.stringify({ format: FORMAT, version: VERSION, settings, losses: kept.losses, ...lists }, null, 1);
 }
 
-// What a file holds; an Error with a sentence where it is no such file, or broken. `sizeOf` says how many weights settings have.
+// The content of a file; throws an Error with a sentence for another or a broken file. `sizeOf` counts a model's weights.
 /** @type {(text: string, sizeOf: (settings: State) => number) => {settings: State, kept: Kept}} */
 export function readFile(text, sizeOf) {
   let all;
   try {
     all = JSON.parse(text);
   } catch {
-    throw new Error(phrase`This file is no JSON: it must be one that “Save the model” wrote.`);
+    throw new Error(phrase`This file is not JSON: choose one that “Save the model” wrote.`);
   }
-  if (all?.format !== FORMAT) throw new Error(phrase`This file holds no model of this page.`);
+  if (all?.format !== FORMAT) throw new Error(phrase`This file does not hold a model of this page.`);
   if (all.version !== VERSION)
     throw new Error(phrase`This file has version ${all.version}; this page reads version ${VERSION}.`);
   const { settings, losses } = all;

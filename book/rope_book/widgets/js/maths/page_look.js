@@ -1,4 +1,4 @@
-// The inside of a trained head on the first test text: its attention weights, and the pairs that shape them.
+// The inside of a trained head on the first test text: its attention weights, and the influence of each pair on them.
 import { Network } from "./network.js";
 import { drawTexts } from "./page_tasks.js";
 import { HEADS, WIDTH } from "./page_weights.js";

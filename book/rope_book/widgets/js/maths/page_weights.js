@@ -9,7 +9,7 @@ export const WIDTH = 32;
 export const HEADS = 2;
 export const HIDDEN = 64;
 export const BUCKETS = 32; // of T5
-const LONGEST = 4; // times the trained length: rows of a learned table
+const LONGEST = 4; // rows of a learned table, as a multiple of the trained length
 
 /** From −1 to 1. @type {(stream: number, n: number) => number} */
 const evenly = (stream, n) => 2 * uniformAt(stream, n) - 1;

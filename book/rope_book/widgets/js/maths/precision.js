@@ -12,7 +12,7 @@ function toBfloat16(/** @type {number} */ x) {
   return SINGLE[0];
 }
 
-// The nearest float16 via float32, round half to even: added to 2⁵² of its last bits, a float64 loses every fraction of one.
+// The nearest float16 via float32, round half to even: adding 2⁵² units of its last bit rounds a float64 to whole units.
 function toFloat16(/** @type {number} */ x) {
   SINGLE[0] = x;
   const value = SINGLE[0];

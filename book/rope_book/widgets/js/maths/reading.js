@@ -24,7 +24,7 @@ export class Reading {
     this.answers = answers;
     this.texts = texts.map((tokens) => ({ tokens, reader: new Reader(model, rope), loss: empty(), right: empty() }));
     this.said = /** @type {number[]} */ ([]); // the likeliest token after each place of the first text
-    this.field = memo(blank, FIELDS); // the attention pictures of the first text, as far as they are painted
+    this.field = memo(blank, FIELDS); // the attention pictures of the first text, possibly unfinished
   }
 
   /** Read on, one token per step: the first text, its picture of attention, then the other texts. */

@@ -7,7 +7,7 @@ import { invFreq } from "./frequencies.js";
 /** Plain RoPE. @type {(headDim: number, base?: number) => Rotation} */
 export const plainRope = (headDim, base = 10000) => rotation(invFreq(headDim, base));
 
-/** PI: θ/s, every pair alike. @type {(headDim: number, factor: number, base?: number) => Rotation} */
+/** PI: θ/s, the same for every pair. @type {(headDim: number, factor: number, base?: number) => Rotation} */
 export function positionInterpolation(headDim, factor, base = 10000) {
   return rotation(invFreq(headDim, base).map((frequency) => frequency / factor));
 }

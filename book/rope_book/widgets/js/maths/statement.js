@@ -1,4 +1,4 @@
-// A file's rotations, whatever the file is: a config.json, or what a GGUF states as JSON (lib/gguf.js).
+// The rotations in a file: a config.json, or the statement of a GGUF as JSON (lib/gguf.js).
 import { shortest } from "../lib/gguf_bytes.js";
 import { pythonOf, readConfig } from "./config.js";
 import { layersOfConfig } from "./config_each_layer.js";
@@ -12,7 +12,7 @@ import { readGguf } from "./gguf_rotation.js";
 /** @import { Layers } from "./config_each_layer.js" */
 /** @typedef {{name: string, form: string, model: string, readings: any[], config: any, permuted: boolean, layers: Layers}} Statement */
 
-/** A Reading for each kind of layers of a config. @type {(config: any, seqLen?: number | null) => any[]} */
+/** One Reading per kind of layers in a config. @type {(config: any, seqLen?: number | null) => any[]} */
 export function readKinds(config, seqLen = null) {
   /** @type {any} */
   let first = null;
@@ -90,7 +90,7 @@ export function readAny(text, layerType, seqLen) {
     return { reading: readings.find((each) => each.layerType === layerType) ?? readings[0], content };
   } catch (error) {
     const { reason, field, message, choices } = /** @type {any} */ (error);
-    const sentence = reason ? message : `The reader failed on this file: ${message}`; // never an old picture instead
+    const sentence = reason ? message : `The reader failed on this file: ${message}`; // rather than leave an old picture
     return { refused: { reason: reason ?? "failed", field, sentence, choices: choices ?? [] } };
   }
 }

@@ -1,7 +1,7 @@
 // The angles that training has shown to each pair, the same as rope_edu/encodings/trained_range.py.
 import { TURN } from "./frequencies.js";
 
-const EDGE = 1 + 1e-12; // an angle at the very edge counts as seen, whatever its rounding
+const EDGE = 1 + 1e-12; // an angle at the very edge counts as seen, however it is rounded
 
 /** Whether each pair makes a full turn in training. @type {(frequencies: Vector, trainedLength: number) => boolean[]} */
 export function completesTurn(frequencies, trainedLength) {

@@ -15,7 +15,7 @@ export class Reader extends Workspace {
     this.past = Array.from({ length: this.layers }, () => new Float64Array(0)); // queries, keys, values
   }
 
-  /** Make room for texts of so many tokens. */
+  /** Make room for texts of this many tokens. */
   reserve(/** @type {number} */ places) {
     if (this.scores.length >= places) return;
     this.scores = new Float64Array(places);

@@ -10,7 +10,7 @@ export const paste = {
   make(control, move, tell) {
     const area = html("textarea", { rows: "3", autocomplete: "off", spellcheck: "false" });
     const chosen = html("input", { type: "file", "aria-label": phrase`${control.label}, or a file` });
-    const note = html("span", { class: "rl-note", "aria-hidden": "true" }); // tell speaks it
+    const note = html("span", { class: "rl-note", "aria-hidden": "true" }); // spoken by tell
     area.addEventListener("input", () => {
       say(note, "");
       move(area.value);

@@ -1,4 +1,4 @@
-"""The worked examples of book/extend.md work as they are printed."""
+"""The worked examples of book/add_your_own.md work as they are printed."""
 
 import json
 import re
@@ -12,7 +12,7 @@ from py_mini_racer import MiniRacer
 from rope_book.check import Checker, Exercise, exercise
 from rope_book.widgets import _bundle
 
-PAGE = (Path(__file__).resolve().parents[1] / "book" / "extend.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).resolve().parents[1] / "book" / "add_your_own.md").read_text(encoding="utf-8")
 
 
 def blocks(heading: str, language: str) -> list[str]:

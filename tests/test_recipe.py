@@ -1,0 +1,54 @@
+"""The settings and the arithmetic of book/recipe.md: every engine is told the same rule, and the rule reaches."""
+
+import json
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rope_doctor import rope_from_config
+from rope_edu.encodings import completes_turn, inv_freq, ntk_aware, reach, yarn
+
+PAGE = (Path(__file__).resolve().parents[1] / "book" / "recipe.md").read_text(encoding="utf-8")
+TRAINED, WANTED = 32_768, 131_072
+CONFIG = json.loads(re.search(r"```json\n(.*?)```", PAGE, re.DOTALL)[1])
+SHELL = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
+
+
+def test_the_config_states_yarn_from_the_trained_length_to_the_wanted_one():
+    spec = rope_from_config(CONFIG)
+    expected = yarn(128, WANTED / TRAINED, TRAINED, base=1_000_000)
+    np.testing.assert_allclose(spec.inv_freq, expected.inv_freq, rtol=1e-12)
+    assert spec.attention_factor == pytest.approx(expected.attention_factor)
+    assert CONFIG["max_position_embeddings"] == WANTED
+
+
+@pytest.mark.parametrize("command", SHELL)
+def test_every_engine_is_told_the_same_rule_and_length(command):
+    length = int(re.search(r"(?:--max-model-len|--context-length|-c) (\d+)", command)[1])
+    assert length == WANTED
+    if override := re.search(r"'(\{.*\})'", command):
+        assert json.loads(override[1]) == {"rope_parameters": CONFIG["rope_parameters"]}
+    else:
+        factor, original = re.search(
+            r"--rope-scaling yarn --rope-scale (\d+) --yarn-orig-ctx (\d+)", command
+        ).groups()
+        assert (int(factor), int(original)) == (WANTED // TRAINED, TRAINED)
+
+
+def test_yarn_reaches_the_wanted_length_and_ntk_aware_scaling_only_with_the_larger_factor():
+    plain, stretch = inv_freq(128, 1_000_000), WANTED / TRAINED
+    first = int(np.argmin(completes_turn(plain, TRAINED)))
+    larger = stretch ** (63 / first)
+    assert reach(yarn(128, stretch, TRAINED, base=1_000_000).inv_freq, TRAINED, plain) >= WANTED * (1 - 1e-9)
+    assert reach(ntk_aware(128, larger, base=1_000_000).inv_freq, TRAINED, plain) >= WANTED * (1 - 1e-9)
+    assert reach(ntk_aware(128, stretch, base=1_000_000).inv_freq, TRAINED, plain) < 0.9 * WANTED
+
+
+def test_the_memory_of_keys_and_values_is_the_product_beside_it():
+    factors, product = re.search(r"these are ((?:\d+ × )+\d+) = ([\d,]+) bytes", PAGE).groups()
+    per_token = math.prod(map(int, factors.split(" × ")))
+    assert per_token == int(product.replace(",", ""))
+    assert f"takes\n{per_token * WANTED / 1e9:.1f} GB" in PAGE
