@@ -10,7 +10,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from makers.claims import ROW_KEYS
-from rope_book.results import base_bound, claims, grid, page_models, real, rotation, stretch
+from rope_book.results import base_bound, claims, grid, page_heads, page_models, real, rotation, stretch
 
 PATHS = {path.name: path for path in files("rope_book.results").iterdir() if path.name.endswith(".json")}
 
@@ -59,6 +59,7 @@ SCORES = rows(task=WORD, seed=COUNT, seconds=AMOUNT, scores=table(WORD, WORD, LE
 CASE = {"name": WORD, "length": LENGTH, "dtype": WORD}
 TIMED = {"milliseconds": POSITIVE, "ratio": POSITIVE}
 SETTING = {"task": WORD, "base": POSITIVE, "length": LENGTH}
+PACKED = record(shape=array(LENGTH), scales=BASE64, codes=BASE64)
 TABLE = record(
     cosine=mapping(COSINE), length=mapping(AMOUNT), median_length=POSITIVE, rank=mapping(LENGTH),
     pairs=mapping(AMOUNT), nearest=SHARE,
@@ -116,9 +117,14 @@ SCHEMAS = {
         models=mapping(record(
             task=WORD, length=LENGTH, n_heads=LENGTH, head_dim=LENGTH, base=POSITIVE, alphabet=WORD, config=OBJECT,
             reached=record(accuracy=SHARE, loss=AMOUNT), texts=array(WORD), answers=array(WORD),
-            weights=mapping(record(shape=array(LENGTH), scales=BASE64, codes=BASE64)),
+            weights=mapping(PACKED),
             versions=record(python=WORD, torch=WORD, numpy=WORD),
         )),
+    ),
+    "page_heads.json": record(
+        format={"const": page_heads.FORMAT}, meta=record(texts=mapping(WORD), **HOST),
+        best=mapping(table(COUNT, COUNT, SHARE, SHARE, SHARE)), sentences=array(array(WORD)),
+        heads=rows(job=WORD, layer=COUNT, head=COUNT, q=PACKED, k=PACKED),
     ),
     "causes.json": record(
         format={"const": real.FORMATS["causes"]},
@@ -148,7 +154,7 @@ SCHEMAS = {
         meta=OBJECT,
         losses=rows(text=WORD, name=WORD, prompt=AMOUNT, decoded=AMOUNT, same={"type": "boolean"},
                     shows=LENGTH | {"type": ["integer", "null"]}),
-        words=array(OBJECT),
+        words=rows(prompt=WORD, name=WORD, text=WORD),
     ),
     "real_table.json": record(
         format={"const": real.FORMATS["real_table"]}, meta=OBJECT, trained=TABLE, random=TABLE,
@@ -228,6 +234,7 @@ def assert_length_agrees(content):
 
 def assert_mistakes_agree(content):
     assert_distinct(content["losses"], ("text", "name"))
+    assert_distinct(content["words"], ("prompt", "name"))
 
 
 AGREEMENTS = {
@@ -290,6 +297,7 @@ CORRUPTIONS = {
     ("causes.json", "a run twice"): (lambda c: c["runs"].append(c["runs"][0]), "occurs twice"),
     ("real_heads.json", "a share too many"): (lambda c: c["heads"][0]["share"].append(1), "must sum to 1"),
     ("real_length.json", "a pass twice"): (lambda c: c["passes"].append(c["passes"][0]), "occurs twice"),
+    ("page_heads.json", "a head without keys"): (lambda c: c["heads"][0].pop("k"), "'k' is a required property"),
     ("real_mistakes.json", "a mistake twice"): (lambda c: c["losses"].append(c["losses"][0]), "occurs twice"),
     ("real_table.json", "a cosine of 2"): (lambda c: c["trained"]["cosine"].update({"1": 2}), "maximum of 1"),
     ("rotation.json", "no left_out"): (lambda c: c.pop("left_out"), "'left_out' is a required property"),
@@ -311,6 +319,7 @@ LOADERS = {
     "claims.json": claims.load_claims,
     "rotation.json": rotation.load_rotation,
     "base_bound.json": base_bound.load_base_bound,
+    "page_heads.json": page_heads.load_page_heads,
     "page_models.json": page_models.load_page_models,
     **{f"{name}.json": partial(real.load_real, name) for name in real.FORMATS},
 }
