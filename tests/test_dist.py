@@ -3,17 +3,20 @@
 import hashlib
 import json
 import re
+import struct
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
 
 import address
+import cards
 import dist
 import embed
 import nbformat
 import pytest
 import students
+from browser import find_chromium
 from py_mini_racer import MiniRacer
 
 from rope_book.widgets import LiveFigure
@@ -57,6 +60,7 @@ def test_it_runs_without_a_browser_and_without_torch():
 HEAVY = {
     "ConfigInspector": 70_000,  # it reads every kind of config and GGUF, and compares two layer by layer
     "ModelInThePage": 205_000,  # it holds four trained models: 158 kB of weights, which nothing compresses
+    "RealHead": 105_000,  # queries and keys of eight heads of SmolLM2, 8 bits each: 68 kB
     "TrainInThePage": 100_000,  # the trainer, and 33 kB of the text that it trains on
 }
 FIGURES = sorted(LiveFigure.figures)
@@ -107,3 +111,33 @@ def test_a_cell_that_needs_a_solution_is_named():
     ]
     with pytest.raises(ValueError, match=r"only these define: f$"):
         students.for_students(nbformat.v4.new_notebook(cells=cells))
+
+
+PAGE = """<meta property="og:title" content="Clocks &amp; ferns" />
+<meta property="og:url" content="https://ada.example/rope/book/index.html" />
+<img alt="" class="live-still" src="../_images/fern.svg">"""
+SVG = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 6 3"><rect width="6" height="3" fill="red"/></svg>'
+)
+
+
+def test_a_page_with_an_address_gets_a_card_of_its_figure_and_others_stay_as_they_are(built):
+    site = built / "html"
+    before = (site / "book" / "index.html").read_bytes()
+    assert cards.addressed(site) == []
+    assert (site / "book" / "index.html").read_bytes() == before
+    for folder in ("_images", "_static"):
+        (site / folder).mkdir()
+    (site / "_images" / "fern.svg").write_text(SVG, encoding="utf-8")
+    page = site / "book" / "index.html"
+    page.write_text(PAGE, encoding="utf-8")
+    if find_chromium() is None:
+        pytest.skip("no Chromium")
+    for _ in range(2):  # a second run changes nothing
+        cards.write(site)
+        text = page.read_text(encoding="utf-8")
+        assert text.count('"https://ada.example/rope/_static/cards/book-index.png"') == 1
+        assert text.count("summary_large_image") == 1
+    picture = (site / "_static" / "cards" / "book-index.png").read_bytes()
+    assert picture[:4] == b"\x89PNG"
+    assert struct.unpack(">II", picture[16:24]) == (1200, 630)

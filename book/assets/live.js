@@ -10,11 +10,11 @@
   const models = {}; // by id, as the states arrive
 
   /** The part of a Jupyter widget model that the figures use, without a kernel. */
-  function pageModel(state) {
+  function pageModel(state, host = "page") {
     const values = { ...state };
     const listeners = {};
     return {
-      host: "page",
+      host,
       get: (key) => values[key],
       set(key, value) {
         if (JSON.stringify(values[key]) === JSON.stringify(value)) return;
@@ -35,7 +35,7 @@
     const still = [...slot.children];
     slot.append(place);
     try {
-      figure.render({ model: pageModel(state), el: place });
+      figure.render({ model: pageModel(state, slot.dataset.host), el: place });
     } catch (error) {
       place.remove(); // the still picture stays
       throw error;
@@ -95,7 +95,7 @@
   });
 
   // A cell that sets the figure above it can be tried without Python: a button applies its lines.
-  const LINE = /^figure\.(\w+) = (.+)$/gm;
+  const LINE = /^(?:# )?figure\.(\w+) = (.+?)(?: {2}# .*)?$/gm;
   const WORDS = { True: true, False: false };
 
   /** The value of a Python literal: a number, a quoted word, True or False. */

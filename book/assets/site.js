@@ -161,32 +161,6 @@
     link.addEventListener("click", () => (link.hash = location.hash));
   }
 
-  // A figure that plays by itself does so while its picture is in sight, until the reader touches it; never with reduced motion.
-  const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
-  for (const slot of calm ? [] : document.querySelectorAll(".live-slot[data-plays]")) {
-    const [button, picture] = [slot.querySelector(".rl-play"), slot.querySelector(".rl-picture")];
-    if (!button || !picture) continue; // the figure could not be drawn
-    let plays = false;
-    const play = (wanted) => {
-      if (plays !== wanted) button.dispatchEvent(new MouseEvent("click")); // it does not bubble, since no reader clicked
-      plays = wanted;
-    };
-    const watch = new IntersectionObserver((seen) => play(seen.at(-1).isIntersecting), { threshold: 0.6 });
-    const touched = ({ target, key }) => {
-      if (key === "Tab") return;
-      watch.disconnect();
-      if (!button.contains(target)) play(false);
-      for (const hand of HANDS) slot.removeEventListener(hand, touched);
-    };
-    slot.addEventListener("change", ({ target }) => {
-      const goesOn = target.type === "checkbox" && target.checked && !button.classList.contains("rl-plays");
-      if (goesOn) button.dispatchEvent(new MouseEvent("click")); // a reader who switches it on wants to see it turn
-    });
-    const HANDS = ["pointerdown", "keydown"];
-    for (const hand of HANDS) slot.addEventListener(hand, touched);
-    watch.observe(picture);
-  }
-
   // Announce to screen readers that code was copied, since the button's own text is not announced.
   const status = document.createElement("p");
   status.className = "visually-hidden";

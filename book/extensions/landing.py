@@ -3,7 +3,8 @@
 ``{time}`course` `` is the duration of a path in ``book/data/paths.yml``. ``{wall}`` shows every live figure as its
 still picture, with a link to the figure in its chapter; ``book/assets/progress.js`` ticks those that were moved.
 ``{miniature} Class`` shows one figure; with ``only``, it can be tried in place, in a small form whose script is
-fetched on request.
+fetched on request. ``{fern-still} stage`` is a still of the fern that ``book/assets/fern.js`` leads through its
+stages, where it can.
 """
 
 import html
@@ -22,6 +23,8 @@ from sphinx.util.docutils import SphinxDirective
 from twins import of_figure, say
 
 STILLS = "_static/stills"
+FERN = "book/data/fern"
+TOUR = "fern-tour"
 
 
 def figures(root: Path) -> dict[str, tuple[str, Shown]]:
@@ -97,6 +100,31 @@ class Miniature(SphinxDirective):
         return [stills([self.arguments[0]], wall=False, page=page, only=self.options.get("only"))]
 
 
+class FernStill(SphinxDirective):
+    """Show one stage of the fern as a still, which a page that leads through the stages need not load."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Return the picture."""
+        path, _ = self.env.relfn2path(f"/{FERN}/{self.arguments[0]}.svg")
+        self.env.note_dependency(path)
+        return [nodes.image(uri=f"/{path}", loading="lazy", classes=["fern-still"], still=path)]
+
+
+def describe_stills(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Give the stages their words, which are no messages to translate: the figure has them in both languages."""
+    for image in doctree.findall(lambda node: isinstance(node, nodes.image) and "still" in node):
+        svg = Path(app.srcdir, image["still"]).read_text(encoding="utf-8")
+        image["alt"] = words_of(svg)
+
+
+def add_tour(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.document | None) -> None:
+    """Load the script of the stages on a page that has them."""
+    if doctree and any(TOUR in node.get("classes", []) for node in doctree.findall(nodes.container)):
+        app.add_js_file("fern.js")
+
+
 def write_links(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Write the pictures of a page."""
     for node in [raw for raw in doctree.findall(nodes.raw) if raw.get("stills")]:
@@ -138,7 +166,10 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Connect the extension."""
     app.add_directive("wall", Wall)
     app.add_directive("miniature", Miniature)
+    app.add_directive("fern-still", FernStill)
     app.add_role("time", time)
     app.connect("doctree-resolved", write_links)
+    app.connect("doctree-resolved", describe_stills)
+    app.connect("html-page-context", add_tour)
     app.connect("builder-inited", write_stills)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

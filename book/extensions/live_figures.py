@@ -140,12 +140,12 @@ def in_slot_with(asked: dict) -> list[nodes.Node]:
 class LiveFigureDirective(SphinxDirective):
     """Show a notebook's live figure on a page that is not a notebook: ``{live-figure} path Class``.
 
-    The option ``only`` makes it a small form with the named controls and parts; ``plays`` lets it play from the
-    beginning until a reader touches it, unless the reader prefers reduced motion.
+    The option ``only`` makes it a small form with the named controls and parts. A ``guided`` figure is moved by the
+    page, which has stills of its own: it leaves the address alone.
     """
 
     required_arguments = 2
-    option_spec: ClassVar = {"only": str.split, "plays": directives.flag}
+    option_spec: ClassVar = {"only": str.split, "guided": directives.flag}
 
     def run(self) -> list[nodes.Node]:
         """Return the slot with the state and the still stored in the notebook."""
@@ -158,10 +158,14 @@ class LiveFigureDirective(SphinxDirective):
         model = f"{Path(file).stem}-{name}"
         state = figure.model | {"state": figure.model["state"] | self.small()}
         text = json.dumps({"state": {model: state}}).replace("</", "<\\/")
+        script = f'<script type="{STATE}">{text}</script>'
+        if "guided" in self.options:
+            slot = in_slot(model, name, [], figure.svg, "data-host=guided")
+            return [nodes.raw(text=script, format="html"), *slot]  # the stages are in the state
         source = "data:image/svg+xml;base64," + base64.b64encode(figure.svg.encode()).decode()
         still = f'<img class="live-still" src="{source}" alt="{html.escape(words_of(figure.svg))}">'
-        inside = [nodes.raw(text=f'<script type="{STATE}">{text}</script>{still}', format="html")]
-        return in_slot(model, name, inside, figure.svg, plays="plays" in self.options)
+        inside = [nodes.raw(text=script + still, format="html")]
+        return in_slot(model, name, inside, figure.svg)
 
     def small(self) -> dict[str, list[str]]:
         """Return the part of the state that makes a small form."""
@@ -204,7 +208,7 @@ def figures_of(file: Path, small: bool = False) -> list[Shown]:
 
 
 def in_slot(
-    model: str, name: str, inside: list[nodes.Node], svg: str = "", plays: bool = False
+    model: str, name: str, inside: list[nodes.Node], svg: str = "", attribute: str = ""
 ) -> list[nodes.Node]:
     """Return a slot for the widget ``model`` of the figure ``name``; ``inside`` is shown until the figure is live.
 
@@ -212,8 +216,7 @@ def in_slot(
     """
     shape = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)
     style = f' style="--still: {shape[1]} / {shape[2]}"' if shape else ""
-    moves = " data-plays" if plays else ""
-    opening = f'<div class="live-slot" data-model="{model}"{style}{moves}>'
+    opening = f'<div class="live-slot" data-model="{model}"{style} {attribute}>'
     closing = f"</div>\n<!-- scripts of {name} -->" if name in {*LiveFigure.figures, *SCRIPTED} else "</div>"
     return [nodes.raw(text=opening, format="html"), *inside, nodes.raw(text=closing, format="html")]
 

@@ -1,9 +1,10 @@
 """Package the built book for distribution: python book/tools/dist.py [--books] [--wheel] [--tag v0.1.0]
 
 The site (``_build/html``) gets every figure as a file for other websites (``embed/``), and the slides of the
-lecture (``slides/``), which use these files. ``_build/dist`` gets a zip of the site that opens from a folder, one
-of the students' notebooks, with ``--books`` a PDF and an EPUB, with ``--wheel`` the wheels of the three packages
-and of the test vectors, and ``SHA256SUMS`` of all files.
+lecture (``slides/``), which use these files. If it has an address, each page gets a card for networks.
+``_build/dist`` gets a zip of the site that opens from a folder, one of the students' notebooks, with ``--books`` a
+PDF and an EPUB, with ``--wheel`` the wheels of the three packages and of the test vectors, and ``SHA256SUMS`` of
+all files.
 """
 
 import hashlib
@@ -14,6 +15,7 @@ import tomllib
 import zipfile
 from pathlib import Path
 
+import cards
 import embed
 import students
 from outline import BUILT, EPOCH, ROOT, write
@@ -61,6 +63,8 @@ def main(arguments: list[str], root: Path = ROOT, built: Path = BUILT) -> None:
     if "--tag" in arguments and (tag := arguments[arguments.index("--tag") + 1]) != f"v{version}":
         sys.exit(f"the tag is {tag}, but pyproject.toml says {version}")
     embed.write(built / "html" / "embed")
+    if cards.addressed(built / "html"):
+        cards.write(built / "html")
     shutil.copytree(root / "book" / "slides", built / "html" / "slides", dirs_exist_ok=True)
     zipped(built / "html", target / f"{NAME}-{version}.zip")
     with tempfile.TemporaryDirectory() as folder:

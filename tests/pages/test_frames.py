@@ -24,7 +24,9 @@ def drawn(control: Control, chance: random.Random) -> object:
     if control.kind == "slider":
         low, high = control.low, control.high
         share = chance.choice([0, 1]) if chance.random() < 0.2 else chance.random()
-        value = low * (high / low) ** share if control.log else low + share * (high - low)
+        start = 1 if low == 0 else 0  # a logarithmic slider from 0 follows log(1 + value)
+        log = (low + start) * ((high + start) / (low + start)) ** share - start
+        value = log if control.log else low + share * (high - low)
         return control.clean(round(value)) if control.whole else min(high, max(low, round(value, 3)))
     if control.kind == "point":
         at_end = chance.random() < 0.2
@@ -44,6 +46,9 @@ def drawn(control: Control, chance: random.Random) -> object:
     if control.kind == "sketch":
         count = chance.choice([0, control.most, chance.randint(0, control.most)])
         return [round(chance.uniform(-1, 1), 2) for _ in range(count)]
+    if control.kind == "numbers":
+        count = chance.choice([0, control.most, chance.randint(0, control.most)])
+        return [round(chance.uniform(control.low, min(control.high, 9)), 2) for _ in range(count)]
     count = chance.randint(1, control.max_words)
     return " ".join(
         "".join(chance.choices(LETTERS, k=chance.choice([1, 3, 5, 5, 8, 16]))) for _ in range(count)

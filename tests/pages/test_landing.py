@@ -1,5 +1,6 @@
-"""The first page: its figure plays until a hand comes, its switch keeps the needle still, its wall is whole."""
+"""The first page: its figure waits for a hand, its fern is led through its stages, its wall is whole."""
 
+import gzip
 import re
 
 import pytest
@@ -7,8 +8,7 @@ from playwright.sync_api import expect
 
 from rope_book.widgets import LiveFigure
 
-from .conftest import FRAMES, PASSES, at_rest
-from .test_engines import until
+from .conftest import FRAMES, PASSES, SITE, at_rest
 
 pytestmark = pytest.mark.browser
 INDEX = "book/index.html"
@@ -18,7 +18,7 @@ STATE = f"""() => {{
     const words = [...document.querySelectorAll('{RAIL} svg text')].map((text) => text.textContent);
     const drawn = document.querySelector('{RAIL} svg > g').innerHTML;
     const score = words.find((word) => word.startsWith("score"));
-    return {{ dog: at("dog"), pig: at("pig"), start: at("start"), score, drawn }};
+    return {{ dog: at("dog"), pig: at("pig"), score, drawn }};
 }}"""
 
 
@@ -39,48 +39,13 @@ def dragged(seen, word: str, places: int) -> None:
     seen.page.evaluate(FRAMES)
 
 
-def test_everything_turns_until_a_hand_comes(visit):
-    seen = visit(INDEX, maths=False)
-    seen.page.wait_for_function(f"({STATE})().start > 0")
-    assert rail(seen).locator(".rl-play").inner_text().endswith("Pause")
-    rail(seen).locator(".rl-readout").click()
-    at_rest(seen.page)
-    first = seen.page.evaluate(STATE)
-    seen.page.evaluate(PASSES, 300)
-    assert seen.page.evaluate(STATE) == first
-    rail(seen).locator("input[type=checkbox]").check()  # everything spins, and the needle stays
-    seen.page.wait_for_function(f"({STATE})().score === 'score 0.80'")  # the words glide to their seats
-    kept = seen.page.evaluate(STATE)
-    seen.page.wait_for_function(f"(start) => ({STATE})().start > start", arg=kept["start"])
-    now = seen.page.evaluate(STATE)
-    assert now["score"] == kept["score"] == "score 0.80"
-    assert now["drawn"] != kept["drawn"]
-    rail(seen).locator(".rl-play").click()
-    at_rest(seen.page)
-    first = seen.page.evaluate(STATE)
-    seen.page.evaluate(PASSES, 300)
-    assert seen.page.evaluate(STATE) == first
-    rail(seen).locator(".rl-play").click()  # a hand may let it go on
-    seen.page.wait_for_function(f"(before) => ({STATE})().drawn !== before", arg=first["drawn"])
-    seen.assert_clean()
-
-
-def test_its_button_stops_it_at_the_first_press(visit):
-    seen = visit(INDEX, maths=False)
-    seen.page.wait_for_function(f"({STATE})().start > 0")
-    rail(seen).locator(".rl-play").click()
-    expect(rail(seen).locator(".rl-play")).to_contain_text("Play")
-    first = seen.page.evaluate(STATE)
-    seen.page.evaluate(PASSES, 300)
-    assert seen.page.evaluate(STATE) == first
-
-
-def test_nothing_turns_by_itself_for_a_reader_who_wants_less_motion(visit):
+def test_one_thing_changes_at_a_time_and_the_readers_hand_comes_first(visit):
     seen = visit(INDEX, maths=False, reduced_motion="reduce")
     first = seen.page.evaluate(STATE)
-    assert first["start"] == 0
     seen.page.evaluate(PASSES, 1500)
     assert seen.page.evaluate(STATE) == first
+    numbers = rail(seen).locator("svg text").all_text_contents()
+    assert [str(n) for n in range(8)] == [text for text in numbers if text.isdigit()]  # those of the sliders
     dragged(seen, "pig", 2)
     moved = seen.page.evaluate(STATE)
     assert (moved["dog"], moved["pig"], moved["score"]) == (1, 6, "score −0.12")
@@ -99,14 +64,6 @@ def test_nothing_turns_by_itself_for_a_reader_who_wants_less_motion(visit):
     assert now["score"] == kept["score"]
     assert now["drawn"] != kept["drawn"]
     seen.assert_clean()
-
-
-TURNED = f"return Number(document.querySelector('{RAIL} [data-trait=\"start\"] input').value) > 0"
-
-
-def test_the_first_page_plays_in_every_engine(engine, watched):
-    engine.open(f"{watched}{INDEX}")
-    until(engine, TURNED)
 
 
 def test_the_wall_has_every_figure_and_ticks_those_that_were_moved(visit):
@@ -169,12 +126,16 @@ def test_the_page_says_its_line_and_opens_three_doors_with_counted_hours(first_p
     assert re.search(r"\d½? hours\b.* \d+ minutes", doors.last.inner_text().replace("\n", " "))
 
 
-@pytest.mark.parametrize("width", [1280, 1024])
-def test_all_doors_and_the_switch_are_in_the_first_screen(first_page, width):
+@pytest.mark.parametrize(("width", "height"), [(1280, 900), (1024, 900), (390, 844)])
+def test_the_first_screen_holds_the_whole_first_figure_with_its_controls(first_page, width, height):
     page = first_page(width)
-    for each in [*page.locator(".door").all(), page.locator(f"{RAIL} .rl-toggle")]:
-        box = each.bounding_box()
-        assert box["y"] + box["height"] <= 900
+    page.evaluate("scrollTo({ top: 0, behavior: 'instant' })")
+    parts = [".rl-picture svg", '[data-trait="lock"]', '[data-trait="dog"]', '[data-trait="pig"]']
+    for part in parts:
+        box = page.locator(f"{RAIL} {part}").bounding_box()
+        assert box["y"] + box["height"] <= height, part
+    doors = page.locator(".door").first.bounding_box()
+    assert doors["y"] >= box["y"] + box["height"]  # headline, figure, doors
 
 
 @pytest.mark.parametrize("width", [390, 700, 900, 1280])
@@ -183,3 +144,93 @@ def test_doors_and_tries_are_in_one_row_or_in_one_column(first_page, width):
     for cards in (".door", ".try"):
         boxes = [each.bounding_box() for each in page.locator(cards).all()]
         assert 1 in (len({box["x"] for box in boxes}), len({box["y"] for box in boxes}))
+
+
+FERN = '.fern-tour [data-live="Fern"]'
+PLACED = """() => ({
+    line: document.querySelector('.fern-tour .rl-python code').textContent,
+    now: document.querySelector('.fern-step.is-now strong')?.textContent,
+    drawn: document.querySelector('.fern-tour svg > g').innerHTML,
+})"""
+
+
+def test_scrolling_the_slider_keys_and_links_lead_through_the_stages(visit):
+    seen = visit(INDEX, maths=False)
+    way = seen.page.locator(".fern-way input")
+    way.focus()
+    for key, stage, words in [
+        ("Home", "clocks", "Every word carries"),
+        ("ArrowRight", "stem", "Lay the hands"),
+        ("ArrowRight", "curl", "Walk away"),
+        ("End", None, "Now grow your own"),
+        ("ArrowLeft", "rules", "Or slow the hands"),
+    ]:
+        way.press(key)
+        seen.page.wait_for_function(f"(words) => ({PLACED})().now?.startsWith(words)", arg=words)
+        if stage:
+            figure = f"Fern(stage='{stage}'" if stage != "curl" else "Fern()"
+            seen.page.wait_for_function(f"(figure) => ({PLACED})().line.startsWith(figure)", arg=figure)
+    seen.page.locator('.fern-way a[href="#fern-far"]').click()
+    seen.page.wait_for_function(f"() => ({PLACED})().line.startsWith(\"Fern(stage='far'\")")
+    assert seen.page.url.endswith("#fern-far")
+    before = seen.page.evaluate(PLACED)
+    seen.page.mouse.wheel(0, 300)
+    seen.page.wait_for_function(f"(drawn) => ({PLACED})().drawn !== drawn", arg=before["drawn"])
+    assert "#live=" not in seen.page.url
+    seen.assert_clean()
+
+
+def test_a_link_opens_a_stage(visit):
+    seen = visit(f"{INDEX}#fern-bend", maths=False)
+    seen.page.wait_for_function(f"() => ({PLACED})().line.startsWith(\"Fern(stage='bend'\")")
+
+
+def test_what_the_reader_moves_stays_until_the_page_is_scrolled(visit):
+    seen = visit(f"{INDEX}#fern-curl", maths=False)
+    seen.page.wait_for_function(f"() => ({PLACED})().now === 'Walk away, and it curls.'")
+    box = seen.page.locator(f"{FERN} .rl-handle").first.bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    seen.page.mouse.move(x, y)
+    seen.page.mouse.down()
+    seen.page.mouse.move(x + 60, y, steps=5)
+    seen.page.mouse.up()
+    at_rest(seen.page)
+    assert seen.page.evaluate(PLACED)["line"].startswith("Fern(stage='own', distance=")
+
+
+def test_less_motion_and_paper_have_the_stages_as_stills_with_the_same_sentences(visit):
+    seen = visit(INDEX, maths=False, reduced_motion="reduce")
+    steps = seen.page.locator(".fern-step")
+    assert steps.count() == 8
+    assert steps.locator("img").count() == 7
+    assert seen.page.locator(".fern-guided").count() == 0
+    for still in steps.locator("img").all():
+        assert "hands" in still.get_attribute("alt") or "pairs" in still.get_attribute("alt")
+        assert still.is_visible()
+
+
+def test_a_fern_is_saved_as_a_picture_and_as_a_loop_and_heard_only_on_request(visit):
+    seen = visit(f"{INDEX}#fern-yours", maths=False)
+    seen.page.wait_for_function("() => document.querySelector('.fern-free')")
+    for name, file in [("Save as picture", "fern.png"), ("Save as loop of 6 seconds", "fern.webm")]:
+        with seen.page.expect_download() as download:
+            seen.page.get_by_role("button", name=name).click()
+        assert download.value.suggested_filename == file
+        assert download.value.path().stat().st_size > 5_000
+    assert not seen.page.locator(".fern-tools label").is_visible()
+    seen.page.get_by_role("button", name="Sound").click()
+    assert seen.page.locator(".fern-tools label").is_visible()
+    seen.page.evaluate("scrollTo({ top: 0, behavior: 'instant' })")  # leaving ends it
+    expect(seen.page.get_by_role("button", name="Sound", include_hidden=True)).to_have_attribute(
+        "aria-pressed", "false"
+    )
+    seen.assert_clean()
+
+
+MOST_SCRIPT = 15_000  # bytes of the fern and what leads through it, compressed as a server sends them
+
+
+def test_the_fern_and_its_stages_cost_little():
+    static = SITE / "_static"
+    files = [static / "live" / "Fern.js", static / "fern.js"]
+    assert sum(len(gzip.compress(file.read_bytes(), mtime=0)) for file in files) <= MOST_SCRIPT

@@ -11,6 +11,6 @@ weights. ``python -m rope_book.real "Once upon a time"`` lets it write.
 
 from rope_book.real.file import GET, MissingPackageError
 from rope_book.real.mistakes import MISTAKES, broken
-from rope_book.real.talk import RealModel, load
+from rope_book.real.talk import RealModel, load, load_or_say
 
-__all__ = ["GET", "MISTAKES", "MissingPackageError", "RealModel", "broken", "load"]
+__all__ = ["GET", "MISTAKES", "MissingPackageError", "RealModel", "broken", "load", "load_or_say"]

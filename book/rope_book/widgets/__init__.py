@@ -20,6 +20,7 @@ from .cache_steps import CacheSteps
 from .clocks import Clocks
 from .complex_plane import ComplexPlane
 from .config_inspector import ConfigInspector
+from .fern import Fern
 from .gain_and_turn import GainAndTurn
 from .layouts import Layouts
 from .model_in_the_page import ModelInThePage
@@ -27,6 +28,8 @@ from .order_blindness import OrderBlindness
 from .patch_scores import PatchScores
 from .question import Question
 from .ramps import Ramps
+from .read_the_damage import ReadTheDamage
+from .real_head import RealHead
 from .rotate_pair import RotatePair
 from .score_distance import ScoreDistance
 from .score_under_rules import ScoreUnderRules
@@ -52,6 +55,7 @@ __all__ = [
     "Clocks",
     "ComplexPlane",
     "ConfigInspector",
+    "Fern",
     "GainAndTurn",
     "Layouts",
     "LiveFigure",
@@ -60,6 +64,8 @@ __all__ = [
     "PatchScores",
     "Question",
     "Ramps",
+    "ReadTheDamage",
+    "RealHead",
     "RotatePair",
     "ScoreDistance",
     "ScoreUnderRules",

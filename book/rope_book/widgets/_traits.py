@@ -65,7 +65,7 @@ class Control(traitlets.TraitType):
 class Slider(Control):
     """A number from ``low`` to ``high``, which must be whole if ``default`` and ``step`` are ints.
 
-    ``log=True`` makes the slider logarithmic (for bases and lengths).
+    ``log=True`` makes the slider logarithmic (for bases and lengths); one that begins at 0 follows log(1 + value).
     """
 
     kind = "slider"
@@ -235,6 +235,26 @@ class Sketch(Control):
         if len(heights) > self.most or not all(_is_number(height) and abs(height) <= 1 for height in heights):
             raise ValueError(f"at most {self.most} numbers from -1 to 1")
         return Whole(float(height) for height in heights)
+
+
+class Numbers(Control):
+    """A list of at most ``most`` numbers from ``low`` to ``high``, empty at first."""
+
+    kind = "numbers"
+    sent = ("most", "low", "high")
+
+    def __init__(self, most: int, low: float, high: float, *, label: str) -> None:
+        super().__init__(Whole(), label=label)
+        self.most, self.low, self.high = most, low, high
+
+    def clean(self, value: Any) -> list[float]:
+        """Return a list of floats that cannot be changed in place; an array will do."""
+        given = list(value) if isinstance(value, Iterable) and not isinstance(value, str) else [None]
+        if len(given) > self.most or not all(
+            _is_number(each) and self.low <= each <= self.high for each in given
+        ):
+            raise ValueError(f"at most {self.most} numbers from {self.low:g} to {self.high:g}")
+        return Whole(float(each) for each in given)
 
 
 def _is_number(value: Any) -> bool:

@@ -10,7 +10,7 @@ from py_mini_racer import MiniRacer
 from rope_book.widgets import LiveFigure
 from rope_book.widgets._bundle import modules, scopes
 from rope_book.widgets._modules import constant
-from rope_book.widgets._traits import Control
+from rope_book.widgets._traits import Control, Slider
 
 from .v8 import START
 
@@ -46,7 +46,7 @@ function said(values, width, names) {
     const drawn = figure.draw(noting(texts), state, { width, height, ...view }) ?? {};
     const marks = Object.keys(drawn.marks ?? {});
     const words = { title: figure.title, buttons: (figure.buttons ?? []).map(({ label }) => label) };
-    return { ...words, texts, height, marks, readout: joined(figure.readout(state, view)) };
+    return { ...words, state, texts, height, marks, readout: joined(figure.readout(state, view)) };
 }
 """
 PASTED = (
@@ -59,13 +59,19 @@ MARKED = """globalThis.RopeWords = new Proxy({}, { get: (_, key) => typeof key =
 """  # each template in brackets, the values put into it outside them
 
 
+def along(slider: Slider, share: float) -> float:
+    """Return the value at a share of the slider's way."""
+    low, high, start = slider.low, slider.high, 1 if slider.low == 0 else 0  # a logarithmic one from 0
+    ratio = (high + start) / (low + start) if slider.log else 1
+    return (low + start) * ratio**share - start if slider.log else low + share * (high - low)
+
+
 def moved(control: Control, chance: random.Random) -> Any:
     """Return a value that a reader may set a control to."""
     if control.kind == "slider":
         share = chance.choice([0, 1, chance.random(), chance.random()])
-        low, high = control.low, control.high
-        value = low * (high / low) ** share if control.log else low + share * (high - low)
-        return round(value) if control.whole else round(min(high, max(low, value)), 3)
+        value = min(control.high, max(control.low, along(control, share)))
+        return round(value) if control.whole else round(value, 3)
     if control.kind == "point":
         return [round(chance.uniform(-control.limit, control.limit), 2) for _ in "xy"]
     if control.kind == "choice":
@@ -75,6 +81,9 @@ def moved(control: Control, chance: random.Random) -> Any:
     if control.kind == "sketch":
         count = chance.choice([0, control.most, chance.randint(0, control.most)])
         return [round(chance.uniform(-1, 1), 2) for _ in range(count)]
+    if control.kind == "numbers":
+        count = chance.choice([0, control.most, chance.randint(0, control.most)])
+        return [round(chance.uniform(control.low, min(control.high, 9)), 2) for _ in range(count)]
     if control.kind == "paste":
         return chance.choice(["", "", "{", PASTED, PASTED.replace("8", "-8")])
     if control.kind == "text":
@@ -121,7 +130,7 @@ const controls = Object.fromEntries({json.dumps(made._controls)}.map((each) => [
         self.engine.eval(text)
 
     def said(self, values: dict[str, Any], width: int = 640, only: list[str] | None = None) -> dict[str, Any]:
-        """Return the words of a state: title, buttons, texts with their places, readout."""
+        """Return the words of a state: title, buttons, texts with their places, readout; and the settled state."""
         call = f"said({json.dumps(values)}, {width}, {json.dumps(only)})"
         return json.loads(self.engine.eval(f"JSON.stringify({call})"))
 

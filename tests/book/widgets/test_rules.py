@@ -11,6 +11,7 @@ from rope_book.widgets import LiveFigure
 from rope_book.widgets._rules import AtMost, OnlyIf
 from rope_book.widgets._traits import Control
 
+from .drawn import along
 from .v8 import scripts
 
 RULED = sorted(
@@ -31,11 +32,8 @@ def drawn(control: Control, chance: random.Random) -> object:
     """Return a value in the control's own range, one in four times an end of it."""
     if control.kind == "slider":
         share = chance.choice([0, 1]) if chance.random() < 0.25 else chance.random()
-        ends = (control.low, control.high)
-        value = (
-            ends[0] * (ends[1] / ends[0]) ** share if control.log else ends[0] + share * (ends[1] - ends[0])
-        )
-        return control.clean(round(value) if control.whole else min(ends[1], max(ends[0], round(value, 3))))
+        value = min(control.high, max(control.low, round(along(control, share), 3)))
+        return control.clean(round(value) if control.whole else value)
     if control.kind == "choice":
         return chance.choice(list(control.options))
     if control.kind == "toggle":
@@ -46,6 +44,8 @@ def drawn(control: Control, chance: random.Random) -> object:
         return "".join(chance.choices(control.letters, k=chance.randint(0, control.most)))
     if control.kind == "sketch":
         return [chance.uniform(-1, 1) for _ in range(chance.randint(0, control.most))]
+    if control.kind == "numbers":
+        return [chance.uniform(control.low, control.high) for _ in range(chance.randint(0, control.most))]
     return " ".join(chance.choices(["one", "other", "word"], k=chance.randint(1, control.max_words)))
 
 

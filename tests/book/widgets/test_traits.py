@@ -14,7 +14,7 @@ import traitlets
 from IPython.core.interactiveshell import InteractiveShell
 
 from rope_book import widgets
-from rope_book.widgets import LiveFigure, RotatePair
+from rope_book.widgets import LiveFigure, RotatePair, ScoreDistance
 from rope_book.widgets._rules import AtMost
 
 CASES = [
@@ -42,6 +42,8 @@ def allowed(control) -> list:
         return ["", '{"rope_theta": 1e4}', "x" * control.most]
     if control.kind == "sketch":
         return [[], [0.5], [draw.uniform(-1, 1) for _ in range(control.most)]]
+    if control.kind == "numbers":
+        return [[], [1.0], [draw.uniform(control.low, control.high) for _ in range(control.most)]]
     return ["one", " ".join(["word"] * control.max_words)]
 
 
@@ -83,6 +85,9 @@ def refused(control) -> list:
         return ["x" * (control.most + 1), None, 3]
     if control.kind == "sketch":
         return [[0.0] * (control.most + 1), [1.5], [math.nan], ["1"], [True], "0.5", "", None, 0.5]
+    if control.kind == "numbers":
+        far = [[control.low - 1], [2 * control.high], [1.0] * (control.most + 1)]
+        return [*far, [math.nan], ["1"], [True], "1", "", None, 1.0]
     return ["", "  ", " ".join(["word"] * (control.max_words + 1)), "x" * 17, None, 3]
 
 
@@ -232,3 +237,16 @@ def test_a_whole_figure_keeps_no_word_of_its_small_form():
     later = RotatePair()
     later.only = ["lock"]
     assert later.get_state("only") == {"only": ["lock"]}
+
+
+def test_a_setting_without_effect_warns_unless_a_hand_or_a_reset_moves_it():
+    said = r"ScoreDistance\.peak has no effect while vectors is 'constant'; it needs vectors='rotated'"
+    with pytest.warns(UserWarning, match=said):
+        figure = ScoreDistance(peak=300)
+    with pytest.warns(UserWarning, match=said):
+        figure.peak = 200
+    figure.reset()
+    figure.set_state({"peak": 77})
+    assert figure.peak == 77
+    figure.vectors = "rotated"
+    figure.peak = 30

@@ -93,6 +93,7 @@ interface ControlRule {
 /** The part of a Jupyter widget model that figures use. */
 interface Model {
   host?: string;
+  widget_manager?: any; // JupyterLab's and Notebook 7's knows its notebook
   get(name: string): any;
   set(name: string, value: unknown): void;
   save_changes(): void;

@@ -27,7 +27,7 @@ RULES = {
 
 
 def stretched(
-    rule: str, head_dim: int, base: float, trained: int, wanted: int, abf_base: float = 500_000.0
+    rule: str, head_dim: int, base: float, trained: int, wanted: float, abf_base: float = 500_000.0
 ) -> RopeSpec:
     """Return a head's rotation when a rule stretches it to `wanted` tokens, with the published thresholds.
 

@@ -2,6 +2,7 @@
 // element.
 
 import { choice } from "./controls/choice.js";
+import { numbers } from "./controls/numbers.js";
 import { paste } from "./controls/paste.js";
 import { point } from "./controls/point.js";
 import { sentence } from "./controls/sentence.js";
@@ -15,7 +16,7 @@ import { phrase } from "./phrase.js";
 
 /** @import { Named } from "./leads.js" */
 /** @type {Record<string, ControlKind>} */
-const KINDS = { slider, point, choice, toggle, sentence, text, paste, sketch };
+const KINDS = { slider, point, choice, toggle, sentence, text, paste, sketch, numbers };
 
 /** The allowed value nearest to `value`; `current` if `value` is unusable. */
 export function allowed(/** @type {Control} */ control, /** @type {any} */ value, /** @type {any} */ current) {

@@ -21,6 +21,15 @@ export const tips = (faces, before) => faces.map(({ cx, cy, r, angle }) => polar
 /** @type {(faces: any[], before: number) => Segment[]} */
 export const hands = (faces, before) => tips(faces, before).map((tip, n) => [faces[n].cx, faces[n].cy, ...tip]);
 
+// A hand on its way from its face to a place of the same direction: at share 0 it begins in the centre and is as long as the radius.
+/** @type {(face: {cx: number, cy: number, r: number}, place: Pair[], share: number) => Segment} */
+export function flown({ cx, cy, r }, [[x0, y0], [x1, y1]], share) {
+  const long = Math.hypot(x1 - x0, y1 - y0) || 1;
+  const by = (r / long) * (1 - share) + share;
+  const [x, y] = [cx + (x0 - cx) * share, cy + (y0 - cy) * share];
+  return [x, y, x + (x1 - x0) * by, y + (y1 - y0) * by];
+}
+
 /**
  * The wedges of faces from one angle, or 0, to another; `from` and `to` are the properties that hold the angles.
  * @type {(faces: any[], to: string, from?: string, perRadian?: number) => Pair[][]}

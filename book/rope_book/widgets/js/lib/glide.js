@@ -11,7 +11,8 @@ const eased = (/** @type {number} */ share) => 1 - (1 - share) ** 3;
 // A slider's value during a glide; a whole number stays whole and changes at the first frame.
 /** @type {(control: Control, from: number, to: number, share: number, smooth: boolean) => number} */
 function numberBetween({ log, whole, low, high }, from, to, share, smooth) {
-  const at = log && from > 0 && to > 0 ? from * (to / from) ** share : from + (to - from) * share;
+  const start = low === 0 ? 1 : 0; // a logarithmic slider from 0 follows log(1 + value)
+  const at = log ? (from + start) * ((to + start) / (from + start)) ** share - start : from + (to - from) * share;
   const held = clamp(at, low, high);
   if (!whole || smooth) return held;
   return to > from ? Math.ceil(held) : Math.floor(held);

@@ -22,6 +22,10 @@ export const raised = (power) => [...String(power)].map((character) => RAISED[ch
 /** The decimal logarithm of a number: its place on a logarithmic axis. @type {(value: number) => number} */
 export const powerOf = (value) => Math.log10(value);
 
+/** A place on an axis that begins at 0 and is logarithmic far out; its inverse. */
+export const placeFromZero = (/** @type {number} */ value) => Math.log10(1 + value);
+export const fromPlace = (/** @type {number} */ place) => 10 ** place - 1;
+
 /** 0.01, 1, 100 within [low, high], 10⁻⁹ beyond. @type {(power: number, low?: number, high?: number) => string} */
 export function decade(power, low = -3, high = 2) {
   if (power < low || power > high) return `10${raised(Math.round(power))}`;

@@ -1,6 +1,6 @@
 // A number on a native range input.
 import { html, say, write } from "../dom.js";
-import { clamp, fmt, grouped } from "../numbers.js";
+import { clamp, fmt, fromPlace, grouped, placeFromZero } from "../numbers.js";
 
 /** @type {Record<string, number>} */
 const KEYS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 };
@@ -8,8 +8,16 @@ const KEYS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 };
 /** A formatter for the numbers of a slider. @type {(control: Control) => (value: number) => string} */
 function wordsOf({ log, whole, step, unit }) {
   const decimals = (String(step).split(".")[1] ?? "").length;
-  const after = unit ? ` ${unit}` : "";
-  return (value) => (log || whole ? grouped(value) : fmt(value, decimals)) + after;
+  return (value) => {
+    const number = log || whole ? grouped(value) : fmt(value, decimals);
+    return [number, number === "1" ? unit.replace(/s$/, "") : unit].filter(Boolean).join(" ");
+  };
+}
+
+/** The place of a value on the range input, and the value of a place. @type {(control: Control) => ((v: number) => number)[]} */
+function scaleOf({ log, low }) {
+  if (!log) return [(v) => v, (v) => v];
+  return low === 0 ? [placeFromZero, fromPlace] : [Math.log10, (v) => 10 ** v];
 }
 
 /** @type {ControlKind} */
@@ -25,8 +33,8 @@ export const slider = {
 
   make(control, move) {
     const { log, whole, low, high, step, label } = control;
-    /** @type {((v: number) => number)[]} */
-    const [to, from] = log ? [Math.log10, (v) => 10 ** v] : [(v) => v, (v) => v];
+    const [to, from] = scaleOf(control);
+    const counts = log && (whole || low === 0); // by ones, as long as that is no small step
     const shown = html("span", { class: "rl-value", "aria-hidden": "true" }); // aria-valuetext already says it
     const input = html("input", { type: "range", min: to(low), max: to(high), step: log ? 0.01 : step });
     const words = wordsOf(control);
@@ -36,7 +44,7 @@ export const slider = {
       move(log ? Number(value.toPrecision(3)) : value);
     });
     input.addEventListener("keydown", (event) => {
-      if (!(log && whole && KEYS[event.key] && current < 1000)) return;
+      if (!(counts && KEYS[event.key] && current < 1000)) return;
       event.preventDefault(); // on a logarithmic slider a key would skip whole numbers
       move(clamp(current + KEYS[event.key], low, high));
     });

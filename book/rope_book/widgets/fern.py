@@ -1,0 +1,138 @@
+"""The first page, chapters 9, 15, 17 and 21: a head's hands laid tip to tail."""
+
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+import traitlets
+
+from rope_edu.arrays import ArrayLike
+
+from ._rules import Preset
+from ._traits import Choice, Numbers, Slider
+from .base import LiveFigure
+from .maths import fern as maths
+from .maths.stretch import RULES, stretched
+
+_FAR = 2.0**20  # tokens
+_PLAIN = {
+    "model": "own",
+    "base": 10_000.0,
+    "rule": "rope",
+    "factor": 8.0,
+    "trained": 4096,
+    "head_dim": 128,
+    "start": 0.0,
+    "gathered": 1.0,
+    "shown": "one",
+}
+_MODELS = maths.models()
+_STAGES = {
+    "clocks": {"distance": 3.0, "gathered": 0.0},
+    "stem": {"distance": 0.0},
+    "curl": {"distance": 12.0},
+    "push": {"distance": 12.0, "start": 1000.0},
+    "far": {"distance": 8000.0},
+    "bend": {"distance": 8000.0, "base": 500_000.0},
+    "rules": {"distance": 8000.0, "shown": "rules"},
+}
+
+
+class Fern(LiveFigure):
+    """Lay a head's hands tip to tail, the slowest first, each turned by distance · θ_i: a fern as high as a score.
+
+    At ``distance`` 0 all hands point up, and the stem is straight. With distance it curls from the tip, where the
+    hands are fast. ``reach`` is the height of the tip as a share of the straight stem; ``score`` is that share of
+    the sum of ``lengths``. Both can be read and observed. The height is also drawn against distance.
+
+    ``base``, ``head_dim`` and ``rule`` ("rope" for none, "pi", "ntk-aware", "yarn", "llama3", which stretch by
+    ``factor``) set the frequencies; ``model`` sets them as one of many released models has them. Hands that point
+    where training on ``trained`` tokens never showed them glow. ``start`` tokens come before both words: the fern
+    does not move. ``gathered`` lays the hands together, from their clocks (0) to the stem (1). ``shown`` is "one"
+    fern with its curve, or the "rules" side by side. ``stage`` sets all of this to one of seven stages.
+
+    ``lengths`` and ``angles`` (radians) make it the fern of a query and a key: see :meth:`of`. Pairs without them
+    have length 1 and angle 0, like those of equal vectors; numbers beyond the last pair are ignored.
+
+    A value out of range raises TraitError with the allowed values.
+
+    >>> Fern(distance=0).reach, Fern(distance=8000, base=500_000).reach > 0.35
+    (1.0, True)
+
+    Source: Su et al. 2021, arXiv 2104.09864, section 3.4.3, equation 35, for the sum. Chapter 9.
+    """
+
+    lead = ("distance", "stage", "base")
+    parts: ClassVar = ("fern", "score")
+
+    model = Choice(
+        "own",
+        {"own": "your own numbers"} | {name: name for name in _MODELS},
+        label="Model",
+    ).under(Preset(_MODELS))
+    stage = Choice(
+        "curl",
+        {
+            "clocks": "clocks",
+            "stem": "one stem",
+            "curl": "it curls",
+            "push": "push both",
+            "far": "too far",
+            "bend": "larger base",
+            "rules": "rules",
+            "own": "yours",
+        },
+        label="Stage",
+        buttons=True,
+    ).under(Preset({name: _PLAIN | values for name, values in _STAGES.items()}))
+    distance = Slider(12.0, 0.0, _FAR, log=True, label="Distance, m − n", unit="tokens")
+    base = Slider(10_000.0, 100.0, 100_000_000.0, log=True, label="Base, b")
+    rule = Choice(
+        "rope",
+        {name: RULES[name] for name in ("rope", "pi", "ntk-aware", "yarn", "llama3")},
+        label="Rule",
+    )
+    factor = Slider(8.0, 1.0, 128.0, log=True, label="Stretch, s")
+    trained = Slider(4096, 64, 2**20, log=True, label="Trained length, L", unit="tokens")
+    head_dim = Choice(128, {d: f"{d} ({d // 2} pairs)" for d in maths.WIDTHS}, label="Head width, d")
+    start = Slider(0.0, 0.0, 100_000.0, log=True, label="Text before both", unit="tokens")
+    gathered = Slider(1.0, 0.0, 1.0, step=0.01, label="Laid tip to tail, from clocks to stem")
+    shown = Choice("one", {"one": "one fern and its score", "rules": "the rules side by side"}, label="Show")
+    lengths = Numbers(128, 0.0, 1e6, label="Lengths of content, |q| |k|, one per pair")
+    angles = Numbers(128, -math.tau, math.tau, label="Angles of content, φ (radians), one per pair")
+    reach = traitlets.Float(read_only=True)
+    score = traitlets.Float(read_only=True)
+
+    @classmethod
+    def of(cls, q: ArrayLike, k: ArrayLike, **settings: Any) -> "Fern":
+        """Return the fern of a query and a key, both interleaved and not yet rotated, `(head_dim,)`.
+
+        >>> Fern.of([1.0, 0.0] * 32, [0.0, 2.0] * 32, distance=0).reach  # every key is a quarter turn away
+        0.0
+        """
+        products = np.reshape(q, (-1, 2)) @ [1, 1j] * (np.reshape(k, (-1, 2)) @ [1, -1j])
+        content = {"lengths": np.abs(products), "angles": np.angle(products)}
+        return cls(**{"head_dim": 2 * len(products)} | content | settings)
+
+    @traitlets.default("reach")
+    def _first_reach(self) -> float:
+        return self._reached()
+
+    @traitlets.default("score")
+    def _first_score(self) -> float:
+        return self._reached() * self._whole()
+
+    @traitlets.observe(traitlets.All)
+    def _measure(self, change: Any) -> None:
+        """Take the height of the tip anew."""
+        if change.name in self.controls():
+            self.set_trait("reach", self._reached())
+            self.set_trait("score", self._reached() * self._whole())
+
+    def _reached(self) -> float:
+        spec = stretched(self.rule, self.head_dim, self.base, self.trained, self.trained * self.factor)
+        joints = maths.fern(spec.inv_freq, spec.attention_factor, self.distance, self.lengths, self.angles)
+        return round(float(joints[-1, 1]), 12) + 0.0
+
+    def _whole(self) -> float:
+        return float(maths.padded(self.lengths, self.head_dim // 2, 1.0).sum())

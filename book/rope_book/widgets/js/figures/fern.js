@@ -1,0 +1,310 @@
+import { RULES } from "../data/rules.js";
+import { ink, noteEnd } from "../lib/colour.js";
+import { flown, inRows, rims } from "../lib/faces.js";
+import { live } from "../lib/figure.js";
+import { centred } from "../lib/labels.js";
+import { BEYOND, unseenPoints } from "../lib/marks.js";
+import { memo } from "../lib/memo.js";
+import { abbreviated, clamp, fmt, fromPlace, grouped, last, placeFromZero, range, sorted } from "../lib/numbers.js";
+import { phrase, phraseOf } from "../lib/phrase.js";
+import { listed, textWidth } from "../lib/words.js";
+import { extent, fern, followed, heightOf } from "../maths/fern.js";
+import { invFreq } from "../maths/frequencies.js";
+import { stretched } from "../maths/stretch.js";
+import { meetsNewAngle } from "../maths/trained_range.js";
+
+const FAR = 1048576; // tokens: the end of the axis
+const SIDE_BY_SIDE = ["rope", "pi", "ntk-aware", "yarn", "llama3"];
+const FEW = ["rope", "pi", "yarn"]; // where there is little room
+const CHUNKS = 8; // of a stem, each thinner than the one below
+const SAMPLES = sorted(range(0, 240).map((n) => Math.round(fromPlace((n / 240) * placeFromZero(FAR)))));
+const GLOW = { stroke: ink.other, opacity: 0.5 };
+
+/** The frequencies of a head under a rule, those without it, and the factor on its hands. */
+const rotationOf = memo(
+  (rule, { head_dim, base, trained, factor }) => ({
+    ...stretched(rule, head_dim, base, trained, trained * factor),
+    plain: invFreq(head_dim, base),
+  }),
+  16,
+);
+
+const frequencies = ({ head_dim, base, trained, factor }) => ({ head_dim, base, trained, factor });
+const contentOf = ({ lengths, angles }) => ({ lengths, angles });
+const rotationIn = (state, rule = state.rule) => rotationOf(rule, frequencies(state));
+
+/** The fern of a state at a distance. */
+const grown = (state, distance, rule) => fern(rotationIn(state, rule), distance, contentOf(state));
+
+/** The score curve of a rule, and the box around its fern at all distances. */
+const allOf = memo((rule, settings, content) => {
+  const ferns = SAMPLES.map((distance) => fern(rotationOf(rule, settings), distance, content));
+  return { box: extent(ferns), scores: ferns.map(heightOf) };
+}, 16);
+const all = (state, rule = state.rule) => allOf(rule, frequencies(state), contentOf(state));
+
+/** The layout: a fern or several from x to x + w above the ground, and the rail of distances below. */
+function plan(width, state, { shows }) {
+  const several = state.shown === "rules";
+  const tall = Math.round(clamp(0.46 * width, 210, 330));
+  const [left, right, top] = [30, width - 14, 42];
+  const both = shows("fern") && shows("score") && !several;
+  const wide = both ? clamp(0.3 * width, 84, 230) : right - left;
+  const rail = several || !both ? [left + 14, right - 4] : [left + wide + 14, right - 4];
+  const rules = several ? (width < 480 ? FEW : SIDE_BY_SIDE) : [state.rule];
+  const boxes = rules.map((rule) => all(state, rule).box);
+  const [lowest, highest] = [
+    Math.min(-0.12, ...boxes.map((box) => box[2])),
+    Math.max(1, ...boxes.map((box) => box[3])),
+  ];
+  const across = Math.max(...boxes.map((box) => box[1] - box[0]));
+  const cell = shows("fern") ? wide / rules.length : 0;
+  const scale = Math.min(tall / (highest - lowest), cell ? (cell - 10) / across : Infinity);
+  const ground = top + tall + lowest * scale;
+  const foot = top + tall + (several ? 46 : 12);
+  const roots = boxes.map((box, n) => left + n * cell + (cell - (box[1] - box[0]) * scale) / 2 - box[0] * scale);
+  return {
+    several,
+    left,
+    right,
+    top,
+    tall,
+    rail,
+    rules,
+    roots,
+    cell,
+    scale,
+    ground,
+    foot,
+    lowest,
+    highest,
+    height: foot + 64,
+  };
+}
+
+/** Joints in pixels. @type {(joints: Pair[], root: number, at: {ground: number, scale: number}) => Pair[]} */
+const inPicture = (joints, root, { ground, scale }) => joints.map(([x, y]) => [root + x * scale, ground - y * scale]);
+
+/** The heights that count, as lines behind everything. */
+function drawGround(pen, { left, right, ground, scale, lowest, highest }, faint) {
+  const ticks = range(-1, 1.5, 0.5).filter((tick) => tick >= lowest && tick <= highest + 1e-9);
+  const Y = (value) => ground - value * scale;
+  const levels = ticks.map((tick) => [left, Y(tick), right, Y(tick)]);
+  pen.lines(levels, { stroke: ink.grid, width: 1, opacity: faint });
+  pen.line(left, ground, right, ground, { stroke: ink.muted, width: 2, opacity: faint });
+  pen.part(() => {
+    for (const tick of ticks)
+      pen.text(left - 5, Y(tick) + 4, fmt(tick, tick % 1 ? 1 : 0), { ...noteEnd, opacity: faint });
+  });
+}
+
+/** @type {(n: number, joints: Pair[]) => Pair} */
+const midway = (n, joints) => [(joints[n][0] + joints[n + 1][0]) / 2, (joints[n][1] + joints[n + 1][1]) / 2];
+
+/** The stem in chunks, the slow hands thick, and orange with a diamond where training never showed an angle. */
+function drawStem(pen, joints, fresh, thick) {
+  const pairs = joints.length - 1;
+  const odd = range(0, pairs - 1).filter((n) => fresh[pairs - 1 - n]);
+  const glowing = odd.map((n) => /** @type {Segment} */ ([...joints[n], ...joints[n + 1]]));
+  pen.lines(glowing, { ...GLOW, width: thick + 7 });
+  for (const chunk of range(0, CHUNKS - 1)) {
+    const [from, to] = [chunk, chunk + 1].map((n) => Math.round((n * pairs) / CHUNKS));
+    const width = thick * (1 - (0.72 * chunk) / (CHUNKS - 1));
+    pen.curve(joints.slice(from, to + 1), { stroke: ink.position, width });
+  }
+  unseenPoints(
+    pen,
+    odd.map((n) => midway(n, joints)),
+    1.6,
+  );
+}
+
+/** A fern from its root, beside the straight stem that it was; returns its joints in pixels. */
+function drawFern(pen, state, rule, root, { ground, scale, cell }) {
+  const rotation = rotationIn(state, rule);
+  const joints = inPicture(grown(state, state.distance, rule), root, { ground, scale });
+  const fresh = meetsNewAngle(state.distance, rotation.invFreq, state.trained, rotation.plain);
+  const whole = heightOf(fern({ ...rotation, invFreq: rotation.invFreq.map(() => 0) }, 0));
+  pen.line(root, ground, root, ground - whole * scale, { stroke: ink.muted, width: 1.2, dash: "2 5" });
+  drawStem(pen, joints, fresh, clamp(cell / 26, 3, 7));
+  return joints;
+}
+
+/** Every hand on its way from its clock to its place in the stem, the slow ones first. */
+function drawGathering(pen, state, at) {
+  const joints = inPicture(grown(state, state.distance), at.roots[0], at);
+  const pairs = joints.length - 1;
+  const [w, h] = [at.right - at.left, at.tall];
+  const cellOf = (columns) => Math.min(w / columns, (columns * h) / pairs);
+  const [columns] = range(1, pairs)
+    .filter((count) => pairs % count === 0) // full rows
+    .sort((one, other) => cellOf(other) - cellOf(one));
+  const cell = cellOf(columns);
+  const grid = { x: at.left + (w - columns * cell) / 2, y: at.top, columns, cell, row: cell, r: 0.42 * cell };
+  const faces = inRows(
+    range(0, pairs - 1).map((i) => ({ i })),
+    grid,
+  );
+  const shareOf = (i) => clamp(1.8 * state.gathered - (0.8 * i) / pairs, 0, 1); // the fastest last
+  pen.circles(rims(faces), { stroke: ink.grid, width: 1.5, opacity: 1 - state.gathered });
+  const hands = faces.map(({ i, ...face }) =>
+    flown(face, [joints[pairs - 1 - i], joints[pairs - i]], shareOf(pairs - 1 - i)),
+  );
+  pen.lines(hands, { stroke: ink.position, width: 2.5 });
+}
+
+/** The words on the rail: the dog stays, the pig is dragged away. */
+function drawRail(pen, state, { rail, foot, left, right }, width) {
+  const [x0, x1] = rail;
+  const X = (distance) => x0 + ((x1 - x0) * placeFromZero(distance)) / placeFromZero(FAR);
+  const ticks = width < 520 ? [0, 10, 1000, 1e5] : [0, 1, 10, 100, 1000, 1e4, 1e5, 1e6];
+  const marks = ticks.map((tick) => [X(tick), foot, X(tick), foot + 5]);
+  pen.lines(marks, { stroke: ink.muted, width: 1.2 });
+  pen.line(x0, foot, x1, foot, { stroke: ink.grid, width: 3 });
+  pen.line(x0, foot, X(state.distance), foot, { stroke: ink.position, width: 4 });
+  pen.part(() => {
+    for (const tick of ticks)
+      pen.text(X(tick), foot + 22, abbreviated(tick), { size: 12, anchor: "middle", fill: ink.muted });
+  });
+  const at = Math.round(state.start);
+  const [dog, pig] = at ? [`dog ${grouped(at)}`, `pig ${grouped(at + Math.round(state.distance))}`] : ["dog", "pig"];
+  const bold = { size: 14, bold: true };
+  const wide = textWidth(dog, 14, true);
+  const first = clamp(x0 - wide / 2, left - 26, width);
+  const middle = Math.max(
+    centred(X(state.distance), pig, left, right + 12, bold),
+    first + wide + 8 + textWidth(pig, 14, true) / 2,
+  );
+  pen.circle(x0, foot, 8, { fill: ink.q, stroke: ink.paper, width: 1.5 });
+  pen.circle(X(state.distance), foot, 10, { fill: ink.k, stroke: ink.paper, width: 1.5 });
+  pen.text(first, foot + 42, dog, { size: 14, weight: 700, fill: ink.qWords });
+  pen.text(middle, foot + 42, pig, { anchor: "middle", size: 14, weight: 700, fill: ink.kWords });
+  pen.text((x0 + x1) / 2, foot + 59, phrase`distance (tokens)`, { size: 12, anchor: "middle", fill: ink.muted });
+  const to = (px) => fromPlace(clamp((px - x0) / (x1 - x0), 0, 1) * placeFromZero(FAR));
+  return { X, pig: { x: X(state.distance), y: foot, ring: 12, ink: ink.k, trait: "distance", at: to } };
+}
+
+/** The height of the tip against distance: walked so far in full, the rest faint. */
+function drawScore(pen, state, { ground, scale, top, tall, rail }, X, shown) {
+  const { scores } = all(state);
+  const here = heightOf(grown(state, state.distance));
+  const Y = (value) => ground - value * scale;
+  const beyond = X(Math.min(state.trained, FAR));
+  pen.rect(beyond, top, rail[1] - beyond, tall, { ...BEYOND, opacity: BEYOND.opacity * shown });
+  const point = (n) => [X(SAMPLES[n]), Y(scores[n])];
+  const walked = range(0, SAMPLES.length - 1).filter((n) => SAMPLES[n] < state.distance);
+  const spot = /** @type {Pair} */ ([X(state.distance), Y(here)]);
+  const rest = range(walked.length, SAMPLES.length - 1).map(point);
+  pen.curve([spot, ...rest], { stroke: ink.score, width: 1.4, dash: "2 4", opacity: 0.8 * shown });
+  pen.curve([...walked.map(point), spot], { stroke: ink.score, width: 2.6, opacity: shown });
+  if (rail[1] - beyond > 78) pen.text(rail[1] - 2, top + 12, phrase`beyond training`, { ...noteEnd, opacity: shown });
+  return spot;
+}
+
+/** The level of the tip, carried over to the curve. */
+function drawLevel(pen, state, tip, [x, y], { right, top }, width) {
+  pen.line(tip[0], tip[1], x, y, { stroke: ink.score, width: 1.5, dash: "5 4" });
+  pen.circle(x, y, 6, { fill: ink.score, stroke: ink.text, width: 1.5 });
+  const words = phrase`score ${fmt(heightOf(grown(state, Math.round(state.distance))))}`;
+  const style = { size: 15, bold: true };
+  const at = centred(x + 14 + textWidth(words, 15, true) / 2, words, 2, Math.min(right, width - 2), style);
+  const above = at - textWidth(words, 15, true) / 2 < x + 10;
+  pen.text(at, Math.max(y + (above ? -14 : -8), top + 26), words, {
+    anchor: "middle",
+    size: 15,
+    weight: 700,
+    fill: ink.scoreWords,
+  });
+}
+
+/** The rules side by side, each with its name and the height of its tip. */
+function drawRules(pen, state, at) {
+  for (const [n, rule] of at.rules.entries()) {
+    const joints = drawFern(pen, state, rule, at.roots[n], at);
+    const middle = at.left + (n + 0.5) * at.cell;
+    const height = fmt(heightOf(grown(state, Math.round(state.distance), rule)));
+    const [x, y] = last(joints);
+    pen.circle(x, y, 4, { fill: ink.score, stroke: ink.text, width: 1 });
+    pen.text(middle, at.top + at.tall + 14, phraseOf(RULES[rule]), { anchor: "middle", size: 12, weight: 600 });
+    pen.text(middle, at.top + at.tall + 30, height, { anchor: "middle", size: 13, weight: 700, fill: ink.scoreWords });
+  }
+}
+
+function draw(pen, state, { width, shows }) {
+  const at = plan(width, state, { shows });
+  const shown = at.several ? 1 : state.gathered;
+  const name =
+    width < 420
+      ? phrase`Height of the tip = score`
+      : phrase`Height of the tip = score, as a share of the straight stem`;
+  pen.text(2, 16, shown < 0.5 ? phrase`${state.head_dim / 2} pairs, each a clock turned by its distance · θ` : name);
+  drawGround(pen, at, shown);
+  const { X, pig } = drawRail(pen, state, at, width);
+  if (at.several) {
+    pen.part(() => drawRules(pen, state, at));
+    return { pig };
+  }
+  const spot = shows("score") ? drawScore(pen, state, at, X, shown) : undefined;
+  if (shown < 1) {
+    drawGathering(pen, state, at);
+    return { pig };
+  }
+  const tip = last(drawFern(pen, state, state.rule, at.roots[0], at));
+  if (spot) drawLevel(pen, state, tip, spot, at, width);
+  pen.circle(tip[0], tip[1], 6, { fill: ink.score, stroke: ink.text, width: 1.5 });
+  const to = (px, py) => {
+    const point = [(px - at.roots[0]) / at.scale, (at.ground - py) / at.scale];
+    return followed(rotationIn(state), state.distance, /** @type {Pair} */ (point), contentOf(state));
+  };
+  return { pig, tip: { x: tip[0], y: tip[1], ink: ink.score, trait: "distance", at: to } };
+}
+
+const apart = (distance) => (distance === 1 ? phrase`1 token apart` : phrase`${grouped(distance)} tokens apart`);
+
+/** How many hands point where training never showed them, as a sentence; empty where none does. */
+function freshWords(state, distance) {
+  const { invFreq: rates, plain } = rotationIn(state);
+  const fresh = meetsNewAngle(distance, rates, state.trained, plain).filter(Boolean).length;
+  if (!fresh) return "";
+  return fresh === 1
+    ? phrase` One hand glows: it points where training never showed it.`
+    : phrase` ${fresh} hands glow: they point where training never showed them.`;
+}
+
+function readout(state) {
+  const distance = Math.round(state.distance);
+  const hands = state.head_dim / 2;
+  const height = (rule) => fmt(heightOf(grown(state, distance, rule)));
+  const near = (rule) => fmt(heightOf(grown(state, 1, rule)), 4);
+  if (state.shown === "rules") {
+    const each = (heights) => listed(SIDE_BY_SIDE.map((rule) => `${phraseOf(RULES[rule])} ${heights(rule)}`));
+    return phrase`${apart(distance)} the ferns reach: ${each(height)}. One token apart they reach: ${each(near)}.`;
+  }
+  if (state.gathered < 1) {
+    return phrase`Dog and pig are ${apart(distance)}. Each of the ${hands} pairs is a clock that this distance has turned, the first the fastest.`;
+  }
+  const equal = state.lengths.length || state.angles.length ? phrase`this query and key` : phrase`two equal vectors`;
+  const from = Math.round(state.start);
+  const where = from
+    ? phrase` Their positions are ${grouped(from)} and ${grouped(from + distance)}, but only the distance turns the hands.`
+    : "";
+  return phrase`${apart(distance)}, the ${hands} hands reach ${height()} of the straight stem: that is the score of ${equal}.${where}${freshWords(state, distance)}`;
+}
+
+/** Names of the controls that mean something now. */
+function uses(state) {
+  const several = state.shown === "rules";
+  const idle = several ? ["rule", "gathered"] : state.rule === "rope" ? ["factor"] : [];
+  return Object.keys(state).filter((name) => !idle.includes(name));
+}
+
+export default live({
+  name: "Fern",
+  title: phrase`A head's hands laid tip to tail: a stem that curls as two words move apart; the height of its tip is their score`,
+  height: (width, state, view) => plan(width, state, view).height,
+  draw,
+  readout,
+  uses,
+  smooth: ["distance", "start"],
+  time: 900,
+});

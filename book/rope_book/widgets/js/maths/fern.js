@@ -1,0 +1,54 @@
+// A head's hands laid tip to tail, the same as book/rope_book/widgets/maths/fern.py.
+
+const STEP = 0.01; // in log10(1 + distance), between two places of a tip that is dragged
+const LOOK = 24; // such steps to either side
+
+/** Lengths and angles of content, one per pair; pairs that lack them have 1 and 0. @typedef {{lengths?: Vector, angles?: Vector}} Content */
+
+// The joints from root to tip, the slowest hand first: [sideways, up], as shares of the straight stem.
+/** @type {(rotation: Rotation, distance: number, content?: Content) => Pair[]} */
+export function fern({ invFreq, attentionFactor }, distance, { lengths = [], angles = [] } = {}) {
+  const sizes = invFreq.map((_, i) => lengths[i] ?? 1);
+  const whole = sizes.reduce((sum, size) => sum + size, 0) || 1;
+  let [x, y] = [0, 0];
+  const joints = /** @type {Pair[]} */ ([[0, 0]]);
+  for (let i = invFreq.length - 1; i >= 0; i--) {
+    const turned = distance * invFreq[i] + (angles[i] ?? 0);
+    const share = (attentionFactor ** 2 * sizes[i]) / whole;
+    x += share * Math.sin(turned);
+    y += share * Math.cos(turned);
+    joints.push([x, y]);
+  }
+  return joints;
+}
+
+// The height of the tip: the score as a share of that of equal vectors at distance 0.
+export const heightOf = (/** @type {Pair[]} */ joints) => joints[joints.length - 1][1];
+
+// The box around some ferns: [left, right, bottom, top].
+/** @type {(ferns: Pair[][]) => Segment} */
+export function extent(ferns) {
+  let [left, right, bottom, top] = [0, 0, 0, 0];
+  for (const joints of ferns) {
+    for (const [x, y] of joints) {
+      [left, right] = [Math.min(left, x), Math.max(right, x)];
+      [bottom, top] = [Math.min(bottom, y), Math.max(top, y)];
+    }
+  }
+  return /** @type {Segment} */ ([left, right, bottom, top].map((edge) => Math.round(edge * 1e12) / 1e12 + 0));
+}
+
+// The distance, near `distance`, at which the tip is nearest to a point: where a dragged tip goes.
+/** @type {(rotation: Rotation, distance: number, point: Pair, content?: Content) => number} */
+export function followed(rotation, distance, [x, y], content) {
+  const start = Math.log10(1 + distance);
+  let [nearest, least] = [distance, Infinity];
+  for (let step = -LOOK; step <= LOOK; step++) {
+    const reached = 10 ** Math.max(start + STEP * step, 0) - 1;
+    const joints = fern(rotation, reached, content);
+    const [tx, ty] = joints[joints.length - 1];
+    const gap = Math.round(Math.hypot(tx - x, ty - y) * 1e9);
+    if (gap < least) [nearest, least] = [reached, gap];
+  }
+  return Math.round(nearest * 100) / 100;
+}

@@ -1,0 +1,117 @@
+"""A fern: a head's hands laid tip to tail, the slowest first, as a stem that curls with distance.
+
+Distance 0 points every hand straight up. At distance r a hand has turned by r θ_i, clockwise in the picture, so the
+height of the tip is the sum of cosines that is the score.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from rope_doctor.config import PRESETS, ConfigError, read_config
+
+from .stretch import stretched
+
+STEP = 0.01  # in log10(1 + distance), between two places of a tip that is dragged
+LOOK = 24  # such steps to either side
+KINDS = {"rope": "rope", "linear": "pi", "llama3": "llama3", "yarn": "yarn"}  # of a RopeSpec: the rule here
+WIDTHS = (16, 32, 64, 96, 128, 256)
+
+
+def fern(
+    inv_freq: np.ndarray,
+    attention_factor: float,
+    distance: float,
+    lengths: Sequence[float] = (),
+    angles: Sequence[float] = (),
+) -> np.ndarray:
+    """Return the joints of the fern from root to tip, sideways and up: `(pairs + 1, 2)`, the stem has length 1.
+
+    A pair without a length has length 1, a pair without an angle has 0 (radians): the fern of equal vectors.
+
+    >>> fern(np.array([np.pi / 2, 0.0]), 1.0, 1.0).round(12).tolist()  # the slow hand stands, the fast one lies
+    [[0.0, 0.0], [0.0, 0.5], [0.5, 0.5]]
+
+    Chapter 9.
+    """
+    pairs = len(inv_freq)
+    sizes, phases = padded(lengths, pairs, 1.0), padded(angles, pairs, 0.0)
+    turned = distance * np.asarray(inv_freq) + phases
+    shares = attention_factor**2 * sizes / (sizes.sum() or 1.0)
+    hands = (shares * [np.sin(turned), np.cos(turned)]).T[::-1]  # (pairs, 2), the slowest first
+    return np.vstack([np.zeros((1, 2)), np.cumsum(hands, axis=0)])
+
+
+def padded(values: Sequence[float], pairs: int, otherwise: float) -> np.ndarray:
+    """Return one value per pair: the given ones, then `otherwise`.
+
+    >>> padded([2.0], 3, 1.0).tolist(), padded([1.0, 2.0, 3.0], 2, 0.0).tolist()
+    ([2.0, 1.0, 1.0], [1.0, 2.0])
+    """
+    given = np.asarray(values, dtype=float)[:pairs]
+    return np.concatenate([given, np.full(pairs - len(given), otherwise)])
+
+
+def extent(joints: Sequence[np.ndarray]) -> list[float]:
+    """Return the box around some ferns: left, right, bottom, top.
+
+    >>> extent([fern(np.array([np.pi]), 1.0, r) for r in (0.0, 1.0)])
+    [0.0, 0.0, -1.0, 1.0]
+    """
+    points = np.round(np.concatenate(joints), 12)
+    (left, bottom), (right, top) = points.min(axis=0), points.max(axis=0)
+    return [float(each) + 0.0 for each in (left, right, bottom, top)]
+
+
+def followed(
+    inv_freq: np.ndarray,
+    attention_factor: float,
+    distance: float,
+    point: Sequence[float],
+    lengths: Sequence[float] = (),
+    angles: Sequence[float] = (),
+) -> float:
+    """Return the distance, near `distance`, at which the tip is nearest to a point: where a dragged tip goes.
+
+    >>> rates = np.array([0.1, 0.01])
+    >>> followed(rates, 1.0, 3.0, fern(rates, 1.0, 4.0)[-1])
+    4.04
+
+    Chapter 9.
+    """
+    start = np.log10(1 + distance)
+    places = np.maximum(start + STEP * np.arange(-LOOK, LOOK + 1), 0)
+    reached = 10**places - 1
+    tips = np.array([fern(inv_freq, attention_factor, r, lengths, angles)[-1] for r in reached])
+    gaps = np.hypot(*(tips - point).T)
+    nearest = int(np.argmin(np.round(gaps, 9)))
+    return round(float(reached[nearest]), 2)
+
+
+def models() -> dict[str, dict[str, object]]:
+    """Return {model: settings of the figure} for the presets whose rotation these settings give exactly."""
+    found = {preset.name: _settings(preset.config) for preset in PRESETS}
+    return {name: settings for name, settings in found.items() if settings}
+
+
+def _settings(config: dict) -> dict[str, object]:
+    """Return the settings that draw a config's fern, or {} if there are none."""
+    try:
+        reading = read_config(config)
+    except ConfigError:  # several kinds of layers
+        return {}
+    spec, trained = reading.spec, reading.trained or reading.longest
+    if spec.kind not in KINDS or spec.rotary_dim not in WIDTHS or spec.axes is not None or not trained:
+        return {}
+    factor = float(reading.factor or 1)
+    drawn = stretched(KINDS[spec.kind], spec.rotary_dim, spec.base, trained, trained * factor)
+    same = np.allclose(drawn.inv_freq, spec.inv_freq, rtol=1e-6, atol=0)
+    if not same or abs(drawn.attention_factor - spec.attention_factor) > 1e-6:
+        return {}
+    return {
+        "head_dim": spec.rotary_dim,
+        "base": float(spec.base),
+        "rule": KINDS[spec.kind],
+        "factor": factor,
+        "trained": trained,
+    }
