@@ -197,14 +197,15 @@ class Interview:
         self.noise = self._off([(warm.new, again.new), (warm.prompt, again.prompt)])[0]
 
     def _try_echoes(self, text: str) -> None:
+        said = "none came"
         for field in ("echo", "prompt_logprobs"):
             self.endpoint.echoes = field
             try:
                 if any(map(_known, self.endpoint.read(text).prompt)):
                     return
             except UnansweredError as error:
-                self.no_echo = str(error)
-        self.no_echo = f"the server gives no log probabilities of the prompt ({self.no_echo or 'none came'})"
+                said = str(error)
+        self.no_echo = f"the server gives no log probabilities of the prompt ({said})"
 
     def ask(self, text: str) -> Reading:
         """Return the server's places for a text."""
