@@ -1,9 +1,9 @@
 """Find out what is wrong with a model's positions: in its files, in its weights, or while it runs.
 
 precision.py   errors in angles stored with few bits
-verdict.py     which checks ran, and the exit status that they earn
+verdict.py     the checks that ran, and the resulting exit status
 config/        reads a config.json or a GGUF into a `RopeSpec`, and writes it back
-clinic/        `diagnose`, which calls a rotation as a black box; rotations that are wrong on purpose
+clinic/        `diagnose`, which probes a rotation as a black box; deliberately broken rotations
 probes/        checks of live torch models and of decoders
 vectors/       test vectors for any rotation
 command/       the subcommands of `rope-doctor`

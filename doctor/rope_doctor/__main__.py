@@ -1,19 +1,19 @@
-r"""The command `rope-doctor`: find out what is wrong with the positions of a model.
+r"""The command `rope-doctor`: find out what is wrong with a model's positions.
 
-    rope-doctor read FILE…                 print the rotation of a config.json, a checkpoint's folder or a GGUF
-    rope-doctor compare A B                compare the rotations of two such files
-    rope-doctor weights A B                compare the order of the rows of q and k in two checkpoints
-    rope-doctor diagnose module:function   call a rotation as a black box, and name its mistakes
+    rope-doctor read FILE…                 print the rotation in a config.json, a checkpoint folder or a GGUF
+    rope-doctor compare A B                compare the rotations in two such files
+    rope-doctor weights A B                compare the row order of q and k in two checkpoints
+    rope-doctor diagnose module:function   probe a rotation as a black box and name its mistakes
     rope-doctor model module:make          compare a live torch model with its config
     rope-doctor decode module:make         check that a decoder gives the same logits however it is called
-    rope-doctor ask URL --model NAME       check that a server gives the same log probabilities however it is asked
-    rope-doctor reach MODEL --text FILE    find the token at which a model's loss leaves its level
+    rope-doctor ask URL --model NAME       check that a server's log probabilities do not depend on how it is asked
+    rope-doctor reach MODEL --text FILE    find the token at which a model's loss rises above its level
     rope-doctor vectors module:function    run test vectors on a rotation
-    rope-doctor examples [DIR]             write small files on which to try these commands
+    rope-doctor examples [DIR]             write small files for trying out these commands
 
 A file may also be "-", a pipe, or owner/name@revision on the Hugging Face Hub. All commands take --json and
---format; `rope-doctor COMMAND --help` says more. The exit status is 0 if the result is the same or right and every
-central check ran, 1 if not, 2 if the command could not tell.
+--format; `rope-doctor COMMAND --help` gives the details. The exit status is 0 if the result matches or is right and
+every central check ran, 1 if not, 2 if the command could not tell.
 """
 
 import argparse
@@ -45,7 +45,7 @@ from rope_doctor.probes.served import LENGTH
 from rope_doctor.vectors.runner import CALLS, WIDTHS
 from rope_edu.encodings.layouts import LAYOUTS
 
-COMMANDS = {  # each module's `run` is called, and its docstring is the help
+COMMANDS = {  # the command calls the module's `run` and uses its docstring as help
     "read": read_files,
     "compare": compare_files,
     "weights": compare_rows,
@@ -158,7 +158,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 @contextlib.contextmanager
 def _stdout_kept_clean() -> Iterator[None]:
-    """Redirect what a model prints, from Python or from C, to stderr, so that stdout holds only the report."""
+    """Redirect a model's own output, from Python or from C, to stderr, so that stdout holds only the report."""
     sys.stdout.flush()
     try:
         kept = os.dup(1)
@@ -189,7 +189,7 @@ def _formatted(form: str, chosen: argparse.Namespace, status: int, facts: object
 
 
 def _escaped(text: str, more: str = "") -> str:
-    """Escape text for a workflow command of GitHub."""
+    """Escape text for a GitHub workflow command."""
     return "".join(f"%{ord(each):02X}" if each in "%\r\n" + more else each for each in text)
 
 
@@ -201,7 +201,7 @@ def _version() -> str:
 
 
 def _parsers() -> dict[str, argparse.ArgumentParser]:
-    """Return the subcommands' parsers by name; the parser of the whole command line is under ""."""
+    """Return the subcommands' parsers by name; the key "" holds the top-level parser."""
     form = argparse.RawDescriptionHelpFormatter
     whole = argparse.ArgumentParser("rope-doctor", description=__doc__, formatter_class=form)
     whole.add_argument("--version", action="version", version=_version())

@@ -22,7 +22,7 @@ class Pipeline:
 
     `frequencies` is the format of θ, `positions` of m, `angles` of their product, and `cos_sin` of ĉ and ŝ;
     ValueError unless each is "float64", "float32", "bfloat16" or "float16". `note`, a sentence on practical
-    use, is ignored in comparisons.
+    use, is ignored when pipelines are compared.
 
     >>> Pipeline(positions="bfloat16") == PIPELINES["positions in bfloat16"]
     True

@@ -1,4 +1,4 @@
-r"""A verdict says which checks ran, which of them are central, and the exit status that they earn.
+r"""A verdict records which checks ran, which of them are central, and the resulting exit status.
 
 >>> window = Judged("window", NOT_RUN, "neither file states it", central=True)
 >>> verdict = Verdict((Judged("layout", HOLDS, central=True), window))
@@ -24,7 +24,7 @@ class Judged:
     name: str
     outcome: Outcome
     reason: str = ""
-    central: bool = False  # a required check: the exit status is 0 only if it ran and holds
+    central: bool = False  # a required check: the exit status is 0 only if it ran and passed
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Verdict:
 
     @property
     def status(self) -> int:
-        """Return 1 if a check differs, 0 if every central check ran and holds, and 2 otherwise."""
+        """Return 1 if a check differs, 0 if every central check ran and passed, and 2 otherwise."""
         if any(check.outcome == DIFFERS for check in self.checks):
             return WRONG
         central = [check for check in self.checks if check.central]
@@ -48,7 +48,7 @@ class Verdict:
 
     @property
     def not_judged(self) -> dict[str, str]:
-        """Return the reason of each check that did not run, by name."""
+        """Return the reasons, by name, for the checks that did not run."""
         return {check.name: check.reason for check in self.checks if check.outcome == NOT_RUN}
 
     def __str__(self) -> str:
@@ -67,8 +67,8 @@ def choose(
 ) -> Verdict:
     """Return the verdict after `--only`, `--skip` and `--require`.
 
-    A skipped check stays in the verdict as one that did not run, so skipping a central one earns a 2. A required
-    check becomes central. ValueError for an unknown name.
+    A skipped check stays in the verdict as one that did not run, so skipping a central check gives status 2. A
+    required check becomes central. ValueError for an unknown name.
     """
     known = [check.name for check in checks]
     unknown = next((name for name in (*only, *skip, *require) if name not in known), None)

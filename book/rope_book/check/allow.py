@@ -1,6 +1,6 @@
 """Checks for the values in a parameters cell: valid values are converted, and others raise a clear error.
 
-A parameters cell sets values and ends with one line per value, the only place that gives the allowed range:
+A parameters cell sets values and ends with one line per value, which is the only place with the allowed range:
 
     length = 12  # tokens
     slope = 0.125  # ALiBi's μ, for one head
@@ -71,7 +71,7 @@ def choice(name: str, value: object, options: Sequence) -> object:
 def vector(
     name: str, value: object, size: int, low: float, high: float, *, shortest: float = 0.0
 ) -> np.ndarray:
-    """Return `value` as float64 (size,): each number is from `low` to `high`, and the norm is at least `shortest`.
+    """Return `value` as float64 (size,); each number must be from `low` to `high`, the norm at least `shortest`.
 
     >>> vector("q", [1, 0], 2, -10, 10)
     array([1., 0.])
@@ -139,7 +139,7 @@ def sentence(
 ) -> str:
     """Return `value`, a sentence of `least` to `most` words, with single spaces between them.
 
-    `known`: the allowed words; `order_of`: a sentence that must have the same words, in any order.
+    `known`: the allowed words; `order_of`: a sentence that must contain the same words, in any order.
 
     >>> sentence("first", "the  dog", 2, 8, known=["the", "dog"])
     'the dog'

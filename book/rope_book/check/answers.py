@@ -1,4 +1,4 @@
-"""Conversion of answers, as readers type them, to the single form that judges use.
+"""Convert answers, as readers type them, to the single form that judges use.
 
 A number may come as an int, a float, a NumPy scalar, a one-element array or tensor; a row as a list, a tuple,
 a range, an array or a tensor. `native` converts them all to one form; `number`, `whole`, `truth`, `row`, `names`,
@@ -59,7 +59,7 @@ def native(answer: Any) -> Any:
 
 
 def number(answer: Any, ask: str = "The answer is one number.") -> int | float:
-    """Return one real, finite number of any type; reply with `ask` to anything else.
+    """Return a single real, finite number of any type; reply with `ask` to anything else.
 
     >>> number(np.array([0.5])), number(3)
     (0.5, 3)
@@ -71,7 +71,7 @@ def number(answer: Any, ask: str = "The answer is one number.") -> int | float:
 
 
 def complex_number(answer: Any, ask: str = "The answer is one complex number.") -> int | float | complex:
-    """Return one number of any type, real or complex; reply with `ask` to anything else.
+    """Return a single number of any type, real or complex; reply with `ask` to anything else.
 
     >>> complex_number(np.complex64(1 + 2j))
     (1+2j)
@@ -97,7 +97,7 @@ def whole(answer: Any, ask: str = "The answer is a whole number.") -> int:
 
 
 def truth(answer: Any, ask: str = "The answer is True or False.") -> bool:
-    """Return True or False, also when given as 1 or 0; reply with `ask` to anything else.
+    """Return True or False, which may be given as 1 or 0; reply with `ask` to anything else.
 
     >>> truth(np.bool_(True)), truth(0)
     (True, False)
@@ -188,7 +188,7 @@ def function(answer: Any, *, or_none: bool = False) -> Answer:
 
 
 def of_function(judge: Callable | None = None, *, or_none: bool = False) -> Callable:
-    """Decorate a judge of functions, so that it gets `function(answer)`."""
+    """Decorate a judge of functions so that it receives `function(answer)`."""
     if judge is None:
         return functools.partial(of_function, or_none=or_none)
 
@@ -215,7 +215,7 @@ def _only(value: Any) -> Any:
 
 
 def _check_signature(answer: Callable, count: int) -> None:
-    """If the answer cannot take the arguments that the exercise passes, reply with their number."""
+    """Reply with the number of arguments if the answer cannot take those that the exercise passes."""
     try:
         signature = inspect.signature(answer)
     except (TypeError, ValueError):  # some NumPy functions have no signature

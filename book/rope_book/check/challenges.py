@@ -1,4 +1,4 @@
-"""Challenges: a state of a figure that a student has to reach, judged by what the figure shows."""
+"""Challenges: states that a student has to bring a figure into, judged by what the figure shows."""
 
 import tomllib
 from functools import cache
@@ -15,7 +15,7 @@ def challenges() -> dict[str, dict[str, Any]]:
 
 
 def reached(name: str, figure: Any) -> tuple[bool, str]:
-    """Return whether a figure's present state meets a challenge, and the sentence that says why or why not."""
+    """Return whether a figure's current state meets a challenge, and a sentence that says why or why not."""
     asked = challenges()[name]
     wanted = asked["figure"]
     if type(figure).__name__ != wanted:

@@ -10,7 +10,7 @@ TERMS = {"word-word", "word-place", "place-word", "place-place"}
 MOVING = {
     "word-place",
     "place-word",
-}  # the terms that still change if place · W · place depends only on the distance
+}  # the terms that still change when place · W · place depends only on the distance
 
 
 @judges("2.1")
@@ -63,7 +63,7 @@ def _first_slow_pair(d_model: int, base: float, tokens: float) -> int:
 
 
 def _pairs(frequency: float, moved_by: float) -> np.ndarray:
-    """Return (sine, cosine) as a column for each of a few positions, all moved by `moved_by` tokens."""
+    """Return (sine, cosine) columns for a few positions, all moved by `moved_by` tokens."""
     angles = (np.array([0.0, 1.0, 5.0, 77.0]) + moved_by) * frequency
     return np.stack([np.sin(angles), np.cos(angles)])
 

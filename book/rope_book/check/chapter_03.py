@@ -45,7 +45,7 @@ def _why_not_first(seen: float, expected: int, last: bool) -> str:
 @judges("3.4")
 @of_function
 def _finds_where_it_goes_blind(blind_from: Answer) -> Verdict:
-    """Judge exercise 3.4: the first distance whose weight is below 1 % of the previous token's."""
+    """Judge exercise 3.4: the first distance whose weight is less than 1 % of the previous token's."""
     for slope in (0.5, 0.25, 0.1, 1 / 64, 1 / 256):
         expected = math.floor(1 + math.log(100) / slope) + 1
         seen = number(blind_from(slope), "It must return one distance.")

@@ -25,7 +25,7 @@ HALF_LIFE = 10  # tokens: the distance over which the score halves in exercise 5
 
 
 def _rope(x: list[float], position: int, inv_freq: list[float]) -> list[float]:
-    """Turn each pair (x[2i], x[2i+1]) by position · inv_freq[i], one complex number at a time."""
+    """Rotate each pair (x[2i], x[2i+1]) by position · inv_freq[i], one complex number at a time."""
     out: list[float] = []
     for i, frequency in enumerate(inv_freq):
         turned = complex(x[2 * i], x[2 * i + 1]) * cmath.exp(1j * position * frequency)
@@ -60,7 +60,7 @@ def _is_rope(rope: Answer) -> Verdict:
 
 
 def _slip_of_order(got: np.ndarray, x: list[float], position: int, inv_freq: list[float]) -> str:
-    """Return a sentence on a mistake in the order of the numbers, or ""."""
+    """Return a sentence about a mistake in the order of the numbers, or ""."""
     half = np.array(x).reshape(2, -1).T.ravel()  # pairs (i, i + d/2), side by side
     turned = np.array(_rope(x, position, inv_freq))
     if close(got, np.concatenate([turned[0::2], turned[1::2]])):
@@ -127,6 +127,6 @@ def _complex(answer: object) -> complex:
 
 @judges("5.4")
 def _hides_the_sign(answer: object) -> Verdict:
-    """Judge exercise 5.4: q and k whose score stays the same if conj is on the wrong one."""
+    """Judge exercise 5.4: q and k whose score stays the same when conj is applied to the wrong one."""
     q, k = map(_complex, row(answer, 2, "The answer is two complex numbers, (q, k)."))
     return judge_row("5.4", q.real, q.imag, k.real, k.imag)

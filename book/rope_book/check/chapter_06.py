@@ -10,13 +10,13 @@ from rope_edu.encodings import inv_freq, wavelength
 
 HANDS = (1.0, 0.1, 0.01, 0.001)  # radians per token in exercise 6.3
 POSITIONS = 64
-MISREAD = 0.2  # radians: the largest error of an angle
+MISREAD = 0.2  # radians: the largest error in an angle
 
 
 @judges("6.1")
 @of_function
 def _outlasts(smallest_base: Answer) -> Verdict:
-    """Judge exercise 6.1 with three lengths and widths: the slowest turn must take exactly `length` tokens."""
+    """Judge exercise 6.1 with three lengths and widths: the slowest full turn must take exactly `length` tokens."""
     for length, head_dim in [(131_072, 128), (4096, 64), (1000, 8)]:
         base = number(smallest_base(length, head_dim), "A base is one number.")
         if base <= 1:

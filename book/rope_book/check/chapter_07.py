@@ -99,7 +99,7 @@ def _fits(fit_angles: Answer) -> Verdict:
 
 
 def _stretches(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
-    """Return whether NumPy would broadcast one shape to the other."""
+    """Return whether NumPy would broadcast `shape` to `target`."""
     fits = all(a in (1, b) for a, b in zip(reversed(shape), reversed(target), strict=False))
     return fits and len(shape) <= len(target)
 

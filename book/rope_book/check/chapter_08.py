@@ -74,7 +74,7 @@ def _why_not_converted(answer: np.ndarray, weight: np.ndarray, n_heads: int, rot
 
 
 def _black_box(layout: str, base: float, sign: int, calls: list[int]) -> Rope:
-    """Return a rotation with hidden layout, base and sign; it counts its calls."""
+    """Return a rotation with a hidden layout, base and sign that counts its calls."""
 
     def rope(x: np.ndarray, position: float) -> np.ndarray:
         calls.append(1)

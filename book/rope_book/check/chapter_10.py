@@ -113,7 +113,7 @@ def _layers() -> list[tuple[str, Layer, bool]]:
 @judges("10.4")
 @of_function
 def _finds_shifts(is_translation_invariant: Answer) -> Verdict:
-    """Judge exercise 10.4 on nine layers, with 3 to 5 rows, and on one whose period divides all the moves tried."""
+    """Judge exercise 10.4 on nine layers, with 3 to 5 rows, and on one whose period divides every shift tried."""
     rng = np.random.default_rng(12)
     layers, moves = _layers(), set()
     layers[0] = (layers[0][0], _recording(layers[0][1], moves), True)
@@ -131,7 +131,7 @@ def _finds_shifts(is_translation_invariant: Answer) -> Verdict:
 
 
 def _recording(layer: Layer, moves: set[int]) -> Layer:
-    """Return a layer that records in `moves` how far its positions were moved from 0, 1, 2, …"""
+    """Return a layer that records in `moves` how far its positions were shifted from 0, 1, 2, …"""
 
     def recorded(x: np.ndarray, places: np.ndarray) -> np.ndarray:
         by = np.asarray(places) - np.arange(len(x))

@@ -11,7 +11,7 @@ from rope_edu.encodings import apply_rope, inv_freq, rope_angles
 
 MODELS = ((9 * 2**30, 32, 32, 8, 4096, 4), (2**30, 32, 32, 32, 4096, 2), (10**9 + 7, 126, 128, 8, 16_384, 1))
 
-WRITTEN = ((8, 1), (8, 5), (1, 2), (100, 100))  # tokens in the prompt, tokens written after it
+WRITTEN = ((8, 1), (8, 5), (1, 2), (100, 100))  # tokens in the prompt, tokens generated after it
 
 
 @judges("11.1")
@@ -20,7 +20,7 @@ def _counts_tokens(
     result: float, free: int, layers: int, n_heads: int, n_kv_heads: int, d_model: int, size: int
 ) -> Known:
     """Judge exercise 11.1 with three models."""
-    numbers = layers * n_kv_heads * (d_model // n_heads)  # numbers in the keys of one token
+    numbers = layers * n_kv_heads * (d_model // n_heads)  # numbers in one token's keys
     expected = free // (2 * numbers * size)
     if not close(np.floor(result), result):
         return expected, {}, "Whole tokens only: round down."

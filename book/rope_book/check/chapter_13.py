@@ -43,7 +43,7 @@ def _waits_for_the_last_rise(settled: Answer) -> Verdict:
 @judges("13.2")
 @of_function
 def _counts_new_places(at_new_places: Answer) -> Verdict:
-    """Judge exercise 13.2 on texts with different accuracies at trained and new positions."""
+    """Judge exercise 13.2 on texts whose accuracies at trained and at new positions differ."""
     cases = (
         ([True] * 4 + [False, True, False, False], 4),
         ([False, True, True, False, True], 2),

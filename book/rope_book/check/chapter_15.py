@@ -64,7 +64,7 @@ def _finds_the_reach(reach_of: Answer) -> Verdict:
 @judges("15.4")
 @of_function
 def _finds_the_factor(factor_for: Answer) -> Verdict:
-    """Judge exercise 15.4: the factor with which NTK-aware scaling reaches a length."""
+    """Judge exercise 15.4: the factor at which NTK-aware scaling reaches a given length."""
     for length, trained, d, base in ((120_000, 8192, 128, 500_000.0), (16_384, 4096, 128, 10_000.0)):
         result = number(factor_for(length, trained, d, base), "It must return one number.")
         first = int(completes_turn(inv_freq(d, base), trained).sum())  # the first pair that completes no turn

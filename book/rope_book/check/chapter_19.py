@@ -47,7 +47,7 @@ def _knows_partners(partner: Answer) -> Verdict:
 @judges("19.2")
 @of_function
 def _reads_the_denominator(denominator: Answer) -> Verdict:
-    """Judge exercise 19.2 on the frequencies of RoPE, partial RoPE and p-RoPE, and of p-RoPE without its zeros."""
+    """Judge exercise 19.2 on the frequencies of RoPE, partial RoPE, p-RoPE, and p-RoPE without its zeros."""
     cut = p_rope(512, 0.25, 1e6).inv_freq[:64]
     cases = [
         ("RoPE, head of 128", inv_freq(128), 1e4, 128),

@@ -16,7 +16,7 @@ RULES = (
 @judges("21.3")
 @of_function
 def _to_five(convert: Answer) -> Verdict:
-    """Judge exercise 21.3 on a config without a rule and on two that name theirs with `type` and `rope_type`."""
+    """Judge exercise 21.3 on a config without a rule and on two that name one, with `type` and with `rope_type`."""
     for rule in RULES:
         config = SHAPE | {"rope_theta": 5e5, "rope_scaling": rule}
         given = copy.deepcopy(config)

@@ -27,7 +27,7 @@ NAMES = ("right", "sine_missing", "minus_sign_missing", "cos_and_sin_swapped", "
 
 
 def _box(name: str, base: float = 10_000.0) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
-    """Return the rotation with this name; it also accepts lists."""
+    """Return the rotation with this name, wrapped to accept lists too."""
     spec = plain_rope(8, base)
     rotate = right(spec) if name == "right" else BROKEN[name](spec)
     return lambda x, positions: rotate(np.array(x, dtype=np.float64), np.array(positions))
@@ -36,7 +36,7 @@ def _box(name: str, base: float = 10_000.0) -> Callable[[np.ndarray, np.ndarray]
 @judges("22.1")
 @of_function
 def _sees_relativity(is_relative: Answer) -> Verdict:
-    """Judge exercise 22.1 on rotations that are relative and on others that are not."""
+    """Judge exercise 22.1 on rotations that are relative and on rotations that are not."""
     for name, relative in RELATIVE.items():
         result = truth(is_relative(_box(name)), "It must return True or False.")
         if result == relative:

@@ -16,7 +16,7 @@ ASK_STATE = "It must return two things: (kv, norm)."
 @judges("A2.1")
 @of_function
 def _steps(step: Answer) -> Verdict:
-    """Judge exercise A2.1: going token by token must equal linear attention over the whole text."""
+    """Judge exercise A2.1: stepping token by token must equal linear attention over the whole text."""
     rng = np.random.default_rng(4)
     q, k = rng.normal(size=(2, 20, 8))
     v, angles = rng.normal(size=(20, 3)), rope_angles(range(20), inv_freq(8))
@@ -103,7 +103,7 @@ def _forgets(forget: Answer) -> Verdict:
 @judges("A2.4")
 @of_function
 def _moves_the_state(moved_state: Answer) -> Verdict:
-    """Judge exercise A2.4: turn the state of a text into its state at other positions."""
+    """Judge exercise A2.4: rotate a text's state into its state at other positions."""
     k, v, _ = _example(9)
     theta = inv_freq(8)
     for by in (3, -2, 1000):

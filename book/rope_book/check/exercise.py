@@ -1,4 +1,4 @@
-"""Exercises, their collection from the chapters, and the replies that readers see."""
+"""Exercises, collected from the chapters, and the replies that readers see."""
 
 import copy
 import functools
@@ -18,14 +18,14 @@ import numpy as np
 from rope_book.check.answers import Reply, native, number, of_function
 from rope_book.check.challenges import challenges, reached
 
-Verdict = bool | str | EllipsisType  # right or wrong, a sentence on the mistake, or `...` for no answer yet
+Verdict = bool | str | EllipsisType  # right or wrong, a sentence about the mistake, or `...` if unanswered
 Judge = Callable[[Any], Verdict]
 Known = tuple[Any, Mapping[str, Any], str]  # right answer, known mistakes, sentence for any other answer
 HERE = Path(__file__).parent
 
 
 class Unread(str):
-    """A sentence on an answer that could not be judged, such as one with a typo: it takes no hint."""
+    """A sentence about an answer that could not be judged, such as one with a typo; it uses up no hint."""
 
     __slots__ = ()
 
@@ -58,7 +58,7 @@ class Checker:
     """The `check` that readers call; it replies to answers and counts wrong ones, so each brings the next hint."""
 
     def __init__(self, exercises: tuple[Exercise, ...] | None = None) -> None:
-        """Check these exercises; by default those of all chapters, which are imported at the first call."""
+        """Check these exercises, by default those of all chapters, which are imported on the first call."""
         self._exercises = None if exercises is None else _by_id(exercises)
         self._failures: Counter[str] = Counter()
         self._record: dict[str, dict[str, Any]] = {}
@@ -74,7 +74,7 @@ class Checker:
         r"""Print whether `answer` is right; if it is not, print the next hint.
 
         Arguments: `exercise_id` is "chapter.number"; `answer` is a value or a function, depending on the exercise.
-        With "18.c" and the like it is a figure, whose present state is judged (see challenges.toml).
+        For an id such as "18.c" it is a figure, whose current state is judged (see challenges.toml).
         Raises: ValueError for an unknown exercise. An error in the answer is printed, not raised.
 
         >>> doubled = Exercise("1.1", lambda f: f(4) == 8, hints=("Try 2 * x.",), shows="Doubling.")
@@ -97,7 +97,7 @@ class Checker:
         self._failures.clear()
 
     def _challenge(self, name: str, figure: object) -> None:
-        """Judge the present state of a figure and print the verdict."""
+        """Judge a figure's current state and print the verdict."""
         right, why = reached(name, figure)
         self._note(name, right or why)
         print(f"Challenge {name}: {'reached' if right else 'not yet'}. {why}")
@@ -117,7 +117,7 @@ class Checker:
         return copy.deepcopy(self._record)
 
     def _note(self, name: str, verdict: Verdict) -> None:
-        """Note a verdict for the record."""
+        """Add a verdict to the record."""
         noted = self._record.setdefault(name, {"right": False, "tries": 0, "mistakes": []})
         noted["tries"] += 1
         noted["right"] = noted["right"] or verdict is True
@@ -185,7 +185,7 @@ def close(a: object, b: object, tol: float = 1e-6) -> bool:
 def slip_of(
     result: Any, slips: Mapping[str, Any], otherwise: str = "", *, tol: float = 1e-6, ratio: bool = False
 ) -> str:
-    """Return the sentence on the known mistake that leads to this result, or `otherwise`.
+    """Return the sentence about the known mistake that leads to this result, or `otherwise`.
 
     Arguments: `slips` is {sentence: result of the mistake}; `tol` is as in `close`; with `ratio`, result / slip is
     compared with 1.
@@ -216,7 +216,7 @@ def against(
 def of_cases(
     cases: Iterable[tuple], ask: str = "It must return one number.", *, tol: float = 1e-6, ratio: bool = False
 ) -> Callable[[Callable[..., Known]], Judge]:
-    """Decorate a judge of functions that return one number; each is called with every case.
+    """Decorate a judge of functions that return a single number; each is called with every case.
 
     The decorated function gets a case's result and arguments; it returns (right, slips, otherwise) for `against`.
 

@@ -74,7 +74,7 @@ def scorecard(encodings: Mapping[str, PositionEncoding]) -> dict[str, list[str |
 
 
 def _keys_and_values(encoding: PositionEncoding, words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the keys and values that a cache would hold for `words` `(seq, WIDTH)` at positions 0, 1, 2, …"""
+    """Return the keys and values that a cache would store for `words` `(seq, WIDTH)` at positions 0, 1, 2, …"""
     positions = np.arange(len(words))
     x = encoding.embed(words, positions)
     return encoding.rotate_k((x @ W_K)[None], positions)[0], x @ W_V
@@ -94,7 +94,7 @@ def _scores(encoding: PositionEncoding, words: np.ndarray) -> np.ndarray:
 
 
 def _sees_order(encoding: PositionEncoding) -> bool:
-    """Swap words 1 and 4 of six, and tell whether any word's output changes."""
+    """Swap words 1 and 4 of six, and return whether any word's output changes."""
     swapped = np.array([0, 4, 2, 3, 1, 5])
 
     def outputs(words: np.ndarray) -> np.ndarray:
@@ -122,7 +122,7 @@ def _reaches(encoding: PositionEncoding) -> bool:
 
 
 def _keeps_keys(encoding: PositionEncoding) -> bool:
-    """Append a seventh word, and tell whether the keys and values of the first six stay the same."""
+    """Append a seventh word, and return whether the keys and values of the first six stay the same."""
     before, after = _keys_and_values(encoding, WORDS[:6]), _keys_and_values(encoding, WORDS[:7])
     return all(np.allclose(old, new[:6]) for old, new in zip(before, after, strict=True))
 

@@ -1,4 +1,4 @@
-"""Exercises answered by numbers, names or an order, for a page without Python, which replies as `check` does."""
+"""Exercises answered by numbers, names or an order, for a page that has no Python but replies as `check` does."""
 
 from functools import cache
 from itertools import combinations, permutations
@@ -31,7 +31,7 @@ def _asked(exercise: Exercise, entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def _row(exercise: Exercise, entry: dict[str, Any]) -> dict[str, Any]:
-    """Return the rules for the numbers, and one right answer."""
+    """Return the rules for the numbers and one right answer."""
     return {"kind": "row", "numbers": right_numbers(exercise.id), "rules": as_trees(exercise.id)}
 
 
@@ -51,6 +51,6 @@ def _order(exercise: Exercise, entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def _verdict(exercise: Exercise, answer: Any) -> str:
-    """Return the sentence on an answer; empty if it is right."""
+    """Return the reply to an answer; empty if the answer is right."""
     said = _judge(exercise, answer)
     return "" if said is True else said if isinstance(said, str) else "Not all of it is right."

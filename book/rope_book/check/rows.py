@@ -5,8 +5,8 @@ An entry of ``in_page.toml`` has these keys:
 - ``values``: names of the numbers; ``where``: names of formulas that use them;
 - ``answer``: the right numbers, to within ``within`` (default 1e-6) or a ``share`` of each; or, if many answers are
   right, one ``example``;
-- ``rules``, in order: a condition, and the sentence for an answer that meets it (default: ``ask``). A list is the
-  condition that the answer begins with these numbers, to within an optional third item (default: ``within``);
+- ``rules``, in order: a condition, and the sentence for an answer that meets it (default: ``ask``). A list as a
+  condition means that the answer begins with these numbers, to within an optional third item (default: ``within``);
 - ``otherwise``: the sentence for any other wrong answer;
 - ``ask``: the sentence for an answer in the wrong form, or a list: for the row, then for each number. An exercise
   without this key has a judge in chapter_NN.py that reads the answer and calls `judge_row`.
@@ -139,7 +139,7 @@ def _where(exercise_id: str) -> dict[str, str]:
 
 
 def _near(entry: Mapping[str, Any], numbers: list[float | str], within: float | None = None) -> list[str]:
-    """Return one condition per number: the answer's number at that index is close to it."""
+    """Return one condition per number: that the answer's number at that index is close to it."""
     share = f"{entry['share']} * abs({{}})" if "share" in entry else entry.get("within", 1e-6)
     far = share if within is None else within
     bounds = far if isinstance(far, list) else [far] * len(numbers)
@@ -150,7 +150,7 @@ def _near(entry: Mapping[str, Any], numbers: list[float | str], within: float | 
 
 
 def _add_judge(exercise_id: str, entry: Mapping[str, Any]) -> None:
-    """Add the judge of an exercise whose entry has `ask`, from which the judge reads the answer."""
+    """Add the judge of an exercise whose entry has `ask`, which the judge needs to read the answer."""
     ask, many = entry["ask"], len(entry["values"])
     shape = entry.get("shape", [many] if many > 1 else [])
 

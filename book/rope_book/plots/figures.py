@@ -44,9 +44,10 @@ def heatmap(
 ) -> "Axes":
     """Draw a matrix as a heatmap, with row 0 on top and a labelled colour bar.
 
-    `x_ticks` and `y_ticks` name the columns and rows; `annotate` writes every number into its cell (for matrices
-    up to about 8 × 8; with more than five columns, the zero before the point is left out). `limits` fixes the ends
-    of the colour bar, so that figures can be compared. A `diverging` colour bar has a blank zero in its middle.
+    `x_ticks` and `y_ticks` name the columns and rows; `annotate` writes each number into its cell (for matrices up
+    to about 8 × 8; with more than five columns, the zero before the decimal point is omitted). `limits` fixes the
+    ends of the colour bar, so that figures can be compared. A `diverging` colour bar has a blank zero in its
+    middle.
     """
     matrix = _numbers(matrix)
     if matrix.ndim != 2:
@@ -109,7 +110,7 @@ def curves(
 ) -> "Axes":
     """Draw one line per label over the same `x`, with distinct colours, dashes and markers.
 
-    `colours` assigns labels the colours of their roles (`{"query": QUERY}`); other lines get colours with no role.
+    `colours` gives labels the colours of their roles (`{"query": QUERY}`); other lines get colours without a role.
     There may be at most eight lines.
     """
     x = _numbers(x)
@@ -139,7 +140,7 @@ def bands(
     y_label: str,
     colours: Mapping[str, str] | None = None,
 ) -> "Axes":
-    """Draw one line with a band around it per label, from rows x, low, middle, high: `(4, points)`.
+    """Draw one line per label, with a band around it, from rows x, low, middle, high: `(4, points)`.
 
     Lines have distinct colours, dashes and markers. Bands are pale, so that three may overlap.
     """
@@ -162,8 +163,8 @@ def bands(
 def angle_chart(ax: "Axes", positions: Numbers, angles: Numbers) -> "Axes":
     """Draw the angles of all pairs, one line per position: `angles` `(seq, pairs)`, radians.
 
-    At each pair, the lines of consecutive positions are equally far apart. All lines have the colour of positions,
-    and a name at their start.
+    At each pair, the lines of consecutive positions are equally spaced. All lines have the position colour and are
+    named where they start.
     """
     positions, angles = _numbers(positions), _numbers(angles)
     if positions.ndim != 1 or angles.ndim != 2 or angles.shape[0] != len(positions):
@@ -182,7 +183,7 @@ def angle_chart(ax: "Axes", positions: Numbers, angles: Numbers) -> "Axes":
 
 
 def vectors(ax: "Axes", arrows: Mapping[str, Numbers], colours: Mapping[str, str] | None = None) -> "Axes":
-    """Draw plane vectors as arrows from the origin, with names at their tips and equal axis scales.
+    """Draw vectors in the plane as arrows from the origin, with names at their tips and equal axis scales.
 
     `arrows` maps names to (x, y); `colours` maps names to the colours of their roles; the default is grey.
     """

@@ -1,4 +1,4 @@
-"""Result tables: text for tests to compare, HTML for pages and notebooks."""
+"""Result tables, as text for tests to compare and as HTML for pages and notebooks."""
 
 import html
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ class Table:
     Args:
         columns: {heading with unit: values}. Values are numbers, words or None (shown as –).
         caption: a sentence or a title for the numbers.
-        formats: {heading: format}, as in ``format(value, ".2f")``. By default, integers have thousands separators
+        formats: {heading: format}, as in ``format(value, ".2f")``. By default, integers get thousands separators
             and other numbers three digits.
 
     Raises:

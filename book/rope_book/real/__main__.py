@@ -1,4 +1,4 @@
-r"""Let SmolLM2 write a text with any positions.
+r"""Make SmolLM2 write a text with any positions.
 
 python -m rope_book.real "Once upon a time" --tokens 60 --mistake layouts_mixed
 """
@@ -15,7 +15,7 @@ from rope_edu.nn import ENCODINGS
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Print a prompt and the tokens that the model writes after it; return the exit status."""
+    """Print a prompt and the model's continuation; return the exit status."""
     parser = make_parser()
     options = parser.parse_args(arguments)
     if options.mistakes:

@@ -1,8 +1,8 @@
-r"""SmolLM2's file: find it, dequantize its weights, and make its tokenizer.
+r"""SmolLM2's file: find it, dequantize the weights, and build the tokenizer.
 
 The rotation, the sizes and the tensors' offsets come from the doctor's reader, the numbers from the package gguf.
 A GGUF stores the rows of W_q and W_k for the interleaved layout, in whatever order the checkpoint had them, so the
-spec that `read_gguf` returns fits the rows as they are, and none of them is moved.
+spec that `read_gguf` returns fits the rows as stored, and no row is moved.
 """
 
 from importlib.util import find_spec
@@ -41,11 +41,11 @@ NAMES = {  # tensors of a GGUF and parameters of Llama
     "ffn_up": "mlp.w_up",
     "ffn_down": "mlp.w_down",
 }
-CONTROL = 3  # the type of a token that no text contains, such as <|endoftext|>
+CONTROL = 3  # the type of tokens that no text contains, such as <|endoftext|>
 
 
 class MissingPackageError(ImportError):
-    """A package that the real model needs is missing; the message has the command that installs it."""
+    """A package that the real model needs is missing; the message gives the command that installs it."""
 
 
 def find_weights() -> Path:
@@ -99,7 +99,7 @@ def read_weights(path: Path, header: Header) -> dict[str, torch.Tensor]:
 
 
 def our_name(name: str) -> str:
-    """Return the name of our parameter for a GGUF's tensor.
+    """Return our parameter name for a GGUF tensor.
 
     >>> our_name("blk.7.attn_q.weight")
     'blocks.7.attention.w_q.weight'
@@ -132,7 +132,7 @@ def make_tokenizer(header: Header) -> Any:
 
 
 def check_memory(meminfo: Path = Path("/proc/meminfo")) -> None:
-    """Raise MemoryError with a sentence if Linux has too little memory available; other systems are not asked."""
+    """Raise a clear MemoryError if Linux has too little memory available; other systems are not checked."""
     if not meminfo.exists():
         return
     lines = (line.split() for line in meminfo.read_text().splitlines())

@@ -1,4 +1,4 @@
-r"""SmolLM2 on texts of many thousand tokens: attention in blocks of queries, with other distances or fewer keys."""
+r"""SmolLM2 on texts of many thousands of tokens: attention in query blocks, with other distances or fewer keys."""
 
 import math
 from collections.abc import Sequence
@@ -13,12 +13,12 @@ from rope_book.real.talk import ROWS_AT_ONCE, RealModel
 from rope_edu.attention import merge_heads, split_heads
 from rope_edu.encodings import RopeSpec, apply_rope, rope_angles
 
-BLOCK = 512  # queries at once
+BLOCK = 512  # queries computed at once
 
 
 @dataclass(frozen=True)
 class Reading:
-    r"""Distances and keys of a long text: ρ(r) in place of the distance r, and which keys a query sees.
+    r"""Distances and keys for a long text: ρ(r) replaces the distance r, and each query sees only some keys.
 
         ρ = min(r, window) in the `held` pairs,   ρ = r in all others
 
@@ -27,7 +27,7 @@ class Reading:
         window: the largest distance of the held pairs, a multiple of the block; None for plain RoPE.
         held: the pairs that use the window; all if None.
         first: keys beyond the window that are seen, counted from the start; all if None, 0 for a window alone.
-        trained: training length, for log-n: queries × max(1, ln n / ln trained), n keys so far; None leaves them.
+        trained: training length for log-n: queries × max(1, ln n / ln trained), n keys so far; None disables it.
 
     Source: Su 2023, kexue.fm/archives/9708 (ReRoPE, log-n); Xiao 2023, arXiv 2309.17453 (first tokens). Chapter 18.
     """
@@ -74,7 +74,7 @@ class Reading:
 
 
 def _attend(q: Tensor, k: Tensor, v: Tensor, rows: slice, keys: slice, seen: Tensor) -> tuple[Tensor, Tensor]:
-    """Return mixed values and the logarithm of the softmax's sum, of some rows over some keys."""
+    """Return the mixed values and the log of the softmax sum for some rows over some keys."""
     mask = torch.zeros(seen.shape, dtype=q.dtype).masked_fill(~seen, -torch.inf)[None, None]
     return torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(
         q[..., rows, :], k[..., keys, :], v[..., keys, :], attn_mask=mask
@@ -82,7 +82,7 @@ def _attend(q: Tensor, k: Tensor, v: Tensor, rows: slice, keys: slice, seen: Ten
 
 
 def _merge(parts: list[tuple[Tensor, Tensor]]) -> Tensor:
-    """Return the values mixed over the keys of all parts."""
+    """Return the values mixed over the keys in all parts."""
     shares = torch.stack([total for _, total in parts]).softmax(0)[..., None]
     return sum(share * mixed.nan_to_num() for share, (mixed, _) in zip(shares, parts, strict=True))
 

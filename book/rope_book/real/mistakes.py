@@ -1,8 +1,8 @@
-r"""Mistakes in a whole model's positions: those of the clinic, q and k that do not match, wrong caches and configs.
+r"""Mistakes in a whole model's positions: those of the clinic, mismatched q and k, wrong caches and configs.
 
-A mistake is an encoding, made from the right spec and the number of tokens in the prompt. Mistakes of a cache begin
-after the prompt, with the tokens that are decoded one at a time. One pass over a whole text measures these too,
-since a key is rotated only once, by the position that it had when it was stored.
+A mistake is an encoding made from the right spec and the number of tokens in the prompt. Cache mistakes begin after
+the prompt, with the tokens that are decoded one at a time. A single pass over a whole text measures them too, since
+a key is rotated only once, by its position at the time it was stored.
 """
 
 from collections.abc import Callable
@@ -24,7 +24,7 @@ from rope_edu.encodings.scaling import llama3, ntk_aware, position_interpolation
 
 
 class PerHead(PositionEncoding):
-    r"""Wrap a function of x and positions, which is called with NumPy arrays, as an encoding.
+    r"""Wrap a function of x and positions, called with NumPy arrays, as an encoding.
 
     The function receives each head of q and k separately, `(seq, head_dim)` with positions `(seq,)`, as in the
     doctor's `diagnose`.
@@ -32,7 +32,7 @@ class PerHead(PositionEncoding):
     Args:
         rotate: the function.
         whole: pass all heads at once instead, `(batch, heads, seq, head_dim)`.
-        prompt: number of tokens after which each token gets a separate call, as in decoding; None for one call.
+        prompt: number of tokens after which every token gets its own call, as in decoding; None for a single call.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class PerHead(PositionEncoding):
 
 
 class Recounted(PositionEncoding):
-    """An encoding whose positions are changed first, in the same way for q and k."""
+    """An encoding that first changes the positions, in the same way for q and k."""
 
     def __init__(self, encoding: PositionEncoding, recount: Callable[[Tensor], Tensor]) -> None:
         self.encoding, self.recount = encoding, recount
@@ -85,7 +85,7 @@ class Two(PositionEncoding):
         return self.of_k.rotate_k(k, positions)
 
 
-BY_CALL = {  # mistakes of the clinic whose result depends on how a text is split into calls
+BY_CALL = {  # clinic mistakes whose result depends on how a text is split into calls
     "adds_row_number",
     "counts_from_the_first",
     "depends_on_length",
@@ -99,12 +99,12 @@ BY_CALL = {  # mistakes of the clinic whose result depends on how a text is spli
 }
 
 
-TRAINED = 8192  # tokens on which SmolLM2 was trained
+TRAINED = 8192  # SmolLM2's training length in tokens
 
 
 @dataclass(frozen=True)
 class Mistake:
-    """A mistake's effect in a sentence, and its encoding, made from the right spec and the prompt's length."""
+    """A mistake's effect in a sentence, and its encoding, made from the right spec and the prompt length."""
 
     does: str
     make: Callable[[RopeSpec, int], PositionEncoding]
@@ -119,7 +119,7 @@ def _config(does: str, change: Callable[[RopeSpec], RopeSpec]) -> Mistake:
 
 
 def _count(does: str, recount: Callable[[Tensor, int], Tensor]) -> Mistake:
-    """Return a mistake in decoding alone; `recount` takes the decoded positions and the prompt's length."""
+    """Return a mistake in decoding only; `recount` takes the decoded positions and the prompt length."""
 
     def make(spec: RopeSpec, prompt: int) -> PositionEncoding:
         return Recounted(Rotary(spec), lambda at: torch.where(at < prompt, at, recount(at, prompt)))
@@ -155,7 +155,7 @@ def _held(pairs: slice) -> Callable[[RopeSpec], RopeSpec]:
 def _rounded(spec: RopeSpec, prompt: int) -> PositionEncoding:
     frequencies = round_to(
         spec.inv_freq, "bfloat16"
-    )  # position and product are rounded too, as in a cast module
+    )  # position and product are also rounded, as in a cast module
     turn = BROKEN["angles_in_bfloat16"](spec.replace(inv_freq=frequencies))
     return PerHead(lambda x, positions: turn(x, round_to(positions, "bfloat16")))
 

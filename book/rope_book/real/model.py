@@ -1,4 +1,4 @@
-r"""Llama's architecture in a page: RMSNorm, shared keys, SwiGLU, tied embeddings; position is an argument."""
+r"""Llama's architecture on one page: RMSNorm, shared keys, SwiGLU, tied embeddings; position is an argument."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ Positions = range | Tensor
 
 @dataclass(frozen=True)
 class Sizes:
-    """A model's widths and counts, named as in its file."""
+    """A model's widths and counts, with the names from its file."""
 
     vocab_size: int
     d_model: int
@@ -32,7 +32,7 @@ class Sizes:
 
 
 class SharedKeyAttention(nn.Module):
-    """Causal attention in which several query heads share a key head and a value head.
+    """Causal attention in which several query heads share one key head and one value head.
 
     Source: Ainslie 2023, arXiv 2305.13245. Chapter 10.
     """

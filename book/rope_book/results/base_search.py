@@ -65,7 +65,7 @@ def smallest_base(context: int, head_dim: int = 128, *, above: float = 2.0) -> f
         )
     steps = _STEP * np.arange(_BATCH)  # steps in ln(base)
     slower = np.exp(-steps[:, None] * np.arange(0, head_dim, 2) / head_dim)  # (bases, pairs)
-    witnesses: list[int] = []  # distances at which some base failed, latest first
+    witnesses: list[int] = []  # distances at which some base failed, most recent first
     while start < 1e15:
         place = _first_feasible(inv_freq(head_dim, start) * slower, context, witnesses)
         if place is not None:
@@ -91,7 +91,7 @@ def _first_feasible(frequencies: np.ndarray, context: int, witnesses: list[int])
 
 
 def _refuted(frequencies: np.ndarray, distance: int) -> np.ndarray:
-    """Tell which rows have a negative sum: in float32, which is ten times as fast, and in float64 if in doubt.
+    """Return which rows have a negative sum, in float32, which is ten times as fast, or in float64 if in doubt.
 
     A float32 angle has a relative error of at most 2 · 2⁻²⁴ (frequency and product are rounded), and a cosine is
     off by no more than its angle; 10⁻⁴ covers the rounding of the cosines and of their sum.

@@ -1,4 +1,4 @@
-r"""Loader of the measurements that decide some claims in chapter 23."""
+r"""Load the measurements that decide some claims in chapter 23."""
 
 from pathlib import Path
 from typing import Any

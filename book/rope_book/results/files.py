@@ -25,7 +25,7 @@ def load(name: str, format_: str, path: str | Path | None = None) -> dict[str, A
     Args:
         name: name of a file in this package.
         format_: required value of its "format" key.
-        path: another file in this format, to read instead.
+        path: another file in this format to read instead.
 
     Raises:
         ValueError: the file is not JSON, or its "format" is different.

@@ -36,7 +36,7 @@ class GridRun:
         seconds: wall time, including evaluations.
         curve: column -> array: step, loss, accuracy (unseen texts of the training length), cpu_seconds
             (training only).
-        tests: length -> (loss, accuracy); on longer texts, at new positions only.
+        tests: length -> (loss, accuracy); on longer texts, only new positions count.
     """
 
     task: str

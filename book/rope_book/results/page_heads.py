@@ -1,4 +1,4 @@
-r"""Heads of SmolLM2 that the page shows: queries and keys in 8 bits on three sentences, and how they were found."""
+r"""The SmolLM2 heads shown on the page: 8-bit queries and keys for three sentences, and how they were found."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,11 +14,11 @@ FORMAT = "rope_book page heads 1"
 
 @dataclass(frozen=True)
 class PageHead:
-    r"""One head, with the numbers that the page has.
+    r"""One head, with the same numbers as on the page.
 
     Attributes:
-        job: what it does, one of `rope_book.widgets.maths.real_head.JOBS`.
-        layer, head: its place in SmolLM2, counted from 0.
+        job: the head's job, one of `rope_book.widgets.maths.real_head.JOBS`.
+        layer, head: its layer and index in SmolLM2, counted from 0.
         q, k: before the rotation, in the interleaved layout, float64 `(sentences, seq, head_dim)`.
     """
 

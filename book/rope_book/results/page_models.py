@@ -43,7 +43,7 @@ class PageModel:
 
     @property
     def trained_places(self) -> int:
-        """Return how many positions of a row occurred in training, including the first token's."""
+        """Return how many of a row's positions occurred in training, including the first token's."""
         return self.length + 1
 
 
@@ -93,7 +93,7 @@ def packed(weight: np.ndarray) -> dict[str, Any]:
 
 
 def unpacked(stored: dict[str, Any]) -> np.ndarray:
-    r"""Return the float64 weight stored by `packed`, with its rounding."""
+    r"""Return the float64 weight stored by `packed`, rounding included."""
     shape = stored["shape"]
     scales = np.frombuffer(base64.b64decode(stored["scales"]), "<f4").astype(np.float64)
     codes = np.frombuffer(base64.b64decode(stored["codes"]), "i1").astype(np.float64)

@@ -1,4 +1,4 @@
-r"""Loader of what was measured on models that people run, and on small ones beside them."""
+r"""Load the measurements of real models, and of small ones for comparison."""
 
 from pathlib import Path
 from typing import Any
@@ -15,12 +15,12 @@ FORMATS = {
 
 
 def load_real(name: str, path: str | Path | None = None) -> dict[str, Any]:
-    r"""Load one of five measurements; the maker of the same name says in its docstring how it was made.
+    r"""Load one of five measurements; the docstring of the maker of the same name says how each was made.
 
     Args:
         name: "real_length", "real_heads", "real_mistakes" of SmolLM2-135M; "real_table" of MiniLM's learned
-            positions; "causes" of small models in which ever fewer pairs are slow.
-        path: another file in its format; the committed one if None.
+            positions; "causes" of small models with fewer and fewer slow pairs.
+        path: another file in the same format; the committed one if None.
 
     Returns:
         The file: "format", "meta" (settings, machine, versions), and its tables.

@@ -32,7 +32,7 @@ class Rotation:
     sections: dict[str, tuple[Row, ...]]
 
     def rows(self, section: str, **like: object) -> list[Row]:
-        r"""Return the rows of a section that have these values, in the order they were measured.
+        r"""Return a section's rows that have these values, in the order in which they were measured.
 
         Raises:
             ValueError: the section does not exist, or no row matches.

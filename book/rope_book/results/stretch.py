@@ -11,11 +11,11 @@ FORMAT = "rope_book stretch 2"
 TUNING_KEY = ("task",)
 RUN_KEY = ("task", "seed")  # fields that identify a run
 SCORE_TABLES = ("runs", "readings", "retuned")  # tables whose rows have a RUN_KEY and scores
-UNSTRETCHED = ("plain", "abf", "dynamic-cached")  # rules whose factor is 1 at every length
+UNSTRETCHED = ("plain", "abf", "dynamic-cached")  # rules with a factor of 1 at every length
 
 
 class Place(NamedTuple):
-    """One way of stretching, tested at one length.
+    """A way of stretching, tested at a given length.
 
     Attributes:
         way: "zero-shot"; "tuned-4" or "tuned-16", fine-tuned on texts 4 or 16 times as long; "retuned-4" or
@@ -40,7 +40,7 @@ class Stretch:
         meta: versions, machine, date, seconds, and all settings.
         tuning: task -> choices made on tuning texts: learning_rate, slow, fast, lists, tuned_rates, and `rates`
             (multiple -> rule -> rate) for the second fine-tuning.
-        scores: (task, seed) -> place -> (loss, accuracy); on longer texts, at new positions only.
+        scores: (task, seed) -> place -> (loss, accuracy); on longer texts, only new positions count.
     """
 
     meta: dict[str, Any]
@@ -99,7 +99,7 @@ class Stretch:
         return spread(self.values(task, place))
 
     def loss(self, task: str, place: Place) -> Spread:
-        """Return the spread of the loss over seeds at `place`."""
+        """Return the loss's spread over seeds at a place."""
         return spread(self.values(task, place, "loss"))
 
     def paired_p(self, task: str, place: Place, other: Place) -> float:

@@ -1,4 +1,4 @@
-r"""The answers of one of the page's models on its texts, place by place."""
+r"""The answers of one of the page's models on its texts, position by position."""
 
 import numpy as np
 import torch
@@ -10,7 +10,7 @@ from .restore import restore
 
 
 def answered(model: PageModel, rope: RopeSpec, places: int) -> tuple[np.ndarray, np.ndarray]:
-    r"""Return whether the model is right, and its loss (nats), at the first places of its texts.
+    r"""Return whether the model is right, and its loss (nats), at the first positions of its texts.
 
     Both are (texts, places), nan where no answer counts.
 

@@ -51,7 +51,8 @@ def _match_row(row: list[int], n: int, side: str) -> list[int]:
 def rule_accuracy(
     task: Task, n: int, *, length: int | None = None, side: str = "after", rows: int = 192
 ) -> float:
-    r"""Return `match_last`'s share of right answers, 0 … 1, on test texts; on longer texts, at new positions only.
+    r"""Return `match_last`'s share of right answers, 0 … 1, on test texts; on longer texts, only new positions
+    count.
 
     Args:
         task: a task from `make_task`.

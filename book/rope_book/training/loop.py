@@ -1,8 +1,8 @@
-r"""Training of a tiny transformer: one function, reproducible from a seed, that can resume after being killed.
+r"""Train a tiny transformer: one function, reproducible from a seed, that can resume after being killed.
 
 Batches and the learning rate depend only on the step, and nothing is random after initialisation, so a checkpoint
-holds the weights, the optimizer's state, the step and the curve. A run that was killed and resumed ends with the
-same bits as an uninterrupted one (on the same machine, with the same number of threads, on a CPU).
+holds the weights, the optimizer's state, the step and the curve. A run that is killed and resumed ends bit for bit
+like an uninterrupted one (on the same machine, with the same number of threads, on a CPU).
 """
 
 import io
@@ -23,7 +23,7 @@ from rope_edu.nn.encodings import ENCODINGS, OPTIONS
 
 FORMAT = "rope_edu.nn checkpoint 1"
 TEST_SEED = 0  # gives every run the same test texts
-NOT_COMPARED = ("device", "checkpoint_every")  # a run may resume with different values for these
+NOT_COMPARED = ("device", "checkpoint_every")  # these may change when a run resumes
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class TrainingResult:
     config: TrainingConfig
     model: TinyTransformer
     history: list[Point]
-    tests: dict[int, tuple[float, float]]  # length -> (loss, accuracy); new positions only on longer texts
+    tests: dict[int, tuple[float, float]]  # length -> (loss, accuracy); if longer, at new positions
     seconds: float  # wall time of this call to `train`
 
     @property
@@ -250,7 +250,7 @@ def make_optimizer(model: TinyTransformer, config: TrainingConfig) -> torch.opti
 def score(
     model: TinyTransformer, task: Task, length: int, rows: int = 128, *, split: str = "test"
 ) -> tuple[float, float]:
-    r"""Return loss (nats) and share of right answers on unseen texts; on longer texts, at new positions only.
+    r"""Return loss (nats) and share of right answers on unseen texts; on longer texts, only new positions count.
 
     Args:
         model: the model to score.

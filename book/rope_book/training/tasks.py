@@ -30,7 +30,7 @@ class Batch(NamedTuple):
 
 @dataclass(frozen=True)
 class Task:
-    r"""A task, which draws batches and has the grid's training settings for it.
+    r"""A task, which draws batches and holds its training settings for the grid.
 
     Attributes:
         name: name for `make_task`.
@@ -70,8 +70,8 @@ class Task:
         r"""Return a batch: tokens, targets, weights, each `(batch_size, seq)`; a pure function of the arguments.
 
         Args:
-            seed: the run's seed, a whole number from 0.
-            step: the training step, a whole number from 0.
+            seed: the run's seed, a whole number ≥ 0.
+            step: the training step, a whole number ≥ 0.
             batch_size: number of rows.
             length: text length in the task's unit; the training length if None.
             split: "train", "test" or "tune", which never share a generator (nor, in `text`, a passage).
@@ -379,5 +379,5 @@ def make_task(name: str, **changes) -> Task:
 
 
 def longest(task: Task) -> int:
-    """Return the number of tokens in a task's longest training or test text."""
+    """Return the token count of a task's longest training or test text."""
     return max(math.ceil(task.seq_len(length)) for length in (task.length, *task.test_lengths))

@@ -150,7 +150,7 @@ class TinyTransformer(nn.Module):
         return self.head(self.norm(x))
 
     def _encoding(self, layer: int) -> Encoding:
-        """Return the encoding of a layer, which may be shared by all layers."""
+        """Return a layer's encoding, which all layers may share."""
         return cast(Encoding, self.encodings[layer % len(self.encodings)])
 
     def _check_cache(self) -> None:

@@ -17,7 +17,7 @@ from rope_book.training.transformer import Attention, TinyTransformer
 from rope_edu.attention import merge_heads, split_heads
 from rope_edu.encodings import RopeSpec, apply_rope, rope_angles
 
-ROWS_AT_ONCE = 2  # number of texts to score together, so that their scores fit into the CPU's cache
+ROWS_AT_ONCE = 2  # number of texts to score together, so that the scores fit into the CPU cache
 
 
 @dataclass(frozen=True)
@@ -107,11 +107,11 @@ class VariantAttention(nn.Module):
 
 
 def with_attention(model: TinyTransformer, variant: AttentionVariant) -> TinyTransformer:
-    r"""Return a copy of a trained model with varied attention: same weights, whole texts `(batch, seq)`, no cache.
+    r"""Return a copy of a trained model with modified attention: same weights, texts `(batch, seq)`, no cache.
 
     Args:
         model: a trained model with rotary positions.
-        variant: distances, keys and scores for the attention of the copy.
+        variant: distances, keys and scores for the copy's attention.
 
     >>> from rope_edu.encodings import plain_rope
     >>> rope = plain_rope(8, layout="half_split")

@@ -3,7 +3,7 @@
 Imports run one way through five folders: ``data`` (written from Python, see ``_data``), ``lib`` (drawing and
 controls), ``maths`` (the library's functions in JavaScript), ``figures``, and ``real`` (SmolLM2 in a page). Every
 module becomes a function that returns its exports, so its other names stay private; dependencies come first.
-Nothing generated is stored, so nothing generated can be stale.
+Nothing generated is stored, so nothing can go stale.
 """
 
 import json
@@ -88,9 +88,9 @@ def shared_script() -> str:
 
 
 def real_script() -> str:
-    """Return the classic script that fills the place of SmolLM2 in a page.
+    """Return the classic script that fills SmolLM2's slot in a page.
 
-    The engine is an ES module, which the script imports only when a reader lets the model write.
+    The engine is an ES module that the script imports only when a reader asks the model to write.
     """
     call = """for (const root of document.querySelectorAll(".real-model")) {
 $real$page.mount(root, () => import(new URL(root.dataset.engine, document.baseURI)));
@@ -162,4 +162,4 @@ def _engine() -> str:
     return lean(f"{scopes('maths/page_answer')}\nconst {{ answer }} = $maths$page_answer;")
 
 
-DATA["engine"] = _engine  # data that is itself bundled from scripts
+DATA["engine"] = _engine  # data that is itself a bundle of scripts

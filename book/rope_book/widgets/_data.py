@@ -42,7 +42,7 @@ def _bases() -> dict:
 
 
 def _page_models() -> dict:
-    """Return the trained models without their configurations and versions."""
+    """Return the trained models, omitting their configurations and versions."""
     models = read_page_models()["models"]
     return {
         task: {k: v for k, v in model.items() if k not in ("config", "versions")}
@@ -51,7 +51,7 @@ def _page_models() -> dict:
 
 
 def _page_heads() -> dict:
-    """Return the sentences and heads of SmolLM2, without how they were found."""
+    """Return SmolLM2's sentences and heads, omitting how they were found."""
     content = read_page_heads()
     return {name: content[name] for name in ("sentences", "heads")}
 
@@ -63,7 +63,7 @@ def _words() -> dict:
 
 
 def _leads() -> dict[str, dict[str, Any]]:
-    """Return the lead controls of figures that name them, and the options that their small forms offer."""
+    """Return the lead controls of figures that name any, and the options that their small forms offer."""
     return {
         name: {"lead": list(figure.lead), "few": {trait: list(few) for trait, few in figure.few.items()}}
         for name, figure in FIGURES.items()
@@ -72,7 +72,7 @@ def _leads() -> dict[str, dict[str, Any]]:
 
 
 def _presets() -> list[dict[str, Any]]:
-    """Return the presets, with Hugging Face sources shortened to the model's name to fit a line of a picture."""
+    """Return the presets, with Hugging Face sources shortened to the model name to fit on a line of a picture."""
     model = re.compile(r"https://huggingface\.co/(\S+)/blob/main/config\.json")
     return [
         {

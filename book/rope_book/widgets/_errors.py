@@ -23,7 +23,7 @@ Raised = TypeVar("Raised", bound=Exception)
 
 
 def short(error: Raised) -> Raised:
-    """Return the error, which IPython then shows without the frames of this package and of what it calls."""
+    """Return the error, which IPython then shows without the frames of this package and its callees."""
 
     def rendered() -> list[str]:
         frames = traceback.extract_tb(error.__traceback__)
@@ -40,7 +40,7 @@ def short(error: Raised) -> Raised:
 
 
 def meant(name: str, known: Iterable[str]) -> str:
-    """Return a question that suggests one of the known names, or nothing.
+    """Return a question that suggests similar known names, or "".
 
     >>> meant("positon", ["position", "inv_freq"]), meant("theta", ["position", "inv_freq"])
     (' Did you mean position?', ' Did you mean inv_freq?')
@@ -53,7 +53,7 @@ def meant(name: str, known: Iterable[str]) -> str:
 
 
 class Whole(list):
-    """A list that can be read but not changed in place, since the picture would not follow.
+    """A list that can be read but not changed in place, since the picture would not update.
 
     >>> q = Whole([1.0, 0.0])
     >>> q[0], q == [1.0, 0.0]

@@ -1,4 +1,4 @@
-"""The training grid for the figures' scripts: every curve of every seed, at two characters per number.
+"""The training grid for the figures' scripts: every curve of every seed, in two characters per number.
 
 The bundle writes it into the script that imports it: a page makes no request, and nothing is stored twice.
 """

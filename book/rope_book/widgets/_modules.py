@@ -1,4 +1,4 @@
-"""Read a script of ``js/``: its imports, its exports, and its body as the body of a function.
+"""Read a script in ``js/``: its imports, its exports, and its body as a function body.
 
 There is no parser: an ``import`` or ``export`` at the start of a line must have one of the ``FORMS``. Any other
 form is refused with its file and line, and so is an import that breaks the order of the ``FOLDERS``.
@@ -33,7 +33,7 @@ class BundleError(Exception):
 
 @dataclass
 class Module:
-    """A script of ``js/``."""
+    """A script in ``js/``."""
 
     name: str  # such as "maths/rotary"
     body: str = ""

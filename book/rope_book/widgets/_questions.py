@@ -1,12 +1,12 @@
-"""The questions of the book, from ``questions/NN.toml``: one source for Python, the page and the review.
+"""The book's questions, from ``questions/NN.toml``: one source for Python, the page and the review.
 
 A file has the chapter's ``figure``, its ``page``, and ``[[question]]`` tables. Every table has an ``id``
 (``"04-lock"``), the question (``ask``), the reason for the answer (``because``) and the state of the figure that
 shows it (``show``: the values that differ from a fresh figure). Its kind follows from its other keys:
 
 - ``right`` and ``wrong``: choices; every wrong one is [answer, reply];
-- ``number`` with ``within`` and ``unit``: a number; ``slips`` are [number, reply], ``otherwise`` answers the rest;
-- ``order``: names in the right order; ``slips`` are [names, reply];
+- ``number`` with ``within`` and ``unit``: a number; ``slips`` are [number, reply], ``otherwise`` is the reply to
+the rest; - ``order``: names in the right order; ``slips`` are [names, reply];
 - ``control`` and ``number``: the value at which a reader leaves that control of the figure;
 - ``place``: the part of the figure to click, one of ``places``; ``slips`` are [place, reply] for the others.
 
@@ -67,7 +67,7 @@ def question(name: str) -> dict[str, Any]:
 
 
 def _complete(chapter: str, file: dict[str, Any], entry: dict[str, Any]) -> dict[str, Any]:
-    """Return an entry together with the keys that its file gives once for all its questions."""
+    """Return an entry with the keys that its file gives once for all questions."""
     kind = next(kind for name, kind in KINDS.items() if name in entry)
     whole = {"chapter": chapter, "kind": kind, "figure": file["figure"], "page": file["page"]} | entry
     if kind == "choices":

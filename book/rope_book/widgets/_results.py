@@ -1,4 +1,4 @@
-"""Results of a figure: numbers that follow from its controls, computed by the library and read in Python."""
+"""A figure's results: numbers that follow from its controls, computed by the library and readable in Python."""
 
 from collections.abc import Callable, Iterable, Mapping
 from types import SimpleNamespace
@@ -21,11 +21,11 @@ class Result(traitlets.TraitType):
         self.__doc__ = compute.__doc__
 
     def at(self, state: Mapping[str, Any]) -> float:
-        """Return the result in a state."""
+        """Return the result for a state."""
         return self.compute(SimpleNamespace(**state))
 
     def get(self, obj: Any, cls: Any = None) -> float:
-        """Return the result in the figure's present state, kept until a control moves."""
+        """Return the result for the figure's current state, cached until a control moves."""
         now = obj.values()
         before, value = obj._kept.get(self.name, (None, None))
         if before != now:
@@ -46,12 +46,12 @@ class Result(traitlets.TraitType):
 
 
 def result(unit: str = "") -> Callable[[Callable[[Any], float]], Result]:
-    """Return a decorator that makes a result in this unit from a function of the controls."""
+    """Return a decorator that turns a function of the controls into a result in this unit."""
     return lambda compute: Result(compute, unit)
 
 
 def tabulated(figure: Any, control: str, values: Iterable[Any]) -> dict[str, list]:
-    """Return a table by columns: a control's values, and each of the figure's results there."""
+    """Return a table by columns: a control's values, and each of the figure's results at them."""
     rows = []
     for value in values:
         held = {control: figure.controls()[control].validate(figure, value)}

@@ -1,4 +1,4 @@
-"""Rules between a figure's controls, declared once: Python refuses values that break them, the page clamps them.
+"""Rules between a figure's controls, declared once: Python refuses values that break them; the page clamps them.
 
 Each rule belongs to one control (see :meth:`Control.under`) and is sent with its description to
 ``js/lib/rules.js``, which implements the same four kinds: at_most, at_least, only_if, preset.
@@ -19,7 +19,7 @@ class Rule:
     word: ClassVar[str] = ""
 
     def describe(self) -> dict[str, Any]:
-        """Return the rule as the page reads it."""
+        """Return the rule in the form that the page reads."""
         return {"rule": self.word} | asdict(self)
 
     def settle(self, name: str, now: State, held: Iterable[str], controls: Mapping[str, Any]) -> State:
@@ -35,7 +35,7 @@ class Rule:
 class AtMost(Rule):
     """An upper bound of ``times`` · ``limit`` + ``plus``; a sentence counts as its number of words.
 
-    Lowering the limit lowers the control with it. A new value beyond the limit is refused or, with ``either``,
+    Lowering the limit lowers the control too. A new value beyond the limit is refused or, with ``either``,
     raises the limit.
     """
 

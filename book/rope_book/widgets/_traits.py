@@ -1,4 +1,4 @@
-"""Traits that a reader can change, with a range, a label and a unit; errors name the allowed values."""
+"""Traits that a reader can change, each with a range, a label and a unit; errors name the allowed values."""
 
 import math
 from collections.abc import Iterable
@@ -203,7 +203,7 @@ class Text(Control):
 
 
 class Paste(Control):
-    """A longer text, typed or pasted, of at most ``most`` characters; it stays out of the page's address."""
+    """A long-text control: typed or pasted, at most ``most`` characters, and never part of the page's address."""
 
     kind = "paste"
     sent = ("most",)
@@ -220,7 +220,7 @@ class Paste(Control):
 
 
 class Sketch(Control):
-    """A line drawn by hand from left to right: at most ``most`` heights from −1 to 1, empty at first."""
+    """A line drawn by hand from left to right: at most ``most`` heights from −1 to 1, initially empty."""
 
     kind = "sketch"
     sent = ("most",)
@@ -238,7 +238,7 @@ class Sketch(Control):
 
 
 class Numbers(Control):
-    """A list of at most ``most`` numbers from ``low`` to ``high``, empty at first."""
+    """A list of at most ``most`` numbers from ``low`` to ``high``, initially empty."""
 
     kind = "numbers"
     sent = ("most", "low", "high")
@@ -248,7 +248,7 @@ class Numbers(Control):
         self.most, self.low, self.high = most, low, high
 
     def clean(self, value: Any) -> list[float]:
-        """Return a list of floats that cannot be changed in place; an array will do."""
+        """Return a list of floats that cannot be changed in place; arrays are accepted."""
         given = list(value) if isinstance(value, Iterable) and not isinstance(value, str) else [None]
         if len(given) > self.most or not all(
             _is_number(each) and self.low <= each <= self.high for each in given
@@ -273,7 +273,7 @@ class Names(traitlets.TraitType):
         self.tag(sync=True)
 
     def validate(self, obj: Any, value: Any) -> list[str] | None:
-        """Return the names as a list, or raise TraitError listing the known names."""
+        """Return the names as a list, or raise a TraitError that lists the known names."""
         if value is None:
             return None
         known = [*obj.controls(), *obj.parts]

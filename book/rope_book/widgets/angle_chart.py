@@ -11,7 +11,7 @@ class AngleChart(LiveFigure):
     Above are the head's clocks at ``position`` m, each hand turned by m · θ_i, where θ_i = ``base`` ** (−2i /
     ``head_dim``). Below is the clock of ``pair``, with its total turn wound round it like a thread. Beside it
     the thread is unrolled over the positions 0 … ``n``. ``axis`` shows the angle (radians) unrolled, within one
-    turn as the hand does, or on logarithmic axes. A ``pair`` beyond the head's last is shown as the last.
+    turn as the hand does, or on logarithmic axes. A ``pair`` beyond the head's last one is shown as the last.
 
     A value out of range raises TraitError with the allowed values.
 

@@ -1,4 +1,4 @@
-"""Chapter A1: how far off a pair's hand is when its angle is computed in few bits."""
+"""Chapter A1: the error of a pair's hand when its angle is computed in few bits."""
 
 from dataclasses import asdict
 
@@ -19,7 +19,7 @@ def _format_of(default: str, label: str) -> Choice:
 
 
 class AngleError(LiveFigure):
-    """See how far off a head's worst pair is at every position, in a pipeline that you choose.
+    """See how far off a head's worst pair is at every position, for a pipeline that you choose.
 
     A pipeline is four number formats: ``frequencies_in``, ``positions_in``, ``angles_in`` (the product) and
     ``cos_sin_in`` (cos and sin). A known ``pipeline`` sets all four; changing one of them makes the pipeline

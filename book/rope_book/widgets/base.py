@@ -18,7 +18,7 @@ from ._rules import OnlyIf, settle
 from ._traits import Control, Names
 
 MOST_LEADS = 3
-EXTRAS = {"layout", "only"}  # arguments besides the controls
+EXTRAS = {"layout", "only"}  # arguments other than the controls
 
 
 class LiveFigure(anywidget.AnyWidget):
@@ -61,14 +61,14 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
 
     figures: ClassVar[dict[str, type["LiveFigure"]]] = FIGURES
     newest: ClassVar[WeakValueDictionary[str, "LiveFigure"]] = WeakValueDictionary()  # by class
-    _script: ClassVar[str] = ""  # a figure's subclasses share it
+    _script: ClassVar[str] = ""  # shared by a figure's subclasses
     _declared: ClassVar[dict[str, Control]] = {}
     _results: ClassVar[dict[str, Result]] = {}
     lead: ClassVar[tuple[str, ...]] = ()
     few: ClassVar[dict[str, tuple[Any, ...]]] = {}
     parts: ClassVar[tuple[str, ...]] = ()
     only = Names()
-    _still = ""  # the picture (SVG) of the present state, as a front end has last drawn it
+    _still = ""  # the picture (SVG) of the current state, as last drawn by a front end
     _controls = traitlets.List().tag(sync=True)  # not a dict: saving a notebook sorts its keys
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -85,7 +85,7 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
         name, controls = type(self).__name__, self.controls()
         self._kept: dict[
             str, tuple[dict[str, Any], float]
-        ] = {}  # results that were read: their state and value
+        ] = {}  # results read so far, with their state and value
         self._followers: dict[str, Callable[[Any], None]] = {}
         if unnamed:
             by_name = ", ".join(
@@ -136,7 +136,7 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
         return cls._results
 
     def values(self) -> dict[str, Any]:
-        """Return the present values of the controls by name."""
+        """Return the controls' current values by name."""
         return {name: getattr(self, name) for name in self.controls()}
 
     @classmethod
@@ -145,7 +145,7 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
         return cls.lead or tuple(cls.controls())[:MOST_LEADS]
 
     def reset(self) -> None:
-        """Reset every control to the value that it had when this figure was made."""
+        """Reset every control to its value when this figure was made."""
         with self.hold_trait_notifications():
             for control in self._controls:
                 setattr(self, control["name"], control["initial"])
@@ -158,7 +158,7 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
         return state
 
     def sweep(self, control: str, values: Iterable[Any]) -> dict[str, list]:
-        """Return a table of the results while one control takes several values; the figure itself stays.
+        """Return a table of the results as one control takes several values; the figure itself does not change.
 
         >>> from rope_book.widgets import RotatePair
         >>> table = RotatePair(key_position=0).sweep("position", [0, 1, 2])
@@ -171,9 +171,9 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
         return tabulated(self, control, values)
 
     def follow(self, function: Callable[["LiveFigure"], Any]) -> Callable[["LiveFigure"], Any]:
-        """Call a function with the figure now and at every move, and show below what it prints, draws or returns.
+        """Call a function with the figure now and on every move, and show its output and result below.
 
-        Also a decorator, ``@figure.follow``. A function of the same name takes the place of the one before.
+        Also a decorator, ``@figure.follow``. A function of the same name replaces the earlier one.
         """
         below = Output()
 
@@ -194,12 +194,12 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
         return function
 
     def _keep_still(self, widget: Any, content: Any, buffers: Any) -> None:
-        """Keep the picture that a front end sends once nothing has changed for a moment."""
+        """Store the picture that a front end sends once nothing has changed for a moment."""
         if "still" in content:
             self._still = content["still"]
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        """Return the widget's view and, once it was drawn, its picture for places that show no widgets."""
+        """Return the widget's view and, once drawn, its picture for front ends that show no widgets."""
         bundle = super()._repr_mimebundle_(**kwargs)
         if bundle is not None and self._still:
             data = bundle[0] if isinstance(bundle, tuple) else bundle
@@ -220,7 +220,7 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
 
     @traitlets.observe(traitlets.All)
     def _apply_rules(self, change: Any) -> None:
-        """Move the controls that give way to the one just set, and tell who observes a result that changes."""
+        """Move the controls that yield to the one just set, and notify observers of results that change."""
         if change.name in self.controls():
             before = self.values() | {change.name: change.old}
             implied = self.settled({change.name: getattr(self, change.name)})
@@ -231,14 +231,14 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
                 self._tell(name, before)
 
     def _tell(self, name: str, before: dict[str, Any]) -> None:
-        """Tell those who observe a result, unless it is what it was in the state before."""
+        """Notify a result's observers unless it equals its value in the earlier state."""
         old, new = self._results[name].at(before), getattr(self, name)
         if new != old:
             told = {"name": name, "old": old, "new": new, "owner": self, "type": "change"}
             self.notify_change(traitlets.Bunch(told))
 
     def _warn_if_idle(self, names: Iterable[str]) -> None:
-        """Warn of controls just set that have no effect while another has its present value."""
+        """Warn of controls just set that have no effect while another control keeps its current value."""
         for name in names:
             for rule in self.controls()[name].rules:
                 if isinstance(rule, OnlyIf) and getattr(self, rule.where) not in rule.values:
@@ -256,7 +256,7 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
         before = getattr(self, name, None)
         super().__setattr__(name, value)
         is_moved = name in self.controls() and getattr(self, name) != before
-        if is_moved and not self._cross_validation_lock:  # a reset, or a hand, may move what has no effect
+        if is_moved and not self._cross_validation_lock:  # a reset or a drag may move idle controls
             self._warn_if_idle([name])
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Chapter 17: how large the base must be for a context."""
+"""Chapter 17: the base that a context needs."""
 
 from rope_book.results import MODELS
 from rope_book.results.base_search import first_negative_distance
@@ -18,7 +18,7 @@ class BaseBound(LiveFigure):
 
     Top: the mean of cos(r · θ) over all pairs at each distance r, with the negative part filled. Bottom: the first
     negative distance for each base; a ``context`` (tokens) below that curve is safe. ``model`` loads base, width
-    and context from a model's config; changing any of them sets it to "own".
+    and context from a model's config; changing any of these sets ``model`` to "own".
 
     Its results are ``first_negative`` (tokens) and ``at_context``, the mean cosine at the context.
 

@@ -8,12 +8,12 @@ _T5 = ("t5_causal", "t5_bidirectional")
 
 
 class BiasMatrix(LiveFigure):
-    """Show the bias that distance adds to the score of every query and key, and follow one query's row.
+    """Show the bias that distance adds to every query–key score, and follow one query's row.
 
     ``scheme`` turns a relative position j − i into a number: ALiBi's fixed slope, T5's learned bucket
-    (``num_buckets``, ``max_distance``), or Shaw's clipped row (``clip``, K). ``head``, 1 to 8, sets ALiBi's slope,
-    and how steep the made-up values of the other two are. ``length`` is the number of tokens, ``query`` the row to
-    follow, below ``length``.
+    (``num_buckets``, ``max_distance``), or Shaw's clipped row (``clip``, K). ``head``, 1 to 8, sets ALiBi's slope
+    and the steepness of the made-up values for the other two. ``length`` is the number of tokens; ``query``, which
+    must be below it, is the row to follow.
 
     A value out of range raises TraitError with the allowed values.
 

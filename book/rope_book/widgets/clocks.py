@@ -12,10 +12,10 @@ from .base import LiveFigure
 class Clocks(LiveFigure):
     """See every pair of a head as the hand of a clock.
 
-    ``position`` (tokens) turns hand i counter-clockwise from three o'clock by position · θ_i, where
-    θ_i = ``base`` ** (−2i / ``head_dim``) radians per token. Under each face is its wavelength, the number of
-    tokens in a full turn. The coloured part of a face is the reach of its hand within ``context`` tokens; a face
-    whose hand completes a turn there is coloured all round.
+    ``position`` (tokens) turns hand i counter-clockwise from three o'clock by position · θ_i, where θ_i = ``base``
+    ** (−2i / ``head_dim``) radians per token. Under each face is its wavelength, the number of tokens in a full
+    turn. The coloured part of a face is the reach of its hand within ``context`` tokens; a face whose hand
+    completes a turn within it is coloured all the way round.
 
     Parts of the picture, for ``only``: "faces" and "reach", their coloured parts.
 

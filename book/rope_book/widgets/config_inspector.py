@@ -13,12 +13,11 @@ class ConfigInspector(LiveFigure):
 
     ``config`` is the text of a file; unless it is empty, it replaces ``preset``. It is sent nowhere, and the
     page's address does not contain it. Only the header of a dropped or chosen GGUF is read; its keys become
-    JSON. ``other`` is a second file, ``second`` another model in its place; the figure then shows both clocks
-    and the verdict of ``rope-doctor compare``. ``layers`` picks a rotation, in file order, where layers differ.
-    ``length`` (tokens) is the length of the text: "dynamic" and "longrope" depend on it.
+    JSON. ``other`` is a second file and ``second`` a model to use instead of one; the figure then shows both sets
+    of clocks and the verdict of ``rope-doctor compare``. ``layers`` picks a rotation, in file order, if layers
+    differ. ``length`` (tokens) is the length of the text: "dynamic" and "longrope" depend on it.
 
-    A value out of range raises TraitError with the allowed values; for an unreadable config, the picture gives the
-    reason.
+    A value out of range raises TraitError with the allowed values; for a bad config, the picture says why.
 
     >>> ConfigInspector(preset="gpt-oss (defaults)", view="score")
     ConfigInspector(preset='gpt-oss (defaults)', view='score')

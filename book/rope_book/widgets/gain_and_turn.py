@@ -5,7 +5,7 @@ from .base import LiveFigure
 
 
 class GainAndTurn(LiveFigure):
-    """Put a gain on each feature of a pair, before or after it is turned, and follow the score along a text.
+    """Apply a gain to each feature of a pair, before or after the turn, and follow the score along a text.
 
     The key is at ``position`` n, the query ``distance`` tokens later; both turn by position × ``inv_freq`` and
     have the gains ``first`` and ``second`` on their features; ``where`` puts these "after" or "before" the turn.

@@ -33,14 +33,14 @@ LETTERS = " !\"'(),-.:;?" + string.digits + string.ascii_letters  # the alphabet
 
 
 def rope_of(now: Any) -> RopeSpec:
-    """Rotation in a state."""
+    """The rotation for a state."""
     model = load_page_models()[now.task]
     settings = {name: getattr(now, name) for name in SETTINGS}
     return page_rope(now.rule, model.length, model.head_dim, model.base, **settings)
 
 
 def means_of(now: Any) -> dict[str, tuple[float, float]]:
-    """Means at the trained and at the new places, of what counts, by measure."""
+    """Means over the answers that count, at the trained and at the new positions, by measure."""
     spec = rope_of(now)
     return _means(now.task, now.times, spec.attention_factor, *spec.inv_freq)
 
@@ -60,7 +60,7 @@ def _means(task: str, times: int, attention_factor: float, *speeds: float) -> di
 
 
 class ModelInThePage(LiveFigure):
-    """Break a trained transformer in the page by giving it a long text, then mend it with a rule.
+    """Break a trained transformer in the page by giving it a long text, then fix it with a rule.
 
     ``task`` is "back" (repeat the letter five places before; trained on 32 letters) or "text" (the next character
     of prose; trained on 64). The text is ``times`` as long. ``rule`` changes the frequencies after training: none,
@@ -71,10 +71,11 @@ class ModelInThePage(LiveFigure):
     turn. Bars show ``measure``, "right" or "loss", by place, over four texts. Below are the attention of one
     ``head`` ("layer.head") over the first text, with the row of the query at ``place``, and the angles unseen in
     training. The model of "text" also reads a text of your ``own``, up to 192 characters from its alphabet: under
-    each is a tick where the model predicted it, or else the prediction.
+    each character is a tick if the model predicted it, or else the prediction.
 
-    Its results are ``share_right`` and ``share_right_beyond`` (%), at the trained and at the new places, and
-    likewise ``loss`` and ``loss_beyond`` (nats). At ``times`` 1 no place is new: theirs are nan. All need torch.
+    Its results are ``share_right`` and ``share_right_beyond`` (%), at the trained and at the new positions, and
+    likewise ``loss`` and ``loss_beyond`` (nats). At ``times`` 1 no position is new, so the results beyond are nan.
+    All need torch.
 
     Parts of the picture, for ``only``: "bars", "attention", "angles" and "row", the row of the query.
 

@@ -6,7 +6,7 @@ from .base import LiveFigure
 
 
 class PatchScores(LiveFigure):
-    """Show how one patch of an image scores all others, and by which coordinates each pair turns.
+    """Show how one image patch scores all others, and which coordinates turn each pair.
 
     ``scheme`` divides the frequencies between height and width: "axial" gives both the same list, "mixed"
     rotates the two axes by ``direction`` (degrees), "contiguous" and "interleaved" cut one list into two

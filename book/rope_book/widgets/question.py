@@ -16,8 +16,8 @@ from .base import LiveFigure
 class Question(anywidget.AnyWidget):
     """Ask questions from the book, reply to each answer, and set the figure to the state that shows why.
 
-    ``Question("04-lock", "04-key")`` asks these two. The figure is the newest of the class that the questions
-    belong to, or ``figure``: an object, or the name of a class. ``given`` holds the answers so far,
+    ``Question("04-lock", "04-key")`` asks these two questions. The figure is ``figure``, an object or the name
+    of a class, or else the newest of the class that the questions belong to. ``given`` holds the answers so far,
     ``{id: [answer, whether it is right]}``.
 
     An unknown id raises ValueError, which lists the ids of its chapter.
@@ -47,7 +47,7 @@ class Question(anywidget.AnyWidget):
         asked = [question(name) for name in names]
         if isinstance(figure, str) and figure not in LiveFigure.figures:
             raise ValueError(f"figure must be one of {', '.join(sorted(LiveFigure.figures))}, got {figure!r}")
-        if not isinstance(figure, LiveFigure):  # the newest so far; a later cell may make another
+        if not isinstance(figure, LiveFigure):  # the newest so far; a later cell may make a newer one
             figure = LiveFigure.newest.get(figure or asked[0]["figure"])
         self.figure = figure
         super().__init__(questions=asked)
@@ -107,7 +107,7 @@ class Question(anywidget.AnyWidget):
 
 
 def as_list(questions: Iterable[dict[str, Any]]) -> str:
-    """Return the questions as HTML without scripts: a list, every answer in a fold."""
+    """Return the questions as HTML without scripts: a list with each answer folded away."""
     return f"<ol>\n{''.join(f'<li>{_item(entry)}</li>{chr(10)}' for entry in questions)}</ol>"
 
 
@@ -138,7 +138,7 @@ def answer_of(entry: dict[str, Any]) -> str:
 
 
 def _words(answer: Any, entry: dict[str, Any]) -> str:
-    """Return an answer as text; numbers have their unit."""
+    """Return an answer as text, numbers with their unit."""
     if isinstance(answer, list):
         return ", ".join(answer)
     return answer if isinstance(answer, str) else f"{answer:,} {entry.get('unit', '')}".strip()

@@ -1,4 +1,4 @@
-"""Chapter 22: what a model that people run writes when its positions are wrong."""
+"""Chapter 22: a real model's writing when its positions are wrong."""
 
 from ._rules import OnlyIf
 from ._traits import Choice, Slider
@@ -7,7 +7,7 @@ from .maths.damage import CASES, LOOKS, SHOWN
 
 
 class ReadTheDamage(LiveFigure):
-    """Read what SmolLM2-135M writes under a mistake in its positions, beside what it should write.
+    """Read SmolLM2-135M's text under a mistake in its positions, beside the text it should write.
 
     ``task`` is "guess" (which mistake wrote text ``number``? ``guess`` is your answer, or "none"), "choose"
     (show a ``mistake`` by name), or how a broken text of your own looks (``widgets.maths.damage.LOOKS``):

@@ -1,4 +1,4 @@
-"""Chapter 10: a head of a model that people run, at work, and without some of its pairs."""
+"""Chapter 10: a real model's head at work, and without some of its pairs."""
 
 from typing import ClassVar
 
@@ -25,15 +25,15 @@ RULES = {
 
 
 class RealHead(LiveFigure):
-    """Watch eight heads of SmolLM2-135M at work, and take away what they work with.
+    """Watch eight heads of SmolLM2-135M at work, and take their tools away.
 
-    ``job`` chooses a head by what it does (``widgets.maths.real_head.JOBS``), ``sentence`` one of three texts of 20
+    ``job`` chooses a head by its job (``widgets.maths.real_head.JOBS``), ``sentence`` one of three texts of 20
     tokens. Pairs count from 1, the fastest; those outside ``first_pair`` to ``last_pair`` do not turn. ``rule``
     gives this head another rotation: none (as trained), pi, ntk-aware or yarn with their ``factor``, or abf with
     another ``base``. ``layout`` pairs the features as the weights expect ("interleaved") or not. The text begins
     at position ``start``. ``query`` and ``key`` point at two of its tokens, counted from 1.
 
-    The queries and keys are those of the right model, in 8 bits: a change acts in this head alone.
+    The queries and keys are those of the unchanged model, in 8 bits, so a change affects only this head.
 
     A value out of range raises TraitError with the allowed values.
 

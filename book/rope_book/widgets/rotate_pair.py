@@ -47,7 +47,7 @@ class RotatePair(LiveFigure):
 
     @result("rad")
     def angle(self):
-        """φ + (m − n)θ, with the whole turns."""
+        """φ + (m − n)θ, including whole turns."""
         return angle_between(self.q, self.k, self.position - self.key_position, self.inv_freq)
 
     @result()

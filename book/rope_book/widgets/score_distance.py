@@ -15,7 +15,7 @@ STEPS = 256  # distances whose steps are counted
 
 
 def head_of(now):
-    """q, k (head_dim,) and frequencies of the head in a state."""
+    """The head's q and k (head_dim,) and frequencies for a state."""
     frequencies, drawn = inv_freq(now.head_dim, now.base), normals(1000 + now.seed, 2 * now.head_dim)
     q = np.ones(now.head_dim) if now.vectors == "constant" else np.array(drawn[: now.head_dim])
     if now.vectors == "independent":
@@ -27,7 +27,7 @@ def head_of(now):
 class ScoreDistance(LiveFigure):
     """Add up the waves of a head's pairs: their sum is the score of one query and one key at every distance.
 
-    Above are the waves of eight pairs, below is the sum over all pairs. ``added`` adds the pairs in eighths, the
+    Above are the waves of eight pairs; below is the sum over all pairs. ``added`` adds the pairs in eighths,
     fastest first. With ``guess_first`` the sum stays hidden until you have drawn a ``guess`` of it: up to 16
     heights, evenly spaced from distance 0, as shares of the greatest possible score.
 
@@ -36,8 +36,8 @@ class ScoreDistance(LiveFigure):
     (tokens, m − n) is the cursor; ``reach`` is the range of distances shown, with 100,000 on a logarithmic
     axis. Scores are not divided by √d; with ``bound`` their size is shown on a logarithmic axis.
 
-    Its results are ``score`` at the cursor, of all pairs, ``most``, the greatest score that these vectors could
-    reach, and ``rises``, on how many of the first 256 steps the score rises.
+    Its results are ``score``, the score of all pairs at the cursor; ``most``, the greatest score that these vectors
+    could reach; and ``rises``, the number of the first 256 steps on which the score rises.
 
     Parts of the picture, for ``only``: "waves", of at most eight pairs, each with its hand, and "curve".
 

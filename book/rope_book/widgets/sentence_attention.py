@@ -5,13 +5,13 @@ from .base import LiveFigure
 
 
 class SentenceAttention(LiveFigure):
-    """Watch one head read a sentence, under each encoding of position, while the sentence moves.
+    """Watch one head read a sentence under each positional encoding while the sentence moves.
 
     Every word of ``sentence`` (1 to 6 words) has a vector of eight numbers made from its letters, and the head has
-    fixed query and key matrices (``widgets.maths.words``). ``encoding`` is how position enters; the tables
-    of T5 and Shaw are made up. The first word is at position ``start``, k. ``show`` picks the attention
+    fixed query and key matrices (``widgets.maths.words``). ``encoding`` is the positional encoding; the T5
+    and Shaw tables are made up. The first word is at position ``start``, k. ``show`` picks the attention
     weights or the scores before the softmax; ``against`` picks the comparison: the same sentence at position 0,
-    or the same sentence without any encoding. With ``causal`` no word sees the words after it.
+    or the same sentence without any encoding. With ``causal``, no word sees later words.
 
     A value out of range raises TraitError with the allowed values.
 

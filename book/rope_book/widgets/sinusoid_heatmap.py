@@ -6,7 +6,7 @@ from .base import LiveFigure
 
 
 class SinusoidHeatmap(LiveFigure):
-    """See PE(p) and PE(p + k) as two rows of one field, and their dot product for every offset k.
+    """See PE(p) and PE(p + k) as two rows of one heatmap, and their dot product for every offset k.
 
     ``position`` p and ``offset`` k (tokens) choose the rows. ``pair`` i is drawn next to the field as an arrow that
     turns by k · θ_i from p to p + k, where θ_i = ``base`` ** (−2i / ``d_model``) radians per token; a pair beyond

@@ -6,7 +6,7 @@ from .base import LiveFigure
 
 
 class StateSteps(LiveFigure):
-    """Read a text and compare what a cache and linear attention remember of it.
+    """Read a text, and compare how much of it a cache and linear attention remember.
 
     After ``step`` tokens the cache holds a column of 8 key and 8 value features per token. The state of linear
     attention is a sum of 8 · 8 numbers (and a vector of 8), drawn divided by the number of tokens. A query at

@@ -1,4 +1,4 @@
-"""Chapter 15: how far each hand turns under each rule, and how much of that training covered."""
+"""Chapter 15: how far each hand turns under each rule, and how much of the turn training covered."""
 
 from rope_edu.encodings import inv_freq, meets_new_angle, reach
 
@@ -10,7 +10,7 @@ from .maths.stretch import RULES, stretched
 
 
 def speeds(now):
-    """Frequencies of the head under its rule and before it."""
+    """The head's frequencies with and without its rule."""
     spec = stretched(now.rule, now.head_dim, now.base, now.trained, now.wanted, now.abf_base)
     return spec.inv_freq, inv_freq(now.head_dim, now.base)
 
@@ -48,7 +48,7 @@ class StretchedClocks(LiveFigure):
 
     @result("pairs")
     def new_hands(self):
-        """Pairs whose hand points where training never showed one."""
+        """Pairs whose hand points at an angle never seen in training."""
         changed, plain = speeds(self)
         return int(meets_new_angle([self.position], changed, self.trained, plain).sum())
 

@@ -39,14 +39,15 @@ class TrainInThePage(LiveFigure):
     The model has 32 features, two heads of eight pairs, and ``layers`` blocks. It learns a ``task`` from 16 texts
     of ``length`` letters per step: "back", "copy" (which needs two layers), "recall" or "text". ``steps`` is the
     number of training steps: *Train* raises it, *Pause* stops it, and the same settings, ``seed`` and steps give
-    the same model in every browser. Bars show the right answers by place, on texts ``times`` as long; for RoPE a
+    the same model in every browser. Bars show the right answers by position, on texts ``times`` as long; for RoPE a
     ``rule`` changes the frequencies after training, by the factor ``times`` (ABF takes ``abf_base``). Dynamic NTK
-    is missing: at one length it equals NTK-aware. ``against`` trains another encoding as well, ``seeds`` the
-    next seeds too. ``head`` picks the head of the last block whose attention to the first test text is shown.
+    is omitted because at a single length it equals NTK-aware. ``against`` trains another encoding as well,
+    and ``seeds`` also trains the next seeds. ``head`` picks the head of the last block whose attention to the first
+    test text is shown.
 
-    ``base`` sets the frequencies of RoPE, p-RoPE and sinusoids; ``first_pair`` to ``last_pair`` are the pairs that
-    RoPE turns; ``p`` is the share that p-RoPE turns. The learning rate rises for 40 steps, then falls to a tenth
-    as in ``rope_book.training``.
+    ``base`` sets the frequencies of RoPE, p-RoPE and sinusoids. RoPE turns only the pairs from ``first_pair`` to
+    ``last_pair``, and p-RoPE the share ``p`` of the pairs. The learning rate rises for 40 steps, then falls to a
+    tenth as in ``rope_book.training``.
 
     A value out of range raises TraitError with the allowed values.
 

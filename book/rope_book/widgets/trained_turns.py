@@ -1,11 +1,11 @@
-"""Chapter 14: the angles that training has shown to each pair, and where a longer text leaves them."""
+"""Chapter 14: the angles that each pair has seen in training, and where a longer text goes beyond them."""
 
 from ._traits import Choice, Slider, Toggle
 from .base import LiveFigure
 
 
 class TrainedTurns(LiveFigure):
-    """See which pairs meet an angle that did not occur in training, and at which distances.
+    """See which pairs meet an angle that never occurred in training, and at which distances.
 
     Each column is a pair. Above is its angle at the distance, from 0 to a whole turn; the angles at distances
     up to ``trained`` (tokens) are shaded. Below are all distances up to eight times that; where a column

@@ -6,9 +6,9 @@ from .base import LiveFigure
 
 
 class WhatTurns(LiveFigure):
-    """See which features of a head turn under RoPE, partial rotary, p-RoPE and NoPE, how fast, and in which pairs.
+    """See which of a head's features turn under RoPE, partial rotary, p-RoPE and NoPE, how fast and in which pairs.
 
-    Each row is the same head under one of them: a cell per feature, coloured by speed and empty where the
+    Each row shows the same head under one of them, with one cell per feature, coloured by speed and empty where the
     feature does not turn. An arc joins two features that turn together, and a hand in each cell shows how far
     they have turned at ``position``. ``fraction`` is partial rotary's share of features and p-RoPE's share of
     pairs; ``pairing`` is the layout. ``feature`` is followed through all rows. Below is the wavelength of each

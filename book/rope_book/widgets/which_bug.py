@@ -6,11 +6,11 @@ from .maths.patients import CHOICES, PATIENTS
 
 
 class WhichBug(LiveFigure):
-    """Diagnose from four pictures which mistake a rotation of 8 features makes.
+    """Diagnose, from four pictures, the mistake in a rotation of 8 features.
 
     The pictures show the score of one query and one key against their distance, from three starts; the matrix at
     position 2; the length of the turned query; and its error. ``patient`` chooses one of twelve rotations, one of
-    them healthy; ``guess`` is your diagnosis, ``"none"`` before you have one. Base 100, interleaved.
+    them healthy; ``guess`` is your diagnosis, or ``"none"`` until you have one. Base 100, interleaved.
 
     A value out of range raises TraitError with the allowed values.
 

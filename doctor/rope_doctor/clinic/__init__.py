@@ -1,4 +1,4 @@
-"""The clinic: a diagnosis for any rotation, and the collection of broken rotations."""
+"""The clinic: diagnosis for any rotation, and a collection of broken rotations."""
 
 from rope_doctor.clinic.broken import BROKEN, right
 from rope_doctor.clinic.diagnosis import Diagnosis, diagnose

@@ -1,4 +1,4 @@
-r"""Axes of the arrays that a rotation takes."""
+r"""The axes of a rotation's input arrays."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ LEADING = ("batch", "heads", "seq")  # order in which results are compared
 
 @dataclass(frozen=True)
 class Axes:
-    """Order of the axes of x, such as ("batch", "heads", "seq", "head_dim").
+    """The order of x's axes, such as ("batch", "heads", "seq", "head_dim").
 
     >>> x, positions = Axes.parse("heads seq head_dim").spread(np.zeros((5, 4)), range(5))
     >>> x.shape, positions.shape
@@ -24,7 +24,7 @@ class Axes:
 
     @staticmethod
     def parse(takes: str) -> "Axes":
-        """Return the axes from names separated by spaces; ValueError unless they are valid axes of x."""
+        """Parse axis names separated by spaces; ValueError unless they are valid axes of x."""
         names = tuple(takes.split()) if isinstance(takes, str) else ()
         leading = set(names[:-1])
         once = len(leading) == len(names) - 1
@@ -34,7 +34,7 @@ class Axes:
         raise ValueError(f"takes must name the axes of x, such as {examples}, got {takes!r}")
 
     def spread(self, x: np.ndarray, positions: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-        """Copy the rows to all heads and batch rows: x in these axes, positions `(batch, seq)` or `(seq,)`."""
+        """Copy the rows to all heads and batch rows; x has these axes, positions are `(batch, seq)` or `(seq,)`."""
         return self.fill(np.array(x, dtype=np.float64), SIZES), self.repeat(positions)
 
     def fill(self, rows: np.ndarray, sizes: dict[str, int]) -> np.ndarray:

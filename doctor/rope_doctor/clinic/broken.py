@@ -1,8 +1,8 @@
-r"""Rotations that are wrong on purpose, for the tests, the chapter on debugging and its game.
+r"""Deliberately broken rotations for the tests, the debugging chapter and its game.
 
-A maker takes the correct RopeSpec and returns a function `(x, positions) -> rotated x` as `diagnose` calls it:
-NumPy, `(seq, head_dim)` and `(seq,)`. Two mistakes appear only with heads or a batch: their functions take
-(batch, heads, seq, head_dim) and (batch, seq), and are right for an x of two axes. `MISTAKES` has the names.
+A maker takes the correct RopeSpec and returns a function `(x, positions) -> rotated x` in the form that `diagnose`
+calls: NumPy, `(seq, head_dim)` and `(seq,)`. Two mistakes appear only with heads or a batch: their functions take
+(batch, heads, seq, head_dim) and (batch, seq), and are correct for a two-axis x. `MISTAKES` lists the names.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ Rotation = Callable[[np.ndarray, np.ndarray], np.ndarray]
 Maker = Callable[[RopeSpec], Rotation]
 TrigFunction = Callable[[np.ndarray], np.ndarray]  # np.cos or np.sin of angles (seq, pairs), or a wrong one
 TABLE_ROWS = 600
-UNWANTED_FACTOR = 0.1 * np.log(16) + 1  # YaRN's attention factor for a stretch of 16
+UNWANTED_FACTOR = 0.1 * np.log(16) + 1  # YaRN's attention factor for a stretch by 16
 
 
 def right(spec: RopeSpec) -> Rotation:
@@ -35,7 +35,7 @@ def right(spec: RopeSpec) -> Rotation:
 
     def rotate(x: np.ndarray, positions: np.ndarray) -> np.ndarray:
         angles = rope_angles(positions, spec.inv_freq)
-        if positions.ndim > 1:  # all heads in a batch row share its positions
+        if positions.ndim > 1:  # the heads in a batch row share its positions
             angles = angles[:, None]
         return np.asarray(apply_rope(x, angles, layout=spec.layout, attention_factor=spec.attention_factor))
 
@@ -70,14 +70,14 @@ def _whole_head(spec: RopeSpec) -> RopeSpec:
 
 
 def _memory(expected: np.ndarray) -> np.ndarray:
-    """Return the frequencies in a buffer that was allocated but never filled: leftovers of other tensors."""
+    """Return the contents of a frequency buffer that was allocated but never filled: leftover tensor data."""
     rng = np.random.default_rng(45902)
     leftovers = np.where(rng.random(len(expected)) < 0.3, 6.9e-18, rng.random(len(expected)))
-    leftovers[0], leftovers[-2:] = 0.5, (0.1, 0.7)  # neither falling nor rising, at any width
+    leftovers[0], leftovers[-2:] = 0.5, (0.1, 0.7)  # neither decreasing nor increasing, at any width
     return leftovers
 
 
-# Mistakes that rotate by positions (seq,) other than those passed in
+# Mistakes that rotate by positions other than the (seq,) passed in
 
 
 def _by_positions(change: Callable[[np.ndarray], np.ndarray]) -> Maker:
@@ -102,7 +102,7 @@ def _by_tables(
     laid_out_for: Callable[[RopeSpec], RopeSpec] = lambda spec: spec,
     angles_of: Callable[..., Any] = rope_angles,
 ) -> Maker:
-    """Rotate the first rotary_dim features by tables for this or another layout, and pass the others through."""
+    """Rotate the first rotary_dim features with tables for this or another layout; pass the rest through."""
 
     def make(spec: RopeSpec) -> Rotation:
         neighbours = laid_out_for(spec).layout == "interleaved"
@@ -121,7 +121,7 @@ def _by_tables(
 
 
 def _late_sines(angles: np.ndarray) -> np.ndarray:
-    """Return sines shifted by a third of the pairs, as if rows of cosines and sines were wider than they are."""
+    """Return sines shifted by a third of the pairs, as if the rows of cosines and sines were too wide."""
     late = -(-angles.shape[-1] // 3)
     return np.pad(np.sin(angles)[:, late:], ((0, 0), (0, late)))
 
@@ -136,7 +136,7 @@ def _of_float16_positions(positions: np.ndarray, inv_freq: np.ndarray) -> np.nda
 
 
 def _wrong_pairs(spec: RopeSpec) -> Rotation:
-    """Pair even features with even ones, odd with odd."""
+    """Pair even features with even features and odd with odd."""
     head, tail = np.split(np.arange(spec.head_dim), [spec.rotary_dim])
     order = np.concatenate((head[::2], head[1::2], tail))
     rotate = right(spec.replace(layout="interleaved"))
@@ -151,13 +151,13 @@ def _adds(spec: RopeSpec) -> Rotation:
 
 
 def _cached_by_length(spec: RopeSpec) -> Rotation:
-    """Cache the positions of the first call by its number of rows."""
+    """Cache the first call's positions, keyed by its number of rows."""
     cache: dict[int, np.ndarray] = {}
     return lambda x, positions: right(spec)(x, cache.setdefault(len(x), positions.copy()))
 
 
 def _along_heads(spec: RopeSpec) -> Rotation:
-    """Mistake the head axis, the second of four, for the token axis."""
+    """Treat the head axis, the second of four, as the token axis."""
 
     def rotate(x: np.ndarray, positions: np.ndarray) -> np.ndarray:
         if x.ndim == 2:
@@ -176,14 +176,14 @@ def _changes_input(spec: RopeSpec) -> Rotation:
 
 
 def _stretched(spec: RopeSpec, length: int) -> Rotation:
-    """Stretch the base by length / 1024, if that is above 1."""
+    """Stretch the base by length / 1024 if that exceeds 1."""
     pairs = np.arange(len(spec.inv_freq))
     slower = max(1.0, length / 1024) ** (-pairs / max(1, len(pairs) - 1))
     return right(spec.replace(inv_freq=spec.inv_freq * slower))
 
 
 def _remembers(spec: RopeSpec) -> Rotation:
-    """Stretch the base by the longest text so far, as dynamic NTK does, and keep it."""
+    """Stretch the base for the longest text so far, as dynamic NTK does, and never shrink it again."""
     longest = 1024
 
     def rotate(x: np.ndarray, positions: np.ndarray) -> np.ndarray:

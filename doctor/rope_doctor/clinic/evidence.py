@@ -9,7 +9,7 @@ from rope_edu.encodings.spec import RopeSpec
 
 
 def of_matrix(probe: Probe, pairs: matrices.Pairs, mistake: str, against: RopeSpec | None) -> str:
-    """Return evidence that the matrices do not rotate, or not as expected if the expected rotation is known."""
+    """Return evidence that the matrices do not rotate or, if a rotation is expected, that they differ from it."""
     if mistake == "one_table_scaled":
         cosines, sines = matrices.table_factors(probe, pairs) or (np.nan, np.nan)
         expected = "one factor" if against is None else f"{against.attention_factor:.6g} for both"
@@ -62,7 +62,7 @@ def _pair(feature: int, against: RopeSpec) -> int:
 
 
 def _first_entry_of_form(probe: Probe) -> str:
-    """Return evidence from the matrix at position 1, if no pairs can be recognised."""
+    """Return evidence from the matrix at position 1 when no pairs can be recognised."""
     matrix = probe.matrix_of(1)
     if np.allclose(matrix, np.diag(np.diag(matrix))):
         return f"Found feature 0 times {matrix[0, 0]:.4g} at position 1, expected cos there and sin in its partner."
@@ -74,13 +74,13 @@ def _first_entry_of_form(probe: Probe) -> str:
 
 
 def of_pairs(pairs: matrices.Pairs) -> str:
-    """Return evidence that pairs are neither neighbours nor halves."""
+    """Return evidence that the pairing is neither interleaved nor half_split."""
     first, second = pairs.members[0].tolist()
     return f"Found feature {first} paired with {second}, expected 0 with 1, or 0 with {len(pairs.members)}."
 
 
 def of_layout(pairs: matrices.Pairs, against: RopeSpec) -> str:
-    """Return evidence of a different layout: the first feature's partner."""
+    """Return evidence of a different layout, namely the first feature's partner."""
     first, second = pairs.members[0].tolist()
     partner = 1 if against.layout == "interleaved" else against.rotary_dim // 2
     actual = f"Found {pairs.layout} (feature {first} with {second})"
@@ -96,7 +96,7 @@ def of_exponent(signed: np.ndarray, expected: np.ndarray | None) -> str:
 
 
 def of_senses(speed: np.ndarray) -> str:
-    """Return evidence of pairs that rotate against pair 0: how many, and the first of them."""
+    """Return evidence that pairs rotate in the opposite direction to pair 0: how many, and the first."""
     odd = np.flatnonzero(np.sign(speed) != np.sign(speed[0]))
     if not len(odd):
         return ""
@@ -108,7 +108,7 @@ def of_senses(speed: np.ndarray) -> str:
 
 
 def of_order(order: np.ndarray, comes_out: str) -> str:
-    """Return evidence of reordered or negated output features, from the first that differs."""
+    """Return evidence that output features are reordered or negated, from the first that differs."""
     source, sign = np.abs(order).argmax(axis=1), order.sum(axis=1)
     place = int(np.flatnonzero((source != np.arange(len(source))) | (sign < 0))[0])
     feature = f"{'−' if sign[place] < 0 else ''}{source[place]}"

@@ -1,4 +1,4 @@
-r"""Pair speeds: the base that they follow, how many pairs follow it, and deviations from expected speeds."""
+r"""Pair speeds: the base that fits them, how many pairs it fits, and deviations from expected speeds."""
 
 import math
 from dataclasses import dataclass, field
@@ -11,8 +11,8 @@ from rope_edu.encodings.spec import RopeSpec
 
 SPEED_TOLERANCE = 1e-4  # relative error of a speed measured from float32 angles
 ORDER_TOLERANCE = 1e-5  # relative rise between pairs that still counts as equal
-ROUNDED_TOLERANCE = 0.01  # relative error of frequencies that were rounded to 8 bits
-MIN_PAIRS = 3  # fewest pairs that must follow a base
+ROUNDED_TOLERANCE = 0.01  # relative error of frequencies rounded to 8 bits
+MIN_PAIRS = 3  # fewest pairs needed to establish a base
 
 
 @dataclass(frozen=True)
@@ -21,13 +21,13 @@ class BaseFit:
 
     base: float = 0.0  # 0 if no base fits
     times: float = 1.0  # θ_0
-    follow: int = 0  # number of leading pairs that follow it
+    follow: int = 0  # number of leading pairs that it fits
     off: float = math.inf  # largest relative deviation of these pairs
     steps: np.ndarray = field(default_factory=lambda: np.empty(0))  # (pairs,), 0 for pairs that do not turn
 
 
 def fit_base(speeds: np.ndarray, rotary_dim: int, tolerance: float = SPEED_TOLERANCE) -> BaseFit:
-    """Fit a base to speeds `(pairs,)`: to all pairs if possible, otherwise to the first ones."""
+    """Fit a base to the speeds `(pairs,)` of all pairs if possible, otherwise of the leading pairs."""
     turning = speeds[speeds > 0]
     count = len(turning)
     if count < 2 or not (speeds[:count] > 0).all():
@@ -55,7 +55,7 @@ def falls(speeds: np.ndarray) -> bool:
 
 
 def rises(speeds: np.ndarray) -> bool:
-    """Return whether the speeds rise from pair to pair, without ever falling."""
+    """Return whether the speeds rise from pair to pair and never fall."""
     return len(speeds) > 1 and falls(speeds[::-1]) and not falls(speeds)
 
 
@@ -89,7 +89,7 @@ def has_positive_exponent(signed: np.ndarray, expected: np.ndarray | None) -> bo
     """Return whether signed speeds `(pairs,)` are base^(+2i/d), which integer positions reveal only modulo 2π.
 
     Without expected frequencies the base, up to 10⁸, is guessed from pair 1, and the later pairs must agree
-    with it. A single later pair may do so by chance, so it must agree to the precision of float64.
+    with it. A single later pair may agree by chance, so it must agree to float64 precision.
     """
     if expected is not None:
         fast = 1 / expected if len(expected) == len(signed) and expected.all() else signed * np.nan
@@ -105,14 +105,14 @@ def has_positive_exponent(signed: np.ndarray, expected: np.ndarray | None) -> bo
 
 
 def is_uninitialised(speeds: np.ndarray, expected: np.ndarray) -> bool:
-    """Return whether speeds rise somewhere, the expected ones only fall, and no reordering makes them equal."""
+    """Return whether speeds rise where the expected ones only fall, and no reordering makes them match."""
     if not falls(expected) or falls(speeds) or rises(speeds):
         return False
     return not np.allclose(np.sort(speeds), np.sort(expected), rtol=0.01, atol=0)
 
 
 def first_difference(speeds: np.ndarray, expected: np.ndarray, tolerance: float) -> str:
-    """Return evidence from the first pair whose speed is not the expected one."""
+    """Return evidence from the first pair whose speed differs from the expected one."""
     off = np.abs(speeds - expected) > tolerance * np.abs(expected)
     pair = int(off.argmax())
     return (
@@ -122,7 +122,7 @@ def first_difference(speeds: np.ndarray, expected: np.ndarray, tolerance: float)
 
 
 def differ(speeds: np.ndarray, against: RopeSpec, base: float, tolerance: float) -> dict[str, str]:
-    """Return the name and evidence of the mistake in speeds `(pairs,)`; {} if they are as expected."""
+    """Return the name of the mistake in speeds `(pairs,)`, with evidence; {} if they match the expected ones."""
     expected = against.inv_freq
     if _near(speeds, expected, tolerance):
         return {}
@@ -133,7 +133,7 @@ def differ(speeds: np.ndarray, against: RopeSpec, base: float, tolerance: float)
         exponent = f"Found 2i/{width} in the exponent, expected 2i/{against.rotary_dim}."
         return {"other_denominator": f"{pair} {exponent}"}
     ratio = float(speeds[0] / expected[0]) if expected[0] > 0 else 0.0
-    # speeds starting at 1 where the rule (e.g. linear scaling) expects otherwise: the rule is missing
+    # the rule (e.g. linear scaling) would not start at speed 1, but these speeds do: the rule is missing
     is_plain = base > 0 and abs(speeds[0] - 1) <= SPEED_TOLERANCE and abs(own.times - 1) > SPEED_TOLERANCE
     if ratio > 0 and _near(speeds, ratio * expected, tolerance) and not is_plain:
         return {"frequencies_scaled": f"{pair} All are {ratio:.6g} times the expected ones."}
@@ -150,7 +150,7 @@ def _near(speeds: np.ndarray, expected: np.ndarray, tolerance: float) -> bool:
 def _exponents_width(speeds: np.ndarray, against: RopeSpec, tolerance: float) -> int | None:
     """Return the exponent's divisor if it is the width of one or more heads but not rotary_dim; None otherwise.
 
-    If the whole head rotates, two heads give None: a missing factor 2 looks the same and is more common.
+    If the whole head rotates, two heads give None: a missing factor of 2 looks the same and is more common.
     """
     expected, head_dim = against.inv_freq, against.head_dim
     last = int(np.flatnonzero(expected)[-1]) if expected.any() else 0
@@ -165,7 +165,7 @@ def _exponents_width(speeds: np.ndarray, against: RopeSpec, tolerance: float) ->
 
 
 def _by_rule(speeds: np.ndarray, against: RopeSpec, base: float, own: BaseFit, tolerance: float) -> str:
-    """Return the name of the mistake: a missing rule, a rule with other options, another base, or anything else."""
+    """Return the mistake's name: a missing rule, a rule with other options, a different base, or anything else."""
     expected, ruled = against.inv_freq, against.kind not in ("rope", "p-rope")
     changed = not own.base or own.follow < (expected > 0).sum() or abs(own.times - 1) > SPEED_TOLERANCE
     if base > 1:

@@ -1,4 +1,4 @@
-r"""Read the matrices of a black box: its pairs, and their blocks, angles, speeds and precision."""
+r"""Read a black box's matrices: its pairs, and their blocks, angles, speeds and precision."""
 
 import math
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ import numpy as np
 from rope_doctor.clinic.probe import DOUBLING, FAR, MAX_INDEX, SMALL, Probe
 from rope_doctor.precision import round_to
 
-BLOCK_TOLERANCE = 1e-5  # relative error of an entry; float32 tables are off by 1e-7, both entries equally
+BLOCK_TOLERANCE = 1e-5  # relative error of an entry; float32 tables are off by 1e-7, equally in both entries
 MAX_DRIFT = 0.5  # radians: beyond this an angle no longer matches its position
 
 
@@ -25,13 +25,13 @@ class Pairs:
 
 
 def positions_of(probe: Probe) -> list[int]:
-    """Return the positions at which the black box can be read, in ascending order."""
+    """Return the positions at which the black box can be probed, in ascending order."""
     reach = MAX_INDEX if probe.by_index else math.inf
     return [p for p in sorted({*SMALL, *DOUBLING}) if p <= reach and probe.matrix(p) is not None]
 
 
 def find_pairs(probe: Probe) -> Pairs:
-    """Return the pairs of features that mix, using all positions together."""
+    """Return the pairs of features that mix, judged from all positions together."""
     matrices = np.stack([probe.matrix_of(p) for p in positions_of(probe)])
     none = np.empty((0, 2), int)
     mixes = (matrices != 0).any(axis=0) & ~np.eye(probe.head_dim, dtype=bool)  # [to, from]
@@ -50,7 +50,7 @@ def find_pairs(probe: Probe) -> Pairs:
 
 
 def name_pairs(members: np.ndarray) -> Pairs:
-    """Return pairs with the name of their layout, the width that they span, and their first feature."""
+    """Return pairs with the name of their layout, the width they span, and their first feature."""
     first, second = members.T
     steps = set((second - first).tolist())
     step, begin, end = max(steps), int(first.min()), int(second.max()) + 1
@@ -95,8 +95,8 @@ def judge_blocks(probe: Probe, pairs: Pairs) -> tuple[str | None, float | None]:
 def _name_drift(probe: Probe, pairs: Pairs) -> str:
     """Return the name of the mistake in blocks [[a, −b], [b, a]] whose lengths change with the position.
 
-    Phases that grow evenly belong to a rotation with a factor. Otherwise cosine and sine have different factors
-    if two numbers put all blocks on the unit circle, and belong to different angles if none do.
+    If the phases grow evenly, this is a rotation with a factor. Otherwise, cosine and sine have different factors
+    if two numbers put all blocks on the unit circle; if no two numbers do, they belong to different angles.
     """
     angles = phases(probe, pairs, SMALL)
     if np.abs(wrap(angles - np.outer(SMALL, angles[0]))).max() < 0.01:
@@ -105,7 +105,7 @@ def _name_drift(probe: Probe, pairs: Pairs) -> str:
 
 
 def table_factors(probe: Probe, pairs: Pairs) -> tuple[float, float] | None:
-    """Return the factors on cosines and sines if one pair of them fits every block, otherwise None."""
+    """Return the factors on cosines and sines if a single pair of factors fits every block, otherwise None."""
     near = blocks(probe, pairs, (0, *SMALL))
     cosines, sines = near[:, :, 0, 0] / near[0, 0, 0, 0], near[:, :, 1, 0]
     open_angle = cosines**2 < 0.99
@@ -117,9 +117,9 @@ def table_factors(probe: Probe, pairs: Pairs) -> tuple[float, float] | None:
 
 
 def tail_changes(probe: Probe, pairs: Pairs, factor: float, still: bool) -> str:
-    """Return evidence from the first unrotated feature that comes out changed; "" if none does.
+    """Return evidence from the first unrotated feature whose value changes; "" if none does.
 
-    With `still`, such features may have the factor: p-RoPE ends with pairs that do not turn.
+    With `still`, the factor may also scale these features: p-RoPE ends with pairs that do not turn.
     """
     features = np.arange(probe.head_dim)
     inside = (
@@ -156,11 +156,11 @@ def wrap(angle: np.ndarray) -> np.ndarray:
 
 @dataclass
 class Clock:
-    """The pairs' phases and speeds, and the first position that these do not explain."""
+    """The pairs' phases and speeds, and the first position that they do not explain."""
 
-    start: np.ndarray  # (pairs,), phase at position 0
+    start: np.ndarray  # (pairs,), the phase at position 0
     speed: np.ndarray  # (pairs,), signed, radians per position
-    lost_at: int | None  # first position read at which the phase is not start + position · speed
+    lost_at: int | None  # first probed position at which the phase is not start + position · speed
 
     def off(self, probe: Probe, pairs: Pairs, position: int) -> np.ndarray:
         """Return how far the phases are from start + position · speed, in radians, `(pairs,)`."""
@@ -180,7 +180,7 @@ class Clock:
 
 
 def read_clock(probe: Probe, pairs: Pairs, limit: float = math.inf) -> Clock:
-    """Return the pairs' clock: following phases from position 1 outwards makes the speeds exact."""
+    """Return the pairs' clock, following the phases outwards from position 1 to make the speeds exact."""
     start, second = phases(probe, pairs, (0, 1))
     clock = Clock(start, wrap(second - start), None)
     for position in positions_of(probe):
@@ -202,7 +202,7 @@ def row_taken(probe: Probe, pairs: Pairs, clock: Clock) -> int | None:
 
 
 def describe_order(order: np.ndarray, pairs: Pairs) -> str:
-    """Describe the order in which features come out: `order[row, column]` is ±1 if `column` comes out as `row`."""
+    """Describe the output feature order: `order[row, column]` is ±1 if input `column` becomes output `row`."""
     source = np.abs(order).argmax(axis=1)
     negated = int((order.sum(axis=1) < 0).sum())
     if (source == np.arange(len(source))).all():
@@ -216,18 +216,18 @@ def describe_order(order: np.ndarray, pairs: Pairs) -> str:
 
 
 def is_rounded(values: np.ndarray, number_format: str, within: float = 0.0) -> bool:
-    """Return whether a format can represent all values, within a relative error."""
+    """Return whether a format can represent all values to within a relative error."""
     return np.allclose(round_to(values, number_format), values, rtol=within, atol=0)
 
 
 def has_few_bits(values: np.ndarray, number_format: str, within: float) -> bool:
-    """Return whether all values, however small, have as few digits as a format, within a relative error."""
+    """Return whether all values, however small, fit a format's significand to within a relative error."""
     scale = 2.0 ** np.floor(np.log2(np.where(values > 0, values, 1.0)))
     return is_rounded(values / scale, number_format, within) or is_rounded(values, number_format, within)
 
 
 def angle_width(probe: Probe, pairs: Pairs, clock: Clock, speed: np.ndarray) -> str:
-    """Return the number format of the angles, from the error at a far position; `speed` is assumed to be exact."""
+    """Infer the angles' number format from the error at a distant position; `speed` is assumed to be exact."""
     if clock.lost_at is not None or probe.by_index or probe.matrix(FAR) is None:
         return "unknown: it does not reach 2^20"
     off = np.abs(Clock(clock.start, speed, None).off(probe, pairs, FAR)).max()
@@ -235,7 +235,7 @@ def angle_width(probe: Probe, pairs: Pairs, clock: Clock, speed: np.ndarray) -> 
 
 
 def table_width(probe: Probe, pairs: Pairs, factor: float) -> str:
-    """Return the number format of cosines and sines, from the lengths of rotated unit vectors."""
+    """Infer the number format of cosines and sines from the lengths of rotated unit vectors."""
     lengths = np.linalg.norm(blocks(probe, pairs, SMALL), axis=-1)
     off = np.abs(lengths / factor - 1).max()
     widths = {"float64": 1e-12, "float32": 1e-6, "float16": 1e-3, "bfloat16": math.inf}

@@ -1,4 +1,4 @@
-"""The known mistakes: their effect, the smallest fix, and what is needed to detect them."""
+"""The known mistakes: their effects, the smallest fixes, and the inputs needed to detect them."""
 
 import tomllib
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Mistake(NamedTuple):
-    """One known mistake: its effect, the smallest fix, and what is needed to detect it.
+    """A known mistake: its effect, the smallest fix, and the inputs needed to detect it.
 
     >>> MISTAKES["counts_from_one"].fix
     'Count positions from 0.'
@@ -16,7 +16,7 @@ class Mistake(NamedTuple):
 
     does: str  # a sentence
     fix: str  # a sentence
-    needs_spec: bool = False  # a valid rotation, but not the expected one, so only a RopeSpec reveals it
+    needs_spec: bool = False  # a valid but unexpected rotation, so only a RopeSpec reveals it
     takes: str = "seq head_dim"  # axes of x that reveal it, as in `diagnose`
 
 

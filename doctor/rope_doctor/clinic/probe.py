@@ -1,4 +1,4 @@
-r"""Probe a rotation as a black box: calls with fresh arrays, matrices from unit vectors, side effects."""
+r"""Probe a rotation as a black box: calls with fresh arrays, matrices read from unit vectors, side effects."""
 
 import sys
 from collections.abc import Sequence
@@ -13,26 +13,25 @@ ROWS = 8  # rows per call
 SMALL = tuple(range(1, 8))
 DOUBLING = tuple(2**n for n in range(18))  # exact in bfloat16 and float16 (to 65,536)
 FAR = 1_048_573  # odd, and near 2²⁰
-MAX_INDEX = 64  # farthest position that is read if a row's index replaces its position
-MANY_ROWS = 8_200  # more rows than the lengths at which rules switch
+MAX_INDEX = 64  # farthest position read if the rotation uses a row's index instead of its position
+MANY_ROWS = 8_200  # more rows than any length at which a rule switches
 ZERO_BELOW = 1e-8  # relative to a matrix's largest entry
 ENTRY_TOLERANCE = 1e-6  # error allowed in entries of order 1
 
 
 class Probe:
-    """A rotation under examination: calls with fresh arrays, and its matrix at any position.
+    """A rotation under examination: call it with fresh arrays, or read its matrix at any position.
 
-    A call that fails raises ValueError with the rows and positions of the call, the exception, and the expected
-    shape.
+    A failed call raises ValueError with its rows and positions, the exception, and the expected shape.
     """
 
     def __init__(self, function: Rotation, head_dim: int, axes: Axes) -> None:
         self.function, self.head_dim, self.axes = function, head_dim, axes
         self.x = np.random.default_rng(22).normal(size=(ROWS, head_dim))
         self.changed_input = ""  # describes the first input value that a call overwrote
-        self.by_index = False  # True if it rotates by array index: position p is read from row p
-        self.by_row = False  # True if rows in a call affect each other: one call per unit vector
-        self.order: np.ndarray | None = None  # order of output features, undone when a matrix is read
+        self.by_index = False  # True if it rotates by array index, so position p is read from row p
+        self.by_row = False  # True if rows in a call affect each other, so each unit vector gets its own call
+        self.order: np.ndarray | None = None  # output feature order, undone when a matrix is read
         self._raw = lru_cache(maxsize=None)(self._read_matrix)
         self._indices = lru_cache(maxsize=None)(self._read_indices)
 
@@ -64,7 +63,7 @@ class Probe:
         )
 
     def matrix(self, position: int) -> np.ndarray | None:
-        """Return the matrix `(head_dim, head_dim)` for columns at a position; None if a far call fails."""
+        """Return the matrix `(head_dim, head_dim)` for columns at a position; None if a distant call fails."""
         raw = self._raw(position)
         return raw if raw is None or self.order is None else self.order.T @ raw
 
@@ -88,7 +87,7 @@ class Probe:
         except ValueError:
             if position in SMALL or position == 0:
                 raise
-            return None  # running past the end of a table is not a mistake
+            return None  # running off the end of a table is not a mistake
         matrix: np.ndarray = (out[:-1] - out[-1]).T
         return np.where(np.abs(matrix) > ZERO_BELOW * np.abs(matrix).max(), matrix, 0.0)
 
@@ -101,7 +100,7 @@ class Probe:
         return np.concatenate((np.eye(self.head_dim), np.zeros((1, self.head_dim))))
 
     def undo_order(self) -> bool:
-        """Undo the order in which features come out, if position 0 only moves or negates them."""
+        """Undo the output feature order if position 0 only permutes or negates features."""
         order = np.sign(self.matrix_of(0))
         if not (np.abs(order).sum(axis=0) == 1).all() or not (np.abs(order).sum(axis=1) == 1).all():
             return False
@@ -110,12 +109,12 @@ class Probe:
         self.order = order
         return True
 
-    # Checks, named after the mistakes; they return a sentence of evidence, or None
+    # Checks, named after the mistakes; each returns a sentence of evidence or None
 
     def turns_along_heads(self) -> str | None:
         if "heads" not in self.axes.names:
             return None
-        sizes = SIZES | {"heads": ROWS}  # as many heads as rows, so that a wrong axis does not fail
+        sizes = SIZES | {"heads": ROWS}  # as many heads as rows, so that using the wrong axis raises no error
         x = self.axes.fill(np.tile(self.x[0], (ROWS, 1)), sizes)
         rotated = self.axes.in_order(self.call_whole(x, self.axes.repeat(range(ROWS))))
         by_head, by_token = np.abs(rotated - rotated[:, :1]).max(), np.abs(rotated - rotated[:, :, :1]).max()
@@ -200,7 +199,7 @@ class Probe:
         return f"f(2x + y) − 2f(x) − f(y) reaches {off:.3g}, expected 0." if wrong else None
 
     def miscounts(self) -> tuple[str, str] | None:
-        """Return the name and evidence of the mistake if rows do not use the positions passed in, or None.
+        """Return a mistake's name and evidence if rows ignore the positions passed in, otherwise None.
 
         One vector is rotated alone at several positions, then in pairs of rows. The second row must equal the
         vector rotated alone at that row's position.
@@ -223,11 +222,11 @@ class Probe:
 
 
 class _ResultError(ValueError):
-    """A result that cannot be read; its message says how to fix that."""
+    """An unreadable result; the message says how to fix it."""
 
 
 def _overwritten(after: np.ndarray, before: np.ndarray, name: str) -> str:
-    """Return evidence that a call changed an argument: the first value that differs; "" if it changed none."""
+    """Return evidence that a call modified an argument, namely the first changed value; "" if it modified none."""
     changed = np.argwhere(after != before)
     if not len(changed):
         return ""
@@ -237,7 +236,7 @@ def _overwritten(after: np.ndarray, before: np.ndarray, name: str) -> str:
 
 
 def _as_float64(result: object, shape: tuple[int, ...]) -> np.ndarray:
-    """Return a result as float64 in the given shape; _ResultError advises on wrapping if it is anything else."""
+    """Return a result as float64 in the given shape; otherwise raise _ResultError with advice on wrapping."""
     if result is None:
         raise _ResultError("it returns nothing: return the rotated x, even if it works in place")
     array = np.array(result)
@@ -254,7 +253,7 @@ def _as_float64(result: object, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def _advice(error: BaseException) -> str:
-    """Return advice to pass tensors if the failure suggests that the function needs them; otherwise ""."""
+    """Return advice to pass tensors if the error suggests that the function needs them; otherwise ""."""
     wants = "torch" in sys.modules and isinstance(error, TypeError | AttributeError)
     if not wants or not any(word in str(error) for word in ("ensor", "ndarray", "dtype")):
         return ""

@@ -1,6 +1,6 @@
 """The subcommands of `rope-doctor`, as functions.
 
-The `run` of each module takes the options and returns the exit status, the JSON result and the text output.
+Each module's `run` takes the options and returns the exit status, the JSON result and the text output.
 """
 
 from rope_doctor.command.compare_files import Comparison, Difference, compare

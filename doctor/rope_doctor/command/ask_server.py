@@ -1,30 +1,30 @@
-r"""rope-doctor ask URL --model NAME: check that a server gives the same log probabilities however it is asked.
+r"""rope-doctor ask URL --model NAME: check that a server gives the same log probabilities however it is queried.
 
-URL is that of an OpenAI-compatible server, with or without /v1. It must give log probabilities of new tokens,
-and most checks need those of the prompt (`echo` with `logprobs`, or vLLM's `prompt_logprobs`). Servers that are
-known to: vLLM, and llama-cpp-python's with `--logits_all True`. The texts are drawn for this run, so the server
-has none in a cache.
+URL points to an OpenAI-compatible server, with or without /v1. It must return log probabilities of new tokens,
+and most checks need those of the prompt (`echo` with `logprobs`, or vLLM's `prompt_logprobs`). Servers known to do
+so are vLLM and llama-cpp-python with `--logits_all True`. The texts are drawn afresh for each run, so the server
+has none of them in a cache.
 
-    same request twice    the noise, to which all other differences are held; central
-    alignment             the numbers of an echoed prompt stand beside their own tokens
-    prefix cache          a text before and after a hit of the cache, and continued word by word; central
-    batch                 three texts of unequal lengths, alone and together; central
-    own answer            what the server wrote, read again as part of a prompt; central
-    turns                 a chat asked whole, and after its first turn was asked
-    level                 with --text and --losses: the mean loss of a run that is right
+    same request twice    the noise against which all other differences are judged; central
+    alignment             each log probability of an echoed prompt belongs to the token beside it
+    prefix cache          a text before and after a cache hit, and continued word by word; central
+    batch                 three texts of different lengths, alone and together; central
+    own answer            the server's own output, read back as part of a prompt; central
+    turns                 a chat sent whole, and sent again after its first turn
+    level                 with --text and --losses: the mean loss equals that of a correct run
     after a long request  a text before and after a long one; central
-    falls                 the loss of a text of few phrases falls, as that of a trained model does
-    context               the loss of the long text keeps its level up to the claimed context
-    claim                 the context that the server claims is at most that of --config
-    first again           the first text once more at the end; central
+    falls                 the loss on a repetitive text falls, as a trained model's does
+    context               the loss on the long text stays level up to the claimed context
+    claim                 the server claims no longer a context than --config does
+    first again           the first text, once more at the end; central
 
-A whole run takes some 45 requests and 7,000 tokens beside the long text's; --dry-run prints them and asks
-nothing. Two servers that share a mistake in every request look right: `level` compares them with another
-program. A chat whose turns are always counted from 0 looks right too, and
-so does a mistake that moves less than rounding, such as a cache off by one.
+A full run takes some 45 requests and 7,000 tokens in addition to the long text; --dry-run prints the requests and
+sends nothing. A server that makes the same mistake in every request looks right, except to `level`, which compares
+it with another program. A chat whose turns are always counted from 0 looks right too, and so does a mistake with
+less effect than rounding, such as a cache off by one.
 
-A key is taken from the environment variable ROPE_DOCTOR_KEY, or from the one that --key names, sent to this
-server alone, and never printed.
+The API key comes from the environment variable ROPE_DOCTOR_KEY, or from the variable that --key names. It is
+sent to this server only and never printed.
 
 The exit status is 0 only if every central check ran and nothing differs, 1 if something differs, and otherwise
 2.
@@ -48,7 +48,7 @@ COULD_NOT_TELL = 2
 
 
 def run(chosen: argparse.Namespace) -> tuple[int, object, str]:
-    """Ask a server; exit status 0 if it is right, 1 if not, 2 if a central check did not run."""
+    """Query a server; exit status 0 if it is right, 1 if not, 2 if a central check did not run."""
     rehearsal = Rehearsal() if chosen.dry_run else None
     post = rehearsal.post if rehearsal else over_http(chosen.url, os.environ.get(chosen.key, ""))
     report = ask_server(
@@ -69,7 +69,7 @@ def run(chosen: argparse.Namespace) -> tuple[int, object, str]:
 
 
 def _context(chosen: argparse.Namespace) -> int | None:
-    """Return the context that the options state, or the longest of the config's."""
+    """Return the context given in the options, or else the config's longest."""
     if chosen.context is not None or chosen.config is None:
         return chosen.context
     lengths = [reading.longest for reading in read_file(chosen.config).readings]
@@ -81,7 +81,7 @@ def _plan(rehearsal: Rehearsal) -> list[dict[str, object]]:
 
 
 def _plan_in_words(rehearsal: Rehearsal) -> str:
-    """Return a line for each request, with its first words."""
+    """Return one line per request, with its first words."""
     total = sum(tokens_in(body) for _, body in rehearsal.requests)
     head = (
         f"Nothing was asked. A run makes {len(rehearsal.requests)} requests of about {total:,} tokens, and up to "

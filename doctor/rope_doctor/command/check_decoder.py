@@ -1,7 +1,8 @@
 r"""rope-doctor decode module:make: check that a decoder gives the same logits however it is called.
 
-`module:make` names a decoder, or a function that makes one: a causal model of transformers, with
-or without a wrapper of torch.compile, PEFT or parallel training, or a function that may lack some keywords:
+`module:make` names a decoder, or a function that makes one. A decoder is a causal transformers model,
+with or without a torch.compile, PEFT or parallel-training wrapper, or a function that may lack some of these
+keywords:
 
     def decoder(tokens, *, positions=None, mask=None, cache=None):
         # tokens, positions (batch, seq); mask (batch, tokens so far), 0 for padding; cache: None, or yours
@@ -30,7 +31,7 @@ from rope_doctor.probes import check_decoder
 
 def run(chosen: argparse.Namespace) -> tuple[int, object, str]:
     """Check a decoder; exit status 0 if it is right, 1 if not, 2 if a central check did not run."""
-    stdout = sys.stderr if chosen.json else sys.stdout  # a model may print, but stdout must hold only JSON
+    stdout = sys.stderr if chosen.json else sys.stdout  # the model may print, but stdout must hold only JSON
     with contextlib.redirect_stdout(stdout):
         report = check_decoder(
             load_model(chosen.made),
@@ -51,7 +52,7 @@ def run(chosen: argparse.Namespace) -> tuple[int, object, str]:
 
 
 def _tokens(path: str) -> np.ndarray:
-    """Return the token ids in a text file, separated by spaces or lines."""
+    """Return the token ids in a text file, separated by spaces or newlines."""
     words = Path(path).read_text(encoding="utf-8").split()
     wrong = next((word for word in words if not word.isdecimal()), None)
     if wrong is not None:

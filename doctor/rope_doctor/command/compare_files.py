@@ -1,8 +1,8 @@
-r"""rope-doctor compare A B: check whether two files state the same rotation in every layer, and how much is lost.
+r"""rope-doctor compare A B: check whether two files specify the same rotation in every layer, and the cost if not.
 
 The checks are kinds, windows, frequencies, layout, width, sections, attention-factor, softmax-scale, query-scale
 and loading. All but loading are central, and so is layout if the files state it. The exit status is 0 only if all
-central checks ran and hold; it is 1 if a check differs, and 2 otherwise.
+central checks ran and passed; it is 1 if a check differs, and 2 otherwise.
 """
 
 import argparse
@@ -24,9 +24,9 @@ from rope_doctor.verdict import COULD_NOT_TELL, DIFFERS, HOLDS, NOT_RUN, Judged,
 TOLERANCE = 1e-6  # radians at the longest length; relative for an attention factor
 # relative error of factors in rope_freqs: converters compute them in float32, 2e-7 off for Llama 3.2
 LIST_TOLERANCE = 5e-7
-SCALE_TOLERANCE = 1e-5  # relative, of a softmax scale: a GGUF holds a tenth of a multiplier in float32
+SCALE_TOLERANCE = 1e-5  # relative error of a softmax scale: a GGUF stores a tenth of a multiplier in float32
 UNKNOWN_LENGTH = 4096  # tokens, if neither file specifies a length
-CHECKS = {  # the check that reports each kind of difference
+CHECKS = {  # the check that reports each type of difference
     "kinds of layers": "kinds",
     "rotation": "kinds",
     "windows": "windows",
@@ -39,7 +39,7 @@ CHECKS = {  # the check that reports each kind of difference
     "query scale": "query-scale",
     "loading": "loading",
 }
-HIDDEN = "theta lost by 4"  # noted only if one file alone has it, since every file of transformers 5 does
+HIDDEN = "theta lost by 4"  # noted only if just one file has it, since every transformers 5 file does
 REMARKS_THAT_STAY = (
     "layout assumed",
     "not read",
@@ -64,11 +64,11 @@ class Difference:
     """One way in which the second file's rotation differs from the first's.
 
     Attributes:
-        what, layers: the property that differs, such as "frequencies", and the layers in which it does, as text.
+        what, layers: the property that differs, such as "frequencies", and the affected layers, as text.
         wanted, found: the property in the first file and in the second, as text.
         fix: the smallest change to the second file.
-        cost, pair, angle: for frequencies, the error of the angles as text, the first pair that differs, and the
-            largest error within the length, in radians; otherwise "" and None.
+        cost, pair, angle: for frequencies, the angle error as text, the first pair that differs, and the largest
+            error within the length, in radians; otherwise "" and None.
     """
 
     what: str
@@ -101,7 +101,7 @@ class Comparison:
 
     @property
     def alike(self) -> bool:
-        """Return whether no difference was seen; `verdict` says whether everything central was judged."""
+        """Return whether no difference was found; `verdict` says whether every central check ran."""
         return not self.differences
 
     def __str__(self) -> str:
@@ -116,7 +116,7 @@ class Comparison:
 def compare(wanted: str | Path | Statement, found: str | Path | Statement) -> Comparison:
     """Compare the rotations in two files, config.json or GGUF, for every layer kind.
 
-    A GGUF stores numbers in float32, so the numbers of a config are rounded before it is compared with one.
+    A GGUF stores numbers in float32, so a config's numbers are rounded before the comparison with a GGUF.
 
     Args:
         wanted, found: a path, or the Statement that `read_file` returns for it.
@@ -147,7 +147,7 @@ def compare(wanted: str | Path | Statement, found: str | Path | Statement) -> Co
 
 
 def _verdict(differences: Iterable[Difference], left_open: dict[str, str]) -> Verdict:
-    """Return the verdict of all checks, from the differences and the reasons of checks that did not run."""
+    """Return the verdict on all checks, from the differences and the reasons why some checks did not run."""
     differing = {CHECKS[difference.what] for difference in differences}
     checks = []
     for name in dict.fromkeys(CHECKS.values()):
@@ -159,7 +159,7 @@ def _verdict(differences: Iterable[Difference], left_open: dict[str, str]) -> Ve
 
 
 def _not_judged(wanted: Statement, found: Statement, differing: set[str]) -> dict[str, str]:
-    """Return the reasons why checks of the rotation did not run."""
+    """Return the reasons why rotation checks did not run."""
     reasons = {}
     if "width" in differing and "frequencies" not in differing:
         reasons["frequencies"] = "the widths differ"
@@ -183,7 +183,7 @@ def _not_judged(wanted: Statement, found: Statement, differing: set[str]) -> dic
 
 
 def _lost(wanted: Statement, found: Statement) -> Iterator[Difference]:
-    """Yield a difference if transformers 5 fails to read the base of the second config but not of the first."""
+    """Yield a difference if transformers 5 fails to read the second config's base but reads the first's."""
     texts = [
         [each.text for reading in file.readings for each in reading.remarks if each.kind == "theta lost by 5"]
         for file in (wanted, found)
@@ -197,7 +197,7 @@ def _lost(wanted: Statement, found: Statement) -> Iterator[Difference]:
 
 
 def _layers(wanted: Statement, found: Statement) -> tuple[list[Difference], dict[str, str]]:
-    """Compare kinds, windows and query scales layer by layer; also return the reasons for what was not compared."""
+    """Compare kinds, windows and query scales layer by layer; also return why some properties were not compared."""
     both = wanted.layers, found.layers
     told = [layers for layers in both if layers.row is None]
     if told:
@@ -242,7 +242,7 @@ def _tokens(layer: Layer) -> str:
 
 
 def _folded(rows: list[tuple[Layer, Layer]], what: str, text: Callable[[Layer], str]) -> Iterator[Difference]:
-    """Yield one difference for all layers that differ in the same way."""
+    """Yield a single difference for all layers that differ in the same way."""
     groups: dict[tuple[str, str], list[int]] = {}
     for index, (a, b) in enumerate(rows):
         if text(a) != text(b):
@@ -286,7 +286,7 @@ class _Sides:
 
     def differences(self) -> Iterator[Difference]:
         kinds = [[reading.layer_type for reading in file.readings] for file in (self.wanted, self.found)]
-        # the kinds that either file names, and None if both have unnamed layers
+        # the kinds named in either file, plus None if both have unnamed layers
         labels = [label for names in kinds for label in names if label is not None]
         for label in dict.fromkeys([*([None] if all(None in names for names in kinds) else []), *labels]):
             try:
@@ -372,7 +372,7 @@ class _Sides:
 
 
 def run(chosen: argparse.Namespace) -> tuple[int, object, str]:
-    """Compare two files; exit status 0 if every central check holds, 1 if any differs, 2 if one did not run."""
+    """Compare two files; exit status 0 if every central check passes, 1 if any differs, 2 if one did not run."""
     result = compare(chosen.wanted, chosen.found)
     verdict = chosen_checks(result.verdict, chosen)
     differing = {check.name for check in verdict.checks if check.outcome == DIFFERS}

@@ -1,10 +1,9 @@
-r"""rope-doctor weights A B: compare the order of the rows of q and k in two checkpoints of one model.
+r"""rope-doctor weights A B: compare the row order of q and k in two checkpoints of one model.
 
-A checkpoint is a safetensors file, a .bin (which needs torch), a GGUF, the index of several files, a folder, or a
-model of the hub. Projections that are fused with v are split; of latent attention (MLA), the rows that rotate are
-compared. The checks are q and k, both central: the exit status
-is 0 only if every layer that attends has both in both checkpoints, in the expected order. It is 1 if an order is
-wrong, and 2 otherwise.
+A checkpoint is a safetensors file, a .bin (which needs torch), a GGUF, an index of several files, a folder, or a
+model on the Hub. Projections fused with v are split; for latent attention (MLA), only the rows that rotate are
+compared. The checks are q and k, both central: the exit status is 0 only if both checkpoints have q and k for every
+attention layer, in the expected order. It is 1 if an order is wrong, and 2 otherwise.
 """
 
 import argparse
@@ -28,8 +27,8 @@ from rope_doctor.verdict import DIFFERS, HOLDS, NOT_RUN, Judged, Verdict
 from rope_edu.encodings.layouts import convert_projection
 from rope_edu.encodings.spec import RopeSpec
 
-COLUMNS = 64  # columns read per row, enough to identify it
-ROUNDING = 2.0**-7  # largest relative difference from bfloat16 rounding
+COLUMNS = 64  # columns read per row, enough to identify the row
+ROUNDING = 2.0**-7  # largest relative difference that bfloat16 rounding causes
 UNCHANGED, TO_HALVES, TO_PAIRS = "unchanged", "permuted to half_split", "permuted to interleaved"
 OTHER_WEIGHTS, OTHER_ORDER = "other weights", "in another order"
 PROJECTION = re.compile(
@@ -43,7 +42,7 @@ Projections = dict[tuple[str, str, str], tuple[str, Held]]  # by (layer, q or k,
 
 @dataclass(frozen=True)
 class Order:
-    """The possible orders of a projection's rows: several if rows are equal."""
+    """The possible orders of a projection's rows, several if some rows are equal."""
 
     name: str
     orders: tuple[str, ...]
@@ -51,13 +50,13 @@ class Order:
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of q and k in the second checkpoint.
+    """The q and k rows in the second checkpoint.
 
     Attributes:
-        right: True if all have the expected order, False if not, None if the weights belong to another model.
+        right: True if all are in the expected order, False if not, None if the weights belong to another model.
         wanted: the expected order, as text.
         wrong: the projections in another order, out of `count`.
-        verdict: the outcome of the checks of q and k.
+        verdict: the outcome of the q and k checks.
     """
 
     right: bool | None
@@ -70,7 +69,7 @@ class Rows:
         return f"{self.order()}\n{self.verdict}"
 
     def order(self) -> str:
-        """Return the order of the rows as a sentence, and a fix if it is wrong."""
+        """Return the row order as a sentence, with a fix if it is wrong."""
         if self.right:
             return f"The rows of all {self.count} projections are {self.wanted}."
         if self.right is None:
@@ -88,17 +87,17 @@ class Rows:
 
 
 def compare_weights(wanted: str | Path, found: str | Path, *, head_dim: int | None = None) -> Rows:
-    """Compare the rows of q and k in two checkpoints of one model: safetensors files, GGUFs, or folders of them.
+    """Compare the q and k rows in two checkpoints of one model: safetensors files, GGUFs, or folders of either.
 
     A GGUF specifies its layout; for safetensors, a config.json in the same folder does. If both layouts are known,
     the expected order follows from them. Otherwise it is the first projection's order, which is right only if
     nothing was permuted.
 
     Args:
-        head_dim: width of a head, if neither checkpoint specifies it.
+        head_dim: the head width, if neither checkpoint specifies it.
 
     Raises:
-        ValueError: a file could not be read, no projection is in both, or the width of a head is unknown.
+        ValueError: a file could not be read, the files share no projection, or the head width is unknown.
         OSError: a file could not be opened.
     """
     wanted, found = (on_disk(path, weights=True) for path in (wanted, found))
@@ -135,7 +134,7 @@ def compare_weights(wanted: str | Path, found: str | Path, *, head_dim: int | No
 
 
 def _verdict(right: bool | None, wrong: set[str], missing: dict[str, str]) -> Verdict:
-    """Return the verdict on q and k; with no known layouts, an order other than unchanged is wrong for both."""
+    """Return the verdict on q and k; if no layout is known, any change of order counts as wrong for both."""
     checks = []
     for part in ("q", "k"):
         outcome, reason = HOLDS, ""
@@ -155,7 +154,7 @@ def _missing(
     files: list[Statement | None],
     reasons: tuple[str, str],
 ) -> dict[str, str]:
-    """Return, for q and for k, which layers lack their weight in a checkpoint."""
+    """Return, for q and for k, the layers whose weight is missing from a checkpoint."""
     expected = {key[0] for rows in projections for key in rows if key[2] == "weight"}
     for file in files:
         if file and file.layers.count:
@@ -173,7 +172,7 @@ def _missing(
 
 
 def _statement_beside(path: Path) -> Statement | None:
-    """Return the rotation that a checkpoint's GGUF, or a config.json in its folder, states."""
+    """Return the rotation specified by a checkpoint's GGUF or by a config.json in its folder."""
     source = next(iter(files_of(path)), path)
     if source.is_file() and is_gguf(source):
         try:
@@ -194,7 +193,7 @@ def _heads(path: Path, file: Statement | None) -> Heads:
 
 
 def _projections(tensors: dict[str, Held], heads: Heads, head_dim: int) -> tuple[Projections, str]:
-    """Return q and k by (layer, q or k, weight or bias), for any naming scheme, and why a tensor was not split."""
+    """Return q and k by (layer, q or k, weight or bias), in any naming scheme, and why a tensor was not split."""
     by_key: Projections = {}
     why = ""
     for name, stored in tensors.items():
@@ -212,7 +211,7 @@ def _projections(tensors: dict[str, Held], heads: Heads, head_dim: int) -> tuple
 def _rows_of(
     name: str, stored: Held, heads: Heads, head_dim: int
 ) -> dict[tuple[str, str], tuple[str, Held]] | str:
-    """Return the rows of q or k, or of both, in a tensor, or the reason why they cannot be told."""
+    """Return a tensor's rows of q, k or both, or the reason why they cannot be identified."""
     if match := PROJECTION.search(name):
         part = match["a"] or match["b"] or match["c"]
         kind = ("LoRA " if match["lora"] or match["ggml"] else "") + match["kind"]
@@ -268,7 +267,7 @@ def _equal(a: np.ndarray, b: np.ndarray) -> bool:
 
 
 def run(chosen: argparse.Namespace) -> tuple[int, object, str]:
-    """Compare the order of the rows; exit status 0 if right in every layer, 1 if not, 2 if unknown."""
+    """Compare the row order; exit status 0 if right in every layer, 1 if not, 2 if unknown."""
     result = compare_weights(chosen.wanted, chosen.found, head_dim=chosen.head_dim)
     verdict = chosen_checks(result.verdict, chosen)
     result = replace(result, verdict=verdict)

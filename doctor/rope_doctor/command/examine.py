@@ -1,13 +1,13 @@
-r"""Diagnose a rotation: call it as a black box, and report its layout, frequencies and mistakes.
+r"""Diagnose a rotation: probe it as a black box and report its layout, frequencies and mistakes.
 
     rope-doctor diagnose mymodel:rotate --head-dim 128
     rope-doctor diagnose mymodel:rotate --head-dim 128 --base 500000 --layout half_split
     rope-doctor diagnose mymodel:rotate --config config.json --takes "batch heads seq head_dim"
 
 `mymodel:rotate` names a function `(x, positions) -> rotated x`, with x `(seq, head_dim)` and positions `(seq,)`, or
-x with the axes of --takes. It receives torch tensors with --torch, NumPy arrays otherwise. --base compares it with
-plain RoPE of that base, --config with the rotation of a config.json or GGUF. The exit status is 0 if no mistake was
-found, 1 if one was, 2 if the function could not be examined.
+x with the axes that --takes gives. It receives torch tensors with --torch, NumPy arrays otherwise. --base compares
+it with plain RoPE at that base, --config with the rotation in a config.json or GGUF. The exit status is 0 if no
+mistake was found, 1 if one was, 2 if the function could not be examined.
 """
 
 import argparse

@@ -1,8 +1,9 @@
-r"""rope-doctor examples [DIR]: small files on which to try the commands, and the lines to run.
+r"""rope-doctor examples [DIR]: small files for trying out the commands, and the lines to run.
 
-With DIR, the files are written there, 10 kB in all: the config of Llama 3.1 8B and two GGUFs, a small checkpoint
-with random weights and two conversions of it, an interrupted download, Python files with a right and a wrong
-rotation, decoder (these need only NumPy) and model (it needs torch), and adapters of ONNX Runtime, JAX and MLX.
+With DIR, the files are written there, 10 kB in all: the config of Llama 3.1 8B and two GGUFs; a small checkpoint
+with random weights and two conversions of it; an interrupted download; Python files with a right and a wrong
+rotation and decoder (which need only NumPy) and model (which needs torch); and adapters for ONNX Runtime, JAX and
+MLX.
 """
 
 import argparse
@@ -34,13 +35,13 @@ TRIES = (  # (command line, exit status, subject)
 
 
 def contents() -> dict[str, bytes]:
-    """Return the files' contents by relative path."""
+    """Return each file's contents by relative path."""
     paths = [path for path in sorted(FOLDER.rglob("*")) if path.is_file() and "__pycache__" not in path.parts]
     return {path.relative_to(FOLDER).as_posix(): path.read_bytes() for path in paths}
 
 
 def write(folder: str | Path) -> list[str]:
-    """Write the files into a folder and return their names; ValueError if a name is taken by another file."""
+    """Write the files to a folder and return their names; ValueError if a different file has such a name."""
     folder, files = Path(folder), contents()
     for name, content in files.items():
         path = folder / name
@@ -53,7 +54,7 @@ def write(folder: str | Path) -> list[str]:
 
 
 def run(chosen: argparse.Namespace) -> tuple[int, object, str]:
-    """Write the files if a folder is named, and list the lines to try."""
+    """Write the files if a folder is given, and list the commands to try."""
     folder: str | None = chosen.folder
     names = list(contents()) if folder is None else write(folder)
     first = [f"{len(names)} files were written to {folder}."]

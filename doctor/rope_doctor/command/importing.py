@@ -18,7 +18,7 @@ def load_function(name: str) -> Callable[..., Any]:
 
 
 def load_model(name: str) -> Any:
-    """Import a model or decoder, or call a function that makes one; ValueError if this fails."""
+    """Import a model or decoder, or call the function that makes it; ValueError if this fails."""
     return _named(name, "model", "make", "could not be made", lambda item: item() if _makes(item) else item)
 
 
@@ -28,12 +28,12 @@ def _named(name: str, kind: str, word: str, failed: str, use: Callable[[Any], An
         raise ValueError(f"the {kind} must be written module:{word}, got {name!r}")
     try:
         return use(reduce(getattr, path.split("."), cast("Any", import_module(module))))
-    except Exception as error:  # the module may raise any exception
+    except Exception as error:  # the user's module may raise any exception
         raise ValueError(f"{name} {failed}: {type(error).__name__}: {error}") from error
 
 
 def _makes(item: Any) -> bool:
-    """Return whether this is a function without arguments, rather than a model or decoder."""
+    """Return whether this is a function without arguments rather than a model or decoder."""
     is_model = hasattr(item, "parameters") and not isinstance(item, type)
     if isinstance(item, Decoder) or is_model or not callable(item):
         return False

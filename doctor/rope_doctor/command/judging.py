@@ -9,13 +9,13 @@ WORDS = {RIGHT: "holds", COULD_NOT_TELL: "could not tell"}
 
 
 def chosen_checks(verdict: Verdict, chosen: argparse.Namespace) -> Verdict:
-    """Return the verdict after the options; ValueError for an unknown name."""
+    """Return the verdict with the options applied; ValueError for an unknown name."""
     options = {name: names_in(getattr(chosen, name, None)) for name in ("only", "skip", "require")}
     return choose(verdict.checks, **options)
 
 
 def names_in(values: list[str] | None) -> list[str]:
-    """Return the names in the values of a repeated option, which may hold several, separated by commas.
+    """Return the names given to a repeatable option, each of whose values may list several, separated by commas.
 
     >>> names_in(["layout, kinds", "windows"])
     ['layout', 'kinds', 'windows']

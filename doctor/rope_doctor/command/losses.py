@@ -1,4 +1,4 @@
-"""A file of losses: JSON, a list of numbers in nats, or an object with such a list and the claimed context."""
+"""Loss files: JSON with a list of numbers in nats, or an object with such a list and the claimed context."""
 
 import json
 from pathlib import Path
@@ -7,7 +7,7 @@ import numpy as np
 
 
 def read_losses(path: str) -> tuple[np.ndarray, int | None]:
-    """Return the losses in a file, and the context that it states; ValueError if it holds none."""
+    """Return a file's losses and its claimed context; ValueError if it has no losses."""
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
         losses = content["losses"] if isinstance(content, dict) else content
@@ -21,6 +21,6 @@ def read_losses(path: str) -> tuple[np.ndarray, int | None]:
 
 
 def write_losses(path: str, losses: np.ndarray, context: int | None) -> None:
-    """Write losses as `read_losses` reads them."""
+    """Write losses in the format that `read_losses` reads."""
     content = {"losses": [round(float(loss), 4) for loss in losses], "context": context}
     Path(path).write_text(json.dumps(content) + "\n", encoding="utf-8")

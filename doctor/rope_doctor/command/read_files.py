@@ -1,4 +1,4 @@
-r"""rope-doctor read FILE…: the rotation that a config.json, the folder of a checkpoint or a GGUF states."""
+r"""rope-doctor read FILE…: print the rotation in a config.json, a checkpoint folder or a GGUF."""
 
 import argparse
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from rope_doctor.config.values import format_value, visible
 
 
 def described(statement: Statement) -> dict[str, Any]:
-    """Return a file's rotations as numbers, strings and lists, for JSON."""
+    """Return a file's rotations as numbers, strings and lists, ready for JSON."""
     layers = [_fields(reading) for reading in statement.readings]
     rows = statement.layers.rows(statement.layers.count or 0)
     return {
@@ -64,7 +64,7 @@ def in_words(statement: Statement) -> str:
 
 
 def _each_layer(statement: Statement) -> Iterator[tuple[str, str]]:
-    """Yield a line for each group of equal layers, if the lines above do not show how the groups differ."""
+    """Yield one line per group of identical layers if the lines above do not show how the groups differ."""
     layers = statement.layers
     rows = layers.rows(layers.count or 0)
     groups: dict[Layer, list[int]] = {}

@@ -1,7 +1,7 @@
-r"""Fifteen publicly reported position bugs, rebuilt in their smallest form, with their fixes.
+r"""Fifteen publicly reported position bugs, reduced to minimal form, with their fixes.
 
-A replay builds something in its broken or its fixed form, and runs the command that detects the bug. We wrote the
-text and the code; the bugs were reported in the threads.
+A replay builds the broken or the fixed version and runs the command that detects the bug. The text and code are
+ours; the bugs were reported in the cited threads.
 """
 
 import json
@@ -40,25 +40,25 @@ OLMO_3: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Replay:
-    """A bug that was reported in public."""
+    """A publicly reported bug."""
 
     title: str
     threads: Sequence[str]  # where it was reported, "repository number"
     symptom: str
     command: str  # detects the bug, or ""
     run: Run | None  # takes `broken`, returns the command's report; None if no command detects the bug
-    why: str = ""  # why no command detects it, or what the command misses
-    unopened: Sequence[str] = ()  # threads cited on trust, since we could not open them
+    why: str = ""  # why no command detects it, or which part the command misses
+    unopened: Sequence[str] = ()  # threads cited without having been read, since we could not open them
 
 
 def rotation(config: dict[str, Any], change: Callable[[RopeSpec], RopeSpec]) -> Run:
-    """Diagnose the rotation of a config, with its spec changed if broken."""
+    """Diagnose a config's rotation, with its spec changed if broken."""
     spec = read_config(config).spec
     return lambda broken: diagnose(right(change(spec) if broken else spec), spec.head_dim, against=spec)
 
 
 def model(config: dict[str, Any], wrong: Sequence[RopeSpec] | None = None, times: int = 1) -> Run:
-    """Check `Little` against a config, with wrong specs or several rotations if broken."""
+    """Check `Little` against a config, with wrong specs or repeated rotation if broken."""
     kinds = config.get("layer_types", [None, None])
     specs = [read_config(config, layer_type=kind).spec for kind in kinds]
 
@@ -71,7 +71,7 @@ def model(config: dict[str, Any], wrong: Sequence[RopeSpec] | None = None, times
 
 
 def decoder(wrong: type[Specimen], spec: RopeSpec | None = None) -> Run:
-    """Check a decoder, with the wrong class if broken."""
+    """Check a decoder, using the wrong class if broken."""
     return lambda broken: check_decoder((wrong if broken else Specimen)(spec).decoder(), length=64)
 
 
@@ -81,14 +81,14 @@ def other_layout(spec: RopeSpec) -> RopeSpec:
 
 
 def never_filled(broken: bool) -> ModelReport:
-    """Check a model whose frequencies, which no checkpoint contains, are not recomputed after `to_empty`."""
+    """Check a model whose frequencies are not in the checkpoint and are not recomputed after `to_empty`."""
     from rope_doctor.probes.little import Little, emptied
 
     return check_model(emptied(Little()) if broken else Little(), LLAMA_PLAIN)
 
 
 def two_kernels(broken: bool) -> Diagnosis:
-    """Diagnose a server that rotates by bfloat16 cosines, although the trainer used float32 cosines."""
+    """Diagnose a server that rotates with bfloat16 cosines although the trainer used float32 cosines."""
     spec = read_config(LLAMA_PLAIN).spec
 
     def rounded(x: np.ndarray, positions: np.ndarray) -> np.ndarray:
@@ -101,7 +101,7 @@ def two_kernels(broken: bool) -> Diagnosis:
 
 
 def by_allocated_length(broken: bool) -> Diagnosis:
-    """Diagnose the use of the list for long texts on ten tokens, because the allocated context is long."""
+    """Diagnose a model that applies the long-text factors to ten tokens because the allocated context is long."""
     lists: dict[str, Any] = {"short_factor": [1.0] * 8, "long_factor": [2.0 + pair for pair in range(8)]}
     short, long = (
         longrope(16, 32.0, 4096, length=length, **lists).replace(layout="half_split")
@@ -111,7 +111,7 @@ def by_allocated_length(broken: bool) -> Diagnosis:
 
 
 def not_permuted(broken: bool) -> Rows:
-    """Compare weights from a converter whose path for packed weights forgets to permute q and k to its layout."""
+    """Compare weights from a converter that forgets to permute q and k when the weights are packed."""
     rows = np.random.default_rng(0).normal(size=(2, 32, 32)).astype(np.float32)
     permuted = np.stack([convert_projection(projection, 2, to="interleaved") for projection in rows])
     with tempfile.TemporaryDirectory() as folder:
@@ -136,7 +136,7 @@ def write_checkpoint(folder: Path, family: str, rows: np.ndarray) -> None:
 
 
 class FirstRowOnly(Specimen):
-    """A decoder whose fast path for one token omits the batch axis from its grid: later rows are not rotated."""
+    """A decoder whose single-token fast path omits the batch axis from its grid, so later rows are not rotated."""
 
     def rotate(self, x: np.ndarray, positions: np.ndarray) -> np.ndarray:
         rotated = super().rotate(x, positions)
@@ -151,7 +151,7 @@ class Uncounted(Specimen):
 
 
 class SlotsByTime(Specimen):
-    """A decoder that stores a new key in the slot of its temporal coordinate, too small after an image."""
+    """A decoder that stores a new key at the slot of its temporal coordinate, which is too low after an image."""
 
     def store(
         self, k: np.ndarray, v: np.ndarray, cache: Kept | None, layer: int, positions: np.ndarray
@@ -168,9 +168,9 @@ class SlotsByTime(Specimen):
 
 THREE = RopeSpec(plain_rope(16).inv_freq, axes=(0, 0, 0, 1, 1, 1, 2, 2), layout="half_split")
 RUNS: dict[str, Run] = {
-    # a new case in a switch: 39 architectures fall through to the other pairing
+    # a new case in a switch makes 39 architectures fall through to the other pairing
     "flipped_pairs": rotation({**LLAMA, "model_type": "qwen2", "rope_theta": 1e6}, other_layout),
-    # the base is at the top level, as in version 4, but only version 5's dict is read, so 10,000 is used
+    # the base is at the top level, as in version 4, but the code reads only version 5's dict and uses 10,000
     "moved_base": model({**LLAMA, "rope_theta": 5e5}, [plain_rope(16, layout="half_split")] * 2),
     "never_filled": never_filled,
     "two_kernels": two_kernels,
@@ -181,7 +181,7 @@ RUNS: dict[str, Run] = {
     # the indexer of sparse attention must pair halves, unlike the attention itself
     "indexer": rotation(LLAMA_PLAIN, other_layout),
     "first_row_only": decoder(FirstRowOnly),
-    # a rule that should not scale positions defaults to a scale of 2
+    # a rule that should leave positions unscaled defaults to a scale of 2
     "doubled": rotation(
         {**LLAMA_PLAIN, "rope_scaling": {"type": "dynamic", "factor": 6.0}},
         lambda spec: spec.replace(inv_freq=2 * spec.inv_freq),

@@ -14,7 +14,7 @@ from rope_doctor.vectors.runner import run as run_cases
 
 
 def run(chosen: argparse.Namespace) -> tuple[int, object, str]:
-    """Run a file's cases on a function; exit status 0 if all pass, 1 if one fails."""
+    """Run a file's cases on a function; exit status 0 if all pass, 1 if any fails."""
     results = run_cases(load_function(chosen.function), width=chosen.width, cases=chosen.cases)
     failed = [result for result in results if not result.passed]
     if failed == results and len({result.seen for result in results}) == 1:

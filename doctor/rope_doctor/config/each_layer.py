@@ -1,4 +1,4 @@
-r"""Describe every layer of a model: its kind, its window, whether it rotates, and the factor on its queries.
+r"""Describe every layer of a model: its kind, its window, whether it rotates, and its query factor.
 
 >>> gemma = {"model_type": "gemma2", "num_hidden_layers": 4, "sliding_window": 4096}
 >>> [layer.label for layer in layers_of_config(gemma, ()).rows(4)]
@@ -13,7 +13,7 @@ from rope_doctor.config.values import RULES, Part, format_value, visible
 
 FULL, SLIDING, CHUNKED = "full_attention", "sliding_attention", "chunked_attention"
 NOT_STATED = "not stated"
-WITHOUT_HEADS = ("linear_attention", "conv", "mamba", "recurrent")  # kinds without queries to rotate
+WITHOUT_HEADS = ("linear_attention", "conv", "mamba", "recurrent")  # layer kinds without queries to rotate
 PATTERNS: dict[str, dict[str, Any]] = RULES["layer_patterns"]
 
 
@@ -24,8 +24,8 @@ class Layer:
     Attributes:
         label: its kind, such as "full_attention".
         rotates: whether its queries and keys rotate.
-        window: number of tokens that it sees; None if it sees all, "not stated" if the file leaves it open.
-        queries: a factor on the queries that grows with the position, as text; "" for none.
+        window: number of tokens that it sees; None if it sees all, "not stated" if the file does not say.
+        queries: the factor on the queries that grows with position, as text; "" for none.
     """
 
     label: str
@@ -34,7 +34,7 @@ class Layer:
     queries: str = ""
 
     def coarse(self) -> "Layer":
-        """Return the layer with only those kinds that a GGUF distinguishes as well as a config.json."""
+        """Return the layer, keeping only the kind distinctions that both a GGUF and a config.json make."""
         label = "no attention" if self.label in WITHOUT_HEADS else FULL
         return self if self.label in (SLIDING, CHUNKED) else replace(self, label=label)
 
@@ -48,10 +48,10 @@ class Layers:
     """The layers that a file describes.
 
     Attributes:
-        count: how many there are; None if the file does not say.
-        row: function of an index and a count that returns the layer; None if the kinds are unknown.
-        why: the reason, if they are unknown.
-        stated: the fields that determine the layers, with the file's values.
+        count: number of layers; None if the file does not say.
+        row: function that takes an index and a count and returns the layer; None if the kinds are unknown.
+        why: the reason if the kinds are unknown.
+        stated: the fields that determine the layers, with their values in the file.
     """
 
     count: int | None
@@ -69,7 +69,7 @@ UNTOLD = Layers(None, None, "the file does not describe them")
 
 
 def layers_of_config(config: dict[str, Any], still: Collection[str | None]) -> Layers:
-    """Return the layers of a config's language model; `still` holds the kinds that do not rotate."""
+    """Return the layers of a config's language model; `still` lists the kinds that do not rotate."""
     family = str(config.get("model_type") or "")
     types, count = (
         config.get("layer_types"),
@@ -102,7 +102,7 @@ def layers_of_config(config: dict[str, Any], still: Collection[str | None]) -> L
 
 
 def _labels(config: dict[str, Any], family: str) -> Callable[[int, int], str] | str:
-    """Return a function that labels a layer, given its index and the count, or say why there is none."""
+    """Return a function that labels a layer given its index and the count, or the reason why there is none."""
     pattern, window = PATTERNS.get(family), config.get("sliding_window")
     if not family:
         return "without a model_type, the kinds of its layers are unknown"
@@ -143,7 +143,7 @@ def _labels(config: dict[str, Any], family: str) -> Callable[[int, int], str] | 
 
 
 def periodic(period: int, *, first: bool, ends: bool = False) -> Callable[[int, int], str]:
-    """Return the labels of a pattern with one full layer per period: its first, or else its last."""
+    """Return the labels of a pattern with one full-attention layer per period, either its first or its last."""
 
     def label(index: int, total: int) -> str:
         full = index % period == 0 if first else (index + 1) % period == 0
@@ -189,7 +189,7 @@ def _window(config: dict[str, Any], family: str, label: str) -> int | str | None
 
 
 def _queries(config: dict[str, Any], family: str) -> Callable[[bool], str]:
-    """Return a function that describes the factor on a layer's queries, given whether the layer rotates."""
+    """Return a function that describes the query factor of a layer, given whether the layer rotates."""
     rotation: Any = next(
         (config[name] for name in ("rope_parameters", "rope_scaling") if config.get(name)), {}
     )
@@ -207,7 +207,7 @@ def _queries(config: dict[str, Any], family: str) -> Callable[[bool], str]:
 
 
 def grows(beta: object, length: object, offset: int) -> str:
-    """Return the text of a factor that grows with the logarithm of the position p.
+    """Return the text for a factor that grows with the logarithm of position p.
 
     >>> grows(0.1, 8192, 1)
     '1 + 0.1·ln(1 + ⌊(p + 1)/8192⌋)'
@@ -217,7 +217,7 @@ def grows(beta: object, length: object, offset: int) -> str:
 
 
 def runs(indices: Iterable[int]) -> str:
-    """Return indices folded into runs.
+    """Return indices condensed into runs.
 
     >>> runs([0, 1, 2, 5, 7, 8])
     '0–2, 5, 7–8'

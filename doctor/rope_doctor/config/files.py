@@ -14,7 +14,7 @@ from rope_doctor.config.sources import on_disk
 from rope_doctor.config.values import ConfigError, Notes, config_error, listed
 from rope_edu.encodings.spec import RopeSpec
 
-MAX_BYTES = 8 * 2**20  # bytes; parsing a config.json takes twenty times as much memory
+MAX_BYTES = 8 * 2**20  # bytes; parsing a config.json takes twenty times this much memory
 
 
 @dataclass(frozen=True)
@@ -25,9 +25,9 @@ class Statement:
         path, form: the file, and "config.json" or "GGUF".
         model: its model_type or architecture; "" if it has neither.
         readings: one `Reading` per layer kind.
-        config: the content of a config.json; None for a GGUF.
-        layers: the layers, as far as the file describes them.
-        source: the file on disk, which differs from `path` for a pipe or a model on the Hub.
+        config: the contents of a config.json; None for a GGUF.
+        layers: the layers, so far as the file describes them.
+        source: the file on disk, which is not `path` for a pipe or a model on the Hub.
     """
 
     path: Path
@@ -46,7 +46,7 @@ class Statement:
 
     @cached_property
     def kept(self) -> "Statement":
-        """The statement with its numbers in float32, as a GGUF stores them."""
+        """The statement with its numbers rounded to float32, as in a GGUF."""
         if self.config is None:
             return self
         config = in_float32(self.config)
@@ -54,7 +54,7 @@ class Statement:
 
     @property
     def permuted(self) -> str | None:
-        """The layout from which a GGUF's converter permutes the rows of q and k; None if it permutes none."""
+        """The layout from which a GGUF's converter permutes the q and k rows; None if it permutes nothing."""
         if self.config is None and self.model in FACTS["rows_permuted"]:
             return "half_split"
         sections = any(reading.spec.sections for reading in self.readings if reading.rope_type != NOPE)
@@ -72,7 +72,7 @@ class Statement:
 
 
 def in_float32(value: Any) -> Any:
-    """Return JSON content with its numbers rounded to float32."""
+    """Return JSON data with its numbers rounded to float32."""
     if isinstance(value, dict):
         return {name: in_float32(item) for name, item in value.items()}
     if isinstance(value, list):
@@ -104,7 +104,7 @@ def _is_stream(path: Path) -> bool:
 
 
 def _stating(path: Path) -> Path:
-    """Return the file that states the rotation: a checkpoint's config.json, or the GGUF of a folder."""
+    """Return the file that specifies the rotation: a checkpoint's config.json or a folder's GGUF."""
     weights = path.suffix in (".safetensors", ".bin") or path.name.endswith(".index.json")
     if not (path.is_dir() or weights):
         return path
@@ -145,7 +145,7 @@ def read_kinds(config: Any, seq_len: int | None = None) -> tuple[Reading, ...]:
 
 
 def rotation_of(path: str | Path, layer_type: str | None = None) -> RopeSpec:
-    """Return a file's rotation, for one layer kind if the kinds differ."""
+    """Return a file's rotation, or that of one layer kind if the kinds differ."""
     statement = read_file(path)
     if statement.config is not None:
         return rope_from_config(statement.config, layer_type=layer_type)

@@ -1,4 +1,4 @@
-r"""Projections of q, k and v in one tensor, or of latent attention (MLA): the rows of q and k that rotate."""
+r"""Fused q, k and v projections, and those of latent attention (MLA): find the q and k rows that rotate."""
 
 import re
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ LATENT = re.compile(  # an indexer has heads of its own
     r"\.(?P<kind>weight|bias)$"
 )
 JOINED, GROUPED = "joined", "grouped"  # all of q, then k, then v; or group by group: its queries, k, v
-ORDERS = {  # of the rows in a fused tensor, by model_type
+ORDERS = {  # row orders in a fused tensor, by model_type
     **dict.fromkeys(
         ("phi3", "phi4mm", "phi4_multimodal", "qwen", "chatglm", "baichuan", "mixformer-sequential"), JOINED
     ),
@@ -43,7 +43,7 @@ class Held(Protocol):
 
 @dataclass(frozen=True)
 class Split:
-    """Some rows of a fused tensor."""
+    """A selection of rows from a fused tensor."""
 
     whole: Held
     rows: np.ndarray
@@ -65,7 +65,7 @@ class Split:
 
 @dataclass(frozen=True)
 class Latent:
-    """The features of a head of latent attention: the last ones rotate."""
+    """The features of a latent-attention head, of which the last ones rotate."""
 
     still: int
     turning: int
@@ -73,7 +73,7 @@ class Latent:
 
 @dataclass(frozen=True)
 class Heads:
-    """The order of rows in a checkpoint's fused tensors, its numbers of heads, and the parts of latent ones."""
+    """The row order in a checkpoint's fused tensors, its head counts, and the parts of its latent heads."""
 
     order: str | None
     queries: int | None
@@ -82,7 +82,7 @@ class Heads:
 
 
 def heads_of(path: Path, config: dict[str, Any] | None) -> Heads:
-    """Return the heads that a GGUF, or the config beside other weights, specifies."""
+    """Return the heads specified by a GGUF or, for other weights, by the config beside them."""
     if config is None and path.is_file() and is_gguf(path):
         values = read_header(path).values
         arch = values.get("general.architecture")
@@ -107,7 +107,7 @@ def _latent(width: object, turning: object) -> Latent | None:
 
 
 def turning_rows(tensor: Held, part: str, latent: Latent | None) -> Split | str:
-    """Return the rows of a latent projection of "q" or "k" that rotate, or the reason why they cannot be told."""
+    """Return the rotating rows of a latent "q" or "k" projection, or the reason why they cannot be identified."""
     if latent is None:
         return "the widths of its latent projections are not known"
     rows = np.arange(tensor.shape[0])
@@ -120,7 +120,7 @@ def turning_rows(tensor: Held, part: str, latent: Latent | None) -> Split | str:
 
 
 def split_fused(tensor: Held, heads: Heads, head_dim: int) -> dict[str, Split] | str:
-    """Return the rows of q and k, or the reason why they cannot be told apart."""
+    """Return the q and k rows, or the reason why they cannot be told apart."""
     if heads.order is None or not heads.queries or not heads.keys:
         return "the order of q, k and v in its fused projections is not known"
     queries, keys, total = heads.queries, heads.keys, (heads.queries + 2 * heads.keys) * head_dim

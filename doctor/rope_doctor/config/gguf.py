@@ -1,7 +1,8 @@
 r"""A GGUF file's header: its keys and its tensors' offsets, read without trusting the file.
 
 The weights are never read. Lengths are checked against the size of the file before anything is read or skipped.
-Arrays longer than `MAX_LENGTH` are skipped by default. ConfigError if a file is truncated, too large or not a GGUF.
+Arrays longer than `MAX_LENGTH` are skipped by default. Raises ConfigError if a file is truncated, too large or not
+a GGUF.
 """
 
 import struct
@@ -13,9 +14,9 @@ import numpy as np
 
 from rope_doctor.config.values import config_error
 
-MAX_LENGTH = 16_384  # longest array (in elements) or string (in bytes) that is kept
-MAX_KEPT = 8 * 2**20  # bytes kept in total
-MAX_ENTRIES = 200_000  # keys and tensors together
+MAX_LENGTH = 16_384  # longest array (in elements) or string (in bytes) to keep
+MAX_KEPT = 8 * 2**20  # total bytes to keep
+MAX_ENTRIES = 200_000  # keys and tensors combined
 MAX_STRINGS = 2_000_000  # strings in arrays, such as a vocabulary's tokens
 NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 STRING, ARRAY, FLOAT32 = 8, 9, 6
@@ -32,22 +33,22 @@ class Tensor:
 
 @dataclass(frozen=True)
 class Header:
-    """A header's values by key and its tensors by name; skipped arrays are None."""
+    """A header's values by key and tensors by name; skipped arrays are None."""
 
     values: dict[str, Any]
     tensors: dict[str, Tensor]
 
 
 def is_gguf(path: Path) -> bool:
-    """Return whether a file begins with a GGUF's signature."""
+    """Return whether a file begins with the GGUF signature."""
     with path.open("rb") as file:
         return file.read(4) == b"GGUF"
 
 
 def read_header(path: Path, *, keep_long: bool = False) -> Header:
-    """Return a GGUF file's header; a ConfigError describes what is wrong with it.
+    """Return a GGUF file's header; the ConfigError for an invalid one describes the fault.
 
-    Arrays of strings, such as a vocabulary, and long ones of numbers are skipped unless `keep_long` is True.
+    String arrays, such as a vocabulary, and long numeric arrays are skipped unless `keep_long` is True.
     """
     with path.open("rb") as file:
         return _Reader(file, path, keep_long).header()
@@ -119,7 +120,7 @@ class _Reader:
         return list(struct.unpack(f"<{length}{NUMBERS[kind]}", self.keep(length * width)))
 
     def strings(self, length: int) -> list[str] | None:
-        """Skip an array of strings, since none describes a rotation; return it only with `keep_long`."""
+        """Skip a string array, since none describes a rotation; return it only with `keep_long`."""
         self.strings_seen += length
         if self.strings_seen > MAX_STRINGS:
             raise self.error(f"it states {self.strings_seen} strings, more than a vocabulary has")
@@ -161,7 +162,7 @@ class _Reader:
 
 
 def shortest(number: float) -> float:
-    """Return the shortest decimal that rounds to this number in float32: 0.1, not 0.10000000149.
+    """Return the shortest decimal that rounds to the same float32 number: 0.1, not 0.10000000149.
 
     >>> shortest(0.10000000149), shortest(1e6)
     (0.1, 1000000.0)

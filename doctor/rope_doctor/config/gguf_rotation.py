@@ -1,6 +1,7 @@
 r"""The rotation in a GGUF: its keys, mapped to config fields and read by the same rules.
 
-gguf.json lists what llama.cpp infers from the architecture alone: which features pair, which layers do not rotate.
+gguf.json lists the facts that llama.cpp infers from the architecture alone, such as the layout and the layers that
+do not rotate.
 """
 
 import json
@@ -35,12 +36,12 @@ TOP_LEVEL, SCALING, OF_SLIDING = (
     {field.rpartition(".")[2]: key for field, key in KEYS.items() if field.rpartition(".")[0] == name}
     for name in ("", "rope_scaling", "sliding_attention")
 )
-KEYS_OF_RULE = {  # rules taking more than a factor
+KEYS_OF_RULE = {  # rules that take more than a factor
     "longrope": ("original_max_position_embeddings", "attention_factor"),
     "yarn": ("original_max_position_embeddings", "beta_fast", "beta_slow"),
 }
 Factors = dict[str, np.ndarray]
-# differing fields by layer kind; None for layers that do not rotate
+# the fields that differ, by layer kind; None for layers that do not rotate
 ChangesByKind = dict[str | None, dict[str, Any] | None]
 
 
@@ -61,7 +62,7 @@ def _keys_of(header: Header, arch: str) -> dict[str, Any]:
 def readings_of(
     header: Header, lists: Factors, seq_len: int | None = None
 ) -> tuple[str, tuple[Reading, ...]]:
-    """Return the architecture and one Reading per layer kind, from a header and its lists of factors."""
+    """Return the architecture and one Reading per layer kind from a header and its factor lists."""
     arch = header.values.get("general.architecture")
     if not isinstance(arch, str) or not arch:
         raise config_error("missing", "general.architecture", why="it says what the other keys are called")
@@ -75,7 +76,7 @@ def readings_of(
 
 
 def layers_of_keys(keys: dict[str, Any], arch: str) -> Layers:
-    """Return the layers that llama.cpp builds for an architecture; `keys` lack its prefix."""
+    """Return the layers that llama.cpp builds for an architecture; `keys` omit the architecture prefix."""
     count, window = keys.get("block_count"), _window(keys, arch)
     facts, step = FACTS["windows"].get(arch), FACTS["rotates_but_every"].get(arch)
     still, local = FACTS["still"].get(arch), CHUNKED if arch == "llama4" else SLIDING
@@ -109,7 +110,7 @@ def layers_of_keys(keys: dict[str, Any], arch: str) -> Layers:
 
 
 def _window(keys: dict[str, Any], arch: str) -> int | str | None:
-    """Return the width of the window that llama.cpp uses, or None."""
+    """Return the window width that llama.cpp uses, or None."""
     facts, stated = FACTS["windows"].get(arch, {}), keys.get("attention.sliding_window")
     if isinstance(stated, list):
         stated = next((each for each in stated if each), None)
@@ -121,7 +122,7 @@ def _window(keys: dict[str, Any], arch: str) -> int | str | None:
 
 
 def _attends(keys: dict[str, Any], arch: str, index: int) -> bool:
-    """Return whether a layer has attention heads, rather than a recurrence or a convolution."""
+    """Return whether a layer has attention heads rather than a recurrence or a convolution."""
     interval, heads = FACTS["attends_every"].get(arch), keys.get("attention.head_count_kv")
     recurrent = keys.get("attention.recurrent_layers")
     if interval and isinstance(recurrent, list):
@@ -132,7 +133,7 @@ def _attends(keys: dict[str, Any], arch: str, index: int) -> bool:
 
 
 def _labels(pattern: Any, facts: dict[str, Any]) -> Callable[[int, int], str] | str:
-    """Return a function that labels a layer, given its index and the count, or say why there is none."""
+    """Return a function that labels a layer given its index and the count, or the reason why there is none."""
     if not facts:
         return lambda index, total: FULL
     if isinstance(pattern, list):
@@ -145,7 +146,7 @@ def _labels(pattern: Any, facts: dict[str, Any]) -> Callable[[int, int], str] | 
 
 @dataclass(frozen=True)
 class _File:
-    """An architecture, its keys without their architecture prefix, and its lists of factors."""
+    """An architecture, its keys without the architecture prefix, and its factor lists."""
 
     arch: str
     keys: dict[str, Any]
@@ -203,7 +204,7 @@ def _whole_width(file: _File) -> Any:
 
 
 def _states_sections(keys: dict[str, Any]) -> bool:
-    """Return whether keys, without the prefix of their architecture, divide the pairs among coordinates."""
+    """Return whether keys, given without their architecture prefix, divide the pairs among coordinates."""
     sections = keys.get(KEYS["rope_scaling.mrope_section"])
     return isinstance(sections, list) and any(sections)
 
@@ -261,7 +262,7 @@ def _reading(file: _File, label: str | None, kinds: ChangesByKind, seq_len: int 
 
 
 def _softmax_scale(reading: Reading, file: _File) -> float:
-    """Return the factor on the softmax scale besides 1/√d, which few graphs have."""
+    """Return the factor on the softmax scale besides 1/√d; few graphs have one."""
     if reading.rope_type != "yarn" or file.arch not in FACTS["softmax_by_yarn"] or not reading.factor:
         return 1.0
     stated = file.one(KEYS["rope_scaling.mscale_all_dim"])
@@ -270,7 +271,7 @@ def _softmax_scale(reading: Reading, file: _File) -> float:
 
 
 def _as_llama_cpp_mixes(reading: Reading, file: _File) -> Reading:
-    """Return a YaRN reading with the file's attention factor, mixed with unstretched angles as the file states."""
+    """Return a YaRN reading with the file's attention factor, mixed with unstretched angles as in the file."""
     spec, growth = reading.spec, file.keys.get("rope.scaling.attn_factor")
     if isinstance(growth, float) and growth > 0:
         spec = spec.replace(attention_factor=spec.attention_factor * growth)
@@ -285,7 +286,7 @@ def _as_llama_cpp_mixes(reading: Reading, file: _File) -> Reading:
 
 
 def _divided(reading: Reading, factors: np.ndarray) -> Reading:
-    """Return a reading with its frequencies divided by the file's factors."""
+    """Return a reading with the frequencies divided by the file's factors."""
     pairs = len(reading.spec.inv_freq)
     if len(factors) != pairs or not np.isfinite(factors).all() or not (factors > 0).all():
         raise config_error("wrong length", FREQS, pairs=pairs, value=len(factors))

@@ -7,8 +7,8 @@ from rope_doctor.config.values import RULES, Part, checked, config_error, names_
 
 THETA = "rope_theta"
 THETAS = names_of(THETA)
-NOPE = "nope"  # our name for layers without position; files have none
-# parameters by kind; the key None means all layers, the value None means that a kind does not rotate
+NOPE = "nope"  # our name for layers without position; files have no name for them
+# parameters by kind; the key None means all layers, the value None a kind that does not rotate
 PartsByKind = dict[str | None, Part | None]
 
 
@@ -53,7 +53,7 @@ def _base_beside(body: Part) -> bool:
 
 
 def _nested(table: RuleTable, stated: Part) -> PartsByKind:
-    """Return the kinds in a file with one object per kind; declared kinds without an object do not rotate."""
+    """Return the kinds in a file that has one object per kind; declared kinds without an object do not rotate."""
     declared = table.get("layer_types")
     kinds: PartsByKind = {}
     for label, value in stated.values.items():
@@ -75,7 +75,7 @@ def _nested(table: RuleTable, stated: Part) -> PartsByKind:
 
 
 def _of_kind(table: RuleTable, stated: Part, *, whole: bool = False, base: str = "") -> Part:
-    """Return a kind's parameters: the file's if `whole`, otherwise none; plus its own base if `base` names one."""
+    """Return a kind's parameters: the file's if `whole`, otherwise none, plus its own base if `base` names one."""
     source = stated if whole else Part({}, stated.start)
     if not base:
         return source
@@ -137,7 +137,7 @@ def _note_still(table: RuleTable, turning: list[Any]) -> None:
 
 
 def check_same(part: Part, other: Part, name: str, other_name: str = "") -> None:
-    """Raise ConfigError if two parts have different values for a field."""
+    """Raise ConfigError if two parts give a field different values."""
     value, other_value = part.raw(name), other.raw(other_name or name)
     if not same(value, other_value):
         words = {"value": value, "other": other.path(other_name or name), "other_value": other_value}

@@ -1,4 +1,4 @@
-r"""Find the section of a config that describes the language model, and in it the requested layers."""
+r"""Find the section of a config that describes the language model and, within it, the requested layers."""
 
 import re
 from typing import Any
@@ -11,7 +11,7 @@ WIDTH = "head_dim"
 
 
 def body_of(config: object, notes: Notes) -> tuple[Part, str, bool]:
-    """Return a config's section on the language model, its model_type, and whether another object contains it."""
+    """Return a config's language-model section, its model_type, and whether another object contains it."""
     if not isinstance(config, dict):
         raise config_error("not an object", "config", value=config)
     body, inside = Part(config), False
@@ -45,7 +45,7 @@ def layers_of(table: RuleTable, layer_type: object) -> tuple[str | None, bool, l
     n_notes, names = len(table.notes), [label for label in kinds if label is not None]
     full = {label: with_own_width(table, label, part) for label, part in kinds.items()}
     label = _only(full, names) if layer_type is None else _named(table, full, names, layer_type)
-    del table.notes[n_notes:]  # drop notes on unrequested kinds
+    del table.notes[n_notes:]  # drop notes on kinds that were not requested
     part = with_own_width(table, label, kinds[label])
     table.part = part or Part({})
     return label, part is not None, names
@@ -73,7 +73,7 @@ def _named(table: RuleTable, kinds: PartsByKind, names: list[str], layer_type: o
 
 
 def with_own_width(table: RuleTable, label: str | None, part: Part | None) -> Part | None:
-    """Return a kind's parameters, including any width that the file specifies for this kind only."""
+    """Return a kind's parameters, including any width that the file gives for this kind only."""
     if part is None:
         return None
     width, path = _own_width(table, label)
@@ -85,7 +85,7 @@ def with_own_width(table: RuleTable, label: str | None, part: Part | None) -> Pa
 
 
 def _own_width(table: RuleTable, label: str | None) -> tuple[Any, str]:
-    """Return a kind's width and its path: from its layers, or else from the kind's own field."""
+    """Return a kind's width and its path, from the kind's layers or else from its own field."""
     width, path = _of_layers(table, label)
     other = RULES["width_of_a_kind"].get(label)
     if other is None:

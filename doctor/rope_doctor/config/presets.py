@@ -1,4 +1,4 @@
-"""Configs of real models: the fields that determine the rotation, with their sources."""
+"""Configs of real models: the fields that determine the rotation, with sources."""
 
 import json
 from dataclasses import dataclass

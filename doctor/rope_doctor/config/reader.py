@@ -1,4 +1,4 @@
-r"""Read a model's config.json: its rotation, and remarks.
+r"""Read a model's config.json: its rotation, with remarks.
 
 The rules are the decision tables in rules.json, which JavaScript reads too.
 """
@@ -53,7 +53,7 @@ class Call:
         return spec.replace(**changes)
 
     def line(self) -> str:
-        """Return the call as a line of Python, or `rope_from_config` if no short call gives the rotation.
+        """Return the call as a line of Python, or as `rope_from_config` if no short call gives the rotation.
 
         >>> Call("llama3", (128, 8.0, 8192), {"base": 5e5}, {"layout": "half_split"}).line()
         'llama3(128, 8, 8192, base=500000).replace(layout="half_split")'
@@ -85,7 +85,7 @@ class Reading:
             (empty if all layers have the same rotation).
         section_order: "contiguous", "interleaved" or "rows and columns first"; None without sections.
         softmax_scale: factor on the softmax scale 1/√d besides the attention factor; None if unknown.
-        remarks, call: facts worth knowing; the rule of `rope_edu.encodings` and its arguments.
+        remarks, call: noteworthy facts; the `rope_edu.encodings` rule and its arguments.
     """
 
     spec: RopeSpec
@@ -108,9 +108,9 @@ def rope_from_config(
     r"""Return the rotation that a model's config.json specifies.
 
     Both spellings are read: `rope_theta` and `rope_scaling` (transformers 4), and `rope_parameters` (5), for all
-    layers or by layer type. So are partial widths, MLA's `qk_rope_head_dim`, second bases, sections, and layers
-    without position. Ambiguous files are rejected: a stretched model must specify its base, and every key must
-    be used. The layout is the architecture's if it is known, otherwise "half_split". The result depends only on
+    layers or per layer type. So are partial widths, MLA's `qk_rope_head_dim`, second bases, sections, and layers
+    without position. Ambiguous files are rejected: a stretched model must specify its base, and a rule must use
+    every key. The layout is the architecture's if it is known, otherwise "half_split". The result depends only on
     the arguments, not on earlier calls.
 
     Raises ConfigError, a ValueError that names the field and the value, for an unknown rope_type, a missing field,
@@ -191,7 +191,7 @@ def _rule_of(table: RuleTable) -> dict[str, Any]:
 
 
 def _call(table: RuleTable, rule: dict[str, Any]) -> Call:
-    """Return the call that a rule's facts select."""
+    """Return the call selected by a rule's facts."""
     table.run(rule["facts"])
     call = table.decide(rule["calls"])
     arguments = tuple(map(table.value, call["arguments"]))
@@ -205,7 +205,7 @@ def _call(table: RuleTable, rule: dict[str, Any]) -> Call:
 
 
 def loaded(config: object) -> object:
-    """Return a file's content, or the argument itself if it is not a path."""
+    """Return a file's contents, or the argument itself if it is not a path."""
     if not isinstance(config, str | Path):
         return config
     if isinstance(config, str) and config.lstrip().startswith("{"):
@@ -230,7 +230,7 @@ def _suggestive_paths(config: object) -> list[str]:
 
 
 def _walk(config: object) -> Iterator[tuple[str, Any]]:
-    """Yield (path, value) for every field at any depth, without recursion."""
+    """Yield (path, value) for every field at every depth, without recursion."""
     stack = [("", 0, config)] if isinstance(config, dict) else []
     while stack:
         path, depth, value = stack.pop()

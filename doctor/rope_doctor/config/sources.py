@@ -1,7 +1,7 @@
-r"""Find a file by its name: a path, "-" for standard input, a pipe, or a model on the Hugging Face Hub.
+r"""Find a file by name: a path, "-" for standard input, a pipe, or a model on the Hugging Face Hub.
 
-A pipe is copied into a temporary file. Reading stops once it is silent for `SILENCE` seconds or has delivered
-`MOST_BYTES`, so a command always returns.
+A pipe is copied into a temporary file. Reading stops after `SILENCE` seconds without data or after `MOST_BYTES`,
+so a command always returns.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ from typing import BinaryIO
 from rope_doctor.config.values import config_error
 
 SILENCE, LONGEST = 4.0, 60.0  # seconds without a byte, and in total
-MOST_BYTES = 64 * 2**20  # four times the header of a GGUF with a large vocabulary
+MOST_BYTES = 64 * 2**20  # four times the header size of a GGUF with a large vocabulary
 MOST_JSON = 8 * 2**20
 HUB_ID = re.compile(r"(?P<repo>[\w.-]+/[\w.-]+)(?:@(?P<revision>[\w./-]+))?")
 LOCAL = (".json", ".gguf", ".safetensors", ".bin", ".txt")
@@ -26,11 +26,10 @@ OF_WEIGHTS = ["*.safetensors", "*.safetensors.index.json", "*.bin", "*.bin.index
 
 
 def on_disk(name: str | Path, *, weights: bool = False) -> Path:
-    """Return the path of a regular file or folder with the content that `name` stands for.
+    """Return the path of a regular file or folder with the content that `name` refers to.
 
-    With `weights`, a model is fetched from the Hub with its weights, otherwise with its config.json alone.
-    ConfigError if a pipe is silent or too long, or if the Hub does not answer; OSError if the path cannot be
-    opened.
+    With `weights`, a model is fetched from the Hub with its weights, otherwise only its config.json. ConfigError
+    if a pipe is silent or too long, or if the Hub does not respond; OSError if the path cannot be opened.
     """
     path = Path(name)
     if str(name) == "-":
@@ -60,13 +59,13 @@ def _fetched(repo: str, revision: str | None, weights: bool) -> Path:
         return Path(
             huggingface_hub.hf_hub_download(repo, "config.json", revision=revision, etag_timeout=SILENCE)
         )
-    except Exception as error:  # the network, the Hub or its cache may fail
+    except Exception as error:  # the network, the Hub or its cache may raise anything
         said = next(iter(str(error).strip().splitlines()), "")[:200]
         raise config_error("not fetched", repo, detail=f"{type(error).__name__}: {said}") from None
 
 
 def _copied(name: str, opened: object) -> Path:
-    """Return a temporary file with the content of a stream."""
+    """Return a temporary file with a stream's content."""
     copy = _Copy(name, Path(tempfile.mkstemp(dir=_folder())[1]), opened)
     copy.run()
     return copy.path
@@ -83,7 +82,7 @@ _KEPT: list[tempfile.TemporaryDirectory[str]] = []
 
 
 class _Copy:
-    """Copy a stream into a file, reading in a thread because opening a pipe may never return."""
+    """Copy a stream to a file, reading in a thread because opening a pipe may block forever."""
 
     def __init__(self, name: str, path: Path, opened: object) -> None:
         self.name, self.path, self.opened = name, path, opened

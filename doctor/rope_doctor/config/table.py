@@ -1,8 +1,8 @@
 r"""The interpreter of rules.json: rows of conditions and values, tried in order.
 
 A row is an object. Its "if" is an expression; a row whose condition is null or false is skipped. Otherwise the
-row rejects a field ("refuse", "at"), adds a remark ("remark", "lost"), gives its fact's value ("is"), or does more
-than one of these. Its other entries are message words. An expression is a literal, a reference "@name" (a fact, or
+row rejects a field ("refuse", "at"), adds a remark ("remark", "lost"), gives its fact's value ("is"), or does
+several of these. Its other entries are message words. An expression is a literal, a reference "@name" (a fact, or
 else a field of the file), or a list [operator, operands …]. JavaScript has its own interpreter for the same file.
 """
 
@@ -20,7 +20,7 @@ Row = dict[str, Any]
 
 @dataclass
 class RuleTable:
-    """The state of one reading: the file's two parts, and the facts known so far."""
+    """The state of one reading: the file's two parts and the facts known so far."""
 
     body: Part
     notes: Notes
@@ -29,7 +29,7 @@ class RuleTable:
     used: set[str] = field(default_factory=set)
 
     def run(self, facts: dict[str, Any]) -> None:
-        """Evaluate facts in order; later facts may use earlier ones. A name instead of rows refers to a group."""
+        """Evaluate facts in order; later facts may use earlier ones. A name in place of rows refers to a group."""
         for name, rows in facts.items():
             if isinstance(rows, str):
                 self.run(RULES[rows])
@@ -37,7 +37,7 @@ class RuleTable:
                 self.facts[name] = self.decide(rows)
 
     def decide(self, rows: list[Row]) -> Any:
-        """Return the value of the first row that applies and has one; refuse and remark as rows require."""
+        """Return the value of the first row that applies and has one; reject or remark as the rows direct."""
         for row in rows:
             if not holds(self.value(row.get("if", True))):
                 continue
@@ -53,7 +53,7 @@ class RuleTable:
         return None
 
     def places(self, name: str) -> list[tuple[str, Any]]:
-        """Return (path, value) for every place where a field is set."""
+        """Return (path, value) for every place that sets a field."""
         rule = RULES["fields"][name]
         silent = None, rule.get("silent")
         places: list[tuple[str, Any]] = []
@@ -73,7 +73,7 @@ class RuleTable:
         return places[0][0] if places else usual.path(name)
 
     def get(self, name: str, *, agreed: bool = False) -> Any:
-        """Return a field's checked value, or None; ConfigError if two places disagree."""
+        """Return a field's checked value, or None; ConfigError if two settings disagree."""
         places = [(path, checked(name, path, value)) for path, value in self.places(name)]
         for other, value in places:
             field, first = places[0]
@@ -116,7 +116,7 @@ def holds(value: Any) -> bool:
 
 
 def pair_axes(sections: list[int], order: str) -> tuple[int, ...]:
-    """Return the coordinate that rotates each pair, for sections in one of the orders in rules.json."""
+    """Return the coordinate that rotates each pair, given sections in one of the orders in rules.json."""
     if order == "interleaved":  # round-robin; the rest go to axis 0
         axes = len(sections)
         return tuple(i % axes if i // axes < sections[i % axes] else 0 for i in range(sum(sections)))

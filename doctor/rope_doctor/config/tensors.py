@@ -15,7 +15,7 @@ import numpy as np
 from rope_doctor.config.fused import Held
 from rope_doctor.config.gguf import is_gguf, read_header
 
-MAX_HEADER = 16 * 2**20  # bytes; parsing a header as JSON takes twenty times as much memory
+MAX_HEADER = 16 * 2**20  # bytes; parsing a header as JSON takes twenty times this much memory
 MAX_ROWS = 2**18
 TORCH = (".bin", ".pt", ".pth")
 WIDTHS = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
@@ -49,7 +49,7 @@ class Stored:
 
 @dataclass(frozen=True)
 class Loaded:
-    """A tensor that torch holds."""
+    """A tensor loaded by torch."""
 
     path: Path
     tensor: Any
@@ -73,7 +73,7 @@ def _check_shape(path: Path, shape: tuple[int, ...]) -> None:
 
 
 def read_tensors(path: Path) -> dict[str, Held]:
-    """Return tensors by name, from a checkpoint's file, or from all files of its index or folder."""
+    """Return tensors by name from a checkpoint file, or from all files in an index or folder."""
     files = files_of(path)
     if not files:
         raise ValueError(f"{path} holds no file named *.safetensors, *.gguf or *.bin")
@@ -85,7 +85,7 @@ def read_tensors(path: Path) -> dict[str, Held]:
 
 
 def files_of(path: Path) -> list[Path]:
-    """Return a checkpoint's files: the path itself, or those of its index or folder, all in one format."""
+    """Return a checkpoint's files: the path itself, or those in its index or folder, all in one format."""
     if path.name.endswith(".index.json"):
         return _of_index(path)
     if not path.is_dir():
@@ -95,7 +95,7 @@ def files_of(path: Path) -> list[Path]:
 
 
 def _of_index(path: Path) -> list[Path]:
-    """Return the files that an index names, all in its own folder."""
+    """Return the files listed in an index, all in the same folder."""
     try:
         if path.stat().st_size > MAX_HEADER:
             raise ValueError("it is too large")

@@ -22,7 +22,7 @@ class ConfigError(ValueError):
     Attributes:
         reason: the message's key in rules.json, such as "out of range".
         field, words: the field's path, such as "rope_scaling.factor", and the other words in the message.
-        choices: the allowed values of `layer_type`, if that is the field at fault; otherwise empty.
+        choices: the allowed values of `layer_type` if that field is at fault; otherwise empty.
     """
 
     def __init__(self, reason: str, field: str, words: dict[str, str], choices: Iterable[str] = ()) -> None:
@@ -71,7 +71,7 @@ CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u
 
 
 def visible(text: str) -> str:
-    r"""Return text with its control characters escaped, so that a terminal prints them and does not act on them.
+    r"""Return text with control characters escaped, so that a terminal prints them instead of obeying them.
 
     >>> print(visible("\x1b[2J"))
     \x1b[2J
@@ -85,7 +85,7 @@ def listed(names: Iterable[str]) -> str:
 
 
 def checked(name: str, path: str, value: object) -> Any:
-    """Return a value converted to its field's type; a ConfigError names its path."""
+    """Return a value converted to its field's type, or raise a ConfigError that names its path."""
     rule = FIELDS[name]
     try:
         if not rule.get("list"):
@@ -132,7 +132,7 @@ class Part:
     values: dict[str, Any]
     start: str = ""
     paths: dict[str, str] = field(default_factory=dict)  # paths of fields that come from elsewhere
-    apart: bool = False  # applies to some layers only, so the fields outside it may differ
+    apart: bool = False  # applies only to some layers, so the fields outside it may differ
     added: Collection[str] = ()  # fields that the object itself lacks
 
     def __post_init__(self) -> None:
@@ -143,7 +143,7 @@ class Part:
         return self.raw(name) is not None
 
     def raw(self, name: str) -> Any:
-        """Return an unchecked value, or None; a dotted name, "attn_config.rope_theta", reaches into an object."""
+        """Return an unchecked value, or None; a dotted name ("attn_config.rope_theta") reaches into an object."""
         if name in self.values or "." not in name:
             return self.values.get(name)
         outer, inner = name.split(".", 1)
@@ -151,7 +151,7 @@ class Part:
         return within.get(inner) if isinstance(within, dict) else None
 
     def path(self, name: str) -> str:
-        """Return a field's path from the top of the file, for error messages."""
+        """Return a field's full path in the file, for error messages."""
         return self.paths.get(name) or ".".join(filter(None, (self.start, str(name))))
 
     def all_paths(self) -> dict[str, str]:

@@ -1,4 +1,4 @@
-r"""Write a rotation back as config.json fields, in either of the two transformers spellings."""
+r"""Write a rotation as config.json fields, in either of the two transformers spellings."""
 
 from typing import Any
 
@@ -13,9 +13,9 @@ ERNIE = "ernie4_5_vl_moe_text"  # the only model_type whose section order has no
 
 
 def to_config(rotation: Reading | RopeSpec, *, spelling: int = 5) -> dict[str, Any]:
-    r"""Return the config.json fields that specify a rotation; `rope_from_config` reads them as an equal spec.
+    r"""Return the config.json fields that specify a rotation; `rope_from_config` reads them back as an equal spec.
 
-    Rules that depend on the text's length come back equal at the length for which they were read. Spelling 5
+    Rules that depend on the text length are reproduced at the length for which they were read. Spelling 5
     is `rope_parameters` with the base inside, 4 is `rope_scaling` next to `rope_theta`. A bare spec does not store
     its rule, so it must be plain RoPE on the whole head or part of it. ValueError for any other spec, or if
     `spelling` is neither 4 nor 5.

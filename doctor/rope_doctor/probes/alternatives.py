@@ -1,4 +1,4 @@
-r"""Plausible wrong rotations, close to the config's; each points to one cause."""
+r"""Plausible wrong rotations, close to the config's, each of which points to one cause."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ LISTS = ("longrope",)
 
 @dataclass(frozen=True)
 class Alternative:
-    """A rotation, the cause that it points to, and the words for it in a report."""
+    """A rotation, the cause that it points to, and its description in a report."""
 
     cause: str
     words: str
@@ -23,10 +23,10 @@ class Alternative:
 
 
 def alternatives(reading: Reading, kinds: LayerKinds, length: int) -> Iterator[Alternative]:
-    """Yield rotations that a model may apply instead of the right one, in a text of `length` tokens.
+    """Yield rotations that a model may apply instead of the right one, for a text of `length` tokens.
 
-    The first that fits names the cause: the rotation of another kind, the rule for another length, the rule omitted
-    or applied twice, or other sections.
+    The first match names the cause: another layer kind's rotation, the rule for another length, the rule omitted or
+    applied twice, or different sections.
     """
     spec, rule = reading.spec, reading.rope_type
     for label, other in kinds.turning.items():

@@ -1,4 +1,4 @@
-r"""Two texts of the same length, a decoder's logits for them, and the difference that rounding explains."""
+r"""Two texts of equal length, a decoder's logits for them, and the difference that rounding explains."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,14 +8,14 @@ import numpy as np
 
 from rope_doctor.probes.decoder import BFLOAT16_EPS, Decoder
 
-PADS = 5  # tokens of padding; also the first piece of a short text
+PADS = 5  # padding tokens; also the length of a short text's first chunk
 ROUNDINGS = 2**12  # float32 roundings from input to logit, all in the same direction
 ROUNDINGS_PER_TOKEN = (
     2**4
 )  # an angle of m radians is off by m roundings, in q and in k, and scores are about 8
 NOISE_FACTOR = 8  # differences count above this multiple of a narrow type's measured noise
 LEAST_NOISE = 4 * BFLOAT16_EPS  # in units of the logits' spread: four roundings in a row
-UNKNOWN_NOISE = 32 * BFLOAT16_EPS  # if there is no float32 copy from which to measure rounding
+UNKNOWN_NOISE = 32 * BFLOAT16_EPS  # if no float32 copy is available to measure rounding
 SAME, DIFFERS, DOCUMENTED, NOT_JUDGED = "same", "differs", "as documented", "not judged"
 
 
@@ -25,29 +25,29 @@ class Check:
 
     name: str
     outcome: str  # "same", "differs", "as documented" or "not judged"
-    words: str  # the calls compared and their difference, or the reason why the check did not run
-    meaning: str = ""  # the meaning of the difference
+    words: str  # the compared calls and their difference, or the reason why the check did not run
+    meaning: str = ""  # the interpretation of the difference
     fix: str = ""  # the smallest change that removes it
     chapter: str = ""  # title of the chapter that explains the difference
     off: float | None = None  # largest difference in a token's logits, in units of their spread
     bound: float | None = None  # largest difference that rounding explains
     token: int | None = None  # first token that differs
-    lengths: tuple[int, ...] = ()  # tokens in each compared text, or in the one that differs
-    edge: bool = False  # True if it differs in a text that ends exactly at a switch, before anything changes
-    central: bool = False  # True if no decoder is called right before this check has run
+    lengths: tuple[int, ...] = ()  # token counts of the compared texts, or of the one that differs
+    edge: bool = False  # True if a text that ends exactly at a switch differs, before anything changes
+    central: bool = False  # True if a decoder cannot be called right until this check has run
 
     def __str__(self) -> str:
         return f"{self.name}: {self.outcome}. {self.words}"
 
 
 class NotJudgedError(Exception):
-    """A check that could not run on a decoder; the message says why."""
+    """A check that could not run on this decoder; the message says why."""
 
 
 class Bench:
-    """A decoder, two texts of the same length, and their logits.
+    """A decoder, two texts of equal length, and their logits.
 
-    `piece` is the length of a prompt, after which the other tokens come one by one.
+    `piece` is the length of the prompt; the remaining tokens follow one at a time.
     """
 
     def __init__(
@@ -55,24 +55,24 @@ class Bench:
     ) -> None:
         self.decoder, self.length, self.piece = decoder, length, piece
         self.positions = np.arange(length)
-        self.prompt = [piece] + [1] * (length - piece)  # sizes of the pieces
+        self.prompt = [piece] + [1] * (length - piece)  # chunk sizes
         self.given, self.seed = text, seed
-        ids = min(8, decoder.vocabulary // 2), decoder.vocabulary  # the first tokens may be special
+        ids = min(8, decoder.vocabulary // 2), decoder.vocabulary  # the lowest token ids may be special
         drawn = np.random.default_rng(seed).integers(*ids, size=(2, max(length, 108)))[:, :length]
         self.text = drawn if text is None else _two_rows(text, length)
 
     def another(self) -> "Bench":
-        """Return a bench with other texts of the same length."""
+        """Return a bench with different texts of the same length."""
         return Bench(self.decoder, self.length, self.piece, text=self.given, seed=self.seed + 100)
 
     def shorter(self, length: int) -> "Bench":
-        """Return a bench with the first `length` tokens."""
+        """Return a bench with only the first `length` tokens."""
         piece = min(self.piece, max(1, length // 2))
         return Bench(self.decoder, length, piece, text=self.given, seed=self.seed)
 
     @cached_property
     def whole(self) -> np.ndarray:
-        """Logits of both rows, each read alone in one pass."""
+        """Logits of both rows, each read on its own in one pass."""
         return np.concatenate([self.logits(row[None]) for row in self.text])
 
     @cached_property
@@ -86,7 +86,7 @@ class Bench:
 
     @cached_property
     def noise(self) -> tuple[float, float, float | None]:
-        """Differences by rounding alone: the same call twice, rows in another order, a float32 copy."""
+        """Differences caused by rounding alone: the same call repeated, rows in another order, a float32 copy."""
         again = self.distances(self.logits(self.text[:1]), self.whole[:1]).max()
         turned = self.logits(self.text[::-1].copy())[::-1]
         order = self.distances(turned, self.logits(self.text)).max()
@@ -132,7 +132,7 @@ class Bench:
         cache: Any = None,
         seen: int = 0,
     ) -> tuple[np.ndarray, Any]:
-        """Return the logits of a text read in pieces with the cache, and the cache."""
+        """Return the logits of a text read in chunks with the cache, and the cache."""
         ids, pieces, start = self.ids(positions, tokens.shape), [], 0
         if positions is not None and mask is None:
             mask = np.ones((len(tokens), seen + tokens.shape[1]), int)
@@ -151,16 +151,16 @@ class Bench:
         return np.concatenate(pieces, axis=1), cache
 
     def distances(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
-        """Return the distance between the logits of each token, in units of the spread; infinite if not finite."""
+        """Return the distance between each token's logits, in units of the spread; infinite if not finite."""
         apart = np.sqrt(((one - other) ** 2).mean(axis=-1)) / self.spread
         return np.where(np.isfinite(apart), apart, np.inf)
 
     def verdict(self, words: str, *pairs: tuple[np.ndarray, np.ndarray], ends: int | None = None) -> Check:
-        """Return a check that the two arrays in every pair are equal; they begin at token 0, or end at `ends`."""
+        """Return a check that the arrays in each pair are equal; the arrays begin at token 0, or end at `ends`."""
         distances = [self.distances(*pair) for pair in pairs]
         off = max(float(distance.max()) for distance in distances)
         wrong = [np.any(distance > self.bound, axis=0, keepdims=False) for distance in distances]
-        if self.low_precision:  # rounding may route a token or two to a different expert
+        if self.low_precision:  # rounding may send a token or two to a different expert
             wrong = [tokens & (tokens.mean() >= 0.5) for tokens in wrong]
         first = [(ends or len(each)) - len(each) + int(each.argmax()) for each in wrong if each.any()]
         return Check(
@@ -175,6 +175,6 @@ class Bench:
 
 
 def _two_rows(text: np.ndarray, length: int) -> np.ndarray:
-    """Return two rows of a text, the second from its middle, repeated to a length."""
+    """Return two rows of the given length, repeating a text; the second starts from its middle."""
     rows = np.resize(text, (1, length)), np.resize(np.roll(text, -(len(text) // 2) - 1), (1, length))
     return np.concatenate(rows)

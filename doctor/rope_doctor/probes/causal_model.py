@@ -1,4 +1,4 @@
-r"""A function or a causal model of transformers as a `Decoder`, also inside the wrappers of `names`."""
+r"""Wrap a function or a causal transformers model as a `Decoder`, looking inside the wrappers in `names`."""
 
 import inspect
 from collections.abc import Mapping
@@ -29,10 +29,10 @@ NO_CACHE = object()  # passed instead of a cache to disable caching
 
 
 def as_decoder(model: Any, **facts: Any) -> Decoder:
-    """Return a Decoder, given one, a causal transformers model, or a function with the keywords of `call`.
+    """Return a Decoder from a Decoder, a causal transformers model, or a function with the keywords of `call`.
 
     Raises:
-        ValueError: it is of another type, or the function fails on two tokens; the message says how.
+        ValueError: the argument has another type, or the function fails on two tokens; the message says how.
     """
     if isinstance(model, Decoder):
         return model
@@ -53,7 +53,7 @@ def as_decoder(model: Any, **facts: Any) -> Decoder:
 
 
 def of_transformers(model: Any) -> Decoder:
-    """Return a causal transformers model as a Decoder, with attributes from its config."""
+    """Return a causal transformers model as a Decoder, with attributes read from its config."""
     import torch
 
     inner = unwrapped(model)
@@ -67,7 +67,7 @@ def of_transformers(model: Any) -> Decoder:
     except ValueError:  # it does not rotate, or its config cannot be read
         kinds = LayerKinds({}, (), {})
     used = {label for label in kinds.layers if label in kinds.readings}
-    unused = used and not used & kinds.turning.keys()  # the config has a rotation that no layer uses
+    unused = used and not used & kinds.turning.keys()  # the config specifies a rotation that no layer uses
     turning = [] if unused else list(kinds.turning.values())
     lengths = [reading.trained or reading.longest for reading in turning]
     rules = [reading.rope_type for reading in turning]
@@ -92,7 +92,7 @@ def of_transformers(model: Any) -> Decoder:
         growth=growth_of_queries(body),
         longest=_table_length(inner, body),
         unknown=_unknown(names),
-        crop=None if recurrent or pooled(body) > 1 else _crop,  # a pool keeps the tokens that are cut off
+        crop=None if recurrent or pooled(body) > 1 else _crop,  # a pool still contains the tokens cut off
         generate=_generate_of(model) if _generates(inner) else None,
         narrow=None if dtype == torch.bfloat16 else lambda: of_transformers(_narrowed(inner)),
         wide=None if dtype == torch.float32 else _wide_of(inner),
@@ -109,7 +109,7 @@ def _unknown(names: Mapping[str, str | None]) -> dict[str, str]:
 
 
 def _table_length(model: Any, body: Mapping[str, Any]) -> int | None:
-    """Return the number of rows of the model's table of positions, or None if it has none."""
+    """Return the number of rows in the model's position table, or None if it has none."""
     stated = {body[name] for name in TABLE_LENGTHS if type(body.get(name)) is int}
     tensors = (*model.named_parameters(), *model.named_buffers())
     rows = {tensor.shape[0] for name, tensor in tensors if tensor.ndim == 2 and TABLES.search(name)}
@@ -117,7 +117,7 @@ def _table_length(model: Any, body: Mapping[str, Any]) -> int | None:
 
 
 def _device_of(model: Any) -> Any:
-    """Return the device of a model's embedding, where its tokens belong."""
+    """Return the device of a model's embedding, where the tokens must be."""
     inner = unwrapped(model)
     embedding = inner.get_input_embeddings() if hasattr(inner, "get_input_embeddings") else None
     return next((embedding or inner).parameters()).device
@@ -132,7 +132,7 @@ def _call_of(model: Any, names: Mapping[str, str]) -> Call:
         options: dict[str, Any] = {
             names[name]: torch.tensor(array, device=device) for name, array in given.items()
         }
-        if "cache" in names:  # transformers separates packed texts only without a cache
+        if "cache" in names:  # transformers keeps packed texts apart only without a cache
             caching = {"use_cache": True, names["cache"]: cache}
             options |= {"use_cache": False} if cache is NO_CACHE else caching
         was = model.training
@@ -191,12 +191,12 @@ def _narrowed(model: Any) -> Any:
 
 
 def _wide_of(model: Any) -> Any:
-    """Return a function that makes the float32 copy, or None if a copy from the config has other weights."""
+    """Return a function that makes the float32 copy, or None if a copy built from the config has other weights."""
     import torch
 
     copy = type(model)._from_config(deepcopy(model.config), dtype=torch.float32)
     missing, unexpected = copy.load_state_dict(model.state_dict(), strict=False)
-    if missing or unexpected:  # adapters, or a model that was changed by hand
+    if missing or unexpected:  # adapters, or a model modified by hand
         return None
     copy = copy.to(_device_of(model)).eval()
     return lambda: of_transformers(copy)

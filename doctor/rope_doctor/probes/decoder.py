@@ -13,33 +13,33 @@ FLOAT32_EPS, BFLOAT16_EPS = 2.0**-24, 2.0**-9  # largest relative rounding error
 
 @dataclass(frozen=True)
 class Decoder:
-    r"""A decoder, and the known facts about it.
+    r"""A decoder and the known facts about it.
 
     Attributes:
-        call: `(tokens, *, positions, mask, cache) -> (logits, cache)`, or only logits if it has no cache. Tokens
-            and positions are integers `(batch, seq)`, logits are `(batch, seq, vocabulary)`, and the mask
+        call: `(tokens, *, positions, mask, cache) -> (logits, cache)`, or just the logits if it has no cache.
+            Tokens and positions are integers `(batch, seq)`, logits are `(batch, seq, vocabulary)`, and the mask
             `(batch, all tokens so far)` is 0 for hidden tokens.
         vocabulary: number of tokens in the vocabulary.
-        takes: which of the keywords positions, mask and cache `call` accepts; no others are passed.
-        relative: True if moving a whole text must change nothing, as with rotations; False for tables of absolute
-            positions; None if unknown.
-        windows: widths in tokens of the sliding windows and chunks of its layers.
-        pools: fewest tokens that a layer pools into one key, counted from the first; 1 without such layers.
-        scaled: first position from which queries are scaled, or None.
-        growth: their relative growth per token, if they are scaled from position 0 on; otherwise 0.
+        takes: the keywords among positions, mask and cache that `call` accepts; no others are passed.
+        relative: True if moving a whole text must change nothing, as with rotations; False for absolute position
+            tables; None if unknown.
+        windows: widths, in tokens, of its layers' sliding windows and chunks.
+        pools: smallest number of tokens that a layer pools into one key, counted from the first; 1 if none does.
+        scaled: first position at which queries are scaled, or None.
+        growth: relative growth of the queries per token if they are scaled from position 0 on; otherwise 0.
         longest: number of positions in its table, or None if there is no table.
-        trained, rule: length above which a rule may change the frequencies, or None; the rule's name, or "".
-        coordinates: number of coordinates per position: 3 for M-RoPE, whose position ids are `(3, batch, seq)`.
+        trained, rule: length beyond which a rule may change the frequencies, or None; the rule's name, or "".
+        coordinates: coordinates per position: 3 for M-RoPE, whose position ids are `(3, batch, seq)`.
         recurrent: True if recurrent layers see the order of tokens even without positions.
-        eps: largest relative rounding error of its number format.
+        eps: its number format's largest relative rounding error.
         crop: `(cache, length, removed) -> cache` that keeps the first `length` tokens, or None.
-        shift: `(cache, by) -> cache` that moves the keys `by` positions, or None.
+        shift: `(cache, by) -> cache` that moves the keys by `by` positions, or None.
         evict: `(cache, start, count) -> cache` that drops tokens and keeps the others' positions, or None.
         generate: `(tokens, mask, new) -> (tokens, logits)` that appends `new` tokens greedily, or None; the logits,
             (batch, new, vocabulary), are those from which they were chosen.
-        unknown: the reason why a keyword is not in `takes`, by keyword.
-        never: value passed as the cache to disable caching.
-        narrow, wide: functions that make the same decoder in bfloat16 and in float32, or None.
+        unknown: for each keyword missing from `takes`, the reason.
+        never: the value to pass as the cache to disable caching.
+        narrow, wide: functions that make a bfloat16 and a float32 copy of the decoder, or None.
 
     >>> copy = lambda tokens: np.eye(40)[tokens]  # predicts every token again
     >>> logits, cache = Decoder(copy, vocabulary=40)(np.array([[3, 1]]))

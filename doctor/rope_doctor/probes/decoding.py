@@ -1,4 +1,4 @@
-r"""Check a decoder: in one pass, in steps, padded, batched, moved, packed, before and after a long text."""
+r"""Check a decoder in one pass, in steps, padded, batched, moved, packed, and before and after a long text."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
@@ -24,21 +24,21 @@ from rope_doctor.probes.ways import LONGROPE, WAYS, Way, chunks
 from rope_doctor.verdict import DIFFERS as WRONG
 from rope_doctor.verdict import HOLDS, NOT_RUN, Judged, Verdict, choose
 
-CHUNK = 512  # tokens per chunk in which servers read a long prompt
-STEPS = 7  # tokens of a long text that are read one at a time
-PAST = 16  # tokens by which a long text passes a window or a switch
+CHUNK = 512  # tokens per chunk when servers read a long prompt
+STEPS = 7  # how many tokens of a long text to read one at a time
+PAST = 16  # how many tokens a long text extends past a window or a switch
 LONGEST = 8_448  # most tokens in a text, unless `length` allows more
 OUTCOMES = {SAME: HOLDS, DOCUMENTED: HOLDS, DIFFERS: WRONG, NOT_JUDGED: NOT_RUN}
 
 
 @dataclass(frozen=True)
 class DecoderReport:
-    """All checks of a decoder, their verdict, and the causes of differences, likeliest first; `print` it."""
+    """A decoder's checks, their verdict, and the causes of differences, likeliest first; `print` it."""
 
     checks: tuple[Check, ...]
     verdict: Verdict
     causes: tuple[Cause, ...] = ()
-    tolerance: str = ""  # the largest difference attributed to rounding, and the reason
+    tolerance: str = ""  # the largest difference attributed to rounding, and why
 
     @property
     def right(self) -> bool | None:
@@ -82,23 +82,23 @@ def check_decoder(
     require: Collection[str] = (),
     **facts: Any,
 ) -> DecoderReport:
-    r"""Compute the same logits in many ways, and report where they differ.
+    r"""Compute the same logits in many ways and report where they differ.
 
     Every check compares the decoder with itself, so no reference is needed; `diagnose` and `check_model` find
     mistakes that all calls share. A text of 12 tokens is read in every way, and a long one, past every window and
     switch, in the central ways. In float32 a difference counts if it exceeds 2¹² roundings in the same direction,
-    and 2⁴ more per token. In a narrower type it must exceed eight times the measured noise, in half of the tokens.
+    plus 2⁴ per token. In a narrower type it must exceed eight times the measured noise in half of the tokens.
 
     Args:
         decoder: a `Decoder`, a causal model of transformers, or a function `(tokens, *, positions, mask, cache) ->
             (logits, cache)`, which may lack some of the keywords.
-        length: tokens of the long text. By default two chunks and 16 tokens, or 16 past the last window or switch,
-            at most 8,448.
-        chunk: tokens per chunk of the long text.
-        window: width in tokens of a window that the decoder does not state.
+        length: tokens in the long text. The default is two chunks and 16 tokens, or 16 tokens past the last window
+            or switch, up to 8,448.
+        chunk: tokens per chunk when the long text is read in chunks.
+        window: width, in tokens, of a window that the decoder does not declare.
         text: token ids (tokens,), repeated to the length; by default they are random.
-        only, skip, require: names of checks to run alone, to leave out, and to count as central.
-        facts: attributes of `Decoder`, if `decoder` is a function.
+        only, skip, require: names of the only checks to run, of checks to skip, and of checks to count as central.
+        facts: `Decoder` attributes, if `decoder` is a function.
 
     Raises:
         ValueError: the decoder cannot be called, or an argument is invalid; the message says why.
@@ -157,7 +157,7 @@ def _tokens(text: Any, vocabulary: int) -> np.ndarray | None:
 
 
 class _Examination:
-    """A decoder, the lengths at which it is checked, and its benches."""
+    """A decoder, the lengths at which to check it, and its benches."""
 
     def __init__(self, decoder: Decoder, length: int | None, chunk: int, text: np.ndarray | None) -> None:
         self.decoder, self.chunk, self.text = decoder, chunk, text
@@ -169,7 +169,7 @@ class _Examination:
         wanted = max([least, *marks]) if length is None else limit
         reached = [mark for mark in [least, *marks] if mark <= limit]
         self.far_length = wanted if wanted <= limit else max([2 * chunk + PAST, *reached])
-        if decoder.longest:  # where a table of positions ends
+        if decoder.longest:  # where a position table ends
             self.far_length = min(self.far_length, max(2 * SHORT, decoder.longest - 2 * PAST))
         near = min(SHORT, self.switch or SHORT)
         self.near = Bench(decoder, near, min(PADS, near - 5), text=text)
@@ -177,7 +177,7 @@ class _Examination:
 
     @cached_property
     def edge(self) -> Bench | None:
-        """A text that ends exactly at the switch and still counts as short; None without a switch."""
+        """A text that ends exactly at the switch, so it still counts as short; None without a switch."""
         if self.switch is None or not self.near.length < self.switch < self.far_length:
             return None
         return Bench(self.decoder, self.switch, self.switch - 3, text=self.text)
@@ -192,7 +192,7 @@ class _Examination:
 
     @property
     def tolerance(self) -> str:
-        """The largest difference attributed to rounding, and the reason."""
+        """The largest difference attributed to rounding, and why."""
         bound = self.near.bound
         if not self.near.low_precision:
             roundings = "4,096 roundings, and 16 more per token"
@@ -205,7 +205,7 @@ class _Examination:
         )
 
     def check(self, name: str) -> Check:
-        """Run one check; if it raises an exception, it counts as not judged."""
+        """Run one check, which counts as not judged if it raises an exception."""
         try:
             check = CHECKS[name](self)
         except NotJudgedError as reason:
@@ -216,7 +216,7 @@ class _Examination:
         return explained(replace(check, name=name, words=_sentence(check)))
 
     def way(self, way: Way) -> Check:
-        """Compare one way of calling on the short text and, if required, on longer ones."""
+        """Compare one way of calling the decoder on the short text and, if required, on longer ones."""
         self.near.needs(*way.needs)
         found = [way.on(self.near)]
         if way.edge and self.edge is not None:
@@ -226,7 +226,7 @@ class _Examination:
         return _combined(found)
 
     def twice(self, compare: Callable[[Bench], Check], bench: Bench) -> Check:
-        """Compare on a long text, and on another if it differs: rounding may flip a token's expert in one."""
+        """Compare on a long text, and on a second if the first differs: rounding may flip a token's expert once."""
         check = compare(bench)
         if check.outcome != DIFFERS:
             return check
@@ -239,7 +239,7 @@ class _Examination:
         return _combined([near, self.twice(partial(chunks, chunk=self.chunk), self.far)])
 
     def state(self) -> Check:
-        """Read texts of rising length, and the same texts again, the longest first."""
+        """Read texts of increasing length, then the same texts again, longest first."""
         lengths = [self.near.length, self.far_length]
         if self.switch:
             middle = (self.switch + self.far_length) // 2
@@ -253,7 +253,7 @@ class _Examination:
         return _combined(after[::-1])
 
     def reach(self) -> Check:
-        """Compare the longest text with the windows and the switch that the decoder states."""
+        """Compare the longest text with the windows and the switch that the decoder declares."""
         marks = [f"window of {width:,}" for width in self.decoder.windows if width + PADS > self.far_length]
         if self.switch and self.switch + PADS > self.far_length:
             marks.append(f"switch at {self.switch:,}")
@@ -282,7 +282,7 @@ class _Examination:
 
 
 def _combined(found: list[Check]) -> Check:
-    """Return the first check that differs, or else one check for all texts."""
+    """Return the first check that differs, or else a single check for all texts."""
     wrong = next((check for check in found if check.outcome == DIFFERS), None)
     if wrong is not None:
         return wrong
@@ -293,7 +293,7 @@ def _combined(found: list[Check]) -> Check:
 
 
 def _sentence(check: Check) -> str:
-    """Return a check's words as a sentence, with figures unless they already form one."""
+    """Return a check's words as a sentence, with figures added unless they already are a sentence."""
     if check.words.endswith("."):
         return check.words
     if check.outcome == DIFFERS:

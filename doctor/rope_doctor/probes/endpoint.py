@@ -10,18 +10,18 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Any
 
-TOP = 5  # alternatives asked for at each place, the most that OpenAI allows
-CHARACTERS = 4  # per token, in an estimate
-MOST_BYTES = 2**28  # of an answer
+TOP = 5  # alternatives requested per token, the most that OpenAI allows
+CHARACTERS = 4  # estimated characters per token
+MOST_BYTES = 2**28  # largest answer
 
 Post = Callable[
     [str, dict[str, Any] | None, float], Any
-]  # (path, body or None, seconds) -> the JSON answered
+]  # (path, body or None, seconds) -> the JSON response
 
 
 @dataclass(frozen=True)
 class Place:
-    """A place in a text: its token, the token's log probability, and the likeliest tokens with theirs."""
+    """A place in a text: its token and log probability, and the likeliest tokens with their log probabilities."""
 
     token: str
     logprob: float | None = None
@@ -30,7 +30,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Answer:
-    """The places of the prompt (empty unless asked for), those of the new tokens, and tokens taken from a cache."""
+    """The prompt's places (empty unless requested), those of the new tokens, and the number of cached tokens."""
 
     prompt: tuple[Place, ...]
     new: tuple[Place, ...]
@@ -38,7 +38,7 @@ class Answer:
 
     @property
     def text(self) -> str:
-        """Return the new text."""
+        """Return the generated text."""
         return "".join(place.token for place in self.new)
 
 
@@ -47,24 +47,24 @@ class UnansweredError(Exception):
 
 
 class SpentError(UnansweredError):
-    """A request that was not sent, because the time was used up."""
+    """A request that was not sent because time had run out."""
 
 
 class Endpoint:
-    r"""A server's model, and the requests, tokens and seconds that it was asked for.
+    r"""A model on a server, with the requests, tokens and seconds spent on it so far.
 
     Args:
-        post: sends a body to a path and returns the JSON answered; `over_http` makes one.
+        post: sends a body to a path and returns the JSON response; `over_http` makes one.
         model: the model's name.
-        seconds: limit on the time of all requests together.
+        seconds: time limit for all requests together.
     """
 
     def __init__(self, post: Post, model: str, *, seconds: float) -> None:
         self.post, self.model, self.seconds = post, model, seconds
         self.began = time.monotonic()
         self.requests = self.tokens = 0
-        self.echoes: str = "echo"  # the field with which the prompt's log probabilities are asked for
-        self.lists = True  # several prompts in one request
+        self.echoes: str = "echo"  # the field that requests the prompt's log probabilities
+        self.lists = True  # accepts several prompts in one request
 
     @property
     def spent(self) -> float:
@@ -72,15 +72,15 @@ class Endpoint:
         return time.monotonic() - self.began
 
     def write(self, prompt: str, new: int) -> Answer:
-        """Return `new` tokens after a prompt, the likeliest each time."""
+        """Return `new` tokens after a prompt, each the likeliest."""
         return self._complete([prompt], new, {})[0]
 
     def read(self, prompt: str) -> Answer:
-        """Return a prompt's places; the server writes one token more."""
+        """Return a prompt's places; the server also writes one token."""
         return self._complete([prompt], 1, self._echo())[0]
 
     def together(self, prompts: Sequence[str], new: int, *, echo: bool) -> list[Answer]:
-        """Return the answers to several prompts in one request, or in several at once if lists are refused."""
+        """Return the answers to several prompts in one request, or in parallel requests if lists are refused."""
         extra = self._echo() if echo else {}
         if self.lists:
             try:
@@ -91,7 +91,7 @@ class Endpoint:
             return list(pool.map(lambda prompt: self._complete([prompt], new, extra)[0], prompts))
 
     def chat(self, messages: Sequence[dict[str, str]], new: int) -> Answer:
-        """Return `new` tokens after the messages of a chat."""
+        """Return `new` tokens after a chat's messages."""
         body = {"messages": list(messages), "max_tokens": new, "temperature": 0}
         answered = self._send("/chat/completions", {**body, "logprobs": True, "top_logprobs": TOP})
         choice = _choices(answered, 1)[0]
@@ -99,7 +99,7 @@ class Endpoint:
         return Answer((), tuple(map(_of_chat, rows)), _cached(answered))
 
     def context(self) -> int | None:
-        """Return the context in tokens that the server claims for its model, if it does."""
+        """Return the context, in tokens, that the server claims for its model, if any."""
         try:
             models = self._send("/models", None).get("data") or []
         except UnansweredError:
@@ -142,7 +142,7 @@ class Endpoint:
 
 
 def tokens_in(body: dict[str, Any]) -> int:
-    """Return about how many tokens a request makes the server read, at four characters per token."""
+    """Estimate how many tokens a request makes the server read, at four characters per token."""
     prompt = body.get("prompt", "")
     texts = [prompt] if isinstance(prompt, str) else prompt
     texts += [message["content"] for message in body.get("messages", ())]
@@ -150,10 +150,10 @@ def tokens_in(body: dict[str, Any]) -> int:
 
 
 def over_http(url: str, key: str = "") -> Post:
-    r"""Return a function that posts JSON to a server and returns its answer.
+    r"""Return a function that posts JSON to a server and returns its response.
 
-    `url` may end with /v1 or not. The key is sent to this server alone: a redirection is refused. It appears in no
-    message.
+    `url` may end with /v1 or not. The key is sent only to this server, so redirects are refused, and it appears in
+    no message.
     """
     base = url.rstrip("/")
     base = base if base.endswith("/v1") else f"{base}/v1"
@@ -198,7 +198,7 @@ def _cached(answered: dict[str, Any]) -> int | None:
 
 
 def _completed(choice: dict[str, Any], prompt: str, echo: bool, cached: int | None) -> Answer:
-    """Return a choice as an Answer: the prompt's places come first if they were asked for."""
+    """Return a choice as an Answer; the prompt's places come first if they were requested."""
     places = tuple(_places(choice.get("logprobs") or {}))
     listed = choice.get("prompt_logprobs")
     if listed is not None:
@@ -216,7 +216,7 @@ def _places(logprobs: dict[str, Any]) -> Iterator[Place]:
 
 
 def _of_vllm(row: dict[str, dict[str, Any]] | None) -> Place:
-    """Return a row of vLLM's `prompt_logprobs`: by token id, the prompt's own token first."""
+    """Convert a row of vLLM's `prompt_logprobs`, keyed by token id with the prompt's own token first."""
     top = [(str(each.get("decoded_token")), each["logprob"]) for each in (row or {}).values()]
     return Place(top[0][0], top[0][1], dict(top)) if top else Place("")
 
@@ -227,7 +227,7 @@ def _of_chat(row: dict[str, Any]) -> Place:
 
 
 def prompt_length(places: Sequence[Place], prompt: str) -> int:
-    r"""Return the number of places whose tokens make up a prompt, whatever precedes it; 0 if it is not there.
+    r"""Return the number of places whose tokens make up a prompt, whatever precedes them; 0 if it is missing.
 
     >>> prompt_length([Place("<s>"), Place("A"), Place(" boat"), Place(" sank")], "A boat")
     3
@@ -241,5 +241,5 @@ def prompt_length(places: Sequence[Place], prompt: str) -> int:
 
 
 def plain(text: str) -> str:
-    """Return a text without the spaces that servers write in different ways."""
+    """Return a text without the spaces that servers render differently."""
     return text.replace("▁", "").replace("Ġ", "").replace(" ", "")

@@ -1,4 +1,4 @@
-r"""Faults in a live model's rotation, and the causes behind them, the most likely first."""
+r"""Faults in a live model's rotation and the causes behind them, most likely first."""
 
 import tomllib
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from rope_doctor.clinic.mistakes import MISTAKES
 
 
 class Cause(NamedTuple):
-    """A cause, its one fix, and the chapter that explains it; `fix` may have a `{…}` for a name."""
+    """A cause, its single fix, and the chapter that explains it; `fix` may contain `{…}` for a name."""
 
     does: str
     fix: str
@@ -18,18 +18,18 @@ class Cause(NamedTuple):
 
 
 _TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-OWN = {name: Cause(**cause) for name, cause in _TABLE.items()}  # the likeliest first
-FROM_CLINIC_BEFORE = "ignores_positions"  # the clinic's mistakes rank just above this cause
+OWN = {name: Cause(**cause) for name, cause in _TABLE.items()}  # likeliest first
+FROM_CLINIC_BEFORE = "ignores_positions"  # the clinic's mistakes rank directly above this cause
 
 
 def cause_of(name: str) -> Cause:
-    """Return a cause by its name, from `OWN` or else from the clinic's mistakes."""
+    """Return a cause by name, from `OWN` or else from the clinic's mistakes."""
     return OWN[name] if name in OWN else Cause(MISTAKES[name].does, MISTAKES[name].fix)
 
 
 @dataclass(frozen=True)
 class Fault:
-    """One way in which a live model's rotation departs from its config, as text."""
+    """One departure of a live model's rotation from its config, as text."""
 
     where: str  # name of the module in the model
     layers: str  # layer kind
@@ -37,7 +37,7 @@ class Fault:
     wanted: str
     cause: str  # a name in `OWN`, or one of the clinic's `MISTAKES`
     check: str  # the check that differs
-    named: tuple[str, ...] = ()  # names for the fix
+    named: tuple[str, ...] = ()  # names to fill into the fix
     pair: int | None = None  # first pair that differs
     position: int | None = None  # first position at which it differs
 
@@ -48,7 +48,7 @@ class Fault:
 
     @property
     def fix(self) -> str:
-        """Return the smallest change that mends the cause."""
+        """Return the smallest change that fixes the fault."""
         return cause_of(self.cause).fix.format(*self.named) if self.named else cause_of(self.cause).fix
 
     @property
@@ -67,10 +67,10 @@ class Fault:
 
 
 def ranked(faults: Sequence[Fault]) -> tuple[Fault, ...]:
-    """Return the faults, the most likely cause first.
+    """Return the faults with the most likely cause first.
 
     A cause that explains others precedes them: frequencies come before the queries that they rotate, and a fault
-    of all layers comes before a fault of one kind.
+    in all layers before a fault in one layer kind.
     """
     order = list(OWN)
     clinic = order.index(FROM_CLINIC_BEFORE) - 0.5

@@ -1,4 +1,4 @@
-r"""A live model's layer kinds: their readings from its config, and the kind of each module and layer."""
+r"""A live model's layer kinds: their readings from the config, and the kind of each module and layer."""
 
 import re
 from collections.abc import Callable
@@ -14,32 +14,32 @@ from rope_doctor.config.reader import NOPE, Reading, loaded
 from rope_doctor.config.values import Notes
 from rope_edu.encodings.spec import RopeSpec
 
-NAME_PATTERNS = {  # patterns in the names of a layer kind's modules and buffers
+NAME_PATTERNS = {  # name patterns of a layer kind's modules and buffers
     "sliding": re.compile(r"local|sliding|swa"),
     "full": re.compile(r"global|full"),
     "compress": re.compile(r"compress"),
     "main": re.compile(r"main"),
 }
-WITHOUT_ATTENTION = re.compile(r"linear|conv|mamba|recurrent|ssm|delta")  # in a config's names of layer kinds
+WITHOUT_ATTENTION = re.compile(r"linear|conv|mamba|recurrent|ssm|delta")  # in a config's layer kind names
 LAYER_LISTS = ("layer_types", "layers_block_type", "block_types", "_block_types")  # the last two are cycled
 LAYER = re.compile(r"(?:^|\.)(?:layers|h|blocks|block|layer)\.(\d+)(?:\.|$)")
 
 
 @dataclass(frozen=True)
 class LayerKinds:
-    """A config's readings by layer kind; None is the kind of unnamed layers."""
+    """A config's readings by layer kind; the kind None stands for unnamed layers."""
 
     readings: dict[str | None, Reading]
     layers: tuple[str | None, ...]  # each layer's kind; empty if the config does not say
     config: dict[str, Any]
-    body: dict[str, Any] = field(default_factory=dict)  # the language model's part of the config
+    body: dict[str, Any] = field(default_factory=dict)  # the config's language-model section
     attending: tuple[int, ...] | None = (
-        None  # numbers of the layers with attention; None if the config does not say
+        None  # indices of the layers with attention; None if the config does not say
     )
 
     @staticmethod
     def of(model: Any, config: Any = None) -> "LayerKinds":
-        """Return the layer kinds in a config, by default the model's; ValueError if the model has no config."""
+        """Return the layer kinds in a config, by default the model's own; ValueError if the model has none."""
         content = _content(model, config)
         body = body_of(content, Notes())[0].values
         readings = {reading.layer_type: reading for reading in read_kinds(content)}
@@ -59,7 +59,7 @@ class LayerKinds:
         return None
 
     def of_module(self, name: str) -> str | None:
-        """Return the kind that a module's name suggests, or else its layer's kind, or None."""
+        """Return the kind that a module's name suggests, or else the kind of its layer, or None."""
         return self.named(name.rpartition(".")[2]) or self.of_layer(name)
 
     def of_layer(self, name: str) -> str | None:
@@ -68,7 +68,7 @@ class LayerKinds:
         return self.layers[int(layer[1])] if layer and int(layer[1]) < len(self.layers) else None
 
     def allowed(self, name: str, at: dict[str | None, Reading] | None = None) -> list[Reading]:
-        """Return the readings that a layer may follow: its kind's, or all if the config does not say which."""
+        """Return the readings that a layer may follow: that of its kind, or all if the kind is unknown."""
         readings, layer = at or self.readings, LAYER.search(name)
         number = int(layer[1]) if layer else len(self.layers)
         if number < len(self.layers) and self.layers[number] in readings:
@@ -80,13 +80,13 @@ class LayerKinds:
         return {reading.layer_type: reading for reading in read_kinds(self.config, length)}
 
     def candidates(self, label: str | None) -> list[Reading]:
-        """Return this kind's reading if it rotates, otherwise the readings of all kinds that rotate."""
+        """Return this kind's reading if it rotates, otherwise those of all kinds that rotate."""
         return [self.turning[label]] if label in self.turning else list(self.turning.values())
 
     def nearest(
         self, label: str | None, off: Callable[[RopeSpec], float]
     ) -> tuple[str | None, RopeSpec] | None:
-        """Return the candidate kind with the nearest rotation, and its spec; None if no kind rotates."""
+        """Return the candidate kind whose rotation is nearest, and its spec; None if no kind rotates."""
         best = min(self.candidates(label), key=lambda reading: off(reading.spec), default=None)
         return None if best is None else (best.layer_type, best.spec)
 
@@ -117,7 +117,7 @@ def _layers(body: dict[str, Any], readings: dict[str | None, Reading]) -> tuple[
 
 
 def _kind_of(word: str, readings: dict[str | None, Reading]) -> str | None:
-    """Return the kind under which a config states the rotation of layers with this word in `layer_types`."""
+    """Return the kind under which a config specifies the rotation of layers with this name in `layer_types`."""
     if word in readings:
         return word
     if "compress" in readings and "main" in readings:  # DeepSeek V4's names for its rotations
@@ -126,7 +126,7 @@ def _kind_of(word: str, readings: dict[str | None, Reading]) -> str | None:
 
 
 def _attending(body: dict[str, Any]) -> tuple[int, ...] | None:
-    """Return the numbers of the layers with attention; None if the config does not state how many layers it has."""
+    """Return the indices of the layers with attention; None if the config does not give its number of layers."""
     count = body.get("num_hidden_layers")
     types = next(
         (body[name] for name in LAYER_LISTS if isinstance(body.get(name), list) and body[name]), None

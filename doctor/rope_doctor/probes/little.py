@@ -12,7 +12,7 @@ HEADS, HEAD_DIM, VOCABULARY = 4, 16, 40
 
 
 class LittleRotary(nn.Module):
-    """A spec's cosines and sines, duplicated as in transformers modules."""
+    """A spec's cosines and sines, duplicated as transformers modules do."""
 
     inv_freq: Tensor
 
@@ -28,7 +28,7 @@ class LittleRotary(nn.Module):
 
 
 class LittleLayer(nn.Module):
-    """Multi-head attention, half_split, with its own rotary module."""
+    """Multi-head half_split attention with its own rotary module."""
 
     def __init__(self, spec: RopeSpec, times: int) -> None:
         super().__init__()
@@ -53,9 +53,9 @@ def rotated(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
 
 
 class Little(nn.Module):
-    r"""A decoder without a cache, with one layer per spec: by default two, with heads of 16 and base 10,000.
+    r"""A decoder without a cache and with one layer per spec: by default two, with heads of 16 and base 10,000.
 
-    `times` is how many times each layer rotates; 1 is right.
+    `times` is the number of times that each layer rotates; 1 is right.
 
     >>> model = Little()
     >>> tuple(model(torch.tensor([[3, 1, 4]])).shape)

@@ -14,7 +14,7 @@ from rope_doctor.probes.softmax_scale import query_gains, stated_scale
 from rope_doctor.probes.watching import Watched
 from rope_doctor.verdict import DIFFERS, HOLDS, NOT_RUN, Judged, Verdict, choose
 
-CHECKS = (  # (name, whether no model is called right before this check has run)
+CHECKS = (  # (name, whether a model can be called right only after this check has run)
     ("frequencies", False),
     ("queries and keys", True),
     ("layers", True),
@@ -27,11 +27,11 @@ CHECKS = (  # (name, whether no model is called right before this check has run)
 
 @dataclass(frozen=True)
 class ModelReport:
-    """The verdict on a live model's rotation, its faults, the completed probes, and notes; `print` it.
+    """The verdict on a live model's rotation, with its faults, the completed probes and notes; `print` it.
 
     Attributes:
-        verdict: each check, whether it holds, and why it did not run.
-        faults: the most likely cause first. Mend it and run the check again: the others often go with it.
+        verdict: each check, whether it passed or, if it did not run, why.
+        faults: most likely cause first. Fix it and run the check again; the others often disappear with it.
     """
 
     verdict: Verdict
@@ -41,7 +41,7 @@ class ModelReport:
 
     @property
     def right(self) -> bool | None:
-        """Return True if the model rotates as configured, False if not, None if a central check did not run."""
+        """Return True if the model rotates as it should, False if not, None if a central check did not run."""
         return self.verdict.right
 
     def __str__(self) -> str:
@@ -65,16 +65,16 @@ def check_model(
     skip: Collection[str] = (),
     require: Collection[str] = (),
 ) -> ModelReport:
-    r"""Probe the rotary modules of a live torch model, and the queries and keys that reach its attention.
+    r"""Probe a live torch model's rotary modules, and the queries and keys that reach its attention.
 
     The model is probed in its current state: after loading, after `.to(torch.bfloat16)`, on its device. Modules
-    that return cosines and sines are called, frequency buffers and tables are read, and a text of one repeated
-    token is run, because only the rotation makes its queries differ. Each layer is compared with its own kind.
+    that return cosines and sines are called, frequency buffers and tables are read, and the model runs a text of
+    one repeated token, whose queries differ only because of the rotation. Each layer is compared with its own kind.
 
     Args:
         model: a `torch.nn.Module`.
-        config: the expected rotation: a dict, a config.json's path, a preset's name, or None for the model's own.
-        only, skip, require: names of checks to run alone, to leave out, and to count as central.
+        config: the expected rotation: a dict, a config.json path, a preset name, or None for the model's own.
+        only, skip, require: names of the only checks to run, of checks to skip, and of checks to count as central.
 
     Raises:
         ValueError: the config is missing or cannot be read, or a check is unknown; the message says why.
@@ -126,7 +126,7 @@ def _words_of(watched: Watched) -> Iterator[str]:
 
 
 def _of_all_layers(watched: Watched, kinds: LayerKinds) -> list[Fault]:
-    """Return the faults of attention, with causes that are visible only in all layers together."""
+    """Return the attention faults, with causes that appear only when all layers are considered together."""
     still = {fault.where for fault in watched.faults if fault.cause == "no_layer_rotates"}
     turning = {
         name
@@ -151,7 +151,7 @@ def _of_all_layers(watched: Watched, kinds: LayerKinds) -> list[Fault]:
 def _judged(
     faults: list[Fault], probe: "ModuleProbe", watched: Watched, unscaled: str, kinds: LayerKinds
 ) -> list[Judged]:
-    """Return every check's outcome."""
+    """Return the outcome of every check."""
     unseen, missing = watched.failed, "attention was not watched"
     if not unseen and not watched.judged():
         unseen = "no attention was seen in which tokens differ by position alone"
@@ -188,12 +188,12 @@ def _judged(
 
 
 def _numbers(names: Iterable[str]) -> set[int]:
-    """Return the numbers of the layers with these names."""
+    """Return the indices of the layers with these names."""
     return {int(layer[1]) for name in names if (layer := LAYER.search(name)) and not OTHER_PARTS.search(name)}
 
 
 def _unmatched(model: Any, watched: Watched, kinds: LayerKinds) -> str:
-    """Return the reason why an attention layer was not watched or not matched to a kind; "" if all were."""
+    """Return the reason why an attention layer was not observed or not matched to a kind; "" if all were."""
     unjudged = [name for name, judged in watched.layers.items() if not judged]
     if unjudged:
         return f"{_grouped_names(unjudged)}: tokens differ by more than their position"
@@ -215,7 +215,7 @@ def _grouped_names(names: list[str]) -> str:
 
 
 def _grouped(items: Iterable[tuple[Any, str]]) -> Iterator[tuple[Any, str]]:
-    """Yield each distinct item with the first place where it occurs and the number of further places."""
+    """Yield each distinct item with the first place where it occurs and the number of other places."""
     places: dict[Any, list[str]] = {}
     for item, where in items:
         places.setdefault(item, []).append(where)

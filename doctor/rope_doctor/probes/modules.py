@@ -19,7 +19,7 @@ from rope_doctor.probes.tables import POSITIONS, as_words, listed
 from rope_doctor.probes.watching import FREQUENCY_TOLERANCE
 from rope_edu.encodings.spec import RopeSpec
 
-LEAST_FREQUENCY = 1e-14  # radians per token: below every real frequency, above most leftovers in memory
+LEAST_FREQUENCY = 1e-14  # radians per token: below every real frequency but above most leftover memory
 RULES_OF_TRANSFORMERS = {"default", "linear", "dynamic", "yarn", "longrope", "llama3", "proportional"}
 
 
@@ -28,7 +28,7 @@ class ModuleProbe:
     model: Any
     kinds: LayerKinds
     faults: list[Fault] = field(default_factory=list)
-    probed: list[tuple[str, str]] = field(default_factory=list)  # (the check in words, the module's name)
+    probed: list[tuple[str, str]] = field(default_factory=list)  # (description of the check, module name)
     notes: list[str] = field(default_factory=list)
 
     def run(self) -> None:
@@ -50,7 +50,7 @@ class ModuleProbe:
             ]
 
     def frequencies(self, name: str, buffer: str, values: Any, module: Any) -> None:
-        """Judge one set of frequencies of a module: the cosines and sines that it gives, or the numbers alone."""
+        """Judge one set of a module's frequencies, by the cosines and sines it returns or by the numbers alone."""
         label = self.kinds.named(_prefix(buffer)) or self.kinds.of_module(name)
         if self.never_filled(f"{name}.{buffer}".lstrip("."), label, values):
             return
@@ -65,7 +65,7 @@ class ModuleProbe:
         self.compare(name, label, call, module, buffer)
 
     def never_filled(self, where: str, label: str | None, values: Any) -> bool:
-        """Report frequencies that were never filled; return True if so."""
+        """Report frequencies that were never filled; return True if there are any."""
         if values.is_meta:
             found = "no numbers, on the meta device"
         else:
@@ -88,7 +88,7 @@ class ModuleProbe:
     def nearest(
         self, where: str, label: str | None, off: Callable[[RopeSpec], float], probe: str
     ) -> tuple[Reading, str] | None:
-        """Record the probe; return the nearest kind's reading and its name, or None if no kind rotates."""
+        """Record the probe and return the nearest kind's reading and name, or None if no kind rotates."""
         best = min(self.kinds.candidates(label), key=lambda reading: off(reading.spec), default=None)
         if best is None:
             return None
@@ -163,7 +163,7 @@ class ModuleProbe:
 def _cause_in_buffer(
     values: Any, buffer: str, reading: Reading, module: Any
 ) -> tuple[str, tuple[str, ...]] | None:
-    """Return the cause that a module's stored frequencies or rule show, and names for the fix."""
+    """Return the cause that a module's stored frequencies or rule reveal, and names for the fix."""
     own, width = values.double().cpu().numpy().ravel(), str(values.dtype).removeprefix("torch.")
     expected = reading.spec.inv_freq
     narrow = width in ("bfloat16", "float16") and own.shape == expected.shape
@@ -183,7 +183,7 @@ def _cause_in_buffer(
 def _cause_in_table(
     values: np.ndarray, reading: Reading, positions: np.ndarray, kinds: LayerKinds
 ) -> str | None:
-    """Return the cause whose rotation gives these cosines and sines, or None."""
+    """Return the cause whose rotation yields these cosines and sines, or None."""
     for other in alternatives(reading, kinds, int(positions[-1]) + 1):
         factors = {other.spec.attention_factor, reading.spec.attention_factor, 1.0}
         specs = (other.spec.replace(attention_factor=factor) for factor in factors)
@@ -193,14 +193,14 @@ def _cause_in_table(
 
 
 def _cause_in_clinic(call: Any, reading: Reading, positions: np.ndarray) -> str | None:
-    """Return the first mistake that the clinic finds in a rotation by these cosines and sines, or None."""
+    """Return the first mistake that the clinic finds in a rotation with these cosines and sines, or None."""
     if reading.rope_type in watching.BY_LENGTH or reading.spec.axes is not None:
         return None
     spec = reading.spec
 
     def rotate(x: np.ndarray, at: np.ndarray) -> np.ndarray:
         table = tables.by_pair(call(at, exact=True), np.ones((len(at), len(spec.inv_freq)), complex))
-        assert table is not None  # an equal call was read successfully before
+        assert table is not None  # the same call succeeded earlier
         first, second = np.split(x[:, : spec.rotary_dim], 2, axis=1)
         turned = first * table.real - second * table.imag, first * table.imag + second * table.real
         return np.concatenate((*turned, x[:, spec.rotary_dim :]), axis=1)
@@ -214,7 +214,7 @@ def _cause_in_clinic(call: Any, reading: Reading, positions: np.ndarray) -> str 
 
 
 def _by_speeds(values: np.ndarray, reading: Reading, positions: np.ndarray) -> str:
-    """Return the mistake in the frequencies that a table shows from position 0 to 1."""
+    """Return the mistake in the frequencies that a table implies between positions 0 and 1."""
     spec = reading.spec
     table = tables.by_pair(values, np.ones((len(values), len(spec.inv_freq)), complex))
     if table is None:
@@ -241,11 +241,11 @@ def _name_of(speeds: np.ndarray, spec: RopeSpec) -> str:
 
 
 def _is_memory(numbers: np.ndarray, expected: np.ndarray) -> bool:
-    """Return whether numbers come from memory that was never filled, rather than from a rule."""
+    """Return whether numbers come from uninitialised memory rather than from a rule."""
     if not np.isfinite(numbers).all() or (numbers < 0).any() or not 0 < numbers.max() <= 1.01:
         return True
     if numbers.shape != expected.shape or np.allclose(numbers, expected, rtol=2.0**-7, atol=1e-7):
-        return False  # if close: rounded by a cast, which may have turned the slowest into 0
+        return False  # if close, they were rounded by a cast, which may have turned the slowest into 0
     empty = (numbers < LEAST_FREQUENCY) & (expected > 0)
     return bool(empty.any()) or frequencies.is_uninitialised(numbers, expected)
 
@@ -257,11 +257,11 @@ def _frequency_error(own: np.ndarray, spec: RopeSpec) -> float:
 
 
 def _prefix(buffer: str) -> str:
-    """Return the word before "inv_freq" in a buffer's name: "", or the name of a layer kind."""
+    """Return the prefix of "inv_freq" in a buffer's name: "" or the name of a layer kind."""
     return buffer.removesuffix("inv_freq").rstrip("_")
 
 
 def _frequencies(module: Any) -> list[tuple[str, Any]]:
-    """Return (name, values) for a module's own buffers and parameters that hold frequencies."""
+    """Return (name, values) for each of a module's own buffers and parameters that hold frequencies."""
     tensors = dict(module.named_buffers(recurse=False)) | dict(module.named_parameters(recurse=False))
     return [(name, x) for name, x in tensors.items() if name.endswith("inv_freq") and "original" not in name]

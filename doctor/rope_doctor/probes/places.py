@@ -11,10 +11,10 @@ RUN = 4  # neighbouring places whose distances are averaged
 
 
 def apart(one: Place, other: Place) -> float:
-    r"""Return the probability that moved between two distributions at a place, from 0 to 1, or less than it.
+    r"""Return a lower bound, from 0 to 1, on the probability that moved between two distributions at a place.
 
-    It is their total variation over the tokens that are listed. A token that only one of them lists has in the
-    other at most the probability of its last one. NaN if either lists nothing.
+    This is their total variation over the listed tokens. A token listed in only one of them has, in the other,
+    at most the probability of the last token listed there. NaN if either lists nothing.
 
     >>> one, other = Place("a", None, {"a": -0.1, "b": -3.0}), Place("a", None, {"a": -0.1, "c": -3.0})
     >>> apart(one, one), apart(one, other)
@@ -30,19 +30,19 @@ def apart(one: Place, other: Place) -> float:
 
 
 def _listed(place: Place) -> dict[str, float]:
-    """Return the probabilities that a place lists."""
+    """Return the probabilities listed at a place."""
     logs = place.top or ({} if place.logprob is None else {place.token: place.logprob})
     return {token: math.exp(min(log, 0.0)) for token, log in logs.items()}
 
 
 def _alone(p: dict[str, float], q: dict[str, float]) -> float:
-    """Return the probability by which tokens in p alone exceed the most that q can give them."""
+    """Return the probability by which tokens listed only in p exceed the most that q can give them."""
     most = min(q.values())
     return sum(max(0.0, p[token] - most) for token in p.keys() - q.keys())
 
 
 def distances(ones: Sequence[Place], others: Sequence[Place]) -> np.ndarray:
-    """Return how far two readings are apart at each place, up to the first token that differs and with it."""
+    """Return the distance between two readings at each place, up to and including the first token that differs."""
     pairs = list(zip(ones, others, strict=False))
     same = [plain(one.token) == plain(other.token) for one, other in pairs]
     stop = same.index(False) + 1 if False in same else len(same)
@@ -61,9 +61,9 @@ def worst(values: np.ndarray, bound: float) -> tuple[float, int | None]:
 
 
 def moved(places: Sequence[Place], by: int) -> tuple[Place, ...]:
-    """Return places with the distributions of those `by` places further on; 0 takes each token's from its list.
+    """Return places with the distributions from `by` places later; with 0, each token's comes from its own list.
 
-    A token that is not listed there has no log probability.
+    A token that is not in that list has no log probability.
     """
     tops = [places[at + by].top if 0 <= at + by < len(places) else {} for at in range(len(places))]
     return tuple(
@@ -72,9 +72,9 @@ def moved(places: Sequence[Place], by: int) -> tuple[Place, ...]:
 
 
 def losses(places: Sequence[Place]) -> np.ndarray:
-    """Return the loss at each place in nats, NaN where nothing is known.
+    """Return the loss at each place, in nats; NaN where nothing is known.
 
-    A token that is not among the likeliest has at least the loss of the last of them.
+    The loss of an unlisted token is at least that of the last listed one.
     """
 
     def loss(place: Place) -> float:
@@ -86,7 +86,7 @@ def losses(places: Sequence[Place]) -> np.ndarray:
 
 
 def tail_length(places: Sequence[Place], rest: str) -> int:
-    """Return the number of last places whose tokens make up a text, or 0 if no places do.
+    """Return the number of final places whose tokens make up a text, or 0 if none do.
 
     >>> tail_length([Place("A"), Place(" boat"), Place(" sank")], " boat sank")
     2

@@ -1,7 +1,7 @@
-r"""Prose that no server has read before: sentences of few phrases, drawn at random.
+r"""Prose that no server has seen before: sentences drawn at random from a few phrases.
 
-The order carries no meaning, so no part of a text is harder than another, and a model that uses its context expects
-the phrases soon: its loss falls with the place and then stays level.
+The order carries no meaning, so no part of a text is harder than another. A model that uses its context soon learns
+to expect the phrases, so its loss falls and then stays level.
 """
 
 import numpy as np
@@ -20,14 +20,14 @@ WHERE = (
     "without a word|for his sister|in the rain"
 )
 PHRASES = tuple(part.split("|") for part in (WHO, DOES, WHAT, WHERE))
-TOKENS = 11  # of a sentence, about
+TOKENS = 11  # approximate length of a sentence
 
 
 CONSONANTS, VOWELS = "bdfgklmnprstvz", "aeiou"
 
 
 class Prose:
-    """Texts from a seed.
+    """Texts drawn from a seed.
 
     >>> Prose(0).sentences(2)
     'A stranger counted the old piano in the winter. The tall doctor carried the blue boat near the river.'
@@ -41,7 +41,7 @@ class Prose:
         return " ".join(self._sentence() for _ in range(count))
 
     def text(self, count: int) -> str:
-        """Return this many sentences behind a name, so that no text begins as another."""
+        """Return this many sentences after a name, so that no two texts begin alike."""
         letters = [letters[self.draw.integers(len(letters))] for letters in (CONSONANTS, VOWELS) * 3]
         return f"{''.join(letters).capitalize()}: {self.sentences(count)}"
 

@@ -1,4 +1,4 @@
-r"""How far a model reads: the token from which its loss lies above its level."""
+r"""A model's reach: the token from which its loss stays above its level."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -8,30 +8,30 @@ import numpy as np
 from rope_doctor.probes.causal_model import as_decoder
 from rope_doctor.verdict import DIFFERS, HOLDS, NOT_RUN, Judged, Verdict
 
-START = 256  # tokens before which a loss still falls, because there is little to read
-LEAST = 512  # losses after them
-RISE = 0.5  # nats above the level at which the loss has left it: perplexity is 1.65 times as high
-DRAWS = 200  # texts drawn for the uncertainty
+START = 256  # tokens during which the loss still falls because there is little context
+LEAST = 512  # fewest losses after those tokens
+RISE = 0.5  # nats above the level that count as leaving it: perplexity is 1.65 times as high
+DRAWS = 200  # resampled texts for estimating the uncertainty
 BLOCK = 64  # tokens of the shortest level
-DRAWN = 256  # tokens that are drawn together, since neighbours depend on each other
-SMOOTH = 256  # tokens over which a loss that has left its level is averaged
-CERTAIN = 0.9  # share of the drawn texts between `low` and `high`
-UNLIKELY = 0.01  # share of texts without a departure that seem to depart as far
+DRAWN = 256  # tokens resampled together, since neighbours depend on each other
+SMOOTH = 256  # tokens over which the loss is averaged after it has left its level
+CERTAIN = 0.9  # share of resampled texts between `low` and `high`
+UNLIKELY = 0.01  # share of texts without a departure that appear to depart as far
 CHUNK = 512  # tokens read at once
-WORST = 20.0  # nats that stand for a loss which is not finite: one token in 5e8
+WORST = 20.0  # nats substituted for a non-finite loss: one token in 5e8
 
 
 @dataclass(frozen=True)
 class Reach:
-    """Where a model's loss leaves its level, and the claim that it is compared with; `print` it.
+    """The token at which a model's loss leaves its level, and the claimed context; `print` it.
 
     Attributes:
         tokens: number of losses.
         level: mean loss in nats after the first 256 tokens and before it leaves.
-        token: token from which it lies above the level, counted from 0; None if it keeps its level to the end.
-        low, high: the interval that holds `token` in 90 % of the drawn texts; None without a departure.
+        token: token from which the loss stays above the level, counted from 0; None if it stays level to the end.
+        low, high: the interval that contains `token` in 90 % of resampled texts; None without a departure.
         after: mean loss from there on; None without a departure.
-        claim: context in tokens that the model claims, if known.
+        claim: the context, in tokens, that the model claims, if known.
         verdict: the checks "level" and "claim", both central.
     """
 
@@ -45,7 +45,7 @@ class Reach:
     verdict: Verdict
 
     def judged(self, verdict: Verdict) -> "Reach":
-        """Return the same with another verdict."""
+        """Return a copy with another verdict."""
         return replace(self, verdict=verdict)
 
     def __str__(self) -> str:
@@ -66,14 +66,14 @@ def reach_of(losses: Any, claim: int | None = None, *, seed: int = 0) -> Reach:
 
     The level μ is the mean loss before the change, without the first 256 tokens. The change is the token τ with
     the smallest sum of ℓ − μ − 0.5 over the tokens before it, in nats. So every stretch that ends at τ has a mean
-    below μ + 0.5, and every stretch that begins there a mean above it. It counts if fewer than 1 % of texts drawn
-    from the part before it depart as far by chance. The interval comes from texts whose deviations are drawn
-    again, in blocks of 256 tokens: it holds the noise of tokens, not a chapter of the text that is harder.
+    below μ + 0.5, and every stretch that begins there has a mean above it. The change counts if fewer than 1 % of
+    texts resampled from the part before it depart as far by chance. The interval comes from texts whose deviations
+    are resampled in blocks of 256 tokens: it covers token noise, but not a harder chapter in the text.
 
     Args:
-        losses: of each token in nats, `(tokens,)`, in one pass over a text.
-        claim: tokens of context that the model claims.
-        seed: of the drawn texts.
+        losses: each token's loss in nats, `(tokens,)`, from one pass over a text.
+        claim: the context, in tokens, that the model claims.
+        seed: seed for the resampled texts.
 
     Raises:
         ValueError: there are fewer than 768 losses, or they are not a list of numbers.
@@ -101,12 +101,12 @@ def reach_of(losses: Any, claim: int | None = None, *, seed: int = 0) -> Reach:
 
 
 def token_losses(model: Any, tokens: np.ndarray, *, chunk: int = CHUNK) -> np.ndarray:
-    r"""Return each token's loss in nats, `(tokens − 1,)`, from a text read in one context.
+    r"""Return each token's loss in nats, `(tokens − 1,)`, for a text read in one context.
 
     Args:
         model: a `Decoder`, a causal model of transformers, or a function, as `check_decoder` takes them.
-        tokens: ids, `(tokens,)`.
-        chunk: tokens read at once into the cache; a decoder without a cache reads all at once.
+        tokens: token ids, `(tokens,)`.
+        chunk: tokens read into the cache at a time; a decoder without a cache reads all at once.
 
     >>> copy = lambda tokens: 9 * np.eye(40)[tokens]  # it expects every token again
     >>> token_losses(copy, np.array([3, 3, 1])).round(2)
@@ -144,7 +144,7 @@ def _losses(losses: Any) -> np.ndarray:
 def _change(values: np.ndarray) -> tuple[int | None, float]:
     """Return the token at which losses leave their level, or None, and the level."""
     token = _split(values)
-    for _ in range(8):  # the level needs the change, and the change the level
+    for _ in range(8):  # the level depends on the change, and the change on the level
         level = float(values[START:token].mean())
         found = _onset(values, level)
         if found == token:
@@ -154,7 +154,7 @@ def _change(values: np.ndarray) -> tuple[int | None, float]:
 
 
 def _split(values: np.ndarray) -> int:
-    """Return the token that splits losses into the two means that differ most, in standard errors."""
+    """Return the token that splits the losses into two parts whose means differ most, in standard errors."""
     rest = values[START:]
     count = np.arange(1, len(rest))
     before = np.cumsum(rest)[:-1]
@@ -165,9 +165,9 @@ def _split(values: np.ndarray) -> int:
 
 
 def _onset(values: np.ndarray, level: float) -> int:
-    """Return the token with the smallest sum before it; the number of losses if that is the last."""
+    """Return the token with the smallest sum before it, or the number of losses if the sum never rises again."""
     sums = np.cumsum(values[START:] - level - RISE)
-    least = int(sums[BLOCK - 1 :].argmin()) + BLOCK  # a level has at least a block
+    least = int(sums[BLOCK - 1 :].argmin()) + BLOCK  # a level spans at least one block
     return START + least
 
 
@@ -176,7 +176,7 @@ def _excess(values: np.ndarray, token: int, level: float) -> float:
 
 
 def _departs(values: np.ndarray, token: int, level: float, draw: np.random.Generator) -> bool:
-    """Return whether texts without a departure seldom seem to depart as far."""
+    """Return whether texts without a departure rarely appear to depart as far."""
     calm, found = values[START:token], _excess(values, token, level)
     by_chance = 0
     for _ in range(DRAWS):
@@ -186,7 +186,7 @@ def _departs(values: np.ndarray, token: int, level: float, draw: np.random.Gener
 
 
 def _interval(values: np.ndarray, token: int, level: float, draw: np.random.Generator) -> tuple[int, int]:
-    """Return the interval of the changes found in texts drawn around the losses' course."""
+    """Return the interval of the changes found in texts resampled around the fitted losses."""
     kernel = np.ones(SMOOTH)
     later = values[token:]
     course = np.convolve(later, kernel, "same") / np.convolve(np.ones(len(later)), kernel, "same")
@@ -201,7 +201,7 @@ def _interval(values: np.ndarray, token: int, level: float, draw: np.random.Gene
 
 
 def _blocks(values: np.ndarray, length: int, draw: np.random.Generator) -> np.ndarray:
-    """Return a series of this length from blocks of consecutive values, drawn anywhere."""
+    """Return a series of this length made of randomly chosen blocks of consecutive values."""
     size = min(DRAWN, len(values))
     starts = draw.integers(0, len(values) - size + 1, size=-(-length // size))
     return values[(starts[:, None] + np.arange(size)).ravel()[:length]]

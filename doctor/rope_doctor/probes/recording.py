@@ -1,7 +1,7 @@
 r"""Record the queries and keys that reach attention in a live torch model.
 
-Attention is seen in three ways: torch's `scaled_dot_product_attention`, the attention functions of transformers,
-and any product of matrices (`matmul`, `bmm`, `einsum`) whose result has one number for each pair of tokens.
+Attention is intercepted in three forms: torch's `scaled_dot_product_attention`, the attention functions of
+transformers, and any matrix product (`matmul`, `bmm`, `einsum`) whose result has one number per pair of tokens.
 """
 
 import contextlib
@@ -14,20 +14,20 @@ from typing import Any
 from rope_doctor.probes.layer_kinds import LAYER
 
 OTHER_PARTS = re.compile(r"(^|[._])(vision|visual|image|audio|speech|video|patch|pixel)", re.IGNORECASE)
-BLOCK = re.compile(LAYER.pattern.removesuffix(r"(?:\.|$)") + "$")  # a layer itself, without its parts
+BLOCK = re.compile(LAYER.pattern.removesuffix(r"(?:\.|$)") + "$")  # a layer itself, not its submodules
 PRODUCTS = {"matmul", "__matmul__", "bmm", "baddbmm", "einsum"}
 
 
 @dataclass(frozen=True)
 class Call:
-    """One call of attention: q, k and v are `(batch, heads, seq, width)`; a product of matrices has no v."""
+    """One attention call: q, k and v are `(batch, heads, seq, width)`; a matrix product has no v."""
 
     layer: str  # name of the calling module
     q: Any
     k: Any
     v: Any = None
-    scale: float | None = None  # factor on q·k; None if it cannot be seen
-    before: tuple[Any, ...] = ()  # outputs of the calling module's parts at the first token
+    scale: float | None = None  # factor on q·k; None if it is not visible
+    before: tuple[Any, ...] = ()  # outputs of the calling module's submodules at the first token
 
 
 @dataclass
@@ -87,7 +87,7 @@ class _Recorder:
         return call
 
     def see_product(self, name: str, args: tuple[Any, ...], out: Any) -> None:
-        """Record a product of matrices if it has a number for each pair of tokens."""
+        """Record a matrix product if it has one number per pair of tokens."""
         if self.inside or getattr(out, "ndim", 0) < 2:
             return
         factors = _of_einsum(args, self.count) if name == "einsum" else _of_matmul(args[-2:], self.count)
@@ -96,7 +96,7 @@ class _Recorder:
             self.products.append(Call(self.where, q, k, before=self.before))
 
     def found(self) -> list[Call]:
-        """Return the calls of attention, and the products in layers where no call was seen."""
+        """Return the attention calls, and the matrix products in layers without such a call."""
         seen = {_number(call.layer) for call in self.calls}
         return self.calls + [call for call in self.products if _number(call.layer) not in seen]
 
@@ -107,7 +107,7 @@ def _number(name: str) -> str | None:
 
 
 def _of_matmul(factors: tuple[Any, ...], count: int) -> tuple[Any, Any] | None:
-    """Return q and k `(…, seq, width)` if their product is (seq, width) @ (width, seq); otherwise None."""
+    """Return q and k `(…, seq, width)` if the product is (seq, width) @ (width, seq), otherwise None."""
     if len(factors) != 2 or any(getattr(x, "ndim", 0) < 2 or not x.is_floating_point() for x in factors):
         return None
     q, k = factors[0], factors[1].mT
@@ -115,7 +115,7 @@ def _of_matmul(factors: tuple[Any, ...], count: int) -> tuple[Any, Any] | None:
 
 
 def _of_einsum(args: tuple[Any, ...], count: int) -> tuple[Any, Any] | None:
-    """Return q and k `(seq, width)` of one head if an einsum multiplies them; otherwise None."""
+    """Return one head's q and k `(seq, width)` if an einsum multiplies them, otherwise None."""
     equation, *factors = args
     if len(factors) == 1 and isinstance(factors[0], list | tuple):
         factors = list(factors[0])
@@ -141,7 +141,7 @@ def _of_einsum(args: tuple[Any, ...], count: int) -> tuple[Any, Any] | None:
 
 @contextlib.contextmanager
 def recorded(model: Any, count: int) -> Iterator[_Recorder]:
-    """Record attention in a text of `count` tokens, while the tokens of each layer are made equal."""
+    """Record attention over a text of `count` tokens while making all tokens equal in each layer."""
     from unittest import mock
 
     import torch

@@ -1,4 +1,4 @@
-r"""A rehearsal: the requests of an interview, without a server."""
+r"""A rehearsal: an interview's requests, without a server."""
 
 import re
 from typing import Any
@@ -7,16 +7,16 @@ WORD = re.compile(r" ?[^ ]+")
 
 
 class Rehearsal:
-    """The requests that were posted to it, each answered as by a server that expects nothing in particular.
+    """A record of the requests posted to it, each answered like a server that predicts nothing in particular.
 
-    Its `post` takes the place of a real one. Requests that depend on an answer hold "…" in its place.
+    Its `post` replaces a real one. Requests that depend on an answer contain "…" instead of it.
     """
 
     def __init__(self) -> None:
         self.requests: list[tuple[str, dict[str, Any]]] = []
 
     def post(self, path: str, body: dict[str, Any] | None, seconds: float) -> dict[str, Any]:
-        """Keep a request and answer it."""
+        """Record a request and answer it."""
         if body is None:
             return {}
         self.requests.append((path, body))

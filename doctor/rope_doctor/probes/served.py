@@ -1,4 +1,4 @@
-r"""Ask a server for one text in ways that must not change its log probabilities."""
+r"""Query a server for the same text in ways that must not change its log probabilities."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
@@ -15,20 +15,20 @@ from rope_doctor.probes.prose import TOKENS, Prose
 from rope_doctor.probes.reaching import LEAST, START, reach_of
 from rope_doctor.verdict import HOLDS, NOT_RUN, Judged, Verdict, choose
 
-LENGTH = 4_096  # tokens of the long text; SmolLM2 with a tenth of its base leaves its level at 2,328
-SENTENCES = 12  # of a short text, about 130 tokens
-NEW, ANSWER = 8, 16  # tokens written after a prompt, and as an answer that is read again
+LENGTH = 4_096  # tokens in the long text; SmolLM2 with a tenth of its base leaves its level at 2,328
+SENTENCES = 12  # sentences in a short text, about 130 tokens
+NEW, ANSWER = 8, 16  # tokens generated after a prompt, and as an answer to be read back
 LEAST_BOUND = (
-    0.04  # of the probability: llama.cpp's SmolLM2 moves 0.018 between one token at a time and many at once
+    0.04  # probability: llama.cpp's SmolLM2 moves 0.018 between one token at a time and many at once
 )
 NOISE_FACTOR = 4  # differences count above this multiple of the noise
-UNLIKE = 0.75  # share of the next best place's distance that the best place may have
-UNSTEADY = 0.05  # noise in which few differences could be seen; SmolLM2's in bfloat16 is 0.024
-ROOM, NEARLY = 12, 0.95  # tokens left free in a context, and the share of it that counts as all
-FALL = 1.0  # nats by which the loss of a text of few phrases falls; SmolLM2's by 3
-EARLY = slice(16, 80)  # places at which the phrases are new
-LEVEL = 0.03  # nats of mean loss that other kernels and roundings may change
-ALIGNMENT = {  # places by which the distributions in an echo are late, and the meaning
+UNLIKE = 0.75  # largest distance of the best place, as a share of the next best place's
+UNSTEADY = 0.05  # noise that would hide most differences; SmolLM2's in bfloat16 is 0.024
+ROOM, NEARLY = 12, 0.95  # tokens left free in a context, and the share that counts as the whole context
+FALL = 1.0  # nats by which the loss on a repetitive text must fall; SmolLM2's falls by 3
+EARLY = slice(16, 80)  # places where the phrases are still new
+LEVEL = 0.03  # change in mean loss, in nats, that other kernels and rounding may cause
+ALIGNMENT = {  # delay of an echo's distributions, in places, and its interpretation
     0: "each token has the distribution from which it is predicted",
     -1: "each token has the distribution that follows it, so every number is that of another place",
     1: "each token has the distribution before the previous token",
@@ -37,7 +37,7 @@ PATTERNS, MEANINGS = read_table("served.toml")
 
 
 class Reading(NamedTuple):
-    """A server's places for a text: of the tokens it writes after it, and of its own, if they can be had."""
+    """A server's places for a text: those of the tokens that follow and, if available, those of the text itself."""
 
     new: tuple[Place, ...]
     prompt: tuple[Place, ...] = ()
@@ -45,19 +45,19 @@ class Reading(NamedTuple):
 
 @dataclass(frozen=True)
 class ServerReport:
-    """All checks of a server, their verdict, the causes of what differs, and the cost; `print` it."""
+    """All checks of a server, their verdict, the causes of any differences, and the cost; `print` it."""
 
     checks: tuple[Check, ...]
     verdict: Verdict
     causes: tuple[Cause, ...]
     tolerance: str
     requests: int
-    tokens: int  # read by the server, at about four characters per token
+    tokens: int  # tokens read by the server, at about four characters per token
     seconds: float
 
     @property
     def right(self) -> bool | None:
-        """Return True if every central check ran and nothing differs, False if something does, otherwise None."""
+        """Return True if every central check ran and nothing differs, False if anything differs, otherwise None."""
         return self.verdict.right
 
     def of(self, name: str) -> Check:
@@ -90,26 +90,26 @@ def ask_server(
     skip: Collection[str] = (),
     require: Collection[str] = (),
 ) -> ServerReport:
-    r"""Ask a server for the same texts in many ways, and report where its log probabilities differ.
+    r"""Query a server for the same texts in many ways and report where its log probabilities differ.
 
-    Every text is drawn for this run, so the first answer to it comes from no cache. The distance between two
-    answers is the probability that moves from one of the listed tokens to another, averaged over four neighbouring
-    places. It counts above four times the noise, and at least 0.04. The noise is the distance between two answers
-    to the same request, or between the same place at the end of a text and inside a longer one, since rounding
-    depends on how much is read at once. A prefix cache that is off by one moves 0.01 to 0.03 of SmolLM2's
-    probability, so it can stay unseen. A difference is asked for again with another text, since a mistake comes
-    back and an accident does not.
+    Every text is drawn for this run, so the first answer cannot come from a cache. The distance between two answers
+    is the probability that moves from some listed tokens to others, averaged over four neighbouring places. It
+    counts if it exceeds four times the noise, and at least 0.04. The noise is the distance between two answers to
+    the same request, or between the same place at the end of a text and inside a longer one, since rounding depends
+    on how much is read at once. A prefix cache that is off by one moves 0.01 to 0.03 of SmolLM2's probability, so
+    it can stay unseen. A difference is tested again with another text, since a mistake recurs and an accident
+    does not.
 
     Args:
         endpoint: the server.
-        length: tokens of the long text, about.
-        context: tokens that the model's config states as its context.
-        text, expected: a text, and the losses of its tokens in nats in a run that is right, without the first.
-        seed: of the texts; by default another one each time.
-        only, skip, require: names of checks that alone run, that do not run, and that must run.
+        length: approximate number of tokens in the long text.
+        context: the context, in tokens, given in the model's config.
+        text, expected: a text, and its tokens' losses in nats from a correct run, without the first token.
+        seed: seed for the texts; by default a new one each time.
+        only, skip, require: names of the only checks to run, of checks to skip, and of checks that must run.
 
     Raises:
-        ValueError: the server does not answer, gives no log probabilities, or a check is not known.
+        ValueError: the server does not answer or gives no log probabilities, or a check is unknown.
 
     >>> from rope_doctor.probes.rehearsal import Rehearsal
     >>> report = ask_server(Endpoint(Rehearsal().post, "mine", seconds=60), only=["batch"])
@@ -144,7 +144,7 @@ def ask_server(
 
 
 def fresh_seed() -> int:
-    """Return a seed that no earlier run had."""
+    """Return a seed that no earlier run has used."""
     return int(np.random.SeedSequence().generate_state(1)[0])
 
 
@@ -154,13 +154,13 @@ def _judged(check: Check) -> Judged:
 
 
 class Interview:
-    """A server, the texts that it is asked for, and what its first answers showed."""
+    """A server, the texts to query it with, and the findings from its first answers."""
 
     def __init__(self, endpoint: Endpoint, prose: Prose, length: int, context: int | None) -> None:
         self.endpoint, self.prose, self.length, self.stated = endpoint, prose, length, context
         self.text: str | None = None
         self.expected: Any = None
-        self.no_echo = ""  # the reason why the prompt's places cannot be had
+        self.no_echo = ""  # the reason why the prompt's places are unavailable
         self.noise = self.rounding = 0.0
         self.late, self.consistent = 0, True
         self.aligned: Check | NotJudgedError = NotJudgedError("nothing was asked yet")
@@ -176,14 +176,14 @@ class Interview:
 
     @property
     def tolerance(self) -> str:
-        """The largest distance taken for rounding, and the reason."""
+        """The largest distance attributed to rounding, and why."""
         return (
             f"Differences count if more than {self.bound:.2g} of the probability moves: {NOISE_FACTOR} times the "
             f"noise, and at least {LEAST_BOUND}."
         )
 
     def prepare(self) -> None:
-        """Find out what the server answers to, measure its noise, and see where its numbers belong."""
+        """Find out which requests the server supports, measure its noise, and check where its numbers belong."""
         self.claimed = self.endpoint.context()
         text = self.prose.text(1)
         if not any(_known(place) for place in self.endpoint.write(text, 1).new):
@@ -220,11 +220,11 @@ class Interview:
         return self.straight(self.endpoint.read(text).prompt)
 
     def straight(self, places: tuple[Place, ...]) -> tuple[Place, ...]:
-        """Return places with their distributions moved to where they belong."""
+        """Return places with their distributions moved to the tokens that they belong to."""
         return places if self.late == 0 and self.consistent else moved(places, self.late)
 
     def forget(self) -> None:
-        """Ask for another text, which takes the last one's place in a cache that holds one."""
+        """Query another text, which replaces the last one in a cache that holds only one."""
         self.endpoint.write(self.prose.text(SENTENCES), 1)
 
     def needs_echo(self) -> None:
@@ -232,7 +232,7 @@ class Interview:
             raise NotJudgedError(self.no_echo)
 
     def check(self, name: str) -> Check:
-        """Run one check; one that fails was not judged."""
+        """Run one check; if it fails to run, it counts as not judged."""
         check = CHECKS[name]
         try:
             found = check(self)
@@ -243,7 +243,7 @@ class Interview:
         return explained(replace(found, name=name), MEANINGS)
 
     def _again(self, check: "Ask") -> bool:
-        """Return whether a check differs once more in two further runs."""
+        """Return whether a check differs again in two further runs."""
         return any(check(self).outcome == DIFFERS for _ in range(2))
 
     def _off(self, pairs: Sequence[tuple[Sequence[Place], Sequence[Place]]]) -> tuple[float, int | None, int]:
@@ -257,7 +257,7 @@ class Interview:
         return max(known), min(places, default=None), sum(int(np.isfinite(each).sum()) for each in values)
 
     def compared(self, words: str, *pairs: tuple[Sequence[Place], Sequence[Place]]) -> Check:
-        """Return a check that the two readings of every pair are alike."""
+        """Return a check that the two readings in every pair agree."""
         off, place, count = self._off(pairs)
         figures = f"{off:.2g} of the probability moves, in {count} places"
         if place is None:
@@ -281,13 +281,13 @@ class Interview:
         return Check("", SAME if off <= UNSTEADY else DIFFERS, words, off=off, bound=UNSTEADY)
 
     def alignment(self) -> Check:
-        """Return the check that `prepare` has run; NotJudgedError if it could not."""
+        """Return the check that `prepare` ran; NotJudgedError if it could not run."""
         if isinstance(self.aligned, NotJudgedError):
             raise self.aligned
         return self.aligned
 
     def _align(self) -> Check:
-        """Compare the first new token after each beginning with the same place of the whole text."""
+        """Compare the first new token after each beginning with the same place in the whole text."""
         self.needs_echo()
         joints = self._joints()
         moves = {late: [_off_at(*joint, late) for joint in joints] for late in ALIGNMENT}
@@ -311,9 +311,9 @@ class Interview:
         return Check("", SAME, f"{ALIGNMENT[0]}: {least:.2g} of the probability moves.", off=least)
 
     def _joints(self) -> list[tuple[Place, tuple[Place, ...], int]]:
-        """Return for each of four texts the first new token after its beginning, its places, and where that ends.
+        """Return, for each of four texts, the first new token after its beginning, its places, and where that ends.
 
-        All beginnings are asked for before the texts, so a cache that holds one text has forgotten them.
+        All beginnings are queried before the texts, so a cache that holds one text has evicted them by then.
         """
         texts = [self.prose.text(SENTENCES // 2) for _ in range(RUN)]
         rests = [f" {' '.join(text.split()[24 + 2 * number :])}" for number, text in enumerate(texts)]
@@ -329,7 +329,7 @@ class Interview:
         return joints
 
     def prefix_cache(self) -> Check:
-        """Ask for a text, for another with the same beginning, for the first again, and for more and more of it."""
+        """Query a text, another with the same beginning, the first again, and then ever longer parts of it."""
         base, tail, other = (self.prose.text(SENTENCES - 4), self.prose.sentences(1), self.prose.sentences(1))
         whole = f"{base} {tail}"
         cold = self.ask(whole)
@@ -346,7 +346,7 @@ class Interview:
         return self.compared("a new text, and the same after another with its beginning", *pairs)
 
     def _growing(self, whole: str, tail: str, cold: tuple[Place, ...]) -> tuple[list[Place], list[Place]]:
-        """Return the next place after one to four words of the tail, and the same places in one piece."""
+        """Return the next place after one to four words of the tail, and the same places read in one piece."""
         words, new, same = tail.split(), [], []
         for count in range(1, 1 + RUN):
             rest = " " + " ".join(words[count:])
@@ -373,8 +373,8 @@ class Interview:
         return self.compared(f"three texts of unequal lengths alone, and {way}", *pairs)
 
     def own_answer(self) -> Check:
-        """Read an answer of the server's again as part of a prompt."""
-        self.alignment()  # a difference there says that the places were moved; without it they cannot be compared
+        """Read one of the server's answers back as part of a prompt."""
+        self.alignment()  # if that differs, the places have been moved; without it they cannot be compared
         prompt = self.prose.text(SENTENCES - 3)
         written = self.endpoint.write(prompt, ANSWER)
         self.forget()
@@ -385,7 +385,7 @@ class Interview:
         return self.compared("its answer as it wrote it, and as it reads it", (written.new, places[-count:]))
 
     def turns(self) -> Check:
-        """Ask for a chat whole, then for its first turn, then for the chat again."""
+        """Send a whole chat, then its first turn, then the whole chat again."""
         said = (("user", 4), ("assistant", 2), ("user", 2))
         chat = [{"role": role, "content": self.prose.text(count)} for role, count in said]
         whole = self.endpoint.chat(chat, NEW).new
@@ -413,12 +413,12 @@ class Interview:
         )
 
     def long_text(self) -> str:
-        """Return a text of the wanted length, or as long as the claimed context allows."""
+        """Return a text of the desired length, or as long as the claimed context allows."""
         claim = min((each for each in (self.stated, self.claimed) if each), default=self.length)
         return self.prose.text(max(1, int(min(self.length, claim - ROOM) / self.per_sentence)))
 
     def long_losses(self) -> np.ndarray:
-        """Return the losses of the long text without its first token."""
+        """Return the losses on the long text, except for its first token."""
         self.needs_echo()
         if not self.long:
             self.long = self.read(self.long_text())
@@ -450,7 +450,7 @@ class Interview:
         return Check("", SAME if judged.outcome == HOLDS else DIFFERS, words, token=found.token)
 
     def level(self) -> Check:
-        """Compare the losses of a given text with those of a run that is right."""
+        """Compare the losses on a given text with those of a correct run."""
         if self.text is None or self.expected is None:
             raise NotJudgedError("no `--text` and `--losses` of a run that is right")
         self.needs_echo()
@@ -485,7 +485,7 @@ class Interview:
 
 
 def _off_at(first: Place, places: tuple[Place, ...], at: int, late: int) -> float:
-    """Return how far a new token's distribution is from the one `late` places from its own; 1 if there is none."""
+    """Return a new token's distance from the distribution `late` places from its own; 1 if there is none."""
     off = apart(first, places[at + late]) if at + late < len(places) else 1.0
     return 1.0 if np.isnan(off) else off
 
@@ -495,7 +495,7 @@ def _known(place: Place) -> bool:
 
 
 Ask = Callable[[Interview], Check]
-CHECKS: dict[str, Ask] = {  # in the order in which they are asked
+CHECKS: dict[str, Ask] = {  # in the order in which they run
     "same request twice": Interview.same_twice,
     "alignment": Interview.alignment,
     "prefix cache": Interview.prefix_cache,

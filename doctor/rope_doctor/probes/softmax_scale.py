@@ -1,4 +1,4 @@
-r"""The factors on q·k that a config states: the softmax scale, and gains of queries that grow with the position."""
+r"""The factors on q·k in a config: the softmax scale, and query gains that grow with position."""
 
 import math
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from rope_doctor.probes.layer_kinds import LayerKinds
 
 
 def stated_scale(kinds: LayerKinds, width: int) -> tuple[float, bool]:
-    r"""Return the softmax scale for heads of `width` features, and whether the config states it.
+    r"""Return the softmax scale for heads with `width` features, and whether the config states it.
 
     The default is 1/√width. Gemma states `query_pre_attn_scalar`, Granite `attention_multiplier`,
     and MLA with YaRN multiplies the scale by the square of 0.1 · mscale_all_dim · ln(factor) + 1.
@@ -31,10 +31,10 @@ def stated_scale(kinds: LayerKinds, width: int) -> tuple[float, bool]:
 
 
 def query_gains(kinds: LayerKinds) -> tuple[int, Callable[[np.ndarray, bool], np.ndarray]] | None:
-    """Return a length in tokens at which query gains are visible, and a function that gives them, or None.
+    """Return a length, in tokens, at which query gains are visible, and a function that computes them, or None.
 
     The function takes positions `(seq,)` and whether the layer rotates. Llama 4 and Beam scale the queries of
-    layers that do not rotate, Ministral 3 those of all layers; Beam's rule has no field in the config.
+    layers that do not rotate, Ministral 3 those of all layers; Beam's rule has no config field.
 
     Source: transformers 5.23, `modeling_llama4`, `modeling_ministral3`, `modeling_beam`.
     """

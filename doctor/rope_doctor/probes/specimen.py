@@ -1,4 +1,4 @@
-r"""A correct two-layer decoder in NumPy; bug replays override its methods one at a time."""
+r"""A correct two-layer NumPy decoder; bug replays override its methods one at a time."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,7 +14,7 @@ WIDTH, HEADS, VOCABULARY, LAYERS = 32, 2, 40, 2
 
 @dataclass(frozen=True)
 class Kept:
-    """The cache: rotated keys and values by layer, (batch, heads, tokens, head_dim), and the number of tokens."""
+    """The cache: rotated keys, and values, per layer, (batch, heads, tokens, head_dim), and the token count."""
 
     keys: tuple[np.ndarray, ...]
     values: tuple[np.ndarray, ...]
@@ -22,7 +22,7 @@ class Kept:
 
 
 class Specimen:
-    r"""A decoder with random weights, large enough to make attention sharp.
+    r"""A decoder whose random weights are large enough to make attention sharp.
 
     Its parts are methods, so a subclass can break one by overriding it: `count` makes positions,
     `rotate` rotates queries and keys, `store` appends keys and values to the cache, `see` masks.
@@ -88,7 +88,7 @@ class Specimen:
     def store(
         self, k: np.ndarray, v: np.ndarray, cache: Kept | None, layer: int, positions: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return all keys and values of a layer: those in the cache, then the new ones."""
+        """Return all of a layer's keys and values: those in the cache, then the new ones."""
         if cache is not None:
             k = np.concatenate((cache.keys[layer], k), axis=-2)
             v = np.concatenate((cache.values[layer], v), axis=-2)
@@ -115,14 +115,14 @@ class Specimen:
         return replace(cache, keys=keys, values=values)
 
     def shift(self, cache: Kept, by: int) -> Kept:
-        """Return the cache with all keys moved `by` positions."""
+        """Return the cache with all keys moved by `by` positions."""
         tokens = cache.keys[0].shape[-2]
         places = np.full((1, tokens) if self.many == 1 else (1, tokens, self.many), by)
         keys = tuple(Specimen.rotate(self, layer, places) for layer in cache.keys)
         return replace(cache, keys=keys)
 
     def decoder(self, **facts: Any) -> Decoder:
-        """Return this specimen as a Decoder, with everything that `check_decoder` can use."""
+        """Return this specimen as a Decoder with everything that `check_decoder` can use."""
         known: dict[str, Any] = {"relative": True, "coordinates": self.many, "eps": 2.0**-53}
         known |= {"crop": self.crop, "shift": self.shift, "evict": self.evict}
         return Decoder(self, VOCABULARY, frozenset(KEYWORDS), **{**known, **facts})

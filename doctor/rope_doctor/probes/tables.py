@@ -1,4 +1,4 @@
-r"""Cosines and sines that a live module gives or stores, and their difference from a rotation."""
+r"""Cosines and sines returned or stored by a live module, and their difference from a rotation."""
 
 import re
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ def called(
 ) -> np.ndarray | None:
     """Call a module and return its cosines + i · sines, shape (positions, features or pairs), or None.
 
-    With `exact` the numbers are float32, regardless of the model's format.
+    With `exact`, the numbers are float32 regardless of the model's format.
     """
     import torch
 
@@ -43,7 +43,7 @@ def called(
 
 
 def _rows(values: np.ndarray, count: int) -> np.ndarray | None:
-    """Reduce to (positions, features), dropping size-1 axes and equal leading entries; None if that fails."""
+    """Reduce to (positions, features) by dropping size-1 axes and equal leading entries; None if that fails."""
     while values.ndim > 2:
         axis = next((axis for axis, size in enumerate(values.shape) if size == 1), 0)
         values = values.take(0, axis=axis)
@@ -86,7 +86,7 @@ def by_pair(values: np.ndarray, expected: np.ndarray) -> np.ndarray | None:
 
 
 def _once(values: np.ndarray) -> np.ndarray | None:
-    """Halve a table that holds every pair's numbers twice, in either layout; return None for any other table."""
+    """Halve a table that stores every pair's numbers twice, in either layout; return None for any other table."""
     if values.shape[1] % 2:
         return None
     neighbours, halves = (values[:, ::2], values[:, 1::2]), np.split(values, 2, axis=1)
@@ -98,7 +98,7 @@ def _compared(
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """Return cosines + i · sines per pair, and a mask of those beyond rounding error; None if the pairs differ.
 
-    Rounding error covers the table's number format and float32 frequencies.
+    Rounding error includes that of the table's number format and of float32 frequencies.
     """
     angles = positions[:, None] * spec.inv_freq
     expected = spec.attention_factor * np.exp(1j * angles)
@@ -123,7 +123,7 @@ def off(values: np.ndarray, spec: RopeSpec, positions: np.ndarray) -> float:
 
 
 def difference(values: np.ndarray, spec: RopeSpec, positions: np.ndarray) -> dict[str, Any] | None:
-    """Return the found and the expected rotation as text, and where they first differ; None if they are equal."""
+    """Return the actual and the expected rotation as text, and where they first differ; None if they are equal."""
     pairs, width = len(spec.inv_freq), values.shape[1]
     compared = _compared(values, spec, positions)
     if compared is None:

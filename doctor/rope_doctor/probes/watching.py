@@ -1,7 +1,7 @@
 r"""Watch a live torch model's attention: are queries and keys rotated as the config specifies?
 
-In a layer whose tokens are all equal, all queries are equal before the rotation. So the query at position p must be
-the query at position 0, rotated by p.
+In a layer whose tokens are all equal, all queries are equal before the rotation, so the query at position p must be
+the query at position 0 rotated by p.
 """
 
 import inspect
@@ -23,14 +23,14 @@ from rope_edu.encodings.rotary import apply_rope
 from rope_edu.encodings.spec import RopeSpec
 
 POSITIONS = np.array([*range(12), 15, 31, 40, 63, 64, 100, 127, 200, 255, 300, 511, 777, 1023])
-ROWS = 61  # tokens in a text for a model that takes no positions
-LONGEST_RUN = 4096  # most tokens in such a text
+ROWS = 61  # text length for a model that takes no positions
+LONGEST_RUN = 4096  # longest such text
 QK_ROUNDINGS = 64  # roundings allowed in q and k between the embedding and attention
 FREQUENCY_TOLERANCE = 4e-6  # relative error of frequencies computed as powers in float32
-V_ROUNDINGS = 64  # roundings allowed between values of the same token
+V_ROUNDINGS = 64  # roundings allowed between the values of equal tokens
 SCALE_TOLERANCE = 1e-3  # relative error of a softmax scale, which some models round to bfloat16
-GAIN_TOLERANCE = 0.01  # relative error of the length of a query in bfloat16
-FEWEST_ROWS = 8  # fewest equal tokens for which a layer is judged
+GAIN_TOLERANCE = 0.01  # relative error of a query's length in bfloat16
+FEWEST_ROWS = 8  # fewest equal tokens needed to judge a layer
 CLOCKWISE = {"nanochat"}  # architectures that rotate by −angle; no config field specifies this
 OF_COORDINATES = ("sections_contiguous", "sections_interleaved", "one_coordinate")
 BY_LENGTH = ("dynamic", "longrope")
@@ -38,17 +38,17 @@ BY_LENGTH = ("dynamic", "longrope")
 
 @dataclass(frozen=True)
 class AttentionInput:
-    """Queries or keys of one head as they reach attention in a layer."""
+    """One head's queries or keys as they reach a layer's attention."""
 
     name: str  # "queries" or "keys"
     rows: np.ndarray  # (seq, width), scaled to the length of the first row
     positions: np.ndarray  # (seq,), or coordinates (seq, axes)
     eps: float  # relative rounding error of the model's number format
     before: tuple[np.ndarray, ...]  # outputs of this attention's modules at the first token
-    gains: np.ndarray  # (seq,) lengths of the rows before they were scaled, relative to the first
+    gains: np.ndarray  # (seq,) row lengths before scaling, relative to the first
 
     def off(self, spec: RopeSpec, at: np.ndarray | None = None, wide: float = 1.0) -> np.ndarray:
-        """Return whether each row differs from the first row rotated to that row's position, or to `at`.
+        """Return whether each row differs from the first row rotated to its position, or to `at`.
 
         The rotated part may be the whole row, its beginning or its end.
         """
@@ -76,16 +76,16 @@ def _angles(positions: np.ndarray, spec: RopeSpec) -> np.ndarray:
 
 @dataclass
 class Watched:
-    """Observations of attention: faults, the layers that were judged, and the reasons why others were not."""
+    """Observations of attention: faults, the layers that were judged, and why others were not."""
 
     faults: list[Fault] = field(default_factory=list)
     layers: dict[str, bool] = field(default_factory=dict)  # name -> whether the layer was judged
     scales: dict[str, tuple[float, int]] = field(default_factory=dict)  # softmax scale and width, by layer
     failed: str = ""  # why the model could not be run
     long_texts: str = ""  # why texts at the trained length and beyond were not run; "" if they were
-    query_scale: str = ""  # why gains of queries were not judged; "" if they were
-    coordinates: str = ""  # why coordinates that differ were not run; "" if they were
-    grows: bool = False  # whether queries grow with the position in a short text
+    query_scale: str = ""  # why query gains were not judged; "" if they were
+    coordinates: str = ""  # why differing coordinates were not run; "" if they were
+    grows: bool = False  # whether queries grow with position in a short text
     positions: int = 0
     longest: int = 0
 
@@ -139,7 +139,7 @@ def _judge_at(model: Any, kinds: LayerKinds, watched: Watched, length: int | Non
 
 
 def _judge_gains(model: Any, kinds: LayerKinds, watched: Watched) -> None:
-    """Run a text in which queries grow with the position, if the config states so, and add its faults."""
+    """If the config says that queries grow with position, run a text in which they do, and add its faults."""
     stated = query_gains(kinds)
     if stated is None:
         grows = "queries grow with the position, and the config does not say how"
@@ -189,7 +189,7 @@ def _run(
 ) -> tuple[list[tuple[str, float | None, list[AttentionInput]]], np.ndarray]:
     """Run a text of equal tokens; return (layer, softmax scale, queries and keys) per call, and the positions.
 
-    A layer's queries and keys are an empty list if its tokens may differ by more than their position.
+    A layer's queries and keys are an empty list if its tokens may differ in more than position.
     """
     import torch
 
@@ -243,7 +243,7 @@ def _run(
 
 
 def _of_the_text(call: Call, count: int) -> Call:
-    """Return a call without the keys that follow those of the text, such as DeepSeek V4's summaries."""
+    """Return a call without the keys that follow the text's own, such as DeepSeek V4's summaries."""
     if call.k.shape[-2] <= count:
         return call
     v = None if call.v is None else call.v[..., :count, :]
@@ -251,7 +251,7 @@ def _of_the_text(call: Call, count: int) -> Call:
 
 
 def below_the_switch(reading: Reading) -> int | None:
-    """Return the length below which a rule does not depend on the length of the text; None if none is stated."""
+    """Return the length below which a rule does not depend on text length; None if the config gives none."""
     if reading.trained and reading.rope_type in BY_LENGTH:
         return reading.trained - 1
     return reading.trained or reading.longest
@@ -270,19 +270,19 @@ def _positions(kinds: LayerKinds, length: int | None, given: bool) -> np.ndarray
         return np.arange(length)
     else:
         chosen = np.append(POSITIONS[length - 1 > POSITIONS], length - 1)
-    # an odd number of positions, which cannot be mistaken for a width
+    # an odd number of positions cannot be mistaken for a width
     return np.delete(chosen, -2) if len(chosen) % 2 == 0 and len(chosen) > 2 else chosen
 
 
 def _coordinates(positions: np.ndarray, axes: int) -> np.ndarray:
-    """Return coordinates `(seq, axes)` that differ from each other in all tokens but the first."""
+    """Return coordinates `(seq, axes)` that differ from one another in every token but the first."""
     return np.stack(
         [positions, *((positions + axis * (1 + positions % 5)) for axis in range(1, axes))], axis=1
     )
 
 
 def _kernels(model: Any) -> dict[str, int]:
-    """Return, for each module with convolutions, how many tokens they mix."""
+    """Return the number of tokens mixed by each module with convolutions."""
     import torch
 
     sizes: dict[str, int] = {}
@@ -300,7 +300,7 @@ def _inputs(call: Call, positions: np.ndarray, eps: float, even: bool, mixed: in
     if call.v is not None and call.v.data_ptr() != call.k.data_ptr():
         v = call.v.double().cpu().numpy()[0, 0]
         apart = np.abs(v - v[-1]).max(axis=1) > V_ROUNDINGS * eps * np.abs(v).max()
-    else:  # without values, only constant lengths show that tokens are equal, unless the layer's were made so
+    else:  # without values, only constant lengths show that tokens are equal, unless they were made equal
         length = np.linalg.norm(k, axis=1)
         apart = (np.abs(length - length[-1]) > V_ROUNDINGS * eps * length.max()) & (not even)
     start = int(np.flatnonzero(apart)[-1]) + 1 if apart.any() else 0
@@ -350,9 +350,9 @@ def _judge(
 
 
 def _comes_out_in_halves(vectors: AttentionInput, spec: RopeSpec) -> bool:
-    """Return whether neighbours are rotated and come out as halves, as in DeepSeek-V3.
+    """Return whether neighbours are rotated but come out in half_split order, as in DeepSeek-V3.
 
-    The result looks like half_split; only the feature order before the rotation distinguishes the two.
+    The result looks like half_split; only the feature order before the rotation tells the two apart.
     """
     halved = spec.kind != NOPE and spec.layout == "interleaved"
     if not halved or vectors.off(spec.replace(layout="half_split")).any():
@@ -373,7 +373,7 @@ def _comes_out_in_halves(vectors: AttentionInput, spec: RopeSpec) -> bool:
 def _explained(
     vectors: AttentionInput, reading: Reading, kinds: LayerKinds, length: int | None
 ) -> tuple[str, str, tuple[str, ...]]:
-    """Return the cause, what was found, and names for the fix."""
+    """Return the cause, the finding, and names for the fix."""
     spec, width = reading.spec, vectors.rows.shape[1]
     if spec.head_dim > width:
         return "narrow_head", f"{width} features wide", (str(spec.head_dim),)
@@ -401,7 +401,7 @@ def _explained(
 
 
 def _speeds(vectors: AttentionInput, spec: RopeSpec) -> str:
-    """Return text on the base that fits the expected layout's pairs from one position to the next."""
+    """Describe the base that fits the expected layout's pairs from one position to the next."""
     width, start = spec.rotary_dim, vectors.rows.shape[1] - spec.head_dim
     first, second = pair_slices(width, spec.layout)
     part = vectors.rows[:2, start : start + width]

@@ -1,4 +1,4 @@
-r"""Test vectors for any rotary position embedding, as JSON, and a runner for Python functions.
+r"""JSON test vectors for any rotary position embedding, and a runner for Python functions.
 
     rotate.json       x, positions -> rotated x: layouts, widths, tails, bases, attention factors, positions to 2²⁰
     frequencies.json  a rule and its parameters -> inv_freq and attention factor
@@ -9,8 +9,9 @@ r"""Test vectors for any rotary position embedding, as JSON, and a runner for Py
     scale.json        YaRN's two mscales -> the factors on cos and sin and on the softmax, for each implementation
     schema.json       the schema of these files (JSON Schema)
 
-Every case has a name, a source, a tolerance, and the mistakes that it catches. The numbers come from an independent
-implementation (plain loops, `book/makers/vector_reference.py`). `rope-doctor vectors module:function` runs them.
+Every case has a name, a source, a tolerance, and a list of the mistakes that it catches. The numbers come from an
+independent implementation (plain loops, `book/makers/vector_reference.py`). `rope-doctor vectors module:function`
+runs them.
 """
 
 from rope_doctor.vectors.runner import FILES, Result, load, run

@@ -12,7 +12,7 @@ import numpy as np
 FILES = ("rotate", "frequencies", "configs", "batch", "axes", "shift", "scale")
 WIDTHS = ("float64", "float32", "float32, angles in float32", "bfloat16", "float16")
 KEYWORDS = ("layout", "rotary_dim", "base", "attention_factor")
-CALLS = {  # case files that call a function, with its argument names
+CALLS = {  # case files that call a function, with their argument names
     "rotate": ("x", "positions", *KEYWORDS),
     "batch": ("x", "positions", *KEYWORDS),
     "axes": ("x", "positions", *KEYWORDS, "axes"),
@@ -51,7 +51,7 @@ def load(name: str) -> list[dict[str, Any]]:
 
 
 def run(function: Callable[..., object], *, width: str = "float64", cases: str = "rotate") -> list[Result]:
-    r"""Return a function's results on all cases in a file; each failure names the mistakes that could explain it.
+    r"""Return a function's results on all cases in a file; a failure lists the mistakes that could explain it.
 
     A result passes if it is real, has x's shape, and is within the tolerance. A different shape fails even if it
     broadcasts, and a complex result fails even if its imaginary part is 0.
@@ -88,7 +88,7 @@ def check_call(function: Callable[..., object], width: str, cases: str) -> None:
             raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
     try:
         signature = inspect.signature(function)
-    except (TypeError, ValueError):  # a built-in without a signature; a case will fail instead
+    except (TypeError, ValueError):  # a built-in without a signature; its cases will fail instead
         return
     first, second, *keywords = CALLS[cases]
     try:

@@ -1,4 +1,4 @@
-// Shapes that several scripts know, for the type check alone: nothing of this reaches a page.
+// Types shared by several scripts, for type checking only: none of this reaches a page.
 
 /** A point in pixels, a vector of the plane, or a complex number [real, imaginary]. */
 type Pair = [number, number];
@@ -8,13 +8,13 @@ type Matrix = number[][];
 /** A rectangle in pixels. */
 type Box = { x: number; y: number; w: number; h: number };
 
-/** A line or a box by its ends in pixels: [x1, y1, x2, y2]. */
+/** A line or a box, given by its ends in pixels: [x1, y1, x2, y2]. */
 type Segment = [number, number, number, number];
 
-/** How a rule turns a head: radians per token of each pair, and the factor on cosine and sine. */
+/** How a rule turns a head: radians per token for each pair, and the factor on cosine and sine. */
 type Rotation = { invFreq: Vector; attentionFactor: number };
 
-/** Attributes of an element; one that is undefined is left out. */
+/** Attributes of an element; undefined ones are left out. */
 type Attributes = Record<string, string | number | undefined>;
 
 /** How a shape is drawn; opacity from 0 to 1, the rest as in SVG. */
@@ -28,31 +28,31 @@ type TextStyle = {
   opacity?: number;
 };
 
-/** Where a picture can be taken, and the value that a place in pixels means. */
+/** A point where a picture can be grabbed, and the value that a pixel position represents. */
 type Handle = {
   x: number;
   y: number;
   at: (px: number, py: number) => unknown;
-  several?: boolean; // at gives several traits: {trait: value}
-  ink?: string; // the colour of the thing
-  box?: number[]; // its width and height, where it is no dot
-  ring?: number; // radius of what is seen, where its thing is larger or smaller than a dot
-  trait?: string; // what it moves, where that is not its name
+  several?: boolean; // at returns several traits: {trait: value}
+  ink?: string; // the object's colour
+  box?: number[]; // its width and height, unless it is a dot
+  ring?: number; // the visible radius, if the object is larger or smaller than a dot
+  trait?: string; // the trait that it moves, if that differs from its name
 };
 
-/** A box of a picture that can be clicked, and what a click sets, wherever it is or by its place. */
+/** A clickable box in a picture, and the state that a click sets: a fixed one, or one that depends on where the click lands. */
 type Tap = Box & { set?: State; at?: (px: number, py: number) => State };
 
-/** What can be taken in a picture: things to drag by name, boxes to click, and boxes for which a question may ask. */
+/** The interactive parts of a picture: things to drag, by name, boxes to click, and boxes that a question may ask about. */
 type Grasp = { [name: string]: any; taps?: Record<string, Tap>; marks?: Record<string, Box> };
 
-/** Between two states: the first one, and the share of the way, from 0 to 1. */
+/** A point between two states: the first state, and the fraction of the way from it, 0 to 1. */
 type Way = { from: State; share: number };
 
-/** {trait: value}; each figure knows its own. */
+/** {trait: value}; each figure has its own traits. */
 type State = Record<string, any>;
 
-/** A trait as `describe` in _traits.py tells it; what a kind lacks is left out there. */
+/** A trait as returned by `describe` in _traits.py, which omits any field that its kind lacks. */
 interface Control {
   name: string;
   kind: string;
@@ -75,7 +75,7 @@ interface Control {
 }
 type Controls = Record<string, Control>;
 
-/** A rule between controls as `describe` in _rules.py tells it; a kind lacks what others have. */
+/** A rule between controls, as returned by `describe` in _rules.py; each kind has only some of these fields. */
 interface ControlRule {
   rule: string;
   limit: string;
@@ -93,7 +93,7 @@ interface ControlRule {
 /** The part of a Jupyter widget model that figures use. */
 interface Model {
   host?: string;
-  widget_manager?: any; // JupyterLab's and Notebook 7's knows its notebook
+  widget_manager?: any; // in JupyterLab and Notebook 7, it has a reference to the notebook
   get(name: string): any;
   set(name: string, value: unknown): void;
   save_changes(): void;
@@ -105,19 +105,19 @@ interface Model {
 /** The number format of each step from position to turn. */
 type Pipeline = { frequencies: string; positions: string; angles: string; cos_sin: string };
 
-/** What one head holds: matrices, ALiBi's slope, T5's bias for each bucket, Shaw's vector for each relative position. */
+/** One head's parameters: matrices, ALiBi's slope, T5's bias for each bucket, Shaw's vector for each relative position. */
 type Head = { wQuery: Matrix; wKey: Matrix; slope: number; t5: Vector; shaw: Matrix };
 
-/** Called when a hand moves something: {trait: value}, not yet held to what is allowed. */
+/** Called when the reader moves something: {trait: value}, not yet limited to allowed values. */
 type Moved = (changes: State) => void;
 
-/** Speaks at once. */
+/** Announces a text immediately. */
 type Tell = (text: string) => void;
 
-/** The address of a state, and how to show it to a reader. */
+/** The URL of a state, and a way to show it to the reader. */
 type Link = { text(): string; show(): void };
 
-/** A kind of control: the nearest value that it allows, what a text in an address means (itself, where it says nothing), and its element. */
+/** A kind of control: the nearest allowed value, how to parse a text from a URL (by default, as it is), and the control's element. */
 interface ControlKind {
   allowed(control: Control, value: any, current: any): any;
   parse?(text: string): any;
@@ -134,38 +134,38 @@ interface Live {
   controls: Controls;
   names: string[];
   read(): State;
-  set(values: State): void; // take values that are allowed
-  move(changes: State): void; // take what a hand has moved, held to what is allowed
-  listen(f: () => void): () => void; // call f when something else than a hand changes a value; returns what ends it
+  set(values: State): void; // apply values that are already allowed
+  move(changes: State): void; // apply the reader's changes, limited to allowed values
+  listen(f: () => void): () => void; // call f when anything but the reader changes a value; returns a function that stops this
 }
 
 type Pen = import("./lib/pen.js").Pen;
 
-/** How much of a figure is shown: a small form has few controls, and often not all parts of the picture. */
+/** How much of a figure is shown: a small form has few controls, and often omits parts of the picture. */
 type View = { small: boolean; shows(part: string): boolean };
 
-/** What a figure gives. */
+/** The interface that every figure implements. */
 interface Figure {
   name: string; // of its class, the same in Python
-  title: string; // what the picture is, in a few words
+  title: string; // a few words that say what the picture shows
   height(width: number, state: State, view: View): number;
-  /** Draws the whole picture; `way` on the way from another state. */
+  /** Draws the whole picture; `way` is set during a transition from another state. */
   draw(pen: Pen, state: State, size: { width: number; height: number; way?: Way } & View): Grasp | void;
-  readout(state: State, view: View): string; // what the picture says, in one to three sentences
-  follow?(before: State, changes: State): State; // what else a hand moves, where no rule of the controls says so
-  uses?(state: State): string[]; // names of controls that mean something now, where no rule of the controls says so
-  work?(state: State, whole?: boolean): Iterator<unknown>; // steps that bring nearer what is shown; see lib/work.js
+  readout(state: State, view: View): string; // what the picture shows, in one to three sentences
+  follow?(before: State, changes: State): State; // other changes that follow from the reader's move, beyond the control rules
+  uses?(state: State): string[]; // names of controls that currently have an effect, where no control rule decides this
+  work?(state: State, whole?: boolean): Iterator<unknown>; // steps that work towards the finished picture; see lib/work.js
   play?: { trait: string; perSecond: number; speeds?: number[] }; // a button that moves a slider by itself
-  panel?(width: number, state: State, view: View): Pair; // top and bottom of what is seen where there is little room
-  smooth?: string[]; // whole numbers that the picture draws between two whole ones too, on their way
-  time?: number; // milliseconds from one state to another, where 400 are too few to follow
-  unfolds?: boolean; // "More" opens when a choice gives a control in it a meaning
-  /** A file of the reader's own. */
+  panel?(width: number, state: State, view: View): Pair; // top and bottom of the part to show when space is tight
+  smooth?: string[]; // whole-number traits that the picture can also draw at fractional values during a transition
+  time?: number; // duration of a transition in milliseconds, if the default of 400 is too short to follow
+  unfolds?: boolean; // "More" opens when a choice makes a control in it relevant
+  /** The reader's own file, saved and loaded. */
   files?: { name: string; save(state: State): Promise<string>; load(text: string, controls: Controls): Promise<State> };
   buttons?: { label: string; move(state: State): State }[]; // moves that no single control makes
 }
 
-/** A question as book/rope_book/widgets/_questions.py has it, and what is said of an answer. */
+/** A question as defined in book/rope_book/widgets/_questions.py, and the feedback on an answer. */
 interface Asked {
   id: string;
   chapter: string;
@@ -183,8 +183,8 @@ interface Asked {
   slips?: any[][];
   otherwise?: string;
   numbers?: number[]; // a right answer
-  verdicts?: Record<string, string>; // on every answer, names with spaces between: a sentence, empty for a right one
-  rules?: Ruled; // on the numbers of an answer
+  verdicts?: Record<string, string>; // for each answer (names separated by spaces), a sentence; empty for a right one
+  rules?: Ruled; // for the numbers in an answer
   hints?: string[];
   order?: string[];
   items?: string[];
@@ -193,20 +193,20 @@ interface Asked {
   control?: string;
 }
 
-/** Names for the numbers of an answer, and rules: [a condition as a tree, a sentence with {0}, {1}, … or null for right, their [tree, format]s]. */
+/** Names for an answer's numbers, and rules: [condition tree, sentence with {0}, {1}, … or null if right, [tree, format] for each {n}]. */
 type Ruled = { values: string[]; rules: [any, string | null, any[][]][] };
 
 type Give = (given: any) => void;
 type Verdict = { right: boolean; why: string };
 
-/** What a question asks of a picture: a click on one of these places; without names, no more. */
+/** The click in a picture that a question waits for, on one of these places; without names, it waits for none. */
 type Wanted = { id?: string; names?: string[]; take?: (name: string) => void };
 
-/** What is around a question. */
+/** The surroundings of a question. */
 interface Around {
   now?: () => State | undefined; // the state of its figure
-  link?: (words?: string) => HTMLElement | undefined; // a button that leads to it
-  pick?: (names?: string[], take?: (name: string) => void) => void; // clicks in it
+  link?: (words?: string) => HTMLElement | undefined; // a button that takes the reader to the figure
+  pick?: (names?: string[], take?: (name: string) => void) => void; // asks for clicks in the figure
   tell: Tell;
 }
 
@@ -216,20 +216,20 @@ type Placed = { name: string; shape: number[]; kind: number; start: number };
 /** A GGUF's header, and the bytes that it was read from. */
 type GgufHead = { values: Record<string, any>; tensors: Placed[]; end: number; data: number; bytes: ArrayBuffer };
 
-/** What is changed in a GGUF: factors of the pairs are added, a key is renamed, the rows of W_q and W_k are moved. */
+/** Changes to a GGUF: per-pair factors are added, a key is renamed, the rows of W_q and W_k are permuted. */
 type Edit = { factors?: number[]; forget?: string; permute?: boolean };
 
-/** A rotation of the real model: its name, llama.cpp's settings and flags, the change of its file, and the same in Python. */
+/** A rotation for the real model: its name, llama.cpp's settings and flags, the edit to its file, and the Python equivalent. */
 interface RealChoice {
   words: string;
   settings?: Record<string, number | string>;
   flags?: string;
   edit?: Edit;
-  needs?: string; // a name of rope_edu
+  needs?: string; // a name in rope_edu
   spec: string;
 }
 
-/** The elements of the first step, in which the real model's file comes. */
+/** The elements of the first step, which gets the real model's file. */
 interface RealGet {
   status: HTMLElement;
   bar: HTMLProgressElement;
@@ -238,7 +238,7 @@ interface RealGet {
   remove: HTMLButtonElement;
 }
 
-/** The real model in the page; a wait ends with an AbortError where its signal says so. */
+/** The real model in the page; a wait ends with an AbortError when its signal aborts. */
 interface RealModel {
   write(
     choice: RealChoice,
@@ -254,7 +254,7 @@ interface RealModel {
     signal: AbortSignal,
   ): Promise<number[]>;
   edit(choice: RealChoice): Promise<Blob>;
-  length(text: string): number; // in tokens, about
+  length(text: string): number; // in tokens, approximately
   close(): Promise<void>;
-  most: number; // tokens of a text and what is written after it
+  most: number; // tokens in a text plus those generated after it
 }

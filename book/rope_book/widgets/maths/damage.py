@@ -1,6 +1,6 @@
-r"""What SmolLM2 writes under known mistakes, how its texts look, and what finds each mistake.
+r"""SmolLM2's texts under known mistakes, how they look, and the command that finds each mistake.
 
-A text is in one of six classes by its own words, so that a reader can look hers up.
+A text's words alone put it in one of six classes, so that readers can look up their own.
 """
 
 import re
@@ -17,7 +17,7 @@ LOOKS = {
     "fluent": "is good English",
     "same": "is right, word for word",
 }
-COMMANDS = {  # what finds a mistake, by where it is; a shift of all positions is none
+COMMANDS = {  # the command that finds a mistake, by its location; shifting all positions is no mistake
     "config": "rope-doctor compare config.json model.gguf",
     "rotation": "rope-doctor diagnose module:rotate --config config.json",
     "halves": "rope-doctor diagnose module:rotate_k --config config.json",
@@ -34,7 +34,7 @@ CASES = (
     "decodes_in_place",
     "pi_4_unasked",
 )
-SHOWN = {  # name -> (the mistake in a few words, where it is)
+SHOWN = {  # name -> (the mistake in a few words, its location)
     "theta_lost": ("the base is lost: 10,000, not 100,000", "config"),
     "base_500000": ("the base is Llama 3's, 500,000", "config"),
     "pi_2_unasked": ("PI by 2 where no rule belongs", "config"),
@@ -72,13 +72,13 @@ SHOWN = {  # name -> (the mistake in a few words, where it is)
     "decodes_at_0": ("every new token is at position 0", "count"),
     "decodes_in_place": ("all new tokens share one position", "count"),
 }
-PROMPT = "recipe"  # of those in the file
+PROMPT = "recipe"  # which of the file's prompts to use
 LINES, AGAIN, LANGUAGE = 12, 0.5, 0.8  # line breaks in 60 tokens; shares
 WORD = re.compile(r"[\"'(]*[A-Za-z]+(['-][A-Za-z]+)*[.,;:!?\"')]*")
 
 
 def looks(text: str, right: str) -> str:
-    r"""Return how a text of 60 tokens looks, one of `LOOKS`.
+    r"""Return the look of a text of 60 tokens, one of `LOOKS`.
 
     >>> looks("wash it wash it " + "it " * 30, "add it")
     'word'

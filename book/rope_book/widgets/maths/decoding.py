@@ -1,4 +1,4 @@
-"""Cached keys, step by step: their stored and correct angles, and the work that the cache saves."""
+"""Cached keys, step by step: their stored and their correct angles, and the work that the cache saves."""
 
 from rope_edu.encodings import dynamic_ntk, rope_angles
 
@@ -8,9 +8,9 @@ STORES = ("rotated", "unrotated", "dynamic")
 
 
 def key_angle(store: str, pair: int, position: int, length: int) -> float:
-    """Return the angle, in radians, of one pair of the key at `position`, with frequencies for a text of `length`.
+    """Return the angle, in radians, of one pair of the key at `position`, with frequencies for `length` tokens.
 
-    The frequencies depend on the length only in the store "dynamic", once it exceeds the trained length.
+    The frequencies depend on the length only in the "dynamic" store, once it exceeds the trained length.
 
     >>> key_angle("rotated", 0, 3, 100)
     3.0
@@ -25,8 +25,8 @@ def key_angle(store: str, pair: int, position: int, length: int) -> float:
 def held_keys(store: str, pair: int, capacity: int, step: int) -> list[dict[str, float]]:
     """Return {position, stored, used, wanted} of each key in the cache after `step` tokens, oldest first.
 
-    Angles are in radians: as stored, as this step's query uses them, and as they should be. A key was written
-    when it was the newest; the store "unrotated" keeps it unturned and turns it at every step.
+    Angles are in radians: as stored, as this step's query uses them, and as they should be. A key is stored when
+    it is the newest; the "unrotated" store keeps it unturned and turns it at every step.
 
     >>> [key["position"] for key in held_keys("rotated", 0, 2, 5)]
     [3, 4]

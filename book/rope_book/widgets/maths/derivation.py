@@ -39,7 +39,7 @@ def steps_of(f: Encoder, z: complex) -> list[float]:
 
 
 def turns_of(f: Encoder, z: complex) -> list[float]:
-    """Return the pair's angle relative to z at each position, in radians, without jumps of whole turns."""
+    """Return the pair's angle relative to z at each position, in radians, with whole-turn jumps removed."""
     return [float(turn) for turn in np.cumsum([np.angle(f(z, 0) * np.conj(z)), *steps_of(f, z)])]
 
 
@@ -50,7 +50,7 @@ def slide(f: Encoder, q: complex, k: complex, distance: int) -> list[complex]:
 
 
 def breaks(f: Encoder, q: complex, k: complex) -> list[float]:
-    r"""Compute the worst violation of each of the six lines; for a line that holds, it is only rounding error.
+    r"""Compute the worst violation of each of the six lines, which is only rounding error for a line that holds.
 
         1  f(q, 0) = q                              4  q and k turn equally far at equal positions
         2  f(q, m) conj f(k, n) depends on m − n    5  all steps from one position to the next are equal

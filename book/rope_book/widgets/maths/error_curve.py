@@ -1,4 +1,4 @@
-"""The largest error of a pipeline up to a position: where to look, what each step contributes, and a bound."""
+"""A pipeline's largest error up to a position: where to look, how much each step contributes, and a bound."""
 
 import math
 
@@ -37,15 +37,15 @@ def tie_positions() -> list[int]:
 
 
 def spread_positions() -> list[int]:
-    """Return ten evenly spread positions per doubling from 2⁸, since in float32 the worst can be anywhere."""
+    """Return ten evenly spaced positions per doubling from 2⁸, since the worst float32 error can be anywhere."""
     shares = [n * GOLDEN % 1 for n in range(1, 11)]
     return sorted({math.floor(2**power * (1 + share) + 0.5) for power in range(8, 20) for share in shares})
 
 
 def error_parts(position: int, inv_freq: float, pipeline: Pipeline, step: int = 0) -> dict[str, float]:
-    r"""Compute how far each step of a pipeline moves the hand of one pair, in radians.
+    r"""Compute how far each pipeline step moves one pair's hand, in radians.
 
-    With `step` > 0 the hand shows the turn since the token `step` places earlier. Cosine and sine are assumed
+    With `step` > 0 the hand shows the turn since the token `step` positions earlier. Cosine and sine are assumed
     to be off by half the unit roundoff.
 
     Chapter A1.
@@ -97,7 +97,7 @@ def error_bound(position: int, inv_freq: np.ndarray, pipeline: Pipeline, step: i
 
 
 def error_curve(inv_freq: np.ndarray, pipeline: Pipeline, step: int = 0) -> tuple[list[int], list[float]]:
-    """Return positions and any pair's largest error up to each, in radians, as long as angles are finite.
+    """Return positions and the largest error of any pair up to each, in radians, while angles stay finite.
 
     The positions are `tie_positions` and, if float32 is the coarsest format of an angle, `spread_positions`, at
     which only the `FEW` fastest pairs are examined.

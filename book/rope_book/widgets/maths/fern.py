@@ -1,7 +1,7 @@
-"""A fern: a head's hands laid tip to tail, the slowest first, as a stem that curls with distance.
+"""A fern: a head's hands laid tip to tail, slowest first, forming a stem that curls with distance.
 
-Distance 0 points every hand straight up. At distance r a hand has turned by r θ_i, clockwise in the picture, so the
-height of the tip is the sum of cosines that is the score.
+At distance 0 every hand points straight up. At distance r a hand has turned by r θ_i, clockwise in the picture, so
+the height of the tip is the sum of cosines that is the score.
 """
 
 from collections.abc import Sequence
@@ -12,9 +12,9 @@ from rope_doctor.config import PRESETS, ConfigError, read_config
 
 from .stretch import stretched
 
-STEP = 0.01  # in log10(1 + distance), between two places of a tip that is dragged
-LOOK = 24  # such steps to either side
-KINDS = {"rope": "rope", "linear": "pi", "llama3": "llama3", "yarn": "yarn"}  # of a RopeSpec: the rule here
+STEP = 0.01  # in log10(1 + distance), between two candidate positions of a dragged tip
+LOOK = 24  # steps to try on either side
+KINDS = {"rope": "rope", "linear": "pi", "llama3": "llama3", "yarn": "yarn"}  # RopeSpec kind -> the rule here
 WIDTHS = (16, 32, 64, 96, 128, 256)
 
 
@@ -27,7 +27,7 @@ def fern(
 ) -> np.ndarray:
     """Return the joints of the fern from root to tip, sideways and up: `(pairs + 1, 2)`, the stem has length 1.
 
-    A pair without a length has length 1, a pair without an angle has 0 (radians): the fern of equal vectors.
+    A pair without a length gets 1 and a pair without an angle 0 (radians), as in the fern of equal vectors.
 
     >>> fern(np.array([np.pi / 2, 0.0]), 1.0, 1.0).round(12).tolist()  # the slow hand stands, the fast one lies
     [[0.0, 0.0], [0.0, 0.5], [0.5, 0.5]]
@@ -38,7 +38,7 @@ def fern(
     sizes, phases = padded(lengths, pairs, 1.0), padded(angles, pairs, 0.0)
     turned = distance * np.asarray(inv_freq) + phases
     shares = attention_factor**2 * sizes / (sizes.sum() or 1.0)
-    hands = (shares * [np.sin(turned), np.cos(turned)]).T[::-1]  # (pairs, 2), the slowest first
+    hands = (shares * [np.sin(turned), np.cos(turned)]).T[::-1]  # (pairs, 2), slowest first
     return np.vstack([np.zeros((1, 2)), np.cumsum(hands, axis=0)])
 
 
@@ -71,7 +71,7 @@ def followed(
     lengths: Sequence[float] = (),
     angles: Sequence[float] = (),
 ) -> float:
-    """Return the distance, near `distance`, at which the tip is nearest to a point: where a dragged tip goes.
+    """Return the distance, near `distance`, that brings the tip nearest to a point, so that the tip can be dragged.
 
     >>> rates = np.array([0.1, 0.01])
     >>> followed(rates, 1.0, 3.0, fern(rates, 1.0, 4.0)[-1])
@@ -89,7 +89,7 @@ def followed(
 
 
 def models() -> dict[str, dict[str, object]]:
-    """Return {model: settings of the figure} for the presets whose rotation these settings give exactly."""
+    """Return {model: figure settings} for the presets whose rotation such settings reproduce exactly."""
     found = {preset.name: _settings(preset.config) for preset in PRESETS}
     return {name: settings for name, settings in found.items() if settings}
 
@@ -98,7 +98,7 @@ def _settings(config: dict) -> dict[str, object]:
     """Return the settings that draw a config's fern, or {} if there are none."""
     try:
         reading = read_config(config)
-    except ConfigError:  # several kinds of layers
+    except ConfigError:  # several layer kinds
         return {}
     spec, trained = reading.spec, reading.trained or reading.longest
     if spec.kind not in KINDS or spec.rotary_dim not in WIDTHS or spec.axes is not None or not trained:

@@ -1,4 +1,4 @@
-"""One pair with a gain on each of its features, before or after the turn, and the effect on a score."""
+"""One pair with a gain on each feature, before or after the turn, and the effect on a score."""
 
 import math
 from collections.abc import Sequence
@@ -54,7 +54,7 @@ def gained_score(
 
 
 def gained_parts(q: Pair, k: Pair, distance: float, inv_freq: float, gains: Pair) -> tuple[float, float]:
-    r"""Split the score with gains after the turn: the constant part, and the amplitude of the rest.
+    r"""Split a score with gains after the turn into its constant part and the amplitude of the rest.
 
         s(n) = |q||k| [ (a+b)/2 · cos(rθ + φ_q − φ_k) + (a−b)/2 · cos((2n+r)θ + φ_q + φ_k) ]
 

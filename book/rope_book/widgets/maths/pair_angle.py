@@ -18,7 +18,7 @@ def content_angle(q: Pair, k: Pair) -> float:
 
 
 def angle_between(q: Pair, k: Pair, distance: float, inv_freq: float) -> float:
-    r"""Return φ + (m − n)θ, the angle from the turned k to the turned q, in radians, whole turns included.
+    r"""Return φ + (m − n)θ, the angle from the turned k to the turned q, in radians, including whole turns.
 
     `distance` is m − n in tokens, `inv_freq` is θ in radians per token.
 
@@ -31,7 +31,7 @@ def angle_between(q: Pair, k: Pair, distance: float, inv_freq: float) -> float:
 
 
 def position_towards(pair: Pair, position: float, inv_freq: float, pointed: Pair, most: int) -> float:
-    r"""Return the position from 0 to `most`, in fractions too, at which a pair points in the direction `pointed`.
+    r"""Return the position from 0 to `most`, possibly fractional, at which a pair points towards `pointed`.
 
     If several do, it is the one less than half a turn from `position`, so that an arrow dragged round and round
     passes through every turn. If `inv_freq` is 0, no position turns the pair, and `position` stays.

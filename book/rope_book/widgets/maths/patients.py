@@ -1,4 +1,4 @@
-"""The patients in chapter 22's game: the symptoms of one head with 8 features, without the diagnosis.
+"""The patients in chapter 22's game: one head with 8 features and its symptoms, but no diagnosis.
 
 Numbers are rounded to three digits, enough for a picture.
 """

@@ -1,7 +1,7 @@
-"""Five words on a rail, each with an arrow that turns with its place: the picture on the first page.
+"""Five words on a rail, each with an arrow that turns with its position: the picture on the first page.
 
-The arrow of "dog" is its query and the arrow of "pig" its key; both are made up and have length 1. At a twelfth
-of a turn per word, like an hour hand, the score at distance 3 is 0.8.
+The arrow of "dog" is its query and the arrow of "pig" its key; both are made up and have length 1. They turn by
+a twelfth of a turn per word, like an hour hand, and the score at distance 3 is 0.8.
 """
 
 import math
@@ -11,10 +11,10 @@ import numpy as np
 from rope_edu.encodings import rotate_pair
 
 THETA = math.pi / 6  # radians per word
-PLACES = 8  # on the rail, counted from 0
+PLACES = 8  # number of places on the rail, counted from 0
 APART = 3  # distance from dog to pig in "the dog chases the pig"
 ARROWS = {"dog": [0.6, 0.8], "pig": [1.0, 0.0], "the": [0.8, 0.6], "chases": [0.0, 1.0]}
-STAY = 4.0  # an unlocked pig rests for this many words of text, then walks for as many
+STAY = 4.0  # an unlocked pig rests for this many words of text, then walks for just as many
 PACE = 0.75  # places walked per word
 
 

@@ -1,4 +1,4 @@
-r"""One head of SmolLM2 on a short text: what each pair adds to a score, the weights, and how well it does its job.
+r"""One SmolLM2 head on a short text: each pair's share of a score, the weights, and how well it does its job.
 
 The Python twin of `js/maths/real_head.js`; `rope_book.results.load_page_heads` has the vectors.
 """
@@ -22,11 +22,11 @@ JOBS = {
 
 
 def targets(job: str, tokens: list[str]) -> np.ndarray:
-    r"""Return the keys that a job is about, for every query: bool `(seq, seq)`.
+    r"""Return the keys that a job targets, for every query: bool `(seq, seq)`.
 
     Args:
         job: one of `JOBS`.
-        tokens: the text in its tokens.
+        tokens: the text as tokens.
 
     Raises:
         KeyError: the job is unknown.
@@ -56,7 +56,7 @@ def targets(job: str, tokens: list[str]) -> np.ndarray:
 
 
 def pair_shares(q: np.ndarray, k: np.ndarray, m: float, n: float, spec: RopeSpec) -> np.ndarray:
-    r"""Return what every pair adds to the score of a query at m and a key at n, `(pairs,)`: they sum to q·k/√d.
+    r"""Return each pair's share of the score of a query at m and a key at n, `(pairs,)`; they sum to q·k/√d.
 
     >>> pair_shares(np.array([1.0, 0.0, 0.0, 2.0]), np.ones(4), 5, 5, RopeSpec([1.0, 0.1])).tolist()
     [0.5, 1.0]
@@ -83,7 +83,7 @@ def head_weights(q: np.ndarray, k: np.ndarray, start: float, spec: RopeSpec) -> 
 
 
 def job_done(weights: np.ndarray, counts: np.ndarray) -> float:
-    r"""Return the mean weight on the keys that count, over the queries that have such keys; NaN without any.
+    r"""Return the mean weight on the keys that count, over the queries that have such keys; NaN if none do.
 
     >>> job_done(np.array([[1.0, 0.0], [0.25, 0.75]]), np.array([[False, False], [True, False]]))
     0.25

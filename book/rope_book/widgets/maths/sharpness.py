@@ -1,4 +1,4 @@
-"""One key that matches a query among many that do not: its share of the attention, and the entropy."""
+"""One key that matches a query among many that do not: its share of attention, and the entropy."""
 
 import math
 

@@ -1,8 +1,8 @@
-"""Vectors for words, and one small head: the same numbers in Python and in the figures.
+"""Word vectors and one small head, with the same numbers in Python and in the figures.
 
-Nothing here is learned. A word's vector is a draw of normal numbers seeded by its letters, so that equal words
-have equal vectors on every machine; the head's matrices are such draws too. Their seeds were picked so that the
-weights of the book's five-word sentence are easy to tell apart; any others make the same points.
+Nothing here is learned. A word's vector is drawn from a normal distribution seeded by its letters, so that equal
+words have equal vectors on every machine; the head's matrices are drawn likewise. Their seeds were picked so that
+the weights of the book's five-word sentence are easy to tell apart; any others make the same points.
 """
 
 import math

@@ -1,6 +1,6 @@
-"""Decoders of ONNX Runtime, JAX and MLX, as `rope-doctor decode` calls them; put the names of yours in their place.
+"""ONNX Runtime, JAX and MLX decoders as `rope-doctor decode` calls them; substitute the names of your own.
 
-Those of ONNX Runtime and JAX are tested. That of MLX follows mlx-lm and has not been run: MLX needs a Mac.
+The ONNX Runtime and JAX adapters are tested. The MLX adapter follows mlx-lm and has not been run: MLX needs a Mac.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ ALL = frozenset(("positions", "mask", "cache"))
 
 
 def of_onnxruntime(session: Any, vocabulary: int) -> Decoder:
-    """Return an exported decoder with the inputs of Optimum: ids, mask, positions, and the past of every layer."""
+    """Return an exported decoder with Optimum's inputs: ids, mask, positions, and every layer's past."""
     past = [each for each in session.get_inputs() if "past" in each.name]
     _, heads, _, head_dim = past[0].shape
 
@@ -53,7 +53,7 @@ def of_jax(apply: Any, new_cache: Any, vocabulary: int) -> Decoder:
 
 
 def of_mlx(model: Any, vocabulary: int) -> Decoder:
-    """Return a model of mlx-lm, which counts positions by its cache; padding and moved texts are not judged."""
+    """Return an mlx-lm model, which counts positions by its cache; padding and moved texts are not checked."""
     import mlx.core as mx
     from mlx_lm.models.cache import make_prompt_cache, trim_prompt_cache
 

@@ -1,4 +1,4 @@
-"""NumPy decoders for `rope-doctor decode`: one is right, one restarts its count at every piece of a text."""
+"""NumPy decoders for `rope-doctor decode`: one is right, one restarts its position count at every chunk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Torch models for `rope-doctor model`: one is right, one has uninitialised frequencies, one has none."""
+"""Torch models for `rope-doctor model`: one is right, one has uninitialised frequencies, one has no rotation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def right() -> Little:
 
 
 def wrong() -> Little:
-    """Make the model with frequencies as `to_empty` leaves them, without recomputing them."""
+    """Make the same model with the frequencies that `to_empty` leaves, without recomputing them."""
     return emptied(Little())
 
 

@@ -1,4 +1,4 @@
-"""Two rotations for `rope-doctor diagnose` and `rope-doctor vectors`: one is right, one is wrong."""
+"""Two rotations for `rope-doctor diagnose` and `rope-doctor vectors`, one right and one wrong."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ import { positionTowards } from "../maths/pair_angle.js";
 const MOST = 16; // clocks in the upper rows
 const stacked = (width) => width < 560;
 
-/** The layout: the clocks, the one that is unrolled, and the chart of its angle. */
+/** The layout: the clocks, the unrolled one, and the chart of its angle. */
 function parts(width) {
   const narrow = stacked(width);
   const columns = narrow ? MOST / 2 : MOST;
@@ -30,7 +30,7 @@ function parts(width) {
   return { clocks, big, chart, height, lead: narrow ? big.y + big.h : height };
 }
 
-/** The pairs whose clocks are drawn: all of them, or evenly spread ones and the chosen one. */
+/** The pairs whose clocks are drawn: all of them, or an evenly spaced subset plus the chosen one. */
 function shownOf(pairs, chosen) {
   if (pairs <= MOST) return range(0, pairs - 1);
   const spread = range(0, MOST - 1).map((j) => Math.round((j * (pairs - 1)) / (MOST - 1)));
@@ -60,7 +60,7 @@ function drawClocks(pen, { pair, position }, frequencies, rows, width) {
   return { taps: Object.fromEntries(faces.map((face) => [face.i, tap(face)])) };
 }
 
-/** The clock that is unrolled, with its whole turn wound round it. */
+/** The unrolled clock, with its total turn wound around it. */
 function drawBig(pen, { pair, position, n }, frequency, { x, y, w, h }) {
   const r = Math.min(w, h - 34) / 2 - 6;
   const [cx, cy] = [x + w / 2, y + r + 6];
@@ -87,7 +87,7 @@ function drawBig(pen, { pair, position, n }, frequency, { x, y, w, h }) {
 }
 
 /**
- * The vertical axis of a mode, and how it places an angle.
+ * A mode's vertical axis, and the function that places an angle on it.
  * @returns {{place: (angle: number) => number, ys: Pair, yTicks?: number[], yFormat: (t: number) => string, yLabel: string}}
  */
 function scale(axis, frequencies, chosen, n) {
@@ -107,12 +107,12 @@ function scale(axis, frequencies, chosen, n) {
   return { place: powerOf, ys: [low, high], yTicks, yFormat, yLabel: phrase`Angle m·θ (rad, logarithmic)` };
 }
 
-/** The current vertical axis, and whether the line breaks after every turn. */
+/** The current vertical axis, and whether the line breaks after each turn. */
 function scaleNow({ pair, axis, n }, frequencies, way) {
   const whole = scale(axis, frequencies, pair, n);
   const rises = axis === "linear" && way?.share < 1 && (way.from.axis === "turn" || way.from.pair !== pair);
   if (!rises) return { ...whole, broken: axis === "turn" };
-  // during a glide from "turn" or from another clock, every turn rises to its place
+  // during a glide from "turn" or from another clock, every turn rises into position
   const rolled = scale("turn", frequencies, pair, n);
   const between = (from, to) => from + (to - from) * way.share;
   const place = (angle) => between(rolled.place(angle), whole.place(angle));
@@ -120,7 +120,7 @@ function scaleNow({ pair, axis, n }, frequencies, way) {
   return { ...whole, ys, place, yTicks: undefined, broken: true };
 }
 
-/** Positions of a line in runs, one per turn if it breaks after every turn. */
+/** A line's positions, split into runs: one per turn if the line breaks after each turn. */
 function runsOf(frequency, broken, log, from, to) {
   const steps = broken ? Math.ceil((to - from) * 4) : log ? 60 : 1;
   const runs = [];
@@ -133,19 +133,19 @@ function runsOf(frequency, broken, log, from, to) {
   return runs.filter((run) => run.length > 1);
 }
 
-/** Levels at whole turns, if there are few. */
+/** Level lines at whole turns, if there are only a few. */
 function drawTurns(pen, turns, box, Y) {
   const few = turns.length < 12 ? turns : [];
   const levels = few.map((t) => [box.x, Y(t * TURN), box.x + box.w, Y(t * TURN)]);
   pen.lines(levels, { stroke: ink.position, width: 1, dash: "4 4", opacity: 0.8 });
   if (!few.length) return;
   const words = phrase`one whole turn`;
-  const wide = textWidth(words, 12) + 4; // lines of slow pairs may cross it
+  const wide = textWidth(words, 12) + 4; // slow pairs' lines may cross it
   pen.rect(box.x + box.w - 2 - wide, Y(TURN) + 2, wide, 15, { fill: ink.paper, opacity: 0.8 });
   pen.text(box.x + box.w - 4, Y(TURN) + 14, words, { ...noteEnd, fill: ink.positionWords });
 }
 
-/** The unrolled thread: the chosen pair's angle, bold up to the position, and the other clocks' faintly. */
+/** The unrolled thread: the chosen pair's angle, bold up to the position, and the other clocks' angles, faint. */
 function drawChart(pen, state, frequencies, box, { width, way }) {
   const { pair, position, axis, n } = state;
   const { place, broken, ys, ...vertical } = scaleNow(state, frequencies, way);
@@ -159,7 +159,7 @@ function drawChart(pen, state, frequencies, box, { width, way }) {
     xTicks: log ? [1, 2, 4, 8, 16, 32, 64].filter((m) => m <= xs[1]) : undefined,
   });
   const lines = (of, end) => runsOf(of, broken, log, xs[0], end).map((run) => run.map((m) => [X(m), Y(place(m * of))]));
-  const end = (of) => (log ? xs[1] : Math.min(n, ys[1] / of)); // the line leaves the chart there
+  const end = (of) => (log ? xs[1] : Math.min(n, ys[1] / of)); // where the line leaves the chart
   const others = broken ? [] : shownOf(frequencies.length, pair).filter((i) => i !== pair);
   const faint = others.flatMap((i) => lines(frequencies[i], end(frequencies[i])));
   pen.curves(faint, { stroke: ink.muted, width: 1, opacity: 0.5 });

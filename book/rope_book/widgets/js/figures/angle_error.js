@@ -21,7 +21,7 @@ const nameOf = (pipeline) =>
 
 const curveOf = memo((pipeline, headDim, base, step) => errorCurve(invFreq(headDim, base), pipeline, step), 64);
 
-/** The pipeline of a state, its worst pair at the position, that pair's hand, the exact angle, and the error. */
+/** A state's pipeline, its worst pair at the position, that pair's hand, the exact angle, and the error. */
 function worst(state) {
   const { position, head_dim, base, measure } = state;
   const pipeline = /** @type {any} */ (Object.fromEntries(STEPS.map((name) => [name, state[`${name}_in`]])));
@@ -49,7 +49,7 @@ function apart(a, b) {
   return [a, b].map((value) => String(Number(value.toPrecision(digits + 1))));
 }
 
-/** The step that has moved the hand most, in words. */
+/** The step that moved the hand most, in words. */
 function cause({ position }, { pipeline, step, frequency }) {
   const before = step ? position - step : 0;
   const [m, n] = [position, before].map((p) => roundTo(p, pipeline.positions));
@@ -82,7 +82,7 @@ const SHORT = {
 
 const placeNames = memo(placeLineNames, 4);
 
-/** The layout: the chart, and below it the clock with its words. */
+/** The layout: the chart, and the clock with its text below. */
 function plan(width) {
   const [tiny, narrow] = [width < 300, width < 480];
   const box = { x: 50, y: 54, w: width - 66, h: narrow ? 270 : 310 };
@@ -90,7 +90,7 @@ function plan(width) {
   return { tiny, narrow, box, top, clock: { cx: r + 6, cy: top + 20 + r, r }, height: top + 34 + 2 * r };
 }
 
-/** The axes of the chart; returns their scales and the place of a point of a curve. */
+/** The chart's axes; returns their scales and a function that places a curve's points. */
 function drawAxes(pen, { tiny, narrow, box }, width, step) {
   const { X, Y, at } = axes(pen, box, [1, FARTHEST], [FLOOR, 1.1], {
     xLabel: width < 400 ? phrase`position m (tokens)` : phrase`position m (tokens, logarithmic)`,
@@ -114,7 +114,7 @@ function drawAxes(pen, { tiny, narrow, box }, width, step) {
   return { X, at, point };
 }
 
-/** The known curves in grey and the chosen one, with a cross if it ends early. paths: [[name, path], …]. */
+/** The known curves in grey, and the chosen one, marked with a cross if it ends early. paths: [[name, path], …]. */
 function drawCurves(pen, paths, chosen, ended) {
   const known = paths.map(([, path]) => path);
   pen.curves(known, { stroke: ink.muted, width: 1.5, opacity: 0.75 });
@@ -127,7 +127,7 @@ function drawCurves(pen, paths, chosen, ended) {
   pen.lines(cross, { stroke: ink.text, width: 2 });
 }
 
-/** The names of the curves; `chosen` is set in bold. lines: [[name, path], …]. */
+/** The curves' names, with `chosen` in bold. lines: [[name, path], …]. */
 function drawNames(pen, box, lines, chosen) {
   /** @type {(path: Pair[]) => Pair[]} */
   const pixels = (path) => path.map(([x, y]) => [Math.round(x), Math.round(y)]);
@@ -139,7 +139,7 @@ function drawNames(pen, box, lines, chosen) {
   }
 }
 
-/** The chart; returns the handle of its position. */
+/** The chart; returns its position handle. */
 function drawChart(pen, { position, head_dim, base }, width, place, seen) {
   const { narrow, box } = place;
   const { pipeline, step, missing, error, curve } = seen;
@@ -162,7 +162,7 @@ function drawChart(pen, { position, head_dim, base }, width, place, seen) {
   return { position: { x: cx, y: cy, at: (px) => Math.round(at(px)) } };
 }
 
-/** The hand of the worst pair, its exact direction, and the angle between them. */
+/** The worst pair's hand, its exact direction, and the angle between them. */
 function drawClock(pen, { cx, cy, r }, { missing, exact, hand }) {
   const at = (angle, far) => polar(cx, cy, angle, far);
   pen.circle(cx, cy, r, { stroke: ink.muted, width: 1.5 });
@@ -182,7 +182,7 @@ function titleOf({ position }, { step, pair, pairs, missing }, { tiny, narrow })
   return phrase`Pair ${pair}${rank} ${when}`;
 }
 
-/** The two hands in words, and the angle between them. */
+/** The two hands' angles in words, and the angle between them. */
 function drawHands(pen, { missing, error, exact, hand }, { clock: { cy, r }, tiny, narrow }) {
   const [x, y] = [2 * r + (tiny ? 18 : narrow ? 22 : 34), cy - 22];
   const [key, text, size] = tiny ? [14, 20, 12] : [22, 30, 13];

@@ -8,7 +8,7 @@ import { counted } from "../lib/words.js";
 import { softmax } from "../maths/dot_product.js";
 import { biasCurve, factorOf, isCausal, slopeOf, tableEntry } from "../maths/example_bias.js";
 
-/** The followed row: its visible keys, and their weights if all contents are equal; its curve and table entries. */
+/** The followed row: its visible keys, and their weights if all content is identical; its curve and table entries. */
 function followed({ scheme, head, length, query, num_buckets, max_distance, clip }) {
   const table = { numBuckets: num_buckets, maxDistance: max_distance, clip };
   const causal = isCausal(scheme);
@@ -57,7 +57,7 @@ function drawMatrix(pen, { scheme, length }, { causal, curve, entry, last }, { x
   pen.text(x + side - 8, y + 22, phrase`masked`, { anchor: "end" });
 }
 
-/** The numbers of rows and columns, and a frame around the followed row; returns its handle. */
+/** The row and column numbers, and a frame around the followed row; returns its handle. */
 function drawRow(pen, { length, query }, { x, y, side }) {
   const cell = side / length;
   const marks = range(0, length - 1, length > 24 ? 8 : 4);
@@ -80,7 +80,7 @@ function drawRow(pen, { length, query }, { x, y, side }) {
   return { query: { x: cx, y: cy, at } };
 }
 
-/** The entries as numbers, if the cells have room; the dot hides one. */
+/** The entries as numbers, if the cells are large enough; the dot covers one. */
 function drawEntries(pen, { scheme, length, query }, { causal, entry, last }, { x, y, side }) {
   const cell = side / length;
   if (scheme === "alibi" || cell < 19) return;
@@ -103,7 +103,7 @@ function drawScale(pen, { scheme }, { last }, { x, y, side }) {
   pen.text(x + side, top + 27, most, noteEnd);
 }
 
-/** The bias against j − i: one curve for all rows, and the part that the followed row reads. */
+/** The bias against j − i: one curve for all rows, and the part that the followed row uses. */
 function drawCurve(pen, { scheme, length, query }, { causal, curve, keys }, box) {
   const far = length - 1;
   const high = causal ? 0 : far;
@@ -124,7 +124,7 @@ function drawCurve(pen, { scheme, length, query }, { causal, curve, keys }, box)
   pen.circle(X(0), Y(0), 5, { fill: ink.q, stroke: ink.paper, width: 1.5 });
 }
 
-/** The attention weights of the followed row when all words are alike: position alone decides. */
+/** The followed row's attention weights when all words are alike: only position decides. */
 function drawWeights(pen, { length, query }, { keys, weights }, box) {
   const most = [0.05, 0.1, 0.2, 0.5, 1].find((limit) => limit >= Math.max(...weights) - 1e-9) ?? 1;
   const { X, Y } = axes(pen, box, [-0.5, length - 0.5], [0, most], {

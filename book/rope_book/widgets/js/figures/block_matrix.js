@@ -7,17 +7,17 @@ import { invFreq, ropeAngles, turnsOf } from "../maths/frequencies.js";
 import { pairFeatures } from "../maths/layouts.js";
 import { applyRope, rotationMatrix } from "../maths/rotary.js";
 
-// The vector to rotate: no pair is longer than 1, so that one colour scale serves all cells.
+// The vector to rotate: no pair is longer than 1, so one colour scale fits all cells.
 const FEATURES = [
   0.7, 0.2, 0.5, -0.6, -0.3, 0.7, 0.6, 0.4, -0.7, 0.1, 0.3, 0.6, -0.5, -0.4, 0.7, -0.2, 0.1, -0.7, 0.4, 0.5, 0.6, -0.1,
   -0.6, 0.3, 0.2, 0.7, -0.4, -0.7, 0.5, 0.1, -0.2, 0.6,
 ];
-const TOP = 42; // above the cells: the headings
-const BELOW = 202; // below the cells: the row in numbers and the count
+const TOP = 42; // space above the cells, for the headings
+const BELOW = 202; // space below the cells, for the row in numbers and the count
 
 /**
- * The numbers of a state: x, the rows of R, the result, for each row its pair, angle and partner, and the columns that code keeps:
- * the cosine, the sine, and x turned by 90°, which takes its sign from the sine.
+ * A state's numbers: x, the rows of R, the result, each row's pair, angle and partner, and the columns that code stores:
+ * the cosine, the sine, and x turned by 90°, which carries the sine's sign.
  */
 function rotated({ position, head_dim, base, pairing, row: j }) {
   const x = FEATURES.slice(0, head_dim);
@@ -37,7 +37,7 @@ function rotated({ position, head_dim, base, pairing, row: j }) {
   return { d: head_dim, x, matrix, out: applyRope(x, angles, pairing), j, rows, ...columns, followed: rows[j] };
 }
 
-/** The layout of the cells: the matrix with x and the result at `ends`, and five columns, all of one height. */
+/** The cell layout: the matrix with x and the result at `ends`, and five columns, all of equal height. */
 function grid(width, { head_dim, form }) {
   const left = 22;
   const narrow = width < 430;
@@ -75,7 +75,7 @@ function drawColumn(pen, values, heading, x, w, h, marked) {
   for (const r of marked) frame(pen, x, TOP + r * h, w, h);
 }
 
-/** A frame that is visible on every colour. */
+/** A frame that is visible against any colour. */
 function frame(pen, x, y, w, h) {
   pen.rect(x, y, w, h, { stroke: ink.paper, width: 6 });
   pen.rect(x, y, w, h, { stroke: ink.text, width: 3 });
@@ -128,8 +128,8 @@ function drawSign(pen, sign, x, { height: tall, narrow }) {
 }
 
 /**
- * The transition between the two forms: each row's cosine and sine leave the matrix for their columns, x and x′ make room, and the
- * partners' features come out of x. share: from the matrix, 0, to the columns, 1.
+ * The transition between the two forms: each row's cosine and sine move from the matrix to their columns, x and x′ make room, and the
+ * partners' features emerge from x. share: 0 at the matrix, 1 at the columns.
  */
 function drawBetween(pen, { x, cos, turned, sin, out, rows }, { left, column, w, h, ends, wide, edges }, share) {
   const to = (from, end) => from + (end - from) * share;
@@ -144,7 +144,7 @@ function drawBetween(pen, { x, cos, turned, sin, out, rows }, { left, column, w,
   }
 }
 
-/** The numbers of the rows, as many as fit. */
+/** The row numbers, as many as fit. */
 function drawRows(pen, { d, j }, { left, h }) {
   const every = h >= 14 ? 1 : h >= 7 ? 4 : 8;
   for (const r of range(0, d - 1)) {
@@ -174,7 +174,7 @@ function drawLegend(pen, { left, narrow, height: tall, room, isMatrix }, width) 
   for (const [i, word] of words.entries()) pen.text(x - 2, y + h + 46 + 15 * i, word, note);
 }
 
-/** Every cell of a small matrix by its name. @returns {Record<string, Box>} */
+/** Every cell of a small matrix, by name. @returns {Record<string, Box>} */
 function cellsOf({ d }, { left, w, h }) {
   if (d > 8) return {};
   const cells = range(0, d * d - 1).map((n) => [Math.floor(n / d), n % d]);
@@ -182,10 +182,10 @@ function cellsOf({ d }, { left, w, h }) {
   return Object.fromEntries(cells.map(([r, c]) => [`row ${r}, column ${c}`, box(r, c)]));
 }
 
-/** A factor as written in a sum: negative ones in brackets. */
+/** A factor as it appears in a sum: in brackets if negative. */
 const factor = (value) => (fmt(value).startsWith("−") ? `(${fmt(value)})` : fmt(value));
 
-/** The chosen row in symbols and in numbers, and its count of products. Returns the bottom of the words. */
+/** The chosen row in symbols and in numbers, and its product count. Returns the bottom of the text. */
 function drawRow(pen, { d, x, out, j, cos, sin, followed }, { isMatrix, narrow }, y) {
   const { partner: p, sign } = followed;
   const [angle, between] = [fmt(followed.angle), sign > 0 ? "+" : "−"];
@@ -200,7 +200,7 @@ function drawRow(pen, { d, x, out, j, cos, sin, followed }, { isMatrix, narrow }
   return y + 20 * lines.length;
 }
 
-/** The number of multiplications of each form, drawn to scale. */
+/** Each form's number of multiplications, drawn to scale. */
 function drawCount(pen, { head_dim: d, form }, y, width) {
   const full = width - 8;
   const bars = [

@@ -17,7 +17,7 @@ const KEPT = { stroke: ink.k, width: 3 };
 const AGAIN = { stroke: ink.position, width: 3 };
 const WANTED = { stroke: ink.position, width: 2, dash: "3 2" };
 
-/** The keys in the cache after a step, oldest first, with the effect of the step on each and its error. */
+/** The cached keys after a step, oldest first, each with the step's effect on it and its error. */
 function held({ store, pair, capacity }, step) {
   return heldKeys(store, pair, capacity, step).map((key) => {
     const kind = key.position === step - 1 ? "new" : store === "unrotated" ? "again" : "kept";
@@ -27,8 +27,8 @@ function held({ store, pair, capacity }, step) {
 
 function plan(width) {
   const narrow = width < 620;
-  const side = width / STEPS; // of a column
-  const tall = clamp(side - 4, 13, 17); // a step of the history
+  const side = width / STEPS; // width of a column
+  const tall = clamp(side - 4, 13, 17); // height of one step in the history
   const r = Math.min(side / 2 - 1, 18);
   const query = 30 + r;
   const keys = query + 2 * r + 42;
@@ -45,7 +45,7 @@ function hand(pen, cx, cy, length, angle, style) {
   pen.line(cx, cy, ...polar(cx, cy, angle, length), style);
 }
 
-/** The current cache: the newest query above, its dot products, and a face for each column. */
+/** The current cache: the newest query above, its dot products, and a face per column. */
 function drawNow(pen, state, width, { side, r, query, keys }) {
   const { store, pair, step } = state;
   const X = (position) => (position + 0.5) * side;
@@ -69,7 +69,7 @@ function drawNow(pen, state, width, { side, r, query, keys }) {
   }
 }
 
-/** One face: the stored key, and the key that the query meets. */
+/** One face: the stored key, and the key that the query sees. */
 function drawKey(pen, store, { kind, stored, used, wanted, off }, cx, cy, r) {
   const fresh = kind === "new";
   if (fresh) pen.rect(cx - r - 1, cy - r - 1, 2 * r + 2, 2 * r + 2, { fill: ink.k, opacity: 0.28, radius: 3 });
@@ -136,7 +136,7 @@ const COSTS = [
   { of: "bytes", name: phrase`Bytes kept, read at each step`, full: 512, fill: ink.k, adds: false },
 ];
 
-/** The cost of all steps, two bars each, with and without a cache; in parentheses the cost of the last step. */
+/** The cost of all steps, two bars each, with and without a cache; the last step's cost is in parentheses. */
 function drawWork(pen, { store, capacity, step }, { x, y, w }) {
   const [all, before] = [step, step - 1].map((steps) => decodingWork(store, capacity, steps));
   for (const [n, { of, name, full, fill, adds }] of COSTS.entries()) {

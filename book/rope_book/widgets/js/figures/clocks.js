@@ -20,7 +20,7 @@ function pairsOf({ position, head_dim, base }, context) {
   }));
 }
 
-/** The layout of the faces, below one or two lines of words. */
+/** The layout of the faces, below one or two lines of text. */
 function grid(width, pairs, { shows }) {
   const columns = Math.min(pairs, width >= 480 && pairs >= 16 ? 8 : 4);
   const cell = Math.min(width / columns, 118);
@@ -38,14 +38,14 @@ function shortly(value) {
   return `${millions < 99.95 ? fmt(millions, 1) : grouped(millions)} M`;
 }
 
-/** A number of turns with enough decimals for two digits. */
+/** A number of turns with enough decimals for two significant digits. */
 function turnWords(value) {
   if (value === 0) return "0";
   if (value >= 99.95) return grouped(value);
   return fmt(value, value >= 1 ? 1 : Math.min(12, 1 - Math.floor(powerOf(value))));
 }
 
-/** The key to the numbers and the colour, above the faces. */
+/** The key to the numbers and colours, above the faces. */
 function drawLegend(pen, wide, reach) {
   const long = phrase`In the corner: pair i. Below a face: tokens for a full turn.`;
   pen.text(2, 14, wide ? long : phrase`Corner: pair i. Below: tokens per turn.`);

@@ -10,7 +10,7 @@ import { listed, textWidth } from "../lib/words.js";
 import { angleOf, length, timesConj } from "../maths/complex.js";
 import { breaks, encoder, followedAngles, HOLDS, LAST, PLACES, slide, stepsOf, turnsOf } from "../maths/derivation.js";
 
-const RINGED = 14; // pixels: radius of a handle's ring with a margin
+const RINGED = 14; // pixels: radius of a handle's ring, including a margin
 const FORMULA = {
   turn: "f(q, m) = q e^(imθ)",
   head_start: "f(q, m) = q e^(i(mθ + 0.5))",
@@ -21,13 +21,13 @@ const FORMULA = {
   mirror: phrase`f(q, m) = q, or conj(q) at odd m`,
 };
 
-/** The state in the notation of the derivation, the product f(q, m) · conj f(k, n), and all products of that distance from n = `first`. */
+/** The state in the derivation's notation, the product f(q, m) · conj f(k, n), and all products at that distance from n = `first`. */
 function seenOf({ candidate, inv_freq, q, k, position: m, key_position: n }) {
   const f = encoder(candidate, inv_freq);
   return { f, q, k, m, n, product: timesConj(f(q, m), f(k, n)), ...slide(f, q, k, m - n) };
 }
 
-/** The violation of each line; 0 if it holds. */
+/** How badly each line is violated; 0 if it holds. */
 const breaksOf = ({ f, q, k }) => breaks(f, q, k).map((amount) => (amount > HOLDS ? amount : 0));
 
 const BLUE = { stroke: ink.q, words: ink.qWords };
@@ -62,7 +62,7 @@ function sceneOfStart(seen) {
   };
 }
 
-/** Line 2: the product, at these positions and at all others of the same distance. */
+/** Line 2: the product, at these positions and at all others with the same distance. */
 function sceneOfProduct(seen, opacity = 1) {
   const { f, q, k, m, n, product, products } = seen;
   const kn = f(k, n);
@@ -82,7 +82,7 @@ function sceneOfProduct(seen, opacity = 1) {
   };
 }
 
-/** Line 3: circles, on which a pair stays as long as its length does not change. */
+/** Line 3: the circles on which a pair stays while its length is constant. */
 function sceneOfLengths(seen) {
   const { f, q, k } = seen;
   const trail = (z, fill) => ({ places: PLACES.map((p) => f(z, p)), fill, r: 3.5, opacity: 0.7 });
@@ -114,7 +114,7 @@ function sceneOfSteps(seen) {
   return { arcs: PLACES.slice(1).map(arc), arrows: [...fan(seen, q, ink.q), given(seen)[0], ofQuery(f(q, m))] };
 }
 
-/** Line 6: the real part of the product. */
+/** Line 6: the product's real part. */
 function sceneOfScore(seen) {
   const { product, products } = seen;
   const { arcs, ...scene } = sceneOfProduct(seen, 0.55);
@@ -154,7 +154,7 @@ function drawPlane(pen, { segments = [], arcs = [], circles = [], dots = [], arr
   return plane;
 }
 
-/** The names of the axes, and the places of 1 and i. */
+/** The axis names, and the marks for 1 and i. */
 function nameAxes(pen, { cx, cy, unit, labels }, { x, y, side }) {
   const name = (left, baseline, words) => {
     pen.text(left, baseline, words, note);
@@ -167,7 +167,7 @@ function nameAxes(pen, { cx, cy, unit, labels }, { x, y, side }) {
   name(cx + 5, y + 11, phrase`imaginary`);
 }
 
-/** A chart over positions with a rounded vertical axis around the values; returns functions that draw into it. */
+/** A chart over positions, its vertical range rounded to fit the values; returns functions that draw into it. */
 function makeChart(pen, box, values, xLabel, yLabel) {
   const [low, top] = [Math.min(0, ...values), Math.max(0, ...values)];
   const marks = ticks(low, Math.max(top, low + 1), 4);
@@ -180,7 +180,7 @@ function makeChart(pen, box, values, xLabel, yLabel) {
     Y,
     yTicks,
     /**
-     * Draw values from a position on as dots on a line; returns the dots.
+     * Draw the values from one position onwards as dots on a line; returns the dots.
      * @param {{dash?: string, r?: number, from?: number}} [style]
      */
     dotted(list, fill, style = {}) {
@@ -222,7 +222,7 @@ function nameCurves(pen, curves, grid, box) {
   }
 }
 
-/** Values from position `from` on that should all equal `wanted`, with a mark at the current position. */
+/** Values from position `from` onwards that should all equal `wanted`, with a mark at the current position. */
 function drawSteady(pen, box, { values, wanted, current, from = 0 }, xLabel, yLabel) {
   const chart = makeChart(pen, box, [...values, wanted], xLabel, yLabel);
   chart.reference(wanted);
@@ -305,7 +305,7 @@ function plan(width) {
   return { narrow: false, plane: { x: 4, y: 72, side }, chart, height: side + 82, lead: side + 82 };
 }
 
-/** The chosen line, f, and the marks of all lines. */
+/** The chosen line, f, and the marks for all lines. */
 function drawHead(pen, { line, candidate }, amounts, width, narrow) {
   const size = width < 300 ? 12 : narrow ? 13 : 14;
   const title = narrow ? TITLES[line - 1] : [TITLES[line - 1].join(" ")];
@@ -314,7 +314,7 @@ function drawHead(pen, { line, candidate }, amounts, width, narrow) {
   return drawMarks(pen, line, amounts, { x: 2, y: narrow ? 68 : 34, step: Math.min(50, (width - 4) / 6) });
 }
 
-/** Six marks for the lines that hold for this f, the chosen one framed. Returns their click targets. */
+/** Six marks that show which lines hold for this f, with the chosen one framed. Returns their click targets. */
 function drawMarks(pen, line, amounts, { x, y, step }) {
   for (const [i, fails] of amounts.entries()) {
     const left = x + i * step;
@@ -376,7 +376,7 @@ function readout(state) {
   return `${SAYS[line - 1](seen)} ${verdict} ${all}`;
 }
 
-/** Both positions moved on by one, or back to 0 once either is at the end. */
+/** Both positions advanced by one, or reset to 0 once either reaches the end. */
 function slideBoth({ position, key_position }) {
   const by = Math.max(position, key_position) < LAST ? 1 : -Math.min(position, key_position);
   return { position: position + by, key_position: key_position + by };

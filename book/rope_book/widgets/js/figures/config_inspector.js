@@ -13,24 +13,24 @@ import { meanCosine } from "../maths/decay.js";
 import { invFreq, wavelength } from "../maths/frequencies.js";
 import { contentOf, lineOf, readAny } from "../maths/statement.js";
 
-const FARTHEST = 32768; // tokens: the limit of the search for a negative score
-const REACH = 131072; // tokens: the end of the axis of distances
+const FARTHEST = 32768; // tokens: limit of the search for a negative score
+const REACH = 131072; // tokens: the end of the distance axis
 const LINE = 19; // pixels
 const BADGE = 30; // pixels: height of the verdict above the facts
-const SLOWEST = 9; // the axis of wavelengths ends at 10^SLOWEST tokens
+const SLOWEST = 9; // the wavelength axis ends at 10^SLOWEST tokens
 
 const presetOf = (preset) => PRESETS.filter(({ name }) => name === preset)[0];
 
-/** The text of the reader's file, or of the chosen model's. */
+/** The text of the reader's file, or else of the chosen model's. */
 const textOf = (brought, preset) => (brought.trim() ? brought : JSON.stringify(presetOf(preset).config));
 
-/** The texts of the file and of the second one to compare, if there is one. */
+/** The texts of the file and, if there is one, of the second file to compare. */
 function textsOf({ preset, config, second, other }) {
   const hasSecond = other.trim() || second !== "none";
   return [textOf(config, preset), ...(hasSecond ? [textOf(other, second)] : [])];
 }
 
-/** The reading of a text, or its refusal; if layers differ, that of the selected ones. */
+/** A text's reading, or the refusal; if layers differ, the reading of the selected ones. */
 const read = memo((text, layers, length) => {
   const first = readAny(text, null, length);
   const types = first.reading?.layerTypes ?? (first.refused?.reason === "choose" ? first.refused.choices : []);
@@ -41,7 +41,7 @@ const read = memo((text, layers, length) => {
 /** @type {(state: any) => any[]} */
 const readState = (state) => textsOf(state).map((text) => read(text, state.layers, state.length));
 
-/** The verdict of `rope-doctor compare` on two texts, in sentences, or the reason why there is none. */
+/** The verdict of `rope-doctor compare` on two texts, in sentences, or the reason there is none. */
 const comparison = memo((texts) => {
   try {
     const [first, second] = texts.map(contentOf);
@@ -51,10 +51,10 @@ const comparison = memo((texts) => {
   }
 });
 
-/** A line with a full stop. */
+/** A line, ending in a full stop. */
 const stopped = (line) => (/[.!?]$/.test(line.trim()) ? line.trim() : `${line.trim()}.`);
 
-/** The score curve of some frequencies, and its first negative distance. */
+/** The score curve for a set of frequencies, and its first negative distance. */
 const measured = memo((frequencies) => {
   const distances = geometric(1, REACH, 240).map(Math.round);
   const means = meanCosine(frequencies, distances);
@@ -67,7 +67,7 @@ const measured = memo((frequencies) => {
 /** A number with at most five significant digits. */
 const short = (value) => String(Number(value.toPrecision(5)));
 
-/** The facts of a reading, as phrases in one line. */
+/** A reading's facts, as phrases on one line. */
 function facts({ ropeType, base, headDim, rotaryDim, layout, attentionFactor, sections, factor, layerType }) {
   return [
     `${ropeType}${factor ? phrase`, factor ${short(factor)}` : ""}`,
@@ -80,7 +80,7 @@ function facts({ ropeType, base, headDim, rotaryDim, layout, attentionFactor, se
   ].join(" · ");
 }
 
-/** All words above and below the chart, in lines. */
+/** All text above and below the chart, in lines. */
 const wordsOf = memo((state, width) => {
   const [{ reading, refused, content }, second] = readState(state);
   const fit = (text, size) => wrapped(text, width - 8, size);
@@ -94,7 +94,7 @@ const wordsOf = memo((state, width) => {
   };
 });
 
-/** The layout: words, the names of the marks in lines, the chart, and words again. */
+/** The layout: text, the mark names in lines, the chart, and more text. */
 function plan(state, width) {
   const { above, below } = wordsOf(state, width);
   const [{ reading }] = readState(state);
@@ -124,7 +124,7 @@ function drawLegend(pen, all, top) {
   }
 }
 
-/** Tokens per turn of each pair, on a logarithmic axis; a hollow dot is a pair without a full turn in the claimed length. */
+/** Tokens per turn for each pair, on a logarithmic axis; a hollow dot marks a pair that makes no full turn in the claimed length. */
 function drawWaves(pen, reading, all, box, other) {
   const waves = wavelength(reading.invFreq);
   const last = Math.max(1, waves.length - 1, (other?.invFreq.length ?? 0) - 1);
@@ -158,7 +158,7 @@ function drawWaves(pen, reading, all, box, other) {
   pen.lines(crosses, { stroke: ink.text, width: 1.2 });
 }
 
-/** The mean score of equal vectors, as a share of that at distance 0. */
+/** The mean score of equal vectors, as a share of its value at distance 0. */
 function drawScore(pen, reading, all, box, other) {
   const { scores, negative } = measured(reading.invFreq);
   const { X, Y } = axes(pen, box, [1, REACH], [-0.5, 1], {
@@ -223,7 +223,7 @@ function readout(state) {
   return [claim, score, ...reading.remarks.map(([, text]) => text)].join(" ");
 }
 
-/** The choice of layers has an effect only if there are two kinds. */
+/** Choosing layers has an effect only if there are two kinds. */
 function uses(state) {
   const [{ reading }] = readState(state);
   return Object.keys(state).filter((name) => name !== "layers" || reading?.layerTypes.length > 1);

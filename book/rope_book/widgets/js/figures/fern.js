@@ -16,11 +16,11 @@ import { meetsNewAngle } from "../maths/trained_range.js";
 const FAR = 1048576; // tokens: the end of the axis
 const SIDE_BY_SIDE = ["rope", "pi", "ntk-aware", "yarn", "llama3"];
 const FEW = ["rope", "pi", "yarn"]; // where there is little room
-const CHUNKS = 8; // of a stem, each thinner than the one below
+const CHUNKS = 8; // per stem, each thinner than the one below
 const SAMPLES = sorted(range(0, 240).map((n) => Math.round(fromPlace((n / 240) * placeFromZero(FAR)))));
 const GLOW = { stroke: ink.other, opacity: 0.5 };
 
-/** The frequencies of a head under a rule, those without it, and the factor on its hands. */
+/** A head's frequencies with and without a rule, and the factor on its hands. */
 const rotationOf = memo(
   (rule, { head_dim, base, trained, factor }) => ({
     ...stretched(rule, head_dim, base, trained, trained * factor),
@@ -33,17 +33,17 @@ const frequencies = ({ head_dim, base, trained, factor }) => ({ head_dim, base, 
 const contentOf = ({ lengths, angles }) => ({ lengths, angles });
 const rotationIn = (state, rule = state.rule) => rotationOf(rule, frequencies(state));
 
-/** The fern of a state at a distance. */
+/** A state's fern at a distance. */
 const grown = (state, distance, rule) => fern(rotationIn(state, rule), distance, contentOf(state));
 
-/** The score curve of a rule, and the box around its fern at all distances. */
+/** A rule's score curve, and the box around its fern at all distances. */
 const allOf = memo((rule, settings, content) => {
   const ferns = SAMPLES.map((distance) => fern(rotationOf(rule, settings), distance, content));
   return { box: extent(ferns), scores: ferns.map(heightOf) };
 }, 16);
 const all = (state, rule = state.rule) => allOf(rule, frequencies(state), contentOf(state));
 
-/** The layout: a fern or several from x to x + w above the ground, and the rail of distances below. */
+/** The layout: one or more ferns from x to x + w above the ground, and the distance rail below. */
 function plan(width, state, { shows }) {
   const several = state.shown === "rules";
   const tall = Math.round(clamp(0.46 * width, 210, 330));
@@ -85,7 +85,7 @@ function plan(width, state, { shows }) {
 /** Joints in pixels. @type {(joints: Pair[], root: number, at: {ground: number, scale: number}) => Pair[]} */
 const inPicture = (joints, root, { ground, scale }) => joints.map(([x, y]) => [root + x * scale, ground - y * scale]);
 
-/** The heights that count, as lines behind everything. */
+/** The heights that matter, as lines behind everything else. */
 function drawGround(pen, { left, right, ground, scale, lowest, highest }, faint) {
   const ticks = range(-1, 1.5, 0.5).filter((tick) => tick >= lowest && tick <= highest + 1e-9);
   const Y = (value) => ground - value * scale;
@@ -101,7 +101,7 @@ function drawGround(pen, { left, right, ground, scale, lowest, highest }, faint)
 /** @type {(n: number, joints: Pair[]) => Pair} */
 const midway = (n, joints) => [(joints[n][0] + joints[n + 1][0]) / 2, (joints[n][1] + joints[n + 1][1]) / 2];
 
-/** The stem in chunks, the slow hands thick, and orange with a diamond where training never showed an angle. */
+/** The stem in chunks: thick for slow hands, orange with a diamond at angles never seen in training. */
 function drawStem(pen, joints, fresh, thick) {
   const pairs = joints.length - 1;
   const odd = range(0, pairs - 1).filter((n) => fresh[pairs - 1 - n]);
@@ -119,7 +119,7 @@ function drawStem(pen, joints, fresh, thick) {
   );
 }
 
-/** A fern from its root, beside the straight stem that it was; returns its joints in pixels. */
+/** A fern drawn from its root, beside its original straight stem; returns its joints in pixels. */
 function drawFern(pen, state, rule, root, { ground, scale, cell }) {
   const rotation = rotationIn(state, rule);
   const joints = inPicture(grown(state, state.distance, rule), root, { ground, scale });
@@ -130,7 +130,7 @@ function drawFern(pen, state, rule, root, { ground, scale, cell }) {
   return joints;
 }
 
-/** Every hand on its way from its clock to its place in the stem, the slow ones first. */
+/** Every hand moving from its clock to its position in the stem, slow hands first. */
 function drawGathering(pen, state, at) {
   const joints = inPicture(grown(state, state.distance), at.roots[0], at);
   const pairs = joints.length - 1;
@@ -184,7 +184,7 @@ function drawRail(pen, state, { rail, foot, left, right }, width) {
   return { X, pig: { x: X(state.distance), y: foot, ring: 12, ink: ink.k, trait: "distance", at: to } };
 }
 
-/** The height of the tip against distance: walked so far in full, the rest faint. */
+/** The height of the tip against distance: solid for the part walked so far, faint for the rest. */
 function drawScore(pen, state, { ground, scale, top, tall, rail }, X, shown) {
   const { scores } = all(state);
   const here = heightOf(grown(state, state.distance));
@@ -201,7 +201,7 @@ function drawScore(pen, state, { ground, scale, top, tall, rail }, X, shown) {
   return spot;
 }
 
-/** The level of the tip, carried over to the curve. */
+/** The tip's level, carried across to the curve. */
 function drawLevel(pen, state, tip, [x, y], { right, top }, width) {
   pen.line(tip[0], tip[1], x, y, { stroke: ink.score, width: 1.5, dash: "5 4" });
   pen.circle(x, y, 6, { fill: ink.score, stroke: ink.text, width: 1.5 });
@@ -261,7 +261,7 @@ function draw(pen, state, { width, shows }) {
 
 const apart = (distance) => (distance === 1 ? phrase`1 token apart` : phrase`${grouped(distance)} tokens apart`);
 
-/** How many hands point where training never showed them, as a sentence; empty where none does. */
+/** A sentence counting the hands that point at angles never seen in training; empty if there are none. */
 function freshWords(state, distance) {
   const { invFreq: rates, plain } = rotationIn(state);
   const fresh = meetsNewAngle(distance, rates, state.trained, plain).filter(Boolean).length;
@@ -291,7 +291,7 @@ function readout(state) {
   return phrase`${apart(distance)}, the ${hands} hands reach ${height()} of the straight stem: that is the score of ${equal}.${where}${freshWords(state, distance)}`;
 }
 
-/** Names of the controls that mean something now. */
+/** Names of the controls that currently have an effect. */
 function uses(state) {
   const several = state.shown === "rules";
   const idle = several ? ["rule", "gathered"] : state.rule === "rope" ? ["factor"] : [];

@@ -13,7 +13,7 @@ import { gainedPair, gainedParts, gainedScore } from "../maths/gained.js";
 const Q = [1.1, 0.3];
 /** @type {Pair} */
 const K = [0.7, 0.8];
-const [SPAN, LAST] = [2.4, 96]; // half the side of the plane; the last position of the key
+const [SPAN, LAST] = [2.4, 96]; // half the side of the plane; the key's last position
 const ROUND = range(0, 64).map((i) => (i * Math.PI) / 32); // angles all round the circle
 
 /** The gains, and whether they act after the turn. @returns {[Pair, boolean]} */
@@ -32,7 +32,7 @@ function plan(width) {
   return { narrow, plane, score, height: size + (narrow ? 318 : 44) };
 }
 
-/** The paths of the arrows' tips, and their current places. */
+/** The paths of the arrows' tips, and their current positions. */
 function drawPlane(pen, state, { x, y, size }) {
   const [cx, cy, unit] = [x + size / 2, y + size / 2, size / 2 / SPAN];
   const { at } = planeOf(cx, cy, unit);
@@ -58,12 +58,12 @@ function drawPlane(pen, state, { x, y, size }) {
   for (const { tip, words, name } of arrows) {
     const width = textWidth(name, 13, true);
     const { left, baseline } = labels.place(width, spotsBeyond(tip, [cx, cy], width));
-    pen.rect(left - 2, baseline - 12, width + 4, 16, { fill: ink.paper, opacity: 0.8 }); // over the paths of the tips
+    pen.rect(left - 2, baseline - 12, width + 4, 16, { fill: ink.paper, opacity: 0.8 }); // over the tips' paths
     pen.text(left, baseline, name, { fill: words, weight: 600 });
   }
 }
 
-/** The score at one distance along the text, with the gains as chosen and on the other side of the turn. */
+/** The score at one distance along the text, with the gains on the chosen side of the turn and on the other side. */
 function drawScore(pen, state, box) {
   const { position, distance, inv_freq } = state;
   const [gains, after] = gainsOf(state);

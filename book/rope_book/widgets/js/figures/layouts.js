@@ -12,13 +12,13 @@ import { applyRope } from "../maths/rotary.js";
 
 const DISTANCE = 4; // tokens from the key to the query
 const BASE = 100;
-// one head of a query and of a key, interleaved; a narrower head takes the first features
+// one query head and one key head, interleaved; a narrower head uses the first features
 const QUERY = [-0.8, -1.3, 0.6, 0.7, -0.3, 0.4, 1.7, 1.1, 0.7, 0.7, -0.9, 1, -1.6, -0.3, -0.4, -1.7];
 const KEY = [-0.1, 1.6, -0.3, -1.2, -0.1, 0.9, 0.2, 0.3, -1.4, 0.5, 0.5, 1.3, 1.5, 0.7, -1.6, -1.4];
 const REACH = 2.1; // the largest turned feature
 const speedOf = (pair, pairs) => pair / (pairs - 1); // from fast to slow
 
-/** The ways to run the trained vectors: the layouts of the query's and of the key's rotation. */
+/** Ways to run the trained vectors: the layouts in which the query and the key are rotated. */
 const WAYS = {
   trained: ["interleaved", "interleaved"],
   converted: ["half_split", "half_split"], // after the features are permuted
@@ -26,7 +26,7 @@ const WAYS = {
   mixed: ["interleaved", "half_split"],
 };
 
-/** A query and a key of width d: their rows at a position in each way, and their scores. */
+/** A query and a key of width d: each way's rows at a position, and its scores. */
 function head(d) {
   const frequencies = invFreq(d, BASE);
   const order = layoutPermutation(d);
@@ -46,7 +46,7 @@ function head(d) {
 }
 const heads = Object.fromEntries([4, 8, 12, 16].map((d) => [d, head(d)]));
 
-/** The chosen pair's features as trained, those turned together below, and the trained feature in each lower seat. */
+/** The chosen pair's features as trained, the features turned together below, and the trained feature in each lower seat. */
 function seatsOf({ head_dim, pair, run }) {
   const pairOfLayout = (layout) => pairFeatures(pair, head_dim / 2, layout);
   const from = run === "converted" ? heads[head_dim].order : range(0, head_dim - 1);
@@ -54,7 +54,7 @@ function seatsOf({ head_dim, pair, run }) {
 }
 
 const [BAR, TAB, GAP] = [54, 22, 58];
-/** Vertical places of a row: its numbers, its bars, the tabs, and the top of bars and tabs. */
+/** Vertical positions in a row: its numbers, its bars, the tabs, and the top of bars and tabs. */
 const UPPER = { number: 59, bars: 64, tab: 64 + BAR, top: 64 };
 const LOWER_TOP = UPPER.tab + TAB + GAP;
 const LOWER = { number: LOWER_TOP + TAB + BAR + 14, bars: LOWER_TOP + TAB, tab: LOWER_TOP, top: LOWER_TOP };
@@ -65,7 +65,7 @@ const LOWER_TITLE = {
   mixed: phrase`k, not converted`,
 };
 
-/** One row of seats: a tab with the number of the trained pair, a bar for the turned value, the number of the feature. */
+/** One row of seats: a tab with the trained pair's number, a bar for the turned value, and the feature's number. */
 function drawRow(pen, values, feature, lit, { x, cell }, { number, bars, tab, top }) {
   const inner = cell - 3;
   const zero = bars + BAR / 2;
@@ -88,7 +88,7 @@ function drawRow(pen, values, feature, lit, { x, cell }, { number, bars, tab, to
     const middle = left + inner / 2;
     pen.text(middle, tab + 16, home, { anchor: "middle", weight: 600, fill: onSpeed(speed) });
     const chosen = lit.includes(seat);
-    // narrow cells show every second number, and none beside a chosen one
+    // narrow cells show every other number, and none next to a chosen one
     const crowded = cell < 20 && !chosen && (seat % 2 === 1 || lit.some((other) => Math.abs(other - seat) === 1));
     const style = chosen ? { fill: ink.text, weight: 700 } : {};
     pen.text(middle, number, crowded ? "" : seat, { ...noteMiddle, ...style });
@@ -98,14 +98,14 @@ function drawRow(pen, values, feature, lit, { x, cell }, { number, bars, tab, to
   }
 }
 
-/** Lines from each lower seat up to the seat of its feature, those of the chosen pair last. */
+/** Lines from each lower seat up to its feature's seat, the chosen pair's last. */
 function drawLinks(pen, from, trained, centre) {
   const isChosen = (seat) => trained.includes(from[seat]);
   const seats = range(0, from.length - 1);
   for (const seat of [...seats.filter((s) => !isChosen(s)), ...seats.filter(isChosen)]) {
     const width = isChosen(seat) ? 5 : 2;
     const ends = [centre(from[seat]), UPPER.tab + TAB, centre(seat), LOWER.top];
-    pen.line(...ends, { stroke: ink.muted, width: width + 1.2 }); // an edge: one end of the ramp is dark, the other light
+    pen.line(...ends, { stroke: ink.muted, width: width + 1.2 }); // an outline: the ramp is dark at one end, light at the other
     pen.line(...ends, { stroke: speedShade(speedOf(pairOf(from[seat]), from.length / 2)), width });
   }
 }
@@ -128,7 +128,7 @@ function drawArcs(pen, { pair, run, head_dim }, cell, centre) {
   pen.curve(below(pair), { stroke: ink.text, width: 3, dash });
 }
 
-/** The score against the position of the query, at one distance. */
+/** The score against the query's position, at one distance. */
 function drawScore(pen, { head_dim, position, run }, box) {
   const { score, curves, most } = heads[head_dim];
   const [wanted, now] = [score("trained", DISTANCE), score(run, position)];

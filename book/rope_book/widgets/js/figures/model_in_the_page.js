@@ -14,9 +14,9 @@ import { ownTextOf, readingOf } from "../maths/reading.js";
 const PITCH = 12; // pixels per pair
 const PAIRS = 16;
 const CHART = 150; // pixels: height of the bars
-const LEAST = -4; // the axis of angles begins at 10^LEAST turns
+const LEAST = -4; // the angle axis begins at 10^LEAST turns
 const PUBLISHED = { "by-parts": [1, 32], yarn: [1, 32], llama3: [1, 4] }; // turns: the ends of the ramp
-const TRAINED = { first_pair: 1, last_pair: PAIRS, attention_factor: 1 }; // settings of the rotation in training
+const TRAINED = { first_pair: 1, last_pair: PAIRS, attention_factor: 1 }; // rotation settings in training
 const MIDDLE = { anchor: "middle", size: 12 };
 const UNSEEN = { " ": "␣", "\n": "↵" };
 const OWN = {
@@ -28,7 +28,7 @@ const OWN = {
 const narrow = (width) => width < 520;
 
 /**
- * The objects of a state: its model, the `total` places of the text, the query's `place`, [layer, head], the current and the trained
+ * A state's objects: its model, the `total` positions in the text, the query's `place`, [layer, head], the current and the trained
  * rotation, and the reading of the texts.
  */
 function seenOf({ task, times, ...state }) {
@@ -42,16 +42,16 @@ function seenOf({ task, times, ...state }) {
   return { ...model, total, place, attends, trained, now, reading: readingOf(task, now) };
 }
 
-/** The reading of the reader's own text, if the task has one. */
+/** The reading of the reader's own text, if the task includes one. */
 const ownOf = ({ task, own }, { now }) => (own && task === "text" ? ownTextOf(task, now, own) : undefined);
 
-/** A visible form of a letter. */
+/** A letter in visible form. */
 function letter({ alphabet }, token) {
   const character = alphabet[token] ?? "";
   return UNSEEN[character] ?? character;
 }
 
-/** Bars of the measure, and its mean at trained and at new places; NaN if unknown. */
+/** The measure's bars, and its mean at trained and at new positions; NaN if unknown. */
 function measured({ measure, times }, { length, total, reading }) {
   const unit = measure === "loss" ? 1 : 100; // nats, or percent
   const rows = reading.rows(measure, total + 1);
@@ -99,7 +99,7 @@ function ownPlan({ own, task }, box) {
   return { ...box, head, columns, h: lines && 18 * head.length + OWN.line * lines + 8 };
 }
 
-/** The measurements by place; returns the handle of the query's place. */
+/** The measurements by position; returns the handle for the query's position. */
 function drawChart(pen, state, seen, box, width, alone) {
   legend(state, width).draw(pen, 10);
   const { length: trained, total, place, reached } = seen;
@@ -121,7 +121,7 @@ function drawChart(pen, state, seen, box, width, alone) {
   return { place: { x, y, ring: 8, at: (px) => clamp(Math.round(at(px)), 1, total) } };
 }
 
-/** The attention of one head over the first text, with the query's row and the corner of the trained length. */
+/** One head's attention over the first text, with the query's row and the corner of the trained length. */
 function drawField(pen, { head }, { length, total, place, attends, reading }, { x, y, w }, width) {
   const { cells, size, rows, values } = reading.field(total + 1, ...attends);
   const unit = w / (cells * size);
@@ -135,7 +135,7 @@ function drawField(pen, { head }, { length, total, place, attends, reading }, { 
   pen.text(x + w + 14, y + w / 2, phrase`queries →`, { ...noteMiddle, turn: 90 });
 }
 
-/** The factor by which a pair turns slower than in training. */
+/** The factor by which a pair turns more slowly than in training. */
 function slower(now, trained) {
   if (now === 0) return phrase`still`;
   const ratio = trained / now;
@@ -143,13 +143,13 @@ function slower(now, trained) {
   return ratio < 0.995 ? `× ${fmt(1 / ratio, 1)}` : `÷ ${fmt(ratio, ratio < 9.95 ? 1 : 0)}`;
 }
 
-/** How far each pair turns in training and in this text: turns, at most one. */
+/** How far each pair turns in training and in this text: in turns, capped at one. */
 const reachedAngles = ({ now, trained, length, total }) => ({
   was: turnsWithin(trained.invFreq, length + 1),
   is: turnsWithin(now.invFreq, total + 1),
 });
 
-/** The angles of the pairs, and the factors by which they turn slower than in training. */
+/** The pairs' angles, and the factors by which they turn more slowly than in training. */
 function drawPairs(pen, seen, { x, y, w, h }, width) {
   const { was, is } = reachedAngles(seen);
   const at = (power) => x + (w * (power - LEAST)) / -LEAST;
@@ -185,7 +185,7 @@ function drawPairs(pen, seen, { x, y, w, h }, width) {
   });
 }
 
-/** The attention of the query: to each of the letters just before it, and to all earlier ones together. */
+/** The query's attention: to each letter just before it, and to all earlier ones combined. */
 function drawRow(pen, seen, { x, y, w, h }, width) {
   const { place, attends, reading, texts, answers } = seen;
   const weights = reading.attention(...attends, place);
@@ -216,7 +216,7 @@ function drawRow(pen, seen, { x, y, w, h }, width) {
   });
 }
 
-/** The reader's own text, letter by letter, on the colour of trained or new places; below a letter a tick or the prediction. */
+/** The reader's own text, letter by letter, coloured as trained or new positions; below each letter, a tick or the prediction. */
 function drawOwn(pen, state, seen, { x, y, head, columns }) {
   const own = ownOf(state, seen);
   if (!own) return;
@@ -288,7 +288,7 @@ function toldOwn(state, seen) {
     : phrase` Of your text the model says ${known} letters at trained places; next it would write ${next}.`;
 }
 
-/** The number of pairs that reach angles beyond those of training. */
+/** The number of pairs that reach angles beyond those in training. */
 function toldAngles(seen) {
   const { was, is } = reachedAngles(seen);
   const fresh = is.filter((turns, i) => turns > 1.001 * was[i]).length;
@@ -309,14 +309,14 @@ function readout(state, view) {
   return phrase`${say(known)} at the ${length} trained places${more}. ${toldAngles(seen)} ${toldRow(state, seen)}${toldOwn(state, seen)}`;
 }
 
-/** Read the reader's own text first: it follows the typing. */
+/** Read the reader's own text first, so that it keeps up with typing. */
 function* work(state) {
   const seen = seenOf(state);
   yield* ownOf(state, seen)?.steps() ?? [];
   yield* seen.reading.steps(seen.total + 1, ...seen.attends);
 }
 
-/** A factor that equals the length follows it when a reader moves it. This is no rule, because the two may differ. */
+/** A factor equal to the length follows it when a reader moves the length. This is not a rule, because the two may differ. */
 const follow = (before, held) =>
   "times" in held && !("factor" in held) && before.factor === before.times ? { factor: held.times } : {};
 
@@ -330,7 +330,7 @@ export default live({
   work,
   panel(width, state, view) {
     const { own, height } = plan(width, state, view);
-    return [own.h ? own.y - 20 : 0, height]; // a reader who types must see the result
+    return [own.h ? own.y - 20 : 0, height]; // a reader who is typing must see the result
   },
   buttons: [
     {

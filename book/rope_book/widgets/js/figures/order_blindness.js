@@ -13,15 +13,15 @@ const STILL = 1e-9; // outputs closer than this coincide
 const wordsOf = (text) => text.split(" ");
 const key = (word) => word.toLowerCase();
 
-/** A unique name for each of the words, which counts its earlier occurrences: "the 0", "the 1". */
+/** A unique name for each word, numbered by its earlier occurrences: "the 0", "the 1". */
 function tokens(words) {
   const before = (place) => words.slice(0, place).filter((word) => key(word) === key(words[place])).length;
   return words.map((word, place) => `${key(word)} ${before(place)}`);
 }
 
 /**
- * The two sentences, read; the place in the second of every word of the first (−1: none), `here` for the word that is looked at; how
- * far each output moved, and how many moved of those that can be compared.
+ * The two sentences, processed; the index in the second of every word of the first (−1: none), `here` for the selected word; how
+ * far each output moved, and how many of the comparable ones moved.
  */
 function compare({ sentence, rearranged, look, causal, layers }) {
   const [first, second] = [sentence, rearranged].map((text) => {
@@ -40,7 +40,7 @@ function compare({ sentence, rearranged, look, causal, layers }) {
 
 const NAMES = 54; // pixels beside the weights
 
-/** The layout below the sentences: the plane, and the weights beside or below it, if they are shown. */
+/** The layout below the sentences: the plane, and the weights beside or below it, if shown. */
 function plan(width, state, { shows }) {
   const tall = width < 520;
   const rows = tall ? 176 : 142; // pixels: height of the two sentences
@@ -57,7 +57,7 @@ function plan(width, state, { shows }) {
   return { tall, top, side, table, height: rows + (tall ? side + below + 106 : 22 + Math.max(side + 32, 16 + below)) };
 }
 
-/** The places of the words of both sentences. */
+/** Word positions in both sentences. */
 function seats(width, tall, { first, second }) {
   const [x0, size, h] = tall ? [2, 12, 28] : [84, 14, 30];
   const [top, bottom] = tall ? [20, 110] : [8, 88];
@@ -68,7 +68,7 @@ function seats(width, tall, { first, second }) {
   return { x0, size, h, top, bottom, step, w, X: (place) => x0 + step * (place + 0.5), seat };
 }
 
-/** The two sentences, one above the other, with a line from each word to its new place. */
+/** The two sentences, one above the other, with a line from each word to its new position. */
 function drawSentences(pen, seen, width, tall) {
   const { first, second, to, kept, looked, here } = seen;
   const places = seats(width, tall, seen);
@@ -77,7 +77,7 @@ function drawSentences(pen, seen, width, tall) {
   const [others, own] = [kept.filter((m) => m !== looked), kept.filter((m) => m === looked)].map(moves);
   pen.lines(others, { stroke: ink.muted, width: 1.2 });
   pen.lines(own, { stroke: ink.text, width: 2.5 });
-  if (tall) pen.rect(0, bottom - 21, 78, 18, { fill: ink.paper }); // keeps the lines clear of the words
+  if (tall) pen.rect(0, bottom - 21, 78, 18, { fill: ink.paper }); // keeps the lines clear of the text
   pen.text(tall ? 2 : 0, tall ? 13 : top + 20, phrase`Sentence 1`);
   pen.text(tall ? 2 : 0, tall ? bottom - 7 : bottom + 20, phrase`Sentence 2`, { weight: 600 });
   const box = (word, place, y, filled, marked, missing) => {
@@ -101,7 +101,7 @@ function drawSentences(pen, seen, width, tall) {
   return wordHandles(seen, places);
 }
 
-/** The handles that drag the words of sentence 2, and the places that a question may ask for. */
+/** Handles that drag the words of sentence 2, and the targets that a question may ask for. */
 function wordHandles({ second, to, kept, here }, { h, bottom, step, w, X, seat }) {
   const grip = (place) => ({
     trait: "rearranged",
@@ -122,7 +122,7 @@ function movedTo(words, from, place) {
   return [...others.slice(0, place), words[from], ...others.slice(place)].join(" ");
 }
 
-/** A comparison of the outputs in a few words. */
+/** A short comparison of the outputs. */
 function verdict({ to, kept, moved, sameWords }) {
   if (!sameWords) return phrase`${moved} of ${kept.length} shared words moved`;
   if (moved) return phrase`${moved} of ${to.length} outputs moved`;
@@ -150,7 +150,7 @@ function drawOutputs(pen, seen, x, y, side) {
   to.forEach((n, m) => {
     const [a, b] = [first.outputs[m], n < 0 ? first.outputs[m] : second.outputs[n]].map(at);
     const far = gap(a, b);
-    const hidden = far < 14; // still drawn, so that the elements after it keep their places
+    const hidden = far < 14; // still drawn, so that the elements after it keep their slots
     const [ux, uy] = hidden ? [0, 0] : [(b[0] - a[0]) / far, (b[1] - a[1]) / far];
     const style = { ...edgeOf(m, 2, 1.3), dash: "4 3", head: 7, opacity: hidden ? 0 : 1 };
     pen.arrow(a[0] + 8 * ux, a[1] + 8 * uy, b[0] - 6 * ux, b[1] - 6 * uy, style);
@@ -172,7 +172,7 @@ function drawOutputs(pen, seen, x, y, side) {
   pen.part(() => nameOutputs(pen, seen, at, labels));
 }
 
-/** The places of the outputs of sentence 2, {spot, words, marked}; coinciding words share one. The mean comes last. */
+/** Where the outputs of sentence 2 lie, {spot, words, marked}; coinciding words share one entry. The mean comes last. */
 function placesOf({ second, here }, at) {
   const groups = [];
   second.outputs.map(at).forEach((spot, n) => {
@@ -186,7 +186,7 @@ function placesOf({ second, here }, at) {
   return [...groups, { spot: at(second.mean), words: [phrase`mean`], mean: true }];
 }
 
-/** At most two distinct words, with the number of copies of each. */
+/** At most two distinct words, each with its number of copies. */
 function nameOf(words) {
   const names = [...new Set(words)].map((word) => {
     const copies = words.filter((other) => other === word).length;
@@ -264,7 +264,7 @@ const inOrder = (words) => words.map(key).join(" ");
 const bag = (words) => words.map(key).sort().join(" ");
 const behind = (words) => (words.length ? quoted(words.join(" ")) : phrase`none`);
 
-/** The effect of the mask on the word that is looked at, from the words before it. */
+/** The mask's effect on the selected word, from the words before it. */
 function toldByMask({ first, second, looked, here }, outcome, stayed) {
   const [before, after] = [first.words.slice(0, looked), second.words.slice(0, here)];
   if (bag(before) !== bag(after)) {
@@ -302,7 +302,7 @@ function readout(state, { shows }) {
   return phrase`${outcome}${places} The mean of all outputs is the same too: nothing here tells the two orders apart.`;
 }
 
-/** The next order of the second sentence among all distinct orders; after the last comes the first. */
+/** The second sentence's next order among all distinct orders, wrapping from the last to the first. */
 function nextOrder({ sentence, rearranged }) {
   const ranks = wordsOf(sentence).map(key);
   const rank = (word) => ranks.indexOf(key(word));
@@ -318,7 +318,7 @@ function nextOrder({ sentence, rearranged }) {
 
 const reversed = (text) => wordsOf(text).reverse().join(" ");
 
-/** Make a second sentence from the words of a new first one, which rules between controls cannot do. */
+/** Build a second sentence from the words of a new first one, which rules between controls cannot do. */
 function follow(before, held) {
   const { sentence, rearranged } = { ...before, ...held };
   const isOwn = "rearranged" in held || bag(wordsOf(rearranged)) === bag(wordsOf(sentence));

@@ -4,18 +4,18 @@ import { keepPicture } from "../lib/keep.js";
 import { makeMemory } from "../lib/memory.js";
 import { phrase } from "../lib/phrase.js";
 
-// The figure above an element: the nearest one of that class before it in the page.
+// The figure above an element: the nearest one of that class earlier in the page.
 function above(/** @type {Element} */ element, /** @type {string} */ name) {
   const all = [...document.querySelectorAll(`[data-live="${name}"]`)];
   return all.findLast((figure) => figure.compareDocumentPosition(element) & Node.DOCUMENT_POSITION_FOLLOWING);
 }
 
-// The figure beside the questions in a kernel, through Python: {now(asked), show(asked), link(), pick(asked, names, take)}.
+// The figure beside the questions, reached through Python in a kernel: {now(asked), show(asked), link(), pick(asked, names, take)}.
 /** @param {Model} model */
 function ofKernel(model) {
   let turn = 0;
   function show(/** @type {Asked} */ { id, show: state }) {
-    turn += 1; // send equal states too: the reader may have moved the figure
+    turn += 1; // send unchanged states too: the reader may have moved the figure
     model.set("_show", { id, state, turn });
     model.save_changes();
   }
@@ -29,7 +29,7 @@ function ofKernel(model) {
   return { now: () => model.get("_now"), show, link: () => undefined, pick };
 }
 
-// The same in a page; `link(asked)` is a button that scrolls to the figure, for small windows.
+// The same in a page; `link(asked)` returns a button that scrolls to the figure, for small windows.
 /** @param {HTMLElement} root */
 function ofPage(root) {
   const figure = (/** @type {Asked} */ asked) => above(root, asked.figure ?? "");
@@ -50,7 +50,7 @@ function ofPage(root) {
   return { now, show: (/** @type {Asked} */ asked) => tell(asked, "rl-show", asked.show), link, pick };
 }
 
-/** Show one of several questions at a time, with buttons for the next and the last. @param {HTMLElement[]} asks */
+/** Show one of several questions at a time, with buttons for the next and the previous one. @param {HTMLElement[]} asks */
 function makeTurns(asks) {
   let at = 0;
   const word = html("span", { class: "rl-note" });

@@ -13,7 +13,7 @@ const RULES = [
   { name: phrase`Llama 3: 1, 4`, style: { stroke: ruleInk.llama3, width: 2.5, dash: "2 4" }, shape: 4.5 },
 ];
 
-/** The pairs of a state: wavelengths and turns; for each rule the multiplier of θ, the share kept, and the one that is shown. */
+/** A state's pairs: wavelengths and turns; for each rule the multiplier of θ, the share kept, and whichever of them is shown. */
 function measured({ factor, trained_length: trained, base, head_dim, beta_fast, beta_slow, truncate, shown }) {
   const plain = invFreq(head_dim, base);
   const betas = { betaFast: beta_fast, betaSlow: beta_slow, base };
@@ -28,7 +28,7 @@ function measured({ factor, trained_length: trained, base, head_dim, beta_fast, 
   return { waves: wavelength(plain), turns, multipliers, kept, rows: shown === "kept" ? kept : multipliers };
 }
 
-/** The numbers of pairs that a rule keeps, blends and divides. */
+/** How many pairs a rule keeps, blends and divides. */
 function counts(kept) {
   const whole = kept.filter((share) => share > 1 - 1e-9).length;
   const none = kept.filter((share) => share < 1e-9).length;
@@ -47,9 +47,9 @@ function drawLegend(pen, { kept }, narrow) {
   }
 }
 
-const TOP = 1.12; // of the vertical axis, so that a knee at 1 stays clear of its name
+const TOP = 1.12; // top of the vertical axis, so that a knee at 1 stays clear of its name
 
-/** The axes; returns their scales and the place of pair i. */
+/** The axes; returns their scales and a function that gives the x of pair i. */
 function drawAxes(pen, { head_dim, beta_fast, factor, shown, across }, { turns }, box, narrow) {
   const byPair = across === "pair";
   const most = byPair ? head_dim / 2 - 1 : 1.25 * beta_fast;
@@ -66,7 +66,7 @@ function drawAxes(pen, { head_dim, beta_fast, factor, shown, across }, { turns }
   return { X, Y, at, place: (i) => X(Math.min(placeOf(i), most)), isOn: (i) => placeOf(i) <= most, byPair };
 }
 
-/** The lines of the three rules; over turns only the pairs within the axis. */
+/** The three rules' lines; against turns, only the pairs within the axis. */
 function drawRules(pen, { pair }, { rows }, { place, Y, isOn }) {
   for (const [rule, { style, shape }] of RULES.entries()) {
     const path = rows[rule].map((value, i) => /** @type {Pair} */ ([place(i), Y(value)])).filter((_, i) => isOn(i));
@@ -76,7 +76,7 @@ function drawRules(pen, { pair }, { rows }, { place, Y, isOn }) {
   }
 }
 
-/** The two knees of YaRN's ramp, the pairs that turn β times in the trained length; dragging them sets β. */
+/** The two knees of YaRN's ramp: the pairs that turn β times in the trained length. Dragging them sets β. */
 function drawKnees(pen, { beta_fast, beta_slow, shown, factor, truncate }, { turns }, { X, Y, at }) {
   const last = turns.length - 1;
   const turnsAt = (place) => turns[clamp(Math.round(place), 0, last)];

@@ -7,7 +7,7 @@ import { phrase, phraseOf } from "../lib/phrase.js";
 import { diamond } from "../lib/shapes.js";
 import { listed, quoted, shortened, textWidth, wrapped } from "../lib/words.js";
 
-const LINE = 19; // pixels from line to line
+const LINE = 19; // line spacing in pixels
 const SPACE = textWidth(" ");
 const [LEAST, MOST] = [5, 50000]; // perplexities at the ends of the axis
 const MONO = 12;
@@ -25,31 +25,31 @@ const columns = (width) => (width < 520 ? 1 : 2);
 const mistakeOf = (name) => DAMAGE.mistakes.filter((mistake) => mistake.name === name)[0];
 const caseOf = ({ number }) => mistakeOf(DAMAGE.cases[number - 1]);
 
-/** The mistake that is shown; none in a list of them. */
+/** The mistake shown; none when mistakes are listed. */
 const shownOf = (state) => (state.task === "guess" ? caseOf(state) : mistakeOf(state.mistake));
 const isList = ({ task }) => task in ALIKE;
 const isNamed = (state) => state.task === "choose" || state.guess === caseOf(state).name;
 
-/** A text in pieces: its words, and line breaks, counted where several follow each other. */
+/** A text in pieces: its words and its line breaks, with consecutive breaks counted. */
 const piecesOf = (text) =>
   [...text.matchAll(/\n+(?:[^\S\n]*\n+)*|[^\s]+/g)].map(([piece]) => {
     const breaks = piece.split("\n").length - 1;
     return breaks > 1 ? `↵×${breaks}` : breaks ? "↵" : piece;
   });
 
-/** How many pieces two texts share at their beginnings. */
+/** How many leading pieces two texts share. */
 function sharedPieces(one, other) {
   const differs = one.findIndex((piece, n) => piece !== other[n]);
   return differs < 0 ? one.length : differs;
 }
 
-/** Whether a piece ends three that came before. */
+/** Whether a piece completes three in a row that occurred before. */
 function isRepeat(pieces, n) {
   const three = (at) => pieces.slice(at - 2, at + 1).join(" ");
   return n > 1 && range(2, n - 1).some((at) => three(at) === three(n));
 }
 
-/** Pieces in lines that fit a width: {piece, x, line}. */
+/** Pieces broken into lines that fit a width: {piece, x, line}. */
 function placedIn(pieces, width) {
   let [x, line] = [0, 0];
   return pieces.map((piece) => {
@@ -61,7 +61,7 @@ function placedIn(pieces, width) {
   });
 }
 
-/** The lines that the longest text needs. */
+/** The number of lines that the longest text needs. */
 const linesNeeded = memo((width) => {
   const texts = [DAMAGE.right, ...DAMAGE.mistakes].map(({ text }) => piecesOf(text));
   return 1 + Math.max(...texts.map((pieces) => placedIn(pieces, width).at(-1)?.line ?? 0));
@@ -77,7 +77,7 @@ function plan(width) {
   return { asked, across, first: { x: 2, y: top }, second, bars, height: bars + 22 * DAMAGE.kinds.length + 34 };
 }
 
-/** A text word by word: grey as far as the right one goes, amber where it repeats itself. */
+/** A text word by word: grey as far as it matches the right one, amber where it repeats itself. */
 function drawText(pen, { x, y }, across, title, pieces, shared, words) {
   pen.text(x, y, title, { weight: 600 });
   const placed = placedIn(pieces, across).slice(0, words);
@@ -111,10 +111,10 @@ function drawBars(pen, { perplexity }, y, width) {
   });
 }
 
-/** The mistakes whose text looks as asked. */
+/** The mistakes whose text has the selected look. */
 const lookingLike = ({ task }) => DAMAGE.mistakes.filter(({ looks }) => looks === task);
 
-/** The commands that tell mistakes apart, each with how many of them it finds. */
+/** The commands that tell mistakes apart, each with the mistakes it finds. */
 function commandsFor(mistakes) {
   const commands = [...new Set(mistakes.map(({ run }) => run).filter(Boolean))];
   return commands.map((run) => ({ run, names: mistakes.filter((mistake) => mistake.run === run) }));
@@ -145,7 +145,7 @@ function drawList(pen, state, width) {
     pen.text(2, y + LINE * (n + 1), line, { size: MONO });
 }
 
-/** How many times worse the perplexity is, where it is worst. */
+/** The factor by which perplexity worsens, on the text where it worsens most. */
 function worse(perplexity) {
   const most = Math.max(...perplexity.map((bad, n) => (bad ?? Infinity) / DAMAGE.right.perplexity[n]));
   if (!Number.isFinite(most)) return "∞";
@@ -172,7 +172,7 @@ function draw(pen, state, { width }) {
 /** The first words of a text, in quotation marks. */
 const begun = ({ text }) => quoted(shortened(piecesOf(text).join(" "), 260));
 
-/** Where a text leaves the right one. */
+/** Where a text diverges from the right one. */
 function parting(state) {
   const [good, bad] = [DAMAGE.right, shownOf(state)].map(({ text }) => piecesOf(text));
   const shared = sharedPieces(bad, good);

@@ -12,7 +12,7 @@ import { pageRope } from "../maths/long_text.js";
 import { pageHead } from "../maths/page_heads.js";
 import { headWeights, jobDone, pairShares, targets } from "../maths/real_head.js";
 
-const [TRAINED, HEAD_DIM, BASE, PAIRS, SEQ, LAYERS, HEADS] = [8192, 64, 100000, 32, 20, 30, 9]; // of SmolLM2, and of its texts
+const [TRAINED, HEAD_DIM, BASE, PAIRS, SEQ, LAYERS, HEADS] = [8192, 64, 100000, 32, 20, 30, 9]; // for SmolLM2 and its texts
 const AS_TRAINED = { rule: "none", first_pair: 1, last_pair: PAIRS, factor: 1, base: BASE, layout: "interleaved" };
 const FAST = 8; // pairs
 const ROW = 17; // pixels
@@ -34,7 +34,7 @@ const DOES = {
 
 const percent = (share) => fmt(100 * share, 0);
 const narrow = (width) => width < 520;
-/** A token as it is shown: a line break as a sign, no space. */
+/** A token as displayed: trimmed, with a symbol for a line break or a bare space. */
 const shownOf = (token) => token.trim() || (token.includes("\n") ? "↵" : "␣");
 
 const rotationOf = ({ rule, first_pair, last_pair, factor, base }) =>
@@ -43,7 +43,7 @@ const rotationOf = ({ rule, first_pair, last_pair, factor, base }) =>
     ...{ times: 1, ramp_from: 1, ramp_to: 32, attention_factor: 1 },
   });
 
-/** The weights of a head, and how well it does its job, under a rotation; computed once for each. */
+/** A head's weights under a rotation, and how well it does its job; memoised. */
 const workOf = memo((job, sentence, start, settings) => {
   const { q, k, tokens } = pageHead(job, sentence - 1);
   const weights = headWeights(q, k, start, rotationOf(settings), settings.layout);
@@ -51,7 +51,7 @@ const workOf = memo((job, sentence, start, settings) => {
   return { weights, picture, done: jobDone(weights, targets(job, tokens)) };
 }, 24);
 
-/** Everything that the picture shows of a state. */
+/** Everything that the picture shows for a state. */
 function seenOf({ job, sentence, start, ...state }) {
   const settings = Object.fromEntries(Object.keys(AS_TRAINED).map((name) => [name, state[name]]));
   const [m, n] = [state.query - 1, state.key - 1];
@@ -77,7 +77,7 @@ function plan(width, { shows }) {
   return { tall, arcs, names, square, chart, height: shows("sum") ? chart.y + chart.h + 40 : bottom };
 }
 
-/** How well the head does its job, and did as trained. */
+/** How well the head does its job now and as trained. */
 function drawJob(pen, { layer, head, job, done, trained }, width) {
   const where = phrase`Layer ${layer + 1} of ${LAYERS}, head ${head + 1} of ${HEADS}`;
   pen.text(0, 13, DOES[job], { weight: 600 });
@@ -90,7 +90,7 @@ function drawJob(pen, { layer, head, job, done, trained }, width) {
   pen.text(width, 36, phrase`${percent(done)} %, trained ${percent(trained.done)} %`, { anchor: "end" });
 }
 
-/** The arcs from the words to those that they read, in classes of weight, and a dot for what a word gives itself. */
+/** Arcs from each word to the words it attends to, binned by weight, and a dot for its attention to itself. */
 function drawArcs(pen, { weights, m: query }, { arcs, square }) {
   const middle = (row) => square.y + ROW * (row + 0.5);
   const reach = (rows) => 10 + ((arcs - 12) * rows) / SEQ;
@@ -106,7 +106,7 @@ function drawArcs(pen, { weights, m: query }, { arcs, square }) {
   pen.circles(own, { fill: ink.muted });
 }
 
-/** The words, a row each, and the square of weights beside them. */
+/** The words, one per row, and the square of weights beside them. */
 function drawSquare(pen, { words, start, picture, m, n }, { tall, arcs, names, square }) {
   const { x, y, w, h } = square;
   const style = (row) =>
@@ -130,7 +130,7 @@ function drawSquare(pen, { words, start, picture, m, n }, { tall, arcs, names, s
   return { cells: { x, y, w, h, at } };
 }
 
-/** The sum of the pairs for the two words, from the fastest to the slowest. */
+/** The sum over pairs for the two words, from fastest to slowest. */
 function drawSum(pen, { words, m, n, shares, trained, turns }, box, tall) {
   const total = fmt(sum(shares), 1);
   const title = tall
@@ -164,7 +164,7 @@ function draw(pen, state, { width, shows }) {
   return { taps: drawSquare(pen, seen, at) };
 }
 
-/** What became of the head's job. */
+/** How the head's job has fared. */
 function fate({ job, done, trained }) {
   const [now, was] = [percent(done), percent(trained.done)];
   if (now === was) return phrase`${DOES[job]}, with ${now} % of its attention, as trained.`;

@@ -12,7 +12,7 @@ const MOST = 10; // questions in a sitting
 /** @type {Record<string, Asked>} */
 const ASKED = QUESTIONS;
 
-/** The names of the questions of all chapters, or of those that were read. @param {boolean} all */
+/** The names of the questions in all chapters, or only in those read. @param {boolean} all */
 function namesOf(all) {
   let read = /** @type {unknown} */ ([]);
   try {
@@ -24,7 +24,7 @@ function namesOf(all) {
   return Object.keys(ASKED).filter((name) => all || isRead(ASKED[name]));
 }
 
-/** A link to the chapter, with its figure, if any, in the state that shows why. @param {Asked} asked */
+/** A link to the chapter that puts its figure, if any, in the state that shows why. @param {Asked} asked */
 function linkTo({ page = "", figure, show }) {
   const state = [["live", figure ?? ""], ...Object.entries(show ?? {}).map(([key, value]) => [key, String(value)])];
   const place = figure ? `#${new URLSearchParams(state)}` : "";
@@ -41,7 +41,7 @@ function save(text, name) {
   setTimeout(() => URL.revokeObjectURL(href), 1000);
 }
 
-// A sitting: the questions that are due, the next one first. A missed question comes back in the same sitting.
+// A sitting: the questions due, the next one first. A missed question comes back in the same sitting.
 /** @param {ReturnType<typeof makeMemory>} memory @param {() => string[]} names */
 function makeSitting(memory, names) {
   const today = () => dayOf(new Date());
@@ -66,7 +66,7 @@ function makeSitting(memory, names) {
   return { begin, note, status, more, next: () => queue[0] };
 }
 
-/** The buttons and lines of the page. @param {{show: () => void, begin: () => void, write: () => void, clear: () => void}} calls */
+/** The page's buttons and lines of text. @param {{show: () => void, begin: () => void, write: () => void, clear: () => void}} calls */
 function makeParts({ show, begin, write, clear }) {
   const all = html("input", { type: "checkbox" });
   const status = html("p", { class: "rl-readout", role: "status" });

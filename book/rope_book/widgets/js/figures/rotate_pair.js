@@ -21,7 +21,7 @@ const PAIRS = [
   { name: "k", trait: "key_position", colour: ink.k, words: ink.kWords, r: 0.3 },
 ];
 
-/** The visible pairs: as given, z, and turned by an angle, `end`. */
+/** The visible pairs: z as given, and `end` after the turn. */
 const pairsOf = (state, { shows }) =>
   PAIRS.slice(0, shows("key") ? 2 : 1).map((pair) => {
     const [z, angle] = [state[pair.name], state[pair.trait] * state.inv_freq];
@@ -29,8 +29,8 @@ const pairsOf = (state, { shows }) =>
   });
 
 /**
- * The distance of the words, their score, and the angle from the key's solid arrow to the query's, φ + (m − n)θ: as long as the
- * distance stays, so do both.
+ * The distance between the words, their score, and the angle from the key's solid arrow to the query's, φ + (m − n)θ: while the
+ * distance is constant, so are both.
  */
 function apart({ position, key_position, inv_freq, q, k }) {
   const distance = position - key_position;
@@ -38,7 +38,7 @@ function apart({ position, key_position, inv_freq, q, k }) {
   return { distance, between: angleBetween(q, k, distance, inv_freq), scoreAt, score: scoreAt(distance) };
 }
 
-/** An angle in degrees, for the small forms. */
+/** An angle in degrees, for small forms. */
 const degrees = (angle) => `${fmt(360 * turnsOf(angle), Math.abs(angle) < 1 ? 1 : 0)}°`;
 
 const isWide = (width) => width >= 560;
@@ -91,7 +91,7 @@ function drawPlane(pen, state, square, view) {
   return arrowHandles(pairs, state, plane, view);
 }
 
-/** The drag handles: a dashed tip sets the content; a solid tip, pulled round, moves its word along the text. */
+/** The drag handles: a dashed tip sets the content; a solid tip, dragged around, moves its word along the text. */
 function arrowHandles(pairs, { inv_freq, lock, ...state }, plane, { small }) {
   const handles = {};
   for (const { z, name } of small ? [] : pairs) handles[name] = pairHandle(plane, z);
@@ -112,7 +112,7 @@ function spiral(cx, cy, r, gap, from, sweep) {
   return range(0, steps).map((i) => polar(cx, cy, from + (sweep * i) / steps, r - inwards * (1 - i / steps)));
 }
 
-/** The angle between the turned arrows: a sector, an arc from k to q (a spiral beyond one turn), and words. */
+/** The angle between the turned arrows: a sector, an arc from k to q (a spiral beyond one turn), and a label. */
 function drawBetween(pen, state, { cx, cy, unit, labels }, { x, y }, { small }) {
   const from = angleOf(state.k) + state.key_position * state.inv_freq;
   const { between } = apart(state);
@@ -133,7 +133,7 @@ function drawBetween(pen, state, { cx, cy, unit, labels }, { x, y }, { small }) 
   }
 }
 
-/** The text as a row of places with q, k and their distance. Both can be dragged. */
+/** The text as a row of positions with q, k and their distance. Both can be dragged. */
 function drawTokens(pen, { position, key_position, lock }, { x, y, w }, { small, shows }) {
   const X = (token) => x + (w * token) / LAST;
   pen.text(x, y - 38, shows("key") ? phrase`Positions (tokens): q ●, k ○` : phrase`Place in the text (tokens): drag ●`);
@@ -185,7 +185,7 @@ function draw(pen, state, view) {
   };
 }
 
-/** The readout of the visible parts. */
+/** The readout for the visible parts. */
 function briefly(state, { shows }) {
   const { position, key_position, inv_freq } = state;
   if (!shows("key")) {
@@ -211,9 +211,9 @@ function readout(state, view) {
     ${fmt(distance, 0)} the score is ${fmt(score, 3)}.`;
 }
 
-const STEP = 10; // tokens by which the button slides both words
+const STEP = 10; // tokens by which the button moves both words
 
-/** Both words moved on along the text, or back to its beginning once they reach the end. */
+/** Both words advanced along the text, or returned to its start once they reach the end. */
 function slide({ position, key_position }) {
   const [first, last] = [Math.min(position, key_position), Math.max(position, key_position)];
   const by = last + STEP > LAST ? -first : STEP;

@@ -14,9 +14,9 @@ import { invFreq, ropeAngles, withinTurn } from "../maths/frequencies.js";
 import { applyRope } from "../maths/rotary.js";
 import { normals } from "../maths/words.js";
 
-const LOG = 100000; // the reach with a logarithmic axis
-const [PARTS, KNOTS] = [8, 16]; // waves drawn, and parts in which all are added; heights in a drawn guess
-const DECADES = 2; // with the loose bound the vertical axis is logarithmic, from this far below the trivial one
+const LOG = 100000; // the reach on a logarithmic axis
+const [PARTS, KNOTS] = [8, 16]; // waves drawn, and steps in which all pairs are added; heights in a drawn guess
+const DECADES = 2; // with the loose bound the vertical axis is logarithmic and starts this far below the trivial bound
 
 const vectorsOf = memo((vectors, headDim, base, peak, seed) => {
   const drawn = normals(1000 + seed, 2 * headDim); // q first, then k
@@ -25,13 +25,13 @@ const vectorsOf = memo((vectors, headDim, base, peak, seed) => {
   return { q, k: vectors === "rotated" ? applyRope(q, ropeAngles(peak, invFreq(headDim, base))) : q };
 });
 
-/** Frequencies and their memoised turns, shared by the curves of q and k, of the average and of the bound. */
+/** Frequencies and their memoised turns, shared by the curves for q and k, the average and the bound. */
 const turnsOf = memo((base, headDim) => {
   const frequencies = invFreq(headDim, base);
   return { frequencies, turns: makeTurns(frequencies) };
 });
 
-/** q and k of a state, and functions of distances: scores of the `count` fastest pairs, RoFormer's bound, scores of all ones. */
+/** A state's q and k, and functions of distance: the score of the `count` fastest pairs, RoFormer's bound, the score of all ones. */
 function headOf({ vectors, head_dim, base, peak, seed }) {
   const { q, k } = vectorsOf(vectors, head_dim, base, peak, seed);
   const { frequencies, turns } = turnsOf(base, head_dim);
@@ -51,8 +51,8 @@ function headOf({ vectors, head_dim, base, peak, seed }) {
 }
 
 /**
- * The whole distances at which a curve is computed: up to 256 all of them, up to 1,024 every `step`-th (the fastest pair turns
- * by one radian per token, so steps up to 3 resolve its wave), on the logarithmic axis some 300; always those around the peak.
+ * The integer distances at which a curve is computed: all up to 256, every `step`-th up to 1,024 (the fastest pair turns
+ * by one radian per token, so steps up to 3 resolve its wave), about 300 on the logarithmic axis; always those around the peak.
  */
 function sampled({ reach, vectors, peak }, step) {
   if (reach === 256) return range(0, 256);
@@ -66,17 +66,17 @@ function sampled({ reach, vectors, peak }, step) {
 const canGuess = ({ guess_first, bound, reach }) => guess_first && !bound && reach !== LOG;
 const waits = (state) => canGuess(state) && state.guess.length < KNOTS;
 
-/** The number of pairs that are added, and whether these are all. */
+/** The number of pairs added, and whether that is all of them. */
 const countOf = ({ added, head_dim, bound }) => (bound ? head_dim / 2 : Math.round((added * head_dim) / 2 / PARTS));
 const isWhole = (state) => countOf(state) === state.head_dim / 2;
 
-/** The score at the cursor of the pairs that are added. */
+/** The score at the cursor, from the pairs added so far. */
 const scoreHere = (state) => headOf(state).scores([state.distance], countOf(state))[0];
 
-/** A state without the values that do not change the curves. */
+/** A state without the values that do not affect the curves. */
 const withoutCursor = (state) => ({ ...state, distance: null, guess: null, added: null });
 
-/** The sums of the fastest pairs at the sampled distances, each with another eighth of all pairs. */
+/** The sums of the fastest pairs at the sampled distances, each sum adding another eighth of all pairs. */
 const partialSums = memo((state) => {
   const { scores } = headOf(state);
   const distances = sampled(state, 2);
@@ -115,7 +115,7 @@ const measure = memo((state, isPartial) => {
 });
 const measured = (state) => measure(withoutCursor(state), state.added < PARTS && !state.bound);
 
-/** The number of the first 256 steps on which the score rises. */
+/** How many of the first 256 steps raise the score. */
 const stepsUp = memo((state) => {
   const curve = headOf(state).scores(range(0, 256));
   return curve.slice(1).filter((score, r) => score > curve[r]).length;
@@ -139,7 +139,7 @@ const TRIVIAL = { stroke: ink.text, width: 1.3, dash: "6 4" };
 const RISING = { stroke: ink.text, width: 3.5 };
 const GUESS = { stroke: ink.other, width: 3.5 };
 
-/** The entries of the legend. */
+/** The legend's entries. */
 function entries(state) {
   const { vectors, reach, bound, trivial } = state;
   const whole = isWhole(state);
@@ -159,7 +159,7 @@ function entries(state) {
 
 const legend = (state, width) => legendOf(entries(state), width, { sample: 34, text: 34 });
 
-/** The layout: the waves, below them the legend and the chart of their sum; a small form has no legend. */
+/** The layout: the waves, then the legend and the chart of their sum; a small form has no legend. */
 function plan(width, state, { small, shows }) {
   const rows = shows("waves") ? Math.min(PARTS, state.head_dim / 2) : 0;
   const row = small ? 30 : width < 480 ? 20 : 24;
@@ -171,7 +171,7 @@ function plan(width, state, { small, shows }) {
   return { rows, row, x, w, under, bare, sum, height: sum.y + sum.h + 46 };
 }
 
-/** The pairs whose waves are drawn, from fastest to slowest, with their parts of the score at some distances. */
+/** The pairs whose waves are drawn, from fastest to slowest, with their contributions to the score at some distances. */
 const summands = memo((state, rows) => {
   const { head_dim, reach } = state;
   const { q, k, frequencies } = headOf(state);
@@ -184,7 +184,7 @@ const summands = memo((state, rows) => {
   });
 }, 3);
 
-/** The waves of the pairs, each beside its hand, those already added in bold. Returns the dots at the cursor. */
+/** The pairs' waves, each beside its hand, with those already added in bold. Returns the dots at the cursor. */
 function drawWaves(pen, state, { rows, row, x, w }, { place, X }, width) {
   const { head_dim, distance } = state;
   const waves = summands(withoutCursor(state), rows);
@@ -215,7 +215,7 @@ function drawGuess(pen, state, all, box, Y) {
   const { guess } = state;
   const step = box.w / KNOTS;
   const start = all.scores[0] / all.limit;
-  const floor = all.low / all.limit; // the bottom of the chart; a guess may be lower
+  const floor = all.low / all.limit; // the bottom of the chart; a guess may go lower
   const line = [start, ...guess].map(
     (height, i) => /** @type {Pair} */ ([box.x + i * step, Y(Math.max(floor, height) * all.limit)]),
   );
@@ -242,7 +242,7 @@ function nameOfHeight({ bound }, rows, width) {
   return width < 340 ? phrase`Sum of all waves` : phrase`The score: the sum of all waves`;
 }
 
-/** The axes; returns their scales, and the place of a distance, clamped to the reach. */
+/** The axes; returns their scales, and a function that places a distance, clamped to the reach. */
 function drawAxes(pen, state, { low, high }, { sum: box, rows }, width) {
   const { reach, bound } = state;
   const log = reach === LOG;
@@ -259,7 +259,7 @@ function drawAxes(pen, state, { low, high }, { sum: box, rows }, width) {
   return { X, Y, at, place: (r) => X(clamp(r, log ? 1 : 0, reach)) };
 }
 
-/** The bounds, the curve and its rising parts, and the average over all draws; a bare chart has the curve alone. */
+/** The bounds, the curve and its rising parts, and the average over all draws; a bare chart has only the curve. */
 function drawCurves(pen, state, all, { X, Y }, box, bare) {
   const { reach, bound, trivial } = state;
   const path = (rs, values) => values.map((value, i) => [X(rs[i]), Y(all.raise(value))]);
@@ -287,12 +287,12 @@ function drawPeak(pen, { peak }, place, box) {
   pen.text(x + (right ? 6 : -6), box.y + box.h - 14, `p = ${peak}`, style);
 }
 
-/** The cursor, and the handle of the distance. */
+/** The cursor and the distance handle. */
 function drawCursor(pen, state, all, scales, { sum: box, under, rows }, { width, small }) {
   const { distance, reach } = state;
   const off = distance > reach;
   const cx = scales.place(distance);
-  const ends = [...(waits(state) ? [] : [[box.y, box.y + box.h]]), ...(rows ? [[26, under]] : [])]; // not through the words
+  const ends = [...(waits(state) ? [] : [[box.y, box.y + box.h]]), ...(rows ? [[26, under]] : [])]; // not through the text
   const marks = ends.map(([top, bottom]) => [cx, top, cx, bottom]);
   pen.lines(marks, { stroke: ink.position, width: 1.5, dash: "4 3" });
   const words = off ? `${distance} →` : `m − n = ${distance}`;
@@ -368,7 +368,7 @@ function readout(state, { small, shows }) {
 }
 
 /**
- * Choosing a peak beyond the reach extends the reach once; it may be shortened again, so this is no rule. Adding waves while
+ * Choosing a peak beyond the reach extends the reach once; it may be shortened again, so this is not a rule. Adding waves while
  * the sum waits for a guess shows the sum.
  */
 function follow(before, held) {

@@ -15,7 +15,7 @@ import { scoreTrend, stretched } from "../maths/stretch.js";
 const SPREAD = 0.1; // a smooth curve is the mean over distances ± this share
 const POINTS = 112; // per curve
 
-/** The switch of each rule and the style of its curve, the plainest first. */
+/** Each rule's switch and curve style, plainest first. */
 const CURVES = {
   rope: { trait: "plain", stroke: ruleInk.rope, width: 2.4 },
   pi: { trait: "pi", stroke: ruleInk.pi, width: 2.6 },
@@ -47,10 +47,10 @@ const curveOf = (rule, { head_dim, base, trained, wanted, abf_base, smooth }) =>
 const placeNames = memo(placeLineNames, 4);
 const NAMES = Object.keys(CURVES).map((rule) => ({ rule, words: phraseOf(RULES[rule]) }));
 const switches = (width) => inLines(NAMES, width - 4, { sample: 30 });
-const topOf = (width) => 24 * (last(switches(width)).line + 1) + 10; // pixels: the height of the switches
+const topOf = (width) => 24 * (last(switches(width)).line + 1) + 10; // pixels: height of the switches
 const height = (width) => topOf(width) + (width < 480 ? 360 : 400);
 
-/** The names of all rules as switches: a click draws or removes a curve. */
+/** All rule names as switches: a click draws or removes a curve. */
 function drawSwitches(pen, state, width) {
   /** @type {Record<string, Tap>} */
   const taps = {};

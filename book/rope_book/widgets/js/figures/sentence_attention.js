@@ -24,18 +24,18 @@ const NAMES = {
 
 const percent = (x, decimals = 0) => fmt(100 * x, decimals);
 const signed = (text) => (text.startsWith("−") || Number(text) === 0 ? text : `+${text}`);
-/** Formats of weights or scores: a number in a cell, and a change in a sentence. */
+/** Formats for weights or scores: a number in a cell, and a change in a sentence. */
 const entry = ({ weights }, x) => (weights ? percent(x) : fmt(x, 1));
 const amount = ({ weights }, x) => (weights ? phrase`${percent(x, 1)} points` : fmt(x, 2));
 
-/** A function k → the scores or weights of the sentence at k, under an encoding. */
+/** A function k → the sentence's scores or weights at k, under an encoding. */
 const readingOf = memo(({ sentence, show, causal }, encoding) => {
   const rows = sentence.split(" ").map((word) => wordVector(word));
   const scoresAt = makeHead(rows, readingHead(causal), encoding, causal);
   return show === "scores" ? scoresAt : (k) => scoresAt(k).map(softmax);
 }, 24);
 
-/** The matrix with which the shown one is compared. */
+/** The matrix against which the displayed one is compared. */
 const referenceOf = (text, encoding) => readingOf(text, text.against === "start" ? encoding : "none")(0);
 
 /** Entry minus entry; 0 where a key is hidden. */
@@ -48,7 +48,7 @@ const changeCurve = memo((text, encoding) => {
   return range(0, FARTHEST).map((k) => largest(minusMatrix(at(k), before)));
 }, 24);
 
-/** Everything that the picture shows of a state: its curves depend on `text`; `where` has the largest change. */
+/** Everything that the picture shows for a state: its curves depend on `text`; `where` has the largest change. */
 function seenOf({ start, encoding, ...text }) {
   const now = readingOf(text, encoding)(start);
   const change = minusMatrix(now, referenceOf(text, encoding));
@@ -62,8 +62,8 @@ function seenOf({ start, encoding, ...text }) {
   return { text, words, weights, causal, against, start, encoding, now, change, most, still, where };
 }
 
-const HEADER = 92; // above a square's cells: its title and the columns' words
-const TURN = 62; // degrees: the slant of those words
+const HEADER = 92; // space above a square's cells, for its title and the columns' words
+const TURN = 62; // degrees: the slant of the column words
 
 /** The layout: the two squares side by side, or one above the other. */
 function plan(width, count) {
@@ -79,7 +79,7 @@ function plan(width, count) {
   return { tall, names, panel, cell, first: [0, top], second, curve, height: below + 148 };
 }
 
-/** The text from 0 to 1000, the sentence in it, and its words with their positions. */
+/** The text from 0 to 1000, the sentence within it, and the sentence's words with their positions. */
 function drawPlace(pen, { start, words }, width, tall) {
   const [x0, w, y, top] = [14, width - 28, 22, 54];
   const X = (token) => x0 + (w * token) / (FARTHEST + words.length);
@@ -105,7 +105,7 @@ function drawPlace(pen, { start, words }, width, tall) {
   return { start: { x: X(start + words.length / 2), y, at } };
 }
 
-/** A square of numbers with the words beside it, one cell framed. paint(x) → {fill, text, ink}. */
+/** A square of numbers with the words beside it and one cell framed. paint(x) → {fill, text, ink}. */
 function drawSquare(pen, { names, cell, panel }, { words, where, causal }, [x, y], title, matrix, paint) {
   pen.text(x, y, title, { weight: 600 });
   const [left, top] = [x + names, y + HEADER - 8];
@@ -149,7 +149,7 @@ function drawNow(pen, seen, place) {
 function drawChange(pen, seen, place) {
   const { change, weights, against } = seen;
   const what = against === "start" ? phrase`Change since k = 0` : phrase`Change by the encoding`;
-  const most = weights ? 0.3 : 3; // the change with the full colour
+  const most = weights ? 0.3 : 3; // the change shown in full colour
   drawSquare(pen, place, seen, place.second, weights ? phrase`${what} (points)` : what, change, (x) => {
     const number = entry(seen, x);
     const text = weights ? signed(number) : number;
@@ -159,7 +159,7 @@ function drawChange(pen, seen, place) {
   });
 }
 
-/** The largest change at every k: the chosen encoding in pink, another for comparison in grey. */
+/** The largest change at every k: the chosen encoding in pink, another in grey for comparison. */
 function drawCurve(pen, { text, encoding, start, weights, most }, { curve: box, tall }) {
   const other = encoding === "sinusoidal" ? "rotary" : "sinusoidal";
   const [mine, theirs] = [encoding, other].map((name) => changeCurve(text, name));
@@ -190,7 +190,7 @@ function drawCurve(pen, { text, encoding, start, weights, most }, { curve: box, 
   pen.circle(X(start), Y(most), 6, { fill: ink.score, stroke: ink.text, width: 1.5 });
 }
 
-/** The picture in a few words, fewer in a narrow figure. */
+/** The picture in a few words, or in fewer if the figure is narrow. */
 function verdict({ weights, against, start, encoding, most, still }, tall) {
   const by = weights ? phrase`${percent(most)} points` : fmt(most, 1);
   if (against === "none" && encoding === "none")

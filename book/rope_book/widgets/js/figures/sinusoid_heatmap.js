@@ -14,9 +14,9 @@ import { randomMatrix } from "../maths/words.js";
 
 const ROWS = 160; // positions drawn, 0 … 159
 const REACH = 64; // offsets drawn, −64 … 64
-const OTHERS = range(0, 90, 15); // the positions of the faint curves
+const OTHERS = range(0, 90, 15); // positions of the faint curves
 
-/** PE of every position, and the same as an image. */
+/** PE for every position, and the same as an image. */
 const fieldOf = memo((dModel, base) => {
   const rows = range(0, ROWS - 1).map((p) => sinusoidal(p, dModel, base));
   return { rows, picture: bitmap(ROWS, dModel, (p, feature) => (rows[p][feature] + 1) / 2, diverging) };
@@ -25,17 +25,17 @@ const fieldOf = memo((dModel, base) => {
 /** The fixed random matrix, with entries of variance 1/d. */
 const matrixOf = memo((dModel) => randomMatrix(2, dModel));
 
-/** The curve of position p as a function k → PE(p) · PE(p + k), or with W between. */
+/** The curve of position p as a function k → PE(p) · PE(p + k), or with W in between. */
 function scorer({ d_model, base, between }, p) {
   const { rows } = fieldOf(d_model, base);
   const left = between === "projection" ? matVec(matrixOf(d_model), rows[p]) : rows[p];
   return (k) => dot(left, rows[p + k]);
 }
 
-/** The offsets from position p that exist, up to 64 tokens back and on. */
+/** The valid offsets from position p, up to 64 tokens in each direction. */
 const offsetsOf = (p, step = 1) => range(Math.max(-REACH, -p), REACH, step);
 
-/** The vertical interval, the same for every p. */
+/** The vertical range, the same for every p. */
 const spanOf = memo((d_model, base, between) => {
   const projected = between === "projection";
   const places = projected ? range(0, 95, 7) : [0];
@@ -45,13 +45,13 @@ const spanOf = memo((d_model, base, between) => {
   return [Math.floor(low - room), Math.ceil(high + room)];
 });
 
-/** The frequency of the pair beside the field, and its turn from one row to the other. */
+/** The frequency of the pair beside the field, and its turn between the two rows. */
 function turned({ pair, offset, d_model, base }) {
   const frequency = invFreq(d_model, base)[pair];
   return { frequency, turn: offset * frequency };
 }
 
-/** The layout: the field, the pair and its words beside or below it, the colour scale, the products. */
+/** The layout: the field, the pair and its text beside or below it, the colour scale, the products. */
 function plan(width) {
   if (width < 500)
     return {
@@ -75,7 +75,7 @@ function plan(width) {
   };
 }
 
-/** The field with the two columns of the pair. */
+/** The field with the pair's two columns. */
 function drawField(pen, { d_model, base, pair }, box) {
   const X = (feature) => box.x + (box.w * feature) / d_model;
   pen.text(0, 14, phrase`Positions down, features across`, { weight: 600 });
@@ -121,7 +121,7 @@ function drawScale(pen, { x, y, w }) {
   for (const [i, words] of ["−1", "0", "1"].entries()) pen.text(x + (w * i) / 2, y + 24, words, noteMiddle);
 }
 
-/** One pair of both rows as arrows: cosine to the right, sine up. */
+/** One pair from both rows as arrows: cosine to the right, sine up. */
 function drawPair(pen, state, { x: cx, y: cy, r }) {
   const { frequency, turn } = turned(state);
   const start = state.position * frequency;
@@ -145,7 +145,7 @@ function namePair(pen, state, { x, y }) {
   pen.text(x, y + 65, phrase`per token`, { size: 12 });
 }
 
-/** The dot product at every offset, faint for other positions. */
+/** The dot product at every offset; other positions' curves are faint. */
 function drawProduct(pen, state, box) {
   const { position, offset, d_model, base, between } = state;
   const [low, high] = spanOf(d_model, base, between);

@@ -47,7 +47,7 @@ function placed(faces, { x, y, w, h }, below) {
   return inRows(faces, { x: x + (w - columns * cell) / 2, y, columns, cell, row: cell + below, r });
 }
 
-/** The layout, from the top: the text as a rail, the legend, fast faces, slow faces, the slowdown of each pair. */
+/** The layout, from the top: the text as a rail, the legend, fast faces, slow faces, each pair's slowdown. */
 function parts(width) {
   const narrow = width < 560;
   const [rail, key] = [34, 70];
@@ -57,7 +57,7 @@ function parts(width) {
   return { rail, key, fast, slow, chart, height: chart.y + chart.h + 44 };
 }
 
-/** The text up to the wanted length, with the trained part and the position of the hands. */
+/** The text up to the wanted length, with the trained part and the hands' position. */
 function drawRail(pen, { position, trained, wanted }, width, y) {
   const [x, w, most] = [14, width - 28, Math.max(trained, wanted)];
   const X = (token) => x + (w * token) / most;
@@ -84,7 +84,7 @@ function drawRail(pen, { position, trained, wanted }, width, y) {
   return { position: { x: X(position), y, at: token } };
 }
 
-/** Every pair as a face: its wedge, the angles that the text has used, and its hand with and without the rule. */
+/** Every pair as a face: its wedge, the angles that the text has reached, and its hand with and without the rule. */
 function facesOf({ position, trained }, { plain, changed, seen }, way) {
   const before = way ? measured(way.from).changed : [];
   const share = before.length === changed.length ? way.share : 1; // share of the way from the previous rule
@@ -108,7 +108,7 @@ function drawFast(pen, faces, field) {
   pen.lines(hands(at, 1), { stroke: ink.text, width: 1.6 });
 }
 
-/** The slow pairs: the wedge seen in training, the angles that the text has used beyond it, and the hands. */
+/** The slow pairs: the wedge seen in training, the angles that the text has reached beyond it, and the hands. */
 function drawSlow(pen, faces, field, ghosts) {
   const words = faces.length ? phrase`${counted(faces.length, "pair")} saw only a wedge` : "";
   pen.text(2, field.y - 8, words);
@@ -128,7 +128,7 @@ function drawSlow(pen, faces, field, ghosts) {
   return Object.fromEntries(at.map((face) => [`pair ${face.i}`, boxAround(face, 2, NUMBER + 2)]));
 }
 
-/** Below: the slowdown of each pair, and the slowdown that is needed. */
+/** Below: each pair's slowdown, and the slowdown needed. */
 function drawSlowed(pen, box, { rule }, { factor, slowed, short, complete }) {
   const pairs = slowed.length;
   const powers = [...slowed, factor].map(powerOf);

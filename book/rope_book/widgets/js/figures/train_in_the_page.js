@@ -21,11 +21,11 @@ import { guessOf, pageTask, placesOf } from "../maths/page_tasks.js";
 import { sizeOf } from "../maths/page_weights.js";
 
 const CHART = 170; // pixels: height of a chart
-const HEADMAP = 150; // pixels: side of the attention
+const HEADMAP = 150; // pixels: side of the attention map
 const POINTS = 160; // at most, per curve
 const MOST_STEPS = 2000;
 const PAIRS = 8; // per head
-const ASK = 200; // ms of training between two answers of a worker
+const ASK = 200; // ms of training between two replies from a worker
 const LOOK = 1000; // ms between two evaluations of the model
 const NAMES = {
   rotary: "RoPE",
@@ -48,7 +48,7 @@ const RULES = {
 holdProse(PROSE);
 const helpers = [makeHelper(ENGINE), makeHelper(ENGINE)]; // one per encoding: at most two threads
 
-/** The progress of each run: losses, steps requested, and its answers under each reading. */
+/** Each run's progress: losses, steps requested, and its answers under each reading. */
 const standings = new Map();
 const untrained = () => ({ step: 0, losses: [], asked: 0, kept: undefined, looks: new Map() });
 const begun = () => ({ ...untrained(), chunk: 8, looked: 0 });
@@ -59,14 +59,14 @@ function standing(state) {
 }
 const readingName = ({ times, rule, abf_base, head }) => `${times} ${rule} ${abf_base} ${head}`;
 
-/** The runs of a state, side by side, as separate states; the main one comes first. */
+/** A state's runs, side by side, as separate states; the main one comes first. */
 function membersOf(state) {
   const { encoding, against, seeds, seed } = state;
   const encodings = [encoding, against].filter((name, i, all) => name && all.indexOf(name) === i);
   return encodings.flatMap((name) => range(0, seeds - 1).map((n) => ({ ...state, encoding: name, seed: seed + n })));
 }
 
-/** The answers of one run by place, unless they belong to a later step than the state's. */
+/** One run's answers by position, unless they come from a later step than the state's. */
 function lookAt(member) {
   const look = standing(member).looks.get(readingName(member));
   return look && look.step <= member.steps ? look : undefined;
@@ -74,20 +74,20 @@ function lookAt(member) {
 const stepOf = (member) => Math.min(standing(member).step, member.steps);
 const isDone = (member) => standing(member).step === member.steps && lookAt(member)?.step === member.steps;
 
-/** Store an engine's answer. */
+/** Store an engine's reply. */
 function keep(member, { step, losses, right, inside }, asked) {
   const run = standing(member);
   Object.assign(run, { step, losses, asked, kept: undefined });
   if (right) run.looks.set(readingName(member), { step, right, inside });
 }
 
-/** Train until the state's step is reached, in workers or on this thread; with `whole` without waiting. */
+/** Train until the state's step is reached, in workers or on this thread; with `whole`, without waiting. */
 function* work(state, whole) {
   const members = membersOf(state);
   if (state.steps === 0 || members.every(isDone)) return;
   if (!whole) yield; // start no training while a control is still moving
   for (const run of members.map(standing)) {
-    if (run.step > state.steps) Object.assign(run, untrained()); // it is already beyond the requested step
+    if (run.step > state.steps) Object.assign(run, untrained()); // it is already past the requested step
   }
   while (!members.every(isDone)) {
     const left = members.filter((member) => !isDone(member));
@@ -103,7 +103,7 @@ function* work(state, whole) {
   }
 }
 
-/** The next question for an engine: `chunk` steps, with an evaluation at the end of the run or when one is due. */
+/** The next request to an engine: `chunk` steps, with an evaluation at the end of the run or when one is due. */
 function questionOf(member, chunk) {
   const run = standing(member);
   const until = Math.min(member.steps, run.step + chunk);
@@ -112,7 +112,7 @@ function questionOf(member, chunk) {
   return { settings: member, until, look, kept: run.kept };
 }
 
-/** Ask a worker; if there is none, the next round runs on this thread. A run stays with the worker that began it. */
+/** Ask a worker; if there is none, the next round runs on this thread. A run stays with the worker that started it. */
 async function asked(member, first) {
   const run = standing(member);
   run.helper ??= member.encoding === first ? 0 : 1;
@@ -128,7 +128,7 @@ async function asked(member, first) {
   else run.chunk = clamp(Math.round(run.chunk * clamp(ASK / (performance.now() - began), 0.5, 2)), 1, 100);
 }
 
-/** The parts of a state to show: its runs, `own` those of the first encoding, and a function for bars of their mean, in percent. */
+/** The parts of a state to show: its runs, the first encoding's as `own`, and a function for the bars of their mean, in percent. */
 function shown(state) {
   const { task, length, times, encoding } = state;
   const [trained, total] = [placesOf(task, length) - 1, placesOf(task, length * times) - 1];
@@ -163,7 +163,7 @@ function legend({ against, seeds, encoding }, width) {
   return legendOf([...PLACES, GUESSING, ...(seeds > 1 ? [SEED] : []), ...beside], width - 4);
 }
 
-/** The layout: losses beside or above the answers by place; below them the head and its pairs. */
+/** The layout: losses beside or above the answers by position; the head and its pairs below them. */
 function plan(width, state) {
   const top = legend(state, width).height + 32;
   const isWide = width >= 560;
@@ -223,7 +223,7 @@ function drawPlaces(pen, state, all, box) {
   });
 }
 
-/** A hint to press Train, or to wait, and the settings of the run, between two edges. */
+/** A hint to press Train, or to wait, and the run's settings, between two edges. */
 function drawWaiting(pen, state, box, [from, to]) {
   const middle = (from + to) / 2;
   const words = state.steps === 0 ? phrase`Press Train` : phrase`Training …`;
@@ -234,7 +234,7 @@ function drawWaiting(pen, state, box, [from, to]) {
   for (const [i, line] of lines.entries()) pen.text(middle, box.y + 72 + 18 * i, line, { anchor: "middle" });
 }
 
-/** A mark per run beside the bars: a dot for a seed of the first encoding, a ring for the other encoding. */
+/** A mark per run beside the bars: a dot for each seed of the first encoding, a ring for the other encoding. */
 function drawOthers(pen, { seeds }, { runs, barsOf, size, total }, { X, Y }) {
   if (runs.length === 1) return;
   const marksOf = (mine, shift) =>
@@ -246,7 +246,7 @@ function drawOthers(pen, { seeds }, { runs, barsOf, size, total }, { X, Y }) {
   pen.circles(marksOf(false, 3), RING);
 }
 
-/** The attention of one head over the first test text: queries from the top, keys from the left. */
+/** One head's attention over the first test text: queries from the top, keys from the left. */
 function drawField(pen, { head }, inside, { x, y, w, h }) {
   pen.text(x, y - 9, phrase`Attention, head ${head}`);
   pen.part(() => {
@@ -258,7 +258,7 @@ function drawField(pen, { head }, inside, { x, y, w, h }) {
   pen.text(x - 8, y + h / 2, phrase`← queries`, { ...noteMiddle, turn: -90 });
 }
 
-/** The longest label of the pairs' bars that fits. */
+/** The longest label for the pairs' bars that fits. */
 function nameOfSway(room) {
   if (room < 110) return phrase`Sway`;
   return room < 200 ? phrase`Sway (nats)` : phrase`How much each pair sways the scores (nats)`;
@@ -282,7 +282,7 @@ function drawPairs(pen, state, inside, box) {
   pen.rects(part(false), { fill: ink.paper, stroke: ink.text, width: 1 });
 }
 
-/** The settings of the next run, in short lines. */
+/** The next run's settings, in short lines. */
 function settings({ encoding, layers, seed, learning_rate, base, first_pair, last_pair, p }, short) {
   const [speed, blocks] = [fmt(learning_rate, 4), counted(layers, "layer")];
   const lines = [phrase`${blocks}, seed ${seed}`, short ? phrase`rate ${speed}` : phrase`learning rate ${speed}`];
@@ -305,7 +305,7 @@ function draw(pen, state, { width }) {
 const percent = (share) => fmt(100 * share, 0);
 const average = (numbers) => means([numbers], numbers.length)[0];
 
-/** The results of the other seeds and of the other encoding, if any. */
+/** The results for the other seeds and the other encoding, if any. */
 function beside({ times, against }, { runs, own }) {
   const shares = (members) => listed(members.map(({ known, beyond }) => percent(times > 1 ? beyond : known)));
   const others = runs.filter(({ isOwn }) => !isOwn);
@@ -356,7 +356,7 @@ const hold = (state) => ({
   steps: Math.min(state.steps, Math.max(...membersOf(state).map((member) => standing(member).asked))),
 });
 
-/** The first run as a file, with all numbers that training needs to continue. */
+/** The first run as a file, with all the numbers that training needs to continue. */
 async function save(state) {
   const [member] = membersOf(state);
   const run = standing(member);

@@ -8,9 +8,9 @@ import { phrase } from "../lib/phrase.js";
 import { invFreq, ropeAngles, TURN, turnsOf, withinTurn } from "../maths/frequencies.js";
 import { completesTurn, meetsNewAngle, newStretches } from "../maths/trained_range.js";
 
-const MOST = 8; // trained lengths in the lower chart
+const MOST = 8; // multiples of the trained length in the lower chart
 
-/** Every pair at the distance: its angle in turns, the share of a turn seen in training, and whether the angle is new. */
+/** Every pair at the chosen distance: its angle in turns, the share of a turn seen in training, and whether the angle is new. */
 function pairsOf({ times, trained, base, head_dim, window }) {
   const frequencies = invFreq(head_dim, base);
   const distance = times * trained;
@@ -27,7 +27,7 @@ function pairsOf({ times, trained, base, head_dim, window }) {
   }));
 }
 
-/** For each pair the intervals of distance, in trained lengths, in which it meets new angles. */
+/** Each pair's intervals of distance, in trained lengths, in which it reaches new angles. */
 const stretchesOf = ({ trained, base, head_dim }) =>
   invFreq(head_dim, base).map((frequency) =>
     newStretches(frequency, trained, MOST * trained).map((ends) => ends.map((end) => end / trained)),
@@ -73,14 +73,14 @@ function drawTurns(pen, box, all, alone) {
   unseenPoints(pen, fresh, r + 1.6);
 }
 
-/** The pair in the middle of the region of new angles; undefined if that is narrow. */
+/** The middle pair of the region of new angles; undefined if that region is narrow. */
 function centreOf(stretches) {
   const last = stretches.length;
   const first = stretches.findIndex((ends) => ends.length && ends[0][1] - ends[0][0] > 2);
   return first < 0 || last - first < 0.12 * last ? undefined : (first + last) / 2;
 }
 
-/** Below: the pairs that meet a new angle at every distance; returns the handle of the distance. */
+/** Below: the pairs at a new angle for each distance; returns the distance handle. */
 function drawMap(pen, box, state, pairs) {
   const { times, window } = state;
   const step = pairs >= 32 ? (box.w < 420 ? 16 : 8) : pairs / 4;
@@ -106,7 +106,7 @@ function drawMap(pen, box, state, pairs) {
   pen.text(X(pair ?? 0), Y(3) + 4, unseen, { ...named, fill: ink.onOther });
   const words = window ? phrase`beyond L every pair stays at L` : phrase`trained to here`;
   const y = Y(times);
-  const low = times > 1.05 && times < 1.9; // the line of the distance is where the words would be
+  const low = times > 1.05 && times < 1.9; // the distance line runs where the text would be
   pen.text(box.x + 6, Y(1) + (low ? 14 : -6), words, { size: 12 });
   pen.line(box.x, y, box.x + box.w, y, { stroke: ink.text, width: 2 });
   pen.circle(box.x + box.w, y, 6.5, { fill: ink.paper, stroke: ink.text, width: 2 });

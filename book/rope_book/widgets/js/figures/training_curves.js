@@ -11,7 +11,7 @@ import { listed } from "../lib/words.js";
 import { span, unpackLosses, unpackShares } from "../maths/results.js";
 
 const ROW = 21; // pixels per encoding
-const LANES = 14; // pixels of these for its seeds
+const LANES = 14; // pixels of each row for its seeds
 
 /** The styles of the three encodings that stand out, with dark edges of width `edge`, if any; all others are grey. */
 const RANKS = [
@@ -20,13 +20,13 @@ const RANKS = [
   { stroke: ink.text, words: ink.text, width: 2.2, dash: "2 4", band: 0.07, mark: "diamond" },
 ];
 
-/** The least, median and most of some seeds' curves, each as a curve. */
+/** The minimum, median and maximum over some seeds' curves, each as a curve. */
 function bandOf(seeds) {
   const spans = seeds[0].map((_, i) => span(seeds.map((values) => values[i])));
   return [0, 1, 2].map((k) => spans.map((part) => part[k]));
 }
 
-/** A state's task: its encodings with their numbers, those that stand out (at most three), and the length of the tests. */
+/** A state's task: its encodings with their numbers, those that stand out (at most three), and the test length. */
 const measured = memo(({ task, measure, against, doublings, first, second, third }) => {
   const { runs, steps, level, unit, lengths } = GRID.tasks[task];
   const names = Object.keys(runs);
@@ -62,13 +62,13 @@ function places(width, { all, chosen }) {
   const tall = ROW * all.length;
   const y = 62 + 20 * legend(chosen, width).at(-1).line;
   const left = { x: 40, y, w: narrow ? width - 60 : Math.round(width * 0.5) - 68, h: narrow ? 190 : tall };
-  const x = 116 + (narrow ? 0 : left.w + 76); // names have 116 pixels
+  const x = 116 + (narrow ? 0 : left.w + 76); // names take 116 pixels
   const right = { x, y: narrow ? y + 282 : y, w: width - x - 16, h: tall };
   return { left, right, height: right.y + tall + (narrow ? 30 : 46) };
 }
 
 /**
- * The scale of a measure: per cent to 100 or 50; the loss logarithmic, with round numbers beside it.
+ * A measure's scale: percent up to 100 or 50; logarithmic for the loss, with round numbers beside it.
  * @returns {{place: (v: number) => number, ends: Pair, ticks: number[], format: (t: number) => string}}
  */
 function scale(measure, values) {
@@ -114,7 +114,7 @@ function drawLegend(pen, chosen, across) {
   }
 }
 
-/** The learning curves: medians in grey, then band and median, or every seed, of those that stand out. */
+/** The learning curves: medians in grey, then band and median, or every seed, for those that stand out. */
 function drawCurves(pen, { measure, against, every_seed }, { all, chosen, level }, box) {
   const share = measure === "accuracy";
   const { place, ends, ticks, format } = scale(measure, all.map(({ band }) => band).flat(2));
@@ -180,7 +180,7 @@ function draw(pen, state, { width }) {
   drawTests(pen, state, task, right);
 }
 
-/** The median of the seeds in the tests, and their span. */
+/** The median over seeds in the tests, and the range. */
 function told(measure, { words, results }) {
   const [low, middle, high] = span(results).map((value) =>
     measure === "loss" ? String(Number(value.toPrecision(2))) : fmt(100 * value, 0),
@@ -188,7 +188,7 @@ function told(measure, { words, results }) {
   return phrase`${words} ${middle} (${low} to ${high})`;
 }
 
-/** The time at which the median of each encoding first reached the task's level. */
+/** The time at which each encoding's median first reached the task's level. */
 function speed({ against }, { chosen, level }) {
   const times = chosen.map(({ words, band, cost }) => {
     const at = cost[band[1].findIndex((share) => share >= level)];

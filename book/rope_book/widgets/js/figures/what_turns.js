@@ -16,10 +16,10 @@ import { completesTurn } from "../maths/trained_range.js";
 const [FAST, SLOW] = [2, 4e6]; // tokens per turn: the ends of the chart
 const LAYERS = 8;
 
-/** The place of a wavelength between fast, 0, and slow, 1. */
+/** A wavelength's position between fast, 0, and slow, 1. */
 const speedOf = (wave) => (powerOf(wave) - powerOf(FAST)) / (powerOf(SLOW) - powerOf(FAST));
 
-/** The pairs that turn: frequency, features, tokens per turn, and their place between fast and slow. */
+/** The pairs that turn: frequency, features, tokens per turn, and their position between fast and slow. */
 function turning(frequencies, pairing) {
   const waves = wavelength(frequencies);
   return frequencies.flatMap((frequency, i) => {
@@ -28,7 +28,7 @@ function turning(frequencies, pairing) {
   });
 }
 
-/** The four variants of a head: the divisor in their exponents, the number of pairs, and the pairs that turn. */
+/** The four variants of a head: the divisor in their exponents, the number of pairs, and the turning pairs. */
 function headsOf({ head_dim, fraction, base, pairing }) {
   const rotaryDim = head_dim * fraction;
   const partial = { name: phrase`partial rotary`, title: phrase`Partial rotary`, short: phrase`partial` };
@@ -40,7 +40,7 @@ function headsOf({ head_dim, fraction, base, pairing }) {
   ].map(({ frequencies, ...head }) => ({ ...head, most: frequencies.length, pairs: turning(frequencies, pairing) }));
 }
 
-/** The turning pair of a feature, if any. */
+/** A feature's turning pair, if any. */
 const pairWith = (pairs, feature) => pairs.find(({ features }) => features.includes(feature));
 
 const narrow = (width) => width < 480;
@@ -51,7 +51,7 @@ const LAYERS_TOP = 4 * ROW + 4;
 const CHART_TOP = LAYERS_TOP + 96;
 const STRIP = 26; // pixels per variant in the chart
 
-/** The turning pairs of a row, in a few words. */
+/** A row's turning pairs, in a few words. */
 function wordsOf({ over, most, pairs }, width) {
   if (!over) return phrase`nothing turns`;
   const exponent = phrase`exponent −2i/${over}`;
@@ -86,7 +86,7 @@ function drawCells(pen, pairs, headDim, { cell, y, centre }) {
   }
 }
 
-/** A hand in each cell that turns, in an ink that is legible on its colour. */
+/** A hand in each cell that turns, in an ink that is legible against its colour. */
 function drawHands(pen, pairs, position, { cell, y, centre }) {
   const r = Math.min(9.5, cell / 2 - 3);
   const all = pairs.flatMap(({ features, frequency, speed }) =>
@@ -132,7 +132,7 @@ function drawLayers(pen, width) {
   }
 }
 
-/** Below: the tokens that each pair needs for a turn, beside the trained length, and the number of features that do not turn. */
+/** Below: the tokens that each pair needs per turn, the trained length for comparison, and the number of features that do not turn. */
 function drawWaves(pen, all, state, width) {
   const { head_dim, trained_length: trained, feature } = state;
   const box = { x: 62, y: CHART_TOP, w: width - 62 - 80, h: 4 * STRIP };

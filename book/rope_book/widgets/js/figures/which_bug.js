@@ -33,7 +33,7 @@ function frames(width) {
 const legendAt = (width) => frames(width)[3].y + 212;
 const height = (width) => legendAt(width) + (width < 400 ? 76 : 52);
 
-/** Lines over one axis, clamped to the frame, in front of the line of a healthy rotation. */
+/** Lines over one axis, clamped to the frame, in front of a healthy rotation's line. */
 function drawLines(pen, box, { xs, ys, xLabel }, yLabel, lines, healthy) {
   const { X, Y } = axes(pen, box, [xs[0], xs.at(-1)], ys, { xLabel, yLabel });
   const path = (values) => values.map((value, n) => [X(xs[n]), Y(clamp(value, ys[0], ys[1]))]);
@@ -85,11 +85,11 @@ function draw(pen, state, { width }) {
 
 const APART = 0.02; // smaller differences between symptoms are invisible
 
-/** The largest change of scores with the start. */
+/** The largest change of any score when the start moves. */
 const moved = ({ scores: [first, ...others] }) =>
   Math.max(...others.flatMap((line) => line.map((value, n) => Math.abs(value - first[n]))));
 
-/** The symptoms of a patient, in order: numbers in which two patients may differ, and words. */
+/** A patient's symptoms, in order: numbers in which two patients may differ, and words. */
 function symptoms(person) {
   const [least, most] = [Math.min(...person.lengths), Math.max(...person.lengths)];
   const [moves, off] = [moved(person), Math.max(...person.errors)];
@@ -113,7 +113,7 @@ function seen(person) {
   return phrase`${sentence[0].toUpperCase() + sentence.slice(1)}.`;
 }
 
-/** The entry of the matrix in which two patients differ most. */
+/** The matrix entry in which two patients differ most. */
 function otherEntry(person, guessed) {
   const [actual, expected] = [person, guessed].map(({ matrix }) => matrix.flat());
   const entries = actual.map((value, n) => ({ n, value, other: expected[n], gap: Math.abs(value - expected[n]) }));

@@ -11,19 +11,19 @@ import { keptApart, otherPlaces, passed, railScore, strolled, turnedArrow } from
 
 const OTHERS = ["the", "chases", "the"];
 
-/** The layout at a width: the rail above, the needle below. */
+/** The layout for a width: the rail above, the needle below. */
 function plan(width) {
   const slot = (width - 4) / RAIL.places;
-  const size = clamp(slot * 0.3, 12, 26); // of the words
+  const size = clamp(slot * 0.3, 12, 26); // size of the words
   const radius = Math.min(42, slot * 0.44);
-  const rail = 2 * (size + 4) + 6 + radius; // the centres of the clocks
+  const rail = 2 * (size + 4) + 6 + radius; // height of the clocks' centres
   const numbers = rail + radius + 20;
-  const reach = clamp(width * 0.22, 92, 136); // of the needle
+  const reach = clamp(width * 0.22, 92, 136); // length of the needle
   const hub = numbers + 62 + reach;
   return { slot, size, radius, rail, numbers, reach, hub, height: hub + 38, X: (place) => 2 + slot * (place + 0.5) };
 }
 
-/** Every word with its place; dog and pig come last, so that they are on top. */
+/** Every word with its position; dog and pig come last, so that they are on top. */
 function wordsOf({ dog, pig }) {
   const plain = { colour: ink.muted, words: ink.muted, bold: false };
   return [
@@ -33,7 +33,7 @@ function wordsOf({ dog, pig }) {
   ];
 }
 
-/** The positions of the text, as a tape that runs under the words. */
+/** The text's positions, as a tape that runs under the words. */
 function drawTape(pen, { start }, { X, rail, radius, numbers, slot }, width) {
   pen.line(0, rail, width, rail, { stroke: ink.grid, width: 3 });
   const free = range(0, RAIL.places - 1).map((place) => [X(place), rail, 4]);
@@ -65,7 +65,7 @@ function drawWords(pen, state, { X, slot, size, radius, rail }) {
   }
 }
 
-/** The distance of dog and pig, as a bracket under the tape. */
+/** The distance between dog and pig, as a bracket under the tape. */
 function drawDistance(pen, { dog, pig, lock }, { X, numbers }, width) {
   const y = numbers + 14;
   pen.line(X(dog), y, X(pig), y, { stroke: ink.position, width: lock ? 6 : 4 });
@@ -106,7 +106,7 @@ function draw(pen, state, { width }) {
   return { pig: handle(state.pig, ink.k), dog: handle(state.dog, ink.q) };
 }
 
-/** The distance from dog to pig in whole places, as the controls show them: a strolling word is often between two. */
+/** The distance from dog to pig in whole positions, as the controls show it: a strolling word is often between two. */
 const places = ({ dog, pig }) => Math.round(pig) - Math.round(dog);
 
 function readout({ dog, pig, lock, start }) {
@@ -123,7 +123,7 @@ function readout({ dog, pig, lock, start }) {
     : phrase`${first} Dog and pig are ${far} apart, and that distance alone sets their score, ${score}.`;
 }
 
-/** The lock keeps the distance; a word dropped on the other passes it; without the lock Play lets the pig stroll. */
+/** The lock holds the distance; a word dropped on the other moves past it; without the lock, Play makes the pig stroll. */
 function follow(before, held) {
   const { dog, pig, lock, start } = { ...before, ...held };
   if (lock && ("lock" in held || "dog" in held)) return pair("dog", keptApart(dog, before.pig));

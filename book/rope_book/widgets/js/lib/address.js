@@ -1,4 +1,4 @@
-// The page's address holds the state of its figures, the last one moved first: a link opens at that one.
+// The page's address holds its figures' state, the most recently moved figure first: a link opens at that one.
 // #live=RotatePair&position=9&live=Clocks&n=3
 import { allowed, parsed } from "./controls.js";
 import { initialOf, same } from "./state.js";
@@ -24,7 +24,7 @@ function toHash(figures) {
   return `#${new URLSearchParams(pairs)}`;
 }
 
-/** Whether an address may hold a control's value: pasted text stays in the page. */
+/** Whether an address may contain a control's value: pasted text stays in the page. */
 const isPublic = (/** @type {Control} */ { kind }) => kind !== "paste";
 
 /** The values that differ from the initial state, as texts. @type {(controls: Controls, state: State) => Texts} */
@@ -34,7 +34,7 @@ function textsOf(controls, state) {
   return Object.fromEntries(changed.map(({ name }) => [name, String(state[name])]));
 }
 
-// The initial state with the changes that the texts of an address make.
+// The initial state with an address's changes applied.
 export function stateOf(/** @type {Controls} */ controls, /** @type {Texts} */ texts) {
   const state = initialOf(controls);
   for (const control of Object.values(controls).filter(isPublic)) {
@@ -44,7 +44,7 @@ export function stateOf(/** @type {Controls} */ controls, /** @type {Texts} */ t
   return state;
 }
 
-// The figure's name in an address; the second of its class in a page is RotatePair.2.
+// The figure's name in an address; the second of its class on a page is RotatePair.2.
 /** @type {(page: Document | Element, root: Element, figure: string) => string} */
 function nameIn(page, root, figure) {
   const place = [...page.querySelectorAll(`[data-live="${figure}"]`)].indexOf(root);
@@ -55,13 +55,13 @@ function nameIn(page, root, figure) {
 const elsewhere = (/** @type {MouseEvent} */ { button, ctrlKey, metaKey, shiftKey, altKey }) =>
   button !== 0 || ctrlKey || metaKey || shiftKey || altKey;
 
-// The text around a figure: a page, or one of the notebooks open in JupyterLab. A view apart from its notebook has none.
+// The text around a figure: a page, or one of the notebooks open in JupyterLab. A view detached from its notebook has none.
 function around(/** @type {Element} */ root) {
   const isInLab = document.querySelector(".jp-Notebook");
   return root.closest(".jp-Notebook") ?? (isInLab ? root : document);
 }
 
-// Let a link in the text around a figure to one of its states set it; `use(link)` then brings the picture into sight.
+// Make links in the text around a figure set it to the state they name; `use(link)` then brings the picture into view.
 /** @param {string} figure @param {HTMLElement} root @param {Live} state
  * @param {{leapt: Moved, use?: (link: Element) => void}} calls @param {AbortSignal} signal */
 export function followLinks(
@@ -84,7 +84,7 @@ export function followLinks(
   document.addEventListener("click", clicked, { signal });
 }
 
-// {recall(), remember(), link, stop()} of a figure in a page. recall takes the state from the address and scrolls to the figure.
+// {recall(), remember(), link, stop()} for a figure in a page. recall reads the state from the address and scrolls to the figure.
 /** @param {string} figure @param {Live} state @param {HTMLElement} root @param {AbortSignal} signal */
 export function makeAddress(figure, state, root, signal) {
   let writing = 0;

@@ -1,15 +1,15 @@
 // The figure's side of the questions below it.
 import { initialOf } from "./state.js";
 
-// Questions read the figure's state, set it, or request a click at one of some places; in a page by events, in a kernel through
-// Python.
+// Questions read the figure's state, set it, or request a click on one of several targets: through events in a page, through Python
+// in a kernel.
 /** @param {HTMLElement} root @param {Live} state
  * @param {{model: Model, moved: Moved, picture: {ask: (wanted: Wanted) => boolean}, remember: () => void}} figure
  * @param {AbortSignal} signal */
 export function answerQuestions(root, state, { model, moved, picture, remember }, signal) {
   const fresh = (/** @type {State} */ changes) => ({ ...initialOf(state.controls), ...changes });
   function pick(/** @type {Wanted} */ wanted) {
-    if (!picture.ask(wanted)) moved(fresh({})); // the reader's changes have removed one of the places
+    if (!picture.ask(wanted)) moved(fresh({})); // the reader's changes have removed one of the targets
   }
   /** @type {Record<string, (detail: any) => void>} */
   const calls = {

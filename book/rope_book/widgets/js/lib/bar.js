@@ -1,4 +1,4 @@
-// The bar below the controls: Play, moves that no single control makes, Reset, and the state as a line of Python.
+// The bar below the controls: Play, changes that no single control makes, Reset, and the state as a line of Python.
 import { button, html, say } from "./dom.js";
 import { makeFiles } from "./files.js";
 import { phrase } from "./phrase.js";
@@ -49,7 +49,7 @@ const asLink = (/** @type {Link} */ link) => ({
   },
 });
 
-// {element, show(state), playing(), stop()}; `rested()` is called when Play stops. A small form has Play at most.
+// {element, show(state), playing(), stop()}; `rested()` is called when Play stops. A small form has at most Play.
 /** @param {Figure} figure @param {Live} state @param {string[] | undefined} only
  * @param {{moved: Moved, leapt: Moved, rested: () => void, tell: Tell, link?: Link}} calls */
 export function makeBar({ name, play, files, buttons = [] }, state, only, { moved, leapt, rested, tell, link }) {

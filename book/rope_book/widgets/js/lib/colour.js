@@ -1,7 +1,7 @@
 // Colours by meaning, and colour maps for fields of numbers.
 import { clamp, range } from "./numbers.js";
 
-/** Colours by meaning, the same throughout the book; the style sheet has their light and dark values. */
+/** Colours by meaning, the same throughout the book; the style sheet defines their light and dark values. */
 export const ink = {
   q: "var(--rl-q)",
   k: "var(--rl-k)",
@@ -27,7 +27,7 @@ export const note = { size: 12, fill: ink.muted };
 export const noteMiddle = { ...note, anchor: "middle" };
 export const noteEnd = { ...note, anchor: "end" };
 
-/** The colour of every rule that stretches a context, in all chapters; the rules of one family share it. */
+/** The colour of every rule that stretches a context, in all chapters; rules of one family share a colour. */
 /** @type {Record<string, string>} */
 export const ruleInk = {
   rope: ink.muted,
@@ -39,7 +39,7 @@ export const ruleInk = {
   llama3: "var(--rl-llama)",
 };
 
-/** Light values, for the still picture in places where no script runs. */
+/** Light values, for the still picture where no script runs. */
 /** @type {Record<string, string>} */
 export const LIGHT = {
   q: "#0072B2",
@@ -87,7 +87,7 @@ function ramp(stops) {
 /** The CSS colour of a shade in 0 … 1. @type {(value: number, colours?: Matrix) => string} */
 export const shade = (value, colours = viridis) => `rgb(${colours[Math.round(clamp(value, 0, 1) * 255)].join(",")})`;
 
-/** The place, 0 … 1, of a number from −limit to limit in the diverging colour map. */
+/** The position, 0 … 1, in the diverging colour map of a number from −limit to limit. */
 export const signedPlace = (/** @type {number} */ value, limit = 1) => clamp((value / limit + 1) / 2, 0, 1);
 
 /** Black or white, whichever is legible on a shade. @type {(value: number, colours?: Matrix) => "#000000" | "#ffffff"} */

@@ -1,4 +1,4 @@
-// The native controls of a figure. Every kind knows the nearest value that it allows, how to parse it from an address, and its
+// A figure's native controls. Every kind defines how to find the nearest allowed value, how to parse one from an address, and its
 // element.
 
 import { choice } from "./controls/choice.js";
@@ -23,13 +23,13 @@ export function allowed(/** @type {Control} */ control, /** @type {any} */ value
   return KINDS[control.kind].allowed(control, value, current);
 }
 
-/** The value that a text in an address stands for; it may be out of range. */
+/** The value that a text in an address represents; it may be out of range. */
 export function parsed(/** @type {Control} */ control, /** @type {string} */ text) {
   return KINDS[control.kind].parse?.(text) ?? text;
 }
 
 // {elements, grids, show(state, names of the controls in use)}; `moved` is called when a reader moves a slider, `leapt` when another
-// control jumps to a value. A control without effect is hidden as soon as it loses the focus.
+// control jumps to a value. A control without effect is hidden as soon as it loses focus.
 /** @param {Controls} controls @param {Named & {only?: string[], unfolds?: boolean}} asked
  * @param {{moved: Moved, leapt: Moved, tell: Tell}} calls */
 export function makeControls(controls, asked, { moved, leapt, tell }) {
@@ -48,7 +48,7 @@ export function makeControls(controls, asked, { moved, leapt, tell }) {
     return grid;
   });
   const more = html("details", { class: "rl-more" }, html("summary", {}, phrase`More`), grids[1]);
-  // a touch that turns into scrolling must change nothing: the values return to those before it
+  // a touch that turns into scrolling must change nothing: the earlier values are restored
   /** @type {[State, State, string[]]} */
   let [now, before, inUse] = [{}, {}, []];
   for (const grid of grids) {

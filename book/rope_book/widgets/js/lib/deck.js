@@ -1,4 +1,4 @@
-// Questions as a file for Anki (File → Import): one note per question, whose id is recognised when it is imported again.
+// Questions as a file for Anki (File → Import): one note per question, with an id that is recognised on re-import.
 import { answerOf } from "./judge.js";
 
 const HEAD = [
@@ -23,7 +23,7 @@ const written = (text) =>
 /** @param {string[]} items */
 const list = (items) => (items.length ? `<ul>${items.map((item) => `<li>${written(item)}</li>`).join("")}</ul>` : "");
 
-/** The note of a question: guid, front, back, tags. @type {(asked: Asked) => string[]} */
+/** A question's note: guid, front, back, tags. @type {(asked: Asked) => string[]} */
 function note(asked) {
   const options = asked.choices?.map(([words]) => words) ?? asked.places ?? asked.items ?? [];
   const wrong = (asked.choices ?? []).filter(([, why]) => why).map(([words, why]) => `“${words}”: ${why}`);

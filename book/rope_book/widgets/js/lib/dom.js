@@ -1,4 +1,4 @@
-// Elements of the page: create them, and write to them only what differs.
+// Page elements: create them, and write to them only what differs.
 
 export const SVG = "http://www.w3.org/2000/svg";
 
@@ -24,7 +24,7 @@ function filled(element, attributes, children) {
   return element;
 }
 
-// A button; its words may include elements.
+// A button; its label may include elements.
 /** @type {(words: string | (Node | string)[], click: () => void, attributes?: Attributes) => HTMLButtonElement} */
 export function button(words, click, attributes = {}) {
   const element = html("button", { type: "button", ...attributes }, ...[words].flat());
@@ -32,12 +32,12 @@ export function button(words, click, attributes = {}) {
   return element;
 }
 
-/** The keys that each kind of control uses by itself; a text box takes all keys that come without a modifier. */
+/** The keys that each kind of control handles itself; a text box handles every key pressed without a modifier. */
 const MOVES = ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Home", "End", "PageUp", "PageDown"];
 const PRESSES = [" ", "Enter"];
 const EDITS = ["a", "c", "v", "x", "y", "z"]; // with Ctrl or Cmd
 
-/** Whether a control uses a key itself. */
+/** Whether a control handles a key itself. */
 function uses(
   /** @type {Element} */ control,
   /** @type {KeyboardEvent} */ { key, ctrlKey, metaKey, altKey, shiftKey },
@@ -52,14 +52,14 @@ function uses(
   return PRESSES.includes(key);
 }
 
-/** Keep JupyterLab from taking the keys that a control uses, and leave it the others. JupyterLab listens on the
+/** Keep JupyterLab from taking the keys that a control uses, but leave it the others. JupyterLab listens on the
  * document and looks for an attribute on the control itself; a listener on the window sets it just before that. */
 export function keepKeys(/** @type {HTMLElement} */ root) {
   /** @type {(event: KeyboardEvent) => void} */
   function decide(event) {
     const control = event.composedPath()[0];
     if (!root.isConnected)
-      removeEventListener("keydown", decide, true); // it was removed while it had the focus
+      removeEventListener("keydown", decide, true); // it was removed while it had focus
     else if (control instanceof Element && root.contains(control)) {
       control.toggleAttribute("data-lm-suppress-shortcuts", uses(control, event));
     }
@@ -68,7 +68,7 @@ export function keepKeys(/** @type {HTMLElement} */ root) {
   root.addEventListener("focusout", () => removeEventListener("keydown", decide, true));
 }
 
-// Write only the attributes that differ: even an equal value would cause a new layout.
+// Write only the attributes that differ: even an equal value would trigger a new layout.
 export function write(/** @type {Element} */ element, /** @type {Attributes} */ attributes) {
   for (const name in attributes) {
     const value = String(attributes[name]);

@@ -18,7 +18,7 @@ import { makeState } from "./state.js";
 import { invite, keepInSight } from "./view.js";
 import { makeWork } from "./work.js";
 
-/** The module that anywidget expects, for a figure as types.d.ts describes it. */
+/** The module that anywidget expects, for a figure as described in types.d.ts. */
 export function live(/** @type {Figure} */ figure) {
   function render(/** @type {{model: Model, el: HTMLElement}} */ { model, el }) {
     let unmount = mount(figure, model, el);
@@ -93,8 +93,8 @@ const TOUCHED = "rl-touched"; // class of a figure that has moved; until then no
 
 const isTouched = (/** @type {HTMLElement} */ root) => root.classList.contains(TOUCHED);
 
-// Methods for scripts outside: root.still() returns the picture as a file; root.take({position: 7}) acts like a reader. The notebook
-// around the figure gets the picture by itself.
+// Methods for outside scripts: root.still() returns the picture as a file; root.take({position: 7}) acts like a reader. The notebook
+// around the figure gets the picture automatically.
 /** @param {HTMLElement} root @param {Model} model @param {{finish: () => void}} work @param {Moved} take
  * @param {() => string} draw */
 function lend(root, model, work, take, draw) {
@@ -129,7 +129,7 @@ const FAILED = phrase`This figure failed to draw these values; the picture shows
 
 const hasFailed = (/** @type {HTMLElement} */ root) => "failed" in root.dataset;
 
-// {attempt(act), fail(error)}: report a state that cannot be drawn in the readout; a figure never drawn leaves its still.
+// {attempt(act), fail(error)}: report in the readout a state that cannot be drawn; a figure never drawn keeps its still.
 function makeAttempt(/** @type {HTMLElement} */ root, /** @type {Tell} */ show) {
   function fail(/** @type {unknown} */ error) {
     if (!root.dataset.ready) throw error;

@@ -1,6 +1,6 @@
 // Fit a figure to its width, and keep the parts below steady when one grows.
 
-// Redraw the picture when its width changes; the other parts then find their heights again.
+// Redraw the picture when its width changes; the other parts then recompute their heights.
 /** @type {(root: HTMLElement, picture: {element: HTMLElement, measure: () => boolean}, parts: HTMLElement[],
  *   paint: () => void) => {stop: () => void}} */
 export function makeFit(root, picture, parts, paint) {
@@ -19,13 +19,13 @@ export function makeFit(root, picture, parts, paint) {
   return { stop };
 }
 
-/** Keep the parts below from jumping when a sentence needs another line: every part keeps its greatest height. */
+/** Keep the parts below from jumping when a sentence needs another line: every part keeps the greatest height it has had. */
 function makeSteady(/** @type {HTMLElement[]} */ parts) {
   const observer = new ResizeObserver((entries) => {
     for (const { target } of entries) {
       if (!(target instanceof HTMLElement)) continue;
       const least = Number.parseFloat(target.style.minHeight) || 0;
-      const { height } = target.getBoundingClientRect(); // not rounded, so that nothing moves now
+      const { height } = target.getBoundingClientRect(); // not rounded, so that nothing moves at this point
       if (height > least) target.style.minHeight = `${height}px`;
     }
   });

@@ -1,15 +1,15 @@
-// The statement of a file as text. A GGUF is read in the page, slice by slice of its header, and nothing leaves the page.
+// A file's rotation as text. A GGUF's header is read in the page, slice by slice, and nothing leaves the page.
 import { Cut, header, NUMBERS } from "./gguf_bytes.js";
 import { phrase } from "./phrase.js";
 
-const LONGEST = 16384; // factors in a list at most
-const FIRST = 2 ** 20; // bytes of the first slice
-const MOST = 2 ** 27; // bytes of a header at most
+const LONGEST = 16384; // limit on factors in a list
+const FIRST = 2 ** 20; // bytes in the first slice
+const MOST = 2 ** 27; // limit on bytes in a header
 const FLOAT32 = 6;
 const FACTORS = ["rope_freqs.weight", "rope_factors_long.weight", "rope_factors_short.weight"];
 
 /**
- * The rotation that a GGUF states, as JSON: the keys of its architecture, and the lists of factors.
+ * The rotation that a GGUF specifies, as JSON: its architecture's keys and its lists of factors.
  * @type {(file: Blob) => Promise<string>}
  */
 async function digest(file) {
@@ -42,7 +42,7 @@ async function stated({ values, tensors }, file) {
 }
 
 /**
- * A file as text: the statement of a GGUF, or any other file of at most `most` characters.
+ * A file as text: the rotation that a GGUF specifies, or any other file of at most `most` characters.
  * @type {(file: File, most: number) => Promise<string>}
  */
 export async function textOf(file, most) {

@@ -2,11 +2,11 @@ import { phrase } from "./phrase.js";
 
 // Parse the header of a GGUF from its first bytes. Nothing in it is trusted, and no weight is read.
 
-const LONGEST = 16384; // elements of an array to keep, bytes of a string
-const ENTRIES = 200000; // keys and tensors
-const TEXTS = 2000000; // strings in arrays, such as the tokens of a vocabulary
+const LONGEST = 16384; // limits: elements to keep of an array, bytes in a string
+const ENTRIES = 200000; // limit on keys and on tensors
+const TEXTS = 2000000; // limit on strings in arrays, such as the tokens of a vocabulary
 const [TEXT, ARRAY] = [8, 9];
-/** Width in bytes and reader of a number, by its GGUF type. @type {Record<number, [number, (view: DataView, at: number) => any]>} */
+/** A number's width in bytes and its reader, by GGUF type. @type {Record<number, [number, (view: DataView, at: number) => any]>} */
 export const NUMBERS = {
   0: [1, (view, at) => view.getUint8(at)],
   1: [1, (view, at) => view.getInt8(at)],
@@ -104,7 +104,7 @@ class Reader {
     return null;
   }
 
-  /** A tensor, its start relative to that of the data. */
+  /** A tensor, with its start relative to the start of the data. */
   tensor() {
     const [name, axes] = [this.text(), this.number(4)];
     if (axes > 8) throw new Error(phrase`a tensor has ${axes} axes`);
@@ -114,7 +114,7 @@ class Reader {
 }
 
 /**
- * Keys with their values, tensors with shape, kind and start, the header's end and the start of the data, from the first
+ * Keys with their values, tensors with shape, kind and start, the end of the header and the start of the data, from the first
  * bytes of a file of `size` bytes. Arrays of strings, such as a vocabulary, are null unless they are kept.
  * @type {(bytes: ArrayBuffer, size: number, keep?: boolean) => {values: Record<string, any>, tensors: Placed[], end: number, data: number}}
  */

@@ -1,5 +1,5 @@
-// A short animation for changes by a button, a choice or a link: numbers glide to their new values, everything else jumps. Only the
-// picture lags behind; the state, the controls and the words have jumped.
+// A short animation for changes from a button, choice or link: numbers glide to their new values, everything else jumps. Only the
+// picture lags behind; the state, the controls and the text change at once.
 import { clamp } from "./numbers.js";
 import { settle } from "./rules.js";
 import { same } from "./state.js";
@@ -8,7 +8,7 @@ const TIME = 400; // ms
 
 const eased = (/** @type {number} */ share) => 1 - (1 - share) ** 3;
 
-// A slider's value during a glide; a whole number stays whole and changes at the first frame.
+// A slider's value during a glide; a whole number stays whole and changes on the first frame.
 /** @type {(control: Control, from: number, to: number, share: number, smooth: boolean) => number} */
 function numberBetween({ log, whole, low, high }, from, to, share, smooth) {
   const start = low === 0 ? 1 : 0; // a logarithmic slider from 0 follows log(1 + value)
@@ -18,8 +18,8 @@ function numberBetween({ log, whole, low, high }, from, to, share, smooth) {
   return to > from ? Math.ceil(held) : Math.floor(held);
 }
 
-// A state between two others. Sliders and points glide, other controls have the target's value, and the rules of the controls hold.
-// Whole numbers named in `smooth` may take fractions.
+// A state between two others. Sliders and points glide, other controls take the target's value, and the controls' rules hold.
+// Whole numbers named in `smooth` may take fractional values.
 /** @type {(controls: Controls, from: State, to: State, share: number, smooth?: string[]) => State} */
 export function between(controls, from, to, share, smooth = []) {
   if (share >= 1) return to;
@@ -41,7 +41,7 @@ export function between(controls, from, to, share, smooth = []) {
 /** Whether changes may glide: not for readers who prefer less motion, nor in a hidden page. */
 const mayGlide = () => !document.hidden && !matchMedia("(prefers-reduced-motion: reduce)").matches;
 
-// A state in which the traits that a finger moves follow it between whole numbers: the dragged one, and those that have moved with it
+// A state in which the traits under a finger follow it between whole numbers: the dragged one, and those that have moved with it
 // by the same amount since the drag began.
 /** @type {(controls: Controls, smooth: string[], first: State, now: State, trait: string, value: number) => State} */
 export function underFinger(controls, smooth, first, now, trait, value) {
@@ -52,14 +52,14 @@ export function underFinger(controls, smooth, first, now, trait, value) {
 }
 
 // {start(from, to), hold(state), shown(state), way(), busy(), stop()}: shown returns the state to draw now, which hold can set;
-// `draw()` is called at every frame.
+// `draw()` is called on every frame.
 /** @param {Controls} controls @param {{smooth?: string[], time?: number}} figure
  * @param {{draw: () => void, arrived: () => void}} calls */
 export function makeGlide(controls, { smooth, time = TIME }, { draw, arrived }) {
   let [frame, since] = [0, 0];
   let from = /** @type {State} */ ({});
   /** @type {State | undefined} */
-  let held; // the state under a finger, with fractions
+  let held; // the state under a finger, with fractional values
 
   const share = () => clamp((performance.now() - since) / time, 0, 1);
   const shown = (/** @type {State} */ state) =>
@@ -90,8 +90,8 @@ export function makeGlide(controls, { smooth, time = TIME }, { draw, arrived }) 
   return { start, hold, shown, way, busy: () => frame !== 0, stop };
 }
 
-// {moved, dragged, dropped, leapt}: moved applies a change at once, leapt a jump by a button, a choice or a link, after which the picture
-// glides. Under a finger numbers named in `smooth` take fractions in the picture alone, and glide to the whole number when it is dropped.
+// {moved, dragged, dropped, leapt}: moved applies a change at once; leapt applies a jump from a button, choice or link; the picture
+// then glides. Under a finger, numbers named in `smooth` take fractions in the picture only; when dropped they glide to whole numbers.
 /** @param {Live} state @param {ReturnType<typeof makeGlide>} glide @param {Pick<Figure, 'smooth' | 'work'>} figure
  * @param {{change: () => void, paint: () => void, fails: () => boolean, remember: () => void}} calls */
 export function makeHand(state, glide, { smooth = [], work }, { change, paint, fails, remember }) {

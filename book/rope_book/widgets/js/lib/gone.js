@@ -1,11 +1,11 @@
-// A word under a figure whose Python is gone: after a restart of the kernel the figure still moves, but nothing hears it.
+// A note under a figure whose Python is gone: after a kernel restart the figure still moves, but nothing receives its changes.
 import { html } from "./dom.js";
 import { phrase } from "./phrase.js";
 
 const ENDS = ["restarting", "autorestarting", "terminating", "dead"];
 const GONE = phrase`Python was restarted and no longer knows this figure: run its cell again.`;
 
-// Say so once it happens, where the notebook tells (JupyterLab, Notebook 7); returns what stops listening.
+// Show it once that happens, where the notebook reports it (JupyterLab, Notebook 7); returns a function that stops listening.
 /** @type {(root: HTMLElement, model: Model) => () => void} */
 export function tellWhenGone(root, model) {
   const session = model.widget_manager?.context?.sessionContext;

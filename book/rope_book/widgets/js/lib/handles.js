@@ -3,9 +3,9 @@ import { ink } from "./colour.js";
 import { svg, write } from "./dom.js";
 import { makeLayer, spotOf } from "./overlay.js";
 
-const [RADIUS, RING] = [20, 11]; // pixels: the least radius that can be grabbed, and the visible radius
+const [RADIUS, RING] = [20, 11]; // pixels: the smallest radius that can be grabbed, and the visible radius
 /** @type {Record<string, string>} */
-const INKS = { q: ink.q, k: ink.k, query: ink.q }; // of quantities other than positions
+const INKS = { q: ink.q, k: ink.k, query: ink.q }; // for quantities other than positions
 
 // A ring is a circle of radius `ring`, or the outline of a `box` [width, height].
 /** @type {(grip: SVGGElement, wanted: Handle, name: string) => void} */

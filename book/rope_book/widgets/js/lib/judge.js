@@ -1,4 +1,4 @@
-// Judge an answer: right or not, and the sentence for a mistake. Pure functions that never touch the page.
+// Judge an answer: right or wrong, and the sentence for a mistake. Pure functions that never touch the page.
 import { phrase, phraseOf } from "./phrase.js";
 import { ruled } from "./ruled.js";
 

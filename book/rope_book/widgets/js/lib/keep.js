@@ -1,5 +1,5 @@
-// The picture of a figure in the notebook around it, from the present state: for a notebook that is reopened without Python, shown by
-// GitHub, printed or handed in. JupyterLab and Notebook 7 let a widget reach its notebook; Colab stores the state of widgets itself.
+// A figure's picture in the notebook around it, from the current state: for a notebook that is reopened without Python, shown by
+// GitHub, printed or handed in. JupyterLab and Notebook 7 let a widget reach its notebook; Colab stores widget state itself.
 import { html } from "./dom.js";
 import { phrase } from "./phrase.js";
 
@@ -7,11 +7,11 @@ const VIEW = "application/vnd.jupyter.widget-view+json";
 const STATE = "application/vnd.jupyter.widget-state+json";
 const [SVG, PNG, HTML] = ["image/svg+xml", "image/png", "text/html"];
 const REST = 700; // ms after the last change
-const QUIET = "silent-change"; // JupyterLab's word for a change that draws nothing anew
+const QUIET = "silent-change"; // JupyterLab's name for a change that causes no redraw
 const OURS = '<div class="rope-still">';
 const ASLEEP = phrase`Run this cell to bring the figure to life.`;
 
-/** A picture as PNG: a notebook that is not trusted shows no other. @type {(picture: string) => Promise<string>} */
+/** A picture as PNG, the only kind of picture that an untrusted notebook shows. @type {(picture: string) => Promise<string>} */
 async function asPng(picture) {
   const image = new Image();
   image.src = `data:${SVG};charset=utf-8,${encodeURIComponent(picture)}`;
@@ -21,7 +21,7 @@ async function asPng(picture) {
   return canvas.toDataURL(PNG).split(",")[1];
 }
 
-/** The outputs of a notebook that show a widget, each with its cell and its place. @type {(notebook: any) => any[]} */
+/** A notebook's outputs that show a widget, each with its cell and its index. @type {(notebook: any) => any[]} */
 function shownIn(notebook) {
   const cells = [...notebook.cells].filter(({ cell_type }) => cell_type === "code");
   return cells.flatMap((cell) =>
@@ -37,7 +37,7 @@ function shownIn(notebook) {
   );
 }
 
-/** The outputs that show this very model: a value of its traits is the same object. */
+/** The outputs that show exactly this model: one of its trait values is the same object. */
 /** @type {(manager: any, model: Model, trait: string) => Promise<any[]>} */
 async function showing(manager, model, trait) {
   const shown = shownIn(manager.context.model.sharedModel).filter(({ id }) => manager.has_model(id));
@@ -48,7 +48,7 @@ async function showing(manager, model, trait) {
 /** The widgets that a notebook stores, by id. @type {(notebook: any) => Record<string, any>} */
 const storedIn = (notebook) => notebook.getMetadata("widgets")?.[STATE]?.state ?? {};
 
-/** The stored widgets of a notebook with a still in place of one that shows nothing without Python. */
+/** A notebook's stored widgets, with a still in place of one that shows nothing without Python. */
 /** @type {(notebook: any, id: string, still: string) => any} */
 function withStill(notebook, id, still) {
   const alive = new Set(shownIn(notebook).map((each) => each.id));
@@ -61,7 +61,7 @@ function withStill(notebook, id, still) {
   return { [STATE]: { version_major: 2, version_minor: 0, state } };
 }
 
-/** Write pictures into the outputs that show a model, and a still beside them; what is there already is left. */
+/** Write pictures into the outputs that show a model, with a still beside them; anything already there is left alone. */
 /** @type {(model: Model, trait: string, bundle: Record<string, string>) => Promise<void>} */
 async function write(model, trait, bundle) {
   const { widget_manager: manager } = model;
@@ -76,8 +76,8 @@ async function write(model, trait, bundle) {
   }
 }
 
-// Keep the picture of a figure in its notebook: once nothing has changed for a moment and no work is under way, the notebook gets what
-// `draw` returns; what draws nothing keeps the HTML in its output. `trait` names a value that no other model shares.
+// Keep a figure's picture in its notebook: once nothing has changed for a moment and no work is under way, the notebook gets what
+// `draw` returns; a widget without `draw` keeps the HTML in its output. `trait` names a value that no other model shares.
 /** @param {HTMLElement} root @param {Model} model @param {string} trait @param {() => string} [draw] */
 export function keepPicture(root, model, trait, draw) {
   if (model.host === "page") return { stop() {} };

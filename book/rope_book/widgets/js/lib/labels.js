@@ -2,17 +2,17 @@
 import { clamp } from "./numbers.js";
 import { textWidth } from "./words.js";
 
-const [LINE, RISE] = [16, 12]; // pixels: the height of a line of words, and from its top to its baseline
+const [LINE, RISE] = [16, 12]; // pixels: line height, and the distance from its top to its baseline
 const OUTSIDE = 1e4; // the cost of leaving the frame; otherwise a label costs the pixels² that it covers
 
-// The centre nearest to x at which words fit between two edges.
+// The centre nearest to x at which the words fit between two edges.
 /** @type {(x: number, words: string, low: number, high: number, style?: {size?: number, bold?: boolean}) => number} */
 export function centred(x, words, low, high, { size = 13, bold = false } = {}) {
   const half = textWidth(words, size, bold) / 2;
   return clamp(x, low + half, high - half);
 }
 
-/** Places labels inside a frame {x, y, w, h}, clear of each other and of boxes to avoid. */
+/** Places labels inside a frame {x, y, w, h}, clear of each other and of boxes to be avoided. */
 export class Labels {
   #frame;
   /** @type {Segment[]} */
@@ -33,7 +33,7 @@ export class Labels {
     this.avoid(x - r, y - r, x + r, y + r);
   }
 
-  // Choose the best of some spots [left, top] for words of a width: inside the frame, covering as little as possible, and the earliest of equals. Returns
+  // Choose the best of some spots [left, top] for words of a width: in the frame, covering least, the earliest of equals. Returns
   // {left, middle, baseline} and keeps later labels away from it.
   place(/** @type {number} */ width, /** @type {Pair[]} */ spots) {
     const costs = spots.map((spot) => this.#cost(spot, width));
@@ -89,7 +89,7 @@ export function spotsBeyond([x, y], [cx, cy], width) {
   return [15, 26, 40, 56].flatMap((out) => LEANS.map((lean) => spot(out, lean)));
 }
 
-// Break items {words, …} into lines at most `width` wide: {…, x, line}; every item has room for its sign before the words.
+// Break items {words, …} into lines at most `width` wide: {…, x, line}; every item has room for a swatch before its words.
 /** @template {{words: string}} Item @param {Item[]} items @param {number} width
  * @param {{sample?: number, gap?: number, bold?: boolean}} [room] @returns {(Item & {x: number, line: number})[]} */
 export function inLines(items, width, { sample = 34, gap = 14, bold = false } = {}) {

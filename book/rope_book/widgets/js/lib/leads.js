@@ -1,9 +1,9 @@
-// The parts of a figure to show: its lead controls and the others, or a small form with parts selected by name.
+// The parts of a figure to show: its lead controls and the rest, or a small form with parts selected by name.
 import { LEADS } from "../data/leads.js";
 
 const MOST = 3; // lead controls, unless the figure names them
 
-// A figure's lead controls, and the few options of a choice that its small form offers.
+// A figure's lead controls, and the few options that its small form offers for a choice.
 /** @typedef {{lead?: string[], few?: Record<string, any[]>}} Named */
 
 /** @type {Record<string, Named>} */
@@ -11,7 +11,7 @@ const NAMED = LEADS;
 
 export const namedBy = (/** @type {string} */ figure) => NAMED[figure] ?? {};
 
-/** A control with the options of a small form. @type {(control: Control, few: any[] | undefined) => Control} */
+/** A control with only its small form's options. @type {(control: Control, few: any[] | undefined) => Control} */
 export const withFew = (control, few) =>
   few ? { ...control, options: control.options.filter(([value]) => few.includes(value)) } : control;
 

@@ -1,13 +1,13 @@
-// A legend: each mark of a picture with its name, in lines that fit the picture's width.
+// A legend: each of a picture's marks with its name, in lines that fit the picture's width.
 import { inLines } from "./labels.js";
 
-// Words and their sign: a line of a style, a box, or a drawing by `sign` from the left edge of its place, at mid height.
+// A label and its swatch: a styled line, a box, or a drawing by `sign` from the left edge of its entry, at mid height.
 /** @typedef {{words: string, style?: Style, box?: Style, sign?: (pen: Pen, x: number, y: number) => void}} Entry */
 
 const PITCH = 20; // pixels from line to line
 
-// {height, draw(pen, top)}: `top` is the middle of the first line. A sign begins 2 pixels from the left of its place and ends 6 before
-// the words, which are `text` from the left, with their baseline `drop` below the middle.
+// {height, draw(pen, top)}: `top` is the middle of the first line. A swatch starts 2 px from the left edge of its entry and ends 6 px
+// before the label, which starts `text` px from that edge, with its baseline `drop` px below the middle.
 /** @param {Entry[]} entries @param {number} width @param {{sample?: number, text?: number, drop?: number}} [room] */
 export function legendOf(entries, width, { sample = 30, text = sample - 2, drop = 4 } = {}) {
   const placed = inLines(entries, width, { sample });

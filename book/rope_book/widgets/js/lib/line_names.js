@@ -1,4 +1,4 @@
-// Names of lines in a chart, each beside its line where it covers the least of the others.
+// Line names in a chart, each beside its line where it covers the least of the others.
 import { clamp } from "./numbers.js";
 import { textWidth } from "./words.js";
 
@@ -43,7 +43,7 @@ function counter(/** @type {Pair[]} */ dots, /** @type {Box} */ box) {
   return count;
 }
 
-// Whether a name of width 2 · `half` at [x, y] is inside the box and clear of the names already placed.
+// Whether a name of width 2 · `half` at [x, y] is inside the box and clear of the names placed so far.
 /** @type {(at: Pair, half: number, box: Box, placed: LineName[]) => boolean} */
 function isFree([x, y], half, box, placed) {
   const inside = x - half > box.x + 2 && x + half < box.x + box.w && y > box.y + 42 && y < box.y + box.h - 4;
@@ -52,7 +52,7 @@ function isFree([x, y], half, box, placed) {
   return inside && placed.every(clear);
 }
 
-// The best place of one name, {cost, x, y}; undefined if none is free.
+// The best position for one name, {cost, x, y}; undefined if none is free.
 /** @type {(dots: Pair[], half: number, all: Count, mine: Count, free: (at: Pair) => boolean) =>
  *   {cost: number, x: number, y: number} | undefined} */
 function bestPlace(dots, half, all, mine, free) {
@@ -80,8 +80,8 @@ function bestPlace(dots, half, all, mine, free) {
   return best;
 }
 
-// The places of the lines' names, {name, x, y, half}: x is the middle of the name, `half` half of its width. lines: [[name, path], …],
-// the most important first; a name without a free place is left out.
+// Positions for the lines' names, {name, x, y, half}: x is the middle of the name, `half` half its width. lines: [[name, path], …],
+// the most important first; a name with no free position is left out.
 /** @type {(lines: [string, Pair[]][], box: Box, size?: number) => LineName[]} */
 export function placeLineNames(lines, box, size = 12) {
   const dots = lines.map(([, path]) => walk(path, CELL));

@@ -1,10 +1,10 @@
-// Marks with one meaning in every figure: seen in training, never seen, and the speed of a pair.
+// Marks with one meaning in every figure: seen in training, never seen, and a pair's speed.
 import { ink, onShade, shade } from "./colour.js";
 import { diamond } from "./shapes.js";
 
 export const SEEN = { fill: ink.position, opacity: 0.28 };
 export const UNSEEN = { fill: ink.other, opacity: 0.8 };
-export const BEYOND = { fill: ink.other, opacity: 0.14 }; // a region of places or lengths that training never reached
+export const BEYOND = { fill: ink.other, opacity: 0.14 }; // a region of positions or lengths that training never reached
 
 /** Draw points that training never showed as dark-edged diamonds. @type {(pen: Pen, points: Pair[], r: number) => void} */
 export function unseenPoints(pen, points, r) {
@@ -13,9 +13,9 @@ export function unseenPoints(pen, points, r) {
   pen.areas(shapes(r), { fill: ink.other });
 }
 
-/** The place of a pair's speed in the colour map, from fast (share 0, light) to slow (1, dark). */
+/** A pair's speed as a position in the colour map, from fast (share 0, light) to slow (1, dark). */
 const tintOf = (/** @type {number} */ share) => 0.95 - 0.85 * share;
 
-/** The colour of a pair's speed, and the colour of text on it. */
+/** The colour for a pair's speed, and the colour for text on it. */
 export const speedShade = (/** @type {number} */ share) => shade(tintOf(share));
 export const onSpeed = (/** @type {number} */ share) => onShade(tintOf(share));

@@ -5,11 +5,11 @@
 /** @typedef {Record<string, Card>} Cards */
 
 export const KEY = "rope-turn-by-turn.review";
-const KNOWN = 4; // days until the next time, for a question answered right the first time
-const MOST = 180; // days at most
+const KNOWN = 4; // days until the next review of a question answered right the first time
+const MOST = 180; // longest interval in days
 const DAY = 86_400_000; // ms
 
-/** The card of a question after an answer. @type {(card: Card | undefined, right: boolean, today: number) => Card} */
+/** A question's card after an answer. @type {(card: Card | undefined, right: boolean, today: number) => Card} */
 export function after(card, right, today) {
   if (!right) return { days: 0, due: today };
   if (card && card.due > today) return card; // an answer before the question is due proves nothing new
@@ -24,7 +24,7 @@ function mixed(text) {
   return (hash ^ (hash >>> 13)) >>> 0;
 }
 
-// The questions of a day, at most `most`: those due, the longest overdue first, then new ones, shuffled anew every day.
+// A day's questions, at most `most`: those due, the longest overdue first, then new ones, reshuffled every day.
 /** @type {(names: string[], cards: Cards, today: number, most: number) => string[]} */
 export function dueOn(names, cards, today, most) {
   const chance = Object.fromEntries(names.map((name) => [name, mixed(`${today} ${name}`)]));
@@ -35,7 +35,7 @@ export function dueOn(names, cards, today, most) {
   return [...seen, ...fresh].slice(0, most);
 }
 
-/** The day, counted from 1970, by the reader's own clock. @param {Date} now */
+/** The day, counted from 1970, by the reader's clock. @param {Date} now */
 export const dayOf = (now) => Math.floor((now.getTime() - 60_000 * now.getTimezoneOffset()) / DAY);
 
 /** The valid cards in a stored text, which may be anything. @param {string | null} text @returns {Cards} */

@@ -19,10 +19,10 @@ const RAISED = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "
 /** A whole number as an exponent: ⁻¹². @type {(power: number) => string} */
 export const raised = (power) => [...String(power)].map((character) => RAISED[character]).join("");
 
-/** The decimal logarithm of a number: its place on a logarithmic axis. @type {(value: number) => number} */
+/** The decimal logarithm of a number: its position on a logarithmic axis. @type {(value: number) => number} */
 export const powerOf = (value) => Math.log10(value);
 
-/** A place on an axis that begins at 0 and is logarithmic far out; its inverse. */
+/** A position on an axis that begins at 0 and is logarithmic farther out; and the inverse. */
 export const placeFromZero = (/** @type {number} */ value) => Math.log10(1 + value);
 export const fromPlace = (/** @type {number} */ place) => 10 ** place - 1;
 
@@ -41,7 +41,7 @@ export function significant(value, digits = 3, least = 0, most = 6) {
   return fmt(value, clamp(digits - 1 - power, least, most));
 }
 
-/** A number of thousands or millions: 4 k, 1 M. @type {(value: number) => string} */
+/** A number in thousands or millions: 4 k, 1 M. @type {(value: number) => string} */
 export function abbreviated(value) {
   if (value >= 1e6) return `${value / 1e6} M`;
   return value >= 1000 ? `${value / 1000} k` : String(value);
@@ -72,5 +72,5 @@ export const sum = (values) => values.reduce((total, value) => total + value, 0)
 /** Distinct numbers in ascending order. @type {(values: Iterable<number>) => number[]} */
 export const sorted = (values) => [...new Set(values)].sort((a, b) => a - b);
 
-/** The last of a list that is not empty. @template T @param {T[]} list */
+/** The last item of a non-empty list. @template T @param {T[]} list */
 export const last = (list) => list[list.length - 1];

@@ -1,15 +1,15 @@
 // Elements laid over a picture, by name.
 
-/** The place of a mouse event in a picture. @type {(picture: SVGSVGElement, event: MouseEvent) => Pair} */
+/** A mouse event's position in a picture. @type {(picture: SVGSVGElement, event: MouseEvent) => Pair} */
 export function spotOf(picture, event) {
   const [box, view] = [picture.getBoundingClientRect(), picture.viewBox.baseVal];
   const scale = Math.min(box.width / view.width, box.height / view.height);
-  const left = box.left + (box.width - scale * view.width) / 2; // a held picture is in the middle of its strip
+  const left = box.left + (box.width - scale * view.width) / 2; // a held picture is centred in its strip
   return [(event.clientX - left) / scale, (event.clientY - box.top) / scale + view.y];
 }
 
 // A function that takes the wanted elements by name: it makes new ones, updates all, and removes the rest. They keep the
-// order of the names, so of two that overlap the later one is always on top.
+// order of the names, so if two overlap the later one is always on top.
 /** @template {SVGElement} Kind @template Wanted @param {SVGGElement} group @param {(name: string) => Kind} make
  * @param {(element: Kind, wanted: Wanted, name: string) => void} put */
 export function makeLayer(group, make, put) {

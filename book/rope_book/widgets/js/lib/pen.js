@@ -19,7 +19,7 @@ const stroked = ({ stroke = ink.text, width = 1.5, dash, opacity } = {}) => ({
 const filled = ({ fill = "none", opacity, ...style }) => ({ ...(style.stroke && stroked(style)), fill, opacity });
 
 // Draws into an SVG group, between begin() and end(). A style is {stroke, width, dash, opacity, fill}. The plural methods draw many
-// shapes of one style as a single element (the shapes should not overlap).
+// shapes in one style as a single element (the shapes should not overlap).
 export class Pen extends Slots {
   /** @type {(x1: number, y1: number, x2: number, y2: number, style?: Style) => void} */
   line(x1, y1, x2, y2, style) {
@@ -80,7 +80,7 @@ export class Pen extends Slots {
     this.put("path", { d: d.join(""), ...filled(style) });
   }
 
-  // Words at (x, y). anchor: start, middle, end; turn: degrees. For coloured words use the inks named …Words.
+  // Text at (x, y). anchor: start, middle, end; turn: degrees. For coloured text use the inks named …Words.
   /** @type {(x: number, y: number, words: unknown, style?: TextStyle) => void} */
   text(x, y, words, { fill = ink.text, size = 13, anchor = "start", weight, turn, opacity } = {}) {
     const place = { x: px(x), y: px(y) };

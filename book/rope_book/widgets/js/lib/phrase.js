@@ -1,13 +1,13 @@
-// The language of the page. A page in another language loads a table of words before the first figure; sentences and labels are looked
-// up there by their English form. Elsewhere, and in a kernel, they stay as they are.
+// The page's language. A page in another language loads a table of words before the first figure; sentences and labels are looked
+// up there by their English form. Elsewhere, and in a kernel, they are left unchanged.
 
-/** The table {English: words of the page}. @returns {Record<string, string> | undefined} */
+/** The table {English: the page's words}. @returns {Record<string, string> | undefined} */
 const table = () => /** @type {any} */ (globalThis).RopeWords;
 
-/** A text from Python in the language of the page. @type {(text: string) => string} */
+/** A text from Python in the page's language. @type {(text: string) => string} */
 export const phraseOf = (text) => table()?.[text] ?? text;
 
-// A sentence or a label in the language of the page: phrase`Head ${n}` is looked up as "Head {0}". A line break counts as a space.
+// A sentence or a label in the page's language: phrase`Head ${n}` is looked up as "Head {0}". A line break counts as a space.
 /** @type {(parts: TemplateStringsArray, ...values: unknown[]) => string} */
 export function phrase(parts, ...values) {
   const key = parts.reduce((before, part, n) => `${before}{${n - 1}}${part}`).replace(/\s*\n\s*/g, " ");

@@ -1,20 +1,20 @@
-// Places to click while a question asks for one, as frames over the picture. A click answers and still has its usual effect.
+// Click targets while a question asks for one, framed over the picture. A click answers and still has its usual effect.
 // Keyboards and screen readers use the names beside the question.
 import { svg, write } from "./dom.js";
 import { makeLayer, spotOf } from "./overlay.js";
 
-const LEAST = 28; // pixels: the least size of a target; around a smaller place near clicks count too
+const LEAST = 28; // pixels: the smallest size of a target; around a smaller box, nearby clicks count too
 const STILL = 6; // pixels that a click may move; beyond that it is a drag
 
 /** Whether a spot is in a box, or near a small one. @type {(spot: Pair, box: Box) => boolean} */
 const isIn = ([px, py], { x, y, w, h }) =>
   Math.abs(px - x - w / 2) <= Math.max(w, LEAST) / 2 && Math.abs(py - y - h / 2) <= Math.max(h, LEAST) / 2;
 
-/** The distance of a spot from the middle of a box. @type {(spot: Pair, box: Box) => number} */
+/** A spot's distance from the middle of a box. @type {(spot: Pair, box: Box) => number} */
 const away = ([px, py], { x, y, w, h }) => Math.hypot(px - x - w / 2, py - y - h / 2);
 
 // {element, place(marks), ask(wanted)} over a picture. wanted: {id, names, take}, or {id} to end that question's request. ask returns
-// whether all of its places are in the picture.
+// whether all of its targets are in the picture.
 export function makePicks(/** @type {SVGSVGElement} */ picture, /** @type {AbortSignal} */ signal) {
   const element = svg("g", { class: "rl-picks" });
   let marks = /** @type {Record<string, Box>} */ ({});

@@ -1,4 +1,4 @@
-// The picture of a figure, drawn from the state at its current width, with handles over it; also as a separate file.
+// A figure's picture, drawn from the state at its current width, with handles over it; also as a separate file.
 import { LIGHT } from "./colour.js";
 import { html, SVG, svg, write } from "./dom.js";
 import { makeHandles } from "./handles.js";
@@ -9,15 +9,15 @@ import { makeTaps } from "./taps.js";
 
 const [NARROWEST, WIDEST, UNSEEN] = [240, 760, 640]; // pixels; the last is for a page without layout
 
-/** The width of a held picture: the window's, or its own maximum; the style sheet agrees. */
+/** A held picture's width: the window's, up to the picture's own maximum; the style sheet must match. */
 const held = () => Math.min(document.documentElement.clientWidth, WIDEST + 32);
 
-const LEAST = 11 / 12; // least scale of a held picture: its smallest words, 12 px, become 11 px
-const HALF = 0.5; // share of the window that a held picture takes at most
-const EDGES = 2; // pixels of that for its border
+const LEAST = 11 / 12; // smallest scale of a held picture: its smallest text, 12 px, becomes 11 px
+const HALF = 0.5; // largest share of the window that a held picture takes
+const EDGES = 2; // pixels of that share for its border
 
 // The part of a picture to show while it is held, in `room` pixels of height: its leading panel from top to bottom, or as much of it as
-// keeps the words legible.
+// keeps the text legible.
 /** @param {{width: number, height: number}} size @param {Pair | undefined} panel @param {{across: number, room: number}} place */
 export function heldBox({ width, height }, [top, bottom] = [0, height], { across, room }) {
   const most = room / Math.min(LEAST, across / width);
@@ -38,7 +38,7 @@ export function makePicture({ title, height, draw, panel }, view, { dragged, dro
   const element = html("div", { class: "rl-picture" }, canvas);
   const pen = new Pen(group);
   let width = 0;
-  let room = 0; // of a picture held beside a control; 0 in its usual place
+  let room = 0; // height for a picture held beside a control; 0 in its usual position
 
   function measure() {
     const now = element.clientWidth ? Math.round(clamp(element.clientWidth, NARROWEST, WIDEST)) : width;

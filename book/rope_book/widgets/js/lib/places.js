@@ -1,4 +1,4 @@
-// A model's answers by place, at trained places and at new ones, and the attention of a head.
+// A model's answers by position, trained and new, and a head's attention.
 import { axes } from "./axes.js";
 import { bitmap } from "./bitmap.js";
 import { ink } from "./colour.js";
@@ -17,7 +17,7 @@ export const PLACES = [
 ];
 
 /**
- * Draw bars, each the mean of `size` places, the `trained` places first, and a level to compare them with; a NaN bar is
+ * Draw bars, each the mean of `size` positions, the `trained` ones first, and a level to compare them with; a NaN bar is
  * left out. Returns the scales of axes.js.
  * @param {Pen} pen
  * @param {Box} box

@@ -4,7 +4,7 @@ import { phrase } from "./phrase.js";
 
 /** @typedef {NonNullable<Figure["play"]>} Play */
 
-const [PLAY, PAUSE] = [phrase`Play`, phrase`Pause`]; // the style sheet draws the sign before them, which not every font has
+const [PLAY, PAUSE] = [phrase`Play`, phrase`Pause`]; // the style sheet draws the icon before them, since not every font has it
 
 // The slider's value after some milliseconds; undefined while it stays the same. With reduced motion it moves one step per second.
 /** @typedef {(milliseconds: number, value: number, speed: number) => number | undefined} Clock */

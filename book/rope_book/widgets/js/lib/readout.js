@@ -1,8 +1,8 @@
-// The picture in words, for eyes and for screen readers.
+// The picture in words, for sighted readers and for screen readers.
 import { html, say } from "./dom.js";
 import { joined } from "./phrase.js";
 
-const REST = 500; // ms without a move, after which a screen reader speaks
+const REST = 500; // ms without a move before a screen reader speaks
 
 // {elements, show(text, moving), tell(text), stop()}: show writes the current words, which are spoken once nothing has moved for a
 // moment, and never while the figure plays; tell speaks at once.
@@ -14,7 +14,7 @@ export function makeReadout() {
   /** @type {Tell} */
   function tell(text) {
     stop();
-    say(spoken, text === spoken.textContent ? `${text}\u00a0` : text); // repeated words must be spoken again
+    say(spoken, text === spoken.textContent ? `${text}\u00a0` : text); // repeated text must be spoken again
   }
   /** @type {(text: string, moving?: boolean) => void} */
   function show(sentences, moving = false) {

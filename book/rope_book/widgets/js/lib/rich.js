@@ -1,9 +1,9 @@
-// Marked-up text of a question: *a* in italics, `a` as code.
+// A question's marked-up text: *a* in italics, `a` as code.
 import { html } from "./dom.js";
 
 const CHINESE = /[\u3400-\u9fff]/; // Latin letters are slanted, Chinese characters get emphasis dots
 
-/** The nodes of a text. @type {(text: string) => (Node | string)[]} */
+/** A text's nodes. @type {(text: string) => (Node | string)[]} */
 export const rich = (text) =>
   text.split(/(\*[^*]+\*|`.+?`)/).map((part, place) => {
     if (place % 2 === 0) return part;
@@ -11,5 +11,5 @@ export const rich = (text) =>
     return part[0] === "*" ? html("em", CHINESE.test(words) ? {} : { class: "latin" }, words) : html("code", {}, words);
   });
 
-/** The text without marks, for screen readers and plain files. @type {(text: string) => string} */
+/** The text without markup, for screen readers and plain files. @type {(text: string) => string} */
 export const bare = (text) => text.replace(/[*\u0060]/g, "");

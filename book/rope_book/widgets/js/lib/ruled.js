@@ -1,4 +1,4 @@
-// Rules on the numbers of an answer, whose formulas book/rope_book/check/rows.py sends as trees.
+// Rules for the numbers in an answer, whose formulas book/rope_book/check/rows.py sends as trees.
 import { phraseOf } from "./phrase.js";
 
 /** @typedef {Record<string, number>} Names */
@@ -73,7 +73,7 @@ const grouped = (/** @type {number} */ value) => String(BigInt(Math.round(value)
 
 const fixed = (/** @type {number} */ digits) => (/** @type {number} */ value) => value.toFixed(digits);
 
-// A number with this many significant digits, and a power of ten if it is very large or small.
+// A number with `digits` significant digits, and a power of ten if it is very large or small.
 const general = (/** @type {number} */ digits) => (/** @type {number} */ value) => {
   const [mantissa, power] = value.toExponential(digits - 1).split("e");
   if (+power >= -4 && +power < digits) return String(Number(value.toPrecision(digits)));
@@ -93,7 +93,7 @@ const FORMS = {
   ".4g": general(4),
 };
 
-// The sentence of the first rule that an answer meets: null if that rule means right, undefined if it meets none.
+// The sentence for the first rule that an answer satisfies: null if that rule means right, undefined if it satisfies none.
 export function ruled(/** @type {Ruled} */ { values, rules }, /** @type {number[]} */ given) {
   const names = Object.fromEntries(values.map((name, at) => [name, given[at]]));
   const [, sentence, numbers] = rules.find(([condition]) => formula(condition)(names)) ?? [];

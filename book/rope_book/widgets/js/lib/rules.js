@@ -1,15 +1,15 @@
-// Rules between the controls of a figure, declared in _rules.py and sent with the controls. Python refuses a value that breaks a rule;
+// Rules between a figure's controls, declared in _rules.py and sent with the controls. Python refuses a value that breaks a rule;
 // here it is clamped.
 
 const TINY = 1e-9; // more than the rounding in a sum of tenths
 
 const tidy = (/** @type {number} */ value) => Number(value.toPrecision(12));
 
-/** The smallest value that a control allows and that is at least `value`. */
+/** A control's smallest allowed value that is at least `value`. */
 const enough = (/** @type {Control} */ { kind, options }, /** @type {number} */ value) =>
   kind === "choice" ? options.map(([option]) => option).find((option) => option >= value) : value;
 
-// For each kind of rule of the control `name`: the changes that the state `now` needs once `held` has been set.
+// For each kind of rule on the control `name`: the changes that the state `now` needs once `held` has been set.
 /** @type {Record<string, (name: string, rule: ControlRule, now: State, held: State, controls: Controls) => State>} */
 const KINDS = {
   at_most(name, { limit, times, plus, either }, now, held, controls) {
@@ -37,7 +37,7 @@ const KINDS = {
 const rulesOf = (/** @type {Controls} */ controls) =>
   Object.values(controls).flatMap(({ name, rules = [] }) => rules.map((rule) => ({ name, rule })));
 
-/** The further changes once `held` is set in a state. @type {(controls: Controls, before: State, held: State) => State} */
+/** The further changes needed once `held` is set in a state. @type {(controls: Controls, before: State, held: State) => State} */
 export function settle(controls, before, held) {
   const implied = {};
   for (const { name, rule } of rulesOf(controls))
@@ -45,7 +45,7 @@ export function settle(controls, before, held) {
   return implied;
 }
 
-// The changes that give a moved control an effect: one without effect sets the control on which it depends.
+// The changes that make a moved control take effect: one without effect sets the control on which it depends.
 /** @type {(controls: Controls, before: State, held: State) => State} */
 export function shown(controls, before, held) {
   const idle = rulesOf(controls).filter(({ name, rule }) => name in held && isIdle(rule, { ...before, ...held }));
@@ -55,7 +55,7 @@ export function shown(controls, before, held) {
 /** @type {(rule: ControlRule, state: State) => boolean} */
 const isIdle = ({ rule, where, values }, state) => rule === "only_if" && !values.includes(state[where]);
 
-/** The controls with an effect in a state. @type {(controls: Controls, state: State) => string[]} */
+/** The controls that have an effect in a state. @type {(controls: Controls, state: State) => string[]} */
 export function inUse(controls, state) {
   const idle = rulesOf(controls).filter(({ rule }) => isIdle(rule, state));
   return Object.keys(controls).filter((name) => !idle.some((control) => control.name === name));

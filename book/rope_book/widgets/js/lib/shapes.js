@@ -16,7 +16,7 @@ export function crossOf(x, y, side) {
 /** Points at offsets from one point. @type {(at: Pair, ...steps: Pair[]) => Pair[]} */
 export const pointsAround = ([x, y], ...steps) => steps.map(([dx, dy]) => [x + dx, y + dy]);
 
-/** A square standing on a corner. @type {(middle: Pair, r: number) => Pair[]} */
+/** A square balanced on one corner. @type {(middle: Pair, r: number) => Pair[]} */
 export const diamond = (middle, r) => pointsAround(middle, [0, -r], [r, 0], [0, r], [-r, 0]);
 
 // The map from points of the plane to pixels, and its inverse: origin at (cx, cy), `unit` pixels per unit, y up.

@@ -4,7 +4,7 @@ import { svg } from "./dom.js";
 /** @typedef {{group: SVGElement, slots: Slot[], next: number}} Place */
 /** @typedef {{tag: string, element: SVGElement, attributes: Attributes, text?: string, inside?: Place}} Slot */
 
-// The elements of an SVG group. Call begin(), put() every element, end(): elements are reused in order and attributes are written only
+// An SVG group's elements. Call begin(), put() every element, end(): elements are reused in order and attributes are written only
 // when they change, so a redraw costs as much as the elements that change.
 export class Slots {
   /** @type {Place} */
@@ -16,18 +16,18 @@ export class Slots {
     this.#whole = this.#current = { group, slots: [], next: 0 };
   }
 
-  /** Start over, also after a drawing that failed halfway. */
+  /** Start over, even after a drawing that failed halfway. */
   begin() {
     this.#current = this.#whole;
     this.#current.next = 0;
   }
 
-  /** Remove the elements of the last drawing that this one did not use. */
+  /** Remove the elements that the last drawing used and this one did not. */
   end() {
     for (const slot of this.#current.slots.splice(this.#current.next)) slot.element.remove();
   }
 
-  // A part whose number of elements varies: in a separate group it does not shift the elements after it.
+  // A part with a varying number of elements: in a separate group it does not shift the elements after it.
   part(/** @type {() => void} */ draw) {
     const [around, slot] = [this.#current, this.put("g", {})];
     this.#current = slot.inside ??= { group: slot.element, slots: [], next: 0 };
@@ -37,7 +37,7 @@ export class Slots {
     this.#current = around;
   }
 
-  // Write the next element, with these attributes and words; undefined attributes are left out.
+  // Write the next element, with these attributes and text; undefined attributes are left out.
   /** @type {(tag: keyof SVGElementTagNameMap, attributes: Attributes, text?: string) => Slot} */
   put(tag, attributes, text) {
     const slot = this.#next(tag);

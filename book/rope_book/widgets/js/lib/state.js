@@ -1,4 +1,4 @@
-// The state of a figure: its values in the model, how a reader changes them, and how Python writes them.
+// A figure's state: its values in the model, how a reader changes them, and how Python writes them.
 import { allowed } from "./controls.js";
 import { phraseOf } from "./phrase.js";
 import { settle, shown } from "./rules.js";
@@ -6,7 +6,7 @@ import { settle, shown } from "./rules.js";
 /** @type {(a: unknown, b: unknown) => boolean} */
 export const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
-/** A control with its words in the language of the page. @type {(control: Control) => Control} */
+/** A control with its words in the page's language. @type {(control: Control) => Control} */
 const inPage = ({ label, unit, options, ...control }) => ({
   ...control,
   label: phraseOf(label),
@@ -14,7 +14,7 @@ const inPage = ({ label, unit, options, ...control }) => ({
   options: options?.map(([value, words]) => [value, phraseOf(words)]),
 });
 
-// The state in a model. The rules of the controls settle values that contradict each other; `follow(before, changes)` returns what else
+// The state in a model. The controls' rules resolve values that contradict each other; `follow(before, changes)` returns what else
 // moves when a reader moves a control.
 /** @type {(model: Model, follow: Figure['follow']) => Live} */
 export function makeState(model, follow) {
@@ -31,7 +31,7 @@ export function makeState(model, follow) {
     return { ...now, ...settle(controls, now, {}) };
   }
 
-  /** Set all values at once, each of them allowed; those that differ from the initial ones win where values conflict. */
+  /** Set all values at once, each adjusted to an allowed one; where values conflict, those that differ from the initial ones win. */
   function set(/** @type {State} */ values) {
     const first = initialOf(controls);
     const held = Object.fromEntries(Object.entries(values).filter(([name, value]) => !same(value, first[name])));
@@ -62,11 +62,11 @@ export function makeState(model, follow) {
   return { controls, names, read, set, move, listen };
 }
 
-/** The values that the figure had when it was made. @type {(controls: Controls) => State} */
+/** The values that the figure was created with. @type {(controls: Controls) => State} */
 export const initialOf = (controls) =>
   Object.fromEntries(Object.entries(controls).map(([name, { initial }]) => [name, initial]));
 
-/** The state as Python. @type {(figure: string, controls: Controls, state: State, only?: string[]) => string} */
+/** The state as a line of Python. @type {(figure: string, controls: Controls, state: State, only?: string[]) => string} */
 export function pythonLine(figure, controls, state, only) {
   const changed = Object.keys(controls).filter((name) => !same(state[name], controls[name].default));
   const small = only ? [`only=(${only.map(python).join(", ")}${only.length === 1 ? "," : ""})`] : [];
@@ -75,13 +75,13 @@ export function pythonLine(figure, controls, state, only) {
 
 const UNSEEN = /[\p{C}\p{Zl}\p{Zp}]/gu; // invisible: control and format characters, lone surrogates
 
-/** A character as Python's strings escape it. @type {(character: string) => string} */
+/** A character escaped as in Python's strings. @type {(character: string) => string} */
 function escaped(character) {
   const code = Number(character.codePointAt(0));
   return code > 0xffff ? `\\U${code.toString(16).padStart(8, "0")}` : `\\u${code.toString(16).padStart(4, "0")}`;
 }
 
-/** A value as Python writes it. @type {(value: unknown) => string} */
+/** A value as Python source. @type {(value: unknown) => string} */
 function python(value) {
   if (typeof value === "boolean") return value ? "True" : "False";
   if (typeof value === "string") return `'${value.replace(/['\\]/g, "\\$&").replace(UNSEEN, escaped)}'`;

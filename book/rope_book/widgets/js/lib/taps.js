@@ -3,7 +3,7 @@ import { svg, write } from "./dom.js";
 import { makeLayer, spotOf } from "./overlay.js";
 
 // {element, place(wanted)} over a picture; a click calls `leapt(changes)`. A field, whose effect depends on the spot, is inactive while
-// a question asks for a place in it.
+// a question asks for a click in it.
 export function makeTaps(/** @type {Moved} */ leapt, /** @type {AbortSignal} */ signal) {
   const element = svg("g", { class: "rl-taps" });
   let taps = /** @type {Record<string, Tap>} */ ({});

@@ -1,11 +1,11 @@
-// Keep figures in view in the window of a page.
+// Keep figures in view in a page's window.
 
-const SETTLED = 10_000; // ms after which a page has its layout: stills replaced, formulas typeset
+const SETTLED = 10_000; // ms until a page's layout is settled: stills replaced, formulas typeset
 const HANDS = ["wheel", "touchstart", "pointerdown", "keydown"];
-const ENOUGH = 0.7; // share of the picture that counts as in sight
+const ENOUGH = 0.7; // share of the picture that counts as in view
 const GAP = 8; // pixels between it and the control in use
 
-// Scroll a figure to the top of the window, again whenever the layout shifts, until the reader takes over.
+// Scroll a figure to the top of the window, and again whenever the layout shifts, until the reader takes over.
 export function keepInView(/** @type {Element} */ root, /** @type {AbortSignal} */ signal) {
   const stops = new AbortController();
   const show = () => root.scrollIntoView({ block: "start", behavior: "instant" });
@@ -21,7 +21,7 @@ export function keepInView(/** @type {Element} */ root, /** @type {AbortSignal} 
   signal.addEventListener("abort", stop, { signal: stops.signal });
 }
 
-// Let the drag handles pulse once, when the figure is first seen, unless something has moved by then.
+// Make the drag handles pulse once, when the figure is first seen, unless something has moved by then.
 /** @type {(root: Element, picture: Element, signal: AbortSignal) => void} */
 export function invite(root, picture, signal) {
   const watch = new IntersectionObserver(
@@ -36,10 +36,10 @@ export function invite(root, picture, signal) {
   signal.addEventListener("abort", () => watch.disconnect());
 }
 
-/** The height of the page's header at the top of the window. */
+/** The height of the page header at the top of the window. */
 const roof = () => Number.parseFloat(getComputedStyle(document.documentElement).scrollPaddingTop) || 0;
 
-// A function that returns whether enough of an element is in the window, as the browser last reported: measuring while a figure is
+// A function that returns whether enough of an element is in the window, as last reported by the browser: measuring while a figure is
 // drawn would force a second layout.
 function watched(/** @type {Element} */ element, /** @type {AbortSignal} */ signal) {
   let share = 1;
@@ -50,8 +50,8 @@ function watched(/** @type {Element} */ element, /** @type {AbortSignal} */ sign
   return () => share >= ENOUGH;
 }
 
-// While the picture of the control in use is out of sight, it is held over the page, small, on the side away from the control.
-// Scrolling or touching anything else releases it. {use(element)}: an element elsewhere has just moved the figure.
+// While the picture for the control in use is out of view, it is held over the page, shrunk, on the side away from the control.
+// Scrolling or touching anything else releases it. {use(element)}: call it when an element elsewhere has just moved the figure.
 /** @param {Element} root @param {{element: HTMLElement, hold: (room: number) => void}} picture @param {() => void} paint
  * @param {AbortSignal} signal */
 export function keepInSight(root, { element, hold: crop }, paint, signal) {
@@ -78,7 +78,7 @@ export function keepInSight(root, { element, hold: crop }, paint, signal) {
     element.style.setProperty("--rl-room", `${space}px`);
     root.classList.add("rl-held");
     root.classList.toggle("rl-held-below", below > above);
-    if (space === room) return; // the move itself has painted it
+    if (space === room) return; // the move itself has already painted it
     room = space;
     crop(room);
     paint();

@@ -1,4 +1,4 @@
-// Ways to answer a question: press a choice, type, put in order, set a control of the figure, click in the figure.
+// Ways to answer a question: press a choice, type, put items in order, set a control of the figure, click in the figure.
 import { button, html, say } from "./dom.js";
 import { numberOf, numbersOf } from "./judge.js";
 import { phrase, phraseOf } from "./phrase.js";
@@ -100,13 +100,13 @@ function order({ items = [] }, give) {
   return { element: html("div", {}, so, list, again) };
 }
 
-/** A button that leads to the figure, if it can be reached. @param {Around["link"]} link */
+/** A button that leads to the figure, if the figure can be reached. @param {Around["link"]} link */
 const to = (link) => link?.(TO_FIGURE) ?? "";
 
 /** @type {Make} */
 function setting(asked, give, around) {
   const { now, link } = around;
-  if (!now) return number(asked, give, around); // it has no figure
+  if (!now) return number(asked, give, around); // there is no figure
   const leave = () => give(now()?.[asked.control ?? ""] ?? NaN);
   return { element: html("div", { class: "rl-bar" }, button(phrase`I left it there`, leave), to(link)) };
 }

@@ -5,7 +5,7 @@ const NARROW = "iljtfrI.,'!:;";
 const WIDE = "mwMW@…";
 const EMOJI = /\p{Extended_Pictographic}/u;
 const FULL_WIDTH = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60]/;
-const BOLD = 1.13; // times as wide
+const BOLD = 1.13; // times as wide as regular text
 const PLAIN = /^[\x20-\x7e]*$/; // every code point is one character
 const segmenter = globalThis.Intl?.Segmenter && new Intl.Segmenter(); // slow to construct
 
@@ -30,7 +30,7 @@ function widthOf(/** @type {string} */ character) {
   return FULL_WIDTH.test(character) ? 1 : 0.6;
 }
 
-// The text cut to a width: after a whole word if that keeps half of what fits, never within a character.
+// The text cut to a width: after a whole word if that keeps half of what fits, but never inside a character.
 /** @type {(text: string, space: number, size?: number, bold?: boolean) => string} */
 export function shortened(text, space, size = 13, bold = false) {
   if (textWidth(text, size, bold) <= space) return text;

@@ -1,7 +1,7 @@
 // Long work, done in slices: controls respond at once, and the picture fills in.
 
 const SLICE = 10; // ms of work per slice
-const SHOW = 90; // ms between two pictures of the work so far
+const SHOW = 90; // ms between two redraws of the work so far
 
 /** Resolves once the page is visible. */
 const inSight = () =>
@@ -11,7 +11,7 @@ const inSight = () =>
   });
 
 // {start(state), busy(), finish(), stop()}; `work(state, whole)` iterates over the remaining steps for a state, each far shorter than a
-// slice. A step that is a promise is awaited; with `whole` no step may be one. A new start ends the one before, and a hidden page does
+// slice. A step that is a promise is awaited; with `whole` no step may be one. A new start ends the previous one, and a hidden page does
 // no work. `shown()` is called when there is more to see.
 /** @param {Figure['work']} work @param {() => void} shown @param {(error: unknown) => void} failed */
 export function makeWork(work, shown, failed) {

@@ -2,10 +2,10 @@
 import { dotAt } from "./layers.js";
 import { steadyExp } from "./steady.js";
 
-/** Sizes of a batch: texts, places per text, heads, features per head; a token has query, key and value, in this order. @typedef {{rows: number, seq: number, heads: number, wide: number}} Shape */
-/** The encoding's parts in attention: cosines and sines by place and pair, a bias by head and distance. @typedef {{cos?: Float64Array, sin?: Float64Array, bias?: Float64Array}} Doors */
+/** Batch dimensions: texts, positions per text, heads, features per head. Each token has a query, a key and a value, in that order. @typedef {{rows: number, seq: number, heads: number, wide: number}} Shape */
+/** The encoding's inputs to attention: cosines and sines per position and pair, and a bias per head and distance. @typedef {{cos?: Float64Array, sin?: Float64Array, bias?: Float64Array}} Doors */
 
-// Rotate queries and keys in place, pairs (i, i + half) of each head; `sense` −1 rotates back.
+// Rotate queries and keys in place, pairing features i and i + half of each head; `sense` −1 rotates back.
 /** @type {(qkv: Float64Array, doors: Doors, shape: Shape, sense: 1 | -1) => void} */
 export function turnAll(qkv, { cos, sin }, { rows, seq, heads, wide }, sense) {
   if (!cos || !sin) return;
@@ -28,7 +28,7 @@ export function turnAll(qkv, { cos, sin }, { rows, seq, heads, wide }, sense) {
   }
 }
 
-// One query of a head over the keys up to its place: writes its weights, and adds the weighted values to `mixed`.
+// Attention for one query of a head, over keys up to its own position: writes its weights and adds the weighted values to `mixed`.
 /** @type {(qkv: Float64Array, place: number, head: number, weights: Float64Array, mixed: Float64Array,
  *   shape: {heads: number, wide: number}, bias?: Float64Array) => void} */
 export function attendOne(qkv, place, head, weights, mixed, { heads, wide }, bias) {
@@ -58,7 +58,7 @@ export function attendOne(qkv, place, head, weights, mixed, { heads, wide }, bia
   }
 }
 
-// Attention of all heads: writes the weights (text, head, query, key) and the mixed values of every token.
+// Attention for all heads: writes the weights (text, head, query, key) and every token's mixed values.
 /** @type {(qkv: Float64Array, weights: Float64Array, mixed: Float64Array, doors: Doors, shape: Shape) => void} */
 export function attendAll(qkv, weights, mixed, { bias }, shape) {
   const { rows, seq, heads, wide } = shape;

@@ -1,17 +1,17 @@
-// A lower bound on the base, the same as book/rope_book/results/base_search.py by another algorithm.
+// A lower bound on the base, the same one that book/rope_book/results/base_search.py finds with a different algorithm.
 
-const DOUBT = 1e-9; // far above the accumulated rounding of a walk
+const DOUBT = 1e-9; // well above a walk's accumulated rounding error
 
-// The first distance r from 0, below the limit, with Σ cos(r θ_i) < 0, for falling frequencies; null if there is none.
+// The smallest distance r below the limit with Σ cos(r θ_i) < 0, for decreasing frequencies; null if there is none.
 //
-// Most distances can be skipped. Let the i fastest pairs be as low as possible, −1 each: the sum stays above 0 as long as the
-// others sum to more than i. Their sum is S, with slope S′ and curvature at most C = Σ θ²: δ tokens further it is at least
-// S + S′δ − Cδ²/2. The best i gives the longest leap. Leaps are powers of two, whose rotations are precomputed, so that a step
+// Most distances can be skipped. At worst, each of the i fastest pairs contributes −1, so the total stays above 0 as long as the
+// other pairs sum to more than i. Call that sum S, with slope S′ and curvature at most C = Σ θ²: after δ more tokens it is at least
+// S + S′δ − Cδ²/2. The best i gives the longest leap. Leaps are powers of two with precomputed rotations, so that each step
 // multiplies instead of taking cosines.
 /** @type {(frequencies: Vector, limit: number) => number | null} */
 export function firstNegativeDistance(frequencies, limit) {
   const rates = Float64Array.from(frequencies);
-  const bends = slowerSums(rates.map((rate) => Math.max(rate ** 2, 1e-30))); // a pair may not turn
+  const bends = slowerSums(rates.map((rate) => Math.max(rate ** 2, 1e-30))); // a pair may be stationary
   const leaps = Array.from({ length: 1 + Math.ceil(Math.log2(limit)) }, (_, power) => turnsAt(rates, 2 ** power));
   const turns = turnsAt(rates, 0);
   for (let r = 0; r < limit; ) {
@@ -26,7 +26,7 @@ export function firstNegativeDistance(frequencies, limit) {
 
 /** @typedef {{cos: Float64Array, sin: Float64Array}} Turns */
 
-// Σ cos at the current distance, and the number of tokens over which it is certainly positive (at least 1, the next to check).
+// Σ cos at the current distance, and the number of tokens for which it is sure to stay positive (at least 1, the next to check).
 /** @type {(rates: Float64Array, bends: Float64Array, turns: Turns) => {sum: number, reach: number}} */
 function outlook(rates, bends, { cos, sin }) {
   let sum = 0;
@@ -62,7 +62,7 @@ function cosineSum(/** @type {Float64Array} */ rates, /** @type {number} */ dist
   return sum;
 }
 
-/** For every pair, the sum of its value and those of all slower pairs. @type {(values: Float64Array) => Float64Array} */
+/** For each pair, its own value plus those of all slower pairs. @type {(values: Float64Array) => Float64Array} */
 function slowerSums(values) {
   const sums = values.slice();
   for (let i = sums.length - 2; i >= 0; i--) sums[i] += sums[i + 1];

@@ -4,9 +4,9 @@ import { linearAll, normAll } from "./layers.js";
 import { geluAll } from "./steady.js";
 
 /** @import { Doors, Shape } from "./attend.js" */
-/** Arrays by torch's names of the weights. @typedef {Record<string, Float64Array>} Named */
+/** Arrays keyed by torch's weight names. @typedef {Record<string, Float64Array>} Named */
 
-/** A model's weights, their gradients, and buffers for texts of one shape, reused at every step. */
+/** A model's weights and gradients, with buffers for texts of one shape that are reused at every step. */
 export class Workspace {
   constructor(/** @type {Named} */ weights, /** @type {Shape} */ shape, /** @type {Named} */ gradients = {}) {
     this.of = weights;
@@ -34,19 +34,19 @@ export class Workspace {
     return this.layer(name, this.gradientsOf);
   }
 
-  /** The buffers of a norm. */
+  /** The buffers for a norm. */
   normed(/** @type {string} */ name) {
     const [out, normed] = [this.room(`${name}.out`, this.width), this.room(`${name}.normed`, this.width)];
     return { out, normed, scale: this.room(`${name}.scale`, 1) };
   }
 
-  /** The mixed values of a block's heads. @type {(name: string, qkv: Float64Array, mixed: Float64Array) => void} */
+  /** Computes the mixed values of a block's heads. @type {(name: string, qkv: Float64Array, mixed: Float64Array) => void} */
   attend(name, qkv, mixed) {
     const { heads, seq } = this.shape;
     attendAll(qkv, this.room(`${name}.weights`, seq * heads), mixed, this.doors, this.shape);
   }
 
-  /** From the embedded tokens x through all blocks to the logits. */
+  /** Run the embedded tokens x through all blocks; returns the logits. */
   through(/** @type {Float64Array} */ x) {
     for (let n = 0; n < this.layers; n++) blockForward(this, `blocks.${n}`, x);
     const norm = this.normed("norm");
@@ -57,7 +57,7 @@ export class Workspace {
   }
 }
 
-// The forward pass of a block: adds the outputs of attention and of the MLP to x.
+// The forward pass through a block: adds the attention and MLP outputs to x.
 /** @type {(space: Workspace, name: string, x: Float64Array) => void} */
 export function blockForward(space, name, x) {
   const { tokens, width } = space;

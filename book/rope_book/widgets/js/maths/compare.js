@@ -1,4 +1,4 @@
-// Compare two files: do they state the same rotation, and how far off is it if not? In the words of rope-doctor compare.
+// Compare two files: do they state the same rotation and, if not, how far apart are they? Worded like rope-doctor compare.
 import { CHECKS, kindsOfRemarks, notJudged, verdictOf } from "./compare_judged.js";
 import { between } from "./compare_kinds.js";
 import { layersBetween } from "./compare_layers.js";
@@ -7,7 +7,7 @@ import { kept, statementOf } from "./statement.js";
 
 /** @import { Difference } from "./compare_kinds.js" */
 /** @import { Statement } from "./statement.js" */
-const HIDDEN = "theta lost by 4"; // noted only if one file alone has it, since every file of transformers 5 does
+const HIDDEN = "theta lost by 4"; // noted only if just one file has it, because every transformers 5 file does
 const REMARKS_THAT_STAY = [
   "layout assumed",
   "not read",
@@ -16,7 +16,7 @@ const REMARKS_THAT_STAY = [
   "factor ignored by 5",
 ];
 const UNKNOWN_LENGTH = 4096; // tokens, if neither file states a length
-/** Of anything else, "Read a config". @type {Record<string, string>} */
+/** The chapter for each kind of difference; for any other kind, it is "Read a config". @type {Record<string, string>} */
 const CHAPTERS = {
   windows: "Count positions",
   "query scale": "Count positions",
@@ -28,7 +28,7 @@ const CHAPTERS = {
 };
 
 /**
- * The differences of two files, with the length to which they are compared, and notes.
+ * The differences between two files, the length up to which they are compared, and notes.
  * @param {any} first the content of the correct file
  * @param {any} second the content of the file to compare with it
  */
@@ -53,7 +53,7 @@ export function comparedFiles(first, second) {
   return { length, differences: found, notes: [...notesOf(a, b)], leftOpen };
 }
 
-/** A difference if transformers 5 fails to read the base of the second config but not of the first. @type {(a: Statement, b: Statement) => Generator<Difference & {layers: string}>} */
+/** A difference if transformers 5 can read the first config's base but not the second's. @type {(a: Statement, b: Statement) => Generator<Difference & {layers: string}>} */
 function* lostIn(a, b) {
   const [first, second] = [a, b].map(({ readings }) =>
     readings.flatMap(({ remarks }) => remarks.filter((/** @type {string[]} */ [kind]) => kind === "theta lost by 5")),

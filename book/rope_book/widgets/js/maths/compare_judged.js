@@ -1,4 +1,4 @@
-// Which checks of a comparison ran, why the others did not, and the verdict.
+// Which checks in a comparison ran, why the others did not, and the verdict.
 /** @import { Difference } from "./compare_kinds.js" */
 /** @import { Statement } from "./statement.js" */
 
@@ -17,7 +17,7 @@ export const CHECKS = {
   loading: "loading",
 };
 
-/** The reasons why checks of the rotation did not run. @type {(a: Statement, b: Statement, found: Difference[]) => Record<string, string>} */
+/** Reasons why some rotation checks did not run. @type {(a: Statement, b: Statement, found: Difference[]) => Record<string, string>} */
 export function notJudged(a, b, found) {
   /** @type {Record<string, string>} */
   const reasons = {};

@@ -1,4 +1,4 @@
-// Compare two files layer by layer: differences of kinds, windows and query scales, folded into runs of layers.
+// Compare two files layer by layer: differences in kind, window and query scale, folded into runs of layers.
 import { coarse, NOT_STATED, rowsOf, runs } from "./config_each_layer.js";
 
 /** @import { Difference } from "./compare_kinds.js" */
@@ -7,7 +7,7 @@ import { coarse, NOT_STATED, rowsOf, runs } from "./config_each_layer.js";
 
 const UNKNOWN_LAYERS = 48; // layers to compare if neither file states how many it has
 
-/** Kinds, windows and the scale of queries, layer by layer, and the reasons for those not compared. @type {(a: Statement, b: Statement) => [(Difference & {layers: string})[], Record<string, string>]} */
+/** Differences in kind, window and query scale, layer by layer, and the reasons why any of these were not compared. @type {(a: Statement, b: Statement) => [(Difference & {layers: string})[], Record<string, string>]} */
 export function layersBetween(a, b) {
   const untold = [a, b].find(({ layers }) => layers.row === null);
   if (untold) {

@@ -1,4 +1,4 @@
-// Read a model's config.json by the rules that Python reads too, as doctor/rope_doctor/config/reader.py does.
+// Read a model's config.json by the same rules as Python; mirrors doctor/rope_doctor/config/reader.py.
 import { NOPE } from "./config_kinds.js";
 import { bodyOf, layersOf } from "./config_layers.js";
 import { RuleTable } from "./config_table.js";
@@ -7,12 +7,12 @@ import { cut, formatValue, listed } from "./config_words.js";
 import { pRope } from "./partial.js";
 import * as scaling from "./scaling.js";
 
-const OBJECTS = ["rope_parameters", "rope_scaling", "rotary"]; // all their fields are read or refused
+const OBJECTS = ["rope_parameters", "rope_scaling", "rotary"]; // every field in these is read or rejected
 const ELSEWHERE = Object.keys(RULES.fields).flatMap((name) => {
   return RULES.fields[name].place === "rotation" ? [] : namesOf(name);
 });
 
-/** For each call, the rotation that it makes from its width, its other arguments and its settings. @type {Record<string, (width: number, given: any[], settings: any) => Rotation>} */
+/** For each call, a function that builds its rotation from the width, the other arguments and the settings. @type {Record<string, (width: number, given: any[], settings: any) => Rotation>} */
 const ROTATIONS = {
   nope: (width) => ({ invFreq: Array(width / 2).fill(0), attentionFactor: 1 }),
   plain_rope: (width, _, { base }) => scaling.plainRope(width, base),
@@ -65,7 +65,7 @@ export function readConfig(config, layerType = null, seqLen = null) {
   };
 }
 
-/** The stated rule; an error for a key that it does not use. @param {RuleTable} table */
+/** The stated rule; throws on a key that it does not use. @param {RuleTable} table */
 function ruleOf(table) {
   table.run(RULES.rule);
   const { part, facts } = table;
@@ -80,7 +80,7 @@ function ruleOf(table) {
   return rule;
 }
 
-/** The call that the facts of a rule select, and its rotation. @type {(table: RuleTable, rule: any) => any} */
+/** The call that a rule's facts select, and its rotation. @type {(table: RuleTable, rule: any) => any} */
 function callOf(table, { facts: rows, calls }) {
   table.run(rows);
   const { facts } = table;
@@ -99,7 +99,7 @@ function callOf(table, { facts: rows, calls }) {
   return { rule: call.function, kind: call.kind, given, settings, changes, dividedBy, ...made };
 }
 
-/** The call that makes a reading's rotation, as a line of Python. @type {(reading: any) => string} */
+/** A line of Python that builds a reading's rotation. @type {(reading: any) => string} */
 export function pythonOf({ rule, given, settings, changes, axes, dividedBy }) {
   if (rule === NOPE || rule === "longrope" || dividedBy !== 1 || axes) return 'rope_from_config("config.json")';
   const literal = (/** @type {any} */ value) => (value === false ? "False" : formatValue(value));
@@ -110,7 +110,7 @@ export function pythonOf({ rule, given, settings, changes, axes, dividedBy }) {
 }
 
 /**
- * The paths of fields whose names suggest a rotation; an error for a file nested too deeply.
+ * The paths of fields whose names suggest a rotation; throws if the file is nested too deeply.
  * @type {(config: any) => string[]}
  */
 function suggestivePaths(config) {
@@ -121,7 +121,7 @@ function suggestivePaths(config) {
   return [...walk(config)].flatMap(([path, value]) => (suggests.test(nameOf(path)) && says(value) ? [path] : []));
 }
 
-/** [path, value] of every field at any depth, without recursion. @type {(config: any) => Generator<[string, any]>} */
+/** [path, value] for every field at any depth, without recursion. @type {(config: any) => Generator<[string, any]>} */
 function* walk(config) {
   /** @type {[string, number, any][]} */
   const stack = isObject(config) ? [["", 0, config]] : [];
@@ -136,7 +136,7 @@ function* walk(config) {
   }
 }
 
-/** Add a remark on fields whose names suggest a rotation and that were not read. @type {(table: RuleTable, suggestive: string[]) => void} */
+/** Add a remark about unread fields whose names suggest a rotation. @type {(table: RuleTable, suggestive: string[]) => void} */
 function noteUnread({ body, notes, used }, suggestive) {
   const read = new Set([...used, ...[...ELSEWHERE, ...OBJECTS].map((name) => body.path(name))]);
   const inside = OBJECTS.map((name) => `${body.path(name)}.`);

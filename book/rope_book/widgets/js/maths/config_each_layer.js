@@ -1,4 +1,4 @@
-// Every layer of a model: its kind, its window, whether it rotates, and the factor on its queries, as Python reads them.
+// Each layer of a model: its kind, its window, whether it rotates, and its query scale, all read the way Python reads them.
 import { range } from "../lib/numbers.js";
 import { isObject, own, RULES } from "./config_values.js";
 import { formatValue, visible } from "./config_words.js";
@@ -7,11 +7,11 @@ export const FULL = "full_attention";
 export const SLIDING = "sliding_attention";
 export const CHUNKED = "chunked_attention";
 export const NOT_STATED = "not stated";
-export const WITHOUT_HEADS = ["linear_attention", "conv", "mamba", "recurrent"]; // kinds without queries to rotate
+export const WITHOUT_HEADS = ["linear_attention", "conv", "mamba", "recurrent"]; // kinds that have no queries to rotate
 
-/** A layer; window null: every earlier token. @typedef {{label: string, rotates: boolean, window: number | string | null, queries: string}} Layer */
-/** The label of an index below a count. @typedef {(index: number, total: number) => string} Labels */
-/** The layers of a file; row null: their kinds are unknown. @typedef {{count: number | null, row: ((index: number, total: number) => Layer) | null, why: string, stated: string}} Layers */
+/** A layer; a null window means every earlier token. @typedef {{label: string, rotates: boolean, window: number | string | null, queries: string}} Layer */
+/** Labels the layer at an index, given the layer count. @typedef {(index: number, total: number) => string} Labels */
+/** The layers of a file; a null row means that their kinds are unknown. @typedef {{count: number | null, row: ((index: number, total: number) => Layer) | null, why: string, stated: string}} Layers */
 
 /** The first `count` layers, or all if there are fewer. @type {(layers: Layers, count: number) => Layer[]} */
 export function rowsOf({ count: stated, row }, count) {
@@ -19,13 +19,13 @@ export function rowsOf({ count: stated, row }, count) {
   return row === null ? [] : range(0, Math.min(count, total) - 1).map((index) => row(index, total));
 }
 
-/** A layer with only those kinds that a GGUF distinguishes as well as a config.json. @type {(layer: Layer) => Layer} */
+/** A layer, reduced to the kinds that both GGUF files and config.json distinguish. @type {(layer: Layer) => Layer} */
 export function coarse(layer) {
   if ([SLIDING, CHUNKED].includes(layer.label)) return layer;
   return { ...layer, label: WITHOUT_HEADS.includes(layer.label) ? "no attention" : FULL };
 }
 
-/** A count of something, or null. @param {any} value @returns {number | null} */
+/** A valid count, or null. @param {any} value @returns {number | null} */
 const whole = (value) => (Number.isInteger(value) && value >= 0 && value <= 1e15 ? value : null);
 
 /** @type {(config: any, ...names: string[]) => any} */
@@ -65,7 +65,7 @@ export function layersOfConfig(config, family, still) {
   }
 }
 
-/** A function that labels a layer, given its index and the count, or the reason why there is none. @type {(config: any, family: string) => Labels | string} */
+/** A function that labels a layer from its index and the layer count, or the reason why there is none. @type {(config: any, family: string) => Labels | string} */
 function labelsOf(config, family) {
   const [pattern, window] = [own(RULES.layer_patterns, family), own(config, "sliding_window") ?? null];
   const slidesBy = own(config, "use_sliding_window");
@@ -97,7 +97,7 @@ function labelsOf(config, family) {
   return periodic(period, pattern.full === "first", Boolean(pattern.ends_full));
 }
 
-/** A pattern with one full layer per period: its first, or else its last. @type {(period: number, atFirst: boolean, ends?: boolean) => Labels} */
+/** A pattern with one full-attention layer per period, either the first or the last. @type {(period: number, atFirst: boolean, ends?: boolean) => Labels} */
 export function periodic(period, atFirst, ends = false) {
   if (!period) return () => SLIDING;
   return (index, total) => {
@@ -126,7 +126,7 @@ function windowOf(config, family, label) {
   return whole(own(config, field)) ?? NOT_STATED;
 }
 
-/** A function that describes the factor on a layer's queries, given whether the layer rotates. @type {(config: any, family: string) => (rotates: boolean) => string} */
+/** A function that describes a layer's query scale, given whether the layer rotates. @type {(config: any, family: string) => (rotates: boolean) => string} */
 function scaledQueries(config, family) {
   const stated = ["rope_parameters", "rope_scaling"].map((name) => own(config, name)).find(says);
   const part = isObject(stated) ? stated : {};
@@ -143,7 +143,7 @@ function scaledQueries(config, family) {
   return () => "";
 }
 
-/** The text of a factor that grows with the logarithm of the position p. @type {(beta: any, length: any, offset: number) => string} */
+/** A factor that grows with the logarithm of position p, as text. @type {(beta: any, length: any, offset: number) => string} */
 export const grows = (beta, length, offset) =>
   `1 + ${formatValue(beta)}·ln(1 + ⌊${offset ? `(p + ${offset})` : "p"}/${formatValue(length)}⌋)`;
 

@@ -1,16 +1,16 @@
-// Kinds of layers, and the rotation parameters that a config states for each kind.
+// Kinds of layer, and the rotation parameters that a config states for each kind.
 import { range } from "../lib/numbers.js";
 import { RuleTable } from "./config_table.js";
 import { checked, configError, isObject, namesOf, own, Part, RULES, same } from "./config_values.js";
 
 const THETA = "rope_theta";
 export const THETAS = namesOf(THETA);
-export const NOPE = "nope"; // our name for layers without position, which files do not name
+export const NOPE = "nope"; // our name for layers without positional encoding, which files do not name
 
-/** The name of a kind of layers; null: all. @typedef {string | null} Label */
-/** Parameters of the rotation by kind; null: layers that do not rotate. @typedef {Map<Label, Part | null>} PartsByKind */
+/** The name of a kind of layer; null means all layers. @typedef {string | null} Label */
+/** Rotation parameters for each kind of layer; null for layers that do not rotate. @typedef {Map<Label, Part | null>} PartsByKind */
 
-/** The rotation parameters of every kind of layers. @type {(table: RuleTable) => PartsByKind} */
+/** The rotation parameters for every kind of layer. @type {(table: RuleTable) => PartsByKind} */
 export function kindsOf(table) {
   const stated = statedIn(table);
   const nested = Object.values(stated.values).some(isObject);
@@ -45,7 +45,7 @@ function statedIn({ body, notes }) {
 /** @type {(body: Part) => boolean} */
 const baseBeside = (body) => THETAS.some((name) => body.has(name));
 
-/** The kinds of a file with one object per kind. @type {(table: RuleTable, stated: Part) => PartsByKind} */
+/** The kinds in a file that has one object per kind. @type {(table: RuleTable, stated: Part) => PartsByKind} */
 function nested(table, stated) {
   /** @type {string[]} */
   const declared = table.get("layer_types") ?? [];
@@ -71,7 +71,7 @@ function nested(table, stated) {
 }
 
 /**
- * The parameters of a kind of layers: the stated ones or none, with a separate base.
+ * The parameters for one kind of layer: the stated ones or none, with a separate base.
  * @type {(table: RuleTable, stated: Part, rule: {whole?: boolean, base?: string}) => Part}
  */
 function ofKind(table, stated, { whole = false, base = "" }) {
@@ -85,7 +85,7 @@ function ofKind(table, stated, { whole = false, base = "" }) {
 }
 
 /**
- * The kinds of a file that lists one base per layer; 0 marks a layer that does not rotate.
+ * The kinds in a file that lists one base per layer; 0 marks a layer that does not rotate.
  * @type {(table: RuleTable, stated: Part, name: string) => PartsByKind}
  */
 function byLayer(table, stated, name) {
@@ -110,7 +110,7 @@ function byLayer(table, stated, name) {
   return kinds;
 }
 
-/** The kinds, with those added that do not rotate. @type {(table: RuleTable, kinds: PartsByKind) => PartsByKind} */
+/** The kinds, plus any that do not rotate. @type {(table: RuleTable, kinds: PartsByKind) => PartsByKind} */
 function withStill(table, kinds) {
   const still = table.decide(RULES.still);
   if (still === null) return kinds;

@@ -1,4 +1,4 @@
-// Find the section of a config that describes the language model, and in it the requested layers.
+// Find the section of a config that describes the language model and, within it, the requested layers.
 import { range } from "../lib/numbers.js";
 import { checkSame, kindsOf, THETAS } from "./config_kinds.js";
 import { RuleTable } from "./config_table.js";
@@ -9,7 +9,7 @@ import { cut, listed } from "./config_words.js";
 const WIDTH = "head_dim";
 
 /**
- * A config's section on the language model, its model_type, and whether it is nested in another object.
+ * A config's language-model section, its model_type, and whether the section is nested inside another object.
  * @type {(config: any, notes: Notes) => [Part, string, boolean]}
  */
 export function bodyOf(config, notes) {
@@ -29,7 +29,7 @@ export function bodyOf(config, notes) {
 const familyOf = (body, otherwise) =>
   checked("model_type", body.path("model_type"), own(body.values, "model_type") ?? otherwise);
 
-/** An inner object with the rotation of the outer one. @type {(outer: Part, inner: Part, nest: string, notes: Notes) => Part} */
+/** An inner object that inherits the outer object's rotation. @type {(outer: Part, inner: Part, nest: string, notes: Notes) => Part} */
 function inherited(outer, inner, nest, notes) {
   const [values, paths] = [{ ...inner.values }, /** @type {Record<string, string>} */ ({})];
   for (const name of [...THETAS, "rope_parameters", "rope_scaling"]) {
@@ -54,13 +54,13 @@ export function layersOf(table, layerType) {
   const names = /** @type {string[]} */ ([...kinds.keys()].filter((label) => label !== null));
   const full = new Map([...kinds].map(([label, part]) => [label, withOwnWidth(table, label, part)]));
   const label = layerType === null ? onlyOne(full, names) : named(table, full, names, layerType);
-  table.notes.length = count; // drop remarks on kinds that were not requested
+  table.notes.length = count; // drop remarks about kinds that were not requested
   const part = withOwnWidth(table, label, kinds.get(label) ?? null);
   table.part = part ?? new Part({});
   return [label, part !== null, names];
 }
 
-/** The first kind that rotates, if all that rotate do so in the same way. @type {(kinds: PartsByKind, names: string[]) => Label} */
+/** The first kind that rotates, if all rotating kinds rotate in the same way. @type {(kinds: PartsByKind, names: string[]) => Label} */
 function onlyOne(kinds, names) {
   const turning = [...kinds].filter(([, part]) => part);
   const [label, first] = turning[0] ?? [...kinds][0];
@@ -127,7 +127,7 @@ function ofLayers(table, label) {
   return [width, first];
 }
 
-/** [layer, path, width] of layers that state one. @type {(table: RuleTable, count: number) => [number, string, any][]} */
+/** [layer, path, width] for each layer that states a width. @type {(table: RuleTable, count: number) => [number, string, any][]} */
 function byLayer(table, count) {
   const start = table.path("per_layer_config");
   /** @type {[number, string, any][]} */
@@ -144,7 +144,7 @@ function byLayer(table, count) {
   return found.sort(([a, first], [b, second]) => a - b || (first < second ? -1 : 1));
 }
 
-/** The width of layers without a stated one, or null. @type {(table: RuleTable) => any} */
+/** The width of layers that do not state one, or null. @type {(table: RuleTable) => any} */
 function ofTheRest(table) {
   const width = table.get(WIDTH);
   if (width !== null) return width;

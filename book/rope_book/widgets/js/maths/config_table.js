@@ -1,4 +1,4 @@
-// The interpreter of the rules, rows of conditions and values in the form that doctor/rope_doctor/config/table.py states.
+// The rule interpreter. Rules are rows of conditions and values, in the form that doctor/rope_doctor/config/table.py defines.
 
 import { range, sum } from "../lib/numbers.js";
 import { phraseOf } from "../lib/phrase.js";
@@ -29,7 +29,7 @@ export class RuleTable {
     }
   }
 
-  /** The value of the first row that holds and has one. @type {(rows: Record<string, any>[]) => any} */
+  /** The value from the first row whose conditions hold and that has one. @type {(rows: Record<string, any>[]) => any} */
   decide(rows) {
     for (const row of rows) {
       if (!holds(this.value(row.if ?? true))) continue;
@@ -43,7 +43,7 @@ export class RuleTable {
     return null;
   }
 
-  /** [path, value] of each place of a field. @type {(name: string) => [string, any][]} */
+  /** [path, value] for each place where a field appears. @type {(name: string) => [string, any][]} */
   places(name) {
     const { place, silent = null } = RULES.fields[name];
     /** @type {(part: Part) => [string, any][]} */
@@ -58,7 +58,7 @@ export class RuleTable {
     return found;
   }
 
-  /** The path by which an error names a field. @type {(name: string) => string} */
+  /** The path that identifies a field in error messages. @type {(name: string) => string} */
   path(name) {
     const rule = own(RULES.fields, name);
     if (!rule) return this.part.path(name);
@@ -66,7 +66,7 @@ export class RuleTable {
     return this.places(name)[0]?.[0] ?? usual.path(name);
   }
 
-  /** A checked field, or null; an error if two places disagree. @type {(name: string, agreed?: boolean) => any} */
+  /** A checked field, or null; throws if it has different values in two places. @type {(name: string, agreed?: boolean) => any} */
   get(name, agreed = false) {
     const found = this.places(name).map(([path, value]) => [path, checked(name, path, value)]);
     for (const [other, value] of found) {
@@ -84,7 +84,7 @@ export class RuleTable {
     return own(own(RULES.defaults, this.facts.model_type) ?? {}, name) ?? null;
   }
 
-  /** A field, or the architecture's default, with a remark. @type {(name: string, silently?: boolean) => any} */
+  /** A field or, with a remark, the architecture's default. @type {(name: string, silently?: boolean) => any} */
   taken(name, silently = false) {
     const stated = own(RULES.fields, name) ? this.get(name) : null;
     const value = stated ?? this.default(name);
@@ -108,13 +108,13 @@ export class RuleTable {
   }
 }
 
-/** Whether a condition is neither null nor false; 0 holds. @type {(value: any) => boolean} */
+/** Whether a condition holds: anything except null and false does, even 0. @type {(value: any) => boolean} */
 const holds = (value) => value !== null && value !== false;
 
 /** The coordinate that rotates each pair. @type {(sections: number[], order: string) => number[]} */
 export function pairAxes(sections, order) {
   if (order !== "rows and columns first") return sectionAxes(sections, order);
-  const [rows, columns, times] = sections; // ERNIE: rows and columns take turns, then times
+  const [rows, columns, times] = sections; // ERNIE: rows and columns alternate, then come times
   return [...range(0, rows + columns - 1).map((i) => 1 + (i % 2)), ...Array(times).fill(0)];
 }
 
@@ -142,10 +142,10 @@ export const LAZY = {
   checked: (table, name, item, at) => checked(name, table.path(at ?? name), table.value(item)),
 };
 
-/** The names in a list or a table of the rules. @type {(name: string) => string[]} */
+/** The names in one of the rules' lists or tables. @type {(name: string) => string[]} */
 const namesIn = (name) => (Array.isArray(RULES[name]) ? RULES[name] : Object.keys(RULES[name]));
 
-/** Operators that take values. @type {Record<string, (...operands: any[]) => any>} */
+/** Operators that take evaluated operands. @type {Record<string, (...operands: any[]) => any>} */
 export const EAGER = {
   not: (value) => !holds(value),
   "=": same,

@@ -1,4 +1,4 @@
-// Values of a config: their ranges, the errors and remarks on them, and the objects that hold them.
+// Config values: their ranges, errors and remarks about them, and the objects that hold them.
 import { CONFIG_RULES as WRITTEN } from "../data/config_rules.js";
 import { phraseOf } from "../lib/phrase.js";
 import { filled, shown, visible } from "./config_words.js";
@@ -7,12 +7,12 @@ import { filled, shown, visible } from "./config_words.js";
 export const RULES = WRITTEN;
 const FIELDS = RULES.fields;
 
-/** A config with a missing, unknown, invalid or contradictory field. */
+/** Thrown for a config with a missing, unknown, invalid or contradictory field. */
 export class ConfigError extends Error {
   /**
    * @param {string} reason
    * @param {string} field
-   * @param {Record<string, string>} words of the sentence
+   * @param {Record<string, string>} words to fill into the sentence
    * @param {string[]} [choices]
    */
   constructor(reason, field, words, choices = []) {
@@ -29,12 +29,12 @@ export const configError = (reason, field, words = {}, choices) =>
   new ConfigError(reason, field, shown(words), choices);
 
 /**
- * The entry of an object under a key, such as a name from a file; undefined if the object itself has no such key.
+ * An object's entry under a key, such as a name from a file; undefined if the object itself has no such key.
  * @type {(object: Record<string, any>, key: any) => any}
  */
 export const own = (object, key) => (Object.hasOwn(object, key) ? object[key] : undefined);
 
-/** A value that its field allows, or an error. @type {(name: string, path: string, value: any) => any} */
+/** A value, if its field allows it; throws otherwise. @type {(name: string, path: string, value: any) => any} */
 export function checked(name, path, value) {
   const rule = FIELDS[name];
   const good = (/** @type {any} */ each) => KINDS[rule.kind](each, rule);
@@ -61,7 +61,7 @@ const KINDS = {
   object: isObject,
 };
 
-/** Whether two values of a JSON file are equal. @type {(a: any, b: any) => boolean} */
+/** Whether two JSON values are equal. @type {(a: any, b: any) => boolean} */
 export function same(a, b) {
   if (Array.isArray(a)) return Array.isArray(b) && a.length === b.length && a.every((each, i) => same(each, b[i]));
   if (!isObject(a) || !isObject(b)) return a === b;
@@ -69,13 +69,13 @@ export function same(a, b) {
   return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && same(a[key], b[key]));
 }
 
-/** An object of a config, with its path; null counts as absent. */
+/** An object in a config, with its path; null counts as absent. */
 export class Part {
   /**
    * @param {Record<string, any>} values
    * @param {string} [start]
-   * @param {Record<string, string>} [paths] of fields that come from elsewhere
-   * @param {boolean} [apart] applies to some layers only, so the fields outside it may differ
+   * @param {Record<string, string>} [paths] paths of fields that come from elsewhere
+   * @param {boolean} [apart] whether it applies only to some layers, so that fields outside it may differ
    * @param {string[]} [added] fields that the object itself lacks
    */
   constructor(values, start = "", paths = {}, apart = false, added = []) {
@@ -86,7 +86,7 @@ export class Part {
     this.added = added;
   }
 
-  /** An unchecked value, or null; "attn_config.rope_theta" is a field of an object. @type {(name: string) => any} */
+  /** An unchecked value, or null; "attn_config.rope_theta" names a field inside an object. @type {(name: string) => any} */
   raw(name) {
     if (Object.hasOwn(this.values, name) || !name.includes(".")) return own(this.values, name) ?? null;
     const [outer, inner] = name.split(".", 2);
@@ -99,7 +99,7 @@ export class Part {
     return this.raw(name) !== null;
   }
 
-  /** The name of a field in an error: its path from the top of the file. @type {(name: string) => string} */
+  /** A field's name in an error message: its path from the top of the file. @type {(name: string) => string} */
   path(name) {
     return own(this.paths, name) || [this.start, name].filter(Boolean).join(".");
   }

@@ -1,11 +1,11 @@
-// Values of a config as text: the form they have in sentences, as Python writes them.
+// Config values as text, formatted for sentences the way Python does it.
 import { phraseOf } from "../lib/phrase.js";
 
 const UNFORMATTED = ["allowed", "why", "detail", "field", "fields", "other", "rule", "nest", "model_type"]; // already text
 const CONTROL = /[\p{Cc}\p{Cs}\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 const SHORT = /** @type {Record<string, string>} */ ({ "\t": "\\t", "\n": "\\n", "\r": "\\r" });
 
-/** Text with its control characters escaped, as Python escapes them. @param {string} text */
+/** Text with its control characters escaped, as in Python. @param {string} text */
 export const visible = (text) =>
   text.replace(CONTROL, (letter) => {
     const code = letter.charCodeAt(0);
@@ -15,16 +15,16 @@ export const visible = (text) =>
 /** @type {(code: number, digits: number) => string} */
 const hex = (code, digits) => code.toString(16).padStart(digits, "0");
 
-/** The words of a sentence, with values formatted. @type {(words: Record<string, any>) => Record<string, string>} */
+/** The words for a sentence, with values formatted. @type {(words: Record<string, any>) => Record<string, string>} */
 export function shown(words) {
   const all = Object.entries(words);
   return Object.fromEntries(all.map(([name, word]) => [name, UNFORMATTED.includes(name) ? word : formatValue(word)]));
 }
 
-/** A sentence of the rules with its words. @type {(sentence: string, words: Record<string, any>) => string} */
+/** A sentence from the rules, with its words filled in. @type {(sentence: string, words: Record<string, any>) => string} */
 export const filled = (sentence, words) => phraseOf(sentence).replace(/\{(\w+)\}/g, (_, name) => String(words[name]));
 
-/** The beginning of a text, at most `most` characters. @type {(text: string, most: number) => string} */
+/** The start of a text, at most `most` characters. @type {(text: string, most: number) => string} */
 export const cut = (text, most) => [...text.slice(0, 2 * most)].slice(0, most).join("");
 
 /** A value as text for a sentence, at most 60 characters. @type {(value: any) => string} */
@@ -45,7 +45,7 @@ function formatNumber(value) {
   return Number.isInteger(value) && Math.abs(value) < 1e15 ? String(value) : general(value, 12);
 }
 
-/** A number with this many significant digits, as Python's format "g" writes it. @type {(value: number, digits: number) => string} */
+/** A number to this many significant digits, formatted like Python's "g". @type {(value: number, digits: number) => string} */
 export function general(value, digits) {
   const [mantissa, power] = value.toExponential(digits - 1).split("e");
   if (Number(power) >= -4 && Number(power) < digits) return String(Number(value.toPrecision(digits)));

@@ -1,16 +1,16 @@
-// Scores against distance, the same as rope_edu/encodings/decay.py.
+// Scores against distance; mirrors rope_edu/encodings/decay.py.
 import { timesConj } from "./complex.js";
 
 /** [cos, sin, cos, sin, …] of distance·θ_i. @typedef {(distance: number) => Vector} Turns */
 
-/** h_i = q_i · conj(k_i) of each interleaved pair, [real, imaginary]. @type {(q: Vector, k: Vector) => Pair[]} */
+/** h_i = q_i · conj(k_i) for each interleaved pair, [real, imaginary]. @type {(q: Vector, k: Vector) => Pair[]} */
 export function pairProducts(q, k) {
   const pair = (/** @type {Vector} */ x, /** @type {number} */ i) => /** @type {Pair} */ (x.slice(2 * i, 2 * i + 2));
   return Array.from({ length: q.length / 2 }, (_, i) => timesConj(pair(q, i), pair(k, i)));
 }
 
-// A memoised function for the turns at whole distances, shared by curves and bounds; up to 1024 a row is the complex product of the
-// rows at its two halves, which is cheap.
+// A memoised function that returns the turns at a whole distance, shared by curves and bounds. Up to 1024, a row is the complex product
+// of the rows at its two halves, which is cheap.
 export function makeTurns(/** @type {Vector} */ frequencies) {
   const rows = /** @type {Map<number, Vector>} */ (new Map());
   /** @type {Turns} */
@@ -73,7 +73,7 @@ export function roformerBound(q, k, frequencies, distances, turns = makeTurns(fr
 /** Σ|h_i|: an upper bound on all scores of q and k. @type {(q: Vector, k: Vector) => number} */
 export const trivialBound = (q, k) => pairProducts(q, k).reduce((sum, [re, im]) => sum + Math.hypot(re, im), 0);
 
-// Mean over all pairs of cos(distance·θ_i): the score of equal vectors, as a share of that at distance 0.
+// Mean of cos(distance·θ_i) over all pairs: the score of equal vectors, relative to that at distance 0.
 export function meanCosine(/** @type {Vector} */ frequencies, /** @type {Vector} */ distances) {
   return distances.map((distance) => {
     let total = 0;

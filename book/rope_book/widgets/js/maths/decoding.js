@@ -1,10 +1,10 @@
-// The keys of a cache, step by step, and the work that it saves, the same as book/rope_book/widgets/maths/decoding.py.
+// Cached keys, step by step, and the work that the cache saves; mirrors book/rope_book/widgets/maths/decoding.py.
 import { DECODING } from "../data/decoding.js";
 import { range, sum } from "../lib/numbers.js";
 import { ropeAngles } from "./frequencies.js";
 import { dynamicNtk } from "./scaling.js";
 
-// The angle of one pair of the key at a position, radians, with the frequencies for a length.
+// The angle of one pair of the key at a position, in radians, with the frequencies for a given length.
 /** @type {(store: string, pair: number, position: number, length: number) => number} */
 export function keyAngle(store, pair, position, length) {
   const { headDim, base, trained, factor } = DECODING;
@@ -12,8 +12,8 @@ export function keyAngle(store, pair, position, length) {
   return ropeAngles(position, dynamicNtk(headDim, trained, used, factor, base).invFreq)[pair];
 }
 
-// The keys in the cache after a step, oldest first: {position, stored, used, wanted}, angles in radians as stored, as the query meets
-// them and as they should be; each key was written when it was the newest.
+// Keys in the cache after a step, oldest first: {position, stored, used, wanted}. Angles in radians: as stored, as the query sees them,
+// and as they should be. Each key was written when it was the newest.
 /** @type {(store: string, pair: number, capacity: number, step: number) =>
  *   {position: number, stored: number, used: number, wanted: number}[]} */
 export function heldKeys(store, pair, capacity, step) {
@@ -23,7 +23,7 @@ export function heldKeys(store, pair, capacity, step) {
   });
 }
 
-// Turned keys and dot products over all steps so far, and bytes kept: [with a cache, without one for the same weights].
+// Key rotations and dot products over all steps so far, and bytes kept: [with a cache, without one for the same weights].
 export function decodingWork(/** @type {string} */ store, /** @type {number} */ capacity, /** @type {number} */ step) {
   const steps = range(1, step);
   const seen = steps.map((t) => Math.min(t, capacity));

@@ -1,16 +1,16 @@
-// Candidates for writing a position into a pair, and the six lines of the derivation that test them, the same as
+// Candidate ways to encode a position in a pair, and the six lines of the derivation that test them; mirrors
 // book/rope_book/widgets/maths/derivation.py. A pair is a complex number [real, imaginary].
 import { range } from "../lib/numbers.js";
 import { angleOf, distance as apart, length, scaled, timesConj, wrapped } from "./complex.js";
 import { rotatePair } from "./rotary.js";
 
-/** The pair z at position m. @typedef {(z: Pair, m: number) => Pair} Encoder */
+/** Encodes the pair z at position m. @typedef {(z: Pair, m: number) => Pair} Encoder */
 
 export const LAST = 8; // every line is tested at positions 0 … LAST
-export const HOLDS = 1e-9; // the tolerance for rounding in a line that holds
+export const HOLDS = 1e-9; // the rounding tolerance for a line that holds
 export const PLACES = range(0, LAST);
 
-/** The pair z at position m, θ radians per token. @type {Record<string, (z: Pair, m: number, theta: number) => Pair>} */
+/** The pair z encoded at position m, with θ radians per token. @type {Record<string, (z: Pair, m: number, theta: number) => Pair>} */
 const CANDIDATES = {
   turn: (z, m, theta) => rotatePair(z, m * theta),
   head_start: (z, m, theta) => rotatePair(z, m * theta + 0.5),
@@ -21,13 +21,13 @@ const CANDIDATES = {
   mirror: ([a, b], m) => (m % 2 ? [a, -b] : [a, b]),
 };
 
-/** f(z, m) of a candidate with θ radians per token. @type {(candidate: string, theta: number) => Encoder} */
+/** f(z, m) for a candidate with θ radians per token. @type {(candidate: string, theta: number) => Encoder} */
 export const encoder = (candidate, theta) => (z, m) => CANDIDATES[candidate](z, m, theta);
 
 /** The angle from each position to the next, radians in (−π, π]. @type {(f: Encoder, z: Pair) => number[]} */
 export const stepsOf = (f, z) => PLACES.slice(1).map((m) => angleOf(timesConj(f(z, m), f(z, m - 1))));
 
-// The pair's angle from z at each position, followed without jumps.
+// The pair's angle relative to z at each position, unwrapped so that it never jumps.
 export function turnsOf(/** @type {Encoder} */ f, /** @type {Pair} */ z) {
   let [before, total] = [z, 0];
   return PLACES.map((m) => {
@@ -38,7 +38,7 @@ export function turnsOf(/** @type {Encoder} */ f, /** @type {Pair} */ z) {
   });
 }
 
-// The products f(q, n + distance) · conj f(k, n) at every n that keeps both positions within 0 … LAST; `first` is the least n.
+// The products f(q, n + distance) · conj f(k, n) for every n with both positions within 0 … LAST; `first` is the smallest n.
 /** @type {(f: Encoder, q: Pair, k: Pair, distance: number) => {first: number, products: Pair[]}} */
 export function slide(f, q, k, distance) {
   const first = Math.max(0, -distance);
@@ -46,13 +46,13 @@ export function slide(f, q, k, distance) {
   return { first, products: places.map((n) => timesConj(f(q, n + distance), f(k, n))) };
 }
 
-/** The angles of products, followed from the first without jumps. @type {(products: Pair[]) => number[]} */
+/** The angles of products, unwrapped from the first so that they never jump. @type {(products: Pair[]) => number[]} */
 export function followedAngles(products) {
   let angle = angleOf(products[0]);
   return products.map((z, i) => (angle += i ? angleOf(timesConj(z, products[i - 1])) : 0));
 }
 
-/** The violations of lines 2 and 6: [of the product, of its real part]. @type {(qs: Pair[], ks: Pair[]) => Pair} */
+/** How far lines 2 and 6 are violated: [by the product, by its real part]. @type {(qs: Pair[], ks: Pair[]) => Pair} */
 function breaksBySliding(qs, ks) {
   let [product, score] = [0, 0];
   for (const shift of range(-LAST, LAST)) {
@@ -67,7 +67,7 @@ function breaksBySliding(qs, ks) {
   return [product, score];
 }
 
-// The worst violation of each of the six lines over positions 0 … LAST; lines 4 and 5 in radians.
+// The worst violation of each of the six lines over positions 0 … LAST, in radians for lines 4 and 5.
 /** @type {(f: Encoder, q: Pair, k: Pair) => number[]} */
 export function breaks(f, q, k) {
   const [qs, ks] = [PLACES.map((m) => f(q, m)), PLACES.map((n) => f(k, n))];

@@ -1,4 +1,4 @@
-// Attention by dot products, the same as rope_edu/attention/dot_product.py.
+// Attention by dot products; mirrors rope_edu/attention/dot_product.py.
 
 /** Sum of products. @type {(a: Vector, b: Vector) => number} */
 export function dot(a, b) {
@@ -10,7 +10,7 @@ export function dot(a, b) {
 /** Matrix times vector. @type {(matrix: Matrix, x: Vector) => number[]} */
 export const matVec = (matrix, x) => matrix.map((row) => dot(row, x));
 
-/** Softmax over an array; −Infinity is weight 0. @type {(scores: Vector) => number[]} */
+/** Softmax over an array; a score of −Infinity gets weight 0. @type {(scores: Vector) => number[]} */
 export function softmax(scores) {
   const top = Math.max(...scores);
   const exps = scores.map((score) => Math.exp(score - top));
@@ -18,7 +18,7 @@ export function softmax(scores) {
   return exps.map((e) => e / sum);
 }
 
-// Attention of one head: {weights, outputs}; with `causal` no query sees a later key.
+// Attention for one head: {weights, outputs}. If `causal`, no query sees a later key.
 /** @type {(queries: Matrix, keys: Matrix, values: Matrix, causal?: boolean) => {weights: Matrix, outputs: Matrix}} */
 export function attention(queries, keys, values, causal = false) {
   const root = Math.sqrt(keys[0].length);

@@ -1,6 +1,6 @@
-// A curve that a reader has drawn, compared with the true one, the same as book/rope_book/widgets/maths/drawn_guess.py.
+// A curve drawn by the reader, compared with the true one; mirrors book/rope_book/widgets/maths/drawn_guess.py.
 
-// The height of a drawn line at a share of its length; it begins at `start`, and its heights are evenly spaced.
+// The height of a drawn line at a fraction of its length. The line begins at `start`, and its heights are evenly spaced.
 /** @type {(start: number, heights: Vector, share: number) => number} */
 export function guessAt(start, heights, share) {
   const line = [start, ...heights];
@@ -10,7 +10,7 @@ export function guessAt(start, heights, share) {
   return line[left] + (line[right] - line[left]) * (place - left);
 }
 
-// The mean distance between a drawn line and the truth at the given shares of its length.
+// The mean distance between a drawn line and the truth at the given fractions of its length.
 /** @type {(start: number, heights: Vector, shares: Vector, truth: Vector) => number} */
 export function guessGap(start, heights, shares, truth) {
   const gaps = shares.map((share, i) => Math.abs(guessAt(start, heights, share) - truth[i]));

@@ -1,24 +1,24 @@
-// Random numbers, the same in every engine and in book/rope_book/widgets/maths/draws.py: the n-th of a stream mixes n with its keys.
+// Random numbers, the same in every engine and in book/rope_book/widgets/maths/draws.py: each mixes its index n with its stream's keys.
 
 const STEP = 0x9e3779b9; // 2^32 over the golden ratio
 
-/** x mixed: every input bit changes about half of the 32 output bits. @type {(x: number) => number} */
+/** A hash of x: every input bit changes about half of the 32 output bits. @type {(x: number) => number} */
 export function mixed(x) {
   x = Math.imul(x ^ (x >>> 16), 0x7feb352d);
   x = Math.imul(x ^ (x >>> 15), 0x846ca68b);
   return (x ^ (x >>> 16)) >>> 0;
 }
 
-/** The initial state of a stream, from whole numbers. @type {(keys: Vector) => number} */
+/** A stream's initial state, from integer keys. @type {(keys: Vector) => number} */
 export const streamOf = (keys) => keys.reduce((state, key) => mixed((state ^ key) + STEP), 0);
 
-/** The n-th number of a stream, in [0, 1). @type {(stream: number, n: number) => number} */
+/** The n-th number in a stream, in [0, 1). @type {(stream: number, n: number) => number} */
 export const uniformAt = (stream, n) => mixed((stream + Math.imul(n + 1, STEP)) | 0) / 4294967296;
 
-/** The n-th whole number of a stream, below `most`. @type {(stream: number, n: number, most: number) => number} */
+/** The n-th integer in a stream, less than `most`. @type {(stream: number, n: number, most: number) => number} */
 export const wholeAt = (stream, n, most) => Math.floor(uniformAt(stream, n) * most);
 
-// The n-th number of a stream with mean 0 and spread 1: twelve uniform numbers less 6, almost a normal one (Irwin and Hall).
+// The n-th number in a stream with mean 0 and standard deviation 1: twelve uniform numbers minus 6, almost normal (Irwin–Hall).
 export function normalAt(/** @type {number} */ stream, /** @type {number} */ n) {
   let sum = -6;
   for (let i = 12 * n; i < 12 * n + 12; i++) sum += uniformAt(stream, i);

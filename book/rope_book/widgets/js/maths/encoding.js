@@ -1,4 +1,4 @@
-// One head with any encoding, the same as rope_edu/attention/encoding.py.
+// One head with any encoding; mirrors rope_edu/attention/encoding.py.
 import { memo } from "../lib/memo.js";
 import { sinusoidal } from "./absolute.js";
 import { dot, matVec } from "./dot_product.js";
@@ -6,7 +6,7 @@ import { invFreq, ropeAngles } from "./frequencies.js";
 import { shawIndex, t5Bucket } from "./relative.js";
 import { applyRope } from "./rotary.js";
 
-// A function k → scaled scores of one head over `rows` (word vectors), the first at position k; −Infinity where `causal` hides a
+// A function from k to one head's scaled scores over `rows` (word vectors), the first at position k; −Infinity where `causal` hides a
 // key. encoding: none, sinusoidal, alibi, t5, shaw or rotary.
 /** @type {(rows: Matrix, head: Head, encoding: string, causal: boolean) => (k: number) => Matrix} */
 export function makeHead(rows, head, encoding, causal) {

@@ -1,19 +1,19 @@
-// The largest error of a pipeline up to a position, the same as book/rope_book/widgets/maths/error_curve.py, but faster.
+// The largest error of a pipeline up to a position; a faster counterpart of book/rope_book/widgets/maths/error_curve.py.
 import { range, sorted } from "../lib/numbers.js";
 import { angleError, roundoff, roundTo } from "./precision.js";
 
 export const FARTHEST = 2 ** 20; // positions shown
 export const LOST = 3.1; // rad; beyond this the angle is lost anyway
-const FEW = 6; // pairs examined at spread positions
+const FEW = 6; // pairs checked at evenly spread positions
 const GOLDEN = (Math.sqrt(5) - 1) / 2;
 /** @type {Record<string, number>} */
-const SMALLEST = { float16: 2 ** -24 }; // the gap between subnormal numbers, where it can matter
+const SMALLEST = { float16: 2 ** -24 }; // the gap between subnormal numbers, for formats where it can matter
 const TIES = tiePositions();
 const SPREAD = new Set(spreadPositions());
 const FINE = sorted([...TIES, ...SPREAD]);
 
-// Positions at which rounding to 16 bits is worst: in each doubling its start, the first ties between two positions of float16 and of
-// bfloat16, the tokens just after them, where a rounded position jumps, and the middle; and the last position of float16.
+// Positions at which 16-bit rounding is worst. In each doubling, these are its start and middle, the first ties between two positions in
+// float16 and in bfloat16, and the tokens just after those ties, where a rounded position jumps. The last position of float16 is added.
 export function tiePositions() {
   const around = (/** @type {number} */ power) => {
     const start = 2 ** power;
@@ -23,20 +23,20 @@ export function tiePositions() {
   return sorted([...range(0, 19).flatMap(around), 65519, FARTHEST]);
 }
 
-/** Ten positions in each doubling from 2⁸, evenly spread: in float32 the worst can be anywhere. */
+/** Ten evenly spread positions in each doubling from 2⁸, because in float32 the worst can be anywhere. */
 export function spreadPositions() {
   const shares = range(1, 10).map((n) => (n * GOLDEN) % 1);
   return sorted(range(8, 19).flatMap((power) => shares.map((share) => Math.round(2 ** power * (1 + share)))));
 }
 
-/** The positions to examine, more of them where float32 is the coarsest format of an angle. @type {(pipeline: Pipeline) => number[]} */
+/** The positions to check, more of them if float32 is the coarsest format for an angle. @type {(pipeline: Pipeline) => number[]} */
 function positionsFor({ frequencies, positions, angles }) {
   const formats = [frequencies, positions, angles];
   const fine = formats.includes("float32") && !formats.some((format) => format.endsWith("float16"));
   return fine ? FINE : TIES;
 }
 
-// How far each step of a pipeline moves the hand of one pair, in radians, at a position or over the last `step` tokens.
+// How far each step of a pipeline moves one pair's hand, in radians, at a position or over the last `step` tokens.
 /** @type {(position: number, frequency: number, pipeline: Pipeline, step?: number) => Record<string, number>} */
 export function errorParts(position, frequency, pipeline, step = 0) {
   const before = step ? position - step : 0;
@@ -51,26 +51,26 @@ export function errorParts(position, frequency, pipeline, step = 0) {
   };
 }
 
-// A function m → i → a bound on the error of pair i at m in radians, without a sine: the sum of the steps' worst cases. null where
-// the pipeline has no finite angle.
+// A function m → i → a bound on the error of pair i at m, in radians: the sum of the steps' worst cases, with no sine to compute.
+// It returns null for any m at which the pipeline has no finite angle.
 /** @type {(frequencies: Vector, pipeline: Pipeline, step: number) => (m: number) => ((i: number) => number) | null} */
 export function makeErrorBound(frequencies, pipeline, step) {
   const rates = frequencies.map((frequency) => roundTo(frequency, pipeline.frequencies));
   const wrong = rates.map((rate, i) => Math.abs(rate - frequencies[i]));
-  const count = step ? 2 : 1; // roundings of an angle, a cosine and a sine
+  const count = step ? 2 : 1; // how often an angle, a cosine and a sine are each rounded
   const fixed = count * (Math.SQRT1_2 * roundoff(pipeline.cos_sin) + (SMALLEST[pipeline.angles] ?? 0) / 2);
   return (m) => {
     const to = roundTo(m, pipeline.positions);
     const from = step ? roundTo(m - step, pipeline.positions) : 0;
-    if (!Number.isFinite(roundTo(to * rates[0], pipeline.angles))) return null; // the fastest pair is the first to have none
+    if (!Number.isFinite(roundTo(to * rates[0], pipeline.angles))) return null; // the fastest pair overflows first
     const astray = Math.abs(to - from - (step || m));
     const rounding = roundoff(pipeline.angles) * (to + from);
     return (i) => astray * frequencies[i] + Math.abs(to - from) * wrong[i] + rounding * rates[i] + fixed;
   };
 }
 
-// The largest error up to each sampled position, [[position, radians], …], as long as angles are finite. A pair that cannot raise the
-// line by a tenth, about a pixel, is skipped.
+// The largest error up to each sampled position, [[position, radians], …], while angles are finite. Pairs that cannot raise the line by
+// a tenth, about a pixel, are skipped.
 /** @type {(frequencies: Vector, pipeline: Pipeline, step: number) => Pair[]} */
 export function errorCurve(frequencies, pipeline, step) {
   const boundAt = makeErrorBound(frequencies, pipeline, step);
@@ -87,7 +87,7 @@ export function errorCurve(frequencies, pipeline, step) {
   return curve;
 }
 
-// The curve with one more position, so that a marker there is not above the line.
+// The curve with one position added, so that a marker there is never above the line.
 /** @type {(curve: Pair[], position: number, error: number) => Pair[]} */
 export function withPosition(curve, position, error) {
   if (!(error >= 0)) return curve;

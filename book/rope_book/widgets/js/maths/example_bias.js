@@ -1,4 +1,4 @@
-// A made-up bias for schemes that learn theirs, the same as book/rope_book/widgets/maths/example_bias.py.
+// A made-up bias for schemes that learn theirs; mirrors book/rope_book/widgets/maths/example_bias.py.
 import { range } from "../lib/numbers.js";
 import { alibiSlopes, shawIndex, t5Bucket } from "./relative.js";
 
@@ -9,10 +9,10 @@ const SLOPES = alibiSlopes(8);
 /** Whether a scheme hides later keys from every query. @type {(scheme: string) => scheme is "alibi" | "t5_causal"} */
 export const isCausal = (scheme) => scheme === "alibi" || scheme === "t5_causal";
 
-/** ALiBi's slope of a head, counted from 1. @type {(head: number) => number} */
+/** ALiBi's slope for a head, counting from 1. @type {(head: number) => number} */
 export const slopeOf = (head) => SLOPES[head - 1];
 
-/** The factor of a bias on a weight before normalisation. @type {(bias: number) => number} */
+/** The factor by which a bias multiplies a weight before normalisation. @type {(bias: number) => number} */
 export const factorOf = (bias) => Math.exp(bias);
 
 // The table entry that a scheme reads at a relative position: T5's bucket or Shaw's row.
@@ -28,7 +28,7 @@ export function exampleValue(/** @type {number} */ head, /** @type {number} */ r
   return -steepness * Math.log1p(Math.abs(relative)) * (relative > 0 ? 0.5 : 1);
 }
 
-// The bias of every relative position from −(length − 1); a table entry holds one value, made up for its nearest position.
+// The bias at every relative position from −(length − 1) up; a table entry holds one value, made up for its nearest position.
 /** @type {(scheme: string, head: number, length: number, table: BiasTable) => any[]} */
 export function biasCurve(scheme, head, length, table) {
   const far = length - 1;

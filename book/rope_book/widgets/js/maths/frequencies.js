@@ -1,19 +1,19 @@
-// Frequencies, angles and turns, the same as rope_edu/encodings/frequencies.py.
+// Frequencies, angles and turns; mirrors rope_edu/encodings/frequencies.py.
 
 /** θ_i = base^(−2i/headDim), radians per token, for each pair. @type {(headDim: number, base?: number) => number[]} */
 export function invFreq(headDim, base = 10000) {
   return Array.from({ length: headDim / 2 }, (_, i) => base ** (-(2 * i) / headDim));
 }
 
-/** Tokens per turn of each frequency. @type {(frequencies: Vector) => number[]} */
+/** Tokens per turn for each frequency. @type {(frequencies: Vector) => number[]} */
 export const wavelength = (frequencies) => frequencies.map((frequency) => (2 * Math.PI) / frequency);
 
-// The angles of one position, radians, one per pair.
+// The angles at one position, in radians, one per pair.
 export function ropeAngles(/** @type {number} */ position, /** @type {Vector} */ frequencies) {
   return frequencies.map((frequency) => position * frequency);
 }
 
-/** A whole turn, radians. */
+/** A full turn, in radians. */
 export const TURN = 2 * Math.PI;
 
 /** An angle in turns. @type {(angle: number) => number} */
@@ -25,5 +25,5 @@ export function withinTurn(angle) {
   return rest < 0 ? rest + TURN : rest;
 }
 
-/** How far a pair turns in a context, radians, at most a turn. @type {(context: number, frequency: number) => number} */
+/** How far a pair turns within a context, in radians, capped at one turn. @type {(context: number, frequency: number) => number} */
 export const reachWithin = (context, frequency) => Math.min(context * frequency, TURN);

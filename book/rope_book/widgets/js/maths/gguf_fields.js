@@ -1,4 +1,4 @@
-// The keys of a GGUF as the fields of a config, and the kinds of layers for which they differ.
+// A GGUF's keys as config fields, and the kinds of layer for which they differ.
 import { GGUF } from "../data/gguf.js";
 import { NOPE } from "./config_kinds.js";
 import { configError, own } from "./config_values.js";
@@ -9,22 +9,22 @@ export const FACTS = GGUF.facts;
 export const KEYS = GGUF.keys;
 const SECTIONS = KEYS["rope_scaling.mrope_section"];
 const [LONG, SHORT] = ["rope_factors_long.weight", "rope_factors_short.weight"];
-/** The keys of rules with more than a factor. @type {Record<string, string[]>} */
+/** Keys for the rules that need more than a factor. @type {Record<string, string[]>} */
 const KEYS_OF_RULE = {
   longrope: ["original_max_position_embeddings", "attention_factor"],
   yarn: ["original_max_position_embeddings", "beta_fast", "beta_slow"],
 };
 
 /** @typedef {{arch: string, get: (key: string) => any, values: Record<string, any>}} Keys */
-/** The fields that differ, by kind of layers; null: no rotation. @typedef {Map<string | null, any>} ChangesByKind */
+/** Fields that differ, for each kind of layer; null means no rotation. @typedef {Map<string | null, any>} ChangesByKind */
 
-/** [field, key] of fields at the top level, in the object of a scaling, and of sliding layers. */
+/** [field, key] pairs: at the top level, in the rope_scaling object, and for sliding layers. */
 const [TOP_LEVEL, SCALING, OF_SLIDING] = ["", "rope_scaling.", "sliding_attention."].map((object) => {
   const inside = Object.entries(KEYS).filter(([field]) => field.slice(0, field.indexOf(".") + 1) === object);
   return inside.map(([field, key]) => [field.slice(object.length), key]);
 });
 
-/** The width of the window that llama.cpp uses, or null. @type {(arch: string, get: (key: string) => any) => any} */
+/** The window size that llama.cpp uses, or null. @type {(arch: string, get: (key: string) => any) => any} */
 export function windowOf(arch, get) {
   const [facts, lengths, count] = [own(FACTS.windows, arch) ?? {}, get("attention.sliding_window"), get("block_count")];
   const stated = Array.isArray(lengths) ? (lengths.find(Boolean) ?? null) : lengths;
@@ -33,7 +33,7 @@ export function windowOf(arch, get) {
   return window ? (facts.fixed ?? window) : null;
 }
 
-/** The kinds of a GGUF's layers. @type {(arch: string, get: (key: string) => any) => ChangesByKind} */
+/** The kinds of layer in a GGUF. @type {(arch: string, get: (key: string) => any) => ChangesByKind} */
 export function kindsOf(arch, get) {
   const compressed = own(FACTS.compressed_layers, arch);
   if (compressed)
@@ -55,10 +55,10 @@ export function kindsOf(arch, get) {
 /** @type {(keys: Pick<Keys, "arch" | "get">) => any} */
 const wholeWidth = (keys) => one(keys, KEYS.rotary_dim) || one(keys, KEYS.head_dim);
 
-/** Whether keys divide the pairs among coordinates. @param {any} sections */
+/** Whether sections divide the pairs among coordinates. @param {any} sections */
 const divides = (sections) => Array.isArray(sections) && sections.some(Boolean);
 
-/** The value of a key; of a list by layer, the only value other than 0. @type {(keys: Pick<Keys, "arch" | "get">, key: string) => any} */
+/** A key's value or, for a per-layer list, its only value other than 0. @type {(keys: Pick<Keys, "arch" | "get">, key: string) => any} */
 function one({ arch, get }, key) {
   const value = get(key);
   if (!Array.isArray(value) || key === SECTIONS) return value;
@@ -67,7 +67,7 @@ function one({ arch, get }, key) {
   return found[0] ?? null;
 }
 
-/** The equivalent fields of a config. @type {(keys: Keys) => Record<string, any>} */
+/** The equivalent config fields. @type {(keys: Keys) => Record<string, any>} */
 export function fieldsOf(keys) {
   /** @type {Record<string, any>} */
   const fields = Object.fromEntries(TOP_LEVEL.map(([name, key]) => [name, one(keys, key)]));
@@ -75,7 +75,7 @@ export function fieldsOf(keys) {
   fields.rope_interleave = FACTS.interleaved.includes(keys.arch) && !halves;
   if (FACTS.halved_width.includes(keys.arch)) fields.rotary_dim = Math.floor((wholeWidth(keys) ?? 0) / 2) || null;
   fields.rope_theta ??= 10000;
-  if (keys.get("attention.kv_lora_rank") && fields.rotary_dim) fields.head_dim = fields.rotary_dim; // of MLA
+  if (keys.get("attention.kv_lora_rank") && fields.rotary_dim) fields.head_dim = fields.rotary_dim; // for MLA
   return { ...fields, rope_scaling: scalingOf(keys, fields.max_position_embeddings) };
 }
 

@@ -1,11 +1,11 @@
-// The layers that llama.cpp builds from the keys of a GGUF: the kind, the window and the query scale of each.
+// The layers that llama.cpp builds from a GGUF's keys: the kind, window and query scale of each.
 import { CHUNKED, FULL, grows, periodic, SLIDING, WITHOUT_HEADS } from "./config_each_layer.js";
 import { own } from "./config_values.js";
 import { FACTS, KEYS, windowOf } from "./gguf_fields.js";
 
 /** @import { Labels, Layer, Layers } from "./config_each_layer.js" */
 
-/** The layers that llama.cpp builds from the keys of an architecture. @type {(values: Record<string, any>) => Layers} */
+/** The layers that llama.cpp builds from an architecture's keys. @type {(values: Record<string, any>) => Layers} */
 export function layersOfKeys(values) {
   const arch = String(values["general.architecture"]);
   const get = (/** @type {string} */ key) => own(values, `${arch}.${key}`) ?? null;
@@ -47,7 +47,7 @@ function attendsIn(arch, get, index) {
   return !interval || (index + 1) % (get("full_attention_interval") || interval) === 0;
 }
 
-/** A function that labels a layer, given its index and the count, or the reason why there is none. @type {(pattern: any, facts: any) => Labels | string} */
+/** A function that labels a layer from its index and the layer count, or the reason why there is none. @type {(pattern: any, facts: any) => Labels | string} */
 function labelsOf(pattern, facts) {
   if (!facts) return () => FULL;
   if (Array.isArray(pattern)) return (index) => (index < pattern.length && pattern[index] ? SLIDING : FULL);

@@ -1,4 +1,4 @@
-// The rotation that a GGUF states: its keys as the fields of a config, read by the same rules.
+// The rotation that a GGUF states: its keys become config fields and are read by the same rules.
 import { GGUF } from "../data/gguf.js";
 import { readConfig } from "./config.js";
 import { NOPE } from "./config_kinds.js";
@@ -10,8 +10,8 @@ import { plainRope } from "./scaling.js";
 const FREQS = "rope_freqs.weight";
 
 /**
- * One Reading per kind of a GGUF's layers.
- * @param {Record<string, any>} values its keys, and the lists of factors by the names of their tensors
+ * One Reading for each kind of layer in a GGUF.
+ * @param {Record<string, any>} values its keys, and the factor lists under their tensor names
  * @param {number | null} [seqLen]
  */
 export function readGguf(values, seqLen = null) {
@@ -29,7 +29,7 @@ export function readGguf(values, seqLen = null) {
   return [...kinds.keys()].map((label) => readingOf({ arch, get, values }, label, kinds, seqLen));
 }
 
-/** The reading of one kind of layers. @type {(keys: Keys, label: string | null, kinds: ChangesByKind, seqLen: number | null) => any} */
+/** The reading for one kind of layer. @type {(keys: Keys, label: string | null, kinds: ChangesByKind, seqLen: number | null) => any} */
 function readingOf(keys, label, kinds, seqLen) {
   const changes = kinds.get(label) ?? null;
   let reading = read(keys.arch, { ...fieldsOf(keys), ...(changes ?? { position_embedding_type: NOPE }) }, seqLen);
@@ -43,14 +43,14 @@ function readingOf(keys, label, kinds, seqLen) {
   return { ...reading, layerType: label, layerTypes, remarks: remarksOf(keys, reading) };
 }
 
-/** The factor on the softmax scale besides 1/√d, which few graphs have. @type {(reading: any, keys: Keys) => number} */
+/** The factor on the softmax scale in addition to 1/√d; few graphs have one. @type {(reading: any, keys: Keys) => number} */
 function softmaxScaleOf({ ropeType, factor, attentionFactor }, { arch, get }) {
   if (ropeType !== "yarn" || !FACTS.softmax_by_yarn.includes(arch) || !factor) return 1;
   const multiplier = mscales(arch, get(KEYS["rope_scaling.mscale_all_dim"])).mscale_all_dim ?? 0;
   return (attentionFactor * (1 + 0.1 * multiplier * Math.log(factor))) ** 2;
 }
 
-/** A YaRN reading with the file's attention factor, mixed with unstretched angles as the file states. @type {(reading: any, keys: Keys) => any} */
+/** A YaRN reading with the file's attention factor, blended with unstretched angles as the file specifies. @type {(reading: any, keys: Keys) => any} */
 function asLlamaCppMixes(reading, { arch, get }) {
   const [growth, share] = [get("rope.scaling.attn_factor"), get("rope.scaling.yarn_ext_factor")];
   let { attentionFactor, invFreq } = reading;
@@ -64,7 +64,7 @@ function asLlamaCppMixes(reading, { arch, get }) {
   return { ...reading, attentionFactor, invFreq };
 }
 
-/** A reading whose errors name the key of a GGUF. @type {(arch: string, fields: any, seqLen: number | null) => any} */
+/** A reading whose errors name the GGUF key. @type {(arch: string, fields: any, seqLen: number | null) => any} */
 function read(arch, fields, seqLen) {
   try {
     return readConfig(fields, null, seqLen);

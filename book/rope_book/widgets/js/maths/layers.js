@@ -1,12 +1,12 @@
-// Linear layers and LayerNorm over many tokens at once, on typed arrays: the numbers of a token are contiguous.
+// Linear layers and LayerNorm over many tokens at once, on typed arrays; each token's numbers are contiguous.
 
 /** A weight in row-major order, as in torch, and its bias. @typedef {{weight: Float64Array, bias?: Float64Array}} Layer */
-/** The numbers of a matrix, with the strides between rows and between the terms of a sum. @typedef {{values: Float64Array, row: number, deep: number}} Strided */
+/** A matrix's numbers, with the strides between rows and between the terms of a sum. @typedef {{values: Float64Array, row: number, deep: number}} Strided */
 
-/** A row-major matrix whose rows are summed. @type {(values: Float64Array, columns: number) => Strided} */
+/** A row-major matrix, to be summed along its rows. @type {(values: Float64Array, columns: number) => Strided} */
 const along = (values, columns) => ({ values, row: columns, deep: 1 });
 
-/** A row-major matrix whose columns are summed. @type {(values: Float64Array, columns: number) => Strided} */
+/** A row-major matrix, to be summed down its columns. @type {(values: Float64Array, columns: number) => Strided} */
 const down = (values, columns) => ({ values, row: 1, deep: columns });
 
 /** out = x Wᵀ + b for every token. @type {(out: Float64Array, x: Float64Array, layer: Layer, tokens: number) => void} */
@@ -18,7 +18,7 @@ export function linearAll(out, x, { weight, bias }, tokens) {
   for (let t = 0; t < tokens; t++) for (let i = 0; i < rows; i++) out[t * rows + i] += bias[i];
 }
 
-// The backward pass: from the gradient of `out`, `from`, to those of x, `into`, and of the layer.
+// The backward pass: `from` holds the gradient of `out`, and `into` gets that of x; the layer's go to `gradients`.
 /** @type {(into: Float64Array, from: Float64Array, x: Float64Array, layer: Layer, gradients: Layer, tokens: number) => void} */
 export function linearBack(into, from, x, { weight }, gradients, tokens) {
   const [rows, columns] = [from.length / tokens, x.length / tokens];
@@ -34,7 +34,7 @@ function sumTokens(bias, from, tokens) {
   for (let t = 0; t < tokens; t++) for (let i = 0; i < width; i++) bias[i] += from[t * width + i];
 }
 
-// Σ a[i + k]·b[j + k] over `count` numbers; in two sums, which a processor adds in parallel.
+// Σ a[i + k]·b[j + k] over `count` numbers, split into two sums that a processor adds in parallel.
 /** @type {(a: ArrayLike<number>, i: number, b: ArrayLike<number>, j: number, count: number) => number} */
 export function dotAt(a, i, b, j, count) {
   let [even, odd] = [0, 0];
@@ -46,7 +46,7 @@ export function dotAt(a, i, b, j, count) {
   return i === end ? even + odd + a[i] * b[j] : even + odd;
 }
 
-// out[r, c] = Σ_k a[r, k]·b[c, k] over `depth` terms; two rows and four columns at a time, which fit in registers.
+// out[r, c] = Σ_k a[r, k]·b[c, k] over `depth` terms, two rows by four columns at a time, which fit in registers.
 /** @type {(out: Float64Array, rows: number, columns: number, depth: number, a: Strided, b: Strided) => void} */
 function product(out, rows, columns, depth, a, b) {
   const [evenRows, wholeColumns] = [rows - (rows % 2), columns - (columns % 4)];
@@ -77,7 +77,7 @@ function product(out, rows, columns, depth, a, b) {
   }
 }
 
-// Eight sums at once, over rows of a from index i and of b from index j.
+// Eight sums at once, over rows of a starting at index i and rows of b starting at index j.
 /** @type {(out: Float64Array, at: number, columns: number, depth: number, a: Float64Array, i: number, aRow: number,
  *   aDeep: number, b: Float64Array, j: number, bRow: number, bDeep: number) => void} */
 function block(out, at, columns, depth, a, i, aRow, aDeep, b, j, bRow, bDeep) {
@@ -119,7 +119,7 @@ function block(out, at, columns, depth, a, i, aRow, aDeep, b, j, bRow, bDeep) {
 
 const EPSILON = 1e-5; // the ε of torch's LayerNorm
 
-// LayerNorm of every token; stores the normed numbers and the scale for the backward pass.
+// LayerNorm for every token; stores the normed numbers and the scale for the backward pass.
 /** @type {(x: Float64Array, norm: {weight: Float64Array, bias: Float64Array},
  *   stored: {out: Float64Array, normed: Float64Array, scale: Float64Array}, tokens: number) => void} */
 export function normAll(x, { weight, bias }, { out, normed, scale }, tokens) {

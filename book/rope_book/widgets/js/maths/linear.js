@@ -1,11 +1,11 @@
-// Linear attention, the same as rope_edu/attention/linear.py.
+// Linear attention; mirrors rope_edu/attention/linear.py.
 import { dot } from "./dot_product.js";
 import { applyRope } from "./rotary.js";
 
-/** Positive features: x + 1 above 0, e^x below, number by number. @type {(x: Vector) => number[]} */
+/** Positive features: x + 1 above 0, e^x below, elementwise. @type {(x: Vector) => number[]} */
 export const eluPlusOne = (x) => x.map((value) => (value > 0 ? value + 1 : Math.exp(value)));
 
-// The state Σ_n (R_n φ(k_n)) v_nᵀ of linear attention: a row per feature of the keys, a column per feature of the values.
+// The state Σ_n (R_n φ(k_n)) v_nᵀ of linear attention: one row per key feature, one column per value feature.
 /** @type {(keys: Vector[], values: Vector[], angles: Vector[]) => number[][]} */
 export function linearState(keys, values, angles) {
   const state = keys[0].map(() => values[0].map(() => 0));
@@ -17,7 +17,7 @@ export function linearState(keys, values, angles) {
   return state;
 }
 
-// The factor of each value in the output for a query at the place of the last key: (R φ(q))ᵀ (R_n φ(k_n)) over Σ φ(q)ᵀ φ(k_n).
+// Each value's factor in the output for a query at the last key's position: (R φ(q))ᵀ (R_n φ(k_n)) over Σ φ(q)ᵀ φ(k_n).
 /** @type {(query: Vector, keys: Vector[], angles: Vector[]) => number[]} */
 export function linearFactors(query, keys, angles) {
   const phi = eluPlusOne(query);

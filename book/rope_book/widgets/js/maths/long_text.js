@@ -1,4 +1,4 @@
-// A trained model on a text longer than its training texts, the same as book/rope_book/widgets/maths/long_text.py.
+// A trained model on a text longer than its training texts; mirrors book/rope_book/widgets/maths/long_text.py.
 import { TURN } from "./frequencies.js";
 import * as scaling from "./scaling.js";
 
@@ -25,19 +25,19 @@ export function pageRope(rule, length, headDim, base, settings) {
   };
 }
 
-// How far each pair turns within `places` places, in turns, at most one.
+// How far each pair turns within `places` positions, in turns, capped at one.
 export function turnsWithin(/** @type {Vector} */ frequencies, /** @type {number} */ places) {
   return frequencies.map((frequency) => Math.min(1, (frequency * (places - 1)) / TURN));
 }
 
-/** The places of one bar. @type {(length: number, times: number) => number} */
+/** The number of positions per bar. @type {(length: number, times: number) => number} */
 export function binSize(length, times) {
   let size = Math.floor(length / 8);
   while ((times * length) / size > 16) size *= 2;
   return size;
 }
 
-// The mean of every `size` columns over all rows, ignoring NaN; NaN where all of them are.
+// The mean of every `size` columns over all rows, ignoring NaN; NaN where every value is NaN.
 export function means(/** @type {ArrayLike<number>[]} */ rows, /** @type {number} */ size) {
   const bars = Math.ceil(rows[0].length / size);
   const [sums, counts] = [new Float64Array(bars), new Float64Array(bars)];

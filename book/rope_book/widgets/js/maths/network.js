@@ -37,7 +37,7 @@ export class Network extends Workspace {
     return this.through(x);
   }
 
-  /** The mean loss over the places that count, nats; computes the gradients of all weights. */
+  /** The mean loss over the positions that count, in nats; also computes the gradients of all weights. */
   loss(/** @type {Texts} */ { tokens: words, targets, counts }) {
     const { vocab } = this;
     const logits = this.forward(words);
@@ -57,7 +57,7 @@ export class Network extends Workspace {
     return loss;
   }
 
-  /** From the gradient of the logits to those of all weights. @type {(words: Int32Array, logits: Float64Array) => void} */
+  /** Backpropagate from the gradient of the logits to all weights. @type {(words: Int32Array, logits: Float64Array) => void} */
   #back(words, logits) {
     const { tokens, model, shape, gradientsOf: of } = this;
     const norm = this.normed("norm");

@@ -1,8 +1,8 @@
-// One small layer of attention over words that are directions in the plane, the same as book/rope_book/widgets/maths/order.py.
+// One small attention layer over words that are directions in the plane; mirrors book/rope_book/widgets/maths/order.py.
 import { ORDER } from "../data/order.js";
 import { attention, matVec } from "./dot_product.js";
 
-// A word's unit vector, made from its letters: equal letters give equal vectors.
+// A word's unit vector, derived from its letters: the same letters give the same vector.
 export function wordDirection(/** @type {string} */ word) {
   let mixed = ORDER.seed;
   for (const letter of word.toLowerCase()) mixed = Math.imul(mixed ^ Number(letter.codePointAt(0)), 0x01000193);
@@ -12,7 +12,7 @@ export function wordDirection(/** @type {string} */ word) {
   return [Math.cos(angle), Math.sin(angle)];
 }
 
-/** Pass the words through the same layer `layers` times: the last weights, the outputs and their mean. */
+/** Pass the words through the same layer `layers` times; returns the last weights, the outputs and their mean. */
 export function readWords(/** @type {string[]} */ words, /** @type {boolean} */ causal, /** @type {number} */ layers) {
   /** @type {Matrix} */
   let outputs = words.map(wordDirection);

@@ -1,4 +1,4 @@
-// The ways in which position enters a model that the page trains: added vectors, a rotation, or a bias per distance.
+// How position enters a model trained in the page: as added vectors, a rotation, or a bias per distance.
 import { pageRope } from "./long_text.js";
 import { HEADS, WIDTH } from "./page_weights.js";
 import { alibiSlopes, t5Bucket } from "./relative.js";
@@ -13,7 +13,7 @@ const ROTATE = ["rotary", "p-rope"];
 export const steadyFreq = (wide, base) =>
   Array.from({ length: wide / 2 }, (_, i) => steadyPower(base, (-2 * i) / wide));
 
-// The rotation with which a model is trained: pairs that are switched off, or left out by p-RoPE, do not turn.
+// The rotation used in training: pairs that are switched off, or left out by p-RoPE, do not turn.
 export function trainedRope(/** @type {State} */ { encoding, base, first_pair: first, last_pair: last, p }) {
   const turning = encoding === "p-rope" ? [1, Math.floor((p * WIDE) / 2)] : [first, last];
   const turns = (/** @type {number} */ i) => turning[0] <= i + 1 && i + 1 <= turning[1];
@@ -21,7 +21,7 @@ export function trainedRope(/** @type {State} */ { encoding, base, first_pair: f
   return { invFreq, attentionFactor: 1 };
 }
 
-// The rotation with which it reads: a rule of Part IV may change it after training on texts of `length` tokens.
+// The rotation used for reading: a rule from Part IV may change it after training on texts of `length` tokens.
 /** @type {(settings: State, length: number) => Rotation} */
 export function readingRope(settings, length) {
   const { encoding, rule, times, base, first_pair, last_pair } = settings;
@@ -31,7 +31,7 @@ export function readingRope(settings, length) {
   return pageRope(rule, length, WIDE, base, { ...ramp, ...stretch });
 }
 
-// Cosines and sines of every place and pair.
+// Cosines and sines for every position and pair.
 /** @type {(frequencies: Vector, seq: number) => {cos: Float64Array, sin: Float64Array}} */
 function turnsOf(frequencies, seq) {
   const pairs = frequencies.length;
@@ -40,7 +40,7 @@ function turnsOf(frequencies, seq) {
   return { cos, sin };
 }
 
-// Vectors that are added to the embeddings, place by place; undefined if the encoding adds none.
+// Vectors added to the embeddings, one per position; undefined if the encoding adds none.
 /** @type {(encoding: string, base: number, seq: number) => Float64Array | undefined} */
 export function addedTo(encoding, base, seq) {
   if (encoding !== "sinusoidal") return undefined;
@@ -48,7 +48,7 @@ export function addedTo(encoding, base, seq) {
   return Float64Array.from({ length: 2 * cos.length }, (_, n) => (n % 2 ? cos : sin)[Math.floor(n / 2)]);
 }
 
-// Cosines and sines of every place and pair, times the attention factor, if the encoding rotates.
+// Cosines and sines for every position and pair, times the attention factor, if the encoding rotates.
 /** @type {(encoding: string, rope: Rotation, seq: number) => Doors} */
 export function turnsOfPlaces(encoding, { invFreq, attentionFactor }, seq) {
   if (!ROTATE.includes(encoding)) return {};
@@ -56,7 +56,7 @@ export function turnsOfPlaces(encoding, { invFreq, attentionFactor }, seq) {
   return { cos: cos.map((c) => attentionFactor * c), sin: sin.map((s) => attentionFactor * s) };
 }
 
-// The bias of each head at each distance, from T5's table or ALiBi's slopes; undefined for other encodings.
+// Each head's bias at each distance, from T5's table or ALiBi's slopes; undefined for other encodings.
 /** @type {(encoding: string, seq: number, table?: Float64Array) => Float64Array | undefined} */
 export function biasOfDistances(encoding, seq, table) {
   if (encoding !== "alibi" && encoding !== "t5") return undefined;
@@ -70,7 +70,7 @@ export function biasOfDistances(encoding, seq, table) {
   return bias;
 }
 
-// The gradient of T5's table from the gradients of the bias at all distances.
+// The gradient of T5's table, from the bias gradients at all distances.
 /** @type {(table: Float64Array, gradients: Float64Array, seq: number) => void} */
 export function bucketsBack(table, gradients, seq) {
   table.fill(0);

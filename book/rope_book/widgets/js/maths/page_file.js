@@ -1,4 +1,4 @@
-// A model trained in the page, as a file: its settings, and every number that training needs to continue exactly.
+// A model trained in the page, saved as a file: its settings, and every number needed to continue training exactly.
 import { fromBase64, toBase64 } from "../lib/base64.js";
 import { phrase } from "../lib/phrase.js";
 
@@ -8,23 +8,23 @@ const FORMAT = "rope-book model of the page";
 const VERSION = 1;
 const LISTS = /** @type {const} */ (["weights", "means", "squares"]);
 
-/** Numbers as base64 of float64, the lowest byte first. */
+/** Numbers as base64-encoded float64, little-endian. */
 export const packed = (/** @type {Float64Array} */ numbers) => toBase64(new Uint8Array(numbers.slice().buffer));
 
-/** The numbers in a text written by `packed`; undefined for any other text. */
+/** The numbers in a string written by `packed`; undefined for any other string. */
 export function unpacked(/** @type {unknown} */ text) {
   if (typeof text !== "string" || text.length % 4 || !/^[A-Za-z0-9+/]*={0,2}$/.test(text)) return undefined;
   const { buffer } = fromBase64(text);
   return buffer.byteLength % 8 ? undefined : new Float64Array(buffer);
 }
 
-/** The text of a file. @type {(settings: State, kept: Kept) => string} */
+/** The text to save in a file. @type {(settings: State, kept: Kept) => string} */
 export function fileOf(settings, kept) {
   const lists = Object.fromEntries(LISTS.map((name) => [name, packed(kept[name])]));
   return JSON.stringify({ format: FORMAT, version: VERSION, settings, losses: kept.losses, ...lists }, null, 1);
 }
 
-// The content of a file; throws an Error with a sentence for another or a broken file. `sizeOf` counts a model's weights.
+// The content of a file; throws an Error with a readable message if it is broken or not ours. `sizeOf` counts a model's weights.
 /** @type {(text: string, sizeOf: (settings: State) => number) => {settings: State, kept: Kept}} */
 export function readFile(text, sizeOf) {
   let all;

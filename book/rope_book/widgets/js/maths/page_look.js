@@ -1,4 +1,4 @@
-// The inside of a trained head on the first test text: its attention weights, and the influence of each pair on them.
+// The inside of a trained head on the first test text: its attention weights, and each pair's influence on them.
 import { Network } from "./network.js";
 import { drawTexts } from "./page_tasks.js";
 import { HEADS, WIDTH } from "./page_weights.js";
@@ -9,8 +9,8 @@ const WIDE = WIDTH / HEADS;
 
 /** Attention weights in row-major order, and how much each pair sways the scores. @typedef {{seq: number, weights: Float64Array, pairs: Float64Array}} Inside */
 
-// How much each pair of a head sways the scores: the spread of its part of the score over the keys that a query sees, averaged over all
-// queries but the first. A token has the queries, keys and values of all heads; pairs are (i, i + half).
+// How much each pair in a head sways the scores: the spread of its contribution over the keys that a query sees, averaged over all
+// queries but the first. Each token has queries, keys and values for all heads; pairs are (i, i + half).
 /** @type {(qkv: Float64Array, seq: number, head: number) => Float64Array} */
 export function swayOfPairs(qkv, seq, head) {
   const half = WIDE / 2;
@@ -32,7 +32,7 @@ export function swayOfPairs(qkv, seq, head) {
   return sway;
 }
 
-// Look inside a head of the last block, on a text of the trained length.
+// Look inside a head in the last block, on a text of the trained length.
 /** @type {(model: Model, which: {task: string, length: number, head: number}, rope: Rotation) => Inside} */
 export function lookInside(model, { task, length, head }, rope) {
   const { seq, tokens } = drawTexts(task, { split: "test", seed: 0, step: 0 }, 1, length);

@@ -9,7 +9,7 @@ const OF_A_RUN = "task encoding base first_pair last_pair p length learning_rate
 /** The name of a run: two states with the same name train the same model. @type {(settings: State) => string} */
 export const runName = (settings) => JSON.stringify(OF_A_RUN.map((name) => settings[name]));
 
-// The learning rate of a step: linear warm-up, then a cosine down to a tenth at the end of the planned steps.
+// The learning rate at a step: linear warm-up, then cosine decay to a tenth by the end of the planned steps.
 /** @type {(most: number, step: number, planned: number) => number} */
 export function rateOf(most, step, planned) {
   if (step <= WARMUP) return (most * step) / WARMUP;

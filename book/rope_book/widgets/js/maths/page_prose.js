@@ -1,6 +1,6 @@
-// The prose of the task "text", sent once, so that the engine in a worker needs no second copy of it.
+// Prose for the "text" task, sent to the engine once so that a worker needs no second copy.
 
-/** The text as numbers, its characters in order, and their frequencies in the training split. @type {{text: string, alphabet: string, numbers: Int32Array, shares: Vector}} */
+/** The text, its alphabet in order, the text as numbers, and character frequencies in the training split. @type {{text: string, alphabet: string, numbers: Int32Array, shares: Vector}} */
 const held = { text: "", alphabet: "", numbers: new Int32Array(0), shares: [] };
 const PARTS = { train: [0, 8], test: [9, 10] }; // tenths; the ninth is for tuning, which the page does not do
 
@@ -20,7 +20,7 @@ export function holdProse(text) {
 /** The stored prose. */
 export const prose = () => held;
 
-/** The characters of a split. @type {(split: string) => Int32Array} */
+/** The characters in a split. @type {(split: string) => Int32Array} */
 export function partOf(split) {
   const { numbers } = held;
   const [low, high] = PARTS[/** @type {keyof typeof PARTS} */ (split)];

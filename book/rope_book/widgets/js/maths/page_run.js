@@ -42,13 +42,13 @@ export class Run {
     return this.losses.length;
   }
 
-  /** The numbers of the run for a file. */
+  /** The run's numbers, to save in a file. */
   kept() {
     const { weights, means, squares, losses } = this;
     return { weights: weights.all.slice(), means: means.slice(), squares: squares.slice(), losses: losses.slice() };
   }
 
-  /** Continue from the numbers of a file. @type {(kept: FileKept) => this} */
+  /** Continue from the numbers in a file. @type {(kept: FileKept) => this} */
   restore({ weights, means, squares, losses }) {
     this.weights.all.set(weights);
     this.means.set(means);
@@ -57,7 +57,7 @@ export class Run {
     return this;
   }
 
-  /** The attention of a head, and the pairs that shape it; `reading` has head, times and rule. */
+  /** A head's attention, and the pairs that shape it; `reading` holds head, times and rule. */
   inside(/** @type {State} */ reading) {
     const { task, length } = this.settings;
     const rope = readingRope({ ...this.settings, ...reading }, placesOf(task, length) - 1);
@@ -74,7 +74,7 @@ export class Run {
     return loss;
   }
 
-  /** AdamW on the clipped gradients. */
+  /** Apply AdamW to the clipped gradients. */
   #descend(/** @type {number} */ rate) {
     const { means, squares } = this;
     const [values, gradients] = [this.weights.all, this.gradients.all];
@@ -90,7 +90,7 @@ export class Run {
     }
   }
 
-  // The share of right answers at each place of unseen texts, NaN where none is scored; `reading` has times and rule.
+  // The share of right answers at each position of unseen texts, NaN where nothing is scored; `reading` holds times and rule.
   right(/** @type {State} */ reading) {
     const { task, length } = this.settings;
     const texts = drawTexts(task, { split: "test", seed: 0, step: 0 }, TEST_ROWS, reading.times * length);

@@ -2,13 +2,13 @@
 import { streamOf, uniformAt, wholeAt } from "./draws.js";
 import { partOf, prose } from "./page_prose.js";
 
-/** Tokens and targets in row-major order, and whether each place counts. @typedef {{seq: number, tokens: Int32Array, targets: Int32Array, counts: Uint8Array}} Texts */
-/** The arrays of one row to fill, without its first token. @typedef {{tokens: Int32Array, targets: Int32Array, counts: Uint8Array, row: number}} Row */
+/** Tokens and targets in row-major order, and whether each position counts. @typedef {{seq: number, tokens: Int32Array, targets: Int32Array, counts: Uint8Array}} Texts */
+/** The arrays to fill for one row, without its first token. @typedef {{tokens: Int32Array, targets: Int32Array, counts: Uint8Array, row: number}} Row */
 /** @typedef {(row: Row, length: number, stream: (n: number) => number, split: string) => void} Draw */
 
 const SPLITS = ["train", "test"];
-const BACK = 5; // places
-const LETTERS = 8; // of recall: letters are the first tokens, the numbers 1 … FAR follow
+const BACK = 5; // positions
+const LETTERS = 8; // for recall: the letters are the first tokens, followed by the numbers 1 … FAR
 const FAR = 8;
 const ASKS = 0.25;
 
@@ -25,8 +25,8 @@ const TASKS = {
 /** A task by name. */
 export const pageTask = (/** @type {string} */ name) => TASKS[/** @type {keyof typeof TASKS} */ (name)];
 
-// A guess among a task's letters: the share of right answers, and the loss in nats. For text the guess knows the frequencies of the
-// characters and picks the most common.
+// Guessing among a task's letters: the share of right answers, and the loss in nats. For text, the guess uses the character
+// frequencies and picks the most common character.
 export function guessOf(/** @type {string} */ name) {
   if (name === "text") {
     const shares = prose().shares.filter((share) => share > 0);
@@ -39,7 +39,7 @@ export function guessOf(/** @type {string} */ name) {
 /** The number of tokens in a text, including the first. @type {(name: string, length: number) => number} */
 export const placesOf = (name, length) => pageTask(name).seq(length);
 
-// One batch: a pure function of its arguments. A row begins with a special token, the last of the vocabulary.
+// One batch: a pure function of its arguments. A row begins with a special token, the last in the vocabulary.
 /** @type {(name: string, which: {split: string, seed: number, step: number}, rows: number, length: number) => Texts} */
 export function drawTexts(name, { split, seed, step }, rows, length) {
   const { vocab, seq, draw } = pageTask(name);
@@ -64,7 +64,7 @@ function shortened(stream, length) {
   return half + wholeAt(stream, 0, length - half + 1);
 }
 
-/** At every place, repeat the token five places before. @type {Draw} */
+/** At every position, repeat the token from five positions earlier. @type {Draw} */
 function drawBack({ row, tokens, targets, counts }, length, stream) {
   const first = stream(0);
   for (let i = 0; i < length; i++) tokens[i] = wholeAt(first, row * length + i, 16);
@@ -86,7 +86,7 @@ function drawCopy({ row, tokens, targets, counts }, n, stream) {
   tokens[n] = 16;
 }
 
-/** Repeat the letter as far back as the number just read. @type {Draw} */
+/** Repeat the letter from as many positions back as the number just read. @type {Draw} */
 function drawRecall({ row, tokens, targets, counts }, length, stream) {
   const [letters, far, asks] = [stream(0), stream(1), stream(2)];
   for (let i = 0; i < length; i++) {
@@ -103,7 +103,7 @@ function drawRecall({ row, tokens, targets, counts }, length, stream) {
   }
 }
 
-/** Predict the next character of the prose, from a random place. @type {Draw} */
+/** Predict the next character of the prose, starting at a random position. @type {Draw} */
 function drawText({ row, tokens, targets, counts }, length, stream, split) {
   const part = partOf(split);
   const start = wholeAt(stream(0), row, part.length - length);

@@ -1,14 +1,14 @@
-// The weights of a model that the page trains, with torch's names and shapes, in one array, so that Adam is one loop.
+// The weights of a model trained in the page, with torch's names and shapes, in a single array so that Adam is one loop.
 import { normalAt, streamOf, uniformAt } from "./draws.js";
 import { pageTask, placesOf } from "./page_tasks.js";
 
 /** A weight: rows × columns numbers, the function that draws them, and their scale. @typedef {{name: string, rows: number, columns: number, draw: (stream: number, n: number) => number, spread: number}} Named */
-/** All weights by name, each a part of one array. @typedef {{all: Float64Array, of: Record<string, Float64Array>}} Weights */
+/** All weights by name, each a view into one array. @typedef {{all: Float64Array, of: Record<string, Float64Array>}} Weights */
 
 export const WIDTH = 32;
 export const HEADS = 2;
 export const HIDDEN = 64;
-export const BUCKETS = 32; // of T5
+export const BUCKETS = 32; // for T5
 const LONGEST = 4; // rows of a learned table, as a multiple of the trained length
 
 /** From −1 to 1. @type {(stream: number, n: number) => number} */
@@ -38,7 +38,7 @@ const normOf = (name) => [
   { name: `${name}.bias`, rows: 1, columns: WIDTH, draw: one, spread: 0 },
 ];
 
-// All weights of a model; those of its encoding come last, so that models of one seed share all others at the start.
+// All of a model's weights, with its encoding's last so that models with the same seed start with all the others equal.
 /** @type {(task: string, encoding: string, layers: number, length: number) => Named[]} */
 export function weightsOf(task, encoding, layers, length) {
   const { vocab } = pageTask(task);
@@ -62,7 +62,7 @@ export function weightsOf(task, encoding, layers, length) {
 export const sizeOf = ({ task, encoding, layers, length }) =>
   weightsOf(task, encoding, layers, length).reduce((sum, { rows, columns }) => sum + rows * columns, 0);
 
-/** Zeros for these weights. @type {(named: Named[]) => Weights} */
+/** Zero-filled arrays for these weights. @type {(named: Named[]) => Weights} */
 export function roomFor(named) {
   const all = new Float64Array(named.reduce((sum, { rows, columns }) => sum + rows * columns, 0));
   const of = /** @type {Record<string, Float64Array>} */ ({});
@@ -74,7 +74,7 @@ export function roomFor(named) {
   return { all, of };
 }
 
-/** The initial weights of a seed. @type {(named: Named[], seed: number) => Weights} */
+/** The initial weights for a seed. @type {(named: Named[], seed: number) => Weights} */
 export function drawWeights(named, seed) {
   const weights = roomFor(named);
   named.forEach(({ name, draw, spread }, n) => {

@@ -1,4 +1,4 @@
-// The angle between two arrows that turn with their positions, the same as book/rope_book/widgets/maths/pair_angle.py.
+// The angle between two arrows that turn with their positions; mirrors book/rope_book/widgets/maths/pair_angle.py.
 import { angleOf, wrapped } from "./complex.js";
 
 /** φ, the angle from k to q before any turn: radians in [−π, π]. @type {(q: Pair, k: Pair) => number} */
@@ -8,8 +8,8 @@ export const contentAngle = (q, k) => wrapped(angleOf(q) - angleOf(k));
 /** @type {(q: Pair, k: Pair, distance: number, frequency: number) => number} */
 export const angleBetween = (q, k, distance, frequency) => contentAngle(q, k) + distance * frequency;
 
-// The position, possibly between two whole ones, at which a pair points in the direction `pointed`, less than half a turn from its
-// current one.
+// The position, possibly fractional, at which a pair points in the direction `pointed`, less than half a turn away from its current
+// direction.
 /** @type {(pair: Pair, position: number, frequency: number, pointed: Pair, most: number) => number} */
 export function positionTowards(pair, position, frequency, pointed, most) {
   if (!frequency) return position;

@@ -1,4 +1,4 @@
-// Angles in few bits, the same as doctor/rope_doctor/precision.py.
+// Angles at low precision; mirrors doctor/rope_doctor/precision.py.
 import { PRECISION } from "../data/precision.js";
 
 const SINGLE = new Float32Array(1);
@@ -35,10 +35,10 @@ const BITS = PRECISION.significandBits;
 /** Named pipelines: the number format of each step from position to turn. @type {Record<string, Pipeline>} */
 export const PIPELINES = PRECISION.pipelines;
 
-/** The steps of a pipeline, in their order. */
+/** The steps of a pipeline, in order. */
 export const STEPS = /** @type {const} */ (["frequencies", "positions", "angles", "cos_sin"]);
 
-// The unit roundoff of a format: half the last bit of a number, as a share of it.
+// The unit roundoff of a format: half a unit in a number's last bit, relative to the number.
 export const roundoff = (/** @type {string} */ numberFormat) => 2 ** -BITS[numberFormat];
 
 // The turn [cos, sin] of every pair at one position, as a pipeline computes it; NaN where it overflows.
@@ -52,7 +52,7 @@ export function pipelineCosSin(position, frequencies, pipeline) {
   });
 }
 
-// The error of each pair in radians: of its angle, or with a step k > 0 of its turn from the token k before.
+// Each pair's error in radians: in its angle or, with a step k > 0, in its turn since the token k positions earlier.
 /** @type {(position: number, frequencies: Vector, pipeline: Pipeline, step?: number) => number[]} */
 export function angleError(position, frequencies, pipeline, step = 0) {
   const [rate, angle, turn] = [ROUND[pipeline.frequencies], ROUND[pipeline.angles], ROUND[pipeline.cos_sin]];

@@ -1,4 +1,4 @@
-// Five words on a rail, each with an arrow that turns with its place, the same as book/rope_book/widgets/maths/rail.py.
+// Five words on a rail, each with an arrow that turns with its position; mirrors book/rope_book/widgets/maths/rail.py.
 import { RAIL } from "../data/rail.js";
 import { clamp, range } from "../lib/numbers.js";
 import { dot } from "./dot_product.js";
@@ -6,7 +6,7 @@ import { rotatePair } from "./rotary.js";
 
 const LAST = RAIL.places - 1;
 
-// The places of "the", "chases" and "the": the first three at least one place from dog and pig.
+// The positions of "the", "chases" and "the": the first three that are at least one position away from dog and pig.
 export function otherPlaces(/** @type {number} */ dog, /** @type {number} */ pig) {
   const free = (/** @type {number} */ place) => Math.abs(place - dog) >= 1 && Math.abs(place - pig) >= 1;
   return range(0, LAST).filter(free).slice(0, 3);
@@ -19,10 +19,10 @@ export function turnedArrow(word, position) {
   return rotatePair(arrows[word], position * RAIL.theta);
 }
 
-/** The score of dog and pig, the pig `distance` places after the dog. @type {(distance: number) => number} */
+/** The score of dog and pig, with the pig `distance` positions after the dog. @type {(distance: number) => number} */
 export const railScore = (distance) => dot(turnedArrow("dog", 0), turnedArrow("pig", distance));
 
-// The pig's place after `words` more words, on its side of the dog: it rests, walks, rests, walks back.
+// The pig's position after `words` more words, always on its side of the dog: it rests, walks, rests, then walks back.
 /** @type {(dog: number, pig: number, start: number, words: number) => number} */
 export function strolled(dog, pig, start, words) {
   const way = [0, 1, 0, -1][Math.floor(start / RAIL.stay) % 4];
@@ -30,7 +30,7 @@ export function strolled(dog, pig, start, words) {
   return clamp(pig + way * RAIL.pace * words, low, high);
 }
 
-// A place for a word that was moved onto another: beyond it, or before it at the end of the rail.
+// Where a word goes when it is moved onto another: past it or, at the end of the rail, before it.
 /** @type {(moved: number, before: number, other: number) => number} */
 export function passed(moved, before, other) {
   if (Math.abs(moved - other) >= 1) return moved;
@@ -39,7 +39,7 @@ export function passed(moved, before, other) {
   return beyond >= 0 && beyond <= LAST ? beyond : other - way;
 }
 
-// The places of a moved word and of the other, at the locked distance, on the side where the other is.
+// The positions of a moved word and the other word at the locked distance; the other stays on the side where it is.
 /** @type {(moved: number, other: number) => Pair} */
 export function keptApart(moved, other) {
   const way = other > moved ? 1 : -1;

@@ -1,13 +1,13 @@
-// A model reading its texts step by step: the numbers of book/rope_book/widgets/maths/long_text.py.
+// A model reading its texts step by step; produces the numbers in book/rope_book/widgets/maths/long_text.py.
 import { memo } from "../lib/memo.js";
 import { likeliest, lossOf } from "./long_text.js";
 import { pageModel, tokensOf } from "./page_models.js";
 import { Reader } from "./transformer.js";
 
-/** The largest weights in blocks of `size` queries by `size` keys, `rows` queries so far. @typedef {{size: number, cells: number, rows: number, values: Float64Array}} Field */
+/** The largest weight in each block of `size` queries by `size` keys; `rows` counts the queries so far. @typedef {{size: number, cells: number, rows: number, values: Float64Array}} Field */
 
-const CELLS = 128; // at most, across a picture of attention
-const FIELDS = 6; // pictures in memory
+const CELLS = 128; // at most, across an attention picture
+const FIELDS = 6; // pictures kept in memory
 
 /** A blank picture of a head's attention. @type {(places: number, layer: number, head: number) => Field} */
 function blank(places) {
@@ -16,18 +16,18 @@ function blank(places) {
   return { size, cells, rows: 0, values: new Float64Array(cells * cells) };
 }
 
-/** The texts of a model, read with one rotation as far as needed so far. */
+/** A model's texts, read with one rotation and only as far as needed so far. */
 export class Reading {
   constructor(/** @type {string} */ task, /** @type {Rotation} */ rope) {
     const { model, texts, answers } = pageModel(task);
     const empty = () => new Float64Array(texts[0].length).fill(NaN);
     this.answers = answers;
     this.texts = texts.map((tokens) => ({ tokens, reader: new Reader(model, rope), loss: empty(), right: empty() }));
-    this.said = /** @type {number[]} */ ([]); // the likeliest token after each place of the first text
+    this.said = /** @type {number[]} */ ([]); // the likeliest token after each position in the first text
     this.field = memo(blank, FIELDS); // the attention pictures of the first text, possibly unfinished
   }
 
-  /** Read on, one token per step: the first text, its picture of attention, then the other texts. */
+  /** Continue reading, one token per step: the first text, its attention picture, then the other texts. */
   *steps(/** @type {number} */ places, /** @type {number} */ layer, /** @type {number} */ head) {
     for (const n of this.texts.keys()) {
       this.texts[n].reader.reserve(places);
@@ -47,20 +47,20 @@ export class Reading {
     right[place] = likeliest(logits) === answer ? 1 : 0;
   }
 
-  // The measurements at each place of each text after the first token, NaN where unknown.
+  // The measurements at each position after the first token in each text, NaN where unknown.
   /** @type {(measure: "right" | "loss", places: number) => Float64Array[]} */
   rows(measure, places) {
     return this.texts.map((text) => text[measure].subarray(1, places));
   }
 
-  // The attention of a head, at a place of the first text, to the places so far; undefined if it has not read that far.
+  // A head's attention from a position in the first text to positions up to it; undefined if the model has not read that far.
   /** @type {(layer: number, head: number, place: number) => Float64Array | undefined} */
   attention(layer, head, place) {
     const { reader } = this.texts[0];
     return place < reader.place ? reader.weights(layer, head, place) : undefined;
   }
 
-  /** Fill in the largest weights of blocks of queries and keys, one query per step. */
+  /** Fill in the largest weight in each block of queries and keys, one query per step. */
   *#paint(/** @type {number} */ places, /** @type {number} */ layer, /** @type {number} */ head) {
     const field = this.field(places, layer, head);
     for (; field.rows < places; yield) {
@@ -75,7 +75,7 @@ export class Reading {
   }
 }
 
-/** The reader's own text, as far as it is read: `said` has the likeliest token after each place, including the first token. */
+/** The reader's own text, as far as it has been read: `said` has the likeliest token after each position, starting with the first token. */
 class OwnText {
   constructor(/** @type {string} */ task, /** @type {Rotation} */ rope, /** @type {string} */ text) {
     const { model, alphabet } = pageModel(task);
@@ -84,7 +84,7 @@ class OwnText {
     this.said = /** @type {number[]} */ ([]);
   }
 
-  /** Read on, one token per step. */
+  /** Continue reading, one token per step. */
   *steps() {
     for (; this.said.length < this.tokens.length; yield)
       this.said.push(likeliest(this.reader.read(this.tokens[this.said.length])));

@@ -1,13 +1,13 @@
-// One head of SmolLM2 on a short text, the same as book/rope_book/widgets/maths/real_head.py.
+// One head of SmolLM2 on a short text; mirrors book/rope_book/widgets/maths/real_head.py.
 import { dot, softmax } from "./dot_product.js";
 import { ropeAngles } from "./frequencies.js";
 import { pairFeatures } from "./layouts.js";
 import { applyRope } from "./rotary.js";
 
-const [NEAR, FAR] = [2, 8]; // tokens: "near" is between them, "far" from the second on
+const [NEAR, FAR] = [2, 8]; // tokens: "near" means between these two, "far" means the second or more
 const LETTER = /[\p{L}\p{N}]/u;
 
-// Whether a job is about the key n of the query m.
+// Whether key n is one that the job attends to from query m.
 /** @type {Record<string, (tokens: string[], m: number, n: number) => boolean>} */
 const COUNTS = {
   previous: (_, m, n) => n === m - 1,
@@ -20,12 +20,12 @@ const COUNTS = {
   first: (_, _m, n) => n === 0,
 };
 
-// The keys that a job is about, a row for every query; the first query has no choice.
+// The keys that a job attends to, one row per query; the first query has no choice.
 /** @type {(job: string, tokens: string[]) => boolean[][]} */
 export const targets = (job, tokens) =>
   tokens.map((_, m) => tokens.map((_, n) => m > 0 && n <= m && COUNTS[job](tokens, m, n)));
 
-// What every pair adds to the score of a query at m and a key at n; the sum is q·k/√d.
+// How much each pair adds to the score of a query at m and a key at n; the sum is q·k/√d.
 /** @type {(q: Vector, k: Vector, m: number, n: number, rotation: Rotation, layout: string) => number[]} */
 export function pairShares(q, k, m, n, { invFreq, attentionFactor }, layout) {
   const [a, b] = [applyRope(q, ropeAngles(m, invFreq), layout), applyRope(k, ropeAngles(n, invFreq), layout)];
@@ -36,7 +36,7 @@ export function pairShares(q, k, m, n, { invFreq, attentionFactor }, layout) {
   });
 }
 
-// The causal attention weights of a text that begins at position `start`.
+// Causal attention weights for a text that begins at position `start`.
 /** @type {(q: Matrix, k: Matrix, start: number, rotation: Rotation, layout: string) => Matrix} */
 export function headWeights(q, k, start, { invFreq, attentionFactor }, layout) {
   const turned = (/** @type {Matrix} */ rows) =>
@@ -46,7 +46,7 @@ export function headWeights(q, k, start, { invFreq, attentionFactor }, layout) {
   return queries.map((query, m) => softmax(keys.map((key, n) => (n > m ? -Infinity : scale * dot(query, key)))));
 }
 
-// The mean weight on the keys that count, over the queries that have such keys; NaN without any.
+// The mean weight on the keys that count, over the queries that have any; NaN if none do.
 /** @type {(weights: Matrix, counts: boolean[][]) => number} */
 export function jobDone(weights, counts) {
   const asked = counts.map((row, m) => ({ row, m })).filter(({ row }) => row.includes(true));

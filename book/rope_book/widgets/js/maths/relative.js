@@ -1,6 +1,6 @@
-// Relative encodings, the same as rope_edu/encodings/relative.py.
+// Relative encodings; mirrors rope_edu/encodings/relative.py.
 
-// T5's bucket of a relative position j − i (key minus query).
+// T5's bucket for a relative position j − i (key minus query).
 /** @type {(relativePosition: number, bidirectional: boolean, numBuckets?: number, maxDistance?: number) => number} */
 export function t5Bucket(relativePosition, bidirectional, numBuckets = 32, maxDistance = 128) {
   const buckets = bidirectional ? Math.floor(numBuckets / 2) : numBuckets;
@@ -12,7 +12,7 @@ export function t5Bucket(relativePosition, bidirectional, numBuckets = 32, maxDi
   return offset + Math.min(exact + Math.floor(share * (buckets - exact) + 1e-9), buckets - 1);
 }
 
-/** ALiBi's slopes, the published rule for any number of heads. @type {(nHeads: number) => number[]} */
+/** ALiBi's slopes, by the published rule for any number of heads. @type {(nHeads: number) => number[]} */
 export function alibiSlopes(nHeads) {
   const power = 2 ** Math.floor(Math.log2(nHeads));
   const slopes = (/** @type {number} */ heads) =>
@@ -21,7 +21,7 @@ export function alibiSlopes(nHeads) {
   return [...slopes(power), ...extra.slice(0, nHeads - power)];
 }
 
-// Shaw's row of a relative position j − i (key minus query), clipped to ±clip: 0 … 2·clip.
+// Shaw's row for a relative position j − i (key minus query), clipped to ±clip: 0 … 2·clip.
 export function shawIndex(/** @type {number} */ relativePosition, /** @type {number} */ clip) {
   return Math.min(clip, Math.max(-clip, relativePosition)) + clip;
 }

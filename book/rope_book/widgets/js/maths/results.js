@@ -1,16 +1,16 @@
-// Unpack the measurements of long runs: the counterpart of book/rope_book/widgets/_grid.py.
+// Unpack the measurements from long runs: the counterpart of book/rope_book/widgets/_grid.py.
 import { range } from "../lib/numbers.js";
 
 /** @type {(text: string) => number[]} */
 const codes = (text) => range(0, text.length / 2 - 1).map((i) => parseInt(text.slice(2 * i, 2 * i + 2), 36));
 
-/** Shares of 1 from two characters each: thousandths. @type {(text: string) => number[]} */
+/** Fractions encoded as two characters each, in thousandths. @type {(text: string) => number[]} */
 export const unpackShares = (text) => codes(text).map((code) => code / 1000);
 
-/** Losses from two characters each: 200 · log₁₀ above 10^−4.5. @type {(text: string) => number[]} */
+/** Losses encoded as two characters each: 200 · log₁₀ of the loss over 10^−4.5. @type {(text: string) => number[]} */
 export const unpackLosses = (text) => codes(text).map((code) => 10 ** (code / 200 - 4.5));
 
-/** [least, median, most] of some numbers. @type {(values: Vector) => Vector} */
+/** [minimum, median, maximum] of some numbers. @type {(values: Vector) => Vector} */
 export function span(values) {
   const sorted = [...values].sort((a, b) => a - b);
   const half = sorted.length / 2;

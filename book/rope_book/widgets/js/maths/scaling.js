@@ -1,7 +1,7 @@
-// Frequencies beyond the trained length, as in rope_edu/encodings/scaling; `factor` is the stretch s, wanted over trained length.
+// Frequencies beyond the trained length, as in rope_edu/encodings/scaling; `factor` is the stretch s, wanted length over trained length.
 import { invFreq } from "./frequencies.js";
 
-/** The turns in the trained length between which a rule blends, and whether the ends of the ramp are whole pairs.
+/** The range of turns over the trained length in which a rule blends, and whether the ramp's ends are rounded to whole pairs.
  * @typedef {{betaSlow?: number, betaFast?: number, truncate?: boolean, base?: number}} Ramp */
 
 /** Plain RoPE. @type {(headDim: number, base?: number) => Rotation} */
@@ -15,21 +15,21 @@ export function positionInterpolation(headDim, factor, base = 10000) {
 /** ABF: plain RoPE with a larger base. @type {(headDim: number, base?: number) => Rotation} */
 export const abf = (headDim, base = 500000) => plainRope(headDim, base);
 
-// NTK-aware: the base that keeps the first pair and divides the last by s; headDim at least 4.
+// NTK-aware: the base that leaves the first pair unchanged and divides the last by s; headDim must be at least 4.
 /** @type {(headDim: number, factor: number, base?: number) => Rotation} */
 export function ntkAware(headDim, factor, base = 10000) {
   const last = headDim / 2 - 1;
   return rotation(invFreq(headDim, base).map((frequency, i) => frequency * factor ** (-i / last)));
 }
 
-// Dynamic NTK at the present length: NTK-aware with s = f·length/L − (f − 1), plain up to L; headDim at least 4.
+// Dynamic NTK at the current length: NTK-aware with s = f·length/L − (f − 1), plain up to L; headDim must be at least 4.
 /** @type {(headDim: number, trainedLength: number, length: number, factor?: number, base?: number) => Rotation} */
 export function dynamicNtk(headDim, trainedLength, length, factor = 1, base = 10000) {
   const longest = Math.max(length, trainedLength);
   return ntkAware(headDim, (factor * longest) / trainedLength - (factor - 1), base);
 }
 
-// NTK-by-parts, the paper's ramp: pairs that turn betaFast times keep θ, those that turn betaSlow times have it divided by s.
+// NTK-by-parts with the paper's ramp: pairs that turn betaFast times keep θ; pairs that turn betaSlow times get θ/s.
 /** @type {(headDim: number, factor: number, trainedLength: number, ramp?: Ramp) => Rotation} */
 export function ntkByParts(headDim, factor, trainedLength, { betaSlow = 1, betaFast = 32, base = 10000 } = {}) {
   const frequencies = invFreq(headDim, base);
@@ -43,7 +43,7 @@ export const llama3 = (headDim, factor, trainedLength, { lowFreqFactor = 1, high
   ntkByParts(headDim, factor, trainedLength, { betaSlow: lowFreqFactor, betaFast: highFreqFactor, base });
 
 // YaRN: by parts, with the code's ramp ("index") or the paper's ("turns"), and an attention factor.
-// Python refuses settings whose ramp would run backwards: `rampEnds` then gives low > high.
+// Python rejects settings whose ramp would run backwards; for those, `rampEnds` gives low > high.
 /** @type {(headDim: number, factor: number, trainedLength: number,
  *   settings?: Ramp & {ramp?: string, mscale?: number, mscaleAllDim?: number, attentionFactor?: number}) => Rotation} */
 export function yarn(headDim, factor, trainedLength, settings = {}) {
@@ -58,7 +58,7 @@ export function yarn(headDim, factor, trainedLength, settings = {}) {
   return rotation(blend(frequencies, factor, kept), settings.attentionFactor ?? usual);
 }
 
-// LongRoPE: frequencies divided by a list, one for texts to the trained length, one beyond; a = √(1 + ln s / ln L).
+// LongRoPE: frequencies divided by one list up to the trained length and by another beyond it; a = √(1 + ln s / ln L).
 /** @type {(headDim: number, factor: number, trainedLength: number, settings: {length: number, shortFactor: Vector,
  *   longFactor: Vector, attentionFactor?: number, base?: number}) => Rotation} */
 export function longrope(headDim, factor, trainedLength, settings) {
@@ -73,7 +73,7 @@ export function longrope(headDim, factor, trainedLength, settings) {
 /** @type {(factor: number, mscale?: number) => number} */
 export const yarnMscale = (factor, mscale = 1) => 0.1 * mscale * Math.log(factor) + 1;
 
-// γ of each pair, the share of θ that is kept, rising with its turns in the trained length; a step if slow = fast.
+// γ for each pair, the share of θ that it keeps, rising with its turns in the trained length; a step if slow = fast.
 /** @type {(frequencies: Vector, trainedLength: number, slow: number, fast: number) => number[]} */
 export function keptByTurns(frequencies, trainedLength, slow, fast) {
   return frequencies.map((frequency) => {
@@ -82,7 +82,7 @@ export function keptByTurns(frequencies, trainedLength, slow, fast) {
   });
 }
 
-// γ of each pair, falling linearly with its index between the ends of the ramp.
+// γ for each pair, falling linearly with its index between the ends of the ramp.
 export function keptByIndex(/** @type {number} */ pairs, /** @type {Pair} */ [low, high]) {
   const width = high - low || 0.001; // as in the released code: a step if the two are equal
   return Array.from({ length: pairs }, (_, i) => 1 - clip((i - low) / width));

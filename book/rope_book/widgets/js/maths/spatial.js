@@ -1,7 +1,7 @@
-// Positions with more than one coordinate, the same as rope_edu/encodings/spatial.py.
+// Positions with more than one coordinate; mirrors rope_edu/encodings/spatial.py.
 import { range } from "../lib/numbers.js";
 
-// A block of pairs per axis, with the frequencies of a head as wide as the block.
+// One block of pairs per axis, with the frequencies of a head as wide as the block.
 /** @type {(headDim: number, axes?: number, base?: number) => Matrix} */
 export function axialFrequencies(headDim, axes = 2, base = 10000) {
   const block = headDim / (2 * axes);
@@ -10,7 +10,7 @@ export function axialFrequencies(headDim, axes = 2, base = 10000) {
   return range(0, axes - 1).map((axis) => pairs.map((i) => (Math.floor(i / block) === axis ? frequency(i) : 0)));
 }
 
-/** The axis by which each pair turns. @type {(sections: Vector, order?: string) => number[]} */
+/** The axis whose coordinate rotates each pair. @type {(sections: Vector, order?: string) => number[]} */
 export function sectionAxes(sections, order = "contiguous") {
   const runs = sections.flatMap((section, axis) => /** @type {Vector} */ (Array(section).fill(axis)));
   if (order === "contiguous") return runs;
@@ -24,7 +24,7 @@ export function sectionFrequencies(row, sections, order = "contiguous") {
   return sections.map((_, axis) => row.map((frequency, i) => (axes[i] === axis ? frequency : 0)));
 }
 
-// The initial frequencies of RoPE-Mixed: half of the pairs along a direction (radians) of the plane, half across it.
+// The initial frequencies of RoPE-Mixed: half of the pairs along a direction in the plane (radians), half perpendicular to it.
 /** @type {(headDim: number, direction?: number, base?: number) => Matrix} */
 export function mixedFrequencies(headDim, direction = 0, base = 10) {
   const [along, across] = axialFrequencies(headDim, 2, base);
@@ -35,12 +35,12 @@ export function mixedFrequencies(headDim, direction = 0, base = 10) {
   ];
 }
 
-/** The places of a grid, row by row. @type {(height: number, width: number) => Pair[]} */
+/** The coordinates of a grid's cells, row by row. @type {(height: number, width: number) => Pair[]} */
 export function gridCoordinates(height, width) {
   return Array.from({ length: height * width }, (_, n) => [Math.floor(n / width), n % width]);
 }
 
-// The score of all ones at each place for a `query`, as a share of the score at the query itself: a mean of cosines.
+// The score of all-ones vectors at each place for a `query`, as a share of the score at the query itself: a mean of cosines.
 /** @type {(query: Pair, places: Pair[], frequencies: Matrix) => number[]} */
 export function patchScores([row, column], places, [byHeight, byWidth]) {
   return places.map(([y, x]) => {
@@ -52,7 +52,7 @@ export function patchScores([row, column], places, [byHeight, byWidth]) {
   });
 }
 
-// The frequencies of a scheme for height and width; direction in degrees.
+// A scheme's frequencies for height and width; direction in degrees.
 /** @type {(scheme: string, headDim: number, base: number, direction: number) => number[][]} */
 export function schemeFrequencies(scheme, headDim, base, direction) {
   if (scheme === "axial") return axialFrequencies(headDim, 2, base);
@@ -61,8 +61,8 @@ export function schemeFrequencies(scheme, headDim, base, direction) {
   return sectionFrequencies(row, [headDim / 4, headDim / 4], scheme);
 }
 
-// The tip of the arrow for a pair's frequency vector (by height, by width) in a circle of radius 1, rows downward: in the vector's
-// direction, with a length that falls from 1 with the logarithm of its size, to 0.12 at 1/base.
+// The tip of the arrow for a pair's frequency vector (by height, by width) in a unit circle, rows downward. The arrow has the vector's
+// direction, and its length falls from 1 with the logarithm of the vector's size, to 0.12 at 1/base.
 /** @type {(byHeight: number, byWidth: number, base: number) => Pair} */
 export function arrowPlace(byHeight, byWidth, base) {
   const size = Math.hypot(byHeight, byWidth);

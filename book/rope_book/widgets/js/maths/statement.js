@@ -1,4 +1,4 @@
-// The rotations in a file: a config.json, or the statement of a GGUF as JSON (lib/gguf.js).
+// The rotations in a file: a config.json, or a GGUF's statement as JSON (lib/gguf.js).
 import { shortest } from "../lib/gguf_bytes.js";
 import { pythonOf, readConfig } from "./config.js";
 import { layersOfConfig } from "./config_each_layer.js";
@@ -12,7 +12,7 @@ import { readGguf } from "./gguf_rotation.js";
 /** @import { Layers } from "./config_each_layer.js" */
 /** @typedef {{name: string, form: string, model: string, readings: any[], config: any, permuted: string | null, layers: Layers}} Statement */
 
-/** One Reading per kind of layers in a config. @type {(config: any, seqLen?: number | null) => any[]} */
+/** One Reading for each kind of layer in a config. @type {(config: any, seqLen?: number | null) => any[]} */
 export function readKinds(config, seqLen = null) {
   /** @type {any} */
   let first = null;
@@ -30,11 +30,11 @@ export function readKinds(config, seqLen = null) {
   return first && first.layerType === null ? [first, ...kinds] : kinds;
 }
 
-/** Whether the content of a file is a GGUF's. @param {any} config */
+/** Whether a file's content comes from a GGUF. @param {any} config */
 const isGguf = (config) => isObject(config) && Object.hasOwn(config, "general.architecture");
 
 /**
- * The rotations that a file states: its content, and its name in sentences.
+ * The rotations that a file states, given its content and the name to use for it in sentences.
  * @type {(config: any, name: string, seqLen?: number | null) => Statement}
  */
 export function statementOf(config, name, seqLen = null) {
@@ -51,29 +51,29 @@ export function statementOf(config, name, seqLen = null) {
   return { name, form: "config.json", model, readings, config, permuted: null, layers };
 }
 
-/** The layout from which a GGUF's converter permutes the rows of q and k, or null. @type {(model: string, readings: any[]) => string | null} */
+/** The layout from which a GGUF's converter permutes the rows of W_q and W_k, or null. @type {(model: string, readings: any[]) => string | null} */
 function permutedFrom(model, readings) {
   if (FACTS.rows_permuted.includes(model)) return "half_split";
   const sections = readings.some(({ axes, ropeType }) => axes && ropeType !== NOPE);
   return FACTS.halves_with_sections.includes(model) && sections ? "interleaved" : null;
 }
 
-/** Numbers in float32, as a GGUF keeps them. @param {any} value @returns {any} */
+/** Numbers rounded to float32, as a GGUF stores them. @param {any} value @returns {any} */
 export function inFloat32(value) {
   if (Array.isArray(value)) return value.map(inFloat32);
   if (isObject(value)) return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, inFloat32(each)]));
   return typeof value === "number" && Math.abs(value) < 1e30 ? shortest(value) : value;
 }
 
-/** The same statement as a GGUF would keep it. @type {(statement: Statement) => Statement} */
+/** The same statement as a GGUF would store it. @type {(statement: Statement) => Statement} */
 export const kept = (statement) =>
   statement.form === "GGUF" ? statement : statementOf(inFloat32(statement.config), statement.name);
 
-/** The reading of a kind of layers, if any. @type {(statement: Statement, label: string | null) => any} */
+/** The reading for one kind of layer, if any. @type {(statement: Statement, label: string | null) => any} */
 export const kindOf = ({ readings }, label) =>
   readings.find(({ layerType }) => layerType === label) ?? readings.find(({ layerType }) => layerType === null);
 
-/** The content of a text, or the error that says why there is none. @param {string} text */
+/** The parsed content of a text; throws an error that says why it cannot be parsed. @param {string} text */
 export function contentOf(text) {
   try {
     return JSON.parse(text);
@@ -82,11 +82,11 @@ export function contentOf(text) {
   }
 }
 
-/** The call that makes a reading's rotation, as a line of Python. @type {(reading: any, config: any) => string} */
+/** A line of Python that builds a reading's rotation. @type {(reading: any, config: any) => string} */
 export const lineOf = (reading, config) => (isGguf(config) ? 'rotation_of("model.gguf")' : pythonOf(reading));
 
 /**
- * The reading of a text, of one kind of layers; a text that cannot be read gives {refused}.
+ * The reading of a text for one kind of layer; a text that cannot be read gives {refused}.
  * @type {(text: string, layerType: string | null, seqLen: number | null) => any}
  */
 export function readAny(text, layerType, seqLen) {
@@ -97,7 +97,7 @@ export function readAny(text, layerType, seqLen) {
     return { reading: readings.find((each) => each.layerType === layerType) ?? readings[0], content };
   } catch (error) {
     const { reason, field, message, choices } = /** @type {any} */ (error);
-    const sentence = reason ? message : `The reader failed on this file: ${message}`; // rather than leave an old picture
+    const sentence = reason ? message : `The reader failed on this file: ${message}`; // rather than leave a stale picture
     return { refused: { reason: reason ?? "failed", field, sentence, choices: choices ?? [] } };
   }
 }

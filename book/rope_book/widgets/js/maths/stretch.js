@@ -1,7 +1,7 @@
-// Rules side by side, and the trend of the score, the same as book/rope_book/widgets/maths/stretch.py.
+// Rules side by side, and the score's trend; mirrors book/rope_book/widgets/maths/stretch.py.
 import { abf, llama3, ntkAware, ntkByParts, plainRope, positionInterpolation, yarn } from "./scaling.js";
 
-// The rotation of a head that a rule stretches to `wanted` tokens: {invFreq, attentionFactor}.
+// A head's rotation after a rule stretches it to `wanted` tokens: {invFreq, attentionFactor}.
 /** @type {(rule: string, headDim: number, base: number, trained: number, wanted: number, abfBase?: number) => Rotation} */
 export function stretched(rule, headDim, base, trained, wanted, abfBase = 500000) {
   const s = Math.max(1, wanted / trained);
@@ -21,7 +21,7 @@ export function stretched(rule, headDim, base, trained, wanted, abfBase = 500000
 /** The factor by which a rule slows each pair: θ/θ′. @type {(plain: Vector, changed: Vector) => number[]} */
 export const divisors = (plain, changed) => plain.map((frequency, i) => frequency / changed[i]);
 
-// The score of equal vectors as a share of plain RoPE's at 0, averaged over `distance` · (1 ± `spread`).
+// The score of equal vectors relative to plain RoPE's at distance 0, averaged over `distance` · (1 ± `spread`).
 /** @type {(rotation: Rotation, distance: number, spread: number) => number} */
 export function scoreTrend({ invFreq, attentionFactor }, distance, spread) {
   let sum = 0;

@@ -1,14 +1,14 @@
-// The angles that training has shown to each pair, the same as rope_edu/encodings/trained_range.py.
+// The angles that each pair has seen in training; mirrors rope_edu/encodings/trained_range.py.
 import { TURN } from "./frequencies.js";
 
-const EDGE = 1 + 1e-12; // an angle at the very edge counts as seen, however it is rounded
+const EDGE = 1 + 1e-12; // an angle at the very edge counts as seen, however it rounds
 
 /** Whether each pair makes a full turn in training. @type {(frequencies: Vector, trainedLength: number) => boolean[]} */
 export function completesTurn(frequencies, trainedLength) {
   return frequencies.map((frequency) => trainedLength * frequency >= TURN);
 }
 
-// Whether each pair meets, at a distance, an angle that training never showed it.
+// Whether each pair, at a given distance, meets an angle that it never saw in training.
 /** @type {(distance: number, frequencies: Vector, trainedLength: number, trained?: Vector) => boolean[]} */
 export function meetsNewAngle(distance, frequencies, trainedLength, trained = frequencies) {
   return frequencies.map((frequency, i) => (distance * frequency) % TURN > trainedLength * trained[i] * EDGE);

@@ -10,7 +10,7 @@ export class Reader extends Workspace {
   constructor(/** @type {Model} */ { of, heads }, /** @type {Rotation} */ rope) {
     super(of, { rows: 1, seq: 1, heads, wide: of["norm.weight"].length / heads });
     this.rope = rope;
-    this.place = 0; // of the next token
+    this.place = 0; // position of the next token
     this.scores = new Float64Array(0); // of one head, reused by the next
     this.past = Array.from({ length: this.layers }, () => new Float64Array(0)); // queries, keys, values
   }
@@ -49,7 +49,7 @@ export class Reader extends Workspace {
     }
   }
 
-  /** The attention weights of the token at a place, up to itself. */
+  /** The attention weights from the token at a position to every token up to and including itself. */
   weights(/** @type {number} */ layer, /** @type {number} */ head, /** @type {number} */ place) {
     const [weights, mixed] = [new Float64Array(place + 1), new Float64Array(this.width)];
     attendOne(this.past[layer], place, head, weights, mixed, this.shape);

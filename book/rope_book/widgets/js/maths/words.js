@@ -1,4 +1,4 @@
-// Words as vectors, and one small head, the same as book/rope_book/widgets/maths/words.py.
+// Words as vectors, and one small head; mirrors book/rope_book/widgets/maths/words.py.
 import { WORDS } from "../data/words.js";
 import { range } from "../lib/numbers.js";
 
@@ -30,7 +30,7 @@ const rows = (seed, count, width) => {
   return range(0, count - 1).map((r) => flat.slice(r * width, (r + 1) * width));
 };
 
-/** A square matrix of normal numbers of variance 1/width. @type {(seed: number, width: number) => number[][]} */
+/** A square matrix of normal numbers with variance 1/width. @type {(seed: number, width: number) => number[][]} */
 export function randomMatrix(seed, width) {
   return rows(seed, width, width).map((row) => row.map((x) => x / Math.sqrt(width)));
 }

@@ -1,4 +1,4 @@
-// What a reader can choose: how llama.cpp is set or the file changed, and the same in Python.
+// The reader's choices: a llama.cpp setting or an edit to the file, and the same in Python.
 
 export const PAIRS = 32;
 const HELD = 1e9; // llama.cpp divides a pair's angle by its factor
@@ -59,7 +59,7 @@ export const CHOICES = {
   hands: { words: "All 32 hands, set below", spec: "" },
 };
 
-/** A choice with the speeds of its hands, 1 as trained, where the reader sets them. @type {(name: string, speeds: number[]) => RealChoice} */
+/** A choice with its hands' speeds, 1 as trained, if the reader sets them. @type {(name: string, speeds: number[]) => RealChoice} */
 export function chosen(name, speeds) {
   if (name !== "hands") return CHOICES[name];
   const factors = speeds.map((speed) => (speed === 0 ? HELD : 1 / speed));
@@ -67,7 +67,7 @@ export function chosen(name, speeds) {
   return { ...CHOICES.hands, edit: { factors }, spec };
 }
 
-/** The Python that writes the same. @type {(choice: RealChoice, text: string, tokens: number) => string} */
+/** The Python code that writes the same text. @type {(choice: RealChoice, text: string, tokens: number) => string} */
 export function python({ needs, spec }, text, tokens) {
   const names = spec.startsWith("broken") ? "broken, load" : "load";
   return [
@@ -82,12 +82,12 @@ export function python({ needs, spec }, text, tokens) {
   ].join("\n");
 }
 
-/** The command of llama.cpp that writes the same. @type {(name: string, choice: RealChoice, text: string, tokens: number) => string} */
+/** The llama.cpp command that writes the same text. @type {(name: string, choice: RealChoice, text: string, tokens: number) => string} */
 export function command(name, { edit, flags }, text, tokens) {
   const file = edit ? fileName(name) : "SmolLM2-135M-Instruct.Q4_1.gguf";
   const quoted = `'${text.replaceAll("'", "'\\''")}'`;
   return `llama-completion -m ${file} -no-cnv --temp 0 -n ${tokens}${flags ? ` ${flags}` : ""} -p ${quoted}`;
 }
 
-/** The name under which an edited file is saved. @type {(name: string) => string} */
+/** The file name for an edited file. @type {(name: string) => string} */
 export const fileName = (name) => `SmolLM2-135M-${name}.gguf`;

@@ -1,13 +1,13 @@
 import { edited, headOf } from "./gguf_edit.js";
 import { begun, makeTokenizer } from "./tokens.js";
 
-// SmolLM2 in llama.cpp: one rotation at a time, loaded when it is asked for.
+// SmolLM2 in llama.cpp: one rotation at a time, loaded on request.
 
 const CONTEXT = 1024; // tokens, prompt and answer
 const SILENT = { debug() {}, log() {}, warn() {}, error() {} };
 const GREEDY = { temperature: 0, top_k: 1 };
 
-/** Why this browser cannot run the engine, or nothing. */
+/** The reason this browser cannot run the engine; empty if it can. */
 export function lacking() {
   try {
     new WebAssembly.Memory(/** @type {any} */ ({ address: "i64", initial: 1n }));
@@ -17,7 +17,7 @@ export function lacking() {
   }
 }
 
-/** Threads of the engine: several only where the page is isolated. */
+/** The engine's threads: several only if the page is isolated. */
 export const threads = () => (globalThis.crossOriginIsolated ? Math.max(1, navigator.hardwareConcurrency >> 1) : 1);
 
 /** The file's header, or an Error that says why this is not SmolLM2. @type {(file: Blob) => Promise<GgufHead>} */
@@ -33,7 +33,7 @@ export async function checked(file) {
 }
 
 /**
- * llama.cpp with one rotation of the file at a time: `complete` loads the one that it is asked for.
+ * llama.cpp with one rotation of the file at a time: `complete` loads the requested one.
  * @param {Blob} file @param {GgufHead} head @param {string} wasm @param {() => Promise<{Wllama: any}>} start
  */
 function makeLoader(file, head, wasm, start) {
@@ -53,7 +53,7 @@ function makeLoader(file, head, wasm, start) {
     await close();
     const { Wllama } = await start();
     engine = new Wllama({ default: wasm }, { suppressNativeLog: true, logger: SILENT });
-    engine.setCompat(null); // else an old browser would fetch another engine from a third party
+    engine.setCompat(null); // otherwise an old browser would fetch another engine from a third party
     const common = { n_ctx: CONTEXT, n_threads: threads(), n_gpu_layers: 0, n_parallel: 1 };
     await engine.loadModel([await edited(file, head, edit)], { ...common, ...settings });
     loaded = wanted;
@@ -99,7 +99,7 @@ export function makeModel(file, head, wasm, start) {
       for (const { logprob } of logprobs?.content ?? []) found.push(-logprob);
       told(found.length, ids.length);
     };
-    const grammar = `root ::= ${ids.map((id) => `<[${id}]>`).join(" ")}`; // the engine may write this text alone
+    const grammar = `root ::= ${ids.map((id) => `<[${id}]>`).join(" ")}`; // the engine may write only this text
     await complete(choice, { prompt: first, max_tokens: ids.length, grammar, logprobs: 1 }, each, signal);
     return found.slice(0, ids.length);
   }

@@ -1,7 +1,7 @@
 import { button, html } from "../lib/dom.js";
 import { CHOICES, PAIRS } from "./choices.js";
 
-// The elements of the page, without what they do.
+// The page's elements, without their behaviour.
 
 export const PROMPT = "A good way to cook rice is to wash it first, then";
 const PASTED =
@@ -11,10 +11,10 @@ const PASTED =
 export const TOKENS = { least: 1, most: 200, first: 24 };
 const FASTEST = 2; // times the trained speed
 
-/** A control under its words. @type {<Control extends HTMLElement>(words: string, control: Control) => HTMLLabelElement} */
+/** A control under its label. @type {<Control extends HTMLElement>(words: string, control: Control) => HTMLLabelElement} */
 const labelled = (words, control) => html("label", { class: "real-control" }, html("span", {}, words), control);
 
-/** One slider for each pair's speed; 1 is as trained, 0 is still. */
+/** One slider per pair for its speed; 1 is the trained speed, 0 is still. */
 function makeHands() {
   const sliders = Array.from({ length: PAIRS }, (_, pair) =>
     html("input", {
@@ -45,7 +45,7 @@ function makeHands() {
   return { hands, speeds: () => sliders.map(({ value }) => Number(value)) };
 }
 
-/** A text that a model writes, and how fast. @param {string} words */
+/** A sheet for a model's text and its speed. @param {string} words */
 function makeSheet(words) {
   const [title, text, speed] = [
     html("h2", {}, words),
@@ -94,7 +94,7 @@ export function makeParts(bytes) {
   return { get, choose, act, shown };
 }
 
-/** Everything in its place. @type {(parts: ReturnType<typeof makeParts>) => HTMLElement[]} */
+/** All parts arranged for the page. @type {(parts: ReturnType<typeof makeParts>) => HTMLElement[]} */
 export function arranged({ get, choose, act, shown }) {
   const file = labelled("The model's file, on this computer", get.file);
   return [

@@ -1,16 +1,16 @@
 import { Cut, header } from "../lib/gguf_bytes.js";
 
-// A GGUF with another rotation: a list of factors is added, a key renamed, the rows of W_q and W_k reordered. Only the
+// A GGUF with another rotation: a list of factors added, a key renamed, or the rows of W_q and W_k reordered. Only the
 // header and those rows are read; everything else stays a slice of the reader's file.
 
 const FACTORS = "rope_freqs.weight";
 const FIRST = 2 ** 21; // bytes in which the header is expected
 const ALIGN = 32;
 const FLOAT32 = 0;
-/** Numbers and bytes in a block, by ggml type: float32, float16, Q4_0, Q4_1, Q8_0. @type {Record<number, [number, number]>} */
+/** Numbers and bytes per block, by ggml type: float32, float16, Q4_0, Q4_1, Q8_0. @type {Record<number, [number, number]>} */
 const BLOCKS = { 0: [1, 4], 1: [1, 2], 2: [32, 18], 3: [32, 20], 8: [32, 34] };
 
-/** A file's header with the bytes that it was read from. @type {(file: Blob) => Promise<GgufHead>} */
+/** A file's header with the bytes from which it was read. @type {(file: Blob) => Promise<GgufHead>} */
 export async function headOf(file) {
   for (let length = FIRST; ; length *= 4) {
     const bytes = await file.slice(0, length).arrayBuffer();
@@ -59,13 +59,13 @@ function joined(...parts) {
   return whole;
 }
 
-/** A string as a GGUF holds it: its length, then its bytes. @type {(text: string) => Uint8Array} */
+/** A string as stored in a GGUF: its length, then its bytes. @type {(text: string) => Uint8Array} */
 function written(text) {
   const bytes = new TextEncoder().encode(text);
   return joined(integers([8, bytes.length]), bytes);
 }
 
-/** The header with a key that no reader looks for. @type {(front: Uint8Array<ArrayBuffer>, key: string) => Uint8Array<ArrayBuffer>} */
+/** The header with a key renamed to hide it. @type {(front: Uint8Array<ArrayBuffer>, key: string) => Uint8Array<ArrayBuffer>} */
 function renamed(front, key) {
   const sought = written(key);
   const at = front.findIndex((_, i) => sought.every((byte, j) => front[i + j] === byte));
@@ -74,14 +74,14 @@ function renamed(front, key) {
   return joined(front.slice(0, last), Uint8Array.of("_".charCodeAt(0)), front.slice(last + 1));
 }
 
-/** The header with the list of factors as its last tensor. @type {(front: Uint8Array<ArrayBuffer>, length: number, start: number) => Uint8Array<ArrayBuffer>} */
+/** The header with the factor list as its last tensor. @type {(front: Uint8Array<ArrayBuffer>, length: number, start: number) => Uint8Array<ArrayBuffer>} */
 function listed(front, length, start) {
   const count = new DataView(front.buffer, front.byteOffset).getUint32(8, true);
   const entry = [written(FACTORS), integers([4, 1], [8, length], [4, FLOAT32], [8, start])];
   return joined(front.slice(0, 8), integers([8, count + 1]), front.slice(16), ...entry);
 }
 
-/** The data with the rows of every W_q and W_k in the order of the other layout. @type {(file: Blob, head: GgufHead) => Promise<(Blob | Uint8Array<ArrayBuffer>)[]>} */
+/** The data with the rows of every W_q and W_k in the other layout's order. @type {(file: Blob, head: GgufHead) => Promise<(Blob | Uint8Array<ArrayBuffer>)[]>} */
 async function reordered(file, head) {
   const width = head.values["llama.rope.dimension_count"];
   const parts = [];
@@ -98,7 +98,7 @@ async function reordered(file, head) {
   return [...parts, file.slice(done)];
 }
 
-/** Rows such that neighbours, 2i and 2i + 1, are those that were i and i + width / 2 in their head. @type {(rows: Uint8Array, bytes: number, width: number) => Uint8Array<ArrayBuffer>} */
+/** Rows reordered so that neighbours, 2i and 2i + 1, are rows i and i + width / 2 of their head. @type {(rows: Uint8Array, bytes: number, width: number) => Uint8Array<ArrayBuffer>} */
 function inOtherLayout(rows, bytes, width) {
   const moved = new Uint8Array(rows.length);
   for (let row = 0; row < rows.length / bytes; row++) {

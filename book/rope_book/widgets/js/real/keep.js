@@ -1,27 +1,27 @@
 // The model's file: fetched when the reader asks, kept in this browser, removed when the reader asks.
 
 const SHELF = "smollm2";
-const PLACE = "model.gguf"; // its address on the shelf, wherever it came from
+const PLACE = "model.gguf"; // its key in the cache, wherever it came from
 
-/** The kept file, or nothing. A page that is not from https or localhost has no shelf. @returns {Promise<Blob | undefined>} */
+/** The stored file, or nothing. A page not served from https or localhost has no cache. @returns {Promise<Blob | undefined>} */
 export async function kept() {
   const answer = await globalThis.caches?.match(PLACE, { cacheName: SHELF });
   return answer?.blob();
 }
 
-/** Keep a file; returns whether the browser could. @type {(file: Blob) => Promise<boolean>} */
+/** Store a file; returns whether the browser could. @type {(file: Blob) => Promise<boolean>} */
 export async function keep(file) {
   try {
     await (await caches.open(SHELF)).put(PLACE, new Response(file));
     return true;
   } catch {
-    return false; // no room, or no shelf
+    return false; // no space, or no cache
   }
 }
 
 export const forget = () => caches.delete(SHELF);
 
-/** Fetch a file, telling how many bytes have come. @type {(address: string, told: (bytes: number) => void) => Promise<Blob>} */
+/** Fetch a file, reporting how many bytes have arrived. @type {(address: string, told: (bytes: number) => void) => Promise<Blob>} */
 export async function fetched(address, told) {
   const answer = await fetch(address);
   if (!answer.ok || !answer.body)

@@ -6,7 +6,7 @@ import { tableOf } from "./table.js";
 
 // The page on which SmolLM2 runs. Nothing that a reader types leaves it.
 
-/** What the reader has set now. @param {ReturnType<typeof makeParts>["choose"]} choose */
+/** The reader's current settings. @param {ReturnType<typeof makeParts>["choose"]} choose */
 function read({ text, choice, tokens, speeds }) {
   const count = Math.round(Number(tokens.value)) || TOKENS.first;
   return {
@@ -17,7 +17,7 @@ function read({ text, choice, tokens, speeds }) {
   };
 }
 
-/** The two sheets with their rotations, and what each would be asked now. @param {ReturnType<typeof read>} now @param {ReturnType<typeof makeParts>["shown"]} shown */
+/** The two sheets with their rotations and their current requests. @param {ReturnType<typeof read>} now @param {ReturnType<typeof makeParts>["shown"]} shown */
 const sides = ({ choice, text, tokens }, { right, wrong }) =>
   [
     { ...right, rotation: CHOICES.right },
@@ -27,7 +27,7 @@ const sides = ({ choice, text, tokens }, { right, wrong }) =>
     asked: JSON.stringify([side.rotation, text, tokens]),
   }));
 
-/** Empty the sheets that answer another question than the one that is set now. @param {ReturnType<typeof sides>} both */
+/** Clear the sheets whose answers do not match the current settings. @param {ReturnType<typeof sides>} both */
 function emptied(both) {
   for (const { sheet, text, speed, asked } of both) {
     if (sheet.dataset.asked === asked) continue;
@@ -37,7 +37,7 @@ function emptied(both) {
   }
 }
 
-/** Let right and wrong write, one after the other. A sheet that has its answer keeps it.
+/** Let right and wrong write in turn. A sheet that already has its answer keeps it.
  * @type {(model: RealModel, now: ReturnType<typeof read>, shown: ReturnType<typeof makeParts>["shown"], signal: AbortSignal) => Promise<void>} */
 async function writeBoth(model, now, shown, signal) {
   const both = sides(now, shown);
@@ -83,7 +83,7 @@ function save(file, name) {
   setTimeout(() => URL.revokeObjectURL(href), 60_000);
 }
 
-/** Connect the buttons; returns what takes a model, or none. @param {ReturnType<typeof makeParts>} parts @param {() => void} shows */
+/** Connect the buttons; returns a setter for the model, if any. @param {ReturnType<typeof makeParts>} parts @param {() => void} shows */
 function connectActs({ choose, act, shown }, shows) {
   /** @type {RealModel | undefined} */
   let model;
@@ -114,7 +114,7 @@ function connectActs({ choose, act, shown }, shows) {
     }
     running = undefined;
     allow();
-    if (document.activeElement === document.body) pressed.focus(); // a disabled button loses the keyboard
+    if (document.activeElement === document.body) pressed.focus(); // a disabled button loses focus
   }
   act.write.addEventListener("click", () => run((model, signal) => writeBoth(model, read(choose), shown, signal)));
   act.measure.addEventListener("click", () =>
@@ -133,7 +133,7 @@ function connectActs({ choose, act, shown }, shows) {
   };
 }
 
-/** Fill the place of the model. `start` imports the engine.
+/** Fill the model's section of the page. `start` imports the engine.
  * @type {(root: HTMLElement, start: () => Promise<{Wllama: any}>) => void} */
 export function mount(root, start) {
   const parts = makeParts(Number(root.dataset.bytes));
@@ -150,7 +150,7 @@ export function mount(root, start) {
   root.replaceChildren(...arranged(parts));
   const ready = connectActs(parts, shows);
   root.addEventListener("input", shows);
-  shown.pasted.addEventListener("input", () => (shown.table.hidden = true)); // it measures another text
+  shown.pasted.addEventListener("input", () => (shown.table.hidden = true)); // it was measured on another text
   const why = obstacle(root.dataset.engine, location.protocol);
   if (why) {
     get.fetch.hidden = /** @type {HTMLElement} */ (get.file.parentElement).hidden = true;

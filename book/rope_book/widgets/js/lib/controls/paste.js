@@ -1,4 +1,4 @@
-// A longer text, typed, pasted or dropped as a file. It stays out of the page's address, and the file stays in the page.
+// A longer text, typed, pasted or dropped as a file. It is left out of the page's address, and the file never leaves the page.
 import { html, say } from "../dom.js";
 import { textOf } from "../gguf.js";
 import { phrase } from "../phrase.js";

@@ -14,7 +14,7 @@ function wordsOf({ log, whole, step, unit }) {
   };
 }
 
-/** The place of a value on the range input, and the value of a place. @type {(control: Control) => ((v: number) => number)[]} */
+/** A value's position on the range input, and the value at a position. @type {(control: Control) => ((v: number) => number)[]} */
 function scaleOf({ log, low }) {
   if (!log) return [(v) => v, (v) => v];
   return low === 0 ? [placeFromZero, fromPlace] : [Math.log10, (v) => 10 ** v];
@@ -22,7 +22,7 @@ function scaleOf({ log, low }) {
 
 /** @type {ControlKind} */
 export const slider = {
-  /** The allowed value nearest to `value`; `current` if it is no number. */
+  /** The allowed value nearest to `value`; `current` if `value` is not a number. */
   allowed(control, value, current) {
     if (!Number.isFinite(value)) return current;
     const held = clamp(value, control.low, control.high);
@@ -34,7 +34,7 @@ export const slider = {
   make(control, move) {
     const { log, whole, low, high, step, label } = control;
     const [to, from] = scaleOf(control);
-    const counts = log && (whole || low === 0); // by ones, as long as that is no small step
+    const counts = log && (whole || low === 0); // count by ones, unless that is a tiny step
     const shown = html("span", { class: "rl-value", "aria-hidden": "true" }); // aria-valuetext already says it
     const input = html("input", { type: "range", min: to(low), max: to(high), step: log ? 0.01 : step });
     const words = wordsOf(control);
@@ -45,7 +45,7 @@ export const slider = {
     });
     input.addEventListener("keydown", (event) => {
       if (!(counts && KEYS[event.key] && current < 1000)) return;
-      event.preventDefault(); // on a logarithmic slider a key would skip whole numbers
+      event.preventDefault(); // on a logarithmic slider an arrow key would skip whole numbers
       move(clamp(current + KEYS[event.key], low, high));
     });
     return {
