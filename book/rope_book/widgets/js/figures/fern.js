@@ -158,7 +158,7 @@ function drawGathering(pen, state, at) {
 }
 
 /** The words on the rail: the dog stays, the pig is dragged away. */
-function drawRail(pen, state, { rail, foot, left, right }, width) {
+function drawRail(pen, state, { rail, foot, left }, width) {
   const [x0, x1] = rail;
   const X = (distance) => x0 + ((x1 - x0) * placeFromZero(distance)) / placeFromZero(FAR);
   const ticks = width < 520 ? [0, 10, 1000, 1e5] : [0, 1, 10, 100, 1000, 1e4, 1e5, 1e6];
