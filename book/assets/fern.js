@@ -4,7 +4,10 @@
   "use strict";
   const tour = document.querySelector(".fern-tour");
   const figure = tour?.querySelector('[data-live="Fern"]');
-  if (!figure) return; // it could not be drawn
+  if (!figure) {
+    tour?.style.setProperty("min-height", "0"); // it could not be drawn
+    return;
+  }
   const said = JSON.parse(document.getElementById("page-words")?.textContent ?? "{}");
   const say = (text) => said[text] ?? text;
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
@@ -19,13 +22,13 @@
   const placed = (distance) => Math.log10(1 + distance);
   const distance = () => 10 ** Number(slider.value) - 1; // the slider is logarithmic from 0
 
-  // The picture as it is now, on a canvas; light, like every still.
-  const WIDTH = 1280;
-  async function paint(canvas) {
+  // The picture as it is now, on a canvas; light, like every still. A browser encodes a smaller one in time.
+  const [WIDE, SMALL] = [1280, 640];
+  async function paint(canvas, width) {
     const image = make("img", { src: `data:image/svg+xml,${encodeURIComponent(figure.still())}` });
     await image.decode();
-    canvas.width = WIDTH;
-    canvas.height = 2 * Math.round((WIDTH * image.naturalHeight) / image.naturalWidth / 2);
+    const height = 2 * Math.round((width * image.naturalHeight) / image.naturalWidth / 2); // even, as encoders ask
+    if (canvas.height !== height) Object.assign(canvas, { width, height }); // a new size would end a recording
     canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
   }
 
@@ -37,7 +40,7 @@
 
   async function savePicture() {
     const canvas = make("canvas");
-    await paint(canvas);
+    await paint(canvas, WIDE);
     canvas.toBlob((blob) => keep(blob, "fern.png"));
   }
 
@@ -46,7 +49,7 @@
   async function saveLoop({ target }) {
     target.disabled = true;
     const [far, canvas, parts] = [distance(), make("canvas"), []];
-    await paint(canvas);
+    await paint(canvas, SMALL);
     const recorder = new MediaRecorder(canvas.captureStream(30));
     recorder.addEventListener("dataavailable", ({ data }) => parts.push(data));
     recorder.addEventListener("stop", () => keep(new Blob(parts, { type: recorder.mimeType }), "fern.webm"));
@@ -55,7 +58,7 @@
     for (let share = 0; share < 1; share = (performance.now() - since) / LOOP) {
       const way = (1 - Math.cos(2 * Math.PI * share)) / 2;
       figure.take({ distance: 10 ** (way * placed(far)) - 1 });
-      await paint(canvas);
+      await paint(canvas, SMALL);
       await new Promise(requestAnimationFrame);
     }
     recorder.stop();

@@ -6,6 +6,7 @@ Base and trained length are chosen so that 2 to 6 of the 8 pairs complete a turn
 task the learning rate comes first, by the loss at home of a model that is never reported, on tuning texts; then
 three seeds are trained and read at 2 and 4 times their length with `READINGS`: as trained, slow pairs held at half
 the trained length, fast pairs held, all held, and all held with log-n. Longer texts are scored at new positions.
+"far" has the models that were trained on 33 tokens at 16 times their length.
 
 Stop it at any time; the same command resumes.
 """
@@ -30,10 +31,12 @@ from rope_edu.nn.encodings import RotaryModule
 
 DEFAULT_OUT = Path(rope_book.__file__).parent / "results" / "causes.json"
 FORMAT = FORMATS["causes"]
-TABLES = {"rates": ("task", "base", "length"), "runs": ("task", "base", "length", "seed")}
+RUN = ("task", "base", "length", "seed")
+TABLES = {"rates": RUN[:3], "runs": RUN, "far": RUN}
+SHORT = 32
 SETTINGS = ((10_000, 32), (100, 32), (30, 32), (100, 64), (100, 128), (10, 32))  # base, length
 TASKS, RATES, SEEDS, TUNING_SEED = ("needle", "text"), (3e-3, 1e-2, 3e-2), 3, 1000
-MULTIPLES, ROWS, TOKENS = (1, 2, 4), 64, 1024  # tokens in a training step
+MULTIPLES, FAR, ROWS, TOKENS = (1, 2, 4), (1, 16), 64, 1024  # tokens in a training step
 READINGS = ("plain", "slow-held", "fast-held", "all-held", "all-held-logn")
 
 
@@ -66,13 +69,13 @@ def make_reading(name: str, base: float, trained_tokens: int) -> AttentionVarian
     )
 
 
-def run(task: str, base: float, length: int, seed: int, rate: float) -> dict:
+def run(task: str, base: float, length: int, seed: int, rate: float, multiples: tuple[int, ...]) -> dict:
     """Return the losses and the shares of right answers of one seed: reading -> multiple -> number."""
     model, changed = trained(task, base, length, seed, rate), make_task(task, length=length)
     result: dict = {"losses": {}, "right": {}}
     for name in READINGS:
         read = with_attention(model, make_reading(name, base, changed.trained_places))
-        scores = [score(read, changed, m * length, ROWS) for m in MULTIPLES]
+        scores = [score(read, changed, m * length, ROWS) for m in multiples]
         for key, values in zip(result, zip(*scores, strict=True), strict=True):
             result[key][name] = [round(value, 4) for value in values]
     return result
@@ -110,10 +113,23 @@ def main() -> None:
                 file.add("rates", key | {"losses": losses, "rate": best}, time.monotonic() - started)
             rate = next(row["rate"] for row in file.rows["rates"] if key.items() <= row.items())
             for seed in range(SEEDS):
-                if not file.has("runs", **key, seed=seed):
-                    started = time.monotonic()
-                    row = run(task, base, length, seed, rate)
-                    file.add("runs", key | {"seed": seed, **row}, time.monotonic() - started)
+                add_run(file, "runs", key, seed, rate, MULTIPLES)
+    for base, length in reversed(SETTINGS):
+        for task in options.tasks if length == SHORT else ():
+            key = {"task": task, "base": base, "length": length}
+            rate = next(row["rate"] for row in file.rows["rates"] if key.items() <= row.items())
+            for seed in range(SEEDS):
+                add_run(file, "far", key, seed, rate, FAR)
+
+
+def add_run(
+    file: RunsFile, table: str, key: dict, seed: int, rate: float, multiples: tuple[int, ...]
+) -> None:
+    """Train and read one seed, if the file lacks it."""
+    if not file.has(table, **key, seed=seed):
+        started = time.monotonic()
+        row = run(**key, seed=seed, rate=rate, multiples=multiples)
+        file.add(table, key | {"seed": seed, **row}, time.monotonic() - started)
 
 
 if __name__ == "__main__":

@@ -27,14 +27,16 @@ from pathlib import Path
 import numpy as np
 import torch
 
+import rope_book
 from makers.runs import RunsFile, describe_machine
 from rope_book.real import RealModel, load
 from rope_book.real.long import Reading, read
+from rope_book.results.real import FORMATS
 from rope_edu.encodings import RopeSpec, completes_turn
 from rope_edu.encodings.scaling import ntk_aware, ntk_by_parts, position_interpolation, yarn
 
-DEFAULT_OUT = Path(__file__).parents[1] / "data" / "real_length.json"
-FORMAT = "rope_book real length 1"
+DEFAULT_OUT = Path(rope_book.__file__).parent / "results" / "real_length.json"
+FORMAT = FORMATS["real_length"]
 KEY = ("text", "tokens", "name")
 TRAINED, TOKENS, BINS, HALF, FIRST = 8192, 12288, 16, 4096, 4
 LATE = "late"

@@ -20,7 +20,8 @@ has none in a cache.
 
 A whole run takes some 45 requests and 7,000 tokens beside the long text's; --dry-run prints them and asks
 nothing. Two servers that share a mistake in every request look right: `level` compares them with another
-program. A chat whose turns are always counted from 0 looks right too.
+program. A chat whose turns are always counted from 0 looks right too, and
+so does a mistake that moves less than rounding, such as a cache off by one.
 
 A key is taken from the environment variable ROPE_DOCTOR_KEY, or from the one that --key names, sent to this
 server alone, and never printed.

@@ -132,6 +132,7 @@ SCHEMAS = {
                     rates_tried=array(POSITIVE), **HOST, **WHEN),
         rates=rows(**SETTING, losses=mapping(AMOUNT), rate=POSITIVE),
         runs=rows(**SETTING, seed=COUNT, losses=mapping(array(AMOUNT)), right=mapping(array(SHARE))),
+        far=rows(**SETTING, seed=COUNT, losses=mapping(array(AMOUNT)), right=mapping(array(SHARE))),
     ),
     "real_heads.json": record(
         format={"const": real.FORMATS["real_heads"]},

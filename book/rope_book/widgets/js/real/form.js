@@ -48,7 +48,7 @@ function makeHands() {
 /** A text that a model writes, and how fast. @param {string} words */
 function makeSheet(words) {
   const [title, text, speed] = [
-    html("h3", {}, words),
+    html("h2", {}, words),
     html("p", { class: "real-text" }),
     html("p", { class: "real-speed" }),
   ];
