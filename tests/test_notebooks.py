@@ -10,9 +10,13 @@ import pytest
 import words as words_of
 import yaml
 
-from notebooks import KEPT, tidied
+from notebooks import KEPT, is_students, tidied
 from rope_book import widgets
+from rope_book.check import allow
+from rope_book.results import load_grid
+from rope_book.training import TASKS
 from rope_book.widgets._questions import questions
+from rope_doctor.config import PRESETS
 from rope_edu import apply_rope, inv_freq, plain, rope_angles
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -23,7 +27,12 @@ CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
 TOC = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
 LONGEST = 60  # lines of a code cell
 STATE, VIEW = (f"application/vnd.jupyter.widget-{kind}+json" for kind in ("state", "view"))
-SETS = r"""figure\.\w+ = (-?[\d_.]+|"[^"\\]*"|True|False)"""  # what the page reads too (book/assets/live.js)
+RANGE = r'allow\.(?:number|whole)\("(\w+)", \w+, ([\d._]+), ([\d._]+)'
+EDIT = "# ✎ Change a value, then run this cell and those below.\n"
+MARK = "  # ✎ remove the # in front"
+SETS = (
+    r"""# figure\.\w+ = (-?[\d_.]+|"[^"\\]*"|True|False)""" + MARK
+)  # what the page reads too (book/assets/live.js)
 MOVED_BY_PARAMETERS = {"03", "04", "05", "09", "10", "13", "16", "18", "20", "21", "A1"}
 BIBLIOGRAPHY = (ROOT / "book" / "references.bib").read_text(encoding="utf-8")
 
@@ -209,7 +218,8 @@ def test_links_among_chapters_and_to_papers_lead_somewhere(path, notebook):
 
 def test_every_cell_that_draws_says_what_it_shows(path, notebook):
     for cell in notebook.cells:
-        drawn = [o for o in cell.get("outputs", []) if "image/png" in o.get("data", {})]
+        shown = [output.get("data", {}) for output in cell.get("outputs", [])]
+        drawn = [data for data in shown if "image/png" in data and "image/svg+xml" not in data]
         if drawn:
             alt = cell.metadata.get("mystnb", {}).get("image", {}).get("alt", "")
             assert len(alt.split()) > 5, f"{path.name}: a drawing without words: {cell.source[:60]!r}"
@@ -275,19 +285,58 @@ def test_a_cell_sets_the_figure_above_it_and_the_page_keeps_the_figure_as_it_was
     named = dict(vars(widgets))
     exec(making.source, named)
     made = named["figure"].get_state()
-    exec(setting.source, named)
+    exec("\n".join(line.removeprefix("# ") for line in lines), named)
     moved = {name for name in named["figure"].controls() if named["figure"].get_state()[name] != made[name]}
-    assert moved >= {line.partition(" = ")[0].removeprefix("figure.") for line in lines}
+    assert moved >= {line.partition(" = ")[0].removeprefix("# figure.") for line in lines}
     view = next(o.data[VIEW]["model_id"] for o in making.outputs if VIEW in o.get("data", {}))
     kept = notebook.metadata.widgets[STATE].state[view].state
     assert {name: kept[name] for name in moved} == {name: made[name] for name in moved}
+
+
+@of_chapters
+def test_running_every_cell_leaves_the_figure_of_the_first_question_as_it_was_made(path, notebook):
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    (setting,) = tagged(notebook, "set-figure")
+    named = dict(vars(widgets)) | {"allow": allow, "load_grid": load_grid, "TASKS": TASKS, "PRESETS": PRESETS}
+    exec(code[code.index(setting) - 1].source, named)
+    figure = named["figure"]
+    made = repr(figure)
+    sets = re.compile(r"^\s*figure\.(?!observe)[\w., ]+ = ", re.MULTILINE)
+    for cell in code:
+        if "parameters" in cell.metadata.get("tags", []) and sets.search(cell.source):
+            exec(cell.source, named)
+        elif cell is not setting:
+            assert not sets.search(cell.source), cell.source
+    assert repr(figure) == made
+
+
+@of_chapters
+def test_two_cells_in_three_that_jupyter_shows_unfolded_are_the_students(path, notebook):
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    seen = [cell for cell in code if not cell.metadata.get("jupyter", {}).get("source_hidden")]
+    others = [cell for cell in seen if not is_students(cell)]
+    most = 1 / 2 if path.name.startswith("07") else 1 / 3  # the subject of chapter 7 is its code
+    assert len(others) <= most * len(seen), [cell.id for cell in others]
+    assert all(is_students(cell) <= (cell in seen) for cell in code)
+
+
+@of_chapters
+def test_a_cell_for_the_student_says_where_to_write_and_what_is_allowed(path, notebook):
+    for cell in filter(is_students, notebook.cells):
+        assert "✎" in cell.source, cell.id
+        assert cell.source.startswith(EDIT) == ("parameters" in cell.metadata.get("tags", [])), cell.id
+    for cell in tagged(notebook, "parameters"):
+        for name, low, high in re.findall(RANGE, cell.source):
+            said = next(line for line in cell.source.split("\n") if line.startswith(f"{name} = "))
+            for end in map(float, (low, high)):
+                assert re.search(rf"\b({end:g}|{end:,.0f}|1 million|10 million)\b", said), (said, end)
 
 
 def test_by_chapter_8_a_reader_has_heard_linked_and_drawn_with_a_figure():
     text = "\n".join(
         cell.source for path in NOTEBOOKS[:9] for cell in nbformat.read(path, as_version=4).cells
     )
-    for way in ("figure.observe(lambda", "jslink((figure, ", "figure.observe(draw", "= Output()"):
+    for way in (".observe(lambda", "jslink((figure, ", "figure.observe(draw", "= Output()"):
         assert way in text
 
 

@@ -95,7 +95,7 @@
   });
 
   // A cell that sets the figure above it can be tried without Python: a button applies its lines.
-  const LINE = /^figure\.(\w+) = (.+)$/gm;
+  const LINE = /^(?:# )?figure\.(\w+) = (.+?)(?: {2}# .*)?$/gm;
   const WORDS = { True: true, False: false };
 
   /** The value of a Python literal: a number, a quoted word, True or False. */

@@ -50,6 +50,7 @@ RULES = {
     "form-action": "'self' file:",
     "base-uri": "'none'",
 }
+WASM = 'data-runs="wasm"'  # in a page that runs WebAssembly, which no other page may
 
 
 def finish(app: Sphinx, error: Exception | None) -> None:
@@ -94,10 +95,11 @@ def with_late_scripts(text: str, *, search: bool) -> str:
 
 
 def with_policy(text: str) -> str:
-    """Return the page with a policy that allows its own files and, by hash, its inline scripts."""
+    """Return the page with a policy that allows its own files, inline scripts by hash, and WebAssembly if asked."""
     inline = [match["code"] for match in SCRIPT.finditer(text) if runs_inline(match["attributes"])]
     hashes = sorted({f"'sha256-{digest(code)}'" for code in inline})
-    rules = RULES | {"script-src": " ".join([RULES["script-src"], *hashes])}
+    runs = ["'wasm-unsafe-eval'"] if WASM in text else []
+    rules = RULES | {"script-src": " ".join([RULES["script-src"], *runs, *hashes])}
     content = "; ".join(f"{name} {sources}" for name, sources in rules.items())
     meta = f'<meta http-equiv="Content-Security-Policy" content="{content}">\n'
     return POLICY.sub("", text).replace('<meta charset="utf-8" />', f'<meta charset="utf-8" />\n{meta}', 1)

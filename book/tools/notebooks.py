@@ -3,11 +3,12 @@
     python book/tools/notebooks.py                 all notebooks
     python book/tools/notebooks.py 04 05           those whose names start with these
     python book/tools/notebooks.py --tidy          only tidy ids, metadata and lines
+    python book/tools/notebooks.py --stills 04     only draw the stills anew
 
 Every notebook runs in a fresh kernel. Cell ids, widget ids and metadata are made stable. A live figure's stored
 state loses its script (the page and the kernel have their own), and its output gains a still picture that the
-figure draws in a headless Chromium; a matplotlib figure gains its panels for the page. Needs the ``test`` extra and
-a Chromium.
+figure draws in a headless Chromium, as SVG and, for a notebook that Jupyter does not trust, as PNG; a matplotlib
+figure gains its panels for the page. Needs the ``test`` extra and a Chromium.
 """
 
 import base64
@@ -24,6 +25,7 @@ from nbclient import NotebookClient
 from nbformat import NotebookNode
 from panels import PANELS, with_palette
 from playwright.sync_api import Page
+from words import FOLDING, Chapter, is_exercise
 
 ROOT = Path(__file__).resolve().parents[2]
 STATE = "application/vnd.jupyter.widget-state+json"
@@ -58,14 +60,29 @@ def execute(path: Path) -> NotebookNode:
 
 
 def tidy(notebook: NotebookNode, prefix: str) -> None:
-    """Give cells stable ids and only our metadata; keep solutions folded in Colab and JupyterLab."""
+    """Give cells stable ids and only our metadata; fold in Colab and JupyterLab what the page folds."""
     name_new_cells(notebook.cells, prefix)
+    chapter = Chapter()
     for cell in notebook.cells:
-        for stray in set(cell.metadata) - KEPT:
+        for stray in {*set(cell.metadata) - KEPT, "cellView", "jupyter"} & set(cell.metadata):
             del cell.metadata[stray]
-        if "solution" in cell.metadata.get("tags", []):
+        if cell.cell_type == "markdown":
+            chapter.add_markdown(cell.source)
+        elif is_folded(cell, in_detour=bool(chapter.rank)):
             cell.metadata["cellView"] = "form"
             cell.metadata["jupyter"] = {"source_hidden": True}
+
+
+def is_folded(cell: NotebookNode, in_detour: bool) -> bool:
+    """Return whether the code of a cell is folded: by a tag or, unless a student is to change it, in a detour."""
+    tags = set(cell.metadata.get("tags", []))
+    return bool(FOLDING & tags) or (in_detour and not is_students(cell))
+
+
+def is_students(cell: NotebookNode) -> bool:
+    """Return whether a student is to change the cell."""
+    tags = set(cell.metadata.get("tags", []))
+    return bool(tags & {"set-figure", "parameters"}) or (is_exercise(cell.source) and "solution" not in tags)
 
 
 def settle(notebook: NotebookNode, prefix: str) -> None:
@@ -192,6 +209,13 @@ def draw_still(page: Page, model: Model) -> str:
     )
 
 
+def as_png(page: Page, picture: str) -> str:
+    """Return a still (SVG) as PNG in base64, which Jupyter shows before a reader trusts the notebook."""
+    page.set_content(f'<body style="margin: 0">{picture}</body>')
+    png = page.locator("svg").screenshot(animations="disabled")
+    return base64.b64encode(with_palette(png)).decode() + "\n"
+
+
 def add_stills(notebook: NotebookNode, page: Page) -> None:
     """Add a still picture to every widget: a live figure draws its own, others show their output."""
     for data, model in views(notebook):
@@ -199,6 +223,7 @@ def add_stills(notebook: NotebookNode, page: Page) -> None:
             continue  # the list in the cell's output needs no script
         if "_anywidget_id" in model["state"]:
             data["image/svg+xml"] = draw_still(page, model)
+            data[PNG] = as_png(page, data["image/svg+xml"])
         else:
             data.update(printed_picture(notebook, data[VIEW]["model_id"]))
 
@@ -209,7 +234,7 @@ def printed_picture(notebook: NotebookNode, model: str) -> Model:
     outputs = [
         output for held in family(models, model) for output in models[held]["state"].get("outputs", [])
     ]
-    drawn = [output["data"] for output in outputs if PNG in output.get("data", {})]
+    drawn = [output["data"] for output in outputs if PANELS in output.get("data", {})]
     return {PNG: drawn[0][PNG], PANELS: drawn[0].pop(PANELS)} if drawn else {}
 
 
@@ -243,9 +268,17 @@ def executed(path: Path, page: Page) -> str:
     return as_text(notebook)
 
 
+def redrawn(path: Path, page: Page) -> str:
+    """Return the text of a notebook with its outputs as they are, and new stills."""
+    notebook = nbformat.read(path, as_version=4)
+    add_stills(notebook, page)
+    return as_text(notebook)
+
+
 def main(arguments: list[str]) -> None:
     """Rewrite the notebooks whose names start with one of the arguments, all if none is given."""
-    starts = tuple(argument for argument in arguments if argument != "--tidy")
+    starts = tuple(argument for argument in arguments if not argument.startswith("--"))
+    written = redrawn if "--stills" in arguments else executed
     paths = [
         p for p in sorted((ROOT / "notebooks").glob("*.ipynb")) if not starts or p.name.startswith(starts)
     ]
@@ -256,7 +289,7 @@ def main(arguments: list[str]) -> None:
     with chromium() as page:
         for path in paths:
             print(f"{path.name} … ", end="", flush=True)
-            path.write_text(executed(path, page), encoding="utf-8")
+            path.write_text(written(path, page), encoding="utf-8")
             print("done")
 
 

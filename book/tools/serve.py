@@ -32,6 +32,16 @@ class Quiet(SimpleHTTPRequestHandler):
         super().end_headers()
 
 
+class Isolated(Quiet):
+    """The same for pages that may use several threads, which browsers grant to isolated pages alone."""
+
+    def end_headers(self) -> None:
+        """Keep other sites' windows and files out."""
+        self.send_header("Cross-Origin-Opener-Policy", "same-origin")
+        self.send_header("Cross-Origin-Embedder-Policy", "require-corp")
+        super().end_headers()
+
+
 class Line:
     """A slow line: responses begin `latency` seconds late and share the bandwidth."""
 
@@ -88,9 +98,9 @@ def server(folder: str, port: int = 0, handler: type[Quiet] = Quiet) -> Server:
 def main(folder: str, port: str = "8000") -> None:
     """Serve until Ctrl-C; if the port is taken, use a free one."""
     try:
-        http = server(folder, int(port))
+        http = server(folder, int(port), Isolated)
     except OSError:
-        http = server(folder)
+        http = server(folder, handler=Isolated)
     print(f"The book is at http://127.0.0.1:{http.server_port}/  (Ctrl-C ends it)", flush=True)
     try:
         http.serve_forever()

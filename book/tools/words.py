@@ -26,6 +26,7 @@ PACE = 130  # words per minute
 PRACTICE = 5  # minutes per exercise
 ALONE = ("00", "P")  # pages that are not chapters: the ten-minute page, the playground
 FOLDED_HEADING = re.compile(r"(#{2,4}) (Detour: .+|Further reading)$")
+CHALLENGE = re.compile(r'^check\("\w+\.c"', re.MULTILINE)
 FOLDING = {"hide-cell", "hide-input", "remove-input"}  # tags that fold a cell
 DETAILS = re.compile(r"<details>\s*(?:<summary>.*?</summary>)?(.*?)</details>", re.DOTALL)
 NOT_WORDS = (
@@ -73,7 +74,9 @@ class Chapter:
                 self.blocks += 2 if self.rank and line.endswith("Further reading") else 1
 
     def add_code(self, source: str, tags: list[str]) -> None:
-        """Add a code cell, unless it is setup, a solution or a question."""
+        """Add a code cell, unless it is setup, a solution, a question or a challenge, which nobody can time."""
+        if CHALLENGE.search(source):
+            return
         if not self.rank and not FOLDING & set(tags):
             self.code.append(source)
         elif not {"hide-cell", "remove-input"} & set(tags):

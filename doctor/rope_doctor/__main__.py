@@ -6,6 +6,8 @@ r"""The command `rope-doctor`: find out what is wrong with the positions of a mo
     rope-doctor diagnose module:function   call a rotation as a black box, and name its mistakes
     rope-doctor model module:make          compare a live torch model with its config
     rope-doctor decode module:make         check that a decoder gives the same logits however it is called
+    rope-doctor ask URL --model NAME       check that a server gives the same log probabilities however it is asked
+    rope-doctor reach MODEL --text FILE    find the token at which a model's loss leaves its level
     rope-doctor vectors module:function    run test vectors on a rotation
     rope-doctor examples [DIR]             write small files on which to try these commands
 
@@ -27,16 +29,19 @@ from typing import Any
 import numpy as np
 
 from rope_doctor.command import (
+    ask_server,
     check_decoder,
     check_model,
     compare_files,
     compare_rows,
     examine,
     hand_out,
+    reach_text,
     read_files,
     run_vectors,
 )
 from rope_doctor.config.values import CONTROL, visible
+from rope_doctor.probes.served import LENGTH
 from rope_doctor.vectors.runner import CALLS, WIDTHS
 from rope_edu.encodings.layouts import LAYOUTS
 
@@ -46,10 +51,13 @@ COMMANDS = {  # each module's `run` is called, and its docstring is the help
     "weights": compare_rows,
     "model": check_model,
     "decode": check_decoder,
+    "ask": ask_server,
+    "reach": reach_text,
     "diagnose": examine,
     "vectors": run_vectors,
     "examples": hand_out,
 }
+KEY = "ROPE_DOCTOR_KEY"  # environment variable
 FORMATS = ("text", "json", "github")
 FILES = "config.json, a checkpoint or a folder with one, a GGUF, -, or owner/name@revision"
 NAMES = {"action": "append", "metavar": "NAME"}
@@ -69,9 +77,30 @@ OPTIONS: tuple[tuple[str, str, dict[str, Any]], ...] = (  # (commands, name, arg
     ("decode", "--chunk", {"type": int, "default": 512, "help": "tokens per chunk of the long text (512)"}),
     ("decode", "--window", {"type": int, "help": "width of a window that the decoder does not state"}),
     ("decode", "--text", {"metavar": "FILE", "help": "token ids, separated by spaces (default: random ids)"}),
-    ("model decode", "--only", {**REPEATED, "help": "run only this check"}),
-    ("model decode", "--skip", {**REPEATED, "help": "do not run this check"}),
-    ("model decode", "--require", {**REPEATED, "help": "make this check central"}),
+    ("ask", "url", {"metavar": "URL", "help": "the server's address, such as http://localhost:8000"}),
+    ("ask", "--model", {"required": True, "metavar": "NAME", "help": "the model's name on the server"}),
+    ("ask", "--length", {"type": int, "default": LENGTH, "help": f"tokens of the long text ({LENGTH:,})"}),
+    (
+        "ask",
+        "--seconds",
+        {"type": float, "default": 900.0, "help": "limit on the time of all requests (900)"},
+    ),
+    ("ask", "--key", {"default": KEY, "metavar": "VARIABLE", "help": f"variable with the key ({KEY})"}),
+    ("ask", "--seed", {"type": int, "help": "of the texts (else others each time)"}),
+    ("ask", "--dry-run", {"action": "store_true", "help": "print the requests and ask nothing"}),
+    (
+        "reach",
+        "made",
+        {"nargs": "?", "metavar": "MODEL", "help": "module:make, a GGUF, a folder or a hub's name"},
+    ),
+    ("ask reach", "--text", {"metavar": "FILE", "help": "a text (for module:make: token ids)"}),
+    ("ask reach", "--losses", {"metavar": "FILE", "help": "losses of another run, as --save writes them"}),
+    ("reach", "--save", {"metavar": "FILE", "help": "write the losses there"}),
+    ("ask reach", "--config", {"help": "the config.json or GGUF that states the context"}),
+    ("ask reach", "--context", {"type": int, "help": "the claimed context in tokens"}),
+    ("model decode ask reach", "--only", {**REPEATED, "help": "run only this check"}),
+    ("model decode ask reach", "--skip", {**REPEATED, "help": "do not run this check"}),
+    ("model decode ask reach", "--require", {**REPEATED, "help": "make this check central"}),
     ("model", "--config", {"help": "a config.json or a preset's name (default: the model's config)"}),
     ("diagnose vectors", "function", {"help": "module:function"}),
     ("diagnose", "--head-dim", {"type": int, "help": "width of x (with --config: from the file)"}),

@@ -195,7 +195,7 @@ def test_a_cell_that_sets_the_figure_does_so_in_the_page(figure):
     figure.page.locator(".tag_set-figure .live-set").click()
     figure.evaluate(ARRIVED)
     named = dict(vars(widgets))
-    exec(f"{made}\n{setting}", named)
+    exec(made + setting.replace("\n# figure.", "\nfigure."), named)
     assert values_of(eval(line(figure), dict(vars(widgets)))) == values_of(named["figure"])
     assert figure.locator(".rl-line").inner_text() == f"figure = {line(figure)}"
 

@@ -16,11 +16,20 @@ from typing import Any
 import numpy as np
 
 from rope_book.check.answers import Reply, native, number, of_function
+from rope_book.check.challenges import challenges, reached
 
 Verdict = bool | str | EllipsisType  # right or wrong, a sentence on the mistake, or `...` for no answer yet
 Judge = Callable[[Any], Verdict]
 Known = tuple[Any, Mapping[str, Any], str]  # right answer, known mistakes, sentence for any other answer
 HERE = Path(__file__).parent
+
+
+class Unread(str):
+    """A sentence on an answer that could not be judged, such as one with a typo: it takes no hint."""
+
+    __slots__ = ()
+
+
 JUDGES: dict[str, Judge] = {}  # filled when chapter_NN and rows are imported
 
 
@@ -46,12 +55,13 @@ class Exercise:
 
 
 class Checker:
-    """The `check` that readers call; it replies to answers and counts failures, so each brings the next hint."""
+    """The `check` that readers call; it replies to answers and counts wrong ones, so each brings the next hint."""
 
     def __init__(self, exercises: tuple[Exercise, ...] | None = None) -> None:
         """Check these exercises; by default those of all chapters, which are imported at the first call."""
         self._exercises = None if exercises is None else _by_id(exercises)
         self._failures: Counter[str] = Counter()
+        self._record: dict[str, dict[str, Any]] = {}
 
     @property
     def exercises(self) -> dict[str, Exercise]:
@@ -64,6 +74,7 @@ class Checker:
         r"""Print whether `answer` is right; if it is not, print the next hint.
 
         Arguments: `exercise_id` is "chapter.number"; `answer` is a value or a function, depending on the exercise.
+        With "18.c" and the like it is a figure, whose present state is judged (see challenges.toml).
         Raises: ValueError for an unknown exercise. An error in the answer is printed, not raised.
 
         >>> doubled = Exercise("1.1", lambda f: f(4) == 8, hints=("Try 2 * x.",), shows="Doubling.")
@@ -73,6 +84,8 @@ class Checker:
         >>> Checker((doubled,))("1.1", lambda x: x + x)
         Exercise 1.1: correct. Doubling.
         """
+        if exercise_id in challenges():
+            return self._challenge(exercise_id, answer)
         if exercise_id not in self.exercises:
             known = ", ".join(self.exercises)
             raise ValueError(f"exercise must be one of {known}; got {exercise_id!r}")
@@ -83,13 +96,44 @@ class Checker:
         """Forget all failures, so that the next one brings the first hint again."""
         self._failures.clear()
 
+    def _challenge(self, name: str, figure: object) -> None:
+        """Judge the present state of a figure and print the verdict."""
+        right, why = reached(name, figure)
+        self._note(name, right or why)
+        print(f"Challenge {name}: {'reached' if right else 'not yet'}. {why}")
+
+    def record(self) -> dict[str, dict[str, Any]]:
+        """Return what has been answered so far, for a teacher: right or not, tries, and the replies to mistakes.
+
+        It has no answers and no names, and ``json.dumps(check.record())`` writes it to a file.
+
+        >>> mine = Checker((Exercise("1.1", lambda x: x == 4 or "That is the square.", hints=("Add.",)),))
+        >>> mine("1.1", 9)
+        Exercise 1.1: not yet. That is the square.
+        Hint 1 of 1: Add.
+        >>> mine.record()
+        {'1.1': {'right': False, 'tries': 1, 'mistakes': ['That is the square.']}}
+        """
+        return copy.deepcopy(self._record)
+
+    def _note(self, name: str, verdict: Verdict) -> None:
+        """Note a verdict for the record."""
+        noted = self._record.setdefault(name, {"right": False, "tries": 0, "mistakes": []})
+        noted["tries"] += 1
+        noted["right"] = noted["right"] or verdict is True
+        if isinstance(verdict, str) and not isinstance(verdict, Unread):
+            noted["mistakes"].append(verdict)
+
     def _reply(self, exercise: Exercise, answer: object) -> str:
         """Judge the answer and return the verdict as text."""
         verdict = ... if _is_stub(answer) else _judge(exercise, answer)
         if verdict is ...:
             return "replace the ... with your answer and run this cell again."
+        self._note(exercise.id, verdict)
         if verdict is True:
             return f"correct. {exercise.shows}".rstrip()
+        if isinstance(verdict, Unread):
+            return f"not yet. {verdict}"
         self._failures[exercise.id] += 1
         stage = min(self._failures[exercise.id], len(exercise.hints))
         reason = f" {verdict}" if verdict else ""
@@ -223,8 +267,8 @@ def _judge(exercise: Exercise, answer: object) -> Verdict:
     try:
         verdict = exercise.right(answer)
     except Reply as reply:
-        return reply.verdict
+        return Unread(reply.verdict) if isinstance(reply.verdict, str) else reply.verdict
     except Exception as error:  # a reader's function may raise anything
         message = re.sub(r" at 0x[0-9a-f]+", "", str(error))  # addresses change from run to run
-        return f"Your answer raised {type(error).__name__}: {message}"
+        return Unread(f"Your answer raised {type(error).__name__}: {message}")
     return verdict if isinstance(verdict, str) or verdict is ... else bool(verdict)

@@ -20,7 +20,7 @@ from rope_doctor.clinic.mistakes import MISTAKES as CLINIC
 from rope_doctor.precision import round_to
 from rope_edu.attention.encoding import NoPosition, PositionEncoding, Rotary
 from rope_edu.encodings import RopeSpec, plain_rope
-from rope_edu.encodings.scaling import ntk_aware, position_interpolation
+from rope_edu.encodings.scaling import llama3, ntk_aware, position_interpolation, yarn
 
 
 class PerHead(PositionEncoding):
@@ -99,6 +99,9 @@ BY_CALL = {  # mistakes of the clinic whose result depends on how a text is spli
 }
 
 
+TRAINED = 8192  # tokens on which SmolLM2 was trained
+
+
 @dataclass(frozen=True)
 class Mistake:
     """A mistake's effect in a sentence, and its encoding, made from the right spec and the prompt's length."""
@@ -132,8 +135,12 @@ def _base(base: float) -> Callable[[RopeSpec], RopeSpec]:
     return lambda spec: plain_rope(spec.head_dim, base, layout=spec.layout)
 
 
-def _scaled(rule: Callable[..., RopeSpec], factor: float) -> Callable[[RopeSpec], RopeSpec]:
-    return lambda spec: rule(spec.head_dim, factor, base=spec.base).replace(layout=spec.layout)
+def _scaled(rule: Callable[..., RopeSpec], *settings: float) -> Callable[[RopeSpec], RopeSpec]:
+    return lambda spec: rule(spec.head_dim, *settings, base=spec.base).replace(layout=spec.layout)
+
+
+def _half(spec: RopeSpec) -> RopeSpec:
+    return plain_rope(spec.head_dim, spec.base, rotary_dim=spec.head_dim // 2, layout=spec.layout)
 
 
 def _held(pairs: slice) -> Callable[[RopeSpec], RopeSpec]:
@@ -168,6 +175,11 @@ OWN: dict[str, Mistake] = {
     "pi_4_unasked": _config("All frequencies are divided by 4.", _scaled(position_interpolation, 4)),
     "ntk_4_unasked": _config("NTK-aware scaling by 4 is applied to a short text.", _scaled(ntk_aware, 4)),
     "ntk_16_unasked": _config("NTK-aware scaling by 4 is applied twice.", _scaled(ntk_aware, 16)),
+    "yarn_4_unasked": _config("YaRN by 4 is applied to a short text.", _scaled(yarn, 4, TRAINED)),
+    "llama3_8_unasked": _config(
+        "Llama 3's rule by 8 is applied to a short text.", _scaled(llama3, 8, TRAINED)
+    ),
+    "half_the_width": _config("Only the first half of the features is rotated.", _half),
     "factor_1.21": _config(
         "Cosines and sines are multiplied by 1.21.", lambda spec: spec.replace(attention_factor=1.21)
     ),

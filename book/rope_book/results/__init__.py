@@ -2,7 +2,7 @@ r"""Results from runs too long for a notebook, and their loaders; needs only Num
 
 `grid.json`, `stretch.json`, `claims.json` and `page_models.json` are written by the modules of the same names in
 `book/makers`, `rotation.json` by `book/tools/bench_rotation.py`, `base_bound.json` by `book/tools/search_bases.py`.
-`predictions.md` and `stretch_predictions.md` were written before the runs.
+`causes.json` and all `real_*.json` too. `predictions.md` and `stretch_predictions.md` were written before the runs.
 """
 
 from rope_book.results.base_bound import MODELS, PUBLISHED, BaseSearch, load_base_bound
@@ -19,6 +19,7 @@ from rope_book.results.grid import (
     spread,
 )
 from rope_book.results.page_models import PageModel, load_page_models
+from rope_book.results.real import load_real
 from rope_book.results.rotation import Rotation, load_rotation
 from rope_book.results.stretch import Stretch, load_stretch, load_stretch_predictions
 
@@ -39,6 +40,7 @@ __all__ = [
     "load_grid",
     "load_page_models",
     "load_predictions",
+    "load_real",
     "load_rotation",
     "load_stretch",
     "load_stretch_predictions",

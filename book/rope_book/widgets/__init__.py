@@ -28,6 +28,8 @@ from .order_blindness import OrderBlindness
 from .patch_scores import PatchScores
 from .question import Question
 from .ramps import Ramps
+from .read_the_damage import ReadTheDamage
+from .real_head import RealHead
 from .rotate_pair import RotatePair
 from .score_distance import ScoreDistance
 from .score_under_rules import ScoreUnderRules
@@ -62,6 +64,8 @@ __all__ = [
     "PatchScores",
     "Question",
     "Ramps",
+    "ReadTheDamage",
+    "RealHead",
     "RotatePair",
     "ScoreDistance",
     "ScoreUnderRules",

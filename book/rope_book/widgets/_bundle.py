@@ -1,9 +1,9 @@
 """One self-contained script per figure, bundled from the small modules in ``js/``.
 
-Imports run one way through four folders: ``data`` (written from Python, see ``_data``), ``lib`` (drawing and
-controls), ``maths`` (the library's functions in JavaScript) and ``figures``. Every module becomes a function that
-returns its exports, so its other names stay private; dependencies come first. Nothing generated is stored, so
-nothing generated can be stale.
+Imports run one way through five folders: ``data`` (written from Python, see ``_data``), ``lib`` (drawing and
+controls), ``maths`` (the library's functions in JavaScript), ``figures``, and ``real`` (SmolLM2 in a page). Every
+module becomes a function that returns its exports, so its other names stay private; dependencies come first.
+Nothing generated is stored, so nothing generated can be stale.
 """
 
 import json
@@ -85,6 +85,17 @@ def shared_script() -> str:
     """Return the classic script of the ``SHARED`` modules, for ``page_script`` with ``alone=False``."""
     script = f"RopeLive.shared = (() => {{\n{scopes(*SHARED)}\nreturn {_named(modules(*SHARED))};\n}})();\n"
     return lean(script)
+
+
+def real_script() -> str:
+    """Return the classic script that fills the place of SmolLM2 in a page.
+
+    The engine is an ES module, which the script imports only when a reader lets the model write.
+    """
+    call = """for (const root of document.querySelectorAll(".real-model")) {
+$real$page.mount(root, () => import(new URL(root.dataset.engine, document.baseURI)));
+}"""
+    return lean(f"(() => {{\n{scopes('real/page')}\n{call}\n}})();\n")
 
 
 def lean(script: str) -> str:

@@ -9,6 +9,7 @@ from dataclasses import asdict
 from typing import Any
 
 from rope_book.results import MODELS, load_base_bound
+from rope_book.results.page_heads import read_page_heads
 from rope_book.results.page_models import read_page_models
 from rope_doctor.config import PRESETS, RULES
 from rope_doctor.config.gguf_rotation import ALSO_READ, FACTS, KEYS
@@ -17,7 +18,7 @@ from rope_doctor.precision import PIPELINES, SIGNIFICAND_BITS
 from ._grid import grid_table
 from ._questions import questions
 from ._registry import FIGURES
-from .maths import decoding, order, page_training, patients, rail, stretch, words
+from .maths import damage, decoding, order, page_training, patients, rail, stretch, words
 
 
 def _precision() -> dict:
@@ -47,6 +48,12 @@ def _page_models() -> dict:
         task: {k: v for k, v in model.items() if k not in ("config", "versions")}
         for task, model in models.items()
     }
+
+
+def _page_heads() -> dict:
+    """Return the sentences and heads of SmolLM2, without how they were found."""
+    content = read_page_heads()
+    return {name: content[name] for name in ("sentences", "heads")}
 
 
 def _words() -> dict:
@@ -80,6 +87,7 @@ def _presets() -> list[dict[str, Any]]:
 DATA: dict[str, Callable[[], Any]] = {
     "bases": _bases,
     "config_rules": lambda: RULES,
+    "damage": damage.damage,
     "decoding": lambda: {
         "headDim": decoding.HEAD_DIM,
         "base": decoding.BASE,
@@ -95,6 +103,7 @@ DATA: dict[str, Callable[[], Any]] = {
     "grid": grid_table,
     "leads": _leads,
     "order": lambda: {"query": order.W_Q, "key": order.W_K, "value": order.W_V, "seed": order.SEED},
+    "page_heads": _page_heads,
     "page_models": _page_models,
     "patients": patients.patients,
     "precision": _precision,

@@ -8,12 +8,8 @@ import posixpath
 import re
 from dataclasses import dataclass, field
 
-FOLDERS = (
-    "data",
-    "lib",
-    "maths",
-    "figures",
-)  # each may import from itself and from earlier ones; figures do not import each other
+# each may import from itself and from earlier ones; figures do not import each other, and nothing imports them
+FOLDERS = ("data", "lib", "maths", "figures", "real")
 FORMS = (
     'import { a, b as c } from "./x.js"; import * as x from "./x.js"; export function, const or class; '
     "export { a, b as c }; export default, in a figure"

@@ -1,15 +1,20 @@
 """The base of every live figure: an ipywidget in a kernel, a plain script in the published page."""
 
+import warnings
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 from weakref import WeakValueDictionary
 
 import anywidget
 import traitlets
+from IPython.display import display
+from ipywidgets import Output
 
 from ._bundle import is_figure, module_script, style
 from ._errors import meant, short
 from ._registry import FIGURES
-from ._rules import settle
+from ._results import Result, tabulated
+from ._rules import OnlyIf, settle
 from ._traits import Control, Names
 
 MOST_LEADS = 3
@@ -26,6 +31,10 @@ class LiveFigure(anywidget.AnyWidget):
 
     Up to three **lead** controls are next to the picture; the rest fold under *More*. ``lead`` names them in the
     order in which they appear; without it they are the first three.
+
+    What a figure shows can be read: ``results()`` names its **results**, read-only numbers that the library
+    computes from the controls. They can be observed, ``sweep`` tabulates them, and ``follow`` calls a function at
+    every move.
 
     ``only`` turns any figure into a small one: just the controls that it names, without Reset and without the
     line of Python. A choice becomes a row of buttons; ``few`` lists the options worth a button. A class may
@@ -54,10 +63,12 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
     newest: ClassVar[WeakValueDictionary[str, "LiveFigure"]] = WeakValueDictionary()  # by class
     _script: ClassVar[str] = ""  # a figure's subclasses share it
     _declared: ClassVar[dict[str, Control]] = {}
+    _results: ClassVar[dict[str, Result]] = {}
     lead: ClassVar[tuple[str, ...]] = ()
     few: ClassVar[dict[str, tuple[Any, ...]]] = {}
     parts: ClassVar[tuple[str, ...]] = ()
     only = Names()
+    _still = ""  # the picture (SVG) of the present state, as a front end has last drawn it
     _controls = traitlets.List().tag(sync=True)  # not a dict: saving a notebook sorts its keys
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -65,16 +76,17 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
         if cls.__name__ not in LiveFigure.figures and is_figure(cls.module_name()):
             cls._script = cls.module_name()
             LiveFigure.figures[cls.__name__] = cls
-        cls._declared = {
-            name: trait
-            for ancestor in reversed(cls.__mro__)
-            for name, trait in vars(ancestor).items()
-            if isinstance(trait, Control)
-        }
+        traits = {name: trait for ancestor in reversed(cls.__mro__) for name, trait in vars(ancestor).items()}
+        cls._declared = {name: trait for name, trait in traits.items() if isinstance(trait, Control)}
+        cls._results = {name: trait for name, trait in traits.items() if isinstance(trait, Result)}
         super().__init_subclass__(**kwargs)
 
     def __init__(self, *unnamed: Any, **values: Any) -> None:
         name, controls = type(self).__name__, self.controls()
+        self._kept: dict[
+            str, tuple[dict[str, Any], float]
+        ] = {}  # results that were read: their state and value
+        self._followers: dict[str, Callable[[Any], None]] = {}
         if unnamed:
             by_name = ", ".join(
                 f"{control}={value!r}" for control, value in zip(controls, unnamed, strict=False)
@@ -90,10 +102,12 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
             name: self.controls()[name].validate(self, values[name]) for name in values if name not in EXTRAS
         }
         super().__init__(**values | settings | self.settled(settings))
+        self._warn_if_idle(settings)
         self._controls = [
             {"name": name} | control.describe() | {"initial": getattr(self, name)}
             for name, control in self.controls().items()
         ]
+        self.on_msg(self._keep_still)
         LiveFigure.newest[type(self).__name__] = self
 
     @property
@@ -117,6 +131,15 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
         return cls._declared
 
     @classmethod
+    def results(cls) -> dict[str, Result]:
+        """Return the results by name; each has a ``unit``."""
+        return cls._results
+
+    def values(self) -> dict[str, Any]:
+        """Return the present values of the controls by name."""
+        return {name: getattr(self, name) for name in self.controls()}
+
+    @classmethod
     def leads(cls) -> tuple[str, ...]:
         """Return the names of the controls next to the picture."""
         return cls.lead or tuple(cls.controls())[:MOST_LEADS]
@@ -134,6 +157,55 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
             del state["only"]  # a full figure's state leaves it out
         return state
 
+    def sweep(self, control: str, values: Iterable[Any]) -> dict[str, list]:
+        """Return a table of the results while one control takes several values; the figure itself stays.
+
+        >>> from rope_book.widgets import RotatePair
+        >>> table = RotatePair(key_position=0).sweep("position", [0, 1, 2])
+        >>> table["position"], [round(score, 2) for score in table["score"]]
+        ([0, 1, 2], [1.2, 1.34, 1.4])
+        """
+        if control not in self.controls():
+            lacks = f"{type(self).__name__} has no control {control!r}.{meant(control, self.controls())}"
+            raise short(ValueError(f"{lacks} It has {', '.join(self.controls())}"))
+        return tabulated(self, control, values)
+
+    def follow(self, function: Callable[["LiveFigure"], Any]) -> Callable[["LiveFigure"], Any]:
+        """Call a function with the figure now and at every move, and show below what it prints, draws or returns.
+
+        Also a decorator, ``@figure.follow``. A function of the same name takes the place of the one before.
+        """
+        below = Output()
+
+        def call(change: Any = None) -> None:
+            below.clear_output(wait=True)
+            with below:
+                shown = function(self)
+                if shown is not None:
+                    display(shown)
+
+        before = self._followers.get(function.__name__)
+        if before:
+            self.unobserve(before, names=list(self.controls()))
+        self._followers[function.__name__] = call
+        self.observe(call, names=list(self.controls()))
+        display(below)
+        call()
+        return function
+
+    def _keep_still(self, widget: Any, content: Any, buffers: Any) -> None:
+        """Keep the picture that a front end sends once nothing has changed for a moment."""
+        if "still" in content:
+            self._still = content["still"]
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        """Return the widget's view and, once it was drawn, its picture for places that show no widgets."""
+        bundle = super()._repr_mimebundle_(**kwargs)
+        if bundle is not None and self._still:
+            data = bundle[0] if isinstance(bundle, tuple) else bundle
+            data["image/svg+xml"] = self._still
+        return bundle
+
     def settled(self, held: dict[str, Any]) -> dict[str, Any]:
         """Return the other values that rules change once ``held`` is set; raise TraitError if it breaks a rule."""
         controls = self.controls()
@@ -148,20 +220,44 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
 
     @traitlets.observe(traitlets.All)
     def _apply_rules(self, change: Any) -> None:
-        """Move the controls that give way to the one just set."""
+        """Move the controls that give way to the one just set, and tell who observes a result that changes."""
         if change.name in self.controls():
+            before = self.values() | {change.name: change.old}
             implied = self.settled({change.name: getattr(self, change.name)})
             with self.hold_trait_notifications():  # a preset's values change together
                 for name, value in implied.items():
                     setattr(self, name, value)
+            for name in set(self._results) & set(self._trait_notifiers):
+                self._tell(name, before)
+
+    def _tell(self, name: str, before: dict[str, Any]) -> None:
+        """Tell those who observe a result, unless it is what it was in the state before."""
+        old, new = self._results[name].at(before), getattr(self, name)
+        if new != old:
+            told = {"name": name, "old": old, "new": new, "owner": self, "type": "change"}
+            self.notify_change(traitlets.Bunch(told))
+
+    def _warn_if_idle(self, names: Iterable[str]) -> None:
+        """Warn of controls just set that have no effect while another has its present value."""
+        for name in names:
+            for rule in self.controls()[name].rules:
+                if isinstance(rule, OnlyIf) and getattr(self, rule.where) not in rule.values:
+                    needed = " or ".join(f"{rule.where}={value!r}" for value in rule.values)
+                    now = f"{rule.where} is {getattr(self, rule.where)!r}"
+                    message = f"{type(self).__name__}.{name} has no effect while {now}; it needs {needed}."
+                    warnings.warn(message, stacklevel=3)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Refuse a misspelt attribute, which Python would accept silently."""
+        """Refuse a misspelt attribute, which Python would accept silently; warn of one without effect."""
         if not name.startswith("_") and not hasattr(type(self), name):
             known = self.controls()
             lacks = f"{type(self).__name__} has no attribute {name!r}.{meant(name, known)}"
             raise short(AttributeError(f"{lacks} It has {', '.join(known)}"))
+        before = getattr(self, name, None)
         super().__setattr__(name, value)
+        is_moved = name in self.controls() and getattr(self, name) != before
+        if is_moved and not self._cross_validation_lock:  # a reset, or a hand, may move what has no effect
+            self._warn_if_idle([name])
 
     def __repr__(self) -> str:
         """Return the line of Python that recreates this figure."""

@@ -1,11 +1,15 @@
 """Chapter 17: how large the base must be for a context."""
 
 from rope_book.results import MODELS
+from rope_book.results.base_search import first_negative_distance
+from rope_edu.encodings import inv_freq, mean_cosine
 
+from ._results import result
 from ._rules import Preset
 from ._traits import Choice, Slider
 from .base import LiveFigure
 
+SEARCHED = 294_912  # tokens: beyond the first negative distance of every state
 _NUMBERS = {m.name: {"base": m.base, "head_dim": m.rotary_dim, "context": m.context} for m in MODELS}
 
 
@@ -15,6 +19,8 @@ class BaseBound(LiveFigure):
     Top: the mean of cos(r · θ) over all pairs at each distance r, with the negative part filled. Bottom: the first
     negative distance for each base; a ``context`` (tokens) below that curve is safe. ``model`` loads base, width
     and context from a model's config; changing any of them sets it to "own".
+
+    Its results are ``first_negative`` (tokens) and ``at_context``, the mean cosine at the context.
 
     A value out of range raises TraitError with the allowed values.
 
@@ -32,3 +38,13 @@ class BaseBound(LiveFigure):
     model = Choice(
         "Llama 2 7B", {name: name for name in _NUMBERS} | {"own": "as chosen above"}, label="Model"
     ).under(Preset(_NUMBERS))
+
+    @result("tokens")
+    def first_negative(self):
+        """First distance at which the mean cosine is negative."""
+        return first_negative_distance(inv_freq(self.head_dim, self.base), SEARCHED) or SEARCHED
+
+    @result()
+    def at_context(self):
+        """Mean cosine at the context."""
+        return float(mean_cosine(inv_freq(self.head_dim, self.base), [self.context])[0])

@@ -32,6 +32,6 @@ class BlockMatrix(LiveFigure):
     pairing = Choice(
         "interleaved",
         {"interleaved": "interleaved: 2i with 2i + 1", "half_split": "half split: i with i + d/2"},
-        label="Layout, who pairs with whom",
+        label="Layout: which features pair",
     )
     base = Slider(10_000.0, 10.0, 1_000_000.0, log=True, label="Base, b")

@@ -1,5 +1,10 @@
 """Chapter 6: the clocks of a head, with all hands at one position."""
 
+import numpy as np
+
+from rope_edu.encodings import completes_turn, inv_freq
+
+from ._results import result
 from ._traits import Choice, Slider
 from .base import LiveFigure
 
@@ -13,6 +18,9 @@ class Clocks(LiveFigure):
     whose hand completes a turn there is coloured all round.
 
     Parts of the picture, for ``only``: "faces" and "reach", their coloured parts.
+
+    Its results are ``fastest`` and ``slowest``, the turns that the first and the last hand have made, and
+    ``complete``, the number of pairs that complete a turn within ``context``.
 
     A value out of range raises TraitError with the allowed values.
 
@@ -33,3 +41,18 @@ class Clocks(LiveFigure):
         {512: "512", 2048: "2,048", 4096: "4,096", 8192: "8,192", 32768: "32,768", 131072: "131,072"},
         label="Context, L (tokens)",
     )
+
+    @result("turns")
+    def fastest(self):
+        """Turns of pair 0 at the position."""
+        return self.position * inv_freq(self.head_dim, self.base)[0] / (2 * np.pi)
+
+    @result("turns")
+    def slowest(self):
+        """Turns of the last pair at the position."""
+        return self.position * inv_freq(self.head_dim, self.base)[-1] / (2 * np.pi)
+
+    @result("pairs")
+    def complete(self):
+        """Pairs that complete a turn within the context."""
+        return int(completes_turn(inv_freq(self.head_dim, self.base), self.context).sum())

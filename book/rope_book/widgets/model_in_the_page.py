@@ -1,11 +1,17 @@
 """Chapter 18: a trained model that runs in the page, on texts longer than its training texts."""
 
+import math
 import string
-from typing import ClassVar
+from functools import lru_cache
+from types import SimpleNamespace
+from typing import Any, ClassVar
+
+import numpy as np
 
 from rope_book.results.page_models import load_page_models
 from rope_edu.encodings import RopeSpec
 
+from ._results import result
 from ._rules import AtMost, OnlyIf
 from ._traits import Choice, Slider, Text
 from .base import LiveFigure
@@ -26,6 +32,33 @@ BY_PARTS = ("by-parts", "yarn", "llama3")
 LETTERS = " !\"'(),-.:;?" + string.digits + string.ascii_letters  # the alphabet of "text" on one line
 
 
+def rope_of(now: Any) -> RopeSpec:
+    """Rotation in a state."""
+    model = load_page_models()[now.task]
+    settings = {name: getattr(now, name) for name in SETTINGS}
+    return page_rope(now.rule, model.length, model.head_dim, model.base, **settings)
+
+
+def means_of(now: Any) -> dict[str, tuple[float, float]]:
+    """Means at the trained and at the new places, of what counts, by measure."""
+    spec = rope_of(now)
+    return _means(now.task, now.times, spec.attention_factor, *spec.inv_freq)
+
+
+@lru_cache(maxsize=64)
+def _means(task: str, times: int, attention_factor: float, *speeds: float) -> dict[str, tuple[float, float]]:
+    from rope_book.training.answers import answered
+
+    model = load_page_models()[task]
+    spec = RopeSpec(np.array(speeds), attention_factor, "half_split")
+    right, loss = answered(model, spec, 1 + times * model.length)
+    parts = slice(None, model.trained_places), slice(model.trained_places, None)
+    return {
+        name: tuple(float(np.nanmean(rows[:, part])) if rows[:, part].size else math.nan for part in parts)
+        for name, rows in (("right", right), ("loss", loss))
+    }
+
+
 class ModelInThePage(LiveFigure):
     """Break a trained transformer in the page by giving it a long text, then mend it with a rule.
 
@@ -39,6 +72,9 @@ class ModelInThePage(LiveFigure):
     ``head`` ("layer.head") over the first text, with the row of the query at ``place``, and the angles unseen in
     training. The model of "text" also reads a text of your ``own``, up to 192 characters from its alphabet: under
     each is a tick where the model predicted it, or else the prediction.
+
+    Its results are ``share_right`` and ``share_right_beyond`` (%), at the trained and at the new places, and
+    likewise ``loss`` and ``loss_beyond`` (nats). At ``times`` 1 no place is new: theirs are nan. All need torch.
 
     Parts of the picture, for ``only``: "bars", "attention", "angles" and "row", the row of the query.
 
@@ -83,6 +119,24 @@ class ModelInThePage(LiveFigure):
     @property
     def rope(self) -> RopeSpec:
         """The rotation with the current settings, for `rope_book.training.restore.restore` or your own code."""
-        model = load_page_models()[self.task]
-        settings = {name: getattr(self, name) for name in SETTINGS}
-        return page_rope(self.rule, model.length, model.head_dim, model.base, **settings)
+        return rope_of(SimpleNamespace(**self.values()))
+
+    @result("%")
+    def share_right(self):
+        """Right answers at the trained places."""
+        return 100 * means_of(self)["right"][0]
+
+    @result("%")
+    def share_right_beyond(self):
+        """Right answers at the new places."""
+        return 100 * means_of(self)["right"][1]
+
+    @result("nats")
+    def loss(self):
+        """Loss at the trained places."""
+        return means_of(self)["loss"][0]
+
+    @result("nats")
+    def loss_beyond(self):
+        """Loss at the new places."""
+        return means_of(self)["loss"][1]

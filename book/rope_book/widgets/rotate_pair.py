@@ -1,7 +1,13 @@
 """Chapter 4: rotate one pair."""
 
+import numpy as np
+
+from rope_edu.encodings import rotate_pair
+
+from ._results import result
 from ._traits import Point, Slider, Toggle
 from .base import LiveFigure
+from .maths.pair_angle import angle_between
 
 
 class RotatePair(LiveFigure):
@@ -13,8 +19,12 @@ class RotatePair(LiveFigure):
 
     Parts of the picture, for ``only``: "arrows" and "rail" (with "key", those of k too), and "score", its curve.
 
+    Its results are ``distance`` (tokens), ``angle``, from the turned key to the turned query (rad), and ``score``.
+
     A value out of range raises TraitError with the allowed values.
 
+    >>> round(RotatePair().score, 3)
+    0.986
     >>> RotatePair(position=12, key_position=8, lock=True)
     RotatePair(position=12, key_position=8, lock=True)
 
@@ -29,3 +39,22 @@ class RotatePair(LiveFigure):
     inv_freq = Slider(0.25, 0.0, 1.0, step=0.01, label="Angle per token, θ", unit="rad/token")
     q = Point([1.2, 0.3], 1.5, label="Query pair q")
     k = Point([0.8, 0.8], 1.5, label="Key pair k")
+
+    @result("tokens")
+    def distance(self):
+        """m − n."""
+        return self.position - self.key_position
+
+    @result("rad")
+    def angle(self):
+        """φ + (m − n)θ, with the whole turns."""
+        return angle_between(self.q, self.k, self.position - self.key_position, self.inv_freq)
+
+    @result()
+    def score(self):
+        """Dot product of the turned pairs."""
+        q, k = (
+            rotate_pair(z, at * self.inv_freq)
+            for z, at in ((self.q, self.position), (self.k, self.key_position))
+        )
+        return float(np.dot(q, k))

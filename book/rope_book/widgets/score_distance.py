@@ -1,10 +1,27 @@
 """Chapter 9: score against distance."""
 
+import numpy as np
+
+from rope_edu.encodings import apply_rope, inv_freq, rope_angles, score_curve, trivial_bound
+
+from ._results import result
 from ._rules import AtLeast, AtMost, OnlyIf
 from ._traits import Choice, Sketch, Slider, Toggle
 from .base import LiveFigure
+from .maths.words import normals
 
 KNOTS = 16  # heights in a drawn guess
+STEPS = 256  # distances whose steps are counted
+
+
+def head_of(now):
+    """q, k (head_dim,) and frequencies of the head in a state."""
+    frequencies, drawn = inv_freq(now.head_dim, now.base), normals(1000 + now.seed, 2 * now.head_dim)
+    q = np.ones(now.head_dim) if now.vectors == "constant" else np.array(drawn[: now.head_dim])
+    if now.vectors == "independent":
+        return q, np.array(drawn[now.head_dim :]), frequencies
+    k = apply_rope(q[None], rope_angles([now.peak], frequencies))[0] if now.vectors == "rotated" else q
+    return q, k, frequencies
 
 
 class ScoreDistance(LiveFigure):
@@ -18,6 +35,9 @@ class ScoreDistance(LiveFigure):
     Gaussian) or "rotated" (k is q turned by ``peak`` positions). ``seed`` draws the Gaussian ones. ``distance``
     (tokens, m − n) is the cursor; ``reach`` is the range of distances shown, with 100,000 on a logarithmic
     axis. Scores are not divided by √d; with ``bound`` their size is shown on a logarithmic axis.
+
+    Its results are ``score`` at the cursor, of all pairs, ``most``, the greatest score that these vectors could
+    reach, and ``rises``, on how many of the first 256 steps the score rises.
 
     Parts of the picture, for ``only``: "waves", of at most eight pairs, each with its hand, and "curve".
 
@@ -65,3 +85,19 @@ class ScoreDistance(LiveFigure):
     guess = Sketch(KNOTS, label="Your guess").under(OnlyIf("guess_first", (True,)))
     bound = Toggle(False, label="RoFormer bound")
     trivial = Toggle(False, label="Trivial bound")
+
+    @result()
+    def score(self):
+        """Score at the cursor, of all pairs."""
+        return float(score_curve(*head_of(self), [self.distance])[0])
+
+    @result()
+    def most(self):
+        """Trivial bound, the score if every pair pointed the same way."""
+        q, k, _ = head_of(self)
+        return float(trivial_bound(q, k))
+
+    @result("steps of 256")
+    def rises(self):
+        """Steps within the first 256 tokens on which the score rises."""
+        return int((np.diff(score_curve(*head_of(self), np.arange(STEPS + 1))) > 0).sum())

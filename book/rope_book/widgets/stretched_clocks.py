@@ -1,9 +1,18 @@
 """Chapter 15: how far each hand turns under each rule, and how much of that training covered."""
 
+from rope_edu.encodings import inv_freq, meets_new_angle, reach
+
+from ._results import result
 from ._rules import AtMost, OnlyIf
 from ._traits import Choice, Slider
 from .base import LiveFigure
-from .maths.stretch import RULES
+from .maths.stretch import RULES, stretched
+
+
+def speeds(now):
+    """Frequencies of the head under its rule and before it."""
+    spec = stretched(now.rule, now.head_dim, now.base, now.trained, now.wanted, now.abf_base)
+    return spec.inv_freq, inv_freq(now.head_dim, now.base)
 
 
 class StretchedClocks(LiveFigure):
@@ -13,6 +22,9 @@ class StretchedClocks(LiveFigure):
     the angles up to ``trained``. The hand is at ``position`` under the rule; a hand past its wedge is at an angle
     never seen. A pair that completes no turn in training must be slowed by at least ``wanted`` / ``trained``:
     below, pairs slowed by less are marked. ``abf_base`` is the larger base of ABF.
+
+    Its results are ``new_hands``, the pairs at an angle never seen, and ``reach``, the first position at which a
+    pair meets one (infinite if none ever does).
 
     A value out of range raises TraitError with the allowed values.
 
@@ -33,3 +45,15 @@ class StretchedClocks(LiveFigure):
         OnlyIf("rule", ("abf",))
     )
     head_dim = Choice(128, {d: f"{d} ({d // 2} pairs)" for d in (16, 32, 64, 128)}, label="Head width, d")
+
+    @result("pairs")
+    def new_hands(self):
+        """Pairs whose hand points where training never showed one."""
+        changed, plain = speeds(self)
+        return int(meets_new_angle([self.position], changed, self.trained, plain).sum())
+
+    @result("tokens")
+    def reach(self):
+        """First position with an angle never seen."""
+        changed, plain = speeds(self)
+        return float(reach(changed, self.trained, plain))

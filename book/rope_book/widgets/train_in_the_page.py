@@ -18,7 +18,7 @@ ENCODINGS = {
 TASKS = {
     "back": "say the letter five places before",
     "copy": "say a sequence again",
-    "recall": "say the letter as far back as a number tells",
+    "recall": "say the letter as far back as the number says",
     "text": "say the next character of this book's prose",
 }
 RULES = {

@@ -30,7 +30,7 @@ class TrainingCurves(LiveFigure):
     """
 
     task = Choice("back", TASKS, label="Task")
-    doublings = Slider(0, 0, 2, label="Length of test texts", unit="× doubled")
+    doublings = Slider(0, 0, 2, label="Length of test texts", unit="doublings")
     measure = Choice(
         "accuracy", {"accuracy": "right answers (%)", "loss": "loss (nats, logarithmic)"}, label="Measure"
     )

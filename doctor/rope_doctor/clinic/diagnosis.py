@@ -307,7 +307,7 @@ def _unusual(
         "senses_differ": (senses, evidence.of_senses(measured.clock.speed)),
         "tail_changes": (bool(tail), tail),
         "one_clock": (one_clock, f"{ends}, expected a slower one."),
-        "frequencies_reversed": (rising, f"{ends}, expected the reverse."),
+        "frequencies_reversed": (rising and not positive, f"{ends}, expected the reverse."),
     }
     return {name: words for name, (present, words) in known.items() if present and name is not None}
 

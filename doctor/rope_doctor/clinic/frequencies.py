@@ -88,18 +88,20 @@ def _is_round(value: float) -> bool:
 def has_positive_exponent(signed: np.ndarray, expected: np.ndarray | None) -> bool:
     """Return whether signed speeds `(pairs,)` are base^(+2i/d), which integer positions reveal only modulo 2π.
 
-    Without expected frequencies the base is guessed from pair 1, and at least four pairs must agree.
+    Without expected frequencies the base, up to 10⁸, is guessed from pair 1, and the later pairs must agree
+    with it. A single later pair may do so by chance, so it must agree to the precision of float64.
     """
     if expected is not None:
         fast = 1 / expected if len(expected) == len(signed) and expected.all() else signed * np.nan
         return bool(
             fast.max() > 1 + ORDER_TOLERANCE and (np.abs(wrap(signed - fast)) <= 1e-6 * (1 + fast)).all()
         )
-    if len(signed) < 4 or abs(signed[0] - 1) > SPEED_TOLERANCE:
+    if len(signed) < MIN_PAIRS or abs(signed[0] - 1) > SPEED_TOLERANCE:
         return False
-    bases = signed[1] + 2 * np.pi * np.arange(9)
+    largest, within = 1e8 ** (1 / len(signed)), 0.05 if len(signed) > MIN_PAIRS else 1e-8
+    ratios = np.arange(signed[1], largest, 2 * np.pi)
     index = np.arange(len(signed))
-    return any((np.abs(wrap(signed - ratio**index)) <= 0.05).all() for ratio in bases if ratio > 1.01)
+    return any((np.abs(wrap(signed - ratio**index)) <= within).all() for ratio in ratios if ratio > 1.01)
 
 
 def is_uninitialised(speeds: np.ndarray, expected: np.ndarray) -> bool:

@@ -255,8 +255,9 @@ def _folded(rows: list[tuple[Layer, Layer]], what: str, text: Callable[[Layer], 
 def _notes(wanted: Statement, found: Statement) -> Iterator[str]:
     if wanted.permuted != found.permuted:
         gguf = found if found.permuted else wanted
+        pairs = "neighbours" if gguf.permuted == "half_split" else "halves"
         yield (
-            f"{gguf.path} pairs neighbours, so the rows of q and k must have been permuted. "
+            f"{gguf.path} pairs {pairs}, so the rows of q and k must have been permuted. "
             "Only the weights show whether they were."
         )
     lengths = [{reading.longest for reading in file.readings if reading.longest} for file in (wanted, found)]
@@ -305,10 +306,7 @@ class _Sides:
                 yield Difference("rotation", layers, rule_of(wanted), rule_of(found), fix)
             return
         a, b = wanted.spec, found.spec
-        first, second = (
-            "half_split" if file.permuted else spec.layout
-            for file, spec in ((self.wanted, a), (self.found, b))
-        )
+        first, second = (file.permuted or spec.layout for file, spec in ((self.wanted, a), (self.found, b)))
         if first != second:
             fix = "Rotate with the other layout, or permute the rows of q and k (convert_projection)."
             yield Difference("layout", layers, first, second, fix)

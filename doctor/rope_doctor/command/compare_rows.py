@@ -1,7 +1,8 @@
 r"""rope-doctor weights A B: compare the order of the rows of q and k in two checkpoints of one model.
 
 A checkpoint is a safetensors file, a .bin (which needs torch), a GGUF, the index of several files, a folder, or a
-model of the hub. Projections that are fused with v are split. The checks are q and k, both central: the exit status
+model of the hub. Projections that are fused with v are split; of latent attention (MLA), the rows that rotate are
+compared. The checks are q and k, both central: the exit status
 is 0 only if every layer that attends has both in both checkpoints, in the expected order. It is 1 if an order is
 wrong, and 2 otherwise.
 """
@@ -17,7 +18,7 @@ import numpy as np
 from rope_doctor.command.judging import chosen_checks, in_json
 from rope_doctor.config.each_layer import WITHOUT_HEADS, runs
 from rope_doctor.config.files import Statement, read_file
-from rope_doctor.config.fused import FUSED, Heads, Held, heads_of, split_fused
+from rope_doctor.config.fused import FUSED, LATENT, Heads, Held, heads_of, split_fused, turning_rows
 from rope_doctor.config.gguf import is_gguf
 from rope_doctor.config.layers import body_of
 from rope_doctor.config.sources import on_disk
@@ -104,12 +105,15 @@ def compare_weights(wanted: str | Path, found: str | Path, *, head_dim: int | No
     files = [_statement_beside(path) for path in (wanted, found)]
     specs = [file.readings[0].spec if file else None for file in files]
     spec = specs[0] or specs[1]
+    heads = [_heads(path, file) for path, file in zip((wanted, found), files, strict=True)]
+    latent = heads[0].latent or heads[1].latent
+    heads = [replace(each, latent=latent) for each in heads]
     width = spec.head_dim if head_dim is None and spec else head_dim
+    width = latent.turning if latent else width
     if width is None:
         raise ValueError("neither checkpoint has a config.json or is a GGUF: state --head-dim")
     rotary_dim = spec.rotary_dim if spec and spec.head_dim == width else width
     tensors = [read_tensors(path) for path in (wanted, found)]
-    heads = [_heads(path, file) for path, file in zip((wanted, found), files, strict=True)]
     (first, why), (second, why_too) = (
         _projections(each, head, width) for each, head in zip(tensors, heads, strict=True)
     )
@@ -195,20 +199,37 @@ def _projections(tensors: dict[str, Held], heads: Heads, head_dim: int) -> tuple
     why = ""
     for name, stored in tensors.items():
         layer = re.search(r"\d+", name)
-        number = layer[0] if layer else ""
-        if match := PROJECTION.search(name):
-            part = match["a"] or match["b"] or match["c"]
-            kind = ("LoRA " if match["lora"] or match["ggml"] else "") + match["kind"]
-            by_key[number, part, kind] = name, stored
-        elif match := FUSED.search(name):
-            parts = split_fused(stored, heads, head_dim)
-            if isinstance(parts, str):
-                why = parts
-                continue
-            for half, rows in parts.items():
-                by_key[number, half, match["kind"]] = f"{half} of {name}", rows
+        found = _rows_of(name, stored, heads, head_dim)
+        if isinstance(found, str):
+            why = found
+            continue
+        for (part, kind), rows in found.items():
+            by_key[layer[0] if layer else "", part, kind] = rows
     ordered = sorted(by_key.items(), key=lambda item: (item[0][2] != "weight", len(item[0][0]), item[0]))
     return dict(ordered), why
+
+
+def _rows_of(
+    name: str, stored: Held, heads: Heads, head_dim: int
+) -> dict[tuple[str, str], tuple[str, Held]] | str:
+    """Return the rows of q or k, or of both, in a tensor, or the reason why they cannot be told."""
+    if match := PROJECTION.search(name):
+        part = match["a"] or match["b"] or match["c"]
+        kind = ("LoRA " if match["lora"] or match["ggml"] else "") + match["kind"]
+        if heads.latent is None:
+            return {(part, kind): (name, stored)}
+        rows = turning_rows(stored, part, heads.latent)
+        return rows if isinstance(rows, str) else {(part, kind): (name, rows)}
+    if match := LATENT.search(name):
+        part = "q" if match["q"] else "k"
+        rows = turning_rows(stored, part, heads.latent)
+        return rows if isinstance(rows, str) else {(part, match["kind"]): (name, rows)}
+    if match := FUSED.search(name):
+        parts = split_fused(stored, heads, head_dim)
+        if isinstance(parts, str):
+            return parts
+        return {(half, match["kind"]): (f"{half} of {name}", rows) for half, rows in parts.items()}
+    return {}
 
 
 def _expected(specs: list[RopeSpec | None], named: list[Order]) -> str:

@@ -1,8 +1,8 @@
 r"""rope-doctor examples [DIR]: small files on which to try the commands, and the lines to run.
 
-With DIR, the files are written there, 8 kB in all: the config of Llama 3.1 8B and two GGUFs, a small checkpoint
-with random weights and two conversions of it, an interrupted download, and Python files with a right and a wrong
-rotation, decoder (these need only NumPy) and model (it needs torch).
+With DIR, the files are written there, 10 kB in all: the config of Llama 3.1 8B and two GGUFs, a small checkpoint
+with random weights and two conversions of it, an interrupted download, Python files with a right and a wrong
+rotation, decoder (these need only NumPy) and model (it needs torch), and adapters of ONNX Runtime, JAX and MLX.
 """
 
 import argparse

@@ -58,7 +58,8 @@ def in_words(statement: Statement) -> str:
         remarks |= dict.fromkeys(f"  - {remark.text}" for remark in reading.remarks)
     lines += [f"  {name:17} {value}" for name, value in _each_layer(statement)]
     if statement.permuted:
-        remarks["  - llama.cpp pairs neighbours here, so the converter permutes the rows of q and k."] = None
+        pairs = "neighbours" if statement.permuted == "half_split" else "halves"
+        remarks[f"  - llama.cpp pairs {pairs} here, so the converter permutes the rows of q and k."] = None
     return "\n".join([*lines, *remarks])
 
 

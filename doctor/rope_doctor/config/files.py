@@ -53,9 +53,13 @@ class Statement:
         return replace(self, config=config, readings=read_kinds(config))
 
     @property
-    def permuted(self) -> bool:
-        """True for a GGUF whose converter permutes the rows of q and k."""
-        return self.config is None and self.model in FACTS["rows_permuted"]
+    def permuted(self) -> str | None:
+        """The layout from which a GGUF's converter permutes the rows of q and k; None if it permutes none."""
+        if self.config is None and self.model in FACTS["rows_permuted"]:
+            return "half_split"
+        sections = any(reading.spec.sections for reading in self.readings if reading.rope_type != NOPE)
+        turned = self.config is None and self.model in FACTS["halves_with_sections"] and sections
+        return "interleaved" if turned else None
 
     def of(self, layer_type: str | None) -> Reading:
         """Return a layer kind's reading; ConfigError for an unknown kind."""

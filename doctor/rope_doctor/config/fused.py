@@ -1,4 +1,4 @@
-r"""Projections of q, k and v in one tensor, split into the rows of q and of k."""
+r"""Projections of q, k and v in one tensor, or of latent attention (MLA): the rows of q and k that rotate."""
 
 import re
 from dataclasses import dataclass
@@ -11,6 +11,10 @@ from rope_doctor.config.gguf import is_gguf, read_header
 
 FUSED = re.compile(
     r"(?:\.|^)(?P<name>qkv_proj|query_key_value|c_attn|attn_qkv|Wqkv|W_pack|wqkv|in_proj_qkv)\.(?P<kind>weight|bias)$"
+)
+LATENT = re.compile(  # an indexer has heads of its own
+    r"(?:^|(?<!indexer)\.)(?:(?P<q>q_b_proj|wq_b|attn_q_b)|(?P<k>kv_a_proj_with_mqa|wkv_a|attn_kv_a_mqa))"
+    r"\.(?P<kind>weight|bias)$"
 )
 JOINED, GROUPED = "joined", "grouped"  # all of q, then k, then v; or group by group: its queries, k, v
 ORDERS = {  # of the rows in a fused tensor, by model_type
@@ -60,12 +64,21 @@ class Split:
 
 
 @dataclass(frozen=True)
+class Latent:
+    """The features of a head of latent attention: the last ones rotate."""
+
+    still: int
+    turning: int
+
+
+@dataclass(frozen=True)
 class Heads:
-    """The order of rows in a checkpoint's fused tensors, with its numbers of query heads and key heads."""
+    """The order of rows in a checkpoint's fused tensors, its numbers of heads, and the parts of latent ones."""
 
     order: str | None
     queries: int | None
     keys: int | None
+    latent: Latent | None = None
 
 
 def heads_of(path: Path, config: dict[str, Any] | None) -> Heads:
@@ -73,12 +86,37 @@ def heads_of(path: Path, config: dict[str, Any] | None) -> Heads:
     if config is None and path.is_file() and is_gguf(path):
         values = read_header(path).values
         arch = values.get("general.architecture")
-        heads = values.get(f"{arch}.attention.head_count")
-        return Heads(JOINED, _count(heads), _count(values.get(f"{arch}.attention.head_count_kv", heads)))
+        ours = {key.removeprefix(f"{arch}."): value for key, value in values.items()}
+        heads = ours.get("attention.head_count")
+        width = _first(ours, "attention.key_length_mla", "attention.key_length")
+        latent = (
+            _latent(width, ours.get("rope.dimension_count")) if "attention.kv_lora_rank" in ours else None
+        )
+        return Heads(JOINED, _count(heads), _count(ours.get("attention.head_count_kv", heads)), latent)
     config = config or {}
     queries = _first(config, "num_attention_heads", "n_head", "n_heads")
     keys = _first(config, "num_key_value_heads", "multi_query_group_num", "num_kv_heads", "n_kv_heads")
-    return Heads(ORDERS.get(str(config.get("model_type"))), queries, keys or queries)
+    turning, still = (_count(config.get(f"qk_{part}_head_dim")) for part in ("rope", "nope"))
+    latent = _latent(turning + still, turning) if turning and still and "kv_lora_rank" in config else None
+    return Heads(ORDERS.get(str(config.get("model_type"))), queries, keys or queries, latent)
+
+
+def _latent(width: object, turning: object) -> Latent | None:
+    width, turning = _count(width), _count(turning)
+    return Latent(width - turning, turning) if width and turning and width > turning else None
+
+
+def turning_rows(tensor: Held, part: str, latent: Latent | None) -> Split | str:
+    """Return the rows of a latent projection of "q" or "k" that rotate, or the reason why they cannot be told."""
+    if latent is None:
+        return "the widths of its latent projections are not known"
+    rows = np.arange(tensor.shape[0])
+    if part == "k":
+        return Split(tensor, rows[-latent.turning :])
+    width = latent.still + latent.turning
+    if len(rows) % width:
+        return f"its latent projection of q has {len(rows)} rows, not heads of {width}"
+    return Split(tensor, rows.reshape(-1, width)[:, latent.still :].ravel())
 
 
 def split_fused(tensor: Held, heads: Heads, head_dim: int) -> dict[str, Split] | str:

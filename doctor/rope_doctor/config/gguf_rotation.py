@@ -4,6 +4,7 @@ gguf.json lists what llama.cpp infers from the architecture alone: which feature
 """
 
 import json
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -75,40 +76,56 @@ def readings_of(
 
 def layers_of_keys(keys: dict[str, Any], arch: str) -> Layers:
     """Return the layers that llama.cpp builds for an architecture; `keys` lack its prefix."""
-    count, window = keys.get("block_count"), keys.get("attention.sliding_window")
+    count, window = keys.get("block_count"), _window(keys, arch)
     facts, step = FACTS["windows"].get(arch), FACTS["rotates_but_every"].get(arch)
     still, local = FACTS["still"].get(arch), CHUNKED if arch == "llama4" else SLIDING
     if arch in FACTS["compressed_layers"]:
         return Layers(count, None, "the kinds of compressed layers are not compared")
-    if isinstance(window, list):
-        window = next((each for each in window if each), None)
     if window and facts is None:
         return Layers(count, None, f"it is not known which layers of {arch} have the window")
-    window = facts.get("default") if facts and window is None else window
-    windowed = facts and not facts.get("unused") and (window or ("window" in facts and window != 0))
-    facts = facts if facts and windowed else {}
+    facts = facts if facts and window else {}
     label_of = _labels(keys.get("attention.sliding_window_pattern"), facts)
     if isinstance(label_of, str):
         return Layers(count, None, label_of)
     scale = keys.get("attention.temperature_scale") if arch in FACTS["queries_by_key"] else None
-    length = keys.get(KEYS["rope_scaling.original_max_position_embeddings"]) or keys.get("context_length")
+    lengths = (
+        FACTS["queries_by_key"].get(arch),
+        KEYS["rope_scaling.original_max_position_embeddings"],
+        "context_length",
+    )
+    length = next((keys[name] for name in lengths if keys.get(name)), None)
 
     def row(index: int, total: int) -> Layer:
         label = label_of(index, total) if _attends(keys, arch, index) else WITHOUT_HEADS[0]
-        turns = (not step or (index + 1) % step != 0) and not (facts and still == FULL == label)
+        turns = (index + 1) % step != 0 if step else not (facts and still == FULL == label)
         turns = (turns or (arch == "llama4" and not facts)) and label not in WITHOUT_HEADS
         label = local if label == SLIDING else label
         queries = grows(scale, length, 0) if scale else ""
         if arch == "llama4" and not turns:
             queries = grows(0.1, 8192, 1)
-        return Layer(label, turns, facts.get("window", window) if label == local else None, queries)
+        return Layer(label, turns, window if label == local else None, queries)
 
     return Layers(count if isinstance(count, int) else None, row)
+
+
+def _window(keys: dict[str, Any], arch: str) -> int | str | None:
+    """Return the width of the window that llama.cpp uses, or None."""
+    facts, stated = FACTS["windows"].get(arch, {}), keys.get("attention.sliding_window")
+    if isinstance(stated, list):
+        stated = next((each for each in stated if each), None)
+    of_layers = facts.get("of_layers")
+    if facts.get("unused") or (of_layers and keys.get("block_count", of_layers) != of_layers):
+        return None
+    window = facts.get("default") if stated is None else stated
+    return facts.get("fixed", window) if window else None
 
 
 def _attends(keys: dict[str, Any], arch: str, index: int) -> bool:
     """Return whether a layer has attention heads, rather than a recurrence or a convolution."""
     interval, heads = FACTS["attends_every"].get(arch), keys.get("attention.head_count_kv")
+    recurrent = keys.get("attention.recurrent_layers")
+    if interval and isinstance(recurrent, list):
+        return index >= len(recurrent) or not recurrent[index]
     if isinstance(heads, list):
         return index >= len(heads) or bool(heads[index])
     return not interval or (index + 1) % (keys.get("full_attention_interval") or interval) == 0
@@ -152,13 +169,15 @@ def _kinds(file: _File) -> ChangesByKind:
             "main": main,
             "compress": {"rope_theta": file.keys.get(FACTS["compressed_layers"][file.arch])},
         }
-    window, still = file.keys.get("attention.sliding_window"), FACTS["still"].get(file.arch)
-    if still == NOPE:
-        all_rotate = file.arch in FACTS["rotates_everywhere_without_window"] and window == 0
+    window, still = _window(file.keys, file.arch), FACTS["still"].get(file.arch)
+    if still == NOPE or (still and not window and file.arch in FACTS["rotates_but_every"]):
+        all_rotate = file.arch in FACTS["rotates_everywhere_without_window"] and not window
         return {None: {}} if all_rotate else {None: {}, NOPE: None}
     if still and window:
         return {"sliding_attention": {}, "full_attention": None}
     changes = FACTS["sliding_layers"].get(file.arch, {}) if window else {}
+    if file.arch in FACTS["halved_width"]:
+        changes = changes | {"rotary_dim": _whole_width(file)}
     changes = changes | {
         name: file.keys[key] for name, key in OF_SLIDING.items() if file.keys.get(key) is not None
     }
@@ -168,8 +187,10 @@ def _kinds(file: _File) -> ChangesByKind:
 def _fields(file: _File) -> dict[str, Any]:
     """Return the equivalent config fields."""
     fields = {name: file.one(key) for name, key in TOP_LEVEL.items()}
-    fields["rope_interleave"] = file.arch in FACTS["interleaved"]
-    fields["model_type"] = FACTS["read_as"].get(file.arch)
+    halves = file.arch in FACTS["halves_with_sections"] and _states_sections(file.keys)
+    fields["rope_interleave"] = file.arch in FACTS["interleaved"] and not halves
+    if file.arch in FACTS["halved_width"]:
+        fields["rotary_dim"] = (_whole_width(file) or 0) // 2 or None
     if fields["rope_theta"] is None:
         fields["rope_theta"] = 10_000.0
     if file.keys.get("attention.kv_lora_rank") and fields["rotary_dim"]:
@@ -177,7 +198,19 @@ def _fields(file: _File) -> dict[str, Any]:
     return fields | {"rope_scaling": _scaling(file, fields["max_position_embeddings"])}
 
 
+def _whole_width(file: _File) -> Any:
+    return file.one(TOP_LEVEL["rotary_dim"]) or file.one(TOP_LEVEL["head_dim"])
+
+
+def _states_sections(keys: dict[str, Any]) -> bool:
+    """Return whether keys, without the prefix of their architecture, divide the pairs among coordinates."""
+    sections = keys.get(KEYS["rope_scaling.mrope_section"])
+    return isinstance(sections, list) and any(sections)
+
+
 def _scaling(file: _File, longest: int | None) -> dict[str, Any]:
+    if file.arch in FACTS["ignores_scaling"]:
+        return {"rope_type": "default"}
     stated = {name: file.one(key) for name, key in SCALING.items()}
     scaling: dict[str, Any] = {}
     factor = file.keys.get("rope.scale_linear") if stated["factor"] is None else stated["factor"]
@@ -194,9 +227,8 @@ def _scaling(file: _File, longest: int | None) -> dict[str, Any]:
         scaling["original_max_position_embeddings"] = longest
         scaling |= _mscales(file.arch, stated["mscale_all_dim"])
     scaling |= {name: stated[name] for name in KEYS_OF_RULE.get(rule, ()) if stated[name] is not None}
-    sections = stated["mrope_section"]
-    if isinstance(sections, list) and any(sections):
-        scaling["mrope_section"] = [size for size in sections if size]
+    if _states_sections(file.keys):
+        scaling["mrope_section"] = [size for size in stated["mrope_section"] if size]
         scaling["mrope_interleaved"] = file.arch in FACTS["sections_in_turn"]
     return {"rope_type": rule} | scaling
 
@@ -219,13 +251,22 @@ def _reading(file: _File, label: str | None, kinds: ChangesByKind, seq_len: int 
         raise ConfigError(error.reason, key, error.words, error.choices) from None
     spared = label == "sliding_attention" and arch not in FACTS["rope_freqs_on_sliding_layers"]
     if FREQS in file.lists and changes is not None and not spared:
-        reading = _divided(reading, file.lists[FREQS])
-    if arch not in FACTS["read_as"]:
-        reading = replace(reading, softmax_scale=1.0)  # no other graph scales its softmax by the multiplier
+        pairs = len(reading.spec.inv_freq) if arch in FACTS["halved_width"] else None
+        reading = _divided(reading, file.lists[FREQS][:pairs])
     if reading.rope_type == "yarn":
         reading = _as_llama_cpp_mixes(reading, file)
+    reading = replace(reading, softmax_scale=_softmax_scale(reading, file))
     labels = tuple(kind for kind in kinds if kind is not None)
     return replace(reading, layer_type=label, layer_types=labels, remarks=_remarks(file, reading))
+
+
+def _softmax_scale(reading: Reading, file: _File) -> float:
+    """Return the factor on the softmax scale besides 1/√d, which few graphs have."""
+    if reading.rope_type != "yarn" or file.arch not in FACTS["softmax_by_yarn"] or not reading.factor:
+        return 1.0
+    stated = file.one(KEYS["rope_scaling.mscale_all_dim"])
+    multiplier = _mscales(file.arch, stated).get("mscale_all_dim", 0.0)
+    return (reading.spec.attention_factor * (1 + 0.1 * multiplier * math.log(reading.factor))) ** 2
 
 
 def _as_llama_cpp_mixes(reading: Reading, file: _File) -> Reading:
@@ -233,6 +274,8 @@ def _as_llama_cpp_mixes(reading: Reading, file: _File) -> Reading:
     spec, growth = reading.spec, file.keys.get("rope.scaling.attn_factor")
     if isinstance(growth, float) and growth > 0:
         spec = spec.replace(attention_factor=spec.attention_factor * growth)
+    if file.arch in FACTS["compressed_layers"]:
+        spec = spec.replace(attention_factor=1.0)
     share = file.keys.get("rope.scaling.yarn_ext_factor")
     if isinstance(share, float) and 0 <= share <= 1e6 and share != 1 and reading.factor:
         stretched = inv_freq(spec.rotary_dim, reading.base) / reading.factor

@@ -7,9 +7,17 @@ from typing import Any
 
 from rope_doctor.probes.bench import DIFFERS, NOT_JUDGED, Check
 
-_TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-PATTERNS: list[dict[str, Any]] = _TABLES["cause"]  # likeliest first
-MEANINGS: dict[str, dict[str, str]] = _TABLES["check"]
+Patterns = list[dict[str, Any]]  # likeliest first
+Meanings = dict[str, dict[str, str]]
+
+
+def read_table(name: str) -> tuple[Patterns, Meanings]:
+    """Return the patterns and the checks' meanings in a table beside this file."""
+    table = tomllib.loads(Path(__file__).with_name(name).read_text(encoding="utf-8"))
+    return table["cause"], table["check"]
+
+
+PATTERNS, MEANINGS = read_table("causes.toml")
 
 
 SHORT = 12  # tokens of the text on which every check runs
@@ -30,23 +38,25 @@ class Cause:
         return f"Cause: {self.means}\n    Evidence: {self.evidence}\n    Fix: {self.fix} Chapter “{self.chapter}”."
 
 
-def explained(check: Check) -> Check:
+def explained(check: Check, meanings: Meanings = MEANINGS) -> Check:
     """Add the meaning, the fix and the chapter that explains it to a check that differs."""
     if check.outcome != DIFFERS:
         return check
-    meaning = MEANINGS[check.name]
+    meaning = meanings[check.name]
     return replace(check, meaning=meaning["means"], fix=meaning["fix"], chapter=meaning["chapter"])
 
 
-def causes_of(checks: tuple[Check, ...]) -> tuple[Cause, ...]:
+def causes_of(
+    checks: tuple[Check, ...], patterns: Patterns = PATTERNS, meanings: Meanings = MEANINGS
+) -> tuple[Cause, ...]:
     """Return the causes of differences, likeliest first: that of a pattern of checks, then one per other check."""
     by_name = {check.name: check for check in checks}
     wrong = [check for check in checks if check.outcome == DIFFERS]
     if not wrong:
         return ()
-    pattern = next((pattern for pattern in PATTERNS if _fits(pattern, by_name)), None)
+    pattern = next((pattern for pattern in patterns if _fits(pattern, by_name)), None)
     if pattern is None:
-        first, *rest = sorted(wrong, key=lambda check: list(MEANINGS).index(check.name))
+        first, *rest = sorted(wrong, key=lambda check: list(meanings).index(check.name))
         cause = Cause(first.name, first.meaning, _evidence(first), _capital(first.fix), first.chapter)
         return cause, *map(_seen, rest)
     first = by_name[pattern["differ"][0]]

@@ -24,8 +24,9 @@ class Decoder:
         relative: True if moving a whole text must change nothing, as with rotations; False for tables of absolute
             positions; None if unknown.
         windows: widths in tokens of the sliding windows and chunks of its layers.
-        pools: tokens that a layer pools into one key, counted from the first; 1 without such layers.
+        pools: fewest tokens that a layer pools into one key, counted from the first; 1 without such layers.
         scaled: first position from which queries are scaled, or None.
+        growth: their relative growth per token, if they are scaled from position 0 on; otherwise 0.
         longest: number of positions in its table, or None if there is no table.
         trained, rule: length above which a rule may change the frequencies, or None; the rule's name, or "".
         coordinates: number of coordinates per position: 3 for M-RoPE, whose position ids are `(3, batch, seq)`.
@@ -64,6 +65,7 @@ class Decoder:
     windows: tuple[int, ...] = ()
     pools: int = 1
     scaled: int | None = None
+    growth: float = 0.0
     longest: int | None = None
     unknown: Mapping[str, str] = field(default_factory=dict)
     never: Any = None

@@ -218,11 +218,11 @@ class _Examination:
     def way(self, way: Way) -> Check:
         """Compare one way of calling on the short text and, if required, on longer ones."""
         self.near.needs(*way.needs)
-        found = [way.compare(self.near)]
+        found = [way.on(self.near)]
         if way.edge and self.edge is not None:
-            found.append(replace(self.twice(way.compare, self.edge), edge=True))
+            found.append(replace(self.twice(way.on, self.edge), edge=True))
         if way.far and not (self.decoder.rule == "dynamic" and not way.edge):
-            found.append(self.twice(way.compare, self.far))
+            found.append(self.twice(way.on, self.far))
         return _combined(found)
 
     def twice(self, compare: Callable[[Bench], Check], bench: Bench) -> Check:

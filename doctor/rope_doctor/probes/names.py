@@ -24,7 +24,7 @@ WINDOWED = re.compile("sliding|chunked|local|swa")  # in the names of layer kind
 TABLES = re.compile(r"wpe|embed_positions|position_embeddings?$|pos_emb|sin|cos|freqs")
 LEARNED = re.compile(r"(?:wpe|embed_positions|position_embeddings?)\.weight$")
 TABLE_LENGTHS = ("max_position_embeddings", "n_positions", "n_ctx")
-SCALED_FROM_THE_START = ("beam",)  # its queries grow with (1 + position / 2048) ** 0.1
+SCALED_FROM_THE_START = {"beam": 0.1 / 2048}  # growth per token of queries × (1 + position / 2048) ** 0.1
 RECURRENT = re.compile("Mamba|SSM|Recurrent|DeltaNet|LinearAttention|Lightning|Rwkv|xLSTM|ShortConv|KDA")
 
 
@@ -71,16 +71,21 @@ def windows(config: Mapping[str, Any]) -> tuple[int, ...]:
 
 
 def pooled(config: Mapping[str, Any]) -> int:
-    """Return the number of tokens that a layer pools into one key, as in DeepSeek V4, or 1.
+    """Return the smallest number of tokens that a layer pools into one key, as in DeepSeek V4, or 1.
 
-    >>> pooled({"compress_rates": {"a": 4, "b": 128}, "layer_types": ["a", "a"]})
+    >>> pooled({"compress_rates": {"a": 4, "b": 128}, "layer_types": ["a", "b"]})
     4
     """
     rates = config.get("compress_rates")
     if not isinstance(rates, Mapping):
         return 1
     kinds = config.get("layer_types") or list(rates)
-    return max((int(rate) for kind, rate in rates.items() if kind in kinds), default=1)
+    return min((int(rate) for kind, rate in rates.items() if kind in kinds), default=1)
+
+
+def growth_of_queries(config: Mapping[str, Any]) -> float:
+    """Return the relative growth of the queries per token, where they are scaled from position 0 on, or 0."""
+    return SCALED_FROM_THE_START.get(str(config.get("model_type")), 0.0)
 
 
 def scaled_queries(config: Mapping[str, Any]) -> int | None:

@@ -19,6 +19,8 @@ from rope_doctor.probes.bench import (
 from rope_doctor.probes.decoder import BFLOAT16_EPS
 
 GAP, SHIFT, NEW = 7, 17, 6  # tokens: a gap in the positions, a move of the text, tokens to generate
+LEAST = PADS + 3  # tokens of a text that is compared
+GROWN = 8  # multiple of the growth of the queries that their logits may differ by, in units of the spread
 LONGROPE = "longrope"  # the rule whose two lists of factors meet at a documented length
 
 
@@ -93,7 +95,7 @@ def left_padding(bench: Bench) -> Check:
         stepped, _ = bench.pieces(tokens, sizes, positions, mask)
         pairs.append((stepped[1:, prompt:], alone[:, prompt - PADS :]))
         words += ", in one pass and step by step"
-    return _of_pools(bench, bench.verdict(words, *pairs, ends=bench.length))
+    return bench.verdict(words, *pairs, ends=bench.length)
 
 
 def left_padding_alone(bench: Bench) -> Check:
@@ -101,7 +103,16 @@ def left_padding_alone(bench: Bench) -> Check:
     tokens, mask, _ = _padded(bench, slice(0, PADS))
     padded = bench.logits(tokens, mask=mask)[1:, PADS:]
     words = f"a row alone, and after {PADS} tokens of padding, without positions"
-    check = _of_pools(bench, bench.verdict(words, (padded, bench.whole[1:, : bench.length - PADS])))
+    kept = bench.length - PADS
+    check = bench.verdict(words, (padded, bench.whole[1:, :kept]))
+    if check.outcome == DIFFERS and bench.decoder.relative is False and "positions" in bench.decoder.takes:
+        counted = bench.verdict(
+            f"{words}, and counted from {PADS}",
+            (padded, bench.logits(bench.text[1:, :kept], bench.positions[:kept] + PADS)),
+        )
+        if counted.outcome == DIFFERS:
+            return counted
+    check = _of_scaled_queries(bench, check, PADS)
     return _of_a_table(bench, check, "a table of absolute positions counts the padding unless ids are passed")
 
 
@@ -113,36 +124,38 @@ def moved(bench: Bench) -> Check:
         raise NotJudgedError(f"a text of {bench.length} tokens leaves no room to move below the switch")
     bench = _unscaled(bench, by)
     logits = bench.logits(bench.text[:1], bench.positions + by)
-    check = _of_pools(bench, bench.verdict(f"positions from 0 and from {by}", (logits, bench.whole[:1])))
+    check = bench.verdict(f"positions from 0 and from {by}", (logits, bench.whole[:1]))
+    check = _of_scaled_queries(bench, check, by)
     if bench.decoder.relative is False and check.outcome == SAME:
         return _changed(check, DIFFERS, f"{check.words}: a table of absolute positions must tell them apart.")
-    return _of_a_table(bench, check, "as must a table of absolute positions")
+    return _of_a_table(bench, check, "as must a table of absolute positions, and by how much was not judged")
 
 
 def _unscaled(bench: Bench, by: int) -> Bench:
     """Return a bench whose text, moved by `by`, still ends before queries are scaled, if there is room."""
     first = bench.decoder.scaled
-    if first is None or bench.length + by <= first or first - by < PADS + 3:
+    if first is None or bench.length + by <= first or first - by < LEAST:
         return bench
     return bench.shorter(first - by)
 
 
-def _of_pools(bench: Bench, check: Check) -> Check:
-    """Return a check whose difference is expected if tokens are pooled: by slot, although masked by position."""
-    pools = bench.decoder.pools
-    if check.outcome != DIFFERS or not 1 < pools < bench.length + SHIFT:
+def _of_scaled_queries(bench: Bench, check: Check, by: int) -> Check:
+    """Return a check whose difference is expected if queries grow from position 0 on, up to their growth."""
+    first, growth = bench.decoder.scaled, bench.decoder.growth
+    if check.outcome != DIFFERS or first is None or bench.length + by <= first:
         return check
-    expected = f"a layer pools {pools} tokens by slot, and shows the pool by position, so it should"
-    return _changed(check, DOCUMENTED, f"{check.words}: {check.off:.3g} apart; {expected}.")
+    scaled = f"{check.words}: {check.off:.3g} apart; queries are scaled by position from {first} on"
+    if not growth:
+        raise NotJudgedError(f"{scaled}, and a text before that is too short to compare")
+    most = GROWN * by * growth
+    if check.off is None or check.off > most:
+        return check
+    return _changed(check, DOCUMENTED, f"{scaled}, which explains {most:.2g}.")
 
 
 def _of_a_table(bench: Bench, check: Check, expected: str) -> Check:
     """Return a check of a decoder whose positions may be absolute: a difference is then expected, or unclear."""
-    first = bench.decoder.scaled
-    if check.outcome == DIFFERS and first is not None and bench.length > first:
-        expected = f"queries are scaled by position from {first} on, so it should"
-        return _changed(check, DOCUMENTED, f"{check.words}: {check.off:.3g} apart; {expected}.")
-    if check.outcome == SAME or bench.decoder.relative:
+    if check.outcome != DIFFERS or bench.decoder.relative:
         return check
     if bench.decoder.relative is False:
         return _changed(check, DOCUMENTED, f"{check.words}: {check.off:.3g} apart; {expected}.")
@@ -248,13 +261,14 @@ def shifted(bench: Bench) -> Check:
         after = bench.positions[late:] + SHIFT
         stepped, _ = bench.pieces(row[:, late:], [1] * (bench.length - late), after, cache=cache, seen=late)
         words = f"one pass, and continued after the cached keys were moved by {SHIFT}"
-        return bench.verdict(words, (stepped, expected[:, late:]), ends=bench.length)
+        check = bench.verdict(words, (stepped, expected[:, late:]), ends=bench.length)
+        return _of_scaled_queries(bench, check, SHIFT)
     if not bench.decoder.relative:
         raise NotJudgedError("no function to move the cached keys is known, and positions may be absolute")
     bench = _unscaled(bench, SHIFT)
     stepped, _ = bench.pieces(bench.text[:1], bench.prompt, bench.positions + SHIFT)
     words = f"step by step from position {SHIFT}, and in one pass from 0"
-    return bench.verdict(words, (stepped, bench.whole[:1]))
+    return _of_scaled_queries(bench, bench.verdict(words, (stepped, bench.whole[:1])), SHIFT)
 
 
 def evicted(bench: Bench) -> Check:
@@ -376,26 +390,52 @@ class Way:
     central: bool = False
     far: bool = False  # also on a text past every window and switch
     edge: bool = False  # also on a text that ends exactly at a switch
+    by_slot: int | None = None  # layers that pool tokens may change it; the tokens that it adds to a text
+
+    def on(self, bench: Bench) -> Check:
+        """Compare on one text."""
+        check = self.compare(bench)
+        return check if self.by_slot is None else self._of_pools(bench, check, self.by_slot)
+
+    def _of_pools(self, bench: Bench, check: Check, added: int) -> Check:
+        """Return a check whose difference is expected if tokens are pooled: by slot, and seen by position.
+
+        A text that ends before the first pool must not differ.
+        """
+        pools = bench.decoder.pools
+        if check.outcome != DIFFERS or not 1 < pools <= bench.length + added:
+            return check
+        pooled = (
+            f"{check.words}: {check.off:.3g} apart; {pools} tokens are pooled by slot and shown by position"
+        )
+        room = pools - 1 - added
+        if room < LEAST:
+            raise NotJudgedError(f"{pooled}, and a text before the first pool is too short to compare")
+        before = self.compare(bench.shorter(room))
+        if before.outcome == DIFFERS:
+            return before
+        told = f"the {room} tokens before the first pool are the same, and the rest was not judged"
+        return _changed(check, DOCUMENTED, f"{pooled}; {told}.")
 
 
 WAYS: dict[str, Way] = {
     "same call twice": Way(same_call_twice),
     "step by step": Way(step_by_step, ("cache",), central=True, far=True, edge=True),
     "right padding": Way(right_padding, ("mask",), central=True, far=True),
-    "left padding": Way(left_padding, ("mask", "positions"), central=True, far=True),
-    "left padding, without positions": Way(left_padding_alone, ("mask",), central=True, far=True),
-    "moved": Way(moved, ("positions",), central=True, far=True),
+    "left padding": Way(left_padding, ("mask", "positions"), central=True, far=True, by_slot=0),
+    "left padding, without positions": Way(left_padding_alone, ("mask",), central=True, far=True, by_slot=0),
+    "moved": Way(moved, ("positions",), central=True, far=True, by_slot=0),
     "step by step, with positions": Way(step_by_step_with_positions, ("cache", "positions")),
     "rows": Way(rows),
     "rows at length 1": Way(rows_at_length_1, ("cache",)),
     "positions have an effect": Way(effect, ("positions",)),
-    "gaps": Way(gaps, ("positions", "mask")),
+    "gaps": Way(gaps, ("positions", "mask"), by_slot=0),
     "packed": Way(packed, ("positions",)),
     "cropped cache": Way(cropped, ("cache",)),
-    "shifted cache": Way(shifted, ("cache", "positions")),
-    "evicted cache": Way(evicted, ("cache",)),
+    "shifted cache": Way(shifted, ("cache", "positions"), by_slot=0),
+    "evicted cache": Way(evicted, ("cache",), by_slot=0),
     "across the trained length": Way(across, ("cache", "positions")),
-    "M-RoPE ids": Way(coordinates),
-    "generate": Way(generated),
+    "M-RoPE ids": Way(coordinates, by_slot=0),
+    "generate": Way(generated, by_slot=NEW),
     "bfloat16": Way(bfloat16, ("positions",)),
 }

@@ -50,9 +50,15 @@ def test_an_error_in_the_answer_is_shown_without_addresses(small, capsys):
         raise TypeError(f"cannot add {object()!r}")
 
     reply = say(capsys, small, "1.1", broken)
-    assert reply.startswith(
-        FIRST + "not yet. Your answer raised TypeError: cannot add <object object>\nHint 1"
-    )
+    assert reply.startswith(FIRST + "not yet. Your answer raised TypeError: cannot add <object object>\n")
+
+
+def test_a_typo_takes_no_hint_and_counts_as_no_mistake(small, capsys):
+    assert "NameError" in say(capsys, small, "1.1", lambda: undefined_name)  # noqa: F821
+    assert "Hint 1 of 2" in say(capsys, small, "1.1", lambda: 3)
+    assert small.record()["1.1"]["tries"] == 2
+    say(capsys, small, "1.1", lambda: 2)
+    assert small.record() == {"1.1": {"right": True, "tries": 3, "mistakes": []}}
 
 
 def test_an_unknown_exercise_is_named_with_the_known_ones(small):

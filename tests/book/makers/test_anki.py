@@ -28,7 +28,7 @@ def test_anki_imports_the_deck_and_importing_it_again_adds_nothing(tmp_path):
         (lock,) = (note for note in notes if note.guid == "rope-turn-04-lock")
         assert "It stays the same, to the last digit" in lock.fields[0]
         assert lock.fields[1].startswith(
-            "<b>It stays the same, to the last digit.</b> All of the solid picture turns"
+            "<b>It stays the same, to the last digit.</b> The whole solid picture turns"
         )
         assert lock.tags == ["chapter::04"]
     finally:

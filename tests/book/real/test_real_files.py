@@ -4,7 +4,7 @@ import struct
 
 import pytest
 
-from rope_book.real import MissingPackageError, file, load
+from rope_book.real import MissingPackageError, file, load, load_or_say
 from rope_book.real.__main__ import main
 
 
@@ -14,6 +14,16 @@ def test_a_missing_package_says_how_to_get_it(monkeypatch, capsys):
         load()
     assert main(["x"]) == 2
     assert file.GET in capsys.readouterr().err
+
+
+def test_a_chapter_says_how_to_get_it_and_fails_in_ci(monkeypatch, capsys):
+    monkeypatch.setattr(file, "find_spec", lambda name: None)
+    monkeypatch.setenv("CI", "")
+    assert load_or_say() is None
+    assert file.GET in capsys.readouterr().out
+    monkeypatch.setenv("CI", "true")
+    with pytest.raises(MissingPackageError):
+        load_or_say()
 
 
 def test_a_package_without_weights_is_a_missing_package(monkeypatch, tmp_path):

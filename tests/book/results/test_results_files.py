@@ -1,6 +1,7 @@
 """Every committed results file satisfies its schema and agrees with itself; a corrupted copy does not."""
 
 import json
+from functools import partial
 from importlib.resources import files
 from itertools import pairwise
 from math import nan
@@ -9,7 +10,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from makers.claims import ROW_KEYS
-from rope_book.results import base_bound, claims, grid, page_models, rotation, stretch
+from rope_book.results import base_bound, claims, grid, page_heads, page_models, real, rotation, stretch
 
 PATHS = {path.name: path for path in files("rope_book.results").iterdir() if path.name.endswith(".json")}
 
@@ -57,6 +58,12 @@ RUN = {"task": WORD, "encoding": WORD, "seed": COUNT, "learning_rate": POSITIVE,
 SCORES = rows(task=WORD, seed=COUNT, seconds=AMOUNT, scores=table(WORD, WORD, LENGTH, LENGTH, AMOUNT, SHARE))
 CASE = {"name": WORD, "length": LENGTH, "dtype": WORD}
 TIMED = {"milliseconds": POSITIVE, "ratio": POSITIVE}
+SETTING = {"task": WORD, "base": POSITIVE, "length": LENGTH}
+PACKED = record(shape=array(LENGTH), scales=BASE64, codes=BASE64)
+TABLE = record(
+    cosine=mapping(COSINE), length=mapping(AMOUNT), median_length=POSITIVE, rank=mapping(LENGTH),
+    pairs=mapping(AMOUNT), nearest=SHARE,
+)  # fmt: skip
 SCHEMAS = {
     "grid.json": record(
         format={"const": grid.FORMAT},
@@ -110,9 +117,47 @@ SCHEMAS = {
         models=mapping(record(
             task=WORD, length=LENGTH, n_heads=LENGTH, head_dim=LENGTH, base=POSITIVE, alphabet=WORD, config=OBJECT,
             reached=record(accuracy=SHARE, loss=AMOUNT), texts=array(WORD), answers=array(WORD),
-            weights=mapping(record(shape=array(LENGTH), scales=BASE64, codes=BASE64)),
+            weights=mapping(PACKED),
             versions=record(python=WORD, torch=WORD, numpy=WORD),
         )),
+    ),
+    "page_heads.json": record(
+        format={"const": page_heads.FORMAT}, meta=record(texts=mapping(WORD), **HOST),
+        best=mapping(table(COUNT, COUNT, SHARE, SHARE, SHARE)), sentences=array(array(WORD)),
+        heads=rows(job=WORD, layer=COUNT, head=COUNT, q=PACKED, k=PACKED),
+    ),
+    "causes.json": record(
+        format={"const": real.FORMATS["causes"]},
+        meta=record(settings=table(POSITIVE, LENGTH, COUNT), pairs=LENGTH, multiples=array(LENGTH), rows=LENGTH,
+                    rates_tried=array(POSITIVE), **HOST, **WHEN),
+        rates=rows(**SETTING, losses=mapping(AMOUNT), rate=POSITIVE),
+        runs=rows(**SETTING, seed=COUNT, losses=mapping(array(AMOUNT)), right=mapping(array(SHARE))),
+        far=rows(**SETTING, seed=COUNT, losses=mapping(array(AMOUNT)), right=mapping(array(SHARE))),
+    ),
+    "real_heads.json": record(
+        format={"const": real.FORMATS["real_heads"]},
+        meta=record(tokens=LENGTH, texts=mapping(WORD), pairs=mapping(array(COUNT)), does=mapping(WORD),
+                    **HOST, **WHEN),
+        heads=rows(layer=COUNT, head=COUNT, jobs=mapping(array(SHARE)), share=array(NUMBER), q=array(AMOUNT),
+                   k=array(AMOUNT), mean=array(NUMBER), turned=array(NUMBER)),
+        named=rows(name=WORD, job=WORD, layer=COUNT, head=COUNT, held=mapping(array(SHARE)),
+                   removed=mapping(array(SHARE)), each=array(SHARE)),
+    ),
+    "real_length.json": record(
+        format={"const": real.FORMATS["real_length"]},
+        meta=record(trained=LENGTH, bins=LENGTH, half=LENGTH, first=LENGTH, texts=mapping(WORD), **HOST, **WHEN),
+        passes=rows(text=WORD, tokens=LENGTH, name=WORD, bins=array(AMOUNT | {"type": ["number", "null"]}),
+                    beyond=AMOUNT),
+    ),
+    "real_mistakes.json": record(
+        format={"const": real.FORMATS["real_mistakes"]},
+        meta=OBJECT,
+        losses=rows(text=WORD, name=WORD, prompt=AMOUNT, decoded=AMOUNT, same={"type": "boolean"},
+                    shows=LENGTH | {"type": ["integer", "null"]}),
+        words=rows(prompt=WORD, name=WORD, text=WORD),
+    ),
+    "real_table.json": record(
+        format={"const": real.FORMATS["real_table"]}, meta=OBJECT, trained=TABLE, random=TABLE,
     ),
 }  # fmt: skip
 
@@ -167,7 +212,36 @@ def assert_base_bound_agrees(content):
     assert {len(row) for row in content["first_negative"].values()} == {len(content["bases"])}
 
 
+def assert_causes_agree(content):
+    settings = {(base, length) for base, length, _ in content["meta"]["settings"]}
+    assert_distinct(content["runs"], ("task", "base", "length", "seed"))
+    assert {(run["base"], run["length"]) for run in content["runs"]} <= settings
+    for run in content["runs"]:
+        assert {len(losses) for losses in run["losses"].values()} == {len(content["meta"]["multiples"])}
+
+
+def assert_heads_agree(content):
+    assert_distinct(content["heads"], ("layer", "head"))
+    assert_distinct(content["named"], ("name",))
+    for head in content["heads"]:
+        assert abs(sum(head["share"]) - 1) < 0.02, "shares must sum to 1"
+
+
+def assert_length_agrees(content):
+    assert_distinct(content["passes"], ("text", "tokens", "name"))
+    assert {len(row["bins"]) for row in content["passes"]} == {content["meta"]["bins"]}
+
+
+def assert_mistakes_agree(content):
+    assert_distinct(content["losses"], ("text", "name"))
+    assert_distinct(content["words"], ("prompt", "name"))
+
+
 AGREEMENTS = {
+    "causes.json": assert_causes_agree,
+    "real_heads.json": assert_heads_agree,
+    "real_length.json": assert_length_agrees,
+    "real_mistakes.json": assert_mistakes_agree,
     "grid.json": assert_grid_agrees,
     "stretch.json": assert_stretch_agrees,
     "claims.json": assert_claims_agree,
@@ -220,6 +294,12 @@ CORRUPTIONS = {
     ("rotation.json", "a section missing"): (lambda c: c.pop("numpy"), "'numpy' is a required property"),
     ("rotation.json", "no machine"): (lambda c: c.pop("machine"), "'machine' is a required property"),
     ("rotation.json", "no head_dim"): (lambda c: c.pop("head_dim"), "'head_dim' is a required property"),
+    ("causes.json", "a run twice"): (lambda c: c["runs"].append(c["runs"][0]), "occurs twice"),
+    ("real_heads.json", "a share too many"): (lambda c: c["heads"][0]["share"].append(1), "must sum to 1"),
+    ("real_length.json", "a pass twice"): (lambda c: c["passes"].append(c["passes"][0]), "occurs twice"),
+    ("page_heads.json", "a head without keys"): (lambda c: c["heads"][0].pop("k"), "'k' is a required property"),
+    ("real_mistakes.json", "a mistake twice"): (lambda c: c["losses"].append(c["losses"][0]), "occurs twice"),
+    ("real_table.json", "a cosine of 2"): (lambda c: c["trained"]["cosine"].update({"1": 2}), "maximum of 1"),
     ("rotation.json", "no left_out"): (lambda c: c.pop("left_out"), "'left_out' is a required property"),
 }  # fmt: skip
 
@@ -239,7 +319,9 @@ LOADERS = {
     "claims.json": claims.load_claims,
     "rotation.json": rotation.load_rotation,
     "base_bound.json": base_bound.load_base_bound,
+    "page_heads.json": page_heads.load_page_heads,
     "page_models.json": page_models.load_page_models,
+    **{f"{name}.json": partial(real.load_real, name) for name in real.FORMATS},
 }
 
 

@@ -46,7 +46,7 @@ function said(values, width, names) {
     const drawn = figure.draw(noting(texts), state, { width, height, ...view }) ?? {};
     const marks = Object.keys(drawn.marks ?? {});
     const words = { title: figure.title, buttons: (figure.buttons ?? []).map(({ label }) => label) };
-    return { ...words, texts, height, marks, readout: joined(figure.readout(state, view)) };
+    return { ...words, state, texts, height, marks, readout: joined(figure.readout(state, view)) };
 }
 """
 PASTED = (
@@ -130,7 +130,7 @@ const controls = Object.fromEntries({json.dumps(made._controls)}.map((each) => [
         self.engine.eval(text)
 
     def said(self, values: dict[str, Any], width: int = 640, only: list[str] | None = None) -> dict[str, Any]:
-        """Return the words of a state: title, buttons, texts with their places, readout."""
+        """Return the words of a state: title, buttons, texts with their places, readout; and the settled state."""
         call = f"said({json.dumps(values)}, {width}, {json.dumps(only)})"
         return json.loads(self.engine.eval(f"JSON.stringify({call})"))
 

@@ -18,6 +18,7 @@ import numpy as np
 
 import rope_edu
 from rope_book.results import first_negative_distance
+from rope_book.results.page_heads import load_page_heads, read_page_heads
 from rope_book.widgets.maths import (
     decoding,
     derivation,
@@ -29,6 +30,7 @@ from rope_book.widgets.maths import (
     order,
     pair_angle,
     rail,
+    real_head,
     sharpness,
     stretch,
     words,
@@ -974,3 +976,36 @@ def patches():
         size = np.linalg.norm(vector)
         far = 1 + 0.88 * np.log(size) / np.log(base)
         yield Call("arrowPlace", [*vector, base], far * np.array(vector)[::-1] / size)
+
+
+@room
+def of_real_head():
+    tokens = [" the", " cat", ",", " the", " cat", "\n", "the", " 7", " ↵"]
+    for job in real_head.JOBS:
+        yield Call("targets", [job, tokens], real_head.targets(job, tokens), exactly=True)
+        yield Call("targets", [job, [" one"]], real_head.targets(job, [" one"]), exactly=True)
+    rows = RNG.normal(size=(2, len(tokens), 16))
+    for layout, start, a in itertools.product(["interleaved", "half_split"], [0, 700], [1.0, 1.2]):
+        spec = RopeSpec([1.0, 0.3, 0.2, 0.1, 0.05, 0.01, 0.0, 1e-4], a, layout)
+        rotation = {"invFreq": spec.inv_freq, "attentionFactor": a}
+        weights = real_head.head_weights(*rows, start, spec)
+        yield Call("headWeights", [*rows, start, rotation, layout], weights)
+        for m, n in [(8, 0), (5, 5), (7, 6)]:
+            q, k, at = rows[0, m], rows[1, n], (start + m, start + n)
+            shares = real_head.pair_shares(q, k, *at, spec)
+            yield Call("pairShares", [q, k, *at, rotation, layout], shares)
+        for job in real_head.JOBS:
+            counts = real_head.targets(job, tokens)
+            yield Call("jobDone", [weights, counts], real_head.job_done(weights, counts))
+
+
+@room
+def of_page_heads():
+    sentences = read_page_heads()["sentences"]
+    for job, head in load_page_heads().items():
+        for n, tokens in enumerate(sentences):
+            facts = {"layer": head.layer, "head": head.head, "tokens": tokens}
+            call = "(job, n) => (({ layer, head, tokens }) => ({ layer, head, tokens }))(pageHead(job, n))"
+            yield Call(call, [job, n], facts, exactly=True)
+            for name, rows in (("q", head.q), ("k", head.k)):
+                yield Call(f"(job, n) => pageHead(job, n).{name}", [job, n], rows[n])

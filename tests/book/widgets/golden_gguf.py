@@ -124,6 +124,11 @@ def of_gguf_fields():
     facts = {name: fact for name, fact in gguf_rotation.FACTS.items() if name != "source"}
     yield Call("() => FACTS", [], facts, exactly=True)
     yield Call("() => KEYS", [], gguf_rotation.KEYS, exactly=True)
+    for arch, stated in itertools.product(("deepseek2", "mistral4", "mistral3", "glm-dsa"), (None, 0.07)):
+        yield Call("mscales", [arch, stated], gguf_rotation._mscales(arch, stated))
+    call = "(arch, keys) => windowOf(arch, (key) => keys[key] ?? null)"
+    for arch, keys in itertools.product(ARCHS, KEYS_OF_LAYERS):
+        yield Call(call, [arch, keys], gguf_rotation._window(keys, arch))
     stated = "JSON.parse(JSON.stringify(fieldsOf(keys)), (_, each) => each ?? undefined)"
     call = "(arch, values) => { const get = (key) => values[`${arch}.${key}`] ?? null;"
     call += f" const keys = {{ arch, get, values }}; return [{stated}, [...kindsOf(arch, get)]]; }}"
@@ -169,6 +174,12 @@ def of_gguf_rotation():
     }
     exaone |= {"exaone4.attention.sliding_window": 8, "rope_freqs.weight": [1.0, 2.0]}
     yield Call(call, [exaone, None], refused_gguf(exaone))
+    for arch, keys in KEYS_OF_ROTATIONS:
+        values = {"general.architecture": arch, f"{arch}.attention.key_length": 8}
+        values |= {
+            name if name == "rope_freqs.weight" else f"{arch}.{name}": each for name, each in keys.items()
+        }
+        yield Call(call, [values, None], refused_gguf(values))
     yield Call(call, [{"general.architecture": "new"}, None], refused_gguf({"general.architecture": "new"}))
     for wrong in WRONG_KEYS:
         yield Call(call, [{"general.architecture": "llama"} | wrong, None], refused_gguf(wrong))
@@ -178,10 +189,13 @@ def of_gguf_rotation():
 
 
 ARCHS = ("gemma3", "modern-bert", "llama4", "smollm3", "phi3", "gemma4", "exaone4", "mistral3", "starcoder2")
-ARCHS += ("deepseek4", "llama", "qwen3next", "lfm2")
+ARCHS += ("deepseek4", "llama", "qwen3next", "lfm2", "afmoe", "smallthinker", "mistral4")
 KEYS_OF_LAYERS: tuple[dict[str, Any], ...] = (
     {},
     {"block_count": 5},
+    {"block_count": 64},
+    {"attention.recurrent_layers": [False, True], "attention.temperature_scale": 0.1},
+    {"attention.temperature_scale": 0.1, "attention.temperature_length": 8, "context_length": 64},
     {"attention.sliding_window": 7, "attention.temperature_scale": 0.1, "context_length": 64},
     {"attention.sliding_window": [0, 7], "attention.sliding_window_pattern": 2},
     {"attention.sliding_window": 7, "attention.sliding_window_pattern": [True, False, True]},
@@ -198,6 +212,22 @@ YARN = {
     "qwen2.rope.scaling.factor": 4.0,
     "qwen2.rope.scaling.original_context_length": 32,
 }
+SCALED = {name.removeprefix("qwen2."): each for name, each in YARN.items() if name.startswith("qwen2.")}
+KEYS_OF_ROTATIONS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("step35", {"attention.sliding_window": 8, "rope_freqs.weight": [2.0, 4.0, 1.0, 1.0]}),
+    ("step35", {"rope.dimension_count": 4, "rope.dimension_count_swa": 6}),
+    ("glm4", {"rope.dimension_sections": [1, 1, 2, 0]}),
+    ("glm4", {}),
+    ("afmoe", {}),
+    ("exaone4", {"attention.sliding_window": 8, "block_count": 30}),
+    ("llama4", {"attention.sliding_window": 0}),
+    ("smallthinker", {"attention.sliding_window": 8}),
+    *((arch, SCALED) for arch in ("deepseek2-ocr", "deepseek2", "glm-dsa", "mistral4", "mistral3", "gemma4")),
+    *(
+        (arch, SCALED | {"rope.scaling.yarn_log_multiplier": 0.07})
+        for arch in ("deepseek2", "glm-dsa", "mistral3")
+    ),
+)
 WRONG_KEYS = (
     {},
     {"general.architecture": ""},

@@ -84,12 +84,17 @@ def of_transformer() -> Iterator[Call]:
 
 
 @room
+def of_packed() -> Iterator[Call]:
+    values = "(stored) => Array.from(unpacked(stored))"
+    for shape in [(3, 4), (5,), (64, 60)]:
+        given = packed(RNG.normal(size=shape))
+        yield Call(values, [given], unpacked(given).ravel())
+    yield Call(values, [packed(np.zeros((2, 2)))], np.zeros(4))
+
+
+@room
 def of_page_models() -> Iterator[Call]:
     stored = read_page_models()["models"]
-    values = "(stored) => Array.from(unpacked(stored))"
-    for weight in [RNG.normal(size=(3, 4)), RNG.normal(size=5), np.zeros((2, 2))]:
-        given = packed(weight)
-        yield Call(values, [given], unpacked(given).ravel())
     facts = "(task) => { const { texts, answers, length, headDim, base } = pageModel(task); "
     for task, model in MODELS.items():
         text = stored[task]["texts"][0]

@@ -61,8 +61,9 @@ def test_every_script_belongs_to_a_figure():
     assert scripts == figures | {Question.SCRIPT, "review"}  # the page of that name has no class in Python
 
 
-def test_every_other_script_and_all_data_serve_a_figure():
-    served = set(_bundle.modules(*(name for name in MODULES if name.startswith("figures/"))))
+def test_every_other_script_and_all_data_serve_a_figure_or_the_real_model():
+    figures = (name for name in MODULES if name.startswith("figures/"))
+    served = set(_bundle.modules(*figures, "real/page"))
     assert served == {*MODULES, *(f"data/{name}" for name in DATA)}
 
 

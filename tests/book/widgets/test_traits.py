@@ -14,7 +14,7 @@ import traitlets
 from IPython.core.interactiveshell import InteractiveShell
 
 from rope_book import widgets
-from rope_book.widgets import LiveFigure, RotatePair
+from rope_book.widgets import LiveFigure, RotatePair, ScoreDistance
 from rope_book.widgets._rules import AtMost
 
 CASES = [
@@ -237,3 +237,16 @@ def test_a_whole_figure_keeps_no_word_of_its_small_form():
     later = RotatePair()
     later.only = ["lock"]
     assert later.get_state("only") == {"only": ["lock"]}
+
+
+def test_a_setting_without_effect_warns_unless_a_hand_or_a_reset_moves_it():
+    said = r"ScoreDistance\.peak has no effect while vectors is 'constant'; it needs vectors='rotated'"
+    with pytest.warns(UserWarning, match=said):
+        figure = ScoreDistance(peak=300)
+    with pytest.warns(UserWarning, match=said):
+        figure.peak = 200
+    figure.reset()
+    figure.set_state({"peak": 77})
+    assert figure.peak == 77
+    figure.vectors = "rotated"
+    figure.peak = 30

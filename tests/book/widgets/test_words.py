@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from rope_book.results import MODELS
+from rope_book.results.page_heads import read_page_heads
 from rope_book.widgets import LiveFigure
 from rope_book.widgets._bundle import JS, modules
-from rope_book.widgets.maths import patients, stretch
+from rope_book.widgets.maths import damage, patients, stretch
 from rope_doctor.config import PRESETS, RULES
 
 from .drawn import MARKED, Drawn, states
@@ -88,6 +89,7 @@ def from_python() -> Iterator[str]:
             yield from (control.label, control.unit)
             yield from (words for words in getattr(control, "options", {}).values() if words not in NAMES)
     yield from stretch.RULES.values()
+    yield from (mistake["called"] for mistake in DAMAGE["mistakes"])
     for person in patients.patients()["people"]:
         yield from (person["called"], person["does"], person["fix"])
     for table in ("refusals", "remarks", "why_missing", "refused_rules", "how_lost"):
@@ -133,8 +135,17 @@ TYPED = {"the", "dog", "chases", "pig", "now"} | {
     for word in control.default_value.split()
 }
 OF_MODELS = {word for name in NAMES for word in WORD.findall(name)}
-UNTRANSLATED = {  # names of models, and contents of their files
+DAMAGE = damage.damage()
+UNTRANSLATED = {  # names of models, contents of their files, what SmolLM2 reads and writes
     "BaseBound": OF_MODELS,
+    "RealHead": {
+        word for tokens in read_page_heads()["sentences"] for word in WORD.findall(" ".join(tokens))
+    },
+    "ReadTheDamage": {
+        word
+        for shown in (DAMAGE["right"], *DAMAGE["mistakes"])
+        for word in WORD.findall(f"{shown['text']} {shown.get('run', '')} {DAMAGE['prompt']}")
+    },
     "ConfigInspector": {
         *OF_MODELS,
         *(word for each in PRESETS for word in WORD.findall(str(each.config))),

@@ -40,7 +40,7 @@ def draw(rng: np.random.Generator, name: str) -> RopeSpec:
     partial = name in BY_PART or rng.random() < 0.3
     rotary_dim = 2 * int(rng.integers(3, head_dim // 2)) if partial else head_dim
     if 2 * rotary_dim == head_dim:  # there a halved exponent and the whole head's width are one mistake
-        rotary_dim -= 2
+        rotary_dim += 2  # with two pairs, a positive exponent could be a wrong sense
     layout = ("interleaved", "half_split")[rng.integers(2)]
     if name == "zeros_dropped":
         return p_rope(head_dim, 0.5, base, layout="half_split")
@@ -65,6 +65,18 @@ def test_every_mistake_is_named_and_no_other(name, third):
             sentence.startswith(EVIDENCE) and sentence.endswith(".") for sentence in found.evidence.values()
         )
     assert seen == {() if name == "right" else (name,): len(drawn)}
+
+
+@pytest.mark.parametrize("layout", ["interleaved", "half_split"])
+def test_three_pairs_tell_a_positive_exponent_from_a_wrong_sense(layout):
+    for base in np.geomspace(300, 5e6, 5):
+        spec = plain_rope(14, base, rotary_dim=6, layout=layout)
+        for against in (None, spec):
+            found = diagnose(BROKEN["exponent_sign"](spec), 14, against=against)
+            assert found.mistakes == ("exponent_sign",)
+        for senses in ([1, 1, -1], [1, -1, 1], [1, -1, -1]):
+            mixed = right(spec.replace(inv_freq=spec.inv_freq * senses))
+            assert diagnose(mixed, 14).mistakes == ("senses_differ",)
 
 
 def test_what_is_right_is_described_as_made():

@@ -52,7 +52,7 @@ def tried(somebodys_module, tmp_path, capsys):
     somebodys_module("decoder", "")  # and forgotten afterwards
     (tmp_path / "decoder.py").unlink()
     assert main(["examples", "."]) == 0
-    assert capsys.readouterr().out.startswith("11 files")
+    assert capsys.readouterr().out.startswith("12 files")
     assert len(TRIES) == 20
 
 

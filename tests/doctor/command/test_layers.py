@@ -3,6 +3,7 @@
 import copy
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +17,14 @@ from rope_doctor.config.gguf import Header
 from rope_doctor.config.gguf_rotation import layers_of_keys, readings_of
 from rope_doctor.verdict import NOT_RUN
 
+ROOT = Path(__file__).resolve().parents[3]
+FILES = json.loads((ROOT / "tests/doctor/config/released.json").read_text(encoding="utf-8"))["files"]
+CONFIGS = {each.name: each.config for each in PRESETS}
+RELEASED = {
+    file["name"]: file.get("config", CONFIGS.get(file["name"]))
+    for file in FILES
+    if "refused" not in file["expected"]
+}
 SMOL = preset("SmolLM3 3B (defaults)").config
 GEMMA = preset("Gemma 3 4B").config | {"sliding_window": 1024}
 KINDS = ["full_attention" if (i + 1) % 6 == 0 else "sliding_attention" for i in range(34)]
@@ -70,6 +79,8 @@ def vision(*, interleaved):
     return {"model_type": "qwen2_5_vl_text", "head_dim": 128, "rope_theta": 1e6, "rope_scaling": rope}
 
 
+DRAFT = {**preset("Llama 3.1 8B").config, "model_type": "llama", "num_hidden_layers": 1}
+EAGLE = {"speculators_model_type": "eagle3", "transformer_layer_config": DRAFT}
 INVERTED = SMOL | {"no_rope_layers": [1 - each for each in SMOL["no_rope_layers"]]}
 CASES = {  # thread: (right, wrong, the first thing that differs, in which layers)
     "huggingface/transformers 43756, list of unrotated layers inverted": (
@@ -114,14 +125,18 @@ CASES = {  # thread: (right, wrong, the first thing that differs, in which layer
         YARN | {"rope_scaling": YARN["rope_scaling"] | {"attention_factor": 1.0}}, YARN,
         "attention factor", "all layers",
     ),
+    "vllm-project/speculators 574, the rule of a draft's nested config lost": (
+        EAGLE, EAGLE | {"transformer_layer_config": without(EAGLE["transformer_layer_config"], "rope_scaling")},
+        "frequencies", "all layers",
+    ),
     "ggml-org/llama.cpp 13322, YaRN lost": (YARN, without(YARN, "rope_scaling"), "frequencies", "all layers"),
     "ml-explore/mlx-lm 1698, huggingface/transformers 48486, a partial width ignored": (
         PHI, PHI | {"partial_rotary_factor": 1.0}, "width", "all layers",
     ),
-    "ferrox 39, sliding layers scaled": (
+    "antonellof/ferrox 39, sliding layers scaled": (
         GEMMA, GEMMA | {"rope_local_base_freq": 8e4}, "frequencies", "sliding_attention layers",
     ),
-    "HabanaAI/vllm-gaudi 1437, alibaba/MNN 4133, coordinates contiguous for interleaved": (
+    "vllm-project/vllm-gaudi 1437, alibaba/MNN 4133, coordinates contiguous for interleaved": (
         vision(interleaved=True), vision(interleaved=False), "sections", "all layers",
     ),
     "sgl-project/sglang 34788, ml-explore/mlx-lm 1189, one θ for all kinds of layers": (
@@ -143,11 +158,33 @@ def test_a_reported_bug_is_named_first_and_in_its_layers(thread, tmp_path):
     assert compared(tmp_path, right, right).verdict.status == 0
 
 
-@pytest.mark.parametrize("each", PRESETS, ids=lambda each: each.name)
-def test_a_released_config_is_like_itself_with_every_central_check_run(each, tmp_path):
-    verdict = compared(tmp_path, each.config, each.config).verdict
+@pytest.mark.parametrize("name", RELEASED)
+def test_a_released_config_is_like_itself_with_every_central_check_run(name, tmp_path):
+    verdict = compared(tmp_path, RELEASED[name], RELEASED[name]).verdict
     assert verdict.status == 0
     assert all(check.outcome != NOT_RUN for check in verdict.checks if check.central)
+
+
+@pytest.mark.nightly
+def test_the_default_config_of_every_rotating_architecture_is_like_itself(tmp_path):
+    """Those of the census; a default that states no rotation, or none of a language model, gets one sentence."""
+    transformers = pytest.importorskip("transformers")
+    transformers.logging.set_verbosity_error()
+    census = json.loads((ROOT / "book" / "data" / "census.json").read_text(encoding="utf-8"))
+    statuses = {}
+    for name in (each["name"] for each in census["architectures"]):
+        if name in transformers.CONFIG_MAPPING:
+            config = json.loads(transformers.CONFIG_MAPPING[name]().to_json_string(use_diff=False))
+            statuses[name] = status_of(tmp_path, config)
+    assert set(statuses.values()) == {0, "refused"}
+    assert list(statuses.values()).count(0) > 150
+
+
+def status_of(folder, config):
+    try:
+        return compared(folder, config, config).verdict.status
+    except ConfigError as error:
+        return "refused" if "\n" not in str(error) else str(error)
 
 
 def test_remarks_of_read_stay_in_compare(tmp_path):
@@ -227,18 +264,121 @@ def test_an_unknown_architecture_of_a_gguf_is_refused_without_guesses():
 
 
 def test_exaone_4_uses_rope_freqs_where_it_rotates():
-    """src/models/exaone4.cpp of llama.cpp, 0f728892: get_rope_factors in every layer that rotates."""
+    """src/models/exaone4.cpp of llama.cpp, 0c1e5709: get_rope_factors in every layer that rotates."""
     factors = {"rope_freqs.weight": np.array([1, 1, 8, 8], "f4")}
-    readings, layers = gguf("exaone4", factors, attention__sliding_window=4096, block_count=8)
+    readings, layers = gguf("exaone4", factors, attention__sliding_window=4096, block_count=64)
     kinds = {each.layer_type: each for each in readings}
     assert kinds["sliding_attention"].rope_type == "factors of rope_freqs"
     assert kinds["full_attention"].rope_type == "nope"
     assert [row.rotates for row in layers.rows(8)] == [True, True, True, False] * 2
     assert layers.rows(8)[0].window == 4096
+    small, layers = gguf("exaone4", factors, attention__sliding_window=4096, block_count=30)
+    assert [each.layer_type for each in small] == [None]
+    assert all(row.rotates and row.window is None for row in layers.rows(30))
+
+
+def test_deepseek_ocr_rotates_by_halves_and_without_scaling():
+    """src/models/deepseek2.cpp of llama.cpp, 0c1e5709: `ocr_rope_type`, and a scale of 1."""
+    keys = {"rope__scaling__type": "yarn", "rope__scaling__factor": 40.0, "rope__freq_base": 1e4}
+    [reading], _ = gguf("deepseek2-ocr", **keys, rope__scaling__original_context_length=4096)
+    assert (reading.rope_type, reading.spec.layout) == ("default", "half_split")
+
+
+def test_glm_4_pairs_halves_where_it_has_sections(tmp_path):
+    """llama_model_rope_type and conversion/glm.py of llama.cpp, 0c1e5709: M-RoPE pairs halves."""
+    assert gguf("glm4")[0][0].spec.layout == "interleaved"
+    sections = {"rope__dimension_sections": [1, 1, 2, 0]}
+    readings, layers = gguf("glm4", **sections)
+    assert readings[0].spec.layout == "half_split"
+    file = Statement(tmp_path / "a.gguf", "GGUF", "glm4", readings, None, layers)
+    config = {"model_type": "glm4v_text", "head_dim": 8, "max_position_embeddings": 8192, "rope_theta": 1e4}
+    rule = {"type": "mrope", "mrope_section": [1, 1, 2]}
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(config | {"partial_rotary_factor": 1.0, "rope_scaling": rule}))
+    result = compare(path, file)
+    assert result.alike, str(result)
+    assert "a.gguf pairs halves, so the rows of q and k must have been permuted" in str(result)
+
+
+def test_step_3_5_rotates_half_the_width_in_full_layers():
+    """src/models/step35.cpp of llama.cpp, 0c1e5709: n_rot_full / 2."""
+    keys = {"attention__sliding_window": 512, "attention__sliding_window_pattern": [True, False] * 4}
+    factors = {"rope_freqs.weight": np.array([1, 8, 1, 1], "f4")}
+    readings, _ = gguf("step35", factors, **keys, rope__freq_base=1e4, rope__freq_base_swa=5e3)
+    kinds = {each.layer_type: each.spec for each in readings}
+    assert kinds["full_attention"].inv_freq == pytest.approx([1, 0.01 / 8])
+    assert kinds["sliding_attention"].inv_freq == pytest.approx(5e3 ** -(np.arange(4) / 4))
+
+
+@pytest.mark.parametrize("arch", ["gemma4", "mimo2", "plamo3", "modern-bert"])
+def test_sliding_layers_have_a_base_of_10_000_unless_another_is_stated(arch):
+    """src/llama-hparams.h of llama.cpp, 0c1e5709."""
+    readings, _ = gguf(arch, attention__sliding_window=512, rope__freq_base=1e6)
+    assert {each.layer_type: each.base for each in readings} == {
+        "full_attention": 1e6,
+        "sliding_attention": 1e4,
+    }
+
+
+@pytest.mark.parametrize("window", [None, 2048])
+def test_afmoe_leaves_every_fourth_layer_still_with_and_without_a_window(window):
+    """src/models/afmoe.cpp of llama.cpp, 0c1e5709: n_no_rope_layer_step is 4 by default."""
+    readings, layers = gguf(
+        "afmoe", block_count=8, **({"attention__sliding_window": window} if window else {})
+    )
+    assert [row.rotates for row in layers.rows(8)] == [True, True, True, False] * 2
+    assert [each.rope_type for each in readings].count("nope") == 1
+
+
+def test_the_full_layers_of_smallthinker_do_not_rotate_and_its_window_is_4096():
+    """src/models/smallthinker.cpp of llama.cpp, 0c1e5709."""
+    readings, layers = gguf("smallthinker", attention__sliding_window=1024, block_count=8)
+    assert [row.rotates for row in layers.rows(8)] == [False, True, True, True] * 2
+    assert {row.window for row in layers.rows(8)} == {None, 4096}
+    assert {each.layer_type: each.rope_type for each in readings} == {
+        "sliding_attention": "default",
+        "full_attention": "nope",
+    }
+    readings, layers = gguf("smallthinker", block_count=8)
+    assert all(row.rotates for row in layers.rows(8))
+    assert [each.layer_type for each in readings] == [None]
+
+
+@pytest.mark.parametrize(
+    ("arch", "multiplier", "scale"),
+    [
+        ("deepseek2", 0.0707, (0.0707 * np.log(40) + 1) ** 2),  # a tenth, and mscale is the same
+        ("deepseek2", None, (0.1 * np.log(40) + 1) ** 2),  # the growth of cosines and sines is counted again
+        ("glm-dsa", 0.0707, (0.1 * np.log(40) + 1) ** 2),  # the multiplier is not read
+        ("mistral4", 0.1, (0.1 * np.log(40) + 1) ** 2),
+        ("mistral3", 1.0, 1.0),
+    ],
+)
+def test_the_softmax_is_scaled_as_the_graph_scales_it(arch, multiplier, scale):
+    """src/models/deepseek2.cpp and glm-dsa.cpp of llama.cpp, 0c1e5709: kq_scale."""
+    keys = {"rope__scaling__type": "yarn", "rope__scaling__factor": 40.0, "rope__freq_base": 1e4}
+    keys |= {"rope__scaling__original_context_length": 4096, "rope__dimension_count": 8}
+    keys |= {"rope__scaling__yarn_log_multiplier": multiplier} if multiplier else {}
+    [reading], _ = gguf(arch, **keys)
+    assert reading.softmax_scale == pytest.approx(scale)
+
+
+def test_the_floor_of_scaled_queries_is_the_key_that_the_architecture_reads():
+    """load_arch_hparams of mistral3 and deepseek2 of llama.cpp, 0c1e5709."""
+    keys = {"attention__temperature_scale": 0.1, "attention__temperature_length": 16}
+    keys |= {"rope__scaling__original_context_length": 32, "block_count": 1}
+    floors = {arch: gguf(arch, **keys)[1].rows(1)[0].queries for arch in ("mistral3", "mistral4", "llama")}
+    assert floors == {"mistral3": "1 + 0.1·ln(1 + ⌊p/32⌋)", "mistral4": "1 + 0.1·ln(1 + ⌊p/16⌋)", "llama": ""}
+
+
+def test_recurrent_layers_that_a_file_lists_are_without_attention():
+    """load_arch_hparams of qwen3next of llama.cpp, 0c1e5709."""
+    _, layers = gguf("qwen3next", block_count=3, attention__recurrent_layers=[False, True, False])
+    assert [row.label for row in layers.rows(3)] == ["full_attention", "linear_attention", "full_attention"]
 
 
 def test_deepseek_v4_has_two_bases_in_a_gguf():
-    """src/models/deepseek4.cpp of llama.cpp, 00395eb2; sglang 34788 and mlx-lm 1189 gave all layers one."""
+    """src/models/deepseek4.cpp of llama.cpp, 0c1e5709; sglang 34788 and mlx-lm 1189 gave all layers one."""
     keys = {"rope__freq_base": 1e4, "attention__compress_rope_freq_base": 160_000.0}
     keys |= {"rope__scaling__type": "yarn", "rope__scaling__factor": 16.0}
     readings, _ = gguf("deepseek4", **keys, rope__scaling__original_context_length=4096)
@@ -246,6 +386,7 @@ def test_deepseek_v4_has_two_bases_in_a_gguf():
     assert (main.layer_type, main.base, main.rope_type) == ("main", 1e4, "default")
     assert (compress.layer_type, compress.base, compress.rope_type) == ("compress", 160_000.0, "yarn")
     assert (main.spec.attention_factor, compress.spec.attention_factor) == (1, 1)
+    assert main.spec.layout == compress.spec.layout == "interleaved"  # LLAMA_ROPE_TYPE_NORM
 
 
 @pytest.mark.parametrize("share", [64.0, 0.0, 1.0, -1.0])

@@ -353,3 +353,87 @@ def test_a_bin_that_would_run_code_is_refused(tmp_path):
     (tmp_path / "pytorch_model.bin").write_bytes(b"nonsense")
     with pytest.raises(ValueError, match="cannot be loaded as weights alone"):
         read_tensors(tmp_path / "pytorch_model.bin")
+
+
+LATENT = {"model_type": "deepseek_v3", "kv_lora_rank": 16, "q_lora_rank": 12, "num_attention_heads": 4}
+LATENT |= {
+    "qk_rope_head_dim": 8,
+    "qk_nope_head_dim": 6,
+    "v_head_dim": 6,
+    "hidden_size": 32,
+    "rope_theta": 1e4,
+}
+NAMES = {  # q with and without a latent, and k, in transformers and in llama.cpp
+    "q_b_proj": "attn_q_b",
+    "q_proj": "attn_q",
+    "kv_a_proj_with_mqa": "attn_kv_a_mqa",
+}
+
+
+def latent(q="q_b_proj"):
+    """Return the projections of two layers of latent attention, with those of an indexer."""
+    draw, found = np.random.default_rng(0), {}
+    for layer in (0, 1):
+        at = f"model.layers.{layer}.self_attn"
+        found[f"{at}.{q}.weight"] = draw.normal(size=(4 * 14, 32)).astype(np.float32)
+        found[f"{at}.kv_a_proj_with_mqa.weight"] = draw.normal(size=(16 + 8, 32)).astype(np.float32)
+        found[f"{at}.indexer.wq_b.weight"] = draw.normal(size=(40, 32)).astype(np.float32)
+    return found
+
+
+def turned(rows, name, to):
+    """Return a latent projection whose rotating rows are in the other layout."""
+    rows = rows.copy()
+    if "kv_a" in name:
+        rows[16:] = encodings.convert_projection(rows[16:], 1, to=to)
+    elif "indexer" not in name:
+        heads = rows.reshape(4, 14, -1)
+        last = encodings.convert_projection(heads[:, 6:].reshape(32, -1), 4, to=to)
+        heads[:, 6:] = last.reshape(4, 8, -1)
+    return rows
+
+
+def as_latent_gguf(path, tensors, **widths):
+    writer = gguf.GGUFWriter(path, "deepseek2")
+    writer.add_block_count(2)
+    writer.add_head_count(4)
+    writer.add_kv_lora_rank(16)
+    writer.add_rope_dimension_count(8)
+    for name, width in widths.items():
+        getattr(writer, f"add_{name}")(width)
+    for name, rows in tensors.items():
+        layer, _, own = name.removeprefix("model.layers.").partition(".self_attn.")
+        known = NAMES.get(own.removesuffix(".weight"), "indexer.attn_q_b")
+        writer.add_tensor(f"blk.{layer}.{known}.weight", rows)
+    for step in ("write_header_to_file", "write_kv_data_to_file", "write_tensors_to_file", "close"):
+        getattr(writer, step)()
+    return path
+
+
+@pytest.mark.parametrize("q", ["q_b_proj", "q_proj"])
+@pytest.mark.parametrize("widths", [{"key_length": 14}, {"key_length": 24, "key_length_mla": 14}])
+def test_the_rotating_rows_of_latent_attention_are_compared(q, widths, tmp_path):
+    first = with_config(save(tmp_path / "a", latent(q)), LATENT)
+    right = compare_weights(first, as_latent_gguf(tmp_path / "b.gguf", latent(q), **widths))
+    assert (right.verdict.status, right.wanted, right.count) == (0, "unchanged", 4)
+    wrong = {name: turned(rows, name, "half_split") for name, rows in latent(q).items()}
+    result = compare_weights(first, as_latent_gguf(tmp_path / "c.gguf", wrong, **widths))
+    assert (result.verdict.status, len(result.wrong)) == (1, 4)
+    assert all("permuted to half_split" in order.orders for order in result.wrong)
+
+
+def test_latent_attention_in_halves_is_expected_where_the_configs_say_so(tmp_path):
+    first = with_config(save(tmp_path / "a", latent()), LATENT)
+    turn = {name: turned(rows, name, "half_split") for name, rows in latent().items()}
+    second = with_config(save(tmp_path / "b", turn), LATENT | {"rope_interleave": False})
+    result = compare_weights(first, second)
+    assert (result.verdict.status, result.wanted) == (0, "permuted to half_split")
+
+
+def test_latent_attention_whose_widths_do_not_fit_or_are_not_known_is_not_passed(tmp_path, capsys):
+    first = with_config(save(tmp_path / "a", latent()), LATENT | {"qk_nope_head_dim": 5})
+    assert main(["weights", str(first), str(first)]) == 2
+    assert "latent projection of q has 56 rows, not heads of 13" in capsys.readouterr().out
+    first = save(tmp_path / "b", latent())
+    assert main(["weights", str(first), str(first), "--head-dim", "8"]) == 2
+    assert "the widths of its latent projections are not known" in capsys.readouterr().out

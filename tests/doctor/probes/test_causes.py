@@ -101,7 +101,7 @@ def the_list_of_still_layers_is_inverted(model):
 
 @case("kind_of_another", "deepseek_v4", **V4)
 def one_base_for_all_kinds_of_layers(model):
-    """Found in sglang 34788, atlas 276 and mlx-lm 1189."""
+    """Found in sgl-project/sglang 34788, Avarok-Cybersecurity/atlas 276, ml-explore/mlx-lm 1189."""
     rewired(turns(model), lambda old, x, position_ids, layer_type: old(x, position_ids, "main"))
 
 
@@ -198,7 +198,7 @@ def time_for_all_three_coordinates(model):
 
 @case("long_list", **LONG)
 def the_long_list_for_all_texts(model):
-    """Found in mlxcel 1358."""
+    """Found in lablup/mlxcel 1358."""
 
     def by_the_longest(old, x, position_ids):
         return [each[:, :-1] for each in old(x, with_position(position_ids, 255))]
@@ -230,7 +230,7 @@ def with_position(ids, position):
 
 @case("config_changed")
 def the_config_changed_after_loading(model):
-    """Found in Soup 793: a rule set on model.config reaches no module."""
+    """Found in MakazhanAlpamys/Soup 793: a rule set on model.config reaches no module."""
     model.config.rope_parameters = YARN
 
 
@@ -247,13 +247,13 @@ def yarn_never_applied(model):
 
 @case("never_filled")
 def zeros_in_the_buffer(model):
-    """Found in executorch 19627."""
+    """Found in pytorch/executorch 19627."""
     turns(model).inv_freq = torch.zeros(8)
 
 
 @case("never_filled")
 def remains_of_memory_in_the_buffer(model):
-    """Found in FastPLMs 47: 6.93e-18 is no frequency."""
+    """Found in Synthyra/FastPLMs 47: 6.93e-18 is no frequency."""
     turns(model).inv_freq = torch.tensor([0.5, 6.93e-18, 0.2, 0.9, 6.93e-18, 0.1, 0.3, 0.7])
 
 

@@ -94,8 +94,13 @@ FOUND = [
     ("Blaizzy/mlx-vlm 1983", DecodesAtZero, {}, "count ignores the cache"),
     ("RobertCsordas/moeut 6", QueryIgnoresTheCache, {}, "cached keys do not fit the new query"),
     ("ml-explore/mlx-lm 1109", RollbackWithoutEffect, {}, "cropped cache"),
-    ("VeloxQuant 389", EvictionMovesTheOffset, {}, "evicted cache"),
-    ("mlx-node 33", ChunksCountedTwice, {"length": None, "chunk": 512}, "chunks counted or masked wrongly"),
+    ("rajveer43/VeloxQuant-MLX 389", EvictionMovesTheOffset, {}, "evicted cache"),
+    (
+        "mlx-node/mlx-node 33",
+        ChunksCountedTwice,
+        {"length": None, "chunk": 512},
+        "chunks counted or masked wrongly",
+    ),
     ("prefix reuse from 20 tokens", PrefixReusedFrom20, {}, "cache wrong beyond a length"),
     ("a window of 32", CacheOf32, {}, "cache wrong beyond a length"),
     ("unslothai/unsloth 10681", TooEarly, {"trained": SWITCH, "rule": "longrope"}, "switch one token early"),
@@ -122,7 +127,7 @@ def test_both_sides_of_a_documented_switch_are_right():
 
 
 def test_a_switch_that_changes_nothing_is_not_judged():
-    """mlxcel 1358: only LongRoPE's long list was kept. All ways of calling agree, and are not called right."""
+    """lablup/mlxcel 1358: only the long list was kept. All ways of calling agree, and are not called right."""
     made = LongListOnly().decoder(trained=SWITCH, rule="longrope", shift=None)
     report = check_decoder(made, **LONG)
     assert report.verdict.status == 2

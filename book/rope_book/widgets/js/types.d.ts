@@ -93,6 +93,7 @@ interface ControlRule {
 /** The part of a Jupyter widget model that figures use. */
 interface Model {
   host?: string;
+  widget_manager?: any; // JupyterLab's and Notebook 7's knows its notebook
   get(name: string): any;
   set(name: string, value: unknown): void;
   save_changes(): void;
@@ -207,4 +208,53 @@ interface Around {
   link?: (words?: string) => HTMLElement | undefined; // a button that leads to it
   pick?: (names?: string[], take?: (name: string) => void) => void; // clicks in it
   tell: Tell;
+}
+
+/** A tensor of a GGUF: its shape, fastest axis first, its ggml type, and where its data begins. */
+type Placed = { name: string; shape: number[]; kind: number; start: number };
+
+/** A GGUF's header, and the bytes that it was read from. */
+type GgufHead = { values: Record<string, any>; tensors: Placed[]; end: number; data: number; bytes: ArrayBuffer };
+
+/** What is changed in a GGUF: factors of the pairs are added, a key is renamed, the rows of W_q and W_k are moved. */
+type Edit = { factors?: number[]; forget?: string; permute?: boolean };
+
+/** A rotation of the real model: its name, llama.cpp's settings and flags, the change of its file, and the same in Python. */
+interface RealChoice {
+  words: string;
+  settings?: Record<string, number | string>;
+  flags?: string;
+  edit?: Edit;
+  needs?: string; // a name of rope_edu
+  spec: string;
+}
+
+/** The elements of the first step, in which the real model's file comes. */
+interface RealGet {
+  status: HTMLElement;
+  bar: HTMLProgressElement;
+  fetch: HTMLButtonElement;
+  file: HTMLInputElement;
+  remove: HTMLButtonElement;
+}
+
+/** The real model in the page; a wait ends with an AbortError where its signal says so. */
+interface RealModel {
+  write(
+    choice: RealChoice,
+    text: string,
+    tokens: number,
+    told: (words: string, perSecond: number) => void,
+    signal: AbortSignal,
+  ): Promise<void>;
+  losses(
+    choice: RealChoice,
+    text: string,
+    told: (done: number, all: number) => void,
+    signal: AbortSignal,
+  ): Promise<number[]>;
+  edit(choice: RealChoice): Promise<Blob>;
+  length(text: string): number; // in tokens, about
+  close(): Promise<void>;
+  most: number; // tokens of a text and what is written after it
 }

@@ -66,6 +66,6 @@ WRONG = {
         ),
         (lambda p, n, cached: sum(range(p + 1, p + n)), "The prompt must be read too."),
         (lambda p, n, cached: dot_products(p, n, not cached), "look at `cached`"),
-        (lambda p, n, cached: 7, "8 and 1 written, with a cache"),
+        (lambda p, n, cached: 7, "a prompt of 8 tokens and 1 written with a cache"),
     ],
 }

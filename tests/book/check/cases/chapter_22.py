@@ -56,8 +56,8 @@ ALSO_RIGHT = {
 }
 WRONG = {
     "22.1": [
-        (lambda rotate: True, "It took table_of_other_layout for relative"),
-        (lambda rotate: False, "It took right for not relative"),
+        (lambda rotate: True, "It called table_of_other_layout relative"),
+        (lambda rotate: False, "It called right not relative"),
         (near_starts_only, "It called a rotation relative whose table ends at 600 tokens"),
         (exactly_equal, "Equal up to rounding counts as equal."),
         (lambda rotate: "yes", "It must return True or False."),
@@ -71,7 +71,7 @@ WRONG = {
     ],
     "22.3": [
         (lambda rotate: "right", "It took sine_missing (base 10000) for right."),
-        (by_lengths, "It took minus_sign_missing (base 10000) for right. Which sign"),
+        (by_lengths, "It took minus_sign_missing (base 10000) for right. What is the sign"),
         (lambda rotate: "wrong", "It must return one of right, sine_missing"),
         (
             lambda rotate: "right" if name_it(rotate) == "cos_and_sin_swapped" else name_it(rotate),

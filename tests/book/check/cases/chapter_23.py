@@ -108,7 +108,7 @@ WRONG = {
     "23.4": [
         (lambda config: config.get("rope_theta", 10_000.0), "it returned 10,000"),
         (lambda config: config.get("rope_theta"), "It returned None for"),
-        (lambda config: last_one_wins(config) or 10_000, "Nothing is stated in a config without either"),
+        (lambda config: last_one_wins(config) or 10_000, "An empty config states no base"),
         (last_one_wins, "it must raise ValueError"),
         (lambda config: config["rope_theta"], "Your answer raised KeyError"),
     ],

@@ -1,5 +1,6 @@
 import { makeAsk } from "../lib/ask.js";
 import { button, html, keepKeys, say } from "../lib/dom.js";
+import { keepPicture } from "../lib/keep.js";
 import { makeMemory } from "../lib/memory.js";
 import { phrase } from "../lib/phrase.js";
 
@@ -98,7 +99,9 @@ function render(/** @type {{model: Model, el: HTMLElement}} */ { model, el }) {
   keepKeys(root);
   el.append(root);
   root.dataset.ready = "true";
+  const keep = keepPicture(root, model, "questions");
   return () => {
+    keep.stop();
     for (const { stop } of asks) stop();
     root.remove();
   };

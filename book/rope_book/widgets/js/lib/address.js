@@ -45,7 +45,7 @@ export function stateOf(/** @type {Controls} */ controls, /** @type {Texts} */ t
 }
 
 // The figure's name in an address; the second of its class in a page is RotatePair.2.
-/** @type {(page: Document, root: Element, figure: string) => string} */
+/** @type {(page: Document | Element, root: Element, figure: string) => string} */
 function nameIn(page, root, figure) {
   const place = [...page.querySelectorAll(`[data-live="${figure}"]`)].indexOf(root);
   return place > 0 ? `${figure}.${place + 1}` : figure;
@@ -55,11 +55,38 @@ function nameIn(page, root, figure) {
 const elsewhere = (/** @type {MouseEvent} */ { button, ctrlKey, metaKey, shiftKey, altKey }) =>
   button !== 0 || ctrlKey || metaKey || shiftKey || altKey;
 
-// {recall(), remember(), link, follow(use), stop()} of a figure in a page. recall takes the state from the address and scrolls to the
-// figure. A link in the text to one of its states sets it without scrolling; `use(link)` then keeps the picture in sight.
-/** @param {string} figure @param {Live} state @param {HTMLElement} root @param {Moved} leapt
- * @param {AbortSignal} signal */
-export function makeAddress(figure, state, root, leapt, signal) {
+// The text around a figure: a page, or one of the notebooks open in JupyterLab. A view apart from its notebook has none.
+function around(/** @type {Element} */ root) {
+  const isInLab = document.querySelector(".jp-Notebook");
+  return root.closest(".jp-Notebook") ?? (isInLab ? root : document);
+}
+
+// Let a link in the text around a figure to one of its states set it; `use(link)` then brings the picture into sight.
+/** @param {string} figure @param {HTMLElement} root @param {Live} state
+ * @param {{leapt: Moved, use?: (link: Element) => void}} calls @param {AbortSignal} signal */
+export function followLinks(
+  figure,
+  root,
+  state,
+  { leapt, use = () => root.scrollIntoView({ block: "nearest" }) },
+  signal,
+) {
+  function clicked(/** @type {MouseEvent} */ event) {
+    const chip = event.target instanceof Element && event.target.closest('a[href^="#live="]');
+    const page = around(root);
+    if (!(chip instanceof HTMLAnchorElement) || !page.contains(chip) || elsewhere(event)) return;
+    const [name, texts] = sections(chip.hash)[0];
+    if (name !== nameIn(page, root, figure)) return;
+    event.preventDefault();
+    leapt(stateOf(state.controls, texts));
+    use(chip);
+  }
+  document.addEventListener("click", clicked, { signal });
+}
+
+// {recall(), remember(), link, stop()} of a figure in a page. recall takes the state from the address and scrolls to the figure.
+/** @param {string} figure @param {Live} state @param {HTMLElement} root @param {AbortSignal} signal */
+export function makeAddress(figure, state, root, signal) {
   let writing = 0;
   const stop = () => clearTimeout(writing);
   const name = () => nameIn(document, root, figure);
@@ -82,17 +109,6 @@ export function makeAddress(figure, state, root, leapt, signal) {
     state.set(stateOf(state.controls, texts));
     if (linked[0]?.[0] === name()) keepInView(root, signal);
   }
-  function follow(/** @type {(link: Element) => void} */ use) {
-    document.addEventListener("click", clicked, { signal });
-    function clicked(/** @type {MouseEvent} */ event) {
-      const chip = event.target instanceof Element && event.target.closest('a[href^="#live="]');
-      const linked = chip instanceof HTMLAnchorElement ? sections(chip.hash)[0] : undefined;
-      if (!chip || linked?.[0] !== name() || elsewhere(event)) return;
-      event.preventDefault();
-      leapt(stateOf(state.controls, linked[1]));
-      use(chip);
-    }
-  }
   addEventListener("hashchange", recall, { signal });
-  return { recall, remember, link, follow, stop };
+  return { recall, remember, link, stop };
 }

@@ -1,12 +1,14 @@
 // A live figure from its draw and readout functions. The rest of this folder adds a pen, native controls, a readout, Reset, and the
 // state as a line of Python and as a link; the figure itself holds no state.
-import { makeAddress } from "./address.js";
+import { followLinks, makeAddress } from "./address.js";
 import { answerQuestions } from "./answer.js";
 import { makeBar } from "./bar.js";
 import { makeControls } from "./controls.js";
 import { html, keepKeys } from "./dom.js";
 import { makeFit } from "./fit.js";
 import { makeGlide, makeHand } from "./glide.js";
+import { tellWhenGone } from "./gone.js";
+import { keepPicture } from "./keep.js";
 import { namedBy, viewOf } from "./leads.js";
 import { phrase } from "./phrase.js";
 import { makePicture } from "./picture.js";
@@ -45,14 +47,14 @@ function mount(/** @type {Figure} */ figure, /** @type {Model} */ model, /** @ty
   const picture = makePicture(figure, view, hand, stops.signal);
   const readout = makeReadout();
   const { attempt, fail } = makeAttempt(root, readout.show);
-  const address = model.host === "page" ? makeAddress(figure.name, state, root, hand.leapt, stops.signal) : undefined;
+  const address = model.host === "page" ? makeAddress(figure.name, state, root, stops.signal) : undefined;
   const calls = { moved, ...hand, rested: paint, tell: readout.tell, link: address?.link };
   const controls = makeControls(state.controls, { ...namedBy(figure.name), only, unfolds: figure.unfolds }, calls);
   const bar = makeBar(figure, state, only, calls);
   const work = makeWork(figure.work, paint, fail);
   root.append(picture.element, ...readout.elements, ...controls.elements, bar.element);
-  keepKeys(root);
-  if (address) address.follow(keepInSight(root, picture, () => attempt(draw), stops.signal).use);
+  const use = address && keepInSight(root, picture, () => attempt(draw), stops.signal).use;
+  followLinks(figure.name, root, state, { leapt: hand.leapt, use }, stops.signal);
   invite(root, picture.element, stops.signal);
 
   const draw = () => picture.paint(glide.shown(state.read()), glide.way());
@@ -83,28 +85,38 @@ function mount(/** @type {Figure} */ figure, /** @type {Model} */ model, /** @ty
   root.classList.remove(TOUCHED);
   readout.stop();
   const fit = makeFit(root, picture, [readout.elements[0], ...controls.grids, bar.element], paint);
-  lend(root, work, moved, () => picture.still(figure.readout(state.read(), view)));
-  return () => takeAway(root, [{ stop: () => stops.abort() }, glide, fit, bar, readout, address, work]);
+  const keep = lend(root, model, work, moved, () => picture.still(figure.readout(state.read(), view)));
+  return () => takeAway(root, [{ stop: () => stops.abort() }, glide, fit, bar, readout, address, work, keep]);
 }
 
 const TOUCHED = "rl-touched"; // class of a figure that has moved; until then nothing is spoken
 
 const isTouched = (/** @type {HTMLElement} */ root) => root.classList.contains(TOUCHED);
 
-// Methods for scripts outside: root.still() returns the picture as a file; root.take({position: 7}) acts like a reader.
-/** @type {(root: HTMLElement, work: {finish: () => void}, take: Moved, draw: () => string) => void} */
-function lend(root, work, take, draw) {
+// Methods for scripts outside: root.still() returns the picture as a file; root.take({position: 7}) acts like a reader. The notebook
+// around the figure gets the picture by itself.
+/** @param {HTMLElement} root @param {Model} model @param {{finish: () => void}} work @param {Moved} take
+ * @param {() => string} draw */
+function lend(root, model, work, take, draw) {
   const still = () => {
     work.finish();
     return draw();
   };
   Object.assign(root, { still, take });
+  const [keep, forget] = [keepPicture(root, model, "_controls", draw), tellWhenGone(root, model)];
+  function stop() {
+    keep.stop();
+    forget();
+  }
+  return { stop };
 }
 
 /** @type {(figure: Figure, small: boolean) => HTMLElement} */
 function makeRoot({ name, title }, small) {
   const kind = small ? "rope-live rl-small" : "rope-live";
-  return html("div", { class: kind, role: "group", "aria-label": title, "data-live": name });
+  const root = html("div", { class: kind, role: "group", "aria-label": title, "data-live": name });
+  keepKeys(root);
+  return root;
 }
 
 /** @type {(root: HTMLElement, parts: ({stop: () => void} | undefined)[]) => void} */

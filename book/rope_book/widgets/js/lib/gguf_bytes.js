@@ -48,10 +48,11 @@ class Reader {
   at = 0;
   texts = 0;
 
-  /** @param {ArrayBuffer} bytes @param {number} size of the whole file, in bytes */
-  constructor(bytes, size) {
+  /** @param {ArrayBuffer} bytes @param {number} size of the whole file, in bytes @param {boolean} keep arrays of strings too */
+  constructor(bytes, size, keep) {
     this.view = new DataView(bytes);
     this.size = size;
+    this.keep = keep;
   }
 
   /** @param {number} length @returns {number} the start of these bytes */
@@ -87,17 +88,18 @@ class Reader {
     if (NUMBERS[kind]) return this.number(kind);
     if (kind !== ARRAY) throw new Error(phrase`a value has the unknown type ${kind}`);
     const [inner, length] = [this.number(4), this.number(10)];
-    if (inner === TEXT) return this.skipTexts(length);
+    if (inner === TEXT) return this.list(length);
     if (!NUMBERS[inner]) throw new Error(phrase`an array has elements of the type ${inner}`);
     if (length <= LONGEST) return Array.from({ length }, () => this.number(inner));
     this.skip(length * NUMBERS[inner][0]);
     return null;
   }
 
-  /** @param {number} length */
-  skipTexts(length) {
+  /** Strings, kept or skipped. @param {number} length */
+  list(length) {
     this.texts += length;
     if (this.texts > TEXTS) throw new Error(phrase`it states ${this.texts} texts, more than a vocabulary has`);
+    if (this.keep) return Array.from({ length }, () => this.text());
     for (let i = 0; i < length; i++) this.skip(this.number(10));
     return null;
   }
@@ -111,9 +113,13 @@ class Reader {
   }
 }
 
-/** Keys with their values, and tensors with shape, kind and start, from the first bytes of a file of `size` bytes. */
-export function header(/** @type {ArrayBuffer} */ bytes, /** @type {number} */ size) {
-  const reader = new Reader(bytes, size);
+/**
+ * Keys with their values, tensors with shape, kind and start, the header's end and the start of the data, from the first
+ * bytes of a file of `size` bytes. Arrays of strings, such as a vocabulary, are null unless they are kept.
+ * @type {(bytes: ArrayBuffer, size: number, keep?: boolean) => {values: Record<string, any>, tensors: Placed[], end: number, data: number}}
+ */
+export function header(bytes, size, keep = false) {
+  const reader = new Reader(bytes, size, keep);
   if (reader.number(4) !== 0x46554747) throw new Error(phrase`it does not begin with GGUF`);
   const version = reader.number(4);
   if (version !== 2 && version !== 3) throw new Error(phrase`its version is ${version}, and 2 and 3 are read`);
@@ -124,7 +130,7 @@ export function header(/** @type {ArrayBuffer} */ bytes, /** @type {number} */ s
   const values = Object.create(null);
   for (let i = 0; i < keys; i++) values[reader.text()] = reader.value(reader.number(4));
   const places = Array.from({ length: tensors }, () => reader.tensor());
-  const align = values["general.alignment"] ?? 32;
-  const data = Math.ceil(reader.at / align) * align;
-  return { values, tensors: places.map((place) => ({ ...place, start: data + place.start })) };
+  const [end, align] = [reader.at, values["general.alignment"] ?? 32];
+  const data = Math.ceil(end / align) * align;
+  return { values, tensors: places.map((place) => ({ ...place, start: data + place.start })), end, data };
 }

@@ -82,8 +82,9 @@ export function inWords({ length, differences, notes, leftOpen }) {
 /** @type {(a: Statement, b: Statement) => Generator<string>} */
 function* notesOf(a, b) {
   if (a.permuted !== b.permuted) {
-    const { name } = b.permuted ? b : a;
-    yield `${name} pairs neighbours, so the rows of q and k must have been permuted. Only the weights show whether they were.`;
+    const { name, permuted } = b.permuted ? b : a;
+    const pairs = permuted === "half_split" ? "neighbours" : "halves";
+    yield `${name} pairs ${pairs}, so the rows of q and k must have been permuted. Only the weights show whether they were.`;
   }
   const lengths = [a, b].map(({ readings }) => new Set(readings.map(({ longest }) => longest).filter(Boolean)));
   const [first, second] = lengths.map((each) => [...each].sort((x, y) => x - y).join(", "));

@@ -49,7 +49,7 @@ function* ofKind(a, b, wanted, found, length) {
     return;
   }
   const exchange = "Rotate with the other layout, or permute the rows of q and k (convert_projection).";
-  const layout = differing("layout", (reading, file) => (file.permuted ? "half_split" : reading.layout), exchange);
+  const layout = differing("layout", (reading, file) => file.permuted ?? reading.layout, exchange);
   if (layout.wanted !== layout.found) yield layout;
   const sameWidth = wanted.rotaryDim === found.rotaryDim;
   if (!sameWidth || wanted.headDim !== found.headDim) {

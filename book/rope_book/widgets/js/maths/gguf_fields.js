@@ -7,6 +7,7 @@ import { configError, own } from "./config_values.js";
 export const FACTS = GGUF.facts;
 /** @type {Record<string, string>} */
 export const KEYS = GGUF.keys;
+const SECTIONS = KEYS["rope_scaling.mrope_section"];
 const [LONG, SHORT] = ["rope_factors_long.weight", "rope_factors_short.weight"];
 /** The keys of rules with more than a factor. @type {Record<string, string[]>} */
 const KEYS_OF_RULE = {
@@ -23,30 +24,44 @@ const [TOP_LEVEL, SCALING, OF_SLIDING] = ["", "rope_scaling.", "sliding_attentio
   return inside.map(([field, key]) => [field.slice(object.length), key]);
 });
 
+/** The width of the window that llama.cpp uses, or null. @type {(arch: string, get: (key: string) => any) => any} */
+export function windowOf(arch, get) {
+  const [facts, lengths, count] = [own(FACTS.windows, arch) ?? {}, get("attention.sliding_window"), get("block_count")];
+  const stated = Array.isArray(lengths) ? (lengths.find(Boolean) ?? null) : lengths;
+  if (facts.unused || (facts.of_layers && (count ?? facts.of_layers) !== facts.of_layers)) return null;
+  const window = stated ?? facts.default ?? null;
+  return window ? (facts.fixed ?? window) : null;
+}
+
 /** The kinds of a GGUF's layers. @type {(arch: string, get: (key: string) => any) => ChangesByKind} */
 export function kindsOf(arch, get) {
   const compressed = own(FACTS.compressed_layers, arch);
   if (compressed)
     return new Map(Object.entries({ main: { rope_scaling: null }, compress: { rope_theta: get(compressed) } }));
-  const window = get("attention.sliding_window");
-  const slides = Boolean(window?.length ?? window);
-  const still = own(FACTS.still, arch);
-  if (still === NOPE) {
-    const allRotate = FACTS.rotates_everywhere_without_window.includes(arch) && window === 0;
+  const [slides, still] = [Boolean(windowOf(arch, get)), own(FACTS.still, arch)];
+  if (still === NOPE || (still && !slides && own(FACTS.rotates_but_every, arch))) {
+    const allRotate = FACTS.rotates_everywhere_without_window.includes(arch) && !slides;
     const all = /** @type {ChangesByKind} */ (new Map([[null, {}]]));
     return allRotate ? all : all.set(NOPE, null);
   }
   if (still && slides) return new Map(Object.entries({ sliding_attention: {}, full_attention: null }));
   const changes = { ...(slides ? own(FACTS.sliding_layers, arch) : {}) };
+  if (FACTS.halved_width.includes(arch)) changes.rotary_dim = wholeWidth({ arch, get });
   for (const [field, key] of OF_SLIDING) if (get(key) !== null) changes[field] = get(key);
   if (!Object.keys(changes).length) return new Map([[null, {}]]);
   return new Map(Object.entries({ full_attention: {}, sliding_attention: changes }));
 }
 
-/** The value of a key; of a list by layer, the only value other than 0. @type {(keys: Keys, key: string) => any} */
+/** @type {(keys: Pick<Keys, "arch" | "get">) => any} */
+const wholeWidth = (keys) => one(keys, KEYS.rotary_dim) || one(keys, KEYS.head_dim);
+
+/** Whether keys divide the pairs among coordinates. @param {any} sections */
+const divides = (sections) => Array.isArray(sections) && sections.some(Boolean);
+
+/** The value of a key; of a list by layer, the only value other than 0. @type {(keys: Pick<Keys, "arch" | "get">, key: string) => any} */
 function one({ arch, get }, key) {
   const value = get(key);
-  if (!Array.isArray(value) || key === KEYS["rope_scaling.mrope_section"]) return value;
+  if (!Array.isArray(value) || key === SECTIONS) return value;
   const found = [...new Set(value.filter(Boolean))];
   if (found.length > 1) throw configError("several in one kind", `${arch}.${key}`, { value: "every layer" });
   return found[0] ?? null;
@@ -56,8 +71,9 @@ function one({ arch, get }, key) {
 export function fieldsOf(keys) {
   /** @type {Record<string, any>} */
   const fields = Object.fromEntries(TOP_LEVEL.map(([name, key]) => [name, one(keys, key)]));
-  fields.rope_interleave = FACTS.interleaved.includes(keys.arch);
-  fields.model_type = own(FACTS.read_as, keys.arch) ?? null;
+  const halves = FACTS.halves_with_sections.includes(keys.arch) && divides(keys.get(SECTIONS));
+  fields.rope_interleave = FACTS.interleaved.includes(keys.arch) && !halves;
+  if (FACTS.halved_width.includes(keys.arch)) fields.rotary_dim = Math.floor((wholeWidth(keys) ?? 0) / 2) || null;
   fields.rope_theta ??= 10000;
   if (keys.get("attention.kv_lora_rank") && fields.rotary_dim) fields.head_dim = fields.rotary_dim; // of MLA
   return { ...fields, rope_scaling: scalingOf(keys, fields.max_position_embeddings) };
@@ -65,6 +81,7 @@ export function fieldsOf(keys) {
 
 /** @type {(keys: Keys, longest: number | null) => Record<string, any>} */
 function scalingOf(keys, longest) {
+  if (FACTS.ignores_scaling.includes(keys.arch)) return { rope_type: "default" };
   const stated = Object.fromEntries(SCALING.map(([name, key]) => [name, one(keys, key)]));
   const factor = stated.factor ?? keys.get("rope.scale_linear");
   let rule = stated.rope_type || "linear";
@@ -79,7 +96,7 @@ function scalingOf(keys, longest) {
     Object.assign(scaling, mscales(keys.arch, stated.mscale_all_dim), { original_max_position_embeddings: longest });
   }
   for (const name of own(KEYS_OF_RULE, rule) ?? []) scaling[name] = stated[name] ?? scaling[name] ?? null;
-  if (Array.isArray(stated.mrope_section) && stated.mrope_section.some(Boolean)) {
+  if (divides(stated.mrope_section)) {
     scaling.mrope_section = stated.mrope_section.filter(Boolean);
     scaling.mrope_interleaved = FACTS.sections_in_turn.includes(keys.arch);
   }
@@ -87,7 +104,7 @@ function scalingOf(keys, longest) {
 }
 
 /** @type {(arch: string, stated: number | null) => Record<string, number>} */
-function mscales(arch, stated) {
+export function mscales(arch, stated) {
   if (!stated || FACTS.log_multiplier_unread.includes(arch)) return {};
   const scale = stated * (FACTS.log_multiplier_in_tenths.includes(arch) ? 10 : 1);
   return { mscale: FACTS.mscale_is_all_dim.includes(arch) ? scale : 1, mscale_all_dim: scale };

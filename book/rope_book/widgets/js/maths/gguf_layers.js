@@ -1,7 +1,7 @@
 // The layers that llama.cpp builds from the keys of a GGUF: the kind, the window and the query scale of each.
 import { CHUNKED, FULL, grows, periodic, SLIDING, WITHOUT_HEADS } from "./config_each_layer.js";
 import { own } from "./config_values.js";
-import { FACTS, KEYS } from "./gguf_fields.js";
+import { FACTS, KEYS, windowOf } from "./gguf_fields.js";
 
 /** @import { Labels, Layer, Layers } from "./config_each_layer.js" */
 
@@ -12,17 +12,15 @@ export function layersOfKeys(values) {
   const count = Number.isInteger(get("block_count")) ? get("block_count") : null;
   const untold = (/** @type {string} */ why) => ({ count, row: null, why, stated: "" });
   if (own(FACTS.compressed_layers, arch)) return untold("the kinds of compressed layers are not compared");
-  const lengths = get("attention.sliding_window");
-  const known = own(FACTS.windows, arch);
-  const stated = Array.isArray(lengths) ? (lengths.find(Boolean) ?? null) : lengths;
-  const window = stated ?? known?.default ?? null;
+  const [window, known] = [windowOf(arch, get), own(FACTS.windows, arch)];
   if (window && !known) return untold(`it is not known which layers of ${arch} have the window`);
-  const windowed = known && !known.unused && (window || ("window" in known && window !== 0));
-  const facts = windowed ? known : null;
+  const facts = window ? known : null;
   const labelOf = labelsOf(get("attention.sliding_window_pattern"), facts);
   if (typeof labelOf === "string") return untold(labelOf);
-  const scale = FACTS.queries_by_key.includes(arch) ? get("attention.temperature_scale") : null;
-  const length = get(KEYS["rope_scaling.original_max_position_embeddings"]) || get("context_length");
+  const floor = own(FACTS.queries_by_key, arch);
+  const scale = floor ? get("attention.temperature_scale") : null;
+  const lengths = [floor, KEYS["rope_scaling.original_max_position_embeddings"], "context_length"];
+  const length = lengths.map((key) => key && get(key)).find(Boolean) ?? null;
   const [step, still] = [own(FACTS.rotates_but_every, arch), own(FACTS.still, arch)];
   const local = arch === "llama4" ? CHUNKED : SLIDING;
   return { count, why: "", stated: "", row };
@@ -31,18 +29,20 @@ export function layersOfKeys(values) {
   function row(index, total) {
     const attends = attendsIn(arch, get, index);
     const full = !attends || /** @type {Labels} */ (labelOf)(index, total) === FULL;
-    let rotates = (!step || (index + 1) % step !== 0) && !(facts && still === FULL && full);
+    let rotates = step ? (index + 1) % step !== 0 : !(facts && still === FULL && full);
     rotates = (rotates || (arch === "llama4" && !facts)) && attends;
     let queries = scale ? grows(scale, length, 0) : "";
     if (arch === "llama4" && !rotates) queries = grows(0.1, 8192, 1);
     const label = attends ? (full ? FULL : local) : WITHOUT_HEADS[0];
-    return { label, rotates, window: full ? null : (facts.window ?? window), queries };
+    return { label, rotates, window: full ? null : window, queries };
   }
 }
 
 /** Whether a layer has attention heads, rather than a recurrence or a convolution. @type {(arch: string, get: (key: string) => any, index: number) => boolean} */
 function attendsIn(arch, get, index) {
   const [interval, heads] = [own(FACTS.attends_every, arch), get("attention.head_count_kv")];
+  const recurrent = get("attention.recurrent_layers");
+  if (interval && Array.isArray(recurrent)) return !recurrent[index];
   if (Array.isArray(heads)) return index >= heads.length || Boolean(heads[index]);
   return !interval || (index + 1) % (get("full_attention_interval") || interval) === 0;
 }

@@ -3,7 +3,7 @@ import { GGUF } from "../data/gguf.js";
 import { readConfig } from "./config.js";
 import { NOPE } from "./config_kinds.js";
 import { ConfigError, configError, Notes, own } from "./config_values.js";
-import { FACTS, fieldsOf, KEYS, kindsOf } from "./gguf_fields.js";
+import { FACTS, fieldsOf, KEYS, kindsOf, mscales } from "./gguf_fields.js";
 import { plainRope } from "./scaling.js";
 
 /** @import { ChangesByKind, Keys } from "./gguf_fields.js" */
@@ -35,18 +35,27 @@ function readingOf(keys, label, kinds, seqLen) {
   let reading = read(keys.arch, { ...fieldsOf(keys), ...(changes ?? { position_embedding_type: NOPE }) }, seqLen);
   const factors = own(keys.values, FREQS);
   const spared = label === "sliding_attention" && !FACTS.rope_freqs_on_sliding_layers.includes(keys.arch);
-  if (factors && changes && !spared) reading = divided(reading, factors);
-  if (!own(FACTS.read_as, keys.arch)) reading = { ...reading, softmaxScale: 1 };
+  const pairs = FACTS.halved_width.includes(keys.arch) ? reading.invFreq.length : undefined;
+  if (factors && changes && !spared) reading = divided(reading, factors.slice(0, pairs));
   if (reading.ropeType === "yarn") reading = asLlamaCppMixes(reading, keys);
+  reading = { ...reading, softmaxScale: softmaxScaleOf(reading, keys) };
   const layerTypes = [...kinds.keys()].filter((each) => each !== null);
   return { ...reading, layerType: label, layerTypes, remarks: remarksOf(keys, reading) };
 }
 
+/** The factor on the softmax scale besides 1/√d, which few graphs have. @type {(reading: any, keys: Keys) => number} */
+function softmaxScaleOf({ ropeType, factor, attentionFactor }, { arch, get }) {
+  if (ropeType !== "yarn" || !FACTS.softmax_by_yarn.includes(arch) || !factor) return 1;
+  const multiplier = mscales(arch, get(KEYS["rope_scaling.mscale_all_dim"])).mscale_all_dim ?? 0;
+  return (attentionFactor * (1 + 0.1 * multiplier * Math.log(factor))) ** 2;
+}
+
 /** A YaRN reading with the file's attention factor, mixed with unstretched angles as the file states. @type {(reading: any, keys: Keys) => any} */
-function asLlamaCppMixes(reading, { get }) {
+function asLlamaCppMixes(reading, { arch, get }) {
   const [growth, share] = [get("rope.scaling.attn_factor"), get("rope.scaling.yarn_ext_factor")];
   let { attentionFactor, invFreq } = reading;
   if (growth > 0) attentionFactor *= growth;
+  if (own(FACTS.compressed_layers, arch)) attentionFactor = 1;
   if (share !== null && share >= 0 && share <= 1e6 && share !== 1 && reading.factor) {
     const plain = plainRope(reading.rotaryDim, reading.base).invFreq.map((each) => each / reading.factor);
     invFreq = plain.map((each, i) => each + share * (reading.invFreq[i] - each));

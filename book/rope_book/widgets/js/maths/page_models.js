@@ -1,20 +1,12 @@
 // The trained models that run in the page, the same as book/rope_book/results/page_models.py.
 import { PAGE_MODELS } from "../data/page_models.js";
-import { fromBase64 } from "../lib/base64.js";
 import { memo } from "../lib/memo.js";
+import { unpacked } from "./packed.js";
 
 /** @import { Model } from "./transformer.js" */
 /** @typedef {{model: Model, length: number, headDim: number, base: number, alphabet: string, texts: Vector[], answers: Vector[], reached: {accuracy: number, loss: number}}} PageModel */
 
 const STORED = /** @type {Record<string, any>} */ (PAGE_MODELS);
-
-// Dequantise a weight of 8 bits per number: the integers of every row times its scale.
-export function unpacked(/** @type {{scales: string, codes: string}} */ stored) {
-  const scales = new Float32Array(fromBase64(stored.scales).buffer);
-  const codes = new Int8Array(fromBase64(stored.codes).buffer);
-  const columns = codes.length / scales.length;
-  return Float64Array.from(codes, (code, i) => code * scales[Math.floor(i / columns)]);
-}
 
 /** Tokens from characters; −1 for an unknown one. @type {(text: string, alphabet: string) => number[]} */
 export const tokensOf = (text, alphabet) => Array.from(text, (character) => alphabet.indexOf(character));

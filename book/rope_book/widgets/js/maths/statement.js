@@ -10,7 +10,7 @@ import { layersOfKeys } from "./gguf_layers.js";
 import { readGguf } from "./gguf_rotation.js";
 
 /** @import { Layers } from "./config_each_layer.js" */
-/** @typedef {{name: string, form: string, model: string, readings: any[], config: any, permuted: boolean, layers: Layers}} Statement */
+/** @typedef {{name: string, form: string, model: string, readings: any[], config: any, permuted: string | null, layers: Layers}} Statement */
 
 /** One Reading per kind of layers in a config. @type {(config: any, seqLen?: number | null) => any[]} */
 export function readKinds(config, seqLen = null) {
@@ -40,15 +40,22 @@ const isGguf = (config) => isObject(config) && Object.hasOwn(config, "general.ar
 export function statementOf(config, name, seqLen = null) {
   if (isGguf(config)) {
     const model = String(config["general.architecture"]);
-    const permuted = FACTS.rows_permuted.includes(model);
     const readings = readGguf(config, seqLen);
+    const permuted = permutedFrom(model, readings);
     return { name, form: "GGUF", model, readings, config, permuted, layers: layersOfKeys(config) };
   }
   const readings = readKinds(config, seqLen);
   const [body, model] = bodyOf(config, new Notes());
   const still = readings.filter(({ ropeType }) => ropeType === NOPE).map(({ layerType }) => layerType);
   const layers = layersOfConfig(body.values, model, still);
-  return { name, form: "config.json", model, readings, config, permuted: false, layers };
+  return { name, form: "config.json", model, readings, config, permuted: null, layers };
+}
+
+/** The layout from which a GGUF's converter permutes the rows of q and k, or null. @type {(model: string, readings: any[]) => string | null} */
+function permutedFrom(model, readings) {
+  if (FACTS.rows_permuted.includes(model)) return "half_split";
+  const sections = readings.some(({ axes, ropeType }) => axes && ropeType !== NOPE);
+  return FACTS.halves_with_sections.includes(model) && sections ? "interleaved" : null;
 }
 
 /** Numbers in float32, as a GGUF keeps them. @param {any} value @returns {any} */

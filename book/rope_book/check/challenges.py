@@ -1,0 +1,27 @@
+"""Challenges: a state of a figure that a student has to reach, judged by what the figure shows."""
+
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+
+
+@cache
+def challenges() -> dict[str, dict[str, Any]]:
+    """Return the challenges by id, such as "18.c", from challenges.toml."""
+    return tomllib.loads((HERE / "challenges.toml").read_text(encoding="utf-8"))
+
+
+def reached(name: str, figure: Any) -> tuple[bool, str]:
+    """Return whether a figure's present state meets a challenge, and the sentence that says why or why not."""
+    asked = challenges()[name]
+    wanted = asked["figure"]
+    if type(figure).__name__ != wanted:
+        return False, f'Give check the figure itself, a {wanted}: check("{name}", figure).'
+    seen = {each: getattr(figure, each) for each in (*figure.controls(), *figure.results())}
+    for holds, sentence in asked["slips"]:
+        if eval(holds, {"__builtins__": {}}, seen):  # our own table, never a reader's text
+            return False, sentence.format(**seen)
+    return True, asked["shows"].format(**seen)

@@ -1,0 +1,38 @@
+r"""Loader of what was measured on models that people run, and on small ones beside them."""
+
+from pathlib import Path
+from typing import Any
+
+from rope_book.results.files import load
+
+FORMATS = {
+    "causes": "rope_book causes 1",
+    "real_heads": "rope_book real heads 1",
+    "real_length": "rope_book real length 1",
+    "real_mistakes": "rope_book real mistakes 1",
+    "real_table": "rope_book real table 1",
+}
+
+
+def load_real(name: str, path: str | Path | None = None) -> dict[str, Any]:
+    r"""Load one of five measurements; the maker of the same name says in its docstring how it was made.
+
+    Args:
+        name: "real_length", "real_heads", "real_mistakes" of SmolLM2-135M; "real_table" of MiniLM's learned
+            positions; "causes" of small models in which ever fewer pairs are slow.
+        path: another file in its format; the committed one if None.
+
+    Returns:
+        The file: "format", "meta" (settings, machine, versions), and its tables.
+
+    Raises:
+        ValueError: the name is not one of these, or the file has another format.
+
+    >>> load_real("real_table")["meta"]["shape"]
+    [512, 384]
+
+    Chapters 18, 22 and 23.
+    """
+    if name not in FORMATS:
+        raise ValueError(f"name must be one of {', '.join(FORMATS)}, got {name!r}")
+    return load(f"{name}.json", FORMATS[name], path)

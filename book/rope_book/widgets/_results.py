@@ -1,0 +1,60 @@
+"""Results of a figure: numbers that follow from its controls, computed by the library and read in Python."""
+
+from collections.abc import Callable, Iterable, Mapping
+from types import SimpleNamespace
+from typing import Any, NoReturn
+
+import traitlets
+
+from ._errors import short
+
+
+class Result(traitlets.TraitType):
+    """A read-only number with a unit: ``compute`` takes the values of the controls as attributes.
+
+    A decorator makes one from a function: ``@result("tokens")`` above ``def distance(now): …``.
+    """
+
+    def __init__(self, compute: Callable[[Any], float], unit: str) -> None:
+        super().__init__(read_only=True, help=compute.__doc__)
+        self.compute, self.unit = compute, unit
+        self.__doc__ = compute.__doc__
+
+    def at(self, state: Mapping[str, Any]) -> float:
+        """Return the result in a state."""
+        return self.compute(SimpleNamespace(**state))
+
+    def get(self, obj: Any, cls: Any = None) -> float:
+        """Return the result in the figure's present state, kept until a control moves."""
+        now = obj.values()
+        before, value = obj._kept.get(self.name, (None, None))
+        if before != now:
+            value = self.at(now)
+            obj._kept[self.name] = now, value
+        return value
+
+    def set(self, obj: Any, value: Any) -> NoReturn:
+        """Refuse: a result follows from the controls."""
+        raise short(
+            traitlets.TraitError(
+                f"{type(obj).__name__}.{self.name} is a result: set the controls that it follows from "
+                f"({', '.join(obj.controls())})"
+            )
+        )
+
+    __set__ = set
+
+
+def result(unit: str = "") -> Callable[[Callable[[Any], float]], Result]:
+    """Return a decorator that makes a result in this unit from a function of the controls."""
+    return lambda compute: Result(compute, unit)
+
+
+def tabulated(figure: Any, control: str, values: Iterable[Any]) -> dict[str, list]:
+    """Return a table by columns: a control's values, and each of the figure's results there."""
+    rows = []
+    for value in values:
+        held = {control: figure.controls()[control].validate(figure, value)}
+        state = figure.values() | held | figure.settled(held)
+        rows.append(held | {name: each.at(state) for name, each in figure.results().items()})
+    return {name: [row[name] for row in rows] for name in [control, *figure.results()]}

@@ -1,0 +1,220 @@
+import { DAMAGE } from "../data/damage.js";
+import { ink, note, noteEnd, noteMiddle } from "../lib/colour.js";
+import { live } from "../lib/figure.js";
+import { memo } from "../lib/memo.js";
+import { clamp, fmt, grouped, powerOf, range } from "../lib/numbers.js";
+import { phrase, phraseOf } from "../lib/phrase.js";
+import { diamond } from "../lib/shapes.js";
+import { listed, quoted, shortened, textWidth, wrapped } from "../lib/words.js";
+
+const LINE = 19; // pixels from line to line
+const SPACE = textWidth(" ");
+const [LEAST, MOST] = [5, 50000]; // perplexities at the ends of the axis
+const MONO = 12;
+const KINDS = { narrative: phrase`a narrative`, technical: phrase`technical prose`, code: phrase`a program` };
+const ALIKE = {
+  word: phrase`These make it repeat one word:`,
+  phrase: phrase`These make it go round in one phrase:`,
+  lines: phrase`These fill it with empty lines:`,
+  salad: phrase`These leave no language:`,
+  fluent: phrase`These leave good English, but another text:`,
+  same: phrase`These change no word here:`,
+};
+
+const columns = (width) => (width < 520 ? 1 : 2);
+const mistakeOf = (name) => DAMAGE.mistakes.filter((mistake) => mistake.name === name)[0];
+const caseOf = ({ number }) => mistakeOf(DAMAGE.cases[number - 1]);
+
+/** The mistake that is shown; none in a list of them. */
+const shownOf = (state) => (state.task === "guess" ? caseOf(state) : mistakeOf(state.mistake));
+const isList = ({ task }) => task in ALIKE;
+const isNamed = (state) => state.task === "choose" || state.guess === caseOf(state).name;
+
+/** A text in pieces: its words, and line breaks, counted where several follow each other. */
+const piecesOf = (text) =>
+  [...text.matchAll(/\n+(?:[^\S\n]*\n+)*|[^\s]+/g)].map(([piece]) => {
+    const breaks = piece.split("\n").length - 1;
+    return breaks > 1 ? `↵×${breaks}` : breaks ? "↵" : piece;
+  });
+
+/** How many pieces two texts share at their beginnings. */
+function sharedPieces(one, other) {
+  const differs = one.findIndex((piece, n) => piece !== other[n]);
+  return differs < 0 ? one.length : differs;
+}
+
+/** Whether a piece ends three that came before. */
+function isRepeat(pieces, n) {
+  const three = (at) => pieces.slice(at - 2, at + 1).join(" ");
+  return n > 1 && range(2, n - 1).some((at) => three(at) === three(n));
+}
+
+/** Pieces in lines that fit a width: {piece, x, line}. */
+function placedIn(pieces, width) {
+  let [x, line] = [0, 0];
+  return pieces.map((piece) => {
+    const wide = textWidth(piece) + (piece.startsWith("↵") ? 7 : 0);
+    if (x > 0 && x + wide > width) [x, line] = [0, line + 1];
+    const placed = { piece, x, line };
+    x += wide + SPACE;
+    return placed;
+  });
+}
+
+/** The lines that the longest text needs. */
+const linesNeeded = memo((width) => {
+  const texts = [DAMAGE.right, ...DAMAGE.mistakes].map(({ text }) => piecesOf(text));
+  return 1 + Math.max(...texts.map((pieces) => placedIn(pieces, width).at(-1)?.line ?? 0));
+}, 4);
+
+function plan(width) {
+  const across = columns(width) > 1 ? (width - 28) / 2 : width - 4;
+  const asked = wrapped(`${quoted(DAMAGE.prompt)} …`, width - 4);
+  const top = 24 + LINE * asked.length;
+  const tall = 26 + LINE * linesNeeded(across);
+  const second = columns(width) > 1 ? { x: across + 28, y: top } : { x: 2, y: top + tall };
+  const bars = second.y + tall + 34;
+  return { asked, across, first: { x: 2, y: top }, second, bars, height: bars + 22 * DAMAGE.kinds.length + 34 };
+}
+
+/** A text word by word: grey as far as the right one goes, amber where it repeats itself. */
+function drawText(pen, { x, y }, across, title, pieces, shared, words) {
+  pen.text(x, y, title, { weight: 600 });
+  const placed = placedIn(pieces, across).slice(0, words);
+  pen.part(() => {
+    for (const [n, { piece, x: dx, line }] of placed.entries()) {
+      const fill = n < shared ? ink.muted : isRepeat(pieces, n) ? ink.otherWords : ink.text;
+      pen.text(x + dx, y + LINE * (line + 1), piece, { fill });
+    }
+  });
+}
+
+/** The perplexities on three texts: a dot for the right model, a diamond for the broken one. */
+function drawBars(pen, { perplexity }, y, width) {
+  const [left, right] = [Math.min(150, 0.38 * width), width - 16];
+  const X = (value) =>
+    left + ((right - left) * (powerOf(clamp(value, LEAST, MOST)) - powerOf(LEAST))) / (powerOf(MOST) - powerOf(LEAST));
+  const bottom = y + 22 * DAMAGE.kinds.length - 8;
+  for (const tick of columns(width) > 1 ? [10, 100, 1000, 10000] : [10, 1000]) {
+    pen.line(X(tick), y - 14, X(tick), bottom, { stroke: ink.grid, width: 1 });
+    pen.text(X(tick), bottom + 16, grouped(tick), noteMiddle);
+  }
+  pen.text(2, y - 22, phrase`Perplexity of other texts: ● right, ◆ this one`);
+  DAMAGE.kinds.forEach((kind, n) => {
+    const [good, bad] = [DAMAGE.right.perplexity[n], perplexity[n] ?? MOST];
+    const at = y + 22 * n;
+    pen.text(left - 10, at + 4, KINDS[kind], noteEnd);
+    pen.line(X(good), at, X(bad), at, { stroke: ink.other, width: 3 });
+    pen.circle(X(good), at, 5, { fill: ink.position, stroke: ink.text, width: 1 });
+    pen.area(diamond([X(bad), at], 8), { fill: ink.text });
+    pen.area(diamond([X(bad), at], 6), { fill: ink.other });
+  });
+}
+
+/** The mistakes whose text looks as asked. */
+const lookingLike = ({ task }) => DAMAGE.mistakes.filter(({ looks }) => looks === task);
+
+/** The commands that tell mistakes apart, each with how many of them it finds. */
+function commandsFor(mistakes) {
+  const commands = [...new Set(mistakes.map(({ run }) => run).filter(Boolean))];
+  return commands.map((run) => ({ run, names: mistakes.filter((mistake) => mistake.run === run) }));
+}
+
+const commandLines = (mistakes, width) => commandsFor(mistakes).flatMap(({ run }) => wrapped(run, width - 4, MONO));
+
+const ENTRY = 44; // pixels
+function listHeight(state, width) {
+  const mistakes = lookingLike(state);
+  return 78 + ENTRY * mistakes.length + LINE * commandLines(mistakes, width).length;
+}
+
+function drawList(pen, state, width) {
+  const mistakes = lookingLike(state);
+  pen.text(2, 14, ALIKE[state.task], { weight: 600 });
+  pen.text(width, 34, phrase`perplexity × right`, noteEnd);
+  mistakes.forEach(({ called, text, perplexity }, n) => {
+    const y = 50 + ENTRY * n;
+    pen.line(2, y - 14, width, y - 14, { stroke: ink.grid, width: 1 });
+    pen.text(2, y + 2, shortened(phraseOf(called), width - 70), { weight: 600 });
+    pen.text(width, y + 2, `× ${worse(perplexity)}`, { anchor: "end" });
+    pen.text(2, y + 20, shortened(piecesOf(text).join(" "), width - 8), note);
+  });
+  const y = 60 + ENTRY * mistakes.length;
+  pen.text(2, y, phrase`Text alone does not tell these apart. Run:`, { weight: 600 });
+  for (const [n, line] of commandLines(mistakes, width).entries())
+    pen.text(2, y + LINE * (n + 1), line, { size: MONO });
+}
+
+/** How many times worse the perplexity is, where it is worst. */
+function worse(perplexity) {
+  const most = Math.max(...perplexity.map((bad, n) => (bad ?? Infinity) / DAMAGE.right.perplexity[n]));
+  if (!Number.isFinite(most)) return "∞";
+  return most < 9.95 ? fmt(most, 1) : grouped(most);
+}
+
+function draw(pen, state, { width }) {
+  if (isList(state)) return drawList(pen, state, width);
+  const mistake = shownOf(state);
+  const at = plan(width);
+  at.asked.forEach((line, n) => {
+    pen.text(2, 14 + LINE * n, line, note);
+  });
+  const [good, bad] = [DAMAGE.right, mistake].map(({ text }) => piecesOf(text));
+  const shared = sharedPieces(bad, good);
+  drawText(pen, at.first, at.across, phrase`It should write`, good, shared, state.words);
+  const title = isNamed(state)
+    ? phraseOf(mistake.called)
+    : phrase`It writes: text ${state.number} of ${DAMAGE.cases.length}`;
+  drawText(pen, at.second, at.across, shortened(title, at.across, 13, true), bad, shared, state.words);
+  drawBars(pen, mistake, at.bars, width);
+}
+
+/** The first words of a text, in quotation marks. */
+const begun = ({ text }) => quoted(shortened(piecesOf(text).join(" "), 260));
+
+/** Where a text leaves the right one. */
+function parting(state) {
+  const [good, bad] = [DAMAGE.right, shownOf(state)].map(({ text }) => piecesOf(text));
+  const shared = sharedPieces(bad, good);
+  if (shared === bad.length) return phrase`Every word is right.`;
+  if (shared === 0) return phrase`Its first word is wrong.`;
+  return shared === 1 ? phrase`Its first word is right, and no other.` : phrase`Its first ${shared} words are right.`;
+}
+
+function readout(state) {
+  if (isList(state)) {
+    const mistakes = lookingLike(state);
+    const ways = commandsFor(mistakes).map(({ run, names }) => phrase`${run} finds ${names.length} of them`);
+    const count = phrase`${mistakes.length} of ${DAMAGE.mistakes.length} known mistakes look like that.`;
+    return ways.length ? phrase`${count} ${listed(ways)}.` : count;
+  }
+  const mistake = shownOf(state);
+  const cost = phrase`Its perplexity is up to ${worse(mistake.perplexity)} times the right one.`;
+  const facts = `${parting(state)} ${cost}`;
+  const found = mistake.run
+    ? phrase`${quoted(mistake.run)} finds it.`
+    : phrase`It changes no distance and no score, so nothing has to find it.`;
+  if (state.task === "choose") return `${facts} ${found}`;
+  if (state.guess === "none") return phrase`Text ${state.number}: ${facts} Which mistake is it?`;
+  if (isNamed(state)) return phrase`Right. ${facts} ${found}`;
+  return phrase`No: with that mistake it writes ${begun(mistakeOf(state.guess))}. Look again.`;
+}
+
+/** A new text has no guess yet. */
+const follow = (before, held) =>
+  "number" in held && !("guess" in held) && held.number !== before.number ? { guess: "none" } : {};
+
+export default live({
+  name: "ReadTheDamage",
+  title: phrase`What SmolLM2 writes with a mistake in its positions, beside what it should write`,
+  height: (width, { task }) => (task in ALIKE ? listHeight({ task }, width) : plan(width).height),
+  draw,
+  readout,
+  follow,
+  unfolds: true,
+  play: { trait: "words", perSecond: 8 },
+  buttons: [
+    { label: phrase`Next text`, move: ({ number }) => ({ task: "guess", number: (number % DAMAGE.cases.length) + 1 }) },
+    { label: phrase`Tell me`, move: ({ number }) => ({ task: "guess", guess: caseOf({ number }).name }) },
+  ],
+});

@@ -1,0 +1,103 @@
+// The picture of a figure in the notebook around it, from the present state: for a notebook that is reopened without Python, shown by
+// GitHub, printed or handed in. JupyterLab and Notebook 7 let a widget reach its notebook; Colab stores the state of widgets itself.
+import { html } from "./dom.js";
+import { phrase } from "./phrase.js";
+
+const VIEW = "application/vnd.jupyter.widget-view+json";
+const STATE = "application/vnd.jupyter.widget-state+json";
+const [SVG, PNG, HTML] = ["image/svg+xml", "image/png", "text/html"];
+const REST = 700; // ms after the last change
+const QUIET = "silent-change"; // JupyterLab's word for a change that draws nothing anew
+const OURS = '<div class="rope-still">';
+const ASLEEP = phrase`Run this cell to bring the figure to life.`;
+
+/** A picture as PNG: a notebook that is not trusted shows no other. @type {(picture: string) => Promise<string>} */
+async function asPng(picture) {
+  const image = new Image();
+  image.src = `data:${SVG};charset=utf-8,${encodeURIComponent(picture)}`;
+  await image.decode();
+  const canvas = html("canvas", { width: image.width, height: image.height });
+  canvas.getContext("2d")?.drawImage(image, 0, 0);
+  return canvas.toDataURL(PNG).split(",")[1];
+}
+
+/** The outputs of a notebook that show a widget, each with its cell and its place. @type {(notebook: any) => any[]} */
+function shownIn(notebook) {
+  const cells = [...notebook.cells].filter(({ cell_type }) => cell_type === "code");
+  return cells.flatMap((cell) =>
+    cell
+      .getOutputs()
+      .map((/** @type {any} */ output, /** @type {number} */ place) => ({
+        cell,
+        place,
+        output,
+        id: output.data?.[VIEW]?.model_id,
+      }))
+      .filter((/** @type {any} */ { id }) => id),
+  );
+}
+
+/** The outputs that show this very model: a value of its traits is the same object. */
+/** @type {(manager: any, model: Model, trait: string) => Promise<any[]>} */
+async function showing(manager, model, trait) {
+  const shown = shownIn(manager.context.model.sharedModel).filter(({ id }) => manager.has_model(id));
+  const models = await Promise.all(shown.map(({ id }) => manager.get_model(id)));
+  return shown.filter((_, i) => models[i].get(trait) === model.get(trait));
+}
+
+/** The widgets that a notebook stores, by id. @type {(notebook: any) => Record<string, any>} */
+const storedIn = (notebook) => notebook.getMetadata("widgets")?.[STATE]?.state ?? {};
+
+/** The stored widgets of a notebook with a still in place of one that shows nothing without Python. */
+/** @type {(notebook: any, id: string, still: string) => any} */
+function withStill(notebook, id, still) {
+  const alive = new Set(shownIn(notebook).map((each) => each.id));
+  const kept = Object.entries(storedIn(notebook)).filter(
+    ([other, { state }]) => alive.has(other) || !String(state?.value).startsWith(OURS),
+  );
+  const value = `${OURS}${still}<p>${ASLEEP}</p></div>`;
+  const kind = { model_name: "HTMLModel", model_module: "@jupyter-widgets/controls", model_module_version: "2.0.0" };
+  const state = { [id]: { ...kind, state: { value } }, ...Object.fromEntries(kept.filter(([other]) => other !== id)) };
+  return { [STATE]: { version_major: 2, version_minor: 0, state } };
+}
+
+/** Write pictures into the outputs that show a model, and a still beside them; what is there already is left. */
+/** @type {(model: Model, trait: string, bundle: Record<string, string>) => Promise<void>} */
+async function write(model, trait, bundle) {
+  const { widget_manager: manager } = model;
+  const notebook = manager.context.model.sharedModel;
+  for (const { cell, place, output, id } of await showing(manager, model, trait)) {
+    const isThere = id in storedIn(notebook);
+    if (isThere && Object.entries(bundle).every(([kind, text]) => output.data[kind] === text)) continue;
+    const data = { ...output.data, ...bundle };
+    cell.updateOutputs(place, place + 1, [{ ...output, data }], QUIET);
+    notebook.setMetadata("widgets", withStill(notebook, id, data[SVG] ?? data[HTML]));
+    manager.context.model.dirty = true; // a save is due
+  }
+}
+
+// Keep the picture of a figure in its notebook: once nothing has changed for a moment and no work is under way, the notebook gets what
+// `draw` returns; what draws nothing keeps the HTML in its output. `trait` names a value that no other model shares.
+/** @param {HTMLElement} root @param {Model} model @param {string} trait @param {() => string} [draw] */
+export function keepPicture(root, model, trait, draw) {
+  if (model.host === "page") return { stop() {} };
+  let waiting = setTimeout(keep, REST);
+  function rest() {
+    clearTimeout(waiting);
+    waiting = setTimeout(keep, REST);
+  }
+  async function keep() {
+    if (root.ariaBusy === "true") return rest();
+    const picture = draw?.();
+    if (picture && !root.querySelector(".rl-gone")) model.send?.({ still: picture }); // Python may be gone
+    if (!model.widget_manager?.context?.model?.sharedModel) return;
+    await write(model, trait, picture ? { [SVG]: picture, [PNG]: await asPng(picture) } : {});
+  }
+  const watch = new MutationObserver(rest);
+  if (draw) watch.observe(root, { subtree: true, childList: true, attributes: true });
+  function stop() {
+    clearTimeout(waiting);
+    watch.disconnect();
+  }
+  return { stop };
+}

@@ -1,0 +1,20 @@
+// The heads of SmolLM2 that the page shows, the same as book/rope_book/results/page_heads.py.
+import { PAGE_HEADS } from "../data/page_heads.js";
+import { memo } from "../lib/memo.js";
+import { unpacked } from "./packed.js";
+
+/** A head of a sentence: its queries and keys before the rotation. @typedef {{layer: number, head: number, tokens: string[], q: Matrix, k: Matrix}} PageHead */
+
+/** The head of a job on a sentence, counted from 0. @type {(job: string, sentence: number) => PageHead} */
+export const pageHead = memo((job, sentence) => {
+  const { layer, head, q, k } = PAGE_HEADS.heads.filter((/** @type {{job: string}} */ each) => each.job === job)[0];
+  const tokens = PAGE_HEADS.sentences[sentence];
+  const columns = tokens.length * PAGE_HEADS.sentences.length; // every sentence has as many tokens
+  const rows = (/** @type {{scales: string, codes: string}} */ stored) => {
+    const values = unpacked(stored); // a row for each feature
+    const feature = (/** @type {number} */ at) =>
+      Array.from({ length: values.length / columns }, (_, f) => values[f * columns + at]);
+    return tokens.map((/** @type {string} */ _, /** @type {number} */ m) => feature(sentence * tokens.length + m));
+  };
+  return { layer, head, tokens, q: rows(q), k: rows(k) };
+}, 24);

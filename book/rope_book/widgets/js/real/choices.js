@@ -1,0 +1,93 @@
+// What a reader can choose: how llama.cpp is set or the file changed, and the same in Python.
+
+export const PAIRS = 32;
+const HELD = 1e9; // llama.cpp divides a pair's angle by its factor
+const [BASE, TRAINED] = [100_000, 8192];
+
+/** Factors that hold some pairs still. @type {(held: (pair: number) => boolean) => number[]} */
+const holding = (held) => Array.from({ length: PAIRS }, (_, pair) => (held(pair) ? HELD : 1));
+
+/** @type {Record<string, RealChoice>} */
+export const CHOICES = {
+  right: { words: "Right, as trained", spec: "model.spec" },
+  base: {
+    words: "Base 10,000 instead of 100,000",
+    settings: { rope_freq_base: 10_000 },
+    flags: "--rope-freq-base 10000",
+    needs: "plain_rope",
+    spec: "plain_rope(64, 10_000)",
+  },
+  pi: {
+    words: "Position interpolation by 4",
+    settings: { rope_scaling_type: "LLAMA_ROPE_SCALING_TYPE_LINEAR", rope_freq_scale: 0.25 },
+    flags: "--rope-scaling linear --rope-freq-scale 0.25",
+    needs: "position_interpolation",
+    spec: `position_interpolation(64, 4, base=${BASE})`,
+  },
+  yarn: {
+    words: "YaRN by 4",
+    settings: {
+      rope_scaling_type: "LLAMA_ROPE_SCALING_TYPE_YARN",
+      rope_freq_scale: 0.25,
+      yarn_orig_ctx: TRAINED,
+    },
+    flags: `--rope-scaling yarn --rope-freq-scale 0.25 --yarn-orig-ctx ${TRAINED}`,
+    needs: "yarn",
+    spec: `yarn(64, 4, ${TRAINED}, base=${BASE})`,
+  },
+  fastest: {
+    words: "The fastest 8 of 32 pairs held still",
+    edit: { factors: holding((pair) => pair < 8) },
+    spec: 'broken("fastest_8_still", model.spec, 0)',
+  },
+  slowest: {
+    words: "The slowest 8 of 32 pairs held still",
+    edit: { factors: holding((pair) => pair >= PAIRS - 8) },
+    spec: 'broken("slowest_8_still", model.spec, 0)',
+  },
+  layout: {
+    words: "The rows of W_q and W_k in the order of the other layout",
+    edit: { permute: true },
+    spec: 'model.spec.replace(layout="half_split")',
+  },
+  lost: {
+    words: "The key with the base renamed, so that θ is lost",
+    edit: { forget: "llama.rope.freq_base" },
+    needs: "plain_rope",
+    spec: "plain_rope(64)",
+  },
+  hands: { words: "All 32 hands, set below", spec: "" },
+};
+
+/** A choice with the speeds of its hands, 1 as trained, where the reader sets them. @type {(name: string, speeds: number[]) => RealChoice} */
+export function chosen(name, speeds) {
+  if (name !== "hands") return CHOICES[name];
+  const factors = speeds.map((speed) => (speed === 0 ? HELD : 1 / speed));
+  const spec = `model.spec.replace(inv_freq=model.spec.inv_freq * [${speeds.join(", ")}])`;
+  return { ...CHOICES.hands, edit: { factors }, spec };
+}
+
+/** The Python that writes the same. @type {(choice: RealChoice, text: string, tokens: number) => string} */
+export function python({ needs, spec }, text, tokens) {
+  const names = spec.startsWith("broken") ? "broken, load" : "load";
+  return [
+    `from rope_book.real import ${names}`,
+    ...(needs ? [`from rope_edu import ${needs}`] : []),
+    "",
+    "model = load()",
+    `spec = ${spec}`,
+    `text = ${JSON.stringify(text)}`,
+    `print(model.greedy(text, ${tokens}, spec))`,
+    "print(model.perplexity(model.ids(text), spec))",
+  ].join("\n");
+}
+
+/** The command of llama.cpp that writes the same. @type {(name: string, choice: RealChoice, text: string, tokens: number) => string} */
+export function command(name, { edit, flags }, text, tokens) {
+  const file = edit ? fileName(name) : "SmolLM2-135M-Instruct.Q4_1.gguf";
+  const quoted = `'${text.replaceAll("'", "'\\''")}'`;
+  return `llama-completion -m ${file} -no-cnv --temp 0 -n ${tokens}${flags ? ` ${flags}` : ""} -p ${quoted}`;
+}
+
+/** The name under which an edited file is saved. @type {(name: string) => string} */
+export const fileName = (name) => `SmolLM2-135M-${name}.gguf`;

@@ -1,0 +1,38 @@
+// The model's file: fetched when the reader asks, kept in this browser, removed when the reader asks.
+
+const SHELF = "smollm2";
+const PLACE = "model.gguf"; // its address on the shelf, wherever it came from
+
+/** The kept file, or nothing. A page that is not from https or localhost has no shelf. @returns {Promise<Blob | undefined>} */
+export async function kept() {
+  const answer = await globalThis.caches?.match(PLACE, { cacheName: SHELF });
+  return answer?.blob();
+}
+
+/** Keep a file; returns whether the browser could. @type {(file: Blob) => Promise<boolean>} */
+export async function keep(file) {
+  try {
+    await (await caches.open(SHELF)).put(PLACE, new Response(file));
+    return true;
+  } catch {
+    return false; // no room, or no shelf
+  }
+}
+
+export const forget = () => caches.delete(SHELF);
+
+/** Fetch a file, telling how many bytes have come. @type {(address: string, told: (bytes: number) => void) => Promise<Blob>} */
+export async function fetched(address, told) {
+  const answer = await fetch(address);
+  if (!answer.ok || !answer.body)
+    throw new Error(`The model is not at its address (${answer.status}). Choose its file on this computer.`);
+  const [reader, parts] = [answer.body.getReader(), /** @type {Uint8Array<ArrayBuffer>[]} */ ([])];
+  let bytes = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return new Blob(parts);
+    parts.push(value);
+    bytes += value.length;
+    told(bytes);
+  }
+}

@@ -1,0 +1,27 @@
+import { html } from "../lib/dom.js";
+import { byPlace, perplexity } from "./measure.js";
+
+const PARTS = 8;
+
+/** Perplexity by place, right and wrong side by side. @type {(right: number[], wrong: number[], words: string) => HTMLTableElement} */
+export function tableOf(right, wrong, words) {
+  const row = (/** @type {string} */ place, /** @type {number[]} */ numbers) =>
+    html(
+      "tr",
+      {},
+      html("th", { scope: "row" }, place),
+      ...numbers.map((number) => html("td", {}, number < 1000 ? number.toPrecision(3) : number.toFixed(0))),
+    );
+  const wrongs = byPlace(wrong, PARTS);
+  const rows = byPlace(right, PARTS).map(({ first, last, perplexity }, part) =>
+    row(`${first} to ${last}`, [perplexity, wrongs[part].perplexity]),
+  );
+  const names = ["Predicted tokens", "Right", words].map((name) => html("th", { scope: "col" }, name));
+  return html(
+    "table",
+    {},
+    html("caption", {}, "Perplexity of the text, by place"),
+    html("thead", {}, html("tr", {}, ...names)),
+    html("tbody", {}, ...rows, row("all", [perplexity(right), perplexity(wrong)])),
+  );
+}

@@ -1,0 +1,43 @@
+// SmolLM2's tokenizer: byte-level BPE after splitting digits, with the tokens and merges of the reader's file.
+
+const WORDS = /'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+/gu;
+
+/** The letter for each byte: printable ones for themselves, the others from 256 on, as in GPT-2. */
+const LETTERS = (() => {
+  const printable = (/** @type {number} */ byte) =>
+    (byte > 32 && byte < 127) || (byte > 160 && byte < 256 && byte !== 173);
+  let next = 256;
+  return Array.from({ length: 256 }, (_, byte) => String.fromCharCode(printable(byte) ? byte : next++));
+})();
+
+/** The parts of a text that are split into tokens one by one. @type {(text: string) => string[]} */
+export function pieces(text) {
+  return text.split(/(\p{N})/u).flatMap((part) => part.match(WORDS) ?? []);
+}
+
+/** A function from a piece to its ids, for a file's tokens and merges. @type {(tokens: string[], merges: string[]) => (piece: string) => number[]} */
+export function makeTokenizer(tokens, merges) {
+  const ids = new Map(tokens.map((token, id) => [token, id]));
+  const ranks = new Map(merges.map((pair, rank) => [pair, rank]));
+  return (piece) => {
+    const letters = Array.from(new TextEncoder().encode(piece), (byte) => LETTERS[byte]);
+    return merged(letters, ranks).map((part) => ids.get(part) ?? 0);
+  };
+}
+
+/** Neighbours merged, the pair of lowest rank first. @type {(parts: string[], ranks: Map<string, number>) => string[]} */
+function merged(parts, ranks) {
+  for (;;) {
+    const each = parts.slice(1).map((part, i) => ranks.get(`${parts[i]} ${part}`) ?? Infinity);
+    const best = Math.min(...each);
+    if (best === Infinity) return parts;
+    const at = each.indexOf(best);
+    parts = [...parts.slice(0, at), parts[at] + parts[at + 1], ...parts.slice(at + 2)];
+  }
+}
+
+/** A text as its first piece, which the model is given, and the ids of what follows. @type {(text: string, tokenize: (piece: string) => number[]) => {first: string, ids: number[]}} */
+export function begun(text, tokenize) {
+  const [first = "", ...rest] = pieces(text);
+  return { first, ids: rest.flatMap(tokenize) };
+}

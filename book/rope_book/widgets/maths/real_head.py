@@ -1,0 +1,94 @@
+r"""One head of SmolLM2 on a short text: what each pair adds to a score, the weights, and how well it does its job.
+
+The Python twin of `js/maths/real_head.js`; `rope_book.results.load_page_heads` has the vectors.
+"""
+
+import numpy as np
+
+from rope_edu.attention import causal_mask, softmax
+from rope_edu.encodings import RopeSpec, apply_rope, rope_angles
+
+NEAR, FAR = 2, 8  # tokens: "near" is between them, "far" from the second on
+JOBS = {
+    "previous": "reads the word before",
+    "itself": "reads the word itself",
+    "near": "reads two to seven words back",
+    "far": "reads eight words back, or more",
+    "same": "finds the same word, earlier",
+    "after_same": "finds the word after the same word",
+    "mark": "reads punctuation",
+    "first": "rests on the first word",
+}
+
+
+def targets(job: str, tokens: list[str]) -> np.ndarray:
+    r"""Return the keys that a job is about, for every query: bool `(seq, seq)`.
+
+    Args:
+        job: one of `JOBS`.
+        tokens: the text in its tokens.
+
+    Raises:
+        KeyError: the job is unknown.
+
+    >>> targets("same", ["a", "b", "a"]).astype(int).tolist()
+    [[0, 0, 0], [0, 0, 0], [1, 0, 0]]
+
+    Chapter 10.
+    """
+    at = np.arange(len(tokens))
+    distance = at[:, None] - at
+    equal = np.equal.outer(tokens, tokens) & (distance > 0)
+    after = np.zeros_like(equal)
+    after[:, 1:] = equal[:, :-1]
+    marks = np.array([not any(map(str.isalnum, token)) for token in tokens])
+    counts = {
+        "previous": distance == 1,
+        "itself": distance == 0,
+        "near": (distance >= NEAR) & (distance < FAR),
+        "far": (distance >= FAR) & (at > 0),
+        "same": equal,
+        "after_same": after & (distance > 0),
+        "mark": marks & (distance > 0) & (at > 0),
+        "first": at == 0,
+    }[job]
+    return counts & (distance >= 0) & (at[:, None] > 0)  # the first query has no choice
+
+
+def pair_shares(q: np.ndarray, k: np.ndarray, m: float, n: float, spec: RopeSpec) -> np.ndarray:
+    r"""Return what every pair adds to the score of a query at m and a key at n, `(pairs,)`: they sum to q·k/√d.
+
+    >>> pair_shares(np.array([1.0, 0.0, 0.0, 2.0]), np.ones(4), 5, 5, RopeSpec([1.0, 0.1])).tolist()
+    [0.5, 1.0]
+
+    Chapter 10.
+    """
+    turned = [apply_rope(x, rope_angles(at, spec.inv_freq), layout=spec.layout) for x, at in ((q, m), (k, n))]
+    products = turned[0] * turned[1]
+    by_pair = products.reshape(-1, 2) if spec.layout == "interleaved" else products.reshape(2, -1).T
+    return spec.attention_factor**2 * by_pair.sum(-1) / np.sqrt(len(q))
+
+
+def head_weights(q: np.ndarray, k: np.ndarray, start: float, spec: RopeSpec) -> np.ndarray:
+    r"""Return the causal attention weights `(seq, seq)` of a text that begins at position `start`.
+
+    Chapter 10.
+    """
+    angles = rope_angles(start + np.arange(len(q)), spec.inv_freq)
+    turned = [
+        apply_rope(x, angles, layout=spec.layout, attention_factor=spec.attention_factor) for x in (q, k)
+    ]
+    scores = turned[0] @ turned[1].T / np.sqrt(q.shape[-1])
+    return softmax(np.where(causal_mask(len(q), len(k)), scores, -np.inf))
+
+
+def job_done(weights: np.ndarray, counts: np.ndarray) -> float:
+    r"""Return the mean weight on the keys that count, over the queries that have such keys; NaN without any.
+
+    >>> job_done(np.array([[1.0, 0.0], [0.25, 0.75]]), np.array([[False, False], [True, False]]))
+    0.25
+
+    Chapter 10.
+    """
+    asked = counts.any(-1)
+    return float((weights * counts).sum(-1)[asked].mean()) if asked.any() else float("nan")

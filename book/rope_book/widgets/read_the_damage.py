@@ -1,0 +1,43 @@
+"""Chapter 22: what a model that people run writes when its positions are wrong."""
+
+from ._rules import OnlyIf
+from ._traits import Choice, Slider
+from .base import LiveFigure
+from .maths.damage import CASES, LOOKS, SHOWN
+
+
+class ReadTheDamage(LiveFigure):
+    """Read what SmolLM2-135M writes under a mistake in its positions, beside what it should write.
+
+    ``task`` is "guess" (which mistake wrote text ``number``? ``guess`` is your answer, or "none"), "choose"
+    (show a ``mistake`` by name), or how a broken text of your own looks (``widgets.maths.damage.LOOKS``):
+    then all mistakes whose text looks like that are listed, with the commands that tell them apart. ``words`` are
+    the words shown. Three bars compare perplexities on texts of three kinds.
+
+    A value out of range raises TraitError with the allowed values.
+
+    >>> ReadTheDamage(task="choose", mistake="theta_lost")
+    ReadTheDamage(task='choose', mistake='theta_lost')
+
+    Source: ``python -m makers.real_mistakes``, greedy text of 60 tokens. Chapter 22.
+    """
+
+    lead = ("task", "guess", "mistake")
+
+    task = Choice(
+        "guess",
+        {"guess": "Guess the mistake", "choose": "Choose a mistake"}
+        | {name: f"My model's text {words}" for name, words in LOOKS.items()},
+        label="What to do",
+    )
+    guess = Choice(
+        "none",
+        {"none": "none yet"} | {name: SHOWN[name][0] for name in sorted(CASES)},
+        label="Which mistake is it?",
+        buttons=True,
+    ).under(OnlyIf("task", ("guess",)))
+    mistake = Choice("k_still", {name: called for name, (called, _) in SHOWN.items()}, label="Mistake").under(
+        OnlyIf("task", ("choose",))
+    )
+    number = Slider(1, 1, len(CASES), label="Text, number").under(OnlyIf("task", ("guess",)))
+    words = Slider(60, 0, 60, label="Words shown").under(OnlyIf("task", ("guess", "choose")))

@@ -1,0 +1,89 @@
+"""Chapter 10: a head of a model that people run, at work, and without some of its pairs."""
+
+from typing import ClassVar
+
+import numpy as np
+
+from rope_book.results.page_heads import PageHead, load_page_heads, read_page_heads
+from rope_edu.encodings import RopeSpec
+
+from ._rules import AtMost, OnlyIf
+from ._traits import Choice, Slider
+from .base import LiveFigure
+from .maths.long_text import page_rope
+from .maths.real_head import JOBS, head_weights, job_done, targets
+
+TRAINED, HEAD_DIM, BASE, PAIRS = 8192, 64, 100_000.0, 32  # of SmolLM2
+SEQ = 20  # tokens of every sentence
+RULES = {
+    "none": "as trained",
+    "pi": "PI",
+    "ntk-aware": "NTK-aware",
+    "yarn": "YaRN",
+    "abf": "another base",
+}
+
+
+class RealHead(LiveFigure):
+    """Watch eight heads of SmolLM2-135M at work, and take away what they work with.
+
+    ``job`` chooses a head by what it does (``widgets.maths.real_head.JOBS``), ``sentence`` one of three texts of 20
+    tokens. Pairs count from 1, the fastest; those outside ``first_pair`` to ``last_pair`` do not turn. ``rule``
+    gives this head another rotation: none (as trained), pi, ntk-aware or yarn with their ``factor``, or abf with
+    another ``base``. ``layout`` pairs the features as the weights expect ("interleaved") or not. The text begins
+    at position ``start``. ``query`` and ``key`` point at two of its tokens, counted from 1.
+
+    The queries and keys are those of the right model, in 8 bits: a change acts in this head alone.
+
+    A value out of range raises TraitError with the allowed values.
+
+    >>> RealHead(job="same", first_pair=9).weights.shape
+    (20, 20)
+
+    Source: the heads of ``python -m makers.page_heads``, stored in ``book/rope_book/results``. Chapter 10.
+    """
+
+    parts = ("attention", "sum")
+    lead = ("job", "first_pair", "last_pair")
+    few: ClassVar = {"job": ("previous", "same", "first")}
+
+    job = Choice("previous", JOBS, label="A head that")
+    first_pair = Slider(1, 1, PAIRS, label="First pair that turns")
+    last_pair = Slider(PAIRS, 0, PAIRS, label="Last pair that turns")
+    sentence = Choice(1, {1: "the cat and the dog", 2: "Alice and Bob", 3: "a program"}, label="Text")
+    rule = Choice("none", RULES, label="Rule")
+    factor = Slider(4.0, 1.0, 32.0, step=0.5, label="Factor, s").under(
+        OnlyIf("rule", ("pi", "ntk-aware", "yarn"))
+    )
+    base = Slider(10_000.0, 100.0, 10_000_000.0, log=True, label="Base, b").under(OnlyIf("rule", ("abf",)))
+    layout = Choice(
+        "interleaved",
+        {"interleaved": "as the weights expect", "half_split": "the other layout"},
+        label="Layout",
+    )
+    start = Slider(0, 0, TRAINED - SEQ, label="The text begins at", unit="tokens")
+    query = Slider(16, 2, SEQ, label="Query, token")
+    key = Slider(15, 1, SEQ, label="Key, token").under(AtMost("query", either=True))
+
+    @property
+    def spec(self) -> RopeSpec:
+        """The head's rotation with the current settings."""
+        names = ("factor", "base", "first_pair", "last_pair")
+        settings = {name: getattr(self, name) for name in names} | {"ramp_from": 1.0, "ramp_to": 32.0}
+        return page_rope(self.rule, TRAINED, HEAD_DIM, BASE, **settings).replace(layout=self.layout)
+
+    @property
+    def head(self) -> PageHead:
+        """The chosen head."""
+        return load_page_heads()[self.job]
+
+    @property
+    def weights(self) -> np.ndarray:
+        """Its attention weights on the chosen text, float64 ``(20, 20)``."""
+        n = self.sentence - 1
+        return head_weights(self.head.q[n], self.head.k[n], self.start, self.spec)
+
+    @property
+    def done(self) -> float:
+        """The mean attention that goes to the head's job, from 0 to 1."""
+        return job_done(self.weights, targets(self.job, read_page_heads()["sentences"][self.sentence - 1]))

@@ -1,0 +1,96 @@
+r"""rope-doctor ask URL --model NAME: check that a server gives the same log probabilities however it is asked.
+
+URL is that of an OpenAI-compatible server, with or without /v1. It must give log probabilities of new tokens,
+and most checks need those of the prompt (`echo` with `logprobs`, or vLLM's `prompt_logprobs`). Servers that are
+known to: vLLM, and llama-cpp-python's with `--logits_all True`. The texts are drawn for this run, so the server
+has none in a cache.
+
+    same request twice    the noise, to which all other differences are held; central
+    alignment             the numbers of an echoed prompt stand beside their own tokens
+    prefix cache          a text before and after a hit of the cache, and continued word by word; central
+    batch                 three texts of unequal lengths, alone and together; central
+    own answer            what the server wrote, read again as part of a prompt; central
+    turns                 a chat asked whole, and after its first turn was asked
+    level                 with --text and --losses: the mean loss of a run that is right
+    after a long request  a text before and after a long one; central
+    falls                 the loss of a text of few phrases falls, as that of a trained model does
+    context               the loss of the long text keeps its level up to the claimed context
+    claim                 the context that the server claims is at most that of --config
+    first again           the first text once more at the end; central
+
+A whole run takes some 45 requests and 7,000 tokens beside the long text's; --dry-run prints them and asks
+nothing. Two servers that share a mistake in every request look right: `level` compares them with another
+program. A chat whose turns are always counted from 0 looks right too.
+
+A key is taken from the environment variable ROPE_DOCTOR_KEY, or from the one that --key names, sent to this
+server alone, and never printed.
+
+The exit status is 0 only if every central check ran and nothing differs, 1 if something differs, and otherwise
+2.
+"""
+
+import argparse
+import json
+import os
+from dataclasses import asdict
+from pathlib import Path
+
+from rope_doctor.command.judging import names_in
+from rope_doctor.command.losses import read_losses
+from rope_doctor.config.files import read_file
+from rope_doctor.probes.endpoint import Endpoint, over_http, tokens_in
+from rope_doctor.probes.rehearsal import Rehearsal
+from rope_doctor.probes.served import ask_server
+
+SHOWN = 60  # characters of a prompt in a dry run
+COULD_NOT_TELL = 2
+
+
+def run(chosen: argparse.Namespace) -> tuple[int, object, str]:
+    """Ask a server; exit status 0 if it is right, 1 if not, 2 if a central check did not run."""
+    rehearsal = Rehearsal() if chosen.dry_run else None
+    post = rehearsal.post if rehearsal else over_http(chosen.url, os.environ.get(chosen.key, ""))
+    report = ask_server(
+        Endpoint(post, chosen.model, seconds=chosen.seconds),
+        length=chosen.length,
+        context=_context(chosen),
+        text=None if chosen.text is None else Path(chosen.text).read_text(encoding="utf-8"),
+        expected=None if chosen.losses is None else read_losses(chosen.losses)[0],
+        seed=chosen.seed,
+        only=names_in(chosen.only),
+        skip=names_in(chosen.skip),
+        require=names_in(chosen.require),
+    )
+    if rehearsal:
+        return COULD_NOT_TELL, _plan(rehearsal), _plan_in_words(rehearsal)
+    facts = {"right": report.right, "status": report.verdict.status, **asdict(report), "text": str(report)}
+    return report.verdict.status, facts, str(report)
+
+
+def _context(chosen: argparse.Namespace) -> int | None:
+    """Return the context that the options state, or the longest of the config's."""
+    if chosen.context is not None or chosen.config is None:
+        return chosen.context
+    lengths = [reading.longest for reading in read_file(chosen.config).readings]
+    return max((length for length in lengths if length), default=None)
+
+
+def _plan(rehearsal: Rehearsal) -> list[dict[str, object]]:
+    return [{"path": path, "body": body, "tokens": tokens_in(body)} for path, body in rehearsal.requests]
+
+
+def _plan_in_words(rehearsal: Rehearsal) -> str:
+    """Return a line for each request, with its first words."""
+    total = sum(tokens_in(body) for _, body in rehearsal.requests)
+    head = (
+        f"Nothing was asked. A run makes {len(rehearsal.requests)} requests of about {total:,} tokens, and up to "
+        "twice as many for each check that differs."
+    )
+    return "\n".join([head, *(_line(path, body) for path, body in rehearsal.requests)])
+
+
+def _line(path: str, body: dict[str, object]) -> str:
+    settings = {name: value for name, value in body.items() if name not in ("prompt", "messages")}
+    text = json.dumps(body.get("prompt", body.get("messages")), ensure_ascii=False)
+    shown = text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
+    return f"POST /v1{path} ({tokens_in(body)} tokens) {json.dumps(settings)} {shown}"

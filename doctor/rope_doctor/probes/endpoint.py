@@ -1,0 +1,245 @@
+r"""An OpenAI-compatible server as a black box: text in, tokens with their log probabilities out."""
+
+import json
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from typing import Any
+
+TOP = 5  # alternatives asked for at each place, the most that OpenAI allows
+CHARACTERS = 4  # per token, in an estimate
+MOST_BYTES = 2**28  # of an answer
+
+Post = Callable[
+    [str, dict[str, Any] | None, float], Any
+]  # (path, body or None, seconds) -> the JSON answered
+
+
+@dataclass(frozen=True)
+class Place:
+    """A place in a text: its token, the token's log probability, and the likeliest tokens with theirs."""
+
+    token: str
+    logprob: float | None = None
+    top: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The places of the prompt (empty unless asked for), those of the new tokens, and tokens taken from a cache."""
+
+    prompt: tuple[Place, ...]
+    new: tuple[Place, ...]
+    cached: int | None = None  # None if the server does not report it
+
+    @property
+    def text(self) -> str:
+        """Return the new text."""
+        return "".join(place.token for place in self.new)
+
+
+class UnansweredError(Exception):
+    """A request that the server refused or did not answer; the message says why."""
+
+
+class SpentError(UnansweredError):
+    """A request that was not sent, because the time was used up."""
+
+
+class Endpoint:
+    r"""A server's model, and the requests, tokens and seconds that it was asked for.
+
+    Args:
+        post: sends a body to a path and returns the JSON answered; `over_http` makes one.
+        model: the model's name.
+        seconds: limit on the time of all requests together.
+    """
+
+    def __init__(self, post: Post, model: str, *, seconds: float) -> None:
+        self.post, self.model, self.seconds = post, model, seconds
+        self.began = time.monotonic()
+        self.requests = self.tokens = 0
+        self.echoes: str = "echo"  # the field with which the prompt's log probabilities are asked for
+        self.lists = True  # several prompts in one request
+
+    @property
+    def spent(self) -> float:
+        """Return the seconds since the first request."""
+        return time.monotonic() - self.began
+
+    def write(self, prompt: str, new: int) -> Answer:
+        """Return `new` tokens after a prompt, the likeliest each time."""
+        return self._complete([prompt], new, {})[0]
+
+    def read(self, prompt: str) -> Answer:
+        """Return a prompt's places; the server writes one token more."""
+        return self._complete([prompt], 1, self._echo())[0]
+
+    def together(self, prompts: Sequence[str], new: int, *, echo: bool) -> list[Answer]:
+        """Return the answers to several prompts in one request, or in several at once if lists are refused."""
+        extra = self._echo() if echo else {}
+        if self.lists:
+            try:
+                return self._complete(list(prompts), new, extra)
+            except UnansweredError:
+                self.lists = False
+        with ThreadPoolExecutor(len(prompts)) as pool:
+            return list(pool.map(lambda prompt: self._complete([prompt], new, extra)[0], prompts))
+
+    def chat(self, messages: Sequence[dict[str, str]], new: int) -> Answer:
+        """Return `new` tokens after the messages of a chat."""
+        body = {"messages": list(messages), "max_tokens": new, "temperature": 0}
+        answered = self._send("/chat/completions", {**body, "logprobs": True, "top_logprobs": TOP})
+        choice = _choices(answered, 1)[0]
+        rows = (choice.get("logprobs") or {}).get("content") or []
+        return Answer((), tuple(map(_of_chat, rows)), _cached(answered))
+
+    def context(self) -> int | None:
+        """Return the context in tokens that the server claims for its model, if it does."""
+        try:
+            models = self._send("/models", None).get("data") or []
+        except UnansweredError:
+            return None
+        named = [model for model in models if model.get("id") == self.model] or models[:1]
+        facts = {**(named[0].get("meta") or {}), **named[0]} if named else {}
+        found = (facts.get(name) for name in ("max_model_len", "context_length", "n_ctx", "n_ctx_train"))
+        return next((number for number in found if type(number) is int), None)
+
+    def _echo(self) -> dict[str, Any]:
+        return {"echo": True} if self.echoes == "echo" else {self.echoes: TOP}
+
+    def _complete(self, prompts: list[str], new: int, extra: dict[str, Any]) -> list[Answer]:
+        body = {"prompt": prompts[0] if len(prompts) == 1 else prompts, "max_tokens": new, "temperature": 0}
+        answered = self._send("/completions", {**body, "logprobs": TOP, **extra})
+        choices = _choices(answered, len(prompts))
+        cached = _cached(answered)
+        try:
+            return [
+                _completed(choice, prompt, bool(extra), cached)
+                for choice, prompt in zip(choices, prompts, strict=True)
+            ]
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise UnansweredError(
+                f"the log probabilities cannot be read ({type(error).__name__}: {error})"
+            ) from None
+
+    def _send(self, path: str, body: dict[str, Any] | None) -> Any:
+        left = self.seconds - self.spent
+        if left <= 0:
+            raise SpentError(f"the limit of {self.seconds:,.0f} seconds is used up")
+        if body is not None:
+            body = {"model": self.model, **body}
+            self.requests += 1
+            self.tokens += tokens_in(body)
+        answered = self.post(path, body, left)
+        if not isinstance(answered, dict):
+            raise UnansweredError(f"{path} did not answer with an object")
+        return answered
+
+
+def tokens_in(body: dict[str, Any]) -> int:
+    """Return about how many tokens a request makes the server read, at four characters per token."""
+    prompt = body.get("prompt", "")
+    texts = [prompt] if isinstance(prompt, str) else prompt
+    texts += [message["content"] for message in body.get("messages", ())]
+    return sum(-(-len(text) // CHARACTERS) for text in texts)
+
+
+def over_http(url: str, key: str = "") -> Post:
+    r"""Return a function that posts JSON to a server and returns its answer.
+
+    `url` may end with /v1 or not. The key is sent to this server alone: a redirection is refused. It appears in no
+    message.
+    """
+    base = url.rstrip("/")
+    base = base if base.endswith("/v1") else f"{base}/v1"
+    if not base.startswith(("http://", "https://")):
+        raise ValueError(f"the address must begin with http:// or https://, got {url!r}")
+    opener = urllib.request.build_opener(_NoRedirection)
+
+    def post(path: str, body: dict[str, Any] | None, seconds: float) -> Any:
+        data = None if body is None else json.dumps(body).encode()
+        headers = {"Content-Type": "application/json", "User-Agent": "rope-doctor"}
+        headers |= {"Authorization": f"Bearer {key}"} if key else {}
+        request = urllib.request.Request(base + path, data, headers)
+        try:
+            with opener.open(request, timeout=seconds) as answer:
+                return json.loads(answer.read(MOST_BYTES))
+        except urllib.error.HTTPError as error:
+            with error:
+                said = error.read(2_000).decode("utf-8", "replace")
+            problem = f"{path} answered {error.code}: {' '.join(said.split())[:200]}"
+        except (OSError, ValueError) as error:
+            problem = f"{path} did not answer: {getattr(error, 'reason', error)}"
+        raise UnansweredError(problem.replace(key, "…") if key else problem)
+
+    return post
+
+
+class _NoRedirection(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+def _choices(answered: dict[str, Any], count: int) -> list[dict[str, Any]]:
+    choices = answered.get("choices")
+    if not isinstance(choices, list) or len(choices) != count:
+        raise UnansweredError(f"the answer must have {count} choices")
+    return sorted(choices, key=lambda choice: choice.get("index", 0))
+
+
+def _cached(answered: dict[str, Any]) -> int | None:
+    details = (answered.get("usage") or {}).get("prompt_tokens_details") or {}
+    return details.get("cached_tokens")
+
+
+def _completed(choice: dict[str, Any], prompt: str, echo: bool, cached: int | None) -> Answer:
+    """Return a choice as an Answer: the prompt's places come first if they were asked for."""
+    places = tuple(_places(choice.get("logprobs") or {}))
+    listed = choice.get("prompt_logprobs")
+    if listed is not None:
+        return Answer(tuple(map(_of_vllm, listed)), places, cached)
+    length = prompt_length(places, prompt) if echo else 0
+    return Answer(places[:length], places[length:], cached)
+
+
+def _places(logprobs: dict[str, Any]) -> Iterator[Place]:
+    tokens = logprobs.get("tokens") or []
+    numbers, tops = logprobs.get("token_logprobs") or [], logprobs.get("top_logprobs") or []
+    for token, number, top in zip_longest(tokens, numbers[: len(tokens)], tops[: len(tokens)]):
+        logs = {str(name): float(log) for name, log in (top or {}).items()}
+        yield Place(str(token), None if number is None else float(number), logs)
+
+
+def _of_vllm(row: dict[str, dict[str, Any]] | None) -> Place:
+    """Return a row of vLLM's `prompt_logprobs`: by token id, the prompt's own token first."""
+    top = [(str(each.get("decoded_token")), each["logprob"]) for each in (row or {}).values()]
+    return Place(top[0][0], top[0][1], dict(top)) if top else Place("")
+
+
+def _of_chat(row: dict[str, Any]) -> Place:
+    top = {each["token"]: each["logprob"] for each in row.get("top_logprobs") or ()}
+    return Place(row["token"], row.get("logprob"), top)
+
+
+def prompt_length(places: Sequence[Place], prompt: str) -> int:
+    r"""Return the number of places whose tokens make up a prompt, whatever precedes it; 0 if it is not there.
+
+    >>> prompt_length([Place("<s>"), Place("A"), Place(" boat"), Place(" sank")], "A boat")
+    3
+    """
+    wanted, text = plain(prompt), ""
+    for count, place in enumerate(places, 1):
+        text += plain(place.token)
+        if text.endswith(wanted):
+            return count
+    return 0
+
+
+def plain(text: str) -> str:
+    """Return a text without the spaces that servers write in different ways."""
+    return text.replace("▁", "").replace("Ġ", "").replace(" ", "")

@@ -1,0 +1,225 @@
+r"""How far a model reads: the token from which its loss lies above its level."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from rope_doctor.probes.causal_model import as_decoder
+from rope_doctor.verdict import DIFFERS, HOLDS, NOT_RUN, Judged, Verdict
+
+START = 256  # tokens before which a loss still falls, because there is little to read
+LEAST = 512  # losses after them
+RISE = 0.5  # nats above the level at which the loss has left it: perplexity is 1.65 times as high
+DRAWS = 200  # texts drawn for the uncertainty
+BLOCK = 64  # tokens of the shortest level
+DRAWN = 256  # tokens that are drawn together, since neighbours depend on each other
+SMOOTH = 256  # tokens over which a loss that has left its level is averaged
+CERTAIN = 0.9  # share of the drawn texts between `low` and `high`
+UNLIKELY = 0.01  # share of texts without a departure that seem to depart as far
+CHUNK = 512  # tokens read at once
+WORST = 20.0  # nats that stand for a loss which is not finite: one token in 5e8
+
+
+@dataclass(frozen=True)
+class Reach:
+    """Where a model's loss leaves its level, and the claim that it is compared with; `print` it.
+
+    Attributes:
+        tokens: number of losses.
+        level: mean loss in nats after the first 256 tokens and before it leaves.
+        token: token from which it lies above the level, counted from 0; None if it keeps its level to the end.
+        low, high: the interval that holds `token` in 90 % of the drawn texts; None without a departure.
+        after: mean loss from there on; None without a departure.
+        claim: context in tokens that the model claims, if known.
+        verdict: the checks "level" and "claim", both central.
+    """
+
+    tokens: int
+    level: float
+    token: int | None
+    low: int | None
+    high: int | None
+    after: float | None
+    claim: int | None
+    verdict: Verdict
+
+    def judged(self, verdict: Verdict) -> "Reach":
+        """Return the same with another verdict."""
+        return replace(self, verdict=verdict)
+
+    def __str__(self) -> str:
+        claimed = "" if self.claim is None else f" It claims {self.claim:,} tokens."
+        level = f"perplexity {np.exp(self.level):.3g}"
+        if self.token is None:
+            first = f"The loss keeps its level ({level}) up to token {self.tokens:,}, the end of the text."
+        else:
+            where = f"token {self.token:,} (90 %: {self.low:,} to {self.high:,})"
+            first = (
+                f"The loss leaves its level at {where}: {level} before, {np.exp(self.after or 0):.3g} after."
+            )
+        return f"{first}{claimed}\n{self.verdict}"
+
+
+def reach_of(losses: Any, claim: int | None = None, *, seed: int = 0) -> Reach:
+    r"""Find the token at which losses leave their level.
+
+    The level μ is the mean loss before the change, without the first 256 tokens. The change is the token τ with
+    the smallest sum of ℓ − μ − 0.5 over the tokens before it, in nats. So every stretch that ends at τ has a mean
+    below μ + 0.5, and every stretch that begins there a mean above it. It counts if fewer than 1 % of texts drawn
+    from the part before it depart as far by chance. The interval comes from texts whose deviations are drawn
+    again, in blocks of 256 tokens: it holds the noise of tokens, not a chapter of the text that is harder.
+
+    Args:
+        losses: of each token in nats, `(tokens,)`, in one pass over a text.
+        claim: tokens of context that the model claims.
+        seed: of the drawn texts.
+
+    Raises:
+        ValueError: there are fewer than 768 losses, or they are not a list of numbers.
+
+    >>> draw = np.random.default_rng(0)
+    >>> losses = draw.exponential(2, size=3000) + 3 * (np.arange(3000) >= 2000)
+    >>> found = reach_of(losses, claim=2500)
+    >>> abs(found.token - 2000) < 50, found.verdict.status
+    (True, 1)
+
+    Source: Page 1954, doi 10.1093/biomet/41.1-2.100 (the sum); Künsch 1989, doi 10.1214/aos/1176347265 (blocks).
+    Chapter 14.
+    """
+    values = _losses(losses)
+    draw = np.random.default_rng(seed)
+    token, level = _change(values)
+    if token is not None and not _departs(values, token, level, draw):
+        token, level = None, float(values[START:].mean())
+    low = high = after = None
+    if token is not None:
+        low, high = _interval(values, token, level, draw)
+        after = float(values[token:].mean())
+    verdict = Verdict((Judged("level", HOLDS, central=True), _claim(len(values), token, low, high, claim)))
+    return Reach(len(values), level, token, low, high, after, claim, verdict)
+
+
+def token_losses(model: Any, tokens: np.ndarray, *, chunk: int = CHUNK) -> np.ndarray:
+    r"""Return each token's loss in nats, `(tokens − 1,)`, from a text read in one context.
+
+    Args:
+        model: a `Decoder`, a causal model of transformers, or a function, as `check_decoder` takes them.
+        tokens: ids, `(tokens,)`.
+        chunk: tokens read at once into the cache; a decoder without a cache reads all at once.
+
+    >>> copy = lambda tokens: 9 * np.eye(40)[tokens]  # it expects every token again
+    >>> token_losses(copy, np.array([3, 3, 1])).round(2)
+    array([0., 9.])
+    """
+    decoder = as_decoder(model)
+    size = chunk if "cache" in decoder.takes else len(tokens)
+    cache, parts = None, []
+    for start in range(0, len(tokens) - 1, size):
+        stop = min(start + size, len(tokens) - 1)
+        logits, cache = decoder(tokens[None, start:stop], cache=cache)
+        parts.append(_cross_entropy(logits[0], tokens[start + 1 : stop + 1]))
+    return np.concatenate(parts)
+
+
+def _cross_entropy(logits: np.ndarray, targets: np.ndarray) -> np.ndarray:
+    """Return −log of the probability of each target."""
+    largest = logits.max(axis=-1, keepdims=True)
+    sums = np.log(np.exp(logits - largest).sum(axis=-1)) + largest[:, 0]
+    return np.asarray(sums - logits[np.arange(len(targets)), targets])
+
+
+def _losses(losses: Any) -> np.ndarray:
+    try:
+        values = np.asarray(losses, np.float64)
+    except (TypeError, ValueError):
+        values = np.zeros((0, 0))
+    if values.ndim != 1:
+        raise ValueError("losses must be a list of numbers, one per token")
+    if len(values) < START + LEAST:
+        raise ValueError(f"losses must be at least {START + LEAST} for a level, got {len(values)}")
+    return np.where(np.isfinite(values), values, WORST)
+
+
+def _change(values: np.ndarray) -> tuple[int | None, float]:
+    """Return the token at which losses leave their level, or None, and the level."""
+    token = _split(values)
+    for _ in range(8):  # the level needs the change, and the change the level
+        level = float(values[START:token].mean())
+        found = _onset(values, level)
+        if found == token:
+            break
+        token = found
+    return (token if token < len(values) else None), level
+
+
+def _split(values: np.ndarray) -> int:
+    """Return the token that splits losses into the two means that differ most, in standard errors."""
+    rest = values[START:]
+    count = np.arange(1, len(rest))
+    before = np.cumsum(rest)[:-1]
+    gap = (rest.sum() - before) / (len(rest) - count) - before / count
+    gap *= np.sqrt(count * (len(rest) - count))
+    inner = slice(BLOCK, len(rest) - BLOCK)
+    return START + BLOCK + 1 + int(gap[inner].argmax())
+
+
+def _onset(values: np.ndarray, level: float) -> int:
+    """Return the token with the smallest sum before it; the number of losses if that is the last."""
+    sums = np.cumsum(values[START:] - level - RISE)
+    least = int(sums[BLOCK - 1 :].argmin()) + BLOCK  # a level has at least a block
+    return START + least
+
+
+def _excess(values: np.ndarray, token: int, level: float) -> float:
+    return float((values[token:] - level - RISE).sum())
+
+
+def _departs(values: np.ndarray, token: int, level: float, draw: np.random.Generator) -> bool:
+    """Return whether texts without a departure seldom seem to depart as far."""
+    calm, found = values[START:token], _excess(values, token, level)
+    by_chance = 0
+    for _ in range(DRAWS):
+        drawn = np.concatenate((values[:START], _blocks(calm, len(values) - START, draw)))
+        by_chance += _excess(drawn, _onset(drawn, level), level) >= found
+    return by_chance < UNLIKELY * DRAWS
+
+
+def _interval(values: np.ndarray, token: int, level: float, draw: np.random.Generator) -> tuple[int, int]:
+    """Return the interval of the changes found in texts drawn around the losses' course."""
+    kernel = np.ones(SMOOTH)
+    later = values[token:]
+    course = np.convolve(later, kernel, "same") / np.convolve(np.ones(len(later)), kernel, "same")
+    found = []
+    for _ in range(DRAWS):
+        before = level + _blocks(values[START:token] - level, token - START, draw)
+        after = course + _blocks(later - course, len(later), draw)
+        drawn, _ = _change(np.concatenate((values[:START], before, after)))
+        found.append(len(values) if drawn is None else drawn)
+    off = np.quantile(np.abs(np.array(found) - token), CERTAIN)
+    return max(START, int(token - off)), min(len(values), int(token + off))
+
+
+def _blocks(values: np.ndarray, length: int, draw: np.random.Generator) -> np.ndarray:
+    """Return a series of this length from blocks of consecutive values, drawn anywhere."""
+    size = min(DRAWN, len(values))
+    starts = draw.integers(0, len(values) - size + 1, size=-(-length // size))
+    return values[(starts[:, None] + np.arange(size)).ravel()[:length]]
+
+
+def _claim(tokens: int, token: int | None, low: int | None, high: int | None, claim: int | None) -> Judged:
+    """Return whether the model reads as far as it claims."""
+
+    def judged(outcome: Any, reason: str = "") -> Judged:
+        return Judged("claim", outcome, reason, central=True)
+
+    if claim is None:
+        return judged(NOT_RUN, "no claimed context is known; `--context` states it")
+    if token is None or low is None or high is None:
+        short = f"the text ends at token {tokens:,} of the {claim:,} claimed"
+        return judged(HOLDS) if tokens >= claim - 1 else judged(NOT_RUN, short)
+    if low >= claim - 1:
+        return judged(HOLDS)
+    if high < claim:
+        return judged(DIFFERS)
+    return judged(NOT_RUN, f"{claim:,} lies between {low:,} and {high:,}")

@@ -1,0 +1,510 @@
+r"""Ask a server for one text in ways that must not change its log probabilities."""
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rope_doctor.probes.bench import DIFFERS, NOT_JUDGED, SAME, Check, NotJudgedError
+from rope_doctor.probes.causes import Cause, causes_of, explained, read_table
+from rope_doctor.probes.decoding import OUTCOMES
+from rope_doctor.probes.endpoint import Endpoint, Place, UnansweredError
+from rope_doctor.probes.places import RUN, apart, distances, losses, moved, tail_length, worst
+from rope_doctor.probes.prose import TOKENS, Prose
+from rope_doctor.probes.reaching import LEAST, START, reach_of
+from rope_doctor.verdict import HOLDS, NOT_RUN, Judged, Verdict, choose
+
+LENGTH = 4_096  # tokens of the long text
+SENTENCES = 12  # of a short text, about 130 tokens
+NEW, ANSWER = 8, 16  # tokens written after a prompt, and as an answer that is read again
+LEAST_BOUND = 0.002  # of the probability: no more moves if every logit is off by 0.002
+NOISE_FACTOR = 4  # differences count above this multiple of the noise
+UNLIKE = 0.75  # share of the next best place's distance that the best place may have
+UNSTEADY = 0.05  # noise in which few differences could be seen; SmolLM2's in bfloat16 is 0.024
+ROOM, NEARLY = 12, 0.95  # tokens left free in a context, and the share of it that counts as all
+FALL = 1.0  # nats by which the loss of a text of few phrases falls; SmolLM2's by 3
+EARLY = slice(16, 80)  # places at which the phrases are new
+LEVEL = 0.03  # nats of mean loss that other kernels and roundings may change
+ALIGNMENT = {  # places by which the distributions in an echo are late, and the meaning
+    0: "each token has the distribution from which it is predicted",
+    -1: "each token has the distribution that follows it, so every number is that of another place",
+    1: "each token has the distribution before the previous token",
+}
+PATTERNS, MEANINGS = read_table("served.toml")
+
+
+class Reading(NamedTuple):
+    """A server's places for a text: of the tokens it writes after it, and of its own, if they can be had."""
+
+    new: tuple[Place, ...]
+    prompt: tuple[Place, ...] = ()
+
+
+@dataclass(frozen=True)
+class ServerReport:
+    """All checks of a server, their verdict, the causes of what differs, and the cost; `print` it."""
+
+    checks: tuple[Check, ...]
+    verdict: Verdict
+    causes: tuple[Cause, ...]
+    tolerance: str
+    requests: int
+    tokens: int  # read by the server, at about four characters per token
+    seconds: float
+
+    @property
+    def right(self) -> bool | None:
+        """Return True if every central check ran and nothing differs, False if something does, otherwise None."""
+        return self.verdict.right
+
+    def of(self, name: str) -> Check:
+        """Return the check with this name."""
+        return next(check for check in self.checks if check.name == name)
+
+    def __str__(self) -> str:
+        ran = [check for check in self.checks if check.outcome != NOT_JUDGED]
+        headline = {
+            True: "The server's log probabilities are the same in every way that was asked.",
+            False: "The server's log probabilities are not as they should be.",
+            None: "Could not tell whether the server is right.",
+        }[self.right]
+        lines = [headline, *map(str, self.causes[:1])]
+        if self.causes[1:]:
+            lines.append("Also seen: " + "; ".join(cause.seen for cause in self.causes[1:]) + ".")
+        cost = f"{self.requests} requests, about {self.tokens:,} tokens, {self.seconds:.0f} seconds."
+        return "\n".join([*lines, str(self.verdict), self.tolerance, cost, *map(str, ran)])
+
+
+def ask_server(
+    endpoint: Endpoint,
+    *,
+    length: int = LENGTH,
+    context: int | None = None,
+    text: str | None = None,
+    expected: Any = None,
+    seed: int | None = None,
+    only: Collection[str] = (),
+    skip: Collection[str] = (),
+    require: Collection[str] = (),
+) -> ServerReport:
+    r"""Ask a server for the same texts in many ways, and report where its log probabilities differ.
+
+    Every text is drawn for this run, so the first answer to it comes from no cache. The distance between two
+    answers is the probability that moves from one of the listed tokens to another, averaged over four neighbouring
+    places. It counts above four times the noise, and at least 0.002. The noise is the distance between two answers
+    to the same request, or between the same place at the end of a text and inside a longer one, since rounding
+    depends on how much is read at once. A difference is asked for again with another text, since a mistake comes
+    back and an accident does not.
+
+    Args:
+        endpoint: the server.
+        length: tokens of the long text, about.
+        context: tokens that the model's config states as its context.
+        text, expected: a text, and the losses of its tokens in nats in a run that is right, without the first.
+        seed: of the texts; by default another one each time.
+        only, skip, require: names of checks that alone run, that do not run, and that must run.
+
+    Raises:
+        ValueError: the server does not answer, gives no log probabilities, or a check is not known.
+
+    >>> from rope_doctor.probes.rehearsal import Rehearsal
+    >>> report = ask_server(Endpoint(Rehearsal().post, "mine", seconds=60), only=["batch"])
+    >>> report.requests, report.of("batch").outcome
+    (24, 'same')
+
+    Chapter 11.
+    """
+    names = [Judged(name, HOLDS, central=name in CENTRAL) for name in CHECKS]
+    chosen = choose(names, only=only, skip=skip, require=require)
+    interview = Interview(endpoint, Prose(fresh_seed() if seed is None else seed), length, context)
+    interview.text, interview.expected = text, expected
+    try:
+        interview.prepare()
+    except UnansweredError as error:
+        raise ValueError(f"the server cannot be asked: {error}") from None
+    checks = tuple(
+        replace(interview.check(judged.name), central=judged.central)
+        if judged.outcome == HOLDS
+        else Check(judged.name, NOT_JUDGED, judged.reason, central=judged.central)
+        for judged in chosen.checks
+    )
+    return ServerReport(
+        checks,
+        Verdict(tuple(map(_judged, checks))),
+        causes_of(checks, PATTERNS, MEANINGS),
+        interview.tolerance,
+        endpoint.requests,
+        endpoint.tokens,
+        endpoint.spent,
+    )
+
+
+def fresh_seed() -> int:
+    """Return a seed that no earlier run had."""
+    return int(np.random.SeedSequence().generate_state(1)[0])
+
+
+def _judged(check: Check) -> Judged:
+    outcome = OUTCOMES[check.outcome]
+    return Judged(check.name, outcome, check.words if outcome == NOT_RUN else "", check.central)
+
+
+class Interview:
+    """A server, the texts that it is asked for, and what its first answers showed."""
+
+    def __init__(self, endpoint: Endpoint, prose: Prose, length: int, context: int | None) -> None:
+        self.endpoint, self.prose, self.length, self.stated = endpoint, prose, length, context
+        self.text: str | None = None
+        self.expected: Any = None
+        self.no_echo = ""  # the reason why the prompt's places cannot be had
+        self.noise = self.rounding = 0.0
+        self.late, self.consistent = 0, True
+        self.aligned: Check | NotJudgedError = NotJudgedError("nothing was asked yet")
+        self.first_text, self.first = "", Reading(())
+        self.long: tuple[Place, ...] = ()
+        self.claimed: int | None = None
+        self.per_sentence: float = TOKENS
+
+    @property
+    def bound(self) -> float:
+        """The largest distance that rounding explains."""
+        return max(LEAST_BOUND, NOISE_FACTOR * max(self.noise, self.rounding))
+
+    @property
+    def tolerance(self) -> str:
+        """The largest distance taken for rounding, and the reason."""
+        return (
+            f"Differences count if more than {self.bound:.2g} of the probability moves: {NOISE_FACTOR} times the "
+            f"noise, and at least {LEAST_BOUND}."
+        )
+
+    def prepare(self) -> None:
+        """Find out what the server answers to, measure its noise, and see where its numbers belong."""
+        self.claimed = self.endpoint.context()
+        text = self.prose.text(1)
+        if not any(_known(place) for place in self.endpoint.write(text, 1).new):
+            raise UnansweredError("it gives no log probabilities of new tokens, so nothing can be compared")
+        self._try_echoes(text)
+        try:
+            self.aligned = self._align()
+        except NotJudgedError as reason:
+            self.aligned = reason
+        self.first_text = self.prose.text(SENTENCES)
+        self.first = self.ask(self.first_text)
+        self.per_sentence = len(self.first.prompt) / SENTENCES or TOKENS
+        warm, again = self.ask(self.first_text), self.ask(self.first_text)
+        self.noise = self._off([(warm.new, again.new), (warm.prompt, again.prompt)])[0]
+
+    def _try_echoes(self, text: str) -> None:
+        said = "none came"
+        for field in ("echo", "prompt_logprobs"):
+            self.endpoint.echoes = field
+            try:
+                if any(map(_known, self.endpoint.read(text).prompt)):
+                    return
+            except UnansweredError as error:
+                said = str(error)
+        self.no_echo = f"the server gives no log probabilities of the prompt ({said})"
+
+    def ask(self, text: str) -> Reading:
+        """Return the server's places for a text."""
+        new = self.endpoint.write(text, NEW).new
+        return Reading(new, () if self.no_echo else self.read(text))
+
+    def read(self, text: str) -> tuple[Place, ...]:
+        """Return a prompt's places, each with the distribution that belongs to it."""
+        return self.straight(self.endpoint.read(text).prompt)
+
+    def straight(self, places: tuple[Place, ...]) -> tuple[Place, ...]:
+        """Return places with their distributions moved to where they belong."""
+        return places if self.late == 0 and self.consistent else moved(places, self.late)
+
+    def forget(self) -> None:
+        """Ask for another text, which takes the last one's place in a cache that holds one."""
+        self.endpoint.write(self.prose.text(SENTENCES), 1)
+
+    def needs_echo(self) -> None:
+        if self.no_echo:
+            raise NotJudgedError(self.no_echo)
+
+    def check(self, name: str) -> Check:
+        """Run one check; one that fails was not judged."""
+        check = CHECKS[name]
+        try:
+            found = check(self)
+            if found.outcome == DIFFERS and name in REPEATED and not self._again(check):
+                raise NotJudgedError(f"it differed once and then held twice: {found.words}")
+        except (NotJudgedError, UnansweredError) as reason:
+            return Check(name, NOT_JUDGED, str(reason).rstrip("."))
+        return explained(replace(found, name=name), MEANINGS)
+
+    def _again(self, check: "Ask") -> bool:
+        """Return whether a check differs once more in two further runs."""
+        return any(check(self).outcome == DIFFERS for _ in range(2))
+
+    def _off(self, pairs: Sequence[tuple[Sequence[Place], Sequence[Place]]]) -> tuple[float, int | None, int]:
+        """Return the largest distance in pairs of readings, the first place that differs, and their places."""
+        values = [distances(*pair) for pair in pairs]
+        found = [worst(each, self.bound) for each in values]
+        known = [off for off, _ in found if np.isfinite(off)]
+        if not known:
+            raise NotJudgedError("the two answers have no place in common")
+        places = [place for _, place in found if place is not None]
+        return max(known), min(places, default=None), sum(int(np.isfinite(each).sum()) for each in values)
+
+    def compared(self, words: str, *pairs: tuple[Sequence[Place], Sequence[Place]]) -> Check:
+        """Return a check that the two readings of every pair are alike."""
+        off, place, count = self._off(pairs)
+        figures = f"{off:.2g} of the probability moves, in {count} places"
+        if place is None:
+            return Check("", SAME, f"{words}: {figures}.", off=off, bound=self.bound)
+        first = f"first in the places from {place} on"
+        return Check(
+            "",
+            DIFFERS,
+            f"{words}: {figures}, expected at most {self.bound:.2g}, {first}.",
+            off=off,
+            bound=self.bound,
+            token=place,
+        )
+
+    def same_twice(self) -> Check:
+        off = max(self.noise, self.rounding)
+        words = (
+            f"the same request twice moves {self.noise:.2g} of the probability, and the same place in a text of "
+            f"another length {self.rounding:.2g}."
+        )
+        return Check("", SAME if off <= UNSTEADY else DIFFERS, words, off=off, bound=UNSTEADY)
+
+    def alignment(self) -> Check:
+        """Return the check that `prepare` has run; NotJudgedError if it could not."""
+        if isinstance(self.aligned, NotJudgedError):
+            raise self.aligned
+        return self.aligned
+
+    def _align(self) -> Check:
+        """Compare the first new token after each beginning with the same place of the whole text."""
+        self.needs_echo()
+        joints = self._joints()
+        moves = {late: [_off_at(*joint, late) for joint in joints] for late in ALIGNMENT}
+        late, other = sorted(moves, key=lambda each: sum(moves[each]))[:2]
+        least, own = (sum(moves[each]) / len(joints) for each in (late, 0))
+        if sum(moves[late]) > UNLIKE * sum(moves[other]):
+            raise NotJudgedError(
+                "no place of the echoed text fits the distribution that the server writes from "
+                f"({least:.2g} of the probability moves at best)"
+            )
+        places = joints[0][1]
+        listed = [place for place in places if place.logprob is not None and place.token in place.top]
+        wrong = [place for place in listed if abs(place.top[place.token] - (place.logprob or 0)) > 0.01]
+        self.late, self.consistent, self.rounding = late, not wrong, max(moves[late])
+        if late:
+            figures = f"{least:.2g} of the probability moves there, {own:.2g} at its own place"
+            return Check("", DIFFERS, f"{ALIGNMENT[late]} ({figures}).", off=own)
+        if wrong:
+            words = f"{len(wrong)} of {len(listed)} tokens have another number in their own list."
+            return Check("", DIFFERS, words)
+        return Check("", SAME, f"{ALIGNMENT[0]}: {least:.2g} of the probability moves.", off=least)
+
+    def _joints(self) -> list[tuple[Place, tuple[Place, ...], int]]:
+        """Return for each of four texts the first new token after its beginning, its places, and where that ends.
+
+        All beginnings are asked for before the texts, so a cache that holds one text has forgotten them.
+        """
+        texts = [self.prose.text(SENTENCES // 2) for _ in range(RUN)]
+        rests = [f" {' '.join(text.split()[24 + 2 * number :])}" for number, text in enumerate(texts)]
+        pairs = list(zip(texts, rests, strict=True))
+        firsts = [self.endpoint.write(text.removesuffix(rest), 1).new for text, rest in pairs]
+        wholes = [self.endpoint.read(text).prompt for text in texts]
+        cuts = [len(places) - tail_length(places, rest) for places, rest in zip(wholes, rests, strict=True)]
+        joints = [
+            (first[0], places, at) for first, places, at in zip(firsts, wholes, cuts, strict=True) if first
+        ]
+        if len(joints) < RUN or any(at >= len(places) for _, places, at in joints):
+            raise NotJudgedError("the tokens of a beginning are not those of the whole text")
+        return joints
+
+    def prefix_cache(self) -> Check:
+        """Ask for a text, for another with the same beginning, for the first again, and for more and more of it."""
+        base, tail, other = (self.prose.text(SENTENCES - 4), self.prose.sentences(1), self.prose.sentences(1))
+        whole = f"{base} {tail}"
+        cold = self.ask(whole)
+        self.forget()
+        self.endpoint.write(f"{base} {other}", 1)
+        hit = self.endpoint.write(whole, NEW)
+        if hit.cached == 0:
+            raise NotJudgedError("the server reports that no token came from a cache")
+        pairs: list[tuple[Sequence[Place], Sequence[Place]]] = [(cold.new, hit.new)]
+        if not self.no_echo:
+            pairs.append((cold.prompt, self.read(whole)))
+        if isinstance(self.aligned, Check):
+            pairs.append(self._growing(whole, tail, cold.prompt))
+        return self.compared("a new text, and the same after another with its beginning", *pairs)
+
+    def _growing(self, whole: str, tail: str, cold: tuple[Place, ...]) -> tuple[list[Place], list[Place]]:
+        """Return the next place after one to four words of the tail, and the same places in one piece."""
+        words, new, same = tail.split(), [], []
+        for count in range(1, 1 + RUN):
+            rest = " " + " ".join(words[count:])
+            at = len(cold) - tail_length(cold, rest)
+            written = self.endpoint.write(whole.removesuffix(rest), 1).new
+            if at < len(cold) and written:
+                new.append(written[0])
+                same.append(replace(cold[at], token=written[0].token))
+        return new, same
+
+    def batch(self) -> Check:
+        texts = [self.prose.text(count) for count in (9, 3, 6)]
+        alone = [self.ask(text) for text in texts]
+        written = self.endpoint.together(texts, NEW, echo=False)
+        pairs: list[tuple[Sequence[Place], Sequence[Place]]] = [
+            (one.new, other.new) for one, other in zip(alone, written, strict=True)
+        ]
+        if not self.no_echo:
+            read = self.endpoint.together(texts, 1, echo=True)
+            pairs += [
+                (one.prompt, self.straight(other.prompt)) for one, other in zip(alone, read, strict=True)
+            ]
+        way = "in one request" if self.endpoint.lists else "in requests sent at once"
+        return self.compared(f"three texts of unequal lengths alone, and {way}", *pairs)
+
+    def own_answer(self) -> Check:
+        """Read an answer of the server's again as part of a prompt."""
+        self.alignment()  # a difference there says that the places were moved; without it they cannot be compared
+        prompt = self.prose.text(SENTENCES - 3)
+        written = self.endpoint.write(prompt, ANSWER)
+        self.forget()
+        places = self.read(prompt + written.text)
+        count = tail_length(places, written.text)
+        if count < RUN:
+            raise NotJudgedError("the server splits its own answer into other tokens when it reads it again")
+        return self.compared("its answer as it wrote it, and as it reads it", (written.new, places[-count:]))
+
+    def turns(self) -> Check:
+        """Ask for a chat whole, then for its first turn, then for the chat again."""
+        said = (("user", 4), ("assistant", 2), ("user", 2))
+        chat = [{"role": role, "content": self.prose.text(count)} for role, count in said]
+        whole = self.endpoint.chat(chat, NEW).new
+        if not any(map(_known, whole)):
+            raise NotJudgedError("the server gives no log probabilities in a chat")
+        self.endpoint.chat(chat[:1], 1)
+        return self.compared(
+            "a chat asked whole, and after its first turn was asked",
+            (whole, self.endpoint.chat(chat, NEW).new),
+        )
+
+    def after_long(self) -> Check:
+        text = self.prose.text(SENTENCES)
+        before = self.ask(text)
+        long = self.long_text()
+        if self.no_echo:
+            self.endpoint.write(long, 1)
+        else:
+            self.long = self.read(long)
+        after = self.ask(text)
+        return self.compared(
+            "a text before and after a long one",
+            (before.new, after.new),
+            (before.prompt, after.prompt),
+        )
+
+    def long_text(self) -> str:
+        """Return a text of the wanted length, or as long as the claimed context allows."""
+        claim = min((each for each in (self.stated, self.claimed) if each), default=self.length)
+        return self.prose.text(max(1, int(min(self.length, claim - ROOM) / self.per_sentence)))
+
+    def long_losses(self) -> np.ndarray:
+        """Return the losses of the long text without its first token."""
+        self.needs_echo()
+        if not self.long:
+            self.long = self.read(self.long_text())
+        values = losses(self.long)[1:]
+        return values[np.isfinite(values)]
+
+    def falls(self) -> Check:
+        values = self.long_losses()
+        if len(values) < LEAST:
+            raise NotJudgedError(f"the long text has {len(values)} tokens, {LEAST} are needed")
+        early, late = float(values[EARLY].mean()), float(values[-len(values) // 4 :].mean())
+        words = f"the loss of a text of few phrases falls from {early:.2f} to {late:.2f} nats"
+        if early - late >= FALL:
+            return Check("", SAME, f"{words}.")
+        return Check("", DIFFERS, f"{words}, expected at least {FALL:g} less.")
+
+    def context(self) -> Check:
+        values = self.long_losses()
+        if len(values) < START + LEAST:
+            raise NotJudgedError(f"the long text has {len(values)} tokens, {START + LEAST} are needed")
+        claim = self.stated or self.claimed
+        if claim and len(values) >= NEARLY * claim:
+            claim = min(claim, len(values))
+        found = reach_of(values, claim)
+        judged = found.verdict.checks[-1]
+        words = str(found).partition("\n")[0]
+        if judged.outcome == NOT_RUN:
+            raise NotJudgedError(f"{words} {judged.reason}")
+        return Check("", SAME if judged.outcome == HOLDS else DIFFERS, words, token=found.token)
+
+    def level(self) -> Check:
+        """Compare the losses of a given text with those of a run that is right."""
+        if self.text is None or self.expected is None:
+            raise NotJudgedError("no `--text` and `--losses` of a run that is right")
+        self.needs_echo()
+        places, wanted = self.read(self.text)[1:], np.asarray(self.expected, np.float64)
+        if len(places) != len(wanted):
+            raise NotJudgedError(f"the server reads {len(places)} losses, the file has {len(wanted)}")
+        known = np.array([place.logprob is not None for place in places]) & np.isfinite(wanted)
+        if known.sum() < RUN:
+            raise NotJudgedError("the server gives too few log probabilities of this text")
+        gap = losses(places)[known] - wanted[known]
+        bound = LEVEL + 3 * float(gap.std()) / np.sqrt(len(gap))
+        off = float(gap.mean())
+        words = f"a mean loss of {off:+.3f} nats from the run that is right, in {len(gap)} of {len(places)} tokens"
+        figures = f"{words}, expected at most {bound:.3f} either way."
+        return Check("", SAME if abs(off) <= bound else DIFFERS, figures, off=abs(off), bound=bound)
+
+    def claim(self) -> Check:
+        if self.stated is None:
+            raise NotJudgedError("no `--config` or `--context`")
+        if self.claimed is None:
+            raise NotJudgedError("the server claims no context")
+        words = f"the server claims {self.claimed:,} tokens, the config {self.stated:,}."
+        return Check("", SAME if self.claimed <= self.stated else DIFFERS, words)
+
+    def first_again(self) -> Check:
+        again = self.ask(self.first_text)
+        return self.compared(
+            "the first text at the beginning and at the end",
+            (self.first.new, again.new),
+            (self.first.prompt, again.prompt),
+        )
+
+
+def _off_at(first: Place, places: tuple[Place, ...], at: int, late: int) -> float:
+    """Return how far a new token's distribution is from the one `late` places from its own; 1 if there is none."""
+    off = apart(first, places[at + late]) if at + late < len(places) else 1.0
+    return 1.0 if np.isnan(off) else off
+
+
+def _known(place: Place) -> bool:
+    return place.logprob is not None or bool(place.top)
+
+
+Ask = Callable[[Interview], Check]
+CHECKS: dict[str, Ask] = {  # in the order in which they are asked
+    "same request twice": Interview.same_twice,
+    "alignment": Interview.alignment,
+    "prefix cache": Interview.prefix_cache,
+    "batch": Interview.batch,
+    "own answer": Interview.own_answer,
+    "turns": Interview.turns,
+    "level": Interview.level,
+    "after a long request": Interview.after_long,
+    "falls": Interview.falls,
+    "context": Interview.context,
+    "claim": Interview.claim,
+    "first again": Interview.first_again,
+}
+CENTRAL = ("same request twice", "prefix cache", "batch", "own answer", "after a long request", "first again")
+REPEATED = ("prefix cache", "batch", "own answer", "turns", "level", "first again")

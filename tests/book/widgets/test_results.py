@@ -1,0 +1,94 @@
+"""What a figure shows can be read in Python: its results are the numbers that its readout says."""
+
+import math
+import re
+
+import pytest
+import traitlets
+
+from rope_book.widgets import LiveFigure, ModelInThePage, RotatePair
+
+from .drawn import Drawn, states
+
+WITH_RESULTS = sorted(name for name, figure in LiveFigure.figures.items() if figure.results())
+
+
+def numbers(readout: str) -> list[tuple[float, float]]:
+    """Return the numbers in a readout, each with half a unit of its last digit."""
+    found = re.findall(r"[−-]?\d[\d,\u202f]*(?:\.\d+)?", readout)
+    plain = [re.sub(r"[,\u202f]", "", text).replace("−", "-") for text in found]
+    return [(float(text), 0.5000001 * 10.0 ** -len(text.partition(".")[2])) for text in plain]
+
+
+@pytest.mark.parametrize("name", [name for name in WITH_RESULTS if name != "ModelInThePage"])
+def test_the_readout_says_the_results(name):
+    drawn, figure = Drawn(name), LiveFigure.figures[name]
+    said = dict.fromkeys(figure.results(), 0)
+    every = list(states(name, 12))
+    for values in every:
+        words = drawn.said(values)
+        told = numbers(words["readout"])
+        for name, each in figure.results().items():
+            value = each.at(words["state"])
+            said[name] += any(abs(value - number) <= half for number, half in told)
+    drawn.close()
+    assert all(count >= 5 for count in said.values()), (said, len(every))
+
+
+@pytest.mark.parametrize(
+    "values", [{"times": 2}, {"times": 2, "rule": "yarn", "factor": 2.0, "measure": "loss"}]
+)
+def test_the_model_in_the_page_answers_as_in_python(values):
+    drawn, figure = Drawn("ModelInThePage"), ModelInThePage(**values)
+    told = numbers(drawn.said(values)["readout"])
+    drawn.close()
+    kind = "loss" if "measure" in values else "share_right"
+    for name in (kind, f"{kind}_beyond"):
+        assert any(abs(getattr(figure, name) - number) <= half + 1e-9 for number, half in told), (name, told)
+
+
+def test_a_result_is_observed_only_when_it_changes_and_cannot_be_set():
+    figure, heard = RotatePair(), []
+    figure.observe(lambda change: heard.append((change.old, change.new)), names="score")
+    first = figure.score
+    figure.position += 3
+    second = figure.score
+    figure.key_position += 3  # the same distance
+    assert [pytest.approx(pair) for pair in heard[:2]] == [(first, second), (second, first)]
+    with pytest.raises(traitlets.TraitError, match="score is a result: set the controls"):
+        figure.score = 1.0
+
+
+def test_a_sweep_is_a_table_by_columns_and_moves_nothing():
+    figure = ModelInThePage(times=1)
+    table = figure.sweep("times", [1, 16])
+    assert list(table) == ["times", "share_right", "share_right_beyond", "loss", "loss_beyond"]
+    assert table["times"] == [1, 16]
+    assert math.isnan(table["share_right_beyond"][0])
+    assert table["share_right_beyond"][1] < table["share_right"][1]
+    assert repr(figure) == "ModelInThePage(times=1)"
+    with pytest.raises(traitlets.TraitError, match="times must be a whole number from 1 to 16"):
+        figure.sweep("times", [99])
+    with pytest.raises(ValueError, match="Did you mean times"):
+        figure.sweep("time", [1])
+
+
+def test_a_students_function_follows_the_figure(capsys):
+    figure, heard = RotatePair(), []
+
+    @figure.follow
+    def note(shown):
+        heard.append(shown.position)
+
+    figure.position = 12
+    figure.follow(note)  # the cell is run again: one follower, not two
+    figure.position = 13
+    assert heard == [6, 12, 12, 13]
+
+
+def test_every_result_has_words_and_the_docstring_names_it():
+    for name in WITH_RESULTS:
+        figure = LiveFigure.figures[name]
+        for each, result in figure.results().items():
+            assert result.__doc__, (name, each)
+            assert f"``{each}``" in figure.__doc__, (name, each)

@@ -1,0 +1,79 @@
+"""A saved notebook shows its figures as the student left them: in the file, reopened, and on another machine."""
+
+import nbformat
+import pytest
+from playwright.sync_api import expect
+
+from .conftest import soon
+from .lab import opened, served, write
+
+pytestmark = pytest.mark.browser
+CELLS = [
+    "from rope_book.widgets import Question, RotatePair\nfigure = RotatePair(position=7)\nfigure",
+    'Question("04-lock", figure=figure)',
+    "figure.position = 31",
+    "data = figure._repr_mimebundle_()[0]\nprint('q turns by 7.75 rad' in data['image/svg+xml'])",
+]
+VIEW = "application/vnd.jupyter.widget-view+json"
+WORDS = "Both words, ten places on: [▶ 19 and 12](#live=RotatePair&position=19&key_position=12)"
+ERROR = "Error displaying widget"
+
+
+def test_a_saved_notebook_shows_what_the_student_left(browser, tmp_path):
+    path = tmp_path / "mine.ipynb"
+    write(path, CELLS, WORDS)
+
+    def stored():
+        text = path.read_text(encoding="utf-8")  # empty while it is written
+        return nbformat.reads(text, as_version=4).cells[0].outputs if text else []
+
+    def saved(page, words):
+        """Save until the file's picture says this: a picture is kept a moment after the last move."""
+        page.keyboard.press("Control+s")
+        page.wait_for_timeout(1000)
+        return any(words in output.data.get("image/svg+xml", "") for output in stored())
+
+    with served(tmp_path) as lab, opened(browser, lab, "mine") as (page, run):
+        for cell in (0, 1):
+            run(cell)
+        slider = page.locator('[data-live="RotatePair"] [data-trait="position"] input')
+        page.locator('[data-live="Question"][data-ready="true"]').wait_for()
+
+        # a hand: the picture is of the last place, and nothing was drawn anew under the hand
+        slider.press("ArrowRight")
+        slider.press("ArrowRight")
+        soon(page, lambda: saved(page, "At position 9 q turns"))
+        assert {VIEW, "image/png"} <= set(stored()[0].data)
+        expect(slider).to_be_focused()
+
+        # a link in the text sets the figure
+        page.get_by_role("link", name="▶ 19 and 12").click()
+        expect(slider).to_have_value("19")
+
+        # code: the same, and Python has it for the next display
+        run(2)
+        soon(page, lambda: saved(page, "At position 31 q turns"))
+        assert run(3).strip() == "True"
+        page.keyboard.press("Control+s")
+
+    # reopened without that kernel: the still, and the questions as a list
+    with served(tmp_path) as lab:
+        with opened(browser, lab, "mine") as (page, run):
+            expect(page.locator(".rope-still svg desc")).to_contain_text("At position 31 q turns")
+            expect(page.locator(".rope-still ol")).to_contain_text("The answer")
+            assert not page.get_by_text(ERROR).count()
+            run(0)
+            figure = page.locator('[data-live="RotatePair"][data-ready="true"]')
+            figure.wait_for()
+
+            # a restart of Python, by the keys of the notebook, is told below the figure
+            for key in ("Escape", "0", "0"):
+                page.keyboard.press(key)
+            page.locator(".jp-Dialog .jp-mod-accept").last.click()
+            expect(figure.locator(".rl-gone")).to_contain_text("run its cell again")
+
+        # elsewhere the notebook is not trusted: a picture that any front end shows
+        (tmp_path / "handed_in.ipynb").write_text(path.read_text(encoding="utf-8").replace("31", "32"))
+        with opened(browser, lab, "handed_in") as (page, _):
+            page.locator(".jp-OutputArea img[src^='data:image/png']").first.wait_for()
+            assert not page.locator(".jp-OutputArea").get_by_text("RotatePair(position").count()
