@@ -238,10 +238,11 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
             self.notify_change(traitlets.Bunch(told))
 
     def _warn_if_idle(self, names: Iterable[str]) -> None:
-        """Warn of controls just set that have no effect while another has its present value."""
+        """Warn of controls just set that have no effect while another, which no small form offers, is as it is."""
         for name in names:
             for rule in self.controls()[name].rules:
-                if isinstance(rule, OnlyIf) and getattr(self, rule.where) not in rule.values:
+                offered = isinstance(rule, OnlyIf) and rule.where in (self.only or ())
+                if isinstance(rule, OnlyIf) and not offered and getattr(self, rule.where) not in rule.values:
                     needed = " or ".join(f"{rule.where}={value!r}" for value in rule.values)
                     now = f"{rule.where} is {getattr(self, rule.where)!r}"
                     message = f"{type(self).__name__}.{name} has no effect while {now}; it needs {needed}."
