@@ -4,7 +4,10 @@
   "use strict";
   const tour = document.querySelector(".fern-tour");
   const figure = tour?.querySelector('[data-live="Fern"]');
-  if (!figure) return; // it could not be drawn
+  if (!figure) {
+    tour?.style.setProperty("min-height", "0"); // it could not be drawn
+    return;
+  }
   const said = JSON.parse(document.getElementById("page-words")?.textContent ?? "{}");
   const say = (text) => said[text] ?? text;
   const calm = matchMedia("(prefers-reduced-motion: reduce)");

@@ -23,6 +23,7 @@ from .config_inspector import ConfigInspector
 from .fern import Fern
 from .gain_and_turn import GainAndTurn
 from .layouts import Layouts
+from .length_curve import LengthCurve
 from .model_in_the_page import ModelInThePage
 from .order_blindness import OrderBlindness
 from .patch_scores import PatchScores
@@ -58,6 +59,7 @@ __all__ = [
     "Fern",
     "GainAndTurn",
     "Layouts",
+    "LengthCurve",
     "LiveFigure",
     "ModelInThePage",
     "OrderBlindness",

@@ -18,7 +18,7 @@ from rope_doctor.precision import PIPELINES, SIGNIFICAND_BITS
 from ._grid import grid_table
 from ._questions import questions
 from ._registry import FIGURES
-from .maths import damage, decoding, order, page_training, patients, rail, stretch, words
+from .maths import damage, decoding, length, order, page_training, patients, rail, stretch, words
 
 
 def _precision() -> dict:
@@ -102,6 +102,7 @@ DATA: dict[str, Callable[[], Any]] = {
     },
     "grid": grid_table,
     "leads": _leads,
+    "length": length.costs,
     "order": lambda: {"query": order.W_Q, "key": order.W_K, "value": order.W_V, "seed": order.SEED},
     "page_heads": _page_heads,
     "page_models": _page_models,

@@ -241,7 +241,8 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
         """Warn of controls just set that have no effect while another control keeps its current value."""
         for name in names:
             for rule in self.controls()[name].rules:
-                if isinstance(rule, OnlyIf) and getattr(self, rule.where) not in rule.values:
+                offered = isinstance(rule, OnlyIf) and rule.where in (self.only or ())
+                if isinstance(rule, OnlyIf) and not offered and getattr(self, rule.where) not in rule.values:
                     needed = " or ".join(f"{rule.where}={value!r}" for value in rule.values)
                     now = f"{rule.where} is {getattr(self, rule.where)!r}"
                     message = f"{type(self).__name__}.{name} has no effect while {now}; it needs {needed}."

@@ -24,7 +24,7 @@ class RotatePair(LiveFigure):
     A value out of range raises TraitError with the allowed values.
 
     >>> round(RotatePair().score, 3)
-    0.986
+    1.254
     >>> RotatePair(position=12, key_position=8, lock=True)
     RotatePair(position=12, key_position=8, lock=True)
 

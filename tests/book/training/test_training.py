@@ -164,7 +164,7 @@ def test_a_damaged_or_foreign_checkpoint_is_refused(tmp_path, damage):
         path.write_bytes(content[:middle] + b"\0\0\0\0" + content[middle + 4 :])
     else:
         torch.save({"weights": 1} if damage == "foreign" else 3, path)
-    with pytest.raises(ValueError, match=r"damaged or no checkpoint|must have the format"):
+    with pytest.raises(ValueError, match=r"damaged or is not a checkpoint|must have the format"):
         train(config, path, progress=False)
 
 

@@ -6,6 +6,7 @@ import io
 import math
 import pickle
 import random
+import warnings
 from contextlib import suppress
 
 import numpy as np
@@ -245,6 +246,9 @@ def test_a_setting_without_effect_warns_unless_a_hand_or_a_reset_moves_it():
         figure = ScoreDistance(peak=300)
     with pytest.warns(UserWarning, match=said):
         figure.peak = 200
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ScoreDistance(peak=300, only=("vectors",))  # the reader is to choose the vectors
     figure.reset()
     figure.set_state({"peak": 77})
     assert figure.peak == 77

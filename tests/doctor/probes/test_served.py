@@ -86,8 +86,15 @@ def test_a_server_without_lists_echo_or_chat_is_asked_as_far_as_it_goes():
     assert missing == {"alignment", "own answer", "turns", "level", "falls", "context", "claim"}
     assert "requests sent at once" in report.of("batch").words
     assert "no log probabilities of the prompt" in report.of("own answer").words
-    wrong = type("Wrong", (serving.LooksAtTwenty,), {"echo": False})
-    assert asked(wrong()).of("prefix cache").outcome == "differs"
+
+    class ReadsHitsOtherwise(Server):
+        echo = False
+
+        def prefilled(self, ids, turns):
+            self.model.scale = 2.5 if ids[:20] == self.kept.ids[:20] else 1.0
+            return super().prefilled(ids, turns)
+
+    assert asked(ReadsHitsOtherwise()).of("prefix cache").outcome == "differs"
 
 
 def test_prompt_logprobs_of_vllm_take_the_place_of_an_echo():
@@ -124,7 +131,7 @@ def test_a_hit_that_the_server_denies_is_not_judged():
 def test_a_difference_that_does_not_come_back_is_not_a_verdict():
     class Once(Server):
         def before_request(self):
-            self.model.scale = 1.5 if self.asked == 17 else 1.0
+            self.model.scale = 2.5 if self.asked == 17 else 1.0
 
     report = asked(Once())
     assert "differed once and then held twice" in report.of("prefix cache").words

@@ -47,7 +47,7 @@ const all = (state, rule = state.rule) => allOf(rule, frequencies(state), conten
 function plan(width, state, { shows }) {
   const several = state.shown === "rules";
   const tall = Math.round(clamp(0.46 * width, 210, 330));
-  const [left, right, top] = [30, width - 14, 42];
+  const [left, right, top] = [38, width - 14, 42];
   const both = shows("fern") && shows("score") && !several;
   const wide = both ? clamp(0.3 * width, 84, 230) : right - left;
   const rail = several || !both ? [left + 14, right - 4] : [left + wide + 14, right - 4];
@@ -120,12 +120,16 @@ function drawStem(pen, joints, fresh, thick) {
 }
 
 /** A fern drawn from its root, beside its original straight stem; returns its joints in pixels. */
-function drawFern(pen, state, rule, root, { ground, scale, cell }) {
+function drawFern(pen, state, rule, root, { ground, scale, cell, highest }) {
   const rotation = rotationIn(state, rule);
   const joints = inPicture(grown(state, state.distance, rule), root, { ground, scale });
   const fresh = meetsNewAngle(state.distance, rotation.invFreq, state.trained, rotation.plain);
   const whole = heightOf(fern({ ...rotation, invFreq: rotation.invFreq.map(() => 0) }, 0));
-  pen.line(root, ground, root, ground - whole * scale, { stroke: ink.muted, width: 1.2, dash: "2 5" });
+  pen.line(root, ground, root, ground - Math.min(whole, highest) * scale, {
+    stroke: ink.muted,
+    width: 1.2,
+    dash: "2 5",
+  });
   drawStem(pen, joints, fresh, clamp(cell / 26, 3, 7));
   return joints;
 }
@@ -154,7 +158,7 @@ function drawGathering(pen, state, at) {
 }
 
 /** The words on the rail: the dog stays, the pig is dragged away. */
-function drawRail(pen, state, { rail, foot, left, right }, width) {
+function drawRail(pen, state, { rail, foot, left }, width) {
   const [x0, x1] = rail;
   const X = (distance) => x0 + ((x1 - x0) * placeFromZero(distance)) / placeFromZero(FAR);
   const ticks = width < 520 ? [0, 10, 1000, 1e5] : [0, 1, 10, 100, 1000, 1e4, 1e5, 1e6];
@@ -169,12 +173,10 @@ function drawRail(pen, state, { rail, foot, left, right }, width) {
   const at = Math.round(state.start);
   const [dog, pig] = at ? [`dog ${grouped(at)}`, `pig ${grouped(at + Math.round(state.distance))}`] : ["dog", "pig"];
   const bold = { size: 14, bold: true };
-  const wide = textWidth(dog, 14, true);
-  const first = clamp(x0 - wide / 2, left - 26, width);
-  const middle = Math.max(
-    centred(X(state.distance), pig, left, right + 12, bold),
-    first + wide + 8 + textWidth(pig, 14, true) / 2,
-  );
+  const [wide, half] = [textWidth(dog, 14, true), textWidth(pig, 14, true) / 2];
+  const wanted = centred(X(state.distance), pig, left, width - 4, bold);
+  const first = Math.max(2, Math.min(x0 - wide / 2, wanted - half - 8 - wide)); // the two names side by side
+  const middle = Math.max(wanted, first + wide + 8 + half);
   pen.circle(x0, foot, 8, { fill: ink.q, stroke: ink.paper, width: 1.5 });
   pen.circle(X(state.distance), foot, 10, { fill: ink.k, stroke: ink.paper, width: 1.5 });
   pen.text(first, foot + 42, dog, { size: 14, weight: 700, fill: ink.qWords });
@@ -237,7 +239,7 @@ function draw(pen, state, { width, shows }) {
     width < 420
       ? phrase`Height of the tip = score`
       : phrase`Height of the tip = score, as a share of the straight stem`;
-  pen.text(2, 16, shown < 0.5 ? phrase`${state.head_dim / 2} pairs, each a clock turned by its distance · θ` : name);
+  pen.text(2, 16, shown < 0.5 ? phrase`${state.head_dim / 2} clocks, one for each pair` : name);
   drawGround(pen, at, shown);
   const { X, pig } = drawRail(pen, state, at, width);
   if (at.several) {
@@ -291,6 +293,10 @@ function readout(state) {
   return phrase`${apart(distance)}, the ${hands} hands reach ${height()} of the straight stem: that is the score of ${equal}.${where}${freshWords(state, distance)}`;
 }
 
+/** A stretch factor selects a rule that stretches. */
+const follow = (before, held) =>
+  "factor" in held && !("rule" in held) && before.rule === "rope" && before.shown === "one" ? { rule: "pi" } : {};
+
 /** Names of the controls that currently have an effect. */
 function uses(state) {
   const several = state.shown === "rules";
@@ -304,6 +310,7 @@ export default live({
   height: (width, state, view) => plan(width, state, view).height,
   draw,
   readout,
+  follow,
   uses,
   smooth: ["distance", "start"],
   time: 900,

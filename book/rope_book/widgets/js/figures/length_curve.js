@@ -1,0 +1,114 @@
+import { LENGTH } from "../data/length.js";
+import { axes } from "../lib/axes.js";
+import { ink, ruleInk } from "../lib/colour.js";
+import { drawnTo } from "../lib/controls/sketch.js";
+import { live } from "../lib/figure.js";
+import { placeLineNames } from "../lib/line_names.js";
+import { BEYOND, SEEN } from "../lib/marks.js";
+import { clamp, fmt, grouped, last, range } from "../lib/numbers.js";
+import { phrase, phraseOf } from "../lib/phrase.js";
+import { guessGap } from "../maths/drawn_guess.js";
+
+const [PARTS, TOP] = [16, 3]; // parts of the text, and nats that a guess of 1 means
+const [LOW, HIGH] = [-0.25, 3];
+const WITHIN = 4; // a part within the trained length
+const MIDDLES = range(0, PARTS - 1).map((part) => (LENGTH.tokens * (part + 0.5)) / PARTS);
+
+const waits = ({ guess_first, guess }) => guess_first && guess.length < PARTS;
+const remedyOf = ({ remedy }) => LENGTH.remedies.filter(({ name }) => name === remedy)[0];
+const trained = () => LENGTH.remedies[0];
+const boxOf = (width) => ({ x: 40, y: 44, w: width - 72, h: width < 480 ? 230 : 270 });
+
+/** The curves of all remedies, the chosen one in bold. */
+function drawCurves(pen, state, box, { X, Y }) {
+  const chosen = remedyOf(state);
+  const pathOf = ({ costs }) => costs[state.text].map((cost, n) => [X(MIDDLES[n]), Y(clamp(cost, LOW, HIGH))]);
+  const inkOf = ({ rule }) => ruleInk[rule] ?? ink.muted;
+  for (const remedy of LENGTH.remedies)
+    pen.curve(pathOf(remedy), {
+      stroke: inkOf(remedy),
+      width: 1.2,
+      opacity: 0.7,
+      dash: remedy.rule ? undefined : "4 3",
+    });
+  pen.curve(pathOf(chosen), { stroke: chosen.rule === "rope" ? ink.score : inkOf(chosen), width: 4 });
+  const named = LENGTH.remedies.filter((remedy) => remedy === chosen || remedy === trained());
+  /** @type {[string, Pair[]][]} */
+  const lines = named.map((remedy) => [phraseOf(remedy.called), pathOf(remedy)]);
+  pen.part(() => {
+    for (const { name, x, y } of placeLineNames(lines, box))
+      pen.text(x, y, name, { size: 12, anchor: "middle", weight: name === phraseOf(chosen.called) ? 700 : undefined });
+  });
+}
+
+/** The reader's drawing, and the pencil that continues it. */
+function drawGuess(pen, state, box, Y) {
+  if (!state.guess_first) return {};
+  const { guess } = state;
+  const step = box.w / PARTS;
+  const at = (height, n) => /** @type {Pair} */ ([box.x + n * step, Y(clamp(height * TOP, LOW, HIGH))]);
+  const line = [0, ...guess].map(at);
+  pen.curve(line, { stroke: ink.other, width: 3.5 });
+  const [x, y] = last(line);
+  pen.circle(x, y, 7, { fill: ink.other, stroke: ink.text, width: 1.5 });
+  if (waits(state)) {
+    const words =
+      box.w < 320 ? phrase`Draw: drag this pencil` : phrase`Draw what the tokens will cost: drag this pencil`;
+    pen.text(box.x + 12, Y(0) - 26, words, { size: 14, weight: 600, fill: ink.otherWords });
+  }
+  const drawn = (px, py) => {
+    const to = clamp(Math.round((px - box.x) / step), 0, PARTS);
+    return to ? drawnTo(guess, to, clamp((Y(0) - py) / (Y(0) - Y(TOP)), -1, 1), 0) : [];
+  };
+  return { guess: { x, y, at: drawn, ink: ink.other } };
+}
+
+function draw(pen, state, { width }) {
+  const box = boxOf(width);
+  const edge = box.x + (box.w * LENGTH.trained) / LENGTH.tokens;
+  pen.rect(box.x, box.y, edge - box.x, box.h, { ...SEEN, opacity: 0.12 });
+  pen.rect(edge, box.y, box.x + box.w - edge, box.h, BEYOND);
+  const scales = axes(pen, box, [0, LENGTH.tokens], [LOW, HIGH], {
+    xLabel: phrase`place in the text (tokens)`,
+    yLabel: phrase`Extra cost (nats per token)`,
+    xTicks: range(0, LENGTH.tokens, 4096),
+    xFormat: grouped,
+    yTicks: [0, 1, 2, 3],
+  });
+  pen.text(box.x + 6, box.y + 16, phrase`trained`, { size: 12, fill: ink.positionWords, weight: 600 });
+  pen.text(edge + 6, box.y + 16, phrase`beyond`, { size: 12, fill: ink.otherWords, weight: 600 });
+  if (!waits(state)) drawCurves(pen, state, box, scales);
+  return drawGuess(pen, state, box, scales.Y);
+}
+
+/** How far a drawn guess is from the model as trained. */
+function judged({ guess_first, guess, text }) {
+  if (!guess_first) return "";
+  const shares = MIDDLES.map((token) => token / LENGTH.tokens);
+  const truth = trained().costs[text].map((cost) => cost / TOP);
+  return phrase`Your guess was off by ${fmt(TOP * guessGap(0, guess, shares, truth), 1)} nats on average.`;
+}
+
+function readout(state) {
+  if (waits(state))
+    return phrase`The model was trained on ${grouped(LENGTH.trained)} tokens and reads ${grouped(LENGTH.tokens)}. Draw what each
+      token costs it, as trained; then the measured curves appear. You have drawn ${state.guess.length} of ${PARTS} parts.`;
+  const { called, costs } = remedyOf(state);
+  const end = (remedy) => fmt(last(remedy.costs[state.text]), 2);
+  const told = phrase`In the last sixteenth a token costs ${end(trained())} nats more as trained.`;
+  const [early, place] = [costs[state.text][WITHIN], grouped(MIDDLES[WITHIN])];
+  const other = phrase`With ${phraseOf(called)} it costs ${end(remedyOf(state))} there, and ${fmt(early, 2)} around token ${place}, where nothing needs a remedy.`;
+  return [judged(state), told, state.remedy === "plain" ? "" : other].filter(Boolean).join(" ");
+}
+
+export default live({
+  name: "LengthCurve",
+  title: phrase`The cost of tokens beyond the trained length of SmolLM2, by place, for every remedy`,
+  height: (width) => boxOf(width).y + boxOf(width).h + 46,
+  draw,
+  readout,
+  buttons: [
+    { label: phrase`Guess again`, move: () => ({ guess_first: true, guess: [] }) },
+    { label: phrase`Show the curves`, move: () => ({ guess_first: false }) },
+  ],
+});

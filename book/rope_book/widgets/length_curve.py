@@ -1,0 +1,43 @@
+"""Chapter 18: what a text beyond the trained length costs a model that people run, drawn before it is shown."""
+
+from ._rules import OnlyIf
+from ._traits import Choice, Sketch, Toggle
+from .base import LiveFigure
+from .maths.length import REMEDIES
+
+PARTS = 16  # of the text, and heights in a drawn guess
+TOP = 3.0  # nats: the height of a guess of 1
+
+
+class LengthCurve(LiveFigure):
+    """Draw what tokens beyond the trained length cost SmolLM2-135M, then see what was measured.
+
+    The model was trained on 8,192 tokens and reads 12,288. A curve is the loss in sixteen parts of the text, less
+    that of the model as trained up to 8,192 tokens, and beyond of the same model when it reads the last 8,192.
+    With ``guess_first`` the curves are hidden until you have drawn a ``guess``: up to 16 heights from -1 to 1, in
+    units of 3 nats. ``remedy`` is drawn in bold (``widgets.maths.length.REMEDIES``), ``text`` is "narrative",
+    "technical", "code", or the "mean" of the three.
+
+    A value out of range raises TraitError with the allowed values.
+
+    >>> LengthCurve(guess_first=False, remedy="pi-2")
+    LengthCurve(guess_first=False, remedy='pi-2')
+
+    Source: ``python -m makers.real_length``. Chapter 18.
+    """
+
+    lead = ("guess", "remedy", "text")
+
+    guess = Sketch(PARTS, label="Your guess").under(OnlyIf("guess_first", (True,)))
+    remedy = Choice("plain", {name: called for name, (called, _) in REMEDIES.items()}, label="In bold")
+    text = Choice(
+        "mean",
+        {
+            "mean": "the mean of three texts",
+            "narrative": "a narrative",
+            "technical": "technical prose",
+            "code": "a program",
+        },
+        label="Text",
+    )
+    guess_first = Toggle(True, label="Hide the curves until I have drawn a guess")
