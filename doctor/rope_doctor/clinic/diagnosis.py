@@ -46,7 +46,7 @@ class Diagnosis:
         comes_out: a description of how output features are reordered or negated; "" if they are not.
         first_position: position of the first token, usually 0; None if no single position explains its phases.
         attention_factor: the factor on cosines and sines.
-        inv_freq: radians per token, `(pairs,)`, without sign.
+        inv_freq: unsigned radians per token, `(pairs,)`.
         precision: the number formats of the angles and of the cosines and sines, as text.
         mistakes, evidence: names from `MISTAKES`, and sentences with the actual and the expected numbers. The first
             is the likeliest cause: fix it and diagnose again, because the others often disappear with it.

@@ -8,7 +8,7 @@ from rope_book.results.real import load_real
 
 TOKENS = 12_288
 YARDSTICK = "late"  # the same model on the same tokens beyond, without leaving its trained length
-REMEDIES = {  # reading -> (name, rule whose colour it has)
+REMEDIES = {  # reading -> (name, rule whose colour it uses)
     "plain": ("as trained", "rope"),
     "pi-2": ("PI by 2", "pi"),
     "ntk-aware-2": ("NTK-aware by 2", "ntk-aware"),

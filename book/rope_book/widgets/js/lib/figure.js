@@ -93,8 +93,8 @@ const TOUCHED = "rl-touched"; // class of a figure that has moved; until then no
 
 const isTouched = (/** @type {HTMLElement} */ root) => root.classList.contains(TOUCHED);
 
-// Methods for outside scripts: root.still() returns the picture as a file; root.take({position: 7}) acts like a reader. The notebook
-// around the figure gets the picture automatically.
+// Methods for external scripts: root.still() returns the picture as a file; root.take({position: 7}) moves a control as a reader would.
+// The enclosing notebook receives the picture automatically.
 /** @param {HTMLElement} root @param {Model} model @param {{finish: () => void}} work @param {Moved} take
  * @param {() => string} draw */
 function lend(root, model, work, take, draw) {

@@ -25,7 +25,7 @@ export function makeState(model, follow) {
   const names = Object.keys(controls);
   let byHand = false;
 
-  /** The settled state: the values of one change may arrive one after another. */
+  /** The state with conflicts resolved: a single change may update its values one at a time. */
   function read() {
     const now = Object.fromEntries(names.map((name) => [name, model.get(name)]));
     return { ...now, ...settle(controls, now, {}) };
