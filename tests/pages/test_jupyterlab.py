@@ -111,7 +111,7 @@ def test_figure_in_jupyterlab_syncs_both_ways(browser, lab):
         asked = page.locator('[data-live="Question"][data-ready="true"]')
         asked.wait_for()
         asked.get_by_role("button", name="It changes, since both arrows point elsewhere").press("Enter")
-        said = re.compile("^Not so. They point elsewhere, but both turned")
+        said = re.compile("^Not so. They point elsewhere, but both have turned")
         expect(asked.get_by_role("status")).to_have_text(said)
         expect(slider).to_have_value("16")
         told(run, 4, lambda printed: printed.strip() == "shown: 16 12 True")

@@ -41,9 +41,13 @@ def line(page, name: str) -> str:
 
 
 def first_slider(name: str) -> tuple[str, object]:
-    """Return a slider of the figure and a value that is not its first."""
+    """Return a slider of the figure, or else a choice, and a value that is not its first."""
     controls = LiveFigure.figures[name].controls()
-    trait, control = next((t, c) for t, c in controls.items() if c.kind == "slider")
+    sliders = [(t, c) for t, c in controls.items() if c.kind == "slider"]
+    if not sliders:
+        trait, control = next((t, c) for t, c in controls.items() if c.kind == "choice")
+        return trait, next(value for value in control.options if value != control.default_value)
+    trait, control = sliders[0]
     return trait, control.high if control.default_value != control.high else control.low
 
 

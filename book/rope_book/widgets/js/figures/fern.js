@@ -295,7 +295,9 @@ function readout(state) {
 
 /** A stretch factor selects a rule that stretches. */
 const follow = (before, held) =>
-  "factor" in held && !("rule" in held) && before.rule === "rope" && before.shown === "one" ? { rule: "pi" } : {};
+  "factor" in held && !("rule" in held || "model" in held) && before.rule === "rope" && before.shown === "one"
+    ? { rule: "pi" }
+    : {};
 
 /** Names of the controls that currently have an effect. */
 function uses(state) {

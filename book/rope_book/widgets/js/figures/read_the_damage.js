@@ -91,7 +91,7 @@ function drawText(pen, { x, y }, across, title, pieces, shared, words) {
 
 /** The perplexities on three texts: a dot for the right model, a diamond for the broken one. */
 function drawBars(pen, { perplexity }, y, width) {
-  const [left, right] = [Math.min(150, 0.38 * width), width - 16];
+  const [left, right] = [clamp(0.38 * width, 124, 150), width - 16];
   const X = (value) =>
     left + ((right - left) * (powerOf(clamp(value, LEAST, MOST)) - powerOf(LEAST))) / (powerOf(MOST) - powerOf(LEAST));
   const bottom = y + 22 * DAMAGE.kinds.length - 8;
@@ -99,7 +99,11 @@ function drawBars(pen, { perplexity }, y, width) {
     pen.line(X(tick), y - 14, X(tick), bottom, { stroke: ink.grid, width: 1 });
     pen.text(X(tick), bottom + 16, grouped(tick), noteMiddle);
   }
-  pen.text(2, y - 22, phrase`Perplexity of other texts: ● right, ◆ this one`);
+  const title =
+    columns(width) > 1
+      ? phrase`Perplexity of other texts: ● right, ◆ this one`
+      : phrase`Perplexity: ● right, ◆ this one`;
+  pen.text(2, y - 22, title);
   DAMAGE.kinds.forEach((kind, n) => {
     const [good, bad] = [DAMAGE.right.perplexity[n], perplexity[n] ?? MOST];
     const at = y + 22 * n;

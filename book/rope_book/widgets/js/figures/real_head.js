@@ -141,7 +141,7 @@ function drawSum(pen, { words, m, n, shares, trained, turns }, box, tall) {
   const limit = [1, 2, 4, 8, 16, 32].find((step) => step >= most) ?? 64;
   const { X, Y } = axes(pen, box, [0.5, PAIRS + 0.5], [-limit, limit], {
     xTicks: [1, 8, 16, 24, 32],
-    xLabel: phrase`pair, from the fastest to the slowest`,
+    xLabel: tall ? phrase`pair, fastest to slowest` : phrase`pair, from the fastest to the slowest`,
     yTicks: [-limit, 0, limit],
   });
   const half = (0.36 * box.w) / PAIRS;
