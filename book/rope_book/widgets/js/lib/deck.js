@@ -1,4 +1,4 @@
-// Questions as a file for Anki (File → Import): one note per question, with an id that is recognised on re-import.
+// Questions as a file for Anki (File → Import): one note per question, with an id that is recognised by a second import
 import { answerOf } from "./judge.js";
 
 const HEAD = [
