@@ -62,7 +62,7 @@ def press_each_control(engine, name: str) -> None:
         if not key:
             continue
         engine.press(
-            *(*"a b c d", "Enter") if key == "text" else (key, "Tab") if kind == "number" else (key,)
+            *(*"1 2 3 4", "Enter") if key == "text" else (key, "Tab") if kind == "number" else (key,)
         )
         changed, before, now = answers(engine, name)
         assert changed, f"{engine.name}: {name} does not answer the keyboard at {trait}"

@@ -17,7 +17,7 @@ const ALIKE = {
   phrase: phrase`These make it go round in one phrase:`,
   lines: phrase`These fill it with empty lines:`,
   salad: phrase`These leave no language:`,
-  fluent: phrase`These leave good English, but another text:`,
+  fluent: phrase`These leave good English, off the text:`,
   same: phrase`These change no word here:`,
 };
 
@@ -134,7 +134,7 @@ function listHeight(state, width) {
 
 function drawList(pen, state, width) {
   const mistakes = lookingLike(state);
-  pen.text(2, 14, ALIKE[state.task], { weight: 600 });
+  pen.text(2, 14, shortened(ALIKE[state.task], width - 4, 13, true), { weight: 600 });
   pen.text(width, 34, phrase`perplexity × right`, noteEnd);
   mistakes.forEach(({ called, text, perplexity }, n) => {
     const y = 50 + ENTRY * n;
@@ -144,7 +144,9 @@ function drawList(pen, state, width) {
     pen.text(2, y + 20, shortened(piecesOf(text).join(" "), width - 8), note);
   });
   const y = 60 + ENTRY * mistakes.length;
-  pen.text(2, y, phrase`Text alone does not tell these apart. Run:`, { weight: 600 });
+  const apart =
+    columns(width) > 1 ? phrase`Text alone does not tell these apart. Run:` : phrase`What tells them apart:`;
+  pen.text(2, y, apart, { weight: 600 });
   for (const [n, line] of commandLines(mistakes, width).entries())
     pen.text(2, y + LINE * (n + 1), line, { size: MONO });
 }

@@ -80,7 +80,7 @@ function plan(width, { shows }) {
 /** How well the head does its job now and as trained. */
 function drawJob(pen, { layer, head, job, done, trained }, width) {
   const where = phrase`Layer ${layer + 1} of ${LAYERS}, head ${head + 1} of ${HEADS}`;
-  pen.text(0, 13, DOES[job], { weight: 600 });
+  pen.text(0, 13, shortened(DOES[job], width, 13, true), { weight: 600 });
   const room = width - textWidth(where) - textWidth(DOES[job], 13, true) - 12;
   if (room > 0) pen.text(width, 13, where, noteEnd);
   const [x, w] = [0, width - 132];
@@ -122,7 +122,12 @@ function drawSquare(pen, { words, start, picture, m, n }, { tall, arcs, names, s
   pen.rect(x, y + ROW * m, w, ROW, { stroke: ink.q, width: 1.5 });
   pen.rect(x + cell * n, y, cell, h, { stroke: ink.k, width: 1.5 });
   pen.text(x + w / 2, y - 7, phrase`what it reads →`, noteMiddle);
-  pen.text(x + w / 2, y + h + 17, tall ? phrase`rows: who reads` : phrase`rows: who reads; bright: most`, noteMiddle);
+  pen.text(
+    x + w / 2,
+    y + h + 17,
+    tall ? phrase`readers, from token ${grouped(start + 1)}` : phrase`rows: who reads; bright: most`,
+    noteMiddle,
+  );
   const at = (px, py) => {
     const [query, key] = [clamp(Math.ceil((py - y) / ROW), 2, SEQ), clamp(Math.ceil((px - x) / cell), 1, SEQ)];
     return { query, key: Math.min(key, query) };
