@@ -21,7 +21,7 @@ class LengthCurve(LiveFigure):
     A value out of range raises TraitError with the allowed values.
 
     >>> LengthCurve(guess_first=False, remedy="pi-2")
-    LengthCurve(guess_first=False, remedy='pi-2')
+    LengthCurve(remedy='pi-2', guess_first=False)
 
     Source: ``python -m makers.real_length``. Chapter 18.
     """

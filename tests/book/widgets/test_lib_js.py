@@ -185,7 +185,7 @@ def somewhere(figure, rng) -> dict:
             value = control.low + rng.random() * (control.high - control.low)
             value = int(value) if control.whole else float(value)
         elif control.kind == "point":
-            value = (rng.uniform(-1, 1, 2) * control.limit).round(2).tolist()
+            value = ((rng.uniform(-1, 1, 2) * control.limit).round(2) + 0.0).tolist()  # no −0
         elif control.kind == "choice":
             value = list(control.options)[rng.integers(len(control.options))]
         try:
