@@ -122,12 +122,8 @@ function drawSquare(pen, { words, start, picture, m, n }, { tall, arcs, names, s
   pen.rect(x, y + ROW * m, w, ROW, { stroke: ink.q, width: 1.5 });
   pen.rect(x + cell * n, y, cell, h, { stroke: ink.k, width: 1.5 });
   pen.text(x + w / 2, y - 7, phrase`what it reads →`, noteMiddle);
-  pen.text(
-    x + w / 2,
-    y + h + 17,
-    tall ? phrase`readers, from token ${grouped(start + 1)}` : phrase`rows: who reads; bright: most`,
-    noteMiddle,
-  );
+  if (tall) pen.text(x + w, y + h + 17, phrase`readers, from token ${grouped(start + 1)}`, noteEnd);
+  else pen.text(x + w / 2, y + h + 17, phrase`rows: who reads; bright: most`, noteMiddle);
   const at = (px, py) => {
     const [query, key] = [clamp(Math.ceil((py - y) / ROW), 2, SEQ), clamp(Math.ceil((px - x) / cell), 1, SEQ)];
     return { query, key: Math.min(key, query) };
