@@ -88,7 +88,7 @@ class Table:
 
 
 def is_number(value: object) -> bool:
-    """Return whether a value belongs in a number column; None, a missing number, does."""
+    """Return whether a value belongs in a column of numbers; None (a missing number) does."""
     return value is None or (isinstance(value, Real) and not isinstance(value, bool))
 
 

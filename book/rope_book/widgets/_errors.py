@@ -1,4 +1,4 @@
-"""Errors for students: a sentence under the line that caused it, with a suggestion for a misspelt name."""
+"""Errors for students: a sentence under the line that caused the error, with a suggestion for a misspelt name."""
 
 import traceback
 from collections.abc import Iterable

@@ -1,7 +1,7 @@
 """Read a script in ``js/``: its imports, its exports, and its body as a function body.
 
-There is no parser: an ``import`` or ``export`` at the start of a line must have one of the ``FORMS``. Any other
-form is refused with its file and line, and so is an import that breaks the order of the ``FOLDERS``.
+This is not a full parser: an ``import`` or ``export`` at the start of a line must have one of the ``FORMS``. Any
+other form is rejected with its file and line, and so is an import that breaks the order of the ``FOLDERS``.
 """
 
 import posixpath

@@ -34,7 +34,7 @@ class Result(traitlets.TraitType):
         return value
 
     def set(self, obj: Any, value: Any) -> NoReturn:
-        """Refuse: a result follows from the controls."""
+        """Raise TraitError, because results follow from the controls."""
         raise short(
             traitlets.TraitError(
                 f"{type(obj).__name__}.{self.name} is a result: set the controls that it follows from "
@@ -51,7 +51,7 @@ def result(unit: str = "") -> Callable[[Callable[[Any], float]], Result]:
 
 
 def tabulated(figure: Any, control: str, values: Iterable[Any]) -> dict[str, list]:
-    """Return a table by columns: a control's values, and each of the figure's results at them."""
+    """Return a table as {column: values}: a control's values, and each result of the figure at these values."""
     rows = []
     for value in values:
         held = {control: figure.controls()[control].validate(figure, value)}

@@ -10,7 +10,7 @@ from .maths.stretch import RULES, stretched
 
 
 def speeds(now):
-    """The head's frequencies with and without its rule."""
+    """Return the head's frequencies with and without its rule."""
     spec = stretched(now.rule, now.head_dim, now.base, now.trained, now.wanted, now.abf_base)
     return spec.inv_freq, inv_freq(now.head_dim, now.base)
 
@@ -18,10 +18,10 @@ def speeds(now):
 class StretchedClocks(LiveFigure):
     """Show each pair as a clock: the wedge seen in training, and how far a rule lets the hand turn.
 
-    ``rule`` stretches a head that was trained on ``trained`` tokens for texts of ``wanted``. Each face has a wedge:
-    the angles up to ``trained``. The hand is at ``position`` under the rule; a hand past its wedge is at an angle
-    never seen. A pair that completes no turn in training must be slowed by at least ``wanted`` / ``trained``:
-    below, pairs slowed by less are marked. ``abf_base`` is the larger base of ABF.
+    ``rule`` stretches a head that was trained on ``trained`` tokens to texts of ``wanted`` tokens. Each face has a
+    wedge, which covers the angles up to ``trained``. The hand is at ``position`` under the rule; a hand past its
+    wedge is at an angle never seen. A pair that completes no turn in training must be slowed by at least ``wanted``
+    / ``trained``: below, pairs slowed by less are marked. ``abf_base`` is the larger base of ABF.
 
     Its results are ``new_hands``, the pairs at an angle never seen, and ``reach``, the first position at which a
     pair meets one (infinite if none ever does).

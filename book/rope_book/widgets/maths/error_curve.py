@@ -20,8 +20,8 @@ def roundoff(number_format: str) -> float:
 def tie_positions() -> list[int]:
     """Return the positions up to 2²⁰ at which rounding to 16 bits is worst.
 
-    Each doubling gives its start, its middle, the first ties in float16 and in bfloat16, and the tokens just
-    after the ties, where a rounded position jumps. The last position that fits float16 is added.
+    In each doubling, these are its start and middle, the first ties in float16 and in bfloat16, and the tokens just
+    after those ties, where a rounded position jumps. The last position that fits in float16 is added.
 
     >>> tie_positions()[-6:]
     [524544, 524545, 526336, 526337, 786432, 1048576]
@@ -45,7 +45,7 @@ def spread_positions() -> list[int]:
 def error_parts(position: int, inv_freq: float, pipeline: Pipeline, step: int = 0) -> dict[str, float]:
     r"""Compute how far each pipeline step moves one pair's hand, in radians.
 
-    With `step` > 0 the hand shows the turn since the token `step` positions earlier. Cosine and sine are assumed
+    With `step` > 0, the hand shows the turn since the token `step` positions earlier. Cosine and sine are assumed
     to be off by half the unit roundoff.
 
     Chapter A1.

@@ -54,7 +54,7 @@ def score_trend(inv_freq: np.ndarray, attention_factor: float, distance: float, 
 
         a²/pairs · Σ_i cos(r θ_i) sinc(spread · r θ_i),   sinc x = sin(x)/x
 
-    With `spread` 0, only the score at `distance` itself counts.
+    With a `spread` of 0, the result is the score at `distance` itself.
 
     >>> round(score_trend(np.array([math.pi]), 1.0, 1.0, 0.0), 6)
     -1.0

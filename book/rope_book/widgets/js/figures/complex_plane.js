@@ -62,7 +62,7 @@ function sceneOfStart(seen) {
   };
 }
 
-/** Line 2: the product, at these positions and at all others with the same distance. */
+/** Line 2: the product at these positions, and at all other positions with the same distance. */
 function sceneOfProduct(seen, opacity = 1) {
   const { f, q, k, m, n, product, products } = seen;
   const kn = f(k, n);
@@ -96,7 +96,7 @@ function sceneOfLengths(seen) {
   };
 }
 
-/** Line 4: how far both have turned at the same position. */
+/** Line 4: how far both pairs have turned at the same position. */
 function sceneOfTurns(seen) {
   const { f, q, k, m } = seen;
   const arc = (z, stroke, r) => ({ r, from: angleOf(z), to: angleOf(z) + turnsOf(f, z)[m], stroke });

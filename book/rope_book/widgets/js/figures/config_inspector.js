@@ -21,7 +21,7 @@ const SLOWEST = 9; // the wavelength axis ends at 10^SLOWEST tokens
 
 const presetOf = (preset) => PRESETS.filter(({ name }) => name === preset)[0];
 
-/** The text of the reader's file, or else of the chosen model's. */
+/** The text of the reader's file if there is one, otherwise of the chosen model's. */
 const textOf = (brought, preset) => (brought.trim() ? brought : JSON.stringify(presetOf(preset).config));
 
 /** The texts of the file and, if there is one, of the second file to compare. */
@@ -30,7 +30,7 @@ function textsOf({ preset, config, second, other }) {
   return [textOf(config, preset), ...(hasSecond ? [textOf(other, second)] : [])];
 }
 
-/** A text's reading, or the refusal; if layers differ, the reading of the selected ones. */
+/** The reading of a text, or the reason for rejecting it; if layers differ, the reading of the selected ones. */
 const read = memo((text, layers, length) => {
   const first = readAny(text, null, length);
   const types = first.reading?.layerTypes ?? (first.refused?.reason === "choose" ? first.refused.choices : []);
@@ -67,7 +67,7 @@ const measured = memo((frequencies) => {
 /** A number with at most five significant digits. */
 const short = (value) => String(Number(value.toPrecision(5)));
 
-/** A reading's facts, as phrases on one line. */
+/** The facts in a reading, as phrases on one line. */
 function facts({ ropeType, base, headDim, rotaryDim, layout, attentionFactor, sections, factor, layerType }) {
   return [
     `${ropeType}${factor ? phrase`, factor ${short(factor)}` : ""}`,
@@ -180,7 +180,7 @@ function drawScore(pen, reading, all, box, other) {
   if (negative !== null) pen.circle(X(Math.max(1, negative)), Y(0), 5, { fill: ink.score, stroke: ink.text });
 }
 
-/** The verdict above the facts: read, read with remarks, or refused. */
+/** The verdict above the facts: read, read with remarks, or rejected. */
 function drawBadge(pen, { reading, refused }) {
   const remarks = reading?.remarks.length ?? 0;
   const good = [phrase`✓ read`, ink.positionWords, ink.paper];

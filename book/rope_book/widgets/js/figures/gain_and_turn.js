@@ -58,7 +58,7 @@ function drawPlane(pen, state, { x, y, size }) {
   for (const { tip, words, name } of arrows) {
     const width = textWidth(name, 13, true);
     const { left, baseline } = labels.place(width, spotsBeyond(tip, [cx, cy], width));
-    pen.rect(left - 2, baseline - 12, width + 4, 16, { fill: ink.paper, opacity: 0.8 }); // over the tips' paths
+    pen.rect(left - 2, baseline - 12, width + 4, 16, { fill: ink.paper, opacity: 0.8 }); // above the paths
     pen.text(left, baseline, name, { fill: words, weight: 600 });
   }
 }

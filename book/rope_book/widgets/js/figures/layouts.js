@@ -26,7 +26,7 @@ const WAYS = {
   mixed: ["interleaved", "half_split"],
 };
 
-/** A query and a key of width d: each way's rows at a position, and its scores. */
+/** A query and a key of width d: for each way, the rows at a position and the scores. */
 function head(d) {
   const frequencies = invFreq(d, BASE);
   const order = layoutPermutation(d);

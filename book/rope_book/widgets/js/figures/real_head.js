@@ -165,7 +165,7 @@ function draw(pen, state, { width, shows }) {
   return { taps: drawSquare(pen, seen, at) };
 }
 
-/** How the head's job has fared. */
+/** A sentence on how well the head does its job, compared with training. */
 function fate({ job, done, trained }) {
   const [now, was] = [percent(done), percent(trained.done)];
   if (now === was) return phrase`${DOES[job]}, with ${now} % of its attention, as trained.`;

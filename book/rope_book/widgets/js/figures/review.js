@@ -24,7 +24,7 @@ function namesOf(all) {
   return Object.keys(ASKED).filter((name) => all || isRead(ASKED[name]));
 }
 
-/** A link to the chapter that puts its figure, if any, in the state that shows why. @param {Asked} asked */
+/** A link to the chapter that sets its figure, if any, to the state that shows why. @param {Asked} asked */
 function linkTo({ page = "", figure, show }) {
   const state = [["live", figure ?? ""], ...Object.entries(show ?? {}).map(([key, value]) => [key, String(value)])];
   const place = figure ? `#${new URLSearchParams(state)}` : "";

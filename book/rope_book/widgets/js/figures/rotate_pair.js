@@ -29,8 +29,8 @@ const pairsOf = (state, { shows }) =>
   });
 
 /**
- * The distance between the words, their score, and the angle from the key's solid arrow to the query's, φ + (m − n)θ: while the
- * distance is constant, so are both.
+ * The distance between the words, their score, and φ + (m − n)θ, the angle from the key's solid arrow to the query's.
+ * The score and the angle are constant while the distance is.
  */
 function apart({ position, key_position, inv_freq, q, k }) {
   const distance = position - key_position;
@@ -220,7 +220,7 @@ function slide({ position, key_position }) {
   return { position: position + by, key_position: key_position + by };
 }
 
-/** With the lock on, moving one position moves the other too, as far as both have room. */
+/** With the lock on, moving one position moves the other by the same amount, as far as both stay on the text. */
 function follow(before, held) {
   const moved = ["position", "key_position"].filter((name) => name in held);
   if (!(held.lock ?? before.lock) || moved.length !== 1) return {};

@@ -33,7 +33,7 @@ function wordsOf({ dog, pig }) {
   ];
 }
 
-/** The text's positions, as a tape that runs under the words. */
+/** The positions in the text, as a tape that runs under the words. */
 function drawTape(pen, { start }, { X, rail, radius, numbers, slot }, width) {
   pen.line(0, rail, width, rail, { stroke: ink.grid, width: 3 });
   const free = range(0, RAIL.places - 1).map((place) => [X(place), rail, 4]);
@@ -106,7 +106,8 @@ function draw(pen, state, { width }) {
   return { pig: handle(state.pig, ink.k), dog: handle(state.dog, ink.q) };
 }
 
-/** The distance from dog to pig in whole positions, as the controls show it: a strolling word is often between two. */
+/** The distance from dog to pig in whole positions, as the controls show it, because a strolling word is often
+ * between two positions. */
 const places = ({ dog, pig }) => Math.round(pig) - Math.round(dog);
 
 function readout({ dog, pig, lock, start }) {
@@ -123,7 +124,8 @@ function readout({ dog, pig, lock, start }) {
     : phrase`${first} Dog and pig are ${far} apart, and that distance alone sets their score, ${score}.`;
 }
 
-/** The lock holds the distance; a word dropped on the other moves past it; without the lock, Play makes the pig stroll. */
+/** The lock keeps the distance constant, a word dropped on the other moves past it, and Play makes an unlocked pig
+ * stroll. */
 function follow(before, held) {
   const { dog, pig, lock, start } = { ...before, ...held };
   if (lock && ("lock" in held || "dog" in held)) return pair("dog", keptApart(dog, before.pig));

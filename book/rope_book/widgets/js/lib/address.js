@@ -1,4 +1,5 @@
-// The page's address holds its figures' state, the most recently moved figure first: a link opens at that one.
+// The page's address holds the state of its figures, the most recently moved figure first, so that a link opens at
+// that figure:
 // #live=RotatePair&position=9&live=Clocks&n=3
 import { allowed, parsed } from "./controls.js";
 import { initialOf, same } from "./state.js";

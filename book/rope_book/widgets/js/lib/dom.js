@@ -1,4 +1,4 @@
-// Page elements: create them, and write to them only what differs.
+// Page elements: create them, and update only what has changed.
 
 export const SVG = "http://www.w3.org/2000/svg";
 
@@ -52,8 +52,8 @@ function uses(
   return PRESSES.includes(key);
 }
 
-/** Keep JupyterLab from taking the keys that a control uses, but leave it the others. JupyterLab listens on the
- * document and looks for an attribute on the control itself; a listener on the window sets it just before that. */
+/** Keep JupyterLab from handling the keys that a control uses, but let it handle the others. JupyterLab listens on
+ * the document and looks for an attribute on the control itself; a listener on the window sets it just before. */
 export function keepKeys(/** @type {HTMLElement} */ root) {
   /** @type {(event: KeyboardEvent) => void} */
   function decide(event) {

@@ -33,8 +33,8 @@ export class Labels {
     this.avoid(x - r, y - r, x + r, y + r);
   }
 
-  // Choose the best of some spots [left, top] for words of a width: in the frame, covering least, the earliest of equals. Returns
-  // {left, middle, baseline} and keeps later labels away from it.
+  // Choose the best of some spots [left, top] for words of a given width: the first of those in the frame that
+  // cover the least. Returns {left, middle, baseline} and keeps later labels away from it.
   place(/** @type {number} */ width, /** @type {Pair[]} */ spots) {
     const costs = spots.map((spot) => this.#cost(spot, width));
     const [left, top] = spots[costs.indexOf(Math.min(...costs))];

@@ -12,7 +12,7 @@ const DAY = 86_400_000; // ms
 /** A question's card after an answer. @type {(card: Card | undefined, right: boolean, today: number) => Card} */
 export function after(card, right, today) {
   if (!right) return { days: 0, due: today };
-  if (card && card.due > today) return card; // an answer before the question is due proves nothing new
+  if (card && card.due > today) return card; // an answer before the question is due is no new evidence
   const days = card ? Math.min(MOST, Math.max(1, 2 * card.days)) : KNOWN;
   return { days, due: today + days };
 }
@@ -24,7 +24,7 @@ function mixed(text) {
   return (hash ^ (hash >>> 13)) >>> 0;
 }
 
-// A day's questions, at most `most`: those due, the longest overdue first, then new ones, reshuffled every day.
+// A day's questions, at most `most`: those due, with the longest overdue first, then new ones, reshuffled daily.
 /** @type {(names: string[], cards: Cards, today: number, most: number) => string[]} */
 export function dueOn(names, cards, today, most) {
   const chance = Object.fromEntries(names.map((name) => [name, mixed(`${today} ${name}`)]));
@@ -38,7 +38,7 @@ export function dueOn(names, cards, today, most) {
 /** The day, counted from 1970, by the reader's clock. @param {Date} now */
 export const dayOf = (now) => Math.floor((now.getTime() - 60_000 * now.getTimezoneOffset()) / DAY);
 
-/** The valid cards in a stored text, which may be anything. @param {string | null} text @returns {Cards} */
+/** The valid cards in a stored text, which may be malformed. @param {string | null} text @returns {Cards} */
 export function readCards(text) {
   try {
     const entries = Object.entries(JSON.parse(text ?? "{}"));

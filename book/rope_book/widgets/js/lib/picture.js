@@ -7,7 +7,7 @@ import { Pen } from "./pen.js";
 import { makePicks } from "./picks.js";
 import { makeTaps } from "./taps.js";
 
-const [NARROWEST, WIDEST, UNSEEN] = [240, 760, 640]; // pixels; the last is for a page without layout
+const [NARROWEST, WIDEST, UNSEEN] = [240, 760, 640]; // pixels; the last applies to a page without layout
 
 /** A held picture's width: the window's, up to the picture's own maximum; the style sheet must match. */
 const held = () => Math.min(document.documentElement.clientWidth, WIDEST + 32);

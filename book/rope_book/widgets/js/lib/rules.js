@@ -1,7 +1,7 @@
-// Rules between a figure's controls, declared in _rules.py and sent with the controls. Python refuses a value that breaks a rule;
-// here it is clamped.
+// Rules between a figure's controls, declared in _rules.py and sent with the controls. Python rejects a value that
+// breaks a rule; here the value is clamped.
 
-const TINY = 1e-9; // more than the rounding in a sum of tenths
+const TINY = 1e-9; // more than the rounding error in a sum of tenths
 
 const tidy = (/** @type {number} */ value) => Number(value.toPrecision(12));
 

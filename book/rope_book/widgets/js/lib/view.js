@@ -21,7 +21,7 @@ export function keepInView(/** @type {Element} */ root, /** @type {AbortSignal} 
   signal.addEventListener("abort", stop, { signal: stops.signal });
 }
 
-// Make the drag handles pulse once, when the figure is first seen, unless something has moved by then.
+// Make the drag handles pulse once, when the figure first comes into view, unless something has moved by then.
 /** @type {(root: Element, picture: Element, signal: AbortSignal) => void} */
 export function invite(root, picture, signal) {
   const watch = new IntersectionObserver(

@@ -1,4 +1,4 @@
-// Words: their width, shortening, wrapping, and lists in a sentence.
+// Helpers for text: measure, shorten and wrap it, and list words in a sentence.
 import { phrase, phraseOf } from "./phrase.js";
 
 const NARROW = "iljtfrI.,'!:;";
@@ -9,7 +9,7 @@ const BOLD = 1.13; // times as wide as regular text
 const PLAIN = /^[\x20-\x7e]*$/; // every code point is one character
 const segmenter = globalThis.Intl?.Segmenter && new Intl.Segmenter(); // slow to construct
 
-// The characters that a reader sees: an emoji of several code points is one.
+// The characters that a reader sees; an emoji of several code points counts as one.
 export function graphemes(/** @type {string} */ text) {
   if (!segmenter || PLAIN.test(text)) return Array.from(text);
   return Array.from(segmenter.segment(text), ({ segment }) => segment);

@@ -1,7 +1,7 @@
-// Long work, done in slices: controls respond at once, and the picture fills in.
+// Long work, done in slices, so that controls respond at once and the picture fills in.
 
 const SLICE = 10; // ms of work per slice
-const SHOW = 90; // ms between two redraws of the work so far
+const SHOW = 90; // ms between two redraws of partial results
 
 /** Resolves once the page is visible. */
 const inSight = () =>

@@ -9,7 +9,7 @@ import { sectionAxes } from "./spatial.js";
 
 const RESERVED = ["if", "is", "refuse", "at", "remark", "lost"];
 
-/** The state of one reading: the file's two parts, and the facts known so far. */
+/** The state of one reading: the two parts of the file, and the facts found so far. */
 export class RuleTable {
   part = new Part({});
   used = /** @type {Set<string>} */ (new Set());
@@ -29,7 +29,7 @@ export class RuleTable {
     }
   }
 
-  /** The value from the first row whose conditions hold and that has one. @type {(rows: Record<string, any>[]) => any} */
+  /** The value from the first row that has one and whose conditions hold. @type {(rows: Record<string, any>[]) => any} */
   decide(rows) {
     for (const row of rows) {
       if (!holds(this.value(row.if ?? true))) continue;
@@ -43,7 +43,7 @@ export class RuleTable {
     return null;
   }
 
-  /** [path, value] for each place where a field appears. @type {(name: string) => [string, any][]} */
+  /** [path, value] for each occurrence of a field. @type {(name: string) => [string, any][]} */
   places(name) {
     const { place, silent = null } = RULES.fields[name];
     /** @type {(part: Part) => [string, any][]} */

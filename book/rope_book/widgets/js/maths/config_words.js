@@ -1,4 +1,4 @@
-// Config values as text, formatted for sentences the way Python does it.
+// Config values as text, formatted for sentences as in Python.
 import { phraseOf } from "../lib/phrase.js";
 
 const UNFORMATTED = ["allowed", "why", "detail", "field", "fields", "other", "rule", "nest", "model_type"]; // already text

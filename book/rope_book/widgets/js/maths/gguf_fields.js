@@ -9,7 +9,7 @@ export const FACTS = GGUF.facts;
 export const KEYS = GGUF.keys;
 const SECTIONS = KEYS["rope_scaling.mrope_section"];
 const [LONG, SHORT] = ["rope_factors_long.weight", "rope_factors_short.weight"];
-/** Keys for the rules that need more than a factor. @type {Record<string, string[]>} */
+/** The keys of rules that need more than a factor. @type {Record<string, string[]>} */
 const KEYS_OF_RULE = {
   longrope: ["original_max_position_embeddings", "attention_factor"],
   yarn: ["original_max_position_embeddings", "beta_fast", "beta_slow"],

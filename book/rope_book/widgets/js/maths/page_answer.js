@@ -18,7 +18,7 @@ export function answer(/** @type {Request} */ { settings, until, look, keep, tex
   if (text) holdProse(text);
   const slot = place(runName(settings));
   if (kept) slot.run = new Run(settings).restore(kept);
-  if (!slot.run || slot.run.step > until) slot.run = new Run(settings); // training cannot go back
+  if (!slot.run || slot.run.step > until) slot.run = new Run(settings); // training cannot run backwards
   const { run } = slot;
   while (run.step < until) run.train();
   return {

@@ -1,4 +1,4 @@
-// How position enters a model trained in the page: as added vectors, a rotation, or a bias per distance.
+// Positions in a model trained in the page: as added vectors, a rotation, or a bias per distance.
 import { pageRope } from "./long_text.js";
 import { HEADS, WIDTH } from "./page_weights.js";
 import { alibiSlopes, t5Bucket } from "./relative.js";

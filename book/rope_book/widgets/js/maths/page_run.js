@@ -57,7 +57,7 @@ export class Run {
     return this;
   }
 
-  /** A head's attention, and the pairs that shape it; `reading` holds head, times and rule. */
+  /** The attention of a head, and the influence of its pairs; `reading` holds head, times and rule. */
   inside(/** @type {State} */ reading) {
     const { task, length } = this.settings;
     const rope = readingRope({ ...this.settings, ...reading }, placesOf(task, length) - 1);

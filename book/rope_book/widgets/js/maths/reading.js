@@ -1,4 +1,4 @@
-// A model reading its texts step by step; produces the numbers in book/rope_book/widgets/maths/long_text.py.
+// A model that reads its texts step by step; the numbers are those of book/rope_book/widgets/maths/long_text.py.
 import { memo } from "../lib/memo.js";
 import { likeliest, lossOf } from "./long_text.js";
 import { pageModel, tokensOf } from "./page_models.js";
@@ -75,7 +75,8 @@ export class Reading {
   }
 }
 
-/** The reader's own text, as far as it has been read: `said` has the likeliest token after each position, starting with the first token. */
+/** The reader's own text, as far as it has been read: `said` contains the likeliest token after each position,
+ * starting with the first token. */
 class OwnText {
   constructor(/** @type {string} */ task, /** @type {Rotation} */ rope, /** @type {string} */ text) {
     const { model, alphabet } = pageModel(task);
@@ -90,7 +91,7 @@ class OwnText {
       this.said.push(likeliest(this.reader.read(this.tokens[this.said.length])));
   }
 
-  /** Whether the model predicted each letter from those before it; the first has none before it. */
+  /** Whether the model predicted each letter from the previous ones; the first has none. */
   foretold() {
     const [, ...letters] = this.tokens;
     return letters.map((letter, n) => n > 0 && this.said[n] === letter);

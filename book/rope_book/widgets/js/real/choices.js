@@ -59,7 +59,7 @@ export const CHOICES = {
   hands: { words: "All 32 hands, set below", spec: "" },
 };
 
-/** A choice with its hands' speeds, 1 as trained, if the reader sets them. @type {(name: string, speeds: number[]) => RealChoice} */
+/** A choice with the speeds of its hands, relative to training, if the reader sets them. @type {(name: string, speeds: number[]) => RealChoice} */
 export function chosen(name, speeds) {
   if (name !== "hands") return CHOICES[name];
   const factors = speeds.map((speed) => (speed === 0 ? HELD : 1 / speed));

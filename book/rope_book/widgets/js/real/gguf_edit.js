@@ -1,7 +1,7 @@
 import { Cut, header } from "../lib/gguf_bytes.js";
 
-// A GGUF with another rotation: a list of factors added, a key renamed, or the rows of W_q and W_k reordered. Only the
-// header and those rows are read; everything else stays a slice of the reader's file.
+// A GGUF with another rotation: a list of factors added, a key renamed, or the rows of W_q and W_k reordered. Only
+// the header and those rows are read; everything else remains a slice of the reader's file.
 
 const FACTORS = "rope_freqs.weight";
 const FIRST = 2 ** 21; // bytes in which the header is expected

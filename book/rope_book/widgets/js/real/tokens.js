@@ -2,7 +2,7 @@
 
 const WORDS = /'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+/gu;
 
-/** The character for each byte: printable bytes represent themselves, the others start at 256, as in GPT-2. */
+/** The character for each byte: printable bytes represent themselves, and the others start at 256, as in GPT-2. */
 const LETTERS = (() => {
   const printable = (/** @type {number} */ byte) =>
     (byte > 32 && byte < 127) || (byte > 160 && byte < 256 && byte !== 173);
