@@ -29,7 +29,7 @@ const pairsOf = (state, { shows }) =>
   });
 
 /**
- * The distance between the words, their score, and φ + (m − n)θ, the angle from the key's solid arrow to the query's.
+ * The distance between the words, their score, and the angle φ + (m − n)θ from the key's solid arrow to the query's.
  * The score and the angle are constant while the distance is.
  */
 function apart({ position, key_position, inv_freq, q, k }) {

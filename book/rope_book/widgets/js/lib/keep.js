@@ -61,7 +61,7 @@ function withStill(notebook, id, still) {
   return { [STATE]: { version_major: 2, version_minor: 0, state } };
 }
 
-/** Write pictures into the outputs that show a model, with a still beside them; skip outputs that are up to date. */
+/** Write pictures and a still into the outputs that show a model; skip outputs that are up to date. */
 /** @type {(model: Model, trait: string, bundle: Record<string, string>) => Promise<void>} */
 async function write(model, trait, bundle) {
   const { widget_manager: manager } = model;
