@@ -137,7 +137,7 @@ def sentence(
     known: Iterable[str] | None = None,
     order_of: str | None = None,
 ) -> str:
-    """Return `value`, a sentence of `least` to `most` words, with single spaces between them.
+    """Return `value`, a sentence of `least` to `most` words, with single spaces between the words.
 
     `known` lists the allowed words. If `order_of` is given, `value` must consist of its words, in any order.
 

@@ -218,7 +218,7 @@ def _check_signature(answer: Callable, count: int) -> None:
     """Reply with the required number of arguments if the answer cannot be called with them."""
     try:
         signature = inspect.signature(answer)
-    except (TypeError, ValueError):  # some NumPy functions have no signature
+    except (TypeError, ValueError):  # not every NumPy function has a signature
         return
     try:
         signature.bind(*range(count))

@@ -1,4 +1,4 @@
-"""Challenges: states that a student has to bring a figure into, judged by what the figure shows."""
+"""Challenges: states that a student must reach in a figure, judged from its controls and results."""
 
 import tomllib
 from functools import cache

@@ -91,7 +91,7 @@ def _packs(pack: Answer) -> Verdict:
 
 
 def _why_not_mask(mask: np.ndarray, same: np.ndarray, causal: np.ndarray, lengths: list[int]) -> str:
-    """Return a sentence about what the mask wrongly allows or hides."""
+    """Return a sentence about keys that the mask wrongly allows or hides."""
     slips = {
         "Tokens see later ones of their document: it must be causal too.": same,
         "A document sees the ones before it: mask those too.": causal,

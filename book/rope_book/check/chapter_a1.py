@@ -47,7 +47,7 @@ def _makes_turns(turns_until: Answer) -> Verdict:
 
 
 def _what_is_wrong(result: np.ndarray, expected: np.ndarray) -> Verdict:
-    """Return a sentence that explains what is wrong with a table of turns."""
+    """Return a sentence that explains the mistake in a table of turns."""
     if not np.iscomplexobj(result):
         return "A turn is a complex number, e^{iθm}."
     if close(result, np.conj(expected), 1e-9):

@@ -178,7 +178,7 @@ def close(a: object, b: object, tol: float = 1e-6) -> bool:
     try:
         a, b = (np.asarray(native(x)) for x in (a, b))
         return a.shape == b.shape and bool(np.all(np.abs(a - b) <= tol))
-    except (TypeError, ValueError):  # ragged lists, words, None
+    except (TypeError, ValueError):  # ragged lists, text, None
         return False
 
 
@@ -259,7 +259,7 @@ def _by_id(exercises: tuple[Exercise, ...]) -> dict[str, Exercise]:
 
 
 def _is_stub(answer: object) -> bool:
-    """Return whether the answer is `...`, or a tuple, list or set with `...` left in it."""
+    """Return whether the answer is `...`, or a tuple, list or set that still contains `...`."""
     return answer is ... or (isinstance(answer, tuple | list | set) and any(map(_is_stub, answer)))
 
 

@@ -11,7 +11,7 @@ An entry of ``in_page.toml`` has these keys:
 - ``ask``: the sentence for an answer in the wrong form, or a list of sentences: for the row, then for each number.
   An exercise without this key has a judge in chapter_NN.py that reads the answer and calls `judge_row`.
 
-Formulas use Python syntax; the page gets them as trees. In a formula, ``wrong`` is the index of the first wrong
+Formulas use Python syntax; the page receives them as trees. In a formula, ``wrong`` is the index of the first wrong
 number, from 0, and ``reordered`` is true if the right numbers come in the wrong order.
 """
 
@@ -150,7 +150,7 @@ def _near(entry: Mapping[str, Any], numbers: list[float | str], within: float | 
 
 
 def _add_judge(exercise_id: str, entry: Mapping[str, Any]) -> None:
-    """Add the judge of an exercise whose entry has `ask`, which the judge needs to read the answer."""
+    """Add a judge for an exercise whose entry has `ask`, the reply to an answer in the wrong form."""
     ask, many = entry["ask"], len(entry["values"])
     shape = entry.get("shape", [many] if many > 1 else [])
 

@@ -127,7 +127,7 @@ def curves(
     ax.set_yscale("log" if log_y else "linear")
     if len(ys) > 1:
         columns = 2 if max(map(len, ys)) <= 18 else 1
-        above = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0)}  # keeps the legend off the lines
+        above = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0)}  # to keep the legend off the lines
         ax.legend(fontsize=FONT, handlelength=3.5, ncols=columns, frameon=False, **above)
     return _label(ax, x_label, y_label)
 

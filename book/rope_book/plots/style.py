@@ -1,7 +1,7 @@
 """The palette: each colour has one meaning throughout the book.
 
 The colours are Okabe and Ito's, safe for common forms of colour blindness. Lines never rely on colour alone: every
-series has its own dash pattern and marker, for print and greyscale.
+series has a distinct dash pattern and marker, for print and greyscale.
 """
 
 QUERY = "#0072B2"  # blue: queries, rotated or not

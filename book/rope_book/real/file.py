@@ -1,8 +1,8 @@
 r"""SmolLM2's file: find it, dequantize the weights, and build the tokenizer.
 
-The rotation, the sizes and the tensors' offsets come from the doctor's reader, the numbers from the package gguf.
-A GGUF stores the rows of W_q and W_k in the interleaved layout, whatever the order in the original checkpoint. The
-spec that `read_gguf` returns fits the rows as stored, so none are moved.
+The rotation, the sizes and the tensors' offsets come from the doctor's reader, and the numbers from the package
+gguf. A GGUF stores the rows of W_q and W_k in the interleaved layout, whatever the order in the original
+checkpoint. The spec that `read_gguf` returns fits the rows as stored, so they need not be reordered.
 """
 
 from importlib.util import find_spec
@@ -41,7 +41,7 @@ NAMES = {  # tensors of a GGUF and parameters of Llama
     "ffn_up": "mlp.w_up",
     "ffn_down": "mlp.w_down",
 }
-CONTROL = 3  # the type of special tokens, such as <|endoftext|>, which no text contains
+CONTROL = 3  # the type of special tokens, such as <|endoftext|>, which never occur in text
 
 
 class MissingPackageError(ImportError):
@@ -71,7 +71,7 @@ def read_model(path: Path) -> tuple[Llama, RopeSpec, Any]:
         )
     check_memory()
     values = {name: header.values[f"llama.{key}"] for name, key in KEYS.items()}
-    with torch.device("meta"):  # allocates no memory before the weights are read
+    with torch.device("meta"):  # does not allocate memory before the weights are read
         model = Llama(Sizes(vocab_size=len(header.values["tokenizer.ggml.tokens"]), **values))
     model.load_state_dict(read_weights(path, header), assign=True)
     _, readings, _ = read_gguf(path)

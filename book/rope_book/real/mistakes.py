@@ -86,7 +86,7 @@ class Two(PositionEncoding):
         return self.of_k.rotate_k(k, positions)
 
 
-BY_CALL = {  # clinic mistakes whose result depends on how a text is split into calls
+BY_CALL = {  # mistakes in the clinic whose result depends on how a text is split into calls
     "adds_row_number",
     "counts_from_the_first",
     "depends_on_length",

@@ -71,7 +71,7 @@ class RealModel:
         self.model, self.spec, self.tokenizer = model, spec, tokenizer
 
     def ids(self, text: str) -> list[int]:
-        """Return a text's token ids; nothing is prepended."""
+        """Return the token ids of a text, without a start token."""
         return self.tokenizer.encode(text).ids
 
     def text(self, ids: Sequence[int]) -> str:

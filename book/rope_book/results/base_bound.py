@@ -63,7 +63,7 @@ class BaseSearch:
 
 
 def load_base_bound(path: str | Path | None = None) -> BaseSearch:
-    """Load base_bound.json, or another file in the same format; ValueError if the format differs.
+    """Load base_bound.json, or another file in the same format; raise ValueError if the format differs.
 
     >>> round(load_base_bound().smallest[1024], -1)
     4290.0

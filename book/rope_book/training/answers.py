@@ -12,7 +12,7 @@ from .restore import restore
 def answered(model: PageModel, rope: RopeSpec, places: int) -> tuple[np.ndarray, np.ndarray]:
     r"""Return whether the model is right, and its loss (nats), at the first positions of its texts.
 
-    Both have shape `(texts, places)`, with NaN where no answer counts.
+    Both have the shape `(texts, positions)`, with NaN where the answer does not count.
 
     >>> from rope_book.results import load_page_models
     >>> from rope_edu.encodings import plain_rope

@@ -22,7 +22,7 @@ from rope_edu.encodings.validation import check_one_of, check_positive_int, chec
 from rope_edu.nn.encodings import ENCODINGS, OPTIONS
 
 FORMAT = "rope_edu.nn checkpoint 1"
-TEST_SEED = 0  # gives every run the same test texts
+TEST_SEED = 0  # shared by all runs, so that they have the same test texts
 NOT_COMPARED = ("device", "checkpoint_every")  # these may change when a run resumes
 
 

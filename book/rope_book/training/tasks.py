@@ -26,7 +26,7 @@ class Batch(NamedTuple):
 
     tokens: torch.Tensor  # int64 (batch, seq)
     targets: torch.Tensor  # int64 (batch, seq)
-    weights: torch.Tensor  # float32 (batch, seq): 1 where the target counts, else 0
+    weights: torch.Tensor  # float32 (batch, seq): 1 where the target counts, otherwise 0
 
 
 @dataclass(frozen=True)

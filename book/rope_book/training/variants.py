@@ -1,4 +1,4 @@
-r"""Variants of a trained model's attention: the same weights, but other distances, fewer keys or sharper scores.
+r"""Variants of a trained model's attention: the same weights with other distances, fewer keys or sharper scores.
 
 The rules in `encodings.scaling` change the pairs' frequencies. An `AttentionVariant` changes distances and scores:
 ReRoPE and leaky ReRoPE, a window mask, queries that grow with the logarithm of the number of keys, a gap in the

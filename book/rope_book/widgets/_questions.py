@@ -11,7 +11,7 @@ shows it (``show``: the values that differ from those of a new figure). Its kind
 - ``control`` and ``number``: the value at which a reader leaves that control of the figure;
 - ``place``: the part of the figure to click, one of ``places``; ``slips`` are [place, reply] for the others.
 
-A question without a figure has ``figure = ""`` and no ``show``.
+A question without a figure has ``figure = ""`` and lacks ``show``.
 
 In texts ``*a*`` is set in italics and ```` `a` ```` as code.
 """

@@ -1,4 +1,4 @@
-"""A figure's results: numbers that follow from its controls, computed by the library and readable in Python."""
+"""The results of a figure: numbers that the library computes from its controls, readable in Python."""
 
 from collections.abc import Callable, Iterable, Mapping
 from types import SimpleNamespace
@@ -10,7 +10,7 @@ from ._errors import short
 
 
 class Result(traitlets.TraitType):
-    """A read-only number with a unit: ``compute`` takes the values of the controls as attributes.
+    """A read-only number with a unit; ``compute`` takes an object with the controls' values as attributes.
 
     A decorator makes one from a function: ``@result("tokens")`` above ``def distance(now): …``.
     """

@@ -22,7 +22,7 @@ EXTRAS = {"layout", "only"}  # arguments other than the controls
 
 
 class LiveFigure(anywidget.AnyWidget):
-    """A live figure: the same picture and controls in a notebook and in the published page.
+    """A live figure, with the same picture and controls in a notebook and in the published page.
 
     A subclass declares its controls as traits (each a :class:`Control` with range, label and unit); the script of
     the same name in ``js/figures/`` draws the picture. Traits synchronise both ways: moving a control changes the
@@ -150,7 +150,7 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
                 setattr(self, control["name"], control["initial"])
 
     def get_state(self, key: Any = None, drop_defaults: bool = False) -> dict[str, Any]:
-        """Return the complete state, because a page that embeds the figure has no defaults to fill in."""
+        """Return the complete state, because a page that embeds the figure does not know the defaults."""
         state = super().get_state(key=key)
         if key is None and self.only is None:
             del state["only"]  # omitted from the state of a full figure
@@ -199,7 +199,7 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
             self._still = content["still"]
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        """Return the widget's view and, once drawn, its picture for front ends that show no widgets."""
+        """Return the widget's view and, once drawn, its picture for front ends that do not show widgets."""
         bundle = super()._repr_mimebundle_(**kwargs)
         if bundle is not None and self._still:
             data = bundle[0] if isinstance(bundle, tuple) else bundle

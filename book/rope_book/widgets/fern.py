@@ -1,4 +1,4 @@
-"""The first page, chapters 9, 15, 17 and 21: a head's hands laid tip to tail."""
+"""The first page and chapters 9, 15, 17 and 21: the hands of a head, laid tip to tail."""
 
 import math
 from typing import Any, ClassVar
@@ -39,7 +39,7 @@ _STAGES = {
 
 
 class Fern(LiveFigure):
-    """Lay a head's hands tip to tail, slowest first, each turned by distance · θ_i, to form a fern.
+    """Lay the hands of a head tip to tail, slowest first, each turned by distance · θ_i, to form a fern.
 
     At ``distance`` 0 all hands point up, and the stem is straight. As the distance grows, it curls from the tip,
     where the hands are fast. ``reach`` is the height of the tip as a share of the straight stem; ``score`` is that

@@ -62,16 +62,16 @@ def _means(task: str, times: int, attention_factor: float, *speeds: float) -> di
 class ModelInThePage(LiveFigure):
     """Break a trained transformer in the page by giving it a long text, then fix it with a rule.
 
-    ``task`` is "back" (repeat the letter five places before; trained on 32 letters) or "text" (the next character
-    of prose; trained on 64). The text is ``times`` as long. ``rule`` changes the frequencies after training: none,
-    pi, ntk-aware, dynamic-ntk, by-parts, yarn (the paper's ramp), llama3 or abf. Its settings are the stretch
-    ``factor``, the ramp from ``ramp_from`` to ``ramp_to`` turns in the trained length (beta_slow and beta_fast;
-    for Llama 3 low_freq_factor and high_freq_factor), the ``base`` of abf, and an ``attention_factor`` on cos and
-    sin, in addition to YaRN's own. Pairs count from 1, the fastest; those outside ``first_pair`` to ``last_pair``
-    do not turn. Bars show ``measure``, "right" or "loss", by position, over four texts. Below are the attention of
-    one ``head`` ("layer.head") over the first text, with the row of the query at ``place``, and the angles unseen
-    in training. The model for "text" also reads a text that you type (``own``), up to 192 characters from its
-    alphabet. Under each character is a tick if the model predicted it; otherwise, the prediction.
+    ``task`` is "back" (repeat the letter five positions earlier; trained on 32 letters) or "text" (the next
+    character of prose; trained on 64). The text is ``times`` as long. ``rule`` changes the frequencies after
+    training: none, pi, ntk-aware, dynamic-ntk, by-parts, yarn (the paper's ramp), llama3 or abf. Its settings are
+    the stretch ``factor``, the ramp from ``ramp_from`` to ``ramp_to`` turns in the trained length (beta_slow and
+    beta_fast; for Llama 3 low_freq_factor and high_freq_factor), the ``base`` of abf, and an ``attention_factor``
+    on cos and sin, in addition to YaRN's own. Pairs count from 1, the fastest; those outside ``first_pair`` to
+    ``last_pair`` do not turn. Bars show ``measure``, "right" or "loss", by position, over four texts. Below are the
+    attention of one ``head`` ("layer.head") over the first text, with the row of the query at ``place``, and the
+    angles unseen in training. The model for "text" also reads a text that you type (``own``), up to 192 characters
+    from its alphabet. Under each character is a tick if the model predicted it; otherwise, the prediction.
 
     Its results are ``share_right`` and ``share_right_beyond`` (%), at the trained and at the new positions, and, in
     the same way, ``loss`` and ``loss_beyond`` (nats). If ``times`` is 1, no position is new, and the two results
@@ -119,7 +119,7 @@ class ModelInThePage(LiveFigure):
 
     @property
     def rope(self) -> RopeSpec:
-        """The rotation with the current settings, for `rope_book.training.restore.restore` or your own code."""
+        """Rotation with the current settings, for `rope_book.training.restore.restore` or your own code."""
         return rope_of(SimpleNamespace(**self.values()))
 
     @result("%")

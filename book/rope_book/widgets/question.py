@@ -112,7 +112,7 @@ def as_list(questions: Iterable[dict[str, Any]]) -> str:
 
 
 def _item(entry: dict[str, Any]) -> str:
-    """Return a question, its choices, and a fold with the right answer and the replies to the others."""
+    """Return a question, its choices, and a fold with the right answer and the replies to wrong answers."""
     choices = [answer for answer, _ in entry.get("choices", [])]
     options = choices or entry.get("items", []) or entry.get("places", [])
     listed = f"<ul>{''.join(f'<li>{rich(option)}</li>' for option in options)}</ul>" if options else ""

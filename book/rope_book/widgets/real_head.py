@@ -74,7 +74,7 @@ class RealHead(LiveFigure):
 
     @property
     def head(self) -> PageHead:
-        """The chosen head."""
+        """The head that the controls select."""
         return load_page_heads()[self.job]
 
     @property

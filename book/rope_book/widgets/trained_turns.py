@@ -5,7 +5,7 @@ from .base import LiveFigure
 
 
 class TrainedTurns(LiveFigure):
-    """See which pairs meet an angle that never occurred in training, and at which distances.
+    """See which pairs reach an angle that never occurred in training, and at which distances.
 
     Each column is a pair. The upper chart shows its angle at the distance, from 0 to a whole turn, with the angles
     at distances up to ``trained`` (tokens) shaded. The lower chart covers all distances up to eight times

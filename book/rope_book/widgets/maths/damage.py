@@ -17,7 +17,7 @@ LOOKS = {
     "fluent": "is good English",
     "same": "is right, word for word",
 }
-COMMANDS = {  # the command that finds a mistake, by its location; shifting all positions is no mistake
+COMMANDS = {  # the command that finds a mistake, by its location; shifting all positions is not a mistake
     "config": "rope-doctor compare config.json model.gguf",
     "rotation": "rope-doctor diagnose module:rotate --config config.json",
     "halves": "rope-doctor diagnose module:rotate_k --config config.json",

@@ -1,4 +1,4 @@
-"""A pipeline's largest error up to a position: where to look, how much each step contributes, and a bound."""
+"""The largest error of a pipeline up to a position, with the contribution of each step, and a bound."""
 
 import math
 
@@ -37,7 +37,7 @@ def tie_positions() -> list[int]:
 
 
 def spread_positions() -> list[int]:
-    """Return ten evenly spaced positions per doubling from 2⁸, since the worst float32 error can be anywhere."""
+    """Return ten evenly spaced positions per doubling from 2⁸, because the worst float32 error can be anywhere."""
     shares = [n * GOLDEN % 1 for n in range(1, 11)]
     return sorted({math.floor(2**power * (1 + share) + 0.5) for power in range(8, 20) for share in shares})
 

@@ -55,7 +55,7 @@ def gained_score(
 
 
 def gained_parts(q: Pair, k: Pair, distance: float, inv_freq: float, gains: Pair) -> tuple[float, float]:
-    r"""Split a score with gains after the turn into its constant part and the amplitude of the rest.
+    r"""Split a score with gains after the turn into its constant part and the amplitude of its varying part.
 
         s(n) = |q||k| [ (a+b)/2 · cos(rθ + φ_q − φ_k) + (a−b)/2 · cos((2n+r)θ + φ_q + φ_k) ]
 

@@ -1,4 +1,4 @@
-"""One small layer of attention, without positions, over words that are directions in the plane."""
+"""One small layer of attention without positions, over words represented by directions in the plane."""
 
 import math
 

@@ -53,7 +53,7 @@ def rail_score(distance: float) -> float:
 
 
 def strolled(dog: float, pig: float, start: float, words: float) -> float:
-    """Return the pig's place ``words`` words later, still on its side of the dog: it rests, walks, rests, returns.
+    """Return the pig's place after ``words`` more words, always on its side of the dog.
 
     >>> [strolled(1, 4, start, 1) for start in (0, 4, 8, 12)], strolled(1, 6.9, 5, 1), strolled(5, 3, 13, 20)
     ([4.0, 4.75, 4.0, 3.25], 7.0, 0.0)

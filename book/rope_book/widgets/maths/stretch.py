@@ -29,7 +29,7 @@ RULES = {
 def stretched(
     rule: str, head_dim: int, base: float, trained: int, wanted: float, abf_base: float = 500_000.0
 ) -> RopeSpec:
-    """Return a head's rotation after a rule stretches it to `wanted` tokens, with the published thresholds.
+    """Return the rotation of a head that a rule stretches to `wanted` tokens, with the published thresholds.
 
     >>> stretched("pi", 4, 10_000.0, 4096, 8192).inv_freq.tolist()
     [0.5, 0.005]

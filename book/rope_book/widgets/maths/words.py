@@ -28,7 +28,7 @@ def normals(seed: int, count: int) -> list[float]:
         count: how many numbers to draw.
 
     Returns:
-        `count` floats, no unit.
+        A list of `count` floats, dimensionless.
 
     >>> [round(number, 4) for number in normals(7, 3)]
     [0.142, -0.8643, -1.0064]
@@ -50,7 +50,7 @@ def word_vector(word: str, width: int = D_MODEL) -> list[float]:
         width: numbers in the vector.
 
     Returns:
-        `width` floats, no unit.
+        A list of `width` floats, dimensionless.
 
     >>> word_vector("love") == word_vector("Love"), word_vector("love") == word_vector("hate")
     (True, False)

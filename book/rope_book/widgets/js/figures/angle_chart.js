@@ -120,7 +120,7 @@ function scaleNow({ pair, axis, n }, frequencies, way) {
   return { ...whole, ys, place, yTicks: undefined, broken: true };
 }
 
-/** A line's positions, split into runs: one per turn if the line breaks after each turn. */
+/** The positions on a line, split into runs, one per turn if the line breaks after each turn. */
 function runsOf(frequency, broken, log, from, to) {
   const steps = broken ? Math.ceil((to - from) * 4) : log ? 60 : 1;
   const runs = [];

@@ -182,7 +182,7 @@ function titleOf({ position }, { step, pair, pairs, missing }, { tiny, narrow })
   return phrase`Pair ${pair}${rank} ${when}`;
 }
 
-/** The two hands' angles in words, and the angle between them. */
+/** The angles of the two hands as text, and the angle between them. */
 function drawHands(pen, { missing, error, exact, hand }, { clock: { cy, r }, tiny, narrow }) {
   const [x, y] = [2 * r + (tiny ? 18 : narrow ? 22 : 34), cy - 22];
   const [key, text, size] = tiny ? [14, 20, 12] : [22, 30, 13];

@@ -16,7 +16,7 @@ import { meanCosine } from "../maths/decay.js";
 import { invFreq } from "../maths/frequencies.js";
 
 const [FARTHEST, LOWEST, HIGHEST] = [1048576, 1000, 10000000]; // tokens; bases
-const SEARCHED = 294912; // tokens: beyond the first negative distance of every state
+const SEARCHED = 294912; // tokens; longer than the first negative distance in any state
 const SPREAD = geometric(1, FARTHEST, 380).map(Math.round);
 
 /** The first negative distance for a head and base, and the mean cosine around it and at distances along the axis. */
@@ -94,11 +94,12 @@ const spotsBeside = (at, width) =>
     [0, -13, 13, -27, 27, -42, 42].flatMap((lift) => pointsAround(at, [out, lift - 8], [-out - width, lift - 8])),
   );
 
-/** The models' names beside their dots, or their numbers if there is no room; clicking a name acts like clicking its dot. */
+/** The models' names beside their dots, or their numbers if there is no room; clicking a name acts like clicking
+ * its dot. */
 function nameModels(pen, models, box, path, [x, y], numbered) {
   const labels = new Labels({ x: box.x + 4, y: box.y, w: box.w - 4, h: box.h });
   labels.avoidDot([x, y], 12);
-  labels.avoid(x - 3, box.y, x + 3, box.y + box.h); // this base's line
+  labels.avoid(x - 3, box.y, x + 3, box.y + box.h); // the line at the current base
   labels.avoid(box.x + box.w - 150, box.y + box.h - 22, box.x + box.w, box.y + box.h);
   for (const { at } of models) labels.avoidDot(at, 5);
   for (const dot of path) labels.avoidDot(dot, 2);

@@ -64,7 +64,7 @@ function drawRow(pen, { length, query }, { x, y, side }) {
   pen.part(() => {
     for (const t of marks) pen.text(x + (t + 0.5) * cell, y + side + 15, t, noteMiddle);
     for (const t of marks) {
-      const words = Math.abs(t - query) * cell < 14 ? "" : t; // no room next to the followed row
+      const words = Math.abs(t - query) * cell < 14 ? "" : t; // there is no room next to the followed row
       pen.text(x - 6, y + (t + 0.5) * cell + 4, words, noteEnd);
     }
   });

@@ -41,7 +41,7 @@ const read = memo((text, layers, length) => {
 /** @type {(state: any) => any[]} */
 const readState = (state) => textsOf(state).map((text) => read(text, state.layers, state.length));
 
-/** The verdict of `rope-doctor compare` on two texts, in sentences, or the reason there is none. */
+/** The verdict of `rope-doctor compare` on two texts as sentences, or the reason why there is none. */
 const comparison = memo((texts) => {
   try {
     const [first, second] = texts.map(contentOf);
@@ -124,7 +124,8 @@ function drawLegend(pen, all, top) {
   }
 }
 
-/** Tokens per turn for each pair, on a logarithmic axis; a hollow dot marks a pair that makes no full turn in the claimed length. */
+/** Tokens per turn for each pair, on a logarithmic axis; a hollow dot marks a pair that does not make a full turn
+ * in the claimed length. */
 function drawWaves(pen, reading, all, box, other) {
   const waves = wavelength(reading.invFreq);
   const last = Math.max(1, waves.length - 1, (other?.invFreq.length ?? 0) - 1);

@@ -20,7 +20,7 @@ const CHUNKS = 8; // per stem, each thinner than the one below
 const SAMPLES = sorted(range(0, 240).map((n) => Math.round(fromPlace((n / 240) * placeFromZero(FAR)))));
 const GLOW = { stroke: ink.other, opacity: 0.5 };
 
-/** A head's frequencies with and without a rule, and the factor on its hands. */
+/** The frequencies of a head with and without a rule, and the factor on its hands. */
 const rotationOf = memo(
   (rule, { head_dim, base, trained, factor }) => ({
     ...stretched(rule, head_dim, base, trained, trained * factor),
@@ -186,7 +186,7 @@ function drawRail(pen, state, { rail, foot, left }, width) {
   return { X, pig: { x: X(state.distance), y: foot, ring: 12, ink: ink.k, trait: "distance", at: to } };
 }
 
-/** The height of the tip against distance: solid for the part walked so far, faint for the rest. */
+/** The height of the tip against distance: solid up to the current distance, faint beyond it. */
 function drawScore(pen, state, { ground, scale, top, tall, rail }, X, shown) {
   const { scores } = all(state);
   const here = heightOf(grown(state, state.distance));

@@ -38,7 +38,7 @@ function compare({ sentence, rearranged, look, causal, layers }) {
   return { first, second, to, kept, looked: look - 1, here: to[look - 1], moves, moved, sameWords, causal };
 }
 
-const NAMES = 54; // pixels beside the weights
+const NAMES = 54; // pixels beside the weights, for names
 
 /** The layout below the sentences: the plane, and the weights beside or below it, if shown. */
 function plan(width, state, { shows }) {
@@ -101,7 +101,7 @@ function drawSentences(pen, seen, width, tall) {
   return wordHandles(seen, places);
 }
 
-/** Handles that drag the words of sentence 2, and the targets that a question may ask for. */
+/** Handles for dragging the words of sentence 2, and the targets of questions. */
 function wordHandles({ second, to, kept, here }, { h, bottom, step, w, X, seat }) {
   const grip = (place) => ({
     trait: "rearranged",
@@ -116,7 +116,7 @@ function wordHandles({ second, to, kept, here }, { h, bottom, step, w, X, seat }
   return { ...Object.fromEntries(kept.map((m) => [`word ${m}`, grip(to[m])])), marks };
 }
 
-/** The words as a sentence, with the one at `from` moved to `place`. */
+/** The sentence after the word at `from` moves to `place`. */
 function movedTo(words, from, place) {
   const others = words.filter((_, n) => n !== from);
   return [...others.slice(0, place), words[from], ...others.slice(place)].join(" ");

@@ -9,7 +9,7 @@ const SIDE = 21; // patches
 const PLACES = gridCoordinates(SIDE, SIDE);
 const STEP = 5; // patches: the distance in the readout
 
-// patches that a question may ask for, relative to the query: rows down, columns to the right
+// targets of questions, relative to the query: rows down, columns to the right
 /** @type {Record<string, Pair>} */
 const NEAR = {
   "5 to the right": [0, STEP],
@@ -18,7 +18,7 @@ const NEAR = {
   "5 to the right and 5 down": [STEP, STEP],
 };
 
-/** A state's frequencies along the height and the width, and the score of every patch. */
+/** The frequencies along the height and the width, and the score of every patch, for a state. */
 const seen = memo(({ scheme, row, column, head_dim, base, direction }) => {
   const [byHeight, byWidth] = schemeFrequencies(scheme, head_dim, base, direction);
   return { byHeight, byWidth, scores: patchScores([row, column], PLACES, [byHeight, byWidth]) };

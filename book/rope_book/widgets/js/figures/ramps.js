@@ -28,7 +28,7 @@ function measured({ factor, trained_length: trained, base, head_dim, beta_fast, 
   return { waves: wavelength(plain), turns, multipliers, kept, rows: shown === "kept" ? kept : multipliers };
 }
 
-/** How many pairs a rule keeps, blends and divides. */
+/** The numbers of pairs that a rule keeps, blends and divides. */
 function counts(kept) {
   const whole = kept.filter((share) => share > 1 - 1e-9).length;
   const none = kept.filter((share) => share < 1e-9).length;

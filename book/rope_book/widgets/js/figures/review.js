@@ -12,7 +12,7 @@ const MOST = 10; // questions in a sitting
 /** @type {Record<string, Asked>} */
 const ASKED = QUESTIONS;
 
-/** The names of the questions in all chapters, or only in those read. @param {boolean} all */
+/** The names of the questions in all chapters, or only in the chapters already read. @param {boolean} all */
 function namesOf(all) {
   let read = /** @type {unknown} */ ([]);
   try {

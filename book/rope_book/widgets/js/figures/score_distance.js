@@ -31,7 +31,8 @@ const turnsOf = memo((base, headDim) => {
   return { frequencies, turns: makeTurns(frequencies) };
 });
 
-/** A state's q and k, and functions of distance: the score of the `count` fastest pairs, RoFormer's bound, the score of all ones. */
+/** The q and k of a state, and functions of distance: the score of the `count` fastest pairs, RoFormer's bound, and
+ * the score of vectors of ones. */
 function headOf({ vectors, head_dim, base, peak, seed }) {
   const { q, k } = vectorsOf(vectors, head_dim, base, peak, seed);
   const { frequencies, turns } = turnsOf(base, head_dim);

@@ -11,7 +11,7 @@ import { makeHead } from "../maths/encoding.js";
 import { readingHead, wordVector } from "../maths/words.js";
 
 const FARTHEST = 1000;
-const STILL = 1e-9; // smaller changes count as none
+const STILL = 1e-9; // smaller changes are ignored
 
 const NAMES = {
   none: phrase`no encoding`,

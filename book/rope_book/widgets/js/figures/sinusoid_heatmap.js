@@ -16,7 +16,7 @@ const ROWS = 160; // positions drawn, 0 … 159
 const REACH = 64; // offsets drawn, −64 … 64
 const OTHERS = range(0, 90, 15); // positions of the faint curves
 
-/** PE for every position, and the same as an image. */
+/** PE for every position, as numbers and as an image. */
 const fieldOf = memo((dModel, base) => {
   const rows = range(0, ROWS - 1).map((p) => sinusoidal(p, dModel, base));
   return { rows, picture: bitmap(ROWS, dModel, (p, feature) => (rows[p][feature] + 1) / 2, diverging) };

@@ -104,7 +104,7 @@ function drawState(pen, mean, { x, y }, side) {
   pen.text(x, y + side + 16, phrase`value features`, note);
 }
 
-/** The sizes of the cache and the state as bars on one scale, and the colour scale. */
+/** The sizes of the cache and the state, as bars on the same scale, and the colour scale. */
 function drawSizes(pen, { step }, width, y) {
   const pixel = (width - 150) / (2 * WIDTH * TOKENS); // pixels per number
   const held = [

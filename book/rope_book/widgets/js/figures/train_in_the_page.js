@@ -59,7 +59,7 @@ function standing(state) {
 }
 const readingName = ({ times, rule, abf_base, head }) => `${times} ${rule} ${abf_base} ${head}`;
 
-/** A state's runs, side by side, as separate states; the main one comes first. */
+/** The runs of a state, as separate states; the main run comes first. */
 function membersOf(state) {
   const { encoding, against, seeds, seed } = state;
   const encodings = [encoding, against].filter((name, i, all) => name && all.indexOf(name) === i);
@@ -85,7 +85,7 @@ function keep(member, { step, losses, right, inside }, asked) {
 function* work(state, whole) {
   const members = membersOf(state);
   if (state.steps === 0 || members.every(isDone)) return;
-  if (!whole) yield; // start no training while a control is still moving
+  if (!whole) yield; // do not start training while a control is still moving
   for (const run of members.map(standing)) {
     if (run.step > state.steps) Object.assign(run, untrained()); // the run is already past the requested step
   }

@@ -1,4 +1,4 @@
-// One question on the page: its text, a way to answer and, only after an answer, the explanation.
+// One question on the page: its text, controls for the answer and, once answered, the explanation.
 import { button, html, say } from "./dom.js";
 import { answerOf, judge } from "./judge.js";
 import { joined, phrase, phraseOf } from "./phrase.js";

@@ -81,7 +81,7 @@ export function say(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-/** A function that returns whether a box holds half-typed text, which no repaint may overwrite. */
+/** A function that returns whether a box contains half-typed text, which a repaint must not overwrite. */
 export function typing(/** @type {HTMLInputElement} */ input) {
   let busy = false;
   input.addEventListener("input", () => (busy = true));

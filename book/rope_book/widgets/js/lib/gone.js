@@ -1,4 +1,5 @@
-// A note under a figure whose Python is gone: after a kernel restart the figure still moves, but nothing receives its changes.
+// A note under a figure without its kernel: after a restart, the figure still moves, but Python does not receive
+// its changes.
 import { html } from "./dom.js";
 import { phrase } from "./phrase.js";
 

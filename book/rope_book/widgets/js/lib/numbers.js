@@ -1,6 +1,6 @@
 // Helpers for numbers: formats for readers, clamping, ranges, and round values for an axis.
 
-/** Fixed decimals, a real minus sign, no negative zero. @type {(value: number, decimals?: number) => string} */
+/** A number with fixed decimals, a real minus sign, and never a negative zero. @type {(value: number, decimals?: number) => string} */
 export function fmt(value, decimals = 2) {
   const text = (Math.abs(value) < 0.5 * 10 ** -decimals ? 0 : value).toFixed(decimals);
   return text.replace("-", "−");

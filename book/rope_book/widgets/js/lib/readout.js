@@ -1,4 +1,4 @@
-// The picture in words, for sighted readers and for screen readers.
+// The description of the picture, for sighted readers and for screen readers.
 import { html, say } from "./dom.js";
 import { joined } from "./phrase.js";
 

@@ -30,7 +30,7 @@ function widthOf(/** @type {string} */ character) {
   return FULL_WIDTH.test(character) ? 1 : 0.6;
 }
 
-// The text cut to a width: after a whole word if that keeps half of what fits, but never inside a character.
+// A text cut to a width, after a whole word if that keeps at least half of the width, and never inside a character.
 /** @type {(text: string, space: number, size?: number, bold?: boolean) => string} */
 export function shortened(text, space, size = 13, bold = false) {
   if (textWidth(text, size, bold) <= space) return text;
@@ -59,7 +59,7 @@ export function counted(count, noun) {
 /** “word”. @type {(word: string) => string} */
 export const quoted = (word) => `“${word}”`;
 
-const BREAK = /(?= )|(?=[\u3400-\u9fff])/; // before a space, and before a Chinese character
+const BREAK = /(?= )|(?=[\u3400-\u9fff])/; // breaks before spaces and Chinese characters
 
 // The text in lines that fit a width, broken at spaces and before Chinese characters.
 /** @type {(text: string, space: number, size?: number) => string[]} */

@@ -80,7 +80,7 @@ function ruleOf(table) {
   return rule;
 }
 
-/** The call selected by the facts about a rule, and its rotation. @type {(table: RuleTable, rule: any) => any} */
+/** The call that fits the facts about a rule, and the resulting rotation. @type {(table: RuleTable, rule: any) => any} */
 function callOf(table, { facts: rows, calls }) {
   table.run(rows);
   const { facts } = table;
@@ -99,7 +99,7 @@ function callOf(table, { facts: rows, calls }) {
   return { rule: call.function, kind: call.kind, given, settings, changes, dividedBy, ...made };
 }
 
-/** A line of Python that builds a reading's rotation. @type {(reading: any) => string} */
+/** A line of Python that builds the rotation of a reading. @type {(reading: any) => string} */
 export function pythonOf({ rule, given, settings, changes, axes, dividedBy }) {
   if (rule === NOPE || rule === "longrope" || dividedBy !== 1 || axes) return 'rope_from_config("config.json")';
   const literal = (/** @type {any} */ value) => (value === false ? "False" : formatValue(value));

@@ -71,7 +71,7 @@ function nested(table, stated) {
 }
 
 /**
- * The parameters for one kind of layer: the stated ones or none, with a separate base.
+ * The parameters for one kind of layer: those in the file if `whole`, and the value of the key `base` if given.
  * @type {(table: RuleTable, stated: Part, rule: {whole?: boolean, base?: string}) => Part}
  */
 function ofKind(table, stated, { whole = false, base = "" }) {

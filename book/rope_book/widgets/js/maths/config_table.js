@@ -66,7 +66,7 @@ export class RuleTable {
     return this.places(name)[0]?.[0] ?? usual.path(name);
   }
 
-  /** A checked field, or null; throws if it has different values in two places. @type {(name: string, agreed?: boolean) => any} */
+  /** A checked field, or null; throws if it appears twice with different values. @type {(name: string, agreed?: boolean) => any} */
   get(name, agreed = false) {
     const found = this.places(name).map(([path, value]) => [path, checked(name, path, value)]);
     for (const [other, value] of found) {
@@ -114,7 +114,7 @@ const holds = (value) => value !== null && value !== false;
 /** The coordinate that rotates each pair. @type {(sections: number[], order: string) => number[]} */
 export function pairAxes(sections, order) {
   if (order !== "rows and columns first") return sectionAxes(sections, order);
-  const [rows, columns, times] = sections; // ERNIE: rows and columns alternate, then come times
+  const [rows, columns, times] = sections; // ERNIE: rows and columns alternate, followed by times
   return [...range(0, rows + columns - 1).map((i) => 1 + (i % 2)), ...Array(times).fill(0)];
 }
 

@@ -8,7 +8,7 @@ import { dynamicNtk } from "./scaling.js";
 /** @type {(store: string, pair: number, position: number, length: number) => number} */
 export function keyAngle(store, pair, position, length) {
   const { headDim, base, trained, factor } = DECODING;
-  const used = store === "dynamic" ? length : trained; // up to the trained length the rule changes nothing
+  const used = store === "dynamic" ? length : trained; // the rule has no effect up to the trained length
   return ropeAngles(position, dynamicNtk(headDim, trained, used, factor, base).invFreq)[pair];
 }
 

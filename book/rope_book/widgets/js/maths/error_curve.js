@@ -51,8 +51,8 @@ export function errorParts(position, frequency, pipeline, step = 0) {
   };
 }
 
-// A function m → i → a bound on the error of pair i at m, in radians: the sum of the steps' worst cases, with no sine to compute.
-// It returns null for any m at which the pipeline has no finite angle.
+// A function m → i → a bound on the error of pair i at m, in radians: the sum of the worst cases of all steps,
+// which does not need a sine. It returns null for any m at which the pipeline has no finite angle.
 /** @type {(frequencies: Vector, pipeline: Pipeline, step: number) => (m: number) => ((i: number) => number) | null} */
 export function makeErrorBound(frequencies, pipeline, step) {
   const rates = frequencies.map((frequency) => roundTo(frequency, pipeline.frequencies));

@@ -16,7 +16,7 @@ const KEYS_OF_RULE = {
 };
 
 /** @typedef {{arch: string, get: (key: string) => any, values: Record<string, any>}} Keys */
-/** Fields that differ, for each kind of layer; null means no rotation. @typedef {Map<string | null, any>} ChangesByKind */
+/** Fields that differ, for each kind of layer; null means that the kind does not rotate. @typedef {Map<string | null, any>} ChangesByKind */
 
 /** [field, key] pairs: at the top level, in the rope_scaling object, and for sliding layers. */
 const [TOP_LEVEL, SCALING, OF_SLIDING] = ["", "rope_scaling.", "sliding_attention."].map((object) => {

@@ -13,7 +13,8 @@ const MOST = 6; // runs in memory: two encodings with three seeds each
 /** @type {(name: string) => {run?: Run}} */
 const place = memo(() => ({}), MOST);
 
-// Train up to a step; returns the loss before every step so far, the share of right answers at each position, and a look inside a head.
+// Train up to a step; returns the loss before every step so far, the share of right answers at each position, and
+// the inside of a head.
 export function answer(/** @type {Request} */ { settings, until, look, keep, text, kept }) {
   if (text) holdProse(text);
   const slot = place(runName(settings));

@@ -40,7 +40,7 @@ function turnsOf(frequencies, seq) {
   return { cos, sin };
 }
 
-// Vectors added to the embeddings, one per position; undefined if the encoding adds none.
+// Vectors added to the embeddings, one per position; undefined for encodings that do not add vectors.
 /** @type {(encoding: string, base: number, seq: number) => Float64Array | undefined} */
 export function addedTo(encoding, base, seq) {
   if (encoding !== "sinusoidal") return undefined;

@@ -82,7 +82,7 @@ export function contentOf(text) {
   }
 }
 
-/** A line of Python that builds a reading's rotation. @type {(reading: any, config: any) => string} */
+/** A line of Python that builds the rotation of a reading. @type {(reading: any, config: any) => string} */
 export const lineOf = (reading, config) => (isGguf(config) ? 'rotation_of("model.gguf")' : pythonOf(reading));
 
 /**

@@ -14,7 +14,7 @@ export function meetsNewAngle(distance, frequencies, trainedLength, trained = fr
   return frequencies.map((frequency, i) => (distance * frequency) % TURN > trainedLength * trained[i] * EDGE);
 }
 
-// The longest distance, in tokens, up to which no pair reaches such an angle; possibly Infinity.
+// The longest distance, in tokens, up to which all angles were seen in training; possibly Infinity.
 /** @type {(frequencies: Vector, trainedLength: number, trained?: Vector) => number} */
 export function reach(frequencies, trainedLength, trained = frequencies) {
   const complete = completesTurn(trained, trainedLength);

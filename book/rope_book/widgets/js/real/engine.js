@@ -3,7 +3,7 @@ import { begun, makeTokenizer } from "./tokens.js";
 
 // SmolLM2 in llama.cpp: one rotation at a time, loaded on request.
 
-const CONTEXT = 1024; // tokens, prompt and answer
+const CONTEXT = 1024; // tokens in the prompt and the answer
 const SILENT = { debug() {}, log() {}, warn() {}, error() {} };
 const GREEDY = { temperature: 0, top_k: 1 };
 

@@ -45,7 +45,7 @@ function makeHands() {
   return { hands, speeds: () => sliders.map(({ value }) => Number(value)) };
 }
 
-/** A sheet for a model's text and its speed. @param {string} words */
+/** A sheet for the text that a model writes, and its speed. @param {string} words */
 function makeSheet(words) {
   const [title, text, speed] = [
     html("h2", {}, words),

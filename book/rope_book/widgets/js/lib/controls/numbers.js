@@ -3,7 +3,7 @@ import { html, say } from "../dom.js";
 import { clamp } from "../numbers.js";
 import { phrase } from "../phrase.js";
 
-/** The numbers in a text, and the words that are not numbers. @type {(text: string) => [number[], string[]]} */
+/** The numbers in a text, and the parts that are not numbers. @type {(text: string) => [number[], string[]]} */
 function found(text) {
   const words = text
     .replace(/−/g, "-")
