@@ -12,7 +12,7 @@ from ._errors import short
 class Result(traitlets.TraitType):
     """A read-only number with a unit; ``compute`` takes an object with the controls' values as attributes.
 
-    A decorator makes one from a function: ``@result("tokens")`` above ``def distance(now): …``.
+    To make one, decorate a function: ``@result("tokens")`` above ``def distance(now): …``.
     """
 
     def __init__(self, compute: Callable[[Any], float], unit: str) -> None:

@@ -15,7 +15,7 @@ import { distance } from "../maths/complex.js";
 import { meanCosine } from "../maths/decay.js";
 import { invFreq } from "../maths/frequencies.js";
 
-const [FARTHEST, LOWEST, HIGHEST] = [1048576, 1000, 10000000]; // tokens; bases
+const [FARTHEST, LOWEST, HIGHEST] = [1048576, 1000, 10000000]; // tokens, then bases
 const SEARCHED = 294912; // tokens; longer than the first negative distance in any state
 const SPREAD = geometric(1, FARTHEST, 380).map(Math.round);
 

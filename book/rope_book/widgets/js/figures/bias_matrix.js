@@ -23,7 +23,7 @@ function followed({ scheme, head, length, query, num_buckets, max_distance, clip
 function places(width) {
   const narrow = width < 520;
   const side = narrow ? Math.min(width - 44, 380) : Math.min(300, Math.round(width * 0.46));
-  const bottom = 26 + side; // of the matrix
+  const bottom = 26 + side; // bottom edge of the matrix
   const x = narrow ? 40 : side + 98;
   const column = { x, w: width - x - 12 };
   const bias = { ...column, y: narrow ? bottom + 140 : 42, h: narrow ? 120 : 112 };

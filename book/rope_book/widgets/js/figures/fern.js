@@ -141,7 +141,7 @@ function drawGathering(pen, state, at) {
   const [w, h] = [at.right - at.left, at.tall];
   const cellOf = (columns) => Math.min(w / columns, (columns * h) / pairs);
   const [columns] = range(1, pairs)
-    .filter((count) => pairs % count === 0) // full rows
+    .filter((count) => pairs % count === 0) // only full rows
     .sort((one, other) => cellOf(other) - cellOf(one));
   const cell = cellOf(columns);
   const grid = { x: at.left + (w - columns * cell) / 2, y: at.top, columns, cell, row: cell, r: 0.42 * cell };

@@ -22,9 +22,9 @@ import { sizeOf } from "../maths/page_weights.js";
 
 const CHART = 170; // pixels: height of a chart
 const HEADMAP = 150; // pixels: side of the attention map
-const POINTS = 160; // at most, per curve
+const POINTS = 160; // most points per curve
 const MOST_STEPS = 2000;
-const PAIRS = 8; // per head
+const PAIRS = 8; // pairs per head
 const ASK = 200; // ms of training between two replies from a worker
 const LOOK = 1000; // ms between two evaluations of the model
 const NAMES = {

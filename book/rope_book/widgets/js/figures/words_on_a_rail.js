@@ -14,7 +14,7 @@ const OTHERS = ["the", "chases", "the"];
 /** The layout for a width: the rail above, the needle below. */
 function plan(width) {
   const slot = (width - 4) / RAIL.places;
-  const size = clamp(slot * 0.3, 12, 26); // size of the words
+  const size = clamp(slot * 0.3, 12, 26); // font size of the words
   const radius = Math.min(42, slot * 0.44);
   const rail = 2 * (size + 4) + 6 + radius; // height of the clocks' centres
   const numbers = rail + radius + 20;

@@ -59,7 +59,7 @@ export function keepKeys(/** @type {HTMLElement} */ root) {
   function decide(event) {
     const control = event.composedPath()[0];
     if (!root.isConnected)
-      removeEventListener("keydown", decide, true); // it was removed while it had focus
+      removeEventListener("keydown", decide, true); // the control was removed while it had focus
     else if (control instanceof Element && root.contains(control)) {
       control.toggleAttribute("data-lm-suppress-shortcuts", uses(control, event));
     }

@@ -5,7 +5,7 @@ import { makeLayer, spotOf } from "./overlay.js";
 
 const [RADIUS, RING] = [20, 11]; // pixels: the smallest radius that can be grabbed, and the visible radius
 /** @type {Record<string, string>} */
-const INKS = { q: ink.q, k: ink.k, query: ink.q }; // for quantities other than positions
+const INKS = { q: ink.q, k: ink.k, query: ink.q }; // positions have the default colour
 
 // A ring is a circle of radius `ring`, or the outline of a `box` [width, height].
 /** @type {(grip: SVGGElement, wanted: Handle, name: string) => void} */

@@ -3,7 +3,7 @@
 const SETTLED = 10_000; // ms until a page's layout is settled: stills replaced, formulas typeset
 const HANDS = ["wheel", "touchstart", "pointerdown", "keydown"];
 const ENOUGH = 0.7; // share of the picture that must be visible to count as in view
-const GAP = 8; // pixels between it and the control in use
+const GAP = 8; // pixels between the held picture and the control in use
 
 // Scroll a figure to the top of the window, and again whenever the layout shifts, until the reader takes over.
 export function keepInView(/** @type {Element} */ root, /** @type {AbortSignal} */ signal) {

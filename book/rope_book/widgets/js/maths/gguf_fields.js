@@ -75,7 +75,7 @@ export function fieldsOf(keys) {
   fields.rope_interleave = FACTS.interleaved.includes(keys.arch) && !halves;
   if (FACTS.halved_width.includes(keys.arch)) fields.rotary_dim = Math.floor((wholeWidth(keys) ?? 0) / 2) || null;
   fields.rope_theta ??= 10000;
-  if (keys.get("attention.kv_lora_rank") && fields.rotary_dim) fields.head_dim = fields.rotary_dim; // for MLA
+  if (keys.get("attention.kv_lora_rank") && fields.rotary_dim) fields.head_dim = fields.rotary_dim; // in MLA
   return { ...fields, rope_scaling: scalingOf(keys, fields.max_position_embeddings) };
 }
 

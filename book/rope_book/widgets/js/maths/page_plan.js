@@ -1,7 +1,7 @@
 // The settings that define a run, and its learning rate at each step, as in book/rope_book/training/loop.py.
 import { steadyTurn } from "./steady.js";
 
-const WARMUP = 40; // steps
+const WARMUP = 40; // training steps
 
 /** The settings that define a run; the other settings of a figure only change how the run is read. */
 const OF_A_RUN = "task encoding base first_pair last_pair p length learning_rate layers seed".split(" ");

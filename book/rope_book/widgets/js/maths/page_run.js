@@ -35,7 +35,7 @@ export class Run {
     this.network = memo((seq) => new Network(this.model, ROWS, seq, trainedRope(settings)), Infinity);
     this.means = new Float64Array(this.weights.all.length);
     this.squares = new Float64Array(this.weights.all.length);
-    this.losses = /** @type {number[]} */ ([]); // before each step
+    this.losses = /** @type {number[]} */ ([]); // one before each step
   }
 
   get step() {

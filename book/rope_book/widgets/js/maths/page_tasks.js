@@ -7,7 +7,7 @@ import { partOf, prose } from "./page_prose.js";
 /** @typedef {(row: Row, length: number, stream: (n: number) => number, split: string) => void} Draw */
 
 const SPLITS = ["train", "test"];
-const BACK = 5; // positions
+const BACK = 5; // positions back to the repeated token
 const LETTERS = 8; // for recall: the first tokens are the letters, followed by the numbers 1 … FAR
 const FAR = 8;
 const ASKS = 0.25;

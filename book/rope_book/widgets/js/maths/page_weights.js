@@ -8,7 +8,7 @@ import { pageTask, placesOf } from "./page_tasks.js";
 export const WIDTH = 32;
 export const HEADS = 2;
 export const HIDDEN = 64;
-export const BUCKETS = 32; // for T5
+export const BUCKETS = 32; // buckets in the table of T5
 const LONGEST = 4; // rows of a learned table, as a multiple of the trained length
 
 /** A uniform number from −1 to 1. @type {(stream: number, n: number) => number} */

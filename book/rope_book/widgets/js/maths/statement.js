@@ -86,7 +86,7 @@ export function contentOf(text) {
 export const lineOf = (reading, config) => (isGguf(config) ? 'rotation_of("model.gguf")' : pythonOf(reading));
 
 /**
- * The reading of a text for one kind of layer; a text that cannot be read gives {refused}.
+ * The reading of a text for one kind of layer; {refused} for a text that cannot be read.
  * @type {(text: string, layerType: string | null, seqLen: number | null) => any}
  */
 export function readAny(text, layerType, seqLen) {
