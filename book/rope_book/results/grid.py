@@ -95,11 +95,11 @@ class Grid:
         return sorted(runs, key=lambda run: (run.encoding, run.seed))
 
     def accuracy(self, task: str, encoding: str, length: int | None = None) -> Spread:
-        """Return the accuracy's spread over seeds at a test length (by default the training length)."""
+        """Return the spread of the accuracy over seeds at a test length (by default the training length)."""
         return self._tested(task, encoding, length, 1)
 
     def loss(self, task: str, encoding: str, length: int | None = None) -> Spread:
-        """Return the loss's spread over seeds at a test length (by default the training length)."""
+        """Return the spread of the loss over seeds at a test length (by default the training length)."""
         return self._tested(task, encoding, length, 0)
 
     def curve(self, task: str, encoding: str, column: str = "accuracy") -> dict[str, np.ndarray]:

@@ -96,11 +96,11 @@ class Stretch:
         return [score[index] for score in scores]
 
     def accuracy(self, task: str, place: Place) -> Spread:
-        """Return the accuracy's spread over seeds at a place."""
+        """Return the spread of the accuracy over seeds at a place."""
         return spread(self.values(task, place))
 
     def loss(self, task: str, place: Place) -> Spread:
-        """Return the loss's spread over seeds at a place."""
+        """Return the spread of the loss over seeds at a place."""
         return spread(self.values(task, place, "loss"))
 
     def paired_p(self, task: str, place: Place, other: Place) -> float:

@@ -80,7 +80,7 @@ function facts({ ropeType, base, headDim, rotaryDim, layout, attentionFactor, se
   ].join(" · ");
 }
 
-/** All text above and below the chart, in lines. */
+/** All text above and below the chart, broken into lines. */
 const wordsOf = memo((state, width) => {
   const [{ reading, refused, content }, second] = readState(state);
   const fit = (text, size) => wrapped(text, width - 8, size);

@@ -113,7 +113,7 @@ const places = ({ dog, pig }) => Math.round(pig) - Math.round(dog);
 function readout({ dog, pig, lock, start }) {
   const distance = places({ dog, pig });
   const [far, score] = [Math.abs(distance), fmt(railScore(distance))];
-  const before = Math.round(start); // words of other text, in whole numbers
+  const before = Math.round(start); // words of other text, a whole number
   const first = before
     ? before === 1
       ? phrase`1 word of other text comes first: every arrow has turned on.`

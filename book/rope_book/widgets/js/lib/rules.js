@@ -45,7 +45,7 @@ export function settle(controls, before, held) {
   return implied;
 }
 
-// The changes that make a moved control take effect: one without effect sets the control on which it depends.
+// The changes needed for a moved control to take effect: the control that it depends on is set as well.
 /** @type {(controls: Controls, before: State, held: State) => State} */
 export function shown(controls, before, held) {
   const idle = rulesOf(controls).filter(({ name, rule }) => name in held && isIdle(rule, { ...before, ...held }));

@@ -99,7 +99,7 @@ export function makeModel(file, head, wasm, start) {
       for (const { logprob } of logprobs?.content ?? []) found.push(-logprob);
       told(found.length, ids.length);
     };
-    const grammar = `root ::= ${ids.map((id) => `<[${id}]>`).join(" ")}`; // so that the engine can only write this text
+    const grammar = `root ::= ${ids.map((id) => `<[${id}]>`).join(" ")}`; // forces the engine to write this text
     await complete(choice, { prompt: first, max_tokens: ids.length, grammar, logprobs: 1 }, each, signal);
     return found.slice(0, ids.length);
   }
