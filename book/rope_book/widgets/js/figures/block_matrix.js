@@ -42,7 +42,7 @@ function grid(width, { head_dim, form }) {
   const left = 22;
   const narrow = width < 430;
   const column = narrow ? 48 : 56;
-  const room = width - left - (narrow ? 0 : 62); // 62 pixels are for the legend
+  const room = width - left - (narrow ? 0 : 62); // reserves 62 pixels for the legend
   const side = Math.min(352, room - 2 * column - (narrow ? 28 : 46));
   const height = Math.max(side, narrow ? 176 : 0);
   const first = left + side + (narrow ? 6 : 14);

@@ -22,7 +22,7 @@ import { sizeOf } from "../maths/page_weights.js";
 
 const CHART = 170; // pixels: height of a chart
 const HEADMAP = 150; // pixels: side of the attention map
-const POINTS = 160; // most points per curve
+const POINTS = 160; // maximum number of points per curve
 const MOST_STEPS = 2000;
 const PAIRS = 8; // pairs per head
 const ASK = 200; // ms of training between two replies from a worker
