@@ -12,7 +12,7 @@ import numpy as np
 def rotary_cos_sin(
     positions: Any, inv_freq: Any, attention_factor: float = 1.0
 ) -> tuple[np.ndarray, np.ndarray]:
-    r"""Return the cosines and sines for positions (…, seq): two float64 arrays, (…, seq, pairs).
+    r"""Cosines and sines of positions (…, seq): two float64 arrays, (…, seq, pairs).
 
     Args:
         positions: token indices.
@@ -30,7 +30,7 @@ def rotary_cos_sin(
 
 
 def rotate_heads(x: Any, cos: Any, sin: Any, layout: str = "interleaved") -> Any:
-    r"""Return x, (…, seq, head_dim), rotated by cosines and sines, (…, seq, pairs), in the dtype of x.
+    r"""x, (…, seq, head_dim), rotated by cosines and sines (…, seq, pairs), in its dtype.
 
     Args:
         x: queries or keys, NumPy or JAX; features beyond 2 · pairs are unchanged.

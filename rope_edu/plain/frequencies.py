@@ -10,7 +10,7 @@ def inv_freq(head_dim: int, base: float = 10_000.0) -> ndarray:
 
 
 def wavelength(inv_freq: ndarray) -> ndarray:
-    """λ_i = 2π/θ_i, the number of tokens for a full turn of pair i (YaRN, §2.3)."""
+    """λ_i = 2π/θ_i, the number of tokens in which pair i makes a full turn (YaRN, §2.3)."""
     return 2 * np.pi / inv_freq
 
 

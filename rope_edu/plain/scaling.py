@@ -12,7 +12,7 @@ from rope_edu.plain.frequencies import inv_freq
 
 
 def position_interpolation(head_dim: int, factor: float, base: float = 10_000.0) -> ndarray:
-    """PI: position interpolation. θ′_i = θ_i/s, so position m is rotated as m/s was (Chen 2023, §2.3)."""
+    """PI: position interpolation. θ′_i = θ_i/s, so position m turns as m/s did (Chen 2023, §2.3)."""
     return inv_freq(head_dim, base) / factor
 
 
@@ -73,7 +73,7 @@ def ramp_ends(
     )
     if truncate:
         low, high = math.floor(low), math.ceil(high)
-    return max(low, 0), min(high, head_dim - 1)  # as in the code, although the last pair is head_dim/2 − 1
+    return max(low, 0), min(high, head_dim - 1)  # as in the code, although the last pair is head_dim / 2 − 1
 
 
 def kept_by_index(head_dim: int, low: float, high: float) -> ndarray:

@@ -60,7 +60,7 @@ def check_decoder(
     require: Collection[str] = (),
     **facts: Any,
 ) -> DecoderReport:
-    r"""Compute the same logits in many ways and report where they differ.
+    r"""Call a decoder in different ways that must give the same logits, and report where they differ.
 
     Every check compares the decoder with itself, so no reference is needed; `diagnose` and `check_model` find
     mistakes that affect all calls alike. All comparisons run on a text of 12 tokens, and the central ones also on a

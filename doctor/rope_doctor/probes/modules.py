@@ -245,7 +245,7 @@ def _is_memory(numbers: np.ndarray, expected: np.ndarray) -> bool:
     if not np.isfinite(numbers).all() or (numbers < 0).any() or not 0 < numbers.max() <= 1.01:
         return True
     if numbers.shape != expected.shape or np.allclose(numbers, expected, rtol=2.0**-7, atol=1e-7):
-        return False  # close numbers have been rounded by a cast, which may have turned the slowest into 0
+        return False  # the expected numbers, rounded by a cast, which may turn the slowest into 0
     empty = (numbers < LEAST_FREQUENCY) & (expected > 0)
     return bool(empty.any()) or frequencies.is_uninitialised(numbers, expected)
 

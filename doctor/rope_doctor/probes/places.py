@@ -30,7 +30,7 @@ def apart(one: Place, other: Place) -> float:
 
 
 def _listed(place: Place) -> dict[str, float]:
-    """Return the listed probabilities."""
+    """Return the probabilities listed for a token."""
     logs = place.top or ({} if place.logprob is None else {place.token: place.logprob})
     return {token: math.exp(min(log, 0.0)) for token, log in logs.items()}
 

@@ -1,4 +1,4 @@
-r"""Query a server for the same text in ways that must not change its log probabilities."""
+r"""Check that a server's log probabilities for a text do not depend on the request."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
@@ -74,7 +74,7 @@ def ask_server(
     skip: Collection[str] = (),
     require: Collection[str] = (),
 ) -> ServerReport:
-    r"""Query a server for the same texts in many ways and report where its log probabilities differ.
+    r"""Send the same texts to a server in different requests and report where its log probabilities differ.
 
     All texts are drawn for this run, so the first answer cannot be from a cache. The distance between two answers
     is the probability that moves from some listed tokens to others, averaged over four neighbouring tokens. It
