@@ -19,7 +19,7 @@ const [FARTHEST, LOWEST, HIGHEST] = [1048576, 1000, 10000000]; // tokens, then b
 const SEARCHED = 294912; // tokens; longer than the first negative distance in any state
 const SPREAD = geometric(1, FARTHEST, 380).map(Math.round);
 
-/** The first negative distance for a head and base, and the mean cosine around it and at distances along the axis. */
+/** The first negative distance for a head and base, and the mean cosine near it and at distances along the axis. */
 const curveOf = memo((headDim, base) => {
   const frequencies = invFreq(headDim, base);
   const first = firstNegativeDistance(frequencies, SEARCHED) ?? SEARCHED;
@@ -88,7 +88,7 @@ const LEGEND = [
   { words: phrase`this state`, sign: (pen, x, y) => pen.circle(x + 14, y, 6, CURRENT) },
 ];
 
-/** Spots on both sides of a dot, first level with it, then farther up and down. @type {(at: Pair, width: number) => Pair[]} */
+/** Candidate spots on both sides of a dot: level with it first, then farther up and down. @type {(at: Pair, width: number) => Pair[]} */
 const spotsBeside = (at, width) =>
   [12, 26, 44, 64].flatMap((out) =>
     [0, -13, 13, -27, 27, -42, 42].flatMap((lift) => pointsAround(at, [out, lift - 8], [-out - width, lift - 8])),

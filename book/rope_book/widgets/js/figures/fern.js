@@ -20,7 +20,7 @@ const CHUNKS = 8; // per stem, each thinner than the one below
 const SAMPLES = sorted(range(0, 240).map((n) => Math.round(fromPlace((n / 240) * placeFromZero(FAR)))));
 const GLOW = { stroke: ink.other, opacity: 0.5 };
 
-/** The frequencies of a head with and without a rule, and the factor on its hands. */
+/** A head's frequencies with and without a rule, and the factor applied to its hands. */
 const rotationOf = memo(
   (rule, { head_dim, base, trained, factor }) => ({
     ...stretched(rule, head_dim, base, trained, trained * factor),
@@ -43,7 +43,7 @@ const allOf = memo((rule, settings, content) => {
 }, 16);
 const all = (state, rule = state.rule) => allOf(rule, frequencies(state), contentOf(state));
 
-/** The layout: one or more ferns from x to x + w above the ground, and the distance rail below. */
+/** Lay out one or more ferns from x to x + w above the ground, with the distance rail below. */
 function plan(width, state, { shows }) {
   const several = state.shown === "rules";
   const tall = Math.round(clamp(0.46 * width, 210, 330));

@@ -66,7 +66,7 @@ function membersOf(state) {
   return encodings.flatMap((name) => range(0, seeds - 1).map((n) => ({ ...state, encoding: name, seed: seed + n })));
 }
 
-/** One run's answers by position, unless they come from a later step than the state's. */
+/** One run's answers by position, unless they come from a step later than the state's. */
 function lookAt(member) {
   const look = standing(member).looks.get(readingName(member));
   return look && look.step <= member.steps ? look : undefined;

@@ -102,7 +102,7 @@ function drawHands(pen, pairs, position, { cell, y, centre }) {
   });
 }
 
-/** One variant: title, arcs and cells, with frames around the chosen feature and its partner. */
+/** One variant's title, arcs and cells, with frames around the chosen feature and its partner. */
 function drawHead(pen, head, { head_dim, pairing, feature, position }, seats, width) {
   const { name, title = name, pairs } = head;
   const { cell, top, y, centre } = seats;
@@ -132,8 +132,8 @@ function drawLayers(pen, width) {
   }
 }
 
-/** The lower chart: the tokens that each pair needs per turn, the trained length for comparison, and the number of
- * features that do not turn. */
+/** The lower chart, which shows the tokens that each pair needs per turn, the trained length for comparison, and
+ * the number of features that do not turn. */
 function drawWaves(pen, all, state, width) {
   const { head_dim, trained_length: trained, feature } = state;
   const box = { x: 62, y: CHART_TOP, w: width - 62 - 80, h: 4 * STRIP };

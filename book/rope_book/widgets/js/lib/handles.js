@@ -1,4 +1,5 @@
-// Drag handles over a picture: circles, each with a ring in the colour of its quantity. Keyboards use the native controls.
+// Places drag handles over a picture: circles, each with a ring in the colour of its quantity. Keyboard users have
+// the native controls.
 import { ink } from "./colour.js";
 import { svg, write } from "./dom.js";
 import { makeLayer, spotOf } from "./overlay.js";

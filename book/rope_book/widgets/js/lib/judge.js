@@ -1,4 +1,5 @@
-// Judge an answer: right or wrong, and the sentence for a mistake. Pure functions that never touch the page.
+// Judges an answer as right or wrong, and finds the sentence for a mistake. These are pure functions that never
+// touch the page.
 import { phrase, phraseOf } from "./phrase.js";
 import { ruled } from "./ruled.js";
 

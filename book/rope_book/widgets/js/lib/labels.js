@@ -1,4 +1,4 @@
-// Labels that stay inside a frame and do not overlap.
+// Places labels so that they stay inside a frame and do not overlap.
 import { clamp } from "./numbers.js";
 import { textWidth } from "./words.js";
 

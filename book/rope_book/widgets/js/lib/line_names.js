@@ -1,4 +1,4 @@
-// Line names in a chart, each beside its own line, at the position that covers the least of the other lines.
+// Places line names in a chart, each beside its own line, where it covers the least of the other lines.
 import { clamp } from "./numbers.js";
 import { textWidth } from "./words.js";
 

@@ -1,5 +1,5 @@
-// Click targets, framed over the picture while a question asks for a click. A click answers the question and still
-// has its usual effect. Keyboards and screen readers use the names beside the question.
+// Frames click targets over the picture while a question asks for a click. A click answers the question and still
+// has its usual effect. Keyboard and screen-reader users have the names beside the question.
 import { svg, write } from "./dom.js";
 import { makeLayer, spotOf } from "./overlay.js";
 

@@ -1,4 +1,4 @@
-// Rules for the numbers in an answer, whose formulas book/rope_book/check/rows.py sends as trees.
+// Applies rules to the numbers in an answer; book/rope_book/check/rows.py sends their formulas as trees.
 import { phraseOf } from "./phrase.js";
 
 /** @typedef {Record<string, number>} Names */

@@ -1,4 +1,4 @@
-// A lower bound on the base, the same as in book/rope_book/results/base_search.py but with a different algorithm.
+// Computes the same lower bound on the base as book/rope_book/results/base_search.py, by a different algorithm.
 
 const DOUBT = 1e-9; // well above a walk's accumulated rounding error
 

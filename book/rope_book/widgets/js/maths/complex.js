@@ -1,4 +1,4 @@
-// Complex numbers as pairs [real, imaginary], which Python has built in.
+// Provides complex numbers, which Python has built in, as pairs [real, imaginary].
 
 /** |z|. @type {(z: Pair) => number} */
 export const length = ([a, b]) => Math.hypot(a, b);

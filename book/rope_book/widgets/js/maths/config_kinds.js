@@ -1,4 +1,4 @@
-// Kinds of layer, and the rotation parameters that a config specifies for each kind.
+// Finds the kinds of layer in a config, and the rotation parameters for each kind.
 import { range } from "../lib/numbers.js";
 import { RuleTable } from "./config_table.js";
 import { checked, configError, isObject, namesOf, own, Part, RULES, same } from "./config_values.js";

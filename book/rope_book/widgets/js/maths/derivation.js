@@ -1,4 +1,4 @@
-// Candidate ways to encode a position in a pair, and the six lines of the derivation that test them; mirrors
+// Tests candidate ways to encode a position in a pair against the six lines of the derivation; mirrors
 // book/rope_book/widgets/maths/derivation.py. A pair is a complex number [real, imaginary].
 import { range } from "../lib/numbers.js";
 import { angleOf, distance as apart, length, scaled, timesConj, wrapped } from "./complex.js";

@@ -1,4 +1,5 @@
-// The largest error of a pipeline up to a position; a faster counterpart of book/rope_book/widgets/maths/error_curve.py.
+// Computes a pipeline's largest error up to a position; a faster counterpart of
+// book/rope_book/widgets/maths/error_curve.py.
 import { range, sorted } from "../lib/numbers.js";
 import { angleError, roundoff, roundTo } from "./precision.js";
 

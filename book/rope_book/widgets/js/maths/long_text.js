@@ -1,4 +1,4 @@
-// A trained model on a text longer than its training texts; mirrors book/rope_book/widgets/maths/long_text.py.
+// Runs a trained model on a text longer than its training texts; mirrors book/rope_book/widgets/maths/long_text.py.
 import { TURN } from "./frequencies.js";
 import * as scaling from "./scaling.js";
 

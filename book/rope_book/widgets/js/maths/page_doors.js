@@ -1,4 +1,4 @@
-// Positions in a model trained in the page: as added vectors, a rotation, or a bias per distance.
+// Adds positions to a model trained in the page: as vectors, as a rotation, or as a bias per distance.
 import { pageRope } from "./long_text.js";
 import { HEADS, WIDTH } from "./page_weights.js";
 import { alibiSlopes, t5Bucket } from "./relative.js";

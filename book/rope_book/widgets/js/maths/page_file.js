@@ -1,4 +1,5 @@
-// A model trained in the page, saved as a file: its settings, and every number needed to continue training exactly.
+// Saves a model trained in the page as a file, with its settings and every number needed to continue training
+// exactly.
 import { fromBase64, toBase64 } from "../lib/base64.js";
 import { phrase } from "../lib/phrase.js";
 

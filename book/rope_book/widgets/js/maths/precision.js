@@ -1,4 +1,4 @@
-// Angles at low precision; mirrors doctor/rope_doctor/precision.py.
+// Computes angles at low precision; mirrors doctor/rope_doctor/precision.py.
 import { PRECISION } from "../data/precision.js";
 
 const SINGLE = new Float32Array(1);

@@ -1,4 +1,4 @@
-// One head of SmolLM2 on a short text; mirrors book/rope_book/widgets/maths/real_head.py.
+// Runs one head of SmolLM2 on a short text; mirrors book/rope_book/widgets/maths/real_head.py.
 import { dot, softmax } from "./dot_product.js";
 import { ropeAngles } from "./frequencies.js";
 import { pairFeatures } from "./layouts.js";

@@ -1,7 +1,7 @@
 import { edited, headOf } from "./gguf_edit.js";
 import { begun, makeTokenizer } from "./tokens.js";
 
-// SmolLM2 in llama.cpp: one rotation at a time, loaded on request.
+// Runs SmolLM2 in llama.cpp with one rotation at a time, loaded on request.
 
 const CONTEXT = 1024; // tokens in the prompt and the answer
 const SILENT = { debug() {}, log() {}, warn() {}, error() {} };
