@@ -11,7 +11,7 @@ from rope_book.results.files import load, numbered, read
 
 FORMAT = "rope_book grid 2"
 CURVE = ("step", "loss", "accuracy", "cpu_seconds")
-RUN_KEY = ("task", "encoding", "seed", "learning_rate", "own_rate")  # fields that identify a run
+RUN_KEY = ("task", "encoding", "seed", "learning_rate", "own_rate")  # the fields that identify a run
 
 
 class Spread(NamedTuple):
