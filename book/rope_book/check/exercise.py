@@ -58,7 +58,7 @@ class Checker:
     """The `check` that readers call; it replies to answers and gives the next hint after each wrong one."""
 
     def __init__(self, exercises: tuple[Exercise, ...] | None = None) -> None:
-        """Check the given exercises. By default, all chapters' exercises are imported on the first call."""
+        """Check the given exercises, or by default those of all chapters, which are imported on the first call."""
         self._exercises = None if exercises is None else _by_id(exercises)
         self._failures: Counter[str] = Counter()
         self._record: dict[str, dict[str, Any]] = {}

@@ -17,7 +17,7 @@ TABLES = re.compile(r"(cos|sin|freqs|rope|rotary|embed_positions)(?!.*inv)", re.
 def called(
     module: Any, model: Any, positions: np.ndarray, layer_type: str, exact: bool = False
 ) -> np.ndarray | None:
-    """Call a module and return cosines + i · sines, shape (positions, features or pairs), or None.
+    """Call a module and return cosines + i · sines with shape (positions, features or pairs), or None.
 
     If `exact`, they are computed in float32, whatever the number format of the model.
     """
@@ -117,7 +117,7 @@ def _compared(
 
 
 def off(values: np.ndarray, spec: RopeSpec, positions: np.ndarray) -> float:
-    """Return the fraction of numbers that differ, which is smallest for the nearest kind."""
+    """Return the fraction of numbers that differ; it is smallest for the nearest kind."""
     compared = _compared(values, spec, positions)
     return 2.0 if compared is None else float(compared[1].mean())
 
