@@ -1,4 +1,4 @@
-r"""MLA's decoupled keys: content comes from a small latent vector, position from one narrow key for all heads."""
+r"""MLA's decoupled keys: a small latent vector carries content, and one narrow key for all heads carries position."""
 
 import math
 from typing import Any

@@ -1,4 +1,4 @@
-r"""Checks that the inputs of `rotate` match the cosines and sines and do not overlap in memory."""
+r"""Check that the inputs of `rotate` match the cosines and sines and do not overlap in memory."""
 
 import functools
 import sys
@@ -83,7 +83,7 @@ def _clearly_fits(out: Any, x: Any) -> bool:
 
 
 def shares_memory(a: Any, b: Any) -> bool:
-    """Return True if two arrays of the same type share a byte, or if it would take too long to find out."""
+    """Return True if two arrays of the same type share a byte, or if finding out would take too long."""
     if not isinstance(a, np.ndarray):
         if a.untyped_storage().data_ptr() != b.untyped_storage().data_ptr() or not values_known(a):
             return False
