@@ -1,4 +1,4 @@
-r"""MLA's decoupled keys: a small latent vector carries content, and one narrow key for all heads carries position."""
+r"""MLA's decoupled keys: content in a small latent vector, and position in one narrow key for all heads."""
 
 import math
 from typing import Any

@@ -326,7 +326,7 @@ def _precision(probe: Probe, measured: _Measured, fit: frequencies.BaseFit, risi
 
 
 def _few_bits(probe: Probe, measured: _Measured, against: RopeSpec | None) -> dict[str, str]:
-    """Return evidence of positions, frequencies or angles with too few bits, or a table with too few rows, if any."""
+    """Return evidence of positions, frequencies or angles with too few bits, or a table with too few rows."""
     row = matrices.row_taken(probe, measured.pairs, measured.clock)
     if row is not None:
         return {"table_ends": f"Found position {measured.clock.lost_at} rotated as {row}."}
