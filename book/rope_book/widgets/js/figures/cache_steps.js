@@ -9,7 +9,7 @@ import { counted } from "../lib/words.js";
 import { decodingWork, heldKeys, keyAngle } from "../maths/decoding.js";
 
 const STEPS = 16;
-const VISIBLE = 0.005; // radians: smaller errors are invisible
+const VISIBLE = 0.005; // in radians; smaller errors are invisible
 
 // hands
 const STORED = { stroke: ink.k, width: 1.5 };

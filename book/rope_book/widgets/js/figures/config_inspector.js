@@ -13,11 +13,11 @@ import { meanCosine } from "../maths/decay.js";
 import { invFreq, wavelength } from "../maths/frequencies.js";
 import { contentOf, lineOf, readAny } from "../maths/statement.js";
 
-const FARTHEST = 32768; // tokens: limit of the search for a negative score
-const REACH = 131072; // tokens: the end of the distance axis
+const FARTHEST = 32768; // limit, in tokens, of the search for a negative score
+const REACH = 131072; // end of the distance axis, in tokens
 const LINE = 19; // pixels
-const BADGE = 30; // pixels: height of the verdict above the facts
-const SLOWEST = 9; // the wavelength axis ends at 10^SLOWEST tokens
+const BADGE = 30; // height of the verdict above the facts, in pixels
+const SLOWEST = 9; // the wavelength axis ends at 10^SLOWEST tokens per turn
 
 const presetOf = (preset) => PRESETS.filter(({ name }) => name === preset)[0];
 

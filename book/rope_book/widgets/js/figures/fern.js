@@ -13,7 +13,7 @@ import { invFreq } from "../maths/frequencies.js";
 import { stretched } from "../maths/stretch.js";
 import { meetsNewAngle } from "../maths/trained_range.js";
 
-const FAR = 1048576; // tokens: the end of the axis
+const FAR = 1048576; // end of the axis, in tokens
 const SIDE_BY_SIDE = ["rope", "pi", "ntk-aware", "yarn", "llama3"];
 const FEW = ["rope", "pi", "yarn"]; // where space is tight
 const CHUNKS = 8; // per stem, each thinner than the one below
@@ -263,7 +263,7 @@ function draw(pen, state, { width, shows }) {
 
 const apart = (distance) => (distance === 1 ? phrase`1 token apart` : phrase`${grouped(distance)} tokens apart`);
 
-/** A sentence with the number of hands at angles never seen in training; empty if there are none. */
+/** A sentence with the number of hands at angles never seen in training, or "" if there are none. */
 function freshWords(state, distance) {
   const { invFreq: rates, plain } = rotationIn(state);
   const fresh = meetsNewAngle(distance, rates, state.trained, plain).filter(Boolean).length;

@@ -13,9 +13,9 @@ import { ownTextOf, readingOf } from "../maths/reading.js";
 
 const PITCH = 12; // pixels per pair
 const PAIRS = 16;
-const CHART = 150; // pixels: height of the bars
+const CHART = 150; // height of the bars, in pixels
 const LEAST = -4; // the angle axis begins at 10^LEAST turns
-const PUBLISHED = { "by-parts": [1, 32], yarn: [1, 32], llama3: [1, 4] }; // turns: the ends of the ramp
+const PUBLISHED = { "by-parts": [1, 32], yarn: [1, 32], llama3: [1, 4] }; // ends of the ramp, in turns
 const TRAINED = { first_pair: 1, last_pair: PAIRS, attention_factor: 1 }; // rotation settings in training
 const MIDDLE = { anchor: "middle", size: 12 };
 const UNSEEN = { " ": "␣", "\n": "↵" };
@@ -91,7 +91,7 @@ function plan(width, state, view) {
   };
 }
 
-/** The layout of the user's own text: the lines above it, the letters per line, and the total height. */
+/** Lay out the user's own text: the lines above it, the letters per line, and the total height. */
 function ownPlan({ own, task }, box) {
   const head = wrapped(OWN.words, box.w);
   const columns = Math.floor(box.w / OWN.cell);

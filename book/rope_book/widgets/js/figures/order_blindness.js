@@ -38,12 +38,12 @@ function compare({ sentence, rearranged, look, causal, layers }) {
   return { first, second, to, kept, looked: look - 1, here: to[look - 1], moves, moved, sameWords, causal };
 }
 
-const NAMES = 54; // pixels beside the weights, for names
+const NAMES = 54; // pixels reserved beside the weights for names
 
 /** Lay out the part below the sentences: the plane and, if shown, the weights beside or below it. */
 function plan(width, state, { shows }) {
   const tall = width < 520;
-  const rows = tall ? 176 : 142; // pixels: height of the two sentences
+  const rows = tall ? 176 : 142; // height of the two sentences, in pixels
   const top = rows + 14;
   if (!shows("weights")) {
     const side = Math.min(260, width - 2);

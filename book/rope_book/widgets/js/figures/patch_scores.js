@@ -7,7 +7,7 @@ import { arrowPlace, gridCoordinates, patchScores, schemeFrequencies } from "../
 
 const SIDE = 21; // patches along a side
 const PLACES = gridCoordinates(SIDE, SIDE);
-const STEP = 5; // patches: the distance in the readout
+const STEP = 5; // the distance in the readout, in patches
 
 // targets of questions, relative to the query: rows down, columns to the right
 /** @type {Record<string, Pair>} */

@@ -25,7 +25,7 @@ const columns = (width) => (width < 520 ? 1 : 2);
 const mistakeOf = (name) => DAMAGE.mistakes.filter((mistake) => mistake.name === name)[0];
 const caseOf = ({ number }) => mistakeOf(DAMAGE.cases[number - 1]);
 
-/** The mistake to show; undefined while mistakes are listed. */
+/** The mistake to show, or undefined while mistakes are listed. */
 const shownOf = (state) => (state.task === "guess" ? caseOf(state) : mistakeOf(state.mistake));
 const isList = ({ task }) => task in ALIKE;
 const isNamed = (state) => state.task === "choose" || state.guess === caseOf(state).name;

@@ -165,7 +165,7 @@ function draw(pen, state, { width, shows }) {
   return { taps: drawSquare(pen, seen, at) };
 }
 
-/** A sentence on how well the head does its job, compared with training. */
+/** A sentence on how well the head does its job, now and as trained. */
 function fate({ job, done, trained }) {
   const [now, was] = [percent(done), percent(trained.done)];
   if (now === was) return phrase`${DOES[job]}, with ${now} % of its attention, as trained.`;

@@ -19,7 +19,7 @@ const [PARTS, KNOTS] = [8, 16]; // waves drawn, and steps in which all pairs are
 const DECADES = 2; // with the loose bound the vertical axis is logarithmic and starts this far below the trivial bound
 
 const vectorsOf = memo((vectors, headDim, base, peak, seed) => {
-  const drawn = normals(1000 + seed, 2 * headDim); // q first, then k
+  const drawn = normals(1000 + seed, 2 * headDim); // q, then k
   const q = vectors === "constant" ? Array(headDim).fill(1) : drawn.slice(0, headDim);
   if (vectors === "independent") return { q, k: drawn.slice(headDim) };
   return { q, k: vectors === "rotated" ? applyRope(q, ropeAngles(peak, invFreq(headDim, base))) : q };
@@ -84,7 +84,7 @@ const partialSums = memo((state) => {
   return range(0, PARTS).map((added) => scores(distances, countOf({ ...state, added, bound: false })));
 }, 3);
 
-/** The average over all draws at some distances; null if there is only one draw. */
+/** The average over all draws at some distances, or null if there is only one draw. */
 function averageOf({ vectors, peak }, { ones }, distances) {
   if (vectors === "constant") return null;
   if (vectors === "independent") return distances.map(() => 0);

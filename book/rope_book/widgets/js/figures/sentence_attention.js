@@ -64,7 +64,7 @@ function seenOf({ start, encoding, ...text }) {
 }
 
 const HEADER = 92; // space above a square's cells, for its title and the columns' words
-const TURN = 62; // degrees: the slant of the column words
+const TURN = 62; // slant of the column words, in degrees
 
 /** Lay out the two squares side by side, or one above the other. */
 function plan(width, count) {

@@ -34,7 +34,7 @@ function remembered({ step, query, turned }) {
 
 const sizeOf = (rows) => sum(rows.flat().map(Math.abs)) / rows.flat().length;
 
-const STRIP = 44; // pixels: the height of a row of bars
+const STRIP = 44; // height of a row of bars, in pixels
 
 /** Lay out the cache, the query's shares from cache and state, the state, and the sizes of both. */
 function plan(width) {

@@ -20,8 +20,8 @@ import { holdProse } from "../maths/page_prose.js";
 import { guessOf, pageTask, placesOf } from "../maths/page_tasks.js";
 import { sizeOf } from "../maths/page_weights.js";
 
-const CHART = 170; // pixels: height of a chart
-const HEADMAP = 150; // pixels: side of the attention map
+const CHART = 170; // height of a chart, in pixels
+const HEADMAP = 150; // side of the attention map, in pixels
 const POINTS = 160; // maximum number of points per curve
 const MOST_STEPS = 2000;
 const PAIRS = 8; // pairs per head

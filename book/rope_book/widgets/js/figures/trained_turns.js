@@ -73,7 +73,7 @@ function drawTurns(pen, box, all, alone) {
   unseenPoints(pen, fresh, r + 1.6);
 }
 
-/** The middle pair of the region of new angles; undefined if that region is narrow. */
+/** The middle pair of the region of new angles, or undefined if that region is narrow. */
 function centreOf(stretches) {
   const last = stretches.length;
   const first = stretches.findIndex((ends) => ends.length && ends[0][1] - ends[0][0] > 2);

@@ -11,7 +11,7 @@ import { listed } from "../lib/words.js";
 import { span, unpackLosses, unpackShares } from "../maths/results.js";
 
 const ROW = 21; // pixels per encoding
-const LANES = 14; // pixels of each row for its seeds
+const LANES = 14; // pixels for the seeds in each row
 
 /** The styles of the three encodings that stand out, with dark edges of width `edge`, if any; all others are grey. */
 const RANKS = [

@@ -13,10 +13,10 @@ import { pairFeatures } from "../maths/layouts.js";
 import { partialRope, pRope } from "../maths/partial.js";
 import { completesTurn } from "../maths/trained_range.js";
 
-const [FAST, SLOW] = [2, 4e6]; // tokens per turn: the ends of the chart
+const [FAST, SLOW] = [2, 4e6]; // ends of the chart, in tokens per turn
 const LAYERS = 8;
 
-/** A wavelength's position between fast, 0, and slow, 1. */
+/** A wavelength's position between 0 (fast) and 1 (slow). */
 const speedOf = (wave) => (powerOf(wave) - powerOf(FAST)) / (powerOf(SLOW) - powerOf(FAST));
 
 /** The pairs that turn: frequency, features, tokens per turn, and their position between fast and slow. */
@@ -45,7 +45,7 @@ const pairWith = (pairs, feature) => pairs.find(({ features }) => features.inclu
 
 const narrow = (width) => width < 480;
 const [TITLE, ARC, CELL, GAP] = [20, 22, 44, 14];
-const HAND = 31; // pixels: from the top of a cell to the middle of its hand
+const HAND = 31; // distance from the top of a cell to the middle of its hand, in pixels
 const ROW = TITLE + ARC + CELL + GAP;
 const LAYERS_TOP = 4 * ROW + 4;
 const CHART_TOP = LAYERS_TOP + 96;

@@ -4,7 +4,7 @@ import { ink } from "./colour.js";
 import { svg, write } from "./dom.js";
 import { makeLayer, spotOf } from "./overlay.js";
 
-const [RADIUS, RING] = [20, 11]; // pixels: the smallest radius that can be grabbed, and the visible radius
+const [RADIUS, RING] = [20, 11]; // smallest radius that can be grabbed, and visible radius, in pixels
 /** @type {Record<string, string>} */
 const INKS = { q: ink.q, k: ink.k, query: ink.q }; // positions have the default colour
 

@@ -3,7 +3,7 @@
 import { phrase, phraseOf } from "./phrase.js";
 import { ruled } from "./ruled.js";
 
-// A typed number: 1,707 or 15.9 or 15,9 or 1/3 or −2 or 50 %; NaN if it is not a number.
+// A typed number: 1,707 or 15.9 or 15,9 or 1/3 or −2 or 50 %. The result is NaN for anything else.
 export function numberOf(/** @type {string} */ text) {
   const plain = text
     .trim()

@@ -52,7 +52,7 @@ function isFree([x, y], half, box, placed) {
   return inside && placed.every(clear);
 }
 
-// The best position for one name, {cost, x, y}; undefined if none is free.
+// The best position for one name, {cost, x, y}, or undefined if none is free.
 /** @type {(dots: Pair[], half: number, all: Count, mine: Count, free: (at: Pair) => boolean) =>
  *   {cost: number, x: number, y: number} | undefined} */
 function bestPlace(dots, half, all, mine, free) {

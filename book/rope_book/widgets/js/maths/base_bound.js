@@ -2,7 +2,8 @@
 
 const DOUBT = 1e-9; // well above a walk's accumulated rounding error
 
-// The smallest distance r below the limit with Σ cos(r θ_i) < 0, for decreasing frequencies; null if there is none.
+// The smallest distance r below the limit with Σ cos(r θ_i) < 0, for decreasing frequencies, or null if there is
+// none.
 //
 // Most distances can be skipped. At worst, each of the i fastest pairs contributes −1, so the total stays above 0 as long as the
 // other pairs sum to more than i. Call that sum S, with slope S′ and curvature at most C = Σ θ²: after δ more tokens it is at least

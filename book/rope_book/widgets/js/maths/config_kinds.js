@@ -8,7 +8,7 @@ export const THETAS = namesOf(THETA);
 export const NOPE = "nope"; // our name for layers without positional encoding, for which files have no name
 
 /** The name of a kind of layer; null means all layers. @typedef {string | null} Label */
-/** Rotation parameters for each kind of layer; null for layers that do not rotate. @typedef {Map<Label, Part | null>} PartsByKind */
+/** Rotation parameters for each kind of layer, with null for layers that do not rotate. @typedef {Map<Label, Part | null>} PartsByKind */
 
 /** The rotation parameters for every kind of layer. @type {(table: RuleTable) => PartsByKind} */
 export function kindsOf(table) {

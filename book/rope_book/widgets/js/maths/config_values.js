@@ -29,7 +29,7 @@ export const configError = (reason, field, words = {}, choices) =>
   new ConfigError(reason, field, shown(words), choices);
 
 /**
- * An object's entry under a key, such as a name from a file; undefined if the object itself has no such key.
+ * An object's entry under a key, such as a name from a file, or undefined if the object itself has no such key.
  * @type {(object: Record<string, any>, key: any) => any}
  */
 export const own = (object, key) => (Object.hasOwn(object, key) ? object[key] : undefined);

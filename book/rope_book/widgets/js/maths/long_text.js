@@ -37,7 +37,7 @@ export function binSize(length, times) {
   return size;
 }
 
-// The mean of every `size` columns over all rows, ignoring NaN; NaN where every value is NaN.
+// The mean of every `size` columns over all rows, ignoring NaN, and NaN only where every value is NaN.
 export function means(/** @type {ArrayLike<number>[]} */ rows, /** @type {number} */ size) {
   const bars = Math.ceil(rows[0].length / size);
   const [sums, counts] = [new Float64Array(bars), new Float64Array(bars)];

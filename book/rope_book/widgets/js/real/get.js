@@ -4,7 +4,7 @@ import { fetched, forget, keep, kept } from "./keep.js";
 
 // Handles the first step: the model is fetched, chosen from disk, or found in the browser's storage.
 
-/** The reason why the model cannot run here; empty if it can. @type {(engine: string | undefined, protocol: string) => string} */
+/** The reason why the model cannot run here, or "" if it can. @type {(engine: string | undefined, protocol: string) => string} */
 export function obstacle(engine, protocol) {
   if (protocol === "file:")
     return "A page opened from a folder cannot run the model. Run `python -m http.server` in the folder that holds index.html, and open http://localhost:8000/book/live.html.";
