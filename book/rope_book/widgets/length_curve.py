@@ -6,7 +6,7 @@ from .base import LiveFigure
 from .maths.length import REMEDIES
 
 PARTS = 16  # number of parts of the text, and of heights in a drawn guess
-TOP = 3.0  # nats: the height of a guess of 1
+TOP = 3.0  # the height of a guess of 1, in nats
 
 
 class LengthCurve(LiveFigure):

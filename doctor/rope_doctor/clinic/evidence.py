@@ -108,7 +108,7 @@ def of_senses(speed: np.ndarray) -> str:
 
 
 def of_order(order: np.ndarray, comes_out: str) -> str:
-    """Return evidence that output features are reordered or negated: the first feature that differs."""
+    """Return the first feature that differs as evidence that output features are reordered or negated."""
     source, sign = np.abs(order).argmax(axis=1), order.sum(axis=1)
     place = int(np.flatnonzero((source != np.arange(len(source))) | (sign < 0))[0])
     feature = f"{'−' if sign[place] < 0 else ''}{source[place]}"

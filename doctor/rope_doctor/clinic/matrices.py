@@ -117,7 +117,7 @@ def table_factors(probe: Probe, pairs: Pairs) -> tuple[float, float] | None:
 
 
 def tail_changes(probe: Probe, pairs: Pairs, factor: float, still: bool) -> str:
-    """Return the first unrotated feature whose value changes, as evidence; "" if they are all unchanged.
+    """Return the first unrotated feature whose value changes, as evidence, or "" if they are all unchanged.
 
     With `still`, the factor may also scale these features, since the last pairs of p-RoPE do not turn.
     """

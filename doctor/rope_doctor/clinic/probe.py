@@ -63,7 +63,7 @@ class Probe:
         )
 
     def matrix(self, position: int) -> np.ndarray | None:
-        """Return the matrix, `(head_dim, head_dim)`, for columns at a position; None if a distant call fails."""
+        """Return the matrix, `(head_dim, head_dim)`, for columns at a position, or None if a distant call fails."""
         raw = self._raw(position)
         return raw if raw is None or self.order is None else self.order.T @ raw
 
@@ -226,7 +226,7 @@ class _ResultError(ValueError):
 
 
 def _overwritten(after: np.ndarray, before: np.ndarray, name: str) -> str:
-    """Return evidence that a call modified an argument, the first changed value; "" if nothing changed."""
+    """Return the first changed value as evidence that a call modified an argument, or "" if nothing changed."""
     changed = np.argwhere(after != before)
     if not len(changed):
         return ""

@@ -54,7 +54,7 @@ class Statement:
 
     @property
     def permuted(self) -> str | None:
-        """The layout from which the GGUF converter permutes q and k rows; None if it does not permute them."""
+        """The layout from which the GGUF converter permutes q and k rows, or None if it does not permute them."""
         if self.config is None and self.model in FACTS["rows_permuted"]:
             return "half_split"
         sections = any(reading.spec.sections for reading in self.readings if reading.rope_type != NOPE)

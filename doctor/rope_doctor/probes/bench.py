@@ -151,7 +151,7 @@ class Bench:
         return np.concatenate(pieces, axis=1), cache
 
     def distances(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
-        """Return the distance between each token's logits, in units of the spread; ∞ if they are not finite."""
+        """Return the distance between each token's logits in units of the spread, or ∞ if they are not finite."""
         apart = np.sqrt(((one - other) ** 2).mean(axis=-1)) / self.spread
         return np.where(np.isfinite(apart), apart, np.inf)
 

@@ -149,7 +149,7 @@ class _Examination:
 
     @cached_property
     def edge(self) -> Bench | None:
-        """A text that ends exactly at the switch and so still counts as short; None if there is no switch."""
+        """A text that ends exactly at the switch and so still counts as short, or None if there is no switch."""
         if self.switch is None or not self.near.length < self.switch < self.far_length:
             return None
         return Bench(self.decoder, self.switch, self.switch - 3, text=self.text)

@@ -34,7 +34,7 @@ class LayerKinds:
     config: dict[str, Any]
     body: dict[str, Any] = field(default_factory=dict)  # the language-model section of the config
     attending: tuple[int, ...] | None = (
-        None  # indices of the layers with attention; None if the config does not specify them
+        None  # indices of the layers with attention, or None if the config does not specify them
     )
 
     @staticmethod
@@ -86,7 +86,7 @@ class LayerKinds:
     def nearest(
         self, label: str | None, off: Callable[[RopeSpec], float]
     ) -> tuple[str | None, RopeSpec] | None:
-        """Return the candidate kind with the nearest rotation, and its spec; None if all kinds are unrotated."""
+        """Return the candidate kind with the nearest rotation, and its spec, or None if all kinds are unrotated."""
         best = min(self.candidates(label), key=lambda reading: off(reading.spec), default=None)
         return None if best is None else (best.layer_type, best.spec)
 

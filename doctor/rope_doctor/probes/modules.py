@@ -88,7 +88,7 @@ class ModuleProbe:
     def nearest(
         self, where: str, label: str | None, off: Callable[[RopeSpec], float], probe: str
     ) -> tuple[Reading, str] | None:
-        """Record the probe, and return the reading and name of the nearest kind; None if all are unrotated."""
+        """Record the probe, and return the nearest kind's reading and name, or None if all kinds are unrotated."""
         best = min(self.kinds.candidates(label), key=lambda reading: off(reading.spec), default=None)
         if best is None:
             return None

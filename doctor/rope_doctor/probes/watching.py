@@ -82,9 +82,9 @@ class Watched:
     layers: dict[str, bool] = field(default_factory=dict)  # whether a layer was judged, by name
     scales: dict[str, tuple[float, int]] = field(default_factory=dict)  # softmax scale and width, by name
     failed: str = ""  # why the model could not be run
-    long_texts: str = ""  # why there was no text at the trained length and beyond; "" if there was one
-    query_scale: str = ""  # why query gains were not judged; "" if they were
-    coordinates: str = ""  # why there was no text with different coordinates; "" if there was one
+    long_texts: str = ""  # why there was no text at the trained length and beyond, or "" if there was one
+    query_scale: str = ""  # why query gains were not judged, or "" if they were
+    coordinates: str = ""  # why there was no text with different coordinates, or "" if there was one
     grows: bool = False  # whether queries already grow with position in a short text
     positions: int = 0
     longest: int = 0
@@ -251,7 +251,7 @@ def _of_the_text(call: Call, count: int) -> Call:
 
 
 def below_the_switch(reading: Reading) -> int | None:
-    """Return the length below which a rule does not depend on the text; None if it is not in the config."""
+    """Return the length below which a rule does not depend on the text, or None if it is not in the config."""
     if reading.trained and reading.rope_type in BY_LENGTH:
         return reading.trained - 1
     return reading.trained or reading.longest

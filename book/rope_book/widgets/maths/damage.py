@@ -17,7 +17,7 @@ LOOKS = {
     "fluent": "is good English",
     "same": "is right, word for word",
 }
-COMMANDS = {  # by location of a mistake, the command that finds it; shifting all positions is not a mistake
+COMMANDS = {  # keyed by a mistake's location, the command that finds it; shifting all positions is not a mistake
     "config": "rope-doctor compare config.json model.gguf",
     "rotation": "rope-doctor diagnose module:rotate --config config.json",
     "halves": "rope-doctor diagnose module:rotate_k --config config.json",
