@@ -1,4 +1,4 @@
-// A control for a hand-drawn line, drawn with a pencil in the picture or with two sliders for its length and the
+// A control for a hand-drawn line, made with a pencil in the picture or with two sliders for its length and the
 // height of its end.
 import { html, say, write } from "../dom.js";
 import { clamp } from "../numbers.js";
