@@ -30,7 +30,7 @@ function parts(width) {
   return { clocks, big, chart, height, lead: narrow ? big.y + big.h : height };
 }
 
-/** The pairs whose clocks are drawn: all of them, or an evenly spaced subset plus the chosen one. */
+/** The pairs whose clocks are drawn: all pairs, or an evenly spaced subset that includes the selected pair. */
 function shownOf(pairs, chosen) {
   if (pairs <= MOST) return range(0, pairs - 1);
   const spread = range(0, MOST - 1).map((j) => Math.round((j * (pairs - 1)) / (MOST - 1)));
@@ -87,7 +87,7 @@ function drawBig(pen, { pair, position, n }, frequency, { x, y, w, h }) {
 }
 
 /**
- * The vertical axis for a mode, and the function that places an angle on it.
+ * The vertical axis for a mode, with a function that maps an angle to a position on the axis.
  * @returns {{place: (angle: number) => number, ys: Pair, yTicks?: number[], yFormat: (t: number) => string, yLabel: string}}
  */
 function scale(axis, frequencies, chosen, n) {
@@ -112,7 +112,7 @@ function scaleNow({ pair, axis, n }, frequencies, way) {
   const whole = scale(axis, frequencies, pair, n);
   const rises = axis === "linear" && way?.share < 1 && (way.from.axis === "turn" || way.from.pair !== pair);
   if (!rises) return { ...whole, broken: axis === "turn" };
-  // during a glide from "turn" or from another clock, every turn rises into position
+  // while animating from "turn" or from another clock, raise each turn into position
   const rolled = scale("turn", frequencies, pair, n);
   const between = (from, to) => from + (to - from) * way.share;
   const place = (angle) => between(rolled.place(angle), whole.place(angle));
@@ -120,7 +120,8 @@ function scaleNow({ pair, axis, n }, frequencies, way) {
   return { ...whole, ys, place, yTicks: undefined, broken: true };
 }
 
-/** The positions on a line, split into runs, one per turn if the line breaks after each turn. */
+/** The positions on a line, in one run per turn if the line breaks after each turn and in a single run otherwise.
+ */
 function runsOf(frequency, broken, log, from, to) {
   const steps = broken ? Math.ceil((to - from) * 4) : log ? 60 : 1;
   const runs = [];
@@ -145,7 +146,8 @@ function drawTurns(pen, turns, box, Y) {
   pen.text(box.x + box.w - 4, Y(TURN) + 14, words, { ...noteEnd, fill: ink.positionWords });
 }
 
-/** The unrolled thread: the chosen pair's angle, bold up to the position, and the other clocks' angles, faint. */
+/** Draw the unrolled thread: the selected pair's angle, in bold up to the current position, and faint lines for the
+ * other clocks. */
 function drawChart(pen, state, frequencies, box, { width, way }) {
   const { pair, position, axis, n } = state;
   const { place, broken, ys, ...vertical } = scaleNow(state, frequencies, way);

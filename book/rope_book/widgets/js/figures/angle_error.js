@@ -13,15 +13,16 @@ import { errorCurve, errorParts, FARTHEST, LOST, withPosition } from "../maths/e
 import { invFreq, ropeAngles, turnsOf, withinTurn } from "../maths/frequencies.js";
 import { angleError, PIPELINES, pipelineCosSin, roundTo, STEPS } from "../maths/precision.js";
 
-const FLOOR = -9.5; // smaller powers of ten are drawn at the bottom
+const FLOOR = -9.5; // smaller errors are drawn at the bottom of the chart
 
-/** The name of a known pipeline with these formats, if any. */
+/** The name of the known pipeline that uses these formats, or undefined. */
 const nameOf = (pipeline) =>
   Object.keys(PIPELINES).find((name) => STEPS.every((step) => PIPELINES[name][step] === pipeline[step]));
 
 const curveOf = memo((pipeline, headDim, base, step) => errorCurve(invFreq(headDim, base), pipeline, step), 64);
 
-/** A state's pipeline, its worst pair at the position, and that pair's hand, exact angle and error. */
+/** The pipeline, the pair with the largest error at the current position, and that pair's hand, exact angle and
+ * error. */
 function worst(state) {
   const { position, head_dim, base, measure } = state;
   const pipeline = /** @type {any} */ (Object.fromEntries(STEPS.map((name) => [name, state[`${name}_in`]])));
@@ -43,13 +44,13 @@ function worst(state) {
 
 const radians = (value) => (value === 0 ? "0 rad" : `${significant(value, 2, 2, 4)} rad`);
 
-/** Two numbers, with enough digits to tell them apart. */
+/** Format two numbers with enough digits to tell them apart. */
 function apart(a, b) {
   const digits = range(4, 17).find((n) => a.toPrecision(n) !== b.toPrecision(n)) ?? 17;
   return [a, b].map((value) => String(Number(value.toPrecision(digits + 1))));
 }
 
-/** A description of the step that moved the hand furthest. */
+/** Describe the step that contributes most to the error. */
 function cause({ position }, { pipeline, step, frequency }) {
   const before = step ? position - step : 0;
   const [m, n] = [position, before].map((p) => roundTo(p, pipeline.positions));
@@ -114,7 +115,8 @@ function drawAxes(pen, { tiny, narrow, box }, width, step) {
   return { X, at, point };
 }
 
-/** The known curves in grey, and the chosen one, marked with a cross if it ends early. paths: [[name, path], …]. */
+/** Draw the known pipelines' curves in grey and the selected one in colour, with a cross where it ends early.
+ * paths: [[name, path], …]. */
 function drawCurves(pen, paths, chosen, ended) {
   const known = paths.map(([, path]) => path);
   pen.curves(known, { stroke: ink.muted, width: 1.5, opacity: 0.75 });
@@ -182,7 +184,7 @@ function titleOf({ position }, { step, pair, pairs, missing }, { tiny, narrow })
   return phrase`Pair ${pair}${rank} ${when}`;
 }
 
-/** The angles of the two hands as text, and the angle between them. */
+/** Write the angles of the two hands, and the angle between them. */
 function drawHands(pen, { missing, error, exact, hand }, { clock: { cy, r }, tiny, narrow }) {
   const [x, y] = [2 * r + (tiny ? 18 : narrow ? 22 : 34), cy - 22];
   const [key, text, size] = tiny ? [14, 20, 12] : [22, 30, 13];

@@ -38,7 +38,10 @@ const LOG_TICKS = range(0, 6).map((power) => Number(`1e${power}`));
 
 const asPower = (value) => decade(Math.round(powerOf(value)), 0, 2);
 
-/** The parts of a curve below zero, closed along the axis. @type {(path: Pair[], zero: number) => Pair[][]} */
+/**
+ * The regions between the curve and the axis where the curve is below zero.
+ * @type {(path: Pair[], zero: number) => Pair[][]}
+ */
 function below(path, zero) {
   /** @type {Pair[][]} */
   const parts = [];
@@ -51,7 +54,7 @@ function below(path, zero) {
   return parts;
 }
 
-/** The upper chart: the mean cosine against the distance. */
+/** Draw the upper chart: the mean cosine against the distance. */
 function drawCurve(pen, { base, head_dim, context }, width) {
   const box = { x: 48, y: 78, w: width - 68, h: 190 };
   const { first, distances, means } = curveOf(head_dim, base);
@@ -88,14 +91,14 @@ const LEGEND = [
   { words: phrase`this state`, sign: (pen, x, y) => pen.circle(x + 14, y, 6, CURRENT) },
 ];
 
-/** Candidate spots on both sides of a dot: level with it first, then farther up and down. @type {(at: Pair, width: number) => Pair[]} */
+/** Candidate label positions on both sides of a dot, starting level with the dot and moving up and down. @type {(at: Pair, width: number) => Pair[]} */
 const spotsBeside = (at, width) =>
   [12, 26, 44, 64].flatMap((out) =>
     [0, -13, 13, -27, 27, -42, 42].flatMap((lift) => pointsAround(at, [out, lift - 8], [-out - width, lift - 8])),
   );
 
-/** The models' names beside their dots, or their numbers if there is no room; clicking a name acts like clicking
- * its dot. */
+/** Write each model's name beside its dot, or its number if there is no room. Clicking a name has the same effect
+ * as clicking the dot. */
 function nameModels(pen, models, box, path, [x, y], numbered) {
   const labels = new Labels({ x: box.x + 4, y: box.y, w: box.w - 4, h: box.h });
   labels.avoidDot([x, y], 12);
@@ -103,7 +106,7 @@ function nameModels(pen, models, box, path, [x, y], numbered) {
   labels.avoid(box.x + box.w - 150, box.y + box.h - 22, box.x + box.w, box.y + box.h);
   for (const { at } of models) labels.avoidDot(at, 5);
   for (const dot of path) labels.avoidDot(dot, 2);
-  const highest = [...models].sort((a, b) => b.context - a.context); // so that the names are in the same order as the dots
+  const highest = [...models].sort((a, b) => b.context - a.context); // keep the names in the same order as the dots
   return highest.map(({ name, number, at }) => {
     const words = numbered ? number : name;
     const wide = textWidth(words, 12);
@@ -127,7 +130,7 @@ function listModels(pen, model, width, top) {
   });
 }
 
-/** The lower chart: the first negative distance for every base, the models, and this state. */
+/** Draw the lower chart: the first negative distance for each base, the models, and the current state. */
 function drawPlane(pen, { base, head_dim, context, model }, width) {
   const legend = legendOf(LEGEND, width, { text: 30 });
   legend.draw(pen, PLANE - 2);

@@ -8,7 +8,7 @@ import { counted } from "../lib/words.js";
 import { softmax } from "../maths/dot_product.js";
 import { biasCurve, factorOf, isCausal, slopeOf, tableEntry } from "../maths/example_bias.js";
 
-/** The followed row's visible keys, their weights if all content is identical, its curve, and its table entries. */
+/** The selected row's visible keys, attention weights for identical content, curve, and table entries. */
 function followed({ scheme, head, length, query, num_buckets, max_distance, clip }) {
   const table = { numBuckets: num_buckets, maxDistance: max_distance, clip };
   const causal = isCausal(scheme);
@@ -57,14 +57,14 @@ function drawMatrix(pen, { scheme, length }, { causal, curve, entry, last }, { x
   pen.text(x + side - 8, y + 22, phrase`masked`, { anchor: "end" });
 }
 
-/** Draw the row and column numbers and a frame around the followed row; returns the row's handle. */
+/** Draw the row and column numbers and frame the selected row; returns the row's handle. */
 function drawRow(pen, { length, query }, { x, y, side }) {
   const cell = side / length;
   const marks = range(0, length - 1, length > 24 ? 8 : 4);
   pen.part(() => {
     for (const t of marks) pen.text(x + (t + 0.5) * cell, y + side + 15, t, noteMiddle);
     for (const t of marks) {
-      const words = Math.abs(t - query) * cell < 14 ? "" : t; // there is no room next to the followed row
+      const words = Math.abs(t - query) * cell < 14 ? "" : t; // there is no room next to the selected row
       pen.text(x - 6, y + (t + 0.5) * cell + 4, words, noteEnd);
     }
   });
@@ -80,7 +80,7 @@ function drawRow(pen, { length, query }, { x, y, side }) {
   return { query: { x: cx, y: cy, at } };
 }
 
-/** The entries as numbers, if the cells are large enough; the one under the dot is left out. */
+/** Write the entries as numbers if the cells are large enough, except the one under the dot. */
 function drawEntries(pen, { scheme, length, query }, { causal, entry, last }, { x, y, side }) {
   const cell = side / length;
   if (scheme === "alibi" || cell < 19) return;
@@ -103,7 +103,7 @@ function drawScale(pen, { scheme }, { last }, { x, y, side }) {
   pen.text(x + side, top + 27, most, noteEnd);
 }
 
-/** The bias against j − i, as one curve for all rows with the followed row's part highlighted. */
+/** Plot the bias against j − i as one curve for all rows, highlighting the part that the selected row uses. */
 function drawCurve(pen, { scheme, length, query }, { causal, curve, keys }, box) {
   const far = length - 1;
   const high = causal ? 0 : far;
@@ -124,7 +124,7 @@ function drawCurve(pen, { scheme, length, query }, { causal, curve, keys }, box)
   pen.circle(X(0), Y(0), 5, { fill: ink.q, stroke: ink.paper, width: 1.5 });
 }
 
-/** The attention weights of the followed row if all words are identical, so that only position matters. */
+/** Plot the selected row's attention weights for identical words, for which only position matters. */
 function drawWeights(pen, { length, query }, { keys, weights }, box) {
   const most = [0.05, 0.1, 0.2, 0.5, 1].find((limit) => limit >= Math.max(...weights) - 1e-9) ?? 1;
   const { X, Y } = axes(pen, box, [-0.5, length - 0.5], [0, most], {
@@ -138,7 +138,7 @@ function drawWeights(pen, { length, query }, { keys, weights }, box) {
     const tall = Y(weights[key]) - Y(0);
     return pointsAround([X(key), Y(0)], [-half, 0], [-half, tall], [half, tall], [half, 0]);
   };
-  pen.area(keys.flatMap(bar), { fill: ink.score }); // one path for all keys, cheaper than a shape per key
+  pen.area(keys.flatMap(bar), { fill: ink.score }); // one path for all keys is cheaper than one shape per key
   pen.area(bar(query), { fill: ink.q });
 }
 

@@ -13,7 +13,7 @@ const FEATURES = [
   -0.6, 0.3, 0.2, 0.7, -0.4, -0.7, 0.5, 0.1, -0.2, 0.6,
 ];
 const TOP = 42; // space above the cells, for the headings
-const BELOW = 202; // space below the cells, for the row in numbers and the count
+const BELOW = 202; // space below the cells for the selected row's sum and the multiplication count
 
 /**
  * The numbers in a state: x, the rows of R, the result, each row's pair, angle and partner, and the columns that
@@ -37,7 +37,7 @@ function rotated({ position, head_dim, base, pairing, row: j }) {
   return { d: head_dim, x, matrix, out: applyRope(x, angles, pairing), j, rows, ...columns, followed: rows[j] };
 }
 
-/** The cell layout: the matrix with x and the result at `ends`, and five columns, all of equal height. */
+/** The cell layout: the matrix, with x and the result at `ends`, and five columns of the same height. */
 function grid(width, { head_dim, form }) {
   const left = 22;
   const narrow = width < 430;
@@ -68,7 +68,7 @@ function cell(pen, value, x, y, w, h) {
   }
 }
 
-/** A column of cells with a heading; `marked` rows get a frame. */
+/** Draw a column of cells with a heading and a frame around each `marked` row. */
 function drawColumn(pen, values, heading, x, w, h, marked) {
   pen.text(x + w / 2, TOP - 12, heading, { anchor: "middle", weight: 600 });
   for (const [r, value] of values.entries()) cell(pen, value, x, TOP + r * h, w, h);
@@ -128,8 +128,8 @@ function drawSign(pen, sign, x, { height: tall, narrow }) {
 }
 
 /**
- * The transition between the two forms: each row's cosine and sine move from the matrix to their columns, x and x′ make room, and the
- * partners' features emerge from x. share: 0 at the matrix, 1 at the columns.
+ * Animate between the two forms: each row's cosine and sine move from the matrix to their columns, x and x′ move
+ * aside, and the partner features emerge from x. `share` is 0 for the matrix and 1 for the columns.
  */
 function drawBetween(pen, { x, cos, turned, sin, out, rows }, { left, column, w, h, ends, wide, edges }, share) {
   const to = (from, end) => from + (end - from) * share;
@@ -182,10 +182,11 @@ function cellsOf({ d }, { left, w, h }) {
   return Object.fromEntries(cells.map(([r, c]) => [`row ${r}, column ${c}`, box(r, c)]));
 }
 
-/** A factor as it appears in a sum: in brackets if negative. */
+/** A factor formatted for a sum, in parentheses if negative. */
 const factor = (value) => (fmt(value).startsWith("−") ? `(${fmt(value)})` : fmt(value));
 
-/** The chosen row in symbols and in numbers, and the number of products in it. Returns the bottom of the text. */
+/** Write the selected row in symbols and in numbers, with its number of products. Returns the bottom of the text.
+ */
 function drawRow(pen, { d, x, out, j, cos, sin, followed }, { isMatrix, narrow }, y) {
   const { partner: p, sign } = followed;
   const [angle, between] = [fmt(followed.angle), sign > 0 ? "+" : "−"];

@@ -17,7 +17,7 @@ const KEPT = { stroke: ink.k, width: 3 };
 const AGAIN = { stroke: ink.position, width: 3 };
 const WANTED = { stroke: ink.position, width: 2, dash: "3 2" };
 
-/** The cached keys after a step, oldest first, each with the step's effect on it and its error. */
+/** The cached keys after a step, oldest first, each with its error and with the effect of the step. */
 function held({ store, pair, capacity }, step) {
   return heldKeys(store, pair, capacity, step).map((key) => {
     const kind = key.position === step - 1 ? "new" : store === "unrotated" ? "again" : "kept";
@@ -45,7 +45,7 @@ function hand(pen, cx, cy, length, angle, style) {
   pen.line(cx, cy, ...polar(cx, cy, angle, length), style);
 }
 
-/** The current cache, with the newest query at the top, its dot products, and a face per column. */
+/** Draw the current cache: the newest query at the top, its dot products, and one clock face per column. */
 function drawNow(pen, state, width, { side, r, query, keys }) {
   const { store, pair, step } = state;
   const X = (position) => (position + 0.5) * side;
@@ -69,7 +69,7 @@ function drawNow(pen, state, width, { side, r, query, keys }) {
   }
 }
 
-/** One face: the stored key, and the key that the query sees. */
+/** Draw one clock face with the stored key and the key that the query sees. */
 function drawKey(pen, store, { kind, stored, used, wanted, off }, cx, cy, r) {
   const fresh = kind === "new";
   if (fresh) pen.rect(cx - r - 1, cy - r - 1, 2 * r + 2, 2 * r + 2, { fill: ink.k, opacity: 0.28, radius: 3 });
@@ -108,7 +108,7 @@ function drawLegend(pen, { store, capacity, step }, width, top) {
   }
 }
 
-/** Every step so far, as a row of small hands under their columns. */
+/** Draw each step so far as a row of small hands, aligned with the columns. */
 function drawHistory(pen, state, width, { side, tall, history }) {
   pen.text(2, history - 7, width < 320 ? phrase`One row per step` : phrase`One row per step, one column per position`);
   pen.line(0, history, width, history, { stroke: ink.grid, width: 1 });
@@ -136,7 +136,7 @@ const COSTS = [
   { of: "bytes", name: phrase`Bytes kept, read at each step`, full: 512, fill: ink.k, adds: false },
 ];
 
-/** The cost of all steps, as pairs of bars with and without a cache; the last step's cost is in parentheses. */
+/** Draw the total cost with and without a cache as pairs of bars, with the last step's cost in parentheses. */
 function drawWork(pen, { store, capacity, step }, { x, y, w }) {
   const [all, before] = [step, step - 1].map((steps) => decodingWork(store, capacity, steps));
   for (const [n, { of, name, full, fill, adds }] of COSTS.entries()) {

@@ -6,7 +6,7 @@ import { fmt, grouped, powerOf } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
 import { invFreq, reachWithin, ropeAngles, turnsOf, wavelength, withinTurn } from "../maths/frequencies.js";
 
-/** Every pair's wavelength, turns, angle and reach, and whether it completes a turn within the context. */
+/** For each pair, the wavelength, turns, angle and reach, and whether it completes a turn within the context. */
 function pairsOf({ position, head_dim, base }, context) {
   const frequencies = invFreq(head_dim, base);
   const [waves, angles] = [wavelength(frequencies), ropeAngles(position, frequencies)];
@@ -30,7 +30,7 @@ function grid(width, pairs, { shows }) {
   return { x: (width - cell * columns) / 2 + 3, y: top - 2, columns, cell, row, r: cell / 2 - 9, height };
 }
 
-/** 6.3, 628, 54,410, 2.6 M: a wavelength that fits under a face. */
+/** Format a wavelength to fit under a clock face: 6.3, 628, 54,410, 2.6 M. */
 function shortly(value) {
   if (value < 99.95) return fmt(value, 1);
   if (value < 999999.5) return grouped(value);
@@ -38,14 +38,14 @@ function shortly(value) {
   return `${millions < 99.95 ? fmt(millions, 1) : grouped(millions)} M`;
 }
 
-/** A number of turns with enough decimals for two significant digits. */
+/** Format a number of turns with at least two significant digits. */
 function turnWords(value) {
   if (value === 0) return "0";
   if (value >= 99.95) return grouped(value);
   return fmt(value, value >= 1 ? 1 : Math.min(12, 1 - Math.floor(powerOf(value))));
 }
 
-/** The key to the numbers and colours, above the faces. */
+/** Draw the key to the numbers and colours above the faces. */
 function drawLegend(pen, wide, reach) {
   const long = phrase`In the corner: pair i. Below a face: tokens for a full turn.`;
   pen.text(2, 14, wide ? long : phrase`Corner: pair i. Below: tokens per turn.`);

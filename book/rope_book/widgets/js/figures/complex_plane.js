@@ -21,13 +21,14 @@ const FORMULA = {
   mirror: phrase`f(q, m) = q, or conj(q) at odd m`,
 };
 
-/** The state in the derivation's notation, the product f(q, m) · conj f(k, n), and all products at that distance from n = `first`. */
+/** The state in the derivation's notation, the product f(q, m) · conj f(k, n), and the products at all other
+ * positions with the same distance, from n = `first`. */
 function seenOf({ candidate, inv_freq, q, k, position: m, key_position: n }) {
   const f = encoder(candidate, inv_freq);
   return { f, q, k, m, n, product: timesConj(f(q, m), f(k, n)), ...slide(f, q, k, m - n) };
 }
 
-/** The violation of each line; 0 if the line holds. */
+/** How far each line is violated; 0 where the line holds. */
 const breaksOf = ({ f, q, k }) => breaks(f, q, k).map((amount) => (amount > HOLDS ? amount : 0));
 
 const BLUE = { stroke: ink.q, words: ink.qWords };
@@ -45,7 +46,7 @@ const ofKey = (z, place) => ({ z, ...RED, name: `f(k, ${place})`, width: 3.5 });
 const atEqual = ({ f, q, k, m }) => [ofQuery(f(q, m)), ofKey(f(k, m), "m")];
 const fan = ({ f }, z, stroke) => PLACES.map((p) => ({ z: f(z, p), stroke, width: 1.3, opacity: 0.55, head: 6 }));
 
-/** Line 1: the pair as a sum of a real and an imaginary part, and as a length and an angle. */
+/** Line 1: each pair as real and imaginary parts, and as a length and an angle. */
 function sceneOfStart(seen) {
   const { f, q, k } = seen;
   const parts = (z, stroke) => [
@@ -62,7 +63,7 @@ function sceneOfStart(seen) {
   };
 }
 
-/** Line 2: the product at these positions, and at all other positions with the same distance. */
+/** Line 2: the product at the current positions, and at all other positions with the same distance. */
 function sceneOfProduct(seen, opacity = 1) {
   const { f, q, k, m, n, product, products } = seen;
   const kn = f(k, n);
@@ -82,7 +83,7 @@ function sceneOfProduct(seen, opacity = 1) {
   };
 }
 
-/** Line 3: the circles on which a pair stays while its length is constant. */
+/** Line 3: the circle on which each pair stays if its length is constant. */
 function sceneOfLengths(seen) {
   const { f, q, k } = seen;
   const trail = (z, fill) => ({ places: PLACES.map((p) => f(z, p)), fill, r: 3.5, opacity: 0.7 });
@@ -167,7 +168,8 @@ function nameAxes(pen, { cx, cy, unit, labels }, { x, y, side }) {
   name(cx + 5, y + 11, phrase`imaginary`);
 }
 
-/** A chart over positions, its vertical range rounded to fit the values; returns functions that draw into it. */
+/** Draw the axes of a chart over positions, with a vertical range that fits the values; returns functions for
+ * drawing in the chart. */
 function makeChart(pen, box, values, xLabel, yLabel) {
   const [low, top] = [Math.min(0, ...values), Math.max(0, ...values)];
   const marks = ticks(low, Math.max(top, low + 1), 4);
@@ -209,7 +211,7 @@ function panelOfProduct(pen, { n, first: from, products }, box) {
   nameCurves(pen, curves, chart.yTicks.map(chart.Y), box);
 }
 
-/** A name beside each curve, clear of all dots and, if there is room, of the grid lines. */
+/** Write a name beside each curve, clear of the dots and, where possible, of the grid lines. */
 function nameCurves(pen, curves, grid, box) {
   const labels = new Labels(box);
   for (const dot of curves.flatMap(({ dots }) => dots)) labels.avoidDot(dot, 6);
@@ -222,7 +224,7 @@ function nameCurves(pen, curves, grid, box) {
   }
 }
 
-/** Values from position `from` onwards that should all equal `wanted`, with a mark at the current position. */
+/** Plot values that should all equal `wanted`, starting at position `from`, and mark the current position. */
 function drawSteady(pen, box, { values, wanted, current, from = 0 }, xLabel, yLabel) {
   const chart = makeChart(pen, box, [...values, wanted], xLabel, yLabel);
   chart.reference(wanted);
@@ -305,7 +307,7 @@ function plan(width) {
   return { narrow: false, plane: { x: 4, y: 72, side }, chart, height: side + 82, lead: side + 82 };
 }
 
-/** The chosen line, f, and the marks for all lines. */
+/** Draw the selected line, f, and the marks for all lines. */
 function drawHead(pen, { line, candidate }, amounts, width, narrow) {
   const size = width < 300 ? 12 : narrow ? 13 : 14;
   const title = narrow ? TITLES[line - 1] : [TITLES[line - 1].join(" ")];
@@ -314,7 +316,8 @@ function drawHead(pen, { line, candidate }, amounts, width, narrow) {
   return drawMarks(pen, line, amounts, { x: 2, y: narrow ? 68 : 34, step: Math.min(50, (width - 4) / 6) });
 }
 
-/** Six marks that show which lines hold for this f, with the chosen one framed. Returns their click targets. */
+/** Draw six marks that show which lines hold for this f, with a frame around the selected line. Returns the click
+ * targets. */
 function drawMarks(pen, line, amounts, { x, y, step }) {
   for (const [i, fails] of amounts.entries()) {
     const left = x + i * step;
@@ -376,8 +379,8 @@ function readout(state) {
   return `${SAYS[line - 1](seen)} ${verdict} ${all}`;
 }
 
-/** The state after a press of the button: both positions advance by one, and return to 0 once either reaches the
- * end. */
+/** The state after the button is pressed: both positions advance by one, or return to the start when either would
+ * pass the end. */
 function slideBoth({ position, key_position }) {
   const by = Math.max(position, key_position) < LAST ? 1 : -Math.min(position, key_position);
   return { position: position + by, key_position: key_position + by };

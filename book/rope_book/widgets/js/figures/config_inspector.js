@@ -13,7 +13,7 @@ import { meanCosine } from "../maths/decay.js";
 import { invFreq, wavelength } from "../maths/frequencies.js";
 import { contentOf, lineOf, readAny } from "../maths/statement.js";
 
-const FARTHEST = 32768; // limit, in tokens, of the search for a negative score
+const FARTHEST = 32768; // how far to search for a negative score, in tokens
 const REACH = 131072; // end of the distance axis, in tokens
 const LINE = 19; // pixels
 const BADGE = 30; // height of the verdict above the facts, in pixels
@@ -24,13 +24,14 @@ const presetOf = (preset) => PRESETS.filter(({ name }) => name === preset)[0];
 /** The text of the reader's file if there is one, otherwise of the chosen model's. */
 const textOf = (brought, preset) => (brought.trim() ? brought : JSON.stringify(presetOf(preset).config));
 
-/** The texts of the file and, if there is one, of the second file to compare. */
+/** The text of the file and, in a comparison, the text of the second file. */
 function textsOf({ preset, config, second, other }) {
   const hasSecond = other.trim() || second !== "none";
   return [textOf(config, preset), ...(hasSecond ? [textOf(other, second)] : [])];
 }
 
-/** The reading of a text, or the reason for rejecting it; if layers differ, the reading of the selected ones. */
+/** The reading of a text, or the reason why it was rejected; if layers differ, the reading of the selected layers.
+ */
 const read = memo((text, layers, length) => {
   const first = readAny(text, null, length);
   const types = first.reading?.layerTypes ?? (first.refused?.reason === "choose" ? first.refused.choices : []);
@@ -41,7 +42,7 @@ const read = memo((text, layers, length) => {
 /** @type {(state: any) => any[]} */
 const readState = (state) => textsOf(state).map((text) => read(text, state.layers, state.length));
 
-/** The sentences with which `rope-doctor compare` judges two texts, or the reason why there is no verdict. */
+/** The lines that `rope-doctor compare` prints for two texts, or the reason why there is no verdict. */
 const comparison = memo((texts) => {
   try {
     const [first, second] = texts.map(contentOf);
@@ -80,7 +81,7 @@ function facts({ ropeType, base, headDim, rotaryDim, layout, attentionFactor, se
   ].join(" · ");
 }
 
-/** All text above and below the chart, broken into lines. */
+/** The text above and below the chart, wrapped into lines. */
 const wordsOf = memo((state, width) => {
   const [{ reading, refused, content }, second] = readState(state);
   const fit = (text, size) => wrapped(text, width - 8, size);
@@ -94,7 +95,7 @@ const wordsOf = memo((state, width) => {
   };
 });
 
-/** Lay out text, the mark names in lines, the chart, and more text. */
+/** Lay out, from top to bottom, the text, the legend, the chart and the remaining text. */
 function plan(state, width) {
   const { above, below } = wordsOf(state, width);
   const [{ reading }] = readState(state);
@@ -124,8 +125,8 @@ function drawLegend(pen, all, top) {
   }
 }
 
-/** Tokens per turn for each pair, on a logarithmic axis; a hollow dot marks a pair that does not make a full turn
- * in the claimed length. */
+/** Plot each pair's wavelength on a logarithmic axis, with a hollow dot for pairs that do not complete a turn
+ * within the claimed length. */
 function drawWaves(pen, reading, all, box, other) {
   const waves = wavelength(reading.invFreq);
   const last = Math.max(1, waves.length - 1, (other?.invFreq.length ?? 0) - 1);
@@ -159,7 +160,7 @@ function drawWaves(pen, reading, all, box, other) {
   pen.lines(crosses, { stroke: ink.text, width: 1.2 });
 }
 
-/** The mean score of equal vectors, as a share of its value at distance 0. */
+/** Plot the mean score of equal vectors, relative to its value at distance 0. */
 function drawScore(pen, reading, all, box, other) {
   const { scores, negative } = measured(reading.invFreq);
   const { X, Y } = axes(pen, box, [1, REACH], [-0.5, 1], {
@@ -224,7 +225,7 @@ function readout(state) {
   return [claim, score, ...reading.remarks.map(([, text]) => text)].join(" ");
 }
 
-/** Choosing layers has an effect only if there are two kinds. */
+/** The layer control has an effect only if there are two kinds of layer. */
 function uses(state) {
   const [{ reading }] = readState(state);
   return Object.keys(state).filter((name) => name !== "layers" || reading?.layerTypes.length > 1);

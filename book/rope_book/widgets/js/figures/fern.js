@@ -20,7 +20,7 @@ const CHUNKS = 8; // per stem, each thinner than the one below
 const SAMPLES = sorted(range(0, 240).map((n) => Math.round(fromPlace((n / 240) * placeFromZero(FAR)))));
 const GLOW = { stroke: ink.other, opacity: 0.5 };
 
-/** A head's frequencies with and without a rule, and the factor applied to its hands. */
+/** A head's frequencies with and without a rule, and the attention factor by which the hands are scaled. */
 const rotationOf = memo(
   (rule, { head_dim, base, trained, factor }) => ({
     ...stretched(rule, head_dim, base, trained, trained * factor),
@@ -36,14 +36,14 @@ const rotationIn = (state, rule = state.rule) => rotationOf(rule, frequencies(st
 /** The fern for a state and a distance. */
 const grown = (state, distance, rule) => fern(rotationIn(state, rule), distance, contentOf(state));
 
-/** The score curve under a rule, and the box around its fern at all distances. */
+/** The score curve under a rule, and the bounding box of the fern over all distances. */
 const allOf = memo((rule, settings, content) => {
   const ferns = SAMPLES.map((distance) => fern(rotationOf(rule, settings), distance, content));
   return { box: extent(ferns), scores: ferns.map(heightOf) };
 }, 16);
 const all = (state, rule = state.rule) => allOf(rule, frequencies(state), contentOf(state));
 
-/** Lay out one or more ferns from x to x + w above the ground, with the distance rail below. */
+/** Lay out one or more ferns side by side from x to x + w above the ground, with the distance rail below. */
 function plan(width, state, { shows }) {
   const several = state.shown === "rules";
   const tall = Math.round(clamp(0.46 * width, 210, 330));
@@ -101,7 +101,8 @@ function drawGround(pen, { left, right, ground, scale, lowest, highest }, faint)
 /** @type {(n: number, joints: Pair[]) => Pair} */
 const midway = (n, joints) => [(joints[n][0] + joints[n + 1][0]) / 2, (joints[n][1] + joints[n + 1][1]) / 2];
 
-/** The stem in chunks: thick for slow hands, orange with a diamond at angles never seen in training. */
+/** Draw the stem hand by hand, thicker for slower hands, with an orange diamond at each angle never seen in
+ * training. */
 function drawStem(pen, joints, fresh, thick) {
   const pairs = joints.length - 1;
   const odd = range(0, pairs - 1).filter((n) => fresh[pairs - 1 - n]);
@@ -119,7 +120,7 @@ function drawStem(pen, joints, fresh, thick) {
   );
 }
 
-/** A fern drawn from its root, beside its original straight stem; returns its joints in pixels. */
+/** Draw a fern beside the straight stem that it started as; returns the fern's joints in pixels. */
 function drawFern(pen, state, rule, root, { ground, scale, cell, highest }) {
   const rotation = rotationIn(state, rule);
   const joints = inPicture(grown(state, state.distance, rule), root, { ground, scale });
@@ -134,7 +135,7 @@ function drawFern(pen, state, rule, root, { ground, scale, cell, highest }) {
   return joints;
 }
 
-/** Every hand moving from its clock to its position in the stem, slow hands first. */
+/** Draw each hand on its way from its clock to its position in the stem, slow hands first. */
 function drawGathering(pen, state, at) {
   const joints = inPicture(grown(state, state.distance), at.roots[0], at);
   const pairs = joints.length - 1;
@@ -157,7 +158,7 @@ function drawGathering(pen, state, at) {
   pen.lines(hands, { stroke: ink.position, width: 2.5 });
 }
 
-/** The words on the rail: the dog stays in place, and the pig can be dragged away. */
+/** Draw the words on the rail: the dog is fixed, and the pig can be dragged. */
 function drawRail(pen, state, { rail, foot, left }, width) {
   const [x0, x1] = rail;
   const X = (distance) => x0 + ((x1 - x0) * placeFromZero(distance)) / placeFromZero(FAR);
@@ -186,7 +187,7 @@ function drawRail(pen, state, { rail, foot, left }, width) {
   return { X, pig: { x: X(state.distance), y: foot, ring: 12, ink: ink.k, trait: "distance", at: to } };
 }
 
-/** The height of the tip against distance: solid up to the current distance, faint beyond it. */
+/** Plot the height of the tip against distance, solid up to the current distance and faint beyond. */
 function drawScore(pen, state, { ground, scale, top, tall, rail }, X, shown) {
   const { scores } = all(state);
   const here = heightOf(grown(state, state.distance));
@@ -219,7 +220,7 @@ function drawLevel(pen, state, tip, [x, y], { right, top }, width) {
   });
 }
 
-/** The rules side by side, each with its name and the height of its tip. */
+/** Draw the rules' ferns side by side, each with the rule's name and the height of the tip. */
 function drawRules(pen, state, at) {
   for (const [n, rule] of at.rules.entries()) {
     const joints = drawFern(pen, state, rule, at.roots[n], at);
@@ -263,7 +264,7 @@ function draw(pen, state, { width, shows }) {
 
 const apart = (distance) => (distance === 1 ? phrase`1 token apart` : phrase`${grouped(distance)} tokens apart`);
 
-/** A sentence with the number of hands at angles never seen in training, or "" if there are none. */
+/** A sentence that counts the hands at angles never seen in training, or "" if there are none. */
 function freshWords(state, distance) {
   const { invFreq: rates, plain } = rotationIn(state);
   const fresh = meetsNewAngle(distance, rates, state.trained, plain).filter(Boolean).length;

@@ -13,10 +13,10 @@ import { gainedPair, gainedParts, gainedScore } from "../maths/gained.js";
 const Q = [1.1, 0.3];
 /** @type {Pair} */
 const K = [0.7, 0.8];
-const [SPAN, LAST] = [2.4, 96]; // half the side of the plane; the key's last position
+const [SPAN, LAST] = [2.4, 96]; // half the width of the plane, and the key's last position
 const ROUND = range(0, 64).map((i) => (i * Math.PI) / 32); // angles around the circle
 
-/** The gains, and whether they act after the turn. @returns {[Pair, boolean]} */
+/** The gains, and whether they are applied after the turn. @returns {[Pair, boolean]} */
 const gainsOf = ({ first, second, where }) => [[first, second], where === "after"];
 
 const scoreOf = (state) => gainedScore(Q, K, state.position, state.distance, state.inv_freq, ...gainsOf(state));
@@ -32,7 +32,7 @@ function plan(width) {
   return { narrow, plane, score, height: size + (narrow ? 318 : 44) };
 }
 
-/** The paths of the arrows' tips, and their current positions. */
+/** Draw the paths of the arrows' tips, and the arrows at their current positions. */
 function drawPlane(pen, state, { x, y, size }) {
   const [cx, cy, unit] = [x + size / 2, y + size / 2, size / 2 / SPAN];
   const { at } = planeOf(cx, cy, unit);
@@ -63,7 +63,7 @@ function drawPlane(pen, state, { x, y, size }) {
   }
 }
 
-/** The score at one distance along the text, with the gains on the chosen side of the turn and on the other side. */
+/** Plot the score at one distance along the text, with the gains applied before and after the turn. */
 function drawScore(pen, state, box) {
   const { position, distance, inv_freq } = state;
   const [gains, after] = gainsOf(state);

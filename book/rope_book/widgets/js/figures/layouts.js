@@ -26,7 +26,7 @@ const WAYS = {
   mixed: ["interleaved", "half_split"],
 };
 
-/** The rows at a position and the scores of a query and a key of width d, for each way. */
+/** For a head of width d: the rotated query and key, and their scores, under each way of rotating. */
 function head(d) {
   const frequencies = invFreq(d, BASE);
   const order = layoutPermutation(d);
@@ -46,7 +46,8 @@ function head(d) {
 }
 const heads = Object.fromEntries([4, 8, 12, 16].map((d) => [d, head(d)]));
 
-/** The chosen pair's features as trained, the features turned together below, and the trained feature in each lower seat. */
+/** The features that the selected pair had in training, those turned together in the lower row, and the trained
+ * feature in each of the lower row's seats. */
 function seatsOf({ head_dim, pair, run }) {
   const pairOfLayout = (layout) => pairFeatures(pair, head_dim / 2, layout);
   const from = run === "converted" ? heads[head_dim].order : range(0, head_dim - 1);
@@ -54,7 +55,7 @@ function seatsOf({ head_dim, pair, run }) {
 }
 
 const [BAR, TAB, GAP] = [54, 22, 58];
-/** Vertical positions in a row: its numbers, its bars, the tabs, and the top of bars and tabs. */
+/** Vertical positions within a row: the numbers, the bars, the tabs, and the top edge. */
 const UPPER = { number: 59, bars: 64, tab: 64 + BAR, top: 64 };
 const LOWER_TOP = UPPER.tab + TAB + GAP;
 const LOWER = { number: LOWER_TOP + TAB + BAR + 14, bars: LOWER_TOP + TAB, tab: LOWER_TOP, top: LOWER_TOP };
@@ -65,7 +66,8 @@ const LOWER_TITLE = {
   mixed: phrase`k, not converted`,
 };
 
-/** One row of seats: a tab with the trained pair's number, a bar for the turned value, and the feature's number. */
+/** Draw a row of seats, each with the number of the trained pair on a tab, a bar for the rotated value, and the
+ * feature's number. */
 function drawRow(pen, values, feature, lit, { x, cell }, { number, bars, tab, top }) {
   const inner = cell - 3;
   const zero = bars + BAR / 2;
@@ -88,7 +90,7 @@ function drawRow(pen, values, feature, lit, { x, cell }, { number, bars, tab, to
     const middle = left + inner / 2;
     pen.text(middle, tab + 16, home, { anchor: "middle", weight: 600, fill: onSpeed(speed) });
     const chosen = lit.includes(seat);
-    // narrow cells show every other number, and none next to a chosen one
+    // in narrow cells, write every other number, and none next to a selected feature
     const crowded = cell < 20 && !chosen && (seat % 2 === 1 || lit.some((other) => Math.abs(other - seat) === 1));
     const style = chosen ? { fill: ink.text, weight: 700 } : {};
     pen.text(middle, number, crowded ? "" : seat, { ...noteMiddle, ...style });
@@ -98,19 +100,20 @@ function drawRow(pen, values, feature, lit, { x, cell }, { number, bars, tab, to
   }
 }
 
-/** Lines from each lower seat up to the seat of the same feature; those of the chosen pair are drawn last. */
+/** Draw a line from each lower seat to the upper seat of the same feature, with the selected pair's lines on top.
+ */
 function drawLinks(pen, from, trained, centre) {
   const isChosen = (seat) => trained.includes(from[seat]);
   const seats = range(0, from.length - 1);
   for (const seat of [...seats.filter((s) => !isChosen(s)), ...seats.filter(isChosen)]) {
     const width = isChosen(seat) ? 5 : 2;
     const ends = [centre(from[seat]), UPPER.tab + TAB, centre(seat), LOWER.top];
-    pen.line(...ends, { stroke: ink.muted, width: width + 1.2 }); // an outline: the ramp is dark at one end, light at the other
+    pen.line(...ends, { stroke: ink.muted, width: width + 1.2 }); // an outline, because colours vary from dark to light
     pen.line(...ends, { stroke: speedShade(speedOf(pairOf(from[seat]), from.length / 2)), width });
   }
 }
 
-/** Arcs between two features that are turned together, dashed if they were not trained together. */
+/** Draw an arc between features that are rotated together, dashed if they were not a pair in training. */
 function drawArcs(pen, { pair, run, head_dim }, cell, centre) {
   const pairs = head_dim / 2;
   const arc = (layout, y, tall) => (i) => {
@@ -128,7 +131,7 @@ function drawArcs(pen, { pair, run, head_dim }, cell, centre) {
   pen.curve(below(pair), { stroke: ink.text, width: 3, dash });
 }
 
-/** The score against the query's position, at one distance. */
+/** Plot the score against the query's position, at a fixed distance. */
 function drawScore(pen, { head_dim, position, run }, box) {
   const { score, curves, most } = heads[head_dim];
   const [wanted, now] = [score("trained", DISTANCE), score(run, position)];

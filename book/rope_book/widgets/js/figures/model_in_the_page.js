@@ -42,7 +42,7 @@ function seenOf({ task, times, ...state }) {
   return { ...model, total, place, attends, trained, now, reading: readingOf(task, now) };
 }
 
-/** How the model reads the user's own text, if this task allows one. */
+/** The model's reading of the user's own text, for tasks that accept one. */
 const ownOf = ({ task, own }, { now }) => (own && task === "text" ? ownTextOf(task, now, own) : undefined);
 
 /** A token's character, with whitespace made visible. */
@@ -51,7 +51,7 @@ function letter({ alphabet }, token) {
   return UNSEEN[character] ?? character;
 }
 
-/** The measure's bars, and its means over trained and over new positions (NaN if unknown). */
+/** The bars of the selected measure, and the means over trained and over new positions (NaN if unknown). */
 function measured({ measure, times }, { length, total, reading }) {
   const unit = measure === "loss" ? 1 : 100; // nats, or percent
   const rows = reading.rows(measure, total + 1);
@@ -121,7 +121,7 @@ function drawChart(pen, state, seen, box, width, alone) {
   return { place: { x, y, ring: 8, at: (px) => clamp(Math.round(at(px)), 1, total) } };
 }
 
-/** One head's attention over the first text, with the query's row and the edge of the trained length marked. */
+/** Draw one head's attention over the first text, marking the query's row and the end of the trained length. */
 function drawField(pen, { head }, { length, total, place, attends, reading }, { x, y, w }, width) {
   const { cells, size, rows, values } = reading.field(total + 1, ...attends);
   const unit = w / (cells * size);
@@ -143,7 +143,7 @@ function slower(now, trained) {
   return ratio < 0.995 ? `× ${fmt(1 / ratio, 1)}` : `÷ ${fmt(ratio, ratio < 9.95 ? 1 : 0)}`;
 }
 
-/** How far each pair turns in training and in this text, in turns, capped at one. */
+/** The number of turns that each pair makes in training and in this text, capped at one. */
 const reachedAngles = ({ now, trained, length, total }) => ({
   was: turnsWithin(trained.invFreq, length + 1),
   is: turnsWithin(now.invFreq, total + 1),
@@ -185,7 +185,7 @@ function drawPairs(pen, seen, { x, y, w, h }, width) {
   });
 }
 
-/** The query's attention to each of the letters just before it, and to all earlier ones combined. */
+/** Write the query's attention to each of the preceding letters, and to all earlier letters combined. */
 function drawRow(pen, seen, { x, y, w, h }, width) {
   const { place, attends, reading, texts, answers } = seen;
   const weights = reading.attention(...attends, place);
@@ -216,7 +216,8 @@ function drawRow(pen, seen, { x, y, w, h }, width) {
   });
 }
 
-/** The reader's own text, letter by letter, coloured as trained or new positions; below each letter, a tick or the prediction. */
+/** Draw the user's own text letter by letter, coloured by trained or new position, with a tick or the prediction
+ * below each letter. */
 function drawOwn(pen, state, seen, { x, y, head, columns }) {
   const own = ownOf(state, seen);
   if (!own) return;
@@ -309,14 +310,15 @@ function readout(state, view) {
   return phrase`${say(known)} at the ${length} trained places${more}. ${toldAngles(seen)} ${toldRow(state, seen)}${toldOwn(state, seen)}`;
 }
 
-/** Read the reader's own text first, so that the predictions keep up with typing. */
+/** Process the user's own text first, so that the predictions keep up with typing. */
 function* work(state) {
   const seen = seenOf(state);
   yield* ownOf(state, seen)?.steps() ?? [];
   yield* seen.reading.steps(seen.total + 1, ...seen.attends);
 }
 
-/** Moving the length also moves a factor that is equal to it. This is not a rule, because the two may differ. */
+/** Moving the length also moves the factor while the two are equal. This is not a rule between controls, because
+ * they may differ. */
 const follow = (before, held) =>
   "times" in held && !("factor" in held) && before.factor === before.times ? { factor: held.times } : {};
 

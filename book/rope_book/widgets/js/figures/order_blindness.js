@@ -13,7 +13,7 @@ const STILL = 1e-9; // outputs closer than this coincide
 const wordsOf = (text) => text.split(" ");
 const key = (word) => word.toLowerCase();
 
-/** A unique name for each word, numbered by its earlier occurrences: "the 0", "the 1". */
+/** A unique name for each word, made of the word and the number of earlier occurrences: "the 0", "the 1". */
 function tokens(words) {
   const before = (place) => words.slice(0, place).filter((word) => key(word) === key(words[place])).length;
   return words.map((word, place) => `${key(word)} ${before(place)}`);
@@ -40,7 +40,7 @@ function compare({ sentence, rearranged, look, causal, layers }) {
 
 const NAMES = 54; // pixels reserved beside the weights for names
 
-/** Lay out the part below the sentences: the plane and, if shown, the weights beside or below it. */
+/** Lay out the plane below the sentences, with the weights beside or below the plane if they are shown. */
 function plan(width, state, { shows }) {
   const tall = width < 520;
   const rows = tall ? 176 : 142; // height of the two sentences, in pixels
@@ -77,7 +77,7 @@ function drawSentences(pen, seen, width, tall) {
   const [others, own] = [kept.filter((m) => m !== looked), kept.filter((m) => m === looked)].map(moves);
   pen.lines(others, { stroke: ink.muted, width: 1.2 });
   pen.lines(own, { stroke: ink.text, width: 2.5 });
-  if (tall) pen.rect(0, bottom - 21, 78, 18, { fill: ink.paper }); // so that the lines do not touch the text
+  if (tall) pen.rect(0, bottom - 21, 78, 18, { fill: ink.paper }); // keep the lines clear of the text
   pen.text(tall ? 2 : 0, tall ? 13 : top + 20, phrase`Sentence 1`);
   pen.text(tall ? 2 : 0, tall ? bottom - 7 : bottom + 20, phrase`Sentence 2`, { weight: 600 });
   const box = (word, place, y, filled, marked, missing) => {
@@ -116,7 +116,7 @@ function wordHandles({ second, to, kept, here }, { h, bottom, step, w, X, seat }
   return { ...Object.fromEntries(kept.map((m) => [`word ${m}`, grip(to[m])])), marks };
 }
 
-/** The sentence after the word at `from` moves to `place`. */
+/** The sentence with the word at index `from` moved to index `place`. */
 function movedTo(words, from, place) {
   const others = words.filter((_, n) => n !== from);
   return [...others.slice(0, place), words[from], ...others.slice(place)].join(" ");
@@ -150,7 +150,7 @@ function drawOutputs(pen, seen, x, y, side) {
   to.forEach((n, m) => {
     const [a, b] = [first.outputs[m], n < 0 ? first.outputs[m] : second.outputs[n]].map(at);
     const far = gap(a, b);
-    const hidden = far < 14; // still drawn, so that the elements after it keep their slots
+    const hidden = far < 14; // draw it even when invisible, so that later elements keep their slots
     const [ux, uy] = hidden ? [0, 0] : [(b[0] - a[0]) / far, (b[1] - a[1]) / far];
     const style = { ...edgeOf(m, 2, 1.3), dash: "4 3", head: 7, opacity: hidden ? 0 : 1 };
     pen.arrow(a[0] + 8 * ux, a[1] + 8 * uy, b[0] - 6 * ux, b[1] - 6 * uy, style);
@@ -172,7 +172,7 @@ function drawOutputs(pen, seen, x, y, side) {
   pen.part(() => nameOutputs(pen, seen, at, labels));
 }
 
-/** The outputs of sentence 2 as {spot, words, marked}; coinciding words share one entry. The mean comes last. */
+/** The outputs of sentence 2 as {spot, words, marked}, with one entry for words that coincide and the mean last. */
 function placesOf({ second, here }, at) {
   const groups = [];
   second.outputs.map(at).forEach((spot, n) => {
@@ -186,7 +186,7 @@ function placesOf({ second, here }, at) {
   return [...groups, { spot: at(second.mean), words: [phrase`mean`], mean: true }];
 }
 
-/** At most two distinct words, each with the number of its copies. */
+/** A name for an output: up to two distinct words, each with the number of its occurrences. */
 function nameOf(words) {
   const names = [...new Set(words)].map((word) => {
     const copies = words.filter((other) => other === word).length;
@@ -264,7 +264,7 @@ const inOrder = (words) => words.map(key).join(" ");
 const bag = (words) => words.map(key).sort().join(" ");
 const behind = (words) => (words.length ? quoted(words.join(" ")) : phrase`none`);
 
-/** The effect of the mask on the selected word, explained by the words before it. */
+/** Explain the effect of the mask on the selected word by the words that precede it. */
 function toldByMask({ first, second, looked, here }, outcome, stayed) {
   const [before, after] = [first.words.slice(0, looked), second.words.slice(0, here)];
   if (bag(before) !== bag(after)) {
@@ -302,7 +302,7 @@ function readout(state, { shows }) {
   return phrase`${outcome}${places} The mean of all outputs is the same too: nothing here tells the two orders apart.`;
 }
 
-/** The next distinct order of the second sentence, wrapping from the last to the first. */
+/** The next distinct permutation of the second sentence, wrapping from the last to the first. */
 function nextOrder({ sentence, rearranged }) {
   const ranks = wordsOf(sentence).map(key);
   const rank = (word) => ranks.indexOf(key(word));
@@ -318,7 +318,7 @@ function nextOrder({ sentence, rearranged }) {
 
 const reversed = (text) => wordsOf(text).reverse().join(" ");
 
-/** Build a second sentence from the words of a new first one, because rules between controls cannot. */
+/** When the first sentence changes, build the second from its words, which rules between controls cannot do. */
 function follow(before, held) {
   const { sentence, rearranged } = { ...before, ...held };
   const isOwn = "rearranged" in held || bag(wordsOf(rearranged)) === bag(wordsOf(sentence));

@@ -9,7 +9,7 @@ const SIDE = 21; // patches along a side
 const PLACES = gridCoordinates(SIDE, SIDE);
 const STEP = 5; // the distance in the readout, in patches
 
-// targets of questions, relative to the query: rows down, columns to the right
+// click targets for questions, relative to the query: [rows down, columns to the right]
 /** @type {Record<string, Pair>} */
 const NEAR = {
   "5 to the right": [0, STEP],
@@ -18,13 +18,13 @@ const NEAR = {
   "5 to the right and 5 down": [STEP, STEP],
 };
 
-/** The frequencies along the height and the width, and the score of every patch, for a state. */
+/** For the given state, the frequencies along the height and the width, and the score of each patch. */
 const seen = memo(({ scheme, row, column, head_dim, base, direction }) => {
   const [byHeight, byWidth] = schemeFrequencies(scheme, head_dim, base, direction);
   return { byHeight, byWidth, scores: patchScores([row, column], PLACES, [byHeight, byWidth]) };
 });
 
-/** Lay out the patches, their scale, and the pairs beside or below them. */
+/** Lay out the patches and the colour scale, with the pairs beside or below. */
 function places(width) {
   const narrow = width < 520;
   const side = Math.min(380, narrow ? width - 44 : Math.round(width * 0.56));
@@ -51,7 +51,7 @@ function drawPicture(pen, { x, y, side }) {
   pen.circle(...points(CROWN)[0], 0.09 * side, style);
 }
 
-/** Every patch in its score's colour, with a frame around the query. */
+/** Draw each patch in the colour of its score, with a frame around the query. */
 function drawPatches(pen, { row, column }, scores, { x, y, side }) {
   const cell = side / SIDE;
   pen.text(x, y - 10, side < 260 ? phrase`Score with every patch` : phrase`Score with every patch of a picture`);
@@ -85,7 +85,7 @@ function drawScale(pen, { x, side, scaleTop }) {
   pen.text(x + side, scaleTop + 27, phrase`1 (own)`, noteEnd);
 }
 
-/** One spoke per pair: the direction in which it turns fastest, and how fast. */
+/** Draw one spoke per pair, showing the direction in which the pair turns fastest and its speed. */
 function drawPairs(pen, { byHeight, byWidth }, base, { cx, cy, radius }) {
   pen.text(cx, cy - radius - 38, phrase`Each pair turns by`, { anchor: "middle" });
   pen.circle(cx, cy, radius, { stroke: ink.grid, width: 1 });

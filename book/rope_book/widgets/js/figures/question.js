@@ -4,13 +4,14 @@ import { keepPicture } from "../lib/keep.js";
 import { makeMemory } from "../lib/memory.js";
 import { phrase } from "../lib/phrase.js";
 
-// The figure above an element: the nearest one of that class earlier in the page.
+// The nearest figure of the given class that precedes an element in the page.
 function above(/** @type {Element} */ element, /** @type {string} */ name) {
   const all = [...document.querySelectorAll(`[data-live="${name}"]`)];
   return all.findLast((figure) => figure.compareDocumentPosition(element) & Node.DOCUMENT_POSITION_FOLLOWING);
 }
 
-// The figure beside the questions, reached through Python in a kernel: {now(asked), show(asked), link(), pick(asked, names, take)}.
+// Access to the questions' figure through Python, for use in a kernel: {now(asked), show(asked), link(),
+// pick(asked, names, take)}.
 /** @param {Model} model */
 function ofKernel(model) {
   let turn = 0;
@@ -29,7 +30,7 @@ function ofKernel(model) {
   return { now: () => model.get("_now"), show, link: () => undefined, pick };
 }
 
-// The same for a page; `link(asked)` returns a button that scrolls to the figure, for small windows.
+// The same interface for a page; `link(asked)` returns a button that scrolls to the figure, for small windows.
 /** @param {HTMLElement} root */
 function ofPage(root) {
   const figure = (/** @type {Asked} */ asked) => above(root, asked.figure ?? "");

@@ -13,7 +13,8 @@ const RULES = [
   { name: phrase`Llama 3: 1, 4`, style: { stroke: ruleInk.llama3, width: 2.5, dash: "2 4" }, shape: 4.5 },
 ];
 
-/** Each pair's wavelength and turns; for each rule, the multiplier of θ, the share kept, and the one to show. */
+/** Each pair's wavelength and turns and, for each rule, the factor on θ, the share of θ kept, and the curve to
+ * show. */
 function measured({ factor, trained_length: trained, base, head_dim, beta_fast, beta_slow, truncate, shown }) {
   const plain = invFreq(head_dim, base);
   const betas = { betaFast: beta_fast, betaSlow: beta_slow, base };
@@ -28,7 +29,7 @@ function measured({ factor, trained_length: trained, base, head_dim, beta_fast, 
   return { waves: wavelength(plain), turns, multipliers, kept, rows: shown === "kept" ? kept : multipliers };
 }
 
-/** The numbers of pairs that a rule keeps, blends and divides. */
+/** How many pairs a rule keeps, blends and divides. */
 function counts(kept) {
   const whole = kept.filter((share) => share > 1 - 1e-9).length;
   const none = kept.filter((share) => share < 1e-9).length;
@@ -47,9 +48,9 @@ function drawLegend(pen, { kept }, narrow) {
   }
 }
 
-const TOP = 1.12; // top of the vertical axis, so that a knee at 1 stays clear of its name
+const TOP = 1.12; // top of the vertical axis, high enough that a knee at 1 stays clear of its label
 
-/** Draw the axes; returns their scales and a function that gives the x of pair i. */
+/** Draw the axes; returns the scales and a function that maps pair i to x. */
 function drawAxes(pen, { head_dim, beta_fast, factor, shown, across }, { turns }, box, narrow) {
   const byPair = across === "pair";
   const most = byPair ? head_dim / 2 - 1 : 1.25 * beta_fast;
@@ -66,7 +67,7 @@ function drawAxes(pen, { head_dim, beta_fast, factor, shown, across }, { turns }
   return { X, Y, at, place: (i) => X(Math.min(placeOf(i), most)), isOn: (i) => placeOf(i) <= most, byPair };
 }
 
-/** The three rules' lines; against turns, only the pairs within the axis. */
+/** Draw the three rules' lines, leaving out pairs beyond the range of the axis when plotting against turns. */
 function drawRules(pen, { pair }, { rows }, { place, Y, isOn }) {
   for (const [rule, { style, shape }] of RULES.entries()) {
     const path = rows[rule].map((value, i) => /** @type {Pair} */ ([place(i), Y(value)])).filter((_, i) => isOn(i));
@@ -76,7 +77,8 @@ function drawRules(pen, { pair }, { rows }, { place, Y, isOn }) {
   }
 }
 
-/** The two knees of YaRN's ramp: the pairs that turn β times in the trained length. Dragging them sets β. */
+/** Draw the two knees of YaRN's ramp, at the pairs that turn β times in the trained length. Dragging a knee sets β.
+ */
 function drawKnees(pen, { beta_fast, beta_slow, shown, factor, truncate }, { turns }, { X, Y, at }) {
   const last = turns.length - 1;
   const turnsAt = (place) => turns[clamp(Math.round(place), 0, last)];

@@ -25,31 +25,31 @@ const columns = (width) => (width < 520 ? 1 : 2);
 const mistakeOf = (name) => DAMAGE.mistakes.filter((mistake) => mistake.name === name)[0];
 const caseOf = ({ number }) => mistakeOf(DAMAGE.cases[number - 1]);
 
-/** The mistake to show, or undefined while mistakes are listed. */
+/** The mistake to show, or undefined if the figure lists mistakes. */
 const shownOf = (state) => (state.task === "guess" ? caseOf(state) : mistakeOf(state.mistake));
 const isList = ({ task }) => task in ALIKE;
 const isNamed = (state) => state.task === "choose" || state.guess === caseOf(state).name;
 
-/** A text split into words and line breaks, with consecutive breaks counted. */
+/** Split a text into words and line breaks, writing consecutive breaks as one piece with a count. */
 const piecesOf = (text) =>
   [...text.matchAll(/\n+(?:[^\S\n]*\n+)*|[^\s]+/g)].map(([piece]) => {
     const breaks = piece.split("\n").length - 1;
     return breaks > 1 ? `↵×${breaks}` : breaks ? "↵" : piece;
   });
 
-/** The number of leading pieces that two texts share. */
+/** The length of the common prefix of two texts, in pieces. */
 function sharedPieces(one, other) {
   const differs = one.findIndex((piece, n) => piece !== other[n]);
   return differs < 0 ? one.length : differs;
 }
 
-/** Whether a piece completes a sequence of three that has occurred before. */
+/** Whether the three pieces ending at index n have already occurred in this order. */
 function isRepeat(pieces, n) {
   const three = (at) => pieces.slice(at - 2, at + 1).join(" ");
   return n > 1 && range(2, n - 1).some((at) => three(at) === three(n));
 }
 
-/** Break pieces into lines that fit a width: {piece, x, line}. */
+/** Break pieces into lines of the given width: {piece, x, line}. */
 function placedIn(pieces, width) {
   let [x, line] = [0, 0];
   return pieces.map((piece) => {
@@ -77,7 +77,7 @@ function plan(width) {
   return { asked, across, first: { x: 2, y: top }, second, bars, height: bars + 22 * DAMAGE.kinds.length + 34 };
 }
 
-/** A text drawn word by word, in grey as far as it matches the right one and in amber where it repeats itself. */
+/** Draw a text word by word: grey while it matches the correct text, amber where it repeats itself. */
 function drawText(pen, { x, y }, across, title, pieces, shared, words) {
   pen.text(x, y, title, { weight: 600 });
   const placed = placedIn(pieces, across).slice(0, words);
@@ -89,7 +89,7 @@ function drawText(pen, { x, y }, across, title, pieces, shared, words) {
   });
 }
 
-/** The perplexities on three texts: a dot for the right model, a diamond for the broken one. */
+/** Plot the perplexities on three texts, with a dot for the correct model and a diamond for the broken model. */
 function drawBars(pen, { perplexity }, y, width) {
   const [left, right] = [clamp(0.38 * width, 124, 150), width - 16];
   const X = (value) =>
@@ -118,7 +118,7 @@ function drawBars(pen, { perplexity }, y, width) {
 /** The mistakes whose text fits the selected description. */
 const lookingLike = ({ task }) => DAMAGE.mistakes.filter(({ looks }) => looks === task);
 
-/** The commands that tell mistakes apart, each with the mistakes it finds. */
+/** List the commands that distinguish mistakes, each with the mistakes that it finds. */
 function commandsFor(mistakes) {
   const commands = [...new Set(mistakes.map(({ run }) => run).filter(Boolean))];
   return commands.map((run) => ({ run, names: mistakes.filter((mistake) => mistake.run === run) }));
@@ -151,7 +151,7 @@ function drawList(pen, state, width) {
     pen.text(2, y + LINE * (n + 1), line, { size: MONO });
 }
 
-/** The factor by which perplexity worsens, on the text where it worsens most. */
+/** The largest increase in perplexity on any text, as a factor. */
 function worse(perplexity) {
   const most = Math.max(...perplexity.map((bad, n) => (bad ?? Infinity) / DAMAGE.right.perplexity[n]));
   if (!Number.isFinite(most)) return "∞";
@@ -178,7 +178,7 @@ function draw(pen, state, { width }) {
 /** The first words of a text, in quotation marks. */
 const begun = ({ text }) => quoted(shortened(piecesOf(text).join(" "), 260));
 
-/** A sentence on where a text diverges from the right one. */
+/** Describe where a text diverges from the correct one. */
 function parting(state) {
   const [good, bad] = [DAMAGE.right, shownOf(state)].map(({ text }) => piecesOf(text));
   const shared = sharedPieces(bad, good);

@@ -34,7 +34,7 @@ const DOES = {
 
 const percent = (share) => fmt(100 * share, 0);
 const narrow = (width) => width < 520;
-/** A token as displayed: trimmed, with a symbol for a line break or a bare space. */
+/** Format a token for display: trimmed, or a symbol for a line break or a single space. */
 const shownOf = (token) => token.trim() || (token.includes("\n") ? "↵" : "␣");
 
 const rotationOf = ({ rule, first_pair, last_pair, factor, base }) =>
@@ -43,7 +43,7 @@ const rotationOf = ({ rule, first_pair, last_pair, factor, base }) =>
     ...{ times: 1, ramp_from: 1, ramp_to: 32, attention_factor: 1 },
   });
 
-/** A head's weights under a given rotation, and how well the head does its job; memoised. */
+/** The head's attention weights under the given rotation, and how well it does its job; memoised. */
 const workOf = memo((job, sentence, start, settings) => {
   const { q, k, tokens } = pageHead(job, sentence - 1);
   const weights = headWeights(q, k, start, rotationOf(settings), settings.layout);
@@ -77,7 +77,7 @@ function plan(width, { shows }) {
   return { tall, arcs, names, square, chart, height: shows("sum") ? chart.y + chart.h + 40 : bottom };
 }
 
-/** How well the head does its job now and as trained. */
+/** How well the head does its job under the current rotation and as trained. */
 function drawJob(pen, { layer, head, job, done, trained }, width) {
   const where = phrase`Layer ${layer + 1} of ${LAYERS}, head ${head + 1} of ${HEADS}`;
   pen.text(0, 13, shortened(DOES[job], width, 13, true), { weight: 600 });
@@ -90,7 +90,8 @@ function drawJob(pen, { layer, head, job, done, trained }, width) {
   pen.text(width, 36, phrase`${percent(done)} %, trained ${percent(trained.done)} %`, { anchor: "end" });
 }
 
-/** Arcs from each word to the words it attends to, binned by weight, and a dot for its attention to itself. */
+/** Draw an arc from each word to each word that it attends to, binned by weight, and a dot for each word's
+ * attention to itself. */
 function drawArcs(pen, { weights, m: query }, { arcs, square }) {
   const middle = (row) => square.y + ROW * (row + 0.5);
   const reach = (rows) => 10 + ((arcs - 12) * rows) / SEQ;
@@ -106,7 +107,7 @@ function drawArcs(pen, { weights, m: query }, { arcs, square }) {
   pen.circles(own, { fill: ink.muted });
 }
 
-/** The words, one per row, and the square of weights beside them. */
+/** Draw the words, one per row, beside the matrix of weights. */
 function drawSquare(pen, { words, start, picture, m, n }, { tall, arcs, names, square }) {
   const { x, y, w, h } = square;
   const style = (row) =>
@@ -131,7 +132,7 @@ function drawSquare(pen, { words, start, picture, m, n }, { tall, arcs, names, s
   return { cells: { x, y, w, h, at } };
 }
 
-/** The two words' score as a sum over pairs, fastest pair first. */
+/** Draw the score of the two words as a sum over pairs, fastest pair first. */
 function drawSum(pen, { words, m, n, shares, trained, turns }, box, tall) {
   const total = fmt(sum(shares), 1);
   const title = tall
@@ -165,7 +166,7 @@ function draw(pen, state, { width, shows }) {
   return { taps: drawSquare(pen, seen, at) };
 }
 
-/** A sentence on how well the head does its job, now and as trained. */
+/** Describe how well the head does its job, under the current rotation and as trained. */
 function fate({ job, done, trained }) {
   const [now, was] = [percent(done), percent(trained.done)];
   if (now === was) return phrase`${DOES[job]}, with ${now} % of its attention, as trained.`;

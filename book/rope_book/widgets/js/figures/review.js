@@ -6,13 +6,13 @@ import { dayOf, dueOn, makeMemory } from "../lib/memory.js";
 import { phrase } from "../lib/phrase.js";
 import { counted } from "../lib/words.js";
 
-const READ = "rope-turn-by-turn"; // the key under which progress.js stores the pages read
-const MOST = 10; // questions in a sitting
+const READ = "rope-turn-by-turn"; // the storage key under which progress.js records the pages read
+const MOST = 10; // questions in a session
 
 /** @type {Record<string, Asked>} */
 const ASKED = QUESTIONS;
 
-/** The names of the questions in all chapters, or only in the chapters already read. @param {boolean} all */
+/** The names of the questions in all chapters, or only in chapters that have been read. @param {boolean} all */
 function namesOf(all) {
   let read = /** @type {unknown} */ ([]);
   try {
@@ -24,7 +24,10 @@ function namesOf(all) {
   return Object.keys(ASKED).filter((name) => all || isRead(ASKED[name]));
 }
 
-/** A link to the chapter that sets its figure, if any, to the state that shows why. @param {Asked} asked */
+/**
+ * A link to the chapter that also sets the question's figure, if any, to the state that explains the answer.
+ * @param {Asked} asked
+ */
 function linkTo({ page = "", figure, show }) {
   const state = [["live", figure ?? ""], ...Object.entries(show ?? {}).map(([key, value]) => [key, String(value)])];
   const place = figure ? `#${new URLSearchParams(state)}` : "";
@@ -41,7 +44,7 @@ function save(text, name) {
   setTimeout(() => URL.revokeObjectURL(href), 1000);
 }
 
-// A sitting: the questions due, the next one first. A missed question comes back in the same sitting.
+// A review session: the questions that are due, in order. A question answered wrong comes back in the same session.
 /** @param {ReturnType<typeof makeMemory>} memory @param {() => string[]} names */
 function makeSitting(memory, names) {
   const today = () => dayOf(new Date());

@@ -21,7 +21,7 @@ const PAIRS = [
   { name: "k", trait: "key_position", colour: ink.k, words: ink.kWords, r: 0.3 },
 ];
 
-/** The visible pairs: z as given, and `end` after the turn. */
+/** The visible pairs, with each pair before (`z`) and after (`end`) its turn. */
 const pairsOf = (state, { shows }) =>
   PAIRS.slice(0, shows("key") ? 2 : 1).map((pair) => {
     const [z, angle] = [state[pair.name], state[pair.trait] * state.inv_freq];
@@ -30,7 +30,7 @@ const pairsOf = (state, { shows }) =>
 
 /**
  * The distance between the words, their score, and the angle φ + (m − n)θ between their solid arrows, from k to q.
- * The score and the angle are constant while the distance is.
+ * The score and the angle depend only on the distance.
  */
 function apart({ position, key_position, inv_freq, q, k }) {
   const distance = position - key_position;
@@ -72,7 +72,7 @@ function planSmall(width, shows) {
   return { plane: { x: two ? 0 : (width - side) / 2, y: 2, side }, rail, score, height: Math.max(y, side + 8) };
 }
 
-/** The plane, with both pairs before (dashed) and after (solid) their turns, and the angle between the solid ones.
+/** Draw the plane: q and k before (dashed) and after (solid) their turns, and the angle between the solid arrows.
  */
 function drawPlane(pen, state, square, view) {
   const plane = drawUnitPlane(pen, square, SPAN);
@@ -92,7 +92,8 @@ function drawPlane(pen, state, square, view) {
   return arrowHandles(pairs, state, plane, view);
 }
 
-/** The drag handles: a dashed tip sets the content; a solid tip, dragged around, moves its word along the text. */
+/** The drag handles. Dragging a dashed tip changes the vector, and dragging a solid tip changes the word's
+ * position. */
 function arrowHandles(pairs, { inv_freq, lock, ...state }, plane, { small }) {
   const handles = {};
   for (const { z, name } of small ? [] : pairs) handles[name] = pairHandle(plane, z);
@@ -105,7 +106,7 @@ function arrowHandles(pairs, { inv_freq, lock, ...state }, plane, { small }) {
   return handles;
 }
 
-/** A spiral about (cx, cy) that ends at radius `r`; every whole turn is `gap` pixels further out than the last. */
+/** A spiral around (cx, cy) that ends at radius `r`, with `gap` pixels between successive turns. */
 function spiral(cx, cy, r, gap, from, sweep) {
   const turns = turnsOf(Math.abs(sweep));
   const inwards = Math.min(turns * gap, 0.6 * r);
@@ -121,7 +122,7 @@ function drawBetween(pen, state, { cx, cy, unit, labels }, { x, y }, { small }) 
   pen.area(sector(cx, cy, unit, from, from + wrapped(between), 24), { fill: ink.score, opacity: 0.35 });
   const arc = spiral(cx, cy, unit, unit * 0.12, from, turn);
   pen.curve(arc.slice(0, -1), { stroke: ink.score, width: 3 });
-  const far = Math.abs(turn) * unit; // length of the arc in pixels, which may be too short for an arrowhead
+  const far = Math.abs(turn) * unit; // arc length in pixels, which may be too short for an arrowhead
   const neck = polar(cx, cy, from + turn * (1 - 10 / far), unit);
   if (far > 10) pen.arrow(...neck, ...last(arc), { stroke: ink.score, width: 3, head: 11 });
   const lines = small
@@ -214,7 +215,7 @@ function readout(state, view) {
 
 const STEP = 10; // tokens that both words advance per press
 
-/** The state after a press of the button: both words advance along the text, and return to its start from the end.
+/** The state after the button is pressed: both words advance along the text, wrapping from the end to the start.
  */
 function slide({ position, key_position }) {
   const [first, last] = [Math.min(position, key_position), Math.max(position, key_position)];
@@ -222,7 +223,8 @@ function slide({ position, key_position }) {
   return { position: position + by, key_position: key_position + by };
 }
 
-/** With the lock on, moving one position moves the other by the same amount, as far as both stay on the text. */
+/** With the lock on, moving one position moves the other by the same amount, stopping when either reaches an end of
+ * the text. */
 function follow(before, held) {
   const moved = ["position", "key_position"].filter((name) => name in held);
   if (!(held.lock ?? before.lock) || moved.length !== 1) return {};

@@ -15,8 +15,8 @@ import { applyRope } from "../maths/rotary.js";
 import { normals } from "../maths/words.js";
 
 const LOG = 100000; // the reach on a logarithmic axis
-const [PARTS, KNOTS] = [8, 16]; // waves drawn, and steps in which all pairs are added; heights in a drawn guess
-const DECADES = 2; // with the loose bound the vertical axis is logarithmic and starts this far below the trivial bound
+const [PARTS, KNOTS] = [8, 16]; // how many waves are drawn and in how many steps all pairs are added; number of heights in a drawn guess
+const DECADES = 2; // depth of the logarithmic axis below the trivial bound, used with RoFormer's bound
 
 const vectorsOf = memo((vectors, headDim, base, peak, seed) => {
   const drawn = normals(1000 + seed, 2 * headDim); // q, then k
@@ -25,7 +25,7 @@ const vectorsOf = memo((vectors, headDim, base, peak, seed) => {
   return { q, k: vectors === "rotated" ? applyRope(q, ropeAngles(peak, invFreq(headDim, base))) : q };
 });
 
-/** Frequencies and their memoised turns, shared by the curves for q and k, the average and the bound. */
+/** The frequencies and their memoised rotations, shared by the curves for q and k, the average and the bound. */
 const turnsOf = memo((base, headDim) => {
   const frequencies = invFreq(headDim, base);
   return { frequencies, turns: makeTurns(frequencies) };
@@ -63,36 +63,37 @@ function sampled({ reach, vectors, peak }, step) {
   return sorted([...far, ...near]);
 }
 
-/** Whether a guess can be drawn, and whether the sum waits for it. */
+/** Whether the user can draw a guess, and whether the sum stays hidden until then. */
 const canGuess = ({ guess_first, bound, reach }) => guess_first && !bound && reach !== LOG;
 const waits = (state) => canGuess(state) && state.guess.length < KNOTS;
 
-/** The number of pairs added, and whether that is all of them. */
+/** The number of pairs added, and whether all pairs have been added. */
 const countOf = ({ added, head_dim, bound }) => (bound ? head_dim / 2 : Math.round((added * head_dim) / 2 / PARTS));
 const isWhole = (state) => countOf(state) === state.head_dim / 2;
 
-/** The score at the cursor, from the pairs added so far. */
+/** The score at the cursor, summed over the pairs added so far. */
 const scoreHere = (state) => headOf(state).scores([state.distance], countOf(state))[0];
 
 /** A state without the values that do not affect the curves. */
 const withoutCursor = (state) => ({ ...state, distance: null, guess: null, added: null });
 
-/** The sums of the fastest pairs at the sampled distances, each sum adding another eighth of all pairs. */
+/** Partial sums of the score at the sampled distances, fastest pairs first, each adding another eighth of the
+ * pairs. */
 const partialSums = memo((state) => {
   const { scores } = headOf(state);
   const distances = sampled(state, 2);
   return range(0, PARTS).map((added) => scores(distances, countOf({ ...state, added, bound: false })));
 }, 3);
 
-/** The average over all draws at some distances, or null if there is only one draw. */
+/** The average over all draws at the given distances, or null if there is only one draw. */
 function averageOf({ vectors, peak }, { ones }, distances) {
   if (vectors === "constant") return null;
   if (vectors === "independent") return distances.map(() => 0);
   return ones(vectors === "rotated" ? distances.map((r) => r - peak) : distances);
 }
 
-/** Everything to draw: the curves, the bounds, and the vertical axis, given as an interval and a function that
- * places a score on it. */
+/** Everything to draw: the curves, the bounds, and the vertical axis, as an interval and a function that maps a
+ * score to the axis. */
 const measure = memo((state, isPartial) => {
   const { head_dim, bound, trivial, guess_first, reach } = state;
   const head = headOf(state);
@@ -123,7 +124,7 @@ const stepsUp = memo((state) => {
   return curve.slice(1).filter((score, r) => score > curve[r]).length;
 });
 
-/** The runs of consecutive steps on which the score rises. */
+/** The stretches of the curve where the score rises. */
 function rises(scores) {
   const runs = [];
   for (let i = 1; i < scores.length; i++) {
@@ -173,7 +174,7 @@ function plan(width, state, { small, shows }) {
   return { rows, row, x, w, under, bare, sum, height: sum.y + sum.h + 46 };
 }
 
-/** The pairs whose waves are drawn, from fastest to slowest, with their contributions to the score at some distances. */
+/** The pairs whose waves are drawn, fastest first, with their contributions to the score at the given distances. */
 const summands = memo((state, rows) => {
   const { head_dim, reach } = state;
   const { q, k, frequencies } = headOf(state);
@@ -186,7 +187,7 @@ const summands = memo((state, rows) => {
   });
 }, 3);
 
-/** The pairs' waves, each beside its hand, with those already added in bold. Returns the dots at the cursor. */
+/** Draw each pair's wave beside its hand, in bold if the pair has been added. Returns the dots at the cursor. */
 function drawWaves(pen, state, { rows, row, x, w }, { place, X }, width) {
   const { head_dim, distance } = state;
   const waves = summands(withoutCursor(state), rows);
@@ -211,7 +212,7 @@ function drawWaves(pen, state, { rows, row, x, w }, { place, X }, width) {
   return waves.map(({ sharesAt }, j) => [place(distance), at(sharesAt([distance])[0], j), 3.5]);
 }
 
-/** The line drawn by the reader, and the pencil that continues it. */
+/** Draw the line drawn by the reader, with the pencil at its end. */
 function drawGuess(pen, state, all, box, Y) {
   if (!canGuess(state)) return {};
   const { guess } = state;
@@ -244,7 +245,7 @@ function nameOfHeight({ bound }, rows, width) {
   return width < 340 ? phrase`Sum of all waves` : phrase`The score: the sum of all waves`;
 }
 
-/** Draw the axes; returns their scales and a function that places a distance, clamped to the reach. */
+/** Draw the axes; returns the scales and a function that maps a distance, clamped to the reach, to x. */
 function drawAxes(pen, state, { low, high }, { sum: box, rows }, width) {
   const { reach, bound } = state;
   const log = reach === LOG;
@@ -261,7 +262,8 @@ function drawAxes(pen, state, { low, high }, { sum: box, rows }, width) {
   return { X, Y, at, place: (r) => X(clamp(r, log ? 1 : 0, reach)) };
 }
 
-/** The bounds, the curve and its rising parts, and the average over all draws; a bare chart has only the curve. */
+/** Draw the bounds, the curve with its rising parts highlighted, and the average over all draws, or just the curve
+ * in a bare chart. */
 function drawCurves(pen, state, all, { X, Y }, box, bare) {
   const { reach, bound, trivial } = state;
   const path = (rs, values) => values.map((value, i) => [X(rs[i]), Y(all.raise(value))]);
@@ -281,7 +283,7 @@ function drawCurves(pen, state, all, { X, Y }, box, bare) {
   if (all.average) pen.curve(path(all.coarse, all.average), AVERAGE);
 }
 
-/** A line at the distance by which the key is turned. */
+/** Draw a line at the distance by which the key is rotated. */
 function drawPeak(pen, { peak }, place, box) {
   const [x, right] = [place(peak), place(peak) < box.x + box.w - 64];
   pen.line(x, box.y, x, box.y + box.h, { stroke: ink.k, width: 1.5, dash: "1 4" });
@@ -370,8 +372,8 @@ function readout(state, { small, shows }) {
 }
 
 /**
- * Choosing a peak beyond the reach extends the reach once; it may be shortened again, so this is not a rule. Adding waves while
- * the sum waits for a guess shows the sum.
+ * Choosing a peak beyond the reach extends the reach once. This is not a rule between controls, because the reach
+ * can be shortened again. Adding waves before a guess is drawn reveals the sum.
  */
 function follow(before, held) {
   const now = { ...before, ...held };

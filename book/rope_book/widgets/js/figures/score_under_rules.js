@@ -12,7 +12,7 @@ import { phrase, phraseOf } from "../lib/phrase.js";
 import { listed, textWidth } from "../lib/words.js";
 import { scoreTrend, stretched } from "../maths/stretch.js";
 
-const SPREAD = 0.1; // a smooth curve is the mean over distances ± this share
+const SPREAD = 0.1; // a smoothed curve averages over distance · (1 ± this share)
 const POINTS = 112; // points per curve
 
 /** Each rule's switch and curve style, plainest first. */
@@ -31,7 +31,7 @@ const shown = (state) => Object.keys(CURVES).filter((rule) => state[CURVES[rule]
 
 const farOf = ({ wanted, trained }) => Math.max(wanted, trained);
 
-/** A function of distance: the score under a rule. */
+/** The score under a rule, as a function of distance. */
 function scorer(rule, { head_dim, base, trained, wanted, abf_base, smooth }) {
   const rotation = stretched(rule, head_dim, base, trained, wanted, abf_base);
   return (distance) => scoreTrend(rotation, distance, smooth ? SPREAD : 0);
@@ -50,7 +50,7 @@ const switches = (width) => inLines(NAMES, width - 4, { sample: 30 });
 const topOf = (width) => 24 * (last(switches(width)).line + 1) + 10; // height of the switches, in pixels
 const height = (width) => topOf(width) + (width < 480 ? 360 : 400);
 
-/** All rule names as switches: a click draws or removes a curve. */
+/** Write the rules' names as switches: clicking a name shows or hides its curve. */
 function drawSwitches(pen, state, width) {
   /** @type {Record<string, Tap>} */
   const taps = {};

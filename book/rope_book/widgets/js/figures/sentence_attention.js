@@ -24,21 +24,21 @@ const NAMES = {
 
 const percent = (x, decimals = 0) => fmt(100 * x, decimals);
 const signed = (text) => (text.startsWith("−") || Number(text) === 0 ? text : `+${text}`);
-/** Formats for weights or scores: a number in a cell, and a change in a sentence. */
+/** Formatters for weights or scores: one for numbers in cells, one for changes in sentences. */
 const entry = ({ weights }, x) => (weights ? percent(x) : fmt(x, 1));
 const amount = ({ weights }, x) => (weights ? phrase`${percent(x, 1)} points` : fmt(x, 2));
 
-/** A function k → the sentence's scores or weights at k, under an encoding. */
+/** A function that maps k to the sentence's scores or weights at position k under the given encoding. */
 const readingOf = memo(({ sentence, show, causal }, encoding) => {
   const rows = sentence.split(" ").map((word) => wordVector(word));
   const scoresAt = makeHead(rows, readingHead(causal), encoding, causal);
   return show === "scores" ? scoresAt : (k) => scoresAt(k).map(softmax);
 }, 24);
 
-/** The matrix against which the displayed one is compared. */
+/** The matrix with which the displayed matrix is compared. */
 const referenceOf = (text, encoding) => readingOf(text, text.against === "start" ? encoding : "none")(0);
 
-/** The difference of two matrices, entry by entry; 0 where a key is hidden. */
+/** The elementwise difference of two matrices, with 0 for hidden keys. */
 const minusMatrix = (a, b) => a.map((row, m) => row.map((x, n) => (Number.isFinite(x) ? x - b[m][n] : 0)));
 const largest = (matrix) => Math.max(...matrix.flat().map(Math.abs));
 
@@ -48,8 +48,8 @@ const changeCurve = memo((text, encoding) => {
   return range(0, FARTHEST).map((k) => largest(minusMatrix(at(k), before)));
 }, 24);
 
-/** Everything to draw for a state. The curves depend only on `text`, and `where` is the place of the largest
- * change. */
+/** Everything to draw for the given state. The curves depend only on `text`, and `where` is the cell with the
+ * largest change. */
 function seenOf({ start, encoding, ...text }) {
   const now = readingOf(text, encoding)(start);
   const change = minusMatrix(now, referenceOf(text, encoding));
@@ -63,7 +63,7 @@ function seenOf({ start, encoding, ...text }) {
   return { text, words, weights, causal, against, start, encoding, now, change, most, still, where };
 }
 
-const HEADER = 92; // space above a square's cells, for its title and the columns' words
+const HEADER = 92; // space above each matrix for the title and the words of the columns
 const TURN = 62; // slant of the column words, in degrees
 
 /** Lay out the two squares side by side, or one above the other. */
@@ -80,7 +80,7 @@ function plan(width, count) {
   return { tall, names, panel, cell, first: [0, top], second, curve, height: below + 148 };
 }
 
-/** The text from 0 to 1000, the sentence within it, and the sentence's words with their positions. */
+/** Draw the text from 0 to 1000, the sentence within the text, and the words with their positions. */
 function drawPlace(pen, { start, words }, width, tall) {
   const [x0, w, y, top] = [14, width - 28, 22, 54];
   const X = (token) => x0 + (w * token) / (FARTHEST + words.length);
@@ -106,7 +106,7 @@ function drawPlace(pen, { start, words }, width, tall) {
   return { start: { x: X(start + words.length / 2), y, at } };
 }
 
-/** A square of numbers with the words beside it and one cell framed. paint(x) → {fill, text, ink}. */
+/** Draw a matrix with the words along its sides and a frame around one cell. paint(x) → {fill, text, ink}. */
 function drawSquare(pen, { names, cell, panel }, { words, where, causal }, [x, y], title, matrix, paint) {
   pen.text(x, y, title, { weight: 600 });
   const [left, top] = [x + names, y + HEADER - 8];
@@ -146,7 +146,7 @@ function drawNow(pen, seen, place) {
   });
 }
 
-/** The change: increases in one colour, decreases in another, blank where there is none. */
+/** Draw the changes, with one colour for increases and another for decreases; unchanged cells stay blank. */
 function drawChange(pen, seen, place) {
   const { change, weights, against } = seen;
   const what = against === "start" ? phrase`Change since k = 0` : phrase`Change by the encoding`;
@@ -160,7 +160,7 @@ function drawChange(pen, seen, place) {
   });
 }
 
-/** The largest change at every k: the chosen encoding in pink, another in grey for comparison. */
+/** Plot the largest change at each k, in pink for the selected encoding and in grey for a second encoding. */
 function drawCurve(pen, { text, encoding, start, weights, most }, { curve: box, tall }) {
   const other = encoding === "sinusoidal" ? "rotary" : "sinusoidal";
   const [mine, theirs] = [encoding, other].map((name) => changeCurve(text, name));
@@ -191,7 +191,7 @@ function drawCurve(pen, { text, encoding, start, weights, most }, { curve: box, 
   pen.circle(X(start), Y(most), 6, { fill: ink.score, stroke: ink.text, width: 1.5 });
 }
 
-/** A short description of the picture, even shorter if the figure is narrow. */
+/** A caption for the picture, shorter in a narrow figure. */
 function verdict({ weights, against, start, encoding, most, still }, tall) {
   const by = weights ? phrase`${percent(most)} points` : fmt(most, 1);
   if (against === "none" && encoding === "none")

@@ -16,23 +16,23 @@ const ROWS = 160; // positions drawn, 0 … 159
 const REACH = 64; // offsets drawn, −64 … 64
 const OTHERS = range(0, 90, 15); // positions of the faint curves
 
-/** PE for every position, as numbers and as an image. */
+/** The encoding of each position, as numbers and as an image. */
 const fieldOf = memo((dModel, base) => {
   const rows = range(0, ROWS - 1).map((p) => sinusoidal(p, dModel, base));
   return { rows, picture: bitmap(ROWS, dModel, (p, feature) => (rows[p][feature] + 1) / 2, diverging) };
 });
 
-/** The fixed random matrix, with entries of variance 1/d. */
+/** A fixed random matrix with entries of variance 1/d. */
 const matrixOf = memo((dModel) => randomMatrix(2, dModel));
 
-/** The curve of position p as a function k → PE(p) · PE(p + k), or with W in between. */
+/** The function k → PE(p) · PE(p + k) for position p, or PE(p) · W PE(p + k). */
 function scorer({ d_model, base, between }, p) {
   const { rows } = fieldOf(d_model, base);
   const left = between === "projection" ? matVec(matrixOf(d_model), rows[p]) : rows[p];
   return (k) => dot(left, rows[p + k]);
 }
 
-/** The valid offsets from position p, up to 64 tokens in each direction. */
+/** The offsets from position p that stay in range, up to 64 tokens in each direction. */
 const offsetsOf = (p, step = 1) => range(Math.max(-REACH, -p), REACH, step);
 
 /** The vertical range, the same for every p. */
@@ -45,13 +45,13 @@ const spanOf = memo((d_model, base, between) => {
   return [Math.floor(low - room), Math.ceil(high + room)];
 });
 
-/** The frequency of the pair drawn beside the field, and its turn between the two rows. */
+/** The frequency of the pair drawn beside the heatmap, and how far it turns between the two rows. */
 function turned({ pair, offset, d_model, base }) {
   const frequency = invFreq(d_model, base)[pair];
   return { frequency, turn: offset * frequency };
 }
 
-/** Lay out the field, the pair and its text beside or below it, the colour scale, and the products. */
+/** Lay out the heatmap, the selected pair with its text beside or below, the colour scale, and the products. */
 function plan(width) {
   if (width < 500)
     return {
@@ -121,7 +121,7 @@ function drawScale(pen, { x, y, w }) {
   for (const [i, words] of ["−1", "0", "1"].entries()) pen.text(x + (w * i) / 2, y + 24, words, noteMiddle);
 }
 
-/** One pair from both rows as arrows: cosine to the right, sine up. */
+/** Draw the selected pair of both rows as arrows, with the cosine to the right and the sine up. */
 function drawPair(pen, state, { x: cx, y: cy, r }) {
   const { frequency, turn } = turned(state);
   const start = state.position * frequency;
@@ -145,7 +145,7 @@ function namePair(pen, state, { x, y }) {
   pen.text(x, y + 65, phrase`per token`, { size: 12 });
 }
 
-/** The dot product at every offset; other positions' curves are faint. */
+/** Plot the dot product at each offset, with faint curves for other positions. */
 function drawProduct(pen, state, box) {
   const { position, offset, d_model, base, between } = state;
   const [low, high] = spanOf(d_model, base, between);

@@ -17,10 +17,11 @@ const vectors = (start) => range(0, TOKENS - 1).map((n) => drawn.slice(start + n
 const KEYS = vectors(0);
 const VALUES = vectors(TOKENS * WIDTH).map((value) => value.map((number) => number + 1));
 
-const LOUD = 3; // the query is this multiple of the key that it resembles
-const MOST = 2; // per token: larger sums get the same colour
+const LOUD = 3; // the query is this many times the key that matches it
+const MOST = 2; // per token; larger sums are drawn in the same colour
 
-/** The mean state after the tokens read, and the share of each token's value that a query gets from the cache and from the state. */
+/** The mean state after the tokens read so far, and each token value's weight in the query's output, from the cache
+ * and from the state. */
 function remembered({ step, query, turned }) {
   const keys = KEYS.slice(0, step);
   const angles = keys.map((_, n) => ropeAngles(turned ? n : 0, FREQUENCIES));
@@ -36,7 +37,8 @@ const sizeOf = (rows) => sum(rows.flat().map(Math.abs)) / rows.flat().length;
 
 const STRIP = 44; // height of a row of bars, in pixels
 
-/** Lay out the cache, the query's shares from cache and state, the state, and the sizes of both. */
+/** Lay out the cache, the query's weights from the cache and the state, the state, and the sizes of cache and
+ * state. */
 function plan(width) {
   const narrow = width < 500;
   const side = narrow ? 168 : 208;
@@ -51,7 +53,7 @@ function plan(width) {
   return { side, cache, strips, bottom, state, bars, height, lead: narrow ? bottom + 20 : height };
 }
 
-/** One column per token, with its key above and its value below. */
+/** Draw one column per token, with the key above the value. */
 function drawCache(pen, { step, query }, { x, y, w, h, column, bar }) {
   pen.text(x, 15, phrase`Cache`, { weight: 600 });
   pen.text(x, 33, phrase`key above, value below`, note);
@@ -66,7 +68,7 @@ function drawCache(pen, { step, query }, { x, y, w, h, column, bar }) {
   return { query: { x: x + (query + 0.5) * column, y: y + h / 2, at, box: [column + 8, h + 10] } };
 }
 
-/** The share of each token's value that a query gets, as bars; the matching token has a dark bar. */
+/** Draw each token value's weight in the query's output as a bar, darker for the matching token. */
 function drawStrip(pen, words, shares, query, { x, w, column, bar }, top) {
   const line = top + 20 + 0.8 * STRIP;
   const bars = shares.map((share, n) => {
@@ -80,7 +82,7 @@ function drawStrip(pen, words, shares, query, { x, w, column, bar }, top) {
   pen.line(x, line, x + w, line, { stroke: ink.muted, width: 1 });
 }
 
-/** The query's shares from the cache and from the state, above the tokens. */
+/** Draw the query's weights from the cache and from the state above the tokens. */
 function drawReading(pen, { weights, factors }, query, { cache, strips, bottom }) {
   drawStrip(pen, phrase`Weights from the cache`, weights, query, cache, strips);
   drawStrip(pen, phrase`Factors from the sum`, factors, query, cache, strips + STRIP + 26);
@@ -88,7 +90,7 @@ function drawReading(pen, { weights, factors }, query, { cache, strips, bottom }
   pen.text(cache.x + cache.w, bottom + 12, TOKENS - 1, noteEnd);
 }
 
-/** The state, with the pairs that its rows belong to. */
+/** Draw the state, labelling the pair that each row belongs to. */
 function drawState(pen, mean, { x, y }, side) {
   const cell = side / WIDTH;
   pen.text(x, y - 27, phrase`State: one sum over all tokens`, { weight: 600 });
@@ -104,7 +106,7 @@ function drawState(pen, mean, { x, y }, side) {
   pen.text(x, y + side + 16, phrase`value features`, note);
 }
 
-/** The sizes of the cache and the state, as bars on the same scale, and the colour scale. */
+/** Draw the sizes of the cache and the state as bars on a common scale, and the colour scale. */
 function drawSizes(pen, { step }, width, y) {
   const pixel = (width - 150) / (2 * WIDTH * TOKENS); // pixels per number
   const held = [

@@ -13,7 +13,8 @@ import { invFreq, reachWithin, ropeAngles, withinTurn } from "../maths/frequenci
 import { divisors, stretched } from "../maths/stretch.js";
 import { completesTurn, meetsNewAngle, reach } from "../maths/trained_range.js";
 
-/** For each pair: the frequency before and after the rule, the angles seen, and whether it is slowed enough. */
+/** For each pair: the frequency before and after the rule, the range of angles seen in training, and whether the
+ * rule slows the pair enough. */
 function measured({ rule, head_dim, base, trained, wanted, abf_base }) {
   const plain = invFreq(head_dim, base);
   const changed = stretched(rule, head_dim, base, trained, wanted, abf_base).invFreq;
@@ -36,7 +37,7 @@ const legend = (width) => legendOf(KEY, width - 4, { drop: 5 });
 
 const NUMBER = 14; // pixels under a face for its pair's number
 
-/** The faces in a box, as large as possible, with `below` pixels under each. */
+/** Place faces in a box, as large as possible, with `below` pixels under each. */
 function placed(faces, { x, y, w, h }, below) {
   const sizes = range(1, Math.max(1, faces.length)).map((rows) => {
     const columns = Math.max(1, Math.ceil(faces.length / rows));
@@ -47,7 +48,7 @@ function placed(faces, { x, y, w, h }, below) {
   return inRows(faces, { x: x + (w - columns * cell) / 2, y, columns, cell, row: cell + below, r });
 }
 
-/** Lay out, from the top, the text as a rail, the legend, the fast faces, the slow faces, and each pair's slowdown.
+/** Lay out, from top to bottom, the rail, the legend, the fast faces, the slow faces, and the chart of slowdowns.
  */
 function parts(width) {
   const narrow = width < 560;
@@ -58,7 +59,7 @@ function parts(width) {
   return { rail, key, fast, slow, chart, height: chart.y + chart.h + 44 };
 }
 
-/** The text up to the wanted length, with the trained part and the hands' position. */
+/** Draw the text up to the wanted length, marking the trained part and the current position. */
 function drawRail(pen, { position, trained, wanted }, width, y) {
   const [x, w, most] = [14, width - 28, Math.max(trained, wanted)];
   const X = (token) => x + (w * token) / most;
@@ -72,7 +73,7 @@ function drawRail(pen, { position, trained, wanted }, width, y) {
   const ends = [trained, wanted].map((token, i) => centred(X(token), names[i], 2, width - 2, { size: 12 }));
   const room = halves[0] + halves[1] + 8;
   if (Math.abs(ends[1] - ends[0]) < room) {
-    const [left, right] = ends[0] <= ends[1] ? [0, 1] : [1, 0]; // the two names side by side, within the edges
+    const [left, right] = ends[0] <= ends[1] ? [0, 1] : [1, 0]; // place the two names side by side, within the edges
     ends[left] = clamp((ends[0] + ends[1] - room) / 2, 2 + halves[left], width - 2 - room - halves[right]);
     ends[right] = ends[left] + room;
   }
@@ -85,8 +86,8 @@ function drawRail(pen, { position, trained, wanted }, width, y) {
   return { position: { x: X(position), y, at: token } };
 }
 
-/** Every pair as a face, with its wedge, the angles that the text has reached, and its hand with and without the
- * rule. */
+/** Draw each pair as a clock face with the wedge seen in training, the angles that the text has reached, and the
+ * hand with and without the rule. */
 function facesOf({ position, trained }, { plain, changed, seen }, way) {
   const before = way ? measured(way.from).changed : [];
   const share = before.length === changed.length ? way.share : 1; // share of the way from the previous rule
@@ -99,7 +100,7 @@ function facesOf({ position, trained }, { plain, changed, seen }, way) {
   });
 }
 
-/** The fast pairs, which completed a turn in training. */
+/** Draw the fast pairs, which completed a turn in training. */
 function drawFast(pen, faces, field) {
   const pairs = counted(faces.length, "pair");
   const words =
@@ -110,7 +111,8 @@ function drawFast(pen, faces, field) {
   pen.lines(hands(at, 1), { stroke: ink.text, width: 1.6 });
 }
 
-/** The slow pairs: the wedge seen in training, the angles that the text has reached beyond it, and the hands. */
+/** Draw the slow pairs, with the wedge seen in training, the new angles that the text has reached, and the hands.
+ */
 function drawSlow(pen, faces, field, ghosts) {
   const words = faces.length ? phrase`${counted(faces.length, "pair")} saw only a wedge` : "";
   pen.text(2, field.y - 8, words);
@@ -130,7 +132,7 @@ function drawSlow(pen, faces, field, ghosts) {
   return Object.fromEntries(at.map((face) => [`pair ${face.i}`, boxAround(face, 2, NUMBER + 2)]));
 }
 
-/** The lower chart, which shows each pair's slowdown and the slowdown that it needs. */
+/** Draw the lower chart, which compares each pair's slowdown with the slowdown needed. */
 function drawSlowed(pen, box, { rule }, { factor, slowed, short, complete }) {
   const pairs = slowed.length;
   const powers = [...slowed, factor].map(powerOf);

@@ -25,7 +25,7 @@ const HEADMAP = 150; // side of the attention map, in pixels
 const POINTS = 160; // maximum number of points per curve
 const MOST_STEPS = 2000;
 const PAIRS = 8; // pairs per head
-const ASK = 200; // ms of training between two replies from a worker
+const ASK = 200; // target duration of a worker's request, in ms
 const LOOK = 1000; // ms between two evaluations of the model
 const NAMES = {
   rotary: "RoPE",
@@ -48,7 +48,7 @@ const RULES = {
 holdProse(PROSE);
 const helpers = [makeHelper(ENGINE), makeHelper(ENGINE)]; // one per encoding: at most two threads
 
-/** The progress of each run: losses, steps requested, and its answers under each reading. */
+/** The progress of each run: losses, steps requested, and answers for each way of reading. */
 const standings = new Map();
 const untrained = () => ({ step: 0, losses: [], asked: 0, kept: undefined, looks: new Map() });
 const begun = () => ({ ...untrained(), chunk: 8, looked: 0 });
@@ -59,14 +59,14 @@ function standing(state) {
 }
 const readingName = ({ times, rule, abf_base, head }) => `${times} ${rule} ${abf_base} ${head}`;
 
-/** The runs of a state, as separate states; the main run comes first. */
+/** The runs that a state includes, each as a state of its own, with the main run first. */
 function membersOf(state) {
   const { encoding, against, seeds, seed } = state;
   const encodings = [encoding, against].filter((name, i, all) => name && all.indexOf(name) === i);
   return encodings.flatMap((name) => range(0, seeds - 1).map((n) => ({ ...state, encoding: name, seed: seed + n })));
 }
 
-/** One run's answers by position, unless they come from a step later than the state's. */
+/** The answers of a run by position, unless they belong to a later step than the current state. */
 function lookAt(member) {
   const look = standing(member).looks.get(readingName(member));
   return look && look.step <= member.steps ? look : undefined;
@@ -81,7 +81,7 @@ function keep(member, { step, losses, right, inside }, asked) {
   if (right) run.looks.set(readingName(member), { step, right, inside });
 }
 
-/** Train until the state's step is reached, in workers or on this thread; with `whole`, without waiting. */
+/** Train up to the state's step, in workers or on this thread; with `whole`, train synchronously. */
 function* work(state, whole) {
   const members = membersOf(state);
   if (state.steps === 0 || members.every(isDone)) return;
@@ -103,7 +103,7 @@ function* work(state, whole) {
   }
 }
 
-/** The next request to an engine: `chunk` steps, with an evaluation at the end of the run or when one is due. */
+/** The next request to an engine: `chunk` steps, plus an evaluation at the end of the run or when one is due. */
 function questionOf(member, chunk) {
   const run = standing(member);
   const until = Math.min(member.steps, run.step + chunk);
@@ -112,7 +112,8 @@ function questionOf(member, chunk) {
   return { settings: member, until, look, kept: run.kept };
 }
 
-/** Ask a worker; if there is none, the next round runs on this thread. A run stays with the worker that started it. */
+/** Send a request to a worker; if none is available, the next round runs on this thread. Each run stays with the
+ * worker that started it. */
 async function asked(member, first) {
   const run = standing(member);
   run.helper ??= member.encoding === first ? 0 : 1;
@@ -128,8 +129,8 @@ async function asked(member, first) {
   else run.chunk = clamp(Math.round(run.chunk * clamp(ASK / (performance.now() - began), 0.5, 2)), 1, 100);
 }
 
-/** The parts of a state to show: its runs, those of the first encoding as `own`, and a function that returns the
- * bars of their mean, in percent. */
+/** What to show for a state: all runs, the first encoding's runs as `own`, and a function that computes bars of
+ * mean accuracy, in percent. */
 function shown(state) {
   const { task, length, times, encoding } = state;
   const [trained, total] = [placesOf(task, length) - 1, placesOf(task, length * times) - 1];
@@ -164,7 +165,7 @@ function legend({ against, seeds, encoding }, width) {
   return legendOf([...PLACES, GUESSING, ...(seeds > 1 ? [SEED] : []), ...beside], width - 4);
 }
 
-/** The layout: losses beside or above the answers by position; the head and its pairs below them. */
+/** Lay out the losses beside or above the answers by position, with the head and its pairs below. */
 function plan(width, state) {
   const top = legend(state, width).height + 32;
   const isWide = width >= 560;
@@ -224,7 +225,7 @@ function drawPlaces(pen, state, all, box) {
   });
 }
 
-/** A hint to press Train or to wait, and the settings of the run, between two edges. */
+/** Write a hint to press Train or to wait, and the settings of the run, between two edges. */
 function drawWaiting(pen, state, box, [from, to]) {
   const middle = (from + to) / 2;
   const words = state.steps === 0 ? phrase`Press Train` : phrase`Training …`;
@@ -235,7 +236,7 @@ function drawWaiting(pen, state, box, [from, to]) {
   for (const [i, line] of lines.entries()) pen.text(middle, box.y + 72 + 18 * i, line, { anchor: "middle" });
 }
 
-/** A mark per run beside the bars: a dot for each seed of the first encoding, a ring for the other encoding. */
+/** Draw a mark for each run beside the bars: a dot for the first encoding, a ring for the second. */
 function drawOthers(pen, { seeds }, { runs, barsOf, size, total }, { X, Y }) {
   if (runs.length === 1) return;
   const marksOf = (mine, shift) =>
@@ -247,7 +248,8 @@ function drawOthers(pen, { seeds }, { runs, barsOf, size, total }, { X, Y }) {
   pen.circles(marksOf(false, 3), RING);
 }
 
-/** One head's attention over the first test text: queries from the top, keys from the left. */
+/** Draw one head's attention over the first test text, with queries from top to bottom and keys from left to right.
+ */
 function drawField(pen, { head }, inside, { x, y, w, h }) {
   pen.text(x, y - 9, phrase`Attention, head ${head}`);
   pen.part(() => {
@@ -259,13 +261,13 @@ function drawField(pen, { head }, inside, { x, y, w, h }) {
   pen.text(x - 8, y + h / 2, phrase`← queries`, { ...noteMiddle, turn: -90 });
 }
 
-/** The longest label for the pairs' bars that fits. */
+/** The longest label that fits beside the pairs' bars. */
 function nameOfSway(room) {
   if (room < 110) return phrase`Sway`;
   return room < 200 ? phrase`Sway (nats)` : phrase`How much each pair sways the scores (nats)`;
 }
 
-/** The influence of each pair of that head on the scores; a pair that does not turn is hollow. */
+/** Draw the influence of each of the head's pairs on the scores, with hollow bars for pairs that do not turn. */
 function drawPairs(pen, state, inside, box) {
   const sways = inside ? Array.from(inside.pairs) : [];
   const most = Math.max(1, ...sways.map((sway) => Math.ceil(sway)));
@@ -306,7 +308,7 @@ function draw(pen, state, { width }) {
 const percent = (share) => fmt(100 * share, 0);
 const average = (numbers) => means([numbers], numbers.length)[0];
 
-/** The results for the other seeds and the other encoding, if any. */
+/** Describe the results for the other seeds and the second encoding, if any. */
 function beside({ times, against }, { runs, own }) {
   const shares = (members) => listed(members.map(({ known, beyond }) => percent(times > 1 ? beyond : known)));
   const others = runs.filter(({ isOwn }) => !isOwn);
@@ -357,7 +359,7 @@ const hold = (state) => ({
   steps: Math.min(state.steps, Math.max(...membersOf(state).map((member) => standing(member).asked))),
 });
 
-/** The first run as a file, with all the numbers needed to continue training. */
+/** The first run as a file with everything needed to continue training. */
 async function save(state) {
   const [member] = membersOf(state);
   const run = standing(member);
@@ -367,7 +369,7 @@ async function save(state) {
   return fileOf(state, kept);
 }
 
-/** Load a model from a file instead of training it from the file's settings. */
+/** Load a trained model from a file instead of training it again. */
 async function load(text, controls) {
   const settled = (settings) => {
     const names = Object.keys(controls);

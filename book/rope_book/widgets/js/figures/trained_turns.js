@@ -8,9 +8,10 @@ import { phrase } from "../lib/phrase.js";
 import { invFreq, ropeAngles, TURN, turnsOf, withinTurn } from "../maths/frequencies.js";
 import { completesTurn, meetsNewAngle, newStretches } from "../maths/trained_range.js";
 
-const MOST = 8; // multiples of the trained length in the lower chart
+const MOST = 8; // range of the lower chart, in trained lengths
 
-/** Every pair at the chosen distance: its angle in turns, the share of a turn seen in training, and whether the angle is new. */
+/** For each pair at the selected distance: its angle in turns, the fraction of a turn seen in training, and whether
+ * the angle is new. */
 function pairsOf({ times, trained, base, head_dim, window }) {
   const frequencies = invFreq(head_dim, base);
   const distance = times * trained;
@@ -27,7 +28,7 @@ function pairsOf({ times, trained, base, head_dim, window }) {
   }));
 }
 
-/** For each pair, the intervals of distance, in trained lengths, in which it reaches new angles. */
+/** For each pair, the intervals of distance at which its angle is new, in trained lengths. */
 const stretchesOf = ({ trained, base, head_dim }) =>
   invFreq(head_dim, base).map((frequency) =>
     newStretches(frequency, trained, MOST * trained).map((ends) => ends.map((end) => end / trained)),
@@ -52,7 +53,7 @@ const height = (width, _, { shows }) => {
 const acrossOf = ({ w }) =>
   w < 300 ? phrase`pair i (fast to slow)` : phrase`pair i (the fast ones left, the slow ones right)`;
 
-/** The upper chart, which shows each pair's turn, the part of it seen in training, and the hand. */
+/** Draw the upper chart, which shows each pair's full turn, the part seen in training, and the hand. */
 function drawTurns(pen, box, all, alone) {
   const { X, Y } = axes(pen, box, [0, all.length], [0, 1], {
     xLabel: alone ? acrossOf(box) : undefined,
@@ -73,14 +74,15 @@ function drawTurns(pen, box, all, alone) {
   unseenPoints(pen, fresh, r + 1.6);
 }
 
-/** The middle pair of the region of new angles, or undefined if that region is narrow. */
+/** The middle pair in the region of new angles, or undefined if the region is narrow. */
 function centreOf(stretches) {
   const last = stretches.length;
   const first = stretches.findIndex((ends) => ends.length && ends[0][1] - ends[0][0] > 2);
   return first < 0 || last - first < 0.12 * last ? undefined : (first + last) / 2;
 }
 
-/** Draw the lower chart, which shows the pairs at a new angle for each distance; returns the distance handle. */
+/** Draw the lower chart, which shows which pairs are at a new angle at each distance; returns the distance handle.
+ */
 function drawMap(pen, box, state, pairs) {
   const { times, window } = state;
   const step = pairs >= 32 ? (box.w < 420 ? 16 : 8) : pairs / 4;

@@ -13,20 +13,21 @@ import { span, unpackLosses, unpackShares } from "../maths/results.js";
 const ROW = 21; // pixels per encoding
 const LANES = 14; // pixels for the seeds in each row
 
-/** The styles of the three encodings that stand out, with dark edges of width `edge`, if any; all others are grey. */
+/** Styles for the three highlighted encodings; all others are grey. `edge` is the width of a dark outline. */
 const RANKS = [
   { stroke: ink.text, words: ink.text, width: 2.6, band: 0.13, mark: "circle" },
   { stroke: ink.other, words: ink.otherWords, width: 2.6, edge: 5, band: 0.25, mark: "square" },
   { stroke: ink.text, words: ink.text, width: 2.2, dash: "2 4", band: 0.07, mark: "diamond" },
 ];
 
-/** The minimum, median and maximum over some seeds' curves, each as a curve. */
+/** The pointwise minimum, median and maximum of the seeds' curves. */
 function bandOf(seeds) {
   const spans = seeds[0].map((_, i) => span(seeds.map((values) => values[i])));
   return [0, 1, 2].map((k) => spans.map((part) => part[k]));
 }
 
-/** The task of a state: its encodings and their numbers, up to three that stand out, and the test length. */
+/** The selected task: its encodings and their measurements, up to three highlighted encodings, and the test length.
+ */
 const measured = memo(({ task, measure, against, doublings, first, second, third }) => {
   const { runs, steps, level, unit, lengths } = GRID.tasks[task];
   const names = Object.keys(runs);
@@ -68,7 +69,7 @@ function places(width, { all, chosen }) {
 }
 
 /**
- * The scale for a measure: percent up to 100 or 50, or logarithmic for the loss, with round numbers beside it.
+ * The scale for a measure, with round ticks: percent up to 100 or 50, or logarithmic for the loss.
  * @returns {{place: (v: number) => number, ends: Pair, ticks: number[], format: (t: number) => string}}
  */
 function scale(measure, values) {
@@ -86,7 +87,7 @@ function scale(measure, values) {
   return { place: (v) => powerOf(v), ends, ticks: marks.filter((t) => t >= ends[0] && t <= ends[1]), format };
 }
 
-/** Every tick, or every second, third …, so that their labels do not touch. */
+/** Every n-th tick, for the smallest n at which the labels do not touch. */
 function roomy(ticks, across, format) {
   const half = (t) => 4 * format(t).length + 3;
   const some = (stride) => ticks.filter((_, i) => (ticks.length - 1 - i) % stride === 0);
@@ -94,7 +95,7 @@ function roomy(ticks, across, format) {
   return some(range(1, ticks.length).find((stride) => fits(some(stride))));
 }
 
-/** A curve that stands out. Light colours get dark edges, which also show in greyscale. */
+/** Draw a highlighted curve, outlining light colours so that they remain visible in greyscale. */
 function trace(pen, path, { stroke, width, dash = undefined, edge = undefined }) {
   if (edge) pen.curve(path, { stroke: ink.text, width: edge });
   pen.curve(path, { stroke, width, dash });
@@ -114,7 +115,8 @@ function drawLegend(pen, chosen, across) {
   }
 }
 
-/** The learning curves: grey medians first, then band and median (or every seed) for those that stand out. */
+/** Draw the learning curves: grey medians first, then the band and median (or every seed) of each highlighted
+ * encoding. */
 function drawCurves(pen, { measure, against, every_seed }, { all, chosen, level }, box) {
   const share = measure === "accuracy";
   const { place, ends, ticks, format } = scale(measure, all.map(({ band }) => band).flat(2));
@@ -144,8 +146,8 @@ function drawCurves(pen, { measure, against, every_seed }, { all, chosen, level 
   }
 }
 
-/** The tests, with a row per encoding, a mark per seed, and a bar at the median, joined by a line to the median at
- * the trained length. */
+/** Draw the tests in one row per encoding, with a mark for each seed and a bar at the median, connected to the
+ * median at the trained length. */
 function drawTests(pen, { measure }, { all, times }, box) {
   const { place, ends, ticks, format } = scale(measure, all.map(({ tests }) => tests).flat(2));
   const across = (t) => box.x + (box.w * (t - ends[0])) / (ends[1] - ends[0]);
@@ -181,7 +183,7 @@ function draw(pen, state, { width }) {
   drawTests(pen, state, task, right);
 }
 
-/** The median and the range over seeds in the tests. */
+/** Describe the median and the range of the tests over all seeds. */
 function told(measure, { words, results }) {
   const [low, middle, high] = span(results).map((value) =>
     measure === "loss" ? String(Number(value.toPrecision(2))) : fmt(100 * value, 0),
@@ -189,7 +191,7 @@ function told(measure, { words, results }) {
   return phrase`${words} ${middle} (${low} to ${high})`;
 }
 
-/** The time at which each encoding's median first reached the task's level. */
+/** Describe when each encoding's median first reached the task's level. */
 function speed({ against }, { chosen, level }) {
   const times = chosen.map(({ words, band, cost }) => {
     const at = cost[band[1].findIndex((share) => share >= level)];

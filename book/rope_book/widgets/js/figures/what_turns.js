@@ -16,10 +16,10 @@ import { completesTurn } from "../maths/trained_range.js";
 const [FAST, SLOW] = [2, 4e6]; // ends of the chart, in tokens per turn
 const LAYERS = 8;
 
-/** A wavelength's position between 0 (fast) and 1 (slow). */
+/** A wavelength's position on the scale from 0 (fast) to 1 (slow). */
 const speedOf = (wave) => (powerOf(wave) - powerOf(FAST)) / (powerOf(SLOW) - powerOf(FAST));
 
-/** The pairs that turn: frequency, features, tokens per turn, and their position between fast and slow. */
+/** For each rotating pair: frequency, features, tokens per turn, and position between fast and slow. */
 function turning(frequencies, pairing) {
   const waves = wavelength(frequencies);
   return frequencies.flatMap((frequency, i) => {
@@ -28,7 +28,8 @@ function turning(frequencies, pairing) {
   });
 }
 
-/** The four variants of a head: the divisor in their exponents, the number of pairs, and the turning pairs. */
+/** The four variants of a head, each with the divisor in the exponent, the number of pairs, and the rotating pairs.
+ */
 function headsOf({ head_dim, fraction, base, pairing }) {
   const rotaryDim = head_dim * fraction;
   const partial = { name: phrase`partial rotary`, title: phrase`Partial rotary`, short: phrase`partial` };
@@ -40,7 +41,7 @@ function headsOf({ head_dim, fraction, base, pairing }) {
   ].map(({ frequencies, ...head }) => ({ ...head, most: frequencies.length, pairs: turning(frequencies, pairing) }));
 }
 
-/** The turning pair that a feature belongs to, if any. */
+/** The rotating pair that a feature belongs to, if any. */
 const pairWith = (pairs, feature) => pairs.find(({ features }) => features.includes(feature));
 
 const narrow = (width) => width < 480;
@@ -75,7 +76,7 @@ function drawArcs(pen, pairs, chosen, pairing, { cell, y, centre }) {
   pen.curves(chosen ? [arc(chosen)] : [], { stroke: ink.text, width: 3 });
 }
 
-/** A cell per feature, in the colour of its speed. */
+/** Draw one cell per feature, in the colour of its speed. */
 function drawCells(pen, pairs, headDim, { cell, y, centre }) {
   for (const j of range(0, headDim - 1)) {
     const pair = pairWith(pairs, j);
@@ -86,7 +87,7 @@ function drawCells(pen, pairs, headDim, { cell, y, centre }) {
   }
 }
 
-/** A hand in each cell that turns, in an ink that is legible against its colour. */
+/** Draw a hand in each rotating cell, in a colour that contrasts with the cell's. */
 function drawHands(pen, pairs, position, { cell, y, centre }) {
   const r = Math.min(9.5, cell / 2 - 3);
   const all = pairs.flatMap(({ features, frequency, speed }) =>
@@ -102,7 +103,7 @@ function drawHands(pen, pairs, position, { cell, y, centre }) {
   });
 }
 
-/** One variant's title, arcs and cells, with frames around the chosen feature and its partner. */
+/** Draw one variant's title, arcs and cells, with frames around the selected feature and its partner. */
 function drawHead(pen, head, { head_dim, pairing, feature, position }, seats, width) {
   const { name, title = name, pairs } = head;
   const { cell, top, y, centre } = seats;
@@ -116,7 +117,7 @@ function drawHead(pen, head, { head_dim, pairing, feature, position }, seats, wi
   for (const j of chosen?.features ?? [feature, feature]) pen.rect(centre(j) - cell / 2, y - 1, cell, CELL + 2, frame);
 }
 
-/** The fifth variant, which differs by layer instead of within the head. */
+/** Draw the fifth variant, which differs between layers and not within a head. */
 function drawLayers(pen, width) {
   const words = narrow(width)
     ? phrase`Hybrid, layer by layer`
@@ -132,8 +133,8 @@ function drawLayers(pen, width) {
   }
 }
 
-/** The lower chart, which shows the tokens that each pair needs per turn, the trained length for comparison, and
- * the number of features that do not turn. */
+/** Draw the lower chart, which compares each pair's tokens per turn with the trained length and counts the features
+ * that do not turn. */
 function drawWaves(pen, all, state, width) {
   const { head_dim, trained_length: trained, feature } = state;
   const box = { x: 62, y: CHART_TOP, w: width - 62 - 80, h: 4 * STRIP };

@@ -14,13 +14,13 @@ const STYLES = [
 ];
 const GHOST = { stroke: ink.position, width: 7, opacity: 0.28 };
 const HEALTHY = PATIENTS.people.filter(({ name }) => name === "right")[0];
-const FULL = 1.5; // larger scores and entries are drawn at the edge
-const FAR = 2; // larger lengths and errors are drawn at the edge
+const FULL = 1.5; // scores and entries are clamped to this value
+const FAR = 2; // lengths and errors are clamped to this value
 
 const personOf = ({ patient }) => PATIENTS.people[patient - 1];
 const narrow = (width) => width < 520;
 
-/** The frames of the four pictures: two by two, or one below the other. */
+/** The frames of the four plots, in two columns or in one. */
 function frames(width) {
   const columns = narrow(width) ? 1 : 2;
   const across = width / columns;
@@ -33,7 +33,7 @@ function frames(width) {
 const legendAt = (width) => frames(width)[3].y + 212;
 const height = (width) => legendAt(width) + (width < 400 ? 76 : 52);
 
-/** Lines over one axis, clamped to the frame, in front of a healthy rotation's line. */
+/** Draw lines, clamped to the frame, in front of the line for a correct rotation. */
 function drawLines(pen, box, { xs, ys, xLabel }, yLabel, lines, healthy) {
   const { X, Y } = axes(pen, box, [xs[0], xs.at(-1)], ys, { xLabel, yLabel });
   const path = (values) => values.map((value, n) => [X(xs[n]), Y(clamp(value, ys[0], ys[1]))]);
@@ -41,7 +41,7 @@ function drawLines(pen, box, { xs, ys, xLabel }, yLabel, lines, healthy) {
   for (const [i, values] of lines.entries()) pen.curve(path(values), STYLES[i]);
 }
 
-/** The 8-by-8 matrix at one position; zeros stay blank. */
+/** Draw the 8-by-8 matrix at one position, leaving zeros blank. */
 function drawMatrix(pen, box, matrix) {
   pen.text(box.x, box.y - 9, phrase`Matrix at position ${PATIENTS.look}`);
   const [w, h] = [Math.min(box.w / 8, 42), (box.h + 20) / 8];
@@ -85,11 +85,11 @@ function draw(pen, state, { width }) {
 
 const APART = 0.02; // smaller differences between symptoms are invisible
 
-/** The largest change of any score when the start moves. */
+/** The largest change in any score when the start position moves. */
 const moved = ({ scores: [first, ...others] }) =>
   Math.max(...others.flatMap((line) => line.map((value, n) => Math.abs(value - first[n]))));
 
-/** The symptoms of a patient, in order: numbers that may distinguish two patients, and descriptions. */
+/** A patient's symptoms, in order: descriptions, and numbers that may distinguish two patients. */
 function symptoms(person) {
   const [least, most] = [Math.min(...person.lengths), Math.max(...person.lengths)];
   const [moves, off] = [moved(person), Math.max(...person.errors)];
@@ -113,7 +113,7 @@ function seen(person) {
   return phrase`${sentence[0].toUpperCase() + sentence.slice(1)}.`;
 }
 
-/** The matrix entry in which two patients differ most. */
+/** The matrix entry at which two patients differ most. */
 function otherEntry(person, guessed) {
   const [actual, expected] = [person, guessed].map(({ matrix }) => matrix.flat());
   const entries = actual.map((value, n) => ({ n, value, other: expected[n], gap: Math.abs(value - expected[n]) }));

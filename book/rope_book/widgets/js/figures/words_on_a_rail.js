@@ -23,7 +23,7 @@ function plan(width) {
   return { slot, size, radius, rail, numbers, reach, hub, height: hub + 38, X: (place) => 2 + slot * (place + 0.5) };
 }
 
-/** Every word with its position; dog and pig come last, so that they are on top. */
+/** Each word with its position; dog and pig come last, so that they are drawn on top. */
 function wordsOf({ dog, pig }) {
   const plain = { colour: ink.muted, words: ink.muted, bold: false };
   return [
@@ -33,7 +33,7 @@ function wordsOf({ dog, pig }) {
   ];
 }
 
-/** The positions in the text, as a tape that runs under the words. */
+/** Draw the positions in the text as a tape below the words. */
 function drawTape(pen, { start }, { X, rail, radius, numbers, slot }, width) {
   pen.line(0, rail, width, rail, { stroke: ink.grid, width: 3 });
   const free = range(0, RAIL.places - 1).map((place) => [X(place), rail, 4]);
@@ -47,7 +47,7 @@ function drawTape(pen, { start }, { X, rail, radius, numbers, slot }, width) {
   });
 }
 
-/** A clock per word, and the word above it. */
+/** Draw each word above its clock. */
 function drawWords(pen, state, { X, slot, size, radius, rail }) {
   const { dog, pig, start } = state;
   const close = Math.abs(dog - pig) * slot < textWidth("dog", size, true) + 4;
@@ -65,7 +65,7 @@ function drawWords(pen, state, { X, slot, size, radius, rail }) {
   }
 }
 
-/** The distance between dog and pig, as a bracket under the tape. */
+/** Draw the distance between dog and pig as a bracket below the tape. */
 function drawDistance(pen, { dog, pig, lock }, { X, numbers }, width) {
   const y = numbers + 14;
   pen.line(X(dog), y, X(pig), y, { stroke: ink.position, width: lock ? 6 : 4 });
@@ -74,7 +74,7 @@ function drawDistance(pen, { dog, pig, lock }, { X, numbers }, width) {
   pen.text(middle, y + 20, text, { anchor: "middle", size: 15, fill: ink.positionWords, weight: 600 });
 }
 
-/** The score as a needle from −1 on the left to 1 on the right. */
+/** Draw the score as a needle on a scale from −1 (left) to 1 (right). */
 function drawNeedle(pen, { dog, pig }, { hub, reach }, width) {
   const score = railScore(pig - dog);
   const x = width / 2;
@@ -106,8 +106,8 @@ function draw(pen, state, { width }) {
   return { pig: handle(state.pig, ink.k), dog: handle(state.dog, ink.q) };
 }
 
-/** The distance from dog to pig in whole positions, as the controls show it, because a strolling word is often
- * between two positions. */
+/** The distance from dog to pig in whole positions, as shown by the controls: a strolling word is often between two
+ * positions. */
 const places = ({ dog, pig }) => Math.round(pig) - Math.round(dog);
 
 function readout({ dog, pig, lock, start }) {
@@ -124,8 +124,8 @@ function readout({ dog, pig, lock, start }) {
     : phrase`${first} Dog and pig are ${far} apart, and that distance alone sets their score, ${score}.`;
 }
 
-/** The lock keeps the distance constant, a word dropped on the other moves past it, and Play makes an unlocked pig
- * stroll. */
+/** With the lock on, keep the distance constant; otherwise move a word that lands on the other past it, and let the
+ * pig stroll during Play. */
 function follow(before, held) {
   const { dog, pig, lock, start } = { ...before, ...held };
   if (lock && ("lock" in held || "dog" in held)) return pair("dog", keptApart(dog, before.pig));

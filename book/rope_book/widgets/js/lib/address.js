@@ -1,5 +1,5 @@
-// Keeps the state of a page's figures in its address, the most recently moved figure first, so that a link opens at
-// that figure: #live=RotatePair&position=9&live=Clocks&n=3
+// Stores the state of a page's figures in the page's URL, with the most recently moved figure first, so that a link
+// opens at that figure: #live=RotatePair&position=9&live=Clocks&n=3
 import { allowed, parsed } from "./controls.js";
 import { initialOf, same } from "./state.js";
 import { keepInView } from "./view.js";
@@ -8,7 +8,7 @@ import { keepInView } from "./view.js";
 
 const REST = 300; // ms after the last move
 
-/** Parse the figures in an address: [[figure, {name: text}], …]. @type {(hash: string) => [string, Texts][]} */
+/** Parse the figures in a URL's hash: [[figure, {name: text}], …]. @type {(hash: string) => [string, Texts][]} */
 function sections(hash) {
   const figures = /** @type {[string, Texts][]} */ ([]);
   for (const [key, text] of new URLSearchParams(hash.slice(1))) {
@@ -24,17 +24,20 @@ function toHash(figures) {
   return `#${new URLSearchParams(pairs)}`;
 }
 
-/** Whether an address may contain a control's value: pasted text stays in the page. */
+/** Whether a control's value may appear in the URL; pasted text may not. */
 const isPublic = (/** @type {Control} */ { kind }) => kind !== "paste";
 
-/** The values that differ from the initial state, as text. @type {(controls: Controls, state: State) => Texts} */
+/**
+ * The values that differ from the initial state, as strings.
+ * @type {(controls: Controls, state: State) => Texts}
+ */
 function textsOf(controls, state) {
   const shared = Object.values(controls).filter(isPublic);
   const changed = shared.filter(({ name, initial }) => !same(state[name], initial));
   return Object.fromEntries(changed.map(({ name }) => [name, String(state[name])]));
 }
 
-// The initial state with an address's changes applied.
+// The initial state with the values from a URL applied.
 export function stateOf(/** @type {Controls} */ controls, /** @type {Texts} */ texts) {
   const state = initialOf(controls);
   for (const control of Object.values(controls).filter(isPublic)) {
@@ -44,7 +47,7 @@ export function stateOf(/** @type {Controls} */ controls, /** @type {Texts} */ t
   return state;
 }
 
-// The figure's name in an address; the second of its class on a page is RotatePair.2.
+// The figure's name in the URL; the second RotatePair on a page is named RotatePair.2.
 /** @type {(page: Document | Element, root: Element, figure: string) => string} */
 function nameIn(page, root, figure) {
   const place = [...page.querySelectorAll(`[data-live="${figure}"]`)].indexOf(root);
@@ -55,15 +58,15 @@ function nameIn(page, root, figure) {
 const elsewhere = (/** @type {MouseEvent} */ { button, ctrlKey, metaKey, shiftKey, altKey }) =>
   button !== 0 || ctrlKey || metaKey || shiftKey || altKey;
 
-// The text around a figure: a page, or one of the notebooks open in JupyterLab. For a view detached from its
-// notebook, it is just the figure.
+// The element that contains a figure and its surrounding text: the page, or the figure's notebook in JupyterLab.
+// For a view detached from its notebook, this is the figure itself.
 function around(/** @type {Element} */ root) {
   const isInLab = document.querySelector(".jp-Notebook");
   return root.closest(".jp-Notebook") ?? (isInLab ? root : document);
 }
 
-// Make links in the surrounding text set a figure to the state in their address; `use(link)` then brings the
-// picture into view.
+// Clicking a link in the surrounding text sets the figure to the state encoded in the link's URL; `use(link)` then
+// scrolls the picture into view.
 /** @param {string} figure @param {HTMLElement} root @param {Live} state
  * @param {{leapt: Moved, use?: (link: Element) => void}} calls @param {AbortSignal} signal */
 export function followLinks(
@@ -86,7 +89,8 @@ export function followLinks(
   document.addEventListener("click", clicked, { signal });
 }
 
-// {recall(), remember(), link, stop()} for a figure in a page. recall reads the state from the address and scrolls to the figure.
+// {recall(), remember(), link, stop()} for a figure in a page. recall restores the state from the URL and scrolls
+// to the figure.
 /** @param {string} figure @param {Live} state @param {HTMLElement} root @param {AbortSignal} signal */
 export function makeAddress(figure, state, root, signal) {
   let writing = 0;

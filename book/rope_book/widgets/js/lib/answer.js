@@ -1,15 +1,15 @@
-// Handles the figure's side of the questions below it.
+// Connects a figure to the questions below it.
 import { initialOf } from "./state.js";
 
-// Questions read the figure's state, set it, or request a click on one of several targets. They do so through
-// events in a page, and through Python in a kernel.
+// Questions read or set the figure's state, or request a click on one of several targets. In a page they use
+// events, and in a notebook they go through Python.
 /** @param {HTMLElement} root @param {Live} state
  * @param {{model: Model, moved: Moved, picture: {ask: (wanted: Wanted) => boolean}, remember: () => void}} figure
  * @param {AbortSignal} signal */
 export function answerQuestions(root, state, { model, moved, picture, remember }, signal) {
   const fresh = (/** @type {State} */ changes) => ({ ...initialOf(state.controls), ...changes });
   function pick(/** @type {Wanted} */ wanted) {
-    if (!picture.ask(wanted)) moved(fresh({})); // the reader's changes have removed one of the targets
+    if (!picture.ask(wanted)) moved(fresh({})); // a target is missing after the reader's changes
   }
   /** @type {Record<string, (detail: any) => void>} */
   const calls = {

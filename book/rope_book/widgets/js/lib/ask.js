@@ -1,4 +1,4 @@
-// Shows one question on the page: its text, the controls for answering and, once it is answered, the explanation.
+// Shows a question on the page: the text, the controls for answering and, after an answer, the explanation.
 import { button, html, say } from "./dom.js";
 import { answerOf, judge } from "./judge.js";
 import { joined, phrase, phraseOf } from "./phrase.js";
@@ -9,7 +9,7 @@ import { WAYS } from "./ways.js";
 
 const TEXTS = ["ask", "because", "otherwise", "unit"];
 
-/** A question in the page's language; names that answers are compared with are left unchanged. @type {(asked: Asked) => Asked} */
+/** Translate a question into the page's language, except for the names with which answers are compared. @type {(asked: Asked) => Asked} */
 function inPage(asked) {
   const translated = (/** @type {any[]} */ [answer, words]) => [answer, phraseOf(words)];
   const texts = TEXTS.map((name) => [name, phraseOf(/** @type {any} */ (asked)[name])]);
@@ -23,8 +23,8 @@ function inPage(asked) {
   };
 }
 
-// A question, as {element, stop()}. `answered(asked, given, right, first)` is called on every answer; `link()`
-// makes the link in a reply.
+// Create the element of a question: {element, stop()}. `answered(asked, given, right, first)` is called on every
+// answer, and `link()` creates the link in a reply.
 /** @param {Asked} question @param {Omit<Around, "tell"> & {answered: Answered}} around */
 export function makeAsk(question, { answered, now, link = () => undefined, pick }) {
   const asked = inPage(question);

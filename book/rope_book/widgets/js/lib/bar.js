@@ -1,4 +1,4 @@
-// Builds the bar below the controls: Play, changes that no single control makes, Reset, and the state as a line of
+// Builds the bar below the controls: Play, buttons that change several controls, Reset, and the state as a line of
 // Python.
 import { button, html, say } from "./dom.js";
 import { makeFiles } from "./files.js";
@@ -8,8 +8,8 @@ import { initialOf, pythonLine } from "./state.js";
 
 /** @typedef {{name: string, rest: string, kind: string, text: () => string, byHand: () => string}} Copy */
 
-// A button that copies a text; without a clipboard, `byHand` shows the text for copying and returns a sentence to
-// announce.
+// A button that copies a string to the clipboard. If there is no clipboard, `byHand` shows the string for manual
+// copying and returns a sentence to announce.
 /** @type {(copied: Copy, tell: Tell) => HTMLButtonElement} */
 function makeCopy({ name, rest, kind, text, byHand }, tell) {
   const word = html("span", {}, name);
@@ -51,7 +51,8 @@ const asLink = (/** @type {Link} */ link) => ({
   },
 });
 
-// {element, show(state), playing(), stop()}; `rested()` is called when Play stops. A small form has at most Play.
+// {element, show(state), playing(), stop()}; `rested()` is called when Play stops. In a small form the bar contains
+// at most Play.
 /** @param {Figure} figure @param {Live} state @param {string[] | undefined} only
  * @param {{moved: Moved, leapt: Moved, rested: () => void, tell: Tell, link?: Link}} calls */
 export function makeBar({ name, play, files, buttons = [] }, state, only, { moved, leapt, rested, tell, link }) {

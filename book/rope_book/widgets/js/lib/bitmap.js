@@ -3,7 +3,8 @@ import { toBase64 } from "./base64.js";
 import { viridis } from "./colour.js";
 import { clamp } from "./numbers.js";
 
-// The data: URL of a BMP with 256 colours for numbers in 0 … 1, rows from the top; the file's rows run upwards, padded to 4 bytes.
+// Encode numbers in 0 … 1, with rows from top to bottom, as the data: URL of a 256-colour BMP. BMP rows run from
+// bottom to top and are padded to 4 bytes.
 /** @type {(rows: number, columns: number, shadeAt: (row: number, column: number) => number, colours?: Matrix) => string} */
 export function bitmap(rows, columns, shadeAt, colours = viridis) {
   const stride = (columns + 3) & ~3;

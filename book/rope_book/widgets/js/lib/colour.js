@@ -1,14 +1,14 @@
 // Defines colours by meaning, and colour maps for fields of numbers.
 import { clamp, range } from "./numbers.js";
 
-/** Colours by meaning, the same throughout the book; the style sheet defines their light and dark values. */
+/** Colours by meaning, used throughout the book; the style sheet defines their light and dark values. */
 export const ink = {
   q: "var(--rl-q)",
   k: "var(--rl-k)",
   position: "var(--rl-position)",
   score: "var(--rl-score)",
   value: "var(--rl-value)",
-  other: "var(--rl-other)", // a series without a role, in addition to ink.text
+  other: "var(--rl-other)", // for a series without a role, in addition to ink.text
   text: "var(--rl-text)",
   muted: "var(--rl-muted)",
   grid: "var(--rl-grid)",
@@ -27,7 +27,7 @@ export const note = { size: 12, fill: ink.muted };
 export const noteMiddle = { ...note, anchor: "middle" };
 export const noteEnd = { ...note, anchor: "end" };
 
-/** The colour of every rule that stretches a context, in all chapters; rules of one family share a colour. */
+/** The colour of each context-extension rule, used in all chapters; rules of the same family share a colour. */
 /** @type {Record<string, string>} */
 export const ruleInk = {
   rope: ink.muted,
@@ -39,7 +39,7 @@ export const ruleInk = {
   llama3: "var(--rl-llama)",
 };
 
-/** Light values, for the still picture where no script runs. */
+/** Light-theme values, for still pictures where no script runs. */
 /** @type {Record<string, string>} */
 export const LIGHT = {
   q: "#0072B2",
@@ -74,7 +74,7 @@ export const diverging = ramp(
   "2d004b 471a74 634094 8073ac a198c5 bfbbda d8daeb ededf3 f9efe1 fee0b6 fdc57f f3a649 e08214 c2660b a24e07 7f3b08",
 ); // for signed numbers from −1 to 1: zero is almost white
 
-/** 256 colours [r, g, b] from evenly spaced hexadecimal stops. @type {(stops: string) => number[][]} */
+/** Interpolate evenly spaced hexadecimal stops to 256 colours [r, g, b]. @type {(stops: string) => number[][]} */
 function ramp(stops) {
   const colours = stops.split(" ").map((hex) => [0, 2, 4].map((i) => parseInt(hex.slice(i, i + 2), 16)));
   return range(0, 255).map((i) => {
@@ -87,7 +87,7 @@ function ramp(stops) {
 /** The CSS colour of a shade in 0 … 1. @type {(value: number, colours?: Matrix) => string} */
 export const shade = (value, colours = viridis) => `rgb(${colours[Math.round(clamp(value, 0, 1) * 255)].join(",")})`;
 
-/** The position, 0 … 1, in the diverging colour map of a number from −limit to limit. */
+/** Map a number from −limit … limit to 0 … 1, its position in the diverging colour map. */
 export const signedPlace = (/** @type {number} */ value, limit = 1) => clamp((value / limit + 1) / 2, 0, 1);
 
 /** Black or white, whichever is legible on a shade. @type {(value: number, colours?: Matrix) => "#000000" | "#ffffff"} */
