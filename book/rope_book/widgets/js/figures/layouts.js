@@ -108,7 +108,7 @@ function drawLinks(pen, from, trained, centre) {
   for (const seat of [...seats.filter((s) => !isChosen(s)), ...seats.filter(isChosen)]) {
     const width = isChosen(seat) ? 5 : 2;
     const ends = [centre(from[seat]), UPPER.tab + TAB, centre(seat), LOWER.top];
-    pen.line(...ends, { stroke: ink.muted, width: width + 1.2 }); // an outline, because colours vary from dark to light
+    pen.line(...ends, { stroke: ink.muted, width: width + 1.2 }); // dark outline for light colours
     pen.line(...ends, { stroke: speedShade(speedOf(pairOf(from[seat]), from.length / 2)), width });
   }
 }

@@ -15,7 +15,7 @@ import { applyRope } from "../maths/rotary.js";
 import { normals } from "../maths/words.js";
 
 const LOG = 100000; // the reach on a logarithmic axis
-const [PARTS, KNOTS] = [8, 16]; // how many waves are drawn and in how many steps all pairs are added; number of heights in a drawn guess
+const [PARTS, KNOTS] = [8, 16]; // steps in which all pairs are added, and heights in a drawn guess
 const DECADES = 2; // depth of the logarithmic axis below the trivial bound, used with RoFormer's bound
 
 const vectorsOf = memo((vectors, headDim, base, peak, seed) => {

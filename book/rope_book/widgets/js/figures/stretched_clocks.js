@@ -73,7 +73,7 @@ function drawRail(pen, { position, trained, wanted }, width, y) {
   const ends = [trained, wanted].map((token, i) => centred(X(token), names[i], 2, width - 2, { size: 12 }));
   const room = halves[0] + halves[1] + 8;
   if (Math.abs(ends[1] - ends[0]) < room) {
-    const [left, right] = ends[0] <= ends[1] ? [0, 1] : [1, 0]; // place the two names side by side, within the edges
+    const [left, right] = ends[0] <= ends[1] ? [0, 1] : [1, 0]; // keep both names inside the edges
     ends[left] = clamp((ends[0] + ends[1] - room) / 2, 2 + halves[left], width - 2 - room - halves[right]);
     ends[right] = ends[left] + room;
   }

@@ -1,5 +1,5 @@
-// Builds a figure's native controls. Each kind defines how to find the nearest allowed value, how to parse a value
-// from an address, and its element.
+// Builds a figure's native controls. Each kind of control defines how to find the nearest allowed value, how to
+// parse a value from a URL, and how to create the element.
 
 import { choice } from "./controls/choice.js";
 import { numbers } from "./controls/numbers.js";
@@ -23,13 +23,13 @@ export function allowed(/** @type {Control} */ control, /** @type {any} */ value
   return KINDS[control.kind].allowed(control, value, current);
 }
 
-/** The value that a text in an address represents; it may be out of range. */
+/** Parse a value from a URL; the result may be out of range. */
 export function parsed(/** @type {Control} */ control, /** @type {string} */ text) {
   return KINDS[control.kind].parse?.(text) ?? text;
 }
 
-// {elements, grids, show(state, names of the controls in use)}; `moved` is called when a reader moves a slider, `leapt` when another
-// control jumps to a value. A control that has no effect is hidden as soon as it loses focus.
+// {elements, grids, show(state, names of the controls in use)}; `moved` is called when the user moves a slider, and
+// `leapt` when the user sets any other control. A control that has no effect is hidden, but not while it has focus.
 /** @param {Controls} controls @param {Named & {only?: string[], unfolds?: boolean}} asked
  * @param {{moved: Moved, leapt: Moved, tell: Tell}} calls */
 export function makeControls(controls, asked, { moved, leapt, tell }) {

@@ -1,8 +1,8 @@
-// Creates page elements, and updates only what has changed.
+// Creates page elements and updates only attributes and text that have changed.
 
 export const SVG = "http://www.w3.org/2000/svg";
 
-// Create an element: html("label", {class: "…"}, child, …); undefined attributes are left out.
+// Create an element: html("label", {class: "…"}, child, …). Undefined attributes are omitted.
 /** @template {keyof HTMLElementTagNameMap} Tag @param {Tag} tag @param {Attributes} [attributes]
  * @param {(Node | string)[]} children @returns {HTMLElementTagNameMap[Tag]} */
 export const html = (tag, attributes = {}, ...children) => filled(document.createElement(tag), attributes, children);
@@ -32,7 +32,7 @@ export function button(words, click, attributes = {}) {
   return element;
 }
 
-/** The keys that each kind of control handles itself; a text box handles every key pressed without a modifier. */
+/** Keys that controls handle themselves, by kind; text boxes handle all keys pressed without a modifier. */
 const MOVES = ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Home", "End", "PageUp", "PageDown"];
 const PRESSES = [" ", "Enter"];
 const EDITS = ["a", "c", "v", "x", "y", "z"]; // with Ctrl or Cmd
@@ -52,8 +52,8 @@ function uses(
   return PRESSES.includes(key);
 }
 
-/** Keep JupyterLab from handling the keys that a control uses, but let it handle the others. JupyterLab listens on
- * the document and looks for an attribute on the control itself; a listener on the window sets it just before. */
+/** Keep JupyterLab from handling the keys that a control uses. JupyterLab listens on the document and checks the
+ * control for an attribute, which a listener on the window sets first. */
 export function keepKeys(/** @type {HTMLElement} */ root) {
   /** @type {(event: KeyboardEvent) => void} */
   function decide(event) {
@@ -68,7 +68,7 @@ export function keepKeys(/** @type {HTMLElement} */ root) {
   root.addEventListener("focusout", () => removeEventListener("keydown", decide, true));
 }
 
-// Write only the attributes that differ: even an equal value would trigger a new layout.
+// Write only the attributes that differ, because writing an equal value still triggers a layout.
 export function write(/** @type {Element} */ element, /** @type {Attributes} */ attributes) {
   for (const name in attributes) {
     const value = String(attributes[name]);
@@ -81,7 +81,8 @@ export function say(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-/** Make a function that tells whether a box contains half-typed text, which a repaint must not overwrite. */
+/** Create a function that returns whether the user is still typing in an input, which a repaint must not overwrite.
+ */
 export function typing(/** @type {HTMLInputElement} */ input) {
   let busy = false;
   input.addEventListener("input", () => (busy = true));

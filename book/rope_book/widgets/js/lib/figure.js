@@ -1,5 +1,5 @@
-// Makes a live figure from its draw and readout functions. The rest of this folder adds a pen, native controls, a
-// readout, Reset, and the state as a line of Python and as a link; the figure itself holds no state.
+// Creates a live figure from its draw and readout functions. The other modules in this folder provide a pen, native
+// controls, a readout, Reset, and the state as a line of Python and as a link; a figure holds no state.
 import { followLinks, makeAddress } from "./address.js";
 import { answerQuestions } from "./answer.js";
 import { makeBar } from "./bar.js";
@@ -18,7 +18,7 @@ import { makeState } from "./state.js";
 import { invite, keepInSight } from "./view.js";
 import { makeWork } from "./work.js";
 
-/** The module that anywidget expects, for a figure as described in types.d.ts. */
+/** Create the module that anywidget expects from a figure as described in types.d.ts. */
 export function live(/** @type {Figure} */ figure) {
   function render(/** @type {{model: Model, el: HTMLElement}} */ { model, el }) {
     let unmount = mount(figure, model, el);
@@ -67,7 +67,7 @@ function mount(/** @type {Figure} */ figure, /** @type {Model} */ model, /** @ty
       if (!hasFailed(root)) readout.show(figure.readout(now, view), !isTouched(root) || work.busy() || bar.playing());
     });
     root.setAttribute("aria-busy", String(work.busy() || glide.busy()));
-    root.dataset.ready = "true"; // it is drawn and responds, though results may still arrive
+    root.dataset.ready = "true"; // the figure is drawn and responds, but results may still be pending
   }
   function change() {
     root.classList.add(TOUCHED);
@@ -89,12 +89,12 @@ function mount(/** @type {Figure} */ figure, /** @type {Model} */ model, /** @ty
   return () => takeAway(root, [{ stop: () => stops.abort() }, glide, fit, bar, readout, address, work, keep]);
 }
 
-const TOUCHED = "rl-touched"; // class of a figure that has moved; before that, nothing is announced
+const TOUCHED = "rl-touched"; // class of a figure that has moved; nothing is announced before the first move
 
 const isTouched = (/** @type {HTMLElement} */ root) => root.classList.contains(TOUCHED);
 
-// Methods for external scripts: root.still() returns the picture as a file; root.take({position: 7}) moves a control as a reader would.
-// The enclosing notebook receives the picture automatically.
+// Methods for external scripts: root.still() returns the picture as a file, and root.take({position: 7}) sets a
+// control as if the user had moved it. The picture is stored in the enclosing notebook automatically.
 /** @param {HTMLElement} root @param {Model} model @param {{finish: () => void}} work @param {Moved} take
  * @param {() => string} draw */
 function lend(root, model, work, take, draw) {
@@ -129,7 +129,8 @@ const FAILED = phrase`This figure failed to draw these values; the picture shows
 
 const hasFailed = (/** @type {HTMLElement} */ root) => "failed" in root.dataset;
 
-// {attempt(act), fail(error)}: report in the readout a state that cannot be drawn; a figure never drawn keeps its still.
+// {attempt(act), fail(error)}: show errors in the readout. A figure that has never been drawn keeps its still
+// picture.
 function makeAttempt(/** @type {HTMLElement} */ root, /** @type {Tell} */ show) {
   function fail(/** @type {unknown} */ error) {
     if (!root.dataset.ready) throw error;

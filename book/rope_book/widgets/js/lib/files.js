@@ -1,10 +1,10 @@
-// Saves a figure's file to the reader's disk and loads it from there; nothing is sent anywhere.
+// Saves a figure's file to the user's disk and loads it again, without sending any data over the network.
 import { html, say } from "./dom.js";
 import { phrase } from "./phrase.js";
 
 /**
  * Create two buttons and a line for errors. `files.save(state)` returns the file's text; `files.load(text,
- * controls)` returns the resulting changes, or throws an Error with a sentence as its message.
+ * controls)` returns the changes to make, or throws an Error whose message is a sentence for the user.
  * @type {(files: NonNullable<Figure['files']>, state: Live, calls: {moved: Moved, tell: Tell}) => HTMLSpanElement[]}
  */
 export function makeFiles(files, state, { moved, tell }) {

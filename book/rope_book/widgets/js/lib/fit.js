@@ -1,6 +1,6 @@
-// Fits a figure to its width, and keeps the parts below steady when one grows.
+// Fits a figure to the available width, and prevents layout jumps when one of its parts grows.
 
-// Redraw the picture when its width changes; the other parts then recompute their heights.
+// Redraw the picture and reset the heights of the other parts when the width changes.
 /** @type {(root: HTMLElement, picture: {element: HTMLElement, measure: () => boolean}, parts: HTMLElement[],
  *   paint: () => void) => {stop: () => void}} */
 export function makeFit(root, picture, parts, paint) {
@@ -19,14 +19,13 @@ export function makeFit(root, picture, parts, paint) {
   return { stop };
 }
 
-/** Keep the parts below from jumping when a sentence needs another line, by keeping every part at the greatest
- * height that it has reached. */
+/** Never let a part shrink, so that the parts below do not jump when a sentence needs more or fewer lines. */
 function makeSteady(/** @type {HTMLElement[]} */ parts) {
   const observer = new ResizeObserver((entries) => {
     for (const { target } of entries) {
       if (!(target instanceof HTMLElement)) continue;
       const least = Number.parseFloat(target.style.minHeight) || 0;
-      const { height } = target.getBoundingClientRect(); // not rounded, so that nothing moves at this point
+      const { height } = target.getBoundingClientRect(); // unrounded, so that setting the minimum moves nothing
       if (height > least) target.style.minHeight = `${height}px`;
     }
   });

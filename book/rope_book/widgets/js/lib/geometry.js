@@ -4,14 +4,15 @@ import { range } from "./numbers.js";
 /** The point at an angle and a radius. @type {(cx: number, cy: number, angle: number, radius: number) => Pair} */
 export const polar = (cx, cy, angle, radius) => [cx + radius * Math.cos(angle), cy - radius * Math.sin(angle)];
 
-// Points of a circular arc about (cx, cy) from angle a to angle b, which may exceed a full turn.
+// Points on a circular arc around (cx, cy) from angle a to angle b, which may span more than a full turn.
 /** @type {(cx: number, cy: number, r: number, a: number, b: number) => Pair[]} */
 export function arcPoints(cx, cy, r, a, b) {
   const steps = Math.max(2, Math.ceil((Math.abs(b - a) / Math.PI) * 24));
   return range(0, steps).map((i) => polar(cx, cy, a + ((b - a) * i) / steps, r));
 }
 
-// An arrow from (x1, y1) to (x2, y2): where its head begins, the head's corners, and the outline of shaft and head.
+// The geometry of an arrow from (x1, y1) to (x2, y2): the base of the head, its corners, and the outline of the
+// whole arrow.
 /** @type {(x1: number, y1: number, x2: number, y2: number, width: number, head: number) =>
  *   {neck: Pair, tip: Pair[], outline: Pair[]}} */
 export function arrowShape(x1, y1, x2, y2, width, head) {

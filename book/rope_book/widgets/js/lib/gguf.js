@@ -1,5 +1,5 @@
-// Reads the rotation in a file as text. The header of a GGUF is read in the page, slice by slice, and is not sent
-// anywhere.
+// Reads the rotation in a file as text. A GGUF's header is read slice by slice, in the page; no data is sent over
+// the network.
 import { Cut, header, NUMBERS } from "./gguf_bytes.js";
 import { phrase } from "./phrase.js";
 
@@ -10,7 +10,7 @@ const FLOAT32 = 6;
 const FACTORS = ["rope_freqs.weight", "rope_factors_long.weight", "rope_factors_short.weight"];
 
 /**
- * The rotation that a GGUF specifies, as JSON: its architecture's keys and its lists of factors.
+ * The rotation that a GGUF specifies, as JSON with the architecture's keys and the lists of factors.
  * @type {(file: Blob) => Promise<string>}
  */
 async function digest(file) {
@@ -43,7 +43,7 @@ async function stated({ values, tensors }, file) {
 }
 
 /**
- * A file as text: the rotation that a GGUF specifies, or any other file of at most `most` characters.
+ * Read a file as text: a GGUF's rotation, or the content of any other file, up to `most` characters.
  * @type {(file: File, most: number) => Promise<string>}
  */
 export async function textOf(file, most) {

@@ -1,8 +1,8 @@
 import { phrase } from "./phrase.js";
 
-// Parses the header of a GGUF from its first bytes. The header is not trusted, and no weights are read.
+// Parses the header of a GGUF from the file's first bytes, treating it as untrusted. Weights are not read.
 
-const LONGEST = 16384; // limits: array elements to keep, bytes in a string
+const LONGEST = 16384; // limits on the array elements to keep and on the bytes in a string
 const ENTRIES = 200000; // limit on keys and on tensors
 const TEXTS = 2000000; // limit on strings in arrays, such as the tokens of a vocabulary
 const [TEXT, ARRAY] = [8, 9];
@@ -21,7 +21,10 @@ export const NUMBERS = {
   12: [8, (view, at) => view.getFloat64(at, true)],
 };
 
-/** The shortest decimal that rounds to the float32: 0.1, not 0.10000000149. @type {(number: number) => number} */
+/**
+ * The shortest decimal that rounds to the given float32: 0.1, not 0.10000000149.
+ * @type {(number: number) => number}
+ */
 export function shortest(number) {
   const single = Math.fround(number);
   if (!Number.isFinite(single)) return single;
@@ -40,7 +43,7 @@ function rounded(value, digits) {
   return even ? Number(`${mantissa.slice(0, -1)}e${power}`) : Number(value.toPrecision(digits));
 }
 
-/** Thrown when the bytes end before the header does. */
+/** Thrown if the bytes end before the end of the header. */
 export class Cut extends Error {}
 
 /** Reads numbers and strings in sequence. */
@@ -104,7 +107,7 @@ class Reader {
     return null;
   }
 
-  /** A tensor, with its start relative to the start of the data. */
+  /** A tensor, with its offset from the start of the data. */
   tensor() {
     const [name, axes] = [this.text(), this.number(4)];
     if (axes > 8) throw new Error(phrase`a tensor has ${axes} axes`);
@@ -114,8 +117,9 @@ class Reader {
 }
 
 /**
- * Keys with their values, tensors with shape, kind and start, the end of the header and the start of the data, from the first
- * bytes of a file of `size` bytes. Arrays of strings, such as a vocabulary, are null unless they are kept.
+ * Parse the first bytes of a file of `size` bytes; returns the keys with their values, the tensors with shape, kind
+ * and offset, the end of the header, and the start of the data. Arrays of strings, such as a vocabulary, are null
+ * unless `keep` is set.
  * @type {(bytes: ArrayBuffer, size: number, keep?: boolean) => {values: Record<string, any>, tensors: Placed[], end: number, data: number}}
  */
 export function header(bytes, size, keep = false) {

@@ -1,5 +1,5 @@
-// Animates changes made by a button, choice or link: numbers glide to their new values, and everything else jumps.
-// Only the picture lags behind; the state, the controls and the text change at once.
+// Animates changes made by a button, choice or link: numbers glide to their new values, and everything else changes
+// immediately. The animation affects only the picture; the state, the controls and the text change at once.
 import { clamp } from "./numbers.js";
 import { settle } from "./rules.js";
 import { same } from "./state.js";
@@ -8,18 +8,18 @@ const TIME = 400; // ms
 
 const eased = (/** @type {number} */ share) => 1 - (1 - share) ** 3;
 
-// A slider's value during a glide; a whole number stays whole and changes on the first frame.
+// A slider's value during a glide. Whole numbers stay whole, and change on the first frame.
 /** @type {(control: Control, from: number, to: number, share: number, smooth: boolean) => number} */
 function numberBetween({ log, whole, low, high }, from, to, share, smooth) {
-  const start = low === 0 ? 1 : 0; // a logarithmic slider from 0 follows log(1 + value)
+  const start = low === 0 ? 1 : 0; // logarithmic sliders that start at 0 use log(1 + value)
   const at = log ? (from + start) * ((to + start) / (from + start)) ** share - start : from + (to - from) * share;
   const held = clamp(at, low, high);
   if (!whole || smooth) return held;
   return to > from ? Math.ceil(held) : Math.floor(held);
 }
 
-// A state between two others. Sliders and points glide, other controls take the target's value, and the controls' rules hold.
-// Whole numbers named in `smooth` may take fractional values.
+// Interpolate between two states. Sliders and points are interpolated, other controls take the target's value, and
+// the rules between controls are applied. Only whole numbers named in `smooth` may become fractional.
 /** @type {(controls: Controls, from: State, to: State, share: number, smooth?: string[]) => State} */
 export function between(controls, from, to, share, smooth = []) {
   if (share >= 1) return to;
@@ -38,11 +38,11 @@ export function between(controls, from, to, share, smooth = []) {
   return { ...now, ...Object.fromEntries(settled.filter(([name]) => controls[name].kind !== "choice")) };
 }
 
-/** Whether changes may glide. They do not for readers who prefer reduced motion, nor in a hidden page. */
+/** Whether to animate changes: not in a hidden page, and not for users who prefer reduced motion. */
 const mayGlide = () => !document.hidden && !matchMedia("(prefers-reduced-motion: reduce)").matches;
 
-// A state in which the traits under a finger follow it between whole numbers: the dragged one, and those that have moved with it
-// by the same amount since the drag began.
+// The state to draw during a drag, in which the dragged trait follows the pointer between whole numbers, along with
+// any smooth trait that has moved by the same amount since the drag began.
 /** @type {(controls: Controls, smooth: string[], first: State, now: State, trait: string, value: number) => State} */
 export function underFinger(controls, smooth, first, now, trait, value) {
   const { low, high } = controls[trait];
@@ -51,8 +51,8 @@ export function underFinger(controls, smooth, first, now, trait, value) {
   return { ...now, ...Object.fromEntries(along.map((name) => [name, now[name] + beyond])) };
 }
 
-// {start(from, to), hold(state), shown(state), way(), busy(), stop()}: shown returns the state to draw now, which hold can set;
-// `draw()` is called on every frame.
+// {start(from, to), hold(state), shown(state), way(), busy(), stop()}: shown returns the state to draw, and hold
+// overrides it. `draw()` is called on every frame.
 /** @param {Controls} controls @param {{smooth?: string[], time?: number}} figure
  * @param {{draw: () => void, arrived: () => void}} calls */
 export function makeGlide(controls, { smooth, time = TIME }, { draw, arrived }) {
@@ -90,9 +90,9 @@ export function makeGlide(controls, { smooth, time = TIME }, { draw, arrived }) 
   return { start, hold, shown, way, busy: () => frame !== 0, stop };
 }
 
-// {moved, dragged, dropped, leapt}: moved applies a change at once; leapt applies a jump from a button, choice or link; the picture
-// then glides. Under a finger, numbers named in `smooth` take fractional values in the picture only; when dropped,
-// they glide to whole numbers.
+// {moved, dragged, dropped, leapt}: moved applies a change immediately, and leapt applies a change from a button,
+// choice or link, which the picture then animates. During a drag, the picture shows fractional values for numbers
+// named in `smooth`, which glide to whole numbers on release.
 /** @param {Live} state @param {ReturnType<typeof makeGlide>} glide @param {Pick<Figure, 'smooth' | 'work'>} figure
  * @param {{change: () => void, paint: () => void, fails: () => boolean, remember: () => void}} calls */
 export function makeHand(state, glide, { smooth = [], work }, { change, paint, fails, remember }) {

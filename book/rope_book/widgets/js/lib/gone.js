@@ -1,13 +1,13 @@
-// Shows a note under a figure that has lost its kernel: after a restart, the figure still moves, but Python does
-// not receive its changes.
+// Shows a note under a figure that has lost its kernel. After a restart, the figure still moves, but Python no
+// longer receives the changes.
 import { html } from "./dom.js";
 import { phrase } from "./phrase.js";
 
 const ENDS = ["restarting", "autorestarting", "terminating", "dead"];
 const GONE = phrase`Python was restarted and no longer knows this figure: run its cell again.`;
 
-// Show the note once the notebook reports this (JupyterLab and Notebook 7 do); returns a function that stops
-// listening.
+// Show the note when the notebook reports that the kernel is gone, as JupyterLab and Notebook 7 do; returns a
+// function that stops listening.
 /** @type {(root: HTMLElement, model: Model) => () => void} */
 export function tellWhenGone(root, model) {
   const session = model.widget_manager?.context?.sessionContext;

@@ -1,14 +1,14 @@
-// Places drag handles over a picture: circles, each with a ring in the colour of its quantity. Keyboard users have
-// the native controls.
+// Places drag handles over a picture, each a circle with a ring in the colour of its quantity. Keyboard users can
+// use the native controls instead.
 import { ink } from "./colour.js";
 import { svg, write } from "./dom.js";
 import { makeLayer, spotOf } from "./overlay.js";
 
-const [RADIUS, RING] = [20, 11]; // smallest radius that can be grabbed, and visible radius, in pixels
+const [RADIUS, RING] = [20, 11]; // minimum radius of the draggable area, and default radius of the ring, in pixels
 /** @type {Record<string, string>} */
 const INKS = { q: ink.q, k: ink.k, query: ink.q }; // positions have the default colour
 
-// A ring is a circle of radius `ring`, or the outline of a `box` [width, height].
+// Position a handle. Its ring is a circle of radius `ring`, or a rectangle of size `box`.
 /** @type {(grip: SVGGElement, wanted: Handle, name: string) => void} */
 function put({ children: [seen, circle] }, { x, y, box, ring, trait, ink: chosen }, name) {
   const colour = chosen ?? INKS[trait ?? name] ?? ink.position;
@@ -19,7 +19,7 @@ function put({ children: [seen, circle] }, { x, y, box, ring, trait, ink: chosen
   write(seen, { class: box || ring ? "rl-ring rl-fitted" : "rl-ring", ...place, stroke: colour, fill: colour });
 }
 
-// {element, place(wanted)} over a picture; `dragged(changes)` is called while a reader drags, `dropped()` at the end.
+// {element, place(wanted)}: `dragged(changes)` is called during a drag, and `dropped()` at the end.
 /** @param {SVGSVGElement} picture @param {{dragged: Moved, dropped: () => void}} hand @param {AbortSignal} signal */
 export function makeHandles(picture, { dragged, dropped }, signal) {
   const element = svg("g");

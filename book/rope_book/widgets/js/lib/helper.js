@@ -1,7 +1,8 @@
-// A worker that answers requests. It is started from the text of a script, so it needs no separate file.
+// Starts a worker from the source of a script, so that no separate file is needed, and sends it requests.
 
-// {ask(question) → promise of the answer, works()} for a script that defines the function `answer`. If no worker can start, or the
-// page's policy forbids it, the first question is rejected and `works` returns false from then on.
+// {ask(question) → promise of the answer, works()} for a script that defines a function `answer`. If the worker
+// fails to start or the page's security policy forbids workers, the first question is rejected, and `works` returns
+// false from then on.
 export function makeHelper(/** @type {string} */ script) {
   /** @type {Worker | undefined} */
   let worker;

@@ -1,9 +1,8 @@
-// Judges an answer as right or wrong, and finds the sentence for a mistake. These are pure functions that never
-// touch the page.
+// Judges an answer as right or wrong and finds the sentence that explains a mistake. All functions are pure.
 import { phrase, phraseOf } from "./phrase.js";
 import { ruled } from "./ruled.js";
 
-// A typed number: 1,707 or 15.9 or 15,9 or 1/3 or −2 or 50 %. The result is NaN for anything else.
+// Parse a typed number, such as 1,707, 15.9, 15,9, 1/3, −2 or 50 %; returns NaN for anything else.
 export function numberOf(/** @type {string} */ text) {
   const plain = text
     .trim()
@@ -19,7 +18,8 @@ export function numberOf(/** @type {string} */ text) {
 /** @type {(a: number, b: number, within: number) => boolean} */
 const near = (a, b, within) => Math.abs(a - b) <= within;
 
-// Several numbers, separated by spaces, by semicolons, or by a comma and a space; True and False count as 1 and 0.
+// Parse several numbers separated by spaces, by semicolons, or by a comma and a space. True and False are read as 1
+// and 0.
 export function numbersOf(/** @type {string} */ text) {
   const parts = text.replace(/[()[\]]/g, " ").split(/[;\s]+|,\s+/);
   const truths = { true: 1, false: 0 };
@@ -30,7 +30,7 @@ export function numbersOf(/** @type {string} */ text) {
   });
 }
 
-// The verdict on an answer: the index of a choice, a number, several numbers, or names in an order.
+// The verdict on an answer, which is the index of a choice, a number, several numbers, or an ordering of names.
 export function judge(/** @type {Asked} */ asked, /** @type {any} */ given) {
   if (asked.rules) {
     const why = ruled(asked.rules, given);

@@ -1,5 +1,6 @@
-// Stores a figure's current picture in its notebook, which may be reopened without Python, shown on GitHub, printed
-// or handed in. JupyterLab and Notebook 7 let a widget reach its notebook; Colab stores widget state itself.
+// Stores a figure's current picture in the notebook, for when the notebook is reopened without Python, shown on
+// GitHub, printed or handed in. In JupyterLab and Notebook 7, widgets can access the notebook; Colab stores widget
+// state itself.
 import { html } from "./dom.js";
 import { phrase } from "./phrase.js";
 
@@ -7,11 +8,11 @@ const VIEW = "application/vnd.jupyter.widget-view+json";
 const STATE = "application/vnd.jupyter.widget-state+json";
 const [SVG, PNG, HTML] = ["image/svg+xml", "image/png", "text/html"];
 const REST = 700; // ms after the last change
-const QUIET = "silent-change"; // the JupyterLab name for a change that does not cause a redraw
+const QUIET = "silent-change"; // JupyterLab's name for a change that does not cause a redraw
 const OURS = '<div class="rope-still">';
 const ASLEEP = phrase`Run this cell to bring the figure to life.`;
 
-/** A picture as a PNG, the only image format that an untrusted notebook displays. @type {(picture: string) => Promise<string>} */
+/** Convert a picture to PNG, the only image format that untrusted notebooks display. @type {(picture: string) => Promise<string>} */
 async function asPng(picture) {
   const image = new Image();
   image.src = `data:${SVG};charset=utf-8,${encodeURIComponent(picture)}`;
@@ -21,7 +22,7 @@ async function asPng(picture) {
   return canvas.toDataURL(PNG).split(",")[1];
 }
 
-/** A notebook's outputs that show a widget, each with its cell and its index. @type {(notebook: any) => any[]} */
+/** The notebook outputs that show a widget, each with its cell and index. @type {(notebook: any) => any[]} */
 function shownIn(notebook) {
   const cells = [...notebook.cells].filter(({ cell_type }) => cell_type === "code");
   return cells.flatMap((cell) =>
@@ -37,7 +38,7 @@ function shownIn(notebook) {
   );
 }
 
-/** The outputs that show exactly this model: one of its trait values is the same object. */
+/** The outputs that show the given model, identified by a trait whose value is the same object. */
 /** @type {(manager: any, model: Model, trait: string) => Promise<any[]>} */
 async function showing(manager, model, trait) {
   const shown = shownIn(manager.context.model.sharedModel).filter(({ id }) => manager.has_model(id));
@@ -48,7 +49,7 @@ async function showing(manager, model, trait) {
 /** The widgets stored in a notebook, by id. @type {(notebook: any) => Record<string, any>} */
 const storedIn = (notebook) => notebook.getMetadata("widgets")?.[STATE]?.state ?? {};
 
-/** A notebook's stored widgets, with a still in place of a widget that needs Python. */
+/** The notebook's stored widgets, with a still picture in place of a widget that needs Python. */
 /** @type {(notebook: any, id: string, still: string) => any} */
 function withStill(notebook, id, still) {
   const alive = new Set(shownIn(notebook).map((each) => each.id));
@@ -61,7 +62,7 @@ function withStill(notebook, id, still) {
   return { [STATE]: { version_major: 2, version_minor: 0, state } };
 }
 
-/** Write pictures and a still into the outputs that show a model; skip outputs that are up to date. */
+/** Write the pictures and a still into the outputs that show a model, skipping outputs that are up to date. */
 /** @type {(model: Model, trait: string, bundle: Record<string, string>) => Promise<void>} */
 async function write(model, trait, bundle) {
   const { widget_manager: manager } = model;
@@ -76,9 +77,9 @@ async function write(model, trait, bundle) {
   }
 }
 
-// Keep a figure's picture in its notebook: once nothing has changed for a moment and no work is under way, the
-// result of `draw` is written to the notebook; a widget without `draw` keeps the HTML in its output. `trait` is the
-// name of a trait whose value no other model shares.
+// Keep the picture in the notebook up to date by writing the result of `draw` whenever the figure has been idle for
+// a moment. A widget without `draw` keeps the HTML in its output. `trait` names a trait whose value is unique to
+// the model.
 /** @param {HTMLElement} root @param {Model} model @param {string} trait @param {() => string} [draw] */
 export function keepPicture(root, model, trait, draw) {
   if (model.host === "page") return { stop() {} };

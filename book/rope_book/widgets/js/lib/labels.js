@@ -2,17 +2,17 @@
 import { clamp } from "./numbers.js";
 import { textWidth } from "./words.js";
 
-const [LINE, RISE] = [16, 12]; // height of a line, and distance from its top to its baseline, in pixels
-const OUTSIDE = 1e4; // the cost of leaving the frame; otherwise a label costs the pixels² that it covers
+const [LINE, RISE] = [16, 12]; // line height, and distance from top to baseline, in pixels
+const OUTSIDE = 1e4; // the cost of leaving the frame, compared with the covered area in pixels²
 
-// The centre nearest to x at which the text fits between two edges.
+// The centre nearest to x for which the text fits between two edges.
 /** @type {(x: number, words: string, low: number, high: number, style?: {size?: number, bold?: boolean}) => number} */
 export function centred(x, words, low, high, { size = 13, bold = false } = {}) {
   const half = textWidth(words, size, bold) / 2;
   return clamp(x, low + half, high - half);
 }
 
-/** Places labels inside a frame {x, y, w, h}, clear of each other and of boxes to be avoided. */
+/** Places labels inside a frame {x, y, w, h} without covering other labels or the boxes to avoid. */
 export class Labels {
   #frame;
   /** @type {Segment[]} */
@@ -33,8 +33,8 @@ export class Labels {
     this.avoid(x - r, y - r, x + r, y + r);
   }
 
-  // Choose the best of some spots [left, top] for words of a given width: the first of those in the frame that
-  // cover the least. Returns {left, middle, baseline} and keeps later labels away from it.
+  // Choose the spot [left, top] for a label of the given width that covers the least and is inside the frame,
+  // preferring earlier spots. Returns {left, middle, baseline} and reserves the spot.
   place(/** @type {number} */ width, /** @type {Pair[]} */ spots) {
     const costs = spots.map((spot) => this.#cost(spot, width));
     const [left, top] = spots[costs.indexOf(Math.min(...costs))];
@@ -55,7 +55,7 @@ export class Labels {
   }
 }
 
-// Spots for a label around a point: right, left, above, below, then diagonally, at growing distances.
+// Candidate spots for a label around a point: right, left, above, below, then diagonal, at increasing distances.
 /** @type {(point: Pair, width: number) => Pair[]} */
 export function spotsAround([x, y], width) {
   return [11, 20, 32, 46].flatMap((gap) => {
@@ -75,7 +75,8 @@ export function spotsAround([x, y], width) {
 
 const LEANS = [0, 0.6, -0.6, 1.2, -1.2, 1.8, -1.8, 2.6, -2.6]; // radians
 
-// Spots beyond the tip of an arrow from `centre`: straight ahead, then leaning more to either side, at growing distances.
+// Candidate spots beyond the tip of an arrow from `centre`: straight ahead, then leaning further to either side, at
+// increasing distances.
 /** @type {(tip: Pair, centre: Pair, width: number) => Pair[]} */
 export function spotsBeyond([x, y], [cx, cy], width) {
   const far = Math.hypot(x - cx, y - cy);
@@ -89,7 +90,8 @@ export function spotsBeyond([x, y], [cx, cy], width) {
   return [15, 26, 40, 56].flatMap((out) => LEANS.map((lean) => spot(out, lean)));
 }
 
-// Break items {words, …} into lines at most `width` wide: {…, x, line}; every item has room for a swatch before its words.
+// Break items {words, …} into lines of at most `width` pixels: {…, x, line}. Each item has room for a swatch before
+// the words.
 /** @template {{words: string}} Item @param {Item[]} items @param {number} width
  * @param {{sample?: number, gap?: number, bold?: boolean}} [room] @returns {(Item & {x: number, line: number})[]} */
 export function inLines(items, width, { sample = 34, gap = 14, bold = false } = {}) {

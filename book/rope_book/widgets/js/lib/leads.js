@@ -1,10 +1,10 @@
-// Selects the parts of a figure to show: all controls, with the leads first, or a small form with parts selected by
-// name.
+// Selects the parts of a figure to show: all controls, lead controls first, or a small form with only the named
+// parts.
 import { LEADS } from "../data/leads.js";
 
-const MOST = 3; // number of lead controls, unless the figure names them
+const MOST = 3; // default number of lead controls
 
-// The lead controls of a figure, and the few options that its small form offers for a choice.
+// A figure's lead controls, and the reduced options of each choice in the small form.
 /** @typedef {{lead?: string[], few?: Record<string, any[]>}} Named */
 
 /** @type {Record<string, Named>} */
@@ -16,15 +16,15 @@ export const namedBy = (/** @type {string} */ figure) => NAMED[figure] ?? {};
 export const withFew = (control, few) =>
   few ? { ...control, options: control.options.filter(([value]) => few.includes(value)) } : control;
 
-// The controls next to the picture, and those under "More": the leads and the others or, in a small form, only the
-// named ones.
+// The controls next to the picture and the controls under "More". A small form has only the named controls.
 /** @type {(names: string[], asked: {lead?: string[], only?: string[]}) => [string[], string[]]} */
 export function placed(names, { lead = names.slice(0, MOST), only }) {
   if (only) return [only.filter((name) => names.includes(name)), []];
   return [lead, names.filter((name) => !lead.includes(name))];
 }
 
-// {only, small, shows(part)}: the selected names, whether there is a selection, and whether a part of the picture is drawn.
+// {only, small, shows(part)}: the names of the parts to show, if restricted, whether this is a small form, and
+// whether to draw a part of the picture.
 /** @type {(names: string[] | null | undefined, controls: string[]) => View & {only: string[] | undefined}} */
 export function viewOf(names, controls) {
   const only = names ?? undefined;

@@ -1,13 +1,14 @@
-// Draws a legend that names each of a picture's marks, in lines that fit the picture's width.
+// Draws a legend of a picture's marks, wrapped to the picture's width.
 import { inLines } from "./labels.js";
 
-// A label and its swatch: a styled line, a box, or a drawing by `sign` from the left edge of its entry, at mid height.
+// A label with a swatch, which is a styled line, a box, or drawn by `sign`, given the left edge and the middle of
+// the entry.
 /** @typedef {{words: string, style?: Style, box?: Style, sign?: (pen: Pen, x: number, y: number) => void}} Entry */
 
 const PITCH = 20; // pixels from line to line
 
-// {height, draw(pen, top)}: `top` is the middle of the first line. A swatch starts 2 px from the left edge of its entry and ends 6 px
-// before the label, which starts `text` px from that edge, with its baseline `drop` px below the middle.
+// {height, draw(pen, top)}: `top` is the middle of the first line. Within an entry, the swatch starts at 2 px and
+// ends 6 px before the label. The label starts at `text` px, with its baseline `drop` px below the middle.
 /** @param {Entry[]} entries @param {number} width @param {{sample?: number, text?: number, drop?: number}} [room] */
 export function legendOf(entries, width, { sample = 30, text = sample - 2, drop = 4 } = {}) {
   const placed = inLines(entries, width, { sample });

@@ -1,4 +1,4 @@
-// Places line names in a chart, each beside its own line, where it covers the least of the other lines.
+// Places line names in a chart, each beside its line and covering as little as possible of the other lines.
 import { clamp } from "./numbers.js";
 import { textWidth } from "./words.js";
 
@@ -18,7 +18,7 @@ function walk(path, gap) {
   return points;
 }
 
-// A function (x0, y0, x1, y1) → the number of dots in that rectangle, from a summed-area table over cells.
+// A function (x0, y0, x1, y1) → the number of dots in that rectangle, backed by a summed-area table.
 function counter(/** @type {Pair[]} */ dots, /** @type {Box} */ box) {
   const [columns, rows] = [box.x + box.w, box.y + box.h].map((end) => Math.ceil(end / CELL) + 2);
   const sums = new Int32Array(columns * rows);
@@ -43,7 +43,7 @@ function counter(/** @type {Pair[]} */ dots, /** @type {Box} */ box) {
   return count;
 }
 
-// Whether a name of width 2 · `half` at [x, y] is inside the box and clear of the names placed so far.
+// Whether a name of width 2 · `half` centred at [x, y] lies inside the box, clear of all names placed so far.
 /** @type {(at: Pair, half: number, box: Box, placed: LineName[]) => boolean} */
 function isFree([x, y], half, box, placed) {
   const inside = x - half > box.x + 2 && x + half < box.x + box.w && y > box.y + 42 && y < box.y + box.h - 4;
@@ -52,7 +52,7 @@ function isFree([x, y], half, box, placed) {
   return inside && placed.every(clear);
 }
 
-// The best position for one name, {cost, x, y}, or undefined if none is free.
+// The best free position for a name, {cost, x, y}, or undefined.
 /** @type {(dots: Pair[], half: number, all: Count, mine: Count, free: (at: Pair) => boolean) =>
  *   {cost: number, x: number, y: number} | undefined} */
 function bestPlace(dots, half, all, mine, free) {
@@ -63,7 +63,7 @@ function bestPlace(dots, half, all, mine, free) {
   let best;
   for (let i = 0; i < dots.length; i += 4) {
     const [x, y] = dots[i];
-    const beside = 8 * others(x - 9, y - 9, x + 9, y + 9); // where two lines run together, a name would be ambiguous
+    const beside = 8 * others(x - 9, y - 9, x + 9, y + 9); // a name would be ambiguous where two lines run together
     /** @type {Pair[]} */
     const spots = [
       [x, y - 10],
@@ -80,8 +80,8 @@ function bestPlace(dots, half, all, mine, free) {
   return best;
 }
 
-// Positions for the lines' names, {name, x, y, half}: x is the middle of the name, and `half` is half its width.
-// lines: [[name, path], …], the most important first; a name with no free position is left out.
+// Positions for the lines' names, {name, x, y, half}: x is the centre, and `half` is half the width. lines: [[name,
+// path], …], in decreasing order of importance. Names without a free position are omitted.
 /** @type {(lines: [string, Pair[]][], box: Box, size?: number) => LineName[]} */
 export function placeLineNames(lines, box, size = 12) {
   const dots = lines.map(([, path]) => walk(path, CELL));

@@ -1,4 +1,4 @@
-// Defines marks that mean the same in every figure: seen in training, never seen, and a pair's speed.
+// Defines marks with the same meaning in all figures: seen in training, never seen, and a pair's speed.
 import { ink, onShade, shade } from "./colour.js";
 import { diamond } from "./shapes.js";
 
@@ -16,6 +16,6 @@ export function unseenPoints(pen, points, r) {
 /** A pair's speed as a position in the colour map, from fast (share 0, light) to slow (1, dark). */
 const tintOf = (/** @type {number} */ share) => 0.95 - 0.85 * share;
 
-/** The colour for a pair's speed, and the colour for text on it. */
+/** The colour for a pair's speed, and the text colour to use on top. */
 export const speedShade = (/** @type {number} */ share) => shade(tintOf(share));
 export const onSpeed = (/** @type {number} */ share) => onShade(tintOf(share));

@@ -1,6 +1,6 @@
-// Memoises functions for all figures, so that moving a slider recomputes only what depends on it.
+// Memoises functions for all figures, so that moving a slider recomputes only the values that depend on the slider.
 
-// Memoise the `most` latest values of f (LRU); arguments are plain values, compared as JSON.
+// Memoise f with an LRU cache of `most` entries; arguments are plain values, compared as JSON.
 /** @template {any[]} Values @template Value @param {(...values: Values) => Value} f @param {number} [most]
  * @returns {(...values: Values) => Value} */
 export function memo(f, most = 8) {

@@ -1,11 +1,11 @@
-// Stores the reader's answers for the review, in this browser only. A missed question comes back in the same
-// sitting; every right answer after that doubles the days until it comes again.
+// Stores the reader's answers for review, in this browser only. A question answered wrong comes back in the same
+// session; each later correct answer doubles the interval.
 
-/** Days between the last answer and the next, and the day on which it is due. @typedef {{days: number, due: number}} Card */
+/** The interval until the next review, in days, and the day on which the question is due. @typedef {{days: number, due: number}} Card */
 /** @typedef {Record<string, Card>} Cards */
 
 export const KEY = "rope-turn-by-turn.review";
-const KNOWN = 4; // days until the next review of a question answered right the first time
+const KNOWN = 4; // first interval of a question answered correctly the first time, in days
 const MOST = 180; // longest interval in days
 const DAY = 86_400_000; // ms
 
@@ -13,7 +13,7 @@ const DAY = 86_400_000; // ms
  */
 export function after(card, right, today) {
   if (!right) return { days: 0, due: today };
-  if (card && card.due > today) return card; // an answer before the question is due is no new evidence
+  if (card && card.due > today) return card; // an answer before the due date does not count
   const days = card ? Math.min(MOST, Math.max(1, 2 * card.days)) : KNOWN;
   return { days, due: today + days };
 }
@@ -25,7 +25,8 @@ function mixed(text) {
   return (hash ^ (hash >>> 13)) >>> 0;
 }
 
-// A day's questions, at most `most`: those due, with the longest overdue first, then new ones, reshuffled daily.
+// At most `most` questions for a day: due questions first, longest overdue at the top, then new questions in an
+// order that changes daily.
 /** @type {(names: string[], cards: Cards, today: number, most: number) => string[]} */
 export function dueOn(names, cards, today, most) {
   const chance = Object.fromEntries(names.map((name) => [name, mixed(`${today} ${name}`)]));
@@ -36,10 +37,10 @@ export function dueOn(names, cards, today, most) {
   return [...seen, ...fresh].slice(0, most);
 }
 
-/** The day, counted from 1970, by the reader's clock. @param {Date} now */
+/** The number of days since 1970 in the reader's time zone. @param {Date} now */
 export const dayOf = (now) => Math.floor((now.getTime() - 60_000 * now.getTimezoneOffset()) / DAY);
 
-/** The valid cards in a stored text, which may be malformed. @param {string | null} text @returns {Cards} */
+/** The valid cards in a stored string, which may be malformed. @param {string | null} text @returns {Cards} */
 export function readCards(text) {
   try {
     const entries = Object.entries(JSON.parse(text ?? "{}"));

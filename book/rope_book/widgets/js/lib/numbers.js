@@ -1,6 +1,6 @@
 // Provides helpers for numbers: formats for readers, clamping, ranges, and round values for an axis.
 
-/** A number with fixed decimals, a real minus sign, and never a negative zero. @type {(value: number, decimals?: number) => string} */
+/** Format a number with fixed decimals and a proper minus sign, but never as negative zero. @type {(value: number, decimals?: number) => string} */
 export function fmt(value, decimals = 2) {
   const text = (Math.abs(value) < 0.5 * 10 ** -decimals ? 0 : value).toFixed(decimals);
   return text.replace("-", "−");
@@ -22,7 +22,7 @@ export const raised = (power) => [...String(power)].map((character) => RAISED[ch
 /** The decimal logarithm of a number: its position on a logarithmic axis. @type {(value: number) => number} */
 export const powerOf = (value) => Math.log10(value);
 
-/** A position on an axis that begins at 0 and is logarithmic farther out, and the inverse. */
+/** The position of a value on an axis that starts at 0 and becomes logarithmic, and the inverse. */
 export const placeFromZero = (/** @type {number} */ value) => Math.log10(1 + value);
 export const fromPlace = (/** @type {number} */ place) => 10 ** place - 1;
 
@@ -32,7 +32,8 @@ export function decade(power, low = -3, high = 2) {
   return String(Number((10 ** power).toPrecision(2)));
 }
 
-// A non-negative number to `digits` significant digits, with `least` to `most` decimals: 0.0316, 2.72·10⁻⁶.
+// Format a non-negative number to `digits` significant digits and between `least` and `most` decimals: 0.0316,
+// 2.72·10⁻⁶.
 /** @type {(value: number, digits?: number, least?: number, most?: number) => string} */
 export function significant(value, digits = 3, least = 0, most = 6) {
   if (value === 0) return "0";
@@ -41,7 +42,7 @@ export function significant(value, digits = 3, least = 0, most = 6) {
   return fmt(value, clamp(digits - 1 - power, least, most));
 }
 
-/** A number in thousands or millions: 4 k, 1 M. @type {(value: number) => string} */
+/** Format a number in thousands or millions: 4 k, 1 M. @type {(value: number) => string} */
 export function abbreviated(value) {
   if (value >= 1e6) return `${value / 1e6} M`;
   return value >= 1000 ? `${value / 1000} k` : String(value);

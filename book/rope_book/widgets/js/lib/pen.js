@@ -18,8 +18,8 @@ const stroked = ({ stroke = ink.text, width = 1.5, dash, opacity } = {}) => ({
 /** @type {(style: Style) => Attributes} */
 const filled = ({ fill = "none", opacity, ...style }) => ({ ...(style.stroke && stroked(style)), fill, opacity });
 
-// Draws into an SVG group, between begin() and end(). A style is {stroke, width, dash, opacity, fill}. The plural methods draw many
-// shapes in one style as a single element (the shapes should not overlap).
+// Draws into an SVG group, between begin() and end(). A style is {stroke, width, dash, opacity, fill}. Each plural
+// method draws many shapes in one style as a single element; the shapes should not overlap.
 export class Pen extends Slots {
   /** @type {(x1: number, y1: number, x2: number, y2: number, style?: Style) => void} */
   line(x1, y1, x2, y2, style) {
@@ -97,13 +97,14 @@ export class Pen extends Slots {
     this.area(dash ? tip : outline, { fill: stroke, opacity });
   }
 
-  // A circular arc about (cx, cy) from angle a to angle b (radians, counter-clockwise, y up), possibly more than a full turn.
+  // A circular arc around (cx, cy) from angle a to angle b (radians, counter-clockwise, y up), which may span more
+  // than a full turn.
   /** @type {(cx: number, cy: number, r: number, a: number, b: number, style?: Style) => void} */
   arc(cx, cy, r, a, b, style) {
     this.curve(arcPoints(cx, cy, r, a, b), style);
   }
 
-  // A field painted with a colour map: the arguments of bitmap(), or its result.
+  // A heatmap, given the arguments of bitmap() or the result.
   /** @type {(x: number, y: number, w: number, h: number, ...field: [string] | Parameters<typeof bitmap>) => void} */
   raster(x, y, w, h, ...field) {
     const href = field.length === 1 ? field[0] : bitmap(...field);

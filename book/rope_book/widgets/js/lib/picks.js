@@ -1,20 +1,23 @@
-// Frames click targets over the picture while a question asks for a click. A click answers the question and still
-// has its usual effect. Keyboard and screen-reader users have the names beside the question.
+// Frames the click targets in the picture while a question asks for a click. Clicks answer the question and keep
+// their usual effect. Keyboard and screen-reader users can choose a name beside the question.
 import { svg, write } from "./dom.js";
 import { makeLayer, spotOf } from "./overlay.js";
 
-const LEAST = 28; // minimum size of a target in pixels; around a smaller box, nearby clicks count too
-const STILL = 6; // how many pixels a click may move before it counts as a drag
+const LEAST = 28; // minimum size of a click target in pixels, even around a smaller box
+const STILL = 6; // movement in pixels beyond which a click counts as a drag
 
-/** Whether a spot is in a box, or near a small one. @type {(spot: Pair, box: Box) => boolean} */
+/**
+ * Whether a point is inside a box, allowing for the minimum target size.
+ * @type {(spot: Pair, box: Box) => boolean}
+ */
 const isIn = ([px, py], { x, y, w, h }) =>
   Math.abs(px - x - w / 2) <= Math.max(w, LEAST) / 2 && Math.abs(py - y - h / 2) <= Math.max(h, LEAST) / 2;
 
-/** A spot's distance from the middle of a box. @type {(spot: Pair, box: Box) => number} */
+/** The distance from a point to the centre of a box. @type {(spot: Pair, box: Box) => number} */
 const away = ([px, py], { x, y, w, h }) => Math.hypot(px - x - w / 2, py - y - h / 2);
 
-// {element, place(marks), ask(wanted)} over a picture. wanted: {id, names, take}, or {id} to end that question's request. ask returns
-// whether all of its targets are in the picture.
+// {element, place(marks), ask(wanted)} over a picture. wanted: {id, names, take} starts a question's request, and
+// {id} ends it. ask returns whether the picture contains all requested targets.
 export function makePicks(/** @type {SVGSVGElement} */ picture, /** @type {AbortSignal} */ signal) {
   const element = svg("g", { class: "rl-picks" });
   let marks = /** @type {Record<string, Box>} */ ({});

@@ -1,5 +1,4 @@
-// Draws a figure from its state at the current width, with handles on top; can also export the drawing as a
-// standalone file.
+// Draws a figure's state at the current width with handles on top, and exports the drawing as a standalone file.
 import { LIGHT } from "./colour.js";
 import { html, SVG, svg, write } from "./dom.js";
 import { makeHandles } from "./handles.js";
@@ -8,25 +7,26 @@ import { Pen } from "./pen.js";
 import { makePicks } from "./picks.js";
 import { makeTaps } from "./taps.js";
 
-const [NARROWEST, WIDEST, UNSEEN] = [240, 760, 640]; // in pixels; the last applies to a page without layout
+const [NARROWEST, WIDEST, UNSEEN] = [240, 760, 640]; // in pixels; the last is the default before layout
 
-/** The width of a held picture: the window's, up to the maximum for pictures. The style sheet must agree. */
+/** The width of a held picture, which is the window's up to a maximum, as in the style sheet. */
 const held = () => Math.min(document.documentElement.clientWidth, WIDEST + 32);
 
-const LEAST = 11 / 12; // smallest scale of a held picture: its smallest text, 12 px, becomes 11 px
-const HALF = 0.5; // largest share of the window for a held picture
-const EDGES = 2; // pixels of that share taken up by the border
+const LEAST = 11 / 12; // minimum scale of a held picture, at which text of 12 px shrinks to 11 px
+const HALF = 0.5; // maximum fraction of the window height for a held picture
+const EDGES = 2; // height of the borders, in pixels
 
-// The part of a picture to show while it is held, in `room` pixels of height: its leading panel from top to bottom, or as much of it as
-// keeps the text legible.
+// The part of a held picture that fits in `room` pixels of height: the leading panel, cut off at the bottom if
+// necessary to keep the text legible.
 /** @param {{width: number, height: number}} size @param {Pair | undefined} panel @param {{across: number, room: number}} place */
 export function heldBox({ width, height }, [top, bottom] = [0, height], { across, room }) {
   const most = room / Math.min(LEAST, across / width);
   return { x: 0, y: top, w: width, h: Math.min(bottom - top, most) };
 }
 
-// {element, paint(state), measure() → whether the width has changed, still(words) → the picture as a file, hold(room): show only the
-// leading panel within `room` pixels, or the whole picture for 0, ask(wanted) → see picks.js}
+// {element, paint(state), measure(), still(words), hold(room), ask(wanted)}: measure returns whether the width has
+// changed, still returns the picture as a file, hold shows only the leading panel within `room` pixels (0 for the
+// whole picture), and ask is described in picks.js.
 /** @param {Figure} figure @param {View} view @param {{dragged: Moved, dropped: () => void, leapt: Moved}} hand
  * @param {AbortSignal} signal */
 export function makePicture({ title, height, draw, panel }, view, { dragged, dropped, leapt }, signal) {
@@ -39,7 +39,7 @@ export function makePicture({ title, height, draw, panel }, view, { dragged, dro
   const element = html("div", { class: "rl-picture" }, canvas);
   const pen = new Pen(group);
   let width = 0;
-  let room = 0; // height for a picture held beside a control; 0 in its usual position
+  let room = 0; // height for a held picture, or 0 while not held
 
   function measure() {
     const now = element.clientWidth ? Math.round(clamp(element.clientWidth, NARROWEST, WIDEST)) : width;
@@ -68,7 +68,7 @@ export function makePicture({ title, height, draw, panel }, view, { dragged, dro
   return { element, paint, measure, hold, ask: picks.ask, still: asFile };
 }
 
-// The picture as a standalone file, with light colours, a white background and the readout inside.
+// Export the picture as a standalone file with light colours, a white background and the readout.
 /** @type {(canvas: SVGSVGElement, title: string, words: string) => string} */
 function still(canvas, title, words) {
   const copy = /** @type {SVGSVGElement} */ (canvas.cloneNode(true));

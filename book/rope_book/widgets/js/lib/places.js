@@ -1,4 +1,4 @@
-// Draws a model's answers by position, trained and new, and a head's attention.
+// Draws a model's accuracy at trained and new positions, and a head's attention.
 import { axes } from "./axes.js";
 import { bitmap } from "./bitmap.js";
 import { ink } from "./colour.js";
@@ -17,8 +17,8 @@ export const PLACES = [
 ];
 
 /**
- * Draw bars, each the mean of `size` positions, the `trained` ones first, and a level to compare them with; a NaN bar is
- * left out. Returns the scales of axes.js.
+ * Draw bars, each the mean over `size` positions, in different colours for the first `trained` positions and the
+ * rest, and a line at `level`. Omits NaN bars. Returns the scales of axes.js.
  * @param {Pen} pen
  * @param {Box} box
  * @param {Places} places
@@ -51,7 +51,7 @@ export function drawPlaceBars(pen, box, { bars, size, trained, total, level }, t
 const pictures = new WeakMap();
 
 /**
- * A square of attention weights as a bitmap, cached for the number of rows computed so far.
+ * A matrix of attention weights as a bitmap, cached per number of rows computed so far.
  * @type {(weights: ArrayLike<number>, side: number, rows?: number) => string}
  */
 export function attentionPicture(weights, side, rows = side) {

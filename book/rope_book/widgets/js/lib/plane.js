@@ -1,4 +1,4 @@
-// Draws the plane of pairs: its axes, names for arrows from its origin, and pairs to drag.
+// Draws a plane with axes, labelled arrows from the origin, and draggable pairs.
 import { ink } from "./colour.js";
 import { Labels, spotsBeyond } from "./labels.js";
 import { crossOf, planeOf } from "./shapes.js";
@@ -10,8 +10,8 @@ import { textWidth } from "./words.js";
 const LINE = { stroke: ink.grid, width: 1 };
 
 /**
- * Draw the axes and the unit circle in a square from −reach to reach. Returns {cx, cy, unit, at, back, labels}: the
- * origin, the scale of shapes.js, and labels that stay inside the square.
+ * Draw the axes and the unit circle in a square that covers −reach … reach. Returns {cx, cy, unit, at, back,
+ * labels}: the origin, the scale of shapes.js, and labels that stay inside the square.
  * @param {Pen} pen
  * @param {{x: number, y: number, side: number}} square
  * @param {number} reach
@@ -24,7 +24,8 @@ export function drawUnitPlane(pen, { x, y, side }, reach) {
 }
 
 /**
- * Write names just beyond the tips of arrows, in order. No name covers a tip or the circle of radius `r` around it.
+ * Write names just beyond the tips of arrows, in order, without covering any tip or the circle of radius `r` around
+ * a tip.
  * @type {(pen: Pen, plane: Plane, tips: {z: Pair, name: string, fill: string, bold: boolean, r: number}[]) => void}
  */
 export function nameTips(pen, { cx, cy, at, labels }, tips) {
@@ -36,7 +37,7 @@ export function nameTips(pen, { cx, cy, at, labels }, tips) {
   }
 }
 
-/** A handle that drags a pair by its tip, in steps of 1/20. @type {(plane: Plane, pair: Pair) => Handle} */
+/** A handle for dragging a pair by its tip, in steps of 1/20. @type {(plane: Plane, pair: Pair) => Handle} */
 export function pairHandle({ at, back }, pair) {
   const [x, y] = at(pair);
   return { x, y, at: (px, py) => back(px, py).map((v) => Math.round(v * 20) / 20) };

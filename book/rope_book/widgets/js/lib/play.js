@@ -4,10 +4,10 @@ import { phrase } from "./phrase.js";
 
 /** @typedef {NonNullable<Figure["play"]>} Play */
 
-const [PLAY, PAUSE] = [phrase`Play`, phrase`Pause`]; // the style sheet draws the icon, which some fonts lack
+const [PLAY, PAUSE] = [phrase`Play`, phrase`Pause`]; // the style sheet draws the icons, because some fonts lack them
 
-// The slider's value after some milliseconds, or undefined while it stays the same. With reduced motion it moves
-// one step per second.
+// The slider's value after the given number of milliseconds, or undefined if unchanged. With reduced motion, the
+// slider moves by one step per second.
 /** @typedef {(milliseconds: number, value: number, speed: number) => number | undefined} Clock */
 /** @type {(play: Play, control: Control) => Clock} */
 function makeClock({ perSecond }, { low, high, step, whole }) {
@@ -29,7 +29,8 @@ function makeSpeed(/** @type {number[]} */ speeds) {
   return { element, speed: () => Number(element.value) };
 }
 
-// {elements, playing(), stop()}; `rested()` is called when a reader stops it. It stops by itself once the figure leaves the page.
+// {elements, playing(), stop()}; `rested()` is called when the user stops playback. Playback also stops when the
+// figure is removed from the page.
 /** @param {Play} play @param {Live} state @param {Moved} moved @param {() => void} rested */
 export function makePlay(play, state, moved, rested) {
   const element = button(PLAY, toggle, { class: "rl-play" });

@@ -1,11 +1,11 @@
-// Shows the description of the picture, for sighted readers and for screen readers.
+// Shows a description of the picture and announces it to screen readers.
 import { html, say } from "./dom.js";
 import { joined } from "./phrase.js";
 
-const REST = 500; // ms without a move before the text is announced
+const REST = 500; // ms without changes before the text is announced
 
-// {elements, show(text, moving), tell(text), stop()}: show writes the current text, which is announced once nothing
-// has moved for a moment, and never while the figure plays; tell announces a text at once.
+// {elements, show(text, moving), tell(text), stop()}: show displays the current text and announces it once nothing
+// has moved for a moment, but never while the figure is playing; tell announces its text immediately.
 export function makeReadout() {
   const words = html("p", { class: "rl-readout" });
   const spoken = html("p", { class: "rl-spoken", role: "status" });

@@ -1,7 +1,7 @@
 // Renders the markup in questions: *a* in italics, `a` as code.
 import { html } from "./dom.js";
 
-const CHINESE = /[\u3400-\u9fff]/; // Latin letters are slanted, and Chinese characters get emphasis dots
+const CHINESE = /[\u3400-\u9fff]/; // Latin letters are italic, and Chinese characters have emphasis dots
 
 /** The nodes for a marked-up text. @type {(text: string) => (Node | string)[]} */
 export const rich = (text) =>
@@ -11,5 +11,5 @@ export const rich = (text) =>
     return part[0] === "*" ? html("em", CHINESE.test(words) ? {} : { class: "latin" }, words) : html("code", {}, words);
   });
 
-/** The text without markup, for screen readers and plain files. @type {(text: string) => string} */
+/** Strip the markup, for screen readers and plain files. @type {(text: string) => string} */
 export const bare = (text) => text.replace(/[*\u0060]/g, "");

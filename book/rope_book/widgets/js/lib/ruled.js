@@ -1,4 +1,4 @@
-// Applies rules to the numbers in an answer; book/rope_book/check/rows.py sends their formulas as trees.
+// Applies rules to the numbers in an answer; book/rope_book/check/rows.py sends each formula as a tree.
 import { phraseOf } from "./phrase.js";
 
 /** @typedef {Record<string, number>} Names */
@@ -73,7 +73,7 @@ const grouped = (/** @type {number} */ value) => String(BigInt(Math.round(value)
 
 const fixed = (/** @type {number} */ digits) => (/** @type {number} */ value) => value.toFixed(digits);
 
-// A number with `digits` significant digits, and a power of ten if it is very large or small.
+// Format a number to `digits` significant digits, with an exponent if it is very large or very small.
 const general = (/** @type {number} */ digits) => (/** @type {number} */ value) => {
   const [mantissa, power] = value.toExponential(digits - 1).split("e");
   if (+power >= -4 && +power < digits) return String(Number(value.toPrecision(digits)));
@@ -93,7 +93,7 @@ const FORMS = {
   ".4g": general(4),
 };
 
-// The sentence of the first rule that applies to an answer, null if that rule marks right answers, or undefined if
+// The sentence of the first rule that applies to an answer, null if the rule marks correct answers, or undefined if
 // no rule applies.
 export function ruled(/** @type {Ruled} */ { values, rules }, /** @type {number[]} */ given) {
   const names = Object.fromEntries(values.map((name, at) => [name, given[at]]));

@@ -1,15 +1,16 @@
 // Applies the rules between a figure's controls, which are declared in _rules.py and sent with the controls. Python
-// rejects a value that breaks a rule; here the value is clamped.
+// rejects values that break a rule; JavaScript adjusts them.
 
-const TINY = 1e-9; // more than the rounding error in a sum of tenths
+const TINY = 1e-9; // larger than the rounding error in a sum of tenths
 
 const tidy = (/** @type {number} */ value) => Number(value.toPrecision(12));
 
-/** A control's smallest allowed value that is at least `value`. */
+/** The smallest allowed value of a control that is not below `value`. */
 const enough = (/** @type {Control} */ { kind, options }, /** @type {number} */ value) =>
   kind === "choice" ? options.map(([option]) => option).find((option) => option >= value) : value;
 
-// For each kind of rule on the control `name`: the changes that the state `now` needs once `held` has been set.
+// For each kind of rule on the control `name`: the changes to the state `now` that the rule requires after `held`
+// is set.
 /** @type {Record<string, (name: string, rule: ControlRule, now: State, held: State, controls: Controls) => State>} */
 const KINDS = {
   at_most(name, { limit, times, plus, either }, now, held, controls) {
@@ -37,7 +38,7 @@ const KINDS = {
 const rulesOf = (/** @type {Controls} */ controls) =>
   Object.values(controls).flatMap(({ name, rules = [] }) => rules.map((rule) => ({ name, rule })));
 
-/** The further changes needed once `held` is set in a state. @type {(controls: Controls, before: State, held: State) => State} */
+/** The additional changes that the rules require after `held` is set in a state. @type {(controls: Controls, before: State, held: State) => State} */
 export function settle(controls, before, held) {
   const implied = {};
   for (const { name, rule } of rulesOf(controls))
@@ -45,7 +46,7 @@ export function settle(controls, before, held) {
   return implied;
 }
 
-// The changes needed for a moved control to take effect: the control that it depends on is set as well.
+// The changes to other controls that allow the controls in `held` to have an effect.
 /** @type {(controls: Controls, before: State, held: State) => State} */
 export function shown(controls, before, held) {
   const idle = rulesOf(controls).filter(({ name, rule }) => name in held && isIdle(rule, { ...before, ...held }));

@@ -6,7 +6,7 @@ import { range } from "./numbers.js";
 /** The distance between two points. @type {(from: Pair, to: Pair) => number} */
 export const gap = ([x0, y0], [x1, y1]) => Math.hypot(x1 - x0, y1 - y0);
 
-/** The two axes through the middle of a square. @type {(x: number, y: number, side: number) => Segment[]} */
+/** The two axes through the centre of a square. @type {(x: number, y: number, side: number) => Segment[]} */
 export function crossOf(x, y, side) {
   const [cx, cy] = [x + side / 2, y + side / 2];
   /** @type {Segment} */
@@ -20,7 +20,8 @@ export const pointsAround = ([x, y], ...steps) => steps.map(([dx, dy]) => [x + d
 /** A square standing on one corner. @type {(middle: Pair, r: number) => Pair[]} */
 export const diamond = (middle, r) => pointsAround(middle, [0, -r], [r, 0], [0, r], [-r, 0]);
 
-// The map from points of the plane to pixels, and its inverse: origin at (cx, cy), `unit` pixels per unit, y up.
+// The mapping between the plane and pixels, in both directions, with the origin at (cx, cy), `unit` pixels per
+// unit, and y up.
 /** @param {number} cx @param {number} cy @param {number} unit
  * @returns {{at: (z: Pair) => Pair, back: (px: number, py: number) => Pair}} */
 export function planeOf(cx, cy, unit) {
@@ -36,7 +37,7 @@ export function sector(cx, cy, r, a, b, steps) {
   return [[cx, cy], ...range(0, steps).map((s) => polar(cx, cy, a + ((b - a) * s) / steps, r))];
 }
 
-// Half an ellipse from (x1, y) to (x2, y), `tall` pixels high; below the line if `tall` is negative.
+// A half ellipse from (x1, y) to (x2, y), `tall` pixels high, below the line if `tall` is negative.
 /** @type {(x1: number, x2: number, y: number, tall: number) => Pair[]} */
 export function halfEllipse(x1, x2, y, tall) {
   const [middle, reach] = [(x1 + x2) / 2, (x2 - x1) / 2];
@@ -45,7 +46,7 @@ export function halfEllipse(x1, x2, y, tall) {
   return range(0, 20).map((i) => at((Math.PI * i) / 20));
 }
 
-// The length of a slanted line that is `across` pixels wide.
+// The length of a slanted line that spans `across` pixels horizontally.
 export function roomAslant(/** @type {number} */ across, /** @type {number} */ degrees) {
   return across / Math.cos((degrees * Math.PI) / 180);
 }

@@ -4,8 +4,8 @@ import { svg } from "./dom.js";
 /** @typedef {{group: SVGElement, slots: Slot[], next: number}} Place */
 /** @typedef {{tag: string, element: SVGElement, attributes: Attributes, text?: string, inside?: Place}} Slot */
 
-// An SVG group's elements. Call begin(), put() every element, end(): elements are reused in order, and attributes
-// are written only when they change, so the cost of a redraw depends only on what has changed.
+// The elements of an SVG group. Call begin(), put() for each element, then end(). Elements are reused in order, and
+// only changed attributes are written, so that a redraw costs no more than the changes.
 export class Slots {
   /** @type {Place} */
   #current;
@@ -16,18 +16,18 @@ export class Slots {
     this.#whole = this.#current = { group, slots: [], next: 0 };
   }
 
-  /** Start over, even after a drawing that failed halfway. */
+  /** Start a new drawing, even if the last one failed halfway. */
   begin() {
     this.#current = this.#whole;
     this.#current.next = 0;
   }
 
-  /** Remove the elements that the last drawing used but this one did not. */
+  /** Remove the elements that the previous drawing used and this one does not. */
   end() {
     for (const slot of this.#current.slots.splice(this.#current.next)) slot.element.remove();
   }
 
-  // A part with a varying number of elements, in a separate group so that it does not shift the elements after it.
+  // Draw a part with a varying number of elements in a separate group, so that later elements keep their slots.
   part(/** @type {() => void} */ draw) {
     const [around, slot] = [this.#current, this.put("g", {})];
     this.#current = slot.inside ??= { group: slot.element, slots: [], next: 0 };
@@ -37,7 +37,7 @@ export class Slots {
     this.#current = around;
   }
 
-  // Write the next element, with these attributes and text; undefined attributes are left out.
+  // Write the next element with the given attributes and text, omitting undefined attributes.
   /** @type {(tag: keyof SVGElementTagNameMap, attributes: Attributes, text?: string) => Slot} */
   put(tag, attributes, text) {
     const slot = this.#next(tag);

@@ -1,9 +1,9 @@
-// Places click targets over a picture: boxes that set controls. Keyboard users have the native controls.
+// Places click targets that set controls over a picture. Keyboard users can use the native controls instead.
 import { svg, write } from "./dom.js";
 import { makeLayer, spotOf } from "./overlay.js";
 
-// {element, place(wanted)} over a picture; a click calls `leapt(changes)`. A field, whose effect depends on the spot, is inactive while
-// a question asks for a click in it.
+// {element, place(wanted)}: a click calls `leapt(changes)`. A target whose effect depends on the click position is
+// inactive while a question asks for a click.
 export function makeTaps(/** @type {Moved} */ leapt, /** @type {AbortSignal} */ signal) {
   const element = svg("g", { class: "rl-taps" });
   let taps = /** @type {Record<string, Tap>} */ ({});

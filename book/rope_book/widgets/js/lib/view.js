@@ -1,11 +1,11 @@
 // Keeps figures in view in a page's window.
 
-const SETTLED = 10_000; // ms until a page's layout is settled: stills replaced, formulas typeset
+const SETTLED = 10_000; // ms until the layout is stable, with stills replaced and formulas typeset
 const HANDS = ["wheel", "touchstart", "pointerdown", "keydown"];
-const ENOUGH = 0.7; // share of the picture that must be visible to count as in view
-const GAP = 8; // pixels between the held picture and the control in use
+const ENOUGH = 0.7; // fraction of the picture that must be visible for it to count as in view
+const GAP = 8; // gap between the held picture and the control in use, in pixels
 
-// Scroll a figure to the top of the window, and again whenever the layout shifts, until the reader takes over.
+// Scroll a figure to the top of the window, repeating after each layout shift until the user scrolls.
 export function keepInView(/** @type {Element} */ root, /** @type {AbortSignal} */ signal) {
   const stops = new AbortController();
   const show = () => root.scrollIntoView({ block: "start", behavior: "instant" });
@@ -21,7 +21,7 @@ export function keepInView(/** @type {Element} */ root, /** @type {AbortSignal} 
   signal.addEventListener("abort", stop, { signal: stops.signal });
 }
 
-// Make the drag handles pulse once, when the figure first comes into view, unless something has moved before that.
+// Make the drag handles pulse once when the figure first comes into view, unless the figure has already been moved.
 /** @type {(root: Element, picture: Element, signal: AbortSignal) => void} */
 export function invite(root, picture, signal) {
   const watch = new IntersectionObserver(
@@ -39,8 +39,8 @@ export function invite(root, picture, signal) {
 /** The height of the page header at the top of the window. */
 const roof = () => Number.parseFloat(getComputedStyle(document.documentElement).scrollPaddingTop) || 0;
 
-// A function that returns whether enough of an element is in the window, as last reported by the browser: measuring while a figure is
-// drawn would force a second layout.
+// A function that returns whether enough of an element is visible, as last reported by an observer, because
+// measuring during a draw would force a second layout.
 function watched(/** @type {Element} */ element, /** @type {AbortSignal} */ signal) {
   let share = 1;
   const options = { rootMargin: `-${roof()}px 0px 0px`, threshold: ENOUGH };
@@ -50,8 +50,9 @@ function watched(/** @type {Element} */ element, /** @type {AbortSignal} */ sign
   return () => share >= ENOUGH;
 }
 
-// While the picture for the control in use is out of view, it is held over the page, shrunk, on the side away from the control.
-// Scrolling or touching anything else releases it. {use(element)}: call it when an element elsewhere has just moved the figure.
+// While the user moves a control whose picture is out of view, a shrunken picture is held over the page on the side
+// away from the control. Scrolling or touching anything else releases the picture. {use(element)}: call `use` when
+// an element outside the figure has changed the figure.
 /** @param {Element} root @param {{element: HTMLElement, hold: (room: number) => void}} picture @param {() => void} paint
  * @param {AbortSignal} signal */
 export function keepInSight(root, { element, hold: crop }, paint, signal) {

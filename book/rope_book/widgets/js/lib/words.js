@@ -1,4 +1,4 @@
-// Measures, shortens and wraps text, and lists words in a sentence.
+// Measures, truncates and wraps text, and formats lists for sentences.
 import { phrase, phraseOf } from "./phrase.js";
 
 const NARROW = "iljtfrI.,'!:;";
@@ -9,13 +9,16 @@ const BOLD = 1.13; // times as wide as regular text
 const PLAIN = /^[\x20-\x7e]*$/; // every code point is one character
 const segmenter = globalThis.Intl?.Segmenter && new Intl.Segmenter(); // slow to construct
 
-// The characters that a reader sees; an emoji of several code points counts as one.
+// Split a string into graphemes, so that an emoji of several code points counts as one character.
 export function graphemes(/** @type {string} */ text) {
   if (!segmenter || PLAIN.test(text)) return Array.from(text);
   return Array.from(segmenter.segment(text), ({ segment }) => segment);
 }
 
-/** The approximate width of a text in pixels. @type {(text: string, size?: number, bold?: boolean) => number} */
+/**
+ * Approximate rendered width of a string, in pixels.
+ * @type {(text: string, size?: number, bold?: boolean) => number}
+ */
 export function textWidth(text, size = 13, bold = false) {
   let ems = 0;
   for (const character of graphemes(text)) ems += widthOf(character);
@@ -30,7 +33,8 @@ function widthOf(/** @type {string} */ character) {
   return FULL_WIDTH.test(character) ? 1 : 0.6;
 }
 
-// A text cut to a width, after a whole word if that keeps at least half of the width, and never inside a character.
+// Truncate a string to the given width, at a word boundary if that keeps more than half, and never inside a
+// grapheme.
 /** @type {(text: string, space: number, size?: number, bold?: boolean) => string} */
 export function shortened(text, space, size = 13, bold = false) {
   if (textWidth(text, size, bold) <= space) return text;
@@ -61,7 +65,7 @@ export const quoted = (word) => `“${word}”`;
 
 const BREAK = /(?= )|(?=[\u3400-\u9fff])/; // breaks before spaces and Chinese characters
 
-// The text in lines that fit a width, broken at spaces and before Chinese characters.
+// Wrap a string to the given width, breaking at spaces and before Chinese characters.
 /** @type {(text: string, space: number, size?: number) => string[]} */
 export function wrapped(text, space, size = 13) {
   const lines = /** @type {string[]} */ ([]);

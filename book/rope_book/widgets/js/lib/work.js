@@ -1,4 +1,4 @@
-// Does long work in slices, so that controls respond at once and the picture fills in.
+// Runs long computations in slices, so that controls stay responsive while the picture fills in.
 
 const SLICE = 10; // ms of work per slice
 const SHOW = 90; // ms between two redraws of partial results
@@ -10,9 +10,10 @@ const inSight = () =>
     else resolve(undefined);
   });
 
-// {start(state), busy(), finish(), stop()}; `work(state, whole)` iterates over the remaining steps for a state, each far shorter than a
-// slice. Steps that are promises are awaited; with `whole`, steps must not be promises. A new start ends the
-// previous one, and work pauses while the page is hidden. `shown()` is called when there are new results to draw.
+// {start(state), busy(), finish(), stop()}: `work(state, whole)` iterates over the remaining steps for a state,
+// each much shorter than a slice. Promises are awaited, but with `whole` no step may return a promise. Calling
+// start again cancels the previous work, and work pauses while the page is hidden. `shown()` is called when there
+// are new results to draw.
 /** @param {Figure['work']} work @param {() => void} shown @param {(error: unknown) => void} failed */
 export function makeWork(work, shown, failed) {
   /** @type {Iterator<unknown> | undefined} */
@@ -24,7 +25,7 @@ export function makeWork(work, shown, failed) {
     steps = undefined;
     failed(error);
   }
-  /** Take one step; returns the promise to await before the next one, if any. */
+  /** Run one step; returns a promise to await before the next step, if any. */
   function step() {
     try {
       const next = steps?.next();

@@ -1,9 +1,9 @@
-// A control for a list of numbers, typed or pasted, separated by commas or spaces.
+// A control for a list of numbers, typed or pasted with commas or spaces between them.
 import { html, say } from "../dom.js";
 import { clamp } from "../numbers.js";
 import { phrase } from "../phrase.js";
 
-/** Split a text into its numbers and the parts that are not numbers. @type {(text: string) => [number[], string[]]} */
+/** Parse a string; returns the numbers and the parts that are not numbers. @type {(text: string) => [number[], string[]]} */
 function found(text) {
   const words = text
     .replace(/−/g, "-")

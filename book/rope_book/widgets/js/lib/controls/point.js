@@ -1,4 +1,4 @@
-// A control for two numbers, which can also be dragged in the picture.
+// A control for the two coordinates of a point that can also be dragged in the picture.
 import { html, typing } from "../dom.js";
 import { clamp } from "../numbers.js";
 

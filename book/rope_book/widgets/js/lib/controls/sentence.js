@@ -3,14 +3,14 @@ import { html, say, typing } from "../dom.js";
 import { phrase } from "../phrase.js";
 import { graphemes } from "../words.js";
 
-const LETTERS = 16; // code points in a word, as Python counts them
+const LETTERS = 16; // maximum length of a word in code points, as counted by Python
 
 const wordsIn = (/** @type {unknown} */ text) =>
   String(text)
     .split(/[\s\p{Cc}]+/u)
     .filter(Boolean);
 
-// The word, cut to the allowed length between graphemes.
+// Truncate a word to the maximum length without splitting a grapheme.
 function cut(/** @type {string} */ word) {
   let [short, count] = ["", 0];
   for (const letter of graphemes(word)) {

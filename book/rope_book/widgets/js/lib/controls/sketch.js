@@ -1,10 +1,10 @@
-// A control for a hand-drawn line, made with a pencil in the picture or with two sliders for its length and the
-// height of its end.
+// A control for a freehand line, drawn with a pencil in the picture or set with two sliders, for its length and end
+// height.
 import { html, say, write } from "../dom.js";
 import { clamp } from "../numbers.js";
 import { phrase } from "../phrase.js";
 
-// The line after its end moves, forward or back, to position `to` and a given height; the new part is straight.
+// Extend a line to position `to` and the given height with a straight segment, or cut it back to that position.
 /** @type {(line: number[], to: number, height: number, start: number) => number[]} */
 export function drawnTo(line, to, height, start) {
   const before = line.slice(0, Math.max(0, to - 1));

@@ -14,7 +14,7 @@ function wordsOf({ log, whole, step, unit }) {
   };
 }
 
-/** A value's position on the range input, and the value at a position. @type {(control: Control) => ((v: number) => number)[]} */
+/** Two functions that map a value to a position on the range input and back. @type {(control: Control) => ((v: number) => number)[]} */
 function scaleOf({ log, low }) {
   if (!log) return [(v) => v, (v) => v];
   return low === 0 ? [placeFromZero, fromPlace] : [Math.log10, (v) => 10 ** v];
@@ -34,7 +34,7 @@ export const slider = {
   make(control, move) {
     const { log, whole, low, high, step, label } = control;
     const [to, from] = scaleOf(control);
-    const counts = log && (whole || low === 0); // count by ones, unless that is a tiny step
+    const counts = log && (whole || low === 0); // the arrow keys count by ones, except for large values
     const shown = html("span", { class: "rl-value", "aria-hidden": "true" }); // aria-valuetext already contains it
     const input = html("input", { type: "range", min: to(low), max: to(high), step: log ? 0.01 : step });
     const words = wordsOf(control);
@@ -45,7 +45,7 @@ export const slider = {
     });
     input.addEventListener("keydown", (event) => {
       if (!(counts && KEYS[event.key] && current < 1000)) return;
-      event.preventDefault(); // on a logarithmic slider an arrow key would skip whole numbers
+      event.preventDefault(); // the default step of a logarithmic slider skips whole numbers
       move(clamp(current + KEYS[event.key], low, high));
     });
     return {

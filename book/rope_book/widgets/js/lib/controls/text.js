@@ -5,7 +5,7 @@ import { phrase } from "../phrase.js";
 /** @type {(control: Control, typed: string) => string[]} */
 const known = ({ letters }, typed) => [...typed].filter((letter) => letters.includes(letter));
 
-// A sentence about the characters dropped from a typed text, or "" if there are none.
+// A sentence that lists the characters removed from typed text, or "" if none were removed.
 function lost(/** @type {Control} */ control, /** @type {string} */ typed) {
   const odd = [...new Set(typed)].filter((letter) => !control.letters.includes(letter));
   const out = odd.length ? phrase`Left out, since the model does not know them: ${odd.join(" ")}.` : "";
