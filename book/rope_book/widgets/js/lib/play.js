@@ -4,7 +4,7 @@ import { phrase } from "./phrase.js";
 
 /** @typedef {NonNullable<Figure["play"]>} Play */
 
-const [PLAY, PAUSE] = [phrase`Play`, phrase`Pause`]; // the style sheet draws the icons, because some fonts lack them
+const [PLAY, PAUSE] = [phrase`Play`, phrase`Pause`]; // icons come from the style sheet: fonts may lack them
 
 // The slider's value after the given number of milliseconds, or undefined if unchanged. With reduced motion, the
 // slider moves by one step per second.

@@ -127,7 +127,7 @@ function place({ places = [] }, give, { link, pick }) {
     element.parentElement?.querySelector(".rl-reply")?.scrollIntoView({ block: "nearest" });
   }
   const seen = new IntersectionObserver((entries) => entries.at(-1)?.isIntersecting && pick(places, take));
-  const hidden = new ResizeObserver(() => element.offsetParent || pick()); // hidden by another question, as opposed to scrolled out of view
+  const hidden = new ResizeObserver(() => element.offsetParent || pick()); // hidden by another question
   const watches = [seen, hidden];
   for (const watch of watches) watch.observe(element);
   function stop() {

@@ -1,11 +1,12 @@
-// Runs a hand-written backward pass through a block of the tiny transformer.
+// Implements the backward pass through a block of the tiny transformer by hand.
 import { turnAll } from "./attend.js";
 import { dotAt, linearBack } from "./layers.js";
 
 /** @import { Shape } from "./attend.js" */
 /** @import { Workspace } from "./block.js" */
 
-// The backward pass through a block: `into` starts with the gradient of the block's output and ends with that of its input.
+// The backward pass through a block, which replaces the gradient of the block's output in `into` with the gradient
+// of the block's input.
 /** @type {(space: Workspace, name: string, into: Float64Array, from: Float64Array, biasGradient?: Float64Array) => void} */
 export function blockBack(space, name, into, from, biasGradient) {
   const { tokens, shape } = space;
@@ -29,7 +30,7 @@ export function blockBack(space, name, into, from, biasGradient) {
   normBack(into, from, layer("norm_1"), first, gradients("norm_1"), tokens);
 }
 
-// Backpropagate from the mixed values to the queries, keys and values, and to the bias.
+// Backpropagate from the mixed values to queries, keys, values and bias.
 /** @type {(into: Float64Array, from: Float64Array,
  *   stored: {qkv: Float64Array, weights: Float64Array, biasGradient?: Float64Array}, shape: Shape) => void} */
 export function attendBack(into, from, { qkv, weights, biasGradient }, { rows, seq, heads, wide }) {
@@ -63,7 +64,7 @@ export function attendBack(into, from, { qkv, weights, biasGradient }, { rows, s
   }
 }
 
-// The backward pass through LayerNorm: adds the gradient of x to `into` and sets those of the weight and bias.
+// The backward pass through LayerNorm: adds the gradient of x to `into`, and sets the gradients of weight and bias.
 /** @type {(into: Float64Array, from: Float64Array, layer: {weight: Float64Array},
  *   stored: {normed: Float64Array, scale: Float64Array}, gradients: {weight: Float64Array, bias: Float64Array},
  *   tokens: number) => void} */

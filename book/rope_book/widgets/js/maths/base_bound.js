@@ -1,14 +1,14 @@
-// Computes the same lower bound on the base as book/rope_book/results/base_search.py, by a different algorithm.
+// Computes the lower bound on the base from book/rope_book/results/base_search.py with a different algorithm.
 
 const DOUBT = 1e-9; // well above a walk's accumulated rounding error
 
 // The smallest distance r below the limit with Σ cos(r θ_i) < 0, for decreasing frequencies, or null if there is
 // none.
 //
-// Most distances can be skipped. At worst, each of the i fastest pairs contributes −1, so the total stays above 0 as long as the
-// other pairs sum to more than i. Call that sum S, with slope S′ and curvature at most C = Σ θ²: after δ more tokens it is at least
-// S + S′δ − Cδ²/2. The best i gives the longest leap. Leaps are powers of two with precomputed rotations, so that each step
-// multiplies instead of taking cosines.
+// Most distances can be skipped. Each of the i fastest pairs contributes at least −1, so the total remains positive
+// while the sum S of the remaining pairs exceeds i. With slope S′ and curvature at most C = Σ θ², that sum is at
+// least S + S′δ − Cδ²/2 after δ more tokens. The best i gives the longest jump. Jumps are powers of two with
+// precomputed rotations, so that each step needs multiplications but no cosines.
 /** @type {(frequencies: Vector, limit: number) => number | null} */
 export function firstNegativeDistance(frequencies, limit) {
   const rates = Float64Array.from(frequencies);
@@ -27,7 +27,8 @@ export function firstNegativeDistance(frequencies, limit) {
 
 /** @typedef {{cos: Float64Array, sin: Float64Array}} Turns */
 
-// Σ cos at the current distance, and the number of tokens for which it is sure to stay positive (at least 1, the next to check).
+// Σ cos at the current distance, and the number of tokens to the next distance that must be checked, which is at
+// least 1.
 /** @type {(rates: Float64Array, bends: Float64Array, turns: Turns) => {sum: number, reach: number}} */
 function outlook(rates, bends, { cos, sin }) {
   let sum = 0;
@@ -63,7 +64,10 @@ function cosineSum(/** @type {Float64Array} */ rates, /** @type {number} */ dist
   return sum;
 }
 
-/** For each pair, its own value plus those of all slower pairs. @type {(values: Float64Array) => Float64Array} */
+/**
+ * For each pair, the sum of the values of this pair and all slower pairs.
+ * @type {(values: Float64Array) => Float64Array}
+ */
 function slowerSums(values) {
   const sums = values.slice();
   for (let i = sums.length - 2; i >= 0; i--) sums[i] += sums[i + 1];

@@ -1,5 +1,5 @@
-// Runs the blocks of the tiny transformer in book/rope_book/training/transformer.py, and holds the buffers for
-// their backward pass.
+// Runs the blocks of the tiny transformer in book/rope_book/training/transformer.py, and allocates buffers for the
+// backward pass.
 import { attendAll, turnAll } from "./attend.js";
 import { linearAll, normAll } from "./layers.js";
 import { geluAll } from "./steady.js";
@@ -7,7 +7,7 @@ import { geluAll } from "./steady.js";
 /** @import { Doors, Shape } from "./attend.js" */
 /** Arrays keyed by torch's weight names. @typedef {Record<string, Float64Array>} Named */
 
-/** The weights and gradients of a model, with buffers for texts of one shape that are reused at every step. */
+/** A model's weights and gradients, with buffers for texts of a fixed shape that are reused at each step. */
 export class Workspace {
   constructor(/** @type {Named} */ weights, /** @type {Shape} */ shape, /** @type {Named} */ gradients = {}) {
     this.of = weights;

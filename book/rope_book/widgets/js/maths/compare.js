@@ -1,5 +1,4 @@
-// Compares two files: do they specify the same rotation and, if not, how far apart are they? The sentences are
-// those of rope-doctor compare.
+// Compares the rotations that two files specify, and reports the differences in the words of rope-doctor compare.
 import { CHECKS, kindsOfRemarks, notJudged, verdictOf } from "./compare_judged.js";
 import { between } from "./compare_kinds.js";
 import { layersBetween } from "./compare_layers.js";
@@ -8,7 +7,7 @@ import { kept, statementOf } from "./statement.js";
 
 /** @import { Difference } from "./compare_kinds.js" */
 /** @import { Statement } from "./statement.js" */
-const HIDDEN = "theta lost by 4"; // noted only if exactly one file has it; every transformers 5 file does
+const HIDDEN = "theta lost by 4"; // noted only if exactly one file has it; all transformers 5 files do
 const REMARKS_THAT_STAY = [
   "layout assumed",
   "not read",
@@ -17,7 +16,7 @@ const REMARKS_THAT_STAY = [
   "factor ignored by 5",
 ];
 const UNKNOWN_LENGTH = 4096; // tokens, if neither file has a length
-/** The chapter for each kind of difference; for any other kind, it is "Read a config". @type {Record<string, string>} */
+/** The chapter for each kind of difference; kinds not listed here fall back to "Read a config". @type {Record<string, string>} */
 const CHAPTERS = {
   windows: "Count positions",
   "query scale": "Count positions",
@@ -29,9 +28,9 @@ const CHAPTERS = {
 };
 
 /**
- * The differences between two files, the length up to which they are compared, and notes.
+ * The differences between two files, the length up to which the files are compared, and notes.
  * @param {any} first the content of the correct file
- * @param {any} second the content of the file to compare with it
+ * @param {any} second the content of the file to check
  */
 export function comparedFiles(first, second) {
   let [a, b] = [statementOf(first, "the first file"), statementOf(second, "the second file")];
@@ -66,7 +65,7 @@ function* lostIn(a, b) {
   yield { what: "loading", layers: "all layers", wanted, found, fix };
 }
 
-/** The comparison as the command prints it, line by line. @type {(comparison: ReturnType<typeof comparedFiles>) => string[]} */
+/** The comparison as printed by the command, in lines. @type {(comparison: ReturnType<typeof comparedFiles>) => string[]} */
 export function inWords({ length, differences, notes, leftOpen }) {
   const [status, judged] = verdictOf(differences, leftOpen);
   const lines = differences.flatMap(({ what, layers, wanted, found, cost, fix }) => [

@@ -1,4 +1,4 @@
-// Reports which checks in a comparison ran, why the others did not, and the verdict.
+// Reports which checks of a comparison ran, why the remaining checks did not run, and the verdict.
 /** @import { Difference } from "./compare_kinds.js" */
 /** @import { Statement } from "./statement.js" */
 

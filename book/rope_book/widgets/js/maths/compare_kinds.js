@@ -1,5 +1,5 @@
-// Compares two files, one kind of layer at a time, and reports where their rotations differ, what that costs, and
-// how to fix it.
+// Compares two files, one kind of layer at a time, and reports where the rotations differ, by how much, and how to
+// fix the difference.
 import { sectionsOf } from "./config_table.js";
 import { own } from "./config_values.js";
 import { formatValue, general } from "./config_words.js";
@@ -8,7 +8,7 @@ import { kindOf } from "./statement.js";
 
 /** @import { Statement } from "./statement.js" */
 /** @typedef {{what: string, wanted: string, found: string, fix: string, cost?: string}} Difference */
-const TOLERANCE = 1e-6; // tolerance in radians at the longest length; relative for an attention factor
+const TOLERANCE = 1e-6; // tolerance in radians at the longest length, or relative tolerance of an attention factor
 const LIST_TOLERANCE = 5e-7; // relative tolerance for factors in rope_freqs
 const SCALE_TOLERANCE = 1e-5; // relative tolerance for a softmax scale
 
@@ -23,7 +23,7 @@ export function ruleOf({ ropeType, base, factor }) {
   return `${ropeType}, base ${formatValue(base)}${stretch}`;
 }
 
-/** The differences in every kind of layer that either file names. @type {(a: Statement, b: Statement, length: number) => Generator<Difference & {layers: string}>} */
+/** The differences in each kind of layer named in either file. @type {(a: Statement, b: Statement, length: number) => Generator<Difference & {layers: string}>} */
 export function* between(a, b, length) {
   const kinds = [a, b].map(({ readings }) => readings.map(({ layerType }) => layerType));
   const labels = [...new Set(kinds.flat().filter((label) => label !== null))];

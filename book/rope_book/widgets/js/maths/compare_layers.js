@@ -1,13 +1,13 @@
-// Compares two files layer by layer, and folds differences in kind, window and query scale into runs of layers.
+// Compares two files layer by layer, and groups layers that differ in the same way in kind, window or query scale.
 import { coarse, NOT_STATED, rowsOf, runs } from "./config_each_layer.js";
 
 /** @import { Difference } from "./compare_kinds.js" */
 /** @import { Layer } from "./config_each_layer.js" */
 /** @import { Statement } from "./statement.js" */
 
-const UNKNOWN_LAYERS = 48; // layers to compare if neither file has a count
+const UNKNOWN_LAYERS = 48; // number of layers to compare if neither file states one
 
-/** Differences in kind, window and query scale, layer by layer, and the reasons why any of these were not compared. @type {(a: Statement, b: Statement) => [(Difference & {layers: string})[], Record<string, string>]} */
+/** The differences in kind, window and query scale, and the reason why each check that did not run was skipped. @type {(a: Statement, b: Statement) => [(Difference & {layers: string})[], Record<string, string>]} */
 export function layersBetween(a, b) {
   const untold = [a, b].find(({ layers }) => layers.row === null);
   if (untold) {

@@ -1,4 +1,4 @@
-// Reads a model's config.json by the same rules as Python; mirrors doctor/rope_doctor/config/reader.py.
+// Reads a model's config.json with the same rules as Python; mirrors doctor/rope_doctor/config/reader.py.
 import { NOPE } from "./config_kinds.js";
 import { bodyOf, layersOf } from "./config_layers.js";
 import { RuleTable } from "./config_table.js";
@@ -7,12 +7,12 @@ import { cut, formatValue, listed } from "./config_words.js";
 import { pRope } from "./partial.js";
 import * as scaling from "./scaling.js";
 
-const OBJECTS = ["rope_parameters", "rope_scaling", "rotary"]; // every field in these sections is read or rejected
+const OBJECTS = ["rope_parameters", "rope_scaling", "rotary"]; // unread fields in these sections are rejected
 const ELSEWHERE = Object.keys(RULES.fields).flatMap((name) => {
   return RULES.fields[name].place === "rotation" ? [] : namesOf(name);
 });
 
-/** For each call, a function that builds its rotation from the width, the other arguments and the settings. @type {Record<string, (width: number, given: any[], settings: any) => Rotation>} */
+/** For each function named in a call, build the rotation from the width, the positional arguments and the settings. @type {Record<string, (width: number, given: any[], settings: any) => Rotation>} */
 const ROTATIONS = {
   nope: (width) => ({ invFreq: Array(width / 2).fill(0), attentionFactor: 1 }),
   plain_rope: (width, _, { base }) => scaling.plainRope(width, base),
@@ -65,7 +65,10 @@ export function readConfig(config, layerType = null, seqLen = null) {
   };
 }
 
-/** The rule in a config; throws on a key that the rule does not use. @param {RuleTable} table */
+/**
+ * The rule in a config; throws if the config contains a key that the rule does not use.
+ * @param {RuleTable} table
+ */
 function ruleOf(table) {
   table.run(RULES.rule);
   const { part, facts } = table;
@@ -80,7 +83,7 @@ function ruleOf(table) {
   return rule;
 }
 
-/** The call that fits the facts about a rule, and the resulting rotation. @type {(table: RuleTable, rule: any) => any} */
+/** The call that matches the facts about a rule, and the resulting rotation. @type {(table: RuleTable, rule: any) => any} */
 function callOf(table, { facts: rows, calls }) {
   table.run(rows);
   const { facts } = table;
@@ -99,7 +102,7 @@ function callOf(table, { facts: rows, calls }) {
   return { rule: call.function, kind: call.kind, given, settings, changes, dividedBy, ...made };
 }
 
-/** A line of Python that builds the rotation of a reading. @type {(reading: any) => string} */
+/** A line of Python code that creates the rotation of a reading. @type {(reading: any) => string} */
 export function pythonOf({ rule, given, settings, changes, axes, dividedBy }) {
   if (rule === NOPE || rule === "longrope" || dividedBy !== 1 || axes) return 'rope_from_config("config.json")';
   const literal = (/** @type {any} */ value) => (value === false ? "False" : formatValue(value));
@@ -110,7 +113,7 @@ export function pythonOf({ rule, given, settings, changes, axes, dividedBy }) {
 }
 
 /**
- * The paths of fields whose names suggest a rotation; throws if the file is nested too deeply.
+ * The paths of all fields whose names suggest a rotation; throws if the file is nested too deeply.
  * @type {(config: any) => string[]}
  */
 function suggestivePaths(config) {
@@ -121,7 +124,7 @@ function suggestivePaths(config) {
   return [...walk(config)].flatMap(([path, value]) => (suggests.test(nameOf(path)) && says(value) ? [path] : []));
 }
 
-/** [path, value] for every field at any depth, without recursion. @type {(config: any) => Generator<[string, any]>} */
+/** Iterate over [path, value] for all fields at any depth, without recursion. @type {(config: any) => Generator<[string, any]>} */
 function* walk(config) {
   /** @type {[string, number, any][]} */
   const stack = isObject(config) ? [["", 0, config]] : [];

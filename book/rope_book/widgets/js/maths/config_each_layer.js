@@ -1,5 +1,4 @@
-// Describes each layer of a model: its kind, its window, whether it rotates, and its query scale. The rules are the
-// same as in Python.
+// Describes the kind, window, rotation and query scale of each layer of a model, with the same rules as Python.
 import { range } from "../lib/numbers.js";
 import { isObject, own, RULES } from "./config_values.js";
 import { formatValue, visible } from "./config_words.js";
@@ -12,15 +11,18 @@ export const WITHOUT_HEADS = ["linear_attention", "conv", "mamba", "recurrent"];
 
 /** A layer; a null window means every earlier token. @typedef {{label: string, rotates: boolean, window: number | string | null, queries: string}} Layer */
 /** Labels the layer at an index, given the layer count. @typedef {(index: number, total: number) => string} Labels */
-/** The layers of a file; a null row means that their kinds are unknown. @typedef {{count: number | null, row: ((index: number, total: number) => Layer) | null, why: string, stated: string}} Layers */
+/** The layers of a file. A null row means that the kinds of layer are unknown. @typedef {{count: number | null, row: ((index: number, total: number) => Layer) | null, why: string, stated: string}} Layers */
 
-/** The first `count` layers, or all if there are fewer. @type {(layers: Layers, count: number) => Layer[]} */
+/**
+ * The first `count` layers, or all layers if there are fewer.
+ * @type {(layers: Layers, count: number) => Layer[]}
+ */
 export function rowsOf({ count: stated, row }, count) {
   const total = stated || count;
   return row === null ? [] : range(0, Math.min(count, total) - 1).map((index) => row(index, total));
 }
 
-/** A layer, reduced to the kinds that both GGUF files and config.json distinguish. @type {(layer: Layer) => Layer} */
+/** A layer, reduced to kinds that both GGUF and config.json distinguish. @type {(layer: Layer) => Layer} */
 export function coarse(layer) {
   if ([SLIDING, CHUNKED].includes(layer.label)) return layer;
   return { ...layer, label: WITHOUT_HEADS.includes(layer.label) ? "no attention" : FULL };
@@ -32,7 +34,7 @@ const whole = (value) => (Number.isInteger(value) && value >= 0 && value <= 1e15
 /** @type {(config: any, ...names: string[]) => any} */
 const first = (config, ...names) => names.map((name) => own(config, name)).find((value) => value != null) ?? null;
 
-/** Whether the value of a field is set, and not empty, 0 or false. @param {any} value */
+/** Whether a field has a value other than 0, false or an empty container. @param {any} value */
 const says = (value) =>
   value != null && value !== false && value !== 0 && !(typeof value === "object" && !Object.keys(value).length);
 
@@ -66,7 +68,7 @@ export function layersOfConfig(config, family, still) {
   }
 }
 
-/** A function that labels a layer from its index and the layer count, or the reason why there is none. @type {(config: any, family: string) => Labels | string} */
+/** A function that labels a layer by its index and the layer count, or the reason why no such function exists. @type {(config: any, family: string) => Labels | string} */
 function labelsOf(config, family) {
   const [pattern, window] = [own(RULES.layer_patterns, family), own(config, "sliding_window") ?? null];
   const slidesBy = own(config, "use_sliding_window");
@@ -98,7 +100,7 @@ function labelsOf(config, family) {
   return periodic(period, pattern.full === "first", Boolean(pattern.ends_full));
 }
 
-/** A pattern with one full-attention layer per period, either the first or the last. @type {(period: number, atFirst: boolean, ends?: boolean) => Labels} */
+/** A pattern with one full-attention layer per period, in first or last place. @type {(period: number, atFirst: boolean, ends?: boolean) => Labels} */
 export function periodic(period, atFirst, ends = false) {
   if (!period) return () => SLIDING;
   return (index, total) => {
@@ -144,7 +146,7 @@ function scaledQueries(config, family) {
   return () => "";
 }
 
-/** A factor that grows with the logarithm of position p, as text. @type {(beta: any, length: any, offset: number) => string} */
+/** Write a factor that grows logarithmically with position p as text. @type {(beta: any, length: any, offset: number) => string} */
 export const grows = (beta, length, offset) =>
   `1 + ${formatValue(beta)}·ln(1 + ⌊${offset ? `(p + ${offset})` : "p"}/${formatValue(length)}⌋)`;
 

@@ -5,9 +5,9 @@ import { checked, configError, isObject, namesOf, own, Part, RULES, same } from 
 
 const THETA = "rope_theta";
 export const THETAS = namesOf(THETA);
-export const NOPE = "nope"; // our name for layers without positional encoding, for which files have no name
+export const NOPE = "nope"; // our name for layers without positional encoding, which files do not name
 
-/** The name of a kind of layer; null means all layers. @typedef {string | null} Label */
+/** The name of a kind of layer, or null for all layers. @typedef {string | null} Label */
 /** Rotation parameters for each kind of layer, with null for layers that do not rotate. @typedef {Map<Label, Part | null>} PartsByKind */
 
 /** The rotation parameters for every kind of layer. @type {(table: RuleTable) => PartsByKind} */
@@ -45,7 +45,10 @@ function statedIn({ body, notes }) {
 /** @type {(body: Part) => boolean} */
 const baseBeside = (body) => THETAS.some((name) => body.has(name));
 
-/** The kinds in a file that has one object per kind. @type {(table: RuleTable, stated: Part) => PartsByKind} */
+/**
+ * The kinds of layer in a file with one object per kind.
+ * @type {(table: RuleTable, stated: Part) => PartsByKind}
+ */
 function nested(table, stated) {
   /** @type {string[]} */
   const declared = table.get("layer_types") ?? [];
@@ -71,7 +74,8 @@ function nested(table, stated) {
 }
 
 /**
- * The parameters for one kind of layer: those in the file if `whole`, and the value of the key `base` if given.
+ * The parameters of one kind of layer: the file's parameters if `whole`, with the base from the key `base` if
+ * given.
  * @type {(table: RuleTable, stated: Part, rule: {whole?: boolean, base?: string}) => Part}
  */
 function ofKind(table, stated, { whole = false, base = "" }) {
@@ -85,7 +89,7 @@ function ofKind(table, stated, { whole = false, base = "" }) {
 }
 
 /**
- * The kinds in a file that lists one base per layer; 0 marks a layer that does not rotate.
+ * The kinds of layer in a file that lists one base per layer, where 0 means that the layer does not rotate.
  * @type {(table: RuleTable, stated: Part, name: string) => PartsByKind}
  */
 function byLayer(table, stated, name) {

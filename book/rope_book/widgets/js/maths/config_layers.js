@@ -1,4 +1,4 @@
-// Finds the section of a config that describes the language model and, within it, the requested layers.
+// Finds the section of a config that describes the language model, and the requested layers in that section.
 import { range } from "../lib/numbers.js";
 import { checkSame, kindsOf, THETAS } from "./config_kinds.js";
 import { RuleTable } from "./config_table.js";
@@ -9,7 +9,7 @@ import { cut, listed } from "./config_words.js";
 const WIDTH = "head_dim";
 
 /**
- * The language-model section of a config, its model_type, and whether the section is nested inside another object.
+ * The language model's section of a config, the model_type, and whether the section is nested in another object.
  * @type {(config: any, notes: Notes) => [Part, string, boolean]}
  */
 export function bodyOf(config, notes) {
@@ -29,7 +29,7 @@ export function bodyOf(config, notes) {
 const familyOf = (body, otherwise) =>
   checked("model_type", body.path("model_type"), own(body.values, "model_type") ?? otherwise);
 
-/** An inner object that inherits the outer object's rotation. @type {(outer: Part, inner: Part, nest: string, notes: Notes) => Part} */
+/** The inner object, extended with the rotation fields of the outer object. @type {(outer: Part, inner: Part, nest: string, notes: Notes) => Part} */
 function inherited(outer, inner, nest, notes) {
   const [values, paths] = [{ ...inner.values }, /** @type {Record<string, string>} */ ({})];
   for (const name of [...THETAS, "rope_parameters", "rope_scaling"]) {
@@ -45,7 +45,7 @@ function inherited(outer, inner, nest, notes) {
 }
 
 /**
- * Point the table at the requested layers; returns their kind, whether they rotate, and all kinds.
+ * Select the requested layers in the table; returns their kind, whether they rotate, and the names of all kinds.
  * @type {(table: RuleTable, layerType: any) => [Label, boolean, string[]]}
  */
 export function layersOf(table, layerType) {
@@ -60,7 +60,7 @@ export function layersOf(table, layerType) {
   return [label, part !== null, names];
 }
 
-/** The first kind that rotates, if all rotating kinds rotate in the same way. @type {(kinds: PartsByKind, names: string[]) => Label} */
+/** The first rotating kind, provided that all rotating kinds rotate in the same way. @type {(kinds: PartsByKind, names: string[]) => Label} */
 function onlyOne(kinds, names) {
   const turning = [...kinds].filter(([, part]) => part);
   const [label, first] = turning[0] ?? [...kinds][0];
@@ -80,7 +80,7 @@ function named(table, kinds, names, layerType) {
   throw configError(reason, "layer_type", { allowed: listed(allowed), value: layerType }, allowed);
 }
 
-/** A kind's parameters, including any width stated for this kind only. @type {(table: RuleTable, label: Label, part: Part | null) => Part | null} */
+/** The parameters of a kind, including the kind's own width, if any. @type {(table: RuleTable, label: Label, part: Part | null) => Part | null} */
 function withOwnWidth(table, label, part) {
   if (!part) return null;
   const [width, path] = ownWidth(table, label);
@@ -90,7 +90,10 @@ function withOwnWidth(table, label, part) {
   return new Part(values, part.start, { ...part.allPaths(), [WIDTH]: path }, part.apart || added.length > 0, added);
 }
 
-/** The width stated for a kind, or null, and its path. @type {(table: RuleTable, label: Label) => [any, string]} */
+/**
+ * The width stated for a kind, or null, and the field's path.
+ * @type {(table: RuleTable, label: Label) => [any, string]}
+ */
 function ownWidth(table, label) {
   const [width, path] = ofLayers(table, label);
   const other = own(RULES.width_of_a_kind, label);
@@ -105,7 +108,7 @@ function ownWidth(table, label) {
   return [width, path];
 }
 
-/** The width stated for individual layers of a kind, and its path; throws if they disagree. @type {(table: RuleTable, label: Label) => [any, string]} */
+/** The width stated for individual layers of a kind, and the field's path; throws if the layers disagree. @type {(table: RuleTable, label: Label) => [any, string]} */
 function ofLayers(table, label) {
   /** @type {string[]} */
   const types = table.get("layer_types") ?? [];
@@ -127,7 +130,7 @@ function ofLayers(table, label) {
   return [width, first];
 }
 
-/** [layer, path, width] for each layer whose width is in the file. @type {(table: RuleTable, count: number) => [number, string, any][]} */
+/** [layer, path, width] for each layer whose width the file states. @type {(table: RuleTable, count: number) => [number, string, any][]} */
 function byLayer(table, count) {
   const start = table.path("per_layer_config");
   /** @type {[number, string, any][]} */
@@ -144,7 +147,7 @@ function byLayer(table, count) {
   return found.sort(([a, first], [b, second]) => a - b || (first < second ? -1 : 1));
 }
 
-/** The width of layers for which the file does not specify one, or null. @type {(table: RuleTable) => any} */
+/** The default width for layers without a stated width, or null. @type {(table: RuleTable) => any} */
 function ofTheRest(table) {
   const width = table.get(WIDTH);
   if (width !== null) return width;

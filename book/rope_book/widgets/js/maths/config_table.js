@@ -1,5 +1,4 @@
-// Interprets rules, which are rows of conditions and values in the form that doctor/rope_doctor/config/table.py
-// defines.
+// Interprets rules, which are rows of conditions and values as defined in doctor/rope_doctor/config/table.py.
 
 import { range, sum } from "../lib/numbers.js";
 import { phraseOf } from "../lib/phrase.js";
@@ -10,7 +9,7 @@ import { sectionAxes } from "./spatial.js";
 
 const RESERVED = ["if", "is", "refuse", "at", "remark", "lost"];
 
-/** The state of one reading: the two parts of the file, and the facts found so far. */
+/** The state of a reading: the two parts of the file, and the facts established so far. */
 export class RuleTable {
   part = new Part({});
   used = /** @type {Set<string>} */ (new Set());
@@ -22,7 +21,7 @@ export class RuleTable {
     this.facts = facts;
   }
 
-  /** Evaluate facts in order; a name refers to a group. @type {(facts: Record<string, any>) => void} */
+  /** Evaluate facts in order; a name stands for a group of facts. @type {(facts: Record<string, any>) => void} */
   run(facts) {
     for (const [name, rows] of Object.entries(facts)) {
       if (typeof rows === "string") this.run(RULES[rows]);
@@ -30,7 +29,10 @@ export class RuleTable {
     }
   }
 
-  /** The value from the first row that has one and whose conditions hold. @type {(rows: Record<string, any>[]) => any} */
+  /**
+   * The value of the first row that states one and whose conditions hold.
+   * @type {(rows: Record<string, any>[]) => any}
+   */
   decide(rows) {
     for (const row of rows) {
       if (!holds(this.value(row.if ?? true))) continue;
@@ -67,7 +69,7 @@ export class RuleTable {
     return this.places(name)[0]?.[0] ?? usual.path(name);
   }
 
-  /** A checked field, or null; throws if it appears twice with different values. @type {(name: string, agreed?: boolean) => any} */
+  /** A validated field, or null; throws if the field appears twice with different values. @type {(name: string, agreed?: boolean) => any} */
   get(name, agreed = false) {
     const found = this.places(name).map(([path, value]) => [path, checked(name, path, value)]);
     for (const [other, value] of found) {
@@ -85,7 +87,10 @@ export class RuleTable {
     return own(own(RULES.defaults, this.facts.model_type) ?? {}, name) ?? null;
   }
 
-  /** A field or, with a remark, the architecture's default. @type {(name: string, silently?: boolean) => any} */
+  /**
+   * A field, falling back with a remark to the architecture's default.
+   * @type {(name: string, silently?: boolean) => any}
+   */
   taken(name, silently = false) {
     const stated = own(RULES.fields, name) ? this.get(name) : null;
     const value = stated ?? this.default(name);
@@ -109,7 +114,7 @@ export class RuleTable {
   }
 }
 
-/** Whether a condition holds: anything except null and false does, even 0. @type {(value: any) => boolean} */
+/** Whether a condition holds. Only null and false do not hold; 0 does. @type {(value: any) => boolean} */
 const holds = (value) => value !== null && value !== false;
 
 /** The coordinate that rotates each pair. @type {(sections: number[], order: string) => number[]} */
@@ -143,7 +148,7 @@ export const LAZY = {
   checked: (table, name, item, at) => checked(name, table.path(at ?? name), table.value(item)),
 };
 
-/** The names in one of the rules' lists or tables. @type {(name: string) => string[]} */
+/** The names in one of the lists or tables of the rules. @type {(name: string) => string[]} */
 const namesIn = (name) => (Array.isArray(RULES[name]) ? RULES[name] : Object.keys(RULES[name]));
 
 /** Operators that take evaluated operands. @type {Record<string, (...operands: any[]) => any>} */

@@ -1,4 +1,4 @@
-// Defines config values: their allowed ranges, the errors and remarks about them, and the objects that hold them.
+// Validates config values, and defines their errors, their remarks and the objects that contain them.
 import { CONFIG_RULES as WRITTEN } from "../data/config_rules.js";
 import { phraseOf } from "../lib/phrase.js";
 import { filled, shown, visible } from "./config_words.js";
@@ -29,12 +29,12 @@ export const configError = (reason, field, words = {}, choices) =>
   new ConfigError(reason, field, shown(words), choices);
 
 /**
- * An object's entry under a key, such as a name from a file, or undefined if the object itself has no such key.
+ * An object's own property, or undefined; safe for keys that come from a file.
  * @type {(object: Record<string, any>, key: any) => any}
  */
 export const own = (object, key) => (Object.hasOwn(object, key) ? object[key] : undefined);
 
-/** Return the value if its field allows it, and throw otherwise. @type {(name: string, path: string, value: any) => any} */
+/** Return the value if the field allows it; throw otherwise. @type {(name: string, path: string, value: any) => any} */
 export function checked(name, path, value) {
   const rule = FIELDS[name];
   const good = (/** @type {any} */ each) => KINDS[rule.kind](each, rule);
@@ -99,7 +99,7 @@ export class Part {
     return this.raw(name) !== null;
   }
 
-  /** A field's name for error messages, which is its path from the top of the file. @type {(name: string) => string} */
+  /** A field's path from the top of the file, for use in error messages. @type {(name: string) => string} */
   path(name) {
     return own(this.paths, name) || [this.start, name].filter(Boolean).join(".");
   }
@@ -121,7 +121,7 @@ export class Notes extends Array {
     if (!this.some(([, other]) => other === text)) this.push([kind, text]);
   }
 
-  /** Add the remark that transformers 5 does not read this base. @type {(how: string, words?: Record<string, any>) => void} */
+  /** Add a remark that transformers 5 does not read this base. @type {(how: string, words?: Record<string, any>) => void} */
   lost(how, words = {}) {
     this.add("theta lost by 5", { detail: filled(RULES.how_lost[how], shown(words)) });
   }

@@ -1,11 +1,11 @@
-// Config values as text for use in messages, formatted as Python would.
+// Formats config values for messages in the same way as Python.
 import { phraseOf } from "../lib/phrase.js";
 
 const UNFORMATTED = ["allowed", "why", "detail", "field", "fields", "other", "rule", "nest", "model_type"]; // already text
 const CONTROL = /[\p{Cc}\p{Cs}\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 const SHORT = /** @type {Record<string, string>} */ ({ "\t": "\\t", "\n": "\\n", "\r": "\\r" });
 
-/** Text with its control characters escaped, as in Python. @param {string} text */
+/** Escape control characters as Python does. @param {string} text */
 export const visible = (text) =>
   text.replace(CONTROL, (letter) => {
     const code = letter.charCodeAt(0);
@@ -15,19 +15,19 @@ export const visible = (text) =>
 /** @type {(code: number, digits: number) => string} */
 const hex = (code, digits) => code.toString(16).padStart(digits, "0");
 
-/** The values to fill into a sentence, formatted as text. @type {(words: Record<string, any>) => Record<string, string>} */
+/** Format the values that fill a sentence's placeholders. @type {(words: Record<string, any>) => Record<string, string>} */
 export function shown(words) {
   const all = Object.entries(words);
   return Object.fromEntries(all.map(([name, word]) => [name, UNFORMATTED.includes(name) ? word : formatValue(word)]));
 }
 
-/** A sentence from the rules, with its values filled in. @type {(sentence: string, words: Record<string, any>) => string} */
+/** Fill in the placeholders of a sentence from the rules. @type {(sentence: string, words: Record<string, any>) => string} */
 export const filled = (sentence, words) => phraseOf(sentence).replace(/\{(\w+)\}/g, (_, name) => String(words[name]));
 
 /** The first `most` characters of a text. @type {(text: string, most: number) => string} */
 export const cut = (text, most) => [...text.slice(0, 2 * most)].slice(0, most).join("");
 
-/** A value as text for use in a sentence, at most 60 characters long. @type {(value: any) => string} */
+/** Format a value for a sentence, in at most 60 characters. @type {(value: any) => string} */
 export function formatValue(value) {
   let text = String(value);
   if (typeof value === "number") text = formatNumber(value);
@@ -45,7 +45,7 @@ function formatNumber(value) {
   return Number.isInteger(value) && Math.abs(value) < 1e15 ? String(value) : general(value, 12);
 }
 
-/** A number to this many significant digits, formatted like Python's "g". @type {(value: number, digits: number) => string} */
+/** Format a number to the given number of significant digits, like Python's "g". @type {(value: number, digits: number) => string} */
 export function general(value, digits) {
   const [mantissa, power] = value.toExponential(digits - 1).split("e");
   if (Number(power) >= -4 && Number(power) < digits) return String(Number(value.toPrecision(digits)));

@@ -9,8 +9,8 @@ export function pairProducts(q, k) {
   return Array.from({ length: q.length / 2 }, (_, i) => timesConj(pair(q, i), pair(k, i)));
 }
 
-// A memoised function that returns the turns at a whole distance, shared by curves and bounds. Up to 1024, a row is the complex product
-// of the rows at its two halves, which is cheap.
+// A memoised function from an integer distance to the turns of all pairs, shared by curves and bounds. Up to 1024,
+// each row is computed cheaply as the complex product of the rows for half the distance.
 export function makeTurns(/** @type {Vector} */ frequencies) {
   const rows = /** @type {Map<number, Vector>} */ (new Map());
   /** @type {Turns} */
@@ -70,10 +70,10 @@ export function roformerBound(q, k, frequencies, distances, turns = makeTurns(fr
   });
 }
 
-/** Σ|h_i|: an upper bound on all scores of q and k. @type {(q: Vector, k: Vector) => number} */
+/** Σ|h_i|, an upper bound on the score of q and k at any distance. @type {(q: Vector, k: Vector) => number} */
 export const trivialBound = (q, k) => pairProducts(q, k).reduce((sum, [re, im]) => sum + Math.hypot(re, im), 0);
 
-// Mean of cos(distance·θ_i) over all pairs: the score of equal vectors, relative to that at distance 0.
+// The mean of cos(distance·θ_i) over all pairs, which is the score of equal vectors relative to distance 0.
 export function meanCosine(/** @type {Vector} */ frequencies, /** @type {Vector} */ distances) {
   return distances.map((distance) => {
     let total = 0;

@@ -1,11 +1,12 @@
-// Tracks cached keys step by step, and the work that the cache saves; mirrors
+// Simulates a key cache step by step and counts the work that the cache saves; mirrors
 // book/rope_book/widgets/maths/decoding.py.
 import { DECODING } from "../data/decoding.js";
 import { range, sum } from "../lib/numbers.js";
 import { ropeAngles } from "./frequencies.js";
 import { dynamicNtk } from "./scaling.js";
 
-// The angle of one pair of the key at a position, in radians, with the frequencies for a given length.
+// The angle of one pair of a key in radians, given the key's position and the length that determines the
+// frequencies.
 /** @type {(store: string, pair: number, position: number, length: number) => number} */
 export function keyAngle(store, pair, position, length) {
   const { headDim, base, trained, factor } = DECODING;
@@ -13,8 +14,9 @@ export function keyAngle(store, pair, position, length) {
   return ropeAngles(position, dynamicNtk(headDim, trained, used, factor, base).invFreq)[pair];
 }
 
-// Keys in the cache after a step, oldest first: {position, stored, used, wanted}. Angles are in radians: as stored,
-// as the query sees them, and as they should be. Each key is stored when it is the newest.
+// Keys in the cache after a step, oldest first: {position, stored, used, wanted}. These are the key's angles in
+// radians, as stored, as seen by the query, and as they should be. Each key is stored in the step at which it is
+// the newest.
 /** @type {(store: string, pair: number, capacity: number, step: number) =>
  *   {position: number, stored: number, used: number, wanted: number}[]} */
 export function heldKeys(store, pair, capacity, step) {
@@ -24,8 +26,8 @@ export function heldKeys(store, pair, capacity, step) {
   });
 }
 
-// Key rotations and dot products over all steps so far, and bytes stored: [with a cache, without one for the same
-// weights].
+// The total key rotations and dot products so far, and the bytes stored, each as [with a cache, without a cache for
+// the same weights].
 export function decodingWork(/** @type {string} */ store, /** @type {number} */ capacity, /** @type {number} */ step) {
   const steps = range(1, step);
   const seen = steps.map((t) => Math.min(t, capacity));

@@ -1,4 +1,4 @@
-// Tests candidate ways to encode a position in a pair against the six lines of the derivation; mirrors
+// Tests candidate encodings of a pair's position against the six lines of the derivation; mirrors
 // book/rope_book/widgets/maths/derivation.py. A pair is a complex number [real, imaginary].
 import { range } from "../lib/numbers.js";
 import { angleOf, distance as apart, length, scaled, timesConj, wrapped } from "./complex.js";
@@ -6,7 +6,7 @@ import { rotatePair } from "./rotary.js";
 
 /** Encodes the pair z at position m. @typedef {(z: Pair, m: number) => Pair} Encoder */
 
-export const LAST = 8; // every line is tested at positions 0 … LAST
+export const LAST = 8; // each line is tested at positions 0 … LAST
 export const HOLDS = 1e-9; // the rounding tolerance for a line that holds
 export const PLACES = range(0, LAST);
 
@@ -24,7 +24,10 @@ const CANDIDATES = {
 /** f(z, m) for a candidate with θ radians per token. @type {(candidate: string, theta: number) => Encoder} */
 export const encoder = (candidate, theta) => (z, m) => CANDIDATES[candidate](z, m, theta);
 
-/** The angle from each position to the next, radians in (−π, π]. @type {(f: Encoder, z: Pair) => number[]} */
+/**
+ * The angle between each position and the next, in radians in (−π, π].
+ * @type {(f: Encoder, z: Pair) => number[]}
+ */
 export const stepsOf = (f, z) => PLACES.slice(1).map((m) => angleOf(timesConj(f(z, m), f(z, m - 1))));
 
 // The pair's angle relative to z at each position, unwrapped to avoid jumps.
@@ -38,7 +41,8 @@ export function turnsOf(/** @type {Encoder} */ f, /** @type {Pair} */ z) {
   });
 }
 
-// The products f(q, n + distance) · conj f(k, n) for every n with both positions within 0 … LAST; `first` is the smallest n.
+// The products f(q, n + distance) · conj f(k, n) for all n such that both positions are in 0 … LAST; `first` is the
+// smallest n.
 /** @type {(f: Encoder, q: Pair, k: Pair, distance: number) => {first: number, products: Pair[]}} */
 export function slide(f, q, k, distance) {
   const first = Math.max(0, -distance);
@@ -46,13 +50,13 @@ export function slide(f, q, k, distance) {
   return { first, products: places.map((n) => timesConj(f(q, n + distance), f(k, n))) };
 }
 
-/** The products' angles, unwrapped from the first one to avoid jumps. @type {(products: Pair[]) => number[]} */
+/** The angles of the products, unwrapped to avoid jumps. @type {(products: Pair[]) => number[]} */
 export function followedAngles(products) {
   let angle = angleOf(products[0]);
   return products.map((z, i) => (angle += i ? angleOf(timesConj(z, products[i - 1])) : 0));
 }
 
-/** How far lines 2 and 6 are violated: [by the product, by its real part]. @type {(qs: Pair[], ks: Pair[]) => Pair} */
+/** The violations of line 2, by the product, and of line 6, by the product's real part. @type {(qs: Pair[], ks: Pair[]) => Pair} */
 function breaksBySliding(qs, ks) {
   let [product, score] = [0, 0];
   for (const shift of range(-LAST, LAST)) {

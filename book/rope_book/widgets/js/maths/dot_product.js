@@ -10,7 +10,7 @@ export function dot(a, b) {
 /** Matrix times vector. @type {(matrix: Matrix, x: Vector) => number[]} */
 export const matVec = (matrix, x) => matrix.map((row) => dot(row, x));
 
-/** Softmax over an array; a score of −Infinity gets weight 0. @type {(scores: Vector) => number[]} */
+/** Softmax over an array, with weight 0 for a score of −Infinity. @type {(scores: Vector) => number[]} */
 export function softmax(scores) {
   const top = Math.max(...scores);
   const exps = scores.map((score) => Math.exp(score - top));

@@ -1,6 +1,7 @@
 // Compares a curve drawn by the reader with the true one; mirrors book/rope_book/widgets/maths/drawn_guess.py.
 
-// The height of a drawn line at a fraction of its length. The line begins at `start`, and its heights are evenly spaced.
+// The interpolated height of a drawn line at a fraction of its length. The heights are evenly spaced, starting at
+// `start`.
 /** @type {(start: number, heights: Vector, share: number) => number} */
 export function guessAt(start, heights, share) {
   const line = [start, ...heights];

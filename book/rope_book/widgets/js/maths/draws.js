@@ -1,9 +1,9 @@
-// Draws random numbers that are the same in every engine and in book/rope_book/widgets/maths/draws.py. Each is a
-// hash of its index n and its stream's keys.
+// Generates random numbers that agree across engines and with book/rope_book/widgets/maths/draws.py. Each number is
+// a hash of the index n and the keys of the stream.
 
 const STEP = 0x9e3779b9; // 2^32 over the golden ratio
 
-/** A hash of x: every input bit changes about half of the 32 output bits. @type {(x: number) => number} */
+/** Hash x so that each input bit affects about half of the 32 output bits. @type {(x: number) => number} */
 export function mixed(x) {
   x = Math.imul(x ^ (x >>> 16), 0x7feb352d);
   x = Math.imul(x ^ (x >>> 15), 0x846ca68b);
@@ -20,7 +20,8 @@ export const uniformAt = (stream, n) => mixed((stream + Math.imul(n + 1, STEP)) 
  */
 export const wholeAt = (stream, n, most) => Math.floor(uniformAt(stream, n) * most);
 
-// The n-th number in a stream with mean 0 and standard deviation 1: twelve uniform numbers minus 6, almost normal (Irwin–Hall).
+// The n-th approximately normal number in a stream, with mean 0 and standard deviation 1: the sum of twelve uniform
+// numbers, minus 6 (Irwin–Hall).
 export function normalAt(/** @type {number} */ stream, /** @type {number} */ n) {
   let sum = -6;
   for (let i = 12 * n; i < 12 * n + 12; i++) sum += uniformAt(stream, i);

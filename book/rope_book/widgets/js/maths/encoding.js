@@ -6,8 +6,8 @@ import { invFreq, ropeAngles } from "./frequencies.js";
 import { shawIndex, t5Bucket } from "./relative.js";
 import { applyRope } from "./rotary.js";
 
-// A function from k to one head's scaled scores over `rows` (word vectors), the first at position k; −Infinity where `causal` hides a
-// key. encoding: none, sinusoidal, alibi, t5, shaw or rotary.
+// A function from k to a head's scaled scores for `rows` (word vectors), which start at position k, with −Infinity
+// where `causal` hides a key. encoding: none, sinusoidal, alibi, t5, shaw or rotary.
 /** @type {(rows: Matrix, head: Head, encoding: string, causal: boolean) => (k: number) => Matrix} */
 export function makeHead(rows, head, encoding, causal) {
   const width = head.wQuery.length;

@@ -1,20 +1,21 @@
-// Computes a pipeline's largest error up to a position; a faster counterpart of
+// Computes the largest error of a pipeline up to each position; a faster counterpart of
 // book/rope_book/widgets/maths/error_curve.py.
 import { range, sorted } from "../lib/numbers.js";
 import { angleError, roundoff, roundTo } from "./precision.js";
 
 export const FARTHEST = 2 ** 20; // positions shown
-export const LOST = 3.1; // in radians; beyond this the angle is meaningless anyway
+export const LOST = 3.1; // in radians; an angle with a larger error is meaningless
 const FEW = 6; // pairs checked at evenly spread positions
 const GOLDEN = (Math.sqrt(5) - 1) / 2;
 /** @type {Record<string, number>} */
-const SMALLEST = { float16: 2 ** -24 }; // the gap between subnormal numbers, for formats where it can matter
+const SMALLEST = { float16: 2 ** -24 }; // the spacing of subnormal numbers, for formats where it matters
 const TIES = tiePositions();
 const SPREAD = new Set(spreadPositions());
 const FINE = sorted([...TIES, ...SPREAD]);
 
-// Positions at which 16-bit rounding is worst. In each doubling, these are its start and middle, the first ties between two positions in
-// float16 and in bfloat16, and the tokens just after those ties, where a rounded position jumps. The last position of float16 is added.
+// Positions with the worst 16-bit rounding. In each doubling, these are the start, the middle, the first ties
+// between two positions in float16 and bfloat16, and the tokens right after the ties, where the rounded position
+// jumps. The last finite position in float16 is also included.
 export function tiePositions() {
   const around = (/** @type {number} */ power) => {
     const start = 2 ** power;
@@ -24,20 +25,21 @@ export function tiePositions() {
   return sorted([...range(0, 19).flatMap(around), 65519, FARTHEST]);
 }
 
-/** Ten evenly spread positions in each doubling from 2⁸, because in float32 the worst can be anywhere. */
+/** Ten evenly spread positions in each doubling from 2⁸, because the largest float32 error can occur anywhere. */
 export function spreadPositions() {
   const shares = range(1, 10).map((n) => (n * GOLDEN) % 1);
   return sorted(range(8, 19).flatMap((power) => shares.map((share) => Math.round(2 ** power * (1 + share)))));
 }
 
-/** The positions to check, more of them if float32 is the coarsest format for an angle. @type {(pipeline: Pipeline) => number[]} */
+/** The positions to check, including the spread positions if float32 is the coarsest format used for an angle. @type {(pipeline: Pipeline) => number[]} */
 function positionsFor({ frequencies, positions, angles }) {
   const formats = [frequencies, positions, angles];
   const fine = formats.includes("float32") && !formats.some((format) => format.endsWith("float16"));
   return fine ? FINE : TIES;
 }
 
-// How far each step of a pipeline moves one pair's hand, in radians, at a position or over the last `step` tokens.
+// The error that each step of a pipeline contributes to a pair's angle, in radians, at a position or over the last
+// `step` tokens.
 /** @type {(position: number, frequency: number, pipeline: Pipeline, step?: number) => Record<string, number>} */
 export function errorParts(position, frequency, pipeline, step = 0) {
   const before = step ? position - step : 0;
@@ -52,13 +54,13 @@ export function errorParts(position, frequency, pipeline, step = 0) {
   };
 }
 
-// A function m → i → a bound on the error of pair i at m, in radians: the sum of the worst cases of all steps,
-// which does not need a sine. It returns null for any m at which the pipeline has no finite angle.
+// A function m → i → an upper bound on the error of pair i at m, in radians. The bound adds the worst cases of all
+// steps and needs no trigonometric function. If an angle overflows at m, the function returns null.
 /** @type {(frequencies: Vector, pipeline: Pipeline, step: number) => (m: number) => ((i: number) => number) | null} */
 export function makeErrorBound(frequencies, pipeline, step) {
   const rates = frequencies.map((frequency) => roundTo(frequency, pipeline.frequencies));
   const wrong = rates.map((rate, i) => Math.abs(rate - frequencies[i]));
-  const count = step ? 2 : 1; // how often an angle, a cosine and a sine are each rounded
+  const count = step ? 2 : 1; // number of times that an angle, a cosine and a sine are rounded
   const fixed = count * (Math.SQRT1_2 * roundoff(pipeline.cos_sin) + (SMALLEST[pipeline.angles] ?? 0) / 2);
   return (m) => {
     const to = roundTo(m, pipeline.positions);
@@ -70,8 +72,8 @@ export function makeErrorBound(frequencies, pipeline, step) {
   };
 }
 
-// The largest error up to each sampled position, [[position, radians], …], while angles are finite. Pairs that cannot raise the line by
-// a tenth, about a pixel, are skipped.
+// The largest error up to each sampled position, [[position, radians], …], until angles overflow. Skips pairs that
+// cannot raise the curve by a tenth, or about one pixel.
 /** @type {(frequencies: Vector, pipeline: Pipeline, step: number) => Pair[]} */
 export function errorCurve(frequencies, pipeline, step) {
   const boundAt = makeErrorBound(frequencies, pipeline, step);
@@ -88,7 +90,7 @@ export function errorCurve(frequencies, pipeline, step) {
   return curve;
 }
 
-// The curve with one position added, so that a marker there is never above the line.
+// Add a position to the curve, so that a marker at this position is never above the line.
 /** @type {(curve: Pair[], position: number, error: number) => Pair[]} */
 export function withPosition(curve, position, error) {
   if (!(error >= 0)) return curve;

@@ -1,4 +1,5 @@
-// Makes up biases for schemes that learn theirs; mirrors book/rope_book/widgets/maths/example_bias.py.
+// Provides example biases for schemes that learn their biases; mirrors
+// book/rope_book/widgets/maths/example_bias.py.
 import { range } from "../lib/numbers.js";
 import { alibiSlopes, shawIndex, t5Bucket } from "./relative.js";
 
@@ -6,7 +7,7 @@ import { alibiSlopes, shawIndex, t5Bucket } from "./relative.js";
 
 const SLOPES = alibiSlopes(8);
 
-/** Whether a scheme hides later keys from every query. @type {(scheme: string) => scheme is "alibi" | "t5_causal"} */
+/** Whether a scheme hides later keys from each query. @type {(scheme: string) => scheme is "alibi" | "t5_causal"} */
 export const isCausal = (scheme) => scheme === "alibi" || scheme === "t5_causal";
 
 /** ALiBi's slope for a head, counting from 1. @type {(head: number) => number} */
@@ -22,14 +23,14 @@ export function tableEntry(scheme, relative, { numBuckets, maxDistance, clip }) 
   return t5Bucket(relative, scheme === "t5_bidirectional", numBuckets, maxDistance);
 }
 
-// A made-up learned value: −2 · 2^(−(head − 1)/2) · ln(1 + distance), half as large for keys to the right.
+// An invented learned value, −2 · 2^(−(head − 1)/2) · ln(1 + distance), halved for keys to the right.
 export function exampleValue(/** @type {number} */ head, /** @type {number} */ relative) {
   const steepness = 2 * 2 ** (-(head - 1) / 2);
   return -steepness * Math.log1p(Math.abs(relative)) * (relative > 0 ? 0.5 : 1);
 }
 
-// The bias at every relative position from −(length − 1) up; a table entry has a single value, made up for its
-// nearest position.
+// The bias at each relative position, starting at −(length − 1). Positions that share a table entry have the value
+// of the nearest of them.
 /** @type {(scheme: string, head: number, length: number, table: BiasTable) => any[]} */
 export function biasCurve(scheme, head, length, table) {
   const far = length - 1;

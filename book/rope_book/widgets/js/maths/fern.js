@@ -1,11 +1,11 @@
-// Lays a head's hands tip to tail; mirrors book/rope_book/widgets/maths/fern.py.
+// Chains a head's hands tip to tail; mirrors book/rope_book/widgets/maths/fern.py.
 
 const STEP = 0.01; // step in log10(1 + distance) between the candidate positions of a dragged tip
 const LOOK = 24; // number of steps to try on either side
 
-/** Content lengths and angles, one per pair; missing ones default to 1 and 0. @typedef {{lengths?: Vector, angles?: Vector}} Content */
+/** Lengths and angles of the content, one per pair, with defaults 1 and 0. @typedef {{lengths?: Vector, angles?: Vector}} Content */
 
-// The joints from root to tip, slowest hand first: [sideways, up], as fractions of the straight stem's length.
+// The joints [sideways, up] from root to tip, slowest hand first, as fractions of the straight stem's length.
 /** @type {(rotation: Rotation, distance: number, content?: Content) => Pair[]} */
 export function fern({ invFreq, attentionFactor }, distance, { lengths = [], angles = [] } = {}) {
   const sizes = invFreq.map((_, i) => lengths[i] ?? 1);
@@ -22,10 +22,10 @@ export function fern({ invFreq, attentionFactor }, distance, { lengths = [], ang
   return joints;
 }
 
-// The height of the tip: the score relative to that of equal vectors at distance 0.
+// The height of the tip, which is the score relative to equal vectors at distance 0.
 export const heightOf = (/** @type {Pair[]} */ joints) => joints[joints.length - 1][1];
 
-// The bounding box of some ferns: [left, right, bottom, top].
+// The bounding box [left, right, bottom, top] of all given ferns.
 /** @type {(ferns: Pair[][]) => Segment} */
 export function extent(ferns) {
   let [left, right, bottom, top] = [0, 0, 0, 0];
@@ -38,7 +38,7 @@ export function extent(ferns) {
   return /** @type {Segment} */ ([left, right, bottom, top].map((edge) => Math.round(edge * 1e12) / 1e12 + 0));
 }
 
-// The distance, near `distance`, that brings the tip closest to a point; used when the tip is dragged.
+// The distance near `distance` at which the tip is closest to a point, for dragging the tip.
 /** @type {(rotation: Rotation, distance: number, point: Pair, content?: Content) => number} */
 export function followed(rotation, distance, [x, y], content) {
   const start = Math.log10(1 + distance);

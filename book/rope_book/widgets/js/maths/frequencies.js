@@ -25,5 +25,5 @@ export function withinTurn(angle) {
   return rest < 0 ? rest + TURN : rest;
 }
 
-/** How far a pair turns within a context, in radians, capped at one turn. @type {(context: number, frequency: number) => number} */
+/** The angle through which a pair turns within a context, in radians, capped at one turn. @type {(context: number, frequency: number) => number} */
 export const reachWithin = (context, frequency) => Math.min(context * frequency, TURN);

@@ -1,4 +1,4 @@
-// Turns a pair with a gain on each feature; mirrors book/rope_book/widgets/maths/gained.py.
+// Rotates a pair with a gain on each feature; mirrors book/rope_book/widgets/maths/gained.py.
 import { angleOf, length } from "./complex.js";
 import { dot } from "./dot_product.js";
 import { rotatePair } from "./rotary.js";
@@ -6,13 +6,13 @@ import { rotatePair } from "./rotary.js";
 /** @type {(pair: Pair, gains: Pair) => Pair} */
 const scaledBy = ([x, y], [first, second]) => [first * x, second * y];
 
-// A pair turned by an angle, with a gain on each feature before or after the turn.
+// Rotate a pair by an angle, applying a gain to each feature before or after the rotation.
 /** @type {(pair: Pair, angle: number, gains: Pair, after: boolean) => Pair} */
 export function gainedPair(pair, angle, gains, after) {
   return after ? scaledBy(rotatePair(pair, angle), gains) : rotatePair(scaledBy(pair, gains), angle);
 }
 
-// Score of a query pair at position + distance and a key pair at position.
+// The score of a query pair at position + distance with a key pair at position.
 /** @type {(q: Pair, k: Pair, position: number, distance: number, invFreq: number, gains: Pair,
  *   after: boolean) => number} */
 export function gainedScore(q, k, position, distance, invFreq, gains, after) {
@@ -20,7 +20,7 @@ export function gainedScore(q, k, position, distance, invFreq, gains, after) {
   return dot(turned, gainedPair(k, position * invFreq, gains, after));
 }
 
-// With gains after the turn: the constant part of the score, and the amplitude of its varying part.
+// The constant part of the score and the amplitude of the varying part, with gains applied after the rotation.
 /** @type {(q: Pair, k: Pair, distance: number, invFreq: number, gains: Pair) => Pair} */
 export function gainedParts(q, k, distance, invFreq, gains) {
   const [a, b] = gains.map((gain) => gain * gain);

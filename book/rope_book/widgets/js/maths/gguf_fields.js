@@ -1,4 +1,4 @@
-// Converts a GGUF's keys to config fields, and finds the kinds of layer for which they differ.
+// Converts a GGUF's keys to config fields, and finds the kinds of layer whose fields differ.
 import { GGUF } from "../data/gguf.js";
 import { NOPE } from "./config_kinds.js";
 import { configError, own } from "./config_values.js";
@@ -9,16 +9,16 @@ export const FACTS = GGUF.facts;
 export const KEYS = GGUF.keys;
 const SECTIONS = KEYS["rope_scaling.mrope_section"];
 const [LONG, SHORT] = ["rope_factors_long.weight", "rope_factors_short.weight"];
-/** The keys of rules that need more than a factor. @type {Record<string, string[]>} */
+/** Additional keys of rules that require more than a factor. @type {Record<string, string[]>} */
 const KEYS_OF_RULE = {
   longrope: ["original_max_position_embeddings", "attention_factor"],
   yarn: ["original_max_position_embeddings", "beta_fast", "beta_slow"],
 };
 
 /** @typedef {{arch: string, get: (key: string) => any, values: Record<string, any>}} Keys */
-/** Fields that differ, for each kind of layer; null means that the kind does not rotate. @typedef {Map<string | null, any>} ChangesByKind */
+/** For each kind of layer, the fields that differ, or null if the kind does not rotate. @typedef {Map<string | null, any>} ChangesByKind */
 
-/** [field, key] pairs: at the top level, in the rope_scaling object, and for sliding layers. */
+/** [field, key] pairs for the top level, the rope_scaling object, and sliding layers. */
 const [TOP_LEVEL, SCALING, OF_SLIDING] = ["", "rope_scaling.", "sliding_attention."].map((object) => {
   const inside = Object.entries(KEYS).filter(([field]) => field.slice(0, field.indexOf(".") + 1) === object);
   return inside.map(([field, key]) => [field.slice(object.length), key]);
@@ -58,7 +58,7 @@ const wholeWidth = (keys) => one(keys, KEYS.rotary_dim) || one(keys, KEYS.head_d
 /** Whether sections divide the pairs among coordinates. @param {any} sections */
 const divides = (sections) => Array.isArray(sections) && sections.some(Boolean);
 
-/** A key's value or, for a per-layer list, its only value other than 0. @type {(keys: Pick<Keys, "arch" | "get">, key: string) => any} */
+/** The value of a key or, for a per-layer list, the only nonzero value. @type {(keys: Pick<Keys, "arch" | "get">, key: string) => any} */
 function one({ arch, get }, key) {
   const value = get(key);
   if (!Array.isArray(value) || key === SECTIONS) return value;

@@ -1,4 +1,4 @@
-// Reads the rotation that a GGUF specifies: its keys are converted to config fields and read by the same rules.
+// Reads the rotation that a GGUF specifies, by converting the keys to config fields and applying the same rules.
 import { GGUF } from "../data/gguf.js";
 import { readConfig } from "./config.js";
 import { NOPE } from "./config_kinds.js";
@@ -43,14 +43,14 @@ function readingOf(keys, label, kinds, seqLen) {
   return { ...reading, layerType: label, layerTypes, remarks: remarksOf(keys, reading) };
 }
 
-/** The factor on the softmax scale in addition to 1/√d; few architectures have one. @type {(reading: any, keys: Keys) => number} */
+/** An additional factor on the softmax scale 1/√d, which few architectures have. @type {(reading: any, keys: Keys) => number} */
 function softmaxScaleOf({ ropeType, factor, attentionFactor }, { arch, get }) {
   if (ropeType !== "yarn" || !FACTS.softmax_by_yarn.includes(arch) || !factor) return 1;
   const multiplier = mscales(arch, get(KEYS["rope_scaling.mscale_all_dim"])).mscale_all_dim ?? 0;
   return (attentionFactor * (1 + 0.1 * multiplier * Math.log(factor))) ** 2;
 }
 
-/** A YaRN reading with the file's attention factor, blended with unstretched angles as the file specifies. @type {(reading: any, keys: Keys) => any} */
+/** Adjust a YaRN reading to the attention factor and the blending that the file specifies. @type {(reading: any, keys: Keys) => any} */
 function asLlamaCppMixes(reading, { arch, get }) {
   const [growth, share] = [get("rope.scaling.attn_factor"), get("rope.scaling.yarn_ext_factor")];
   let { attentionFactor, invFreq } = reading;
@@ -75,7 +75,7 @@ function read(arch, fields, seqLen) {
   }
 }
 
-/** A reading with frequencies divided by the file's factors. @type {(reading: any, factors: number[]) => any} */
+/** Divide a reading's frequencies by the file's factors. @type {(reading: any, factors: number[]) => any} */
 function divided(reading, factors) {
   const words = { pairs: reading.invFreq.length, value: factors.length };
   const good = words.pairs === words.value && factors.every((each) => Number.isFinite(each) && each > 0);

@@ -1,8 +1,7 @@
-// Applies linear layers and LayerNorm to many tokens at once, on typed arrays in which each token's numbers are
-// contiguous.
+// Applies linear layers and LayerNorm to batches of tokens, stored contiguously in typed arrays.
 
 /** A weight in row-major order, as in torch, and its bias. @typedef {{weight: Float64Array, bias?: Float64Array}} Layer */
-/** A matrix's numbers, with the strides between rows and between the terms of a sum. @typedef {{values: Float64Array, row: number, deep: number}} Strided */
+/** A matrix as an array, with strides between rows and between the terms of a sum. @typedef {{values: Float64Array, row: number, deep: number}} Strided */
 
 /** A row-major matrix, to be summed along its rows. @type {(values: Float64Array, columns: number) => Strided} */
 const along = (values, columns) => ({ values, row: columns, deep: 1 });
@@ -19,8 +18,8 @@ export function linearAll(out, x, { weight, bias }, tokens) {
   for (let t = 0; t < tokens; t++) for (let i = 0; i < rows; i++) out[t * rows + i] += bias[i];
 }
 
-// The backward pass: `from` holds the gradient of `out`; the gradient of x is written to `into`, and those of the
-// layer to `gradients`.
+// The backward pass of a linear layer. `from` is the gradient of `out`; writes the gradient of x to `into`, and the
+// gradients of weight and bias to `gradients`.
 /** @type {(into: Float64Array, from: Float64Array, x: Float64Array, layer: Layer, gradients: Layer, tokens: number) => void} */
 export function linearBack(into, from, x, { weight }, gradients, tokens) {
   const [rows, columns] = [from.length / tokens, x.length / tokens];
@@ -36,7 +35,7 @@ function sumTokens(bias, from, tokens) {
   for (let t = 0; t < tokens; t++) for (let i = 0; i < width; i++) bias[i] += from[t * width + i];
 }
 
-// Σ a[i + k]·b[j + k] over `count` numbers, split into two running sums that the CPU can accumulate in parallel.
+// Σ a[i + k]·b[j + k] over `count` terms, in two partial sums that the CPU can accumulate in parallel.
 /** @type {(a: ArrayLike<number>, i: number, b: ArrayLike<number>, j: number, count: number) => number} */
 export function dotAt(a, i, b, j, count) {
   let [even, odd] = [0, 0];
@@ -48,7 +47,8 @@ export function dotAt(a, i, b, j, count) {
   return i === end ? even + odd + a[i] * b[j] : even + odd;
 }
 
-// out[r, c] = Σ_k a[r, k]·b[c, k] over `depth` terms, two rows by four columns at a time, which fit in registers.
+// out[r, c] = Σ_k a[r, k]·b[c, k] over `depth` terms, in blocks of two rows and four columns, which fit in
+// registers.
 /** @type {(out: Float64Array, rows: number, columns: number, depth: number, a: Strided, b: Strided) => void} */
 function product(out, rows, columns, depth, a, b) {
   const [evenRows, wholeColumns] = [rows - (rows % 2), columns - (columns % 4)];
@@ -79,7 +79,7 @@ function product(out, rows, columns, depth, a, b) {
   }
 }
 
-// Eight sums at once, over rows of a starting at index i and rows of b starting at index j.
+// Compute a block of eight sums, from rows of a at index i and rows of b at index j.
 /** @type {(out: Float64Array, at: number, columns: number, depth: number, a: Float64Array, i: number, aRow: number,
  *   aDeep: number, b: Float64Array, j: number, bRow: number, bDeep: number) => void} */
 function block(out, at, columns, depth, a, i, aRow, aDeep, b, j, bRow, bDeep) {
@@ -121,7 +121,7 @@ function block(out, at, columns, depth, a, i, aRow, aDeep, b, j, bRow, bDeep) {
 
 const EPSILON = 1e-5; // the ε of torch's LayerNorm
 
-// LayerNorm for every token; stores the normed numbers and the scale for the backward pass.
+// Apply LayerNorm to each token, storing the normalised numbers and the scale for the backward pass.
 /** @type {(x: Float64Array, norm: {weight: Float64Array, bias: Float64Array},
  *   stored: {out: Float64Array, normed: Float64Array, scale: Float64Array}, tokens: number) => void} */
 export function normAll(x, { weight, bias }, { out, normed, scale }, tokens) {

@@ -2,7 +2,10 @@
 import { dot } from "./dot_product.js";
 import { applyRope } from "./rotary.js";
 
-/** Positive features: x + 1 above 0, e^x below, elementwise. @type {(x: Vector) => number[]} */
+/**
+ * The elementwise positive feature map: x + 1 for positive x, and e^x otherwise.
+ * @type {(x: Vector) => number[]}
+ */
 export const eluPlusOne = (x) => x.map((value) => (value > 0 ? value + 1 : Math.exp(value)));
 
 // The state Σ_n (R_n φ(k_n)) v_nᵀ of linear attention: one row per key feature, one column per value feature.
@@ -17,7 +20,8 @@ export function linearState(keys, values, angles) {
   return state;
 }
 
-// Each value's factor in the output for a query at the last key's position: (R φ(q))ᵀ (R_n φ(k_n)) over Σ φ(q)ᵀ φ(k_n).
+// The coefficient of each value in the output for a query at the last key's position: (R φ(q))ᵀ (R_n φ(k_n))
+// divided by Σ φ(q)ᵀ φ(k_n).
 /** @type {(query: Vector, keys: Vector[], angles: Vector[]) => number[]} */
 export function linearFactors(query, keys, angles) {
   const phi = eluPlusOne(query);

@@ -25,7 +25,7 @@ export function pageRope(rule, length, headDim, base, settings) {
   };
 }
 
-// How far each pair turns within `places` positions, in turns, capped at one.
+// The number of turns that each pair makes within `places` positions, capped at one.
 export function turnsWithin(/** @type {Vector} */ frequencies, /** @type {number} */ places) {
   return frequencies.map((frequency) => Math.min(1, (frequency * (places - 1)) / TURN));
 }
@@ -37,7 +37,7 @@ export function binSize(length, times) {
   return size;
 }
 
-// The mean of every `size` columns over all rows, ignoring NaN, and NaN only where every value is NaN.
+// The mean of each block of `size` columns over all rows, ignoring NaN unless all values are NaN.
 export function means(/** @type {ArrayLike<number>[]} */ rows, /** @type {number} */ size) {
   const bars = Math.ceil(rows[0].length / size);
   const [sums, counts] = [new Float64Array(bars), new Float64Array(bars)];

@@ -1,9 +1,9 @@
-// Runs one small attention layer over words represented by directions in the plane; mirrors
+// Applies a small attention layer to words represented by unit vectors in the plane; mirrors
 // book/rope_book/widgets/maths/order.py.
 import { ORDER } from "../data/order.js";
 import { attention, matVec } from "./dot_product.js";
 
-// The unit vector of a word, derived from its letters, so that equal words have equal vectors.
+// A unit vector derived from a word's letters, so that equal words have equal vectors.
 export function wordDirection(/** @type {string} */ word) {
   let mixed = ORDER.seed;
   for (const letter of word.toLowerCase()) mixed = Math.imul(mixed ^ Number(letter.codePointAt(0)), 0x01000193);

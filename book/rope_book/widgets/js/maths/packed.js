@@ -1,7 +1,7 @@
 // Unpacks 8-bit weights; mirrors `unpacked` in book/rope_book/results/page_models.py.
 import { fromBase64 } from "../lib/base64.js";
 
-// Dequantise a weight matrix: each row's integers times its scale.
+// Dequantise a weight matrix by multiplying each row of integers by the row's scale.
 export function unpacked(/** @type {{scales: string, codes: string}} */ stored) {
   const scales = new Float32Array(fromBase64(stored.scales).buffer);
   const codes = new Int8Array(fromBase64(stored.codes).buffer);

@@ -1,4 +1,5 @@
-// Answers the page's requests, in a worker or on the main thread: trains a run up to a step and reports on it.
+// Handles the page's requests, in a worker or on the main thread: trains a run up to a step and returns the
+// results.
 import { memo } from "../lib/memo.js";
 import { runName } from "./page_plan.js";
 import { holdProse } from "./page_prose.js";
@@ -6,15 +7,13 @@ import { Run } from "./page_run.js";
 
 /** @import { Kept as FileKept } from "./page_file.js" */
 
-/** A request: settings for a run and its reading, the step to reach, whether to include its answers or all its numbers, a text for the
- * task that needs one, and a run loaded from a file. @typedef {{settings: State, until: number, look?: boolean, keep?: boolean, text?: string, kept?: FileKept}} Request */
+/** A request: the settings for training and reading, the step to reach, whether to include answers (`look`) or all numbers (`keep`), the text for the "text" task, and a run loaded from a file. @typedef {{settings: State, until: number, look?: boolean, keep?: boolean, text?: string, kept?: FileKept}} Request */
 
-const MOST = 6; // runs in memory: two encodings with three seeds each
+const MOST = 6; // maximum number of runs in memory: two encodings with three seeds each
 /** @type {(name: string) => {run?: Run}} */
 const place = memo(() => ({}), MOST);
 
-// Train up to a step; returns the loss before every step so far, the share of right answers at each position, and
-// the inside of a head.
+// Train up to a step; returns the loss before each step, the accuracy at each position, and the inside of a head.
 export function answer(/** @type {Request} */ { settings, until, look, keep, text, kept }) {
   if (text) holdProse(text);
   const slot = place(runName(settings));

@@ -1,4 +1,4 @@
-// Adds positions to a model trained in the page: as vectors, as a rotation, or as a bias per distance.
+// Adds positional encodings to a model trained in the page, as vectors, as a rotation, or as a bias per distance.
 import { pageRope } from "./long_text.js";
 import { HEADS, WIDTH } from "./page_weights.js";
 import { alibiSlopes, t5Bucket } from "./relative.js";
@@ -9,11 +9,11 @@ import { steadyPower, steadyTurn } from "./steady.js";
 const WIDE = WIDTH / HEADS;
 const ROTATE = ["rotary", "p-rope"];
 
-/** Frequencies, radians per token, the same in every engine. @type {(wide: number, base: number) => number[]} */
+/** Frequencies in radians per token, identical in all engines. @type {(wide: number, base: number) => number[]} */
 export const steadyFreq = (wide, base) =>
   Array.from({ length: wide / 2 }, (_, i) => steadyPower(base, (-2 * i) / wide));
 
-// The rotation used in training: pairs that are switched off, or left out by p-RoPE, do not turn.
+// The rotation used in training, in which pairs that are switched off or excluded by p-RoPE do not turn.
 export function trainedRope(/** @type {State} */ { encoding, base, first_pair: first, last_pair: last, p }) {
   const turning = encoding === "p-rope" ? [1, Math.floor((p * WIDE) / 2)] : [first, last];
   const turns = (/** @type {number} */ i) => turning[0] <= i + 1 && i + 1 <= turning[1];
@@ -21,7 +21,7 @@ export function trainedRope(/** @type {State} */ { encoding, base, first_pair: f
   return { invFreq, attentionFactor: 1 };
 }
 
-// The rotation used for reading: a rule from Part IV may change it after training on texts of `length` tokens.
+// The rotation used for reading after training on texts of `length` tokens, which a rule from Part IV may modify.
 /** @type {(settings: State, length: number) => Rotation} */
 export function readingRope(settings, length) {
   const { encoding, rule, times, base, first_pair, last_pair } = settings;
@@ -48,7 +48,7 @@ export function addedTo(encoding, base, seq) {
   return Float64Array.from({ length: 2 * cos.length }, (_, n) => (n % 2 ? cos : sin)[Math.floor(n / 2)]);
 }
 
-// Cosines and sines for every position and pair, times the attention factor, if the encoding rotates.
+// The cosine and sine for each position and pair, times the attention factor, for encodings that rotate.
 /** @type {(encoding: string, rope: Rotation, seq: number) => Doors} */
 export function turnsOfPlaces(encoding, { invFreq, attentionFactor }, seq) {
   if (!ROTATE.includes(encoding)) return {};
@@ -56,7 +56,7 @@ export function turnsOfPlaces(encoding, { invFreq, attentionFactor }, seq) {
   return { cos: cos.map((c) => attentionFactor * c), sin: sin.map((s) => attentionFactor * s) };
 }
 
-// Each head's bias at each distance, from T5's table or ALiBi's slopes, or undefined for other encodings.
+// The bias for each head and distance, from T5's table or ALiBi's slopes, or undefined for other encodings.
 /** @type {(encoding: string, seq: number, table?: Float64Array) => Float64Array | undefined} */
 export function biasOfDistances(encoding, seq, table) {
   if (encoding !== "alibi" && encoding !== "t5") return undefined;
@@ -70,7 +70,7 @@ export function biasOfDistances(encoding, seq, table) {
   return bias;
 }
 
-// The gradient of T5's table, from the bias gradients at all distances.
+// Compute the gradient of T5's table from the gradient of the bias at each distance.
 /** @type {(table: Float64Array, gradients: Float64Array, seq: number) => void} */
 export function bucketsBack(table, gradients, seq) {
   table.fill(0);

@@ -1,4 +1,4 @@
-// Saves a model trained in the page as a file, with its settings and every number needed to continue training
+// Saves a model trained in the page as a file, with the settings and all the numbers needed to continue training
 // exactly.
 import { fromBase64, toBase64 } from "../lib/base64.js";
 import { phrase } from "../lib/phrase.js";
@@ -12,7 +12,7 @@ const LISTS = /** @type {const} */ (["weights", "means", "squares"]);
 /** Numbers as base64-encoded float64, little-endian. */
 export const packed = (/** @type {Float64Array} */ numbers) => toBase64(new Uint8Array(numbers.slice().buffer));
 
-/** The numbers in a string written by `packed`, or undefined for any other string. */
+/** Decode the numbers in a string written by `packed`; returns undefined for any other string. */
 export function unpacked(/** @type {unknown} */ text) {
   if (typeof text !== "string" || text.length % 4 || !/^[A-Za-z0-9+/]*={0,2}$/.test(text)) return undefined;
   const { buffer } = fromBase64(text);
@@ -25,7 +25,8 @@ export function fileOf(settings, kept) {
   return JSON.stringify({ format: FORMAT, version: VERSION, settings, losses: kept.losses, ...lists }, null, 1);
 }
 
-// The content of a file; throws an Error with a readable message if it is broken or not ours. `sizeOf` counts a model's weights.
+// Parse a file; throws an Error with a message for the user if the file is damaged or of another kind. `sizeOf`
+// counts a model's weights.
 /** @type {(text: string, sizeOf: (settings: State) => number) => {settings: State, kept: Kept}} */
 export function readFile(text, sizeOf) {
   let all;

@@ -3,9 +3,9 @@ import { PAGE_HEADS } from "../data/page_heads.js";
 import { memo } from "../lib/memo.js";
 import { unpacked } from "./packed.js";
 
-/** A head on one sentence: its queries and keys before rotation. @typedef {{layer: number, head: number, tokens: string[], q: Matrix, k: Matrix}} PageHead */
+/** A head's queries and keys for one sentence, before rotation. @typedef {{layer: number, head: number, tokens: string[], q: Matrix, k: Matrix}} PageHead */
 
-/** The head for a job on a sentence; sentences are counted from 0. @type {(job: string, sentence: number) => PageHead} */
+/** The head for the given job, with the sentence at the given index. @type {(job: string, sentence: number) => PageHead} */
 export const pageHead = memo((job, sentence) => {
   const { layer, head, q, k } = PAGE_HEADS.heads.filter((/** @type {{job: string}} */ each) => each.job === job)[0];
   const tokens = PAGE_HEADS.sentences[sentence];

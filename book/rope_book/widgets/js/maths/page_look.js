@@ -1,5 +1,4 @@
-// Looks inside a trained head on the first test text: at its attention weights, and at each pair's influence on
-// them.
+// Inspects a trained head on the first test text, for its attention weights and the influence of each pair.
 import { Network } from "./network.js";
 import { drawTexts } from "./page_tasks.js";
 import { HEADS, WIDTH } from "./page_weights.js";
@@ -10,9 +9,9 @@ const WIDE = WIDTH / HEADS;
 
 /** Attention weights in row-major order, and the influence of each pair on the scores. @typedef {{seq: number, weights: Float64Array, pairs: Float64Array}} Inside */
 
-// The influence of each pair in a head on the scores: the spread of its contribution over the keys that a query
-// sees, averaged over all queries but the first. Each token has queries, keys and values for all heads; pairs are
-// (i, i + half).
+// The influence of each of a head's pairs on the scores: the standard deviation of the pair's contribution over a
+// query's visible keys, averaged over all queries but the first. Each token has queries, keys and values for all
+// heads, and pairs are (i, i + half).
 /** @type {(qkv: Float64Array, seq: number, head: number) => Float64Array} */
 export function swayOfPairs(qkv, seq, head) {
   const half = WIDE / 2;
@@ -34,7 +33,7 @@ export function swayOfPairs(qkv, seq, head) {
   return sway;
 }
 
-// Look inside a head in the last block, on a text of the trained length.
+// Inspect a head in the last block on a text of the trained length.
 /** @type {(model: Model, which: {task: string, length: number, head: number}, rope: Rotation) => Inside} */
 export function lookInside(model, { task, length, head }, rope) {
   const { seq, tokens } = drawTexts(task, { split: "test", seed: 0, step: 0 }, 1, length);

@@ -8,7 +8,7 @@ import { unpacked } from "./packed.js";
 
 const STORED = /** @type {Record<string, any>} */ (PAGE_MODELS);
 
-/** The tokens for some characters, with −1 for an unknown one. @type {(text: string, alphabet: string) => number[]}
+/** The token for each character of `text`; −1 for characters not in the alphabet. @type {(text: string, alphabet: string) => number[]}
  */
 export const tokensOf = (text, alphabet) => Array.from(text, (character) => alphabet.indexOf(character));
 

@@ -1,16 +1,16 @@
-// Defines the settings that determine a run, and its learning rate at each step, as in
+// Defines the settings that determine a run, and the learning rate at each step, as in
 // book/rope_book/training/loop.py.
 import { steadyTurn } from "./steady.js";
 
 const WARMUP = 40; // training steps
 
-/** The settings that define a run; the other settings of a figure only change how the run is read. */
+/** The settings that determine a run. A figure's remaining settings affect only how the run is read. */
 const OF_A_RUN = "task encoding base first_pair last_pair p length learning_rate layers seed".split(" ");
 
-/** The name of a run: two states with the same name train the same model. @type {(settings: State) => string} */
+/** The name of a run. States with the same name train the same model. @type {(settings: State) => string} */
 export const runName = (settings) => JSON.stringify(OF_A_RUN.map((name) => settings[name]));
 
-// The learning rate at a step: linear warm-up, then cosine decay to a tenth by the end of the planned steps.
+// The learning rate at a step, with linear warm-up and then cosine decay to a tenth over the planned steps.
 /** @type {(most: number, step: number, planned: number) => number} */
 export function rateOf(most, step, planned) {
   if (step <= WARMUP) return (most * step) / WARMUP;

@@ -1,5 +1,5 @@
-// Performs one training run, as in book/rope_book/training/loop.py: batches, a learning rate per step, a clipped
-// gradient, AdamW.
+// Trains a model as in book/rope_book/training/loop.py, with batches, a learning rate per step, gradient clipping
+// and AdamW.
 import { memo } from "../lib/memo.js";
 import { likeliest } from "./long_text.js";
 import { Network } from "./network.js";
@@ -17,7 +17,7 @@ const [KEEP, KEEP_SQUARE, TINY] = [0.9, 0.98, 1e-8]; // β₁, β₂ and ε of A
 const DECAY = 0.01;
 const CLIP = 1;
 
-/** A power by repeated multiplication: `**` rounds differently in different engines. @type {(base: number, times: number) => number} */
+/** Compute a power by repeated multiplication, because engines round `**` differently. @type {(base: number, times: number) => number} */
 const power = (base, times) =>
   Array(times)
     .fill(base)
@@ -58,7 +58,7 @@ export class Run {
     return this;
   }
 
-  /** The attention of a head, and the influence of its pairs; `reading` holds head, times and rule. */
+  /** The attention of a head and the influence of each pair; `reading` contains head, times and rule. */
   inside(/** @type {State} */ reading) {
     const { task, length } = this.settings;
     const rope = readingRope({ ...this.settings, ...reading }, placesOf(task, length) - 1);
@@ -91,7 +91,8 @@ export class Run {
     }
   }
 
-  // The share of right answers at each position of unseen texts, NaN where nothing is scored; `reading` holds times and rule.
+  // The accuracy at each position of unseen texts, or NaN where nothing is scored; `reading` contains times and
+  // rule.
   right(/** @type {State} */ reading) {
     const { task, length } = this.settings;
     const texts = drawTexts(task, { split: "test", seed: 0, step: 0 }, TEST_ROWS, reading.times * length);

@@ -1,21 +1,22 @@
-// Makes batches for the page's tasks, with rows as in book/rope_book/training/tasks.py, drawn as in
-// book/rope_book/widgets/maths/page_training.py.
+// Generates batches for the page's tasks. Rows have the format of book/rope_book/training/tasks.py, and random
+// draws match book/rope_book/widgets/maths/page_training.py.
 import { streamOf, uniformAt, wholeAt } from "./draws.js";
 import { partOf, prose } from "./page_prose.js";
 
-/** Tokens and targets in row-major order, and whether each position counts. @typedef {{seq: number, tokens: Int32Array, targets: Int32Array, counts: Uint8Array}} Texts */
+/** Tokens and targets in row-major order, and whether each position is scored. @typedef {{seq: number, tokens: Int32Array, targets: Int32Array, counts: Uint8Array}} Texts */
 /** The arrays to fill for one row, without its first token. @typedef {{tokens: Int32Array, targets: Int32Array, counts: Uint8Array, row: number}} Row */
 /** @typedef {(row: Row, length: number, stream: (n: number) => number, split: string) => void} Draw */
 
 const SPLITS = ["train", "test"];
 const BACK = 5; // positions back to the repeated token
-const LETTERS = 8; // for recall: the first tokens are the letters, followed by the numbers 1 … FAR
+const LETTERS = 8; // for recall, in which tokens are letters, then the numbers 1 … FAR
 const FAR = 8;
 const ASKS = 0.25;
 
 const once = (/** @type {number} */ length) => length + 1;
 
-/** Each task's vocabulary, planned steps, tokens in a text, function that draws a row, and number of letters. */
+/** For each task: vocabulary size, planned steps, tokens per text, the function that draws a row, and number of
+ * letters. */
 const TASKS = {
   back: { vocab: 17, steps: 400, seq: once, draw: drawBack, letters: 16 },
   copy: { vocab: 18, steps: 600, seq: (/** @type {number} */ length) => 2 * length + 1, draw: drawCopy, letters: 16 },
@@ -26,8 +27,8 @@ const TASKS = {
 /** A task by name. */
 export const pageTask = (/** @type {string} */ name) => TASKS[/** @type {keyof typeof TASKS} */ (name)];
 
-// The result of guessing among a task's letters: the share of right answers, and the loss in nats. For text, the
-// guess uses the character frequencies and picks the most common character.
+// The accuracy and the loss, in nats, of guessing among a task's letters. For text, the accuracy is that of the
+// most common character, and the loss is the entropy of the character frequencies.
 export function guessOf(/** @type {string} */ name) {
   if (name === "text") {
     const shares = prose().shares.filter((share) => share > 0);
@@ -40,7 +41,8 @@ export function guessOf(/** @type {string} */ name) {
 /** The number of tokens in a text, including the first. @type {(name: string, length: number) => number} */
 export const placesOf = (name, length) => pageTask(name).seq(length);
 
-// One batch: a pure function of its arguments. A row begins with a special token, the last in the vocabulary.
+// Generate a batch as a pure function of the arguments. Each row begins with a special token, the last in the
+// vocabulary.
 /** @type {(name: string, which: {split: string, seed: number, step: number}, rows: number, length: number) => Texts} */
 export function drawTexts(name, { split, seed, step }, rows, length) {
   const { vocab, seq, draw } = pageTask(name);
@@ -59,13 +61,13 @@ export function drawTexts(name, { split, seed, step }, rows, length) {
   return { seq: places, tokens, targets, counts };
 }
 
-/** A random length between half of `length` and all of it. @type {(stream: number, length: number) => number} */
+/** A random integer between half of `length` and `length`. @type {(stream: number, length: number) => number} */
 function shortened(stream, length) {
   const half = Math.floor(length / 2);
   return half + wholeAt(stream, 0, length - half + 1);
 }
 
-/** At every position, repeat the token from five positions earlier. @type {Draw} */
+/** At each position, repeat the token from five positions earlier. @type {Draw} */
 function drawBack({ row, tokens, targets, counts }, length, stream) {
   const first = stream(0);
   for (let i = 0; i < length; i++) tokens[i] = wholeAt(first, row * length + i, 16);
@@ -87,7 +89,7 @@ function drawCopy({ row, tokens, targets, counts }, n, stream) {
   tokens[n] = 16;
 }
 
-/** Repeat the letter from as many positions back as the number just read. @type {Draw} */
+/** Repeat the letter as many positions back as the number just read. @type {Draw} */
 function drawRecall({ row, tokens, targets, counts }, length, stream) {
   const [letters, far, asks] = [stream(0), stream(1), stream(2)];
   for (let i = 0; i < length; i++) {

@@ -1,22 +1,22 @@
-// Draws the weights of a model trained in the page. They have torch's names and shapes, and share a single array so
-// that Adam is one loop.
+// Initialises the weights of a model trained in the page. Names and shapes are torch's, and all weights share one
+// array, so that Adam is a single loop.
 import { normalAt, streamOf, uniformAt } from "./draws.js";
 import { pageTask, placesOf } from "./page_tasks.js";
 
-/** A weight: rows × columns numbers, the function that draws them, and their scale. @typedef {{name: string, rows: number, columns: number, draw: (stream: number, n: number) => number, spread: number}} Named */
+/** A weight's dimensions, the function that draws the numbers, and their scale. @typedef {{name: string, rows: number, columns: number, draw: (stream: number, n: number) => number, spread: number}} Named */
 /** All weights by name, each a view into one array. @typedef {{all: Float64Array, of: Record<string, Float64Array>}} Weights */
 
 export const WIDTH = 32;
 export const HEADS = 2;
 export const HIDDEN = 64;
 export const BUCKETS = 32; // buckets in the table of T5
-const LONGEST = 4; // rows of a learned table, as a multiple of the trained length
+const LONGEST = 4; // rows of a learned table, in multiples of the trained length
 
 /** A uniform number from −1 to 1. @type {(stream: number, n: number) => number} */
 const evenly = (stream, n) => 2 * uniformAt(stream, n) - 1;
 const one = () => 1;
 
-/** The weights of a block, in the order in which they are drawn. @type {(n: number, layers: number) => Named[]} */
+/** The weights of a block, in drawing order. @type {(n: number, layers: number) => Named[]} */
 function blockOf(n, layers) {
   const name = (/** @type {string} */ part) => `blocks.${n}.${part}`;
   const adds = 1 / Math.sqrt(2 * layers); // smaller for matrices that add to the residual stream
@@ -39,8 +39,8 @@ const normOf = (name) => [
   { name: `${name}.bias`, rows: 1, columns: WIDTH, draw: one, spread: 0 },
 ];
 
-// All weights of a model. Those of its encoding come last, so that models with the same seed have the same other
-// weights at the start.
+// All weights of a model. The encoding's weights come last, so that models with the same seed start with the same
+// values for all other weights.
 /** @type {(task: string, encoding: string, layers: number, length: number) => Named[]} */
 export function weightsOf(task, encoding, layers, length) {
   const { vocab } = pageTask(task);

@@ -5,12 +5,12 @@ import { angleOf, wrapped } from "./complex.js";
 /** φ, the angle from k to q before any turn: radians in [−π, π]. @type {(q: Pair, k: Pair) => number} */
 export const contentAngle = (q, k) => wrapped(angleOf(q) - angleOf(k));
 
-// The angle from the turned k to the turned q, φ + (m − n)θ, whole turns included.
+// The angle from the rotated k to the rotated q, φ + (m − n)θ, including whole turns.
 /** @type {(q: Pair, k: Pair, distance: number, frequency: number) => number} */
 export const angleBetween = (q, k, distance, frequency) => contentAngle(q, k) + distance * frequency;
 
-// The position, possibly fractional, at which a pair points in the direction `pointed`, less than half a turn away from its current
-// direction.
+// The position, possibly fractional, at which a pair points in the direction `pointed`, at most half a turn from
+// the current position.
 /** @type {(pair: Pair, position: number, frequency: number, pointed: Pair, most: number) => number} */
 export function positionTowards(pair, position, frequency, pointed, most) {
   if (!frequency) return position;

@@ -1,10 +1,10 @@
 // Computes frequencies for rotating part of a head; mirrors rope_edu/encodings/partial.py.
 import { invFreq } from "./frequencies.js";
 
-/** The frequencies of a head that is as wide as the rotated part. @type {(rotaryDim: number, base?: number) => number[]} */
+/** The frequencies of a head of width rotaryDim. @type {(rotaryDim: number, base?: number) => number[]} */
 export const partialRope = (rotaryDim, base = 10000) => invFreq(rotaryDim, base);
 
-/** p-RoPE: the frequencies of the whole head, with the slowest set to 0. @type {(headDim: number, p: number, base?: number) => number[]} */
+/** p-RoPE: the frequencies of the whole head, with the slowest replaced by 0. @type {(headDim: number, p: number, base?: number) => number[]} */
 export function pRope(headDim, p, base = 10000) {
   const turning = Math.floor((p * headDim) / 2);
   return invFreq(headDim, base).map((frequency, i) => (i < turning ? frequency : 0));

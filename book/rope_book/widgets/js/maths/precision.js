@@ -4,7 +4,8 @@ import { PRECISION } from "../data/precision.js";
 const SINGLE = new Float32Array(1);
 const SINGLE_BITS = new Uint32Array(SINGLE.buffer);
 
-// The nearest bfloat16, round half to even: add just under half of the last remaining bit to the float32, and truncate.
+// Round to the nearest bfloat16, half to even, by adding just under half of the last remaining bit to the float32
+// and truncating.
 function toBfloat16(/** @type {number} */ x) {
   SINGLE[0] = x;
   if (!Number.isFinite(SINGLE[0])) return SINGLE[0];
@@ -12,7 +13,8 @@ function toBfloat16(/** @type {number} */ x) {
   return SINGLE[0];
 }
 
-// The nearest float16 via float32, round half to even: adding 2⁵² units of its last bit rounds a float64 to whole units.
+// Round to the nearest float16 via float32, half to even. Adding 2⁵² units of the last bit rounds a float64 to
+// whole units.
 function toFloat16(/** @type {number} */ x) {
   SINGLE[0] = x;
   const value = SINGLE[0];
@@ -26,22 +28,25 @@ function toFloat16(/** @type {number} */ x) {
 /** @type {Record<string, (x: number) => number>} */
 const ROUND = { float64: (x) => x, float32: Math.fround, bfloat16: toBfloat16, float16: toFloat16 };
 
-// The nearest number to x in a format (float64, float32, bfloat16, float16), round half to even.
+// Round x, half to even, to a format: float64, float32, bfloat16 or float16.
 export const roundTo = (/** @type {number} */ x, /** @type {string} */ numberFormat) => ROUND[numberFormat](x);
 
 /** @type {Record<string, number>} */
 const BITS = PRECISION.significandBits;
 
-/** Named pipelines: the number format of each step from position to turn. @type {Record<string, Pipeline>} */
+/**
+ * Named pipelines, with the number format of each step from position to rotation.
+ * @type {Record<string, Pipeline>}
+ */
 export const PIPELINES = PRECISION.pipelines;
 
 /** The steps of a pipeline, in order. */
 export const STEPS = /** @type {const} */ (["frequencies", "positions", "angles", "cos_sin"]);
 
-// The unit roundoff of a format: half a unit in a number's last bit, relative to the number.
+// The unit roundoff of a format, which is half a unit in the last place, relative to the number.
 export const roundoff = (/** @type {string} */ numberFormat) => 2 ** -BITS[numberFormat];
 
-// The turn [cos, sin] of every pair at one position as a pipeline computes it, with NaN where it overflows.
+// The rotation [cos, sin] of each pair at one position as computed by a pipeline, with NaN on overflow.
 /** @type {(position: number, frequencies: Vector, pipeline: Pipeline) => Pair[]} */
 export function pipelineCosSin(position, frequencies, pipeline) {
   const [rate, angle, turn] = [ROUND[pipeline.frequencies], ROUND[pipeline.angles], ROUND[pipeline.cos_sin]];
@@ -52,7 +57,8 @@ export function pipelineCosSin(position, frequencies, pipeline) {
   });
 }
 
-// Each pair's error in radians: in its angle or, with a step k > 0, in its turn since the token k positions earlier.
+// Each pair's error in radians, in the angle or, for a step k > 0, in the rotation since the token k positions
+// earlier.
 /** @type {(position: number, frequencies: Vector, pipeline: Pipeline, step?: number) => number[]} */
 export function angleError(position, frequencies, pipeline, step = 0) {
   const [rate, angle, turn] = [ROUND[pipeline.frequencies], ROUND[pipeline.angles], ROUND[pipeline.cos_sin]];
