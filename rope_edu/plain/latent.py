@@ -1,4 +1,4 @@
-"""MLA (multi-head latent attention): an unrotated q · k plus a rotated q′ · k′, whose k′ all heads share."""
+"""MLA (multi-head latent attention): an unrotated q · k plus a rotated q′ · k′, with k′ shared by all heads."""
 
 import math
 

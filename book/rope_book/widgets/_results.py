@@ -1,4 +1,4 @@
-"""The results of a figure: numbers that the library computes from its controls, readable in Python."""
+"""A figure's results: numbers that the library computes from the figure's controls and exposes to Python."""
 
 from collections.abc import Callable, Iterable, Mapping
 from types import SimpleNamespace

@@ -9,7 +9,8 @@ import numpy as np
 from rope_doctor.clinic.probe import DOUBLING, FAR, MAX_INDEX, SMALL, Probe
 from rope_doctor.precision import round_to
 
-BLOCK_TOLERANCE = 1e-5  # relative error of an entry; in float32 tables it is 1e-7, the same in both entries
+# maximum relative error of an entry; float32 tables have about 1e-7, equal in the two entries compared
+BLOCK_TOLERANCE = 1e-5
 MAX_DRIFT = 0.5  # in radians; an angle with a larger error does not match its position
 
 

@@ -91,7 +91,7 @@ class Endpoint:
             return list(pool.map(lambda prompt: self._complete([prompt], new, extra)[0], prompts))
 
     def chat(self, messages: Sequence[dict[str, str]], new: int) -> Answer:
-        """Return `new` tokens after a chat's messages."""
+        """Return the first `new` tokens of the reply to a list of chat messages."""
         body = {"messages": list(messages), "max_tokens": new, "temperature": 0}
         answered = self._send("/chat/completions", {**body, "logprobs": True, "top_logprobs": TOP})
         choice = _choices(answered, 1)[0]

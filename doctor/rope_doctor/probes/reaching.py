@@ -16,7 +16,8 @@ BLOCK = 64  # minimum length of the level, in tokens
 DRAWN = 256  # tokens resampled together, since losses of neighbouring tokens are correlated
 SMOOTH = 256  # tokens over which the loss is averaged after it has left its level
 CERTAIN = 0.9  # share of resampled texts between `low` and `high`
-UNLIKELY = 0.01  # maximum share of texts without a departure that appear to depart as far
+# maximum fraction of departure-free texts in which chance produces an apparent departure this large
+UNLIKELY = 0.01
 CHUNK = 512  # tokens read at once
 WORST = 20.0  # nats that replace a loss that is not finite: one token in 5e8
 

@@ -79,7 +79,8 @@ class Watched:
     """What was observed of attention: the faults, which layers were judged, and why others were not."""
 
     faults: list[Fault] = field(default_factory=list)
-    layers: dict[str, bool] = field(default_factory=dict)  # whether a layer was judged, by name
+    # whether each layer was judged, keyed by layer name
+    layers: dict[str, bool] = field(default_factory=dict)
     scales: dict[str, tuple[float, int]] = field(default_factory=dict)  # softmax scale and width, by name
     failed: str = ""  # why the model could not be run
     long_texts: str = ""  # why there was no text at the trained length and beyond, or "" if there was one

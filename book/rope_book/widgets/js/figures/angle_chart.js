@@ -15,7 +15,7 @@ import { positionTowards } from "../maths/pair_angle.js";
 const MOST = 16; // clocks in the upper rows
 const stacked = (width) => width < 560;
 
-/** Lay out the clocks, the unrolled one, and the chart of its angle. */
+/** Lay out the clocks, the unrolled clock, and the chart of its angle. */
 function parts(width) {
   const narrow = stacked(width);
   const columns = narrow ? MOST / 2 : MOST;
@@ -38,7 +38,7 @@ function shownOf(pairs, chosen) {
   return sorted(spread.map((i) => (Math.abs(i - chosen) === nearest ? chosen : i)));
 }
 
-/** The clocks in rows; a click unrolls one. */
+/** Draw the clocks in rows; clicking a clock unrolls it. */
 function drawClocks(pen, { pair, position }, frequencies, rows, width) {
   const long = phrase`Press a clock to unroll it: its angle against the position is below.`;
   pen.text(2, 14, stacked(width) ? phrase`Press a clock to unroll it.` : long);
@@ -60,7 +60,7 @@ function drawClocks(pen, { pair, position }, frequencies, rows, width) {
   return { taps: Object.fromEntries(faces.map((face) => [face.i, tap(face)])) };
 }
 
-/** The unrolled clock, with its total turn wound around it. */
+/** Draw the unrolled clock with a spiral of all its turns. */
 function drawBig(pen, { pair, position, n }, frequency, { x, y, w, h }) {
   const r = Math.min(w, h - 34) / 2 - 6;
   const [cx, cy] = [x + w / 2, y + r + 6];
@@ -134,14 +134,14 @@ function runsOf(frequency, broken, log, from, to) {
   return runs.filter((run) => run.length > 1);
 }
 
-/** Horizontal lines at whole turns, if there are only a few. */
+/** Draw horizontal lines at whole turns, unless there are too many. */
 function drawTurns(pen, turns, box, Y) {
   const few = turns.length < 12 ? turns : [];
   const levels = few.map((t) => [box.x, Y(t * TURN), box.x + box.w, Y(t * TURN)]);
   pen.lines(levels, { stroke: ink.position, width: 1, dash: "4 4", opacity: 0.8 });
   if (!few.length) return;
   const words = phrase`one whole turn`;
-  const wide = textWidth(words, 12) + 4; // slow pairs' lines may cross it
+  const wide = textWidth(words, 12) + 4; // the lines of slow pairs may cross this text
   pen.rect(box.x + box.w - 2 - wide, Y(TURN) + 2, wide, 15, { fill: ink.paper, opacity: 0.8 });
   pen.text(box.x + box.w - 4, Y(TURN) + 14, words, { ...noteEnd, fill: ink.positionWords });
 }

@@ -91,7 +91,7 @@ function plan(width) {
   return { tiny, narrow, box, top, clock: { cx: r + 6, cy: top + 20 + r, r }, height: top + 34 + 2 * r };
 }
 
-/** Draw the chart's axes; returns their scales and a function that places a curve's points. */
+/** Draw the chart's axes; returns the scales and a function that maps a curve to points in the chart. */
 function drawAxes(pen, { tiny, narrow, box }, width, step) {
   const { X, Y, at } = axes(pen, box, [1, FARTHEST], [FLOOR, 1.1], {
     xLabel: width < 400 ? phrase`position m (tokens)` : phrase`position m (tokens, logarithmic)`,
@@ -129,7 +129,7 @@ function drawCurves(pen, paths, chosen, ended) {
   pen.lines(cross, { stroke: ink.text, width: 2 });
 }
 
-/** The curves' names, with `chosen` in bold. lines: [[name, path], …]. */
+/** Write the curves' names, with `chosen` in bold. lines: [[name, path], …]. */
 function drawNames(pen, box, lines, chosen) {
   /** @type {(path: Pair[]) => Pair[]} */
   const pixels = (path) => path.map(([x, y]) => [Math.round(x), Math.round(y)]);
@@ -164,7 +164,7 @@ function drawChart(pen, { position, head_dim, base }, width, place, seen) {
   return { position: { x: cx, y: cy, at: (px) => Math.round(at(px)) } };
 }
 
-/** The worst pair's hand, its exact direction, and the angle between them. */
+/** Draw the worst pair's hand, the exact direction, and the angle between the two. */
 function drawClock(pen, { cx, cy, r }, { missing, exact, hand }) {
   const at = (angle, far) => polar(cx, cy, angle, far);
   pen.circle(cx, cy, r, { stroke: ink.muted, width: 1.5 });
@@ -175,7 +175,7 @@ function drawClock(pen, { cx, cy, r }, { missing, exact, hand }) {
   pen.circle(cx, cy, 3, { fill: ink.text });
 }
 
-/** The clock's title: its pair and position. */
+/** The clock's title, with pair and position. */
 function titleOf({ position }, { step, pair, pairs, missing }, { tiny, narrow }) {
   const m = grouped(position);
   const when = step && !tiny ? phrase`from ${grouped(position - 1)} to ${m}` : phrase`at ${m}`;

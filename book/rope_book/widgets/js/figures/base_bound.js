@@ -16,10 +16,10 @@ import { meanCosine } from "../maths/decay.js";
 import { invFreq } from "../maths/frequencies.js";
 
 const [FARTHEST, LOWEST, HIGHEST] = [1048576, 1000, 10000000]; // tokens, then bases
-const SEARCHED = 294912; // in tokens; longer than the first negative distance in any state
+const SEARCHED = 294912; // in tokens; beyond the first negative distance in every state
 const SPREAD = geometric(1, FARTHEST, 380).map(Math.round);
 
-/** The first negative distance for a head and base, and the mean cosine near it and at distances along the axis. */
+/** The first negative distance for a head and base, and the mean cosine near this distance and along the axis. */
 const curveOf = memo((headDim, base) => {
   const frequencies = invFreq(headDim, base);
   const first = firstNegativeDistance(frequencies, SEARCHED) ?? SEARCHED;
@@ -31,7 +31,7 @@ const narrow = (width) => width < 560;
 const PLANE = 330; // top of the lower chart, in pixels
 const [LINE, CHIP] = [32, 26]; // line spacing and name height in the model list, in pixels
 const MODELS = BASES.models.map((model, i) => ({ ...model, number: `${i + 1}`, words: `${i + 1} ${model.name}` }));
-/** All models by number and name, because their dots are numbered on a narrow screen. */
+/** A list of all models by number and name, for narrow screens on which the dots are numbered. */
 const listed = (width) => inLines(MODELS, width - 4, { sample: 14, gap: 8, bold: true });
 const height = (width) => (narrow(width) ? PLANE + 312 + LINE * (last(listed(width)).line + 1) : PLANE + 310);
 const LOG_TICKS = range(0, 6).map((power) => Number(`1e${power}`));
@@ -118,7 +118,7 @@ function nameModels(pen, models, box, path, [x, y], numbered) {
   });
 }
 
-/** All models by number and name, as click targets; the current one is framed. */
+/** Write all models by number and name as click targets, with a frame around the current model. */
 function listModels(pen, model, width, top) {
   return listed(width).map(({ words, name, x, line }) => {
     const y = top + LINE * line;

@@ -19,7 +19,7 @@ function followed({ scheme, head, length, query, num_buckets, max_distance, clip
   return { causal, curve, keys, weights, entry, last: scheme === "shaw" ? 2 * clip : num_buckets - 1 };
 }
 
-/** Lay out the matrix, with the curve and the weights beside or below it. */
+/** Lay out the matrix, with the curve and the weights beside or below. */
 function places(width) {
   const narrow = width < 520;
   const side = narrow ? Math.min(width - 44, 380) : Math.min(300, Math.round(width * 0.46));
@@ -40,7 +40,7 @@ const WORDS = {
   t5_bidirectional: T5,
 };
 
-/** All query–key pairs: rows are queries, and columns are keys. */
+/** Draw all query–key pairs, with queries as rows and keys as columns. */
 function drawMatrix(pen, { scheme, length }, { causal, curve, entry, last }, { x, y, side }) {
   const cell = side / length;
   const shadeOf = range(1 - length, length - 1).map((relative) =>

@@ -7,7 +7,7 @@ import { invFreq, ropeAngles, turnsOf } from "../maths/frequencies.js";
 import { pairFeatures } from "../maths/layouts.js";
 import { applyRope, rotationMatrix } from "../maths/rotary.js";
 
-// The vector to rotate: no pair is longer than 1, so one colour scale fits all cells.
+// The vector to rotate. No pair is longer than 1, so that one colour scale fits all cells.
 const FEATURES = [
   0.7, 0.2, 0.5, -0.6, -0.3, 0.7, 0.6, 0.4, -0.7, 0.1, 0.3, 0.6, -0.5, -0.4, 0.7, -0.2, 0.1, -0.7, 0.4, 0.5, 0.6, -0.1,
   -0.6, 0.3, 0.2, 0.7, -0.4, -0.7, 0.5, 0.1, -0.2, 0.6,
@@ -16,8 +16,8 @@ const TOP = 42; // space above the cells, for the headings
 const BELOW = 202; // space below the cells for the selected row's sum and the multiplication count
 
 /**
- * The numbers in a state: x, the rows of R, the result, each row's pair, angle and partner, and the columns that
- * code stores: the cosine, the sine, and x turned by 90°, which carries the sine's sign.
+ * All numbers for a state: x, the rows of R, the result, each row's pair, angle and partner, and the columns used
+ * in code, which are the cosine, the sine, and x turned by 90° with the sine's sign.
  */
 function rotated({ position, head_dim, base, pairing, row: j }) {
   const x = FEATURES.slice(0, head_dim);
@@ -59,7 +59,7 @@ const height = (width, state) => {
   return TOP + cells + BELOW + (narrow ? 90 : 0);
 };
 
-/** One coloured cell, with its number if there is room. */
+/** Draw a coloured cell, with the number if there is room. */
 function cell(pen, value, x, y, w, h) {
   const place = signedPlace(value);
   pen.rect(x, y, w, h, { fill: shade(place, diverging), stroke: ink.grid, width: 0.5 });
@@ -75,13 +75,13 @@ function drawColumn(pen, values, heading, x, w, h, marked) {
   for (const r of marked) frame(pen, x, TOP + r * h, w, h);
 }
 
-/** A frame that is visible against any colour. */
+/** Draw a frame that is visible against any colour. */
 function frame(pen, x, y, w, h) {
   pen.rect(x, y, w, h, { stroke: ink.paper, width: 6 });
   pen.rect(x, y, w, h, { stroke: ink.text, width: 3 });
 }
 
-/** R; cells that are always zero stay blank. */
+/** Draw R, leaving cells that are always zero blank. */
 function drawMatrix(pen, { d, matrix, rows, j }, pairing, { left, side, height: tall, w, h }) {
   pen.text(left + side / 2, TOP - 12, `R, ${d} × ${d}`, { anchor: "middle", weight: 600 });
   const across = range(0, d).map((i) => [left, TOP + i * h, left + side, TOP + i * h]);
@@ -97,7 +97,7 @@ function drawMatrix(pen, { d, matrix, rows, j }, pairing, { left, side, height: 
   frame(pen, left, TOP + j * h, side, h);
 }
 
-/** The matrix form: R times x is the result. */
+/** Draw the matrix form, in which R times x is the result. */
 function drawProduct(pen, at, pairing, place) {
   const { x, out, j, followed } = at;
   const { column, h, ends, narrow } = place;
@@ -107,7 +107,7 @@ function drawProduct(pen, at, pairing, place) {
   drawColumn(pen, out, "x′", ends[1], column, h, [j]);
 }
 
-/** The elementwise form: five columns and the signs between them. */
+/** Draw the elementwise form, with five columns and the operators between them. */
 function drawColumns(pen, { x, cos, turned, sin, out, j }, place) {
   const { edges, wide, gap, h, narrow } = place;
   const columns = [
@@ -144,7 +144,7 @@ function drawBetween(pen, { x, cos, turned, sin, out, rows }, { left, column, w,
   }
 }
 
-/** The row numbers, as many as fit. */
+/** Write as many row numbers as fit. */
 function drawRows(pen, { d, j }, { left, h }) {
   const every = h >= 14 ? 1 : h >= 7 ? 4 : 8;
   for (const r of range(0, d - 1)) {
@@ -174,7 +174,7 @@ function drawLegend(pen, { left, narrow, height: tall, room, isMatrix }, width) 
   for (const [i, word] of words.entries()) pen.text(x - 2, y + h + 46 + 15 * i, word, note);
 }
 
-/** Every cell of a small matrix, by name. @returns {Record<string, Box>} */
+/** All cells of a small matrix, by name. @returns {Record<string, Box>} */
 function cellsOf({ d }, { left, w, h }) {
   if (d > 8) return {};
   const cells = range(0, d * d - 1).map((n) => [Math.floor(n / d), n % d]);
@@ -201,7 +201,7 @@ function drawRow(pen, { d, x, out, j, cos, sin, followed }, { isMatrix, narrow }
   return y + 20 * lines.length;
 }
 
-/** The number of multiplications in each form, drawn to scale. */
+/** Draw the number of multiplications in each form to scale. */
 function drawCount(pen, { head_dim: d, form }, y, width) {
   const full = width - 8;
   const bars = [

@@ -10,7 +10,7 @@ import { listed, textWidth } from "../lib/words.js";
 import { angleOf, length, timesConj } from "../maths/complex.js";
 import { breaks, encoder, followedAngles, HOLDS, LAST, PLACES, slide, stepsOf, turnsOf } from "../maths/derivation.js";
 
-const RINGED = 14; // radius of a handle's ring in pixels, including a margin
+const RINGED = 14; // radius of a handle's ring plus a margin, in pixels
 const FORMULA = {
   turn: "f(q, m) = q e^(imθ)",
   head_start: "f(q, m) = q e^(i(mθ + 0.5))",
@@ -131,7 +131,7 @@ function sceneOfScore(seen) {
   };
 }
 
-/** A scene in the plane, scaled to a round number beyond its farthest tip. */
+/** Draw a scene in the plane, scaled to the next round number beyond the farthest tip. */
 function drawPlane(pen, { segments = [], arcs = [], circles = [], dots = [], arrows }, square) {
   const tips = [...arrows.map(({ z }) => z), ...dots.flatMap(({ places }) => places)];
   const reach = 1.18 * Math.max(...tips.map(length), ...circles.map(({ r }) => r), 1);
@@ -155,7 +155,7 @@ function drawPlane(pen, { segments = [], arcs = [], circles = [], dots = [], arr
   return plane;
 }
 
-/** The axis names, and the marks for 1 and i. */
+/** Write the axis names and the marks for 1 and i. */
 function nameAxes(pen, { cx, cy, unit, labels }, { x, y, side }) {
   const name = (left, baseline, words) => {
     pen.text(left, baseline, words, note);
@@ -182,7 +182,7 @@ function makeChart(pen, box, values, xLabel, yLabel) {
     Y,
     yTicks,
     /**
-     * Draw the values from one position onwards as dots on a line; returns the dots.
+     * Draw the values as dots on a line, starting at position `from`; returns the dots.
      * @param {{dash?: string, r?: number, from?: number}} [style]
      */
     dotted(list, fill, style = {}) {
@@ -264,7 +264,7 @@ function panelOfScore(pen, { m, n, first, product, products }, box) {
 
 const complex = ([a, b]) => `${fmt(a)} ${b < -0.005 ? "−" : "+"} ${fmt(Math.abs(b))} i`;
 
-/** Line 1 in numbers: sum form, polar form, and the effect of position 0. */
+/** Line 1 in numbers, as a sum, in polar form, and with the effect of position 0. */
 function drawNumbers(pen, { f, q, k }, { x, y }) {
   /** @type {[string, Pair, string][]} */
   const pairs = [

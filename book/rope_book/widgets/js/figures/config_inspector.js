@@ -16,12 +16,12 @@ import { contentOf, lineOf, readAny } from "../maths/statement.js";
 const FARTHEST = 32768; // how far to search for a negative score, in tokens
 const REACH = 131072; // end of the distance axis, in tokens
 const LINE = 19; // pixels
-const BADGE = 30; // height of the verdict above the facts, in pixels
+const BADGE = 30; // height of the verdict, in pixels
 const SLOWEST = 9; // the wavelength axis ends at 10^SLOWEST tokens per turn
 
 const presetOf = (preset) => PRESETS.filter(({ name }) => name === preset)[0];
 
-/** The text of the reader's file if there is one, otherwise of the chosen model's. */
+/** The text of the user's file or, if there is none, of the selected model's file. */
 const textOf = (brought, preset) => (brought.trim() ? brought : JSON.stringify(presetOf(preset).config));
 
 /** The text of the file and, in a comparison, the text of the second file. */
@@ -52,10 +52,10 @@ const comparison = memo((texts) => {
   }
 });
 
-/** A line that ends in a full stop. */
+/** End a line with a full stop. */
 const stopped = (line) => (/[.!?]$/.test(line.trim()) ? line.trim() : `${line.trim()}.`);
 
-/** The score curve for a set of frequencies, and its first negative distance. */
+/** The score curve for a set of frequencies, and the first distance with a negative score. */
 const measured = memo((frequencies) => {
   const distances = geometric(1, REACH, 240).map(Math.round);
   const means = meanCosine(frequencies, distances);
@@ -65,7 +65,7 @@ const measured = memo((frequencies) => {
   };
 });
 
-/** A number with at most five significant digits. */
+/** Format a number with at most five significant digits. */
 const short = (value) => String(Number(value.toPrecision(5)));
 
 /** A reading's facts, as phrases on one line. */
@@ -182,7 +182,7 @@ function drawScore(pen, reading, all, box, other) {
   if (negative !== null) pen.circle(X(Math.max(1, negative)), Y(0), 5, { fill: ink.score, stroke: ink.text });
 }
 
-/** The verdict above the facts: read, read with remarks, or rejected. */
+/** Write the verdict above the facts: read, read with remarks, or rejected. */
 function drawBadge(pen, { reading, refused }) {
   const remarks = reading?.remarks.length ?? 0;
   const good = [phrase`✓ read`, ink.positionWords, ink.paper];

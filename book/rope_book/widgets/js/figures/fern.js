@@ -16,7 +16,7 @@ import { meetsNewAngle } from "../maths/trained_range.js";
 const FAR = 1048576; // end of the axis, in tokens
 const SIDE_BY_SIDE = ["rope", "pi", "ntk-aware", "yarn", "llama3"];
 const FEW = ["rope", "pi", "yarn"]; // where space is tight
-const CHUNKS = 8; // per stem, each thinner than the one below
+const CHUNKS = 8; // per stem, in decreasing thickness from the root
 const SAMPLES = sorted(range(0, 240).map((n) => Math.round(fromPlace((n / 240) * placeFromZero(FAR)))));
 const GLOW = { stroke: ink.other, opacity: 0.5 };
 
@@ -85,7 +85,7 @@ function plan(width, state, { shows }) {
 /** Joints in pixels. @type {(joints: Pair[], root: number, at: {ground: number, scale: number}) => Pair[]} */
 const inPicture = (joints, root, { ground, scale }) => joints.map(([x, y]) => [root + x * scale, ground - y * scale]);
 
-/** Reference heights, as lines behind everything else. */
+/** Draw lines at reference heights behind everything else. */
 function drawGround(pen, { left, right, ground, scale, lowest, highest }, faint) {
   const ticks = range(-1, 1.5, 0.5).filter((tick) => tick >= lowest && tick <= highest + 1e-9);
   const Y = (value) => ground - value * scale;
@@ -176,7 +176,7 @@ function drawRail(pen, state, { rail, foot, left }, width) {
   const bold = { size: 14, bold: true };
   const [wide, half] = [textWidth(dog, 14, true), textWidth(pig, 14, true) / 2];
   const wanted = centred(X(state.distance), pig, left, width - 4, bold);
-  const first = Math.max(2, Math.min(x0 - wide / 2, wanted - half - 8 - wide)); // the two names side by side
+  const first = Math.max(2, Math.min(x0 - wide / 2, wanted - half - 8 - wide)); // place the two names side by side
   const middle = Math.max(wanted, first + wide + 8 + half);
   pen.circle(x0, foot, 8, { fill: ink.q, stroke: ink.paper, width: 1.5 });
   pen.circle(X(state.distance), foot, 10, { fill: ink.k, stroke: ink.paper, width: 1.5 });
@@ -204,7 +204,7 @@ function drawScore(pen, state, { ground, scale, top, tall, rail }, X, shown) {
   return spot;
 }
 
-/** A horizontal line from the tip to the curve. */
+/** Draw a horizontal line from the tip to the curve. */
 function drawLevel(pen, state, tip, [x, y], { right, top }, width) {
   pen.line(tip[0], tip[1], x, y, { stroke: ink.score, width: 1.5, dash: "5 4" });
   pen.circle(x, y, 6, { fill: ink.score, stroke: ink.text, width: 1.5 });
@@ -300,7 +300,7 @@ const follow = (before, held) =>
     ? { rule: "pi" }
     : {};
 
-/** Names of the controls that currently have an effect. */
+/** The names of the controls that currently have an effect. */
 function uses(state) {
   const several = state.shown === "rules";
   const idle = several ? ["rule", "gathered"] : state.rule === "rope" ? ["factor"] : [];

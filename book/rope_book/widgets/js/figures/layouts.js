@@ -12,7 +12,7 @@ import { applyRope } from "../maths/rotary.js";
 
 const DISTANCE = 4; // tokens from the key to the query
 const BASE = 100;
-// one query head and one key head, interleaved; a narrower head uses the first features
+// one query and one key, interleaved; narrower heads use the first features
 const QUERY = [-0.8, -1.3, 0.6, 0.7, -0.3, 0.4, 1.7, 1.1, 0.7, 0.7, -0.9, 1, -1.6, -0.3, -0.4, -1.7];
 const KEY = [-0.1, 1.6, -0.3, -1.2, -0.1, 0.9, 0.2, 0.3, -1.4, 0.5, 0.5, 1.3, 1.5, 0.7, -1.6, -1.4];
 const REACH = 2.1; // the largest turned feature

@@ -28,7 +28,7 @@ const OWN = {
 const narrow = (width) => width < 520;
 
 /**
- * Everything that a state selects: its model, the `total` number of positions in the text, the query's `place`,
+ * Everything that a state selects: the model, the `total` number of positions in the text, the query's `place`,
  * [layer, head], the current and the trained rotation, and the reading of the texts.
  */
 function seenOf({ task, times, ...state }) {
@@ -45,7 +45,7 @@ function seenOf({ task, times, ...state }) {
 /** The model's reading of the user's own text, for tasks that accept one. */
 const ownOf = ({ task, own }, { now }) => (own && task === "text" ? ownTextOf(task, now, own) : undefined);
 
-/** A token's character, with whitespace made visible. */
+/** A token's character, or a symbol for whitespace. */
 function letter({ alphabet }, token) {
   const character = alphabet[token] ?? "";
   return UNSEEN[character] ?? character;
@@ -91,7 +91,7 @@ function plan(width, state, view) {
   };
 }
 
-/** Lay out the user's own text: the lines above it, the letters per line, and the total height. */
+/** The layout of the user's own text, with the lines above the text, the letters per line, and the total height. */
 function ownPlan({ own, task }, box) {
   const head = wrapped(OWN.words, box.w);
   const columns = Math.floor(box.w / OWN.cell);
@@ -149,7 +149,7 @@ const reachedAngles = ({ now, trained, length, total }) => ({
   is: turnsWithin(now.invFreq, total + 1),
 });
 
-/** The pairs' angles, and the factors by which they turn more slowly than in training. */
+/** Draw the pairs' angles, and the factors by which the pairs turn more slowly than in training. */
 function drawPairs(pen, seen, { x, y, w, h }, width) {
   const { was, is } = reachedAngles(seen);
   const at = (power) => x + (w * (power - LEAST)) / -LEAST;
@@ -332,7 +332,7 @@ export default live({
   work,
   panel(width, state, view) {
     const { own, height } = plan(width, state, view);
-    return [own.h ? own.y - 20 : 0, height]; // so that a reader who is typing sees the result
+    return [own.h ? own.y - 20 : 0, height]; // so that the result is visible while the user types
   },
   buttons: [
     {

@@ -20,8 +20,8 @@ function tokens(words) {
 }
 
 /**
- * Both sentences after attention; for every word of the first, its index in the second (−1 if absent; `here` for
- * the selected word); how far each output moved; and how many of the comparable outputs moved.
+ * Both sentences after attention, the index in the second sentence of each word of the first (−1 if absent; `here`
+ * for the selected word), how far each output moved, and how many of the comparable outputs moved.
  */
 function compare({ sentence, rearranged, look, causal, layers }) {
   const [first, second] = [sentence, rearranged].map((text) => {
@@ -68,7 +68,7 @@ function seats(width, tall, { first, second }) {
   return { x0, size, h, top, bottom, step, w, X: (place) => x0 + step * (place + 0.5), seat };
 }
 
-/** The two sentences, one above the other, with a line from each word to its new position. */
+/** Draw the two sentences, one above the other, with a line from each word to its new position. */
 function drawSentences(pen, seen, width, tall) {
   const { first, second, to, kept, looked, here } = seen;
   const places = seats(width, tall, seen);
@@ -101,7 +101,7 @@ function drawSentences(pen, seen, width, tall) {
   return wordHandles(seen, places);
 }
 
-/** Handles for dragging the words of sentence 2, and the targets of questions. */
+/** Handles for dragging the words of sentence 2, and click targets for questions. */
 function wordHandles({ second, to, kept, here }, { h, bottom, step, w, X, seat }) {
   const grip = (place) => ({
     trait: "rearranged",
@@ -122,14 +122,15 @@ function movedTo(words, from, place) {
   return [...others.slice(0, place), words[from], ...others.slice(place)].join(" ");
 }
 
-/** A short comparison of the outputs. */
+/** Summarise the comparison of the outputs. */
 function verdict({ to, kept, moved, sameWords }) {
   if (!sameWords) return phrase`${moved} of ${kept.length} shared words moved`;
   if (moved) return phrase`${moved} of ${to.length} outputs moved`;
   return to.length === 1 ? phrase`The output stayed put` : phrase`All ${to.length} outputs stayed put`;
 }
 
-/** The plane: a ring for each output of sentence 1, a dot for each of sentence 2, a diamond for the means. */
+/** Draw the plane with a ring for each output of sentence 1, a dot for each output of sentence 2, and a diamond for
+ * each mean. */
 function drawOutputs(pen, seen, x, y, side) {
   const { first, second, to, looked } = seen;
   const all = [...first.outputs, ...second.outputs].flat().map(Math.abs);
@@ -216,7 +217,7 @@ function drawLegend(pen, x, y) {
   pen.text(x + 202, y, phrase`mean`, SMALL);
 }
 
-/** The attention weights of sentence 2, in percent. */
+/** Draw the attention weights of sentence 2, in percent. */
 function drawWeights(pen, { second, here, causal }, layers, { x, y, cell }) {
   const { words, weights } = second;
   const count = words.length;

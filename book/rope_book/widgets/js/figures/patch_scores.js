@@ -34,14 +34,14 @@ function places(width) {
   return { x: 38, y: 26, side, scaleTop, cx, cy, radius, height: Math.max(scaleTop + 46, cy + radius + 78) };
 }
 
-// The picture that is cut into patches: points in SVG notation, in units of its side length.
+// The picture that is cut into patches, as points in SVG notation in units of the side length.
 const HILLS = "0,0.66 0.14,0.57 0.3,0.6 0.46,0.5 0.62,0.56 0.8,0.48 1,0.58";
 const HOUSE = "0.1,0.86 0.1,0.68 0.21,0.57 0.32,0.68 0.32,0.86 0.1,0.86";
 const DOOR = "0.18,0.86 0.18,0.76 0.24,0.76 0.24,0.86";
 const TRUNK = "0.76,0.88 0.76,0.74";
 const [SUN, CROWN] = ["0.8,0.19", "0.76,0.65"]; // centres in the picture
 
-/** The picture itself, over its patches' colours. */
+/** Draw the picture on top of the patches' colours. */
 function drawPicture(pen, { x, y, side }) {
   const style = { stroke: ink.text, width: 2, opacity: 0.45 };
   const place = ([a, b]) => /** @type {Pair} */ ([x + a * side, y + b * side]);

@@ -16,7 +16,7 @@ function above(/** @type {Element} */ element, /** @type {string} */ name) {
 function ofKernel(model) {
   let turn = 0;
   function show(/** @type {Asked} */ { id, show: state }) {
-    turn += 1; // send unchanged states too: the reader may have moved the figure
+    turn += 1; // send unchanged states too: the user may have moved the figure
     model.set("_show", { id, state, turn });
     model.save_changes();
   }
@@ -51,7 +51,7 @@ function ofPage(root) {
   return { now, show: (/** @type {Asked} */ asked) => tell(asked, "rl-show", asked.show), link, pick };
 }
 
-/** Show several questions one at a time, with buttons for the next and the previous one. @param {HTMLElement[]}
+/** Show several questions one at a time, with buttons for next and previous. @param {HTMLElement[]}
  * asks */
 function makeTurns(asks) {
   let at = 0;

@@ -36,7 +36,7 @@ function counts(kept) {
   return [whole, kept.length - whole - none, none];
 }
 
-/** The legend: one line per rule, with its counts. */
+/** Draw a legend with one line per rule and the rule's counts. */
 function drawLegend(pen, { kept }, narrow) {
   const words = narrow ? phrase`pairs kept / blended / divided` : phrase`pairs kept / blended / divided by s`;
   pen.text(36, 15, words, note);

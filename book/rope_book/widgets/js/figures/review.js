@@ -37,7 +37,7 @@ function linkTo({ page = "", figure, show }) {
   return html("a", { class: "rl-look", href: `../notebooks/${page}.html${place}` }, `${name}, “${words.join(" ")}”`);
 }
 
-/** Save a text as a file. @param {string} text @param {string} name */
+/** Save a string as a text file. @param {string} text @param {string} name */
 function save(text, name) {
   const href = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
   html("a", { href, download: name }).click();

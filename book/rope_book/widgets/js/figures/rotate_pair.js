@@ -14,7 +14,7 @@ import { turnsOf } from "../maths/frequencies.js";
 import { angleBetween, contentAngle, positionTowards } from "../maths/pair_angle.js";
 import { rotatePair } from "../maths/rotary.js";
 
-const SPAN = 2.2; // half the side of the plane, in units of the vectors; the longest is 1.5 √2
+const SPAN = 2.2; // half the side of the plane; the longest vector has length 1.5 √2
 const LAST = 64; // the last position
 const PAIRS = [
   { name: "q", trait: "position", colour: ink.q, words: ink.qWords, r: 0.5 },
@@ -38,12 +38,12 @@ function apart({ position, key_position, inv_freq, q, k }) {
   return { distance, between: angleBetween(q, k, distance, inv_freq), scoreAt, score: scoreAt(distance) };
 }
 
-/** An angle in degrees, for small forms. */
+/** Format an angle in degrees, for small forms. */
 const degrees = (angle) => `${fmt(360 * turnsOf(angle), Math.abs(angle) < 1 ? 1 : 0)}°`;
 
 const isWide = (width) => width >= 560;
 
-/** Lay out the parts in one column, or the plane beside the others. */
+/** Lay out the parts in one column, or the plane beside the other parts. */
 function plan(width, { small, shows }) {
   if (small) return planSmall(width, shows);
   if (isWide(width)) {
@@ -114,7 +114,8 @@ function spiral(cx, cy, r, gap, from, sweep) {
   return range(0, steps).map((i) => polar(cx, cy, from + (sweep * i) / steps, r - inwards * (1 - i / steps)));
 }
 
-/** The angle between the turned arrows: a sector, an arc from k to q (a spiral beyond one turn), and a label. */
+/** Draw the angle between the turned arrows as a sector, an arc from k to q (a spiral beyond one turn), and a
+ * label. */
 function drawBetween(pen, state, { cx, cy, unit, labels }, { x, y }, { small }) {
   const from = angleOf(state.k) + state.key_position * state.inv_freq;
   const { between } = apart(state);
@@ -135,7 +136,7 @@ function drawBetween(pen, state, { cx, cy, unit, labels }, { x, y }, { small }) 
   }
 }
 
-/** The text as a row of positions, with q, k and their distance. q and k can be dragged. */
+/** Draw the text as a row of positions with q, k and their distance. q and k can be dragged. */
 function drawTokens(pen, { position, key_position, lock }, { x, y, w }, { small, shows }) {
   const X = (token) => x + (w * token) / LAST;
   pen.text(x, y - 38, shows("key") ? phrase`Positions (tokens): q ●, k ○` : phrase`Place in the text (tokens): drag ●`);
@@ -159,7 +160,7 @@ function drawTokens(pen, { position, key_position, lock }, { x, y, w }, { small,
   return small && !lock ? query : { key_position: handle(key_position, ink.k), ...query };
 }
 
-/** The score at every distance; dragging the dot moves the query, unless the distance is locked. */
+/** Plot the score at each distance. Dragging the dot moves the query, unless the distance is locked. */
 function drawScore(pen, state, box) {
   const { distance, score, scoreAt } = apart(state);
   const most = Math.max(1, Math.ceil(length(state.q) * length(state.k)));

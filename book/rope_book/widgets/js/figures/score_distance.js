@@ -31,8 +31,8 @@ const turnsOf = memo((base, headDim) => {
   return { frequencies, turns: makeTurns(frequencies) };
 });
 
-/** The q and k of a state, and functions of distance: the score of the `count` fastest pairs, RoFormer's bound, and
- * the score of vectors of ones. */
+/** The q and k of a state, and three functions of distance: the score of the `count` fastest pairs, RoFormer's
+ * bound, and the score of all-ones vectors. */
 function headOf({ vectors, head_dim, base, peak, seed }) {
   const { q, k } = vectorsOf(vectors, head_dim, base, peak, seed);
   const { frequencies, turns } = turnsOf(base, head_dim);
@@ -52,8 +52,9 @@ function headOf({ vectors, head_dim, base, peak, seed }) {
 }
 
 /**
- * The integer distances at which a curve is computed: all up to 256, every `step`-th up to 1,024 (the fastest pair turns
- * by one radian per token, so steps up to 3 resolve its wave), about 300 on the logarithmic axis; always those around the peak.
+ * The integer distances at which to compute a curve: all up to 256, every `step`-th up to 1,024 (steps of up to 3
+ * resolve the wave of the fastest pair, which turns one radian per token), and about 300 on the logarithmic axis.
+ * Distances around the peak are always included.
  */
 function sampled({ reach, vectors, peak }, step) {
   if (reach === 256) return range(0, 256);
@@ -74,7 +75,7 @@ const isWhole = (state) => countOf(state) === state.head_dim / 2;
 /** The score at the cursor, summed over the pairs added so far. */
 const scoreHere = (state) => headOf(state).scores([state.distance], countOf(state))[0];
 
-/** A state without the values that do not affect the curves. */
+/** The part of a state that affects the curves. */
 const withoutCursor = (state) => ({ ...state, distance: null, guess: null, added: null });
 
 /** Partial sums of the score at the sampled distances, fastest pairs first, each adding another eighth of the
@@ -162,7 +163,7 @@ function entries(state) {
 
 const legend = (state, width) => legendOf(entries(state), width, { sample: 34, text: 34 });
 
-/** Lay out the waves, then the legend and the chart of their sum; a small form has no legend. */
+/** Lay out the waves, then the legend and the chart of the sum; a small form has no legend. */
 function plan(width, state, { small, shows }) {
   const rows = shows("waves") ? Math.min(PARTS, state.head_dim / 2) : 0;
   const row = small ? 30 : width < 480 ? 20 : 24;
@@ -291,7 +292,7 @@ function drawPeak(pen, { peak }, place, box) {
   pen.text(x + (right ? 6 : -6), box.y + box.h - 14, `p = ${peak}`, style);
 }
 
-/** The cursor and the distance handle. */
+/** Draw the cursor and the distance handle. */
 function drawCursor(pen, state, all, scales, { sum: box, under, rows }, { width, small }) {
   const { distance, reach } = state;
   const off = distance > reach;

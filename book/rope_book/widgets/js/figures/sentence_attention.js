@@ -42,7 +42,7 @@ const referenceOf = (text, encoding) => readingOf(text, text.against === "start"
 const minusMatrix = (a, b) => a.map((row, m) => row.map((x, n) => (Number.isFinite(x) ? x - b[m][n] : 0)));
 const largest = (matrix) => Math.max(...matrix.flat().map(Math.abs));
 
-/** The largest change at every k. */
+/** The largest change at each k. */
 const changeCurve = memo((text, encoding) => {
   const [at, before] = [readingOf(text, encoding), referenceOf(text, encoding)];
   return range(0, FARTHEST).map((k) => largest(minusMatrix(at(k), before)));
@@ -66,7 +66,7 @@ function seenOf({ start, encoding, ...text }) {
 const HEADER = 92; // space above each matrix for the title and the words of the columns
 const TURN = 62; // slant of the column words, in degrees
 
-/** Lay out the two squares side by side, or one above the other. */
+/** Lay out the two matrices side by side, or one above the other. */
 function plan(width, count) {
   const tall = width < 520;
   const names = tall ? 68 : 78;
@@ -150,7 +150,7 @@ function drawNow(pen, seen, place) {
 function drawChange(pen, seen, place) {
   const { change, weights, against } = seen;
   const what = against === "start" ? phrase`Change since k = 0` : phrase`Change by the encoding`;
-  const most = weights ? 0.3 : 3; // the change shown in full colour
+  const most = weights ? 0.3 : 3; // the change drawn in full colour
   drawSquare(pen, place, seen, place.second, weights ? phrase`${what} (points)` : what, change, (x) => {
     const number = entry(seen, x);
     const text = weights ? signed(number) : number;

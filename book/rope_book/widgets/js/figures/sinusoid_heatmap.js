@@ -75,7 +75,7 @@ function plan(width) {
   };
 }
 
-/** The field with the pair's two columns. */
+/** Draw the heatmap, marking the pair's two columns. */
 function drawField(pen, { d_model, base, pair }, box) {
   const X = (feature) => box.x + (box.w * feature) / d_model;
   pen.text(0, 14, phrase`Positions down, features across`, { weight: 600 });

@@ -74,7 +74,7 @@ function lookAt(member) {
 const stepOf = (member) => Math.min(standing(member).step, member.steps);
 const isDone = (member) => standing(member).step === member.steps && lookAt(member)?.step === member.steps;
 
-/** Store an engine's reply. */
+/** Store a reply from an engine. */
 function keep(member, { step, losses, right, inside }, asked) {
   const run = standing(member);
   Object.assign(run, { step, losses, asked, kept: undefined });
@@ -316,7 +316,7 @@ function beside({ times, against }, { runs, own }) {
   return others.length ? seeds + phrase` ${NAMES[against]}: ${shares(others)} %.` : seeds;
 }
 
-/** The challenge, if this state is an attempt at it. */
+/** The challenge that this state attempts, if any. */
 function challenge({ task, length, times, encoding, against, seeds }, beyond) {
   const isTry = task === RECORD.task && length === RECORD.length && times === RECORD.times && seeds === 1 && !against;
   if (!isTry || !encoding) return "";

@@ -66,7 +66,7 @@ export const LIGHT = {
   llama: "#00798C",
 };
 
-// Sixteen evenly spaced stops per colour map, interpolated linearly.
+// Sixteen evenly spaced stops per colour map, with linear interpolation.
 export const viridis = ramp(
   "440154 481a6c 472f7d 414487 39568c 31688e 2a788e 23888e 1f988b 22a884 35b779 54c568 7ad151 a5db36 d2e21b fde725",
 );
@@ -90,7 +90,7 @@ export const shade = (value, colours = viridis) => `rgb(${colours[Math.round(cla
 /** Map a number from −limit … limit to 0 … 1, its position in the diverging colour map. */
 export const signedPlace = (/** @type {number} */ value, limit = 1) => clamp((value / limit + 1) / 2, 0, 1);
 
-/** Black or white, whichever is legible on a shade. @type {(value: number, colours?: Matrix) => "#000000" | "#ffffff"} */
+/** Black or white, whichever contrasts more with a shade. @type {(value: number, colours?: Matrix) => "#000000" | "#ffffff"} */
 export function onShade(value, colours = viridis) {
   const [r, g, b] = colours[Math.round(clamp(value, 0, 1) * 255)].map((c) => (c / 255) ** 2.2);
   return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.18 ? "#000000" : "#ffffff";

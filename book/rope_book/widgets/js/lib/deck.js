@@ -13,7 +13,7 @@ const HEAD = [
 /** @type {Record<string, string>} */
 const SAFE = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
 
-/** A text as one line of HTML. @param {string} text */
+/** Convert a string to a single line of HTML. @param {string} text */
 const written = (text) =>
   text
     .replace(/[&<>"]/g, (sign) => SAFE[sign])

@@ -18,7 +18,7 @@ export function after(card, right, today) {
   return { days, due: today + days };
 }
 
-/** A 32-bit hash of a text. @param {string} text */
+/** Hash a string to 32 bits. @param {string} text */
 function mixed(text) {
   let hash = 2166136261;
   for (const letter of text) hash = Math.imul(hash ^ (letter.codePointAt(0) ?? 0), 16777619);

@@ -24,7 +24,7 @@ export function shown(words) {
 /** Fill in the placeholders of a sentence from the rules. @type {(sentence: string, words: Record<string, any>) => string} */
 export const filled = (sentence, words) => phraseOf(sentence).replace(/\{(\w+)\}/g, (_, name) => String(words[name]));
 
-/** The first `most` characters of a text. @type {(text: string, most: number) => string} */
+/** Truncate a string to `most` characters. @type {(text: string, most: number) => string} */
 export const cut = (text, most) => [...text.slice(0, 2 * most)].slice(0, most).join("");
 
 /** Format a value for a sentence, in at most 60 characters. @type {(value: any) => string} */

@@ -1,5 +1,5 @@
-// Runs the tiny transformer in book/rope_book/training/transformer.py over a batch of texts: forward pass, loss and
-// backward pass.
+// Implements the forward pass, the loss and the backward pass of the tiny transformer in
+// book/rope_book/training/transformer.py for a batch of texts.
 import { blockBack, normBack } from "./back.js";
 import { Workspace } from "./block.js";
 import { linearBack } from "./layers.js";
@@ -38,7 +38,7 @@ export class Network extends Workspace {
     return this.through(x);
   }
 
-  /** The mean loss over the positions that count, in nats; also computes the gradients of all weights. */
+  /** Compute the mean loss over scored positions, in nats, and the gradients of all weights. */
   loss(/** @type {Texts} */ { tokens: words, targets, counts }) {
     const { vocab } = this;
     const logits = this.forward(words);
@@ -58,7 +58,7 @@ export class Network extends Workspace {
     return loss;
   }
 
-  /** Backpropagate from the gradient of the logits to all weights. @type {(words: Int32Array, logits: Float64Array) => void} */
+  /** Backpropagate the gradient of the logits to all weights. @type {(words: Int32Array, logits: Float64Array) => void} */
   #back(words, logits) {
     const { tokens, model, shape, gradientsOf: of } = this;
     const norm = this.normed("norm");

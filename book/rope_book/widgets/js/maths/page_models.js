@@ -8,7 +8,9 @@ import { unpacked } from "./packed.js";
 
 const STORED = /** @type {Record<string, any>} */ (PAGE_MODELS);
 
-/** The token for each character of `text`; −1 for characters not in the alphabet. @type {(text: string, alphabet: string) => number[]}
+/**
+ * The token for each character of `text`; −1 for characters not in the alphabet.
+ * @type {(text: string, alphabet: string) => number[]}
  */
 export const tokensOf = (text, alphabet) => Array.from(text, (character) => alphabet.indexOf(character));
 

@@ -1,4 +1,4 @@
-// Places five words on a rail, each with an arrow that turns with its position; mirrors
+// Places five words on a rail, each with an arrow rotated by position; mirrors
 // book/rope_book/widgets/maths/rail.py.
 import { RAIL } from "../data/rail.js";
 import { clamp, range } from "../lib/numbers.js";
@@ -7,23 +7,25 @@ import { rotatePair } from "./rotary.js";
 
 const LAST = RAIL.places - 1;
 
-// The positions of "the", "chases" and "the": the first three that are at least one position away from dog and pig.
+// The positions of "the", "chases" and "the", which are the first three at least one position away from dog and
+// pig.
 export function otherPlaces(/** @type {number} */ dog, /** @type {number} */ pig) {
   const free = (/** @type {number} */ place) => Math.abs(place - dog) >= 1 && Math.abs(place - pig) >= 1;
   return range(0, LAST).filter(free).slice(0, 3);
 }
 
-/** A word's arrow, turned by its position in the text. @type {(word: string, position: number) => Pair} */
+/** A word's arrow, rotated by the word's position in the text. @type {(word: string, position: number) => Pair} */
 export function turnedArrow(word, position) {
   /** @type {Record<string, any>} */
   const arrows = RAIL.arrows;
   return rotatePair(arrows[word], position * RAIL.theta);
 }
 
-/** The score of dog and pig, with the pig `distance` positions after the dog. @type {(distance: number) => number} */
+/** The score of dog and pig when the pig is `distance` positions after the dog. @type {(distance: number) => number} */
 export const railScore = (distance) => dot(turnedArrow("dog", 0), turnedArrow("pig", distance));
 
-// The pig's position after `words` more words, always on its side of the dog: it rests, walks, rests, then walks back.
+// The pig's position after `words` more words. The pig repeatedly rests, walks, rests and walks back, without
+// passing the dog.
 /** @type {(dog: number, pig: number, start: number, words: number) => number} */
 export function strolled(dog, pig, start, words) {
   const way = [0, 1, 0, -1][Math.floor(start / RAIL.stay) % 4];
@@ -31,7 +33,8 @@ export function strolled(dog, pig, start, words) {
   return clamp(pig + way * RAIL.pace * words, low, high);
 }
 
-// The position of a word that is moved onto another: past it or, at the end of the rail, before it.
+// The position of a word after a move: if it would land on the other word, it goes past that word or, at the end of
+// the rail, stops before it.
 /** @type {(moved: number, before: number, other: number) => number} */
 export function passed(moved, before, other) {
   if (Math.abs(moved - other) >= 1) return moved;
@@ -40,7 +43,7 @@ export function passed(moved, before, other) {
   return beyond >= 0 && beyond <= LAST ? beyond : other - way;
 }
 
-// The positions of a moved word and the other word at the locked distance, in unchanged order.
+// The positions of a moved word and of the other word, at the locked distance and in unchanged order.
 /** @type {(moved: number, other: number) => Pair} */
 export function keptApart(moved, other) {
   const way = other > moved ? 1 : -1;

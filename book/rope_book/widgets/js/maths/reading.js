@@ -1,33 +1,34 @@
-// Reads a model's texts step by step, with the same numbers as book/rope_book/widgets/maths/long_text.py.
+// Runs a model on its texts step by step, with the same results as book/rope_book/widgets/maths/long_text.py.
 import { memo } from "../lib/memo.js";
 import { likeliest, lossOf } from "./long_text.js";
 import { pageModel, tokensOf } from "./page_models.js";
 import { Reader } from "./transformer.js";
 
-/** The largest weight in each block of `size` queries by `size` keys; `rows` counts the queries so far. @typedef {{size: number, cells: number, rows: number, values: Float64Array}} Field */
+/** The largest weight in each block of `size` queries and `size` keys, with the number of queries so far in `rows`. @typedef {{size: number, cells: number, rows: number, values: Float64Array}} Field */
 
 const CELLS = 128; // largest number of cells across an attention picture
 const FIELDS = 6; // number of pictures kept in memory
 
-/** A blank picture of the attention of a head. @type {(places: number, layer: number, head: number) => Field} */
+/** Create an empty attention picture of a head. @type {(places: number, layer: number, head: number) => Field} */
 function blank(places) {
   const size = Math.ceil(places / CELLS);
   const cells = Math.ceil(places / size);
   return { size, cells, rows: 0, values: new Float64Array(cells * cells) };
 }
 
-/** The texts of a model, read with one rotation and only as far as needed so far. */
+/** Reads a model's texts with a fixed rotation, only as far as requested. */
 export class Reading {
   constructor(/** @type {string} */ task, /** @type {Rotation} */ rope) {
     const { model, texts, answers } = pageModel(task);
     const empty = () => new Float64Array(texts[0].length).fill(NaN);
     this.answers = answers;
     this.texts = texts.map((tokens) => ({ tokens, reader: new Reader(model, rope), loss: empty(), right: empty() }));
-    this.said = /** @type {number[]} */ ([]); // the likeliest token after each position in the first text
-    this.field = memo(blank, FIELDS); // the attention pictures of the first text, possibly unfinished
+    this.said = /** @type {number[]} */ ([]); // the most likely token after each position in the first text
+    this.field = memo(blank, FIELDS); // attention pictures of the first text, possibly incomplete
   }
 
-  /** Continue reading, one token per step: the first text, its attention picture, then the other texts. */
+  /** Continue reading, one token per step: the first text, the attention picture of the first text, then the
+   * remaining texts. */
   *steps(/** @type {number} */ places, /** @type {number} */ layer, /** @type {number} */ head) {
     for (const n of this.texts.keys()) {
       this.texts[n].reader.reserve(places);
@@ -47,21 +48,21 @@ export class Reading {
     right[place] = likeliest(logits) === answer ? 1 : 0;
   }
 
-  // The measurements at each position after the first token in each text, NaN where unknown.
+  // The measurements for each text at each position after the first, or NaN where unknown.
   /** @type {(measure: "right" | "loss", places: number) => Float64Array[]} */
   rows(measure, places) {
     return this.texts.map((text) => text[measure].subarray(1, places));
   }
 
-  // A head's attention from a position in the first text to all positions up to it, or undefined if the model has
-  // not read that far.
+  // A head's attention from a position in the first text to all positions up to and including that one, or
+  // undefined if the model has not read that far.
   /** @type {(layer: number, head: number, place: number) => Float64Array | undefined} */
   attention(layer, head, place) {
     const { reader } = this.texts[0];
     return place < reader.place ? reader.weights(layer, head, place) : undefined;
   }
 
-  /** Fill in the largest weight in each block of queries and keys, one query per step. */
+  /** Record the largest weight in each block of queries and keys, one query per step. */
   *#paint(/** @type {number} */ places, /** @type {number} */ layer, /** @type {number} */ head) {
     const field = this.field(places, layer, head);
     for (; field.rows < places; yield) {
@@ -76,8 +77,8 @@ export class Reading {
   }
 }
 
-/** The reader's own text, as far as it has been read: `said` contains the likeliest token after each position,
- * starting with the first token. */
+/** Reads the user's own text. `said` contains the most likely token after each position, beginning after the first
+ * token. */
 class OwnText {
   constructor(/** @type {string} */ task, /** @type {Rotation} */ rope, /** @type {string} */ text) {
     const { model, alphabet } = pageModel(task);
@@ -92,15 +93,15 @@ class OwnText {
       this.said.push(likeliest(this.reader.read(this.tokens[this.said.length])));
   }
 
-  /** Whether the model predicted each letter from the previous ones; the first has none. */
+  /** Whether the model predicted each letter after the first from the preceding letters. */
   foretold() {
     const [, ...letters] = this.tokens;
     return letters.map((letter, n) => n > 0 && this.said[n] === letter);
   }
 }
 
-/** The predictions of a model for the reader's own text, memoised while the reader types. @type {(task: string, rope: Rotation, text: string) => OwnText} */
+/** A model's predictions for the user's own text, memoised during typing. @type {(task: string, rope: Rotation, text: string) => OwnText} */
 export const ownTextOf = memo((task, rope, text) => new OwnText(task, rope, text), 12);
 
-/** The reading of a task with a rotation, memoised while the reader goes back and forth. @type {(task: string, rope: Rotation) => Reading} */
+/** The reading of a task's texts with the given rotation, memoised for switching back and forth. @type {(task: string, rope: Rotation) => Reading} */
 export const readingOf = memo((task, rope) => new Reading(task, rope), 12);

@@ -4,10 +4,10 @@ import { ropeAngles } from "./frequencies.js";
 import { pairFeatures } from "./layouts.js";
 import { applyRope } from "./rotary.js";
 
-const [NEAR, FAR] = [2, 8]; // in tokens: "near" is between these two, "far" is the second or more
+const [NEAR, FAR] = [2, 8]; // distances in tokens: "near" is at least the first, "far" at least the second
 const LETTER = /[\p{L}\p{N}]/u;
 
-// Whether key n is one that the job attends to from query m.
+// Whether the job attends from query m to key n.
 /** @type {Record<string, (tokens: string[], m: number, n: number) => boolean>} */
 const COUNTS = {
   previous: (_, m, n) => n === m - 1,
@@ -20,12 +20,13 @@ const COUNTS = {
   first: (_, _m, n) => n === 0,
 };
 
-// The keys that a job attends to, one row per query; none for the first query, which sees only one key.
+// The keys that a job attends to, in one row per query. The row of the first query is false because that query sees
+// only one key.
 /** @type {(job: string, tokens: string[]) => boolean[][]} */
 export const targets = (job, tokens) =>
   tokens.map((_, m) => tokens.map((_, n) => m > 0 && n <= m && COUNTS[job](tokens, m, n)));
 
-// How much each pair adds to the score of a query at m and a key at n; the sum is q·k/√d.
+// The contribution of each pair to the score of a query at m and a key at n; the sum is q·k/√d.
 /** @type {(q: Vector, k: Vector, m: number, n: number, rotation: Rotation, layout: string) => number[]} */
 export function pairShares(q, k, m, n, { invFreq, attentionFactor }, layout) {
   const [a, b] = [applyRope(q, ropeAngles(m, invFreq), layout), applyRope(k, ropeAngles(n, invFreq), layout)];
@@ -36,7 +37,7 @@ export function pairShares(q, k, m, n, { invFreq, attentionFactor }, layout) {
   });
 }
 
-// Causal attention weights for a text that begins at position `start`.
+// Causal attention weights for a text that starts at position `start`.
 /** @type {(q: Matrix, k: Matrix, start: number, rotation: Rotation, layout: string) => Matrix} */
 export function headWeights(q, k, start, { invFreq, attentionFactor }, layout) {
   const turned = (/** @type {Matrix} */ rows) =>
@@ -46,7 +47,7 @@ export function headWeights(q, k, start, { invFreq, attentionFactor }, layout) {
   return queries.map((query, m) => softmax(keys.map((key, n) => (n > m ? -Infinity : scale * dot(query, key)))));
 }
 
-// The mean weight on the keys that count, over the queries that have such keys, or NaN if none do.
+// The mean total weight on the keys that count, over all queries with such keys, or NaN if there are none.
 /** @type {(weights: Matrix, counts: boolean[][]) => number} */
 export function jobDone(weights, counts) {
   const asked = counts.map((row, m) => ({ row, m })).filter(({ row }) => row.includes(true));

@@ -1,13 +1,13 @@
 // Rotates pairs and whole heads; mirrors rope_edu/encodings/rotary.py.
 import { pairFeatures } from "./layouts.js";
 
-/** Turn the pair [x, y] counter-clockwise by angle. @type {(pair: Pair, angle: number) => Pair} */
+/** Rotate the pair [x, y] counter-clockwise by `angle`. @type {(pair: Pair, angle: number) => Pair} */
 export function rotatePair([x, y], angle) {
   const [c, s] = [Math.cos(angle), Math.sin(angle)];
   return [x * c - y * s, x * s + y * c];
 }
 
-/** x with its first 2·angles.length features rotated. @type {(x: Vector, angles: Vector, layout?: string) => number[]} */
+/** Rotate the first 2·angles.length features of x. @type {(x: Vector, angles: Vector, layout?: string) => number[]} */
 export function applyRope(x, angles, layout = "interleaved") {
   const out = [...x];
   angles.forEach((angle, i) => {
@@ -17,7 +17,10 @@ export function applyRope(x, angles, layout = "interleaved") {
   return out;
 }
 
-/** The rows of the rotation matrix R: R x is x rotated. @type {(angles: Vector, layout?: string) => number[][]} */
+/**
+ * The rows of the rotation matrix R, such that R x is the rotated x.
+ * @type {(angles: Vector, layout?: string) => number[][]}
+ */
 export function rotationMatrix(angles, layout = "interleaved") {
   const width = 2 * angles.length;
   const unit = (/** @type {number} */ c) => Array.from({ length: width }, (_, j) => (j === c ? 1 : 0));

@@ -1,8 +1,9 @@
-// Computes frequencies beyond the trained length, as in rope_edu/encodings/scaling. `factor` is the stretch s, the
-// wanted length divided by the trained length.
+// Computes frequencies for texts longer than the trained length, as in rope_edu/encodings/scaling. `factor` is the
+// stretch s, the wanted length divided by the trained length.
 import { invFreq } from "./frequencies.js";
 
-/** The range of turns over the trained length in which a rule blends, and whether the ramp's ends are rounded to whole pairs.
+/** The range of turns over the trained length within which a rule blends, and whether to round the ends of the ramp
+ * to whole pairs.
  * @typedef {{betaSlow?: number, betaFast?: number, truncate?: boolean, base?: number}} Ramp */
 
 /** Plain RoPE. @type {(headDim: number, base?: number) => Rotation} */
@@ -16,21 +17,24 @@ export function positionInterpolation(headDim, factor, base = 10000) {
 /** ABF: plain RoPE with a larger base. @type {(headDim: number, base?: number) => Rotation} */
 export const abf = (headDim, base = 500000) => plainRope(headDim, base);
 
-// NTK-aware: the base that leaves the first pair unchanged and divides the last by s; headDim must be at least 4.
+// NTK-aware: changes the base such that the first frequency is unchanged and the last is divided by s; headDim must
+// be at least 4.
 /** @type {(headDim: number, factor: number, base?: number) => Rotation} */
 export function ntkAware(headDim, factor, base = 10000) {
   const last = headDim / 2 - 1;
   return rotation(invFreq(headDim, base).map((frequency, i) => frequency * factor ** (-i / last)));
 }
 
-// Dynamic NTK at the current length: NTK-aware with s = f·length/L − (f − 1), plain up to L; headDim must be at least 4.
+// Dynamic NTK: NTK-aware with s = f·length/L − (f − 1) for the current length, or plain RoPE up to L; headDim must
+// be at least 4.
 /** @type {(headDim: number, trainedLength: number, length: number, factor?: number, base?: number) => Rotation} */
 export function dynamicNtk(headDim, trainedLength, length, factor = 1, base = 10000) {
   const longest = Math.max(length, trainedLength);
   return ntkAware(headDim, (factor * longest) / trainedLength - (factor - 1), base);
 }
 
-// NTK-by-parts with the paper's ramp: pairs that turn betaFast times keep θ; pairs that turn betaSlow times get θ/s.
+// NTK-by-parts with the paper's ramp: pairs that turn at least betaFast times keep θ, and pairs that turn at most
+// betaSlow times have θ/s.
 /** @type {(headDim: number, factor: number, trainedLength: number, ramp?: Ramp) => Rotation} */
 export function ntkByParts(headDim, factor, trainedLength, { betaSlow = 1, betaFast = 32, base = 10000 } = {}) {
   const frequencies = invFreq(headDim, base);
@@ -43,8 +47,8 @@ export function ntkByParts(headDim, factor, trainedLength, { betaSlow = 1, betaF
 export const llama3 = (headDim, factor, trainedLength, { lowFreqFactor = 1, highFreqFactor = 4, base = 500000 } = {}) =>
   ntkByParts(headDim, factor, trainedLength, { betaSlow: lowFreqFactor, betaFast: highFreqFactor, base });
 
-// YaRN: by parts, with the code's ramp ("index") or the paper's ("turns"), and an attention factor. Python rejects
-// settings whose ramp would run backwards; for those, `rampEnds` returns low > high.
+// YaRN: by parts with an attention factor, and with the ramp of the code ("index") or of the paper ("turns").
+// Python rejects settings that produce a decreasing ramp, for which `rampEnds` returns low > high.
 /** @type {(headDim: number, factor: number, trainedLength: number,
  *   settings?: Ramp & {ramp?: string, mscale?: number, mscaleAllDim?: number, attentionFactor?: number}) => Rotation} */
 export function yarn(headDim, factor, trainedLength, settings = {}) {
@@ -59,7 +63,8 @@ export function yarn(headDim, factor, trainedLength, settings = {}) {
   return rotation(blend(frequencies, factor, kept), settings.attentionFactor ?? usual);
 }
 
-// LongRoPE: frequencies divided by one list up to the trained length and by another beyond it; a = √(1 + ln s / ln L).
+// LongRoPE: frequencies are divided by one list of factors up to the trained length and by another for longer
+// texts; a = √(1 + ln s / ln L).
 /** @type {(headDim: number, factor: number, trainedLength: number, settings: {length: number, shortFactor: Vector,
  *   longFactor: Vector, attentionFactor?: number, base?: number}) => Rotation} */
 export function longrope(headDim, factor, trainedLength, settings) {
@@ -74,7 +79,8 @@ export function longrope(headDim, factor, trainedLength, settings) {
 /** @type {(factor: number, mscale?: number) => number} */
 export const yarnMscale = (factor, mscale = 1) => 0.1 * mscale * Math.log(factor) + 1;
 
-// γ for each pair, the share of θ that it keeps, rising with its turns in the trained length; a step if slow = fast.
+// γ, the share of θ that each pair keeps, increasing with the pair's turns in the trained length; a step if slow =
+// fast.
 /** @type {(frequencies: Vector, trainedLength: number, slow: number, fast: number) => number[]} */
 export function keptByTurns(frequencies, trainedLength, slow, fast) {
   return frequencies.map((frequency) => {
@@ -83,9 +89,9 @@ export function keptByTurns(frequencies, trainedLength, slow, fast) {
   });
 }
 
-// γ for each pair, falling linearly with its index between the ends of the ramp.
+// γ for each pair, decreasing linearly with the pair's index between the ends of the ramp.
 export function keptByIndex(/** @type {number} */ pairs, /** @type {Pair} */ [low, high]) {
-  const width = high - low || 0.001; // as in the released code: a step if the two are equal
+  const width = high - low || 0.001; // as in the released code; makes a step if low = high
   return Array.from({ length: pairs }, (_, i) => 1 - clip((i - low) / width));
 }
 

@@ -1,7 +1,8 @@
-// Handles positions with more than one coordinate; mirrors rope_edu/encodings/spatial.py.
+// Computes frequencies for positions with more than one coordinate; mirrors rope_edu/encodings/spatial.py.
 import { range } from "../lib/numbers.js";
 
-// One block of pairs per axis, with the frequencies of a head as wide as the block.
+// Frequencies with one block of pairs per axis, in which each block has the frequencies of a head of the block's
+// width.
 /** @type {(headDim: number, axes?: number, base?: number) => Matrix} */
 export function axialFrequencies(headDim, axes = 2, base = 10000) {
   const block = headDim / (2 * axes);
@@ -24,7 +25,8 @@ export function sectionFrequencies(row, sections, order = "contiguous") {
   return sections.map((_, axis) => row.map((frequency, i) => (axes[i] === axis ? frequency : 0)));
 }
 
-// The initial frequencies of RoPE-Mixed: half of the pairs along a direction in the plane (radians), half perpendicular to it.
+// The initial frequencies of RoPE-Mixed, with half of the pairs along a direction in the plane (in radians) and
+// half perpendicular.
 /** @type {(headDim: number, direction?: number, base?: number) => Matrix} */
 export function mixedFrequencies(headDim, direction = 0, base = 10) {
   const [along, across] = axialFrequencies(headDim, 2, base);
@@ -40,8 +42,8 @@ export function gridCoordinates(height, width) {
   return Array.from({ length: height * width }, (_, n) => [Math.floor(n / width), n % width]);
 }
 
-// The score of all-ones vectors at each place for a `query`, as a share of the score at the query itself, which is
-// a mean of cosines.
+// The score of all-ones vectors for a `query` and each place, relative to the score at the query, as a mean of
+// cosines.
 /** @type {(query: Pair, places: Pair[], frequencies: Matrix) => number[]} */
 export function patchScores([row, column], places, [byHeight, byWidth]) {
   return places.map(([y, x]) => {
@@ -53,7 +55,7 @@ export function patchScores([row, column], places, [byHeight, byWidth]) {
   });
 }
 
-// A scheme's frequencies for height and width; direction in degrees.
+// A scheme's frequencies for height and width, with the direction in degrees.
 /** @type {(scheme: string, headDim: number, base: number, direction: number) => number[][]} */
 export function schemeFrequencies(scheme, headDim, base, direction) {
   if (scheme === "axial") return axialFrequencies(headDim, 2, base);
@@ -62,8 +64,8 @@ export function schemeFrequencies(scheme, headDim, base, direction) {
   return sectionFrequencies(row, [headDim / 4, headDim / 4], scheme);
 }
 
-// The tip of the arrow for a pair's frequency vector (by height, by width) in a unit circle, rows downward. The arrow has the vector's
-// direction, and its length falls from 1 with the logarithm of the vector's size, to 0.12 at 1/base.
+// The tip of an arrow in the unit circle (y down) for a pair's frequency vector (by height, by width). The length
+// is 1 for a frequency of 1 and decreases logarithmically to 0.12 at 1/base.
 /** @type {(byHeight: number, byWidth: number, base: number) => Pair} */
 export function arrowPlace(byHeight, byWidth, base) {
   const size = Math.hypot(byHeight, byWidth);

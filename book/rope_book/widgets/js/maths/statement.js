@@ -30,11 +30,11 @@ export function readKinds(config, seqLen = null) {
   return first && first.layerType === null ? [first, ...kinds] : kinds;
 }
 
-/** Whether a file's content comes from a GGUF. @param {any} config */
+/** Whether a file's content was read from a GGUF. @param {any} config */
 const isGguf = (config) => isObject(config) && Object.hasOwn(config, "general.architecture");
 
 /**
- * The rotations that a file specifies, given its content and the name to use for it in sentences.
+ * The rotations that a file specifies, given the content and a name for the file in sentences.
  * @type {(config: any, name: string, seqLen?: number | null) => Statement}
  */
 export function statementOf(config, name, seqLen = null) {
@@ -51,21 +51,21 @@ export function statementOf(config, name, seqLen = null) {
   return { name, form: "config.json", model, readings, config, permuted: null, layers };
 }
 
-/** The layout of W_q and W_k before the GGUF's converter permuted their rows, or null. @type {(model: string, readings: any[]) => string | null} */
+/** The layout of W_q and W_k before the conversion to GGUF permuted the rows, or null. @type {(model: string, readings: any[]) => string | null} */
 function permutedFrom(model, readings) {
   if (FACTS.rows_permuted.includes(model)) return "half_split";
   const sections = readings.some(({ axes, ropeType }) => axes && ropeType !== NOPE);
   return FACTS.halves_with_sections.includes(model) && sections ? "interleaved" : null;
 }
 
-/** Numbers rounded to float32, as a GGUF stores them. @param {any} value @returns {any} */
+/** Round all numbers to float32, as stored in a GGUF. @param {any} value @returns {any} */
 export function inFloat32(value) {
   if (Array.isArray(value)) return value.map(inFloat32);
   if (isObject(value)) return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, inFloat32(each)]));
   return typeof value === "number" && Math.abs(value) < 1e30 ? shortest(value) : value;
 }
 
-/** The same statement as a GGUF would store it. @type {(statement: Statement) => Statement} */
+/** A statement as a GGUF would store it. @type {(statement: Statement) => Statement} */
 export const kept = (statement) =>
   statement.form === "GGUF" ? statement : statementOf(inFloat32(statement.config), statement.name);
 
@@ -73,7 +73,7 @@ export const kept = (statement) =>
 export const kindOf = ({ readings }, label) =>
   readings.find(({ layerType }) => layerType === label) ?? readings.find(({ layerType }) => layerType === null);
 
-/** The parsed content of a text; throws an error with the reason if it cannot be parsed. @param {string} text */
+/** Parse the text of a file; throws an Error with the reason on failure. @param {string} text */
 export function contentOf(text) {
   try {
     return JSON.parse(text);
@@ -82,11 +82,11 @@ export function contentOf(text) {
   }
 }
 
-/** A line of Python that builds the rotation of a reading. @type {(reading: any, config: any) => string} */
+/** A line of Python code that creates the rotation of a reading. @type {(reading: any, config: any) => string} */
 export const lineOf = (reading, config) => (isGguf(config) ? 'rotation_of("model.gguf")' : pythonOf(reading));
 
 /**
- * The reading of a text for one kind of layer, or {refused} if the text cannot be read.
+ * Read a file's text for one kind of layer; returns {refused} with the reason on failure.
  * @type {(text: string, layerType: string | null, seqLen: number | null) => any}
  */
 export function readAny(text, layerType, seqLen) {

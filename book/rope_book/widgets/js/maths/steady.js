@@ -1,11 +1,11 @@
 // Computes exp, log, cos, sin, powers and GELU from additions, multiplications and divisions alone. IEEE 754
-// defines these to the last bit, but every engine has a different Math.exp. Training amplifies any last-bit
-// difference; with these functions, every browser gets the same run.
+// defines these exactly, but Math.exp differs between engines, and training amplifies any difference. With these
+// functions, all browsers produce the same run.
 
-const LN_2 = [0.6931471803691238, 1.9082149292705877e-10]; // the first part has 32 bits, so that its product with an integer is exact
+const LN_2 = [0.6931471803691238, 1.9082149292705877e-10]; // the first part has 32 bits: integer products are exact
 const QUARTER = [1.5707963267341256, 6.077100506506192e-11]; // π/2 split in the same way
-const GRID = 64; // nodes per unit in the table of the normal distribution
-const FAR = 9; // beyond this, Φ is 0 or 1 to the last digit
+const GRID = 64; // nodes per unit in the table of Φ
+const FAR = 9; // beyond this, Φ rounds to 0 or 1
 
 /** 1/n! @type {Float64Array} */
 const OVER = new Float64Array(20).fill(1);
@@ -27,7 +27,7 @@ export function steadyExp(x) {
   return sum * POWERS[k + 1022];
 }
 
-// The natural logarithm of a number above 0; its mantissa's logarithm is 2·artanh((m − 1)/(m + 1)).
+// The natural logarithm of a positive number. For the mantissa m, this uses ln m = 2·artanh((m − 1)/(m + 1)).
 export function steadyLog(/** @type {number} */ x) {
   let k = 0;
   for (; x > 1.42; x /= 2) k++;
@@ -48,7 +48,7 @@ function series(/** @type {number} */ r, /** @type {number} */ first) {
   return first ? sum * r : sum;
 }
 
-/** [cos, sin] of an angle of up to a million radians. @type {(angle: number) => Pair} */
+/** [cos, sin] of an angle up to a million radians. @type {(angle: number) => Pair} */
 export function steadyTurn(angle) {
   const k = Math.round(angle / (QUARTER[0] + QUARTER[1]));
   const r = angle - k * QUARTER[0] - k * QUARTER[1];
@@ -75,7 +75,8 @@ for (let i = 0; i < table.below.length; i++) {
   table.below[i] = 0.5 + sum * table.density[i];
 }
 
-// GELU of many numbers, and its slope at each: x·Φ(x) and Φ(x) + x·φ(x), by a Taylor series around the nearest node.
+// GELU x·Φ(x) and its derivative Φ(x) + x·φ(x) at each number, computed with a Taylor series around the nearest
+// node.
 /** @type {(x: Float64Array, out: Float64Array, slope: Float64Array, count: number) => void} */
 export function geluAll(x, out, slope, count) {
   for (let i = 0; i < count; i++) {

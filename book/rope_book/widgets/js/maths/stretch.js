@@ -1,7 +1,7 @@
-// Compares rules, and computes the score's trend; mirrors book/rope_book/widgets/maths/stretch.py.
+// Compares rules and computes the trend of the score; mirrors book/rope_book/widgets/maths/stretch.py.
 import { abf, llama3, ntkAware, ntkByParts, plainRope, positionInterpolation, yarn } from "./scaling.js";
 
-// The rotation of a head that a rule stretches to `wanted` tokens: {invFreq, attentionFactor}.
+// The rotation {invFreq, attentionFactor} of a head after a rule stretches the context to `wanted` tokens.
 /** @type {(rule: string, headDim: number, base: number, trained: number, wanted: number, abfBase?: number) => Rotation} */
 export function stretched(rule, headDim, base, trained, wanted, abfBase = 500000) {
   const s = Math.max(1, wanted / trained);
@@ -18,10 +18,10 @@ export function stretched(rule, headDim, base, trained, wanted, abfBase = 500000
   return rules[rule]();
 }
 
-/** The factor by which a rule slows each pair: θ/θ′. @type {(plain: Vector, changed: Vector) => number[]} */
+/** The factor θ/θ′ by which a rule slows each pair. @type {(plain: Vector, changed: Vector) => number[]} */
 export const divisors = (plain, changed) => plain.map((frequency, i) => frequency / changed[i]);
 
-// The score of equal vectors relative to plain RoPE's at distance 0, averaged over `distance` · (1 ± `spread`).
+// The score of equal vectors, averaged over `distance` · (1 ± `spread`), relative to plain RoPE at distance 0.
 /** @type {(rotation: Rotation, distance: number, spread: number) => number} */
 export function scoreTrend({ invFreq, attentionFactor }, distance, spread) {
   let sum = 0;

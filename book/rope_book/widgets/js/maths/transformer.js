@@ -1,11 +1,11 @@
-// Reads one text, token by token, with the tiny transformer in book/rope_book/training/transformer.py.
+// Runs the tiny transformer in book/rope_book/training/transformer.py on one text, token by token.
 import { attendOne } from "./attend.js";
 import { Workspace } from "./block.js";
 
 /** @import { Named } from "./block.js" */
 /** @typedef {{of: Named, heads: number}} Model */
 
-/** The part of a text that a model has read so far, with its tokens' queries, keys and values. */
+/** Reads a text with a model, caching the queries, keys and values of all tokens so far. */
 export class Reader extends Workspace {
   constructor(/** @type {Model} */ { of, heads }, /** @type {Rotation} */ rope) {
     super(of, { rows: 1, seq: 1, heads, wide: of["norm.weight"].length / heads });
@@ -26,7 +26,7 @@ export class Reader extends Workspace {
     });
   }
 
-  /** Read a token: the logits of the next one, in a buffer that the next read overwrites. @type {(token: number) => Float64Array} */
+  /** Read a token; returns the logits of the next token, in a buffer that the next call overwrites. @type {(token: number) => Float64Array} */
   read(token) {
     const { place, width } = this;
     const { invFreq, attentionFactor } = this.rope;
@@ -49,7 +49,7 @@ export class Reader extends Workspace {
     }
   }
 
-  /** The attention weights from the token at a position to every token up to and including itself. */
+  /** The attention weights from the token at a position to all tokens up to and including that one. */
   weights(/** @type {number} */ layer, /** @type {number} */ head, /** @type {number} */ place) {
     const [weights, mixed] = [new Float64Array(place + 1), new Float64Array(this.width)];
     attendOne(this.past[layer], place, head, weights, mixed, this.shape);

@@ -1,4 +1,4 @@
-// Makes word vectors and one small head; mirrors book/rope_book/widgets/maths/words.py.
+// Generates word vectors and a small head; mirrors book/rope_book/widgets/maths/words.py.
 import { WORDS } from "../data/words.js";
 import { range } from "../lib/numbers.js";
 
@@ -35,7 +35,7 @@ export function randomMatrix(seed, width) {
   return rows(seed, width, width).map((row) => row.map((x) => x / Math.sqrt(width)));
 }
 
-// The parameters of the head that reads sentences; the tables of T5 (per bucket) and Shaw (per j − i) are made up.
+// The parameters of the head that reads sentences. The tables of T5 (per bucket) and Shaw (per j − i) are invented.
 export function readingHead(/** @type {boolean} */ causal) {
   const { width, seeds, clip, slope } = WORDS;
   const far = (/** @type {number} */ bucket) => -Math.log1p(bucket);

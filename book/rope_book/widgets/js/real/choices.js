@@ -1,10 +1,11 @@
-// Lists the reader's choices, each a llama.cpp setting or an edit to the file, with the equivalent in Python.
+// Lists the rotations to choose from, each as a llama.cpp setting or an edit to the file, with the Python
+// equivalent.
 
 export const PAIRS = 32;
 const HELD = 1e9; // llama.cpp divides a pair's angle by its factor
 const [BASE, TRAINED] = [100_000, 8192];
 
-/** Factors that hold some pairs still. @type {(held: (pair: number) => boolean) => number[]} */
+/** Factors that stop some of the pairs. @type {(held: (pair: number) => boolean) => number[]} */
 const holding = (held) => Array.from({ length: PAIRS }, (_, pair) => (held(pair) ? HELD : 1));
 
 /** @type {Record<string, RealChoice>} */
@@ -59,7 +60,7 @@ export const CHOICES = {
   hands: { words: "All 32 hands, set below", spec: "" },
 };
 
-/** A choice with the speeds of its hands, relative to training, if the reader sets them. @type {(name: string, speeds: number[]) => RealChoice} */
+/** A choice by name; for "hands", with the given speeds relative to training. @type {(name: string, speeds: number[]) => RealChoice} */
 export function chosen(name, speeds) {
   if (name !== "hands") return CHOICES[name];
   const factors = speeds.map((speed) => (speed === 0 ? HELD : 1 / speed));

@@ -1,13 +1,13 @@
 import { edited, headOf } from "./gguf_edit.js";
 import { begun, makeTokenizer } from "./tokens.js";
 
-// Runs SmolLM2 in llama.cpp with one rotation at a time, loaded on request.
+// Runs SmolLM2 in llama.cpp, reloading the model when a different rotation is requested.
 
 const CONTEXT = 1024; // tokens in the prompt and the answer
 const SILENT = { debug() {}, log() {}, warn() {}, error() {} };
 const GREEDY = { temperature: 0, top_k: 1 };
 
-/** The reason why this browser cannot run the engine, or "" if it can. */
+/** The reason why the browser cannot run the engine, or "" if it can. */
 export function lacking() {
   try {
     new WebAssembly.Memory(/** @type {any} */ ({ address: "i64", initial: 1n }));
@@ -17,10 +17,10 @@ export function lacking() {
   }
 }
 
-/** The engine's threads: several only if the page is isolated. */
+/** The number of threads, which is 1 unless the page is cross-origin isolated. */
 export const threads = () => (globalThis.crossOriginIsolated ? Math.max(1, navigator.hardwareConcurrency >> 1) : 1);
 
-/** The header of a file; throws an Error with the reason if the file is not SmolLM2. @type {(file: Blob) => Promise<GgufHead>} */
+/** Read a file's header; throws an Error with the reason if the file is not SmolLM2. @type {(file: Blob) => Promise<GgufHead>} */
 export async function checked(file) {
   const head = await headOf(file).catch((error) => {
     throw new Error(`This is not a GGUF that the page can read: ${error.message || "it is cut"}.`);
@@ -33,7 +33,7 @@ export async function checked(file) {
 }
 
 /**
- * llama.cpp with one rotation of the file at a time: `complete` loads the requested one.
+ * Create an engine that runs the file with one rotation at a time; `complete` loads the requested rotation.
  * @param {Blob} file @param {GgufHead} head @param {string} wasm @param {() => Promise<{Wllama: any}>} start
  */
 function makeLoader(file, head, wasm, start) {
@@ -53,7 +53,7 @@ function makeLoader(file, head, wasm, start) {
     await close();
     const { Wllama } = await start();
     engine = new Wllama({ default: wasm }, { suppressNativeLog: true, logger: SILENT });
-    engine.setCompat(null); // otherwise, an old browser would fetch another engine from a third party
+    engine.setCompat(null); // prevents old browsers from fetching an engine from a third party
     const common = { n_ctx: CONTEXT, n_threads: threads(), n_gpu_layers: 0, n_parallel: 1 };
     await engine.loadModel([await edited(file, head, edit)], { ...common, ...settings });
     loaded = wanted;

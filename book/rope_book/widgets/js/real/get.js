@@ -2,7 +2,7 @@ import { say } from "../lib/dom.js";
 import { checked, lacking, makeModel } from "./engine.js";
 import { fetched, forget, keep, kept } from "./keep.js";
 
-// Handles the first step: the model is fetched, chosen from disk, or found in the browser's storage.
+// Handles the first step, in which the model is downloaded, chosen from disk, or found in the browser's storage.
 
 /** The reason why the model cannot run here, or "" if it can. @type {(engine: string | undefined, protocol: string) => string} */
 export function obstacle(engine, protocol) {
@@ -15,7 +15,7 @@ export function obstacle(engine, protocol) {
 
 const megabytes = (/** @type {number} */ bytes) => (bytes / 1e6).toFixed(0);
 
-/** The view of the first step: an offer to get the model, or the model that is already stored.
+/** Show the first step, with an offer to get the model or with the stored model.
  * @param {RealGet} get @param {DOMStringMap} data */
 function makeView(get, { weights, bytes }) {
   const size = `${megabytes(Number(bytes))} MB`;
@@ -43,7 +43,7 @@ function makeView(get, { weights, bytes }) {
   return { size, show, offer, progress };
 }
 
-/** Connect the first step; `ready` receives the model, or undefined if it was removed.
+/** Attach the handlers of the first step; `ready` is called with the model, or with undefined after removal.
  * @param {RealGet} get @param {DOMStringMap} data
  * @param {() => Promise<{Wllama: any}>} start @param {(model?: RealModel) => void} ready */
 export function connectGet(get, data, start, ready) {

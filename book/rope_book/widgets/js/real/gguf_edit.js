@@ -1,7 +1,7 @@
 import { Cut, header } from "../lib/gguf_bytes.js";
 
-// Gives a GGUF another rotation by adding a list of factors, renaming a key, or reordering the rows of W_q and W_k.
-// Only the header and those rows are read; everything else remains a slice of the reader's file.
+// Changes the rotation in a GGUF by adding a list of factors, renaming a key, or reordering the rows of W_q and
+// W_k. Only the header and those rows are read; all other data remains a slice of the user's file.
 
 const FACTORS = "rope_freqs.weight";
 const FIRST = 2 ** 21; // bytes in which the header is expected
@@ -10,7 +10,10 @@ const FLOAT32 = 0;
 /** Numbers and bytes per block, by ggml type: float32, float16, Q4_0, Q4_1, Q8_0. @type {Record<number, [number, number]>} */
 const BLOCKS = { 0: [1, 4], 1: [1, 2], 2: [32, 18], 3: [32, 20], 8: [32, 34] };
 
-/** The header of a file, and the bytes from which it was read. @type {(file: Blob) => Promise<GgufHead>} */
+/**
+ * Read a file's header; also returns the bytes that contain the header.
+ * @type {(file: Blob) => Promise<GgufHead>}
+ */
 export async function headOf(file) {
   for (let length = FIRST; ; length *= 4) {
     const bytes = await file.slice(0, length).arrayBuffer();
@@ -22,7 +25,7 @@ export async function headOf(file) {
   }
 }
 
-/** The file with an edit; an empty edit returns the file itself. @type {(file: Blob, head: GgufHead, edit: Edit) => Promise<Blob>} */
+/** Apply an edit to a file; an empty edit returns the file unchanged. @type {(file: Blob, head: GgufHead, edit: Edit) => Promise<Blob>} */
 export async function edited(file, head, { factors, forget, permute }) {
   if (!factors && !forget && !permute) return file;
   let front = new Uint8Array(head.bytes.slice(0, head.end));
@@ -36,7 +39,7 @@ export async function edited(file, head, { factors, forget, permute }) {
 const padded = (/** @type {number} */ length) => Math.ceil(length / ALIGN) * ALIGN;
 const padding = (/** @type {number} */ length) => new Uint8Array(padded(length) - length);
 
-/** Little-endian integers, each of 4 or 8 bytes: [width, value]. @type {(...fields: [number, number][]) => Uint8Array} */
+/** Encode little-endian integers, given as [width, value] with a width of 4 or 8 bytes. @type {(...fields: [number, number][]) => Uint8Array} */
 function integers(...fields) {
   const view = new DataView(new ArrayBuffer(fields.reduce((sum, [width]) => sum + width, 0)));
   let at = 0;
@@ -59,13 +62,13 @@ function joined(...parts) {
   return whole;
 }
 
-/** A string as stored in a GGUF: its length, then its bytes. @type {(text: string) => Uint8Array} */
+/** Encode a string for a GGUF, as the length followed by the bytes. @type {(text: string) => Uint8Array} */
 function written(text) {
   const bytes = new TextEncoder().encode(text);
   return joined(integers([8, bytes.length]), bytes);
 }
 
-/** The header with a key renamed to hide it. @type {(front: Uint8Array<ArrayBuffer>, key: string) => Uint8Array<ArrayBuffer>} */
+/** Rename a key in the header to hide it. @type {(front: Uint8Array<ArrayBuffer>, key: string) => Uint8Array<ArrayBuffer>} */
 function renamed(front, key) {
   const sought = written(key);
   const at = front.findIndex((_, i) => sought.every((byte, j) => front[i + j] === byte));
@@ -74,14 +77,14 @@ function renamed(front, key) {
   return joined(front.slice(0, last), Uint8Array.of("_".charCodeAt(0)), front.slice(last + 1));
 }
 
-/** The header with the factor list as its last tensor. @type {(front: Uint8Array<ArrayBuffer>, length: number, start: number) => Uint8Array<ArrayBuffer>} */
+/** Add the factor list to the header as the last tensor. @type {(front: Uint8Array<ArrayBuffer>, length: number, start: number) => Uint8Array<ArrayBuffer>} */
 function listed(front, length, start) {
   const count = new DataView(front.buffer, front.byteOffset).getUint32(8, true);
   const entry = [written(FACTORS), integers([4, 1], [8, length], [4, FLOAT32], [8, start])];
   return joined(front.slice(0, 8), integers([8, count + 1]), front.slice(16), ...entry);
 }
 
-/** The data with the rows of every W_q and W_k in the other layout's order. @type {(file: Blob, head: GgufHead) => Promise<(Blob | Uint8Array<ArrayBuffer>)[]>} */
+/** The data with the rows of each W_q and W_k reordered for the other layout. @type {(file: Blob, head: GgufHead) => Promise<(Blob | Uint8Array<ArrayBuffer>)[]>} */
 async function reordered(file, head) {
   const width = head.values["llama.rope.dimension_count"];
   const parts = [];
@@ -98,7 +101,7 @@ async function reordered(file, head) {
   return [...parts, file.slice(done)];
 }
 
-/** Reorder rows so that neighbours, 2i and 2i + 1, come from rows i and i + width / 2 of their head. @type {(rows: Uint8Array, bytes: number, width: number) => Uint8Array<ArrayBuffer>} */
+/** Reorder the rows of each head, so that rows 2i and 2i + 1 are the former rows i and i + width / 2. @type {(rows: Uint8Array, bytes: number, width: number) => Uint8Array<ArrayBuffer>} */
 function inOtherLayout(rows, bytes, width) {
   const moved = new Uint8Array(rows.length);
   for (let row = 0; row < rows.length / bytes; row++) {

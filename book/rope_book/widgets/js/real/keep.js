@@ -1,7 +1,7 @@
-// Fetches the model's file, stores it in this browser, and removes it, each at the reader's request.
+// Downloads, stores and removes the model's file in this browser at the user's request.
 
 const SHELF = "smollm2";
-const PLACE = "model.gguf"; // the key in the cache, whatever the source of the file
+const PLACE = "model.gguf"; // the cache key, regardless of the file's source
 
 /** The stored file, or undefined. The cache exists only on pages served from https or localhost. @returns {Promise<Blob | undefined>} */
 export async function kept() {
@@ -15,13 +15,13 @@ export async function keep(file) {
     await (await caches.open(SHELF)).put(PLACE, new Response(file));
     return true;
   } catch {
-    return false; // the disk is full, or there is no cache
+    return false; // the disk is full, or the cache is unavailable
   }
 }
 
 export const forget = () => caches.delete(SHELF);
 
-/** Fetch a file, reporting how many bytes have arrived. @type {(address: string, told: (bytes: number) => void) => Promise<Blob>} */
+/** Download a file; calls `told` with the number of bytes received so far. @type {(address: string, told: (bytes: number) => void) => Promise<Blob>} */
 export async function fetched(address, told) {
   const answer = await fetch(address);
   if (!answer.ok || !answer.body)

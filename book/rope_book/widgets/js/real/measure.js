@@ -3,7 +3,8 @@
 /** The exponential of the mean loss. @type {(losses: number[]) => number} */
 export const perplexity = (losses) => Math.exp(losses.reduce((sum, loss) => sum + loss, 0) / losses.length);
 
-/** At most `parts` equal parts of the text, each with its first and last token, counted from 1, and its perplexity.
+/** Split the text into at most `parts` equal parts; returns the first token, the last token (from 1) and the
+ * perplexity of each part.
  * @type {(losses: number[], parts: number) => {first: number, last: number, perplexity: number}[]} */
 export function byPlace(losses, parts) {
   const size = Math.ceil(losses.length / parts);

@@ -4,9 +4,9 @@ import { arranged, makeParts, TOKENS } from "./form.js";
 import { connectGet, obstacle } from "./get.js";
 import { tableOf } from "./table.js";
 
-// Drives the page on which SmolLM2 runs. Text that a reader types never leaves the page.
+// Runs the page with SmolLM2. Text typed by the user never leaves the page.
 
-/** The reader's current settings. @param {ReturnType<typeof makeParts>["choose"]} choose */
+/** The user's current settings. @param {ReturnType<typeof makeParts>["choose"]} choose */
 function read({ text, choice, tokens, speeds }) {
   const count = Math.round(Number(tokens.value)) || TOKENS.first;
   return {
@@ -17,7 +17,7 @@ function read({ text, choice, tokens, speeds }) {
   };
 }
 
-/** The two sheets with their rotations and their current requests. @param {ReturnType<typeof read>} now @param {ReturnType<typeof makeParts>["shown"]} shown */
+/** The two sheets, each with a rotation and the current request. @param {ReturnType<typeof read>} now @param {ReturnType<typeof makeParts>["shown"]} shown */
 const sides = ({ choice, text, tokens }, { right, wrong }) =>
   [
     { ...right, rotation: CHOICES.right },
@@ -37,7 +37,7 @@ function emptied(both) {
   }
 }
 
-/** Let the right and the wrong rotation write in turn. A sheet that already has its answer keeps it.
+/** Generate text with the correct rotation and then with the chosen one, skipping sheets that are up to date.
  * @type {(model: RealModel, now: ReturnType<typeof read>, shown: ReturnType<typeof makeParts>["shown"], signal: AbortSignal) => Promise<void>} */
 async function writeBoth(model, now, shown, signal) {
   const both = sides(now, shown);
@@ -61,7 +61,7 @@ async function writeBoth(model, now, shown, signal) {
   }
 }
 
-/** Measure the right and the wrong rotation. @type {(model: RealModel, choice: RealChoice, shown: ReturnType<typeof makeParts>["shown"], told: (words: string) => void, signal: AbortSignal) => Promise<void>} */
+/** Measure the losses with the correct rotation and with the chosen one. @type {(model: RealModel, choice: RealChoice, shown: ReturnType<typeof makeParts>["shown"], told: (words: string) => void, signal: AbortSignal) => Promise<void>} */
 async function measureBoth(model, choice, { pasted, table }, told, signal) {
   const count = model.length(pasted.value);
   if (count < 3 || count > model.most)
@@ -83,7 +83,7 @@ function save(file, name) {
   setTimeout(() => URL.revokeObjectURL(href), 60_000);
 }
 
-/** Connect the buttons; returns a setter for the model, if any. @param {ReturnType<typeof makeParts>} parts @param {() => void} shows */
+/** Attach the buttons' handlers; returns a function that sets or clears the model. @param {ReturnType<typeof makeParts>} parts @param {() => void} shows */
 function connectActs({ choose, act, shown }, shows) {
   /** @type {RealModel | undefined} */
   let model;
@@ -133,7 +133,7 @@ function connectActs({ choose, act, shown }, shows) {
   };
 }
 
-/** Fill the model's section of the page. `start` imports the engine.
+/** Build the model's section of the page; `start` imports the engine.
  * @type {(root: HTMLElement, start: () => Promise<{Wllama: any}>) => void} */
 export function mount(root, start) {
   const parts = makeParts(Number(root.dataset.bytes));

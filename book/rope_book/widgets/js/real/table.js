@@ -3,7 +3,7 @@ import { byPlace, perplexity } from "./measure.js";
 
 const PARTS = 8;
 
-/** Perplexity by position, right and wrong side by side. @type {(right: number[], wrong: number[], words: string) => HTMLTableElement} */
+/** A table of perplexity by position for the correct and the chosen rotation, side by side. @type {(right: number[], wrong: number[], words: string) => HTMLTableElement} */
 export function tableOf(right, wrong, words) {
   const row = (/** @type {string} */ place, /** @type {number[]} */ numbers) =>
     html(

@@ -1,9 +1,10 @@
-// Implements SmolLM2's tokenizer: byte-level BPE after splitting digits, with the tokens and merges from the
-// reader's file.
+// Implements SmolLM2's tokenizer, which splits off digits and then applies byte-level BPE with the tokens and
+// merges in the user's file.
 
 const WORDS = /'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+/gu;
 
-/** The character for each byte: printable bytes represent themselves, and the others start at 256, as in GPT-2. */
+/** The character for each byte as in GPT-2: printable bytes map to themselves, and all others to characters from
+ * 256 on. */
 const LETTERS = (() => {
   const printable = (/** @type {number} */ byte) =>
     (byte > 32 && byte < 127) || (byte > 160 && byte < 256 && byte !== 173);
@@ -11,12 +12,12 @@ const LETTERS = (() => {
   return Array.from({ length: 256 }, (_, byte) => String.fromCharCode(printable(byte) ? byte : next++));
 })();
 
-/** The pieces of a text, each of which is split into tokens separately. @type {(text: string) => string[]} */
+/** Split a text into pieces that are tokenized separately. @type {(text: string) => string[]} */
 export function pieces(text) {
   return text.split(/(\p{N})/u).flatMap((part) => part.match(WORDS) ?? []);
 }
 
-/** A function from a piece to its ids, for a file's tokens and merges. @type {(tokens: string[], merges: string[]) => (piece: string) => number[]} */
+/** Create a function that maps a piece to token ids, using a file's tokens and merges. @type {(tokens: string[], merges: string[]) => (piece: string) => number[]} */
 export function makeTokenizer(tokens, merges) {
   const ids = new Map(tokens.map((token, id) => [token, id]));
   const ranks = new Map(merges.map((pair, rank) => [pair, rank]));
@@ -37,7 +38,7 @@ function merged(parts, ranks) {
   }
 }
 
-/** A text as its first piece, which is the prompt for the model, and the ids of the remaining tokens. @type {(text: string, tokenize: (piece: string) => number[]) => {first: string, ids: number[]}} */
+/** Split a text into the first piece, which is the model's prompt, and the ids of all following tokens. @type {(text: string, tokenize: (piece: string) => number[]) => {first: string, ids: number[]}} */
 export function begun(text, tokenize) {
   const [first = "", ...rest] = pieces(text);
   return { first, ids: rest.flatMap(tokenize) };
