@@ -101,8 +101,8 @@ function drawGround(pen, { left, right, ground, scale, lowest, highest }, faint)
 /** @type {(n: number, joints: Pair[]) => Pair} */
 const midway = (n, joints) => [(joints[n][0] + joints[n + 1][0]) / 2, (joints[n][1] + joints[n + 1][1]) / 2];
 
-/** Draw the stem hand by hand, thicker for slower hands, with an orange diamond at each angle never seen in
- * training. */
+/** Draw the stem in chunks, thicker for slower hands, with an orange diamond at each angle never seen in training.
+ */
 function drawStem(pen, joints, fresh, thick) {
   const pairs = joints.length - 1;
   const odd = range(0, pairs - 1).filter((n) => fresh[pairs - 1 - n]);
