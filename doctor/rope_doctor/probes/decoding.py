@@ -20,7 +20,7 @@ from rope_doctor.probes.bench import (
 from rope_doctor.probes.causal_model import as_decoder
 from rope_doctor.probes.causes import SHORT, Cause, causes_of, explained
 from rope_doctor.probes.decoder import Decoder
-from rope_doctor.probes.ways import LONGROPE, WAYS, Way, chunks
+from rope_doctor.probes.ways import EFFECT, LONGROPE, WAYS, Way, chunks
 from rope_doctor.verdict import DIFFERS as WRONG
 from rope_doctor.verdict import HOLDS, NOT_RUN, Judged, Verdict, choose
 
@@ -87,7 +87,8 @@ def check_decoder(
     Every check compares the decoder with itself, so no reference is needed; `diagnose` and `check_model` find
     mistakes that all calls share. A text of 12 tokens is read in every way, and a long one, past every window and
     switch, in the central ways. In float32 a difference counts if it exceeds 2¹² roundings in the same direction,
-    plus 2⁴ per token. In a narrower type it must exceed eight times the measured noise in half of the tokens.
+    plus 2⁴ per token. In a narrower type it must exceed eight times the measured noise in half of the tokens, and a
+    float32 copy is compared by the bound of float32, since that noise hides some mistakes.
 
     Args:
         decoder: a `Decoder`, a causal model of transformers, or a function `(tokens, *, positions, mask, cache) ->
@@ -118,18 +119,32 @@ def check_decoder(
     made = as_decoder(decoder, **facts)
     if window is not None:
         made = replace(made, windows=tuple(sorted({*made.windows, _whole("window", window, 1)})))
-    examination = _Examination(made, length, _whole("chunk", chunk, 2), _tokens(text, made.vocabulary))
-    names = [Judged(name, HOLDS, central=name in CENTRAL) for name in CHECKS]
+    copies = [] if made.wide is None else [replace(made.wide(), windows=made.windows)]
+    chunk, tokens = _whole("chunk", chunk, 2), _tokens(text, made.vocabulary)
+    examined = [_Examination(each, length, chunk, tokens) for each in (made, *copies)]
+    noisy = {EFFECT} if examined[0].near.low_precision and not copies else set()
+    names = [Judged(name, HOLDS, central=name in CENTRAL or name in noisy) for name in CHECKS]
     chosen = choose(names, only=only, skip=skip, require=require)
-    examination.prepare()
+    examined[0].prepare()
     checks = tuple(
-        replace(examination.check(judged.name), central=judged.central)
+        replace(_of_both(*(each.check(judged.name) for each in examined)), central=judged.central)
         if judged.outcome == HOLDS
         else Check(judged.name, NOT_JUDGED, judged.reason, central=judged.central)
         for judged in chosen.checks
     )
     verdict = Verdict(tuple(map(_judged, checks)))
-    return DecoderReport(checks, verdict, causes_of(checks), examination.tolerance)
+    causes = causes_of(checks, state=made.recurrent)
+    tolerance = " In that copy, ".join(each.tolerance for each in examined)
+    return DecoderReport(checks, verdict, causes, f"D{tolerance[1:]}")
+
+
+def _of_both(found: Check, copy: Check | None = None) -> Check:
+    """Return a decoder's check, or that of its float32 copy if it differs or if rounding hid the decoder's own."""
+    if copy is None or found.outcome == DIFFERS or copy.outcome == NOT_JUDGED:
+        return found
+    if found.outcome == NOT_JUDGED or copy.outcome == DIFFERS:
+        return replace(copy, words=f"in a float32 copy, {copy.words[0].lower()}{copy.words[1:]}")
+    return found
 
 
 def _judged(check: Check) -> Judged:
@@ -196,11 +211,11 @@ class _Examination:
         bound = self.near.bound
         if not self.near.low_precision:
             roundings = "4,096 roundings, and 16 more per token"
-            return f"Differences count above {bound:.1e} of the logits' spread: {roundings}."
+            return f"differences count above {bound:.1e} of the logits' spread: {roundings}."
         twice, order, wide = self.near.noise
         copy = "no float32 copy could be made" if wide is None else f"a float32 copy {wide:.2g}"
         return (
-            f"Differences count above {bound:.2g} of the logits' spread, eight times the noise: "
+            f"differences count above {bound:.2g} of the logits' spread, eight times the noise: "
             f"the same call twice {twice:.2g}, rows in another order {order:.2g}, {copy}."
         )
 

@@ -21,6 +21,7 @@ from rope_doctor.probes.decoder import BFLOAT16_EPS
 GAP, SHIFT, NEW = 7, 17, 6  # tokens: a gap in the positions, a shift of the text, tokens to generate
 LEAST = PADS + 3  # shortest text that is compared
 GROWN = 8  # largest difference in logits, in units of the spread, as a multiple of the query growth
+EFFECT = "positions have an effect"  # a check that must run where only rounding could explain a difference
 LONGROPE = "longrope"  # the rule that switches between two lists of factors at a documented length
 
 
@@ -428,7 +429,7 @@ WAYS: dict[str, Way] = {
     "step by step, with positions": Way(step_by_step_with_positions, ("cache", "positions")),
     "rows": Way(rows),
     "rows at length 1": Way(rows_at_length_1, ("cache",)),
-    "positions have an effect": Way(effect, ("positions",)),
+    EFFECT: Way(effect, ("positions",)),
     "gaps": Way(gaps, ("positions", "mask"), by_slot=0),
     "packed": Way(packed, ("positions",)),
     "cropped cache": Way(cropped, ("cache",)),

@@ -402,6 +402,22 @@ def test_the_share_of_unstretched_angles_in_a_gguf_changes_its_frequencies(share
     assert (spec.attention_factor == 1) == (share == 0)
 
 
+@pytest.mark.parametrize(("share", "status"), [(None, 0), (-1.0, 0), (64.0, 1)])
+def test_a_gguf_is_not_like_its_config_if_its_share_is_64(share, status, tmp_path):
+    """ikawrakow/ik_llama.cpp 2003."""
+    config = {"model_type": "qwen2", "head_dim": 8, "rope_theta": 1e4, "max_position_embeddings": 8192}
+    rule = {"type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32}
+    (tmp_path / "config.json").write_text(json.dumps(config | {"rope_scaling": rule, "num_hidden_layers": 2}))
+    keys = {"rope__scaling__type": "yarn", "rope__scaling__factor": 4.0, "rope__freq_base": 1e4}
+    keys |= {"rope__scaling__original_context_length": 32, "rope__dimension_count": 8, "block_count": 2}
+    keys |= {} if share is None else {"rope__scaling__yarn_ext_factor": share}
+    readings, layers = gguf("qwen2", **keys)
+    file = Statement(tmp_path / "a.gguf", "GGUF", "qwen2", readings, None, layers)
+    result = compare(tmp_path / "config.json", file)
+    assert result.verdict.status == status, str(result)
+    assert [difference.what for difference in result.differences] == ["frequencies"] * status
+
+
 @pytest.mark.parametrize(
     ("arch", "keys", "labels"),
     [

@@ -99,6 +99,13 @@ def the_list_of_still_layers_is_inverted(model):
         attention.use_rope = 1 - attention.use_rope
 
 
+@case("still_layers_rotate", "smollm3", num_hidden_layers=4, no_rope_layers=[1, 1, 1, 0])
+def every_layer_is_rotated(model):
+    """Found in airockchip/rknn-llm 501 and timtoole02/Camelid 535."""
+    for attention in attentions(model):
+        attention.use_rope = 1
+
+
 @case("kind_of_another", "deepseek_v4", **V4)
 def one_base_for_all_kinds_of_layers(model):
     """Found in sgl-project/sglang 34788, Avarok-Cybersecurity/atlas 276, ml-explore/mlx-lm 1189."""
@@ -243,6 +250,29 @@ def the_base_changed_after_loading(model):
 def yarn_never_applied(model):
     turns(model).inv_freq = frequencies(5e5)
     turns(model).attention_scaling = 1.0
+
+
+def by_angles(model, angles_of):
+    """Let a model's module take cosines and sines of angles computed in another way."""
+    module = turns(model)
+
+    def forward(old, x, position_ids):
+        angles = torch.cat([angles_of(position_ids[..., None], module.inv_freq, x.dtype)] * 2, dim=-1)
+        return angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+
+    rewired(module, forward)
+
+
+@case("frequencies_in_bfloat16", width=torch.bfloat16)
+def frequencies_cast_before_they_are_multiplied(model):
+    """Found in Modalities/modalities 462: `self.inv_freq.to(x.dtype)`."""
+    by_angles(model, lambda ids, inv_freq, width: ids.float() * inv_freq.to(width).float())
+
+
+@case("frequencies_in_bfloat16", width=torch.bfloat16)
+def positions_frequencies_and_angles_in_the_models_width(model):
+    """Found in huggingface/candle 3520 and 3698."""
+    by_angles(model, lambda ids, inv_freq, width: ids.to(width) * inv_freq.to(width))
 
 
 @case("never_filled")
