@@ -17,6 +17,8 @@ from rope_doctor.config.gguf import Header
 from rope_doctor.config.gguf_rotation import layers_of_keys, readings_of
 from rope_doctor.verdict import NOT_RUN
 
+from .written import ARCHITECTURES, LOST, written
+
 ROOT = Path(__file__).resolve().parents[3]
 FILES = json.loads((ROOT / "tests/doctor/config/released.json").read_text(encoding="utf-8"))["files"]
 CONFIGS = {each.name: each.config for each in PRESETS}
@@ -163,6 +165,21 @@ def test_a_released_config_is_like_itself_with_every_central_check_run(name, tmp
     verdict = compared(tmp_path, RELEASED[name], RELEASED[name]).verdict
     assert verdict.status == 0
     assert all(check.outcome != NOT_RUN for check in verdict.checks if check.central)
+
+
+def test_sixty_released_configs_and_more_are_like_the_gguf_that_is_made_of_them(tmp_path):
+    """A preset that leaves its window or kinds to the model's code is not judged, and none is called wrong."""
+    verdicts = {}
+    for name, config in RELEASED.items():
+        if config.get("model_type") in ARCHITECTURES.keys() - LOST.keys():
+            (tmp_path / "config.json").write_text(json.dumps(config))
+            verdicts[name] = compare(tmp_path / "config.json", written(tmp_path / "a.gguf", config)).verdict
+    open_ = {name: verdict for name, verdict in verdicts.items() if verdict.status}
+    assert len(verdicts) - len(open_) >= 60
+    for name, verdict in open_.items():
+        assert verdict.status == 2, name
+        assert "windows" in verdict.not_judged, name
+        assert verdict.not_judged.keys() <= {"kinds", "windows", "query-scale"}, name
 
 
 @pytest.mark.nightly
