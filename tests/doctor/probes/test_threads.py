@@ -186,7 +186,9 @@ def test_what_rounding_hides_is_found_in_a_float32_copy():
     assert report.verdict.status == 1
     assert report.causes[0].name == "count ignores the cache"
     assert report.of("step by step").words.startswith("in a float32 copy, one pass, and one token at a time")
-    alone = check_decoder(made, **LONG).verdict  # without a copy, nothing differs, and nothing is called right
+    alone = check_decoder(
+        made, **LONG
+    ).verdict  # without a copy, nothing differs, and nothing is called right
     assert alone.status == 2
     assert alone.not_judged["positions have an effect"].startswith("rounding hides the effect")
 
