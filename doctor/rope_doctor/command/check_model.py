@@ -12,6 +12,7 @@ The checks are:
     query scale       the growth of queries with position; central if the config states it
     longer texts      at the trained length and beyond, and after a longer text; central for dynamic and longrope
     coordinates       M-RoPE with coordinates that differ; central if the config has sections
+    windows           how many tokens each layer sees, if the config states a window and attention takes a mask
 
 The exit status is 0 only if every central check ran and nothing differs, 1 if something differs, and otherwise 2.
 """
