@@ -3,7 +3,7 @@ r"""Watch the masks of a live torch model: does each layer see as many tokens as
 from collections.abc import Iterator
 from typing import Any
 
-from rope_doctor.config.each_layer import CHUNKED, Layer, layers_of_config
+from rope_doctor.config.each_layer import CHUNKED, FULL, SLIDING, Layer, layers_of_config
 from rope_doctor.config.reader import NOPE
 from rope_doctor.probes.faults import Fault
 from rope_doctor.probes.layer_kinds import LAYER, LayerKinds
@@ -36,7 +36,10 @@ def judge_windows(model: Any, kinds: LayerKinds) -> tuple[list[Fault], str]:
 
 
 def _is_stated(row: Layer) -> bool:
-    return row.window is None or isinstance(row.window, int)
+    """Return whether the config says what a layer sees; those that pool tokens see a window and the pools."""
+    if row.label == FULL:
+        return row.window is None
+    return row.label in (SLIDING, CHUNKED) and isinstance(row.window, int)
 
 
 def _faults(judged: dict[int, tuple[str, int]], rows: list[Layer], count: int) -> Iterator[Fault]:
