@@ -22,6 +22,8 @@ def judge_windows(model: Any, kinds: LayerKinds) -> tuple[list[Fault], str]:
     widths = [row.window for row in rows if isinstance(row.window, int)]
     if not widths:
         return [], layers.why or "the config states no window"
+    if not kinds.layers:
+        return [], "the config does not say which layers are of which kind"
     count = max(widths) + BEYOND
     if count > LONGEST:
         return [], f"a text longer than the window of {max(widths):,} tokens was not run"
