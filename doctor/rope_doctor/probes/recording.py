@@ -27,7 +27,7 @@ class Call:
     q: Any
     k: Any
     v: Any = None
-    scale: float | None = None  # factor on q·k; None if it cannot be observed
+    scale: float | None = None  # factor on q·k, or None if it cannot be observed
     before: tuple[Any, ...] = ()  # outputs of the submodules of the calling module, at the first token
     mask: Any = None  # (batch, heads, seq, keys); None if each token sees all tokens before it, or its window
     window: int | None = None  # number of tokens, passed to a kernel that takes no mask
