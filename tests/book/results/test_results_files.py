@@ -165,6 +165,11 @@ SCHEMAS = {
                     shows=LENGTH | {"type": ["integer", "null"]}),
         words=rows(prompt=WORD, name=WORD, text=WORD),
     ),
+    "real_packed.json": record(
+        format={"const": real.FORMATS["real_packed"]},
+        meta=record(tokens=LENGTH, **HOST, **WHEN),
+        losses=rows(text=WORD, way=WORD, loss=AMOUNT),
+    ),
     "real_table.json": record(
         format={"const": real.FORMATS["real_table"]}, meta=OBJECT, trained=TABLE, random=TABLE,
     ),
@@ -249,6 +254,12 @@ def assert_finetune_agrees(content):
     assert {row["steps"] for row in content["passes"]} == {0, *counts.values()}
 
 
+def assert_packed_agrees(content):
+    assert_distinct(content["losses"], ("text", "way"))
+    ways = Counter(row["way"] for row in content["losses"])
+    assert len(set(ways.values())) == 1, f"every way must have as many texts, got {ways}"
+
+
 def assert_mistakes_agree(content):
     assert_distinct(content["losses"], ("text", "name"))
     assert_distinct(content["words"], ("prompt", "name"))
@@ -260,6 +271,7 @@ AGREEMENTS = {
     "real_heads.json": assert_heads_agree,
     "real_length.json": assert_length_agrees,
     "real_mistakes.json": assert_mistakes_agree,
+    "real_packed.json": assert_packed_agrees,
     "grid.json": assert_grid_agrees,
     "stretch.json": assert_stretch_agrees,
     "claims.json": assert_claims_agree,
@@ -319,6 +331,7 @@ CORRUPTIONS = {
     ("real_finetune.json", "a pass twice"): (lambda c: c["passes"].append(c["passes"][0]), "occurs twice"),
     ("page_heads.json", "a head without keys"): (lambda c: c["heads"][0].pop("k"), "'k' is a required property"),
     ("real_mistakes.json", "a mistake twice"): (lambda c: c["losses"].append(c["losses"][0]), "occurs twice"),
+    ("real_packed.json", "a text less for a way"): (lambda c: c["losses"].pop(), "as many texts"),
     ("real_table.json", "a cosine of 2"): (lambda c: c["trained"]["cosine"].update({"1": 2}), "maximum of 1"),
     ("rotation.json", "no left_out"): (lambda c: c.pop("left_out"), "'left_out' is a required property"),
 }  # fmt: skip
