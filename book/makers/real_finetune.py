@@ -14,9 +14,10 @@ Windows come in turn from three kinds, none twice and none from the texts that a
 - technical: the docstrings of Python's standard library without `argparse`; read: the topics of `help()`;
 - code: the modules of the standard library without `argparse`; read: `argparse.py`.
 
-Before and after, every rule reads 16,384 tokens of the three, and the first 2,048 of Python's licence, a kind that
-the training lacks. "plain" is the model as it is. The file keeps each window's loss before its step, and mean
-losses in nats by sixteenth of a text, as `real_length.json` does.
+Before and after, every rule reads the first 2,048 tokens of the three and of Python's licence, a kind that the
+training lacks, and then 16,384 of the three. "plain" is the model as it is; "pi-2-lost" has the weights that were
+tuned under PI and reads without it, as when a file loses its rule. The file keeps each window's loss before its
+step, and mean losses in nats by sixteenth of a text, as `real_length.json` does.
 
 Stop it at any time; the same command resumes from FOLDER (1.6 GB for each rule), which it never deletes. A step
 takes some 25 seconds on one core, a pass over 16,384 tokens three minutes.
@@ -54,7 +55,7 @@ REACH, WINDOW, SHORT, ROUND, SEED = 2 * TRAINED, 2048, 2048, 5, 20261127
 GOLDEN = (5**0.5 - 1) / 2  # its multiples, modulo 1, spread evenly, however many there are
 RATE, BETAS, WARM_UP = 1e-4, (0.9, 0.95), 5
 LIBRARY = Path(sysconfig.get_path("stdlib"))
-PASSES = (("narrative", REACH), ("law", SHORT), ("technical", REACH), ("code", REACH))
+LONG = ("narrative", "technical", "code")
 
 
 def training_texts(narrative: Path) -> dict[str, str]:
@@ -144,13 +145,26 @@ def train_round(file: RunsFile, name: str, folder: Path, steps: int, kinds: list
         file.add("training", row, (time.monotonic() - started) / len(rows))
 
 
-def measure(file: RunsFile, model: RealModel, ids: dict[str, list[int]], name: str, steps: int) -> None:
-    """Read all texts that the file lacks."""
-    for text, tokens in PASSES:
+class Measure:
+    """Reads the texts under a name, unless the file has them."""
+
+    def __init__(self, file: RunsFile, texts: dict[str, list[int]]) -> None:
+        self.file, self.texts = file, texts
+
+    def short(self, model: RealModel, name: str, steps: int, *, reading: str) -> None:
+        """Read the first tokens of every text."""
+        for text in self.texts:
+            self._add(model, text, SHORT, name, steps, reading)
+
+    def long(self, model: RealModel, name: str, steps: int, text: str) -> None:
+        """Read a text to twice the trained length."""
+        self._add(model, text, REACH, name, steps, name)
+
+    def _add(self, model: RealModel, text: str, tokens: int, name: str, steps: int, reading: str) -> None:
         key, started = {"text": text, "tokens": tokens, "name": name, "steps": steps}, time.monotonic()
-        if not file.has("passes", **key):
-            row = key | by_place(losses_of(model, ids[text][:tokens], name))
-            file.add("passes", row, time.monotonic() - started)
+        if not self.file.has("passes", **key):
+            row = key | by_place(losses_of(model, self.texts[text][:tokens], reading))
+            self.file.add("passes", row, time.monotonic() - started)
 
 
 def main() -> None:
@@ -182,10 +196,18 @@ def main() -> None:
         for name in RULES:
             if not file.has("training", name=name, step=steps - 1):
                 train_round(file, name, options.keep, steps, kinds)
-    for name in RULES if options.steps else ():
-        measure(file, Tuned(name, options.keep).real, read, name, options.steps)
+    measure = Measure(file, read)
+    tuned = {name: Tuned(name, options.keep).real for name in RULES if options.steps}
+    for name, changed in tuned.items():
+        measure.short(changed, name, options.steps, reading=name)
+        measure.short(changed, f"{name}-lost", options.steps, reading="plain")
     for name in ("plain", *RULES):
-        measure(file, model, read, name, 0)
+        measure.short(model, name, 0, reading=name)
+    for text in LONG:
+        for name, changed in tuned.items():
+            measure.long(changed, name, options.steps, text)
+        for name in ("plain", *RULES):
+            measure.long(model, name, 0, text)
 
 
 if __name__ == "__main__":
