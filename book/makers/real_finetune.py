@@ -15,9 +15,10 @@ Windows come in turn from three kinds, none twice and none from the texts that a
 - code: the modules of the standard library without `argparse`; read: `argparse.py`.
 
 Before and after, every rule reads the first 2,048 tokens of the three and of Python's licence, a kind that the
-training lacks, and then 16,384 of the three. "plain" is the model as it is; "pi-2-lost" has the weights that were
-tuned under PI and reads without it, as when a file loses its rule. The file keeps each window's loss before its
-step, and mean losses in nats by sixteenth of a text, as `real_length.json` does.
+training lacks, and then 16,384 of the three. "plain" is the model as it is; "late" never leaves its trained length,
+as in `real_length.py`; "pi-2-lost" has the weights that were tuned under PI and reads without it, as when a file
+loses its rule. The results file keeps each window's loss before its step, and mean losses in nats by sixteenth of a
+text.
 
 Stop it at any time; the same command resumes from FOLDER (1.6 GB for each rule), which it never deletes. A step
 takes some 25 seconds on one core, a pass over 16,384 tokens three minutes.
@@ -41,7 +42,7 @@ from torch import Tensor
 from torch.nn import functional
 
 import rope_book
-from makers.real_length import READINGS, TRAINED, by_place, losses_of, texts
+from makers.real_length import LATE, READINGS, TRAINED, by_place, losses_of, texts
 from makers.runs import RunsFile, describe_machine
 from rope_book.real import RealModel, load
 from rope_book.results.real import FORMATS
@@ -174,6 +175,7 @@ def main() -> None:
     parser.add_argument("--training", type=Path, required=True, help="the rest of the Bible")
     parser.add_argument("--keep", type=Path, required=True, help="a folder for models and optimizers")
     parser.add_argument("--steps", type=int, default=30, help="steps for each rule (30); 0 only reads")
+    parser.add_argument("--long", nargs="*", default=LONG, metavar="TEXT", help="texts to read to 16,384")
     parser.add_argument("--out", type=Path, default=DEFAULT_OUT)
     options = parser.parse_args()
     torch.set_num_threads(1)
@@ -203,10 +205,10 @@ def main() -> None:
         measure.short(changed, f"{name}-lost", options.steps, reading="plain")
     for name in ("plain", *RULES):
         measure.short(model, name, 0, reading=name)
-    for text in LONG:
+    for text in options.long:
         for name, changed in tuned.items():
             measure.long(changed, name, options.steps, text)
-        for name in ("plain", *RULES):
+        for name in (LATE, "plain", *RULES):
             measure.long(model, name, 0, text)
 
 

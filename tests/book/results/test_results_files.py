@@ -140,7 +140,8 @@ SCHEMAS = {
         meta=record(rate=POSITIVE, betas=array(SHARE), warm_up=LENGTH, window=LENGTH, reach=LENGTH, seed=COUNT,
                     texts=WORD, **HOST, **WHEN),
         training=rows(name=WORD, step=COUNT, loss=AMOUNT),
-        passes=rows(text=WORD, tokens=LENGTH, name=WORD, steps=COUNT, bins=array(AMOUNT),
+        passes=rows(text=WORD, tokens=LENGTH, name=WORD, steps=COUNT,
+                    bins=array(AMOUNT | {"type": ["number", "null"]}),
                     beyond=AMOUNT | {"type": ["number", "null"]}),
     ),
     "real_heads.json": record(
