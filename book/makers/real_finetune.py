@@ -208,6 +208,7 @@ def main() -> None:
     for text in options.long:
         for name, changed in tuned.items():
             measure.long(changed, name, options.steps, text)
+    for text in options.long:
         for name in (LATE, "plain", *RULES):
             measure.long(model, name, 0, text)
 
