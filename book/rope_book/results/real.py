@@ -17,7 +17,7 @@ FORMATS = {
 
 
 def load_real(name: str, path: str | Path | None = None) -> dict[str, Any]:
-    r"""Load a measurement; the docstring of the maker of the same name says how each was made.
+    r"""Load a measurement; the maker of the same name documents how each was made.
 
     Args:
         name: "real_length", "real_finetune", "real_heads", "real_mistakes", "real_packed" of SmolLM2-135M;
@@ -28,7 +28,7 @@ def load_real(name: str, path: str | Path | None = None) -> dict[str, Any]:
         The file: "format", "meta" (settings, machine, versions), and its tables.
 
     Raises:
-        ValueError: the name is not one of these, or the file has another format.
+        ValueError: `name` is not one of these, or the file has a different format.
 
     >>> load_real("real_table")["meta"]["shape"]
     [512, 384]
