@@ -80,7 +80,7 @@ def syllabi(root: Path) -> Iterator[str]:
 
 
 def goals(root: Path) -> Iterator[str]:
-    """Yield the prerequisites and goals of each chapter."""
+    """Yield the prerequisites and goals of each chapter, from its text."""
     for path in sorted((root / "notebooks").glob("[0-9A]*.ipynb")):
         cells = nbformat.read(path, as_version=4).cells
         text = "\n\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
