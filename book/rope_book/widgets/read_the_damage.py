@@ -3,7 +3,7 @@
 from ._rules import OnlyIf
 from ._traits import Choice, Slider
 from .base import LiveFigure
-from .maths.damage import CASES, LOOKS, SHOWN
+from .maths.damage import CASES, LOOKS, PROMPTS, SHOWN
 
 
 class ReadTheDamage(LiveFigure):
@@ -11,8 +11,8 @@ class ReadTheDamage(LiveFigure):
 
     ``task`` is "guess" (which mistake wrote text ``number``? ``guess`` is your answer, or "none"), "choose"
     (show a ``mistake`` by name), or how a broken text of your own looks (``widgets.maths.damage.LOOKS``):
-    then all mistakes whose text looks like that are listed, with the commands that tell them apart. ``words`` are
-    the words shown. Three bars compare perplexities on texts of three kinds.
+    then all mistakes whose text looks like that are listed, with the commands that tell them apart. ``prompt`` is
+    what the text continues, ``words`` are the words shown. Three bars compare perplexities on texts of three kinds.
 
     A value out of range raises TraitError with the allowed values.
 
@@ -39,5 +39,6 @@ class ReadTheDamage(LiveFigure):
     mistake = Choice("k_still", {name: called for name, (called, _) in SHOWN.items()}, label="Mistake").under(
         OnlyIf("task", ("choose",))
     )
+    prompt = Choice("recipe", PROMPTS, label="What it continues")
     number = Slider(1, 1, len(CASES), label="Text, number").under(OnlyIf("task", ("guess",)))
     words = Slider(60, 0, 60, label="Words shown").under(OnlyIf("task", ("guess", "choose")))
