@@ -11,7 +11,7 @@ has none of them in a cache.
     batch                 three texts of different lengths, alone and together; central
     own answer            the server's own output, read back as part of a prompt; central
     turns                 a chat sent whole, and sent again after its first turn
-    level                 with --text and --losses: the mean loss equals that of a correct run
+    level                 with --text and --losses: the losses equal those of a correct run, overall and by token
     after a long request  a text before and after a long one; central
     falls                 the loss on a repetitive text falls, as a trained model's does
     context               the loss on the long text stays level up to the claimed context
