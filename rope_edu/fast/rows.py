@@ -36,7 +36,7 @@ class CosSinRows:
         self.shape, self.row_bytes = (*leading, pairs), 2 * pairs * rows.itemsize
 
     def view(self, start: int, length: int) -> "CosSinRows":
-        """Return a view of `length` rows `(seq, pairs)` from `start` on, made without `__init__` for speed."""
+        """Return a view of `length` rows `(seq, pairs)` from `start` on, created without `__init__` for speed."""
         view = CosSinRows.__new__(CosSinRows)
         view.format, view._array, view._start = self.format, self._array, self._start + start
         view.shape, view.row_bytes = (length, self.shape[-1]), self.row_bytes
@@ -66,7 +66,7 @@ class CosSinRows:
             self._address = address(self._array)
         return self._address
 
-    def __reduce__(self) -> tuple[Any, ...]:  # for pickle and copy: only the rows of this view
+    def __reduce__(self) -> tuple[Any, ...]:  # pickle and copy keep only the rows of this view
         return CosSinRows, (self.layout, self.rows + 0)
 
     def __repr__(self) -> str:

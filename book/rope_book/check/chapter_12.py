@@ -103,7 +103,7 @@ def _moves(moved: Answer) -> Verdict:
 @judges("12.4")
 @of_function
 def _keeps_keys(keys_to_keep: Answer) -> Verdict:
-    """Judge exercise 12.4 with a prompt and a stored text that differ early, late or nowhere, or are empty."""
+    """Judge exercise 12.4 with a prompt and a stored text that differ early, late or not at all, or are empty."""
     for stored, prompt, expected in TEXTS:
         result = number(keys_to_keep(list(stored), list(prompt)), "It must return one number.")
         if close(result, expected):

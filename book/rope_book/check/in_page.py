@@ -1,4 +1,4 @@
-"""Exercises answered by numbers, names or an order, for a page that has no Python but replies as `check` does."""
+"""Exercises answered by numbers, names or an order, for pages that reply as `check` does, but without Python."""
 
 from functools import cache
 from itertools import combinations, permutations

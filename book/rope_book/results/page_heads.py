@@ -50,7 +50,7 @@ def load_page_heads(path: str | Path | None = None) -> dict[str, PageHead]:
 
 
 def read_page_heads(path: str | Path | None = None) -> dict[str, Any]:
-    """Return the file's content; ValueError if the format differs."""
+    """Return the file's content; raise ValueError if the format differs."""
     return load("page_heads.json", FORMAT, path)
 
 

@@ -15,7 +15,7 @@ FORMATS = {
 
 
 def load_real(name: str, path: str | Path | None = None) -> dict[str, Any]:
-    r"""Load one of five measurements; the docstring of the maker of the same name says how each was made.
+    r"""Load one of five measurements; the maker of the same name documents how each was made.
 
     Args:
         name: "real_length", "real_heads", "real_mistakes" of SmolLM2-135M; "real_table" of MiniLM's learned
@@ -26,7 +26,7 @@ def load_real(name: str, path: str | Path | None = None) -> dict[str, Any]:
         The file: "format", "meta" (settings, machine, versions), and its tables.
 
     Raises:
-        ValueError: the name is not one of these, or the file has another format.
+        ValueError: `name` is not one of these, or the file has a different format.
 
     >>> load_real("real_table")["meta"]["shape"]
     [512, 384]

@@ -1,4 +1,4 @@
-r"""Variants of a trained model's attention: the same weights, but other distances, fewer keys or sharper scores.
+r"""Variants of a trained model's attention: the same weights with other distances, fewer keys or sharper scores.
 
 The rules in `encodings.scaling` change the pairs' frequencies. An `AttentionVariant` changes distances and scores:
 ReRoPE and leaky ReRoPE, a window mask, queries that grow with the logarithm of the number of keys, a gap in the
@@ -82,7 +82,7 @@ class AttentionVariant:
     def _rotate(
         self, x: torch.Tensor, positions: torch.Tensor, held_positions: torch.Tensor | None = None
     ) -> torch.Tensor:
-        """Return x rotated by its positions, or by `held_positions`, if given, in the held pairs."""
+        """Return x rotated by its positions, except that held pairs use `held_positions` if given."""
         angles = rope_angles(positions, torch.tensor(self.rope.inv_freq))
         if held_positions is not None:
             held = list(range(angles.shape[-1]) if self.held is None else self.held)

@@ -63,7 +63,7 @@ def _words() -> dict:
 
 
 def _leads() -> dict[str, dict[str, Any]]:
-    """Return the lead controls of figures that name any, and the options that their small forms offer."""
+    """Return the lead controls of figures that declare any, and the options that their small forms offer."""
     return {
         name: {"lead": list(figure.lead), "few": {trait: list(few) for trait, few in figure.few.items()}}
         for name, figure in FIGURES.items()

@@ -112,7 +112,7 @@ class Point(Control):
         self.limit = limit
 
     def clean(self, value: Any) -> list[float]:
-        """Return a list of two finite floats that cannot be changed in place."""
+        """Return two finite floats, as a list that cannot be changed in place."""
         allowed = f"two numbers from {-self.limit} to {self.limit}"
         try:
             x, y = value

@@ -6,7 +6,7 @@ from .base import LiveFigure
 
 
 class AngleChart(LiveFigure):
-    """Unroll a clock: the angle m · θ_i of pair i, position by position, is a straight line.
+    """Unroll a clock to see the angle m · θ_i of pair i, position by position, as a straight line.
 
     Above are the head's clocks at ``position`` m, each hand turned by m · θ_i, where θ_i = ``base`` ** (−2i /
     ``head_dim``). Below is the clock of ``pair``, with its total turn wound round it like a thread. Beside it

@@ -1,4 +1,4 @@
-"""The first page, chapters 9, 15, 17 and 21: a head's hands laid tip to tail."""
+"""The first page and chapters 9, 15, 17 and 21: the hands of a head, laid tip to tail."""
 
 import math
 from typing import Any, ClassVar
@@ -39,17 +39,18 @@ _STAGES = {
 
 
 class Fern(LiveFigure):
-    """Lay a head's hands tip to tail, slowest first, each turned by distance · θ_i: a fern as high as a score.
+    """Lay the hands of a head tip to tail, slowest first, each turned by distance · θ_i, to form a fern.
 
-    At ``distance`` 0 all hands point up, and the stem is straight. With distance it curls from the tip, where the
-    hands are fast. ``reach`` is the height of the tip as a share of the straight stem; ``score`` is that share of
-    the sum of ``lengths``. Both can be read and observed. The height is also drawn against distance.
+    At ``distance`` 0 all hands point up, and the stem is straight. As the distance grows, it curls from the tip,
+    where the hands are fast. ``reach`` is the height of the tip as a share of the straight stem; ``score`` is that
+    share of the sum of ``lengths``. Both can be read and observed. The height is also drawn against distance.
 
-    ``base``, ``head_dim`` and ``rule`` ("rope" for none, "pi", "ntk-aware", "yarn", "llama3", which stretch by
-    ``factor``) set the frequencies; ``model`` sets them to those of one of many released models. Hands that point
-    where training on ``trained`` tokens never showed them glow. ``start`` tokens come before both words, and the
-    fern does not move. ``gathered`` brings the hands together, from their clocks (0) to the stem (1). ``shown`` is
-    "one" fern with its curve, or the "rules" side by side. ``stage`` sets all of this to one of seven stages.
+    ``base``, ``head_dim`` and ``rule`` ("rope" for none, or "pi", "ntk-aware", "yarn", "llama3", which stretch by
+    ``factor``) set the frequencies; ``model`` sets them to those of one of many released models. Hands glow if they
+    point in a direction that they never had in training on ``trained`` tokens. ``start`` tokens come before both
+    words and do not change the fern. ``gathered`` brings the hands together, from their clocks (0) to the stem (1).
+    ``shown`` is "one" fern with its curve, or the "rules" side by side. ``stage`` sets all of this to one of seven
+    stages.
 
     ``lengths`` and ``angles`` (radians) make it the fern of a query and a key: see :meth:`of`. Pairs with neither
     have length 1 and angle 0, as for equal vectors; numbers beyond the last pair are ignored.

@@ -5,13 +5,13 @@ from .base import LiveFigure
 
 
 class WordsOnARail(LiveFigure):
-    """Move the words of "the dog chases the pig", each of which has an arrow that turns by its position.
+    """Move the words of "the dog chases the pig", each of which has an arrow that turns with its position.
 
-    ``dog`` and ``pig`` are places on the rail, 0 to 7; the other three words take the first free places.
+    ``dog`` and ``pig`` are places on the rail, 0 to 7; the other three words occupy the first free places.
     ``start`` words of other text come before the sentence, so the position of a word is ``start`` plus its place,
-    and its arrow is turned by 30° times that. The needle shows the score of dog (its arrow is a query) and pig (a
-    key), their dot product. With ``lock``, moving one word by hand keeps the other 3 places away. Without it, the
-    pig alternately rests and walks while Play adds text.
+    and its arrow is turned by 30° times its position. The needle shows the score of dog (its arrow is a query) and
+    pig (a key), their dot product. With ``lock``, moving one word by hand moves the other too, so that they stay 3
+    places apart. Without it, the pig alternately rests and walks while Play adds text.
 
     A value out of range raises TraitError with the allowed values.
 

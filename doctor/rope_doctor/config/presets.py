@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Preset:
-    """A model's name, the source of its numbers, and the part of its config that specifies the rotation."""
+    """The name of a model, the source of its numbers, and the part of its config that specifies the rotation."""
 
     name: str
     source: str
@@ -21,7 +21,7 @@ PRESETS = tuple(Preset(**fields) for fields in _FILE["presets"])
 
 
 def preset(name: str) -> Preset:
-    """Return the preset with this name; for an unknown name, the ValueError lists all names.
+    """Return the preset with this name; if it is unknown, ValueError lists all names.
 
     >>> preset("Llama 3.1 8B").config["rope_scaling"]["factor"]
     8.0

@@ -1,4 +1,4 @@
-r"""Infer a single cause and fix from the pattern of checks that differ."""
+r"""Infer the cause and the fix from the pattern of checks that differ."""
 
 import tomllib
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ Meanings = dict[str, dict[str, str]]
 
 
 def read_table(name: str) -> tuple[Patterns, Meanings]:
-    """Return the patterns and the check meanings from a table beside this file."""
+    """Return the patterns, and the meanings of the checks, from a table in this folder."""
     table = tomllib.loads(Path(__file__).with_name(name).read_text(encoding="utf-8"))
     return table["cause"], table["check"]
 
@@ -20,7 +20,7 @@ def read_table(name: str) -> tuple[Patterns, Meanings]:
 PATTERNS, MEANINGS = read_table("causes.toml")
 
 
-SHORT = 12  # length of the text on which every check runs
+SHORT = 12  # length of the text for all checks
 
 
 @dataclass(frozen=True)
@@ -32,14 +32,14 @@ class Cause:
     evidence: str
     fix: str
     chapter: str
-    seen: str = ""  # a short form for the list of further causes
+    seen: str = ""  # a short form, for the list of further causes
 
     def __str__(self) -> str:
         return f"Cause: {self.means}\n    Evidence: {self.evidence}\n    Fix: {self.fix} Chapter “{self.chapter}”."
 
 
 def explained(check: Check, meanings: Meanings = MEANINGS) -> Check:
-    """Add to a check that differs its meaning, its fix and the chapter that explains it."""
+    """Add the meaning, the fix and the relevant chapter to a check that differs."""
     if check.outcome != DIFFERS:
         return check
     meaning = meanings[check.name]

@@ -1,4 +1,4 @@
-r"""Check a live torch model: do its rotary modules and its attention rotate as its config specifies?"""
+r"""Check whether the rotary modules and the attention of a live torch model rotate as specified in its config."""
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ from rope_doctor.probes.softmax_scale import query_gains, stated_scale
 from rope_doctor.probes.watching import Watched
 from rope_doctor.verdict import DIFFERS, HOLDS, NOT_RUN, Judged, Verdict, choose
 
-CHECKS = (  # (name, whether a model can be called right only after this check has run)
+CHECKS = (  # (name, whether the verdict "right" requires this check)
     ("frequencies", False),
     ("queries and keys", True),
     ("layers", True),
@@ -27,11 +27,11 @@ CHECKS = (  # (name, whether a model can be called right only after this check h
 
 @dataclass(frozen=True)
 class ModelReport:
-    """The verdict on a live model's rotation, with its faults, the completed probes and notes; `print` it.
+    """The verdict on the rotation in a live model, its faults, the completed probes and notes; `print` shows them.
 
     Attributes:
-        verdict: each check, whether it passed or, if it did not run, why.
-        faults: most likely cause first. Fix it and run the check again; the others often disappear with it.
+        verdict: the outcome of each check, or the reason why it did not run.
+        faults: most likely cause first. Fix it and run the check again, because the others often disappear with it.
     """
 
     verdict: Verdict
@@ -41,7 +41,7 @@ class ModelReport:
 
     @property
     def right(self) -> bool | None:
-        """Return True if the model rotates as it should, False if not, None if a central check did not run."""
+        """Return True if the model rotates as specified, False if not, None if a central check did not run."""
         return self.verdict.right
 
     def __str__(self) -> str:
@@ -68,16 +68,17 @@ def check_model(
     r"""Probe a live torch model's rotary modules, and the queries and keys that reach its attention.
 
     The model is probed in its current state: after loading, after `.to(torch.bfloat16)`, on its device. Modules
-    that return cosines and sines are called, frequency buffers and tables are read, and the model runs a text of
-    one repeated token, whose queries differ only because of the rotation. Each layer is compared with its own kind.
+    that return cosines and sines are called, frequency buffers and tables are read, and the model runs on a text of
+    one repeated token, whose queries differ only because of the rotation. Each layer is compared with the reading
+    of its kind.
 
     Args:
         model: a `torch.nn.Module`.
-        config: the expected rotation: a dict, a config.json path, a preset name, or None for the model's own.
+        config: the expected rotation: a dict, a config.json path, a preset name, or None for the model's config.
         only, skip, require: names of the only checks to run, of checks to skip, and of checks to count as central.
 
     Raises:
-        ValueError: the config is missing or cannot be read, or a check is unknown; the message says why.
+        ValueError: the config is missing or cannot be read, or a check is unknown; the message gives the reason.
 
     >>> from rope_doctor.probes.little import Little  # two layers, heads of 16, base 10,000
     >>> config = {"model_type": "llama", "head_dim": 16, "rope_theta": 500_000.0}
@@ -126,7 +127,7 @@ def _words_of(watched: Watched) -> Iterator[str]:
 
 
 def _of_all_layers(watched: Watched, kinds: LayerKinds) -> list[Fault]:
-    """Return the attention faults, with causes that appear only when all layers are considered together."""
+    """Return the faults in attention, with causes that can be recognised only from all layers together."""
     still = {fault.where for fault in watched.faults if fault.cause == "no_layer_rotates"}
     turning = {
         name
@@ -193,7 +194,7 @@ def _numbers(names: Iterable[str]) -> set[int]:
 
 
 def _unmatched(model: Any, watched: Watched, kinds: LayerKinds) -> str:
-    """Return the reason why an attention layer was not observed or not matched to a kind; "" if all were."""
+    """Return why an attention layer was not observed or not matched to a kind, or "" if all of them were."""
     unjudged = [name for name, judged in watched.layers.items() if not judged]
     if unjudged:
         return f"{_grouped_names(unjudged)}: tokens differ by more than their position"
@@ -215,7 +216,7 @@ def _grouped_names(names: list[str]) -> str:
 
 
 def _grouped(items: Iterable[tuple[Any, str]]) -> Iterator[tuple[Any, str]]:
-    """Yield each distinct item with the first place where it occurs and the number of other places."""
+    """Yield each distinct item, the name with which it first occurs, and the number of further occurrences."""
     places: dict[Any, list[str]] = {}
     for item, where in items:
         places.setdefault(item, []).append(where)

@@ -11,10 +11,10 @@ import numpy as np
 from rope_edu.encodings import rotate_pair
 
 THETA = math.pi / 6  # radians per word
-PLACES = 8  # number of places on the rail, counted from 0
+PLACES = 8  # places on the rail, numbered from 0
 APART = 3  # distance from dog to pig in "the dog chases the pig"
 ARROWS = {"dog": [0.6, 0.8], "pig": [1.0, 0.0], "the": [0.8, 0.6], "chases": [0.0, 1.0]}
-STAY = 4.0  # an unlocked pig rests for this many words of text, then walks for just as many
+STAY = 4.0  # an unlocked pig rests for this many words of text, then walks for as many
 PACE = 0.75  # places walked per word
 
 
@@ -53,7 +53,7 @@ def rail_score(distance: float) -> float:
 
 
 def strolled(dog: float, pig: float, start: float, words: float) -> float:
-    """Return the pig's place ``words`` words later, still on its side of the dog: it rests, walks, rests, returns.
+    """Return the pig's place after ``words`` more words, always on its side of the dog.
 
     >>> [strolled(1, 4, start, 1) for start in (0, 4, 8, 12)], strolled(1, 6.9, 5, 1), strolled(5, 3, 13, 20)
     ([4.0, 4.75, 4.0, 3.25], 7.0, 0.0)

@@ -21,7 +21,7 @@ const nameOf = (pipeline) =>
 
 const curveOf = memo((pipeline, headDim, base, step) => errorCurve(invFreq(headDim, base), pipeline, step), 64);
 
-/** A state's pipeline, its worst pair at the position, that pair's hand, the exact angle, and the error. */
+/** The pipeline of a state, its worst pair at the position, that pair's hand, the exact angle, and the error. */
 function worst(state) {
   const { position, head_dim, base, measure } = state;
   const pipeline = /** @type {any} */ (Object.fromEntries(STEPS.map((name) => [name, state[`${name}_in`]])));
@@ -49,7 +49,7 @@ function apart(a, b) {
   return [a, b].map((value) => String(Number(value.toPrecision(digits + 1))));
 }
 
-/** The step that moved the hand most, in words. */
+/** A description of the step that moved the hand the most. */
 function cause({ position }, { pipeline, step, frequency }) {
   const before = step ? position - step : 0;
   const [m, n] = [position, before].map((p) => roundTo(p, pipeline.positions));
@@ -182,7 +182,7 @@ function titleOf({ position }, { step, pair, pairs, missing }, { tiny, narrow })
   return phrase`Pair ${pair}${rank} ${when}`;
 }
 
-/** The two hands' angles in words, and the angle between them. */
+/** The angles of the two hands as text, and the angle between them. */
 function drawHands(pen, { missing, error, exact, hand }, { clock: { cy, r }, tiny, narrow }) {
   const [x, y] = [2 * r + (tiny ? 18 : narrow ? 22 : 34), cy - 22];
   const [key, text, size] = tiny ? [14, 20, 12] : [22, 30, 13];

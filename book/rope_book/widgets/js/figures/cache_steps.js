@@ -9,7 +9,7 @@ import { counted } from "../lib/words.js";
 import { decodingWork, heldKeys, keyAngle } from "../maths/decoding.js";
 
 const STEPS = 16;
-const VISIBLE = 0.005; // radians: a smaller error cannot be seen
+const VISIBLE = 0.005; // radians: smaller errors are invisible
 
 // hands
 const STORED = { stroke: ink.k, width: 1.5 };
@@ -45,7 +45,7 @@ function hand(pen, cx, cy, length, angle, style) {
   pen.line(cx, cy, ...polar(cx, cy, angle, length), style);
 }
 
-/** The current cache: the newest query above, its dot products, and a face per column. */
+/** The current cache: the newest query at the top, its dot products, and a face per column. */
 function drawNow(pen, state, width, { side, r, query, keys }) {
   const { store, pair, step } = state;
   const X = (position) => (position + 0.5) * side;

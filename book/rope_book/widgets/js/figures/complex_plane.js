@@ -27,7 +27,7 @@ function seenOf({ candidate, inv_freq, q, k, position: m, key_position: n }) {
   return { f, q, k, m, n, product: timesConj(f(q, m), f(k, n)), ...slide(f, q, k, m - n) };
 }
 
-/** How badly each line is violated; 0 if it holds. */
+/** The violation of each line; 0 if the line holds. */
 const breaksOf = ({ f, q, k }) => breaks(f, q, k).map((amount) => (amount > HOLDS ? amount : 0));
 
 const BLUE = { stroke: ink.q, words: ink.qWords };
@@ -62,7 +62,7 @@ function sceneOfStart(seen) {
   };
 }
 
-/** Line 2: the product, at these positions and at all others with the same distance. */
+/** Line 2: the product at these positions, and at all other positions with the same distance. */
 function sceneOfProduct(seen, opacity = 1) {
   const { f, q, k, m, n, product, products } = seen;
   const kn = f(k, n);
@@ -96,7 +96,7 @@ function sceneOfLengths(seen) {
   };
 }
 
-/** Line 4: how far both have turned at the same position. */
+/** Line 4: how far both pairs have turned at the same position. */
 function sceneOfTurns(seen) {
   const { f, q, k, m } = seen;
   const arc = (z, stroke, r) => ({ r, from: angleOf(z), to: angleOf(z) + turnsOf(f, z)[m], stroke });
@@ -376,7 +376,8 @@ function readout(state) {
   return `${SAYS[line - 1](seen)} ${verdict} ${all}`;
 }
 
-/** Both positions advanced by one, or reset to 0 once either reaches the end. */
+/** The state after a press of the button: both positions advance by one, and return to 0 once either reaches the
+ * end. */
 function slideBoth({ position, key_position }) {
   const by = Math.max(position, key_position) < LAST ? 1 : -Math.min(position, key_position);
   return { position: position + by, key_position: key_position + by };

@@ -21,7 +21,7 @@ const SLOWEST = 9; // the wavelength axis ends at 10^SLOWEST tokens
 
 const presetOf = (preset) => PRESETS.filter(({ name }) => name === preset)[0];
 
-/** The text of the reader's file, or else of the chosen model's. */
+/** The text of the reader's file if there is one, otherwise of the chosen model's. */
 const textOf = (brought, preset) => (brought.trim() ? brought : JSON.stringify(presetOf(preset).config));
 
 /** The texts of the file and, if there is one, of the second file to compare. */
@@ -30,7 +30,7 @@ function textsOf({ preset, config, second, other }) {
   return [textOf(config, preset), ...(hasSecond ? [textOf(other, second)] : [])];
 }
 
-/** A text's reading, or the refusal; if layers differ, the reading of the selected ones. */
+/** The reading of a text, or the reason for rejecting it; if layers differ, the reading of the selected ones. */
 const read = memo((text, layers, length) => {
   const first = readAny(text, null, length);
   const types = first.reading?.layerTypes ?? (first.refused?.reason === "choose" ? first.refused.choices : []);
@@ -41,7 +41,7 @@ const read = memo((text, layers, length) => {
 /** @type {(state: any) => any[]} */
 const readState = (state) => textsOf(state).map((text) => read(text, state.layers, state.length));
 
-/** The verdict of `rope-doctor compare` on two texts, in sentences, or the reason there is none. */
+/** The verdict of `rope-doctor compare` on two texts as sentences, or the reason why there is none. */
 const comparison = memo((texts) => {
   try {
     const [first, second] = texts.map(contentOf);
@@ -67,7 +67,7 @@ const measured = memo((frequencies) => {
 /** A number with at most five significant digits. */
 const short = (value) => String(Number(value.toPrecision(5)));
 
-/** A reading's facts, as phrases on one line. */
+/** The facts in a reading, as phrases on one line. */
 function facts({ ropeType, base, headDim, rotaryDim, layout, attentionFactor, sections, factor, layerType }) {
   return [
     `${ropeType}${factor ? phrase`, factor ${short(factor)}` : ""}`,
@@ -80,7 +80,7 @@ function facts({ ropeType, base, headDim, rotaryDim, layout, attentionFactor, se
   ].join(" · ");
 }
 
-/** All text above and below the chart, in lines. */
+/** All text above and below the chart, broken into lines. */
 const wordsOf = memo((state, width) => {
   const [{ reading, refused, content }, second] = readState(state);
   const fit = (text, size) => wrapped(text, width - 8, size);
@@ -124,7 +124,8 @@ function drawLegend(pen, all, top) {
   }
 }
 
-/** Tokens per turn for each pair, on a logarithmic axis; a hollow dot marks a pair that makes no full turn in the claimed length. */
+/** Tokens per turn for each pair, on a logarithmic axis; a hollow dot marks a pair that does not make a full turn
+ * in the claimed length. */
 function drawWaves(pen, reading, all, box, other) {
   const waves = wavelength(reading.invFreq);
   const last = Math.max(1, waves.length - 1, (other?.invFreq.length ?? 0) - 1);
@@ -180,7 +181,7 @@ function drawScore(pen, reading, all, box, other) {
   if (negative !== null) pen.circle(X(Math.max(1, negative)), Y(0), 5, { fill: ink.score, stroke: ink.text });
 }
 
-/** The verdict above the facts: read, read with remarks, or refused. */
+/** The verdict above the facts: read, read with remarks, or rejected. */
 function drawBadge(pen, { reading, refused }) {
   const remarks = reading?.remarks.length ?? 0;
   const good = [phrase`✓ read`, ink.positionWords, ink.paper];

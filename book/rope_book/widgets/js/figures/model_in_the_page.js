@@ -28,8 +28,8 @@ const OWN = {
 const narrow = (width) => width < 520;
 
 /**
- * A state's objects: its model, the `total` positions in the text, the query's `place`, [layer, head], the current and the trained
- * rotation, and the reading of the texts.
+ * The objects for a state: its model, the `total` positions in the text, the query's `place`, [layer, head], the
+ * current and the trained rotation, and the reading of the texts.
  */
 function seenOf({ task, times, ...state }) {
   const model = pageModel(task);
@@ -45,13 +45,13 @@ function seenOf({ task, times, ...state }) {
 /** The reading of the reader's own text, if the task includes one. */
 const ownOf = ({ task, own }, { now }) => (own && task === "text" ? ownTextOf(task, now, own) : undefined);
 
-/** A letter in visible form. */
+/** A letter as a visible character. */
 function letter({ alphabet }, token) {
   const character = alphabet[token] ?? "";
   return UNSEEN[character] ?? character;
 }
 
-/** The measure's bars, and its mean at trained and at new positions; NaN if unknown. */
+/** The bars of the measure, and its means at trained and at new positions; NaN if unknown. */
 function measured({ measure, times }, { length, total, reading }) {
   const unit = measure === "loss" ? 1 : 100; // nats, or percent
   const rows = reading.rows(measure, total + 1);
@@ -309,14 +309,14 @@ function readout(state, view) {
   return phrase`${say(known)} at the ${length} trained places${more}. ${toldAngles(seen)} ${toldRow(state, seen)}${toldOwn(state, seen)}`;
 }
 
-/** Read the reader's own text first, so that it keeps up with typing. */
+/** Read the reader's own text first, so that the predictions keep up with typing. */
 function* work(state) {
   const seen = seenOf(state);
   yield* ownOf(state, seen)?.steps() ?? [];
   yield* seen.reading.steps(seen.total + 1, ...seen.attends);
 }
 
-/** A factor equal to the length follows it when a reader moves the length. This is not a rule, because the two may differ. */
+/** Moving the length also moves a factor that is equal to it. This is not a rule, because the two may differ. */
 const follow = (before, held) =>
   "times" in held && !("factor" in held) && before.factor === before.times ? { factor: held.times } : {};
 
@@ -330,7 +330,7 @@ export default live({
   work,
   panel(width, state, view) {
     const { own, height } = plan(width, state, view);
-    return [own.h ? own.y - 20 : 0, height]; // a reader who is typing must see the result
+    return [own.h ? own.y - 20 : 0, height]; // so that a reader who is typing sees the result
   },
   buttons: [
     {

@@ -29,7 +29,7 @@ function ofKernel(model) {
   return { now: () => model.get("_now"), show, link: () => undefined, pick };
 }
 
-// The same in a page; `link(asked)` returns a button that scrolls to the figure, for small windows.
+// The same for a page; `link(asked)` returns a button that scrolls to the figure, for small windows.
 /** @param {HTMLElement} root */
 function ofPage(root) {
   const figure = (/** @type {Asked} */ asked) => above(root, asked.figure ?? "");

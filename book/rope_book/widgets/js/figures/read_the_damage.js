@@ -25,7 +25,7 @@ const columns = (width) => (width < 520 ? 1 : 2);
 const mistakeOf = (name) => DAMAGE.mistakes.filter((mistake) => mistake.name === name)[0];
 const caseOf = ({ number }) => mistakeOf(DAMAGE.cases[number - 1]);
 
-/** The mistake shown; none when mistakes are listed. */
+/** The mistake to show; undefined while mistakes are listed. */
 const shownOf = (state) => (state.task === "guess" ? caseOf(state) : mistakeOf(state.mistake));
 const isList = ({ task }) => task in ALIKE;
 const isNamed = (state) => state.task === "choose" || state.guess === caseOf(state).name;
@@ -41,13 +41,13 @@ const piecesOf = (text) =>
     return breaks > 1 ? `↵×${breaks}` : breaks ? "↵" : piece;
   });
 
-/** How many leading pieces two texts share. */
+/** The number of leading pieces that two texts share. */
 function sharedPieces(one, other) {
   const differs = one.findIndex((piece, n) => piece !== other[n]);
   return differs < 0 ? one.length : differs;
 }
 
-/** Whether a piece completes three in a row that occurred before. */
+/** Whether a piece completes a sequence of three that has occurred before. */
 function isRepeat(pieces, n) {
   const three = (at) => pieces.slice(at - 2, at + 1).join(" ");
   return n > 1 && range(2, n - 1).some((at) => three(at) === three(n));
@@ -121,7 +121,7 @@ function drawBars(pen, { perplexity }, y, width) {
   });
 }
 
-/** The mistakes whose text has the selected look. */
+/** The mistakes whose text fits the selected description. */
 const lookingLike = (state) => DAMAGE.mistakes.filter((mistake) => looksOf(mistake, state) === state.task);
 
 /** The commands that tell mistakes apart, each with the mistakes it finds. */
@@ -184,7 +184,7 @@ function draw(pen, state, { width }) {
 /** The first words of a text, in quotation marks. */
 const begun = (mistake, state) => quoted(shortened(piecesOf(textOf(mistake, state)).join(" "), 260));
 
-/** Where a text diverges from the right one. */
+/** A sentence on where a text diverges from the right one. */
 function parting(state) {
   const [good, bad] = [DAMAGE.right, shownOf(state)].map((mistake) => piecesOf(textOf(mistake, state)));
   const shared = sharedPieces(bad, good);
@@ -230,7 +230,7 @@ function readout(state) {
   return phrase`No: with that mistake it writes ${begun(mistakeOf(state.guess), state)}. Look again.`;
 }
 
-/** A new text has no guess yet. */
+/** Choosing another text resets the guess. */
 const follow = (before, held) =>
   "number" in held && !("guess" in held) && held.number !== before.number ? { guess: "none" } : {};
 

@@ -29,8 +29,8 @@ const pairsOf = (state, { shows }) =>
   });
 
 /**
- * The distance between the words, their score, and the angle from the key's solid arrow to the query's, φ + (m − n)θ: while the
- * distance is constant, so are both.
+ * The distance between the words, their score, and the angle φ + (m − n)θ between their solid arrows, from k to q.
+ * The score and the angle are constant while the distance is.
  */
 function apart({ position, key_position, inv_freq, q, k }) {
   const distance = position - key_position;
@@ -141,7 +141,7 @@ function drawTokens(pen, { position, key_position, lock }, { x, y, w }, { small,
   pen.lines([[x, y, x + w, y], ...marks.map((t) => [X(t), y, X(t), y + 4])], { stroke: ink.muted, width: 1 });
   for (const t of marks) pen.text(X(t), y + 21, t, noteMiddle);
   const at = (px) => clamp((LAST * (px - x)) / w, 0, LAST);
-  const handle = (place, colour) => ({ x: X(place), y, ring: 8, ink: colour, at }); // a small ring, since two words may be close
+  const handle = (place, colour) => ({ x: X(place), y, ring: 8, ink: colour, at }); // small: words may be close
   const query = { position: handle(position, ink.q) };
   if (!shows("key")) {
     pen.circle(X(position), y, 7, { fill: ink.q });
@@ -211,16 +211,17 @@ function readout(state, view) {
     ${fmt(distance, 0)} the score is ${fmt(score, 3)}.`;
 }
 
-const STEP = 10; // tokens by which the button moves both words
+const STEP = 10; // tokens that both words advance per press
 
-/** Both words advanced along the text, or returned to its start once they reach the end. */
+/** The state after a press of the button: both words advance along the text, and return to its start from the end.
+ */
 function slide({ position, key_position }) {
   const [first, last] = [Math.min(position, key_position), Math.max(position, key_position)];
   const by = last + STEP > LAST ? -first : STEP;
   return { position: position + by, key_position: key_position + by };
 }
 
-/** With the lock on, moving one position moves the other too, as far as both have room. */
+/** With the lock on, moving one position moves the other by the same amount, as far as both stay on the text. */
 function follow(before, held) {
   const moved = ["position", "key_position"].filter((name) => name in held);
   if (!(held.lock ?? before.lock) || moved.length !== 1) return {};

@@ -31,7 +31,8 @@ const turnsOf = memo((base, headDim) => {
   return { frequencies, turns: makeTurns(frequencies) };
 });
 
-/** A state's q and k, and functions of distance: the score of the `count` fastest pairs, RoFormer's bound, the score of all ones. */
+/** The q and k of a state, and functions of distance: the score of the `count` fastest pairs, RoFormer's bound, and
+ * the score of vectors of ones. */
 function headOf({ vectors, head_dim, base, peak, seed }) {
   const { q, k } = vectorsOf(vectors, head_dim, base, peak, seed);
   const { frequencies, turns } = turnsOf(base, head_dim);
@@ -115,7 +116,7 @@ const measure = memo((state, isPartial) => {
 });
 const measured = (state) => measure(withoutCursor(state), state.added < PARTS && !state.bound);
 
-/** How many of the first 256 steps raise the score. */
+/** The number of steps among the first 256 that raise the score. */
 const stepsUp = memo((state) => {
   const curve = headOf(state).scores(range(0, 256));
   return curve.slice(1).filter((score, r) => score > curve[r]).length;
@@ -209,7 +210,7 @@ function drawWaves(pen, state, { rows, row, x, w }, { place, X }, width) {
   return waves.map(({ sharesAt }, j) => [place(distance), at(sharesAt([distance])[0], j), 3.5]);
 }
 
-/** The reader's drawing, and the pencil that continues it. */
+/** The line drawn by the reader, and the pencil that continues it. */
 function drawGuess(pen, state, all, box, Y) {
   if (!canGuess(state)) return {};
   const { guess } = state;
@@ -292,7 +293,7 @@ function drawCursor(pen, state, all, scales, { sum: box, under, rows }, { width,
   const { distance, reach } = state;
   const off = distance > reach;
   const cx = scales.place(distance);
-  const ends = [...(waits(state) ? [] : [[box.y, box.y + box.h]]), ...(rows ? [[26, under]] : [])]; // not through the text
+  const ends = [...(waits(state) ? [] : [[box.y, box.y + box.h]]), ...(rows ? [[26, under]] : [])]; // clear of the text
   const marks = ends.map(([top, bottom]) => [cx, top, cx, bottom]);
   pen.lines(marks, { stroke: ink.position, width: 1.5, dash: "4 3" });
   const words = off ? `${distance} →` : `m − n = ${distance}`;

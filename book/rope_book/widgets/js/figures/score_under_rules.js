@@ -13,7 +13,7 @@ import { listed, textWidth } from "../lib/words.js";
 import { scoreTrend, stretched } from "../maths/stretch.js";
 
 const SPREAD = 0.1; // a smooth curve is the mean over distances ± this share
-const POINTS = 112; // per curve
+const POINTS = 112; // points per curve
 
 /** Each rule's switch and curve style, plainest first. */
 const CURVES = {

@@ -17,7 +17,7 @@ const vectors = (start) => range(0, TOKENS - 1).map((n) => drawn.slice(start + n
 const KEYS = vectors(0);
 const VALUES = vectors(TOKENS * WIDTH).map((value) => value.map((number) => number + 1));
 
-const LOUD = 3; // the query is this multiple of the key it resembles
+const LOUD = 3; // the query is this multiple of the key that it resembles
 const MOST = 2; // per token: larger sums get the same colour
 
 /** The mean state after the tokens read, and the share of each token's value that a query gets from the cache and from the state. */
@@ -66,7 +66,7 @@ function drawCache(pen, { step, query }, { x, y, w, h, column, bar }) {
   return { query: { x: x + (query + 0.5) * column, y: y + h / 2, at, box: [column + 8, h + 10] } };
 }
 
-/** The share of each token's value that a query gets, as bars; the bar of the token it resembles is dark. */
+/** The share of each token's value that a query gets, as bars; the matching token has a dark bar. */
 function drawStrip(pen, words, shares, query, { x, w, column, bar }, top) {
   const line = top + 20 + 0.8 * STRIP;
   const bars = shares.map((share, n) => {
@@ -104,7 +104,7 @@ function drawState(pen, mean, { x, y }, side) {
   pen.text(x, y + side + 16, phrase`value features`, note);
 }
 
-/** The sizes of the cache and the state as bars on one scale, and the colour scale. */
+/** The sizes of the cache and the state, as bars on the same scale, and the colour scale. */
 function drawSizes(pen, { step }, width, y) {
   const pixel = (width - 150) / (2 * WIDTH * TOKENS); // pixels per number
   const held = [

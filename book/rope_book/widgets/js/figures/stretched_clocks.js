@@ -13,7 +13,7 @@ import { invFreq, reachWithin, ropeAngles, withinTurn } from "../maths/frequenci
 import { divisors, stretched } from "../maths/stretch.js";
 import { completesTurn, meetsNewAngle, reach } from "../maths/trained_range.js";
 
-/** Each pair's frequency before and after the rule, the angles seen in training, and whether it is slowed enough. */
+/** For each pair: the frequency before and after the rule, the angles seen, and whether it is slowed enough. */
 function measured({ rule, head_dim, base, trained, wanted, abf_base }) {
   const plain = invFreq(head_dim, base);
   const changed = stretched(rule, head_dim, base, trained, wanted, abf_base).invFreq;
@@ -36,7 +36,7 @@ const legend = (width) => legendOf(KEY, width - 4, { drop: 5 });
 
 const NUMBER = 14; // pixels under a face for its pair's number
 
-/** The faces in a box, as large as fits, with `below` pixels under each. */
+/** The faces in a box, as large as possible, with `below` pixels under each. */
 function placed(faces, { x, y, w, h }, below) {
   const sizes = range(1, Math.max(1, faces.length)).map((rows) => {
     const columns = Math.max(1, Math.ceil(faces.length / rows));
@@ -128,7 +128,7 @@ function drawSlow(pen, faces, field, ghosts) {
   return Object.fromEntries(at.map((face) => [`pair ${face.i}`, boxAround(face, 2, NUMBER + 2)]));
 }
 
-/** Below: each pair's slowdown, and the slowdown needed. */
+/** The lower chart: each pair's slowdown, and the slowdown needed. */
 function drawSlowed(pen, box, { rule }, { factor, slowed, short, complete }) {
   const pairs = slowed.length;
   const powers = [...slowed, factor].map(powerOf);

@@ -26,7 +26,7 @@ function bandOf(seeds) {
   return [0, 1, 2].map((k) => spans.map((part) => part[k]));
 }
 
-/** A state's task: its encodings with their numbers, those that stand out (at most three), and the test length. */
+/** The task of a state: its encodings and their numbers, up to three that stand out, and the test length. */
 const measured = memo(({ task, measure, against, doublings, first, second, third }) => {
   const { runs, steps, level, unit, lengths } = GRID.tasks[task];
   const names = Object.keys(runs);
@@ -62,13 +62,13 @@ function places(width, { all, chosen }) {
   const tall = ROW * all.length;
   const y = 62 + 20 * legend(chosen, width).at(-1).line;
   const left = { x: 40, y, w: narrow ? width - 60 : Math.round(width * 0.5) - 68, h: narrow ? 190 : tall };
-  const x = 116 + (narrow ? 0 : left.w + 76); // names take 116 pixels
+  const x = 116 + (narrow ? 0 : left.w + 76); // 116 pixels for the names
   const right = { x, y: narrow ? y + 282 : y, w: width - x - 16, h: tall };
   return { left, right, height: right.y + tall + (narrow ? 30 : 46) };
 }
 
 /**
- * A measure's scale: percent up to 100 or 50; logarithmic for the loss, with round numbers beside it.
+ * The scale for a measure: percent up to 100 or 50, or logarithmic for the loss, with round numbers beside it.
  * @returns {{place: (v: number) => number, ends: Pair, ticks: number[], format: (t: number) => string}}
  */
 function scale(measure, values) {

@@ -40,7 +40,7 @@ function headsOf({ head_dim, fraction, base, pairing }) {
   ].map(({ frequencies, ...head }) => ({ ...head, most: frequencies.length, pairs: turning(frequencies, pairing) }));
 }
 
-/** A feature's turning pair, if any. */
+/** The turning pair that a feature belongs to, if any. */
 const pairWith = (pairs, feature) => pairs.find(({ features }) => features.includes(feature));
 
 const narrow = (width) => width < 480;
@@ -116,7 +116,7 @@ function drawHead(pen, head, { head_dim, pairing, feature, position }, seats, wi
   for (const j of chosen?.features ?? [feature, feature]) pen.rect(centre(j) - cell / 2, y - 1, cell, CELL + 2, frame);
 }
 
-/** The fifth variant: by layer instead of within the head. */
+/** The fifth variant, which differs by layer instead of within the head. */
 function drawLayers(pen, width) {
   const words = narrow(width)
     ? phrase`Hybrid, layer by layer`
@@ -132,7 +132,8 @@ function drawLayers(pen, width) {
   }
 }
 
-/** Below: the tokens that each pair needs per turn, the trained length for comparison, and the number of features that do not turn. */
+/** The lower chart: the tokens that each pair needs per turn, the trained length for comparison, and the number of
+ * features that do not turn. */
 function drawWaves(pen, all, state, width) {
   const { head_dim, trained_length: trained, feature } = state;
   const box = { x: 62, y: CHART_TOP, w: width - 62 - 80, h: 4 * STRIP };

@@ -14,7 +14,7 @@ const OTHERS = ["the", "chases", "the"];
 /** The layout for a width: the rail above, the needle below. */
 function plan(width) {
   const slot = (width - 4) / RAIL.places;
-  const size = clamp(slot * 0.3, 12, 26); // size of the words
+  const size = clamp(slot * 0.3, 12, 26); // font size of the words
   const radius = Math.min(42, slot * 0.44);
   const rail = 2 * (size + 4) + 6 + radius; // height of the clocks' centres
   const numbers = rail + radius + 20;
@@ -33,7 +33,7 @@ function wordsOf({ dog, pig }) {
   ];
 }
 
-/** The text's positions, as a tape that runs under the words. */
+/** The positions in the text, as a tape that runs under the words. */
 function drawTape(pen, { start }, { X, rail, radius, numbers, slot }, width) {
   pen.line(0, rail, width, rail, { stroke: ink.grid, width: 3 });
   const free = range(0, RAIL.places - 1).map((place) => [X(place), rail, 4]);
@@ -106,13 +106,14 @@ function draw(pen, state, { width }) {
   return { pig: handle(state.pig, ink.k), dog: handle(state.dog, ink.q) };
 }
 
-/** The distance from dog to pig in whole positions, as the controls show it: a strolling word is often between two. */
+/** The distance from dog to pig in whole positions, as the controls show it, because a strolling word is often
+ * between two positions. */
 const places = ({ dog, pig }) => Math.round(pig) - Math.round(dog);
 
 function readout({ dog, pig, lock, start }) {
   const distance = places({ dog, pig });
   const [far, score] = [Math.abs(distance), fmt(railScore(distance))];
-  const before = Math.round(start); // whole words of other text
+  const before = Math.round(start); // words of other text, a whole number
   const first = before
     ? before === 1
       ? phrase`1 word of other text comes first: every arrow has turned on.`
@@ -123,7 +124,8 @@ function readout({ dog, pig, lock, start }) {
     : phrase`${first} Dog and pig are ${far} apart, and that distance alone sets their score, ${score}.`;
 }
 
-/** The lock holds the distance; a word dropped on the other moves past it; without the lock, Play makes the pig stroll. */
+/** The lock keeps the distance constant, a word dropped on the other moves past it, and Play makes an unlocked pig
+ * stroll. */
 function follow(before, held) {
   const { dog, pig, lock, start } = { ...before, ...held };
   if (lock && ("lock" in held || "dog" in held)) return pair("dog", keptApart(dog, before.pig));

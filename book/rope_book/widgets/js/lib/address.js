@@ -1,4 +1,5 @@
-// The page's address holds its figures' state, the most recently moved figure first: a link opens at that one.
+// The page's address holds the state of its figures, the most recently moved figure first, so that a link opens at
+// that figure:
 // #live=RotatePair&position=9&live=Clocks&n=3
 import { allowed, parsed } from "./controls.js";
 import { initialOf, same } from "./state.js";
@@ -55,13 +56,15 @@ function nameIn(page, root, figure) {
 const elsewhere = (/** @type {MouseEvent} */ { button, ctrlKey, metaKey, shiftKey, altKey }) =>
   button !== 0 || ctrlKey || metaKey || shiftKey || altKey;
 
-// The text around a figure: a page, or one of the notebooks open in JupyterLab. A view detached from its notebook has none.
+// The text around a figure: a page, or one of the notebooks open in JupyterLab. For a view detached from its
+// notebook, it is just the figure.
 function around(/** @type {Element} */ root) {
   const isInLab = document.querySelector(".jp-Notebook");
   return root.closest(".jp-Notebook") ?? (isInLab ? root : document);
 }
 
-// Make links in the text around a figure set it to the state they name; `use(link)` then brings the picture into view.
+// Make links in the surrounding text set a figure to the state in their address; `use(link)` then brings the
+// picture into view.
 /** @param {string} figure @param {HTMLElement} root @param {Live} state
  * @param {{leapt: Moved, use?: (link: Element) => void}} calls @param {AbortSignal} signal */
 export function followLinks(

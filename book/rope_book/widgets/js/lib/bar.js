@@ -7,7 +7,8 @@ import { initialOf, pythonLine } from "./state.js";
 
 /** @typedef {{name: string, rest: string, kind: string, text: () => string, byHand: () => string}} Copy */
 
-// A button that copies a text; without a clipboard, `byHand` shows the text for copying and returns a sentence that says so.
+// A button that copies a text; without a clipboard, `byHand` shows the text for copying and returns a sentence to
+// announce.
 /** @type {(copied: Copy, tell: Tell) => HTMLButtonElement} */
 function makeCopy({ name, rest, kind, text, byHand }, tell) {
   const word = html("span", {}, name);

@@ -89,7 +89,7 @@ function mount(/** @type {Figure} */ figure, /** @type {Model} */ model, /** @ty
   return () => takeAway(root, [{ stop: () => stops.abort() }, glide, fit, bar, readout, address, work, keep]);
 }
 
-const TOUCHED = "rl-touched"; // class of a figure that has moved; until then nothing is spoken
+const TOUCHED = "rl-touched"; // class of a figure that has moved; before that, nothing is announced
 
 const isTouched = (/** @type {HTMLElement} */ root) => root.classList.contains(TOUCHED);
 

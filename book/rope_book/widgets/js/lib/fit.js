@@ -19,7 +19,8 @@ export function makeFit(root, picture, parts, paint) {
   return { stop };
 }
 
-/** Keep the parts below from jumping when a sentence needs another line: every part keeps the greatest height it has had. */
+/** Keep the parts below from jumping when a sentence needs another line, by keeping every part at the greatest
+ * height that it has reached. */
 function makeSteady(/** @type {HTMLElement[]} */ parts) {
   const observer = new ResizeObserver((entries) => {
     for (const { target } of entries) {

@@ -4,9 +4,9 @@ import { diamond } from "./shapes.js";
 
 export const SEEN = { fill: ink.position, opacity: 0.28 };
 export const UNSEEN = { fill: ink.other, opacity: 0.8 };
-export const BEYOND = { fill: ink.other, opacity: 0.14 }; // a region of positions or lengths that training never reached
+export const BEYOND = { fill: ink.other, opacity: 0.14 }; // positions or lengths beyond those in training
 
-/** Draw points that training never showed as dark-edged diamonds. @type {(pen: Pen, points: Pair[], r: number) => void} */
+/** Draw points that were never seen in training as dark-edged diamonds. @type {(pen: Pen, points: Pair[], r: number) => void} */
 export function unseenPoints(pen, points, r) {
   const shapes = (/** @type {number} */ size) => points.map((point) => diamond(point, size));
   pen.areas(shapes(r + 1.8), { fill: ink.text });

@@ -1,5 +1,5 @@
-// Click targets while a question asks for one, framed over the picture. A click answers and still has its usual effect.
-// Keyboards and screen readers use the names beside the question.
+// Click targets, framed over the picture while a question asks for a click. A click answers the question and still
+// has its usual effect. Keyboards and screen readers use the names beside the question.
 import { svg, write } from "./dom.js";
 import { makeLayer, spotOf } from "./overlay.js";
 

@@ -1,4 +1,4 @@
-// A lower bound on the base, the same one that book/rope_book/results/base_search.py finds with a different algorithm.
+// A lower bound on the base, the same as in book/rope_book/results/base_search.py but with a different algorithm.
 
 const DOUBT = 1e-9; // well above a walk's accumulated rounding error
 

@@ -6,7 +6,7 @@ import { geluAll } from "./steady.js";
 /** @import { Doors, Shape } from "./attend.js" */
 /** Arrays keyed by torch's weight names. @typedef {Record<string, Float64Array>} Named */
 
-/** A model's weights and gradients, with buffers for texts of one shape that are reused at every step. */
+/** The weights and gradients of a model, with buffers for texts of one shape that are reused at every step. */
 export class Workspace {
   constructor(/** @type {Named} */ weights, /** @type {Shape} */ shape, /** @type {Named} */ gradients = {}) {
     this.of = weights;

@@ -7,9 +7,9 @@ import { kindOf } from "./statement.js";
 
 /** @import { Statement } from "./statement.js" */
 /** @typedef {{what: string, wanted: string, found: string, fix: string, cost?: string}} Difference */
-const TOLERANCE = 1e-6; // radians at the longest length; relative for an attention factor
-const LIST_TOLERANCE = 5e-7; // relative, for factors in rope_freqs
-const SCALE_TOLERANCE = 1e-5; // relative, for a softmax scale
+const TOLERANCE = 1e-6; // tolerance in radians at the longest length; relative for an attention factor
+const LIST_TOLERANCE = 5e-7; // relative tolerance for factors in rope_freqs
+const SCALE_TOLERANCE = 1e-5; // relative tolerance for a softmax scale
 
 /** A kind of layer as text. @param {string | null} label */
 export const nameOf = (label) =>

@@ -5,7 +5,7 @@ import { coarse, NOT_STATED, rowsOf, runs } from "./config_each_layer.js";
 /** @import { Layer } from "./config_each_layer.js" */
 /** @import { Statement } from "./statement.js" */
 
-const UNKNOWN_LAYERS = 48; // layers to compare if neither file states how many it has
+const UNKNOWN_LAYERS = 48; // layers to compare if neither file has a count
 
 /** Differences in kind, window and query scale, layer by layer, and the reasons why any of these were not compared. @type {(a: Statement, b: Statement) => [(Difference & {layers: string})[], Record<string, string>]} */
 export function layersBetween(a, b) {

@@ -1,4 +1,5 @@
-// Random numbers, the same in every engine and in book/rope_book/widgets/maths/draws.py: each mixes its index n with its stream's keys.
+// Random numbers, the same in every engine and in book/rope_book/widgets/maths/draws.py; each is a hash of its
+// index n and the keys of its stream.
 
 const STEP = 0x9e3779b9; // 2^32 over the golden ratio
 

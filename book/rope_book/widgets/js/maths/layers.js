@@ -18,7 +18,8 @@ export function linearAll(out, x, { weight, bias }, tokens) {
   for (let t = 0; t < tokens; t++) for (let i = 0; i < rows; i++) out[t * rows + i] += bias[i];
 }
 
-// The backward pass: `from` holds the gradient of `out`, and `into` gets that of x; the layer's go to `gradients`.
+// The backward pass: `from` holds the gradient of `out`; the gradient of x is written to `into`, and those of the
+// layer to `gradients`.
 /** @type {(into: Float64Array, from: Float64Array, x: Float64Array, layer: Layer, gradients: Layer, tokens: number) => void} */
 export function linearBack(into, from, x, { weight }, gradients, tokens) {
   const [rows, columns] = [from.length / tokens, x.length / tokens];

@@ -1,4 +1,4 @@
-// How position enters a model trained in the page: as added vectors, a rotation, or a bias per distance.
+// Positions in a model trained in the page: as added vectors, a rotation, or a bias per distance.
 import { pageRope } from "./long_text.js";
 import { HEADS, WIDTH } from "./page_weights.js";
 import { alibiSlopes, t5Bucket } from "./relative.js";
@@ -40,7 +40,7 @@ function turnsOf(frequencies, seq) {
   return { cos, sin };
 }
 
-// Vectors added to the embeddings, one per position; undefined if the encoding adds none.
+// Vectors added to the embeddings, one per position; undefined for encodings that do not add vectors.
 /** @type {(encoding: string, base: number, seq: number) => Float64Array | undefined} */
 export function addedTo(encoding, base, seq) {
   if (encoding !== "sinusoidal") return undefined;

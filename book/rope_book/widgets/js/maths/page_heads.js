@@ -9,7 +9,7 @@ import { unpacked } from "./packed.js";
 export const pageHead = memo((job, sentence) => {
   const { layer, head, q, k } = PAGE_HEADS.heads.filter((/** @type {{job: string}} */ each) => each.job === job)[0];
   const tokens = PAGE_HEADS.sentences[sentence];
-  const columns = tokens.length * PAGE_HEADS.sentences.length; // every sentence has as many tokens
+  const columns = tokens.length * PAGE_HEADS.sentences.length; // all sentences have the same number of tokens
   const rows = (/** @type {{scales: string, codes: string}} */ stored) => {
     const values = unpacked(stored); // one row per feature
     const feature = (/** @type {number} */ at) =>

@@ -11,7 +11,7 @@ const STORED = /** @type {Record<string, any>} */ (PAGE_MODELS);
 /** Tokens from characters; −1 for an unknown one. @type {(text: string, alphabet: string) => number[]} */
 export const tokensOf = (text, alphabet) => Array.from(text, (character) => alphabet.indexOf(character));
 
-/** A task's model, unpacked once. @type {(task: string) => PageModel} */
+/** The model for a task, unpacked once. @type {(task: string) => PageModel} */
 export const pageModel = memo((task) => {
   const { weights, n_heads: heads, head_dim: headDim, ...stored } = STORED[task];
   const named = Object.entries(weights).map(([name, weight]) => [name, unpacked(weight)]);

@@ -2,7 +2,7 @@
 
 /** The text, its alphabet in order, the text as numbers, and character frequencies in the training split. @type {{text: string, alphabet: string, numbers: Int32Array, shares: Vector}} */
 const held = { text: "", alphabet: "", numbers: new Int32Array(0), shares: [] };
-const PARTS = { train: [0, 8], test: [9, 10] }; // tenths; the ninth is for tuning, which the page does not do
+const PARTS = { train: [0, 8], test: [9, 10] }; // tenths; the ninth is for tuning, which the page does not need
 
 /** Store the text for the task. @type {(text: string) => void} */
 export function holdProse(text) {

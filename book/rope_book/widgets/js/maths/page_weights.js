@@ -8,10 +8,10 @@ import { pageTask, placesOf } from "./page_tasks.js";
 export const WIDTH = 32;
 export const HEADS = 2;
 export const HIDDEN = 64;
-export const BUCKETS = 32; // for T5
+export const BUCKETS = 32; // buckets in the table of T5
 const LONGEST = 4; // rows of a learned table, as a multiple of the trained length
 
-/** From −1 to 1. @type {(stream: number, n: number) => number} */
+/** A uniform number from −1 to 1. @type {(stream: number, n: number) => number} */
 const evenly = (stream, n) => 2 * uniformAt(stream, n) - 1;
 const one = () => 1;
 
@@ -38,7 +38,8 @@ const normOf = (name) => [
   { name: `${name}.bias`, rows: 1, columns: WIDTH, draw: one, spread: 0 },
 ];
 
-// All of a model's weights, with its encoding's last so that models with the same seed start with all the others equal.
+// All weights of a model. Those of its encoding come last, so that models with the same seed have the same other
+// weights at the start.
 /** @type {(task: string, encoding: string, layers: number, length: number) => Named[]} */
 export function weightsOf(task, encoding, layers, length) {
   const { vocab } = pageTask(task);

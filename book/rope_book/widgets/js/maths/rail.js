@@ -30,7 +30,7 @@ export function strolled(dog, pig, start, words) {
   return clamp(pig + way * RAIL.pace * words, low, high);
 }
 
-// Where a word goes when it is moved onto another: past it or, at the end of the rail, before it.
+// The position of a word that is moved onto another: past it or, at the end of the rail, before it.
 /** @type {(moved: number, before: number, other: number) => number} */
 export function passed(moved, before, other) {
   if (Math.abs(moved - other) >= 1) return moved;
@@ -39,7 +39,7 @@ export function passed(moved, before, other) {
   return beyond >= 0 && beyond <= LAST ? beyond : other - way;
 }
 
-// The positions of a moved word and the other word at the locked distance; the other stays on the side where it is.
+// The positions of a moved word and the other word at the locked distance, in unchanged order.
 /** @type {(moved: number, other: number) => Pair} */
 export function keptApart(moved, other) {
   const way = other > moved ? 1 : -1;

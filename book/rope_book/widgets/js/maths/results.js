@@ -7,7 +7,7 @@ const codes = (text) => range(0, text.length / 2 - 1).map((i) => parseInt(text.s
 /** Fractions encoded as two characters each, in thousandths. @type {(text: string) => number[]} */
 export const unpackShares = (text) => codes(text).map((code) => code / 1000);
 
-/** Losses encoded as two characters each: 200 · log₁₀ of the loss over 10^−4.5. @type {(text: string) => number[]} */
+/** Losses encoded as two characters each: 200 · log₁₀(loss / 10^−4.5). @type {(text: string) => number[]} */
 export const unpackLosses = (text) => codes(text).map((code) => 10 ** (code / 200 - 4.5));
 
 /** [minimum, median, maximum] of some numbers. @type {(values: Vector) => Vector} */

@@ -13,7 +13,7 @@ export function attentionEntropy(keys, match, spread, scale = 1) {
   return logTotal(keys, match, spread, scale) - mean;
 }
 
-// e to the entropy: how many equally weighted keys would have the same entropy.
+// e to the entropy, which is the number of equally weighted keys with the same entropy.
 /** @type {(keys: number, match: number, spread: number, scale?: number) => number} */
 export const sharingKeys = (keys, match, spread, scale = 1) => Math.exp(attentionEntropy(keys, match, spread, scale));
 

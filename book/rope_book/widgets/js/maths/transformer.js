@@ -11,7 +11,7 @@ export class Reader extends Workspace {
     super(of, { rows: 1, seq: 1, heads, wide: of["norm.weight"].length / heads });
     this.rope = rope;
     this.place = 0; // position of the next token
-    this.scores = new Float64Array(0); // of one head, reused by the next
+    this.scores = new Float64Array(0); // for one head, reused for the next
     this.past = Array.from({ length: this.layers }, () => new Float64Array(0)); // queries, keys, values
   }
 

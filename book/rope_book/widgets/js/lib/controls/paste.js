@@ -10,7 +10,7 @@ export const paste = {
   make(control, move, tell) {
     const area = html("textarea", { rows: "3", autocomplete: "off", spellcheck: "false" });
     const chosen = html("input", { type: "file", "aria-label": phrase`${control.label}, or a file` });
-    const note = html("span", { class: "rl-note", "aria-hidden": "true" }); // spoken by tell
+    const note = html("span", { class: "rl-note", "aria-hidden": "true" }); // tell announces the note
     area.addEventListener("input", () => {
       say(note, "");
       move(area.value);
@@ -19,7 +19,7 @@ export const paste = {
     area.addEventListener("dragover", (event) => event.preventDefault());
     area.addEventListener("drop", (event) => {
       const file = event.dataTransfer?.files[0];
-      if (!file) return; // dragged text is dropped as usual
+      if (!file) return; // the browser handles dragged text
       event.preventDefault();
       take(file);
     });
