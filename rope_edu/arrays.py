@@ -1,4 +1,4 @@
-"""Array types, and functions that ask about torch's state without importing torch."""
+"""Array types, and functions that query torch's state without importing torch."""
 
 import contextlib
 import sys
@@ -85,7 +85,7 @@ def as_kind_of(array: Any, like: Any) -> Any:
 
 
 def as_one_kind(first: Any, second: Any) -> tuple[Any, Any]:
-    """Return two arrays of the same type: torch tensors, on the device of the second, if either is one."""
+    """Return both arrays as the same type: torch tensors on the second one's device if either is a tensor."""
     if is_numpy_array(second):
         return first, as_kind_of(second, like=first)
     return as_kind_of(first, like=second), second

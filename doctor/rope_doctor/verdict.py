@@ -29,7 +29,7 @@ class Judged:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The checks of a command; `print` shows the closing sentence of its report."""
+    """A command's checks; `print` shows the closing sentence of its report."""
 
     checks: tuple[Judged, ...]
 

@@ -1,4 +1,4 @@
-r"""Scores, mask, softmax and attention; position comes from the caller, as rotated q and k or as a bias."""
+r"""Scores, mask, softmax and attention. The caller supplies position, as rotated q and k or as a bias."""
 
 import math
 from typing import Any
@@ -53,7 +53,7 @@ def causal_mask(q_len: int, k_len: int) -> np.ndarray:
 
 
 def softmax(x: Array) -> Any:
-    r"""Return weights that sum to 1, like `x` in shape, dtype and array type; 16-bit floats use float32.
+    r"""Return weights that sum to 1, with the shape, dtype and array type of `x`; 16-bit floats use float32.
 
         softmax(x)_j = e^{x_j − max x} / Σ_k e^{x_k − max x}
 

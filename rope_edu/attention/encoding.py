@@ -25,7 +25,7 @@ class RotatesByTable(Protocol):
 
 
 class PositionEncoding:
-    r"""Base class whose four doors for position are closed; an encoding opens one or two by overriding methods.
+    r"""A base class whose four doors for position are closed; encodings open one or two by overriding methods.
 
         embed:               x_m + p_m                        once, at the model's input
         rotate_q, rotate_k:  R_m q_m and R_n k_n
@@ -142,7 +142,7 @@ class Rotary(PositionEncoding):
         self._rope: RopeSpec | ArrayLike = rope if self._table is None else self._table.spec
         self._parts = rope_parts(self._rope, layout, attention_factor)
         self._inv_freq = self._rope.inv_freq.tolist() if isinstance(self._rope, RopeSpec) else []
-        self._last: tuple[Any, Any] = None, None  # key, cosines and sines of the last positions
+        self._last: tuple[Any, Any] = None, None  # the last positions' key, cosines and sines
 
     rope = property(lambda self: self._rope, doc="The spec, or the bare frequencies.")
     table = property(lambda self: self._table, doc="The `RotaryTable` given, or None.")

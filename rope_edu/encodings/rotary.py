@@ -1,4 +1,4 @@
-r"""Rotation of one pair, and of whole heads: as complex numbers, by a matrix, and in the form that models use.
+r"""Rotate one pair, or whole heads: as complex numbers, with a matrix, and in the form that models use.
 
 All functions rotate counter-clockwise, by +angle. `layouts.pair_slices` determines the pairs, and
 `frequencies.rope_angles` the angles.
@@ -160,7 +160,7 @@ def cos_and_sin(angles: Any, x: Any, factor: float = 1.0) -> tuple[Any, Any]:
     """
     xp = array_namespace(x)
     dtype = angles.dtype if x.dtype == angles.dtype else xp.float32
-    if is_numpy_array(angles) and not np.isfinite(angles).all():  # for tensors, it would stall a GPU
+    if is_numpy_array(angles) and not np.isfinite(angles).all():  # for tensors, the check would stall a GPU
         raise ValueError("angles must be finite, got infinity or NaN among them")
     cos, sin = xp.cos(angles), xp.sin(angles)
     if factor != 1:

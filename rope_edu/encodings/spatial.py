@@ -1,4 +1,4 @@
-r"""Rotation by several coordinates: axial, mixed and sectioned frequencies, and rotations in general (LieRE).
+r"""Rotation by several coordinates: axial, mixed and sectioned frequencies, and general rotations (LieRE).
 
 A position is a row of coordinates, such as the height and width of a patch, and in a video also its time. The angle
 of a pair is a weighted sum of them, and the schemes differ only in the matrix of frequencies, `(axes, pairs)`.

@@ -89,7 +89,7 @@ class RopeSpec:
 
     @property
     def sections(self) -> tuple[int, ...] | None:
-        """Number of pairs per coordinate: (24, 20, 20) in Qwen3-VL; None if a position is a single number."""
+        """Pairs per coordinate, such as (24, 20, 20) in Qwen3-VL, or None if a position is a single number."""
         return None if self.axes is None else tuple(np.bincount(self.axes).tolist())
 
     def replace(self, **changes: Any) -> Self:

@@ -1,4 +1,4 @@
-r"""The trained range: the angles that each pair reached in training, and the first distance with a new angle."""
+r"""The trained range: which angles each pair reached in training, and the first distance with a new angle."""
 
 import math
 
@@ -10,7 +10,7 @@ from rope_edu.encodings.validation import as_finite, check_positive_int
 
 __all__ = ["completes_turn", "meets_new_angle", "reach"]
 
-_TOLERANCE = 1 + 1e-12  # rounding must not make an angle at the edge of the range count as new
+_TOLERANCE = 1 + 1e-12  # so that rounding does not make an angle at the edge of the range count as new
 
 
 def completes_turn(inv_freq: ArrayLike, trained_length: int) -> np.ndarray:

@@ -1,4 +1,4 @@
-r"""Checks and conversions of inputs, with error messages that give the allowed values.
+r"""Check and convert inputs, with error messages that give the allowed values.
 
 Functions named `check_…` raise a ValueError that gives the value received and the allowed values; functions named
 `as_…` return an array. `@checked` checks the arguments whose types declare a range, as in `factor: AtLeastOne`.

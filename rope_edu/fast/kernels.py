@@ -161,7 +161,7 @@ def kernel_for(
 
 
 def _on_threads(kernel: Callable[..., None], runs: int, *addresses_and_sign: int) -> None:
-    """Divide the runs among new threads, as many as torch uses; numba's own threads allow only one caller."""
+    """Divide the runs among as many new threads as torch uses; numba's own threads allow only one caller."""
     threads = sys.modules["torch"].get_num_threads()
     edges = [runs * n // threads for n in range(threads + 1)]
     if threads == 1:

@@ -1,4 +1,4 @@
-r"""Checks that the inputs of `rotate` match the cosines and sines and do not overlap in memory."""
+r"""Check that the inputs of `rotate` match the cosines and sines and do not overlap in memory."""
 
 import functools
 import sys
@@ -83,7 +83,7 @@ def _clearly_fits(out: Any, x: Any) -> bool:
 
 
 def shares_memory(a: Any, b: Any) -> bool:
-    """Return True if two arrays of the same type share a byte, or if it would take too long to find out."""
+    """Return True if two arrays of the same type share a byte, or if finding out would take too long."""
     if not isinstance(a, np.ndarray):
         if a.untyped_storage().data_ptr() != b.untyped_storage().data_ptr() or not values_known(a):
             return False
@@ -135,7 +135,7 @@ def address(a: Any) -> int:
 
 @functools.cache
 def wide_dtype(dtype: Any) -> Any:
-    """Return the dtype, of the same library, in which to rotate numbers of `dtype`; None if it is not a float."""
+    """Return the same library's dtype in which to rotate numbers of `dtype`, or None if it is not a float."""
     name = str(dtype).removeprefix("torch.")
     if name not in FLOAT_DTYPES:
         return None

@@ -1,4 +1,4 @@
-r"""Plans for the kernel, which arrays with the same dtype, shape and strides share."""
+r"""Plans for the kernel, shared by arrays with the same dtype, shape and strides."""
 
 import math
 import sys
@@ -11,8 +11,8 @@ from rope_edu.arrays import is_compiling, strides_in_bytes
 from rope_edu.fast.memory import address, check_inputs, check_out, shares_memory, traits_and_address
 from rope_edu.fast.rows import CosSinRows
 
-SHARED = 2**21  # bytes of cosines and sines that stay in the cache while all heads read them
-SEVERAL_THREADS = 2**22  # bytes in a result above which several threads pay off
+SHARED = 2**21  # number of bytes of cosines and sines that stay in the cache while all heads read them
+SEVERAL_THREADS = 2**22  # result size, in bytes, above which several threads pay off
 
 
 class Plan(NamedTuple):
@@ -35,7 +35,7 @@ def _no_kernel(needs: str) -> Plan:
 
 
 NOT_ORDINARY = _no_kernel("ordinary tensors in main memory, outside torch.func")
-_plans: dict[Any, Plan] = {}  # keyed by the traits of x and out and the format of the rows
+_plans: dict[Any, Plan] = {}  # keyed by x's and out's traits and the row format
 _last_plans: dict[str, tuple[Any, Plan]] = {}  # the last plan for "q", "k" and "x", with its key
 
 

@@ -1,4 +1,4 @@
-r"""The entry point: rotate queries and keys by cosines and sines."""
+r"""The package's entry point, which rotates queries and keys by cosines and sines."""
 
 import functools
 import sys

@@ -75,7 +75,7 @@ class CosSinRows:
 
 
 class CosSinSource(Protocol):
-    """The methods of `RotaryTable` that `rotate` calls; `table` imports `rotate`, not the other way round."""
+    """The methods of `RotaryTable` that `rotate` calls, declared here because `table` imports `rotate`."""
 
     def cos_sin(self, start: int, length: int, *, like: Any = None, name: str = "like") -> CosSinRows: ...
 
@@ -85,7 +85,7 @@ class CosSinSource(Protocol):
 def rows_for(
     q: Array, table: CosSinSource | CosSinRows, offset: int | None, positions: ArrayLike | None, seq_axis: int
 ) -> CosSinRows:
-    """Return the cosines and sines for q's tokens, with an axis of length 1 for q's heads."""
+    """Return the cosines and sines for q's tokens, with a length-1 axis for q's heads."""
     if seq_axis not in (-2, -3):
         raise ValueError(f"seq_axis must be -2 or -3 (heads after the sequence), got {seq_axis!r}")
     if isinstance(table, CosSinRows):

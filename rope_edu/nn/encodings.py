@@ -39,7 +39,7 @@ Positions = range | Tensor
 
 
 class Encoding(PositionEncoding, nn.Module):
-    r"""Base class: a `PositionEncoding` as a torch module, by default NoPE.
+    r"""A base class: a `PositionEncoding` as a torch module, NoPE by default.
 
     A subclass with parameters overrides the methods that it needs. `shared` is True if all layers share one module,
     and False if every layer needs a separate one.
@@ -273,7 +273,7 @@ _MAKERS: dict[str, Callable[..., Encoding]] = {
     "xpos": _whole_head(lambda spec: Encoding(XPos(spec))),
     "dynamic-ntk": _dynamic_ntk,
 }
-ENCODINGS = tuple(name for name in _MAKERS if name != "dynamic-ntk")  # those that work with a cache
+ENCODINGS = tuple(name for name in _MAKERS if name != "dynamic-ntk")  # the encodings that work with a cache
 OPTIONS: dict[str, dict[str, Any]] = {  # the options of each encoding, with their defaults
     name: inspect.getfullargspec(maker).kwonlydefaults or {} for name, maker in _MAKERS.items()
 }

@@ -1,4 +1,4 @@
-"""The whole subject in plain NumPy functions of at most ten lines; read the files in this order.
+"""The whole subject in plain NumPy functions of at most ten lines. Read the files in this order:
 
 frequencies.py   how fast each pair of features turns, and its angle at each position
 absolute.py      a vector for each position, added to the token's embedding: a learned table, or sinusoids

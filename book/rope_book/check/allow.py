@@ -137,7 +137,7 @@ def sentence(
     known: Iterable[str] | None = None,
     order_of: str | None = None,
 ) -> str:
-    """Return `value`, a sentence of `least` to `most` words, with single spaces between the words.
+    """Return `value`, a sentence of `least` to `most` words, with single spaces between words.
 
     `known` lists the allowed words. If `order_of` is given, `value` must consist of its words, in any order.
 
@@ -171,7 +171,7 @@ def _inside(parsed: np.ndarray, low: float, high: float) -> bool:
 
 
 def _literal(bound: float) -> str:
-    """Return a bound as a Python literal: 0.01, 64, 1_000_000."""
+    """Return a bound as a Python literal, such as 0.01, 64 or 1_000_000."""
     return f"{int(bound):_}" if float(bound).is_integer() else f"{bound:_}"
 
 

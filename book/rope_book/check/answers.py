@@ -17,7 +17,7 @@ import numpy as np
 
 Answer = Callable[..., Any]  # a function that the reader wrote, wrapped so that its results are native
 NOT_A_FUNCTION = "The answer is a function: give check the name, without parentheses."
-LONG = 1000  # items; longer lists of numbers are converted in one call
+LONG = 1000  # number of items; longer lists of numbers are converted in one call
 
 
 class Reply(Exception):  # noqa: N818 - not an error, but a verdict that ends the judging
@@ -188,7 +188,7 @@ def function(answer: Any, *, or_none: bool = False) -> Answer:
 
 
 def of_function(judge: Callable | None = None, *, or_none: bool = False) -> Callable:
-    """Decorate a judge of functions so that it receives `function(answer)`."""
+    """Decorate a judge whose answers are functions, so that it receives `function(answer)`."""
     if judge is None:
         return functools.partial(of_function, or_none=or_none)
 

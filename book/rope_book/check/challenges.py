@@ -1,4 +1,4 @@
-"""Challenges: states that a student must reach in a figure, judged from its controls and results."""
+"""Challenges: states of a figure that a student must reach, judged from the figure's controls and results."""
 
 import tomllib
 from functools import cache

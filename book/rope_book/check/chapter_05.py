@@ -21,7 +21,7 @@ from rope_book.check.exercise import Verdict, close, judges
 from rope_book.check.rows import judge_row
 
 RADIANS_PER_TOKEN = 0.25
-HALF_LIFE = 10  # tokens: the distance over which the score halves in exercise 5.3
+HALF_LIFE = 10  # the distance, in tokens, over which the score halves in exercise 5.3
 
 
 def _rope(x: list[float], position: int, inv_freq: list[float]) -> list[float]:
@@ -108,7 +108,7 @@ def _halves_every_ten(answer: object) -> Verdict:
 
 
 def _turner(answer: object) -> Callable[[complex, int], complex]:
-    """Return one of the reader's two functions for exercise 5.3, with complex results."""
+    """Return one of the reader's two functions for exercise 5.3, wrapped to give complex results."""
     if not callable(answer):
         raise Reply("The answer is two functions, (f_q, f_k), without parentheses.")
     turn = function(answer)

@@ -10,7 +10,7 @@ from rope_edu.encodings import inv_freq, wavelength
 
 HANDS = (1.0, 0.1, 0.01, 0.001)  # radians per token in exercise 6.3
 POSITIONS = 64
-MISREAD = 0.2  # radians: the largest error in an angle
+MISREAD = 0.2  # the largest error in an angle, in radians
 
 
 @judges("6.1")

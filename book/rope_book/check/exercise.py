@@ -18,14 +18,14 @@ import numpy as np
 from rope_book.check.answers import Reply, native, number, of_function
 from rope_book.check.challenges import challenges, reached
 
-Verdict = bool | str | EllipsisType  # right or wrong, a sentence about the mistake, or `...` if unanswered
+Verdict = bool | str | EllipsisType  # True, False, a sentence about the mistake, or `...` if unanswered
 Judge = Callable[[Any], Verdict]
 Known = tuple[Any, Mapping[str, Any], str]  # right answer, known mistakes, sentence for any other answer
 HERE = Path(__file__).parent
 
 
 class Unread(str):
-    """A reply to an answer that could not be judged, such as one with a typo; it does not use up a hint."""
+    """A reply to an answer that could not be judged, for example because of a typo; it does not use up a hint."""
 
     __slots__ = ()
 
@@ -58,14 +58,14 @@ class Checker:
     """The `check` that readers call; it replies to answers and gives the next hint after each wrong one."""
 
     def __init__(self, exercises: tuple[Exercise, ...] | None = None) -> None:
-        """Check these exercises, by default those of all chapters, which are imported on the first call."""
+        """Check the given exercises, or by default those of all chapters, which are imported on the first call."""
         self._exercises = None if exercises is None else _by_id(exercises)
         self._failures: Counter[str] = Counter()
         self._record: dict[str, dict[str, Any]] = {}
 
     @property
     def exercises(self) -> dict[str, Exercise]:
-        """All exercises, by id."""
+        """All exercises, keyed by id."""
         if self._exercises is None:
             self._exercises = _by_id(find_exercises())
         return self._exercises
@@ -216,7 +216,7 @@ def against(
 def of_cases(
     cases: Iterable[tuple], ask: str = "It must return one number.", *, tol: float = 1e-6, ratio: bool = False
 ) -> Callable[[Callable[..., Known]], Judge]:
-    """Decorate a judge of functions that return a single number; each is called with every case.
+    """Decorate a judge whose answers are functions that return a single number; each is called with every case.
 
     The decorated function receives a case's result and arguments; it returns (right, slips, otherwise) for
     `against`.

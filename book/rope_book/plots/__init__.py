@@ -1,4 +1,4 @@
-"""`Table`, and functions that draw a figure on an `ax` and return it; neither computes anything."""
+"""`Table`, and functions that draw a figure on an `ax` and return the `ax`. Neither computes anything."""
 
 from rope_book.plots.figures import (
     angle_chart,

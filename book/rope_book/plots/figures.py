@@ -25,7 +25,7 @@ from rope_book.plots.style import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-NAME_WIDTH = 20  # characters per line of a bar's name
+NAME_WIDTH = 20  # maximum characters per line in a bar's name
 Numbers = Any  # NumPy array, torch tensor or sequence of numbers
 
 
@@ -121,7 +121,7 @@ def curves(
         if y.shape != x.shape:
             raise ValueError(f"the values of {label!r} must have the shape of x, {x.shape}, got {y.shape}")
         colour = (colours or {}).get(label, colour)
-        every = max(1, len(x) // 8)  # about eight markers, so that the line stays visible
+        every = max(1, len(x) // 8)  # about eight markers, so that the line remains visible
         ax.plot(x, y, color=colour, ls=dashes, marker=marker, markevery=every, ms=4, lw=1.5, label=label)
     ax.set_xscale("log" if log_x else "linear")
     ax.set_yscale("log" if log_y else "linear")

@@ -27,7 +27,7 @@ DARK_INK, LIGHT_INK = "#101010", "#f8f8f8"  # text on heatmaps, in every page th
 SEQUENTIAL = "viridis"  # heatmaps from low to high
 DIVERGING = "PuOr_r"  # signed numbers: zero is blank, in the middle
 
-# Series without a role: colours not used by any role, with dash patterns and markers.
+# Styles for series without a role: colours that no role uses, with dash patterns and markers.
 SERIES = (
     ("#000000", "-", "o"),
     ("#E69F00", "--", "s"),

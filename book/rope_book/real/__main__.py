@@ -1,4 +1,4 @@
-r"""Make SmolLM2 write a text with any positions.
+r"""Make SmolLM2 write a text with whatever positions you choose.
 
 python -m rope_book.real "Once upon a time" --tokens 60 --mistake layouts_mixed
 """

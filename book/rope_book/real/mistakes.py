@@ -1,4 +1,4 @@
-r"""Mistakes in a whole model's positions: those in the clinic, mismatched q and k, wrong caches and configs.
+r"""Mistakes in a whole model's positions: the clinic's, mismatched q and k, wrong caches, and wrong configs.
 
 A mistake is an encoding made from the right spec and the number of tokens in the prompt. Cache mistakes begin after
 the prompt, with the tokens that are decoded one at a time. A single pass over a whole text measures them too,
@@ -105,7 +105,7 @@ TRAINED = 8192  # SmolLM2's training length in tokens
 
 @dataclass(frozen=True)
 class Mistake:
-    """A mistake's effect in a sentence, and its encoding, made from the right spec and the prompt length."""
+    """A mistake: its effect as a sentence, and its encoding, made from the right spec and the prompt length."""
 
     does: str
     make: Callable[[RopeSpec, int], PositionEncoding]

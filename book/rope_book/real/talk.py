@@ -1,4 +1,4 @@
-r"""Load SmolLM2, compute its logits or make it write, with the right positions or any others."""
+r"""Load SmolLM2, and compute its logits or make it write, with the right positions or any others."""
 
 import math
 import os

@@ -1,4 +1,4 @@
-r"""Results of runs that are too long for a notebook, and their loaders; needs only NumPy.
+r"""Results of runs that are too long for a notebook, and their loaders, which need only NumPy.
 
 `grid.json`, `stretch.json`, `claims.json`, `causes.json`, `page_models.json` and all `real_*.json` are written by
 the modules of the same names in `book/makers`, `rotation.json` by `book/tools/bench_rotation.py`, and

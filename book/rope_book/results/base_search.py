@@ -1,4 +1,4 @@
-r"""The smallest base for a context, for which Σ cos(r θ_i) ≥ 0 at all distances in the context."""
+r"""Find the smallest base for a context, such that Σ cos(r θ_i) ≥ 0 at all distances in the context."""
 
 import math
 from collections.abc import Iterator
@@ -65,7 +65,7 @@ def smallest_base(context: int, head_dim: int = 128, *, above: float = 2.0) -> f
         )
     steps = _STEP * np.arange(_BATCH)  # steps in ln(base)
     slower = np.exp(-steps[:, None] * np.arange(0, head_dim, 2) / head_dim)  # (bases, pairs)
-    witnesses: list[int] = []  # distances at which some base failed, most recent first
+    witnesses: list[int] = []  # distances at which a base has failed, most recent first
     while start < 1e15:
         place = _first_feasible(inv_freq(head_dim, start) * slower, context, witnesses)
         if place is not None:

@@ -11,7 +11,7 @@ from rope_book.results.files import load, numbered, read
 
 FORMAT = "rope_book grid 2"
 CURVE = ("step", "loss", "accuracy", "cpu_seconds")
-RUN_KEY = ("task", "encoding", "seed", "learning_rate", "own_rate")  # fields that identify a run
+RUN_KEY = ("task", "encoding", "seed", "learning_rate", "own_rate")  # the fields that identify a run
 
 
 class Spread(NamedTuple):
@@ -121,7 +121,7 @@ class Grid:
         return {"step": runs[0].curve["step"], **result, "cpu_seconds": seconds}
 
     def reached(self, task: str, encoding: str, accuracy: float, column: str = "step") -> list[float]:
-        """Return the first step (or cpu_seconds) with at least this accuracy, for each seed; ∞ if never reached."""
+        """Return each seed's first step (or cpu_seconds) with at least this accuracy, or ∞ if there is none."""
         values = []
         for run in self.select(task, encoding):
             points = np.flatnonzero(run.curve["accuracy"] >= accuracy)

@@ -14,7 +14,7 @@ FORMAT = "rope_book page heads 1"
 
 @dataclass(frozen=True)
 class PageHead:
-    r"""One head, with the same numbers as on the page.
+    r"""One head, with exactly the numbers that the page uses.
 
     Attributes:
         job: the head's job, one of `rope_book.widgets.maths.real_head.JOBS`.

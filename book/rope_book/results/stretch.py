@@ -1,4 +1,4 @@
-r"""The stretching experiment: models trained at one length and tested at up to 16 times that length."""
+r"""The stretching experiment: models trained at one length and tested at lengths up to 16 times as long."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +9,7 @@ from rope_book.results.grid import Spread, sign_flip_p, spread
 
 FORMAT = "rope_book stretch 2"
 TUNING_KEY = ("task",)
-RUN_KEY = ("task", "seed")  # fields that identify a run
+RUN_KEY = ("task", "seed")  # the fields that identify a run
 SCORE_TABLES = ("runs", "readings", "retuned")  # tables whose rows have a RUN_KEY and scores
 UNSTRETCHED = ("plain", "abf", "dynamic-cached")  # rules with a factor of 1 at every length
 

@@ -1,4 +1,4 @@
-r"""The answers that one of the page's models gives on its texts, position by position."""
+r"""Score the answers that one of the page's models gives on its texts, position by position."""
 
 import numpy as np
 import torch

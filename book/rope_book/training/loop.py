@@ -1,4 +1,4 @@
-r"""Train a tiny transformer: one function, reproducible from a seed, that can resume after being killed.
+r"""Train a tiny transformer, reproducibly from a seed, with one function that can resume after being killed.
 
 Batches and the learning rate depend only on the step, and nothing is random after initialisation, so a checkpoint
 needs only the weights, the optimizer's state, the step and the curve. A run that is killed and resumed ends bit for
@@ -23,7 +23,7 @@ from rope_edu.nn.encodings import ENCODINGS, OPTIONS
 
 FORMAT = "rope_edu.nn checkpoint 1"
 TEST_SEED = 0  # shared by all runs, so that they have the same test texts
-NOT_COMPARED = ("device", "checkpoint_every")  # these may change when a run resumes
+NOT_COMPARED = ("device", "checkpoint_every")  # settings that may change when a run resumes
 
 
 @dataclass(frozen=True)
@@ -40,10 +40,11 @@ class TrainingConfig:
         d_model, n_layers, n_heads, d_ff: model sizes.
         layout: layout of the rotations.
         weight_decay, clip: AdamW's weight decay, and the maximum gradient norm.
-        own_rate: factor on the learning rate for the encoding's own parameters. Under Adam, a parameter can move by
-            little more than the sum of the learning rates, which is too little for a table that starts small.
+        own_rate: multiplier for the learning rate of the encoding's own parameters. Under Adam, a parameter can
+            move by little more than the sum of the learning rates, which is too little for a table that starts
+            small.
         evaluate_on: "test", or "tune" to choose a learning rate on texts whose scores are never reported.
-        points: number of evaluations during training, after the one before the first step.
+        points: number of evaluations during training, not counting the one before the first step.
         rows, test_rows: number of texts per evaluation, and per final test.
         device: "auto" (CUDA if available), "cpu" or "cuda".
         checkpoint_every: steps between checkpoints.
@@ -99,7 +100,7 @@ class TrainingConfig:
         check_one_of("evaluate_on", self.evaluate_on, ("test", "tune"))
 
     def resolved(self) -> "TrainingConfig":
-        """Return a copy in which settings that are None have the task's values."""
+        """Return a copy in which the task's values replace settings that are None."""
         task = make_task(self.task)
         names = ("steps", "learning_rate", "length")
         return replace(self, **{name: getattr(task, name) for name in names if getattr(self, name) is None})
@@ -250,7 +251,7 @@ def make_optimizer(model: TinyTransformer, config: TrainingConfig) -> torch.opti
 def score(
     model: TinyTransformer, task: Task, length: int, rows: int = 128, *, split: str = "test"
 ) -> tuple[float, float]:
-    r"""Return loss (nats) and share of right answers on unseen texts; on longer texts, only new positions count.
+    r"""Return loss (nats) and share of right answers on unseen texts, counting only new positions on longer texts.
 
     Args:
         model: the model to score.

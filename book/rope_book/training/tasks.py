@@ -162,7 +162,7 @@ class Copy(Task):
 
 @dataclass(frozen=True)
 class Back(Task):
-    r"""At every position, repeat the token k positions earlier: one fixed distance.
+    r"""At every position, repeat the token k positions earlier, so that a single fixed distance matters.
 
         target_i = token_{i−k},   for i ≥ k
 
@@ -234,7 +234,7 @@ class Recall(Task):
 
 @dataclass(frozen=True)
 class Needle(Task):
-    r"""Recall the letter after each key: the keys are hidden in a haystack of letters and queried at the end.
+    r"""Recall the letter after each key. The keys are hidden in a haystack of letters and queried at the end.
 
         ^ … B e … A h … … A h B e        (e follows B everywhere; the order of the questions is random)
 

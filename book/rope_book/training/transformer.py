@@ -82,7 +82,7 @@ class Block(nn.Module):
 
 
 class TinyTransformer(nn.Module):
-    r"""A decoder-only transformer: tokens in, logits for the next token at every position out.
+    r"""A decoder-only transformer that maps tokens to logits for the next token at every position.
 
     Tokens are 0 … vocab_size − 1. `encoding` and its options are as for `make_encoding`, with heads of
     d_model / n_heads features; n_heads must divide d_model. Only a learned table limits the length, to `max_len`.
@@ -127,7 +127,7 @@ class TinyTransformer(nn.Module):
             self.encodings.append(make_encoding(encoding, **sizes, **encoding_options))
 
     def _start_small(self, n_layers: int) -> None:
-        """Initialise like GPT-2, scaled to the width; smaller for matrices that write to the residual stream."""
+        """Initialise as in GPT-2, scaled to the width; matrices that write to the residual stream start smaller."""
         for name, weight in self.named_parameters():
             if weight.ndim == 2 and not name.startswith("embedding"):
                 adds = name.endswith(("w_o.weight", "mlp.2.weight"))

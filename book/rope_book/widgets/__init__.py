@@ -1,4 +1,4 @@
-"""Live figures, as ipywidgets in a kernel and as the same scripts in the published page.
+"""Live figures, which run as ipywidgets in a kernel and from the same scripts in the published page.
 
 Needs ``pip install anywidget ipywidgets``.
 """

@@ -1,4 +1,4 @@
-"""One self-contained script per figure, bundled from the small modules in ``js/``.
+"""Bundle the small modules in ``js/`` into one self-contained script per figure.
 
 Imports run one way through five folders: ``data`` (written from Python, see ``_data``), ``lib`` (drawing and
 controls), ``maths`` (the library's functions in JavaScript), ``figures``, and ``real`` (SmolLM2 in a page). Every
@@ -21,7 +21,7 @@ SHARED = ("lib/figure", "lib/axes", "lib/labels", "lib/shapes")
 COMMENT = re.compile(r"^[ ]*/\*\*(?:(?!\*/).)*\*/\n", re.DOTALL | re.MULTILINE)
 TYPE = re.compile(r"/\*\*[^*]*(?:\*(?!/)[^*]*)*\*/ ?")  # JSDoc inside a line of code
 REMARK = re.compile(r" // [^\"'`]*$")  # trailing comment; one with a quote may be part of a string
-UNRENAMED = re.compile(r"(?<=[{,] )(\w+): \1(?=,| \})")  # an export with the same name inside and outside
+UNRENAMED = re.compile(r"(?<=[{,] )(\w+): \1(?=,| \})")  # an export whose name is the same inside and outside
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Data for the figures' scripts: a script that imports ``../data/<name>.js`` gets the ``DATA`` entry of that name.
+"""Data for the figures' scripts. A script that imports ``../data/<name>.js`` gets the ``DATA`` entry of that name.
 
 The module exports one constant, named in capitals: ``import { GRID } from "../data/grid.js";``.
 """

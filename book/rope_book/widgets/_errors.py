@@ -1,4 +1,4 @@
-"""Errors for students: a sentence under the line that caused the error, with a suggestion for a misspelt name."""
+"""Show students an error as a sentence under the line that caused it, with a suggestion for a misspelt name."""
 
 import traceback
 from collections.abc import Iterable
@@ -53,7 +53,7 @@ def meant(name: str, known: Iterable[str]) -> str:
 
 
 class Whole(list):
-    """A list that can be read but not changed in place, because the picture would not update.
+    """A list that cannot be changed in place, since the picture would not update.
 
     >>> q = Whole([1.0, 0.0])
     >>> q[0], q == [1.0, 0.0]

@@ -1,4 +1,4 @@
-"""The training grid for the figures' scripts: every curve of every seed, in two characters per number.
+"""Encode the training grid for the figures' scripts: every curve of every seed, at two characters per number.
 
 The bundler embeds the data in the script that imports it, so that the page makes no request.
 """

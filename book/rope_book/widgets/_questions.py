@@ -86,5 +86,5 @@ def _complete(chapter: str, file: dict[str, Any], entry: dict[str, Any]) -> dict
 
 
 def _place(name: str, text: str) -> str:
-    """Return a sort key for a fixed order that does not hint at the answer."""
+    """Return a sort key that gives a fixed order without hinting at the answer."""
     return hashlib.sha256(f"{name} {text}".encode()).hexdigest()

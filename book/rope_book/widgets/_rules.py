@@ -1,4 +1,4 @@
-"""Rules between a figure's controls, declared once: Python rejects values that break them; the page clamps them.
+"""Rules between a figure's controls, declared once. Python rejects values that break them; the page clamps them.
 
 Each rule belongs to one control (see :meth:`Control.under`) and is sent with its description to
 ``js/lib/rules.js``, which implements the same four kinds: at_most, at_least, only_if, preset.
@@ -124,7 +124,7 @@ class Preset(Rule):
 def settle(
     controls: Mapping[str, Any], before: State, held: State
 ) -> tuple[State, tuple[str, Rule, State] | None]:
-    """Return the changes that follow from setting ``held`` in the state ``before``, and the first broken rule.
+    """Return the changes that follow from setting ``held`` in the state ``before``, and the first rule broken.
 
     The broken rule is (name of its control, rule, state in which it was applied), or None.
     """

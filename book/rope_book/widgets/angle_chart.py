@@ -13,7 +13,7 @@ class AngleChart(LiveFigure):
     the thread is unrolled over the positions 0 … ``n``. ``axis`` shows the angle (radians) unrolled, within one
     turn as the hand does, or on logarithmic axes. A ``pair`` beyond the head's last one is shown as the last.
 
-    A value out of range raises TraitError with the allowed values.
+    An out-of-range value raises a TraitError that lists the allowed values.
 
     >>> AngleChart(axis="turn", pair=1)
     AngleChart(pair=1, axis='turn')

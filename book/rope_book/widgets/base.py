@@ -1,4 +1,4 @@
-"""The base of every live figure: an ipywidget in a kernel, a plain script in the published page."""
+"""The base class of live figures, which are ipywidgets in a kernel and plain scripts in the published page."""
 
 import warnings
 from collections.abc import Callable, Iterable
@@ -26,7 +26,7 @@ class LiveFigure(anywidget.AnyWidget):
 
     A subclass declares its controls as traits (each a :class:`Control` with range, label and unit); the script of
     the same name in ``js/figures/`` draws the picture. Traits synchronise both ways: moving a control changes the
-    attribute, and setting the attribute updates the picture. A value out of range, or an attribute that the figure
+    attribute, and setting the attribute updates the picture. An out-of-range value, or an attribute that the figure
     lacks, raises an error that lists what is allowed.
 
     Up to three **lead** controls appear next to the picture; the others are folded under *More*. ``lead`` names the
@@ -224,7 +224,7 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
         if change.name in self.controls():
             before = self.values() | {change.name: change.old}
             implied = self.settled({change.name: getattr(self, change.name)})
-            with self.hold_trait_notifications():  # a preset's values change together
+            with self.hold_trait_notifications():  # the values of a preset change together
                 for name, value in implied.items():
                     setattr(self, name, value)
             for name in set(self._results) & set(self._trait_notifiers):

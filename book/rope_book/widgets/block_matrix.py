@@ -1,4 +1,4 @@
-"""Chapter 7: one head's rotation matrix, which is mostly zeros, and the two stripes of it that code stores."""
+"""Chapter 7: one head's rotation matrix, which is mostly zeros, and the two stripes that code stores."""
 
 from ._rules import AtMost
 from ._traits import Choice, Slider
@@ -13,7 +13,7 @@ class BlockMatrix(LiveFigure):
     shows x ⊙ cos + (x, each pair turned by 90°) ⊙ sin. ``pairing`` is the layout: which two features form a
     pair. ``row`` is followed from x to the result; a row beyond the last is shown as the last.
 
-    A value out of range raises TraitError with the allowed values.
+    An out-of-range value raises a TraitError that lists the allowed values.
 
     >>> BlockMatrix(form="elementwise", head_dim=16)
     BlockMatrix(form='elementwise', head_dim=16)

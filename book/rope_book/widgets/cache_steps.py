@@ -14,7 +14,7 @@ class CacheSteps(LiveFigure):
     in the cache: 2 · 8 numbers of 16 bits per token. All keys have the same content; the hands show one ``pair`` of
     a head of width 8, base 100.
 
-    A value out of range raises TraitError with the allowed values.
+    An out-of-range value raises a TraitError that lists the allowed values.
 
     >>> CacheSteps(step=12, store="dynamic")
     CacheSteps(step=12, store='dynamic')

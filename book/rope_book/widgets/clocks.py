@@ -22,7 +22,7 @@ class Clocks(LiveFigure):
     Its results are ``fastest`` and ``slowest``, the turns that the first and the last hand have made, and
     ``complete``, the number of pairs that complete a turn within ``context``.
 
-    A value out of range raises TraitError with the allowed values.
+    An out-of-range value raises a TraitError that lists the allowed values.
 
     >>> Clocks(position=1000, head_dim=8)
     Clocks(position=1000, head_dim=8)

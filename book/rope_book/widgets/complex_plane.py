@@ -12,7 +12,7 @@ class ComplexPlane(LiveFigure):
     (radians per token). Six marks show which lines hold for this f at positions 0 to 8; the readout shows by how
     much the chosen line fails.
 
-    A value out of range raises TraitError with the allowed values.
+    An out-of-range value raises a TraitError that lists the allowed values.
 
     >>> ComplexPlane(line=5, candidate="square")
     ComplexPlane(line=5, candidate='square')

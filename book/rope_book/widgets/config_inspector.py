@@ -17,8 +17,8 @@ class ConfigInspector(LiveFigure):
     shows both sets of clocks and the verdict of ``rope-doctor compare``. ``layers`` picks a rotation, in file
     order, if layers differ. ``length`` (tokens) is the length of the text: "dynamic" and "longrope" depend on it.
 
-    A value out of range raises TraitError with the allowed values; for an invalid config, the picture shows the
-    reason.
+    An out-of-range value raises a TraitError that lists the allowed values; for an invalid config, the picture
+    shows the reason.
 
     >>> ConfigInspector(preset="gpt-oss (defaults)", view="score")
     ConfigInspector(preset='gpt-oss (defaults)', view='score')

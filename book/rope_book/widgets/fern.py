@@ -55,7 +55,7 @@ class Fern(LiveFigure):
     ``lengths`` and ``angles`` (radians) make it the fern of a query and a key: see :meth:`of`. Pairs with neither
     have length 1 and angle 0, as for equal vectors; numbers beyond the last pair are ignored.
 
-    A value out of range raises TraitError with the allowed values.
+    An out-of-range value raises a TraitError that lists the allowed values.
 
     >>> Fern(distance=0).reach, Fern(distance=8000, base=500_000).reach > 0.35
     (1.0, True)

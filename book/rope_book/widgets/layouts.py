@@ -14,7 +14,7 @@ class Layouts(LiveFigure):
     "mixed" (q rotated interleaved, k rotated unchanged by half_split). The base is 100, so that every pair visibly
     turns; the key is 4 tokens before the query.
 
-    A value out of range raises TraitError with the allowed values.
+    An out-of-range value raises a TraitError that lists the allowed values.
 
     >>> Layouts(run="mixed", head_dim=16)
     Layouts(run='mixed', head_dim=16)

@@ -5,8 +5,8 @@ from ._traits import Choice, Sketch, Toggle
 from .base import LiveFigure
 from .maths.length import REMEDIES
 
-PARTS = 16  # parts of the text, and heights in a drawn guess
-TOP = 3.0  # nats: the height of a guess of 1
+PARTS = 16  # number of parts of the text, and of heights in a drawn guess
+TOP = 3.0  # the height of a guess of 1, in nats
 
 
 class LengthCurve(LiveFigure):
@@ -18,7 +18,7 @@ class LengthCurve(LiveFigure):
     units of 3 nats. The curve of ``remedy`` (``widgets.maths.length.REMEDIES``) is drawn in bold. ``text`` is
     "narrative", "technical", "code", or the "mean" of the three.
 
-    A value out of range raises TraitError with the allowed values.
+    An out-of-range value raises a TraitError that lists the allowed values.
 
     >>> LengthCurve(guess_first=False, remedy="pi-2")
     LengthCurve(remedy='pi-2', guess_first=False)

@@ -79,7 +79,8 @@ class ModelInThePage(LiveFigure):
 
     Parts of the picture, for ``only``: "bars", "attention", "angles" and "row", the row of the query.
 
-    A value out of range raises TraitError with the allowed values; one end of the ramp can push the other along.
+    An out-of-range value raises a TraitError that lists the allowed values; one end of the ramp can push the other
+    along.
 
     >>> figure = ModelInThePage(rule="by-parts", times=16, factor=16)
     >>> figure.rope

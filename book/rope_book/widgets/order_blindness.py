@@ -15,7 +15,7 @@ class OrderBlindness(LiveFigure):
 
     Parts of the picture, for ``only``: "sentences", "outputs" and "weights".
 
-    A value out of range raises TraitError with the allowed values.
+    An out-of-range value raises a TraitError that lists the allowed values.
 
     >>> OrderBlindness(rearranged="chases the dog the pig", causal=True, layers=2)
     OrderBlindness(rearranged='chases the dog the pig', layers=2, causal=True)

@@ -14,7 +14,7 @@ class PatchScores(LiveFigure):
     image behind the patches. The query is the patch at ``row`` and ``column`` of 21 × 21, from 0 at the upper left;
     click any patch to make it the query.
 
-    A value out of range raises TraitError with the allowed values.
+    An out-of-range value raises a TraitError that lists the allowed values.
 
     >>> PatchScores(scheme="mixed", direction=30)
     PatchScores(scheme='mixed', direction=30)

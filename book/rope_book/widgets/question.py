@@ -94,7 +94,7 @@ class Question(anywidget.AnyWidget):
                     setattr(figure, name, value)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        """Return the widget's view, plus the questions as a list with folds for pages without scripts."""
+        """Return the widget's view and, for pages without scripts, the questions as a list with folds."""
         bundle = super()._repr_mimebundle_(**kwargs)
         if bundle is not None:
             data = bundle[0] if isinstance(bundle, tuple) else bundle

@@ -15,7 +15,7 @@ class ReadTheDamage(LiveFigure):
     commands that tell them apart. ``prompt`` is the text that the model continues, ``words`` the number of words
     shown. Three bars compare perplexities on texts of three kinds.
 
-    A value out of range raises TraitError with the allowed values.
+    An out-of-range value raises a TraitError that lists the allowed values.
 
     >>> ReadTheDamage(task="choose", mistake="theta_lost")
     ReadTheDamage(task='choose', mistake='theta_lost')

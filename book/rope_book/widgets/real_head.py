@@ -35,7 +35,7 @@ class RealHead(LiveFigure):
 
     The queries and keys are those of the unchanged model, in 8 bits, so a change affects only this head.
 
-    A value out of range raises TraitError with the allowed values.
+    An out-of-range value raises a TraitError that lists the allowed values.
 
     >>> RealHead(job="same", first_pair=9).weights.shape
     (20, 20)
@@ -85,5 +85,5 @@ class RealHead(LiveFigure):
 
     @property
     def done(self) -> float:
-        """Mean weight on the keys that the job calls for, from 0 to 1."""
+        """Mean weight, from 0 to 1, on the keys that the job calls for."""
         return job_done(self.weights, targets(self.job, read_page_heads()["sentences"][self.sentence - 1]))

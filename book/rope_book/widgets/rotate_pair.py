@@ -22,7 +22,7 @@ class RotatePair(LiveFigure):
 
     Its results are ``distance`` (tokens), ``angle``, from the turned key to the turned query (rad), and ``score``.
 
-    A value out of range raises TraitError with the allowed values.
+    An out-of-range value raises a TraitError that lists the allowed values.
 
     >>> round(RotatePair().score, 3)
     1.254

@@ -11,7 +11,7 @@ from .base import LiveFigure
 from .maths.words import normals
 
 KNOTS = 16  # heights in a drawn guess
-STEPS = 256  # distances whose steps are counted
+STEPS = 256  # number of distances over which rising steps are counted
 
 
 def head_of(now):
@@ -42,7 +42,7 @@ class ScoreDistance(LiveFigure):
 
     Parts of the picture, for ``only``: "waves", of at most eight pairs, each with its hand, and "curve".
 
-    A value out of range raises TraitError with the allowed values.
+    An out-of-range value raises a TraitError that lists the allowed values.
 
     >>> ScoreDistance(vectors="rotated", peak=300, reach=1024)
     ScoreDistance(vectors='rotated', peak=300, reach=1024)

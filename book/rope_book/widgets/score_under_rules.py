@@ -13,7 +13,7 @@ class ScoreUnderRules(LiveFigure):
     plain RoPE's at distance 0; YaRN's include its squared attention factor. With ``smooth`` a curve is the mean
     over distances ± 10 %, which shows the trend; ``distance`` is the cursor.
 
-    A value out of range raises TraitError with the allowed values.
+    An out-of-range value raises a TraitError that lists the allowed values.
 
     >>> ScoreUnderRules(pi=False, yarn=True)
     ScoreUnderRules(pi=False, yarn=True)

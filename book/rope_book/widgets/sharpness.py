@@ -12,7 +12,7 @@ class Sharpness(LiveFigure):
     a² = (0.1 ln s + 1)². A static rule uses the same s at every length; a dynamic rule computes s from the length.
     ``shown`` is the weight of the matching key, or the number of keys that share the attention (e to the entropy).
 
-    A value out of range raises TraitError with the allowed values.
+    An out-of-range value raises a TraitError that lists the allowed values.
 
     >>> Sharpness(length=16_384, factor=4.0)
     Sharpness(length=16384, factor=4.0)

@@ -1,4 +1,4 @@
-"""Chapter A2: a state of fixed size compared with a cache that grows."""
+"""Chapter A2: a fixed-size state compared with a growing cache."""
 
 from ._rules import AtMost
 from ._traits import Slider, Toggle
@@ -15,7 +15,7 @@ class StateSteps(LiveFigure):
     their positions (RoPE, head width 8, base 10,000); for the state, φ(x) = elu(x) + 1 is applied first. Keys are
     normal random numbers, and so are values, with mean 1.
 
-    A value out of range raises TraitError with the allowed values.
+    An out-of-range value raises a TraitError that lists the allowed values.
 
     >>> StateSteps(step=40, turned=False)
     StateSteps(step=40, turned=False)

@@ -27,7 +27,7 @@ class StretchedClocks(LiveFigure):
     Its results are ``new_hands``, the number of pairs at an angle never seen, and ``reach``, the first position at
     which a pair reaches such an angle (infinite if there is none).
 
-    A value out of range raises TraitError with the allowed values.
+    An out-of-range value raises a TraitError that lists the allowed values.
 
     >>> StretchedClocks(rule="pi", wanted=16_384, position=16_384)
     StretchedClocks(rule='pi', wanted=16384, position=16384)

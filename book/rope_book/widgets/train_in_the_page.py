@@ -49,7 +49,7 @@ class TrainInThePage(LiveFigure):
     ``last_pair``, and p-RoPE the share ``p`` of the pairs. The learning rate rises for 40 steps, then falls to a
     tenth as in ``rope_book.training``.
 
-    A value out of range raises TraitError with the allowed values.
+    An out-of-range value raises a TraitError that lists the allowed values.
 
     >>> TrainInThePage(encoding="t5", steps=400)
     TrainInThePage(encoding='t5', steps=400)

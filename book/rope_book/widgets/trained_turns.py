@@ -1,4 +1,4 @@
-"""Chapter 14: the angles that each pair has seen in training, and where a longer text goes beyond them."""
+"""Chapter 14: the angles that each pair has seen in training, and where longer texts go beyond them."""
 
 from ._traits import Choice, Slider, Toggle
 from .base import LiveFigure
@@ -14,7 +14,7 @@ class TrainedTurns(LiveFigure):
 
     Parts of the picture, for ``only``: "turns", the upper chart, and "map", the lower one.
 
-    A value out of range raises TraitError with the allowed values.
+    An out-of-range value raises a TraitError that lists the allowed values.
 
     >>> TrainedTurns(times=3.0, base=500_000)
     TrainedTurns(times=3.0, base=500000.0)

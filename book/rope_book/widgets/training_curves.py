@@ -21,7 +21,7 @@ class TrainingCurves(LiveFigure):
     "accuracy" or "loss"; ``against`` is the cost, "steps" or CPU "seconds". The test texts are as long as the
     training texts, doubled ``doublings`` times; in longer texts only the new positions are scored.
 
-    A value out of range raises TraitError with the allowed values.
+    An out-of-range value raises a TraitError that lists the allowed values.
 
     >>> TrainingCurves(task="recall", doublings=2)
     TrainingCurves(task='recall', doublings=2)

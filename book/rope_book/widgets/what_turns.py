@@ -14,7 +14,7 @@ class WhatTurns(LiveFigure):
     pairs; ``pairing`` is the layout. ``feature`` is followed through all rows. Below is the wavelength of each
     turning pair, compared with ``trained_length`` (tokens).
 
-    A value out of range raises TraitError with the allowed values.
+    An out-of-range value raises a TraitError that lists the allowed values.
 
     >>> WhatTurns(fraction=0.5, pairing="interleaved")
     WhatTurns(pairing='interleaved', fraction=0.5)

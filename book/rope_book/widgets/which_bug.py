@@ -13,7 +13,7 @@ class WhichBug(LiveFigure):
     them healthy; ``guess`` is your diagnosis, or ``"none"`` until you have one. The base is 100, and the layout is
     interleaved.
 
-    A value out of range raises TraitError with the allowed values.
+    An out-of-range value raises a TraitError that lists the allowed values.
 
     >>> WhichBug(patient=2, guess="one_clock")
     WhichBug(patient=2, guess='one_clock')

@@ -13,7 +13,7 @@ class WordsOnARail(LiveFigure):
     pig (a key), their dot product. With ``lock``, moving one word by hand moves the other too, so that they stay 3
     places apart. Without it, the pig alternately rests and walks while Play adds text.
 
-    A value out of range raises TraitError with the allowed values.
+    An out-of-range value raises a TraitError that lists the allowed values.
 
     >>> WordsOnARail(pig=6, start=12)
     WordsOnARail(pig=6.0, start=12.0)

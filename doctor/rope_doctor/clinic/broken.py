@@ -16,9 +16,9 @@ from rope_edu.encodings import RopeSpec, apply_rope, pair_slices, rope_angles
 
 Rotation = Callable[[np.ndarray, np.ndarray], np.ndarray]
 Maker = Callable[[RopeSpec], Rotation]
-TrigFunction = Callable[[np.ndarray], np.ndarray]  # np.cos, np.sin or a wrong function; angles (seq, pairs)
+TrigFunction = Callable[[np.ndarray], np.ndarray]  # np.cos, np.sin or a wrong function of angles (seq, pairs)
 TABLE_ROWS = 600
-UNWANTED_FACTOR = 0.1 * np.log(16) + 1  # YaRN's attention factor for a stretch of 16
+UNWANTED_FACTOR = 0.1 * np.log(16) + 1  # YaRN's attention factor for a 16-fold stretch
 
 
 def right(spec: RopeSpec) -> Rotation:
@@ -43,7 +43,7 @@ def right(spec: RopeSpec) -> Rotation:
     return rotate
 
 
-# Mistakes that are correct rotations for a wrong spec
+# Mistakes that rotate correctly, but by a wrong spec
 
 
 def _changed(change: Callable[[RopeSpec], RopeSpec]) -> Maker:
@@ -71,7 +71,7 @@ def _whole_head(spec: RopeSpec) -> RopeSpec:
 
 
 def _memory(expected: np.ndarray) -> np.ndarray:
-    """Return the leftover data in a frequency buffer that was allocated but never filled."""
+    """Return the leftover contents of a frequency buffer that was allocated but never filled."""
     rng = np.random.default_rng(45902)
     leftovers = np.where(rng.random(len(expected)) < 0.3, 6.9e-18, rng.random(len(expected)))
     leftovers[0], leftovers[-2:] = 0.5, (0.1, 0.7)  # not monotonic, whatever the width
@@ -103,7 +103,7 @@ def _by_tables(
     laid_out_for: Callable[[RopeSpec], RopeSpec] = lambda spec: spec,
     angles_of: Callable[..., Any] = rope_angles,
 ) -> Maker:
-    """Rotate the first rotary_dim features with tables for this or another layout; leave the others unchanged."""
+    """Rotate the first rotary_dim features with tables for this or the other layout; leave the rest unchanged."""
 
     def make(spec: RopeSpec) -> Rotation:
         neighbours = laid_out_for(spec).layout == "interleaved"

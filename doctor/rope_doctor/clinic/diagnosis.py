@@ -14,7 +14,7 @@ from rope_edu.encodings.spec import RopeSpec
 from rope_edu.encodings.validation import check_positive_int
 
 FACTOR_TOLERANCE = 1e-4  # attention factors this close to 1 count as 1
-SIDE_EFFECTS = {  # checks in order; True if no matrix can be read after a failure, which ends the diagnosis
+SIDE_EFFECTS = {  # checks, in order; True if no matrix can be read after a failure, which ends the diagnosis
     Probe.turns_along_heads: True,
     Probe.differs_when_repeated: True,
     Probe.keeps_first_positions: True,
@@ -30,7 +30,7 @@ BITS = {"bfloat16": 8, "float16": 11}  # significant bits
 NARROW_TOLERANCE = {
     "bfloat16": 0.01,
     "float16": 0.002,
-}  # relative frequency error, by the result's format
+}  # relative frequency error, keyed by the result's number format
 
 
 @dataclass(frozen=True)
@@ -209,7 +209,7 @@ def _judged(probe: Probe) -> tuple[matrices.Pairs, str | None, float | None]:
 
 @dataclass(frozen=True)
 class _Measured:
-    """The measured properties of a rotation."""
+    """A rotation's measured properties."""
 
     pairs: matrices.Pairs
     clock: matrices.Clock
@@ -314,7 +314,7 @@ def _unusual(
 
 
 def _precision(probe: Probe, measured: _Measured, fit: frequencies.BaseFit, rising: bool) -> dict[str, str]:
-    """Return the number formats of the angles, and of the cosines and sines."""
+    """Return the number formats of the angles and of the cosines and sines."""
     exact = measured.clock.speed
     whole = fit.off < 1e-6 and fit.follow == len(measured.speeds) == len(exact)
     if whole and measured.pairs.layout:
@@ -326,7 +326,7 @@ def _precision(probe: Probe, measured: _Measured, fit: frequencies.BaseFit, risi
 
 
 def _few_bits(probe: Probe, measured: _Measured, against: RopeSpec | None) -> dict[str, str]:
-    """Return evidence that positions, frequencies or angles have too few bits, or a table too few rows; else {}."""
+    """Return evidence of positions, frequencies or angles with too few bits, or a table with too few rows."""
     row = matrices.row_taken(probe, measured.pairs, measured.clock)
     if row is not None:
         return {"table_ends": f"Found position {measured.clock.lost_at} rotated as {row}."}
@@ -351,7 +351,7 @@ def _are_rounded(speeds: np.ndarray, expected: np.ndarray, number_format: str, e
     if len(expected) != len(speeds) or not matrices.has_few_bits(speeds, number_format, 1e-6):
         return False
     rounding = 2.0 ** -BITS[number_format] * (1 if exact else 2) * expected
-    spacing = 2.0**-24 if number_format == "float16" else 0.0  # distance between numbers near 0
+    spacing = 2.0**-24 if number_format == "float16" else 0.0  # spacing of numbers near 0
     off = np.abs(speeds - expected)
     return bool((off > frequencies.SPEED_TOLERANCE * expected).any() and (off <= rounding + spacing).all())
 
@@ -398,7 +398,7 @@ def _differences(
 
 
 def _memory(measured: _Measured, against: RopeSpec) -> dict[str, str]:
-    """Return evidence that the frequencies are the contents of a buffer that was never filled, otherwise {}."""
+    """Return evidence that the frequencies are the contents of a buffer that was never filled; otherwise {}."""
     speeds, expected = np.zeros(len(against.inv_freq)), against.inv_freq
     places = measured.pairs.members[:, 0] // (2 if measured.pairs.layout == "interleaved" else 1)
     if measured.pairs.layout != against.layout or places.max() >= len(speeds):
@@ -410,7 +410,7 @@ def _memory(measured: _Measured, against: RopeSpec) -> dict[str, str]:
 
 
 def _spanned(against: RopeSpec, layout: str | None) -> int:
-    """Return the visible width, since trailing interleaved pairs that do not turn look like the tail."""
+    """Return the width that visibly rotates: trailing interleaved pairs that do not turn look like the tail."""
     turning = np.flatnonzero(against.inv_freq)
     return 2 * (int(turning[-1]) + 1) if layout == "interleaved" and len(turning) else against.rotary_dim
 

@@ -62,7 +62,7 @@ def _pair(feature: int, against: RopeSpec) -> int:
 
 
 def _first_entry_of_form(probe: Probe) -> str:
-    """Return evidence from the matrix at position 1 when no pairs can be recognised."""
+    """Return evidence from the matrix at position 1 if no pairs can be recognised."""
     matrix = probe.matrix_of(1)
     if np.allclose(matrix, np.diag(np.diag(matrix))):
         return f"Found feature 0 times {matrix[0, 0]:.4g} at position 1, expected cos there and sin in its partner."
@@ -80,7 +80,7 @@ def of_pairs(pairs: matrices.Pairs) -> str:
 
 
 def of_layout(pairs: matrices.Pairs, against: RopeSpec) -> str:
-    """Return evidence that the layout differs: the partner of the first feature."""
+    """Return the first feature's partner as evidence that the layout differs."""
     first, second = pairs.members[0].tolist()
     partner = 1 if against.layout == "interleaved" else against.rotary_dim // 2
     actual = f"Found {pairs.layout} (feature {first} with {second})"
@@ -96,7 +96,7 @@ def of_exponent(signed: np.ndarray, expected: np.ndarray | None) -> str:
 
 
 def of_senses(speed: np.ndarray) -> str:
-    """Return evidence that pairs rotate in the opposite direction to pair 0: their number, and the first one."""
+    """Return evidence that pairs rotate in the opposite direction to pair 0: how many do, and the first of them."""
     odd = np.flatnonzero(np.sign(speed) != np.sign(speed[0]))
     if not len(odd):
         return ""
@@ -108,7 +108,7 @@ def of_senses(speed: np.ndarray) -> str:
 
 
 def of_order(order: np.ndarray, comes_out: str) -> str:
-    """Return evidence that output features are reordered or negated: the first feature that differs."""
+    """Return the first feature that differs as evidence that output features are reordered or negated."""
     source, sign = np.abs(order).argmax(axis=1), order.sum(axis=1)
     place = int(np.flatnonzero((source != np.arange(len(source))) | (sign < 0))[0])
     feature = f"{'−' if sign[place] < 0 else ''}{source[place]}"

@@ -1,4 +1,4 @@
-r"""Pair speeds: the base that fits them, how many pairs it fits, and deviations from expected speeds."""
+r"""Fit a base to pair speeds, count the pairs that it fits, and find deviations from expected speeds."""
 
 import math
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ class BaseFit:
 
     base: float = 0.0  # 0 if no base fits
     times: float = 1.0  # θ_0
-    follow: int = 0  # number of leading pairs that fit
+    follow: int = 0  # number of leading pairs that the base fits
     off: float = math.inf  # largest relative deviation of these pairs
     steps: np.ndarray = field(default_factory=lambda: np.empty(0))  # (pairs,), 0 for pairs that do not turn
 
@@ -166,7 +166,7 @@ def _exponents_width(speeds: np.ndarray, against: RopeSpec, tolerance: float) ->
 
 
 def _by_rule(speeds: np.ndarray, against: RopeSpec, base: float, own: BaseFit, tolerance: float) -> str:
-    """Return the mistake's name: a missing rule, a rule with different options, a different base, or another."""
+    """Return the mistake's name: a missing rule, a rule with different options, a different base, or some other."""
     expected, ruled = against.inv_freq, against.kind not in ("rope", "p-rope")
     changed = not own.base or own.follow < (expected > 0).sum() or abs(own.times - 1) > SPEED_TOLERANCE
     if base > 1:

@@ -10,7 +10,7 @@ from rope_doctor.clinic.probe import DOUBLING, FAR, MAX_INDEX, SMALL, Probe
 from rope_doctor.precision import round_to
 
 BLOCK_TOLERANCE = 1e-5  # relative error of an entry; in float32 tables it is 1e-7, the same in both entries
-MAX_DRIFT = 0.5  # radians; an angle with a larger error does not match its position
+MAX_DRIFT = 0.5  # in radians; an angle with a larger error does not match its position
 
 
 @dataclass
@@ -117,7 +117,7 @@ def table_factors(probe: Probe, pairs: Pairs) -> tuple[float, float] | None:
 
 
 def tail_changes(probe: Probe, pairs: Pairs, factor: float, still: bool) -> str:
-    """Return the first unrotated feature whose value changes, as evidence; "" if they are all unchanged.
+    """Return the first unrotated feature whose value changes, as evidence, or "" if they are all unchanged.
 
     With `still`, the factor may also scale these features, since the last pairs of p-RoPE do not turn.
     """
@@ -216,12 +216,12 @@ def describe_order(order: np.ndarray, pairs: Pairs) -> str:
 
 
 def is_rounded(values: np.ndarray, number_format: str, within: float = 0.0) -> bool:
-    """Return whether a format can represent all values within a relative error."""
+    """Return whether a format can represent all values to within a relative error."""
     return np.allclose(round_to(values, number_format), values, rtol=within, atol=0)
 
 
 def has_few_bits(values: np.ndarray, number_format: str, within: float) -> bool:
-    """Return whether all values, however small, fit a format's significand within a relative error."""
+    """Return whether all values, however small, fit a format's significand to within a relative error."""
     scale = 2.0 ** np.floor(np.log2(np.where(values > 0, values, 1.0)))
     return is_rounded(values / scale, number_format, within) or is_rounded(values, number_format, within)
 

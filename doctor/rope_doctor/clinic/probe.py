@@ -1,4 +1,4 @@
-r"""Probe a rotation as a black box: call it with fresh arrays, read its matrices, and find its side effects."""
+r"""Probe a rotation as a black box: call it with fresh arrays, read its matrices, and detect side effects."""
 
 import sys
 from collections.abc import Sequence
@@ -12,10 +12,10 @@ from rope_doctor.clinic.broken import Rotation
 ROWS = 8  # rows per call
 SMALL = tuple(range(1, 8))
 DOUBLING = tuple(2**n for n in range(18))  # exact in bfloat16 and float16 (to 65,536)
-FAR = 1_048_573  # odd, and near 2²⁰
+FAR = 1_048_573  # odd and near 2²⁰
 MAX_INDEX = 64  # farthest position read if the rotation uses a row's index instead of its position
-MANY_ROWS = 8_200  # more rows than any length at which a rule changes
-ZERO_BELOW = 1e-8  # relative to the largest entry of a matrix
+MANY_ROWS = 8_200  # exceeds every length at which a rule changes
+ZERO_BELOW = 1e-8  # as a share of a matrix's largest entry
 ENTRY_TOLERANCE = 1e-6  # allowed error of entries of order 1
 
 
@@ -63,7 +63,7 @@ class Probe:
         )
 
     def matrix(self, position: int) -> np.ndarray | None:
-        """Return the matrix, `(head_dim, head_dim)`, for columns at a position; None if a distant call fails."""
+        """Return the matrix, `(head_dim, head_dim)`, for columns at a position, or None if a distant call fails."""
         raw = self._raw(position)
         return raw if raw is None or self.order is None else self.order.T @ raw
 
@@ -186,7 +186,7 @@ class Probe:
         ones = self.call(np.ones((1, self.head_dim)), [3])
         try:
             added = np.abs(self.call(np.zeros((1, self.head_dim)), [3])).max()
-        except ValueError:  # for example a division by the length of x
+        except ValueError:  # for example because x is divided by its length
             return None
         words = f"Zeros give {added:.3g}, expected 0."
         return words if added > ENTRY_TOLERANCE * np.abs(ones).max() else None
@@ -226,7 +226,7 @@ class _ResultError(ValueError):
 
 
 def _overwritten(after: np.ndarray, before: np.ndarray, name: str) -> str:
-    """Return evidence that a call modified an argument, the first changed value; "" if nothing changed."""
+    """Return the first changed value as evidence that a call modified an argument, or "" if nothing changed."""
     changed = np.argwhere(after != before)
     if not len(changed):
         return ""

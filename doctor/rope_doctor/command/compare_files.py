@@ -21,7 +21,7 @@ from rope_doctor.config.reader import NOPE, Reading
 from rope_doctor.config.values import ConfigError, format_value, visible
 from rope_doctor.verdict import COULD_NOT_TELL, DIFFERS, HOLDS, NOT_RUN, Judged, Verdict
 
-TOLERANCE = 1e-6  # radians at the longest length; relative for an attention factor
+TOLERANCE = 1e-6  # tolerance in radians at the longest length; relative for an attention factor
 # relative error of factors in rope_freqs, which converters compute in float32; 2e-7 for Llama 3.2
 LIST_TOLERANCE = 5e-7
 SCALE_TOLERANCE = 1e-5  # relative error of a softmax scale; a GGUF stores a tenth of a multiplier in float32
@@ -352,7 +352,7 @@ class _Sides:
         )
 
     def cause(self, wanted: Reading, found: Reading) -> str:
-        """Return the fix for different frequencies, which is the first setting to change."""
+        """Return the fix for differing frequencies, which is the first setting to change."""
         if wanted.base != found.base:
             return self.fix("rope_theta", wanted.base)
         rule = wanted.rope_type

@@ -27,7 +27,7 @@ from rope_doctor.verdict import DIFFERS, HOLDS, NOT_RUN, Judged, Verdict
 from rope_edu.encodings.layouts import convert_projection
 from rope_edu.encodings.spec import RopeSpec
 
-COLUMNS = 64  # columns read per row, enough to identify the row
+COLUMNS = 64  # columns read per row, which are enough to identify the row
 ROUNDING = 2.0**-7  # largest relative difference caused by rounding to bfloat16
 UNCHANGED, TO_HALVES, TO_PAIRS = "unchanged", "permuted to half_split", "permuted to interleaved"
 OTHER_WEIGHTS, OTHER_ORDER = "other weights", "in another order"

@@ -1,4 +1,4 @@
-"""The options --only, --skip and --require, and conversion of a verdict to JSON."""
+"""Apply the options --only, --skip and --require, and convert a verdict to JSON."""
 
 import argparse
 from typing import Any

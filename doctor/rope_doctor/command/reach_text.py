@@ -71,7 +71,7 @@ def _is_module(name: str) -> bool:
 
 
 def _longest(path: str | Path) -> int | None:
-    """Return the longest context that a file claims; None if it claims none."""
+    """Return the longest context that a file claims, or None if it claims none."""
     try:
         lengths = [reading.longest for reading in read_file(path).readings]
     except ConfigError:

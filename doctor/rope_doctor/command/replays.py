@@ -46,9 +46,9 @@ class Replay:
     threads: Sequence[str]  # where it was reported, "repository number"
     symptom: str
     command: str  # the command that detects the bug, or ""
-    run: Run | None  # takes `broken` and returns the report; None if no command detects the bug
-    why: str = ""  # why no command detects it, or which part of it the command misses
-    unopened: Sequence[str] = ()  # cited threads that we could not open, and so have not read
+    run: Run | None  # takes `broken` and returns the report, or None if no command detects the bug
+    why: str = ""  # why no command detects the bug, or which part of it the command misses
+    unopened: Sequence[str] = ()  # cited threads that we have not read because we could not open them
 
 
 def rotation(config: dict[str, Any], change: Callable[[RopeSpec], RopeSpec]) -> Run:
@@ -76,7 +76,7 @@ def decoder(wrong: type[Specimen], spec: RopeSpec | None = None) -> Run:
 
 
 def other_layout(spec: RopeSpec) -> RopeSpec:
-    """Return the same spec with neighbouring features paired."""
+    """Return the same spec, but with neighbouring features paired."""
     return spec.replace(layout="interleaved")
 
 

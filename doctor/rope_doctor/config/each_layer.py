@@ -1,4 +1,4 @@
-r"""Descriptions of a model's layers: their kinds, their windows, whether they rotate, and their query factors.
+r"""Describe a model's layers: their kinds, their windows, whether they rotate, and their query factors.
 
 >>> gemma = {"model_type": "gemma2", "num_hidden_layers": 4, "sliding_window": 4096}
 >>> [layer.label for layer in layers_of_config(gemma, ()).rows(4)]
@@ -189,7 +189,7 @@ def _window(config: dict[str, Any], family: str, label: str) -> int | str | None
 
 
 def _queries(config: dict[str, Any], family: str) -> Callable[[bool], str]:
-    """Return a function that takes whether a layer rotates and describes its query factor."""
+    """Return a function that describes a layer's query factor, given whether the layer rotates."""
     rotation: Any = next(
         (config[name] for name in ("rope_parameters", "rope_scaling") if config.get(name)), {}
     )

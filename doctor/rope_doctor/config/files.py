@@ -1,4 +1,4 @@
-"""Rotations read from a file: a config.json, a checkpoint folder, or a GGUF."""
+"""Read the rotations in a file: a config.json, a checkpoint folder, or a GGUF."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,7 +14,7 @@ from rope_doctor.config.sources import on_disk
 from rope_doctor.config.values import ConfigError, Notes, config_error, listed
 from rope_edu.encodings.spec import RopeSpec
 
-MAX_BYTES = 8 * 2**20  # bytes; parsing a config.json takes twenty times this much memory
+MAX_BYTES = 8 * 2**20  # in bytes; parsing a config.json takes twenty times as much memory
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Statement:
 
     @property
     def permuted(self) -> str | None:
-        """The layout from which the GGUF converter permutes q and k rows; None if it does not permute them."""
+        """The layout from which the GGUF converter permutes q and k rows, or None if it does not permute them."""
         if self.config is None and self.model in FACTS["rows_permuted"]:
             return "half_split"
         sections = any(reading.spec.sections for reading in self.readings if reading.rope_type != NOPE)
@@ -145,7 +145,7 @@ def read_kinds(config: Any, seq_len: int | None = None) -> tuple[Reading, ...]:
 
 
 def rotation_of(path: str | Path, layer_type: str | None = None) -> RopeSpec:
-    """Return the rotation in a file, or that of a single layer kind if the kinds differ."""
+    """Return a file's rotation, or that of a single layer kind if the kinds differ."""
     statement = read_file(path)
     if statement.config is not None:
         return rope_from_config(statement.config, layer_type=layer_type)

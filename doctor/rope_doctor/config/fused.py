@@ -16,7 +16,7 @@ LATENT = re.compile(  # not the indexer, which has separate heads
     r"(?:^|(?<!indexer)\.)(?:(?P<q>q_b_proj|wq_b|attn_q_b)|(?P<k>kv_a_proj_with_mqa|wkv_a|attn_kv_a_mqa))"
     r"\.(?P<kind>weight|bias)$"
 )
-JOINED, GROUPED = "joined", "grouped"  # all of q, then k, then v; or q, k and v of each group in turn
+JOINED, GROUPED = "joined", "grouped"  # all of q, then k, then v, or each group's q, k and v in turn
 ORDERS = {  # row orders in a fused tensor, by model_type
     **dict.fromkeys(
         ("phi3", "phi4mm", "phi4_multimodal", "qwen", "chatglm", "baichuan", "mixformer-sequential"), JOINED
@@ -65,7 +65,7 @@ class Split:
 
 @dataclass(frozen=True)
 class Latent:
-    """The numbers of features in a latent-attention head that do not rotate, and that rotate, in this order."""
+    """The numbers of unrotated and of rotated features in a latent-attention head, in this order."""
 
     still: int
     turning: int

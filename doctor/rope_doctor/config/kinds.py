@@ -7,7 +7,7 @@ from rope_doctor.config.values import RULES, Part, checked, config_error, names_
 
 THETA = "rope_theta"
 THETAS = names_of(THETA)
-NOPE = "nope"  # our name for layers without position, which files do not name
+NOPE = "nope"  # our name for layers without position, for which files have no name
 # parameters by kind; the key None means all layers, and the value None a kind that does not rotate
 PartsByKind = dict[str | None, Part | None]
 

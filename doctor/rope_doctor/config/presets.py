@@ -1,4 +1,4 @@
-"""Configs of real models: the fields that determine the rotation, with sources."""
+"""Configs of real models, reduced to the fields that determine the rotation, with sources."""
 
 import json
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Preset:
-    """The name of a model, the source of its numbers, and the part of its config that specifies the rotation."""
+    """A model's name, the source of its numbers, and the part of its config that specifies the rotation."""
 
     name: str
     source: str

@@ -17,7 +17,7 @@ from typing import BinaryIO
 
 from rope_doctor.config.values import config_error
 
-SILENCE, LONGEST = 4.0, 60.0  # maximum seconds without data, and in total
+SILENCE, LONGEST = 4.0, 60.0  # maximum number of seconds without data, and in total
 MOST_BYTES = 64 * 2**20  # four times the header size of a GGUF with a large vocabulary
 MOST_JSON = 8 * 2**20
 HUB_ID = re.compile(r"(?P<repo>[\w.-]+/[\w.-]+)(?:@(?P<revision>[\w./-]+))?")

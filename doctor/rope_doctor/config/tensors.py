@@ -15,7 +15,7 @@ import numpy as np
 from rope_doctor.config.fused import Held
 from rope_doctor.config.gguf import is_gguf, read_header
 
-MAX_HEADER = 16 * 2**20  # bytes; parsing a header as JSON takes twenty times this much memory
+MAX_HEADER = 16 * 2**20  # in bytes; parsing a header as JSON takes twenty times as much memory
 MAX_ROWS = 2**18
 TORCH = (".bin", ".pt", ".pth")
 WIDTHS = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}

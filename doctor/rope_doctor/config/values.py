@@ -1,4 +1,4 @@
-r"""Values in a config: their ranges, their form in messages, and the objects that contain them."""
+r"""Values in a config: their ranges, their formatting in messages, and the objects that contain them."""
 
 import json
 import math
@@ -34,12 +34,12 @@ class ConfigError(ValueError):
 
 
 def config_error(reason: str, field: str, *, choices: Iterable[str] = (), **words: Any) -> ConfigError:
-    """Return the error for a reason, with formatted values."""
+    """Return the error for the given reason, with its values formatted."""
     return ConfigError(reason, field, shown(words), choices)
 
 
 def shown(words: dict[str, Any]) -> dict[str, str]:
-    """Return the arguments of a message, with formatted values."""
+    """Return a message's arguments, with the values formatted."""
     return {name: word if name in UNFORMATTED else format_value(word) for name, word in words.items()}
 
 

@@ -1,4 +1,4 @@
-r"""Plausible but wrong rotations for a config, each with a single cause."""
+r"""List plausible but wrong rotations for a config, each with a single cause."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-r"""Two texts of equal length, a decoder's logits for them, and the difference that rounding can cause."""
+r"""Hold two texts of equal length, a decoder's logits for them, and the difference that rounding can cause."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,13 +8,13 @@ import numpy as np
 
 from rope_doctor.probes.decoder import BFLOAT16_EPS, Decoder
 
-PADS = 5  # number of padding tokens, and length of the first chunk of a short text
+PADS = 5  # number of padding tokens, and length of a short text's first chunk
 ROUNDINGS = 2**12  # assumed number of float32 roundings from input to logit, all in the same direction
 ROUNDINGS_PER_TOKEN = (
     2**4
 )  # an angle of m radians has an error of m roundings, in q and in k; scores are about 8
 NOISE_FACTOR = 8  # in a narrow type, differences count above this multiple of the measured noise
-LEAST_NOISE = 4 * BFLOAT16_EPS  # four successive roundings, in units of the spread of the logits
+LEAST_NOISE = 4 * BFLOAT16_EPS  # four successive roundings, in units of the logits' spread
 UNKNOWN_NOISE = 32 * BFLOAT16_EPS  # used if rounding cannot be measured with a float32 copy
 SAME, DIFFERS, DOCUMENTED, NOT_JUDGED = "same", "differs", "as documented", "not judged"
 
@@ -27,7 +27,7 @@ class Check:
     outcome: str  # "same", "differs", "as documented" or "not judged"
     words: str  # the calls compared and their difference, or why the check did not run
     meaning: str = ""  # the interpretation of the difference
-    fix: str = ""  # the smallest change that removes it
+    fix: str = ""  # the smallest change that removes the difference
     chapter: str = ""  # title of the chapter that explains the difference
     off: float | None = None  # largest difference between a token's logits, in units of their spread
     bound: float | None = None  # largest difference that rounding can cause
@@ -86,7 +86,7 @@ class Bench:
 
     @cached_property
     def noise(self) -> tuple[float, float, float | None]:
-        """Differences due to rounding: the same call repeated, rows in another order, a float32 copy."""
+        """Differences due to rounding, from repeating the call, reordering the rows, and using a float32 copy."""
         again = self.distances(self.logits(self.text[:1]), self.whole[:1]).max()
         turned = self.logits(self.text[::-1].copy())[::-1]
         order = self.distances(turned, self.logits(self.text)).max()
@@ -151,7 +151,7 @@ class Bench:
         return np.concatenate(pieces, axis=1), cache
 
     def distances(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
-        """Return the distance between each token's logits, in units of the spread; ∞ if they are not finite."""
+        """Return the distance between each token's logits in units of the spread, or ∞ if they are not finite."""
         apart = np.sqrt(((one - other) ** 2).mean(axis=-1)) / self.spread
         return np.where(np.isfinite(apart), apart, np.inf)
 

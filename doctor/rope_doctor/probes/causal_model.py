@@ -29,7 +29,7 @@ NO_CACHE = object()  # passed in place of a cache to disable caching
 
 
 def as_decoder(model: Any, **facts: Any) -> Decoder:
-    """Return a Decoder from a Decoder, a causal transformers model, or a function with the keywords of `call`.
+    """Return a Decoder as it is, or one made from a causal transformers model or a function with `call`'s keywords.
 
     Raises:
         ValueError: the argument has a different type, or the function fails on two tokens; the message gives the

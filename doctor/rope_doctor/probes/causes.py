@@ -1,4 +1,4 @@
-r"""Infer the cause and the fix from the pattern of checks that differ."""
+r"""Infer the cause and the fix from the pattern formed by the checks that differ."""
 
 import tomllib
 from dataclasses import dataclass, replace

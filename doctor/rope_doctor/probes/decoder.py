@@ -1,4 +1,4 @@
-r"""A decoder as a black box: tokens and positions in, logits out, with or without a cache."""
+r"""A decoder as a black box that maps tokens and positions to logits, with or without a cache."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,8 @@
-r"""Check a decoder in one pass, step by step, padded, batched, moved, packed, and before and after a long text."""
+r"""Check that a decoder gives the same logits however it is called.
+
+It is run in a single pass and step by step; on padded, batched, shifted and packed texts; and before and after a
+long text.
+"""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
@@ -24,10 +28,10 @@ from rope_doctor.probes.report import Report, run_chosen, verdict_of
 from rope_doctor.probes.ways import LONGROPE, WAYS, Way, chunks
 from rope_doctor.verdict import HOLDS, Judged, choose
 
-CHUNK = 512  # tokens per chunk in which servers read a long prompt
+CHUNK = 512  # size, in tokens, of the chunks in which servers read a long prompt
 STEPS = 7  # number of tokens of a long text to read one at a time
 PAST = 16  # number of tokens by which a long text extends past a window or a switch
-LONGEST = 8_448  # maximum number of tokens in a text unless `length` is larger
+LONGEST = 8_448  # maximum length of a text in tokens, unless `length` is larger
 
 
 @dataclass(frozen=True)
@@ -145,7 +149,7 @@ class _Examination:
 
     @cached_property
     def edge(self) -> Bench | None:
-        """A text that ends exactly at the switch and so still counts as short; None if there is no switch."""
+        """A text that ends exactly at the switch and so still counts as short, or None if there is no switch."""
         if self.switch is None or not self.near.length < self.switch < self.far_length:
             return None
         return Bench(self.decoder, self.switch, self.switch - 3, text=self.text)
@@ -160,7 +164,7 @@ class _Examination:
 
     @property
     def tolerance(self) -> str:
-        """The largest difference attributed to rounding, and why."""
+        """The largest difference attributed to rounding, and the reason."""
         bound = self.near.bound
         if not self.near.low_precision:
             roundings = "4,096 roundings, and 16 more per token"
@@ -184,7 +188,7 @@ class _Examination:
         return explained(replace(check, name=name, words=_sentence(check)))
 
     def way(self, way: Way) -> Check:
-        """Compare a way of calling the decoder on the short text and, if required, on longer ones."""
+        """Check one way of calling the decoder, on the short text and, if required, on longer ones."""
         self.near.needs(*way.needs)
         found = [way.on(self.near)]
         if way.edge and self.edge is not None:
@@ -261,7 +265,7 @@ def _combined(found: list[Check]) -> Check:
 
 
 def _sentence(check: Check) -> str:
-    """Return the description of a check as a sentence, adding numbers unless it is already a sentence."""
+    """Return a check's description as a sentence, adding numbers unless it is already a sentence."""
     if check.words.endswith("."):
         return check.words
     if check.outcome == DIFFERS:

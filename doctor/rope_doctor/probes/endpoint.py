@@ -1,4 +1,4 @@
-r"""An OpenAI-compatible server as a black box that takes a text and returns tokens with log probabilities."""
+r"""An OpenAI-compatible server as a black box that maps a text to tokens with log probabilities."""
 
 import json
 import time
@@ -11,7 +11,7 @@ from itertools import zip_longest
 from typing import Any
 
 TOP = 5  # alternatives requested per token, the maximum in OpenAI's API
-CHARACTERS = 4  # estimated characters per token
+CHARACTERS = 4  # estimated number of characters per token
 MOST_BYTES = 2**28  # maximum size of a response
 
 Post = Callable[
@@ -51,7 +51,7 @@ class SpentError(UnansweredError):
 
 
 class Endpoint:
-    r"""A model on a server, and the number of requests, tokens and seconds so far.
+    r"""A model on a server, with the number of requests, tokens and seconds used so far.
 
     Args:
         post: sends a body to a path and returns the JSON response; `over_http` makes one.
@@ -198,7 +198,7 @@ def _cached(answered: dict[str, Any]) -> int | None:
 
 
 def _completed(choice: dict[str, Any], prompt: str, echo: bool, cached: int | None) -> Answer:
-    """Return a choice as an Answer, in which the tokens of the prompt come first if they were requested."""
+    """Return a choice as an Answer, in which the prompt's tokens come first if they were requested."""
     places = tuple(_places(choice.get("logprobs") or {}))
     listed = choice.get("prompt_logprobs")
     if listed is not None:

@@ -1,4 +1,4 @@
-r"""Faults in a live model's rotation and the causes behind them, most likely first."""
+r"""Describe faults in a live model's rotation and the causes behind them, most likely first."""
 
 import tomllib
 from collections.abc import Sequence

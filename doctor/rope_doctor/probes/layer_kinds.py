@@ -1,4 +1,4 @@
-r"""The layer kinds of a live model, with their readings of the config and the modules and layers of each kind."""
+r"""Find a live model's layer kinds, each with its reading of the config and with its modules and layers."""
 
 import re
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from rope_doctor.config.reader import NOPE, Reading, loaded
 from rope_doctor.config.values import Notes
 from rope_edu.encodings.spec import RopeSpec
 
-NAME_PATTERNS = {  # patterns in the names of modules and buffers, by layer kind
+NAME_PATTERNS = {  # patterns in the names of modules and buffers, keyed by layer kind
     "sliding": re.compile(r"local|sliding|swa"),
     "full": re.compile(r"global|full"),
     "compress": re.compile(r"compress"),
@@ -27,14 +27,14 @@ LAYER = re.compile(r"(?:^|\.)(?:layers|h|blocks|block|layer)\.(\d+)(?:\.|$)")
 
 @dataclass(frozen=True)
 class LayerKinds:
-    """The readings of a config by layer kind; the kind of unnamed layers is None."""
+    """A config's readings, keyed by layer kind; the kind of unnamed layers is None."""
 
     readings: dict[str | None, Reading]
     layers: tuple[str | None, ...]  # kind of each layer; empty if the config does not specify it
     config: dict[str, Any]
     body: dict[str, Any] = field(default_factory=dict)  # the language-model section of the config
     attending: tuple[int, ...] | None = (
-        None  # indices of the layers with attention; None if the config does not specify them
+        None  # indices of the layers with attention, or None if the config does not specify them
     )
 
     @staticmethod
@@ -59,7 +59,7 @@ class LayerKinds:
         return None
 
     def of_module(self, name: str) -> str | None:
-        """Return the kind suggested by the name of a module, otherwise the kind of its layer, or None."""
+        """Return the kind that a module's name suggests, otherwise the kind of its layer, or None."""
         return self.named(name.rpartition(".")[2]) or self.of_layer(name)
 
     def of_layer(self, name: str) -> str | None:
@@ -86,7 +86,7 @@ class LayerKinds:
     def nearest(
         self, label: str | None, off: Callable[[RopeSpec], float]
     ) -> tuple[str | None, RopeSpec] | None:
-        """Return the candidate kind with the nearest rotation, and its spec; None if all kinds are unrotated."""
+        """Return the candidate kind with the nearest rotation, and its spec, or None if all kinds are unrotated."""
         best = min(self.candidates(label), key=lambda reading: off(reading.spec), default=None)
         return None if best is None else (best.layer_type, best.spec)
 

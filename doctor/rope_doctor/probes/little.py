@@ -1,4 +1,4 @@
-r"""A two-layer model that demonstrates `check_model`; it is right by default, and wrong on request."""
+r"""A two-layer model that demonstrates `check_model`, right by default and wrong on request."""
 
 from collections.abc import Callable, Sequence
 
@@ -82,7 +82,7 @@ class Little(nn.Module):
 
 
 def emptied(model: Little, left: Callable[[Tensor], Tensor] = torch.zeros_like) -> Little:
-    """Return the model with frequencies as left by `to_empty`; by default they are 0, as in fresh memory."""
+    """Return the model with frequencies as `to_empty` leaves them; by default they are 0, as in fresh memory."""
     for module in model.modules():
         if isinstance(module, LittleRotary):
             module.inv_freq = left(module.inv_freq)

@@ -50,7 +50,7 @@ class ModuleProbe:
             ]
 
     def frequencies(self, name: str, buffer: str, values: Any, module: Any) -> None:
-        """Judge a set of frequencies in a module by the cosines and sines it returns, or by the numbers alone."""
+        """Judge a module's frequencies by the cosines and sines that it returns, or by the numbers alone."""
         label = self.kinds.named(_prefix(buffer)) or self.kinds.of_module(name)
         if self.never_filled(f"{name}.{buffer}".lstrip("."), label, values):
             return
@@ -88,7 +88,7 @@ class ModuleProbe:
     def nearest(
         self, where: str, label: str | None, off: Callable[[RopeSpec], float], probe: str
     ) -> tuple[Reading, str] | None:
-        """Record the probe, and return the reading and name of the nearest kind; None if all are unrotated."""
+        """Record the probe, and return the nearest kind's reading and name, or None if all kinds are unrotated."""
         best = min(self.kinds.candidates(label), key=lambda reading: off(reading.spec), default=None)
         if best is None:
             return None
@@ -163,7 +163,7 @@ class ModuleProbe:
 def _cause_in_buffer(
     values: Any, buffer: str, reading: Reading, module: Any
 ) -> tuple[str, tuple[str, ...]] | None:
-    """Return the cause that is evident from a module's stored frequencies or rule, and names for the fix."""
+    """Return the cause that a module's stored frequencies or rule reveal, and names for the fix."""
     own, width = values.double().cpu().numpy().ravel(), str(values.dtype).removeprefix("torch.")
     expected = reading.spec.inv_freq
     narrow = width in ("bfloat16", "float16") and own.shape == expected.shape

@@ -1,4 +1,4 @@
-r"""The different names used in the ecosystem for the same things, newest first, and the wrappers of models.
+r"""The names that different libraries give to the same things, newest first, and the wrappers of models.
 
 Names that are not in these tables are unknown. A check that needs such a name does not run, and its report gives
 the reason.
@@ -21,7 +21,7 @@ WINDOWS = (
     "window_size",
 )
 WINDOWED = re.compile("sliding|chunked|local|swa")  # in the names of layer kinds with a window
-# modules with a row for each position
+# modules that have a row for each position
 TABLES = re.compile(r"wpe|embed_positions|position_embeddings?$|pos_emb|sin|cos|freqs")
 LEARNED = re.compile(r"(?:wpe|embed_positions|position_embeddings?)\.weight$")
 TABLE_LENGTHS = ("max_position_embeddings", "n_positions", "n_ctx")
@@ -38,7 +38,7 @@ def unwrapped(model: Any) -> Any:
     """
     for path in WRAPPED:
         own = {**vars(model), **vars(model).get("_modules", {})} if hasattr(model, "__dict__") else {}
-        if path.partition(".")[0] not in own:  # every model in transformers has a property `base_model`
+        if path.partition(".")[0] not in own:  # every transformers model has a `base_model` property
             continue
         inner = model
         for name in path.split("."):

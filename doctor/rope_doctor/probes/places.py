@@ -1,4 +1,4 @@
-r"""Compare the answers of a server token by token."""
+r"""Compare a server's answers token by token."""
 
 import math
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ def _listed(place: Place) -> dict[str, float]:
 
 
 def _alone(p: dict[str, float], q: dict[str, float]) -> float:
-    """Return the total by which probabilities listed only in p exceed their maximum in q."""
+    """Return the total amount by which probabilities listed only in p exceed their maximum in q."""
     most = min(q.values())
     return sum(max(0.0, p[token] - most) for token in p.keys() - q.keys())
 

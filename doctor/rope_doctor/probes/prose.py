@@ -1,4 +1,4 @@
-r"""New prose for a server: sentences drawn at random from a few phrases.
+r"""Draw new prose for a server: sentences made at random from a few phrases.
 
 The order has no meaning, so all parts of a text are equally difficult. A model that uses its context soon expects
 the phrases, so its loss falls and then stays level.

@@ -1,4 +1,4 @@
-r"""The reach of a model: the token from which its loss stays above its level."""
+r"""Find a model's reach: the token from which its loss stays above its level."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,9 +9,9 @@ from rope_doctor.probes.causal_model import as_decoder
 from rope_doctor.verdict import DIFFERS, HOLDS, NOT_RUN, Judged, Verdict
 
 START = 256  # tokens over which the loss still falls because there is little context
-LEAST = 512  # fewest losses after those tokens
-RISE = 0.5  # nats above the level that count as leaving it, where perplexity is 1.65 times as high
-DRAWS = 200  # number of resampled texts for estimating the uncertainty
+LEAST = 512  # minimum number of losses after those tokens
+RISE = 0.5  # a rise by this many nats counts as leaving the level; perplexity is then 1.65 times as high
+DRAWS = 200  # number of resampled texts with which to estimate the uncertainty
 BLOCK = 64  # minimum length of the level, in tokens
 DRAWN = 256  # tokens resampled together, since losses of neighbouring tokens are correlated
 SMOOTH = 256  # tokens over which the loss is averaged after it has left its level
@@ -209,7 +209,7 @@ def _blocks(values: np.ndarray, length: int, draw: np.random.Generator) -> np.nd
 
 
 def _claim(tokens: int, token: int | None, low: int | None, high: int | None, claim: int | None) -> Judged:
-    """Return the outcome of the check of the claimed context."""
+    """Return the outcome of checking the claimed context."""
 
     def judged(outcome: Any, reason: str = "") -> Judged:
         return Judged("claim", outcome, reason, central=True)

@@ -26,7 +26,7 @@ class Call:
     q: Any
     k: Any
     v: Any = None
-    scale: float | None = None  # factor on q·k; None if it cannot be observed
+    scale: float | None = None  # factor on q·k, or None if it cannot be observed
     before: tuple[Any, ...] = ()  # outputs of the submodules of the calling module, at the first token
 
 

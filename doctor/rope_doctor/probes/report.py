@@ -19,7 +19,7 @@ class Report(ABC):
     checks: tuple[Check, ...]
     verdict: Verdict
     causes: tuple[Cause, ...]
-    tolerance: str  # the largest difference attributed to rounding, and why
+    tolerance: str  # the largest difference attributed to rounding, and the reason
 
     @property
     def right(self) -> bool | None:

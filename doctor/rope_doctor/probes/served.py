@@ -17,7 +17,7 @@ from rope_doctor.verdict import HOLDS, NOT_RUN, Judged, choose
 
 LENGTH = 4_096  # tokens in the long text; with a tenth of its base, SmolLM2 leaves its level at 2,328
 SENTENCES = 12  # sentences in a short text, about 130 tokens
-NEW, ANSWER = 8, 16  # tokens generated after a prompt, and for an answer that is read back
+NEW, ANSWER = 8, 16  # number of tokens generated after a prompt, and for an answer that is read back
 LEAST_BOUND = (
     0.04  # probability; it is 0.018 for SmolLM2 in llama.cpp, between one token at a time and many at once
 )
@@ -29,7 +29,7 @@ FALL = 1.0  # nats by which the loss on a repetitive text must fall; for SmolLM2
 EARLY = slice(16, 80)  # tokens for which the phrases are still new
 LEVEL = 0.03  # change in mean loss, in nats, that different kernels and rounding may cause
 SPREAD = 0.1  # the same by token; for SmolLM2 it is 0.05 in llama.cpp, and 0.2 with five times its base
-ALIGNMENT = {  # delay of the distributions in an echo, in tokens, and its interpretation
+ALIGNMENT = {  # how many tokens late the distributions in an echo are, and what that means
     0: "each token has the distribution from which it is predicted",
     -1: "each token has the distribution that follows it, so every number is that of another place",
     1: "each token has the distribution before the previous token",
@@ -151,7 +151,7 @@ class Interview:
 
     @property
     def tolerance(self) -> str:
-        """The largest distance attributed to rounding, and why."""
+        """The largest distance attributed to rounding, and the reason."""
         return (
             f"Differences count if more than {self.bound:.2g} of the probability moves: {NOISE_FACTOR} times the "
             f"noise, and at least {LEAST_BOUND}."
@@ -199,7 +199,7 @@ class Interview:
         return places if self.late == 0 and self.consistent else moved(places, self.late)
 
     def forget(self) -> None:
-        """Query another text, which evicts the last one from a cache with room for only one."""
+        """Query another text, which evicts the last one from a cache that has room for only one."""
         self.endpoint.write(self.prose.text(SENTENCES), 1)
 
     def needs_echo(self) -> None:
@@ -348,7 +348,7 @@ class Interview:
         return self.compared(f"three texts of unequal lengths alone, and {way}", *pairs)
 
     def own_answer(self) -> Check:
-        """Read one of the server's answers back as part of a prompt."""
+        """Have the server read back one of its answers as part of a prompt."""
         self.alignment()  # raises an error if not judged; if it differs, the distributions have been moved
         prompt = self.prose.text(SENTENCES - 3)
         written = self.endpoint.write(prompt, ANSWER)

@@ -1,4 +1,4 @@
-r"""The factors on q·k in a config: the softmax scale, and query gains that grow with position."""
+r"""Read the factors on q·k in a config: the softmax scale, and query gains that grow with position."""
 
 import math
 from collections.abc import Callable

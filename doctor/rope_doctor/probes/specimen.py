@@ -1,4 +1,4 @@
-r"""A correct two-layer NumPy decoder, of which bug replays override single methods."""
+r"""A correct two-layer NumPy decoder whose methods bug replays override one at a time."""
 
 from dataclasses import dataclass, replace
 from typing import Any

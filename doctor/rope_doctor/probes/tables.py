@@ -17,7 +17,7 @@ TABLES = re.compile(r"(cos|sin|freqs|rope|rotary|embed_positions)(?!.*inv)", re.
 def called(
     module: Any, model: Any, positions: np.ndarray, layer_type: str, exact: bool = False
 ) -> np.ndarray | None:
-    """Call a module and return cosines + i · sines, shape (positions, features or pairs), or None.
+    """Call a module and return cosines + i · sines with shape (positions, features or pairs), or None.
 
     If `exact`, they are computed in float32, whatever the number format of the model.
     """
@@ -43,7 +43,7 @@ def called(
 
 
 def _rows(values: np.ndarray, count: int) -> np.ndarray | None:
-    """Reduce to (positions, features) by removing axes of size 1 and equal leading entries; None if that fails."""
+    """Drop size-1 axes and equal leading entries to get (positions, features), or return None if that fails."""
     while values.ndim > 2:
         axis = next((axis for axis, size in enumerate(values.shape) if size == 1), 0)
         values = values.take(0, axis=axis)
@@ -96,7 +96,7 @@ def _once(values: np.ndarray) -> np.ndarray | None:
 def _compared(
     values: np.ndarray, spec: RopeSpec, positions: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return cosines + i · sines per pair, and which differ by more than rounding; None if the pairs do not match.
+    """Return cosines + i · sines per pair and which differ by more than rounding, or None if pairs do not match.
 
     Rounding includes that to the number format of the table, and that of frequencies to float32.
     """
@@ -117,13 +117,13 @@ def _compared(
 
 
 def off(values: np.ndarray, spec: RopeSpec, positions: np.ndarray) -> float:
-    """Return the fraction of numbers that differ, which is smallest for the nearest kind."""
+    """Return the fraction of numbers that differ; it is smallest for the nearest kind."""
     compared = _compared(values, spec, positions)
     return 2.0 if compared is None else float(compared[1].mean())
 
 
 def difference(values: np.ndarray, spec: RopeSpec, positions: np.ndarray) -> dict[str, Any] | None:
-    """Return the actual and the expected rotation as text, with the first difference; None if they are equal."""
+    """Return the actual and the expected rotation as text, with the first difference, or None if they are equal."""
     pairs, width = len(spec.inv_freq), values.shape[1]
     compared = _compared(values, spec, positions)
     if compared is None:

@@ -30,7 +30,7 @@ FREQUENCY_TOLERANCE = 4e-6  # relative error of frequencies computed as powers i
 V_ROUNDINGS = 64  # allowed roundings between the values of equal tokens
 SCALE_TOLERANCE = 1e-3  # relative error of a softmax scale, which some models round to bfloat16
 GAIN_TOLERANCE = 0.01  # relative error of a query's length in bfloat16
-FEWEST_ROWS = 8  # minimum number of equal tokens for judging a layer
+FEWEST_ROWS = 8  # minimum number of equal tokens needed to judge a layer
 CLOCKWISE = {"nanochat"}  # architectures that rotate by −angle, for which there is no config field
 OF_COORDINATES = ("sections_contiguous", "sections_interleaved", "one_coordinate")
 BY_LENGTH = ("dynamic", "longrope")
@@ -76,15 +76,15 @@ def _angles(positions: np.ndarray, spec: RopeSpec) -> np.ndarray:
 
 @dataclass
 class Watched:
-    """Observations of attention: faults, which layers were judged, and why others were not."""
+    """What was observed of attention: the faults, which layers were judged, and why others were not."""
 
     faults: list[Fault] = field(default_factory=list)
     layers: dict[str, bool] = field(default_factory=dict)  # whether a layer was judged, by name
     scales: dict[str, tuple[float, int]] = field(default_factory=dict)  # softmax scale and width, by name
     failed: str = ""  # why the model could not be run
-    long_texts: str = ""  # why there was no text at the trained length and beyond; "" if there was one
-    query_scale: str = ""  # why query gains were not judged; "" if they were
-    coordinates: str = ""  # why there was no text with different coordinates; "" if there was one
+    long_texts: str = ""  # why there was no text at the trained length and beyond, or "" if there was one
+    query_scale: str = ""  # why query gains were not judged, or "" if they were
+    coordinates: str = ""  # why there was no text with different coordinates, or "" if there was one
     grows: bool = False  # whether queries already grow with position in a short text
     positions: int = 0
     longest: int = 0
@@ -251,7 +251,7 @@ def _of_the_text(call: Call, count: int) -> Call:
 
 
 def below_the_switch(reading: Reading) -> int | None:
-    """Return the length below which a rule does not depend on the text; None if it is not in the config."""
+    """Return the length below which a rule does not depend on the text, or None if it is not in the config."""
     if reading.trained and reading.rope_type in BY_LENGTH:
         return reading.trained - 1
     return reading.trained or reading.longest
@@ -414,7 +414,7 @@ def _speeds(vectors: AttentionInput, spec: RopeSpec) -> str:
 
 
 def scale_faults(watched: Watched, kinds: LayerKinds) -> tuple[list[Fault], str]:
-    """Return the faults in the softmax scales, and why they were not judged, if so."""
+    """Return the faults in the softmax scales and, if these were not judged, the reason."""
     if not watched.scales:
         return [], "no call of attention shows its scale"
     faults, unstated = [], ""

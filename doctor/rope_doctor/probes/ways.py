@@ -18,9 +18,9 @@ from rope_doctor.probes.bench import (
 )
 from rope_doctor.probes.decoder import BFLOAT16_EPS
 
-GAP, SHIFT, NEW = 7, 17, 6  # in tokens: a gap in the positions, a shift of a text, a generated text
+GAP, SHIFT, NEW = 7, 17, 6  # lengths in tokens: a gap in the positions, a shift of a text, a generated text
 LEAST = PADS + 3  # minimum length of a text that is compared
-GROWN = 8  # largest difference in logits, in units of the spread, per unit of query growth
+GROWN = 8  # largest logit difference per unit of query growth, in units of the spread
 LONGROPE = "longrope"  # the rule that switches from one list of factors to another at a documented length
 
 
@@ -383,7 +383,7 @@ def _copy(bench: Bench, decoder: Any) -> Bench:
 
 @dataclass(frozen=True)
 class Way:
-    """A way of calling a decoder, with the keywords that it requires and the texts on which it is compared."""
+    """One way of calling a decoder, with the keywords that it requires and the texts on which it is compared."""
 
     compare: Callable[[Bench], Check]
     needs: tuple[str, ...] = ()

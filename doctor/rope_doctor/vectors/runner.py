@@ -12,7 +12,7 @@ import numpy as np
 FILES = ("rotate", "frequencies", "configs", "batch", "axes", "shift", "scale")
 WIDTHS = ("float64", "float32", "float32, angles in float32", "bfloat16", "float16")
 KEYWORDS = ("layout", "rotary_dim", "base", "attention_factor")
-CALLS = {  # case files that call a function, with its argument names
+CALLS = {  # the case files that call a function, with its argument names
     "rotate": ("x", "positions", *KEYWORDS),
     "batch": ("x", "positions", *KEYWORDS),
     "axes": ("x", "positions", *KEYWORDS, "axes"),

@@ -1,4 +1,4 @@
-r"""SmolLM2's texts under known mistakes, their appearance, and the command that finds each mistake.
+r"""SmolLM2's texts under known mistakes, what they look like, and the command that finds each mistake.
 
 A text is classified into one of six classes by its words alone, so that readers can look up their own text.
 """
@@ -17,7 +17,7 @@ LOOKS = {
     "fluent": "is good English",
     "same": "is right, word for word",
 }
-COMMANDS = {  # the command that finds a mistake, by its location; shifting all positions is not a mistake
+COMMANDS = {  # keyed by a mistake's location, the command that finds it; shifting all positions is not a mistake
     "config": "rope-doctor compare config.json model.gguf",
     "rotation": "rope-doctor diagnose module:rotate --config config.json",
     "halves": "rope-doctor diagnose module:rotate_k --config config.json",

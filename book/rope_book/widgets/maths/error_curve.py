@@ -1,4 +1,4 @@
-"""The largest error of a pipeline up to a position, with the contribution of each step, and a bound."""
+"""Compute a pipeline's largest error up to a position, the contribution of each step, and a bound."""
 
 import math
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from rope_doctor.precision import SIGNIFICAND_BITS, Pipeline, angle_error, round_to
 
-FARTHEST = 2**20  # last position shown
+FARTHEST = 2**20  # the last position shown
 GOLDEN = (math.sqrt(5) - 1) / 2
 FEW = 6  # number of pairs examined at `spread_positions`
 SMALLEST = {"float16": 2.0**-24}  # spacing of subnormal numbers, for formats where it matters

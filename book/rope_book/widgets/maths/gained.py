@@ -1,4 +1,4 @@
-"""One pair with a gain on each feature, before or after the turn, and the effect on a score."""
+"""Apply a gain to each feature of one pair, before or after its turn, and compute the effect on a score."""
 
 import math
 from collections.abc import Sequence

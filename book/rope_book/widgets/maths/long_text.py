@@ -1,4 +1,4 @@
-r"""A trained model on texts longer than its training texts: its rotation, and its answers by position.
+r"""Run a trained model on texts longer than its training texts: its rotation, and its answers by position.
 
 The Python twin of `js/maths/long_text.js`; the model itself is `rope_book.training.restore.restore`.
 """

@@ -19,7 +19,7 @@ VOCABULARY = {"back": 17, "copy": 18, "recall": 17, "text": 76}
 PLANNED = {"back": 400, "copy": 600, "recall": 400, "text": 500}  # training steps
 PARTS = {"train": (0, 8), "test": (9, 10)}  # start and end, in tenths of the prose
 PROSE = Path(__file__).parents[2] / "training" / "prose.txt"  # read as a file; its package needs torch
-# the challenge: the mean share of right answers at new positions, in percent, and settings that reach it
+# the challenge: the mean percentage of right answers at new positions, and settings that reach it
 RECORD = {"task": "back", "length": 24, "times": 4, "percent": 92}
 RECORD_SETTINGS = {"encoding": "rotary", "base": 100.0, "last_pair": 4, "steps": 400}
 SPLITS = ("train", "test")

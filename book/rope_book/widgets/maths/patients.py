@@ -1,4 +1,4 @@
-"""The patients in chapter 22's game: one head with 8 features and its symptoms, but no diagnosis.
+"""The patients in chapter 22's game: heads with 8 features and their symptoms, but no diagnosis.
 
 Numbers are rounded to three digits, which is enough for a picture.
 """

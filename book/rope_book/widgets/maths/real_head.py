@@ -8,7 +8,7 @@ import numpy as np
 from rope_edu.attention import causal_mask, softmax
 from rope_edu.encodings import RopeSpec, apply_rope, rope_angles
 
-NEAR, FAR = 2, 8  # tokens: "near" means between these two, "far" means the second or more
+NEAR, FAR = 2, 8  # in tokens: "near" is between these two, "far" is the second or more
 JOBS = {
     "previous": "reads the word before",
     "itself": "reads the word itself",
@@ -83,7 +83,7 @@ def head_weights(q: np.ndarray, k: np.ndarray, start: float, spec: RopeSpec) -> 
 
 
 def job_done(weights: np.ndarray, counts: np.ndarray) -> float:
-    r"""Return the mean weight on the keys that count, over the queries that have such keys; NaN if none do.
+    r"""Return the mean weight on the keys that count, over the queries that have such keys, or NaN if none do.
 
     >>> job_done(np.array([[1.0, 0.0], [0.25, 0.75]]), np.array([[False, False], [True, False]]))
     0.25

@@ -1,4 +1,4 @@
-"""One key that matches a query among many that do not: its share of attention, and the entropy."""
+"""Attention with one matching key among many others: the matching key's share, and the entropy."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Rules side by side: each named rule's rotation, and the score trend under it."""
+"""Compare rules: the rotation that each named rule gives, and the score trend under it."""
 
 import math
 

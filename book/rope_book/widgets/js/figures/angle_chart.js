@@ -15,7 +15,7 @@ import { positionTowards } from "../maths/pair_angle.js";
 const MOST = 16; // clocks in the upper rows
 const stacked = (width) => width < 560;
 
-/** The layout: the clocks, the unrolled one, and the chart of its angle. */
+/** Lay out the clocks, the unrolled one, and the chart of its angle. */
 function parts(width) {
   const narrow = stacked(width);
   const columns = narrow ? MOST / 2 : MOST;

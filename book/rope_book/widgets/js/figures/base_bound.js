@@ -16,10 +16,10 @@ import { meanCosine } from "../maths/decay.js";
 import { invFreq } from "../maths/frequencies.js";
 
 const [FARTHEST, LOWEST, HIGHEST] = [1048576, 1000, 10000000]; // tokens, then bases
-const SEARCHED = 294912; // tokens; longer than the first negative distance in any state
+const SEARCHED = 294912; // in tokens; longer than the first negative distance in any state
 const SPREAD = geometric(1, FARTHEST, 380).map(Math.round);
 
-/** The first negative distance for a head and base, and the mean cosine around it and at distances along the axis. */
+/** The first negative distance for a head and base, and the mean cosine near it and at distances along the axis. */
 const curveOf = memo((headDim, base) => {
   const frequencies = invFreq(headDim, base);
   const first = firstNegativeDistance(frequencies, SEARCHED) ?? SEARCHED;
@@ -28,8 +28,8 @@ const curveOf = memo((headDim, base) => {
 });
 
 const narrow = (width) => width < 560;
-const PLANE = 330; // pixels: the top of the lower chart
-const [LINE, CHIP] = [32, 26]; // pixels in the model list: the line spacing, and the height of a name
+const PLANE = 330; // top of the lower chart, in pixels
+const [LINE, CHIP] = [32, 26]; // line spacing and name height in the model list, in pixels
 const MODELS = BASES.models.map((model, i) => ({ ...model, number: `${i + 1}`, words: `${i + 1} ${model.name}` }));
 /** All models by number and name, because their dots are numbered on a narrow screen. */
 const listed = (width) => inLines(MODELS, width - 4, { sample: 14, gap: 8, bold: true });
@@ -88,7 +88,7 @@ const LEGEND = [
   { words: phrase`this state`, sign: (pen, x, y) => pen.circle(x + 14, y, 6, CURRENT) },
 ];
 
-/** Spots on both sides of a dot, first level with it, then farther up and down. @type {(at: Pair, width: number) => Pair[]} */
+/** Candidate spots on both sides of a dot: level with it first, then farther up and down. @type {(at: Pair, width: number) => Pair[]} */
 const spotsBeside = (at, width) =>
   [12, 26, 44, 64].flatMap((out) =>
     [0, -13, 13, -27, 27, -42, 42].flatMap((lift) => pointsAround(at, [out, lift - 8], [-out - width, lift - 8])),

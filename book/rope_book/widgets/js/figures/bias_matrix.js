@@ -8,7 +8,7 @@ import { counted } from "../lib/words.js";
 import { softmax } from "../maths/dot_product.js";
 import { biasCurve, factorOf, isCausal, slopeOf, tableEntry } from "../maths/example_bias.js";
 
-/** The followed row: its visible keys, their weights if all content is identical, its curve and table entries. */
+/** The followed row's visible keys, their weights if all content is identical, its curve, and its table entries. */
 function followed({ scheme, head, length, query, num_buckets, max_distance, clip }) {
   const table = { numBuckets: num_buckets, maxDistance: max_distance, clip };
   const causal = isCausal(scheme);
@@ -19,7 +19,7 @@ function followed({ scheme, head, length, query, num_buckets, max_distance, clip
   return { causal, curve, keys, weights, entry, last: scheme === "shaw" ? 2 * clip : num_buckets - 1 };
 }
 
-/** The layout: the matrix, with the curve and the weights beside or below it. */
+/** Lay out the matrix, with the curve and the weights beside or below it. */
 function places(width) {
   const narrow = width < 520;
   const side = narrow ? Math.min(width - 44, 380) : Math.min(300, Math.round(width * 0.46));
@@ -57,7 +57,7 @@ function drawMatrix(pen, { scheme, length }, { causal, curve, entry, last }, { x
   pen.text(x + side - 8, y + 22, phrase`masked`, { anchor: "end" });
 }
 
-/** The row and column numbers, and a frame around the followed row; returns its handle. */
+/** Draw the row and column numbers and a frame around the followed row; returns the row's handle. */
 function drawRow(pen, { length, query }, { x, y, side }) {
   const cell = side / length;
   const marks = range(0, length - 1, length > 24 ? 8 : 4);
@@ -103,7 +103,7 @@ function drawScale(pen, { scheme }, { last }, { x, y, side }) {
   pen.text(x + side, top + 27, most, noteEnd);
 }
 
-/** The bias against j − i: one curve for all rows, with the part that the followed row uses. */
+/** The bias against j − i, as one curve for all rows with the followed row's part highlighted. */
 function drawCurve(pen, { scheme, length, query }, { causal, curve, keys }, box) {
   const far = length - 1;
   const high = causal ? 0 : far;

@@ -10,7 +10,7 @@ import { listed, textWidth } from "../lib/words.js";
 import { angleOf, length, timesConj } from "../maths/complex.js";
 import { breaks, encoder, followedAngles, HOLDS, LAST, PLACES, slide, stepsOf, turnsOf } from "../maths/derivation.js";
 
-const RINGED = 14; // pixels: radius of a handle's ring, including a margin
+const RINGED = 14; // radius of a handle's ring in pixels, including a margin
 const FORMULA = {
   turn: "f(q, m) = q e^(imθ)",
   head_start: "f(q, m) = q e^(i(mθ + 0.5))",
@@ -45,7 +45,7 @@ const ofKey = (z, place) => ({ z, ...RED, name: `f(k, ${place})`, width: 3.5 });
 const atEqual = ({ f, q, k, m }) => [ofQuery(f(q, m)), ofKey(f(k, m), "m")];
 const fan = ({ f }, z, stroke) => PLACES.map((p) => ({ z: f(z, p), stroke, width: 1.3, opacity: 0.55, head: 6 }));
 
-/** Line 1: sums of a real and an imaginary part, lengths and angles. */
+/** Line 1: the pair as a sum of a real and an imaginary part, and as a length and an angle. */
 function sceneOfStart(seen) {
   const { f, q, k } = seen;
   const parts = (z, stroke) => [
@@ -190,7 +190,7 @@ function makeChart(pen, box, values, xLabel, yLabel) {
       pen.circles(dots, { fill });
       return dots;
     },
-    /** Draw the value that all points should have. */
+    /** Draw the value that all points should share. */
     reference: (value) => pen.line(X(0), Y(value), X(LAST), Y(value), { stroke: ink.muted, width: 1.5, dash: "6 4" }),
     mark: (place, value, fill) => pen.circle(X(place), Y(value), 6, { fill, stroke: ink.text, width: 1.5 }),
   };
@@ -290,7 +290,7 @@ const TITLES = [
   [phrase`Line 6: the score is the real part;`, phrase`it sees the distance m − n only`],
 ];
 
-/** The layout: the chart beside the plane, or below it. */
+/** Lay out the chart beside the plane, or below it. */
 function plan(width) {
   if (width < 540)
     return {

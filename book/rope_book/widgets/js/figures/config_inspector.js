@@ -13,11 +13,11 @@ import { meanCosine } from "../maths/decay.js";
 import { invFreq, wavelength } from "../maths/frequencies.js";
 import { contentOf, lineOf, readAny } from "../maths/statement.js";
 
-const FARTHEST = 32768; // tokens: limit of the search for a negative score
-const REACH = 131072; // tokens: the end of the distance axis
+const FARTHEST = 32768; // limit, in tokens, of the search for a negative score
+const REACH = 131072; // end of the distance axis, in tokens
 const LINE = 19; // pixels
-const BADGE = 30; // pixels: height of the verdict above the facts
-const SLOWEST = 9; // the wavelength axis ends at 10^SLOWEST tokens
+const BADGE = 30; // height of the verdict above the facts, in pixels
+const SLOWEST = 9; // the wavelength axis ends at 10^SLOWEST tokens per turn
 
 const presetOf = (preset) => PRESETS.filter(({ name }) => name === preset)[0];
 
@@ -41,7 +41,7 @@ const read = memo((text, layers, length) => {
 /** @type {(state: any) => any[]} */
 const readState = (state) => textsOf(state).map((text) => read(text, state.layers, state.length));
 
-/** The verdict of `rope-doctor compare` on two texts as sentences, or the reason why there is none. */
+/** The sentences with which `rope-doctor compare` judges two texts, or the reason why there is no verdict. */
 const comparison = memo((texts) => {
   try {
     const [first, second] = texts.map(contentOf);
@@ -51,7 +51,7 @@ const comparison = memo((texts) => {
   }
 });
 
-/** A line, ending in a full stop. */
+/** A line that ends in a full stop. */
 const stopped = (line) => (/[.!?]$/.test(line.trim()) ? line.trim() : `${line.trim()}.`);
 
 /** The score curve for a set of frequencies, and its first negative distance. */
@@ -67,7 +67,7 @@ const measured = memo((frequencies) => {
 /** A number with at most five significant digits. */
 const short = (value) => String(Number(value.toPrecision(5)));
 
-/** The facts in a reading, as phrases on one line. */
+/** A reading's facts, as phrases on one line. */
 function facts({ ropeType, base, headDim, rotaryDim, layout, attentionFactor, sections, factor, layerType }) {
   return [
     `${ropeType}${factor ? phrase`, factor ${short(factor)}` : ""}`,
@@ -94,7 +94,7 @@ const wordsOf = memo((state, width) => {
   };
 });
 
-/** The layout: text, the mark names in lines, the chart, and more text. */
+/** Lay out text, the mark names in lines, the chart, and more text. */
 function plan(state, width) {
   const { above, below } = wordsOf(state, width);
   const [{ reading }] = readState(state);

@@ -13,14 +13,14 @@ import { invFreq } from "../maths/frequencies.js";
 import { stretched } from "../maths/stretch.js";
 import { meetsNewAngle } from "../maths/trained_range.js";
 
-const FAR = 1048576; // tokens: the end of the axis
+const FAR = 1048576; // end of the axis, in tokens
 const SIDE_BY_SIDE = ["rope", "pi", "ntk-aware", "yarn", "llama3"];
 const FEW = ["rope", "pi", "yarn"]; // where space is tight
 const CHUNKS = 8; // per stem, each thinner than the one below
 const SAMPLES = sorted(range(0, 240).map((n) => Math.round(fromPlace((n / 240) * placeFromZero(FAR)))));
 const GLOW = { stroke: ink.other, opacity: 0.5 };
 
-/** The frequencies of a head with and without a rule, and the factor on its hands. */
+/** A head's frequencies with and without a rule, and the factor applied to its hands. */
 const rotationOf = memo(
   (rule, { head_dim, base, trained, factor }) => ({
     ...stretched(rule, head_dim, base, trained, trained * factor),
@@ -43,7 +43,7 @@ const allOf = memo((rule, settings, content) => {
 }, 16);
 const all = (state, rule = state.rule) => allOf(rule, frequencies(state), contentOf(state));
 
-/** The layout: one or more ferns from x to x + w above the ground, and the distance rail below. */
+/** Lay out one or more ferns from x to x + w above the ground, with the distance rail below. */
 function plan(width, state, { shows }) {
   const several = state.shown === "rules";
   const tall = Math.round(clamp(0.46 * width, 210, 330));
@@ -263,7 +263,7 @@ function draw(pen, state, { width, shows }) {
 
 const apart = (distance) => (distance === 1 ? phrase`1 token apart` : phrase`${grouped(distance)} tokens apart`);
 
-/** A sentence with the number of hands at angles never seen in training; empty if there are none. */
+/** A sentence with the number of hands at angles never seen in training, or "" if there are none. */
 function freshWords(state, distance) {
   const { invFreq: rates, plain } = rotationIn(state);
   const fresh = meetsNewAngle(distance, rates, state.trained, plain).filter(Boolean).length;

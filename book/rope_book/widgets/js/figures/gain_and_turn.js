@@ -21,7 +21,7 @@ const gainsOf = ({ first, second, where }) => [[first, second], where === "after
 
 const scoreOf = (state) => gainedScore(Q, K, state.position, state.distance, state.inv_freq, ...gainsOf(state));
 
-/** The layout: plane and score side by side, or one below the other. */
+/** Lay out the plane and the score side by side, or one below the other. */
 function plan(width) {
   const narrow = width < 560;
   const size = narrow ? Math.min(width - 8, 360) : Math.min(330, width * 0.46);

@@ -18,7 +18,7 @@ const KEY = [-0.1, 1.6, -0.3, -1.2, -0.1, 0.9, 0.2, 0.3, -1.4, 0.5, 0.5, 1.3, 1.
 const REACH = 2.1; // the largest turned feature
 const speedOf = (pair, pairs) => pair / (pairs - 1); // from 0, fast, to 1, slow
 
-/** Ways to rotate the trained vectors: the layout used for the query, and the layout used for the key. */
+/** Ways to rotate the trained vectors, each with the layout used for the query and the layout used for the key. */
 const WAYS = {
   trained: ["interleaved", "interleaved"],
   converted: ["half_split", "half_split"], // after the features are permuted
@@ -26,7 +26,7 @@ const WAYS = {
   mixed: ["interleaved", "half_split"],
 };
 
-/** A query and a key of width d: for each way, the rows at a position and the scores. */
+/** The rows at a position and the scores of a query and a key of width d, for each way. */
 function head(d) {
   const frequencies = invFreq(d, BASE);
   const order = layoutPermutation(d);

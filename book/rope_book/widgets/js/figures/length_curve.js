@@ -19,7 +19,7 @@ const remedyOf = ({ remedy }) => LENGTH.remedies.filter(({ name }) => name === r
 const trained = () => LENGTH.remedies[0];
 const boxOf = (width) => ({ x: 40, y: 44, w: width - 72, h: width < 480 ? 230 : 270 });
 
-/** The curves of all remedies, the chosen one in bold. */
+/** The curves of all remedies, with the chosen one in bold. */
 function drawCurves(pen, state, box, { X, Y }) {
   const chosen = remedyOf(state);
   const pathOf = ({ costs }) => costs[state.text].map((cost, n) => [X(MIDDLES[n]), Y(clamp(cost, LOW, HIGH))]);

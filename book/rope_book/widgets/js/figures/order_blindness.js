@@ -38,12 +38,12 @@ function compare({ sentence, rearranged, look, causal, layers }) {
   return { first, second, to, kept, looked: look - 1, here: to[look - 1], moves, moved, sameWords, causal };
 }
 
-const NAMES = 54; // pixels beside the weights, for names
+const NAMES = 54; // pixels reserved beside the weights for names
 
-/** The layout below the sentences: the plane, and the weights beside or below it, if shown. */
+/** Lay out the part below the sentences: the plane and, if shown, the weights beside or below it. */
 function plan(width, state, { shows }) {
   const tall = width < 520;
-  const rows = tall ? 176 : 142; // pixels: height of the two sentences
+  const rows = tall ? 176 : 142; // height of the two sentences, in pixels
   const top = rows + 14;
   if (!shows("weights")) {
     const side = Math.min(260, width - 2);
@@ -57,7 +57,7 @@ function plan(width, state, { shows }) {
   return { tall, top, side, table, height: rows + (tall ? side + below + 106 : 22 + Math.max(side + 32, 16 + below)) };
 }
 
-/** Word positions in both sentences. */
+/** The words' horizontal positions in both sentences. */
 function seats(width, tall, { first, second }) {
   const [x0, size, h] = tall ? [2, 12, 28] : [84, 14, 30];
   const [top, bottom] = tall ? [20, 110] : [8, 88];
@@ -186,7 +186,7 @@ function placesOf({ second, here }, at) {
   return [...groups, { spot: at(second.mean), words: [phrase`mean`], mean: true }];
 }
 
-/** At most two distinct words, each with its number of copies. */
+/** At most two distinct words, each with the number of its copies. */
 function nameOf(words) {
   const names = [...new Set(words)].map((word) => {
     const copies = words.filter((other) => other === word).length;

@@ -7,7 +7,7 @@ import { arrowPlace, gridCoordinates, patchScores, schemeFrequencies } from "../
 
 const SIDE = 21; // patches along a side
 const PLACES = gridCoordinates(SIDE, SIDE);
-const STEP = 5; // patches: the distance in the readout
+const STEP = 5; // the distance in the readout, in patches
 
 // targets of questions, relative to the query: rows down, columns to the right
 /** @type {Record<string, Pair>} */
@@ -24,7 +24,7 @@ const seen = memo(({ scheme, row, column, head_dim, base, direction }) => {
   return { byHeight, byWidth, scores: patchScores([row, column], PLACES, [byHeight, byWidth]) };
 });
 
-/** The layout: the patches, their scale, and the pairs beside or below them. */
+/** Lay out the patches, their scale, and the pairs beside or below them. */
 function places(width) {
   const narrow = width < 520;
   const side = Math.min(380, narrow ? width - 44 : Math.round(width * 0.56));
@@ -51,7 +51,7 @@ function drawPicture(pen, { x, y, side }) {
   pen.circle(...points(CROWN)[0], 0.09 * side, style);
 }
 
-/** Every patch in the colour of its score, with a frame around the query. */
+/** Every patch in its score's colour, with a frame around the query. */
 function drawPatches(pen, { row, column }, scores, { x, y, side }) {
   const cell = side / SIDE;
   pen.text(x, y - 10, side < 260 ? phrase`Score with every patch` : phrase`Score with every patch of a picture`);

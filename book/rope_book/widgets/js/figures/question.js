@@ -50,7 +50,8 @@ function ofPage(root) {
   return { now, show: (/** @type {Asked} */ asked) => tell(asked, "rl-show", asked.show), link, pick };
 }
 
-/** Show one of several questions at a time, with buttons for the next and the previous one. @param {HTMLElement[]} asks */
+/** Show several questions one at a time, with buttons for the next and the previous one. @param {HTMLElement[]}
+ * asks */
 function makeTurns(asks) {
   let at = 0;
   const word = html("span", { class: "rl-note" });

@@ -49,7 +49,7 @@ function drawLegend(pen, { kept }, narrow) {
 
 const TOP = 1.12; // top of the vertical axis, so that a knee at 1 stays clear of its name
 
-/** The axes; returns their scales and a function that gives the x of pair i. */
+/** Draw the axes; returns their scales and a function that gives the x of pair i. */
 function drawAxes(pen, { head_dim, beta_fast, factor, shown, across }, { turns }, box, narrow) {
   const byPair = across === "pair";
   const most = byPair ? head_dim / 2 - 1 : 1.25 * beta_fast;

@@ -25,16 +25,16 @@ const columns = (width) => (width < 520 ? 1 : 2);
 const mistakeOf = (name) => DAMAGE.mistakes.filter((mistake) => mistake.name === name)[0];
 const caseOf = ({ number }) => mistakeOf(DAMAGE.cases[number - 1]);
 
-/** The mistake to show; undefined while mistakes are listed. */
+/** The mistake to show, or undefined while mistakes are listed. */
 const shownOf = (state) => (state.task === "guess" ? caseOf(state) : mistakeOf(state.mistake));
 const isList = ({ task }) => task in ALIKE;
 const isNamed = (state) => state.task === "choose" || state.guess === caseOf(state).name;
 
-/** What a mistake, or the right model, wrote after the chosen prompt. */
+/** The text that a mistake, or the right model, wrote after the chosen prompt, and how it looks. */
 const textOf = ({ written }, { prompt }) => written[prompt].text;
 const looksOf = ({ written }, { prompt }) => written[prompt].looks;
 
-/** A text in pieces: its words and its line breaks, with consecutive breaks counted. */
+/** A text split into words and line breaks, with consecutive breaks counted. */
 const piecesOf = (text) =>
   [...text.matchAll(/\n+(?:[^\S\n]*\n+)*|[^\s]+/g)].map(([piece]) => {
     const breaks = piece.split("\n").length - 1;
@@ -53,7 +53,7 @@ function isRepeat(pieces, n) {
   return n > 1 && range(2, n - 1).some((at) => three(at) === three(n));
 }
 
-/** Pieces broken into lines that fit a width: {piece, x, line}. */
+/** Break pieces into lines that fit a width: {piece, x, line}. */
 function placedIn(pieces, width) {
   let [x, line] = [0, 0];
   return pieces.map((piece) => {
@@ -83,7 +83,7 @@ function plan(width) {
   return { across, first: { x: 2, y: top }, second, bars, height: bars + 22 * DAMAGE.kinds.length + 34 };
 }
 
-/** A text word by word: grey as far as it matches the right one, amber where it repeats itself. */
+/** A text drawn word by word, in grey as far as it matches the right one and in amber where it repeats itself. */
 function drawText(pen, { x, y }, across, title, pieces, shared, words) {
   pen.text(x, y, title, { weight: 600 });
   const placed = placedIn(pieces, across).slice(0, words);

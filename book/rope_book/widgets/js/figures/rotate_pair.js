@@ -43,7 +43,7 @@ const degrees = (angle) => `${fmt(360 * turnsOf(angle), Math.abs(angle) < 1 ? 1 
 
 const isWide = (width) => width >= 560;
 
-/** The layout: one column, or the plane beside the other parts. */
+/** Lay out the parts in one column, or the plane beside the others. */
 function plan(width, { small, shows }) {
   if (small) return planSmall(width, shows);
   if (isWide(width)) {
@@ -72,7 +72,8 @@ function planSmall(width, shows) {
   return { plane: { x: two ? 0 : (width - side) / 2, y: 2, side }, rail, score, height: Math.max(y, side + 8) };
 }
 
-/** The plane: both pairs before (dashed) and after (solid) their turns, and the angle between the solid ones. */
+/** The plane, with both pairs before (dashed) and after (solid) their turns, and the angle between the solid ones.
+ */
 function drawPlane(pen, state, square, view) {
   const plane = drawUnitPlane(pen, square, SPAN);
   const { cx, cy, unit, at } = plane;
@@ -120,7 +121,7 @@ function drawBetween(pen, state, { cx, cy, unit, labels }, { x, y }, { small }) 
   pen.area(sector(cx, cy, unit, from, from + wrapped(between), 24), { fill: ink.score, opacity: 0.35 });
   const arc = spiral(cx, cy, unit, unit * 0.12, from, turn);
   pen.curve(arc.slice(0, -1), { stroke: ink.score, width: 3 });
-  const far = Math.abs(turn) * unit; // pixels: length of the arc, which may be too short for an arrowhead
+  const far = Math.abs(turn) * unit; // length of the arc in pixels, which may be too short for an arrowhead
   const neck = polar(cx, cy, from + turn * (1 - 10 / far), unit);
   if (far > 10) pen.arrow(...neck, ...last(arc), { stroke: ink.score, width: 3, head: 11 });
   const lines = small
@@ -133,7 +134,7 @@ function drawBetween(pen, state, { cx, cy, unit, labels }, { x, y }, { small }) 
   }
 }
 
-/** The text as a row of positions with q, k and their distance. Both can be dragged. */
+/** The text as a row of positions, with q, k and their distance. q and k can be dragged. */
 function drawTokens(pen, { position, key_position, lock }, { x, y, w }, { small, shows }) {
   const X = (token) => x + (w * token) / LAST;
   pen.text(x, y - 38, shows("key") ? phrase`Positions (tokens): q ●, k ○` : phrase`Place in the text (tokens): drag ●`);

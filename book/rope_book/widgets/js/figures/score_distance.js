@@ -19,7 +19,7 @@ const [PARTS, KNOTS] = [8, 16]; // waves drawn, and steps in which all pairs are
 const DECADES = 2; // with the loose bound the vertical axis is logarithmic and starts this far below the trivial bound
 
 const vectorsOf = memo((vectors, headDim, base, peak, seed) => {
-  const drawn = normals(1000 + seed, 2 * headDim); // q first, then k
+  const drawn = normals(1000 + seed, 2 * headDim); // q, then k
   const q = vectors === "constant" ? Array(headDim).fill(1) : drawn.slice(0, headDim);
   if (vectors === "independent") return { q, k: drawn.slice(headDim) };
   return { q, k: vectors === "rotated" ? applyRope(q, ropeAngles(peak, invFreq(headDim, base))) : q };
@@ -84,14 +84,15 @@ const partialSums = memo((state) => {
   return range(0, PARTS).map((added) => scores(distances, countOf({ ...state, added, bound: false })));
 }, 3);
 
-/** The average over all draws at some distances; null if there is only one draw. */
+/** The average over all draws at some distances, or null if there is only one draw. */
 function averageOf({ vectors, peak }, { ones }, distances) {
   if (vectors === "constant") return null;
   if (vectors === "independent") return distances.map(() => 0);
   return ones(vectors === "rotated" ? distances.map((r) => r - peak) : distances);
 }
 
-/** Everything to draw: curves, bounds, and the vertical axis as an interval and a function that places a score on it. */
+/** Everything to draw: the curves, the bounds, and the vertical axis, given as an interval and a function that
+ * places a score on it. */
 const measure = memo((state, isPartial) => {
   const { head_dim, bound, trivial, guess_first, reach } = state;
   const head = headOf(state);
@@ -160,7 +161,7 @@ function entries(state) {
 
 const legend = (state, width) => legendOf(entries(state), width, { sample: 34, text: 34 });
 
-/** The layout: the waves, then the legend and the chart of their sum; a small form has no legend. */
+/** Lay out the waves, then the legend and the chart of their sum; a small form has no legend. */
 function plan(width, state, { small, shows }) {
   const rows = shows("waves") ? Math.min(PARTS, state.head_dim / 2) : 0;
   const row = small ? 30 : width < 480 ? 20 : 24;
@@ -243,7 +244,7 @@ function nameOfHeight({ bound }, rows, width) {
   return width < 340 ? phrase`Sum of all waves` : phrase`The score: the sum of all waves`;
 }
 
-/** The axes; returns their scales, and a function that places a distance, clamped to the reach. */
+/** Draw the axes; returns their scales and a function that places a distance, clamped to the reach. */
 function drawAxes(pen, state, { low, high }, { sum: box, rows }, width) {
   const { reach, bound } = state;
   const log = reach === LOG;

@@ -48,7 +48,8 @@ const changeCurve = memo((text, encoding) => {
   return range(0, FARTHEST).map((k) => largest(minusMatrix(at(k), before)));
 }, 24);
 
-/** Everything to draw for a state; the curves depend only on `text`, and `where` has the largest change. */
+/** Everything to draw for a state. The curves depend only on `text`, and `where` is the place of the largest
+ * change. */
 function seenOf({ start, encoding, ...text }) {
   const now = readingOf(text, encoding)(start);
   const change = minusMatrix(now, referenceOf(text, encoding));
@@ -63,9 +64,9 @@ function seenOf({ start, encoding, ...text }) {
 }
 
 const HEADER = 92; // space above a square's cells, for its title and the columns' words
-const TURN = 62; // degrees: the slant of the column words
+const TURN = 62; // slant of the column words, in degrees
 
-/** The layout: the two squares side by side, or one above the other. */
+/** Lay out the two squares side by side, or one above the other. */
 function plan(width, count) {
   const tall = width < 520;
   const names = tall ? 68 : 78;

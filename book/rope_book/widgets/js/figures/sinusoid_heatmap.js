@@ -51,7 +51,7 @@ function turned({ pair, offset, d_model, base }) {
   return { frequency, turn: offset * frequency };
 }
 
-/** The layout: the field, the pair and its text beside or below it, the colour scale, the products. */
+/** Lay out the field, the pair and its text beside or below it, the colour scale, and the products. */
 function plan(width) {
   if (width < 500)
     return {
@@ -93,7 +93,7 @@ function drawField(pen, { d_model, base, pair }, box) {
   pen.text(box.x + box.w / 2, bottom + 38, phrase`feature`, { anchor: "middle" });
 }
 
-/** The two rows; returns their handles. */
+/** Draw the two rows; returns their handles. */
 function drawRows(pen, { position, offset }, { x, y, w, h }) {
   const Y = (p) => y + (h * (p + 0.5)) / ROWS;
   const rowAt = (py) => ((py - y) / h) * ROWS - 0.5;

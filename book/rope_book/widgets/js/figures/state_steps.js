@@ -34,9 +34,9 @@ function remembered({ step, query, turned }) {
 
 const sizeOf = (rows) => sum(rows.flat().map(Math.abs)) / rows.flat().length;
 
-const STRIP = 44; // pixels: the height of a row of bars
+const STRIP = 44; // height of a row of bars, in pixels
 
-/** The layout: the cache, the query's shares from cache and state, the state, and the sizes of both. */
+/** Lay out the cache, the query's shares from cache and state, the state, and the sizes of both. */
 function plan(width) {
   const narrow = width < 500;
   const side = narrow ? 168 : 208;
@@ -51,7 +51,7 @@ function plan(width) {
   return { side, cache, strips, bottom, state, bars, height, lead: narrow ? bottom + 20 : height };
 }
 
-/** A column per token: its key above, its value below. */
+/** One column per token, with its key above and its value below. */
 function drawCache(pen, { step, query }, { x, y, w, h, column, bar }) {
   pen.text(x, 15, phrase`Cache`, { weight: 600 });
   pen.text(x, 33, phrase`key above, value below`, note);
@@ -88,7 +88,7 @@ function drawReading(pen, { weights, factors }, query, { cache, strips, bottom }
   pen.text(cache.x + cache.w, bottom + 12, TOKENS - 1, noteEnd);
 }
 
-/** The state, and its rows' pairs. */
+/** The state, with the pairs that its rows belong to. */
 function drawState(pen, mean, { x, y }, side) {
   const cell = side / WIDTH;
   pen.text(x, y - 27, phrase`State: one sum over all tokens`, { weight: 600 });

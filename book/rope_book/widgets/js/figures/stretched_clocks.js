@@ -47,7 +47,8 @@ function placed(faces, { x, y, w, h }, below) {
   return inRows(faces, { x: x + (w - columns * cell) / 2, y, columns, cell, row: cell + below, r });
 }
 
-/** The layout, from the top: the text as a rail, the legend, fast faces, slow faces, each pair's slowdown. */
+/** Lay out, from the top, the text as a rail, the legend, the fast faces, the slow faces, and each pair's slowdown.
+ */
 function parts(width) {
   const narrow = width < 560;
   const [rail, key] = [34, 70];
@@ -84,7 +85,8 @@ function drawRail(pen, { position, trained, wanted }, width, y) {
   return { position: { x: X(position), y, at: token } };
 }
 
-/** Every pair as a face: its wedge, the angles that the text has reached, and its hand with and without the rule. */
+/** Every pair as a face, with its wedge, the angles that the text has reached, and its hand with and without the
+ * rule. */
 function facesOf({ position, trained }, { plain, changed, seen }, way) {
   const before = way ? measured(way.from).changed : [];
   const share = before.length === changed.length ? way.share : 1; // share of the way from the previous rule
@@ -128,7 +130,7 @@ function drawSlow(pen, faces, field, ghosts) {
   return Object.fromEntries(at.map((face) => [`pair ${face.i}`, boxAround(face, 2, NUMBER + 2)]));
 }
 
-/** The lower chart: each pair's slowdown, and the slowdown needed. */
+/** The lower chart, which shows each pair's slowdown and the slowdown that it needs. */
 function drawSlowed(pen, box, { rule }, { factor, slowed, short, complete }) {
   const pairs = slowed.length;
   const powers = [...slowed, factor].map(powerOf);

@@ -20,8 +20,8 @@ import { holdProse } from "../maths/page_prose.js";
 import { guessOf, pageTask, placesOf } from "../maths/page_tasks.js";
 import { sizeOf } from "../maths/page_weights.js";
 
-const CHART = 170; // pixels: height of a chart
-const HEADMAP = 150; // pixels: side of the attention map
+const CHART = 170; // height of a chart, in pixels
+const HEADMAP = 150; // side of the attention map, in pixels
 const POINTS = 160; // maximum number of points per curve
 const MOST_STEPS = 2000;
 const PAIRS = 8; // pairs per head
@@ -66,7 +66,7 @@ function membersOf(state) {
   return encodings.flatMap((name) => range(0, seeds - 1).map((n) => ({ ...state, encoding: name, seed: seed + n })));
 }
 
-/** One run's answers by position, unless they come from a later step than the state's. */
+/** One run's answers by position, unless they come from a step later than the state's. */
 function lookAt(member) {
   const look = standing(member).looks.get(readingName(member));
   return look && look.step <= member.steps ? look : undefined;

@@ -52,7 +52,7 @@ const height = (width, _, { shows }) => {
 const acrossOf = ({ w }) =>
   w < 300 ? phrase`pair i (fast to slow)` : phrase`pair i (the fast ones left, the slow ones right)`;
 
-/** The upper chart: each pair's turn, the part of it seen in training, and the hand. */
+/** The upper chart, which shows each pair's turn, the part of it seen in training, and the hand. */
 function drawTurns(pen, box, all, alone) {
   const { X, Y } = axes(pen, box, [0, all.length], [0, 1], {
     xLabel: alone ? acrossOf(box) : undefined,
@@ -73,14 +73,14 @@ function drawTurns(pen, box, all, alone) {
   unseenPoints(pen, fresh, r + 1.6);
 }
 
-/** The middle pair of the region of new angles; undefined if that region is narrow. */
+/** The middle pair of the region of new angles, or undefined if that region is narrow. */
 function centreOf(stretches) {
   const last = stretches.length;
   const first = stretches.findIndex((ends) => ends.length && ends[0][1] - ends[0][0] > 2);
   return first < 0 || last - first < 0.12 * last ? undefined : (first + last) / 2;
 }
 
-/** The lower chart: the pairs at a new angle for each distance; returns the distance handle. */
+/** Draw the lower chart, which shows the pairs at a new angle for each distance; returns the distance handle. */
 function drawMap(pen, box, state, pairs) {
   const { times, window } = state;
   const step = pairs >= 32 ? (box.w < 420 ? 16 : 8) : pairs / 4;

@@ -41,7 +41,7 @@ function drawLines(pen, box, { xs, ys, xLabel }, yLabel, lines, healthy) {
   for (const [i, values] of lines.entries()) pen.curve(path(values), STYLES[i]);
 }
 
-/** The matrix at one position, 8 by 8; zeros stay blank. */
+/** The 8-by-8 matrix at one position; zeros stay blank. */
 function drawMatrix(pen, box, matrix) {
   pen.text(box.x, box.y - 9, phrase`Matrix at position ${PATIENTS.look}`);
   const [w, h] = [Math.min(box.w / 8, 42), (box.h + 20) / 8];

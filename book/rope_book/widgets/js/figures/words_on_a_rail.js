@@ -11,7 +11,7 @@ import { keptApart, otherPlaces, passed, railScore, strolled, turnedArrow } from
 
 const OTHERS = ["the", "chases", "the"];
 
-/** The layout for a width: the rail above, the needle below. */
+/** Lay out the rail above and the needle below, for a given width. */
 function plan(width) {
   const slot = (width - 4) / RAIL.places;
   const size = clamp(slot * 0.3, 12, 26); // font size of the words

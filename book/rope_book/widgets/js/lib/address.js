@@ -1,15 +1,14 @@
-// The page's address holds the state of its figures, the most recently moved figure first, so that a link opens at
-// that figure:
-// #live=RotatePair&position=9&live=Clocks&n=3
+// Keeps the state of a page's figures in its address, the most recently moved figure first, so that a link opens at
+// that figure: #live=RotatePair&position=9&live=Clocks&n=3
 import { allowed, parsed } from "./controls.js";
 import { initialOf, same } from "./state.js";
 import { keepInView } from "./view.js";
 
-/** Texts by name. @typedef {Record<string, string>} Texts */
+/** Values as text, keyed by name. @typedef {Record<string, string>} Texts */
 
 const REST = 300; // ms after the last move
 
-/** The figures in an address, [[figure, {name: text}], …]. @type {(hash: string) => [string, Texts][]} */
+/** Parse the figures in an address: [[figure, {name: text}], …]. @type {(hash: string) => [string, Texts][]} */
 function sections(hash) {
   const figures = /** @type {[string, Texts][]} */ ([]);
   for (const [key, text] of new URLSearchParams(hash.slice(1))) {
@@ -28,7 +27,7 @@ function toHash(figures) {
 /** Whether an address may contain a control's value: pasted text stays in the page. */
 const isPublic = (/** @type {Control} */ { kind }) => kind !== "paste";
 
-/** The values that differ from the initial state, as texts. @type {(controls: Controls, state: State) => Texts} */
+/** The values that differ from the initial state, as text. @type {(controls: Controls, state: State) => Texts} */
 function textsOf(controls, state) {
   const shared = Object.values(controls).filter(isPublic);
   const changed = shared.filter(({ name, initial }) => !same(state[name], initial));
@@ -52,7 +51,7 @@ function nameIn(page, root, figure) {
   return place > 0 ? `${figure}.${place + 1}` : figure;
 }
 
-/** Whether a click opens another tab or window. */
+/** Whether a click opens a new tab or window. */
 const elsewhere = (/** @type {MouseEvent} */ { button, ctrlKey, metaKey, shiftKey, altKey }) =>
   button !== 0 || ctrlKey || metaKey || shiftKey || altKey;
 

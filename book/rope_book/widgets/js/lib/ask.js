@@ -1,4 +1,4 @@
-// One question on the page: its text, controls for the answer and, once answered, the explanation.
+// Shows one question on the page: its text, the controls for answering and, once it is answered, the explanation.
 import { button, html, say } from "./dom.js";
 import { answerOf, judge } from "./judge.js";
 import { joined, phrase, phraseOf } from "./phrase.js";

@@ -1,4 +1,5 @@
-// The bar below the controls: Play, changes that no single control makes, Reset, and the state as a line of Python.
+// Builds the bar below the controls: Play, changes that no single control makes, Reset, and the state as a line of
+// Python.
 import { button, html, say } from "./dom.js";
 import { makeFiles } from "./files.js";
 import { phrase } from "./phrase.js";

@@ -1,4 +1,4 @@
-// Colours by meaning, and colour maps for fields of numbers.
+// Defines colours by meaning, and colour maps for fields of numbers.
 import { clamp, range } from "./numbers.js";
 
 /** Colours by meaning, the same throughout the book; the style sheet defines their light and dark values. */

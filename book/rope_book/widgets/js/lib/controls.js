@@ -1,5 +1,5 @@
-// The native controls of a figure. Every kind defines how to find the nearest allowed value, how to parse one from
-// an address, and its element.
+// Builds a figure's native controls. Each kind defines how to find the nearest allowed value, how to parse a value
+// from an address, and its element.
 
 import { choice } from "./controls/choice.js";
 import { numbers } from "./controls/numbers.js";

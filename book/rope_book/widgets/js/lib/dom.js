@@ -1,4 +1,4 @@
-// Page elements: create them, and update only what has changed.
+// Creates page elements, and updates only what has changed.
 
 export const SVG = "http://www.w3.org/2000/svg";
 
@@ -81,7 +81,7 @@ export function say(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-/** A function that returns whether a box contains half-typed text, which a repaint must not overwrite. */
+/** Make a function that tells whether a box contains half-typed text, which a repaint must not overwrite. */
 export function typing(/** @type {HTMLInputElement} */ input) {
   let busy = false;
   input.addEventListener("input", () => (busy = true));

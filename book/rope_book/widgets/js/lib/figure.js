@@ -1,5 +1,5 @@
-// A live figure from its draw and readout functions. The rest of this folder adds a pen, native controls, a readout, Reset, and the
-// state as a line of Python and as a link; the figure itself holds no state.
+// Makes a live figure from its draw and readout functions. The rest of this folder adds a pen, native controls, a
+// readout, Reset, and the state as a line of Python and as a link; the figure itself holds no state.
 import { followLinks, makeAddress } from "./address.js";
 import { answerQuestions } from "./answer.js";
 import { makeBar } from "./bar.js";

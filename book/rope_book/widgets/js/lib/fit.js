@@ -1,4 +1,4 @@
-// Fit a figure to its width, and keep the parts below steady when one grows.
+// Fits a figure to its width, and keeps the parts below steady when one grows.
 
 // Redraw the picture when its width changes; the other parts then recompute their heights.
 /** @type {(root: HTMLElement, picture: {element: HTMLElement, measure: () => boolean}, parts: HTMLElement[],

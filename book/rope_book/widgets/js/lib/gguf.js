@@ -1,4 +1,4 @@
-// The rotation in a file, as text. The header of a GGUF is read in the page, slice by slice, and is not sent
+// Reads the rotation in a file as text. The header of a GGUF is read in the page, slice by slice, and is not sent
 // anywhere.
 import { Cut, header, NUMBERS } from "./gguf_bytes.js";
 import { phrase } from "./phrase.js";

@@ -1,6 +1,6 @@
 import { phrase } from "./phrase.js";
 
-// Parse the header of a GGUF from its first bytes. The header is not trusted, and weights are not read.
+// Parses the header of a GGUF from its first bytes. The header is not trusted, and no weights are read.
 
 const LONGEST = 16384; // limits: array elements to keep, bytes in a string
 const ENTRIES = 200000; // limit on keys and on tensors

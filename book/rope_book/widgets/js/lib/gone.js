@@ -1,5 +1,5 @@
-// A note under a figure without its kernel: after a restart, the figure still moves, but Python does not receive
-// its changes.
+// Shows a note under a figure that has lost its kernel: after a restart, the figure still moves, but Python does
+// not receive its changes.
 import { html } from "./dom.js";
 import { phrase } from "./phrase.js";
 

@@ -1,9 +1,10 @@
-// Drag handles over a picture: circles, each with a ring in the colour of its quantity. Keyboards use the native controls.
+// Places drag handles over a picture: circles, each with a ring in the colour of its quantity. Keyboard users have
+// the native controls.
 import { ink } from "./colour.js";
 import { svg, write } from "./dom.js";
 import { makeLayer, spotOf } from "./overlay.js";
 
-const [RADIUS, RING] = [20, 11]; // pixels: the smallest radius that can be grabbed, and the visible radius
+const [RADIUS, RING] = [20, 11]; // smallest radius that can be grabbed, and visible radius, in pixels
 /** @type {Record<string, string>} */
 const INKS = { q: ink.q, k: ink.k, query: ink.q }; // positions have the default colour
 

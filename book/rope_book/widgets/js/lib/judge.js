@@ -1,8 +1,9 @@
-// Judge an answer: right or wrong, and the sentence for a mistake. Pure functions that never touch the page.
+// Judges an answer as right or wrong, and finds the sentence for a mistake. These are pure functions that never
+// touch the page.
 import { phrase, phraseOf } from "./phrase.js";
 import { ruled } from "./ruled.js";
 
-// A typed number: 1,707 or 15.9 or 15,9 or 1/3 or −2 or 50 %; NaN if it is not a number.
+// A typed number: 1,707 or 15.9 or 15,9 or 1/3 or −2 or 50 %. The result is NaN for anything else.
 export function numberOf(/** @type {string} */ text) {
   const plain = text
     .trim()

@@ -1,6 +1,5 @@
-// The current picture of a figure, stored in its notebook, which may be reopened without Python, shown on GitHub,
-// printed or handed in. JupyterLab and Notebook 7 let a widget reach its notebook; Colab stores widget state
-// itself.
+// Stores a figure's current picture in its notebook, which may be reopened without Python, shown on GitHub, printed
+// or handed in. JupyterLab and Notebook 7 let a widget reach its notebook; Colab stores widget state itself.
 import { html } from "./dom.js";
 import { phrase } from "./phrase.js";
 
@@ -12,7 +11,7 @@ const QUIET = "silent-change"; // the JupyterLab name for a change that does not
 const OURS = '<div class="rope-still">';
 const ASLEEP = phrase`Run this cell to bring the figure to life.`;
 
-/** A picture as PNG, the only kind of picture that an untrusted notebook shows. @type {(picture: string) => Promise<string>} */
+/** A picture as a PNG, the only image format that an untrusted notebook displays. @type {(picture: string) => Promise<string>} */
 async function asPng(picture) {
   const image = new Image();
   image.src = `data:${SVG};charset=utf-8,${encodeURIComponent(picture)}`;
@@ -46,7 +45,7 @@ async function showing(manager, model, trait) {
   return shown.filter((_, i) => models[i].get(trait) === model.get(trait));
 }
 
-/** The widgets that a notebook stores, by id. @type {(notebook: any) => Record<string, any>} */
+/** The widgets stored in a notebook, by id. @type {(notebook: any) => Record<string, any>} */
 const storedIn = (notebook) => notebook.getMetadata("widgets")?.[STATE]?.state ?? {};
 
 /** A notebook's stored widgets, with a still in place of a widget that needs Python. */

@@ -1,8 +1,8 @@
-// Labels that stay inside a frame and do not overlap.
+// Places labels so that they stay inside a frame and do not overlap.
 import { clamp } from "./numbers.js";
 import { textWidth } from "./words.js";
 
-const [LINE, RISE] = [16, 12]; // pixels: line height, and the distance from its top to its baseline
+const [LINE, RISE] = [16, 12]; // height of a line, and distance from its top to its baseline, in pixels
 const OUTSIDE = 1e4; // the cost of leaving the frame; otherwise a label costs the pixels² that it covers
 
 // The centre nearest to x at which the text fits between two edges.

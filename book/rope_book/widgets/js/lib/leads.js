@@ -1,4 +1,5 @@
-// The parts of a figure to show: all controls, with the leads first, or a small form with parts selected by name.
+// Selects the parts of a figure to show: all controls, with the leads first, or a small form with parts selected by
+// name.
 import { LEADS } from "../data/leads.js";
 
 const MOST = 3; // number of lead controls, unless the figure names them

@@ -1,4 +1,4 @@
-// Line names in a chart, each beside its own line, at the position that covers the least of the other lines.
+// Places line names in a chart, each beside its own line, where it covers the least of the other lines.
 import { clamp } from "./numbers.js";
 import { textWidth } from "./words.js";
 
@@ -52,7 +52,7 @@ function isFree([x, y], half, box, placed) {
   return inside && placed.every(clear);
 }
 
-// The best position for one name, {cost, x, y}; undefined if none is free.
+// The best position for one name, {cost, x, y}, or undefined if none is free.
 /** @type {(dots: Pair[], half: number, all: Count, mine: Count, free: (at: Pair) => boolean) =>
  *   {cost: number, x: number, y: number} | undefined} */
 function bestPlace(dots, half, all, mine, free) {

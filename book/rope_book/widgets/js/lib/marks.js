@@ -1,4 +1,4 @@
-// Marks with one meaning in every figure: seen in training, never seen, and a pair's speed.
+// Defines marks that mean the same in every figure: seen in training, never seen, and a pair's speed.
 import { ink, onShade, shade } from "./colour.js";
 import { diamond } from "./shapes.js";
 

@@ -1,4 +1,4 @@
-// The reader's answers, for the review, stored only in this browser. A missed question comes back in the same
+// Stores the reader's answers for the review, in this browser only. A missed question comes back in the same
 // sitting; every right answer after that doubles the days until it comes again.
 
 /** Days between the last answer and the next, and the day on which it is due. @typedef {{days: number, due: number}} Card */
@@ -18,7 +18,7 @@ export function after(card, right, today) {
   return { days, due: today + days };
 }
 
-/** A hash of a text, 32 bits. @param {string} text */
+/** A 32-bit hash of a text. @param {string} text */
 function mixed(text) {
   let hash = 2166136261;
   for (const letter of text) hash = Math.imul(hash ^ (letter.codePointAt(0) ?? 0), 16777619);

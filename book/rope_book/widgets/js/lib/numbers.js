@@ -1,4 +1,4 @@
-// Helpers for numbers: formats for readers, clamping, ranges, and round values for an axis.
+// Provides helpers for numbers: formats for readers, clamping, ranges, and round values for an axis.
 
 /** A number with fixed decimals, a real minus sign, and never a negative zero. @type {(value: number, decimals?: number) => string} */
 export function fmt(value, decimals = 2) {

@@ -1,4 +1,4 @@
-// Elements laid over a picture, by name.
+// Manages the elements laid over a picture, by name.
 
 /** A mouse event's position in a picture. @type {(picture: SVGSVGElement, event: MouseEvent) => Pair} */
 export function spotOf(picture, event) {

@@ -1,4 +1,4 @@
-// The plane of pairs: its axes, names for arrows from its origin, and pairs to drag.
+// Draws the plane of pairs: its axes, names for arrows from its origin, and pairs to drag.
 import { ink } from "./colour.js";
 import { Labels, spotsBeyond } from "./labels.js";
 import { crossOf, planeOf } from "./shapes.js";

@@ -6,7 +6,8 @@ import { phrase } from "./phrase.js";
 
 const [PLAY, PAUSE] = [phrase`Play`, phrase`Pause`]; // the style sheet draws the icon, which some fonts lack
 
-// The slider's value after some milliseconds; undefined while it stays the same. With reduced motion it moves one step per second.
+// The slider's value after some milliseconds, or undefined while it stays the same. With reduced motion it moves
+// one step per second.
 /** @typedef {(milliseconds: number, value: number, speed: number) => number | undefined} Clock */
 /** @type {(play: Play, control: Control) => Clock} */
 function makeClock({ perSecond }, { low, high, step, whole }) {

@@ -1,4 +1,4 @@
-// The description of the picture, for sighted readers and for screen readers.
+// Shows the description of the picture, for sighted readers and for screen readers.
 import { html, say } from "./dom.js";
 import { joined } from "./phrase.js";
 

@@ -1,4 +1,4 @@
-// The markup in questions: *a* in italics, `a` as code.
+// Renders the markup in questions: *a* in italics, `a` as code.
 import { html } from "./dom.js";
 
 const CHINESE = /[\u3400-\u9fff]/; // Latin letters are slanted, and Chinese characters get emphasis dots

@@ -1,5 +1,5 @@
-// Rules between a figure's controls, declared in _rules.py and sent with the controls. Python rejects a value that
-// breaks a rule; here the value is clamped.
+// Applies the rules between a figure's controls, which are declared in _rules.py and sent with the controls. Python
+// rejects a value that breaks a rule; here the value is clamped.
 
 const TINY = 1e-9; // more than the rounding error in a sum of tenths
 

@@ -1,4 +1,4 @@
-// SVG elements, reused from one drawing to the next.
+// Reuses SVG elements from one drawing to the next.
 import { svg } from "./dom.js";
 
 /** @typedef {{group: SVGElement, slots: Slot[], next: number}} Place */

@@ -1,4 +1,4 @@
-// The state of a figure: its values in the model, changes by the reader, and the values as Python source.
+// Holds a figure's state: its values in the model, the reader's changes, and the values as Python source.
 import { allowed } from "./controls.js";
 import { phraseOf } from "./phrase.js";
 import { settle, shown } from "./rules.js";

@@ -1,4 +1,4 @@
-// Keep figures in view in a page's window.
+// Keeps figures in view in a page's window.
 
 const SETTLED = 10_000; // ms until a page's layout is settled: stills replaced, formulas typeset
 const HANDS = ["wheel", "touchstart", "pointerdown", "keydown"];
@@ -21,7 +21,7 @@ export function keepInView(/** @type {Element} */ root, /** @type {AbortSignal} 
   signal.addEventListener("abort", stop, { signal: stops.signal });
 }
 
-// Make the drag handles pulse once, when the figure first comes into view, unless something has moved by then.
+// Make the drag handles pulse once, when the figure first comes into view, unless something has moved before that.
 /** @type {(root: Element, picture: Element, signal: AbortSignal) => void} */
 export function invite(root, picture, signal) {
   const watch = new IntersectionObserver(

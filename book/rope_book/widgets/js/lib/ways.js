@@ -1,5 +1,5 @@
-// Ways to answer a question: press a choice, type, put items in order, set a control of the figure, or click in the
-// figure.
+// Offers the ways to answer a question: press a choice, type, put items in order, set a control of the figure, or
+// click in the figure.
 import { button, html, say } from "./dom.js";
 import { numberOf, numbersOf } from "./judge.js";
 import { phrase, phraseOf } from "./phrase.js";

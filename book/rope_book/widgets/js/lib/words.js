@@ -1,4 +1,4 @@
-// Helpers for text: measure, shorten and wrap it, and list words in a sentence.
+// Measures, shortens and wraps text, and lists words in a sentence.
 import { phrase, phraseOf } from "./phrase.js";
 
 const NARROW = "iljtfrI.,'!:;";

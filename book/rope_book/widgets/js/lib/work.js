@@ -1,4 +1,4 @@
-// Long work, done in slices, so that controls respond at once and the picture fills in.
+// Does long work in slices, so that controls respond at once and the picture fills in.
 
 const SLICE = 10; // ms of work per slice
 const SHOW = 90; // ms between two redraws of partial results

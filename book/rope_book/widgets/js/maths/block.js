@@ -1,4 +1,5 @@
-// The blocks of the tiny transformer of book/rope_book/training/transformer.py, and the buffers for their backward pass.
+// Runs the blocks of the tiny transformer in book/rope_book/training/transformer.py, and holds the buffers for
+// their backward pass.
 import { attendAll, turnAll } from "./attend.js";
 import { linearAll, normAll } from "./layers.js";
 import { geluAll } from "./steady.js";

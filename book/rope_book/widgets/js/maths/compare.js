@@ -1,5 +1,5 @@
-// Compare two files: do they specify the same rotation and, if not, how far apart are they? The sentences are those
-// of rope-doctor compare.
+// Compares two files: do they specify the same rotation and, if not, how far apart are they? The sentences are
+// those of rope-doctor compare.
 import { CHECKS, kindsOfRemarks, notJudged, verdictOf } from "./compare_judged.js";
 import { between } from "./compare_kinds.js";
 import { layersBetween } from "./compare_layers.js";
@@ -54,7 +54,7 @@ export function comparedFiles(first, second) {
   return { length, differences: found, notes: [...notesOf(a, b)], leftOpen };
 }
 
-/** A difference if transformers 5 can read the first config's base but not the second's. @type {(a: Statement, b: Statement) => Generator<Difference & {layers: string}>} */
+/** The difference to report if transformers 5 can read the first config's base but not the second's. @type {(a: Statement, b: Statement) => Generator<Difference & {layers: string}>} */
 function* lostIn(a, b) {
   const [first, second] = [a, b].map(({ readings }) =>
     readings.flatMap(({ remarks }) => remarks.filter((/** @type {string[]} */ [kind]) => kind === "theta lost by 5")),

@@ -1,4 +1,5 @@
-// Compare two files, one kind of layer at a time: where their rotations differ, the cost, and the fix.
+// Compares two files, one kind of layer at a time, and reports where their rotations differ, what that costs, and
+// how to fix it.
 import { sectionsOf } from "./config_table.js";
 import { own } from "./config_values.js";
 import { formatValue, general } from "./config_words.js";
@@ -22,7 +23,7 @@ export function ruleOf({ ropeType, base, factor }) {
   return `${ropeType}, base ${formatValue(base)}${stretch}`;
 }
 
-/** The differences for every kind of layer that either file names. @type {(a: Statement, b: Statement, length: number) => Generator<Difference & {layers: string}>} */
+/** The differences in every kind of layer that either file names. @type {(a: Statement, b: Statement, length: number) => Generator<Difference & {layers: string}>} */
 export function* between(a, b, length) {
   const kinds = [a, b].map(({ readings }) => readings.map(({ layerType }) => layerType));
   const labels = [...new Set(kinds.flat().filter((label) => label !== null))];

@@ -1,4 +1,4 @@
-// Compare two files layer by layer: differences in kind, window and query scale, folded into runs of layers.
+// Compares two files layer by layer, and folds differences in kind, window and query scale into runs of layers.
 import { coarse, NOT_STATED, rowsOf, runs } from "./config_each_layer.js";
 
 /** @import { Difference } from "./compare_kinds.js" */

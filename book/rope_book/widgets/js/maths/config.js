@@ -1,4 +1,4 @@
-// Read a model's config.json by the same rules as Python; mirrors doctor/rope_doctor/config/reader.py.
+// Reads a model's config.json by the same rules as Python; mirrors doctor/rope_doctor/config/reader.py.
 import { NOPE } from "./config_kinds.js";
 import { bodyOf, layersOf } from "./config_layers.js";
 import { RuleTable } from "./config_table.js";

@@ -1,5 +1,5 @@
-// Each layer of a model: its kind, its window, whether it rotates, and its query scale, read by the same rules as
-// in Python.
+// Describes each layer of a model: its kind, its window, whether it rotates, and its query scale. The rules are the
+// same as in Python.
 import { range } from "../lib/numbers.js";
 import { isObject, own, RULES } from "./config_values.js";
 import { formatValue, visible } from "./config_words.js";

@@ -1,4 +1,4 @@
-// Kinds of layer, and the rotation parameters that a config specifies for each kind.
+// Finds the kinds of layer in a config, and the rotation parameters for each kind.
 import { range } from "../lib/numbers.js";
 import { RuleTable } from "./config_table.js";
 import { checked, configError, isObject, namesOf, own, Part, RULES, same } from "./config_values.js";
@@ -8,7 +8,7 @@ export const THETAS = namesOf(THETA);
 export const NOPE = "nope"; // our name for layers without positional encoding, for which files have no name
 
 /** The name of a kind of layer; null means all layers. @typedef {string | null} Label */
-/** Rotation parameters for each kind of layer; null for layers that do not rotate. @typedef {Map<Label, Part | null>} PartsByKind */
+/** Rotation parameters for each kind of layer, with null for layers that do not rotate. @typedef {Map<Label, Part | null>} PartsByKind */
 
 /** The rotation parameters for every kind of layer. @type {(table: RuleTable) => PartsByKind} */
 export function kindsOf(table) {

@@ -1,4 +1,4 @@
-// Find the section of a config that describes the language model and, within it, the requested layers.
+// Finds the section of a config that describes the language model and, within it, the requested layers.
 import { range } from "../lib/numbers.js";
 import { checkSame, kindsOf, THETAS } from "./config_kinds.js";
 import { RuleTable } from "./config_table.js";

@@ -1,4 +1,5 @@
-// The rule interpreter. Rules are rows of conditions and values, in the form that doctor/rope_doctor/config/table.py defines.
+// Interprets rules, which are rows of conditions and values in the form that doctor/rope_doctor/config/table.py
+// defines.
 
 import { range, sum } from "../lib/numbers.js";
 import { phraseOf } from "../lib/phrase.js";

@@ -1,4 +1,5 @@
-// Cached keys, step by step, and the work that the cache saves; mirrors book/rope_book/widgets/maths/decoding.py.
+// Tracks cached keys step by step, and the work that the cache saves; mirrors
+// book/rope_book/widgets/maths/decoding.py.
 import { DECODING } from "../data/decoding.js";
 import { range, sum } from "../lib/numbers.js";
 import { ropeAngles } from "./frequencies.js";

@@ -1,4 +1,4 @@
-// Attention by dot products; mirrors rope_edu/attention/dot_product.py.
+// Computes dot-product attention; mirrors rope_edu/attention/dot_product.py.
 
 /** Sum of products. @type {(a: Vector, b: Vector) => number} */
 export function dot(a, b) {

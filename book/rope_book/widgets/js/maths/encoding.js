@@ -1,4 +1,4 @@
-// One head with any encoding; mirrors rope_edu/attention/encoding.py.
+// Computes one head's scores with any encoding; mirrors rope_edu/attention/encoding.py.
 import { memo } from "../lib/memo.js";
 import { sinusoidal } from "./absolute.js";
 import { dot, matVec } from "./dot_product.js";

@@ -1,9 +1,10 @@
-// The largest error of a pipeline up to a position; a faster counterpart of book/rope_book/widgets/maths/error_curve.py.
+// Computes a pipeline's largest error up to a position; a faster counterpart of
+// book/rope_book/widgets/maths/error_curve.py.
 import { range, sorted } from "../lib/numbers.js";
 import { angleError, roundoff, roundTo } from "./precision.js";
 
 export const FARTHEST = 2 ** 20; // positions shown
-export const LOST = 3.1; // rad; beyond this the angle is meaningless anyway
+export const LOST = 3.1; // in radians; beyond this the angle is meaningless anyway
 const FEW = 6; // pairs checked at evenly spread positions
 const GOLDEN = (Math.sqrt(5) - 1) / 2;
 /** @type {Record<string, number>} */

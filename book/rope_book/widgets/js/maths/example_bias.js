@@ -1,4 +1,4 @@
-// A made-up bias for schemes that learn theirs; mirrors book/rope_book/widgets/maths/example_bias.py.
+// Makes up biases for schemes that learn theirs; mirrors book/rope_book/widgets/maths/example_bias.py.
 import { range } from "../lib/numbers.js";
 import { alibiSlopes, shawIndex, t5Bucket } from "./relative.js";
 

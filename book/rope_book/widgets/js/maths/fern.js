@@ -1,4 +1,4 @@
-// The hands of a head laid tip to tail; mirrors book/rope_book/widgets/maths/fern.py.
+// Lays a head's hands tip to tail; mirrors book/rope_book/widgets/maths/fern.py.
 
 const STEP = 0.01; // step in log10(1 + distance) between the candidate positions of a dragged tip
 const LOOK = 24; // number of steps to try on either side

@@ -1,4 +1,4 @@
-// A pair with a gain on each feature; mirrors book/rope_book/widgets/maths/gained.py.
+// Turns a pair with a gain on each feature; mirrors book/rope_book/widgets/maths/gained.py.
 import { angleOf, length } from "./complex.js";
 import { dot } from "./dot_product.js";
 import { rotatePair } from "./rotary.js";

@@ -1,4 +1,4 @@
-// A GGUF's keys as config fields, and the kinds of layer for which they differ.
+// Converts a GGUF's keys to config fields, and finds the kinds of layer for which they differ.
 import { GGUF } from "../data/gguf.js";
 import { NOPE } from "./config_kinds.js";
 import { configError, own } from "./config_values.js";

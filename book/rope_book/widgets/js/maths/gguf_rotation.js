@@ -1,4 +1,4 @@
-// The rotation that a GGUF specifies: its keys are converted to config fields and read by the same rules.
+// Reads the rotation that a GGUF specifies: its keys are converted to config fields and read by the same rules.
 import { GGUF } from "../data/gguf.js";
 import { readConfig } from "./config.js";
 import { NOPE } from "./config_kinds.js";

@@ -1,4 +1,4 @@
-// One small attention layer over words represented by directions in the plane; mirrors
+// Runs one small attention layer over words represented by directions in the plane; mirrors
 // book/rope_book/widgets/maths/order.py.
 import { ORDER } from "../data/order.js";
 import { attention, matVec } from "./dot_product.js";

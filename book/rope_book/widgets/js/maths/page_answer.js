@@ -1,4 +1,4 @@
-// The engine's answer to the page, in a worker or on the main thread: train a run up to a step and report on it.
+// Answers the page's requests, in a worker or on the main thread: trains a run up to a step and reports on it.
 import { memo } from "../lib/memo.js";
 import { runName } from "./page_plan.js";
 import { holdProse } from "./page_prose.js";

@@ -1,4 +1,4 @@
-// The SmolLM2 heads that the page shows; mirrors book/rope_book/results/page_heads.py.
+// Loads the SmolLM2 heads that the page shows; mirrors book/rope_book/results/page_heads.py.
 import { PAGE_HEADS } from "../data/page_heads.js";
 import { memo } from "../lib/memo.js";
 import { unpacked } from "./packed.js";

@@ -1,4 +1,5 @@
-// The inside of a trained head on the first test text: its attention weights, and each pair's influence on them.
+// Looks inside a trained head on the first test text: at its attention weights, and at each pair's influence on
+// them.
 import { Network } from "./network.js";
 import { drawTexts } from "./page_tasks.js";
 import { HEADS, WIDTH } from "./page_weights.js";

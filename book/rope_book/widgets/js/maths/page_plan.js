@@ -1,4 +1,5 @@
-// The settings that define a run, and its learning rate at each step, as in book/rope_book/training/loop.py.
+// Defines the settings that determine a run, and its learning rate at each step, as in
+// book/rope_book/training/loop.py.
 import { steadyTurn } from "./steady.js";
 
 const WARMUP = 40; // training steps

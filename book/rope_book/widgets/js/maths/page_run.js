@@ -1,4 +1,5 @@
-// One training run, as in book/rope_book/training/loop.py: batches, a learning rate per step, a clipped gradient, AdamW.
+// Performs one training run, as in book/rope_book/training/loop.py: batches, a learning rate per step, a clipped
+// gradient, AdamW.
 import { memo } from "../lib/memo.js";
 import { likeliest } from "./long_text.js";
 import { Network } from "./network.js";

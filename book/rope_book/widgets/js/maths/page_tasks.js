@@ -1,4 +1,5 @@
-// The tasks that the page trains on: rows as in book/rope_book/training/tasks.py, drawn as in book/rope_book/widgets/maths/page_training.py.
+// Makes batches for the page's tasks, with rows as in book/rope_book/training/tasks.py, drawn as in
+// book/rope_book/widgets/maths/page_training.py.
 import { streamOf, uniformAt, wholeAt } from "./draws.js";
 import { partOf, prose } from "./page_prose.js";
 

@@ -1,4 +1,5 @@
-// The weights of a model trained in the page, with torch's names and shapes, in a single array so that Adam is one loop.
+// Draws the weights of a model trained in the page. They have torch's names and shapes, and share a single array so
+// that Adam is one loop.
 import { normalAt, streamOf, uniformAt } from "./draws.js";
 import { pageTask, placesOf } from "./page_tasks.js";
 

@@ -1,4 +1,4 @@
-// A model that reads its texts step by step; the numbers are those of book/rope_book/widgets/maths/long_text.py.
+// Reads a model's texts step by step, with the same numbers as book/rope_book/widgets/maths/long_text.py.
 import { memo } from "../lib/memo.js";
 import { likeliest, lossOf } from "./long_text.js";
 import { pageModel, tokensOf } from "./page_models.js";
@@ -53,8 +53,8 @@ export class Reading {
     return this.texts.map((text) => text[measure].subarray(1, places));
   }
 
-  // The attention of a head from a position in the first text to positions up to it; undefined if the model has not
-  // read that far.
+  // A head's attention from a position in the first text to all positions up to it, or undefined if the model has
+  // not read that far.
   /** @type {(layer: number, head: number, place: number) => Float64Array | undefined} */
   attention(layer, head, place) {
     const { reader } = this.texts[0];

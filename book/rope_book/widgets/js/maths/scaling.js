@@ -1,4 +1,5 @@
-// Frequencies beyond the trained length, as in rope_edu/encodings/scaling; `factor` is the stretch s, wanted length over trained length.
+// Computes frequencies beyond the trained length, as in rope_edu/encodings/scaling. `factor` is the stretch s, the
+// wanted length divided by the trained length.
 import { invFreq } from "./frequencies.js";
 
 /** The range of turns over the trained length in which a rule blends, and whether the ramp's ends are rounded to whole pairs.

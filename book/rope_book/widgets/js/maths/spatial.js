@@ -1,4 +1,4 @@
-// Positions with more than one coordinate; mirrors rope_edu/encodings/spatial.py.
+// Handles positions with more than one coordinate; mirrors rope_edu/encodings/spatial.py.
 import { range } from "../lib/numbers.js";
 
 // One block of pairs per axis, with the frequencies of a head as wide as the block.

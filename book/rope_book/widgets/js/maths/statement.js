@@ -1,4 +1,4 @@
-// The rotations in a file: a config.json, or a GGUF converted to JSON (lib/gguf.js).
+// Reads the rotations in a file: a config.json, or a GGUF converted to JSON (lib/gguf.js).
 import { shortest } from "../lib/gguf_bytes.js";
 import { pythonOf, readConfig } from "./config.js";
 import { layersOfConfig } from "./config_each_layer.js";
@@ -86,7 +86,7 @@ export function contentOf(text) {
 export const lineOf = (reading, config) => (isGguf(config) ? 'rotation_of("model.gguf")' : pythonOf(reading));
 
 /**
- * The reading of a text for one kind of layer; {refused} for a text that cannot be read.
+ * The reading of a text for one kind of layer, or {refused} if the text cannot be read.
  * @type {(text: string, layerType: string | null, seqLen: number | null) => any}
  */
 export function readAny(text, layerType, seqLen) {

@@ -1,6 +1,6 @@
-// exp, log, cos, sin, powers and GELU from additions, multiplications and divisions alone: IEEE 754 defines these
-// to the last bit, but every engine has a different Math.exp. Training amplifies any last-bit difference; with
-// these functions, every browser gets the same run.
+// Computes exp, log, cos, sin, powers and GELU from additions, multiplications and divisions alone. IEEE 754
+// defines these to the last bit, but every engine has a different Math.exp. Training amplifies any last-bit
+// difference; with these functions, every browser gets the same run.
 
 const LN_2 = [0.6931471803691238, 1.9082149292705877e-10]; // the first part has 32 bits, so that its product with an integer is exact
 const QUARTER = [1.5707963267341256, 6.077100506506192e-11]; // π/2 split in the same way

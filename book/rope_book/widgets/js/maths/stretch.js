@@ -1,4 +1,4 @@
-// Rules side by side, and the score's trend; mirrors book/rope_book/widgets/maths/stretch.py.
+// Compares rules, and computes the score's trend; mirrors book/rope_book/widgets/maths/stretch.py.
 import { abf, llama3, ntkAware, ntkByParts, plainRope, positionInterpolation, yarn } from "./scaling.js";
 
 // The rotation of a head that a rule stretches to `wanted` tokens: {invFreq, attentionFactor}.

@@ -1,4 +1,4 @@
-// The angles that each pair has seen in training; mirrors rope_edu/encodings/trained_range.py.
+// Finds the angles that each pair has seen in training; mirrors rope_edu/encodings/trained_range.py.
 import { TURN } from "./frequencies.js";
 
 const EDGE = 1 + 1e-12; // an angle at the very edge counts as seen, whatever its rounding
@@ -14,7 +14,7 @@ export function meetsNewAngle(distance, frequencies, trainedLength, trained = fr
   return frequencies.map((frequency, i) => (distance * frequency) % TURN > trainedLength * trained[i] * EDGE);
 }
 
-// The longest distance, in tokens, up to which all angles were seen in training; possibly Infinity.
+// The longest distance, in tokens, up to which all angles were seen in training; may be Infinity.
 /** @type {(frequencies: Vector, trainedLength: number, trained?: Vector) => number} */
 export function reach(frequencies, trainedLength, trained = frequencies) {
   const complete = completesTurn(trained, trainedLength);

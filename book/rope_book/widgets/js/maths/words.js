@@ -1,4 +1,4 @@
-// Words as vectors, and one small head; mirrors book/rope_book/widgets/maths/words.py.
+// Makes word vectors and one small head; mirrors book/rope_book/widgets/maths/words.py.
 import { WORDS } from "../data/words.js";
 import { range } from "../lib/numbers.js";
 

@@ -1,4 +1,4 @@
-// The reader's choices: a llama.cpp setting or an edit to the file, and the equivalent in Python.
+// Lists the reader's choices, each a llama.cpp setting or an edit to the file, with the equivalent in Python.
 
 export const PAIRS = 32;
 const HELD = 1e9; // llama.cpp divides a pair's angle by its factor

@@ -1,13 +1,13 @@
 import { edited, headOf } from "./gguf_edit.js";
 import { begun, makeTokenizer } from "./tokens.js";
 
-// SmolLM2 in llama.cpp: one rotation at a time, loaded on request.
+// Runs SmolLM2 in llama.cpp with one rotation at a time, loaded on request.
 
 const CONTEXT = 1024; // tokens in the prompt and the answer
 const SILENT = { debug() {}, log() {}, warn() {}, error() {} };
 const GREEDY = { temperature: 0, top_k: 1 };
 
-/** The reason this browser cannot run the engine; empty if it can. */
+/** The reason why this browser cannot run the engine, or "" if it can. */
 export function lacking() {
   try {
     new WebAssembly.Memory(/** @type {any} */ ({ address: "i64", initial: 1n }));

@@ -1,7 +1,7 @@
 import { button, html } from "../lib/dom.js";
 import { CHOICES, PAIRS } from "./choices.js";
 
-// The page's elements, without their behaviour.
+// Builds the page's elements, without their behaviour.
 
 export const PROMPT = "A good way to cook rice is to wash it first, then";
 const PASTED =

@@ -2,9 +2,9 @@ import { say } from "../lib/dom.js";
 import { checked, lacking, makeModel } from "./engine.js";
 import { fetched, forget, keep, kept } from "./keep.js";
 
-// The first step: the model is fetched, chosen from disk, or found in the browser's storage.
+// Handles the first step: the model is fetched, chosen from disk, or found in the browser's storage.
 
-/** The reason why the model cannot run here; empty if it can. @type {(engine: string | undefined, protocol: string) => string} */
+/** The reason why the model cannot run here, or "" if it can. @type {(engine: string | undefined, protocol: string) => string} */
 export function obstacle(engine, protocol) {
   if (protocol === "file:")
     return "A page opened from a folder cannot run the model. Run `python -m http.server` in the folder that holds index.html, and open http://localhost:8000/book/live.html.";

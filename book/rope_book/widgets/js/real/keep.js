@@ -1,4 +1,4 @@
-// The model's file, fetched at the reader's request, stored in this browser, and removed at the reader's request.
+// Fetches the model's file, stores it in this browser, and removes it, each at the reader's request.
 
 const SHELF = "smollm2";
 const PLACE = "model.gguf"; // the key in the cache, whatever the source of the file

@@ -1,4 +1,4 @@
-// A text's perplexity, overall and by position.
+// Measures a text's perplexity, overall and by position.
 
 /** The exponential of the mean loss. @type {(losses: number[]) => number} */
 export const perplexity = (losses) => Math.exp(losses.reduce((sum, loss) => sum + loss, 0) / losses.length);

@@ -4,7 +4,7 @@ import { arranged, makeParts, TOKENS } from "./form.js";
 import { connectGet, obstacle } from "./get.js";
 import { tableOf } from "./table.js";
 
-// The page on which SmolLM2 runs. Text that a reader types never leaves the page.
+// Drives the page on which SmolLM2 runs. Text that a reader types never leaves the page.
 
 /** The reader's current settings. @param {ReturnType<typeof makeParts>["choose"]} choose */
 function read({ text, choice, tokens, speeds }) {

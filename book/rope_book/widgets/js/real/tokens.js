@@ -1,4 +1,5 @@
-// SmolLM2's tokenizer: byte-level BPE after splitting digits, with the tokens and merges of the reader's file.
+// Implements SmolLM2's tokenizer: byte-level BPE after splitting digits, with the tokens and merges from the
+// reader's file.
 
 const WORDS = /'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+/gu;
 
@@ -25,7 +26,7 @@ export function makeTokenizer(tokens, merges) {
   };
 }
 
-/** Neighbours merged, the lowest-ranked pair first. @type {(parts: string[], ranks: Map<string, number>) => string[]} */
+/** Merge neighbours, the lowest-ranked pair first. @type {(parts: string[], ranks: Map<string, number>) => string[]} */
 function merged(parts, ranks) {
   for (;;) {
     const each = parts.slice(1).map((part, i) => ranks.get(`${parts[i]} ${part}`) ?? Infinity);

@@ -1,9 +1,9 @@
-// A list of numbers, typed or pasted, with commas or spaces between them.
+// A control for a list of numbers, typed or pasted, separated by commas or spaces.
 import { html, say } from "../dom.js";
 import { clamp } from "../numbers.js";
 import { phrase } from "../phrase.js";
 
-/** The numbers in a text, and the parts that are not numbers. @type {(text: string) => [number[], string[]]} */
+/** Split a text into its numbers and the parts that are not numbers. @type {(text: string) => [number[], string[]]} */
 function found(text) {
   const words = text
     .replace(/−/g, "-")

@@ -1,4 +1,5 @@
-// A longer text, typed, pasted or dropped as a file. It is left out of the page's address, and the file never leaves the page.
+// A control for a longer text, typed, pasted or dropped as a file. The text is left out of the page's address, and
+// the file never leaves the page.
 import { html, say } from "../dom.js";
 import { textOf } from "../gguf.js";
 import { phrase } from "../phrase.js";

@@ -1,4 +1,4 @@
-// A short text of a few words.
+// A control for a short text of a few words.
 import { html, say, typing } from "../dom.js";
 import { phrase } from "../phrase.js";
 import { graphemes } from "../words.js";

@@ -1,4 +1,5 @@
-// A line drawn by hand: with a pencil in the picture, or with two sliders for its length and the height of its end.
+// A control for a hand-drawn line, made with a pencil in the picture or with two sliders for its length and the
+// height of its end.
 import { html, say, write } from "../dom.js";
 import { clamp } from "../numbers.js";
 import { phrase } from "../phrase.js";

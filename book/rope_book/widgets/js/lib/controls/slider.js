@@ -1,4 +1,4 @@
-// A number on a native range input.
+// A control for a number, on a native range input.
 import { html, say, write } from "../dom.js";
 import { clamp, fmt, fromPlace, grouped, placeFromZero } from "../numbers.js";
 
