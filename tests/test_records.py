@@ -2,6 +2,7 @@
 
 import dataclasses
 import importlib
+import inspect
 import pkgutil
 
 import pytest
@@ -33,6 +34,7 @@ def records():
                 if (
                     isinstance(value, type)
                     and dataclasses.is_dataclass(value)
+                    and not inspect.isabstract(value)
                     and value.__module__ == each.name
                 ):
                     found[f"{each.name}.{name}"] = value

@@ -132,8 +132,7 @@ OPTIONS: tuple[tuple[str, str, dict[str, Any]], ...] = (  # (commands, name, arg
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a subcommand and return the exit status."""
-    parsers = _parsers()
-    chosen = parsers[""].parse_args(arguments)
+    chosen = _parser().parse_args(arguments)
     form = chosen.format or ("json" if chosen.json else "text")
     if sys.path[0]:
         sys.path.insert(0, "")  # find the user's module in the current folder
@@ -149,8 +148,6 @@ def main(arguments: list[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 2
     except (ValueError, OSError) as error:
-        if chosen.command in ("diagnose", "vectors"):
-            parsers[chosen.command].error(str(error))
         words = f"Could not tell: {visible(str(error))}"
         print(_formatted(form, chosen, 2, {"could_not_tell": str(error)}, words))
         return 2
@@ -200,8 +197,8 @@ def _version() -> str:
         return "rope-doctor (not installed)"
 
 
-def _parsers() -> dict[str, argparse.ArgumentParser]:
-    """Return the subcommands' parsers by name; the key "" holds the top-level parser."""
+def _parser() -> argparse.ArgumentParser:
+    """Return the parser of the command with its subcommands."""
     form = argparse.RawDescriptionHelpFormatter
     whole = argparse.ArgumentParser("rope-doctor", description=__doc__, formatter_class=form)
     whole.add_argument("--version", action="version", version=_version())
@@ -213,7 +210,7 @@ def _parsers() -> dict[str, argparse.ArgumentParser]:
     for names, option, facts in OPTIONS:
         for name in names.split():
             parsers[name].add_argument(option, **facts)
-    return {"": whole, **parsers}
+    return whole
 
 
 if __name__ == "__main__":

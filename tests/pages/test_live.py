@@ -1,10 +1,12 @@
 """The page on which SmolLM2 runs: what it says without the model, and with it the damage that Python computes."""
 
 import builtins
+import time
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
+from serve import Isolated
 
 from rope_book.real.file import find_weights
 
@@ -14,6 +16,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.timeout(1800)]  # a busy machine 
 PAGE = "book/live.html"
 WEIGHTS = "_static/model/SmolLM2-135M-Instruct.Q4_1.gguf"
 ENGINE = ("wllama.js", "wllama.wasm")
+PROMPT = "A good way to cook rice is to wash it first, then"
 CHOICES = ("base", "pi", "yarn", "fastest", "slowest", "layout", "lost", "hands")
 
 
@@ -171,13 +174,24 @@ def regret(model, spec, prompt, words):
     return max(float(each.max() - each[token]) for each, token in zip(logs, ids[start:], strict=True))
 
 
+SPEEDS = [1.05, 0.95] * 8 + [0.5, 0.0, 1.5, 2.0] * 4  # of all 32 pairs, none as trained
+
+
+def set_hands(page):
+    """Set every hand to its speed, once the choice shows them."""
+    for hand, speed in zip(page.get_by_role("slider").all(), SPEEDS, strict=True):
+        hand.fill(str(speed))
+
+
 @pytest.mark.nightly
-@pytest.mark.parametrize("name", CHOICES[:-1])
+@pytest.mark.parametrize("name", CHOICES)
 def test_the_page_writes_and_measures_as_the_lines_of_python_do(loaded, model, monkeypatch, name):
     # llama.cpp rounds activations to eight bits: it may take another word where two are nearly as probable
     page = loaded.page
     found = controls(page)
     found["choice"].select_option(name)
+    if name == "hands":
+        set_hands(page)
     expect(page.locator(".real-text").last).to_have_text("")  # it would answer another question
     found["tokens"].fill("5")
     run(page, "Write")
@@ -205,3 +219,62 @@ def test_the_model_is_kept_and_removed_on_request(loaded):
     loaded.go(PAGE)
     expect(page.locator(".real-status")).to_contain_text("has to be fetched")
     expect(page.get_by_role("button", name="Write", exact=True)).to_be_disabled()
+
+
+class Threads(Isolated, WithModel):
+    """The same site, isolated from all others."""
+
+
+@pytest.fixture(scope="module")
+def isolated():
+    """Serve the site with the model so that the engine may use several threads."""
+    if not (SITE / "_static/model/wllama.wasm").exists():
+        pytest.skip("the site was built without the engine")
+    with served(Threads) as root:
+        yield root
+
+
+STATUS = "return document.querySelector('.real-status').textContent"
+PRESS = """[...document.querySelectorAll('.real-model button')]
+    .find((button) => button.textContent.startsWith(arguments[0])).click()"""
+CORES = "Object.defineProperty(navigator, 'hardwareConcurrency', { value: 4, configurable: true })"
+FEW = """const box = document.querySelector('.real-model input[type=number]');
+box.value = 8;
+box.dispatchEvent(new Event('input', { bubbles: true }));"""
+TOLD = """window.told = [];
+const status = document.querySelector('.real-status');
+const all = { childList: true, characterData: true, subtree: true };
+new MutationObserver(() => told.push(status.textContent)).observe(status, all);"""
+BOTH = "return [...document.querySelectorAll('.real-text b, .real-speed')].map((each) => each.textContent)"
+
+
+def waited(engine, body, fits, seconds=900):
+    """Return what a function of that body returns, once it fits."""
+    end = time.monotonic() + seconds
+    while not fits(found := engine.js(body)):
+        assert time.monotonic() < end, found
+        time.sleep(0.2)
+    return found
+
+
+@pytest.mark.nightly
+def test_in_every_engine_it_is_fetched_under_ones_eyes_and_writes_on_two_threads(engine, isolated, model):
+    engine.open(isolated + PAGE)
+    if engine.name == "webkit":  # WebKitGTK has no memory with 64-bit addresses
+        assert "WebAssembly lacks memory with 64-bit addresses" in engine.js(STATUS)
+        return
+    engine.js(CORES)
+    engine.js(FEW)
+    engine.js(TOLD)
+    engine.js(PRESS, "Fetch")
+    waited(engine, STATUS, lambda words: "kept in this browser" in words)
+    assert any("of 98 MB have come" in words for words in engine.js("return told"))
+    engine.js(PRESS, "Write")
+    done = "return document.querySelector('.real-note').textContent"
+    assert waited(engine, done, bool) == "Done."
+    right, speed, *_ = engine.js(BOTH)
+    print(f"{engine.name} {engine.version}: {speed}")
+    assert right.startswith(model.greedy(PROMPT, 5))
+    assert "on 2 threads" in speed
+    engine.js(PRESS, "Remove")
+    assert "has to be fetched" in waited(engine, STATUS, lambda words: "kept" not in words)

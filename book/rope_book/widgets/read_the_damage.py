@@ -3,7 +3,7 @@
 from ._rules import OnlyIf
 from ._traits import Choice, Slider
 from .base import LiveFigure
-from .maths.damage import CASES, LOOKS, SHOWN
+from .maths.damage import CASES, LOOKS, PROMPTS, SHOWN
 
 
 class ReadTheDamage(LiveFigure):
@@ -12,8 +12,8 @@ class ReadTheDamage(LiveFigure):
     ``task`` is "guess" (which mistake produced text ``number``? ``guess`` is your answer, or "none"), "choose"
     (show a ``mistake`` by name), or a description of a broken text of your own (one of
     ``widgets.maths.damage.LOOKS``). With a description, all mistakes that produce such a text are listed, with the
-    commands that tell them apart. ``words`` is the number of words shown. Three bars compare perplexities on texts
-    of three kinds.
+    commands that tell them apart. ``prompt`` is the text that the model continues, ``words`` the number of words
+    shown. Three bars compare perplexities on texts of three kinds.
 
     An out-of-range value raises a TraitError that lists the allowed values.
 
@@ -40,5 +40,6 @@ class ReadTheDamage(LiveFigure):
     mistake = Choice("k_still", {name: called for name, (called, _) in SHOWN.items()}, label="Mistake").under(
         OnlyIf("task", ("choose",))
     )
+    prompt = Choice("recipe", PROMPTS, label="What it continues")
     number = Slider(1, 1, len(CASES), label="Text, number").under(OnlyIf("task", ("guess",)))
     words = Slider(60, 0, 60, label="Words shown").under(OnlyIf("task", ("guess", "choose")))

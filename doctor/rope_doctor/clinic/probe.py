@@ -257,7 +257,8 @@ def _advice(error: BaseException) -> str:
     wants = "torch" in sys.modules and isinstance(error, TypeError | AttributeError)
     if not wants or not any(word in str(error) for word in ("ensor", "ndarray", "dtype")):
         return ""
-    return "; if it needs tensors, wrap it: lambda x, p: yours(torch.tensor(x), torch.tensor(p)).numpy()"
+    wrap = "wrap it: lambda x, p: yours(torch.tensor(x), torch.tensor(p)).numpy()"
+    return f"; if it needs tensors, {wrap}, or pass --torch on the command line"
 
 
 def _listed(positions: list[int]) -> str:

@@ -11,7 +11,7 @@ have cached them.
     batch                 three texts of different lengths, alone and together; central
     own answer            the server's output, read back as part of a prompt; central
     turns                 a whole chat, and the same chat after a request with only its first turn
-    level                 with --text and --losses, the mean loss equals that of a correct run
+    level                 with --text and --losses, the losses equal those of a correct run, overall and by token
     after a long request  a text before and after a long one; central
     falls                 the loss on a repetitive text falls, as in a trained model
     context               the loss on the long text stays level up to the claimed context

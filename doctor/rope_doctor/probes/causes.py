@@ -47,14 +47,21 @@ def explained(check: Check, meanings: Meanings = MEANINGS) -> Check:
 
 
 def causes_of(
-    checks: tuple[Check, ...], patterns: Patterns = PATTERNS, meanings: Meanings = MEANINGS
+    checks: tuple[Check, ...],
+    patterns: Patterns = PATTERNS,
+    meanings: Meanings = MEANINGS,
+    *,
+    state: bool = False,
 ) -> tuple[Cause, ...]:
-    """Return the causes of differences, likeliest first: that of a matching pattern, then one per other check."""
+    """Return the causes of differences, likeliest first: that of a matching pattern, then one per other check.
+
+    `state` is True if some layers carry a state from token to token beside the cached keys.
+    """
     by_name = {check.name: check for check in checks}
     wrong = [check for check in checks if check.outcome == DIFFERS]
     if not wrong:
         return ()
-    pattern = next((pattern for pattern in patterns if _fits(pattern, by_name)), None)
+    pattern = next((pattern for pattern in patterns if _fits(pattern, by_name, state)), None)
     if pattern is None:
         first, *rest = sorted(wrong, key=lambda check: list(meanings).index(check.name))
         cause = Cause(first.name, first.meaning, _evidence(first), _capital(first.fix), first.chapter)
@@ -72,13 +79,14 @@ def causes_of(
     return cause, *(_seen(check) for check in wrong if check is not first)
 
 
-def _fits(pattern: dict[str, Any], checks: dict[str, Check]) -> bool:
+def _fits(pattern: dict[str, Any], checks: dict[str, Check], state: bool) -> bool:
     differ = all(checks[name].outcome == DIFFERS for name in pattern["differ"])
     hold = all(checks[name].outcome != DIFFERS for name in pattern.get("hold", ()))
     judged = all(checks[name].outcome != NOT_JUDGED for name in pattern.get("judged", ()))
     first = checks[pattern["differ"][0]]
-    long = {"far": len(first.lengths) == 1 and first.lengths[0] > SHORT, "edge": first.edge}
-    return differ and hold and judged and all(long[key] is pattern[key] for key in long if key in pattern)
+    far = len(first.lengths) == 1 and first.lengths[0] > SHORT
+    facts = {"far": far, "edge": first.edge, "state": state}
+    return differ and hold and judged and all(facts[key] is pattern[key] for key in facts if key in pattern)
 
 
 def _evidence(check: Check) -> str:

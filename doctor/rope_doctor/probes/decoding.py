@@ -25,7 +25,7 @@ from rope_doctor.probes.causal_model import as_decoder
 from rope_doctor.probes.causes import SHORT, causes_of, explained
 from rope_doctor.probes.decoder import Decoder
 from rope_doctor.probes.report import Report, run_chosen, verdict_of
-from rope_doctor.probes.ways import LONGROPE, WAYS, Way, chunks
+from rope_doctor.probes.ways import EFFECT, LONGROPE, WAYS, Way, chunks
 from rope_doctor.verdict import HOLDS, Judged, choose
 
 CHUNK = 512  # size, in tokens, of the chunks in which servers read a long prompt
@@ -70,7 +70,7 @@ def check_decoder(
     mistakes that affect all calls alike. All comparisons run on a text of 12 tokens, and the central ones also on a
     long text, past every window and switch. In float32, a difference counts if it exceeds 2¹² roundings in the same
     direction, plus 2⁴ per token. In a narrower type, it must exceed eight times the measured noise in half of the
-    tokens.
+    tokens; a float32 copy is compared as well, by the bound of float32, since this noise hides some mistakes.
 
     Args:
         decoder: a `Decoder`, a causal model of transformers, or a function `(tokens, *, positions, mask, cache) ->
@@ -101,12 +101,26 @@ def check_decoder(
     made = as_decoder(decoder, **facts)
     if window is not None:
         made = replace(made, windows=tuple(sorted({*made.windows, _whole("window", window, 1)})))
-    examination = _Examination(made, length, _whole("chunk", chunk, 2), _tokens(text, made.vocabulary))
-    names = [Judged(name, HOLDS, central=name in CENTRAL) for name in CHECKS]
+    copies = [] if made.wide is None else [replace(made.wide(), windows=made.windows)]
+    chunk, tokens = _whole("chunk", chunk, 2), _tokens(text, made.vocabulary)
+    examined = [_Examination(each, length, chunk, tokens) for each in (made, *copies)]
+    noisy = {EFFECT} if examined[0].near.low_precision and not copies else set()
+    names = [Judged(name, HOLDS, central=name in CENTRAL or name in noisy) for name in CHECKS]
     chosen = choose(names, only=only, skip=skip, require=require)
-    examination.prepare()
-    checks = run_chosen(chosen, examination.check)
-    return DecoderReport(checks, verdict_of(checks), causes_of(checks), examination.tolerance)
+    examined[0].prepare()
+    checks = run_chosen(chosen, lambda name: _of_both(*(each.check(name) for each in examined)))
+    tolerance = " In that copy, ".join(each.tolerance for each in examined)
+    causes = causes_of(checks, state=made.recurrent)
+    return DecoderReport(checks, verdict_of(checks), causes, f"D{tolerance[1:]}")
+
+
+def _of_both(found: Check, copy: Check | None = None) -> Check:
+    """Return a decoder's check, or that of its float32 copy if it differs or if rounding hid the decoder's own."""
+    if copy is None or found.outcome == DIFFERS or copy.outcome == NOT_JUDGED:
+        return found
+    if found.outcome == NOT_JUDGED or copy.outcome == DIFFERS:
+        return replace(copy, words=f"in a float32 copy, {copy.words[0].lower()}{copy.words[1:]}")
+    return found
 
 
 def _whole(name: str, number: Any, least: int) -> int:
@@ -168,11 +182,11 @@ class _Examination:
         bound = self.near.bound
         if not self.near.low_precision:
             roundings = "4,096 roundings, and 16 more per token"
-            return f"Differences count above {bound:.1e} of the logits' spread: {roundings}."
+            return f"differences count above {bound:.1e} of the logits' spread: {roundings}."
         twice, order, wide = self.near.noise
         copy = "no float32 copy could be made" if wide is None else f"a float32 copy {wide:.2g}"
         return (
-            f"Differences count above {bound:.2g} of the logits' spread, eight times the noise: "
+            f"differences count above {bound:.2g} of the logits' spread, eight times the noise: "
             f"the same call twice {twice:.2g}, rows in another order {order:.2g}, {copy}."
         )
 

@@ -12,6 +12,7 @@ from rope_doctor.probes.names import unwrapped
 from rope_doctor.probes.recording import OTHER_PARTS
 from rope_doctor.probes.softmax_scale import query_gains, stated_scale
 from rope_doctor.probes.watching import Watched
+from rope_doctor.probes.windows import judge_windows
 from rope_doctor.verdict import DIFFERS, HOLDS, NOT_RUN, Judged, Verdict, choose
 
 CHECKS = (  # (name, whether the verdict "right" requires this check)
@@ -22,6 +23,7 @@ CHECKS = (  # (name, whether the verdict "right" requires this check)
     ("query scale", False),
     ("longer texts", False),
     ("coordinates", False),
+    ("windows", False),
 )
 
 
@@ -98,8 +100,10 @@ def check_model(
     probe.run()
     watched = watching.watch(model, kinds)
     scales, unscaled = watching.scale_faults(watched, kinds)
-    faults = [*probe.faults, *_of_all_layers(watched, kinds), *scales]
-    verdict = choose(_judged(faults, probe, watched, unscaled, kinds), only=only, skip=skip, require=require)
+    windows, unseen = judge_windows(model, kinds)
+    faults = [*probe.faults, *_of_all_layers(watched, kinds), *scales, *windows]
+    reasons = {"softmax scale": unscaled, "windows": unseen}
+    verdict = choose(_judged(faults, probe, watched, reasons, kinds), only=only, skip=skip, require=require)
     differing = {check.name for check in verdict.checks if check.outcome == DIFFERS}
     faults = _of_many_layers([fault for fault in faults if fault.check in differing])
     return ModelReport(
@@ -150,9 +154,13 @@ def _of_all_layers(watched: Watched, kinds: LayerKinds) -> list[Fault]:
 
 
 def _judged(
-    faults: list[Fault], probe: "ModuleProbe", watched: Watched, unscaled: str, kinds: LayerKinds
+    faults: list[Fault],
+    probe: "ModuleProbe",
+    watched: Watched,
+    told: dict[str, str],
+    kinds: LayerKinds,
 ) -> list[Judged]:
-    """Return the outcome of every check."""
+    """Return the outcome of every check; `told` has reasons for checks that did not run."""
     unseen, missing = watched.failed, "attention was not watched"
     if not unseen and not watched.judged():
         unseen = "no attention was seen in which tokens differ by position alone"
@@ -162,10 +170,11 @@ def _judged(
         "frequencies": modules,
         "queries and keys": unseen,
         "layers": missing or _unmatched(probe.model, watched, kinds),
-        "softmax scale": missing or unscaled,
+        "softmax scale": missing or told["softmax scale"],
         "query scale": watched.query_scale or missing,
         "longer texts": watched.long_texts or missing,
         "coordinates": watched.coordinates or missing,
+        "windows": missing or told["windows"],
     }
     ruled = any(
         reading.rope_type in watching.BY_LENGTH and reading.trained for reading in kinds.turning.values()

@@ -157,7 +157,9 @@ class ModuleProbe:
             self.add(where, words, "never_filled", evidence)
         elif (fault := tables.difference(values, reading.spec, positions)) is not None:
             cause = _cause_in_table(values, reading, positions, self.kinds)
-            self.add(where, words, cause or _by_speeds(values, reading, positions), fault)
+            cause = cause or _by_speeds(values, reading, positions)
+            rounded = cause.startswith("frequencies_in_")
+            self.add(where, words, "table_rounded" if rounded else cause, fault, (where,) if rounded else ())
 
 
 def _cause_in_buffer(

@@ -15,6 +15,7 @@ from rope_doctor.probes.layer_kinds import LAYER
 
 OTHER_PARTS = re.compile(r"(^|[._])(vision|visual|image|audio|speech|video|patch|pixel)", re.IGNORECASE)
 BLOCK = re.compile(LAYER.pattern.removesuffix(r"(?:\.|$)") + "$")  # a layer, but not its submodules
+MASKS = ("mask", "attn_mask", "attention_mask")  # argument names in torch and in transformers
 PRODUCTS = {"matmul", "__matmul__", "bmm", "baddbmm", "einsum"}
 
 
@@ -28,6 +29,8 @@ class Call:
     v: Any = None
     scale: float | None = None  # factor on q·k, or None if it cannot be observed
     before: tuple[Any, ...] = ()  # outputs of the submodules of the calling module, at the first token
+    mask: Any = None  # (batch, heads, seq, keys); None if each token sees all tokens before it, or its window
+    window: int | None = None  # number of tokens, passed to a kernel that takes no mask
 
 
 @dataclass
@@ -73,11 +76,13 @@ class _Recorder:
 
         def call(*args: Any, **options: Any) -> Any:
             if not self.inside:
-                named = dict(zip(("query", "key", "value"), args[first:], strict=False)) | options
+                named = dict(zip(("query", "key", "value", "mask"), args[first:], strict=False)) | options
                 q, k, v = (named[name].detach() for name in ("query", "key", "value"))
+                mask = next((named[name] for name in MASKS if named.get(name) is not None), None)
+                window = options.get("sliding_window") if "flash" in getattr(attend, "__name__", "") else None
                 scale = next((options[name] for name in ("scaling", "scale") if options.get(name)), None)
                 scale = q.shape[-1] ** -0.5 if scale is None else float(scale)
-                self.calls.append(Call(self.where, q, k, v, scale, self.before))
+                self.calls.append(Call(self.where, q, k, v, scale, self.before, mask, window))
             self.inside += 1
             try:
                 return attend(*args, **options)

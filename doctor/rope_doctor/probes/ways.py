@@ -21,6 +21,7 @@ from rope_doctor.probes.decoder import BFLOAT16_EPS
 GAP, SHIFT, NEW = 7, 17, 6  # lengths in tokens: a gap in the positions, a shift of a text, a generated text
 LEAST = PADS + 3  # minimum length of a text that is compared
 GROWN = 8  # largest logit difference per unit of query growth, in units of the spread
+EFFECT = "positions have an effect"  # a check that must run if rounding may hide mistakes
 LONGROPE = "longrope"  # the rule that switches from one list of factors to another at a documented length
 
 
@@ -428,7 +429,7 @@ WAYS: dict[str, Way] = {
     "step by step, with positions": Way(step_by_step_with_positions, ("cache", "positions")),
     "rows": Way(rows),
     "rows at length 1": Way(rows_at_length_1, ("cache",)),
-    "positions have an effect": Way(effect, ("positions",)),
+    EFFECT: Way(effect, ("positions",)),
     "gaps": Way(gaps, ("positions", "mask"), by_slot=0),
     "packed": Way(packed, ("positions",)),
     "cropped cache": Way(cropped, ("cache",)),

@@ -144,7 +144,8 @@ UNTRANSLATED = {  # names of models, contents of their files, what SmolLM2 reads
     "ReadTheDamage": {
         word
         for shown in (DAMAGE["right"], *DAMAGE["mistakes"])
-        for word in WORD.findall(f"{shown['text']} {shown.get('run', '')} {DAMAGE['prompt']}")
+        for text in (*(each["text"] for each in shown["written"].values()), *DAMAGE["prompts"].values())
+        for word in WORD.findall(f"{text} {shown.get('run', '')}")
     },
     "ConfigInspector": {
         *OF_MODELS,

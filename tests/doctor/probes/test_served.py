@@ -146,6 +146,9 @@ def test_losses_are_held_to_those_of_a_run_that_is_right():
     assert asked(Server(), expected=wanted, **given).of("level").outcome == "same"
     report = asked(serving.WrongScale(), expected=wanted, **given)
     assert report.causes[0].name == "another level"
+    rough = wanted + 0.3 * (-1) ** np.arange(len(wanted))  # the mean holds, the tokens do not
+    level = asked(Server(), expected=rough, **given).of("level")
+    assert (level.outcome, level.off < level.bound) == ("differs", True)
     assert (
         f"the file has {len(wanted) - 1}" in asked(Server(), expected=wanted[1:], **given).of("level").words
     )

@@ -256,5 +256,6 @@ interface RealModel {
   edit(choice: RealChoice): Promise<Blob>;
   length(text: string): number; // in tokens, approximately
   close(): Promise<void>;
+  threads(): number; // in use; 0 while nothing is loaded
   most: number; // tokens in a text plus those generated after it
 }

@@ -72,7 +72,7 @@ SHOWN = {  # name -> (the mistake in a few words, its location)
     "decodes_at_0": ("every new token is at position 0", "count"),
     "decodes_in_place": ("all new tokens share one position", "count"),
 }
-PROMPT = "recipe"  # which of the file's prompts to use
+PROMPTS = {"recipe": "a recipe", "story": "a story"}  # prompts in the file, in a few words
 LINES, AGAIN, LANGUAGE = 12, 0.5, 0.8  # number of line breaks in 60 tokens; two shares
 WORD = re.compile(r"[\"'(]*[A-Za-z]+(['-][A-Za-z]+)*[.,;:!?\"')]*")
 
@@ -112,23 +112,25 @@ def reads(text: str) -> bool:
 
 
 def damage() -> dict[str, Any]:
-    """Return everything that the figure shows: the prompt, the right text, and every mistake with its text."""
+    """Return everything that the figure shows: the prompts, and the texts after them, right and under mistakes."""
     measured = load_real("real_mistakes")
-    texts = {row["name"]: row["text"] for row in measured["words"] if row["prompt"] == PROMPT}
+    texts = {(row["name"], row["prompt"]): row["text"] for row in measured["words"]}
     losses = {(row["text"], row["name"]): row["decoded"] for row in measured["losses"]}
     kinds = list(measured["meta"]["texts"])
 
     def described(name: str) -> dict[str, Any]:
-        perplexity = [losses[kind, name] for kind in kinds]
-        return {"name": name, "text": texts[name], "perplexity": perplexity}
+        written = {
+            prompt: {"text": texts[name, prompt], "looks": looks(texts[name, prompt], texts["right", prompt])}
+            for prompt in PROMPTS
+        }
+        return {"name": name, "perplexity": [losses[kind, name] for kind in kinds], "written": written}
 
     mistakes = [
-        described(name)
-        | {"called": called, "looks": looks(texts[name], texts["right"]), "run": COMMANDS[where]}
+        described(name) | {"called": called, "run": COMMANDS[where]}
         for name, (called, where) in SHOWN.items()
     ]
     return {
-        "prompt": measured["meta"]["prompts"][PROMPT],
+        "prompts": {name: measured["meta"]["prompts"][name] for name in PROMPTS},
         "kinds": kinds,
         "right": described("right"),
         "mistakes": mistakes,

@@ -30,6 +30,10 @@ const shownOf = (state) => (state.task === "guess" ? caseOf(state) : mistakeOf(s
 const isList = ({ task }) => task in ALIKE;
 const isNamed = (state) => state.task === "choose" || state.guess === caseOf(state).name;
 
+/** The text that a mistake or the correct model wrote after the selected prompt, and a description of that text. */
+const textOf = ({ written }, { prompt }) => written[prompt].text;
+const looksOf = ({ written }, { prompt }) => written[prompt].looks;
+
 /** Split a text into words and line breaks, writing consecutive breaks as one piece with a count. */
 const piecesOf = (text) =>
   [...text.matchAll(/\n+(?:[^\S\n]*\n+)*|[^\s]+/g)].map(([piece]) => {
@@ -61,20 +65,22 @@ function placedIn(pieces, width) {
   });
 }
 
-/** The number of lines that the longest text needs. */
+/** The number of lines that the longest text needs, whatever it continues. */
 const linesNeeded = memo((width) => {
-  const texts = [DAMAGE.right, ...DAMAGE.mistakes].map(({ text }) => piecesOf(text));
-  return 1 + Math.max(...texts.map((pieces) => placedIn(pieces, width).at(-1)?.line ?? 0));
+  const texts = [DAMAGE.right, ...DAMAGE.mistakes].flatMap(({ written }) => Object.values(written));
+  return 1 + Math.max(...texts.map(({ text }) => placedIn(piecesOf(text), width).at(-1)?.line ?? 0));
 }, 4);
+
+/** A prompt in lines that fit a width. */
+const askedOf = (prompt, width) => wrapped(`${quoted(piecesOf(DAMAGE.prompts[prompt]).join(" "))} …`, width - 4);
 
 function plan(width) {
   const across = columns(width) > 1 ? (width - 28) / 2 : width - 4;
-  const asked = wrapped(`${quoted(DAMAGE.prompt)} …`, width - 4);
-  const top = 24 + LINE * asked.length;
+  const top = 24 + LINE * Math.max(...Object.keys(DAMAGE.prompts).map((prompt) => askedOf(prompt, width).length));
   const tall = 26 + LINE * linesNeeded(across);
   const second = columns(width) > 1 ? { x: across + 28, y: top } : { x: 2, y: top + tall };
   const bars = second.y + tall + 34;
-  return { asked, across, first: { x: 2, y: top }, second, bars, height: bars + 22 * DAMAGE.kinds.length + 34 };
+  return { across, first: { x: 2, y: top }, second, bars, height: bars + 22 * DAMAGE.kinds.length + 34 };
 }
 
 /** Draw a text word by word: grey while it matches the correct text, amber where it repeats itself. */
@@ -116,7 +122,7 @@ function drawBars(pen, { perplexity }, y, width) {
 }
 
 /** The mistakes whose text fits the selected description. */
-const lookingLike = ({ task }) => DAMAGE.mistakes.filter(({ looks }) => looks === task);
+const lookingLike = (state) => DAMAGE.mistakes.filter((mistake) => looksOf(mistake, state) === state.task);
 
 /** List the commands that distinguish mistakes, each with the mistakes that it finds. */
 function commandsFor(mistakes) {
@@ -136,12 +142,12 @@ function drawList(pen, state, width) {
   const mistakes = lookingLike(state);
   pen.text(2, 14, shortened(ALIKE[state.task], width - 4, 13, true), { weight: 600 });
   pen.text(width, 34, phrase`perplexity × right`, noteEnd);
-  mistakes.forEach(({ called, text, perplexity }, n) => {
+  mistakes.forEach((mistake, n) => {
     const y = 50 + ENTRY * n;
     pen.line(2, y - 14, width, y - 14, { stroke: ink.grid, width: 1 });
-    pen.text(2, y + 2, shortened(phraseOf(called), width - 70), { weight: 600 });
-    pen.text(width, y + 2, `× ${worse(perplexity)}`, { anchor: "end" });
-    pen.text(2, y + 20, shortened(piecesOf(text).join(" "), width - 8), note);
+    pen.text(2, y + 2, shortened(phraseOf(mistake.called), width - 70), { weight: 600 });
+    pen.text(width, y + 2, `× ${worse(mistake.perplexity)}`, { anchor: "end" });
+    pen.text(2, y + 20, shortened(piecesOf(textOf(mistake, state)).join(" "), width - 8), note);
   });
   const y = 60 + ENTRY * mistakes.length;
   const apart =
@@ -162,10 +168,10 @@ function draw(pen, state, { width }) {
   if (isList(state)) return drawList(pen, state, width);
   const mistake = shownOf(state);
   const at = plan(width);
-  at.asked.forEach((line, n) => {
+  askedOf(state.prompt, width).forEach((line, n) => {
     pen.text(2, 14 + LINE * n, line, note);
   });
-  const [good, bad] = [DAMAGE.right, mistake].map(({ text }) => piecesOf(text));
+  const [good, bad] = [DAMAGE.right, mistake].map((each) => piecesOf(textOf(each, state)));
   const shared = sharedPieces(bad, good);
   drawText(pen, at.first, at.across, phrase`It should write`, good, shared, state.words);
   const title = isNamed(state)
@@ -176,34 +182,52 @@ function draw(pen, state, { width }) {
 }
 
 /** The first words of a text, in quotation marks. */
-const begun = ({ text }) => quoted(shortened(piecesOf(text).join(" "), 260));
+const begun = (mistake, state) => quoted(shortened(piecesOf(textOf(mistake, state)).join(" "), 260));
 
 /** Describe where a text diverges from the correct one. */
 function parting(state) {
-  const [good, bad] = [DAMAGE.right, shownOf(state)].map(({ text }) => piecesOf(text));
+  const [good, bad] = [DAMAGE.right, shownOf(state)].map((mistake) => piecesOf(textOf(mistake, state)));
   const shared = sharedPieces(bad, good);
   if (shared === bad.length) return phrase`Every word is right.`;
   if (shared === 0) return phrase`Its first word is wrong.`;
   return shared === 1 ? phrase`Its first word is right, and no other.` : phrase`Its first ${shared} words are right.`;
 }
 
+/** The mistakes that no reader can tell from the one shown, since they write the same text. */
+function twins(state) {
+  const text = textOf(shownOf(state), state);
+  const same = DAMAGE.mistakes.filter((mistake) => mistake !== shownOf(state) && textOf(mistake, state) === text);
+  const names = same.map(({ called }) => phraseOf(called));
+  return names.length ? phrase`The same words come from: ${listed(names)}.` : "";
+}
+
+/** The mistakes with the selected look, and the commands that find them. */
+function readList(state) {
+  const mistakes = lookingLike(state);
+  const everywhere = mistakes.filter(({ written }) =>
+    Object.values(written).every(({ looks }) => looks === state.task),
+  );
+  const ways = commandsFor(mistakes).map(({ run, names }) => phrase`${run} finds ${names.length} of them`);
+  return [
+    phrase`${mistakes.length} of ${DAMAGE.mistakes.length} known mistakes look like that.`,
+    phrase`${everywhere.length} of them do so after every prompt.`,
+    ...(ways.length ? [phrase`${listed(ways)}.`] : []),
+  ].join(" ");
+}
+
 function readout(state) {
-  if (isList(state)) {
-    const mistakes = lookingLike(state);
-    const ways = commandsFor(mistakes).map(({ run, names }) => phrase`${run} finds ${names.length} of them`);
-    const count = phrase`${mistakes.length} of ${DAMAGE.mistakes.length} known mistakes look like that.`;
-    return ways.length ? phrase`${count} ${listed(ways)}.` : count;
-  }
+  if (isList(state)) return readList(state);
   const mistake = shownOf(state);
   const cost = phrase`Its perplexity is up to ${worse(mistake.perplexity)} times the right one.`;
   const facts = `${parting(state)} ${cost}`;
   const found = mistake.run
     ? phrase`${quoted(mistake.run)} finds it.`
     : phrase`It changes no distance and no score, so nothing has to find it.`;
-  if (state.task === "choose") return `${facts} ${found}`;
+  const all = [facts, found, twins(state)].filter(Boolean).join(" ");
+  if (state.task === "choose") return all;
   if (state.guess === "none") return phrase`Text ${state.number}: ${facts} Which mistake is it?`;
-  if (isNamed(state)) return phrase`Right. ${facts} ${found}`;
-  return phrase`No: with that mistake it writes ${begun(mistakeOf(state.guess))}. Look again.`;
+  if (isNamed(state)) return phrase`Right. ${all}`;
+  return phrase`No: with that mistake it writes ${begun(mistakeOf(state.guess), state)}. Look again.`;
 }
 
 /** Choosing another text resets the guess. */
@@ -213,7 +237,7 @@ const follow = (before, held) =>
 export default live({
   name: "ReadTheDamage",
   title: phrase`What SmolLM2 writes with a mistake in its positions, beside what it should write`,
-  height: (width, { task }) => (task in ALIKE ? listHeight({ task }, width) : plan(width).height),
+  height: (width, state) => (state.task in ALIKE ? listHeight(state, width) : plan(width).height),
   draw,
   readout,
   follow,

@@ -29,10 +29,7 @@ export class RuleTable {
     }
   }
 
-  /**
-   * The value of the first row that states one and whose conditions hold.
-   * @type {(rows: Record<string, any>[]) => any}
-   */
+  /** The value of the first row that has one and whose conditions hold. @type {(rows: Record<string, any>[]) => any} */
   decide(rows) {
     for (const row of rows) {
       if (!holds(this.value(row.if ?? true))) continue;
@@ -87,10 +84,7 @@ export class RuleTable {
     return own(own(RULES.defaults, this.facts.model_type) ?? {}, name) ?? null;
   }
 
-  /**
-   * A field, falling back with a remark to the architecture's default.
-   * @type {(name: string, silently?: boolean) => any}
-   */
+  /** A field, or the architecture's default with a remark. @type {(name: string, silently?: boolean) => any} */
   taken(name, silently = false) {
     const stated = own(RULES.fields, name) ? this.get(name) : null;
     const value = stated ?? this.default(name);

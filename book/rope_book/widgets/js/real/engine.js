@@ -64,13 +64,14 @@ function makeLoader(file, head, wasm, start) {
     const onData = (/** @type {any} */ { choices }) => told(choices[0]);
     await engine.createCompletion({ ...GREEDY, ...options, abortSignal, stream: true, onData });
   }
-  return { complete, close };
+  const threadsInUse = () => (engine?.isModelLoaded() ? engine.getNumThreads() : 0);
+  return { complete, close, threadsInUse };
 }
 
 /** The model in a file. @type {(file: Blob, head: GgufHead, wasm: string, start: () => Promise<{Wllama: any}>) => RealModel} */
 export function makeModel(file, head, wasm, start) {
   const tokenize = makeTokenizer(head.values["tokenizer.ggml.tokens"], head.values["tokenizer.ggml.merges"]);
-  const { complete, close } = makeLoader(file, head, wasm, start);
+  const { complete, close, threadsInUse } = makeLoader(file, head, wasm, start);
 
   /** @type {RealModel["write"]} */
   async function write(choice, prompt, tokens, told, signal) {
@@ -105,5 +106,5 @@ export function makeModel(file, head, wasm, start) {
   }
   const edit = (/** @type {RealChoice} */ choice) => edited(file, head, choice.edit ?? {});
   const length = (/** @type {string} */ text) => begun(text, tokenize).ids.length + 1;
-  return { write, losses, edit, length, close, most: CONTEXT };
+  return { write, losses, edit, length, close, threads: threadsInUse, most: CONTEXT };
 }

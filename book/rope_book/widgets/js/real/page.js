@@ -37,6 +37,10 @@ function emptied(both) {
   }
 }
 
+/** @type {(perSecond: number, threads: number) => string} */
+const speedOf = (perSecond, threads) =>
+  `${perSecond.toFixed(1)} tokens per second on ${threads === 1 ? "one thread" : `${threads} threads`}`;
+
 /** Generate text with the correct rotation and then with the chosen one, skipping sheets that are up to date.
  * @type {(model: RealModel, now: ReturnType<typeof read>, shown: ReturnType<typeof makeParts>["shown"], signal: AbortSignal) => Promise<void>} */
 async function writeBoth(model, now, shown, signal) {
@@ -53,7 +57,7 @@ async function writeBoth(model, now, shown, signal) {
       now.tokens,
       (words, perSecond) => {
         say(written, words);
-        say(speed, perSecond ? `${perSecond.toFixed(1)} tokens per second` : "");
+        say(speed, perSecond ? speedOf(perSecond, model.threads()) : "");
       },
       signal,
     );
