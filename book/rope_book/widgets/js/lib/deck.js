@@ -1,5 +1,5 @@
-// Exports questions as a file for Anki (File → Import): one note per question, with an id that a second import
-// recognises
+// Exports questions as a file for Anki (File → Import): one note per question, with a stable id so that importing
+// again updates the note
 import { answerOf } from "./judge.js";
 
 const HEAD = [

@@ -35,7 +35,7 @@ export function shortest(number) {
   return Number(single.toPrecision(9));
 }
 
-/** A number rounded to `digits` digits, half to even as in NumPy. @type {(value: number, digits: number) => number} */
+/** Round a number to `digits` digits, half to even as in NumPy. @type {(value: number, digits: number) => number} */
 function rounded(value, digits) {
   const [mantissa, power] = value.toExponential(digits).split("e");
   const halfway = mantissa.endsWith("5") && Number(`${mantissa}e${power}`) === value;

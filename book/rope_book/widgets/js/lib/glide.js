@@ -59,7 +59,7 @@ export function makeGlide(controls, { smooth, time = TIME }, { draw, arrived }) 
   let [frame, since] = [0, 0];
   let from = /** @type {State} */ ({});
   /** @type {State | undefined} */
-  let held; // the state under a finger, with fractional values
+  let held; // the state during a drag, with fractional values
 
   const share = () => clamp((performance.now() - since) / time, 0, 1);
   const shown = (/** @type {State} */ state) =>

@@ -50,7 +50,7 @@ export function judge(/** @type {Asked} */ asked, /** @type {any} */ given) {
   return { right: false, why: asked.slips?.find(([value]) => same(value))?.[1] ?? asked.otherwise ?? "" };
 }
 
-/** The right answer as text. @type {(asked: Asked) => string} */
+/** Format the correct answer. @type {(asked: Asked) => string} */
 export function answerOf({ kind, choices, answer, order, place, number, unit }) {
   if (kind === "choices") return phrase`${choices?.[answer ?? 0]?.[0]}.`;
   if (place) {

@@ -9,7 +9,9 @@ const KNOWN = 4; // first interval of a question answered correctly the first ti
 const MOST = 180; // longest interval in days
 const DAY = 86_400_000; // ms
 
-/** The card of a question after an answer. @type {(card: Card | undefined, right: boolean, today: number) => Card}
+/**
+ * Update a question's card after an answer.
+ * @type {(card: Card | undefined, right: boolean, today: number) => Card}
  */
 export function after(card, right, today) {
   if (!right) return { days: 0, due: today };

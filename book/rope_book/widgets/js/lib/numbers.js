@@ -1,4 +1,4 @@
-// Provides helpers for numbers: formats for readers, clamping, ranges, and round values for an axis.
+// Provides helpers for numbers: formatting, clamping, ranges, and round values for axis ticks.
 
 /** Format a number with fixed decimals and a proper minus sign, but never as negative zero. @type {(value: number, decimals?: number) => string} */
 export function fmt(value, decimals = 2) {
@@ -6,7 +6,7 @@ export function fmt(value, decimals = 2) {
   return text.replace("-", "−");
 }
 
-/** A whole number with commas between thousands: 54,410. @type {(value: number) => string} */
+/** Format an integer with commas between thousands: 54,410. @type {(value: number) => string} */
 export function grouped(value) {
   return String(Math.round(value))
     .replace(/\B(?=(\d{3})+$)/g, ",")
@@ -16,17 +16,17 @@ export function grouped(value) {
 /** @type {Record<string, string>} */
 const RAISED = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
 
-/** A whole number as an exponent: ⁻¹². @type {(power: number) => string} */
+/** Format an integer as a superscript: ⁻¹². @type {(power: number) => string} */
 export const raised = (power) => [...String(power)].map((character) => RAISED[character]).join("");
 
-/** The decimal logarithm of a number: its position on a logarithmic axis. @type {(value: number) => number} */
+/** The decimal logarithm, used as a position on logarithmic axes. @type {(value: number) => number} */
 export const powerOf = (value) => Math.log10(value);
 
 /** The position of a value on an axis that starts at 0 and becomes logarithmic, and the inverse. */
 export const placeFromZero = (/** @type {number} */ value) => Math.log10(1 + value);
 export const fromPlace = (/** @type {number} */ place) => 10 ** place - 1;
 
-/** A power of ten as text: 0.01, 1 or 100 for exponents within [low, high], 10⁻⁹ outside. @type {(power: number, low?: number, high?: number) => string} */
+/** Format a power of ten: 0.01, 1 or 100 for exponents within [low, high], 10⁻⁹ outside. @type {(power: number, low?: number, high?: number) => string} */
 export function decade(power, low = -3, high = 2) {
   if (power < low || power > high) return `10${raised(Math.round(power))}`;
   return String(Number((10 ** power).toPrecision(2)));
@@ -67,7 +67,7 @@ export function ticks(low, high, count = 5) {
   return range(Math.ceil(low / step - 1e-9) * step, high, step).map((t) => Number(t.toPrecision(12)));
 }
 
-/** The sum of some numbers. @type {(values: Vector) => number} */
+/** The sum of an array. @type {(values: Vector) => number} */
 export const sum = (values) => values.reduce((total, value) => total + value, 0);
 
 /** Distinct numbers in ascending order. @type {(values: Iterable<number>) => number[]} */

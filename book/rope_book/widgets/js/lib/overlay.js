@@ -1,4 +1,4 @@
-// Manages the elements laid over a picture, by name.
+// Manages named elements on top of a picture.
 
 /** A mouse event's position in a picture. @type {(picture: SVGSVGElement, event: MouseEvent) => Pair} */
 export function spotOf(picture, event) {

@@ -1,4 +1,4 @@
-// The pen with which figures are drawn.
+// Provides the pen that draws figures.
 import { bitmap } from "./bitmap.js";
 import { ink } from "./colour.js";
 import { arcPoints, arrowShape } from "./geometry.js";

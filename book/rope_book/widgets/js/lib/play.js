@@ -1,4 +1,4 @@
-// A button that moves a slider by itself.
+// Provides the Play button, which animates a slider.
 import { button, html, say } from "./dom.js";
 import { phrase } from "./phrase.js";
 

@@ -3,7 +3,7 @@ import { html } from "./dom.js";
 
 const CHINESE = /[\u3400-\u9fff]/; // Latin letters are italic, and Chinese characters have emphasis dots
 
-/** The nodes for a marked-up text. @type {(text: string) => (Node | string)[]} */
+/** The DOM nodes for a string with markup. @type {(text: string) => (Node | string)[]} */
 export const rich = (text) =>
   text.split(/(\*[^*]+\*|`.+?`)/).map((part, place) => {
     if (place % 2 === 0) return part;

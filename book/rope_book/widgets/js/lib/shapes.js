@@ -14,7 +14,7 @@ export function crossOf(x, y, side) {
   return [across, [cx, y, cx, y + side]];
 }
 
-/** Points at offsets from one point. @type {(at: Pair, ...steps: Pair[]) => Pair[]} */
+/** The points at the given offsets from a point. @type {(at: Pair, ...steps: Pair[]) => Pair[]} */
 export const pointsAround = ([x, y], ...steps) => steps.map(([dx, dy]) => [x + dx, y + dy]);
 
 /** A square standing on one corner. @type {(middle: Pair, r: number) => Pair[]} */

@@ -66,7 +66,7 @@ export function makeState(model, follow) {
 export const initialOf = (controls) =>
   Object.fromEntries(Object.entries(controls).map(([name, { initial }]) => [name, initial]));
 
-/** The state as a line of Python. @type {(figure: string, controls: Controls, state: State, only?: string[]) => string} */
+/** Format the state as a line of Python. @type {(figure: string, controls: Controls, state: State, only?: string[]) => string} */
 export function pythonLine(figure, controls, state, only) {
   const changed = Object.keys(controls).filter((name) => !same(state[name], controls[name].default));
   const small = only ? [`only=(${only.map(python).join(", ")}${only.length === 1 ? "," : ""})`] : [];
@@ -75,13 +75,13 @@ export function pythonLine(figure, controls, state, only) {
 
 const UNSEEN = /[\p{C}\p{Zl}\p{Zp}]/gu; // invisible: control and format characters, lone surrogates
 
-/** A character escaped as in Python's strings. @type {(character: string) => string} */
+/** Escape a character as in Python strings. @type {(character: string) => string} */
 function escaped(character) {
   const code = Number(character.codePointAt(0));
   return code > 0xffff ? `\\U${code.toString(16).padStart(8, "0")}` : `\\u${code.toString(16).padStart(4, "0")}`;
 }
 
-/** A value as Python source. @type {(value: unknown) => string} */
+/** Format a value as Python source. @type {(value: unknown) => string} */
 function python(value) {
   if (typeof value === "boolean") return value ? "True" : "False";
   if (typeof value === "string") return `'${value.replace(/['\\]/g, "\\$&").replace(UNSEEN, escaped)}'`;

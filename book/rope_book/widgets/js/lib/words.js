@@ -5,7 +5,7 @@ const NARROW = "iljtfrI.,'!:;";
 const WIDE = "mwMW@…";
 const EMOJI = /\p{Extended_Pictographic}/u;
 const FULL_WIDTH = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60]/;
-const BOLD = 1.13; // times as wide as regular text
+const BOLD = 1.13; // width relative to regular text
 const PLAIN = /^[\x20-\x7e]*$/; // every code point is one character
 const segmenter = globalThis.Intl?.Segmenter && new Intl.Segmenter(); // slow to construct
 

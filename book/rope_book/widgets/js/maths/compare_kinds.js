@@ -12,7 +12,7 @@ const TOLERANCE = 1e-6; // tolerance in radians at the longest length, or relati
 const LIST_TOLERANCE = 5e-7; // relative tolerance for factors in rope_freqs
 const SCALE_TOLERANCE = 1e-5; // relative tolerance for a softmax scale
 
-/** A kind of layer as text. @param {string | null} label */
+/** Format a kind of layer. @param {string | null} label */
 export const nameOf = (label) =>
   label === null ? "all layers" : label === "nope" ? "layers without position" : `${label} layers`;
 
@@ -77,7 +77,7 @@ function* ofKind(a, b, wanted, found, length) {
   }
 }
 
-/** A list as Python writes a tuple. @type {(list: number[] | null) => string} */
+/** Format a list as a Python tuple. @type {(list: number[] | null) => string} */
 const tuple = (list) => (list ? `(${list.join(", ")}${list.length === 1 ? "," : ""})` : "None");
 
 /** @type {(a: Statement, b: Statement, wanted: any, found: any, length: number) => Generator<Difference>} */

@@ -46,7 +46,7 @@ const kindText = ({ label, rotates }) => `${label}${rotates ? "" : ", not rotate
 const queriesText = ({ queries }) =>
   queries ? `queries × ${queries}, so scores depend on more than the distance` : "no scale";
 
-/** One difference for all layers that differ in the same way. @type {(rows: Layer[][], what: string, text: (layer: Layer) => string, fix: string) => Generator<Difference & {layers: string}>} */
+/** Report a single difference for all layers that differ in the same way. @type {(rows: Layer[][], what: string, text: (layer: Layer) => string, fix: string) => Generator<Difference & {layers: string}>} */
 function* folded(rows, what, text, fix) {
   /** @type {Map<string, {wanted: string, found: string, indices: number[]}>} */
   const groups = new Map();

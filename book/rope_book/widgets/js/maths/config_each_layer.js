@@ -150,7 +150,7 @@ function scaledQueries(config, family) {
 export const grows = (beta, length, offset) =>
   `1 + ${formatValue(beta)}·ln(1 + ⌊${offset ? `(p + ${offset})` : "p"}/${formatValue(length)}⌋)`;
 
-/** Indices folded into runs: "0–2, 5". @param {number[]} indices */
+/** Format indices as runs: "0–2, 5". @param {number[]} indices */
 export function runs(indices) {
   /** @type {[number, number][]} */
   const found = [];

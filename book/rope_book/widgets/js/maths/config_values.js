@@ -22,7 +22,7 @@ export class ConfigError extends Error {
 }
 
 /**
- * Build the ConfigError for the given reason, with its values formatted for display.
+ * Create a ConfigError for the given reason, with values formatted for display.
  * @type {(reason: string, field: string, words?: Record<string, any>, choices?: string[]) => ConfigError}
  */
 export const configError = (reason, field, words = {}, choices) =>

@@ -9,7 +9,7 @@ const along = (values, columns) => ({ values, row: columns, deep: 1 });
 /** A row-major matrix, to be summed down its columns. @type {(values: Float64Array, columns: number) => Strided} */
 const down = (values, columns) => ({ values, row: 1, deep: columns });
 
-/** out = x Wᵀ + b for every token. @type {(out: Float64Array, x: Float64Array, layer: Layer, tokens: number) => void} */
+/** Compute out = x Wᵀ + b for each token. @type {(out: Float64Array, x: Float64Array, layer: Layer, tokens: number) => void} */
 export function linearAll(out, x, { weight, bias }, tokens) {
   const [rows, columns] = [out.length / tokens, x.length / tokens];
   if (tokens > 1) product(out, tokens, rows, columns, along(x, columns), along(weight, columns));

@@ -51,7 +51,7 @@ export function means(/** @type {ArrayLike<number>[]} */ rows, /** @type {number
   return Array.from(sums, (sum, i) => sum / counts[i]);
 }
 
-/** −log softmax at the answer, nats. @type {(logits: ArrayLike<number>, answer: number) => number} */
+/** The loss −log softmax at the answer, in nats. @type {(logits: ArrayLike<number>, answer: number) => number} */
 export function lossOf(logits, answer) {
   const all = Array.from(logits);
   const top = Math.max(...all);

@@ -6,7 +6,10 @@ export function matchingShare(keys, match, spread, scale = 1) {
   return Math.exp(scale * match - logTotal(keys, match, spread, scale));
 }
 
-/** Entropy of the weights, nats. @type {(keys: number, match: number, spread: number, scale?: number) => number} */
+/**
+ * The entropy of the weights, in nats.
+ * @type {(keys: number, match: number, spread: number, scale?: number) => number}
+ */
 export function attentionEntropy(keys, match, spread, scale = 1) {
   const share = matchingShare(keys, match, spread, scale);
   const mean = share * scale * match + (1 - share) * (scale * spread) ** 2;
