@@ -264,7 +264,6 @@
       if (was !== isOwn()) {
         tour.classList.toggle("fern-free", isOwn());
         figure.querySelector(".rl-more").open = isOwn();
-        measure(); // the controls need room
       }
     }
     function go(place, behavior) {
@@ -290,6 +289,7 @@
       show();
     });
     measure();
+    new ResizeObserver(measure).observe(view); // the last stage's controls need room
     show();
     anchors.find(({ id }) => `#${id}` === location.hash)?.scrollIntoView();
   }

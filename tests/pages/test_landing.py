@@ -388,14 +388,45 @@ def test_a_fern_is_saved_as_a_picture_and_as_a_loop_and_heard_only_on_request(vi
             seen.page.get_by_role("button", name=name).click()
         assert download.value.suggested_filename == file
         assert download.value.path().stat().st_size > 5_000
-    assert not seen.page.locator(".fern-tools label").is_visible()
+    assert not seen.page.locator(".fern-tools > label").is_visible()
     seen.page.get_by_role("button", name="Sound").click()
-    assert seen.page.locator(".fern-tools label").is_visible()
+    assert seen.page.locator(".fern-tools > label").is_visible()
     seen.page.evaluate("scrollTo({ top: 0, behavior: 'instant' })")  # leaving ends it
     expect(seen.page.get_by_role("button", name="Sound", include_hidden=True)).to_have_attribute(
         "aria-pressed", "false"
     )
     seen.assert_clean()
+
+
+KEEPS = """window.kept = [];
+let size = 0;
+const address = URL.createObjectURL.bind(URL);
+URL.createObjectURL = (blob) => {
+    size = blob.size;
+    return address(blob);
+};
+HTMLAnchorElement.prototype.click = function () {
+    kept.push([this.download, size > 5000]);
+};"""
+SAVE = """const buttons = [...document.querySelectorAll(".fern-tools button")];
+buttons.find((button) => button.textContent === arguments[0])?.click();"""
+KEPT = "return kept.some(([name, whole]) => name === arguments[0] && whole)"
+RECORDS = "return 'MediaRecorder' in window && 'captureStream' in HTMLCanvasElement.prototype"
+
+
+def test_every_engine_saves_a_picture_and_if_it_can_record_a_loop(engine, watched_figures):
+    engine.open(f"{watched_figures}{INDEX}#fern-yours")
+    until(engine, "return document.querySelector('.fern-free') !== null")
+    engine.js(KEEPS)
+    engine.js(SAVE, "Save as picture")
+    until(engine, KEPT, "fern.png")
+    records = engine.js(RECORDS)
+    loop = "return document.querySelector('.fern-tools').textContent.includes('Save as loop')"
+    assert engine.js(loop) == records
+    if records:
+        engine.js(SAVE, "Save as loop of 6 seconds")
+        until(engine, KEPT, "fern.webm")
+    assert engine.js("return book.errors") == []
 
 
 MOST_SCRIPT = 15_000  # bytes of the fern and what leads through it, compressed as a server sends them
