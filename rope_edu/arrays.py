@@ -1,4 +1,4 @@
-"""Array types, and functions that ask about torch's state without importing torch."""
+"""Array types, and functions that query torch's state without importing torch."""
 
 import contextlib
 import sys
@@ -71,7 +71,7 @@ def tensors_for_autograd() -> contextlib.AbstractContextManager[object]:
 
 
 def values_known(array: Any) -> bool:
-    """Return True if an array's values can be read now: it is not a meta tensor, and torch is not compiling."""
+    """Return True if an array's values can be read: it is not a meta tensor, and torch is not compiling."""
     return is_numpy_array(array) or (str(device(array)) != "meta" and not is_compiling())
 
 
@@ -79,13 +79,13 @@ def as_kind_of(array: Any, like: Any) -> Any:
     """Convert `array` to the array type and device of `like`; torch gradients still flow."""
     if is_numpy_array(like):
         return np.asarray(array)
-    if is_numpy_array(array):  # copied, because torch would share its memory or reject its strides
+    if is_numpy_array(array):  # a copy: torch would share the memory or reject the strides
         return array_namespace(like).asarray(np.array(array), device=device(like))
     return to_device(array, device(like))
 
 
 def as_one_kind(first: Any, second: Any) -> tuple[Any, Any]:
-    """Return two arrays of the same type: torch tensors, on the device of the second, if either is one."""
+    """Return both arrays as the same type: torch tensors on the second one's device if either is a tensor."""
     if is_numpy_array(second):
         return first, as_kind_of(second, like=first)
     return as_kind_of(first, like=second), second

@@ -27,7 +27,9 @@ AT_THE_END = "".join(
 def test_a_claim_has_a_section_and_an_experiment_that_the_table_repeats(number):
     claim = CLAIMS[number]
     headings = [
-        i for i, cell in enumerate(NOTEBOOK.cells) if cell.source.startswith(f"### {number}. {claim}\n")
+        i
+        for i, cell in enumerate(NOTEBOOK.cells)
+        if re.search(rf"^#{{3,4}} {number}\. {re.escape(claim)}$", cell.source, re.MULTILINE)
     ]
     assert len(headings) == 1
     after = NOTEBOOK.cells[headings[0] + 1 :]
@@ -43,27 +45,39 @@ def test_a_claim_has_a_section_and_an_experiment_that_the_table_repeats(number):
     assert " ".join(seen.split()) in " ".join(row.split())
 
 
-def test_a_verdict_is_folded_behind_a_guess():
-    shown, fold = set(), None  # claims outside folds; the rank of the heading whose section is folded
+def test_one_claim_and_then_ten_that_cost_money_lead_and_all_but_the_first_are_tested_in_folds():
+    order, shown, fold = [], set(), None  # fold: the rank of the heading whose section is folded
     for cell in NOTEBOOK.cells:
         for rank, title in re.findall(r"^(#{1,4}) (.+)$", cell.source, re.MULTILINE):
             if fold is None or len(rank) <= fold:
                 fold = len(rank) if title.startswith("Detour: ") else None
-        number = re.match(r"### (\d+)\. ", cell.source)
-        if number and fold is None:
-            shown.add(int(number[1]))
-        elif number and fold == 4:
-            assert re.search(rf"#### Detour: verdict {number[1]}\n\n[^#\n]+[?.](\n|$)", cell.source)
-    assert len(shown) == 4  # these four are told in the open
+            if number := re.match(r"(\d+)\. ", title):
+                order.append(int(number[1]))
+                shown |= {order[-1]} if fold is None else set()
+    assert order[0] == 1
+    assert set(order[1:11]) == {15, 19, 20, 22, 23, 24, 26, 27, 28, 29}
+    assert order[-17:] == list(range(30, 47))
+    assert shown == {1}
+
+
+def test_the_verdicts_on_the_ten_are_told_in_the_open_below_their_questions():
+    for number in (15, 19, 20, 22, 23, 24, 26, 27, 28, 29):
+        (told,) = (
+            i
+            for i, cell in enumerate(NOTEBOOK.cells)
+            if re.search(rf"^\*\*.+\*\* \((?:claim )?{number}\)", cell.source, re.MULTILINE)
+        )
+        assert "Question(" in NOTEBOOK.cells[told - 1].source
 
 
 def test_every_claim_is_asked_once_in_its_part_before_its_experiment():
     claims, asked = [0], [0]  # of each part
     for cell in NOTEBOOK.cells:
-        if cell.source.startswith("## "):
-            claims.append(0)
-            asked.append(0)
-        claims[-1] += bool(re.match(r"### \d+\. ", cell.source))
+        for part in re.split(r"(?m)^(?=## )", cell.source):
+            if part.startswith("## "):
+                claims.append(0)
+                asked.append(0)
+            claims[-1] += len(re.findall(r"^#{3,4} \d+\. ", part, re.MULTILINE))
         if cell.source.startswith("from rope_book.widgets import Question"):
             asked[-1] += len(re.findall(r'"23-[\w-]+"', cell.source))
         elif re.search(r"decide\(\s*\d+,", cell.source):

@@ -109,7 +109,7 @@ def test_chapter_has_its_parts(path, notebook):
 def test_chapter_states_the_times_that_are_counted(path, notebook):
     found = re.search(
         r"^Time: (\d+) minutes for the spine, (\d+) for its exercises, (\d+) with everything\.",
-        notebook.cells[0].source,
+        words(notebook),
         re.MULTILINE,
     )
     spine, practice, everything = words_of.stated(words_of.read(path))

@@ -20,6 +20,7 @@ BY_OUTPUT = {
     "live-slot": "Code that makes this figure",
 }
 CHECKS, PRINTS, OTHERWISE = "Code that checks this", "Code that prints this", "Code that later cells use"
+AT_CORNER = {BY_TAG["tag_setup"], *BY_OUTPUT.values(), PRINTS}  # a small button beside an output, not a bar
 DETOUR, READING = ("Detour:", "岔路："), ("Further reading", "延伸阅读")
 READING_WORDS = "Papers, code and threads"
 
@@ -95,9 +96,11 @@ def words_for(cell: nodes.container) -> str:
 
 def visit_fold(translator: HTML5Translator, fold: HideCodeCellNode) -> None:
     """Open a native disclosure."""
-    classes = " ".join(["fold", *fold["classes"]])
+    at_corner = fold["words"] in AT_CORNER
+    classes = " ".join(["fold", *["corner"] * at_corner, *fold["classes"]])
     words = html.escape(fold["words"])
-    translator.body.append(f'<details class="{classes}">\n<summary>{words}</summary>\n')
+    title = f' title="{words}"' if at_corner else ""
+    translator.body.append(f'<details class="{classes}">\n<summary{title}>{words}</summary>\n')
 
 
 def depart_fold(translator: HTML5Translator, fold: HideCodeCellNode) -> None:

@@ -18,8 +18,8 @@ def stated(notebook: Path) -> int:
     """Return the minutes that a notebook gives for its spine, or 0 if it gives none."""
     if not notebook.is_file():
         return 0
-    first = json.loads(notebook.read_text(encoding="utf-8"))["cells"][0]
-    match = STATED.search("".join(first["source"]))
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    match = STATED.search("\n".join("".join(cell["source"]) for cell in cells))
     return int(match[1]) if match else 0
 
 

@@ -1,7 +1,8 @@
-"""Sphinx extension: the page that collects the three sentences below the title of every chapter.
+"""Sphinx extension: the page that collects the three sentences in which each chapter sums itself up.
 
-``{in-short}`` reads the chapters in the order of the table of contents. Each begins with a quotation
-``> **In short.** …``; the page shows it under the chapter's number and title, which link to the chapter.
+``{in-short}`` reads the chapters in the order of the table of contents. Each has a quotation
+``> **In short.** …`` after its first questions; the page shows it under the chapter's number and title, which
+link to the chapter.
 """
 
 import json

@@ -80,15 +80,16 @@ def syllabi(root: Path) -> Iterator[str]:
 
 
 def goals(root: Path) -> Iterator[str]:
-    """Yield the prerequisites and goals of each chapter, from its first cell."""
+    """Yield the prerequisites and goals of each chapter, from its text."""
     for path in sorted((root / "notebooks").glob("[0-9A]*.ipynb")):
-        first = nbformat.read(path, as_version=4).cells[0].source
-        if not GOALS.search(first):
+        cells = nbformat.read(path, as_version=4).cells
+        text = "\n\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+        if not GOALS.search(text):
             continue
         number = path.name.partition("_")[0]
-        title = re.match(r"# (.+)", first)[1]
-        needs = re.sub(r"\]\((?!http)", "](../notebooks/", " ".join(NEEDS.search(first)[1].split()))
-        taught = re.sub(r"\]\((?!http)", "](../notebooks/", GOALS.search(first)[1])
+        title = re.match(r"# (.+)", text)[1]
+        needs = re.sub(r"\]\((?!http)", "](../notebooks/", " ".join(NEEDS.search(text)[1].split()))
+        taught = re.sub(r"\]\((?!http)", "](../notebooks/", GOALS.search(text)[1])
         name = re.sub("^A[0-9]: ", "", title)
         yield from (f"**{spoken(number).capitalize()}: [{name}](../notebooks/{path.name}).**", "")
         yield from (f"Needs {needs}", "", *taught.split("\n"), "")

@@ -4,8 +4,9 @@ r"""Beyond the trained length: SmolLM2 on 12,288 tokens of three texts, stretche
 
 The model was trained on 8,192 tokens. Every text is read in one pass with each of `READINGS`; the file keeps its
 mean loss, in nats per token, in sixteen bins of 768 tokens, and beyond the trained length. "late" is the yardstick:
-it reads from token 4,096 on, and so predicts the last third without ever leaving the trained length. No text of
-others is kept; the three are
+it reads 8,192 tokens at a time, from token 4,096 on, from 8,192 on and so forth, and so predicts every token beyond
+the trained length from at least 4,096 others without ever leaving that length. No text of others is kept; the three
+are
 
 - narrative: `bible -l66 'gen1:1-exo14:1'` of Debian's bible-kjv 4.38;
 - technical: the topics of Python's `help()`, `pydoc_data.topics`, in their order;
@@ -21,7 +22,6 @@ import hashlib
 import pydoc_data.topics
 import time
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -90,17 +90,23 @@ READINGS: dict[str, Callable[[RopeSpec], Reading]] = {
 SHORT = tuple(name for name in READINGS if not name.endswith("-4"))
 
 
-def measure(model: RealModel, ids: list[int], name: str) -> dict:
-    """Return a row: mean losses in nats by sixteenth of the text, and beyond the trained length."""
-    start = HALF if name == LATE else 0
-    losses = np.full(len(ids), np.nan)
-    losses[start + 1 :] = read(model, ids[start:], READINGS[name](model.spec)).double().numpy()
-    mean = partial(np.nanmean, axis=-1)
-    bins = [mean(part) if np.isfinite(part).any() else None for part in np.split(losses, BINS)]
-    return {
-        "bins": [value if value is None else round(float(value), 4) for value in bins],
-        "beyond": round(float(mean(losses[TRAINED:])), 4),
-    }
+def losses_of(model: RealModel, ids: list[int], name: str) -> np.ndarray:
+    """Return each token's loss in nats, `(len(ids),)`; NaN for those that the reading does not predict."""
+    losses, reading = np.full(len(ids), np.nan), READINGS[name](model.spec)
+    starts = range(HALF, len(ids) - HALF, HALF) if name == LATE else [0]
+    for start in reversed(starts):  # an earlier start knows more of the text, so it has the last word
+        part = read(model, ids[start : start + TRAINED] if name == LATE else ids, reading)
+        losses[start + 1 : start + 1 + len(part)] = part.double().numpy()
+    return losses
+
+
+def by_place(losses: np.ndarray) -> dict:
+    """Return mean losses in nats by sixteenth of the text, and beyond the trained length; None for no token."""
+
+    def mean(part: np.ndarray) -> float | None:
+        return round(float(np.nanmean(part)), 4) if np.isfinite(part).any() else None
+
+    return {"bins": [mean(part) for part in np.split(losses, BINS)], "beyond": mean(losses[TRAINED:])}
 
 
 def main() -> None:
@@ -123,7 +129,7 @@ def main() -> None:
             if not file.has("passes", text=kind, tokens=options.tokens, name=name):
                 started = time.monotonic()
                 key = {"text": kind, "tokens": options.tokens, "name": name}
-                row = key | measure(model, ids[kind][: options.tokens], name)
+                row = key | by_place(losses_of(model, ids[kind][: options.tokens], name))
                 file.add("passes", row, time.monotonic() - started)
 
 

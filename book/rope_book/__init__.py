@@ -2,9 +2,9 @@
 
 widgets/    live figures and questions: `from rope_book.widgets import RotatePair`
 check/      checks for exercises and parameter cells: `from rope_book.check import check`
-plots/      matplotlib figures, as functions that draw on an `ax`; also tables
-results/    measurements from long runs, with seeds, versions and machine
-real/       SmolLM2, a model in real use, with positions as an argument; needs torch
+plots/      tables, and matplotlib figures as functions that draw on an `ax`
+results/    measurements from long runs, with their seeds, versions and machine
+real/       SmolLM2, a widely used model, with positions as an argument; needs torch
 training/   the tiny models behind the book's curves, and their training; needs torch
 """
 

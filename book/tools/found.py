@@ -78,7 +78,7 @@ def runs() -> Iterator[tuple[str, str, str]]:
     yield (
         "`decode`",
         f"the same {len(alone)}",
-        "all right but Bamba, RecurrentGemma and Zamba 2",
+        "all right but Bamba, Moshi, RecurrentGemma and Zamba 2",
     )
     yield (
         "`model` and `decode`",

@@ -1,14 +1,14 @@
-"""Find out what is wrong with a model's positions: in its files, in its weights, or while it runs.
+"""Find out what is wrong with a model's positions, in its files, in its weights or at run time.
 
-precision.py   errors in angles stored with few bits
-verdict.py     the checks that ran, and the resulting exit status
+precision.py   errors in angles computed with few bits
+verdict.py     the outcome of every check, and the resulting exit status
 config/        reads a config.json or a GGUF into a `RopeSpec`, and writes it back
-clinic/        `diagnose`, which probes a rotation as a black box; deliberately broken rotations
-probes/        checks of live torch models and of decoders
+clinic/        `diagnose`, which probes a rotation as a black box, and deliberately broken rotations
+probes/        checks for live torch models, decoders and servers
 vectors/       test vectors for any rotation
 command/       the subcommands of `rope-doctor`
 
-Needs NumPy and `rope_edu`; torch is imported only to check torch models.
+Requires NumPy and `rope_edu`; torch is imported only to check torch models.
 """
 
 from rope_doctor.clinic import Diagnosis, diagnose

@@ -12,8 +12,8 @@ r"""The command `rope-doctor`: find out what is wrong with a model's positions.
     rope-doctor examples [DIR]             write small files for trying out these commands
 
 A file may also be "-", a pipe, or owner/name@revision on the Hugging Face Hub. All commands take --json and
---format; `rope-doctor COMMAND --help` gives the details. The exit status is 0 if the result matches or is right and
-every central check ran, 1 if not, 2 if the command could not tell.
+--format; `rope-doctor COMMAND --help` gives the details. The exit status is 0 if every central check ran and
+nothing is wrong, 1 if something is wrong, and 2 if the command could not tell.
 """
 
 import argparse
@@ -45,7 +45,7 @@ from rope_doctor.probes.served import LENGTH
 from rope_doctor.vectors.runner import CALLS, WIDTHS
 from rope_edu.encodings.layouts import LAYOUTS
 
-COMMANDS = {  # the command calls the module's `run` and uses its docstring as help
+COMMANDS = {  # each module has a `run` function, and its docstring is the command's help
     "read": read_files,
     "compare": compare_files,
     "weights": compare_rows,
@@ -132,25 +132,22 @@ OPTIONS: tuple[tuple[str, str, dict[str, Any]], ...] = (  # (commands, name, arg
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a subcommand and return the exit status."""
-    parsers = _parsers()
-    chosen = parsers[""].parse_args(arguments)
+    chosen = _parser().parse_args(arguments)
     form = chosen.format or ("json" if chosen.json else "text")
     if sys.path[0]:
         sys.path.insert(0, "")  # find the user's module in the current folder
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal may lack some of our characters
+        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal may be unable to print some characters
     try:
         with _stdout_kept_clean():
             status, facts, words = COMMANDS[chosen.command].run(chosen)
         print(_formatted(form, chosen, status, facts, words))
         sys.stdout.flush()
         return status
-    except BrokenPipeError:  # the reader stopped early, as in `| head`
+    except BrokenPipeError:  # the other end of the pipe has closed, as in `| head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 2
     except (ValueError, OSError) as error:
-        if chosen.command in ("diagnose", "vectors"):
-            parsers[chosen.command].error(str(error))
         words = f"Could not tell: {visible(str(error))}"
         print(_formatted(form, chosen, 2, {"could_not_tell": str(error)}, words))
         return 2
@@ -200,8 +197,8 @@ def _version() -> str:
         return "rope-doctor (not installed)"
 
 
-def _parsers() -> dict[str, argparse.ArgumentParser]:
-    """Return the subcommands' parsers by name; the key "" holds the top-level parser."""
+def _parser() -> argparse.ArgumentParser:
+    """Return the parser of the command with its subcommands."""
     form = argparse.RawDescriptionHelpFormatter
     whole = argparse.ArgumentParser("rope-doctor", description=__doc__, formatter_class=form)
     whole.add_argument("--version", action="version", version=_version())
@@ -213,7 +210,7 @@ def _parsers() -> dict[str, argparse.ArgumentParser]:
     for names, option, facts in OPTIONS:
         for name in names.split():
             parsers[name].add_argument(option, **facts)
-    return {"": whole, **parsers}
+    return whole
 
 
 if __name__ == "__main__":

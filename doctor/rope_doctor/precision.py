@@ -1,4 +1,4 @@
-r"""Precision: errors in angles computed with few bits. NumPy only, float64 in and out."""
+r"""Compute the errors in angles computed with few bits. All functions take and return NumPy float64."""
 
 from dataclasses import dataclass, field, fields
 
@@ -21,8 +21,8 @@ class Pipeline:
         φ = round(round(m) · round(θ)),   ĉ = round(cos φ),   ŝ = round(sin φ)
 
     `frequencies` is the format of θ, `positions` of m, `angles` of their product, and `cos_sin` of ĉ and ŝ;
-    ValueError unless each is "float64", "float32", "bfloat16" or "float16". `note`, a sentence on practical
-    use, is ignored when pipelines are compared.
+    ValueError unless each is "float64", "float32", "bfloat16" or "float16". Comparisons ignore `note`, a sentence
+    on practical use.
 
     >>> Pipeline(positions="bfloat16") == PIPELINES["positions in bfloat16"]
     True
@@ -67,14 +67,14 @@ PIPELINES = {
 
 
 def round_to(x: ArrayLike, number_format: str) -> np.ndarray:
-    r"""Return numbers rounded to a format, half to even: float64, shape of `x`.
+    r"""Return numbers rounded to a format, half to even: float64, with the shape of `x`.
 
         bits of the significand:   float64 53,   float32 24,   float16 11,   bfloat16 8
         largest finite number:     1.8e308,      3.4e38,       65,504,       3.4e38
 
     Overflow gives infinity and underflow 0, as in the format; infinity and NaN are unchanged. bfloat16 and float16
-    are rounded via float32, as in torch, so a number very near a tie may be rounded as if it were the tie.
-    ValueError if the numbers are not real or the format is not one of these.
+    are rounded via float32, as in torch, so a number very close to a tie may be rounded like the tie. ValueError if
+    the numbers are not real or the format is not one of these.
 
     >>> round_to([256, 257, 258, 259], "bfloat16").tolist()  # 8 bits: steps of 2; ties go to 256 and 260
     [256.0, 256.0, 258.0, 260.0]
@@ -104,7 +104,7 @@ def pipeline_cos_sin(positions: ArrayLike, inv_freq: ArrayLike, pipeline: Pipeli
 
     >>> from math import pi
     >>> coarse = Pipeline(positions="bfloat16")
-    >>> pipeline_cos_sin([256, 257], [pi / 2], coarse).round(3).tolist()  # 64 turns; 257 is 256 here, not i
+    >>> pipeline_cos_sin([256, 257], [pi / 2], coarse).round(3).tolist()  # 64 turns; 257 becomes 256, so not i
     [[(1+0j)], [(1+0j)]]
 
     Source: arXiv 2411.13476, §2–3. Chapter A1.
@@ -128,16 +128,16 @@ def angle_error(
         step 0:      |arg((ĉ + iŝ)_m · e^{−imθ})|
         step k > 0:  |arg((ĉ + iŝ)_m · conj (ĉ + iŝ)_{m−k} · e^{−ikθ})|
 
-    The first is the error in an angle, the second in the rotation between tokens k apart. Scores depend on the
-    second alone. With frequencies in bfloat16 it is the same at every m, so scores stay relative; positions in
-    bfloat16 collide, so it depends on m. Random angles have a mean error of π/2. The reference is m · θ in float64,
-    which is off by m · θ · 10⁻¹⁶; θ is assumed to be exact. ValueError as for `rope_angles`, or if
-    `step`, k in tokens, is not a whole number ≥ 0.
+    The first is the error in an angle, and the second that in the rotation between tokens k apart. Scores depend
+    only on the second. With frequencies in bfloat16, it is the same at every m, so scores stay relative. Positions
+    in bfloat16 collide, so it then depends on m. Random angles have a mean error of π/2. The reference is m · θ in
+    float64, which is off by m · θ · 10⁻¹⁶; θ is assumed to be exact. ValueError as for `rope_angles`, or if `step`,
+    k in tokens, is not a whole number ≥ 0.
 
     >>> coarse = Pipeline(positions="bfloat16")
     >>> angle_error([256, 257], [1.0], coarse).round(3).tolist()  # 257 becomes 256: one token, 1 rad
     [[0.0], [1.0]]
-    >>> angle_error([257, 258], [1.0], coarse, step=1).round(3).tolist()  # 0 tokens on, then 2, never 1
+    >>> angle_error([257, 258], [1.0], coarse, step=1).round(3).tolist()  # 0 tokens further, then 2, never 1
     [[1.0], [1.0]]
 
     Source: arXiv 2411.13476, §3. Chapter A1.
@@ -147,7 +147,7 @@ def angle_error(
     if step:
         actual *= pipeline_cos_sin(as_finite("positions", positions) - step, inv_freq, pipeline).conj()
     angles = np.asarray(rope_angles(step or positions, inv_freq))
-    cos, sin = np.cos(angles), np.sin(angles)  # real numbers, so that equal angles differ by exactly 0
+    cos, sin = np.cos(angles), np.sin(angles)  # real arithmetic, so that equal angles differ by exactly 0
     return np.abs(np.arctan2(actual.imag * cos - actual.real * sin, actual.real * cos + actual.imag * sin))
 
 

@@ -1,4 +1,4 @@
-r"""A verdict records which checks ran, which of them are central, and the resulting exit status.
+r"""A verdict: the outcome of every check, which of them are central, and the resulting exit status.
 
 >>> window = Judged("window", NOT_RUN, "neither file states it", central=True)
 >>> verdict = Verdict((Judged("layout", HOLDS, central=True), window))
@@ -19,17 +19,17 @@ RIGHT, WRONG, COULD_NOT_TELL = 0, 1, 2  # exit status
 
 @dataclass(frozen=True)
 class Judged:
-    """One check, its outcome and, if it did not run, the reason."""
+    """A check, its outcome and, if it did not run, the reason."""
 
     name: str
     outcome: Outcome
     reason: str = ""
-    central: bool = False  # a required check: the exit status is 0 only if it ran and passed
+    central: bool = False  # if True, the exit status is 0 only if the check ran and passed
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """The checks of one command; `print` it for the closing sentence of its report."""
+    """A command's checks; `print` shows the closing sentence of its report."""
 
     checks: tuple[Judged, ...]
 
@@ -48,7 +48,7 @@ class Verdict:
 
     @property
     def not_judged(self) -> dict[str, str]:
-        """Return the reasons, by name, for the checks that did not run."""
+        """Return the reasons why checks did not run, by name of the check."""
         return {check.name: check.reason for check in self.checks if check.outcome == NOT_RUN}
 
     def __str__(self) -> str:

@@ -17,7 +17,7 @@ from rope_edu.attention.linear import LinearState, elu_plus_one, linear_attentio
 from rope_edu.attention.multi_head import merge_heads, multi_head_attention, split_heads
 from rope_edu.attention.rerope import rerope_attention
 
-# Without the function `attention`, with which a star import would replace this package.
+# The function `attention` is omitted, because a star import would replace this package with it.
 __all__ = [
     "Additive",
     "DynamicRotary",

@@ -15,13 +15,13 @@ class KVCache:
         append(k, v):   K ← [K; k],   V ← [V; v];   earlier entries never change
 
     Rotated keys can be stored because the angle of a key depends only on its position. `append` returns views of
-    the cache's memory, which later calls never change, because memory that was once returned is not reused. Do not
-    write to these views (NumPy raises an error). If a torch key or value requires a gradient, new arrays are
-    concatenated instead.
+    the cache. Later calls do not change them, because memory is never reused once it has been returned. Do not
+    write to these views (NumPy raises an error). If a torch key or value requires a gradient, `append` concatenates
+    into new arrays instead.
 
     A cache holds at most `capacity` tokens (None: no limit), and its memory grows in blocks of `block` tokens. With
-    `when_full="evict"`, new tokens replace the oldest; with "error", they are refused. ValueError if `capacity` or
-    `block` is not a whole number ≥ 1, or if `when_full` is misspelt.
+    `when_full="evict"`, new tokens replace the oldest; with "error", `append` raises ValueError. The constructor
+    raises ValueError if `capacity` or `block` is not a whole number ≥ 1, or if `when_full` is misspelt.
 
     >>> import numpy as np
     >>> cache, token = KVCache(capacity=2, when_full="evict"), np.ones((1, 1, 4))
@@ -47,7 +47,7 @@ class KVCache:
 
     @property
     def length(self) -> int:
-        """Number of tokens that the cache holds."""
+        """Number of tokens in the cache."""
         return self._stop - self._start
 
     @property
@@ -61,7 +61,7 @@ class KVCache:
         return 0 if self._k is None else self._k.shape[-2]
 
     def append(self, k: Array, v: Array) -> tuple[Any, Any]:
-        r"""Store the keys and values of new tokens; return `(all k, all v)`, views of all tokens held.
+        r"""Store the keys and values of new tokens; return views of all stored keys and values.
 
         Tokens are evicted before the method returns. If a chunk of tokens causes this, only its last query sees the
         full window of `capacity` tokens; for an exact sliding window, append one token at a time.
@@ -94,7 +94,7 @@ class KVCache:
         return f"<KVCache: {self.length}{limit} tokens held, {self.seen} seen, {self.reserved} reserved>"
 
     def _make_room(self, new: int) -> None:
-        """Evict the oldest tokens if `new` tokens need their room, or raise ValueError."""
+        """Make room for `new` tokens by evicting the oldest ones, or raise ValueError."""
         if self.capacity is None or self.length + new <= self.capacity:
             return
         if new > self.capacity:
@@ -107,7 +107,7 @@ class KVCache:
         self.evict(self.length + new - self.capacity)
 
     def _write(self, k: Array, v: Array) -> None:
-        """Write k and v after the tokens held, and allocate more memory if it is needed."""
+        """Write k and v after the stored tokens, allocating more memory if necessary."""
         new = k.shape[-2]
         if self._k is None or self._stop + new > self.reserved:
             blocks = -(-(self.length + new) // self.block)
@@ -119,7 +119,7 @@ class KVCache:
         self._stop += new
 
     def _reallocated(self, old: Array | None, x: Array, blocks: int) -> Any:
-        """Allocate `blocks` blocks like `x` and copy the tokens held into them."""
+        """Return new memory of `blocks` blocks, like `x`, with the stored tokens copied into it."""
         xp = array_namespace(x)
         shape = (*x.shape[:-2], blocks * self.block, x.shape[-1])
         memory = xp.empty(shape, dtype=x.dtype, device=device(x))

@@ -1,4 +1,4 @@
-r"""Scores, mask, softmax and attention; position comes from the caller, as rotated q and k or as a bias."""
+r"""Scores, mask, softmax and attention. The caller supplies position, as rotated q and k or as a bias."""
 
 import math
 from typing import Any
@@ -53,7 +53,7 @@ def causal_mask(q_len: int, k_len: int) -> np.ndarray:
 
 
 def softmax(x: Array) -> Any:
-    r"""Return weights that sum to 1, like `x` in shape, dtype and array type; 16-bit floats use float32.
+    r"""Return weights that sum to 1, with the shape, dtype and array type of `x`; 16-bit floats use float32.
 
         softmax(x)_j = e^{x_j − max x} / Σ_k e^{x_k − max x}
 
@@ -98,9 +98,9 @@ def attention(
         bias: added to the scaled scores, broadcast to `(…, q_len, k_len)`; may be NumPy for a torch q.
         mask: bool, True where a query may attend, broadcast in the same way (see `causal_mask`).
 
-    Returns `(output, weights)`, `(…, q_len, v_dim)` and `(…, q_len, k_len)`; both are zero for a query that may
-    attend to nothing. ValueError as for `attention_scores`, or if `v` and `k` differ in length, `bias` or
-    `mask` does not broadcast to the scores, or `mask` is not bool.
+    Returns `(output, weights)`, `(…, q_len, v_dim)` and `(…, q_len, k_len)`; both are zero for a query whose keys
+    are all masked. ValueError as for `attention_scores`, or if `v` and `k` differ in length, `bias` or `mask` does
+    not broadcast to the scores, or `mask` is not bool.
 
     >>> q, k, v = np.zeros((2, 4)), np.zeros((2, 4)), np.array([[1.0], [3.0]])
     >>> attention(q, k, v, mask=causal_mask(2, 2))[0].tolist()  # the first attends to itself, the last to both
@@ -143,7 +143,7 @@ def check_qkv(q: Array, k: Array, v: Array) -> None:
 
 
 def check_fit(form: str, **arrays: Array) -> None:
-    """Reject arrays that do not hold floats, lack an axis or do not broadcast, or a k of another width than q."""
+    """Reject arrays that are not floats, lack an axis or do not broadcast, and a k whose width differs from q's."""
     axes = form.count(",")
     for name, x in arrays.items():
         check_floats(name, x)

@@ -25,7 +25,7 @@ class RotatesByTable(Protocol):
 
 
 class PositionEncoding:
-    r"""Base class whose four doors for position are closed; an encoding opens one or two by overriding methods.
+    r"""A base class whose four doors for position are closed; encodings open one or two by overriding methods.
 
         embed:               x_m + p_m                        once, at the model's input
         rotate_q, rotate_k:  R_m q_m and R_n k_n
@@ -44,25 +44,25 @@ class PositionEncoding:
     cache_problem: str | None = None
 
     def embed(self, x: Array, positions: ArrayLike) -> Any:
-        """Return x `(…, seq, d_model)` plus the vectors of `positions` `(seq,)`."""
+        """Return x, `(…, seq, d_model)`, plus the vectors for `positions`, `(seq,)`."""
         return x
 
     def rotate_q(self, q: Array, positions: ArrayLike) -> Any:
-        """Return q `(…, heads, seq, head_dim)` rotated by `positions` `(seq,)`."""
+        """Return q, `(…, heads, seq, head_dim)`, rotated by `positions`, `(seq,)`."""
         return q
 
     def rotate_k(self, k: Array, positions: ArrayLike) -> Any:
-        """Return k `(…, heads, seq, head_dim)` rotated by `positions` `(seq,)`, to be stored in a cache."""
+        """Return k, `(…, heads, seq, head_dim)`, rotated by `positions`, `(seq,)`; a cache stores the result."""
         return k
 
     def bias(self, q: Array, k_len: int) -> Array | None:
-        """Return a bias on the scaled scores of the last q_len tokens, `(…, heads, q_len, k_len)`, or None."""
+        """Return the bias to add to the last q_len tokens' scaled scores, `(…, heads, q_len, k_len)`, or None."""
         return None
 
 
 @dataclass(frozen=True, eq=False)
 class NoPosition(PositionEncoding):
-    r"""No position encoding (NoPE): all doors stay closed, and positions differ only by the causal mask.
+    r"""No position encoding (NoPE): all doors stay closed, and only the causal mask distinguishes positions.
 
     >>> NoPosition().bias(np.ones((1, 3, 4)), 3) is None
     True
@@ -75,7 +75,7 @@ class NoPosition(PositionEncoding):
 class Additive(PositionEncoding):
     r"""One vector per position, added to the model's input: x′_m = x_m + encode(m).
 
-    `encode` maps positions `(seq,)` to `(seq, d_model)`, such as `sinusoidal`, or `table[positions]` if learned.
+    `encode` maps positions, `(seq,)`, to vectors, `(seq, d_model)`: `sinusoidal`, or a learned table's rows.
 
     >>> from rope_edu import sinusoidal
     >>> Additive(lambda positions: sinusoidal(positions, 2)).embed(np.zeros((1, 2)), [0]).tolist()
@@ -142,7 +142,7 @@ class Rotary(PositionEncoding):
         self._rope: RopeSpec | ArrayLike = rope if self._table is None else self._table.spec
         self._parts = rope_parts(self._rope, layout, attention_factor)
         self._inv_freq = self._rope.inv_freq.tolist() if isinstance(self._rope, RopeSpec) else []
-        self._last: tuple[Any, Any] = None, None  # key of the last positions, and their cosines and sines
+        self._last: tuple[Any, Any] = None, None  # the last positions' key, cosines and sines
 
     rope = property(lambda self: self._rope, doc="The spec, or the bare frequencies.")
     table = property(lambda self: self._table, doc="The `RotaryTable` given, or None.")
@@ -168,7 +168,7 @@ class Rotary(PositionEncoding):
         return self.rotate_q(k, positions)
 
     def _cos_sin(self, x: Array, positions: ArrayLike) -> tuple[Any, Any]:
-        """Return cosines and sines for x, `(…, seq, pairs)`; use the last ones again if the positions are equal."""
+        """Return cosines and sines for x, `(…, seq, pairs)`; reuse the last ones if the positions are equal."""
         if (
             torch_transform_active()
             or getattr(self.inv_freq, "requires_grad", False)
@@ -195,9 +195,9 @@ class Rotary(PositionEncoding):
 
 
 class XPos(Rotary):
-    r"""RoPE with queries and keys scaled according to their position, so that distant keys score less.
+    r"""RoPE with queries and keys scaled according to their position, so that distant keys score lower.
 
-        q′_m = ζ^(m/s) R_m q,   k′_n = ζ^(−n/s) R_n k,   and the score's term of pair i gains ζ_i^((m−n)/s)
+        q′_m = ζ^(m/s) R_m q,   k′_n = ζ^(−n/s) R_n k;   pair i of the score is multiplied by ζ_i^((m−n)/s)
 
     Arguments and errors are those of `Rotary`; `scale_base` is s in tokens, as for `xpos_scale`.
 
@@ -265,7 +265,7 @@ class DynamicRotary(PositionEncoding):
 
 
 def _as_array(positions: ArrayLike, x: Array) -> Any:
-    """Return positions, but a range as an integer array of the type of x, which torch.compile can trace."""
+    """Return positions; convert a range to an integer array like x, which torch.compile can trace."""
     if not isinstance(positions, range):
         return positions
     return array_namespace(x).arange(positions.start, positions.stop, positions.step, device=device(x))

@@ -1,4 +1,4 @@
-r"""MLA's decoupled keys: content comes from a small latent vector, position from one narrow key for all heads."""
+r"""MLA's decoupled keys: content in a small latent vector, and position in one narrow key for all heads."""
 
 import math
 from typing import Any

@@ -11,7 +11,7 @@ from rope_edu.encodings.layouts import check_layout
 from rope_edu.encodings.rotary import apply_rope
 from rope_edu.encodings.validation import check_floats, compute_dtype
 
-CHUNK = 64  # tokens that are compared directly; affects the speed, not the result
+CHUNK = 64  # tokens per chunk, compared directly; affects the speed, not the result
 
 
 class LinearState(NamedTuple):
@@ -76,7 +76,7 @@ def linear_attention(
         angles: radians `(seq, pairs)` or broadcastable, for both q and k; None for no position encoding.
         feature_map: φ, maps floats of any shape to floats ≥ 0 before the rotation; may change the last axis.
         causal: whether a token sees only itself and earlier tokens.
-        return_state: whether to return the state after the last key as well, so that `linear_attention_step` can
+        return_state: whether to return the state after the last key, too, so that `linear_attention_step` can
             continue token by token after a prompt.
 
     Returns `(…, q_len, d_v)` with the dtype and array type of `q` (16-bit floats are computed in float32), and
@@ -134,7 +134,7 @@ def linear_attention_step(
     >>> token, state = np.zeros(2), None
     >>> for n, value in enumerate([1.0, 3.0]):
     ...     output, state = linear_attention_step(token, token, np.array([value]), state, angles=[n * np.pi])
-    >>> output.round(3).tolist(), state.norm.tolist()  # like the last row in the example of linear_attention
+    >>> output.round(3).tolist(), state.norm.tolist()  # the last row in the example of linear_attention
     ([1.0], [2.0, 2.0])
 
     Source: RoFormer, arXiv 2104.09864, eq. 19; Katharopoulos 2020, arXiv 2006.16236, §3.4. Chapter A2.
@@ -151,7 +151,7 @@ def linear_attention_step(
 def _features(
     q: Array, k: Array, v: Array, angles: Array | None, layout: str, feature_map: Callable[[Array], Array]
 ) -> tuple[Array, ...]:
-    """Return φ(q), φ(k), both again after rotation, and v, in the dtype in which to compute."""
+    """Return φ(q), φ(k), their rotated copies, and v, in the dtype for computing."""
     check_layout(layout)
     xp, dtype = array_namespace(q), compute_dtype(q)
     q, k, v = (xp.astype(x, dtype, copy=False) for x in (q, k, v))

@@ -83,7 +83,7 @@ def multi_head_attention(
             (grouped queries). Default: `n_heads`.
         encoding: the position encoding. Default: `NoPosition()`.
         positions: token positions for rotations, `(seq,)`, or `(seq, n_axes)` for a spec with axes. Default: 0, 1,
-            2 …, or with a cache, continuing after the tokens seen. Bias and mask use only token order.
+            2 …, or, with a cache, the positions that follow the tokens seen. Bias and mask use only token order.
         causal: whether a token sees only itself and earlier tokens.
         cache: the KV cache of this layer, to which the new keys and values are appended.
 
@@ -106,7 +106,7 @@ def multi_head_attention(
     positions = _positions(x, positions, cache)
     q = encoding.rotate_q(_split(x @ w_q.mT, n_heads), positions)  # (…, n_heads, seq, head_dim)
     k = encoding.rotate_k(_split(x @ w_k.mT, n_kv_heads), positions)
-    v = _split(x @ w_v.mT, n_kv_heads)  # values are averaged, not compared, so they are not rotated
+    v = _split(x @ w_v.mT, n_kv_heads)  # not rotated, because values are averaged rather than compared
     if cache is not None:
         k, v = cache.append(k, v)
     k_len = k.shape[-2]
@@ -131,7 +131,7 @@ def _causal_mask(q: Array, k_len: int) -> Any:
 
 
 def _positions(x: Array, positions: ArrayLike | None, cache: KVCache | None) -> ArrayLike:
-    """Return one position per token of `x`: `positions` if given, or those after the tokens already seen."""
+    """Return a position for each token of `x`: `positions` if given, otherwise those after the tokens seen."""
     seq = x.shape[-2]
     if positions is None:
         start = 0 if cache is None else cache.seen

@@ -27,13 +27,13 @@ def rerope_attention(
         score_{mn} = ⟨R_ρ q_m, k_n⟩ / √head_dim,   ρ = r for r < w,   w + (r − w)/leak for r ≥ w,   r = m − n
 
     leak = ∞ is ReRoPE, ρ = min(r, w): all keys beyond the window look equally far away. The function computes two
-    sets of scores, which doubles the cost, and keys are rotated differently when they leave the window, so a cache
-    must store them unrotated. Arrays and results are as for `attention`, but q and k are *not* rotated; the queries
+    sets of scores, which doubles the cost, and a key is rotated differently once it leaves the window, so a cache
+    must store keys unrotated. Arrays and results are as for `attention`, but q and k are *not* rotated; the queries
     are the last q_len of the k_len positions. `rope` is a RopeSpec, or frequencies `(pairs,)`.
 
     Args:
-        window: w in tokens, at least 1; a text of at most w + 1 tokens gets plain RoPE.
-        leak: the number by which distances beyond the window are divided, at least 1; 1 is plain RoPE.
+        window: w in tokens, at least 1; texts of up to w + 1 tokens get plain RoPE.
+        leak: divisor for distances beyond the window, at least 1; 1 gives plain RoPE.
         scale: as for `attention`. The released code also multiplies q_m by max(1, ln(m + 1) / ln L); to do the
             same, scale `q`.
 

@@ -1,4 +1,4 @@
-"""All encodings in the book, as pure functions that take any arrays and check their arguments.
+"""All encodings in the book, as pure functions that accept any arrays and check their arguments.
 
 Import the public names, listed in each file's `__all__`, from here. An argument outside its documented range
 raises a ValueError that gives its value and the allowed values.

@@ -1,4 +1,4 @@
-r"""Score against distance: the curve for a given q and k, its average over pairs, and two upper bounds.
+r"""Scores against distance: the curve for a given q and k, its average over pairs, and two upper bounds.
 
 The distance is always r = m − n, query position minus key position, so it is positive for an earlier key.
 """
@@ -58,7 +58,7 @@ def roformer_bound(q: ArrayLike, k: ArrayLike, inv_freq: ArrayLike, distances: A
 
         |s(r)| ≤ max_i |h_{i+1} − h_i| · Σ_{j=1…pairs} |S_j|,   S_j = Σ_{i<j} e^{i r θ_i},   h_pairs = 0
 
-    The paper concludes from Σ|S_j| that scores decay; compare this bound with `trivial_bound` before you accept
+    The paper concludes from Σ|S_j| that scores decay; compare this bound with `trivial_bound` before accepting
     that. Arguments, array type and errors are those of `score_curve`.
 
     >>> ones = [1.0, 1.0, 1.0, 1.0]  # h = (2, 2), so the largest step is 2, and at r = 0 Σ|S_j| = 1 + 2

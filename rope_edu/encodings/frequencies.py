@@ -32,7 +32,7 @@ def inv_freq(head_dim: EvenDim, base: Base = 10_000.0) -> np.ndarray:
 
 
 def wavelength(inv_freq: ArrayLike) -> Array:
-    r"""Return the wavelength of each pair, in tokens per full turn: float64, shape and type of `inv_freq`.
+    r"""Return the wavelength of each pair, in tokens per full turn: float64, with the shape and type of `inv_freq`.
 
         λ_i = 2π / θ_i,   and ∞ where θ_i = 0 (a pair that never turns)
 
@@ -62,8 +62,8 @@ def rope_angles(positions: ArrayLike, inv_freq: ArrayLike) -> Array:
     otherwise NumPy.
 
     Positions are token indices, `(…, seq)` or one number, with or without fractions; frequencies are in radians per
-    token, `(pairs,)`, and negative ones turn clockwise. ValueError if `inv_freq` is not 1-D, if a number in either
-    is bool, complex or not finite, or if a position is not within ±2**52.
+    token, `(pairs,)`, and negative ones turn clockwise. ValueError if `inv_freq` is not 1-D, if either contains a
+    bool, a complex or a non-finite number, or if a position is not within ±2**52.
 
     >>> rope_angles([0, 1, 3], [1.0, 0.5]).tolist()
     [[0.0, 0.0], [1.0, 0.5], [3.0, 1.5]]

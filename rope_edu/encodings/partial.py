@@ -14,7 +14,7 @@ def partial_rope(
 
         θ_i = base^(−2i / rotary_dim),   i < rotary_dim / 2,   and the other features are unchanged
 
-    The exponent divides by the rotated width, so the frequencies, though fewer, still run from 1 to nearly 1/base.
+    The exponent contains the rotated width, so the frequencies, though fewer, still range from 1 to nearly 1/base.
     Half_split pairs are (i, i + rotary_dim/2), not (i, i + head_dim/2). transformers specifies `rotary_dim` as a
     share of `head_dim`, rounded down: `partial_rotary_factor`, formerly `rotary_pct`. GPT-NeoX rotates a quarter.
     Arguments and errors are as for `plain_rope`.
@@ -30,12 +30,12 @@ def partial_rope(
 
 @checked
 def p_rope(head_dim: EvenDim, p: float, base: Base = 10_000.0, *, layout: str = "interleaved") -> RopeSpec:
-    r"""Return the spec for p-RoPE, which does not rotate the slowest pairs: kind "p-rope", `head_dim // 2` pairs.
+    r"""Return the spec for p-RoPE, which leaves the slowest pairs unrotated: kind "p-rope", `head_dim // 2` pairs.
 
         θ_i = base^(−2i / head_dim)   for i < r,   0 for the other pairs,   r = ⌊p · head_dim / 2⌋
 
-    The exponent divides by the width of the head, and half_split pairs are (i, i + head_dim/2). p, the share of
-    pairs that turn, is 1 for RoPE and 0 for no position encoding. ValueError unless p is from 0 to 1, or as for
+    The exponent contains the width of the head, and half_split pairs are (i, i + head_dim/2). p, the share of pairs
+    that turn, is 1 for RoPE and 0 for no position encoding. ValueError unless p is from 0 to 1, or as for
     `plain_rope`.
 
     >>> p_rope(8, 0.5).inv_freq.tolist()  # 10000^0, 10000^(−1/4), and two pairs that never turn

@@ -61,12 +61,12 @@ def t5_bucket(
         bucket(n) = n                                                   if n < E
                     min(B − 1, E + ⌊(B − E) · ln(n/E) / ln(D/E)⌋)       otherwise
 
-    n is the distance, B the number of buckets per side, E = ⌊B/2⌋ the number of buckets for a single distance, and
-    D is `max_distance`. The logarithm is computed in float32, as in T5's code. ValueError if an argument is out of
-    range.
+    n is the distance, B the number of buckets per side, E = ⌊B/2⌋ the number of buckets that hold one distance
+    each, and D is `max_distance`. The logarithm is computed in float32, as in T5's code. ValueError if an argument
+    is out of range.
 
     Args:
-        relative_position: j − i, key minus query, in tokens; integers of any shape, which the result keeps.
+        relative_position: j − i, key minus query, in tokens: integers of any shape; the result has the same shape.
         bidirectional: True (encoder) gives each side half of the buckets, with the upper half for keys to the
             right. False (decoder) uses n = max(i − j, 0), so keys to the right share bucket 0.
         num_buckets: total for both sides, at least 4; at least 2 if not bidirectional.
@@ -131,8 +131,8 @@ def alibi_slopes(n_heads: Count) -> np.ndarray:
         μ_h = 2^(−8h / H),   h = 1 … H,   for H = `n_heads` a power of two
 
     For other H, the published rule takes the slopes for P, the largest power of two below H, and adds the slopes
-    for 2P with odd h, the first of which exceeds all of P's, until there are H. So the slopes do not fall from head
-    to head, and are not computed from H itself. ValueError if `n_heads` is not a whole number ≥ 1.
+    for 2P with odd h, the first of which exceeds all of P's, until there are H. For such H, the slopes do not
+    decrease steadily. ValueError if `n_heads` is not a whole number ≥ 1.
 
     >>> alibi_slopes(4).tolist()
     [0.25, 0.0625, 0.015625, 0.00390625]
@@ -163,7 +163,7 @@ def alibi_bias(n_heads: int, q_len: int, k_len: int) -> np.ndarray:
 
 @checked
 def shaw_index(q_len: int, k_len: int, max_distance: Count) -> np.ndarray:
-    r"""Return the row of Shaw's table for each query and key, 0 … 2K: NumPy int64 `(q_len, k_len)`.
+    r"""Return the row of Shaw's table, 0 … 2K, for each query and key: NumPy int64 `(q_len, k_len)`.
 
         row_ij = clip(j − i, −K, K) + K
 
@@ -281,7 +281,7 @@ def fire_bias(
     For keys up to the query, the input of f runs from 0 (the token itself) to at most 1, however long the text is.
     Positions start at 0. The paper's formula is causal, with i − j; its listing uses the absolute value, which also
     allows keys to the right, and adds 1e−6 to the denominator, which is unnecessary because L > 0. ValueError if
-    `c` or L is not above 0, if `mlp` returns a different shape, or as for `relative_positions`.
+    `c` or L is not above 0, if `mlp` returns the wrong shape, or as for `relative_positions`.
 
     Args:
         mlp: f, which maps `(q_len, k_len, 1)` to `(q_len, k_len, n_heads)`, in the unit of the attention scores;

@@ -1,4 +1,4 @@
-r"""Rotation of one pair, and of whole heads: as complex numbers, by a matrix, and in the form that models use.
+r"""Rotate one pair, or whole heads: as complex numbers, with a matrix, and in the form that models use.
 
 All functions rotate counter-clockwise, by +angle. `layouts.pair_slices` determines the pairs, and
 `frequencies.rope_angles` the angles.
@@ -103,8 +103,8 @@ def rotate_by_matrix(x: Array, angles: ArrayLike, *, layout: str = "interleaved"
 
         x′_m = R_m x_m
 
-    This form is easy to read, but takes d/2 times as many products as `apply_rope`. Arguments and errors are as for
-    `rotate_as_complex`, except that both layouts are allowed.
+    This form is easy to read, but takes d/2 times as many multiplications as `apply_rope`. Arguments and errors are
+    as for `rotate_as_complex`, except that both layouts are allowed.
 
     >>> rotate_by_matrix(np.array([1.0, 0.0]), [math.pi / 2]).round(3).tolist()
     [0.0, 1.0]
@@ -160,7 +160,7 @@ def cos_and_sin(angles: Any, x: Any, factor: float = 1.0) -> tuple[Any, Any]:
     """
     xp = array_namespace(x)
     dtype = angles.dtype if x.dtype == angles.dtype else xp.float32
-    if is_numpy_array(angles) and not np.isfinite(angles).all():  # checking a tensor would stall a GPU
+    if is_numpy_array(angles) and not np.isfinite(angles).all():  # for tensors, the check would stall a GPU
         raise ValueError("angles must be finite, got infinity or NaN among them")
     cos, sin = xp.cos(angles), xp.sin(angles)
     if factor != 1:
@@ -269,7 +269,7 @@ def check_rotatable(x: Array, angles_shape: tuple[int, ...], whole_head: bool = 
         limit = "must equal" if whole_head else "must be at most"
         raise ValueError(f"2 · pairs {limit} head_dim = {head_dim}, got {pairs} pairs")
     if len(angles_shape) == 2 <= x.ndim and angles_shape[0] == x.shape[-2]:
-        return  # the common case
+        return  # the usual case
     hint = (
         f"angles are {tuple(angles_shape)}, x is {tuple(x.shape)}; insert an axis where x has one more, "
         "such as angles[:, None, :] for heads after the sequence"

@@ -1,4 +1,4 @@
-r"""Rotation by several coordinates: axial, mixed and sectioned frequencies, and rotations in general (LieRE).
+r"""Rotation by several coordinates: axial, mixed and sectioned frequencies, and general rotations (LieRE).
 
 A position is a row of coordinates, such as the height and width of a patch, and in a video also its time. The angle
 of a pair is a weighted sum of them, and the schemes differ only in the matrix of frequencies, `(axes, pairs)`.
@@ -38,8 +38,7 @@ def spatial_angles(coordinates: ArrayLike, frequencies: ArrayLike) -> Array:
     With one axis, this is `rope_angles`. Pass the result to `apply_rope`: scores then depend only on differences of
     coordinates, whatever F is, because rotations of one pair commute. The result is a torch tensor if either
     argument is. Coordinates, `(…, seq, axes)`, are in units such as patches, frames or tokens, and F is in radians
-    per unit, `(axes, pairs)`. ValueError unless all numbers are real and finite and the number of coordinates is
-    the number of rows of F.
+    per unit, `(axes, pairs)`. ValueError unless all numbers are real and finite and F has one row per coordinate.
 
     >>> spatial_angles([[2, 0], [0, 3]], [[1.0, 0.0], [0.0, 0.5]]).tolist()  # pair 0 by x, pair 1 by y
     [[2.0, 0.0], [0.0, 1.5]]
@@ -140,7 +139,7 @@ def mixed_frequencies(head_dim: int, direction: float = 0.0, base: float = 10.0)
     """
     if check_positive_int("head_dim", head_dim) % 4:
         raise ValueError(f"head_dim must be a multiple of 4, got {head_dim}")
-    along_and_across = rotation_matrix([check_finite_number("direction", direction)])  # as columns
+    along_and_across = rotation_matrix([check_finite_number("direction", direction)])  # both as columns
     return np.kron(along_and_across, inv_freq(head_dim // 2, base))
 
 
@@ -169,8 +168,8 @@ def lie_rotation(coordinates: ArrayLike, generators: ArrayLike) -> Array:
 
         R(x) = exp(Σ_k x_k A_k),   R @ x rotates the column x
 
-    Antisymmetric A_k always generate rotations. R(x)ᵀ R(y) = R(y − x) holds for all x and y only if the A_k
-    commute, and then they are `pair_generators` in another basis. R is computed from the eigenvectors of the
+    Antisymmetric matrices A_k always generate rotations. R(x)ᵀ R(y) = R(y − x) holds for all x and y only if the
+    A_k commute, and then they are `pair_generators` in another basis. R is computed from the eigenvectors of the
     Hermitian matrix iΣ, so it is exact up to rounding at any distance. It is a torch tensor if either argument is.
     Coordinates are as for `spatial_angles`; generators are in radians per unit, `(axes, width, width)`. ValueError
     if the shapes do not match, or if a generator is not antisymmetric.

@@ -1,4 +1,4 @@
-r"""RopeSpec, an object with everything that a rotation needs: rules return specs, and rotations accept them."""
+r"""RopeSpec, a complete description of a rotation: rules return specs, and rotation functions accept them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -23,12 +23,12 @@ __all__ = ["RopeSpec", "plain_rope", "rope_parts", "spec_angles"]
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class RopeSpec:
-    r"""How a head is rotated: the frequencies, the features that form a pair, and a factor on the result.
+    r"""How a head is rotated: the frequencies, the features that form a pair, and a factor that scales the result.
 
-        angle(m, i) = m · inv_freq[i],   (first, second)_i rotated by it, times attention_factor
+        angle(m, i) = m · inv_freq[i],   pair i is rotated by it and multiplied by attention_factor
 
     Fields are checked at construction and never change; `replace` makes a new spec. The frequencies are numbers,
-    not parameters: pass learned ones to `Rotary` as a tensor. ValueError if a field is out of range.
+    not parameters; pass learned frequencies to `Rotary` as a tensor. ValueError if a field is out of range.
 
     Args:
         inv_freq: radians per token, `(pairs,)`, finite, at least one; 0 for a pair that never turns. A list, an
@@ -37,8 +37,8 @@ class RopeSpec:
         layout: "interleaved" or "half_split".
         head_dim: width of the head, at least 2 · pairs (the default); features beyond 2 · pairs are unchanged.
         kind: name of the rule that made the spec, such as "rope", "yarn" or "p-rope".
-        axes: the index of the coordinate that turns each pair, `(pairs,)` whole numbers from 0, such as those from
-            `section_axes`; None if a position is one number.
+        axes: the index, from 0, of the coordinate that rotates each pair, `(pairs,)`, for example from
+            `section_axes`; None if a position is a single number.
         base: the base b that the rule used, above 1, or None. Specs that differ only in their base are equal,
             because they give the same rotation; specs that differ in `kind` are not.
 
@@ -89,7 +89,7 @@ class RopeSpec:
 
     @property
     def sections(self) -> tuple[int, ...] | None:
-        """Number of pairs per coordinate: (24, 20, 20) in Qwen3-VL; None if a position is one number."""
+        """Pairs per coordinate, such as (24, 20, 20) in Qwen3-VL, or None if a position is a single number."""
         return None if self.axes is None else tuple(np.bincount(self.axes).tolist())
 
     def replace(self, **changes: Any) -> Self:
@@ -102,7 +102,7 @@ class RopeSpec:
     def __hash__(self) -> int:
         return hash(self._fields())
 
-    def __reduce__(self) -> tuple[Any, ...]:  # for copy and pickle: a new spec, read-only again
+    def __reduce__(self) -> tuple[Any, ...]:  # copy and pickle make a new, read-only spec
         return RopeSpec, (*self._fields(), self.base)
 
     def __repr__(self) -> str:
@@ -154,7 +154,7 @@ def plain_rope(
 def spec_angles(spec: RopeSpec, positions: ArrayLike) -> Any:
     r"""Return the angles at positions with one or several coordinates: radians, float64 `(…, seq, pairs)`.
 
-        angle(x, i) = x_{axes[i]} · inv_freq[i],   or m · inv_freq[i] where a position is one number
+        angle(x, i) = x_{axes[i]} · inv_freq[i],   or m · inv_freq[i] if a position is a single number
 
     Positions are as for `rope_angles`, `(…, seq)`; for a spec with `axes`, they are rows of coordinates, one row
     per token, `(…, seq, n_axes)`. The angles have the array type of the positions and pass gradients to them.
@@ -219,7 +219,7 @@ def _as_fixed(frequencies: ArrayLike) -> np.ndarray:
             "inv_freq must not require a gradient: a spec holds fixed numbers; pass learned frequencies to "
             "Rotary as a tensor, or detach them"
         )
-    fixed = np.array(as_pairs(frequencies).tolist(), dtype=np.float64)  # accepts any array type and device
+    fixed = np.array(as_pairs(frequencies).tolist(), dtype=np.float64)  # any array type, any device
     if not len(fixed):
         raise ValueError("inv_freq must hold at least one pair, got none")
     fixed.flags.writeable = False

@@ -1,4 +1,4 @@
-r"""The trained range: the angles that a pair met in training, and the first distance with a new angle."""
+r"""The trained range: which angles each pair reached in training, and the first distance with a new angle."""
 
 import math
 
@@ -14,7 +14,7 @@ _TOLERANCE = 1 + 1e-12  # so that rounding does not make an angle at the edge of
 
 
 def completes_turn(inv_freq: ArrayLike, trained_length: int) -> np.ndarray:
-    r"""Return True for pairs that complete a turn in training, and so meet all angles: NumPy bool `(pairs,)`.
+    r"""Return True for pairs that complete a turn in training, and so reach all angles: NumPy bool `(pairs,)`.
 
         L θ_i ≥ 2π,   that is λ_i ≤ L
 
@@ -33,12 +33,12 @@ def completes_turn(inv_freq: ArrayLike, trained_length: int) -> np.ndarray:
 def meets_new_angle(
     distances: ArrayLike, inv_freq: ArrayLike, trained_length: int, trained_inv_freq: ArrayLike | None = None
 ) -> np.ndarray:
-    r"""Return True where a pair meets an angle that it did not meet in training: NumPy bool `(n, pairs)`.
+    r"""Return True where a pair has an angle that it did not reach in training: NumPy bool `(n, pairs)`.
 
         r θ′_i mod 2π > L θ_i,   θ: frequencies in training, θ′: frequencies now
 
-    A pair that completes a turn in training meets no new angle. Other pairs meet new angles beyond L (if θ′ = θ),
-    though not for a while after each full turn, when the angle is one that they met at a much shorter distance.
+    A pair that completes a turn in training has no new angles. Other pairs have new angles beyond L (if θ′ = θ),
+    except for a while after each full turn, when the angle is one that they reached at a much shorter distance.
     Training covered distances 0 … L, in tokens, like the distances r, `(n,)`; θ is θ′ unless `trained_inv_freq` is
     given. ValueError for a negative distance, for different numbers of pairs, or as for `completes_turn`.
 
@@ -55,7 +55,7 @@ def meets_new_angle(
 
 
 def reach(inv_freq: ArrayLike, trained_length: int, trained_inv_freq: ArrayLike | None = None) -> float:
-    r"""Return the longest distance, in tokens, at which all pairs still have angles that they met in training.
+    r"""Return the longest distance, in tokens, at which all pairs still have angles that they reached in training.
 
         min { L θ_i / θ′_i : L θ_i < 2π },   ∞ if all pairs complete a turn in training
 

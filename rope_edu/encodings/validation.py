@@ -1,6 +1,6 @@
-r"""Checks and conversions of inputs, with error messages that name the allowed values.
+r"""Check and convert inputs, with error messages that give the allowed values.
 
-Functions named `check_…` raise a ValueError that names the value received and those allowed; functions named
+Functions named `check_…` raise a ValueError that gives the value received and the allowed values; functions named
 `as_…` return an array. `@checked` checks the arguments whose types declare a range, as in `factor: AtLeastOne`.
 """
 
@@ -17,7 +17,7 @@ from array_api_compat import array_namespace, is_array_api_obj, is_torch_array
 from rope_edu.arrays import Array, values_known
 
 FLOAT_DTYPES = ("float16", "bfloat16", "float32", "float64")
-POSITION_LIMIT = 2**52  # from here on, a float64 angle at 1 radian per token is off by up to half a radian
+POSITION_LIMIT = 2**52  # beyond this, a float64 angle at 1 radian per token is off by up to half a radian
 Number = TypeVar("Number", int, float)
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -25,7 +25,7 @@ Check: TypeAlias = Callable[[str, object], Number]  # (argument name, its value)
 
 
 def _number_check(number_type: type[Number], allowed: str, fits: Callable[[Any], bool]) -> Check[Number]:
-    """Return a check for finite numbers for which `fits` is true; it rejects True and, for an int, 2.0."""
+    """Return a check for finite numbers that satisfy `fits`; it rejects bools and, if ints are required, floats."""
 
     numbers: Any = Integral if number_type is int else Real
 
@@ -61,12 +61,12 @@ Base = Annotated[float, check_base]
 
 
 def checked(function: Callable[P, R]) -> Callable[P, R]:
-    """Check the arguments whose types declare a range; None passes if the type allows it."""
+    """Check the arguments whose types declare a range; None is accepted if the type allows it."""
     signature = inspect.signature(function)
     hints = get_type_hints(function, include_extras=True).items()
     checks = {name: check for name, hint in hints if (check := _check_of(hint)) is not None}
     optional = {name for name, hint in hints if type(None) in get_args(hint)}
-    function.__annotations__ = get_type_hints(function)  # so that help() shows int, not the check behind it
+    function.__annotations__ = get_type_hints(function)  # help() should show int without the check
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -151,7 +151,7 @@ def check_broadcast(name: str, shape: tuple[int, ...], target: tuple[int, ...], 
 
 
 def compute_dtype(x: Any) -> Any:
-    """Return the dtype in which to compute: float64 for float64, float32 for narrower floats."""
+    """Return the dtype for computing: float64 for float64, float32 for narrower floats."""
     xp = array_namespace(x)
     return xp.float64 if dtype_name(x) == "float64" else xp.float32
 
@@ -169,7 +169,7 @@ def as_real(name: str, values: Any) -> Any:
 def as_finite(name: str, values: Any) -> Array:
     """Return `values` as `as_real` does; ValueError unless all are finite."""
     array: Array = as_real(name, values)
-    if values_known(array):  # an array in a traced graph does not have values yet
+    if values_known(array):  # an array in a traced graph has no values yet
         xp = array_namespace(array)
         if not bool(xp.all(xp.isfinite(array))):
             raise ValueError(f"{name} must be finite, got infinity or NaN among them")

@@ -1,4 +1,4 @@
-r"""xPos: rotation with a scale that depends on position, so that distant keys score less."""
+r"""xPos: rotation with a scale that depends on position, so that distant keys score lower."""
 
 from array_api_compat import array_namespace, device
 
@@ -20,7 +20,7 @@ def xpos_scale(positions: ArrayLike, rotary_dim: EvenDim, scale_base: Positive =
     `scale_base`, in tokens, makes the scores fall more slowly. ValueError unless `rotary_dim` is an even whole
     number ≥ 2, and `scale_base` is finite and above 0.
 
-    The paper writes ζ_i^n; dividing n by 512 and the constant 0.4 come from the authors' code. Without the
+    The paper writes ζ_i^n; the division of n by 512 and the constant 0.4 come from the authors' code. Without the
     division, float16 would overflow within ten tokens; with it, float16 overflows from position 4,533 on, and
     float32 from 36,261 on.
 

@@ -1,4 +1,4 @@
-r"""Rotation by array operations, for arrays that the kernel cannot rotate; blocks avoid large temporary arrays."""
+r"""Rotate arrays that the kernel cannot, by array operations on blocks that keep temporary arrays small."""
 
 import math
 from typing import Any
@@ -7,14 +7,14 @@ from array_api_compat import array_namespace, is_numpy_array
 
 from rope_edu.encodings.rotary import must_not_write, rotate_by_cos_sin, rotated_copy
 
-BLOCK_SIZE = 2**18  # numbers to rotate at a time, so that temporary arrays stay in the cache
+BLOCK_SIZE = 2**18  # how many numbers to rotate at a time, so that temporary arrays stay in the cache
 GPU_FACTOR = 64  # a GPU is more efficient with larger blocks
 
 
 def rotate_in_blocks(x: Any, cos: Any, sin: Any, layout: str, out: Any | None = None) -> Any:
     r"""Rotate x `(…, seq, head_dim)` by precomputed cosines and sines `(…, seq, pairs)`, into `out` if given.
 
-    cos and sin have the array type and device of x, and the dtype in which to compute; `out` may be x.
+    cos and sin have the array type and device of x, and the dtype for computing; `out` may be x.
 
     >>> import numpy as np
     >>> rotate_in_blocks(np.array([3.0, 4.0]), np.array([0.0]), np.array([1.0]), "interleaved").tolist()
@@ -40,7 +40,7 @@ def _rotate_blocks(x: Any, cos: Any, sin: Any, layout: str, out: Any, max_elemen
     if size <= max_elements or x.ndim == 1:
         out[...] = rotated_copy(x, cos, sin, layout)  # rounds to the dtype of `out`
         return
-    count = max_elements // (size // len(x))  # entries of the first axis per block, 0 if even one is too big
+    count = max_elements // (size // len(x))  # first-axis entries per block, 0 if even one is too big
     for start in range(0, len(x), max(1, count)):
         rows = slice(start, start + count) if count else start
         part = cos, sin

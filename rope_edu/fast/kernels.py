@@ -2,11 +2,11 @@
 # numba's decorators have no types, and the code they compile is not ordinary Python.
 r"""The numba kernel, which rotates rows of pairs in a single pass over memory.
 
-LLVM vectorises its simple loops. If `out` is x itself, LLVM must assume that a write changes the next number to be
-read and would not vectorise, so a row is rotated into a scratch row and copied back, all in the L1 cache. LLVM code
-written by hand, with prefetching, gained 6 % in one of four cases and lost up to 25 % in the others.
+LLVM vectorises its simple loops. If `out` is x itself, LLVM must assume that each write may change the next number
+to be read, and does not vectorise. A row is therefore rotated into a scratch row and copied back, all in the L1
+cache. Hand-written LLVM code with prefetching was 6 % faster in one case of four, and up to 25 % slower otherwise.
 
-This module needs numba. `plan` imports it at the first call; compiling takes seconds and is cached on disk.
+This module needs numba. `plan` imports it at the first call. Compiling takes seconds; the code is cached on disk.
 """
 
 import contextlib
@@ -26,13 +26,13 @@ from rope_edu.fast.rows import CosSinRows
 
 STORED_AS = {"bfloat16": "uint16", "float16": "int16"}
 FEATURES = config.CPU_FEATURES or ("" if config.CPU_NAME else binding.get_host_cpu_features().flatten())
-# Without F16C, LLVM calls a function that numba does not load, and the process ends.
+# Without F16C, LLVM calls a function that numba does not load, and the process aborts.
 LACKS_F16C = binding.get_default_triple().startswith("x86_64") and "+f16c" not in FEATURES
 NOT_COMPILED = ("float16", "torch.float16") if LACKS_F16C else ()
 
 
 def cached_on_disk(function):
-    """Compile a function at its first call, and cache it on disk if numba can write to a folder."""
+    """Compile a function at its first call, and cache the code on disk if numba can write to a folder."""
     try:
         return njit(cache=True, nogil=True)(function)
     except RuntimeError:
@@ -83,7 +83,7 @@ def _widen(stored):
 @overload(narrow)
 def _narrow(number, like):
     if like.dtype == types.uint16:
-        half = np.uint32(0x7FFF)  # just under half a unit; adding bfloat16's last bit rounds ties to even
+        half = np.uint32(0x7FFF)  # just below half a unit; adding bfloat16's last bit rounds ties to even
 
         def to_bfloat16(number, like):
             bits = np.float32(number).view(np.uint32)
@@ -118,8 +118,8 @@ def rotate_rows(
     """Rotate the runs from `start` to `stop` − 1; a run is up to `block` rows of one head.
 
     `stored` and `wide` are the dtypes of x and of the cosines and sines. A row of `axes` is (length, stride in x,
-    stride in out, stride in the rows of cos and sin), with strides in bytes; the last axis counts rows. `x_at`,
-    `out_at` and `cos_sin_at` are addresses; `out_at` may equal `x_at`. A `sign` of −1 rotates by −θ.
+    stride in out, stride in the rows of cos and sin), with strides in bytes; the last axis is that of the rows.
+    `x_at`, `out_at` and `cos_sin_at` are addresses; `out_at` may equal `x_at`. A `sign` of −1 rotates by −θ.
     """
     length, x_step, out_step, cos_sin_step = axes[-1]
     others = axes[:-1, 0].prod()
@@ -148,7 +148,7 @@ def rotate_rows(
 def kernel_for(
     x: Any, cos_sin: CosSinRows, axes: np.ndarray, block: int, runs: int, threaded: bool
 ) -> Callable[..., None]:
-    """Return a kernel compiled for x; it takes the addresses of x, `out` and the rows, and the sign."""
+    """Return a kernel compiled for x; its arguments are the addresses of x, `out` and the rows, and the sign."""
     name, half_split = str(x.dtype).removeprefix("torch."), cos_sin.layout == "half_split"
     stored, wide = np.dtype(STORED_AS.get(name, name)), np.dtype(dtype_name(cos_sin))
     fixed = stored, wide, axes, block, x.shape[-1], cos_sin.shape[-1], half_split
@@ -161,7 +161,7 @@ def kernel_for(
 
 
 def _on_threads(kernel: Callable[..., None], runs: int, *addresses_and_sign: int) -> None:
-    """Divide the runs among new threads, as many as torch uses; numba's own threads allow only one caller."""
+    """Divide the runs among as many new threads as torch uses; numba's own threads allow only one caller."""
     threads = sys.modules["torch"].get_num_threads()
     edges = [runs * n // threads for n in range(threads + 1)]
     if threads == 1:

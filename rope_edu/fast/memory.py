@@ -1,4 +1,4 @@
-r"""Checks that the inputs of `rotate` match the cosines and sines and do not overlap in memory."""
+r"""Check that the inputs of `rotate` match the cosines and sines and do not overlap in memory."""
 
 import functools
 import sys
@@ -30,7 +30,7 @@ def check_inputs(name: str, x: Any, out: Any, cos_sin: Any, seq_axis: int) -> No
         if out is not x:
             check_dense("out", out)
         check_out(out, x)
-        # zeros that torch does not store have the address 0
+        # zeros that torch does not store have address 0
         writeable = out.flags.writeable if isinstance(out, np.ndarray) else not out.is_cpu or out.data_ptr()
         if not writeable and 0 not in out.shape:
             raise ValueError("out must be writeable, got one that is read-only")
@@ -73,7 +73,7 @@ def check_out(out: Any, x: Any) -> None:
 
 
 def _clearly_fits(out: Any, x: Any) -> bool:
-    """Return True if two tensors certainly match and do not overlap; False decides nothing."""
+    """Return True if two tensors certainly match and do not overlap; if False, they may still do so."""
     if type(out) is not type(x) or is_numpy_array(x) or not hasattr(x, "data_ptr"):
         return False
     alike = out.dtype == x.dtype and out.shape == x.shape and out.device == x.device
@@ -83,7 +83,7 @@ def _clearly_fits(out: Any, x: Any) -> bool:
 
 
 def shares_memory(a: Any, b: Any) -> bool:
-    """Return True if two arrays of the same type share a byte, or if it would take too long to find out."""
+    """Return True if two arrays of the same type share a byte, or if finding out would take too long."""
     if not isinstance(a, np.ndarray):
         if a.untyped_storage().data_ptr() != b.untyped_storage().data_ptr() or not values_known(a):
             return False
@@ -107,8 +107,8 @@ def _memory_of(x: Any) -> np.ndarray:
 
 
 def _overlaps_itself(x: Any) -> bool:
-    """Return True if numbers of a view share memory, or might because its axes interleave."""
-    end = x.itemsize  # the byte after the last number on the axes so far
+    """Return True if numbers in a view share memory, or might do so because its axes interleave."""
+    end = x.itemsize  # first byte after the numbers on the axes so far
     for step, n in sorted((abs(s), n) for n, s in zip(x.shape, strides_in_bytes(x), strict=True) if n > 1):
         if step < end and 0 not in x.shape:
             return True
@@ -124,8 +124,8 @@ def traits_and_address(x: Any) -> tuple[tuple[Any, ...], int]:
     try:
         at = x.data_ptr()
         return (type(x), x.dtype, x.shape, x.stride(), x.device, x.is_neg(), at & 7 if at else None), at
-    except (AttributeError, RuntimeError):  # not an array, to be rejected later, or a tensor without memory
-        return (object(),), 0  # equal to no other traits
+    except (AttributeError, RuntimeError):  # not an array (rejected later), or a tensor without memory
+        return (object(),), 0  # differs from all other traits
 
 
 def address(a: Any) -> int:
@@ -135,7 +135,7 @@ def address(a: Any) -> int:
 
 @functools.cache
 def wide_dtype(dtype: Any) -> Any:
-    """Return the dtype, of the same library, in which to rotate numbers of `dtype`; None if it is not a float."""
+    """Return the same library's dtype in which to rotate numbers of `dtype`, or None if it is not a float."""
     name = str(dtype).removeprefix("torch.")
     if name not in FLOAT_DTYPES:
         return None

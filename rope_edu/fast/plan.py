@@ -1,4 +1,4 @@
-r"""Plans for the kernel, which arrays with the same dtype, shape and strides share."""
+r"""Plans for the kernel, shared by arrays with the same dtype, shape and strides."""
 
 import math
 import sys
@@ -11,8 +11,8 @@ from rope_edu.arrays import is_compiling, strides_in_bytes
 from rope_edu.fast.memory import address, check_inputs, check_out, shares_memory, traits_and_address
 from rope_edu.fast.rows import CosSinRows
 
-SHARED = 2**21  # bytes of cosines and sines that stay in the cache while all heads read them
-SEVERAL_THREADS = 2**22  # bytes of a result from which several threads pay off
+SHARED = 2**21  # number of bytes of cosines and sines that stay in the cache while all heads read them
+SEVERAL_THREADS = 2**22  # result size, in bytes, above which several threads pay off
 
 
 class Plan(NamedTuple):
@@ -23,11 +23,11 @@ class Plan(NamedTuple):
     out_span: tuple[int, int] = (0, 0)
     address: Callable[[Any], int] = address  # returns the address of an array like x
     new: Callable[[Any], Any] = np.empty_like  # returns an uninitialised array like x
-    mark_written: Callable[[Any], None] | None = None  # notifies autograd of a write to a tensor
+    mark_written: Callable[[Any], None] | None = None  # tells autograd that a tensor has been written to
     problem: str = ""  # why there is no kernel
 
 
-Task = tuple[Plan, int, int]  # a plan, and the addresses of x and out; making a NamedTuple takes longer
+Task = tuple[Plan, int, int]  # a plan, and the addresses of x and out; a NamedTuple would be slower to make
 
 
 def _no_kernel(needs: str) -> Plan:
@@ -35,8 +35,8 @@ def _no_kernel(needs: str) -> Plan:
 
 
 NOT_ORDINARY = _no_kernel("ordinary tensors in main memory, outside torch.func")
-_plans: dict[Any, Plan] = {}  # by the traits of x and out and the format of the rows
-_last_plans: dict[str, tuple[Any, Plan]] = {}  # the last of "q", "k" and "x", with its key
+_plans: dict[Any, Plan] = {}  # keyed by x's and out's traits and the row format
+_last_plans: dict[str, tuple[Any, Plan]] = {}  # the last plan for "q", "k" and "x", with its key
 
 
 def plan_for(
@@ -74,7 +74,7 @@ def plan_for(
 
 
 def make_plan(x: Any, out: Any, cos_sin: CosSinRows, addresses: int = 0) -> Plan:
-    r"""Return a plan for checked arrays, with a new result if `out` is None.
+    r"""Return a plan for checked arrays; with `out` None, the result is a new array.
 
     `addresses` is the bitwise or of those of x and `out`, because only their alignment matters.
 
@@ -93,7 +93,7 @@ def make_plan(x: Any, out: Any, cos_sin: CosSinRows, addresses: int = 0) -> Plan
         if not has_memory or x.is_neg() or (out is not None and out.is_neg()):
             return NOT_ORDINARY
     try:
-        from rope_edu.fast import kernels  # imported here because numba takes half a second
+        from rope_edu.fast import kernels  # imported here because importing numba takes half a second
     except ImportError as error:
         return _no_kernel(f"numba, pip install numba: {error}")
     if str(x.dtype) in kernels.NOT_COMPILED:

@@ -1,4 +1,4 @@
-r"""The entry point: rotate queries and keys by cosines and sines."""
+r"""The package's entry point, which rotates queries and keys by cosines and sines."""
 
 import functools
 import sys
@@ -31,20 +31,20 @@ def rotate(
     megabyte or two of scratch memory. The backward pass rotates by −θ and stores only the cosines and sines.
 
     ValueError if q, k or `out` does not match, if `out` partly overlaps an input or is given although a gradient is
-    needed, if positions are given twice, or if `compiled=True` is impossible.
+    needed, if positions are given twice, or if `compiled=True` and the kernel cannot be used.
 
     Args:
         q, k: floats `(…, seq, head_dim)`, NumPy or torch; their numbers of heads may differ. 2 · pairs ≤ head_dim,
             and the features beyond 2 · pairs are unchanged.
-        table: a RotaryTable; or CosSinRows that one returned, `(…, seq, pairs)`, if you keep them yourself.
+        table: a RotaryTable; or the CosSinRows, `(…, seq, pairs)`, that one returned, if you store them yourself.
         offset: the position of the first token, at least 0 and below 2**52. Default: 0.
-        positions: used instead of `offset`: `(seq,)` or `(batch, seq)`, fractions allowed; for a spec with axes,
+        positions: an alternative to `offset`: `(seq,)` or `(batch, seq)`, fractions allowed; for a spec with axes,
             `(…, seq, n_axes)`.
         seq_axis: −2 for `(…, heads, seq, head_dim)`, −3 for `(…, seq, heads, head_dim)`.
         out: array like q to write to, or with k a pair of arrays; `out=q` or `out=(q, k)` rotates in place.
         compiled: None uses the kernel if numba is installed, arrays are in main memory with contiguous features,
-            and no graph is being traced. True requires it or raises an error with the reason, except while
-            torch.compile traces the call; False never uses it.
+            and no graph is being traced. True raises an error with the reason if the kernel cannot be used, except
+            while torch.compile traces the call. False never uses it.
 
     >>> import math, numpy as np
     >>> from rope_edu.fast import RotaryTable
@@ -91,7 +91,7 @@ def rotate_(x: Array, cos_sin: CosSinRows, *, compiled: bool | None = None) -> A
 
 
 def _rotate(x: Any, out: Any, cos_sin: CosSinRows, task: Task, seq_axis: int, sign: int = 1) -> Any:
-    """Rotate x as planned, by −θ if `sign` is −1, and return the result: `out` if there is one."""
+    """Rotate x as planned, by −θ if `sign` is −1, and return the result, which is `out` if given."""
     plan, x_at, out_at = task
     if plan.kernel is None:
         sin = cos_sin.sin if sign == 1 else -cos_sin.sin
@@ -110,7 +110,7 @@ def _rotate(x: Any, out: Any, cos_sin: CosSinRows, task: Task, seq_axis: int, si
 
 @functools.cache
 def _rotation() -> Any:
-    """Return the rotation as an autograd function, defined at the first gradient so as to import torch late."""
+    """Return the rotation as an autograd function, defined at the first gradient so that torch is imported late."""
     import torch
 
     class Rotation(torch.autograd.Function):
@@ -123,7 +123,7 @@ def _rotation() -> Any:
 
         @staticmethod
         def backward(ctx: Any, grad: torch.Tensor) -> Any:
-            if grad.stride(-1) != 1:  # such as the gradient of a sum, one broadcast number
+            if grad.stride(-1) != 1:  # e.g. the gradient of a sum, one number broadcast
                 grad = grad.contiguous()
             task = plan_for("x", grad, None, ctx.cos_sin, ctx.seq_axis, True, None)
             rotated = _rotate(grad, None, ctx.cos_sin, task, ctx.seq_axis, -ctx.sign)

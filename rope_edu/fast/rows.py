@@ -36,7 +36,7 @@ class CosSinRows:
         self.shape, self.row_bytes = (*leading, pairs), 2 * pairs * rows.itemsize
 
     def view(self, start: int, length: int) -> "CosSinRows":
-        """Return a view of `length` rows `(seq, pairs)` from `start` on, made without `__init__` for speed."""
+        """Return a view of `length` rows `(seq, pairs)` from `start` on, created without `__init__` for speed."""
         view = CosSinRows.__new__(CosSinRows)
         view.format, view._array, view._start = self.format, self._array, self._start + start
         view.shape, view.row_bytes = (length, self.shape[-1]), self.row_bytes
@@ -66,7 +66,7 @@ class CosSinRows:
             self._address = address(self._array)
         return self._address
 
-    def __reduce__(self) -> tuple[Any, ...]:  # for pickle and copy: only the rows of this view
+    def __reduce__(self) -> tuple[Any, ...]:  # pickle and copy keep only the rows of this view
         return CosSinRows, (self.layout, self.rows + 0)
 
     def __repr__(self) -> str:
@@ -75,7 +75,7 @@ class CosSinRows:
 
 
 class CosSinSource(Protocol):
-    """The methods of `RotaryTable` that `rotate` calls; `table` imports `rotate`, not the other way round."""
+    """The methods of `RotaryTable` that `rotate` calls, declared here because `table` imports `rotate`."""
 
     def cos_sin(self, start: int, length: int, *, like: Any = None, name: str = "like") -> CosSinRows: ...
 
@@ -85,7 +85,7 @@ class CosSinSource(Protocol):
 def rows_for(
     q: Array, table: CosSinSource | CosSinRows, offset: int | None, positions: ArrayLike | None, seq_axis: int
 ) -> CosSinRows:
-    """Return the cosines and sines for q's tokens, with an axis of length 1 for q's heads."""
+    """Return the cosines and sines for q's tokens, with a length-1 axis for q's heads."""
     if seq_axis not in (-2, -3):
         raise ValueError(f"seq_axis must be -2 or -3 (heads after the sequence), got {seq_axis!r}")
     if isinstance(table, CosSinRows):

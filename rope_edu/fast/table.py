@@ -61,9 +61,9 @@ class RotaryTable:
         steps = np.multiply.outer([1.0, 16.0], np.arange(16.0))
         ones, sixteens = np.exp(1j * steps[..., None] * self._spec.inv_freq)
         self._fine = (sixteens[:, None] * ones).reshape(BLOCK, len(self._inv_freq))  # e^{irθ}, r = 0 … 255
-        # by dtype and device: (start, stop, rows of positions start … stop − 1), replaced but never modified
+        # keyed by dtype and device: (start, stop, rows of positions start … stop − 1), replaced but never modified
         self._windows: dict[tuple[Any, Any], tuple[int, int, CosSinRows]] = {}
-        # of the last call: dtype and device, window, start and length, rows
+        # the last call's dtype and device, window, start and length, and rows
         self._last: tuple[Any, ...] = None, _EMPTY, None, None
 
     spec = property(lambda self: self._spec, doc="The RopeSpec of the table.")
@@ -74,7 +74,7 @@ class RotaryTable:
         r"""Return cosines and sines for positions start … start + length − 1, whole numbers with start < 2**52.
 
         `like` is an array of the type, device and dtype to be rotated, by default NumPy float32; error messages
-        call it `name`. The rows are views of the table, and stay valid when it grows.
+        call it `name`. The rows are views of the table and remain valid when it grows.
 
         >>> RotaryTable([0.5], layout="half_split").cos_sin(10**6, 1).shape
         (1, 1)
@@ -140,8 +140,8 @@ class RotaryTable:
     def _extend(self, start: int, stop: int, like: Array) -> tuple[int, int, CosSinRows]:
         """Return a window of whole blocks around start … stop − 1; growing upwards adds at least half its size.
 
-        There is no lock: a process forked while another thread held it would wait forever. If two threads extend
-        the table at the same time, both build the same rows, and the table keeps one of the two sets.
+        There is no lock, because a process forked while another thread held it would wait forever. If two threads
+        extend the table at the same time, both build the same rows, and the table keeps one copy.
         """
         key = wide_dtype(like.dtype), like.device
         low, high = start - start % BLOCK, stop + -stop % BLOCK
@@ -173,7 +173,7 @@ class RotaryTable:
             block[:, 0], block[:, 1] = exact.real, exact.imag  # rounded here, once
         return rows
 
-    def __reduce__(self) -> tuple[Any, ...]:  # for pickle and copy: only the spec
+    def __reduce__(self) -> tuple[Any, ...]:  # pickle and copy keep only the spec
         return RotaryTable, (self._spec,)
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-r"""Position encodings as torch modules, which have trainable parameters and cache constants.
+r"""Position encodings as torch modules, with trainable parameters and cached constants.
 
 The modules are also `PositionEncoding`s, so `multi_head_attention(…, encoding=make_encoding("t5", …))` works.
 Positions are a tensor, or a `range`, for which constants are cached. Constants are neither parameters nor buffers,
@@ -39,7 +39,7 @@ Positions = range | Tensor
 
 
 class Encoding(PositionEncoding, nn.Module):
-    r"""Base class: a `PositionEncoding` as a torch module, by default NoPE.
+    r"""A base class: a `PositionEncoding` as a torch module, NoPE by default.
 
     A subclass with parameters overrides the methods that it needs. `shared` is True if all layers share one module,
     and False if every layer needs a separate one.
@@ -76,12 +76,12 @@ class Encoding(PositionEncoding, nn.Module):
         return "" if isinstance(self.doors, NoPosition) else repr(self.doors)
 
     def _constant(self, like: Tensor, function: Callable[..., Any], *numbers: Any) -> Tensor:
-        """Return `function(*numbers)` as a tensor like `like`, and cache it, except under torch.compile."""
+        """Return `function(*numbers)` as a tensor like `like`, cached except under torch.compile."""
         if isinstance(numbers[0], Tensor) or torch.compiler.is_compiling():
             return _tensor_like(like, function(*numbers))
         key = function, numbers, like.device, like.dtype
         if key not in self._constants:
-            if len(self._constants) >= 64:  # decoding adds one for every token
+            if len(self._constants) >= 64:  # decoding adds a constant for every token
                 self._constants.pop(next(iter(self._constants)))
             with torch.inference_mode(False):  # so that autograd can use it later
                 self._constants[key] = _tensor_like(like, function(*numbers))
@@ -140,7 +140,7 @@ class Learned(Encoding):
     """Learned vectors, one per position, added to x; rows beyond the trained length stay random."""
 
     def __init__(self, max_len: int, d_model: int, seed: int) -> None:
-        super().__init__()  # a standard deviation of 0.3; that of token embeddings is 1
+        super().__init__()  # standard deviation 0.3; that of token embeddings is 1
         self.table = nn.Parameter(torch.tensor(learned_table(max_len, d_model, scale=0.3, seed=seed)).float())
 
     def embed(self, x: Tensor, positions: Positions) -> Tensor:
@@ -215,7 +215,7 @@ class Shaw(Encoding):
 
 
 class Sizes(NamedTuple):
-    """The widths and lengths of a model, of which an encoding uses some."""
+    """The dimensions of a model; each encoding uses some of them."""
 
     d_model: int
     n_heads: int
@@ -224,7 +224,7 @@ class Sizes(NamedTuple):
 
 
 def _whole_head(module: Callable[[RopeSpec], Encoding]) -> Callable[..., Encoding]:
-    """Return a function that makes a module which rotates all features of a head as in RoPE."""
+    """Return a function that makes a module by plain RoPE on all features of a head."""
 
     def make(sizes: Sizes, *, base: float = 10_000.0, layout: str = "interleaved") -> Encoding:
         return module(plain_rope(sizes.head_dim, base, layout=layout))
@@ -249,7 +249,7 @@ def _dynamic_ntk(
 ) -> Encoding:
     trained = sizes.max_len if trained_length is None else trained_length
     rule = partial(_frequencies_at, sizes.head_dim, trained, factor, base)
-    rule(1)  # raises an error now, not at the first text, if an argument is out of range
+    rule(1)  # an argument out of range should raise an error now, not at the first text
     return Encoding(DynamicRotary(rule, layout))
 
 
@@ -273,8 +273,8 @@ _MAKERS: dict[str, Callable[..., Encoding]] = {
     "xpos": _whole_head(lambda spec: Encoding(XPos(spec))),
     "dynamic-ntk": _dynamic_ntk,
 }
-ENCODINGS = tuple(name for name in _MAKERS if name != "dynamic-ntk")  # the ones that work with a cache
-OPTIONS: dict[str, dict[str, Any]] = {  # by encoding: its options and their defaults
+ENCODINGS = tuple(name for name in _MAKERS if name != "dynamic-ntk")  # the encodings that work with a cache
+OPTIONS: dict[str, dict[str, Any]] = {  # the options of each encoding, with their defaults
     name: inspect.getfullargspec(maker).kwonlydefaults or {} for name, maker in _MAKERS.items()
 }
 

@@ -54,7 +54,7 @@ class RotaryEmbedding(nn.Module):
         d = rotary_dim or head_dim
         if inv_freq is None:
             inv_freq = [base ** (-2 * i / d) for i in range(d // 2)]
-        # Python numbers, because a tensor could be cast, moved or loaded
+        # Python numbers, because a tensor could be cast, moved or overwritten by a checkpoint
         self.inv_freq = tuple(float(f) for f in inv_freq)
         self.head_dim, self.layout = head_dim, layout
         self.attention_factor = attention_factor

@@ -1,8 +1,8 @@
-"""The whole subject in plain NumPy functions of at most ten lines; read the files in this order.
+"""The whole subject in plain NumPy functions of at most ten lines. Read the files in this order:
 
 frequencies.py   how fast each pair of features turns, and its angle at each position
 absolute.py      a vector for each position, added to the token's embedding: a learned table, or sinusoids
-relative.py      a term for each distance, added to the score: Shaw, T5, ALiBi, KERPLE, FIRE, Transformer-XL
+relative.py      a term added to the score for each distance: Shaw, T5, ALiBi, KERPLE, FIRE, Transformer-XL
 rotary.py        RoPE: rotate one pair, then a head in three equivalent ways; the score as a function of distance
 dot_product.py   softmax attention with four doors for position, in heads, with a cache
 layouts.py       the other way to pair features, and how to convert vectors and weights to it
@@ -15,9 +15,9 @@ base_bound.py    the smallest base for a given context length
 linear.py        linear attention with RoPE: running sums replace the softmax
 latent.py        MLA: separate keys for content and position
 
-A head of attention compares a query q with every key k, both with head_dim features: their dot product is a score,
-a softmax turns the scores into weights, and the output is the weighted sum of the values v. Each docstring is an
-equation and its source. There m is the query's position and n the key's (i and j in relative.py), d is head_dim, b
+An attention head compares a query q with every key k, both with head_dim features: their dot product is a score, a
+softmax turns the scores into weights, and the output is the weighted sum of the values v. Each docstring is an
+equation and its source. In it, m is the query's position and n the key's (i and j in relative.py), d is head_dim, b
 is the base, θ_i is the frequency of pair i (`inv_freq` in code), and R_m rotates pair i by m θ_i; in scaling.py s
 is the factor and L the trained length. Comments give shapes: seq tokens, pairs = head_dim / 2. Positions count from
 0, and angles are in radians, counter-clockwise. A pair is two neighbouring features unless a name says half_split.

@@ -34,7 +34,7 @@ def attention(
 
 
 def unchanged(x: ndarray) -> ndarray:
-    """x itself, a closed door: position does not enter here."""
+    """x itself: a closed door, through which no position enters."""
     return x
 
 

@@ -33,7 +33,7 @@ def rotation_matrix(angles: ndarray) -> ndarray:
 
 
 def rotate_by_matrix(x: ndarray, angles: ndarray) -> ndarray:
-    """x′_m = R_m x_m; clear, but it takes d/2 times as many products (RoFormer, eq. 14)."""
+    """x′_m = R_m x_m; clear, but takes d/2 times as many multiplications (RoFormer, eq. 14)."""
     return np.stack([rotation_matrix(a) @ x_m for x_m, a in zip(x, angles, strict=True)])
 
 

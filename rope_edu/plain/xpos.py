@@ -1,4 +1,4 @@
-"""xPos: RoPE in which queries shrink and keys grow with position, so that distant keys score less."""
+"""xPos: RoPE in which queries shrink and keys grow with position, so that distant keys score lower."""
 
 import numpy as np
 from numpy import ndarray

@@ -156,11 +156,11 @@ def test_a_still_names_the_place_where_its_figure_moves(monkeypatch):
     monkeypatch.setattr(address, "read", lambda root: address.Address("ada/turns", site))
     (leaf, *_) = pdf.leaves_of(ROOT, SITE.parent, PAGES[:1])
     (note, *_) = leaf.article.select("figure.live .alive")
-    assert note.a["href"] == f"{site}notebooks/04_rotate_one_pair.html#the-question"
+    assert note.a["href"] == f"{site}notebooks/04_rotate_one_pair.html#rotate-one-pair"
     assert note.svg  # the square code
     monkeypatch.undo()
     (leaf, *_) = pdf.leaves_of(ROOT, SITE.parent, PAGES[:1])
     (note, *_) = leaf.article.select("figure.live .alive")
     if not address.read(ROOT).site:
         assert note.a is None
-        assert "The question" in note.get_text()
+        assert "Rotate one pair" in note.get_text()

@@ -116,7 +116,7 @@ def test_the_sidebar_has_the_minutes_that_a_chapter_states():
     assert text.count('class="minutes"') >= len([page for page in CHAPTERS if "P1" not in page])
 
 
-FOLD = re.compile(r'<details class="fold[^"]*">\s*<summary>([^<]*)</summary>(.*?)</details>', re.DOTALL)
+FOLD = re.compile(r'<details class="fold[^"]*">\s*<summary[^>]*>([^<]*)</summary>(.*?)</details>', re.DOTALL)
 
 
 def test_a_fold_of_code_says_what_its_code_does():

@@ -140,6 +140,16 @@ def plain(tab, page):
     return tab(page, wait=False, java_script_enabled=False)
 
 
+@pytest.mark.browser
+def test_a_chapter_shows_its_figure_before_one_scrolls(wide, page):
+    if page not in CHAPTERS or page == "notebooks/P1_playground.html":
+        return
+    top = wide.visit.page.locator(".live-slot, .rope-live").first.evaluate(
+        "(figure) => figure.getBoundingClientRect().top + scrollY"
+    )
+    assert top < 700
+
+
 def test_every_chapter_has_a_page_with_a_live_figure():
     notebooks = {path.stem for path in (SITE.parents[1] / "notebooks").glob("*.ipynb")}
     assert {Path(page).stem for page in CHAPTERS} == notebooks

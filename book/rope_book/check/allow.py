@@ -1,6 +1,6 @@
-"""Checks for the values in a parameters cell: valid values are converted, and others raise a clear error.
+"""Checks for the values in a parameters cell: valid values are converted, and invalid ones raise a clear error.
 
-A parameters cell sets values and ends with one line per value, which is the only place with the allowed range:
+A parameters cell sets values and ends with one line per value. That line alone defines the allowed range:
 
     length = 12  # tokens
     slope = 0.125  # ALiBi's μ, for one head
@@ -8,10 +8,10 @@ A parameters cell sets values and ends with one line per value, which is the onl
     length = allow.whole("length", length, 8, 64)
     slope = allow.number("slope", slope, 0.01, 2)
 
-Every function takes the parameter's name, its value and the allowed values, bounds included. It returns the value
-as the type that the chapter needs: whole numbers become floats where fractions are allowed, lists become arrays.
-Anything else raises ValueError with the name, the allowed values and the value. `tests/test_parameters.py` reads
-the ranges from these calls and runs every chapter at both ends of each range and inside it.
+Every function takes the parameter's name, its value and the allowed values, with bounds included. It returns the
+value in the type that the chapter needs: whole numbers become floats where fractions are allowed, and lists become
+arrays. Anything else raises ValueError with the name, the allowed values and the value. `tests/test_parameters.py`
+reads the ranges from these calls and runs every chapter at both ends of each range and inside it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -71,7 +71,7 @@ def choice(name: str, value: object, options: Sequence) -> object:
 def vector(
     name: str, value: object, size: int, low: float, high: float, *, shortest: float = 0.0
 ) -> np.ndarray:
-    """Return `value` as float64 (size,); each number must be from `low` to `high`, the norm at least `shortest`.
+    """Return `value` as a float64 array `(size,)` with entries in [`low`, `high`] and norm ≥ `shortest`.
 
     >>> vector("q", [1, 0], 2, -10, 10)
     array([1., 0.])
@@ -87,7 +87,7 @@ def vector(
 
 
 def matrix(name: str, value: object, rows: int, columns: int, low: float, high: float) -> np.ndarray:
-    """Return `value` as float64 (rows, columns); each number must be from `low` to `high`.
+    """Return `value` as a float64 array `(rows, columns)` with entries in [`low`, `high`].
 
     >>> matrix("W", [[1, 0], [0, 1]], 2, 2, -2, 2)
     array([[1., 0.],
@@ -104,7 +104,7 @@ def matrix(name: str, value: object, rows: int, columns: int, low: float, high: 
 def vectors(
     name: str, value: object, keys: Iterable[str], size: int, low: float, high: float
 ) -> dict[str, np.ndarray]:
-    """Return `value`, a dict with a vector for each of `keys` (extra keys are allowed), with float64 vectors.
+    """Return the dict `value` with float64 vectors; it must have a vector for each of `keys` and may have others.
 
     >>> vectors("words", {"dog": [1, 0]}, ["dog"], 2, -2, 2)
     {'dog': array([1., 0.])}
@@ -137,9 +137,9 @@ def sentence(
     known: Iterable[str] | None = None,
     order_of: str | None = None,
 ) -> str:
-    """Return `value`, a sentence of `least` to `most` words, with single spaces between them.
+    """Return `value`, a sentence of `least` to `most` words, with single spaces between words.
 
-    `known`: the allowed words; `order_of`: a sentence that must contain the same words, in any order.
+    `known` lists the allowed words. If `order_of` is given, `value` must consist of its words, in any order.
 
     >>> sentence("first", "the  dog", 2, 8, known=["the", "dog"])
     'the dog'
@@ -155,7 +155,7 @@ def sentence(
 
 
 def _floats(value: object, shape: tuple[int, ...]) -> np.ndarray | None:
-    """Return finite real numbers of this shape as float64; None for text, bools and ragged rows."""
+    """Return finite real numbers of this shape as float64, or None for text, bools and ragged rows."""
     try:
         parsed = np.asarray(value)
     except (TypeError, ValueError):
@@ -171,7 +171,7 @@ def _inside(parsed: np.ndarray, low: float, high: float) -> bool:
 
 
 def _literal(bound: float) -> str:
-    """Return a bound as a Python literal: 0.01, 64, 1_000_000."""
+    """Return a bound as a Python literal, such as 0.01, 64 or 1_000_000."""
     return f"{int(bound):_}" if float(bound).is_integer() else f"{bound:_}"
 
 

@@ -17,11 +17,11 @@ import numpy as np
 
 Answer = Callable[..., Any]  # a function that the reader wrote, wrapped so that its results are native
 NOT_A_FUNCTION = "The answer is a function: give check the name, without parentheses."
-LONG = 1000  # items; longer lists of numbers are converted in one call
+LONG = 1000  # number of items; longer lists of numbers are converted in one call
 
 
 class Reply(Exception):  # noqa: N818 - not an error, but a verdict that ends the judging
-    """Stop judging with a verdict: a sentence, or `...` if not yet answered."""
+    """Raised to stop judging with a verdict: a sentence, or `...` if the exercise is not yet answered."""
 
     def __init__(self, verdict: Any) -> None:
         super().__init__(verdict)
@@ -109,7 +109,7 @@ def truth(answer: Any, ask: str = "The answer is True or False.") -> bool:
 
 
 def row(answer: Any, length: int, ask: str) -> list:
-    """Return an ordered collection of `length` things as a list; reply with `ask` to anything else.
+    """Return an ordered collection of `length` items as a list; reply with `ask` to anything else.
 
     >>> row(np.array([10, 5]), 2, "The answer is two positions.")
     [10, 5]
@@ -149,7 +149,7 @@ def names(answer: Any, allowed: Collection[str], ask: str) -> set[str]:
 
 
 def array(answer: Any, shape: tuple[int, ...] | None = None, ask: str = "") -> np.ndarray:
-    """Return numbers as an array, of the given `shape` if any; reply with `ask` and the shape to anything else.
+    """Return numbers as an array, with the given `shape` if any; reply with `ask` and the shape to anything else.
 
     >>> array([[1, 2], (3, 4.5)], (2, 2)).tolist()
     [[1.0, 2.0], [3.0, 4.5]]
@@ -188,7 +188,7 @@ def function(answer: Any, *, or_none: bool = False) -> Answer:
 
 
 def of_function(judge: Callable | None = None, *, or_none: bool = False) -> Callable:
-    """Decorate a judge of functions so that it receives `function(answer)`."""
+    """Decorate a judge whose answers are functions, so that it receives `function(answer)`."""
     if judge is None:
         return functools.partial(of_function, or_none=or_none)
 
@@ -200,7 +200,7 @@ def of_function(judge: Callable | None = None, *, or_none: bool = False) -> Call
 
 
 def _is_table(answer: list | tuple) -> bool:
-    """Return whether a list holds only numbers, or only rows of numbers with equal length."""
+    """Return whether a list contains only numbers, or only rows of numbers of equal length."""
     try:
         return np.asarray(answer).dtype.kind in "iufc"
     except (ValueError, TypeError, RuntimeError):  # rows of unequal length; tensors with gradients
@@ -215,10 +215,10 @@ def _only(value: Any) -> Any:
 
 
 def _check_signature(answer: Callable, count: int) -> None:
-    """Reply with the number of arguments if the answer cannot take those that the exercise passes."""
+    """Reply with the required number of arguments if the answer cannot be called with them."""
     try:
         signature = inspect.signature(answer)
-    except (TypeError, ValueError):  # some NumPy functions have no signature
+    except (TypeError, ValueError):  # not every NumPy function has a signature
         return
     try:
         signature.bind(*range(count))

@@ -73,7 +73,7 @@ def _finds_blindness(is_order_blind: Answer) -> Verdict:
 
 @judges("1.4")
 def _changes_two(sentence: object) -> Verdict:
-    """Judge exercise 1.4: for exactly two words, the set of words before them must change."""
+    """Judge exercise 1.4: the set of earlier words must change for exactly two words."""
     sentence = native(sentence)
     if not isinstance(sentence, str | list):
         return "The answer is a sentence, in quotes."

@@ -63,7 +63,7 @@ def _first_slow_pair(d_model: int, base: float, tokens: float) -> int:
 
 
 def _pairs(frequency: float, moved_by: float) -> np.ndarray:
-    """Return (sine, cosine) columns for a few positions, all moved by `moved_by` tokens."""
+    """Return (sine, cosine) columns for a few positions, all shifted by `moved_by` tokens."""
     angles = (np.array([0.0, 1.0, 5.0, 77.0]) + moved_by) * frequency
     return np.stack([np.sin(angles), np.cos(angles)])
 

@@ -21,7 +21,7 @@ from rope_book.check.exercise import Verdict, close, judges
 from rope_book.check.rows import judge_row
 
 RADIANS_PER_TOKEN = 0.25
-HALF_LIFE = 10  # tokens: the distance over which the score halves in exercise 5.3
+HALF_LIFE = 10  # the distance, in tokens, over which the score halves in exercise 5.3
 
 
 def _rope(x: list[float], position: int, inv_freq: list[float]) -> list[float]:
@@ -60,7 +60,7 @@ def _is_rope(rope: Answer) -> Verdict:
 
 
 def _slip_of_order(got: np.ndarray, x: list[float], position: int, inv_freq: list[float]) -> str:
-    """Return a sentence about a mistake in the order of the numbers, or ""."""
+    """Return a sentence about a mistake in the order of the numbers, or "" if there is none."""
     half = np.array(x).reshape(2, -1).T.ravel()  # pairs (i, i + d/2), side by side
     turned = np.array(_rope(x, position, inv_freq))
     if close(got, np.concatenate([turned[0::2], turned[1::2]])):
@@ -108,7 +108,7 @@ def _halves_every_ten(answer: object) -> Verdict:
 
 
 def _turner(answer: object) -> Callable[[complex, int], complex]:
-    """Return one of the two functions that answer exercise 5.3, with complex results."""
+    """Return one of the reader's two functions for exercise 5.3, wrapped to give complex results."""
     if not callable(answer):
         raise Reply("The answer is two functions, (f_q, f_k), without parentheses.")
     turn = function(answer)

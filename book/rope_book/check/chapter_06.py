@@ -10,7 +10,7 @@ from rope_edu.encodings import inv_freq, wavelength
 
 HANDS = (1.0, 0.1, 0.01, 0.001)  # radians per token in exercise 6.3
 POSITIONS = 64
-MISREAD = 0.2  # radians: the largest error in an angle
+MISREAD = 0.2  # the largest error in an angle, in radians
 
 
 @judges("6.1")
@@ -40,7 +40,7 @@ def _outlasts(smallest_base: Answer) -> Verdict:
 @judges("6.3")
 @of_function
 def _reads_the_clock(decode: Answer) -> Verdict:
-    """Judge exercise 6.3 with exact angles first, then with angles that are off by up to 0.2 rad."""
+    """Judge exercise 6.3 first with exact angles, then with angles that are off by up to 0.2 rad."""
     exact = np.outer(np.arange(POSITIONS), HANDS)
     misread = np.random.default_rng(6).uniform(-MISREAD, MISREAD, size=(20, *exact.shape))
     for words, errors in [("exact angles", [0]), ("angles that are a little wrong", misread)]:

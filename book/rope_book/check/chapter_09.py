@@ -50,7 +50,7 @@ def _counts_rises(result: float, head_dim: int, base: float, far: int) -> Known:
 @judges("9.4")
 @of_function
 def _averages_to_zero(average_score: Answer) -> Verdict:
-    """Judge exercise 9.4: means of n scores spread as 1/√n, centre on 0 and depend on the distance."""
+    """Judge exercise 9.4: means of n scores must centre on 0, spread as 1/√n and depend on the distance."""
 
     def average(n: int, distance: int, seed: int) -> float:
         return float(

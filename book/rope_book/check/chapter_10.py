@@ -30,7 +30,7 @@ def _is_a_head(rotary_head: Answer) -> Verdict:
 
 
 def _against_a_head(result: np.ndarray, x: np.ndarray, w: np.ndarray, start: int) -> Verdict:
-    """Compare the result with the causal head of exercise 10.1 and known mistakes; w holds W_q, W_k, W_v."""
+    """Compare the result with the causal head of exercise 10.1 and with known mistakes; `w` is (W_q, W_k, W_v)."""
     q, k, v = (x @ matrix.T for matrix in w)
     angles = rope_angles(np.arange(start, start + len(x)), inv_freq(q.shape[1]))
 
@@ -53,7 +53,7 @@ def _against_a_head(result: np.ndarray, x: np.ndarray, w: np.ndarray, start: int
 
 @judges("10.2")
 def _tears_pairs(answers: object) -> Verdict:
-    """Judge exercise 10.2: interleaved pairs stay within one head, half-split pairs do not."""
+    """Judge exercise 10.2: interleaved pairs stay within one head, but half-split pairs do not."""
     answers = row(answers, 2, "The answer is two truth values, one for interleaved and one for half_split.")
     return judge_row("10.2", *(truth(answer, "Answer with True or False, twice.") for answer in answers))
 

@@ -7,11 +7,11 @@ from rope_book.check.exercise import Verdict, against, close, judges, slip_of
 from rope_edu.encodings import apply_rope, inv_freq, rope_angles
 
 BATCHES = (
-    ((0, 0, 1, 1, 1), (1, 1, 1, 1, 1), (0, 0, 0, 0, 1)),  # padding on the left
-    ((1, 1, 1, 0, 0), (1, 0, 0, 0, 0), (1, 1, 1, 1, 1)),  # padding on the right
+    ((0, 0, 1, 1, 1), (1, 1, 1, 1, 1), (0, 0, 0, 0, 1)),  # left padding
+    ((1, 1, 1, 0, 0), (1, 0, 0, 0, 0), (1, 1, 1, 1, 1)),  # right padding
     ((1, 1), (0, 1)),
 )
-TEXTS = (  # stored tokens, prompt tokens, number of keys to keep
+TEXTS = (  # stored tokens, prompt tokens, and the number of keys to keep
     ((5, 3, 8, 1), (5, 3, 9, 1, 2), 2),
     ((5, 3, 8), (5, 3, 8, 7, 7), 3),
     ((5, 3, 8, 7, 7), (5, 3, 8), 2),
@@ -26,7 +26,7 @@ PACKED = ((0, 0, 0, 1, 1), (0, 1, 2, 2, 2, 2), (0, 0), (3, 3, 7, 7, 7, 9))  # do
 @judges("12.1")
 @of_function
 def _numbers_texts(positions_of: Answer) -> Verdict:
-    """Judge exercise 12.1 with padding on the left and right; padding may have any position from 0 up."""
+    """Judge exercise 12.1 with left and right padding; padding may have any position from 0 up."""
     for rows in BATCHES:
         is_text = np.array(rows, dtype=bool)
         result = array(
@@ -103,7 +103,7 @@ def _moves(moved: Answer) -> Verdict:
 @judges("12.4")
 @of_function
 def _keeps_keys(keys_to_keep: Answer) -> Verdict:
-    """Judge exercise 12.4 with a prompt and a stored text that differ early, late or nowhere, or are empty."""
+    """Judge exercise 12.4 with a prompt and a stored text that differ early, late or not at all, or are empty."""
     for stored, prompt, expected in TEXTS:
         result = number(keys_to_keep(list(stored), list(prompt)), "It must return one number.")
         if close(result, expected):

@@ -9,7 +9,7 @@ STEPS = (0, 50, 100, 150, 200, 250)
 
 
 def _stays(steps: Sequence[int], accuracy: Sequence[float], level: float) -> int | None:
-    """Return the first step from which every accuracy is at least `level`, or None."""
+    """Return the first step from which the accuracy stays at or above `level`, or None."""
     below = [n for n, share in enumerate(accuracy) if share < level]
     first = below[-1] + 1 if below else 0
     return steps[first] if first < len(steps) else None

@@ -27,7 +27,7 @@ def _unmixes(at_new_places: Answer) -> Verdict:
 @judges("18.3")
 @of_function
 def _reports_honestly(report: Answer) -> Verdict:
-    """Judge exercise 18.3: choose by tuning loss, report the test loss, and compute what peeking would gain."""
+    """Judge exercise 18.3: choose by tuning loss, report the test loss, and compute the gain from peeking."""
     ask = "It must return three numbers: which setting, its test loss, and a difference."
     for tuning, test in (([1.0, 1.125, 1.25], [1.5, 1.25, 1.375]), ([2.0, 1.5], [2.5, 1.75])):
         chosen, peeked = int(np.argmin(tuning)), int(np.argmin(test))

@@ -10,7 +10,7 @@ PARTNER = "It must return one whole number, or None where the feature does not t
 
 
 def _partner(j: int, head_dim: int, fraction: float, kind: str) -> int | None:
-    """Return the feature that rotates with feature j in the half_split layout; None if j does not rotate."""
+    """Return the feature that rotates with feature j in the half_split layout, or None if j does not rotate."""
     turning = int(fraction * head_dim / 2)
     half = turning if kind == "partial" else head_dim // 2
     if j >= 2 * half or j % half >= turning:

@@ -16,7 +16,7 @@ RULES = (
 @judges("21.3")
 @of_function
 def _to_five(convert: Answer) -> Verdict:
-    """Judge exercise 21.3 on a config without a rule and on two that name one, with `type` and with `rope_type`."""
+    """Judge exercise 21.3 on a config without a rule and on two with one, under `type` and under `rope_type`."""
     for rule in RULES:
         config = SHAPE | {"rope_theta": 5e5, "rope_scaling": rule}
         given = copy.deepcopy(config)
@@ -45,7 +45,7 @@ def _to_five(convert: Answer) -> Verdict:
 @judges("21.4")
 @of_function
 def _loses(loses_base: Answer) -> Verdict:
-    """Judge exercise 21.4 on configs with the base in each possible place."""
+    """Judge exercise 21.4 on configs with the base at each possible level."""
     inside = {"rope_type": "linear", "factor": 2.0, "rope_theta": 5e5}
     rule = {"rope_type": "linear", "factor": 2.0}
     cases = [

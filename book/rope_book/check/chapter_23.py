@@ -91,7 +91,7 @@ def _packs(pack: Answer) -> Verdict:
 
 
 def _why_not_mask(mask: np.ndarray, same: np.ndarray, causal: np.ndarray, lengths: list[int]) -> str:
-    """Return a sentence about what the mask wrongly allows or hides."""
+    """Return a sentence about keys that the mask wrongly allows or hides."""
     slips = {
         "Tokens see later ones of their document: it must be causal too.": same,
         "A document sees the ones before it: mask those too.": causal,
@@ -106,7 +106,7 @@ def _why_not_mask(mask: np.ndarray, same: np.ndarray, causal: np.ndarray, length
 @judges("23.4")
 @of_function(or_none=True)
 def _reads_the_base(base_of: Answer) -> Verdict:
-    """Judge exercise 23.4 on configs with the base in one place, both or neither, or with two different bases."""
+    """Judge exercise 23.4 on configs with the base at one level, both or neither, or with two different bases."""
     top, inside = {"rope_theta": 500_000.0}, {"rope_parameters": {"rope_type": "default", "rope_theta": 1e6}}
     alike = {"rope_theta": 1e6} | inside
     for config, base in (

@@ -29,7 +29,7 @@ def _holds_whole_numbers(result: float, digits: int) -> Known:
 @judges("A1.2")
 @of_function
 def _makes_turns(turns_until: Answer) -> Verdict:
-    """Judge exercise A1.2: correct, with few exponentials or sines, counted per input element."""
+    """Judge exercise A1.2: the turns must be correct and need few exponentials or sines, counted per element."""
     for length, head_dim in [(1, 4), (255, 8), (257, 6), (1000, 16), (65_536, 4)]:
         theta = inv_freq(head_dim)
         result, taken = _counted(turns_until, length, theta.copy())
@@ -47,7 +47,7 @@ def _makes_turns(turns_until: Answer) -> Verdict:
 
 
 def _what_is_wrong(result: np.ndarray, expected: np.ndarray) -> Verdict:
-    """Return a sentence about what is wrong with a table of turns."""
+    """Return a sentence that explains the mistake in a table of turns."""
     if not np.iscomplexobj(result):
         return "A turn is a complex number, e^{iθm}."
     if close(result, np.conj(expected), 1e-9):

@@ -78,7 +78,7 @@ def _pair(result: Any) -> tuple[np.ndarray, np.ndarray]:
 @judges("A2.3")
 @of_function
 def _forgets(forget: Answer) -> Verdict:
-    """Judge exercise A2.3: remove a token from the state by subtracting what it added."""
+    """Judge exercise A2.3: remove a token from the state by subtracting its contribution."""
     k, v, angles = _example(9)
     whole = _state(k, v, angles)
     for place in (4, 0):
@@ -103,7 +103,7 @@ def _forgets(forget: Answer) -> Verdict:
 @judges("A2.4")
 @of_function
 def _moves_the_state(moved_state: Answer) -> Verdict:
-    """Judge exercise A2.4: rotate a text's state into its state at other positions."""
+    """Judge exercise A2.4: rotate the state of a text into the state of the same text at other positions."""
     k, v, _ = _example(9)
     theta = inv_freq(8)
     for by in (3, -2, 1000):

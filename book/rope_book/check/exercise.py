@@ -18,14 +18,14 @@ import numpy as np
 from rope_book.check.answers import Reply, native, number, of_function
 from rope_book.check.challenges import challenges, reached
 
-Verdict = bool | str | EllipsisType  # right or wrong, a sentence about the mistake, or `...` if unanswered
+Verdict = bool | str | EllipsisType  # True, False, a sentence about the mistake, or `...` if unanswered
 Judge = Callable[[Any], Verdict]
 Known = tuple[Any, Mapping[str, Any], str]  # right answer, known mistakes, sentence for any other answer
 HERE = Path(__file__).parent
 
 
 class Unread(str):
-    """A sentence about an answer that could not be judged, such as one with a typo; it uses up no hint."""
+    """A reply to an answer that could not be judged, for example because of a typo; it does not use up a hint."""
 
     __slots__ = ()
 
@@ -37,9 +37,9 @@ JUDGES: dict[str, Judge] = {}  # filled when chapter_NN and rows are imported
 class Exercise:
     """One exercise: its id, its judge, hints from subtle to explicit, and its lesson.
 
-    `right(answer)` returns True, False or a sentence on what is wrong; it reads the answer with
-    `rope_book.check.answers`, whose Reply ends the judging. Any other exception is shown to the reader: it comes
-    from the reader's own function, which the judge calls.
+    `right(answer)` returns True, False or a sentence that explains the mistake. It converts the answer with
+    `rope_book.check.answers`, which raises Reply to end the judging. Any other exception comes from the reader's
+    function, which the judge calls, and is shown to the reader.
     """
 
     id: str
@@ -55,17 +55,17 @@ class Exercise:
 
 
 class Checker:
-    """The `check` that readers call; it replies to answers and counts wrong ones, so each brings the next hint."""
+    """The `check` that readers call; it replies to answers and gives the next hint after each wrong one."""
 
     def __init__(self, exercises: tuple[Exercise, ...] | None = None) -> None:
-        """Check these exercises, by default those of all chapters, which are imported on the first call."""
+        """Check the given exercises, or by default those of all chapters, which are imported on the first call."""
         self._exercises = None if exercises is None else _by_id(exercises)
         self._failures: Counter[str] = Counter()
         self._record: dict[str, dict[str, Any]] = {}
 
     @property
     def exercises(self) -> dict[str, Exercise]:
-        """All exercises, by id."""
+        """All exercises, keyed by id."""
         if self._exercises is None:
             self._exercises = _by_id(find_exercises())
         return self._exercises
@@ -103,9 +103,9 @@ class Checker:
         print(f"Challenge {name}: {'reached' if right else 'not yet'}. {why}")
 
     def record(self) -> dict[str, dict[str, Any]]:
-        """Return what has been answered so far, for a teacher: right or not, tries, and the replies to mistakes.
+        """Return the progress so far, for a teacher: right or not, number of tries, and replies to mistakes.
 
-        It has no answers and no names, and ``json.dumps(check.record())`` writes it to a file.
+        It contains neither answers nor names. ``json.dumps(check.record())`` converts it to JSON.
 
         >>> mine = Checker((Exercise("1.1", lambda x: x == 4 or "That is the square.", hints=("Add.",)),))
         >>> mine("1.1", 9)
@@ -178,7 +178,7 @@ def close(a: object, b: object, tol: float = 1e-6) -> bool:
     try:
         a, b = (np.asarray(native(x)) for x in (a, b))
         return a.shape == b.shape and bool(np.all(np.abs(a - b) <= tol))
-    except (TypeError, ValueError):  # ragged lists, words, None
+    except (TypeError, ValueError):  # ragged lists, text, None
         return False
 
 
@@ -216,9 +216,10 @@ def against(
 def of_cases(
     cases: Iterable[tuple], ask: str = "It must return one number.", *, tol: float = 1e-6, ratio: bool = False
 ) -> Callable[[Callable[..., Known]], Judge]:
-    """Decorate a judge of functions that return a single number; each is called with every case.
+    """Decorate a judge whose answers are functions that return a single number; each is called with every case.
 
-    The decorated function gets a case's result and arguments; it returns (right, slips, otherwise) for `against`.
+    The decorated function receives a case's result and arguments; it returns (right, slips, otherwise) for
+    `against`.
 
     >>> @of_cases([(1,), (4,)])
     ... def doubled(found, x):
@@ -248,7 +249,7 @@ def _same(result: Any, value: Any, tol: float, ratio: bool) -> bool:
 
 
 def _by_id(exercises: tuple[Exercise, ...]) -> dict[str, Exercise]:
-    """Return exercises by id; ValueError if two have the same id."""
+    """Return exercises by id; raise ValueError if two have the same id."""
     index: dict[str, Exercise] = {}
     for exercise in exercises:
         if exercise.id in index:
@@ -258,7 +259,7 @@ def _by_id(exercises: tuple[Exercise, ...]) -> dict[str, Exercise]:
 
 
 def _is_stub(answer: object) -> bool:
-    """Return whether the answer is `...`, or a tuple, list or set with `...` left in it."""
+    """Return whether the answer is `...`, or a tuple, list or set that still contains `...`."""
     return answer is ... or (isinstance(answer, tuple | list | set) and any(map(_is_stub, answer)))
 
 

@@ -19,13 +19,13 @@ from rope_edu.attention.encoding import PositionEncoding
 WIDTH = 64
 FAR = 100_000
 _DRAWN = np.random.default_rng(1)
-WORDS = _DRAWN.normal(size=(106, WIDTH))  # a text: 100 words, then the six tested words
+WORDS = _DRAWN.normal(size=(106, WIDTH))  # a text of 100 words followed by the six tested words
 W_Q, W_K, W_V = _DRAWN.normal(size=(3, WIDTH, WIDTH)) / np.sqrt(WIDTH)
 
 
 @dataclass(frozen=True)
 class Wishes:
-    """Results of the five wishes for an encoding; `cost` is a count of numbers."""
+    """An encoding's results for the five wishes; `cost` is a count of numbers."""
 
     order: bool
     distance: bool

@@ -1,4 +1,4 @@
-"""Exercises answered by numbers, names or an order, for a page that has no Python but replies as `check` does."""
+"""Prepare exercises answered by numbers, names or an order for pages that reply like `check`, without Python."""
 
 from functools import cache
 from itertools import combinations, permutations
@@ -51,6 +51,6 @@ def _order(exercise: Exercise, entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def _verdict(exercise: Exercise, answer: Any) -> str:
-    """Return the reply to an answer; empty if the answer is right."""
+    """Return the reply to an answer, or "" if the answer is right."""
     said = _judge(exercise, answer)
     return "" if said is True else said if isinstance(said, str) else "Not all of it is right."

@@ -1,4 +1,4 @@
-"""Exercises answered by a row of numbers, each defined once, for Python and for the page without Python.
+"""Exercises answered by a row of numbers, each defined once for both Python and the page without Python.
 
 An entry of ``in_page.toml`` has these keys:
 
@@ -6,12 +6,12 @@ An entry of ``in_page.toml`` has these keys:
 - ``answer``: the right numbers, to within ``within`` (default 1e-6) or a ``share`` of each; or, if many answers are
   right, one ``example``;
 - ``rules``, in order: a condition, and the sentence for an answer that meets it (default: ``ask``). A list as a
-  condition means that the answer begins with these numbers, to within an optional third item (default: ``within``);
+  condition is met if the answer begins with these numbers, to within an optional third item (default: ``within``);
 - ``otherwise``: the sentence for any other wrong answer;
-- ``ask``: the sentence for an answer in the wrong form, or a list: for the row, then for each number. An exercise
-  without this key has a judge in chapter_NN.py that reads the answer and calls `judge_row`.
+- ``ask``: the sentence for an answer in the wrong form, or a list of sentences: for the row, then for each number.
+  An exercise without this key has a judge in chapter_NN.py that reads the answer and calls `judge_row`.
 
-Formulas use Python syntax; the page gets them as trees. In a formula, ``wrong`` is the index of the first wrong
+Formulas use Python syntax; the page receives them as trees. In a formula, ``wrong`` is the index of the first wrong
 number, from 0, and ``reordered`` is true if the right numbers come in the wrong order.
 """
 
@@ -45,7 +45,7 @@ SIGNS |= {ast.Pow: "**", ast.And: "and", ast.Or: "or"}
 
 
 def judge_row(exercise_id: str, *values: float) -> Verdict:
-    """Return the verdict on an answer: True, False, or the sentence of the first rule that it meets.
+    """Return the verdict on an answer: True, False, or the sentence of the first rule that applies.
 
     >>> judge_row("4.3", 10, 6), judge_row("16.2", 1.459)
     ('There m − n is 4, and 9 − 4 = 5.', True)
@@ -104,7 +104,7 @@ def as_trees(exercise_id: str) -> dict[str, Any]:
 def tree(formula: str, where: Mapping[str, str] = MappingProxyType({})) -> Any:
     """Return a formula as a tree: a number, a name, or a list with an operation and its operands.
 
-    Arguments: `where` maps names to their formulas. ValueError for anything that the page cannot compute.
+    `where` maps names to their formulas. Raises ValueError for anything that the page cannot compute.
 
     >>> tree("abs(m - 5) < far", {"far": "2"}), tree("sum(cos(r) for r in range(3, 9))")
     (['<', ['abs', ['-', 'm', 5]], 2], ['sum', 'r', 3, 9, ['cos', 'r']])
@@ -139,7 +139,7 @@ def _where(exercise_id: str) -> dict[str, str]:
 
 
 def _near(entry: Mapping[str, Any], numbers: list[float | str], within: float | None = None) -> list[str]:
-    """Return one condition per number: that the answer's number at that index is close to it."""
+    """Return one condition per number, met if the answer's number at that index is close to it."""
     share = f"{entry['share']} * abs({{}})" if "share" in entry else entry.get("within", 1e-6)
     far = share if within is None else within
     bounds = far if isinstance(far, list) else [far] * len(numbers)
@@ -150,7 +150,7 @@ def _near(entry: Mapping[str, Any], numbers: list[float | str], within: float | 
 
 
 def _add_judge(exercise_id: str, entry: Mapping[str, Any]) -> None:
-    """Add the judge of an exercise whose entry has `ask`, which the judge needs to read the answer."""
+    """Add a judge for an exercise whose entry has `ask`, the reply to an answer in the wrong form."""
     ask, many = entry["ask"], len(entry["values"])
     shape = entry.get("shape", [many] if many > 1 else [])
 
@@ -192,7 +192,7 @@ def _value(exercise_id: str, formula: str, names: Mapping[str, float]) -> Any:
 
 @cache
 def _code(exercise_id: str, formula: str) -> Any:
-    """Compile an exercise's formula; ValueError if the page could not compute it."""
+    """Compile an exercise's formula; raise ValueError if the page could not compute it."""
     syntax = _syntax(formula, _where(exercise_id))
     _tree(syntax)
     return compile(ast.fix_missing_locations(ast.Expression(syntax)), FILE.name, "eval")

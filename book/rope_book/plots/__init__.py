@@ -1,4 +1,4 @@
-"""Figures, drawn by functions that take an `ax` and return it, and `Table`; neither computes anything."""
+"""`Table`, and functions that draw a figure on an `ax` and return the `ax`. Neither computes anything."""
 
 from rope_book.plots.figures import (
     angle_chart,

@@ -25,7 +25,7 @@ from rope_book.plots.style import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-NAME_WIDTH = 20  # characters per line of a bar's name
+NAME_WIDTH = 20  # maximum characters per line in a bar's name
 Numbers = Any  # NumPy array, torch tensor or sequence of numbers
 
 
@@ -121,13 +121,13 @@ def curves(
         if y.shape != x.shape:
             raise ValueError(f"the values of {label!r} must have the shape of x, {x.shape}, got {y.shape}")
         colour = (colours or {}).get(label, colour)
-        every = max(1, len(x) // 8)  # about eight markers, so that the line stays visible
+        every = max(1, len(x) // 8)  # about eight markers, so that the line remains visible
         ax.plot(x, y, color=colour, ls=dashes, marker=marker, markevery=every, ms=4, lw=1.5, label=label)
     ax.set_xscale("log" if log_x else "linear")
     ax.set_yscale("log" if log_y else "linear")
     if len(ys) > 1:
         columns = 2 if max(map(len, ys)) <= 18 else 1
-        above = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0)}  # keeps the legend off the lines
+        above = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0)}  # to keep the legend off the lines
         ax.legend(fontsize=FONT, handlelength=3.5, ncols=columns, frameon=False, **above)
     return _label(ax, x_label, y_label)
 
@@ -164,7 +164,7 @@ def angle_chart(ax: "Axes", positions: Numbers, angles: Numbers) -> "Axes":
     """Draw the angles of all pairs, one line per position: `angles` `(seq, pairs)`, radians.
 
     At each pair, the lines of consecutive positions are equally spaced. All lines have the position colour and are
-    named where they start.
+    labelled where they start.
     """
     positions, angles = _numbers(positions), _numbers(angles)
     if positions.ndim != 1 or angles.ndim != 2 or angles.shape[0] != len(positions):
@@ -238,7 +238,7 @@ def bars(
 
 
 def _numbers(values: Numbers) -> np.ndarray:
-    """Return values as a NumPy array; torch tensors are detached and copied to the CPU."""
+    """Return numbers as a NumPy array; torch tensors are detached and copied to the CPU."""
     return np.asarray(values.detach().cpu().numpy() if hasattr(values, "detach") else values)
 
 

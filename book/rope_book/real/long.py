@@ -1,4 +1,4 @@
-r"""SmolLM2 on texts of many thousands of tokens: attention in query blocks, with other distances or fewer keys."""
+r"""Run SmolLM2 on texts of many thousands of tokens: query by block, with modified distances or fewer keys."""
 
 import math
 from collections.abc import Sequence
@@ -64,7 +64,7 @@ class Reading:
         return torch.cat(mixed, dim=-2)
 
     def _rotate(self, x: Tensor, at: Tensor, held_at: Tensor | None = None) -> Tensor:
-        """Return x rotated by its positions, or by `held_at`, if given, in the held pairs."""
+        """Return x rotated by its positions, except that held pairs use `held_at` if given."""
         inv_freq = torch.tensor(self.rope.inv_freq)
         angles = rope_angles(at, inv_freq)
         if held_at is not None:
@@ -99,7 +99,7 @@ def attend(layer: SharedKeyAttention, x: Tensor, reading: Reading) -> Tensor:
 def read(model: RealModel, ids: Sequence[int], reading: Reading) -> Tensor:
     r"""Return each token's loss in nats, `(seq − 1,)`, as `model.losses` does, for a text of any length.
 
-    ValueError if the window is not a multiple of the block.
+    Raises ValueError if the window is not a multiple of the block.
     """
     if reading.window is not None and reading.window % BLOCK:
         raise ValueError(f"window must be a multiple of {BLOCK}, got {reading.window}")

@@ -1,8 +1,8 @@
-r"""Mistakes in a whole model's positions: those of the clinic, mismatched q and k, wrong caches and configs.
+r"""Mistakes in a whole model's positions: the clinic's, mismatched q and k, wrong caches, and wrong configs.
 
 A mistake is an encoding made from the right spec and the number of tokens in the prompt. Cache mistakes begin after
-the prompt, with the tokens that are decoded one at a time. A single pass over a whole text measures them too, since
-a key is rotated only once, by its position at the time it was stored.
+the prompt, with the tokens that are decoded one at a time. A single pass over a whole text measures them too,
+because a key is rotated only once, by the position it has when it is stored.
 """
 
 from collections.abc import Callable
@@ -32,7 +32,8 @@ class PerHead(PositionEncoding):
     Args:
         rotate: the function.
         whole: pass all heads at once instead, `(batch, heads, seq, head_dim)`.
-        prompt: number of tokens after which every token gets its own call, as in decoding; None for a single call.
+        prompt: number of tokens after which the function is called for one token at a time, as in decoding; None
+            for a single call.
     """
 
     def __init__(
@@ -73,7 +74,7 @@ class Recounted(PositionEncoding):
 
 
 class Two(PositionEncoding):
-    """One encoding for queries, another for keys."""
+    """One encoding for queries and another for keys."""
 
     def __init__(self, of_q: PositionEncoding, of_k: PositionEncoding) -> None:
         self.of_q, self.of_k = of_q, of_k
@@ -85,7 +86,7 @@ class Two(PositionEncoding):
         return self.of_k.rotate_k(k, positions)
 
 
-BY_CALL = {  # clinic mistakes whose result depends on how a text is split into calls
+BY_CALL = {  # mistakes in the clinic whose result depends on how a text is split into calls
     "adds_row_number",
     "counts_from_the_first",
     "depends_on_length",
@@ -104,7 +105,7 @@ TRAINED = 8192  # SmolLM2's training length in tokens
 
 @dataclass(frozen=True)
 class Mistake:
-    """A mistake's effect in a sentence, and its encoding, made from the right spec and the prompt length."""
+    """A mistake: its effect as a sentence, and its encoding, made from the right spec and the prompt length."""
 
     does: str
     make: Callable[[RopeSpec, int], PositionEncoding]
@@ -119,7 +120,7 @@ def _config(does: str, change: Callable[[RopeSpec], RopeSpec]) -> Mistake:
 
 
 def _count(does: str, recount: Callable[[Tensor, int], Tensor]) -> Mistake:
-    """Return a mistake in decoding only; `recount` takes the decoded positions and the prompt length."""
+    """Return a mistake that affects only decoding; `recount` takes the decoded positions and the prompt length."""
 
     def make(spec: RopeSpec, prompt: int) -> PositionEncoding:
         return Recounted(Rotary(spec), lambda at: torch.where(at < prompt, at, recount(at, prompt)))
@@ -223,7 +224,7 @@ def broken(name: str, spec: RopeSpec, prompt: int) -> PositionEncoding:
         prompt: number of tokens in the prompt; the others are decoded.
 
     Raises:
-        ValueError: the name is not one of them.
+        ValueError: `name` is not one of them.
 
     >>> right = plain_rope(2)
     >>> behind = broken("cache_one_behind", right, prompt=2)

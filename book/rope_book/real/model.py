@@ -1,4 +1,4 @@
-r"""Llama's architecture on one page: RMSNorm, shared keys, SwiGLU, tied embeddings; position is an argument."""
+r"""Llama's architecture on one page: RMSNorm, shared keys, SwiGLU, tied embeddings, and position as an argument."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-r"""Load SmolLM2, compute its logits or make it write, with the right positions or any others."""
+r"""Load SmolLM2, and compute its logits or make it write, with the right positions or any others."""
 
 import math
 import os
@@ -33,7 +33,7 @@ def load(path: str | Path | None = None) -> "RealModel":
 
     Raises:
         MissingPackageError: a package is missing; the message gives the command that installs it.
-        FileNotFoundError, ValueError: there is no such file, or it does not hold SmolLM2.
+        FileNotFoundError, ValueError: the file does not exist, or does not contain SmolLM2.
         MemoryError: less than 1.3 GB are available.
 
         model = load()
@@ -62,8 +62,8 @@ class RealModel:
     `spec` describes the rotation that the weights expect, interleaved as in the file. Every method can override it:
 
     - `spec`: a RopeSpec, a table that holds one, the name of an encoding, or any `PositionEncoding`;
-    - `rotate`: a function of x `(seq, head_dim)` and positions `(seq,)`, NumPy, such as the broken ones of the
-      doctor's clinic; it rotates each head of q and k in turn;
+    - `rotate`: a function of NumPy arrays x `(seq, head_dim)` and positions `(seq,)`, such as the broken rotations
+      in the doctor's clinic; it is applied to each head of q and k separately;
     - `positions`: the positions of the tokens, `(seq,)`; 0, 1, 2, … if None.
     """
 
@@ -71,7 +71,7 @@ class RealModel:
         self.model, self.spec, self.tokenizer = model, spec, tokenizer
 
     def ids(self, text: str) -> list[int]:
-        """Return a text's token ids; nothing is prepended."""
+        """Return the token ids of a text, without a start token."""
         return self.tokenizer.encode(text).ids
 
     def text(self, ids: Sequence[int]) -> str:
@@ -89,7 +89,8 @@ class RealModel:
     ) -> Tensor:
         r"""Return logits for the next token at every position, `(…, seq, vocab_size)`, from ids `(…, seq)`.
 
-        ValueError if there is no token, an id is not in the vocabulary, or both `spec` and `rotate` are given.
+        Raises ValueError if there is no token, an id is not in the vocabulary, or both `spec` and `rotate` are
+        given.
         """
         return self.model.head(self._vectors(ids, spec, rotate, positions))
 
@@ -104,7 +105,7 @@ class RealModel:
     ) -> Tensor:
         r"""Return each token's loss in nats, `(…, seq − 1)`: token n + 1 as predicted from the first n.
 
-        Arguments and errors are those of `logits`. The exponential of the mean is the perplexity.
+        Arguments and errors are as for `logits`. The exponential of the mean is the perplexity.
         """
         tokens = self._tokens(ids)
         vectors = self._vectors(tokens, spec, rotate, positions)[..., :-1, :]
@@ -122,7 +123,7 @@ class RealModel:
     def greedy(self, text: str, n: int, spec: Any = None, rotate: Rotate | None = None) -> str:
         r"""Return the text of `n` tokens that follow `text`, each the most likely.
 
-        Keys are cached if the encoding allows it. ValueError as for `logits`, or if n is not a whole number ≥ 1.
+        Keys are cached if the encoding allows it. Errors are as for `logits`; `n` must be a whole number ≥ 1.
         """
         best = (int(logits.argmax()) for logits in self.steps(self.ids(text), n, spec, rotate))
         return self.text(list(best))

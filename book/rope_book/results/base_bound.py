@@ -1,4 +1,4 @@
-r"""The smallest base a context needs: our search over many bases and contexts, and published bounds.
+r"""The smallest base that a context needs: our search over many bases and contexts, and published bounds.
 
 `python book/tools/search_bases.py` repeats the search (some minutes on one core) and writes base_bound.json.
 """
@@ -20,7 +20,7 @@ PUBLISHED = dict(zip(CONTEXTS, (4.3e3, 1.6e4, 2.7e4, 8.4e4, 3.1e5, 6.4e5, 2.1e6,
 
 
 class Model(NamedTuple):
-    """Plain RoPE from a model's config.json: base, rotated features, longest supported text."""
+    """Plain RoPE as in a model's config.json: base, number of rotated features, longest supported text."""
 
     name: str
     base: float
@@ -49,7 +49,7 @@ MODELS = tuple(
 
 @dataclass(frozen=True)
 class BaseSearch:
-    """Search results.
+    """The results of the search.
 
     Attributes:
         bases: the bases searched, `(n,)`, increasing.
@@ -63,7 +63,7 @@ class BaseSearch:
 
 
 def load_base_bound(path: str | Path | None = None) -> BaseSearch:
-    """Load base_bound.json, or another file in the same format; ValueError if the format differs.
+    """Load base_bound.json, or another file in the same format; raise ValueError if the format differs.
 
     >>> round(load_base_bound().smallest[1024], -1)
     4290.0

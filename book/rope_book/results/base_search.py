@@ -1,4 +1,4 @@
-r"""The smallest base for a context, for which Σ cos(r θ_i) ≥ 0 at all distances in the context."""
+r"""Find the smallest base for a context, such that Σ cos(r θ_i) ≥ 0 at all distances in the context."""
 
 import math
 from collections.abc import Iterator
@@ -20,8 +20,8 @@ def first_negative_distance(inv_freq: ArrayLike, limit: int) -> int | None:
 
         min { r : Σ_i cos(r θ_i) < 0 },   0 ≤ r < limit
 
-    There, a key similar to the query has a lower mean score than a random key. `inv_freq` and its errors are as for
-    `rope_angles`; ValueError if `limit`, in tokens, is not a whole number ≥ 1.
+    At that distance, a key similar to the query has a lower mean score than a random key. `inv_freq` and its errors
+    are as for `rope_angles`; `limit`, in tokens, must be a whole number ≥ 1.
 
     >>> first_negative_distance([math.pi / 3], 10)  # cos 0, cos 60°, cos 120° = −1/2
     2
@@ -41,11 +41,11 @@ def smallest_base(context: int, head_dim: int = 128, *, above: float = 2.0) -> f
 
         min { b : Σ_i cos(r b^(−2i/d)) ≥ 0 for all r = 0 … context − 1 }
 
-    The result is at most 0.1 % too large, the step of the search grid, unless a narrower window was missed. Some
-    larger bases fail again, so check the base that you want to use with `first_negative_distance`. `context` is in
-    tokens, d = `head_dim` is the number of rotated features, and the search begins at `above`. ValueError unless
-    `context` is a whole number ≥ 1, `head_dim` is even and ≥ 4 and `above` is greater than 1, or if no base up to
-    10¹⁵ suffices.
+    The result is at most 0.1 % too large, the step of the search grid, unless the search missed a narrower window.
+    Some larger bases fail again, so check the base that you want to use with `first_negative_distance`. `context`
+    is in tokens, d = `head_dim` is the number of rotated features, and the search begins at `above`. Raises
+    ValueError unless `context` is a whole number ≥ 1, `head_dim` is even and ≥ 4, `above` is greater than 1, and
+    some base up to 10¹⁵ suffices.
 
     With d = 128 the result agrees with the published table to within 1.5 % at 1k, 4k, 8k, 32k and 64k tokens, and
     to within 6 % at 128k. At 2k, 16k and 1M it is 28, 25 and 34 % lower, in narrow windows that a coarser search
@@ -65,7 +65,7 @@ def smallest_base(context: int, head_dim: int = 128, *, above: float = 2.0) -> f
         )
     steps = _STEP * np.arange(_BATCH)  # steps in ln(base)
     slower = np.exp(-steps[:, None] * np.arange(0, head_dim, 2) / head_dim)  # (bases, pairs)
-    witnesses: list[int] = []  # distances at which some base failed, most recent first
+    witnesses: list[int] = []  # distances at which a base has failed, most recent first
     while start < 1e15:
         place = _first_feasible(inv_freq(head_dim, start) * slower, context, witnesses)
         if place is not None:
@@ -91,7 +91,7 @@ def _first_feasible(frequencies: np.ndarray, context: int, witnesses: list[int])
 
 
 def _refuted(frequencies: np.ndarray, distance: int) -> np.ndarray:
-    """Return which rows have a negative sum, in float32, which is ten times as fast, or in float64 if in doubt.
+    """Return which rows have a negative sum, computed in float32 (ten times as fast), or in float64 if in doubt.
 
     A float32 angle has a relative error of at most 2 · 2⁻²⁴ (frequency and product are rounded), and a cosine is
     off by no more than its angle; 10⁻⁴ covers the rounding of the cosines and of their sum.

@@ -1,4 +1,4 @@
-r"""Load the measurements that decide some claims in chapter 23."""
+r"""Load the measurements that decide some of the claims in chapter 23."""
 
 from pathlib import Path
 from typing import Any
@@ -16,10 +16,10 @@ def load_claims(path: str | Path | None = None) -> dict[str, list[dict[str, Any]
         path: a file written by `python -m makers.claims`; the committed one if None.
 
     Returns:
-        Table -> rows. `times`: length (tokens), way, milliseconds, ratio to attention without positions. `rows`:
-        mean cosine between learned rows `offset` apart: initial, trained, and their difference. `swaps`: share of
-        right answers as trained, after the switch to RoPE, and after more training. `linear`: area under the
-        learning curve of linear attention on *back* and *text*, with each encoding.
+        Table -> rows. `times`: length (tokens), way (encoding and implementation), milliseconds, ratio to attention
+        without positions. `rows`: mean cosine between learned rows `offset` apart: initial, trained, and their
+        difference. `swaps`: share of right answers as trained, after the switch to RoPE, and after more training.
+        `linear`: area under the learning curve of linear attention on *back* and *text*, with each encoding.
 
     Raises:
         ValueError: the file has a different format.

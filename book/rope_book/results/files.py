@@ -1,4 +1,4 @@
-r"""Helpers for all result files: reading, checking the format, parsing numbered predictions."""
+r"""Helpers for all result files: read them, check their format, and parse numbered predictions."""
 
 import json
 import re

@@ -11,11 +11,11 @@ from rope_book.results.files import load, numbered, read
 
 FORMAT = "rope_book grid 2"
 CURVE = ("step", "loss", "accuracy", "cpu_seconds")
-RUN_KEY = ("task", "encoding", "seed", "learning_rate", "own_rate")  # fields that identify a run
+RUN_KEY = ("task", "encoding", "seed", "learning_rate", "own_rate")  # the fields that identify a run
 
 
 class Spread(NamedTuple):
-    """Median, range and quartiles over some runs."""
+    """Median, range and quartiles over several runs."""
 
     median: float
     low: float  # minimum
@@ -95,11 +95,11 @@ class Grid:
         return sorted(runs, key=lambda run: (run.encoding, run.seed))
 
     def accuracy(self, task: str, encoding: str, length: int | None = None) -> Spread:
-        """Return the accuracy's spread over seeds at a test length (by default the training length)."""
+        """Return the spread of the accuracy over seeds at a test length (by default the training length)."""
         return self._tested(task, encoding, length, 1)
 
     def loss(self, task: str, encoding: str, length: int | None = None) -> Spread:
-        """Return the loss's spread over seeds at a test length (by default the training length)."""
+        """Return the spread of the loss over seeds at a test length (by default the training length)."""
         return self._tested(task, encoding, length, 0)
 
     def curve(self, task: str, encoding: str, column: str = "accuracy") -> dict[str, np.ndarray]:
@@ -121,7 +121,7 @@ class Grid:
         return {"step": runs[0].curve["step"], **result, "cpu_seconds": seconds}
 
     def reached(self, task: str, encoding: str, accuracy: float, column: str = "step") -> list[float]:
-        """Return the first step (or cpu_seconds) with at least this accuracy, for each seed; ∞ if never reached."""
+        """Return each seed's first step (or cpu_seconds) with at least this accuracy, or ∞ if there is none."""
         values = []
         for run in self.select(task, encoding):
             points = np.flatnonzero(run.curve["accuracy"] >= accuracy)
@@ -147,7 +147,7 @@ class Grid:
 
 
 def spread(values: Iterable[float]) -> Spread:
-    r"""Return the median, the range and the quartiles of some numbers.
+    r"""Return the median, range and quartiles of some numbers.
 
     Raises:
         ValueError: `values` is empty.
@@ -166,8 +166,8 @@ def sign_flip_p(differences: Iterable[float]) -> float:
     r"""Return how often chance alone makes paired differences this lopsided: an exact two-sided test.
 
     If two encodings are equally good, each difference could just as well have the opposite sign. Among all 2ⁿ sign
-    choices, count those whose sum is at least as far from 0. The test ignores everything that the seeds share:
-    tuned rates and test texts.
+    choices, count those whose sum is at least as far from 0. The test ignores everything that all seeds share, such
+    as tuned rates and test texts.
 
     Args:
         differences: one per seed, 1 to 20 numbers.

@@ -14,7 +14,7 @@ FORMAT = "rope_book page heads 1"
 
 @dataclass(frozen=True)
 class PageHead:
-    r"""One head, with the same numbers as on the page.
+    r"""One head, with exactly the numbers that the page uses.
 
     Attributes:
         job: the head's job, one of `rope_book.widgets.maths.real_head.JOBS`.
@@ -50,7 +50,7 @@ def load_page_heads(path: str | Path | None = None) -> dict[str, PageHead]:
 
 
 def read_page_heads(path: str | Path | None = None) -> dict[str, Any]:
-    """Return the file's content; ValueError if the format differs."""
+    """Return the file's content; raise ValueError if the format differs."""
     return load("page_heads.json", FORMAT, path)
 
 

@@ -48,7 +48,7 @@ class PageModel:
 
 
 def load_page_models(path: str | Path | None = None) -> dict[str, PageModel]:
-    r"""Load the page's models, or your own.
+    r"""Load the models that run on the page, or your own.
 
     Args:
         path: a file written by `python -m makers.page_models`; the committed one if None.
@@ -69,7 +69,7 @@ def load_page_models(path: str | Path | None = None) -> dict[str, PageModel]:
 
 
 def read_page_models(path: str | Path | None = None) -> dict[str, Any]:
-    """Return the file's content, which is also sent to the page; ValueError if the format differs."""
+    """Return the file's content, which is also sent to the page; raise ValueError if the format differs."""
     return load("page_models.json", FORMAT, path)
 
 

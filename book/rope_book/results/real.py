@@ -7,26 +7,28 @@ from rope_book.results.files import load
 
 FORMATS = {
     "causes": "rope_book causes 1",
+    "real_finetune": "rope_book real finetune 1",
     "real_heads": "rope_book real heads 1",
     "real_length": "rope_book real length 1",
     "real_mistakes": "rope_book real mistakes 1",
+    "real_packed": "rope_book real packed 1",
     "real_table": "rope_book real table 1",
 }
 
 
 def load_real(name: str, path: str | Path | None = None) -> dict[str, Any]:
-    r"""Load one of five measurements; the docstring of the maker of the same name says how each was made.
+    r"""Load a measurement; the maker of the same name documents how each was made.
 
     Args:
-        name: "real_length", "real_heads", "real_mistakes" of SmolLM2-135M; "real_table" of MiniLM's learned
-            positions; "causes" of small models with fewer and fewer slow pairs.
+        name: "real_length", "real_finetune", "real_heads", "real_mistakes", "real_packed" of SmolLM2-135M;
+            "real_table" of MiniLM's learned positions; "causes" of small models with fewer and fewer slow pairs.
         path: another file in the same format; the committed one if None.
 
     Returns:
         The file: "format", "meta" (settings, machine, versions), and its tables.
 
     Raises:
-        ValueError: the name is not one of these, or the file has another format.
+        ValueError: `name` is not one of these, or the file has a different format.
 
     >>> load_real("real_table")["meta"]["shape"]
     [512, 384]

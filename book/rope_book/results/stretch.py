@@ -1,4 +1,4 @@
-r"""The stretching experiment: models trained at one length and tested at up to 16 times that length."""
+r"""The stretching experiment: models trained at one length and tested at lengths up to 16 times as long."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +9,7 @@ from rope_book.results.grid import Spread, sign_flip_p, spread
 
 FORMAT = "rope_book stretch 2"
 TUNING_KEY = ("task",)
-RUN_KEY = ("task", "seed")  # fields that identify a run
+RUN_KEY = ("task", "seed")  # the fields that identify a run
 SCORE_TABLES = ("runs", "readings", "retuned")  # tables whose rows have a RUN_KEY and scores
 UNSTRETCHED = ("plain", "abf", "dynamic-cached")  # rules with a factor of 1 at every length
 
@@ -72,9 +72,10 @@ class Stretch:
         return sorted(seed for name, seed in self.scores if name == task)
 
     def place(self, rule: str, multiple: int, way: str = "zero-shot", factor: int | None = None) -> Place:
-        r"""Return a place; without a `factor`, a zero-shot rule stretches by the length of the text.
+        r"""Return a place; without a `factor`, a zero-shot rule stretches by the multiple of the text's length.
 
-        In every other way the rule was chosen before training, for the longest texts. A factor of 1 is plain RoPE.
+        For every other `way`, the rule was chosen before training, for the longest texts. A factor of 1 is plain
+        RoPE.
         """
         if rule in UNSTRETCHED or rule in self.readings:
             return Place(way, rule, 1, multiple)
@@ -95,11 +96,11 @@ class Stretch:
         return [score[index] for score in scores]
 
     def accuracy(self, task: str, place: Place) -> Spread:
-        """Return the accuracy's spread over seeds at a place."""
+        """Return the spread of the accuracy over seeds at a place."""
         return spread(self.values(task, place))
 
     def loss(self, task: str, place: Place) -> Spread:
-        """Return the loss's spread over seeds at a place."""
+        """Return the spread of the loss over seeds at a place."""
         return spread(self.values(task, place, "loss"))
 
     def paired_p(self, task: str, place: Place, other: Place) -> float:
@@ -108,7 +109,7 @@ class Stretch:
         return sign_flip_p([a - b for a, b in pairs])
 
     def better(self, task: str, place: Place, other: Place, *, by: float = 0.0, p: float = 0.01) -> bool:
-        """Return whether the median accuracy at `place` is significantly higher, and by at least `by`."""
+        """Return whether the median accuracy at `place` is significantly higher, by at least `by`."""
         lead = self.accuracy(task, place).median - self.accuracy(task, other).median
         return lead > 0 and lead >= by and self.paired_p(task, place, other) < p
 

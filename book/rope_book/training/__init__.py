@@ -1,4 +1,4 @@
-"""Tasks, training, baselines, attention variants for trained models, and the page's models.
+"""Tasks, training, baselines, attention variants for trained models, and the models that run in the page.
 
 Needs ``pip install torch tqdm``.
 """

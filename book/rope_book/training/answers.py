@@ -1,4 +1,4 @@
-r"""The answers of one of the page's models on its texts, position by position."""
+r"""Score the answers that one of the page's models gives on its texts, position by position."""
 
 import numpy as np
 import torch
@@ -12,7 +12,7 @@ from .restore import restore
 def answered(model: PageModel, rope: RopeSpec, places: int) -> tuple[np.ndarray, np.ndarray]:
     r"""Return whether the model is right, and its loss (nats), at the first positions of its texts.
 
-    Both are (texts, places), nan where no answer counts.
+    Both have the shape `(texts, positions)`, with NaN where the answer does not count.
 
     >>> from rope_book.results import load_page_models
     >>> from rope_edu.encodings import plain_rope

@@ -1,6 +1,6 @@
 r"""Baselines without positions: rules that only compare tokens with their neighbours.
 
-A task on which such a rule scores high does not need positions: a model without them may solve it.
+A task on which such a rule scores high does not need positions, because a model without them may solve it.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ SIDES = ("after", "before")
 def match_last(tokens: np.ndarray, n: int, side: str = "after") -> np.ndarray:
     r"""Return the token next to the latest earlier match of the last n tokens, ints `(rows, seq)`.
 
-    If none matches, the last n − 1 tokens are tried, and so on; −1 if nothing does.
+    If there is no match, the last n − 1 tokens are tried, and so on; the result is −1 if none of these match.
 
     Args:
         tokens: ints `(rows, seq)`.
@@ -76,7 +76,7 @@ def rule_accuracy(
 
 
 def chance(task: Task, *, length: int | None = None, rows: int = 192) -> float:
-    r"""Return the most common training answer's share of right answers, 0 … 1: the floor for every model.
+    r"""Return the share of right answers, 0 … 1, of the most common training answer: a floor for every model.
 
     Args:
         task, length, rows: as for `rule_accuracy`, except that all positions of longer texts count.

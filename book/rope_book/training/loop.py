@@ -1,8 +1,8 @@
-r"""Train a tiny transformer: one function, reproducible from a seed, that can resume after being killed.
+r"""Train a tiny transformer, reproducibly from a seed, with one function that can resume after being killed.
 
 Batches and the learning rate depend only on the step, and nothing is random after initialisation, so a checkpoint
-holds the weights, the optimizer's state, the step and the curve. A run that is killed and resumed ends bit for bit
-like an uninterrupted one (on the same machine, with the same number of threads, on a CPU).
+needs only the weights, the optimizer's state, the step and the curve. A run that is killed and resumed ends bit for
+bit like an uninterrupted one (on the same machine, with the same number of threads, on a CPU).
 """
 
 import io
@@ -22,8 +22,8 @@ from rope_edu.encodings.validation import check_one_of, check_positive_int, chec
 from rope_edu.nn.encodings import ENCODINGS, OPTIONS
 
 FORMAT = "rope_edu.nn checkpoint 1"
-TEST_SEED = 0  # gives every run the same test texts
-NOT_COMPARED = ("device", "checkpoint_every")  # these may change when a run resumes
+TEST_SEED = 0  # shared by all runs, so that they have the same test texts
+NOT_COMPARED = ("device", "checkpoint_every")  # settings that may change when a run resumes
 
 
 @dataclass(frozen=True)
@@ -34,16 +34,17 @@ class TrainingConfig:
         task: a name in `TASKS`.
         encoding: a name in `ENCODINGS`.
         seed: seed for weights and batches.
-        steps, learning_rate, length: None takes the task's value.
+        steps, learning_rate, length: the task's values if None.
         batch_size: rows per step.
         warmup: linear warm-up steps before the cosine decay to a tenth.
         d_model, n_layers, n_heads, d_ff: model sizes.
         layout: layout of the rotations.
         weight_decay, clip: AdamW's weight decay, and the maximum gradient norm.
-        own_rate: factor on the learning rate for the encoding's own parameters: under Adam, a parameter can move by
-            little more than the sum of the learning rates, which is too little for a table that starts small.
+        own_rate: multiplier for the learning rate of the encoding's own parameters. Under Adam, a parameter can
+            move by little more than the sum of the learning rates, which is too little for a table that starts
+            small.
         evaluate_on: "test", or "tune" to choose a learning rate on texts whose scores are never reported.
-        points: number of evaluations during training, after the one before the first step.
+        points: number of evaluations during training, not counting the one before the first step.
         rows, test_rows: number of texts per evaluation, and per final test.
         device: "auto" (CUDA if available), "cpu" or "cuda".
         checkpoint_every: steps between checkpoints.
@@ -99,7 +100,7 @@ class TrainingConfig:
         check_one_of("evaluate_on", self.evaluate_on, ("test", "tune"))
 
     def resolved(self) -> "TrainingConfig":
-        """Return a copy with the task's values wherever a setting is None."""
+        """Return a copy in which the task's values replace settings that are None."""
         task = make_task(self.task)
         names = ("steps", "learning_rate", "length")
         return replace(self, **{name: getattr(task, name) for name in names if getattr(self, name) is None})
@@ -118,7 +119,7 @@ class Point:
 
 @dataclass(frozen=True)
 class TrainingResult:
-    """A trained model with its learning curve, and its loss and accuracy at the test lengths."""
+    """A trained model, its learning curve, and its loss and accuracy at the test lengths."""
 
     config: TrainingConfig
     model: TinyTransformer
@@ -206,7 +207,7 @@ def pick_device(name: str) -> torch.device:
 
 
 def make_model(config: TrainingConfig) -> TinyTransformer:
-    """Build a configuration's model, with weights drawn from its seed.
+    """Build the model for a configuration, with weights drawn from its seed.
 
     Models with the same seed but different encodings start with the same weights outside the encoding.
     """
@@ -250,7 +251,7 @@ def make_optimizer(model: TinyTransformer, config: TrainingConfig) -> torch.opti
 def score(
     model: TinyTransformer, task: Task, length: int, rows: int = 128, *, split: str = "test"
 ) -> tuple[float, float]:
-    r"""Return loss (nats) and share of right answers on unseen texts; on longer texts, only new positions count.
+    r"""Return loss (nats) and share of right answers on unseen texts, counting only new positions on longer texts.
 
     Args:
         model: the model to score.
@@ -295,7 +296,7 @@ class _Run:
         self.evaluations = {round(n * config.steps / config.points) for n in range(config.points + 1)}
 
     def steps(self) -> Iterator[int]:
-        """Take the remaining steps, yielding after each; only their own time is counted."""
+        """Take the remaining steps, yielding after each; only the time spent on them is counted."""
         if self.step == 0 and not self.history:
             self.evaluate()
         while self.step < self.config.steps:
@@ -353,7 +354,7 @@ class _Run:
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file atomically: even if the process is killed, it has either the old content or the new."""
+    """Write a file atomically: even if the process is killed, the file has either its old or its new content."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     with open(temporary, "wb") as file:
         file.write(data)
@@ -363,7 +364,7 @@ def write_atomically(path: Path, data: bytes) -> None:
 
 
 def _read_checkpoint(path: Path) -> dict:
-    """Read a checkpoint without running any code in it; ValueError if it is not a checkpoint."""
+    """Read a checkpoint without running any code in it; raise ValueError if it is not a checkpoint."""
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # torch raises many exception types for damaged files

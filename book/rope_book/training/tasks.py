@@ -1,8 +1,9 @@
 r"""Small tasks with generated data, for training and testing.
 
-Every task has the same interface, `batch(seed, step, batch_size, length)`, and a batch is a pure function of its
-arguments: a run that resumes at step n gets the same data, and no generator state is stored. Every row begins with
-a special first token: uniform attention yields proportions, and can count only with a token that occurs just once.
+Every task has the same interface, `batch(seed, step, batch_size, length)`. A batch is a pure function of its
+arguments, so a run that resumes at step n gets the same data without storing a generator's state. Every row begins
+with a special first token. Uniform attention yields only proportions; with a token that occurs exactly once, it can
+count.
 """
 
 import math
@@ -25,7 +26,7 @@ class Batch(NamedTuple):
 
     tokens: torch.Tensor  # int64 (batch, seq)
     targets: torch.Tensor  # int64 (batch, seq)
-    weights: torch.Tensor  # float32 (batch, seq): 1 where the target counts, else 0
+    weights: torch.Tensor  # float32 (batch, seq): 1 where the target counts, otherwise 0
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ class Task:
             step: the training step, a whole number ≥ 0.
             batch_size: number of rows.
             length: text length in the task's unit; the training length if None.
-            split: "train", "test" or "tune", which never share a generator (nor, in `text`, a passage).
+            split: "train", "test" or "tune"; they never share a generator (or, in `text`, a passage).
 
         Raises:
             ValueError: a number or `split` is out of range, or `length` is too short for the task.
@@ -128,7 +129,7 @@ class Copy(Task):
 
         ^ a₁ … a_n | a₁ … a_n
 
-    Positions hardly matter: matching on the last three tokens is right nine times in ten.
+    Positions hardly matter: matching on the last three tokens gives the right answer nine times in ten.
 
     >>> task = make_task("copy")
     >>> batch = task.batch(seed=0, step=0, batch_size=1, length=4, split="test")
@@ -161,7 +162,7 @@ class Copy(Task):
 
 @dataclass(frozen=True)
 class Back(Task):
-    r"""At every position, repeat the token k positions earlier: one fixed distance.
+    r"""At every position, repeat the token k positions earlier, so that a single fixed distance matters.
 
         target_i = token_{i−k},   for i ≥ k
 
@@ -233,11 +234,11 @@ class Recall(Task):
 
 @dataclass(frozen=True)
 class Needle(Task):
-    r"""Recall the letter after each key: the keys are hidden in a haystack of letters and queried at the end.
+    r"""Recall the letter after each key. The keys are hidden in a haystack of letters and queried at the end.
 
         ^ … B e … A h … … A h B e        (e follows B everywhere; the order of the questions is random)
 
-    Only the haystack grows with the length, so a model that sees no farther than a window has to guess.
+    Only the haystack grows with the length, so a model that sees only a window has to guess.
 
     Attributes:
         n_letters, n_keys: tokens are `n_letters` letters, then `n_keys` keys.
@@ -287,7 +288,7 @@ class Clock(Task):
 
         target_i = i mod m,   for any tokens
 
-    The only task here about absolute positions rather than distances.
+    This is the only task that depends on absolute positions rather than distances.
 
     >>> make_task("clock").batch(seed=0, step=0, batch_size=1, length=6).targets.tolist()
     [[0, 0, 1, 2, 3, 0, 1]]

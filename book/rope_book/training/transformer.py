@@ -16,8 +16,9 @@ from rope_edu.nn.encodings import Encoding, Positions, make_encoding
 class Attention(nn.Module):
     r"""Causal multi-head attention on torch's `scaled_dot_product_attention`.
 
-    It equals `rope_edu.attention.multi_head_attention` with this module's weights; n_heads must divide d_model.
-    Without a bias, the kernel gets `is_causal` instead of a mask; an encoding with a bias needs a float mask.
+    The result equals `rope_edu.attention.multi_head_attention` with this module's weights; n_heads must divide
+    d_model. Without a bias, the kernel receives `is_causal` instead of a mask; an encoding with a bias needs a
+    float mask.
 
     >>> Attention(8, 2)(torch.ones(1, 3, 8), Encoding(), range(3)).shape
     torch.Size([1, 3, 8])
@@ -81,12 +82,12 @@ class Block(nn.Module):
 
 
 class TinyTransformer(nn.Module):
-    r"""A decoder-only transformer: tokens in, logits for the next token at every position out.
+    r"""A decoder-only transformer that maps tokens to logits for the next token at every position.
 
     Tokens are 0 … vocab_size − 1. `encoding` and its options are as for `make_encoding`, with heads of
     d_model / n_heads features; n_heads must divide d_model. Only a learned table limits the length, to `max_len`.
-    `d_ff` is the number of hidden units in the MLP; 4 · d_model if None. ValueError if a size, a name or an option
-    is not allowed.
+    `d_ff` is the number of hidden units in the MLP; 4 · d_model if None. Raises ValueError if a size, a name or an
+    option is not allowed.
 
     >>> _ = torch.manual_seed(0)
     >>> model = TinyTransformer(10, d_model=16, n_layers=1)
@@ -126,7 +127,7 @@ class TinyTransformer(nn.Module):
             self.encodings.append(make_encoding(encoding, **sizes, **encoding_options))
 
     def _start_small(self, n_layers: int) -> None:
-        """Initialise like GPT-2, scaled to the width; smaller for matrices that write to the residual stream."""
+        """Initialise as in GPT-2, scaled to the width; matrices that write to the residual stream start smaller."""
         for name, weight in self.named_parameters():
             if weight.ndim == 2 and not name.startswith("embedding"):
                 adds = name.endswith(("w_o.weight", "mlp.2.weight"))
@@ -136,8 +137,8 @@ class TinyTransformer(nn.Module):
         r"""Return logits for the next token at every position, `(…, seq, vocab_size)`, from tokens `(…, seq)`.
 
         With a cache from `new_cache`, `tokens` follow the cached tokens, and their keys and values are appended.
-        ValueError if a token is not in the vocabulary, the text is longer than a learned table, or the encoding
-        does not allow a cache. (Tokens are not checked while compiling.)
+        Raises ValueError if a token is not in the vocabulary, the text is longer than a learned table, or the
+        encoding does not allow a cache. (Tokens are not checked during compilation.)
         """
         self._check_tokens(tokens)
         if cache is not None:
@@ -159,7 +160,7 @@ class TinyTransformer(nn.Module):
             raise ValueError(f"{self.encoding_name!r} cannot use a cache: {problem}")
 
     def new_cache(self, capacity: int | None = None, *, when_full: str = "error") -> list[KVCache]:
-        """Return empty caches, one `KVCache` per layer; ValueError with the reason if the encoding allows none."""
+        """Return one empty `KVCache` per layer; raise ValueError, with the reason, if the encoding allows none."""
         self._check_cache()
         return [KVCache(capacity, when_full=when_full) for _ in self.blocks]
 
@@ -171,7 +172,7 @@ class TinyTransformer(nn.Module):
 
         `tokens` are ints `(…, seq)`, at least one per row. Temperature 0 picks the most likely token; above 0,
         tokens are drawn from softmax(logits / temperature), using `seed`. `use_cache` caches keys and values if
-        the encoding allows it. ValueError if `n` or `temperature` is out of range, or as for `forward`.
+        the encoding allows it. Raises ValueError if `n` or `temperature` is out of range, and as `forward` does.
         """
         check_positive_int("n", n)
         if not (isinstance(temperature, int | float) and 0 <= temperature < float("inf")):

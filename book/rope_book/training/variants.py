@@ -1,4 +1,4 @@
-r"""Variants of a trained model's attention: the same weights, but other distances, fewer keys or sharper scores.
+r"""Variants of a trained model's attention: the same weights with modified distances, fewer keys or sharper scores.
 
 The rules in `encodings.scaling` change the pairs' frequencies. An `AttentionVariant` changes distances and scores:
 ReRoPE and leaky ReRoPE, a window mask, queries that grow with the logarithm of the number of keys, a gap in the
@@ -17,7 +17,7 @@ from rope_book.training.transformer import Attention, TinyTransformer
 from rope_edu.attention import merge_heads, split_heads
 from rope_edu.encodings import RopeSpec, apply_rope, rope_angles
 
-ROWS_AT_ONCE = 2  # number of texts to score together, so that the scores fit into the CPU cache
+ROWS_AT_ONCE = 2  # number of texts to score together, chosen so that the scores fit into the CPU cache
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class AttentionVariant:
     def _rotate(
         self, x: torch.Tensor, positions: torch.Tensor, held_positions: torch.Tensor | None = None
     ) -> torch.Tensor:
-        """Return x rotated by its positions, or by `held_positions`, if given, in the held pairs."""
+        """Return x rotated by its positions, except that held pairs use `held_positions` if given."""
         angles = rope_angles(positions, torch.tensor(self.rope.inv_freq))
         if held_positions is not None:
             held = list(range(angles.shape[-1]) if self.held is None else self.held)

@@ -1,4 +1,4 @@
-"""Live figures: ipywidgets in a kernel, and the same scripts in the published page.
+"""Live figures, which run as ipywidgets in a kernel and from the same scripts in the published page.
 
 Needs ``pip install anywidget ipywidgets``.
 """

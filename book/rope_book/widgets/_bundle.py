@@ -1,9 +1,9 @@
-"""One self-contained script per figure, bundled from the small modules in ``js/``.
+"""Bundle the small modules in ``js/`` into one self-contained script per figure.
 
 Imports run one way through five folders: ``data`` (written from Python, see ``_data``), ``lib`` (drawing and
 controls), ``maths`` (the library's functions in JavaScript), ``figures``, and ``real`` (SmolLM2 in a page). Every
 module becomes a function that returns its exports, so its other names stay private; dependencies come first.
-Nothing generated is stored, so nothing can go stale.
+Bundles are not stored, so they cannot go stale.
 """
 
 import json
@@ -21,7 +21,7 @@ SHARED = ("lib/figure", "lib/axes", "lib/labels", "lib/shapes")
 COMMENT = re.compile(r"^[ ]*/\*\*(?:(?!\*/).)*\*/\n", re.DOTALL | re.MULTILINE)
 TYPE = re.compile(r"/\*\*[^*]*(?:\*(?!/)[^*]*)*\*/ ?")  # JSDoc inside a line of code
 REMARK = re.compile(r" // [^\"'`]*$")  # trailing comment; one with a quote may be part of a string
-UNRENAMED = re.compile(r"(?<=[{,] )(\w+): \1(?=,| \})")  # an export with the same name inside and outside
+UNRENAMED = re.compile(r"(?<=[{,] )(\w+): \1(?=,| \})")  # an export whose name is the same inside and outside
 
 
 @cache
@@ -88,7 +88,7 @@ def shared_script() -> str:
 
 
 def real_script() -> str:
-    """Return the classic script that fills SmolLM2's slot in a page.
+    """Return the classic script that adds SmolLM2 to its section of a page.
 
     The engine is an ES module that the script imports only when a reader asks the model to write.
     """

@@ -1,4 +1,4 @@
-"""Data for the figures' scripts: a script that imports ``../data/<name>.js`` gets the ``DATA`` entry of that name.
+"""Data for the figures' scripts. A script that imports ``../data/<name>.js`` gets the ``DATA`` entry of that name.
 
 The module exports one constant, named in capitals: ``import { GRID } from "../data/grid.js";``.
 """
@@ -63,7 +63,7 @@ def _words() -> dict:
 
 
 def _leads() -> dict[str, dict[str, Any]]:
-    """Return the lead controls of figures that name any, and the options that their small forms offer."""
+    """Return the lead controls of figures that declare any, and the options that their small forms offer."""
     return {
         name: {"lead": list(figure.lead), "few": {trait: list(few) for trait, few in figure.few.items()}}
         for name, figure in FIGURES.items()

@@ -1,4 +1,4 @@
-"""Errors for students: a sentence under the line that caused it, with a suggestion for a misspelt name."""
+"""Show students an error as a sentence under the line that caused it, with a suggestion for a misspelt name."""
 
 import traceback
 from collections.abc import Iterable
@@ -40,7 +40,7 @@ def short(error: Raised) -> Raised:
 
 
 def meant(name: str, known: Iterable[str]) -> str:
-    """Return a question that suggests similar known names, or "".
+    """Return a question that suggests similar known names, or "" if there are none.
 
     >>> meant("positon", ["position", "inv_freq"]), meant("theta", ["position", "inv_freq"])
     (' Did you mean position?', ' Did you mean inv_freq?')
@@ -53,7 +53,7 @@ def meant(name: str, known: Iterable[str]) -> str:
 
 
 class Whole(list):
-    """A list that can be read but not changed in place, since the picture would not update.
+    """A list that cannot be changed in place, since the picture would not update.
 
     >>> q = Whole([1.0, 0.0])
     >>> q[0], q == [1.0, 0.0]

@@ -1,6 +1,6 @@
-"""The training grid for the figures' scripts: every curve of every seed, in two characters per number.
+"""Encode the training grid for the figures' scripts: every curve of every seed, at two characters per number.
 
-The bundle writes it into the script that imports it: a page makes no request, and nothing is stored twice.
+The bundler embeds the data in the script that imports it, so that the page makes no request.
 """
 
 import math

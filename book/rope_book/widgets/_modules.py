@@ -1,14 +1,14 @@
 """Read a script in ``js/``: its imports, its exports, and its body as a function body.
 
-There is no parser: an ``import`` or ``export`` at the start of a line must have one of the ``FORMS``. Any other
-form is refused with its file and line, and so is an import that breaks the order of the ``FOLDERS``.
+This is not a full parser: an ``import`` or ``export`` at the start of a line must have one of the ``FORMS``. Any
+other form is rejected with its file and line, and so is an import that breaks the order of the ``FOLDERS``.
 """
 
 import posixpath
 import re
 from dataclasses import dataclass, field
 
-# each may import from itself and from earlier ones; figures do not import each other, and nothing imports them
+# each may import from itself and from earlier ones; figures are never imported, not even by each other
 FOLDERS = ("data", "lib", "maths", "figures", "real")
 FORMS = (
     'import { a, b as c } from "./x.js"; import * as x from "./x.js"; export function, const or class; '
@@ -42,7 +42,7 @@ class Module:
 
 
 def read(name: str, text: str) -> Module:
-    """Parse a script; raise BundleError for a line that matches none of the ``FORMS``."""
+    """Parse a script; raise BundleError for a line that does not match any of the ``FORMS``."""
     module = Module(name)
 
     def rewritten(statement: re.Match) -> str:

@@ -2,15 +2,16 @@
 
 A file has the chapter's ``figure``, its ``page``, and ``[[question]]`` tables. Every table has an ``id``
 (``"04-lock"``), the question (``ask``), the reason for the answer (``because``) and the state of the figure that
-shows it (``show``: the values that differ from a fresh figure). Its kind follows from its other keys:
+shows it (``show``: the values that differ from those of a new figure). Its kind follows from its other keys:
 
 - ``right`` and ``wrong``: choices; every wrong one is [answer, reply];
-- ``number`` with ``within`` and ``unit``: a number; ``slips`` are [number, reply], ``otherwise`` is the reply to
-the rest; - ``order``: names in the right order; ``slips`` are [names, reply];
+- ``number`` with ``within`` and ``unit``: a number; ``slips`` are [number, reply], and ``otherwise`` is the
+  reply to any other wrong answer;
+- ``order``: names in the right order; ``slips`` are [names, reply];
 - ``control`` and ``number``: the value at which a reader leaves that control of the figure;
 - ``place``: the part of the figure to click, one of ``places``; ``slips`` are [place, reply] for the others.
 
-A question without a figure has ``figure = ""`` and no ``show``.
+A question without a figure has ``figure = ""`` and lacks ``show``.
 
 In texts ``*a*`` is set in italics and ```` `a` ```` as code.
 """
@@ -28,7 +29,7 @@ KINDS = {
     "control": "setting",
     "place": "place",
     "number": "number",
-}  # the first of these keys that is present decides
+}  # the first key that is present determines the kind
 
 
 @cache
@@ -67,7 +68,7 @@ def question(name: str) -> dict[str, Any]:
 
 
 def _complete(chapter: str, file: dict[str, Any], entry: dict[str, Any]) -> dict[str, Any]:
-    """Return an entry with the keys that its file gives once for all questions."""
+    """Return an entry, completed with the keys that its file defines once for all questions."""
     kind = next(kind for name, kind in KINDS.items() if name in entry)
     whole = {"chapter": chapter, "kind": kind, "figure": file["figure"], "page": file["page"]} | entry
     if kind == "choices":
@@ -85,5 +86,5 @@ def _complete(chapter: str, file: dict[str, Any], entry: dict[str, Any]) -> dict
 
 
 def _place(name: str, text: str) -> str:
-    """Return a sort key for a fixed order that gives no hint at the answer."""
+    """Return a sort key that gives a fixed order without hinting at the answer."""
     return hashlib.sha256(f"{name} {text}".encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""A figure's results: numbers that follow from its controls, computed by the library and readable in Python."""
+"""The results of a figure: numbers that the library computes from its controls, readable in Python."""
 
 from collections.abc import Callable, Iterable, Mapping
 from types import SimpleNamespace
@@ -10,9 +10,9 @@ from ._errors import short
 
 
 class Result(traitlets.TraitType):
-    """A read-only number with a unit: ``compute`` takes the values of the controls as attributes.
+    """A read-only number with a unit; ``compute`` takes an object with the controls' values as attributes.
 
-    A decorator makes one from a function: ``@result("tokens")`` above ``def distance(now): …``.
+    To make one, decorate a function: ``@result("tokens")`` above ``def distance(now): …``.
     """
 
     def __init__(self, compute: Callable[[Any], float], unit: str) -> None:
@@ -34,7 +34,7 @@ class Result(traitlets.TraitType):
         return value
 
     def set(self, obj: Any, value: Any) -> NoReturn:
-        """Refuse: a result follows from the controls."""
+        """Raise TraitError, because results follow from the controls."""
         raise short(
             traitlets.TraitError(
                 f"{type(obj).__name__}.{self.name} is a result: set the controls that it follows from "
@@ -51,7 +51,7 @@ def result(unit: str = "") -> Callable[[Callable[[Any], float]], Result]:
 
 
 def tabulated(figure: Any, control: str, values: Iterable[Any]) -> dict[str, list]:
-    """Return a table by columns: a control's values, and each of the figure's results at them."""
+    """Return a table as {column: values}: a control's values, and each result of the figure at these values."""
     rows = []
     for value in values:
         held = {control: figure.controls()[control].validate(figure, value)}

@@ -1,4 +1,4 @@
-"""Rules between a figure's controls, declared once: Python refuses values that break them; the page clamps them.
+"""Rules between a figure's controls, declared once. Python rejects values that break them; the page clamps them.
 
 Each rule belongs to one control (see :meth:`Control.under`) and is sent with its description to
 ``js/lib/rules.js``, which implements the same four kinds: at_most, at_least, only_if, preset.
@@ -35,8 +35,8 @@ class Rule:
 class AtMost(Rule):
     """An upper bound of ``times`` · ``limit`` + ``plus``; a sentence counts as its number of words.
 
-    Lowering the limit lowers the control too. A new value beyond the limit is refused or, with ``either``,
-    raises the limit.
+    Lowering the limit lowers the control too. A new value beyond the limit is rejected or, with ``either``, raises
+    the limit.
     """
 
     word = "at_most"
@@ -90,7 +90,7 @@ class OnlyIf(Rule):
     """A condition: the control has an effect only while ``where`` is one of ``values``.
 
     Otherwise the page hides it as soon as it loses focus; moving it sets ``where`` to the first of ``values``.
-    Any value is accepted at any time, so this rule refuses nothing.
+    Any value is accepted at any time, so this rule never rejects one.
     """
 
     word = "only_if"
@@ -117,14 +117,14 @@ class Preset(Rule):
         return differing if name in held or not differing else {name: self.own}
 
     def allowed(self, name: str, now: State) -> str:
-        """Name the option whose values these are."""
+        """Describe the allowed value as that of the current option."""
         return f"that of {name} {now[name]!r}"
 
 
 def settle(
     controls: Mapping[str, Any], before: State, held: State
 ) -> tuple[State, tuple[str, Rule, State] | None]:
-    """Return the changes that follow from setting ``held`` in the state ``before``, and the first broken rule.
+    """Return the changes that follow from setting ``held`` in the state ``before``, and the first rule broken.
 
     The broken rule is (name of its control, rule, state in which it was applied), or None.
     """

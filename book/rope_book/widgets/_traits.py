@@ -1,4 +1,4 @@
-"""Traits that a reader can change, each with a range, a label and a unit; errors name the allowed values."""
+"""Traits that a reader can change, each with a range, a label and a unit. Errors list the allowed values."""
 
 import math
 from collections.abc import Iterable
@@ -63,7 +63,7 @@ class Control(traitlets.TraitType):
 
 
 class Slider(Control):
-    """A number from ``low`` to ``high``, which must be whole if ``default`` and ``step`` are ints.
+    """A number from ``low`` to ``high``, whole if ``default`` and ``step`` are ints.
 
     ``log=True`` makes the slider logarithmic (for bases and lengths); one that begins at 0 follows log(1 + value).
     """
@@ -112,7 +112,7 @@ class Point(Control):
         self.limit = limit
 
     def clean(self, value: Any) -> list[float]:
-        """Return a list of two finite floats that cannot be changed in place."""
+        """Return two finite floats, as a list that cannot be changed in place."""
         allowed = f"two numbers from {-self.limit} to {self.limit}"
         try:
             x, y = value
@@ -186,7 +186,7 @@ class Sentence(Control):
 
 
 class Text(Control):
-    """A text of at most ``most`` characters, each one of ``letters``; it may be empty."""
+    """A possibly empty text of at most ``most`` characters, all of them from ``letters``."""
 
     kind = "text"
     sent = ("most", "letters")
@@ -203,7 +203,7 @@ class Text(Control):
 
 
 class Paste(Control):
-    """A long-text control: typed or pasted, at most ``most`` characters, and never part of the page's address."""
+    """A control for long text, typed or pasted: at most ``most`` characters, never part of the page's address."""
 
     kind = "paste"
     sent = ("most",)

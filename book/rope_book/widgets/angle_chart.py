@@ -6,14 +6,14 @@ from .base import LiveFigure
 
 
 class AngleChart(LiveFigure):
-    """Unroll a clock: the angle m · θ_i of pair i, position by position, is a straight line.
+    """Unroll a clock to see the angle m · θ_i of pair i, position by position, as a straight line.
 
     Above are the head's clocks at ``position`` m, each hand turned by m · θ_i, where θ_i = ``base`` ** (−2i /
     ``head_dim``). Below is the clock of ``pair``, with its total turn wound round it like a thread. Beside it
     the thread is unrolled over the positions 0 … ``n``. ``axis`` shows the angle (radians) unrolled, within one
     turn as the hand does, or on logarithmic axes. A ``pair`` beyond the head's last one is shown as the last.
 
-    A value out of range raises TraitError with the allowed values.
+    An out-of-range value raises a TraitError that lists the allowed values.
 
     >>> AngleChart(axis="turn", pair=1)
     AngleChart(pair=1, axis='turn')

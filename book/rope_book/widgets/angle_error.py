@@ -1,4 +1,4 @@
-"""Chapter A1: the error of a pair's hand when its angle is computed in few bits."""
+"""Chapter A1: how far off a pair's hand is if its angle is computed with few bits."""
 
 from dataclasses import asdict
 
@@ -27,7 +27,7 @@ class AngleError(LiveFigure):
     depend. Lines show the largest error up to a position (over some 100 positions, chosen where rounding is
     worst); the clock shows the worst pair at ``position``.
 
-    A value out of range raises TraitError with the allowed values.
+    An out-of-range value raises a TraitError that lists the allowed values.
 
     >>> AngleError(pipeline="float32", position=3000)
     AngleError(pipeline='float32', position=3000, positions_in='float32')

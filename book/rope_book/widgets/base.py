@@ -1,4 +1,4 @@
-"""The base of every live figure: an ipywidget in a kernel, a plain script in the published page."""
+"""The base class of live figures, which are ipywidgets in a kernel and plain scripts in the published page."""
 
 import warnings
 from collections.abc import Callable, Iterable
@@ -22,24 +22,23 @@ EXTRAS = {"layout", "only"}  # arguments other than the controls
 
 
 class LiveFigure(anywidget.AnyWidget):
-    """A live figure: the same picture and controls in a notebook and in the published page.
+    """A live figure, with the same picture and controls in a notebook and in the published page.
 
     A subclass declares its controls as traits (each a :class:`Control` with range, label and unit); the script of
     the same name in ``js/figures/`` draws the picture. Traits synchronise both ways: moving a control changes the
-    attribute, and setting the attribute moves the picture. A value out of range, or an attribute that the figure
-    lacks, raises an error that says what is allowed.
+    attribute, and setting the attribute updates the picture. An out-of-range value, or an attribute that the figure
+    lacks, raises an error that lists what is allowed.
 
-    Up to three **lead** controls are next to the picture; the rest fold under *More*. ``lead`` names them in the
-    order in which they appear; without it they are the first three.
+    Up to three **lead** controls appear next to the picture; the others are folded under *More*. ``lead`` names the
+    lead controls in the order in which they appear; by default they are the first three.
 
-    What a figure shows can be read: ``results()`` names its **results**, read-only numbers that the library
-    computes from the controls. They can be observed, ``sweep`` tabulates them, and ``follow`` calls a function at
-    every move.
+    A figure also has **results**, listed by ``results()``: read-only numbers that the library computes from the
+    controls. They can be observed, ``sweep`` tabulates them, and ``follow`` calls a function at every move.
 
-    ``only`` turns any figure into a small one: just the controls that it names, without Reset and without the
-    line of Python. A choice becomes a row of buttons; ``few`` lists the options worth a button. A class may
-    name ``parts`` of its picture; once ``only`` names some of them, the others are not drawn. Once set,
-    ``only`` is part of the state.
+    ``only`` turns any figure into a small one with just the controls that it names, without Reset or the line of
+    Python. A choice becomes a row of buttons; ``few`` lists the options worth a button. A class may name ``parts``
+    of its picture; once ``only`` names some of them, the others are not drawn. Once set, ``only`` is part of the
+    state.
 
     >>> from rope_book.widgets import RotatePair
     >>> figure = RotatePair(position=7)
@@ -151,10 +150,10 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
                 setattr(self, control["name"], control["initial"])
 
     def get_state(self, key: Any = None, drop_defaults: bool = False) -> dict[str, Any]:
-        """Return the complete state, because a page that embeds the figure has no defaults to fill in."""
+        """Return the complete state, because a page that embeds the figure does not know the defaults."""
         state = super().get_state(key=key)
         if key is None and self.only is None:
-            del state["only"]  # a full figure's state leaves it out
+            del state["only"]  # omitted from the state of a full figure
         return state
 
     def sweep(self, control: str, values: Iterable[Any]) -> dict[str, list]:
@@ -173,7 +172,8 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
     def follow(self, function: Callable[["LiveFigure"], Any]) -> Callable[["LiveFigure"], Any]:
         """Call a function with the figure now and on every move, and show its output and result below.
 
-        Also a decorator, ``@figure.follow``. A function of the same name replaces the earlier one.
+        It can also be used as a decorator, ``@figure.follow``. A later function with the same name replaces the
+        earlier one.
         """
         below = Output()
 
@@ -199,7 +199,7 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
             self._still = content["still"]
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        """Return the widget's view and, once drawn, its picture for front ends that show no widgets."""
+        """Return the widget's view and, once drawn, its picture for front ends that do not show widgets."""
         bundle = super()._repr_mimebundle_(**kwargs)
         if bundle is not None and self._still:
             data = bundle[0] if isinstance(bundle, tuple) else bundle
@@ -224,7 +224,7 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
         if change.name in self.controls():
             before = self.values() | {change.name: change.old}
             implied = self.settled({change.name: getattr(self, change.name)})
-            with self.hold_trait_notifications():  # a preset's values change together
+            with self.hold_trait_notifications():  # the values of a preset change together
                 for name, value in implied.items():
                     setattr(self, name, value)
             for name in set(self._results) & set(self._trait_notifiers):
@@ -238,7 +238,7 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
             self.notify_change(traitlets.Bunch(told))
 
     def _warn_if_idle(self, names: Iterable[str]) -> None:
-        """Warn of controls just set that have no effect while another control keeps its current value."""
+        """Warn about controls just set that have no effect while another control keeps its current value."""
         for name in names:
             for rule in self.controls()[name].rules:
                 offered = isinstance(rule, OnlyIf) and rule.where in (self.only or ())
@@ -249,7 +249,7 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
                     warnings.warn(message, stacklevel=3)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Refuse a misspelt attribute, which Python would accept silently; warn of one without effect."""
+        """Reject a misspelt attribute, which Python would accept silently; warn about one without effect."""
         if not name.startswith("_") and not hasattr(type(self), name):
             known = self.controls()
             lacks = f"{type(self).__name__} has no attribute {name!r}.{meant(name, known)}"

@@ -9,7 +9,7 @@ from ._rules import Preset
 from ._traits import Choice, Slider
 from .base import LiveFigure
 
-SEARCHED = 294_912  # tokens: beyond the first negative distance of every state
+SEARCHED = 294_912  # a distance in tokens, beyond the first negative one in every state
 _NUMBERS = {m.name: {"base": m.base, "head_dim": m.rotary_dim, "context": m.context} for m in MODELS}
 
 
@@ -22,7 +22,7 @@ class BaseBound(LiveFigure):
 
     Its results are ``first_negative`` (tokens) and ``at_context``, the mean cosine at the context.
 
-    A value out of range raises TraitError with the allowed values.
+    An out-of-range value raises a TraitError that lists the allowed values.
 
     >>> BaseBound(base=500_000.0, context=8192)
     BaseBound(base=500000.0, context=8192, model='own')

@@ -15,7 +15,7 @@ class BiasMatrix(LiveFigure):
     and the steepness of the made-up values for the other two. ``length`` is the number of tokens; ``query``, which
     must be below it, is the row to follow.
 
-    A value out of range raises TraitError with the allowed values.
+    An out-of-range value raises a TraitError that lists the allowed values.
 
     >>> BiasMatrix(scheme="t5_causal", query=12)
     BiasMatrix(scheme='t5_causal', query=12)

@@ -1,4 +1,4 @@
-"""Chapter 7: one head's rotation matrix, which is mostly zeros, and the two stripes that code keeps."""
+"""Chapter 7: one head's rotation matrix, which is mostly zeros, and the two stripes that code stores."""
 
 from ._rules import AtMost
 from ._traits import Choice, Slider
@@ -6,14 +6,14 @@ from .base import LiveFigure
 
 
 class BlockMatrix(LiveFigure):
-    """Multiply a vector by its rotation matrix, or by the two stripes of it that code keeps.
+    """Multiply a vector by its rotation matrix, or by the two stripes of it that code stores.
 
     ``position`` m turns pair i of a vector x of ``head_dim`` numbers by m · θ_i, where θ_i = ``base`` ** (−2i /
     head_dim). ``form`` "matrix" shows R and R x, with the cells that are always zero left blank; "elementwise"
     shows x ⊙ cos + (x, each pair turned by 90°) ⊙ sin. ``pairing`` is the layout: which two features form a
     pair. ``row`` is followed from x to the result; a row beyond the last is shown as the last.
 
-    A value out of range raises TraitError with the allowed values.
+    An out-of-range value raises a TraitError that lists the allowed values.
 
     >>> BlockMatrix(form="elementwise", head_dim=16)
     BlockMatrix(form='elementwise', head_dim=16)

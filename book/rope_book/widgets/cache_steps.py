@@ -7,14 +7,14 @@ from .base import LiveFigure
 class CacheSteps(LiveFigure):
     """Decode token by token to see what each step adds to the key cache and what it changes.
 
-    ``step`` tokens have been read; each row of the picture is one step. ``store`` chooses what the cache holds:
-    "rotated" keys, "unrotated" keys (turned again at every step), or "dynamic": rotated keys whose frequencies
-    follow the length (dynamic NTK, trained on 8 tokens, factor 4), so that stored keys are stale. A cache beyond
-    its ``capacity`` evicts the oldest key. Bars count the work of all steps, and the bytes of keys and values in
-    the cache: 2 · 8 numbers of 16 bits per token. All keys have the same content; the hands show one ``pair`` of
+    ``step`` tokens have been read; each row of the picture is one step. ``store`` chooses the kind of keys in the
+    cache: "rotated", "unrotated" (turned again at every step), or "dynamic", which are rotated with frequencies
+    that follow the length (dynamic NTK, trained on 8 tokens, factor 4), so that stored keys become stale. A cache
+    beyond its ``capacity`` evicts the oldest key. Bars show the work of all steps, and the bytes of keys and values
+    in the cache: 2 · 8 numbers of 16 bits per token. All keys have the same content; the hands show one ``pair`` of
     a head of width 8, base 100.
 
-    A value out of range raises TraitError with the allowed values.
+    An out-of-range value raises a TraitError that lists the allowed values.
 
     >>> CacheSteps(step=12, store="dynamic")
     CacheSteps(step=12, store='dynamic')

@@ -22,7 +22,7 @@ class Clocks(LiveFigure):
     Its results are ``fastest`` and ``slowest``, the turns that the first and the last hand have made, and
     ``complete``, the number of pairs that complete a turn within ``context``.
 
-    A value out of range raises TraitError with the allowed values.
+    An out-of-range value raises a TraitError that lists the allowed values.
 
     >>> Clocks(position=1000, head_dim=8)
     Clocks(position=1000, head_dim=8)
@@ -44,15 +44,15 @@ class Clocks(LiveFigure):
 
     @result("turns")
     def fastest(self):
-        """Turns of pair 0 at the position."""
+        """Number of turns made by pair 0 at the position."""
         return self.position * inv_freq(self.head_dim, self.base)[0] / (2 * np.pi)
 
     @result("turns")
     def slowest(self):
-        """Turns of the last pair at the position."""
+        """Number of turns made by the last pair at the position."""
         return self.position * inv_freq(self.head_dim, self.base)[-1] / (2 * np.pi)
 
     @result("pairs")
     def complete(self):
-        """Pairs that complete a turn within the context."""
+        """Number of pairs that complete a turn within the context."""
         return int(completes_turn(inv_freq(self.head_dim, self.base), self.context).sum())

@@ -9,10 +9,10 @@ class ComplexPlane(LiveFigure):
 
     ``line`` chooses one of the six lines, ``candidate`` the function f that puts a pair at a position. The query
     pair ``q`` is at ``position`` m, the key pair ``k`` at ``key_position`` n (tokens); ``inv_freq`` is θ
-    (radians per token). Six marks show which lines hold for this f at positions 0 to 8; the readout says by how
+    (radians per token). Six marks show which lines hold for this f at positions 0 to 8; the readout shows by how
     much the chosen line fails.
 
-    A value out of range raises TraitError with the allowed values.
+    An out-of-range value raises a TraitError that lists the allowed values.
 
     >>> ComplexPlane(line=5, candidate="square")
     ComplexPlane(line=5, candidate='square')

@@ -11,13 +11,14 @@ from .base import LiveFigure
 class ConfigInspector(LiveFigure):
     """Read the rotation from a model's config.json or GGUF, and compare a second file with it.
 
-    ``config`` is the text of a file; unless it is empty, it replaces ``preset``. It is sent nowhere, and the
-    page's address does not contain it. Only the header of a dropped or chosen GGUF is read; its keys become
-    JSON. ``other`` is a second file and ``second`` a model to use instead of one; the figure then shows both sets
-    of clocks and the verdict of ``rope-doctor compare``. ``layers`` picks a rotation, in file order, if layers
-    differ. ``length`` (tokens) is the length of the text: "dynamic" and "longrope" depend on it.
+    ``config`` is the text of a file; unless it is empty, it replaces ``preset``. It is not sent anywhere, and the
+    page's address does not contain it. Only the header of a dropped or chosen GGUF is read; its keys are converted
+    to JSON. ``other`` is a second file, and ``second`` a model to use instead of a second file; the figure then
+    shows both sets of clocks and the verdict of ``rope-doctor compare``. ``layers`` picks a rotation, in file
+    order, if layers differ. ``length`` (tokens) is the length of the text: "dynamic" and "longrope" depend on it.
 
-    A value out of range raises TraitError with the allowed values; for a bad config, the picture says why.
+    An out-of-range value raises a TraitError that lists the allowed values; for an invalid config, the picture
+    shows the reason.
 
     >>> ConfigInspector(preset="gpt-oss (defaults)", view="score")
     ConfigInspector(preset='gpt-oss (defaults)', view='score')

@@ -1,4 +1,4 @@
-"""The first page, chapters 9, 15, 17 and 21: a head's hands laid tip to tail."""
+"""The first page and chapters 9, 15, 17 and 21: the hands of a head, laid tip to tail."""
 
 import math
 from pathlib import Path
@@ -43,11 +43,11 @@ _STAGES = {
 
 
 class Fern(LiveFigure):
-    """Lay a head's hands tip to tail, slowest first, each turned by distance · θ_i: a fern as high as a score.
+    """Lay the hands of a head tip to tail, slowest first, each turned by distance · θ_i, to form a fern.
 
-    At ``distance`` 0 all hands point up, and the stem is straight. With distance it curls from the tip, where the
-    hands are fast. ``reach`` is the height of the tip as a share of the straight stem; ``score`` is that share of
-    the sum of ``lengths``. Both can be read and observed. The height is also drawn against distance.
+    At ``distance`` 0 all hands point up, and the stem is straight. As the distance grows, it curls from the tip,
+    where the hands are fast. ``reach`` is the height of the tip as a share of the straight stem; ``score`` is that
+    share of the sum of ``lengths``. Both can be read and observed. The height is also drawn against distance.
 
     ``base``, ``head_dim`` and ``rule`` ("rope" for none, "pi", "ntk-aware", "yarn", "llama3", which stretch by
     ``factor``) set the frequencies; ``model`` sets them to those of a released model. With the rule "file" they are
@@ -59,7 +59,7 @@ class Fern(LiveFigure):
     ``lengths`` and ``angles`` (radians) make it the fern of a query and a key: see :meth:`of`. Pairs with neither
     have length 1 and angle 0, as for equal vectors; numbers beyond the last pair are ignored.
 
-    A value out of range raises TraitError with the allowed values.
+    An out-of-range value raises a TraitError that lists the allowed values.
 
     >>> Fern(distance=0).reach, Fern(distance=8000, base=500_000).reach > 0.35
     (1.0, True)

@@ -11,7 +11,7 @@ class GainAndTurn(LiveFigure):
     have the gains ``first`` and ``second`` on their features; ``where`` puts these "after" or "before" the turn.
     Left: the paths of the turned pairs' tips. Right: the score at that distance, at every position of the text.
 
-    A value out of range raises TraitError with the allowed values.
+    An out-of-range value raises a TraitError that lists the allowed values.
 
     >>> GainAndTurn(where="before", position=30)
     GainAndTurn(where='before', position=30)

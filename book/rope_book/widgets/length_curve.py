@@ -1,24 +1,24 @@
-"""Chapter 18: what a text beyond the trained length costs a model that people run, drawn before it is shown."""
+"""Chapter 18: the loss of a widely used model beyond its trained length, for readers to draw before they see it."""
 
 from ._rules import OnlyIf
 from ._traits import Choice, Sketch, Toggle
 from .base import LiveFigure
 from .maths.length import REMEDIES
 
-PARTS = 16  # of the text, and heights in a drawn guess
-TOP = 3.0  # nats: the height of a guess of 1
+PARTS = 16  # number of parts of the text, and of heights in a drawn guess
+TOP = 3.0  # the height of a guess of 1, in nats
 
 
 class LengthCurve(LiveFigure):
-    """Draw what tokens beyond the trained length cost SmolLM2-135M, then see what was measured.
+    """Draw SmolLM2-135M's extra loss on tokens beyond the trained length, then see the measured one.
 
-    The model was trained on 8,192 tokens and reads 12,288. A curve is the loss in sixteen parts of the text, less
-    that of the model as trained up to 8,192 tokens, and beyond of the same model when it reads the last 8,192.
+    The model was trained on 8,192 tokens and reads 12,288. A curve is the loss in sixteen parts of the text, minus
+    a reference: the loss of the model as trained, which in the parts beyond 8,192 tokens reads only the last 8,192.
     With ``guess_first`` the curves are hidden until you have drawn a ``guess``: up to 16 heights from -1 to 1, in
-    units of 3 nats. ``remedy`` is drawn in bold (``widgets.maths.length.REMEDIES``), ``text`` is "narrative",
-    "technical", "code", or the "mean" of the three.
+    units of 3 nats. The curve of ``remedy`` (``widgets.maths.length.REMEDIES``) is drawn in bold. ``text`` is
+    "narrative", "technical", "code", or the "mean" of the three.
 
-    A value out of range raises TraitError with the allowed values.
+    An out-of-range value raises a TraitError that lists the allowed values.
 
     >>> LengthCurve(guess_first=False, remedy="pi-2")
     LengthCurve(remedy='pi-2', guess_first=False)

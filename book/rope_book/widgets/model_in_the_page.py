@@ -33,14 +33,14 @@ LETTERS = " !\"'(),-.:;?" + string.digits + string.ascii_letters  # the alphabet
 
 
 def rope_of(now: Any) -> RopeSpec:
-    """The rotation for a state."""
+    """Return the rotation for a state."""
     model = load_page_models()[now.task]
     settings = {name: getattr(now, name) for name in SETTINGS}
     return page_rope(now.rule, model.length, model.head_dim, model.base, **settings)
 
 
 def means_of(now: Any) -> dict[str, tuple[float, float]]:
-    """Means over the answers that count, at the trained and at the new positions, by measure."""
+    """Return the means over the answers that count, at the trained and at the new positions, by measure."""
     spec = rope_of(now)
     return _means(now.task, now.times, spec.attention_factor, *spec.inv_freq)
 
@@ -62,24 +62,25 @@ def _means(task: str, times: int, attention_factor: float, *speeds: float) -> di
 class ModelInThePage(LiveFigure):
     """Break a trained transformer in the page by giving it a long text, then fix it with a rule.
 
-    ``task`` is "back" (repeat the letter five places before; trained on 32 letters) or "text" (the next character
-    of prose; trained on 64). The text is ``times`` as long. ``rule`` changes the frequencies after training: none,
-    pi, ntk-aware, dynamic-ntk, by-parts, yarn (the paper's ramp), llama3 or abf. Its settings are the stretch
-    ``factor``, the ramp from ``ramp_from`` to ``ramp_to`` turns in the trained length (beta_slow and beta_fast;
-    for Llama 3 low_freq_factor and high_freq_factor), the ``base`` of abf, and ``attention_factor`` on cos and
-    sin, times YaRN's own. Pairs count from 1, the fastest; those outside ``first_pair`` to ``last_pair`` do not
-    turn. Bars show ``measure``, "right" or "loss", by place, over four texts. Below are the attention of one
-    ``head`` ("layer.head") over the first text, with the row of the query at ``place``, and the angles unseen in
-    training. The model of "text" also reads a text of your ``own``, up to 192 characters from its alphabet: under
-    each character is a tick if the model predicted it, or else the prediction.
+    ``task`` is "back" (repeat the letter five positions earlier; trained on 32 letters) or "text" (the next
+    character of prose; trained on 64). The text is ``times`` as long. ``rule`` changes the frequencies after
+    training: none, pi, ntk-aware, dynamic-ntk, by-parts, yarn (the paper's ramp), llama3 or abf. Its settings are
+    the stretch ``factor``, the ramp from ``ramp_from`` to ``ramp_to`` turns in the trained length (beta_slow and
+    beta_fast; for Llama 3 low_freq_factor and high_freq_factor), the ``base`` of abf, and an ``attention_factor``
+    on cos and sin, in addition to YaRN's own. Pairs count from 1, the fastest; those outside ``first_pair`` to
+    ``last_pair`` do not turn. Bars show ``measure``, "right" or "loss", by position, over four texts. Below are the
+    attention of one ``head`` ("layer.head") over the first text, with the row of the query at ``place``, and the
+    angles unseen in training. The model for "text" also reads a text that you type (``own``), up to 192 characters
+    from its alphabet. Under each character is a tick if the model predicted it; otherwise, the prediction.
 
-    Its results are ``share_right`` and ``share_right_beyond`` (%), at the trained and at the new positions, and
-    likewise ``loss`` and ``loss_beyond`` (nats). At ``times`` 1 no position is new, so the results beyond are nan.
-    All need torch.
+    Its results are ``share_right`` and ``share_right_beyond`` (%), at the trained and at the new positions, and, in
+    the same way, ``loss`` and ``loss_beyond`` (nats). If ``times`` is 1, no position is new, and the two results
+    for new positions are NaN. All results need torch.
 
     Parts of the picture, for ``only``: "bars", "attention", "angles" and "row", the row of the query.
 
-    A value out of range raises TraitError with the allowed values; one end of the ramp can push the other along.
+    An out-of-range value raises a TraitError that lists the allowed values; one end of the ramp can push the other
+    along.
 
     >>> figure = ModelInThePage(rule="by-parts", times=16, factor=16)
     >>> figure.rope
@@ -90,7 +91,7 @@ class ModelInThePage(LiveFigure):
 
     parts = ("bars", "attention", "angles", "row")
     lead = ("rule", "times", "task")
-    few: ClassVar = {"rule": ("none", "pi", "ntk-aware", "yarn")}  # others need settings or act like these
+    few: ClassVar = {"rule": ("none", "pi", "ntk-aware", "yarn")}  # the others need settings or act alike
 
     task = Choice(
         "back", {"back": "five letters back", "text": "next character of prose"}, label="The model's task"
@@ -119,25 +120,25 @@ class ModelInThePage(LiveFigure):
 
     @property
     def rope(self) -> RopeSpec:
-        """The rotation with the current settings, for `rope_book.training.restore.restore` or your own code."""
+        """Rotation with the current settings, for `rope_book.training.restore.restore` or your own code."""
         return rope_of(SimpleNamespace(**self.values()))
 
     @result("%")
     def share_right(self):
-        """Right answers at the trained places."""
+        """Share of right answers at the trained positions."""
         return 100 * means_of(self)["right"][0]
 
     @result("%")
     def share_right_beyond(self):
-        """Right answers at the new places."""
+        """Share of right answers at the new positions."""
         return 100 * means_of(self)["right"][1]
 
     @result("nats")
     def loss(self):
-        """Loss at the trained places."""
+        """Loss at the trained positions."""
         return means_of(self)["loss"][0]
 
     @result("nats")
     def loss_beyond(self):
-        """Loss at the new places."""
+        """Loss at the new positions."""
         return means_of(self)["loss"][1]

@@ -8,14 +8,14 @@ from .base import LiveFigure
 class OrderBlindness(LiveFigure):
     """Compare the outputs of self-attention for the same words in two orders.
 
-    Every word of ``sentence`` and ``rearranged`` (1 to 6 words) has a vector of two numbers, made from its
-    letters; all words share small query, key and value matrices. Positions play no part. ``look`` picks a word
-    by its place in the first sentence, counted from 1. With ``causal`` a word attends only to itself and the
-    words before it; ``layers`` is the number of layers, 1 or 2.
+    Every word of ``sentence`` and ``rearranged`` (1 to 6 words) has a vector of two numbers, made from its letters;
+    all words share small query, key and value matrices. Positions are not used. ``look`` selects a word by its
+    index in the first sentence, counted from 1. With ``causal`` a word attends only to itself and the words before
+    it; ``layers`` is the number of layers, 1 or 2.
 
     Parts of the picture, for ``only``: "sentences", "outputs" and "weights".
 
-    A value out of range raises TraitError with the allowed values.
+    An out-of-range value raises a TraitError that lists the allowed values.
 
     >>> OrderBlindness(rearranged="chases the dog the pig", causal=True, layers=2)
     OrderBlindness(rearranged='chases the dog the pig', layers=2, causal=True)

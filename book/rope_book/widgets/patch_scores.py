@@ -9,12 +9,12 @@ class PatchScores(LiveFigure):
     """Show how one image patch scores all others, and which coordinates turn each pair.
 
     ``scheme`` divides the frequencies between height and width: "axial" gives both the same list, "mixed"
-    rotates the two axes by ``direction`` (degrees), "contiguous" and "interleaved" cut one list into two
-    sections. Query and key are all ones, so that a score is a sum of cosines of position alone, regardless of
-    the image behind the patches. The query is the patch at ``row`` and ``column`` of 21 × 21, from 0 at the
-    upper left; click any patch to make it the query.
+    rotates the two axes by ``direction`` (degrees), and "contiguous" and "interleaved" cut one list into two
+    sections. Query and key are all ones, so that a score is a sum of cosines of position alone, regardless of the
+    image behind the patches. The query is the patch at ``row`` and ``column`` of 21 × 21, from 0 at the upper left;
+    click any patch to make it the query.
 
-    A value out of range raises TraitError with the allowed values.
+    An out-of-range value raises a TraitError that lists the allowed values.
 
     >>> PatchScores(scheme="mixed", direction=30)
     PatchScores(scheme='mixed', direction=30)

@@ -16,11 +16,11 @@ from .base import LiveFigure
 class Question(anywidget.AnyWidget):
     """Ask questions from the book, reply to each answer, and set the figure to the state that shows why.
 
-    ``Question("04-lock", "04-key")`` asks these two questions. The figure is ``figure``, an object or the name
-    of a class, or else the newest of the class that the questions belong to. ``given`` holds the answers so far,
+    ``Question("04-lock", "04-key")`` asks these two questions. ``figure`` is an object or the name of a class; by
+    default, it is the newest figure of the class that the questions belong to. ``given`` holds the answers so far,
     ``{id: [answer, whether it is right]}``.
 
-    An unknown id raises ValueError, which lists the ids of its chapter.
+    An unknown id raises ValueError, with the ids of its chapter.
 
     >>> from rope_book.widgets import RotatePair
     >>> figure = RotatePair()
@@ -47,7 +47,7 @@ class Question(anywidget.AnyWidget):
         asked = [question(name) for name in names]
         if isinstance(figure, str) and figure not in LiveFigure.figures:
             raise ValueError(f"figure must be one of {', '.join(sorted(LiveFigure.figures))}, got {figure!r}")
-        if not isinstance(figure, LiveFigure):  # the newest so far; a later cell may make a newer one
+        if not isinstance(figure, LiveFigure):  # the newest so far; a later cell may create a newer one
             figure = LiveFigure.newest.get(figure or asked[0]["figure"])
         self.figure = figure
         super().__init__(questions=asked)
@@ -94,7 +94,7 @@ class Question(anywidget.AnyWidget):
                     setattr(figure, name, value)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        """Return the widget's view, plus the questions as a list with folds for pages without scripts."""
+        """Return the widget's view and, for pages without scripts, the questions as a list with folds."""
         bundle = super()._repr_mimebundle_(**kwargs)
         if bundle is not None:
             data = bundle[0] if isinstance(bundle, tuple) else bundle
@@ -112,7 +112,7 @@ def as_list(questions: Iterable[dict[str, Any]]) -> str:
 
 
 def _item(entry: dict[str, Any]) -> str:
-    """Return a question, its choices, and a fold with the right answer and the replies to the others."""
+    """Return a question, its choices, and a fold with the right answer and the replies to wrong answers."""
     choices = [answer for answer, _ in entry.get("choices", [])]
     options = choices or entry.get("items", []) or entry.get("places", [])
     listed = f"<ul>{''.join(f'<li>{rich(option)}</li>' for option in options)}</ul>" if options else ""
@@ -125,7 +125,7 @@ def _item(entry: dict[str, Any]) -> str:
 
 
 def answer_of(entry: dict[str, Any]) -> str:
-    """Return the right answer to a question as text.
+    """Return the right answer to a question, as text.
 
     >>> answer_of(question("06-first"))
     '15.9 turns.'
@@ -138,7 +138,7 @@ def answer_of(entry: dict[str, Any]) -> str:
 
 
 def _words(answer: Any, entry: dict[str, Any]) -> str:
-    """Return an answer as text, numbers with their unit."""
+    """Return an answer as text, with the unit after a number."""
     if isinstance(answer, list):
         return ", ".join(answer)
     return answer if isinstance(answer, str) else f"{answer:,} {entry.get('unit', '')}".strip()

@@ -1,4 +1,4 @@
-"""Chapter 16: which pairs a rule by parts leaves alone, blends and divides."""
+"""Chapter 16: which pairs a by-parts rule leaves alone, blends and divides."""
 
 from ._rules import AtMost
 from ._traits import Choice, Slider, Toggle
@@ -13,7 +13,7 @@ class Ramps(LiveFigure):
     rounds the ends of the code's ramp to whole pairs. ``shown`` is the share kept or the multiplier of the
     frequency, ``across`` the pair's index or its turns. ``pair`` is the cursor, limited to the head's pairs.
 
-    A value out of range raises TraitError with the allowed values.
+    An out-of-range value raises a TraitError that lists the allowed values.
 
     >>> Ramps(factor=8.0, trained_length=8192, base=500_000.0)
     Ramps(factor=8.0, trained_length=8192, base=500000.0)

@@ -7,14 +7,15 @@ from .maths.damage import CASES, LOOKS, SHOWN
 
 
 class ReadTheDamage(LiveFigure):
-    """Read SmolLM2-135M's text under a mistake in its positions, beside the text it should write.
+    """Read the text that SmolLM2-135M writes with a mistake in its positions, beside the text that it should write.
 
-    ``task`` is "guess" (which mistake wrote text ``number``? ``guess`` is your answer, or "none"), "choose"
-    (show a ``mistake`` by name), or how a broken text of your own looks (``widgets.maths.damage.LOOKS``):
-    then all mistakes whose text looks like that are listed, with the commands that tell them apart. ``words`` are
-    the words shown. Three bars compare perplexities on texts of three kinds.
+    ``task`` is "guess" (which mistake produced text ``number``? ``guess`` is your answer, or "none"), "choose"
+    (show a ``mistake`` by name), or a description of a broken text of your own (one of
+    ``widgets.maths.damage.LOOKS``). With a description, all mistakes that produce such a text are listed, with the
+    commands that tell them apart. ``words`` is the number of words shown. Three bars compare perplexities on texts
+    of three kinds.
 
-    A value out of range raises TraitError with the allowed values.
+    An out-of-range value raises a TraitError that lists the allowed values.
 
     >>> ReadTheDamage(task="choose", mistake="theta_lost")
     ReadTheDamage(task='choose', mistake='theta_lost')

@@ -13,8 +13,8 @@ from .base import LiveFigure
 from .maths.long_text import page_rope
 from .maths.real_head import JOBS, head_weights, job_done, targets
 
-TRAINED, HEAD_DIM, BASE, PAIRS = 8192, 64, 100_000.0, 32  # of SmolLM2
-SEQ = 20  # tokens of every sentence
+TRAINED, HEAD_DIM, BASE, PAIRS = 8192, 64, 100_000.0, 32  # SmolLM2's
+SEQ = 20  # tokens per sentence
 RULES = {
     "none": "as trained",
     "pi": "PI",
@@ -25,17 +25,17 @@ RULES = {
 
 
 class RealHead(LiveFigure):
-    """Watch eight heads of SmolLM2-135M at work, and take their tools away.
+    """Watch eight heads of SmolLM2-135M at work, and break them by changing their rotation.
 
     ``job`` chooses a head by its job (``widgets.maths.real_head.JOBS``), ``sentence`` one of three texts of 20
     tokens. Pairs count from 1, the fastest; those outside ``first_pair`` to ``last_pair`` do not turn. ``rule``
     gives this head another rotation: none (as trained), pi, ntk-aware or yarn with their ``factor``, or abf with
-    another ``base``. ``layout`` pairs the features as the weights expect ("interleaved") or not. The text begins
-    at position ``start``. ``query`` and ``key`` point at two of its tokens, counted from 1.
+    another ``base``. ``layout`` determines which features form a pair; the weights expect "interleaved". The text
+    begins at position ``start``. ``query`` and ``key`` select two of its tokens, counted from 1.
 
     The queries and keys are those of the unchanged model, in 8 bits, so a change affects only this head.
 
-    A value out of range raises TraitError with the allowed values.
+    An out-of-range value raises a TraitError that lists the allowed values.
 
     >>> RealHead(job="same", first_pair=9).weights.shape
     (20, 20)
@@ -67,23 +67,23 @@ class RealHead(LiveFigure):
 
     @property
     def spec(self) -> RopeSpec:
-        """The head's rotation with the current settings."""
+        """Rotation of the head with the current settings."""
         names = ("factor", "base", "first_pair", "last_pair")
         settings = {name: getattr(self, name) for name in names} | {"ramp_from": 1.0, "ramp_to": 32.0}
         return page_rope(self.rule, TRAINED, HEAD_DIM, BASE, **settings).replace(layout=self.layout)
 
     @property
     def head(self) -> PageHead:
-        """The chosen head."""
+        """The head that the controls select."""
         return load_page_heads()[self.job]
 
     @property
     def weights(self) -> np.ndarray:
-        """Its attention weights on the chosen text, float64 ``(20, 20)``."""
+        """Attention weights of the chosen head on the chosen text, float64 ``(20, 20)``."""
         n = self.sentence - 1
         return head_weights(self.head.q[n], self.head.k[n], self.start, self.spec)
 
     @property
     def done(self) -> float:
-        """The mean attention that goes to the head's job, from 0 to 1."""
+        """Mean weight, from 0 to 1, on the keys that the job calls for."""
         return job_done(self.weights, targets(self.job, read_page_heads()["sentences"][self.sentence - 1]))

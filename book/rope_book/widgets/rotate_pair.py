@@ -14,14 +14,15 @@ class RotatePair(LiveFigure):
     """Turn a query pair and a key pair by position × θ and read their score.
 
     ``position`` m and ``key_position`` n (tokens) turn ``q`` and ``k`` counter-clockwise by m·θ and n·θ, where θ is
-    ``inv_freq`` (radians per token); the score is the dot product of the turned pairs. With ``lock`` moving one
+    ``inv_freq`` (radians per token); the score is the dot product of the turned pairs. With ``lock``, moving one
     position by hand moves the other too, so that the distance m − n stays the same.
 
-    Parts of the picture, for ``only``: "arrows" and "rail" (with "key", those of k too), and "score", its curve.
+    Parts of the picture, for ``only``: "arrows" and "rail" (only those of q, unless "key" is named too), and
+    "score", the score's curve.
 
     Its results are ``distance`` (tokens), ``angle``, from the turned key to the turned query (rad), and ``score``.
 
-    A value out of range raises TraitError with the allowed values.
+    An out-of-range value raises a TraitError that lists the allowed values.
 
     >>> round(RotatePair().score, 3)
     1.254

@@ -11,11 +11,11 @@ from .base import LiveFigure
 from .maths.words import normals
 
 KNOTS = 16  # heights in a drawn guess
-STEPS = 256  # distances whose steps are counted
+STEPS = 256  # number of distances over which rising steps are counted
 
 
 def head_of(now):
-    """The head's q and k (head_dim,) and frequencies for a state."""
+    """Return the head's q and k, each `(head_dim,)`, and its frequencies for a state."""
     frequencies, drawn = inv_freq(now.head_dim, now.base), normals(1000 + now.seed, 2 * now.head_dim)
     q = np.ones(now.head_dim) if now.vectors == "constant" else np.array(drawn[: now.head_dim])
     if now.vectors == "independent":
@@ -25,23 +25,24 @@ def head_of(now):
 
 
 class ScoreDistance(LiveFigure):
-    """Add up the waves of a head's pairs: their sum is the score of one query and one key at every distance.
+    """Add up the waves of a head's pairs to get the score of one query and one key at every distance.
 
     Above are the waves of eight pairs; below is the sum over all pairs. ``added`` adds the pairs in eighths,
     fastest first. With ``guess_first`` the sum stays hidden until you have drawn a ``guess`` of it: up to 16
     heights, evenly spaced from distance 0, as shares of the greatest possible score.
 
     ``vectors`` chooses q and k: "constant" (all ones), "identical" (k = q, Gaussian), "independent" (both
-    Gaussian) or "rotated" (k is q turned by ``peak`` positions). ``seed`` draws the Gaussian ones. ``distance``
-    (tokens, m − n) is the cursor; ``reach`` is the range of distances shown, with 100,000 on a logarithmic
-    axis. Scores are not divided by √d; with ``bound`` their size is shown on a logarithmic axis.
+    Gaussian) or "rotated" (k is q turned by ``peak`` positions). ``seed`` is the seed of the Gaussian vectors.
+    ``distance`` (tokens, m − n) is the cursor; ``reach`` is the range of distances shown, with 100,000 on a
+    logarithmic axis. Scores are not divided by √d. With ``bound``, their absolute value is shown on a logarithmic
+    axis.
 
     Its results are ``score``, the score of all pairs at the cursor; ``most``, the greatest score that these vectors
     could reach; and ``rises``, the number of the first 256 steps on which the score rises.
 
     Parts of the picture, for ``only``: "waves", of at most eight pairs, each with its hand, and "curve".
 
-    A value out of range raises TraitError with the allowed values.
+    An out-of-range value raises a TraitError that lists the allowed values.
 
     >>> ScoreDistance(vectors="rotated", peak=300, reach=1024)
     ScoreDistance(vectors='rotated', peak=300, reach=1024)
@@ -88,12 +89,12 @@ class ScoreDistance(LiveFigure):
 
     @result()
     def score(self):
-        """Score at the cursor, of all pairs."""
+        """Score of all pairs at the cursor."""
         return float(score_curve(*head_of(self), [self.distance])[0])
 
     @result()
     def most(self):
-        """Trivial bound, the score if every pair pointed the same way."""
+        """Trivial bound: the score if the contributions of all pairs pointed in the same direction."""
         q, k, _ = head_of(self)
         return float(trivial_bound(q, k))
 

@@ -9,11 +9,11 @@ class ScoreUnderRules(LiveFigure):
     """Compare the score of equal vectors at every distance, under several rules.
 
     Each rule has a switch: ``plain`` (no rule), ``pi``, ``abf``, ``ntk_aware``, ``by_parts``, ``yarn``, ``llama3``.
-    They stretch a head that was trained on ``trained`` tokens for texts of ``wanted``. Scores are shares of plain
-    RoPE's at distance 0; YaRN's include its squared attention factor. With ``smooth`` a curve is the mean over
-    distances ± 10 %, which shows the trend; ``distance`` is the cursor.
+    They stretch a head that was trained on ``trained`` tokens to texts of ``wanted`` tokens. Scores are shares of
+    plain RoPE's at distance 0; YaRN's include its squared attention factor. With ``smooth`` a curve is the mean
+    over distances ± 10 %, which shows the trend; ``distance`` is the cursor.
 
-    A value out of range raises TraitError with the allowed values.
+    An out-of-range value raises a TraitError that lists the allowed values.
 
     >>> ScoreUnderRules(pi=False, yarn=True)
     ScoreUnderRules(pi=False, yarn=True)

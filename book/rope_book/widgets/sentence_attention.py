@@ -11,9 +11,9 @@ class SentenceAttention(LiveFigure):
     fixed query and key matrices (``widgets.maths.words``). ``encoding`` is the positional encoding; the T5
     and Shaw tables are made up. The first word is at position ``start``, k. ``show`` picks the attention
     weights or the scores before the softmax; ``against`` picks the comparison: the same sentence at position 0,
-    or the same sentence without any encoding. With ``causal``, no word sees later words.
+    or the same sentence without any encoding. With ``causal``, each word sees only itself and earlier words.
 
-    A value out of range raises TraitError with the allowed values.
+    An out-of-range value raises a TraitError that lists the allowed values.
 
     >>> SentenceAttention(encoding="rotary", start=700)
     SentenceAttention(encoding='rotary', start=700)

@@ -5,14 +5,14 @@ from .base import LiveFigure
 
 
 class Sharpness(LiveFigure):
-    """See the attention on one matching key fade while the text grows, with and without YaRN's factor.
+    """See the attention on one matching key fade as the text grows, with and without YaRN's factor.
 
     One key scores ``match``; all others score around 0 with a standard deviation of ``spread``. ``length`` (tokens)
     is the cursor; the model was trained on 4,096. ``factor`` is YaRN's stretch s: all scores are multiplied by
-    a² = (0.1 ln s + 1)². A static rule uses it at every length, a dynamic one takes s from the length. ``shown`` is
-    the weight of the matching key, or the number of keys that share the attention (e to the entropy).
+    a² = (0.1 ln s + 1)². A static rule uses the same s at every length; a dynamic rule computes s from the length.
+    ``shown`` is the weight of the matching key, or the number of keys that share the attention (e to the entropy).
 
-    A value out of range raises TraitError with the allowed values.
+    An out-of-range value raises a TraitError that lists the allowed values.
 
     >>> Sharpness(length=16_384, factor=4.0)
     Sharpness(length=16384, factor=4.0)

@@ -1,4 +1,4 @@
-"""Chapter 2: the sinusoidal encoding as a field, and the dot product of two of its rows."""
+"""Chapter 2: the sinusoidal encoding as a heatmap, and the dot product of two of its rows."""
 
 from ._rules import AtMost
 from ._traits import Choice, Slider
@@ -13,7 +13,7 @@ class SinusoidHeatmap(LiveFigure):
     the last is shown as the last. The curve below is PE(p) · PE(p + k) or, with ``between`` "projection",
     PE(p) · W PE(p + k) for one fixed random W. The thin curves are for other values of p.
 
-    A value out of range raises TraitError with the allowed values.
+    An out-of-range value raises a TraitError that lists the allowed values.
 
     >>> SinusoidHeatmap(position=7, between="projection")
     SinusoidHeatmap(position=7, between='projection')

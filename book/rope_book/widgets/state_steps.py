@@ -1,4 +1,4 @@
-"""Chapter A2: a state of fixed size compared with a cache that grows."""
+"""Chapter A2: a fixed-size state compared with a growing cache."""
 
 from ._rules import AtMost
 from ._traits import Slider, Toggle
@@ -9,13 +9,13 @@ class StateSteps(LiveFigure):
     """Read a text, and compare how much of it a cache and linear attention remember.
 
     After ``step`` tokens the cache holds a column of 8 key and 8 value features per token. The state of linear
-    attention is a sum of 8 · 8 numbers (and a vector of 8), drawn divided by the number of tokens. A query at
-    the last token, 3 times the key of token ``query``, reads both: bars show its share of every token's value,
-    by a softmax over the cache and through the state. With ``turned`` query and keys are rotated by their
-    positions (RoPE, head width 8, base 10,000), for the state after φ(x) = elu(x) + 1. Keys are made-up normal
-    numbers; so are values, with mean 1.
+    attention is a matrix of 8 · 8 numbers (and a vector of 8), drawn after division by the number of tokens. A
+    query at the last token, 3 times the key of token ``query``, reads both: bars show its share of every token's
+    value, by a softmax over the cache and through the state. With ``turned``, the query and keys are rotated by
+    their positions (RoPE, head width 8, base 10,000); for the state, φ(x) = elu(x) + 1 is applied first. Keys are
+    normal random numbers, and so are values, with mean 1.
 
-    A value out of range raises TraitError with the allowed values.
+    An out-of-range value raises a TraitError that lists the allowed values.
 
     >>> StateSteps(step=40, turned=False)
     StateSteps(step=40, turned=False)

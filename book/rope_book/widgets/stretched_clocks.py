@@ -10,7 +10,7 @@ from .maths.stretch import RULES, stretched
 
 
 def speeds(now):
-    """The head's frequencies with and without its rule."""
+    """Return the head's frequencies with and without its rule."""
     spec = stretched(now.rule, now.head_dim, now.base, now.trained, now.wanted, now.abf_base)
     return spec.inv_freq, inv_freq(now.head_dim, now.base)
 
@@ -18,15 +18,16 @@ def speeds(now):
 class StretchedClocks(LiveFigure):
     """Show each pair as a clock: the wedge seen in training, and how far a rule lets the hand turn.
 
-    ``rule`` stretches a head that was trained on ``trained`` tokens for texts of ``wanted``. Each face has a wedge:
-    the angles up to ``trained``. The hand is at ``position`` under the rule; a hand past its wedge is at an angle
-    never seen. A pair that completes no turn in training must be slowed by at least ``wanted`` / ``trained``:
-    below, pairs slowed by less are marked. ``abf_base`` is the larger base of ABF.
+    ``rule`` stretches a head that was trained on ``trained`` tokens to texts of ``wanted`` tokens. Each face has a
+    wedge, which covers the angles up to ``trained``. The hand is at ``position`` under the rule; a hand past its
+    wedge is at an angle never seen in training. A pair that does not complete a turn in training must be slowed by
+    at least ``wanted`` / ``trained``. The lower chart marks pairs slowed by less. ``abf_base`` is the larger base
+    of ABF.
 
-    Its results are ``new_hands``, the pairs at an angle never seen, and ``reach``, the first position at which a
-    pair meets one (infinite if none ever does).
+    Its results are ``new_hands``, the number of pairs at an angle never seen, and ``reach``, the first position at
+    which a pair reaches such an angle (infinite if there is none).
 
-    A value out of range raises TraitError with the allowed values.
+    An out-of-range value raises a TraitError that lists the allowed values.
 
     >>> StretchedClocks(rule="pi", wanted=16_384, position=16_384)
     StretchedClocks(rule='pi', wanted=16384, position=16384)
@@ -48,12 +49,12 @@ class StretchedClocks(LiveFigure):
 
     @result("pairs")
     def new_hands(self):
-        """Pairs whose hand points at an angle never seen in training."""
+        """Number of pairs whose hand points at an angle never seen in training."""
         changed, plain = speeds(self)
         return int(meets_new_angle([self.position], changed, self.trained, plain).sum())
 
     @result("tokens")
     def reach(self):
-        """First position with an angle never seen."""
+        """First position with an angle never seen in training."""
         changed, plain = speeds(self)
         return float(reach(changed, self.trained, plain))

@@ -1,20 +1,20 @@
-"""Chapter 14: the angles that each pair has seen in training, and where a longer text goes beyond them."""
+"""Chapter 14: the angles that each pair has seen in training, and where longer texts go beyond them."""
 
 from ._traits import Choice, Slider, Toggle
 from .base import LiveFigure
 
 
 class TrainedTurns(LiveFigure):
-    """See which pairs meet an angle that never occurred in training, and at which distances.
+    """See which pairs reach an angle that never occurred in training, and at which distances.
 
-    Each column is a pair. Above is its angle at the distance, from 0 to a whole turn; the angles at distances
-    up to ``trained`` (tokens) are shaded. Below are all distances up to eight times that; where a column
-    changes colour, the angle is new. ``times`` is the distance, as a multiple of ``trained``. With ``window``,
-    distances are capped at ``trained``, as in ReRoPE.
+    Each column is a pair. The upper chart shows its angle at the distance, from 0 to a whole turn, with the angles
+    at distances up to ``trained`` (tokens) shaded. The lower chart covers all distances up to eight times
+    ``trained``; a column changes colour where the angle is new. ``times`` is the distance, as a multiple of
+    ``trained``. With ``window``, distances are capped at ``trained``, as in ReRoPE.
 
     Parts of the picture, for ``only``: "turns", the upper chart, and "map", the lower one.
 
-    A value out of range raises TraitError with the allowed values.
+    An out-of-range value raises a TraitError that lists the allowed values.
 
     >>> TrainedTurns(times=3.0, base=500_000)
     TrainedTurns(times=3.0, base=500000.0)

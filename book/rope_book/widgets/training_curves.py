@@ -1,4 +1,4 @@
-"""Chapter 13: how tiny models learn with each encoding, and how much of that survives on longer texts."""
+"""Chapter 13: how tiny models learn with each encoding, and how well they do on longer texts."""
 
 from ._grid import ENCODINGS
 from ._traits import Choice, Slider, Toggle
@@ -16,12 +16,12 @@ TASKS = {
 class TrainingCurves(LiveFigure):
     """Draw the learning curves of every encoding on one task, eight seeds each, and the tests on longer texts.
 
-    Up to three encodings (``first``, ``second``, ``third``) stand out from the rest, which are grey. They are drawn
-    as the median and range of the eight seeds or, with ``every_seed``, as individual runs. ``measure`` is
+    Up to three encodings (``first``, ``second``, ``third``) stand out from the others, which are grey. They are
+    drawn as the median and range of the eight seeds or, with ``every_seed``, as individual runs. ``measure`` is
     "accuracy" or "loss"; ``against`` is the cost, "steps" or CPU "seconds". The test texts are as long as the
     training texts, doubled ``doublings`` times; in longer texts only the new positions are scored.
 
-    A value out of range raises TraitError with the allowed values.
+    An out-of-range value raises a TraitError that lists the allowed values.
 
     >>> TrainingCurves(task="recall", doublings=2)
     TrainingCurves(task='recall', doublings=2)

@@ -8,13 +8,13 @@ from .base import LiveFigure
 class WhatTurns(LiveFigure):
     """See which of a head's features turn under RoPE, partial rotary, p-RoPE and NoPE, how fast and in which pairs.
 
-    Each row shows the same head under one of them, with one cell per feature, coloured by speed and empty where the
-    feature does not turn. An arc joins two features that turn together, and a hand in each cell shows how far
-    they have turned at ``position``. ``fraction`` is partial rotary's share of features and p-RoPE's share of
+    Each row shows the same head under one of these variants, with one cell per feature, coloured by speed or empty
+    if the feature does not turn. An arc joins two features that turn together, and a hand in each cell shows how
+    far they have turned at ``position``. ``fraction`` is partial rotary's share of features and p-RoPE's share of
     pairs; ``pairing`` is the layout. ``feature`` is followed through all rows. Below is the wavelength of each
     turning pair, compared with ``trained_length`` (tokens).
 
-    A value out of range raises TraitError with the allowed values.
+    An out-of-range value raises a TraitError that lists the allowed values.
 
     >>> WhatTurns(fraction=0.5, pairing="interleaved")
     WhatTurns(pairing='interleaved', fraction=0.5)

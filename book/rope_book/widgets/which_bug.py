@@ -10,9 +10,10 @@ class WhichBug(LiveFigure):
 
     The pictures show the score of one query and one key against their distance, from three starts; the matrix at
     position 2; the length of the turned query; and its error. ``patient`` chooses one of twelve rotations, one of
-    them healthy; ``guess`` is your diagnosis, or ``"none"`` until you have one. Base 100, interleaved.
+    them healthy; ``guess`` is your diagnosis, or ``"none"`` until you have one. The base is 100, and the layout is
+    interleaved.
 
-    A value out of range raises TraitError with the allowed values.
+    An out-of-range value raises a TraitError that lists the allowed values.
 
     >>> WhichBug(patient=2, guess="one_clock")
     WhichBug(patient=2, guess='one_clock')

@@ -5,7 +5,7 @@ from .base import LiveFigure
 
 
 class WordsOnARail(LiveFigure):
-    """Move the words of "the dog chases the pig", each of which has an arrow that turns by its position.
+    """Move the words of "the dog chases the pig", each of which has an arrow that turns with its position.
 
     ``dog`` and ``pig`` are places in the sentence, 0 to 6; the other three words take the first free places.
     ``start`` words come in from the left and push the sentence along the rail, so the position of a word is
@@ -13,7 +13,7 @@ class WordsOnARail(LiveFigure):
     then follows the sentence. The needle shows the score of dog (its arrow is a query) and pig (a key), their dot
     product.
 
-    A value out of range raises TraitError with the allowed values.
+    An out-of-range value raises a TraitError that lists the allowed values.
 
     >>> WordsOnARail(pig=6, start=12)
     WordsOnARail(pig=6.0, start=12.0)

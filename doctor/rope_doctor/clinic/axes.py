@@ -24,7 +24,7 @@ class Axes:
 
     @staticmethod
     def parse(takes: str) -> "Axes":
-        """Parse axis names separated by spaces; ValueError unless they are valid axes of x."""
+        """Parse space-separated axis names; ValueError unless they are valid axes of x."""
         names = tuple(takes.split()) if isinstance(takes, str) else ()
         leading = set(names[:-1])
         once = len(leading) == len(names) - 1
@@ -34,11 +34,11 @@ class Axes:
         raise ValueError(f"takes must name the axes of x, such as {examples}, got {takes!r}")
 
     def spread(self, x: np.ndarray, positions: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-        """Copy the rows to all heads and batch rows; x has these axes, positions are `(batch, seq)` or `(seq,)`."""
+        """Return x, filled into these axes as by `fill`, and positions, `(batch, seq)` or `(seq,)`."""
         return self.fill(np.array(x, dtype=np.float64), SIZES), self.repeat(positions)
 
     def fill(self, rows: np.ndarray, sizes: dict[str, int]) -> np.ndarray:
-        """Copy rows `(seq, head_dim)` to all heads and batch rows, in these axes."""
+        """Return an array in these axes, with rows `(seq, head_dim)` copied to all heads and batch rows."""
         sizes = sizes | {"seq": rows.shape[0], "head_dim": rows.shape[1]}
         thin = [1 if name in SIZES else sizes[name] for name in self.names]
         return np.broadcast_to(rows.reshape(thin), [sizes[name] for name in self.names]).copy()

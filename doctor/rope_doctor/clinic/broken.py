@@ -1,8 +1,9 @@
 r"""Deliberately broken rotations for the tests, the debugging chapter and its game.
 
 A maker takes the correct RopeSpec and returns a function `(x, positions) -> rotated x` in the form that `diagnose`
-calls: NumPy, `(seq, head_dim)` and `(seq,)`. Two mistakes appear only with heads or a batch: their functions take
-(batch, heads, seq, head_dim) and (batch, seq), and are correct for a two-axis x. `MISTAKES` lists the names.
+calls, with NumPy arrays `(seq, head_dim)` and `(seq,)`. Two mistakes appear only with heads or a batch. Their
+functions take `(batch, heads, seq, head_dim)` and `(batch, seq)`, and are correct if x has two axes. `MISTAKES`
+lists the names.
 """
 
 from collections.abc import Callable
@@ -15,13 +16,13 @@ from rope_edu.encodings import RopeSpec, apply_rope, pair_slices, rope_angles
 
 Rotation = Callable[[np.ndarray, np.ndarray], np.ndarray]
 Maker = Callable[[RopeSpec], Rotation]
-TrigFunction = Callable[[np.ndarray], np.ndarray]  # np.cos or np.sin of angles (seq, pairs), or a wrong one
+TrigFunction = Callable[[np.ndarray], np.ndarray]  # np.cos, np.sin or a wrong function of angles (seq, pairs)
 TABLE_ROWS = 600
-UNWANTED_FACTOR = 0.1 * np.log(16) + 1  # YaRN's attention factor for a stretch by 16
+UNWANTED_FACTOR = 0.1 * np.log(16) + 1  # YaRN's attention factor for a 16-fold stretch
 
 
 def right(spec: RopeSpec) -> Rotation:
-    r"""Return the rotation that a spec describes, as a function `(x, positions) -> rotated x`.
+    r"""Return the rotation described by a spec, as a function `(x, positions) -> rotated x`.
 
     x is `(seq, head_dim)` with positions `(seq,)`, or `(batch, heads, seq, head_dim)` with positions `(seq,)` or
     `(batch, seq)`.
@@ -35,14 +36,14 @@ def right(spec: RopeSpec) -> Rotation:
 
     def rotate(x: np.ndarray, positions: np.ndarray) -> np.ndarray:
         angles = rope_angles(positions, spec.inv_freq)
-        if positions.ndim > 1:  # the heads in a batch row share its positions
+        if positions.ndim > 1:  # all heads of a batch row share its positions
             angles = angles[:, None]
         return np.asarray(apply_rope(x, angles, layout=spec.layout, attention_factor=spec.attention_factor))
 
     return rotate
 
 
-# Mistakes that are correct rotations for a wrong spec
+# Mistakes that rotate correctly, but by a wrong spec
 
 
 def _changed(change: Callable[[RopeSpec], RopeSpec]) -> Maker:
@@ -58,7 +59,7 @@ def _other_layout(spec: RopeSpec) -> RopeSpec:
 
 
 def _of_the_whole_head(spec: RopeSpec) -> RopeSpec:
-    """Use θ_i = base^(−2i/head_dim) on part of the head."""
+    """Rotate part of the head, but with θ_i = base^(−2i/head_dim)."""
     return spec.replace(inv_freq=spec.inv_freq ** (spec.rotary_dim / spec.head_dim))
 
 
@@ -70,10 +71,10 @@ def _whole_head(spec: RopeSpec) -> RopeSpec:
 
 
 def _memory(expected: np.ndarray) -> np.ndarray:
-    """Return the contents of a frequency buffer that was allocated but never filled: leftover tensor data."""
+    """Return the leftover contents of a frequency buffer that was allocated but never filled."""
     rng = np.random.default_rng(45902)
     leftovers = np.where(rng.random(len(expected)) < 0.3, 6.9e-18, rng.random(len(expected)))
-    leftovers[0], leftovers[-2:] = 0.5, (0.1, 0.7)  # neither decreasing nor increasing, at any width
+    leftovers[0], leftovers[-2:] = 0.5, (0.1, 0.7)  # not monotonic, whatever the width
     return leftovers
 
 
@@ -88,7 +89,7 @@ def _by_positions(change: Callable[[np.ndarray], np.ndarray]) -> Maker:
 
 
 def _swapped(x: np.ndarray, layout: str, sign: float = -1.0) -> np.ndarray:
-    """Return every feature's partner: (−second, first) for every pair."""
+    """Return each feature's partner, so that a pair (first, second) becomes (−second, first)."""
     first, second = pair_slices(x.shape[-1], layout)
     swapped = np.empty_like(x)
     swapped[..., first], swapped[..., second] = sign * x[..., second], x[..., first]
@@ -102,7 +103,7 @@ def _by_tables(
     laid_out_for: Callable[[RopeSpec], RopeSpec] = lambda spec: spec,
     angles_of: Callable[..., Any] = rope_angles,
 ) -> Maker:
-    """Rotate the first rotary_dim features with tables for this or another layout; pass the rest through."""
+    """Rotate the first rotary_dim features with tables for this or the other layout; leave the rest unchanged."""
 
     def make(spec: RopeSpec) -> Rotation:
         neighbours = laid_out_for(spec).layout == "interleaved"
@@ -121,13 +122,13 @@ def _by_tables(
 
 
 def _late_sines(angles: np.ndarray) -> np.ndarray:
-    """Return sines shifted by a third of the pairs, as if the rows of cosines and sines were too wide."""
+    """Return sines shifted by a third of the pairs, as happens if the rows of cosines and sines are too wide."""
     late = -(-angles.shape[-1] // 3)
     return np.pad(np.sin(angles)[:, late:], ((0, 0), (0, late)))
 
 
 def _of_float16_positions(positions: np.ndarray, inv_freq: np.ndarray) -> np.ndarray:
-    """Return the angles of rounded positions; NaN beyond the format's largest number."""
+    """Return the angles of positions rounded to float16; NaN above the largest float16 number."""
     rounded = round_to(positions, "float16")
     return np.where(np.isfinite(rounded), rounded, np.nan)[..., None] * inv_freq
 
@@ -136,7 +137,7 @@ def _of_float16_positions(positions: np.ndarray, inv_freq: np.ndarray) -> np.nda
 
 
 def _wrong_pairs(spec: RopeSpec) -> Rotation:
-    """Pair even features with even features and odd with odd."""
+    """Pair even features with even features, and odd with odd."""
     head, tail = np.split(np.arange(spec.head_dim), [spec.rotary_dim])
     order = np.concatenate((head[::2], head[1::2], tail))
     rotate = right(spec.replace(layout="interleaved"))
@@ -144,20 +145,20 @@ def _wrong_pairs(spec: RopeSpec) -> Rotation:
 
 
 def _adds(spec: RopeSpec) -> Rotation:
-    """Add cos(i · j · 0.01) to feature j at position i, then multiply by one matrix for all positions."""
+    """Add cos(i · j · 0.01) to feature j at position i, then multiply all positions by the same matrix."""
     places = np.arange(spec.head_dim)
     matrix = np.cos(0.01 * np.outer(places, places))
     return lambda x, positions: (x + np.cos(0.01 * positions[:, None] * places)) @ matrix
 
 
 def _cached_by_length(spec: RopeSpec) -> Rotation:
-    """Cache the first call's positions, keyed by its number of rows."""
+    """Cache the positions of the first call with a given number of rows, and use them in later calls."""
     cache: dict[int, np.ndarray] = {}
     return lambda x, positions: right(spec)(x, cache.setdefault(len(x), positions.copy()))
 
 
 def _along_heads(spec: RopeSpec) -> Rotation:
-    """Treat the head axis, the second of four, as the token axis."""
+    """Mistake the head axis, the second of four, for the token axis."""
 
     def rotate(x: np.ndarray, positions: np.ndarray) -> np.ndarray:
         if x.ndim == 2:
@@ -176,14 +177,14 @@ def _changes_input(spec: RopeSpec) -> Rotation:
 
 
 def _stretched(spec: RopeSpec, length: int) -> Rotation:
-    """Stretch the base by length / 1024 if that exceeds 1."""
+    """Multiply the base by length / 1024 if that exceeds 1."""
     pairs = np.arange(len(spec.inv_freq))
     slower = max(1.0, length / 1024) ** (-pairs / max(1, len(pairs) - 1))
     return right(spec.replace(inv_freq=spec.inv_freq * slower))
 
 
 def _remembers(spec: RopeSpec) -> Rotation:
-    """Stretch the base for the longest text so far, as dynamic NTK does, and never shrink it again."""
+    """Enlarge the base for the longest text so far, as in dynamic NTK, and never reduce it again."""
     longest = 1024
 
     def rotate(x: np.ndarray, positions: np.ndarray) -> np.ndarray:

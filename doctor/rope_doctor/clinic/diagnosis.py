@@ -1,4 +1,4 @@
-r"""Diagnose a rotation: describe it, and name its known mistakes."""
+r"""Diagnose a rotation by describing it and naming its known mistakes."""
 
 import math
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ from rope_edu.encodings.spec import RopeSpec
 from rope_edu.encodings.validation import check_positive_int
 
 FACTOR_TOLERANCE = 1e-4  # attention factors this close to 1 count as 1
-SIDE_EFFECTS = {  # checks in order; True if a failure leaves no readable matrix and so ends the diagnosis
+SIDE_EFFECTS = {  # checks, in order; True if no matrix can be read after a failure, which ends the diagnosis
     Probe.turns_along_heads: True,
     Probe.differs_when_repeated: True,
     Probe.keeps_first_positions: True,
@@ -30,26 +30,26 @@ BITS = {"bfloat16": 8, "float16": 11}  # significant bits
 NARROW_TOLERANCE = {
     "bfloat16": 0.01,
     "float16": 0.002,
-}  # relative frequency error, by the result's format
+}  # relative frequency error, keyed by the result's number format
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    r"""A description of a black box, with its mistakes; `print` it. None means unknown.
+    r"""A description of a black box and its mistakes, which `print` shows as text. None means unknown.
 
     Attributes:
         is_rotation: True if it rotates pairs of features by angles that grow with the position.
         layout: "interleaved" or "half_split".
         sense: +1 counter-clockwise, as in the papers; −1 clockwise; None if pairs differ.
         base: the frequencies' base, or that of the first pairs if a rule changed the others.
-        rotary_dim, first_feature: width and first feature of the rotated part; the rest passes through.
+        rotary_dim, first_feature: width and first feature of the rotated part; the other features are unchanged.
         comes_out: a description of how output features are reordered or negated; "" if they are not.
-        first_position: position of the first token, usually 0; None if no single position explains its phases.
+        first_position: position of the first token, usually 0; None if its phases do not match any single position.
         attention_factor: the factor on cosines and sines.
         inv_freq: unsigned radians per token, `(pairs,)`.
-        precision: the number formats of the angles and of the cosines and sines, as text.
+        precision: the number formats of the angles, cosines and sines, as text.
         mistakes, evidence: names from `MISTAKES`, and sentences with the actual and the expected numbers. The first
-            is the likeliest cause: fix it and diagnose again, because the others often disappear with it.
+            is the likeliest cause. Fix it and diagnose again, because the others often disappear with it.
 
     >>> from rope_edu import plain_rope
     >>> from rope_doctor.clinic import right
@@ -114,17 +114,17 @@ class Diagnosis:
 def diagnose(
     function: Rotation, head_dim: int, *, against: RopeSpec | None = None, takes: str = "seq head_dim"
 ) -> Diagnosis:
-    r"""Diagnose any rotation by probing it as a black box: describe it and name its mistakes.
+    r"""Diagnose any rotation by probing it as a black box; return a description with its mistakes.
 
-    The inputs are unit vectors, so the outputs form the matrix at every position. Its nonzero entries give the
-    pairs, and its blocks the angles. Frequencies come from the angles up to position 2¹⁷, and the precision from
-    2²⁰.
+    The inputs are unit vectors, so the outputs form the matrix at every position. The nonzero entries determine the
+    pairs, and the blocks determine the angles. Frequencies are computed from the angles up to position 2¹⁷, and the
+    precision from those near 2²⁰.
 
     Args:
         function: `(x, positions) -> rotated x` with NumPy arrays, x `(seq, head_dim)` float64, positions `(seq,)`
             int64. Wrap yours: `lambda x, positions: mine(torch.tensor(x), torch.tensor(positions)).numpy()`.
-        against: the expected rotation. Without it, a function is wrong only if it is not a rotation, or is one that
-            no model uses; an unusual base, layout or sense is not a mistake.
+        against: the expected rotation. Without it, a function is wrong only if it is not a rotation, or is a
+            rotation that models never use; an unusual base, layout or sense is not a mistake.
         takes: axes of x, such as "batch seq heads head_dim". With heads, all must rotate in the same way. With
             a batch, positions are `(batch, seq)`, and every row must rotate by its own positions.
 
@@ -166,9 +166,9 @@ def _not_a_rotation(probe: Probe, mistakes: dict[str, str], layout: str | None =
 
 
 def find_side_effects(probe: Probe) -> tuple[dict[str, str], bool]:
-    """Return the mistakes found before any matrix is read, with evidence, and whether a matrix can be read at all.
+    """Return the mistakes found without a matrix, with evidence, and whether matrices can be read at all.
 
-    If rows do not use the positions passed in, the probe switches to another way of reading matrices.
+    If rows do not use the positions passed in, the probe then reads matrices in a different way.
     """
     mistakes: dict[str, str] = {}
     for check, is_fatal in SIDE_EFFECTS.items():
@@ -188,7 +188,7 @@ def find_side_effects(probe: Probe) -> tuple[dict[str, str], bool]:
 
 
 def _read(probe: Probe) -> tuple[matrices.Pairs, str | None, float | None]:
-    """Return the pairs, their mistake or None, and their factor or None; undo a feature reordering if it helps."""
+    """Return the pairs, their mistake or None, and their factor or None; undo a feature order if that helps."""
     as_is = _judged(probe)
     at_0 = probe.matrix_of(0)
     negated = (np.diag(at_0) < 0).any() and np.array_equal(at_0, np.diag(np.diag(at_0)))
@@ -209,12 +209,12 @@ def _judged(probe: Probe) -> tuple[matrices.Pairs, str | None, float | None]:
 
 @dataclass(frozen=True)
 class _Measured:
-    """A rotation as measured from its matrices."""
+    """A rotation's measured properties."""
 
     pairs: matrices.Pairs
     clock: matrices.Clock
     factor: float
-    tolerance: float  # relative error within which speeds count as equal
+    tolerance: float  # relative difference below which speeds count as equal
 
     @property
     def signed(self) -> np.ndarray:
@@ -288,7 +288,7 @@ def _rotation(
 def _unusual(
     probe: Probe, measured: _Measured, first: float | None, rising: bool, against: RopeSpec | None
 ) -> dict[str, str]:
-    """Return mistakes that are wrong in any model, with evidence: pairs, phases, senses, frequencies, tail."""
+    """Return mistakes in pairs, phases, senses, frequencies and tail that are wrong in any model, with evidence."""
     speeds, pairs, start = measured.speeds, measured.pairs, measured.clock.start
     still = pairs.layout == "interleaved" and abs(measured.factor - 1) > FACTOR_TOLERANCE
     expected = None if against is None else against.inv_freq
@@ -314,7 +314,7 @@ def _unusual(
 
 
 def _precision(probe: Probe, measured: _Measured, fit: frequencies.BaseFit, rising: bool) -> dict[str, str]:
-    """Return the number formats of the angles, and of the cosines and sines."""
+    """Return the number formats of the angles and of the cosines and sines."""
     exact = measured.clock.speed
     whole = fit.off < 1e-6 and fit.follow == len(measured.speeds) == len(exact)
     if whole and measured.pairs.layout:
@@ -326,7 +326,7 @@ def _precision(probe: Probe, measured: _Measured, fit: frequencies.BaseFit, risi
 
 
 def _few_bits(probe: Probe, measured: _Measured, against: RopeSpec | None) -> dict[str, str]:
-    """Return evidence that positions, frequencies or angles have too few bits or a table runs out; else {}."""
+    """Return evidence of positions, frequencies or angles with too few bits, or a table with too few rows."""
     row = matrices.row_taken(probe, measured.pairs, measured.clock)
     if row is not None:
         return {"table_ends": f"Found position {measured.clock.lost_at} rotated as {row}."}
@@ -347,17 +347,17 @@ def _few_bits(probe: Probe, measured: _Measured, against: RopeSpec | None) -> di
 
 
 def _are_rounded(speeds: np.ndarray, expected: np.ndarray, number_format: str, exact: bool) -> bool:
-    """Return whether speeds have few bits and are close but not equal to the expected ones (`exact` or fitted)."""
+    """Return whether speeds have few bits and are close, but not equal, to `expected` (`exact`, or fitted)."""
     if len(expected) != len(speeds) or not matrices.has_few_bits(speeds, number_format, 1e-6):
         return False
     rounding = 2.0 ** -BITS[number_format] * (1 if exact else 2) * expected
-    spacing = 2.0**-24 if number_format == "float16" else 0.0  # between numbers near 0
+    spacing = 2.0**-24 if number_format == "float16" else 0.0  # spacing of numbers near 0
     off = np.abs(speeds - expected)
     return bool((off > frequencies.SPEED_TOLERANCE * expected).any() and (off <= rounding + spacing).all())
 
 
 def _expected_speeds(measured: _Measured, against: RopeSpec | None) -> np.ndarray:
-    """Return the expected speeds, or those of the base that fits all pairs; empty if none does."""
+    """Return the expected speeds, or those of the base that fits all pairs, or an empty array if no base fits."""
     if against is not None:
         return against.inv_freq
     fit = frequencies.fit_base(measured.speeds, measured.pairs.rotary_dim)
@@ -393,12 +393,12 @@ def _differences(
         return differ
     speeds = np.pad(measured.speeds, (0, len(against.inv_freq) - len(measured.speeds)))
     wrong = frequencies.differ(speeds, against, base, measured.tolerance)
-    # if the rule was never applied, its factor is missing too; adding only the factor would not help
+    # If the rule was never applied, its factor is missing too, and adding the factor alone would not help.
     return wrong | differ if "rule_missing" in wrong else differ | wrong
 
 
 def _memory(measured: _Measured, against: RopeSpec) -> dict[str, str]:
-    """Return evidence that the frequencies come from a buffer that was never filled; {} otherwise."""
+    """Return evidence that the frequencies are the contents of a buffer that was never filled; otherwise {}."""
     speeds, expected = np.zeros(len(against.inv_freq)), against.inv_freq
     places = measured.pairs.members[:, 0] // (2 if measured.pairs.layout == "interleaved" else 1)
     if measured.pairs.layout != against.layout or places.max() >= len(speeds):
@@ -410,13 +410,13 @@ def _memory(measured: _Measured, against: RopeSpec) -> dict[str, str]:
 
 
 def _spanned(against: RopeSpec, layout: str | None) -> int:
-    """Return the visible width: trailing interleaved pairs that do not turn look like the tail."""
+    """Return the width that visibly rotates: trailing interleaved pairs that do not turn look like the tail."""
     turning = np.flatnonzero(against.inv_freq)
     return 2 * (int(turning[-1]) + 1) if layout == "interleaved" and len(turning) else against.rotary_dim
 
 
 def _factor_differs(factor: float, expected: float) -> str | None:
-    """Return the name of the mistake in a factor; None if the factor is the expected one."""
+    """Return the name of the mistake in a factor, or None if the factor is as expected."""
     same, missing, twice = (abs(factor / value - 1) <= 0.005 for value in (expected, 1.0, expected**2))
     if same:
         return None

@@ -1,4 +1,4 @@
-r"""Evidence for mistakes: a sentence with the actual and the expected number where they first differ."""
+r"""Evidence for mistakes: sentences that give the actual and the expected number where they first differ."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from rope_edu.encodings.spec import RopeSpec
 
 
 def of_matrix(probe: Probe, pairs: matrices.Pairs, mistake: str, against: RopeSpec | None) -> str:
-    """Return evidence that the matrices do not rotate or, if a rotation is expected, that they differ from it."""
+    """Return evidence that the matrices are not rotations, or that they differ from the expected rotation."""
     if mistake == "one_table_scaled":
         cosines, sines = matrices.table_factors(probe, pairs) or (np.nan, np.nan)
         expected = "one factor" if against is None else f"{against.attention_factor:.6g} for both"
@@ -56,13 +56,13 @@ def _first_entry(probe: Probe, against: RopeSpec) -> str:
 
 
 def _pair(feature: int, against: RopeSpec) -> int:
-    """Return the index of a feature's pair, counting the tail as further pairs."""
+    """Return the index of a feature's pair, treating the tail as further pairs."""
     halves = against.layout == "half_split" and feature < against.rotary_dim
     return feature % (against.rotary_dim // 2) if halves else feature // 2
 
 
 def _first_entry_of_form(probe: Probe) -> str:
-    """Return evidence from the matrix at position 1 when no pairs can be recognised."""
+    """Return evidence from the matrix at position 1 if no pairs can be recognised."""
     matrix = probe.matrix_of(1)
     if np.allclose(matrix, np.diag(np.diag(matrix))):
         return f"Found feature 0 times {matrix[0, 0]:.4g} at position 1, expected cos there and sin in its partner."
@@ -80,7 +80,7 @@ def of_pairs(pairs: matrices.Pairs) -> str:
 
 
 def of_layout(pairs: matrices.Pairs, against: RopeSpec) -> str:
-    """Return evidence of a different layout, namely the first feature's partner."""
+    """Return the first feature's partner as evidence that the layout differs."""
     first, second = pairs.members[0].tolist()
     partner = 1 if against.layout == "interleaved" else against.rotary_dim // 2
     actual = f"Found {pairs.layout} (feature {first} with {second})"
@@ -88,7 +88,7 @@ def of_layout(pairs: matrices.Pairs, against: RopeSpec) -> str:
 
 
 def of_exponent(signed: np.ndarray, expected: np.ndarray | None) -> str:
-    """Return evidence, from pair 1, that the exponent lacks its minus sign."""
+    """Return evidence from pair 1 that the exponent lacks its minus sign."""
     if len(signed) < 2:
         return ""
     asked = "a number below 1" if expected is None or len(expected) < 2 else f"{expected[1]:.6g}"
@@ -96,7 +96,7 @@ def of_exponent(signed: np.ndarray, expected: np.ndarray | None) -> str:
 
 
 def of_senses(speed: np.ndarray) -> str:
-    """Return evidence that pairs rotate in the opposite direction to pair 0: how many, and the first."""
+    """Return evidence that pairs rotate in the opposite direction to pair 0: how many do, and the first of them."""
     odd = np.flatnonzero(np.sign(speed) != np.sign(speed[0]))
     if not len(odd):
         return ""
@@ -108,7 +108,7 @@ def of_senses(speed: np.ndarray) -> str:
 
 
 def of_order(order: np.ndarray, comes_out: str) -> str:
-    """Return evidence that output features are reordered or negated, from the first that differs."""
+    """Return the first feature that differs as evidence that output features are reordered or negated."""
     source, sign = np.abs(order).argmax(axis=1), order.sum(axis=1)
     place = int(np.flatnonzero((source != np.arange(len(source))) | (sign < 0))[0])
     feature = f"{'−' if sign[place] < 0 else ''}{source[place]}"

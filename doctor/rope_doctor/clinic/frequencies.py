@@ -1,4 +1,4 @@
-r"""Pair speeds: the base that fits them, how many pairs it fits, and deviations from expected speeds."""
+r"""Fit a base to pair speeds, count the pairs that it fits, and find deviations from expected speeds."""
 
 import math
 from dataclasses import dataclass, field
@@ -10,18 +10,18 @@ from rope_doctor.clinic.matrices import wrap
 from rope_edu.encodings.spec import RopeSpec
 
 SPEED_TOLERANCE = 1e-4  # relative error of a speed measured from float32 angles
-ORDER_TOLERANCE = 1e-5  # relative rise between pairs that still counts as equal
+ORDER_TOLERANCE = 1e-5  # relative increase from pair to pair that still counts as equal
 ROUNDED_TOLERANCE = 0.01  # relative error of frequencies rounded to 8 bits
-MIN_PAIRS = 3  # fewest pairs needed to establish a base
+MIN_PAIRS = 3  # minimum number of pairs for determining a base
 
 
 @dataclass(frozen=True)
 class BaseFit:
-    """A fit of the speeds: θ_i = θ_0 · base^(−2i/rotary_dim)."""
+    """A fit of θ_i = θ_0 · base^(−2i/rotary_dim) to the speeds."""
 
     base: float = 0.0  # 0 if no base fits
     times: float = 1.0  # θ_0
-    follow: int = 0  # number of leading pairs that it fits
+    follow: int = 0  # number of leading pairs that the base fits
     off: float = math.inf  # largest relative deviation of these pairs
     steps: np.ndarray = field(default_factory=lambda: np.empty(0))  # (pairs,), 0 for pairs that do not turn
 
@@ -50,12 +50,12 @@ def fit_base(speeds: np.ndarray, rotary_dim: int, tolerance: float = SPEED_TOLER
 
 
 def falls(speeds: np.ndarray) -> bool:
-    """Return whether the speeds never rise from pair to pair."""
+    """Return whether the speeds never increase from pair to pair."""
     return all(later <= earlier * (1 + ORDER_TOLERANCE) for earlier, later in pairwise(speeds.tolist()))
 
 
 def rises(speeds: np.ndarray) -> bool:
-    """Return whether the speeds rise from pair to pair and never fall."""
+    """Return whether the speeds increase somewhere and never decrease from pair to pair."""
     return len(speeds) > 1 and falls(speeds[::-1]) and not falls(speeds)
 
 
@@ -81,15 +81,15 @@ def describe_base(speeds: np.ndarray, rotary_dim: int, head_dim: int) -> str:
 
 
 def _is_round(value: float) -> bool:
-    """Return whether a number has at most two significant digits, like most bases."""
+    """Return whether a number has at most two significant digits, as most bases do."""
     return abs(float(f"{value:.1e}") / value - 1) < 1e-6
 
 
 def has_positive_exponent(signed: np.ndarray, expected: np.ndarray | None) -> bool:
-    """Return whether signed speeds `(pairs,)` are base^(+2i/d), which integer positions reveal only modulo 2π.
+    """Return whether signed speeds `(pairs,)` are base^(+2i/d), measurable at integer positions only modulo 2π.
 
-    Without expected frequencies the base, up to 10⁸, is guessed from pair 1, and the later pairs must agree
-    with it. A single later pair may agree by chance, so it must agree to float64 precision.
+    If no frequencies are expected, the base (up to 10⁸) is guessed from pair 1, and the later pairs must agree with
+    it. A single later pair could agree by chance, so it must agree to float64 precision.
     """
     if expected is not None:
         fast = 1 / expected if len(expected) == len(signed) and expected.all() else signed * np.nan
@@ -105,7 +105,7 @@ def has_positive_exponent(signed: np.ndarray, expected: np.ndarray | None) -> bo
 
 
 def is_uninitialised(speeds: np.ndarray, expected: np.ndarray) -> bool:
-    """Return whether speeds rise where the expected ones only fall, and no reordering makes them match."""
+    """Return whether speeds increase while the expected ones only decrease, and reordering does not help."""
     if not falls(expected) or falls(speeds) or rises(speeds):
         return False
     return not np.allclose(np.sort(speeds), np.sort(expected), rtol=0.01, atol=0)
@@ -122,7 +122,7 @@ def first_difference(speeds: np.ndarray, expected: np.ndarray, tolerance: float)
 
 
 def differ(speeds: np.ndarray, against: RopeSpec, base: float, tolerance: float) -> dict[str, str]:
-    """Return the name of the mistake in speeds `(pairs,)`, with evidence; {} if they match the expected ones."""
+    """Return the name of the mistake in speeds `(pairs,)`, with evidence, or {} if they are as expected."""
     expected = against.inv_freq
     if _near(speeds, expected, tolerance):
         return {}
@@ -133,7 +133,7 @@ def differ(speeds: np.ndarray, against: RopeSpec, base: float, tolerance: float)
         exponent = f"Found 2i/{width} in the exponent, expected 2i/{against.rotary_dim}."
         return {"other_denominator": f"{pair} {exponent}"}
     ratio = float(speeds[0] / expected[0]) if expected[0] > 0 else 0.0
-    # the rule (e.g. linear scaling) would not start at speed 1, but these speeds do: the rule is missing
+    # These speeds start at 1, unlike those of the rule (e.g. linear scaling), so the rule is missing.
     is_plain = base > 0 and abs(speeds[0] - 1) <= SPEED_TOLERANCE and abs(own.times - 1) > SPEED_TOLERANCE
     if ratio > 0 and _near(speeds, ratio * expected, tolerance) and not is_plain:
         return {"frequencies_scaled": f"{pair} All are {ratio:.6g} times the expected ones."}
@@ -148,9 +148,10 @@ def _near(speeds: np.ndarray, expected: np.ndarray, tolerance: float) -> bool:
 
 
 def _exponents_width(speeds: np.ndarray, against: RopeSpec, tolerance: float) -> int | None:
-    """Return the exponent's divisor if it is the width of one or more heads but not rotary_dim; None otherwise.
+    """Return the divisor in the exponent if it is the width of one or more heads, not rotary_dim; otherwise None.
 
-    If the whole head rotates, two heads give None: a missing factor of 2 looks the same and is more common.
+    If the whole head rotates, the result for two heads is None, because a missing factor of 2 looks the same and is
+    more common.
     """
     expected, head_dim = against.inv_freq, against.head_dim
     last = int(np.flatnonzero(expected)[-1]) if expected.any() else 0
@@ -165,7 +166,7 @@ def _exponents_width(speeds: np.ndarray, against: RopeSpec, tolerance: float) ->
 
 
 def _by_rule(speeds: np.ndarray, against: RopeSpec, base: float, own: BaseFit, tolerance: float) -> str:
-    """Return the mistake's name: a missing rule, a rule with other options, a different base, or anything else."""
+    """Return the mistake's name: a missing rule, a rule with different options, a different base, or some other."""
     expected, ruled = against.inv_freq, against.kind not in ("rope", "p-rope")
     changed = not own.base or own.follow < (expected > 0).sum() or abs(own.times - 1) > SPEED_TOLERANCE
     if base > 1:

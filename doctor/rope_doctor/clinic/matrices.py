@@ -1,4 +1,4 @@
-r"""Read a black box's matrices: its pairs, and their blocks, angles, speeds and precision."""
+r"""Find the pairs in the matrices of a black box, and their blocks, angles, speeds and precision."""
 
 import math
 from collections.abc import Iterable
@@ -9,13 +9,13 @@ import numpy as np
 from rope_doctor.clinic.probe import DOUBLING, FAR, MAX_INDEX, SMALL, Probe
 from rope_doctor.precision import round_to
 
-BLOCK_TOLERANCE = 1e-5  # relative error of an entry; float32 tables are off by 1e-7, equally in both entries
-MAX_DRIFT = 0.5  # radians: beyond this an angle no longer matches its position
+BLOCK_TOLERANCE = 1e-5  # relative error of an entry; in float32 tables it is 1e-7, the same in both entries
+MAX_DRIFT = 0.5  # in radians; an angle with a larger error does not match its position
 
 
 @dataclass
 class Pairs:
-    """Paired features, as (first, second), with the name of their layout."""
+    """Pairs of features (first, second), with the name of their layout."""
 
     members: np.ndarray  # (pairs, 2)
     layout: str | None
@@ -31,7 +31,7 @@ def positions_of(probe: Probe) -> list[int]:
 
 
 def find_pairs(probe: Probe) -> Pairs:
-    """Return the pairs of features that mix, judged from all positions together."""
+    """Return the pairs of features that mix at any position."""
     matrices = np.stack([probe.matrix_of(p) for p in positions_of(probe)])
     none = np.empty((0, 2), int)
     mixes = (matrices != 0).any(axis=0) & ~np.eye(probe.head_dim, dtype=bool)  # [to, from]
@@ -50,7 +50,7 @@ def find_pairs(probe: Probe) -> Pairs:
 
 
 def name_pairs(members: np.ndarray) -> Pairs:
-    """Return pairs with the name of their layout, the width they span, and their first feature."""
+    """Return pairs with the name of their layout, their total width, and their first feature."""
     first, second = members.T
     steps = set((second - first).tolist())
     step, begin, end = max(steps), int(first.min()), int(second.max()) + 1
@@ -70,11 +70,11 @@ def blocks(probe: Probe, pairs: Pairs, positions: Iterable[int]) -> np.ndarray:
 
 
 def judge_blocks(probe: Probe, pairs: Pairs) -> tuple[str | None, float | None]:
-    """Return the name of the mistake in the blocks, or None; and their common factor, or None."""
+    """Return the name of the mistake in the blocks, or None, and the factor that they share, or None."""
     near = blocks(probe, pairs, SMALL)
     lengths = np.linalg.norm(near, axis=-1)  # row lengths
     gain = lengths.mean(axis=0)
-    steady = bool((np.abs(lengths - gain) <= 0.01 * gain).all())  # a bfloat16 table is off by 0.004
+    steady = bool((np.abs(lengths - gain) <= 0.01 * gain).all())  # the error of a bfloat16 table is 0.004
     even = steady and bool(np.ptp(gain) <= 0.01 * gain.max())
     if _are_rotations(near):
         far = blocks(probe, pairs, positions_of(probe))
@@ -96,7 +96,7 @@ def _name_drift(probe: Probe, pairs: Pairs) -> str:
     """Return the name of the mistake in blocks [[a, −b], [b, a]] whose lengths change with the position.
 
     If the phases grow evenly, this is a rotation with a factor. Otherwise, cosine and sine have different factors
-    if two numbers put all blocks on the unit circle; if no two numbers do, they belong to different angles.
+    if two such factors would put all blocks on the unit circle. If not, they are those of different angles.
     """
     angles = phases(probe, pairs, SMALL)
     if np.abs(wrap(angles - np.outer(SMALL, angles[0]))).max() < 0.01:
@@ -105,7 +105,7 @@ def _name_drift(probe: Probe, pairs: Pairs) -> str:
 
 
 def table_factors(probe: Probe, pairs: Pairs) -> tuple[float, float] | None:
-    """Return the factors on cosines and sines if a single pair of factors fits every block, otherwise None."""
+    """Return the factors on cosines and sines if the same two factors fit every block, otherwise None."""
     near = blocks(probe, pairs, (0, *SMALL))
     cosines, sines = near[:, :, 0, 0] / near[0, 0, 0, 0], near[:, :, 1, 0]
     open_angle = cosines**2 < 0.99
@@ -117,9 +117,9 @@ def table_factors(probe: Probe, pairs: Pairs) -> tuple[float, float] | None:
 
 
 def tail_changes(probe: Probe, pairs: Pairs, factor: float, still: bool) -> str:
-    """Return evidence from the first unrotated feature whose value changes; "" if none does.
+    """Return the first unrotated feature whose value changes, as evidence, or "" if they are all unchanged.
 
-    With `still`, the factor may also scale these features: p-RoPE ends with pairs that do not turn.
+    With `still`, the factor may also scale these features, since the last pairs of p-RoPE do not turn.
     """
     features = np.arange(probe.head_dim)
     inside = (
@@ -156,19 +156,19 @@ def wrap(angle: np.ndarray) -> np.ndarray:
 
 @dataclass
 class Clock:
-    """The pairs' phases and speeds, and the first position that they do not explain."""
+    """The phases and speeds of the pairs, and the first position at which they do not fit."""
 
     start: np.ndarray  # (pairs,), the phase at position 0
     speed: np.ndarray  # (pairs,), signed, radians per position
     lost_at: int | None  # first probed position at which the phase is not start + position · speed
 
     def off(self, probe: Probe, pairs: Pairs, position: int) -> np.ndarray:
-        """Return how far the phases are from start + position · speed, in radians, `(pairs,)`."""
+        """Return the difference between the phases and start + position · speed, in radians, `(pairs,)`."""
         return wrap(phases(probe, pairs, [position])[0] - self.start - position * self.speed)
 
     @property
     def first_position(self) -> float | None:
-        """Position of the first token, or None if no single position explains the phases at 0."""
+        """Position of the first token, or None if the phases at 0 do not match any single position."""
         if np.abs(self.start).max() < 1e-6:
             return 0.0
         speed = np.abs(self.speed)
@@ -180,7 +180,7 @@ class Clock:
 
 
 def read_clock(probe: Probe, pairs: Pairs, limit: float = math.inf) -> Clock:
-    """Return the pairs' clock, following the phases outwards from position 1 to make the speeds exact."""
+    """Return the pairs' clock, refining the speeds at ever larger positions from 1 on."""
     start, second = phases(probe, pairs, (0, 1))
     clock = Clock(start, wrap(second - start), None)
     for position in positions_of(probe):
@@ -193,7 +193,7 @@ def read_clock(probe: Probe, pairs: Pairs, limit: float = math.inf) -> Clock:
 
 
 def row_taken(probe: Probe, pairs: Pairs, clock: Clock) -> int | None:
-    """Return the earlier position whose phases match those at `clock.lost_at`; None if none does."""
+    """Return an earlier position with the same phases as `clock.lost_at`, or None."""
     if clock.lost_at is None:
         return None
     earlier = clock.start + np.arange(clock.lost_at)[:, None] * clock.speed
@@ -202,7 +202,7 @@ def row_taken(probe: Probe, pairs: Pairs, clock: Clock) -> int | None:
 
 
 def describe_order(order: np.ndarray, pairs: Pairs) -> str:
-    """Describe the output feature order: `order[row, column]` is ±1 if input `column` becomes output `row`."""
+    """Describe the order of the output; `order[row, column]` is ±1 if input `column` becomes output `row`."""
     source = np.abs(order).argmax(axis=1)
     negated = int((order.sum(axis=1) < 0).sum())
     if (source == np.arange(len(source))).all():

@@ -16,8 +16,8 @@ class Mistake(NamedTuple):
 
     does: str  # a sentence
     fix: str  # a sentence
-    needs_spec: bool = False  # a valid but unexpected rotation, so only a RopeSpec reveals it
-    takes: str = "seq head_dim"  # axes of x that reveal it, as in `diagnose`
+    needs_spec: bool = False  # a valid but unexpected rotation, which can be found only with a RopeSpec
+    takes: str = "seq head_dim"  # axes of x needed to find it, as in `diagnose`
 
 
 _TEXT = (Path(__file__).parent / "mistakes.toml").read_text(encoding="utf-8")

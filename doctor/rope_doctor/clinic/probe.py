@@ -1,4 +1,4 @@
-r"""Probe a rotation as a black box: calls with fresh arrays, matrices read from unit vectors, side effects."""
+r"""Probe a rotation as a black box: call it with fresh arrays, read its matrices, and detect side effects."""
 
 import sys
 from collections.abc import Sequence
@@ -12,11 +12,11 @@ from rope_doctor.clinic.broken import Rotation
 ROWS = 8  # rows per call
 SMALL = tuple(range(1, 8))
 DOUBLING = tuple(2**n for n in range(18))  # exact in bfloat16 and float16 (to 65,536)
-FAR = 1_048_573  # odd, and near 2²⁰
+FAR = 1_048_573  # odd and near 2²⁰
 MAX_INDEX = 64  # farthest position read if the rotation uses a row's index instead of its position
-MANY_ROWS = 8_200  # more rows than any length at which a rule switches
-ZERO_BELOW = 1e-8  # relative to a matrix's largest entry
-ENTRY_TOLERANCE = 1e-6  # error allowed in entries of order 1
+MANY_ROWS = 8_200  # exceeds every length at which a rule changes
+ZERO_BELOW = 1e-8  # as a share of a matrix's largest entry
+ENTRY_TOLERANCE = 1e-6  # allowed error of entries of order 1
 
 
 class Probe:
@@ -28,19 +28,19 @@ class Probe:
     def __init__(self, function: Rotation, head_dim: int, axes: Axes) -> None:
         self.function, self.head_dim, self.axes = function, head_dim, axes
         self.x = np.random.default_rng(22).normal(size=(ROWS, head_dim))
-        self.changed_input = ""  # describes the first input value that a call overwrote
+        self.changed_input = ""  # a description of the first input value that a call overwrote
         self.by_index = False  # True if it rotates by array index, so position p is read from row p
         self.by_row = False  # True if rows in a call affect each other, so each unit vector gets its own call
-        self.order: np.ndarray | None = None  # output feature order, undone when a matrix is read
+        self.order: np.ndarray | None = None  # order of the output features, undone when a matrix is read
         self._raw = lru_cache(maxsize=None)(self._read_matrix)
         self._indices = lru_cache(maxsize=None)(self._read_indices)
 
     def call(self, x: np.ndarray, positions: Sequence[int]) -> np.ndarray:
-        """Return rotated rows, float64 `(seq, head_dim)`, of x `(seq, head_dim)` at positions `(seq,)`."""
+        """Rotate x, `(seq, head_dim)`, at positions `(seq,)`; return float64 `(seq, head_dim)`."""
         return self.axes.first_rows(self.call_whole(*self.axes.spread(x, positions)))
 
     def call_whole(self, x: np.ndarray, positions: np.ndarray) -> np.ndarray:
-        """Return rotated x, float64, with x and positions in the function's axes."""
+        """Rotate x, given with its positions in the function's axes; return float64."""
         x_passed, positions_passed = x.copy(), positions.copy()
         try:
             result = _as_float64(self.function(x_passed, positions_passed), x.shape)
@@ -52,7 +52,7 @@ class Probe:
         return result
 
     def _failure(self, error: BaseException, x: np.ndarray, positions: np.ndarray) -> str:
-        """Return a sentence that names the failed call and the expected result."""
+        """Return a sentence that describes the failed call and the expected result."""
         rows = x.shape[self.axes.names.index("seq")]
         where = _listed(np.ravel(positions)[:rows].tolist())
         content = "" if x.any() else " of zeros"
@@ -63,7 +63,7 @@ class Probe:
         )
 
     def matrix(self, position: int) -> np.ndarray | None:
-        """Return the matrix `(head_dim, head_dim)` for columns at a position; None if a distant call fails."""
+        """Return the matrix, `(head_dim, head_dim)`, for columns at a position, or None if a distant call fails."""
         raw = self._raw(position)
         return raw if raw is None or self.order is None else self.order.T @ raw
 
@@ -87,12 +87,12 @@ class Probe:
         except ValueError:
             if position in SMALL or position == 0:
                 raise
-            return None  # running off the end of a table is not a mistake
+            return None  # going past the end of a table is not a mistake
         matrix: np.ndarray = (out[:-1] - out[-1]).T
         return np.where(np.abs(matrix) > ZERO_BELOW * np.abs(matrix).max(), matrix, 0.0)
 
     def _read_indices(self) -> np.ndarray:
-        """Return the images of the unit vectors, and of 0, by array index: (vectors, indices, features)."""
+        """Return the rotated unit vectors, and the rotated 0, by array index: (vectors, indices, features)."""
         rows = range(MAX_INDEX + 1)
         return np.stack([self.call(np.tile(vector, (len(rows), 1)), rows) for vector in self._unit_vectors()])
 
@@ -100,7 +100,7 @@ class Probe:
         return np.concatenate((np.eye(self.head_dim), np.zeros((1, self.head_dim))))
 
     def undo_order(self) -> bool:
-        """Undo the output feature order if position 0 only permutes or negates features."""
+        """Undo the order of the output features if they are only permuted or negated at position 0."""
         order = np.sign(self.matrix_of(0))
         if not (np.abs(order).sum(axis=0) == 1).all() or not (np.abs(order).sum(axis=1) == 1).all():
             return False
@@ -109,7 +109,7 @@ class Probe:
         self.order = order
         return True
 
-    # Checks, named after the mistakes; each returns a sentence of evidence or None
+    # Checks, named after the mistakes; each returns a sentence of evidence, or None.
 
     def turns_along_heads(self) -> str | None:
         if "heads" not in self.axes.names:
@@ -186,7 +186,7 @@ class Probe:
         ones = self.call(np.ones((1, self.head_dim)), [3])
         try:
             added = np.abs(self.call(np.zeros((1, self.head_dim)), [3])).max()
-        except ValueError:  # for example, it divides by the length of x
+        except ValueError:  # for example because x is divided by its length
             return None
         words = f"Zeros give {added:.3g}, expected 0."
         return words if added > ENTRY_TOLERANCE * np.abs(ones).max() else None
@@ -201,8 +201,8 @@ class Probe:
     def miscounts(self) -> tuple[str, str] | None:
         """Return a mistake's name and evidence if rows ignore the positions passed in, otherwise None.
 
-        One vector is rotated alone at several positions, then in pairs of rows. The second row must equal the
-        vector rotated alone at that row's position.
+        One vector is rotated alone at several positions, then in both rows of a pair. The second row must equal the
+        vector rotated alone at the position of that row.
         """
         x = np.tile(self.x[0], (2, 1))
         alone = {p: self.call(x[:1], [p])[0] for p in (5, 6, 9, 10)}
@@ -222,11 +222,11 @@ class Probe:
 
 
 class _ResultError(ValueError):
-    """An unreadable result; the message says how to fix it."""
+    """A result that cannot be read; the message explains how to fix it."""
 
 
 def _overwritten(after: np.ndarray, before: np.ndarray, name: str) -> str:
-    """Return evidence that a call modified an argument, namely the first changed value; "" if it modified none."""
+    """Return the first changed value as evidence that a call modified an argument, or "" if nothing changed."""
     changed = np.argwhere(after != before)
     if not len(changed):
         return ""
@@ -257,7 +257,8 @@ def _advice(error: BaseException) -> str:
     wants = "torch" in sys.modules and isinstance(error, TypeError | AttributeError)
     if not wants or not any(word in str(error) for word in ("ensor", "ndarray", "dtype")):
         return ""
-    return "; if it needs tensors, wrap it: lambda x, p: yours(torch.tensor(x), torch.tensor(p)).numpy()"
+    wrap = "wrap it: lambda x, p: yours(torch.tensor(x), torch.tensor(p)).numpy()"
+    return f"; if it needs tensors, {wrap}, or pass --torch on the command line"
 
 
 def _listed(positions: list[int]) -> str:

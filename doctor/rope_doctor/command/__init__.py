@@ -1,6 +1,7 @@
 """The subcommands of `rope-doctor`, as functions.
 
-Each module's `run` takes the options and returns the exit status, the JSON result and the text output.
+The `run` function of each module takes the options and returns the exit status, the JSON result and the text
+output.
 """
 
 from rope_doctor.command.compare_files import Comparison, Difference, compare

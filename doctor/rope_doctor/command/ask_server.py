@@ -1,33 +1,32 @@
 r"""rope-doctor ask URL --model NAME: check that a server gives the same log probabilities however it is queried.
 
-URL points to an OpenAI-compatible server, with or without /v1. It must return log probabilities of new tokens,
-and most checks need those of the prompt (`echo` with `logprobs`, or vLLM's `prompt_logprobs`). Servers known to do
-so are vLLM and llama-cpp-python with `--logits_all True`. The texts are drawn afresh for each run, so the server
-has none of them in a cache.
+URL points to an OpenAI-compatible server, with or without /v1. It must return log probabilities of new tokens, and
+most checks need those of the prompt (`echo` with `logprobs`, or vLLM's `prompt_logprobs`). Servers known to do so
+are vLLM and llama-cpp-python with `--logits_all True`. The texts are drawn anew for each run, so the server cannot
+have cached them.
 
     same request twice    the noise against which all other differences are judged; central
-    alignment             each log probability of an echoed prompt belongs to the token beside it
-    prefix cache          a text before and after a cache hit, and continued word by word; central
+    alignment             each log probability of an echoed prompt is that of the token next to it
+    prefix cache          a text before and after a cache hit, and extended word by word; central
     batch                 three texts of different lengths, alone and together; central
-    own answer            the server's own output, read back as part of a prompt; central
-    turns                 a chat sent whole, and sent again after its first turn
-    level                 with --text and --losses: the mean loss equals that of a correct run
+    own answer            the server's output, read back as part of a prompt; central
+    turns                 a whole chat, and the same chat after a request with only its first turn
+    level                 with --text and --losses, the mean loss equals that of a correct run
     after a long request  a text before and after a long one; central
-    falls                 the loss on a repetitive text falls, as a trained model's does
+    falls                 the loss on a repetitive text falls, as in a trained model
     context               the loss on the long text stays level up to the claimed context
-    claim                 the server claims no longer a context than --config does
-    first again           the first text, once more at the end; central
+    claim                 the context that the server claims is not longer than that in --config
+    first again           the first text, again at the end; central
 
 A full run takes some 45 requests and 7,000 tokens in addition to the long text; --dry-run prints the requests and
-sends nothing. A server that makes the same mistake in every request looks right, except to `level`, which compares
-it with another program. A chat whose turns are always counted from 0 looks right too, and so does a mistake with
-less effect than rounding, such as a cache off by one.
+sends nothing. A server that makes the same mistake in every request passes all checks but `level`, which compares
+it with another program. So does a server that always counts the turns of a chat from 0, and one whose mistake has
+less effect than rounding, such as a cache that is off by one.
 
-The API key comes from the environment variable ROPE_DOCTOR_KEY, or from the variable that --key names. It is
-sent to this server only and never printed.
+The API key is read from the environment variable ROPE_DOCTOR_KEY, or from the variable given by --key. It is sent
+only to this server and is never printed.
 
-The exit status is 0 only if every central check ran and nothing differs, 1 if something differs, and otherwise
-2.
+The exit status is 0 only if every central check ran and nothing differs, 1 if something differs, otherwise 2.
 """
 
 import argparse
@@ -69,7 +68,7 @@ def run(chosen: argparse.Namespace) -> tuple[int, object, str]:
 
 
 def _context(chosen: argparse.Namespace) -> int | None:
-    """Return the context given in the options, or else the config's longest."""
+    """Return the context given in the options, otherwise the longest one in the config."""
     if chosen.context is not None or chosen.config is None:
         return chosen.context
     lengths = [reading.longest for reading in read_file(chosen.config).readings]
@@ -81,7 +80,7 @@ def _plan(rehearsal: Rehearsal) -> list[dict[str, object]]:
 
 
 def _plan_in_words(rehearsal: Rehearsal) -> str:
-    """Return one line per request, with its first words."""
+    """Return one line per request, with the first words of its prompt."""
     total = sum(tokens_in(body) for _, body in rehearsal.requests)
     head = (
         f"Nothing was asked. A run makes {len(rehearsal.requests)} requests of about {total:,} tokens, and up to "

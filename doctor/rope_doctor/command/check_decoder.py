@@ -1,8 +1,7 @@
 r"""rope-doctor decode module:make: check that a decoder gives the same logits however it is called.
 
-`module:make` names a decoder, or a function that makes one. A decoder is a causal transformers model,
-with or without a torch.compile, PEFT or parallel-training wrapper, or a function that may lack some of these
-keywords:
+`module:make` names a decoder, or a function that makes one. A decoder is a causal transformers model, with or
+without a torch.compile, PEFT or parallel-training wrapper, or a function with some or all of these keywords:
 
     def decoder(tokens, *, positions=None, mask=None, cache=None):
         # tokens, positions (batch, seq); mask (batch, tokens so far), 0 for padding; cache: None, or yours
@@ -14,7 +13,8 @@ keywords:
 
 The exit status is 0 only if every central check ran and nothing differs, 1 if something differs, and otherwise 2.
 The central checks are state, chunks, reach, step by step, right padding, left padding, with and without positions,
-and moved.
+and moved. A model in 16 bits is compared twice: as it is, by the noise of its rounding, and as a float32 copy, for
+which there must be room.
 """
 
 import argparse
@@ -31,7 +31,7 @@ from rope_doctor.probes import check_decoder
 
 def run(chosen: argparse.Namespace) -> tuple[int, object, str]:
     """Check a decoder; exit status 0 if it is right, 1 if not, 2 if a central check did not run."""
-    stdout = sys.stderr if chosen.json else sys.stdout  # the model may print, but stdout must hold only JSON
+    stdout = sys.stderr if chosen.json else sys.stdout  # keeps the model's output out of the JSON
     with contextlib.redirect_stdout(stdout):
         report = check_decoder(
             load_model(chosen.made),

@@ -1,8 +1,8 @@
 r"""rope-doctor compare A B: check whether two files specify the same rotation in every layer, and the cost if not.
 
 The checks are kinds, windows, frequencies, layout, width, sections, attention-factor, softmax-scale, query-scale
-and loading. All but loading are central, and so is layout if the files state it. The exit status is 0 only if all
-central checks ran and passed; it is 1 if a check differs, and 2 otherwise.
+and loading. All are central except loading, and except layout if the files do not specify it. The exit status is 0
+only if all central checks ran and passed; it is 1 if a check differs, and 2 otherwise.
 """
 
 import argparse
@@ -21,10 +21,10 @@ from rope_doctor.config.reader import NOPE, Reading
 from rope_doctor.config.values import ConfigError, format_value, visible
 from rope_doctor.verdict import COULD_NOT_TELL, DIFFERS, HOLDS, NOT_RUN, Judged, Verdict
 
-TOLERANCE = 1e-6  # radians at the longest length; relative for an attention factor
-# relative error of factors in rope_freqs: converters compute them in float32, 2e-7 off for Llama 3.2
+TOLERANCE = 1e-6  # tolerance in radians at the longest length; relative for an attention factor
+# relative error of factors in rope_freqs, which converters compute in float32; 2e-7 for Llama 3.2
 LIST_TOLERANCE = 5e-7
-SCALE_TOLERANCE = 1e-5  # relative error of a softmax scale: a GGUF stores a tenth of a multiplier in float32
+SCALE_TOLERANCE = 1e-5  # relative error of a softmax scale; a GGUF stores a tenth of a multiplier in float32
 UNKNOWN_LENGTH = 4096  # tokens, if neither file specifies a length
 CHECKS = {  # the check that reports each type of difference
     "kinds of layers": "kinds",
@@ -39,7 +39,7 @@ CHECKS = {  # the check that reports each type of difference
     "query scale": "query-scale",
     "loading": "loading",
 }
-HIDDEN = "theta lost by 4"  # noted only if just one file has it, since every transformers 5 file does
+HIDDEN = "theta lost by 4"  # noted only if a single file has it, since every transformers 5 file does
 REMARKS_THAT_STAY = (
     "layout assumed",
     "not read",
@@ -47,7 +47,7 @@ REMARKS_THAT_STAY = (
     "softmax not scaled",
     "factor ignored by 5",
 )
-UNKNOWN_LAYERS = 48  # layers to compare if neither file states how many it has
+UNKNOWN_LAYERS = 48  # layers to compare if neither file gives the number of layers
 CHAPTERS = {  # chapter titles
     **dict.fromkeys(("kinds of layers", "rotation", "frequencies", "loading"), "Read a config"),
     **dict.fromkeys(("windows", "query scale"), "Count positions"),
@@ -61,11 +61,11 @@ CHAPTERS = {  # chapter titles
 
 @dataclass(frozen=True)
 class Difference:
-    """One way in which the second file's rotation differs from the first's.
+    """A difference between the rotations in two files.
 
     Attributes:
         what, layers: the property that differs, such as "frequencies", and the affected layers, as text.
-        wanted, found: the property in the first file and in the second, as text.
+        wanted, found: the property in the first file and in the second file, as text.
         fix: the smallest change to the second file.
         cost, pair, angle: for frequencies, the angle error as text, the first pair that differs, and the largest
             error within the length, in radians; otherwise "" and None.
@@ -101,7 +101,7 @@ class Comparison:
 
     @property
     def alike(self) -> bool:
-        """Return whether no difference was found; `verdict` says whether every central check ran."""
+        """Return True if there are no differences; `verdict` records whether every central check ran."""
         return not self.differences
 
     def __str__(self) -> str:
@@ -116,13 +116,13 @@ class Comparison:
 def compare(wanted: str | Path | Statement, found: str | Path | Statement) -> Comparison:
     """Compare the rotations in two files, config.json or GGUF, for every layer kind.
 
-    A GGUF stores numbers in float32, so a config's numbers are rounded before the comparison with a GGUF.
+    A GGUF stores numbers in float32, so the numbers in a config are rounded before it is compared with a GGUF.
 
     Args:
         wanted, found: a path, or the Statement that `read_file` returns for it.
 
     Raises:
-        ConfigError: a file could not be read; the message says why.
+        ConfigError: a file could not be read; the message gives the reason.
         OSError: a file could not be opened.
     """
     first, second = (file if isinstance(file, Statement) else read_file(file) for file in (wanted, found))
@@ -147,7 +147,7 @@ def compare(wanted: str | Path | Statement, found: str | Path | Statement) -> Co
 
 
 def _verdict(differences: Iterable[Difference], left_open: dict[str, str]) -> Verdict:
-    """Return the verdict on all checks, from the differences and the reasons why some checks did not run."""
+    """Return the verdict on all checks, given the differences and the reasons why some checks did not run."""
     differing = {CHECKS[difference.what] for difference in differences}
     checks = []
     for name in dict.fromkeys(CHECKS.values()):
@@ -183,7 +183,7 @@ def _not_judged(wanted: Statement, found: Statement, differing: set[str]) -> dic
 
 
 def _lost(wanted: Statement, found: Statement) -> Iterator[Difference]:
-    """Yield a difference if transformers 5 fails to read the second config's base but reads the first's."""
+    """Yield a difference if transformers 5 reads the base in the first config but not in the second."""
     texts = [
         [each.text for reading in file.readings for each in reading.remarks if each.kind == "theta lost by 5"]
         for file in (wanted, found)
@@ -197,12 +197,12 @@ def _lost(wanted: Statement, found: Statement) -> Iterator[Difference]:
 
 
 def _layers(wanted: Statement, found: Statement) -> tuple[list[Difference], dict[str, str]]:
-    """Compare kinds, windows and query scales layer by layer; also return why some properties were not compared."""
+    """Compare kinds, windows and query scales layer by layer; also return why some were not compared."""
     both = wanted.layers, found.layers
     told = [layers for layers in both if layers.row is None]
     if told:
         if wanted.form == found.form and wanted.model == found.model and both[0].stated == both[1].stated:
-            return [], {}  # the same code reads the same fields
+            return [], {}  # the same code would read the same fields
         path = wanted.path if wanted.layers.row is None else found.path
         reason = f"{path}: {told[0].why}"
         return [], {"kinds": reason, "windows": reason, "query-scale": reason}
@@ -352,7 +352,7 @@ class _Sides:
         )
 
     def cause(self, wanted: Reading, found: Reading) -> str:
-        """Return the fix for frequencies that differ: the first setting to change."""
+        """Return the fix for differing frequencies, which is the first setting to change."""
         if wanted.base != found.base:
             return self.fix("rope_theta", wanted.base)
         rule = wanted.rope_type
@@ -372,7 +372,7 @@ class _Sides:
 
 
 def run(chosen: argparse.Namespace) -> tuple[int, object, str]:
-    """Compare two files; exit status 0 if every central check passes, 1 if any differs, 2 if one did not run."""
+    """Compare two files; exit status 0 if every central check passes, 1 if any check fails, otherwise 2."""
     result = compare(chosen.wanted, chosen.found)
     verdict = chosen_checks(result.verdict, chosen)
     differing = {check.name for check in verdict.checks if check.outcome == DIFFERS}

@@ -1,7 +1,7 @@
 r"""rope-doctor weights A B: compare the row order of q and k in two checkpoints of one model.
 
-A checkpoint is a safetensors file, a .bin (which needs torch), a GGUF, an index of several files, a folder, or a
-model on the Hub. Projections fused with v are split; for latent attention (MLA), only the rows that rotate are
+A checkpoint is a safetensors file, a .bin (which requires torch), a GGUF, an index of several files, a folder, or a
+model on the Hub. Projections fused with v are split. In latent attention (MLA), only the rows that rotate are
 compared. The checks are q and k, both central: the exit status is 0 only if both checkpoints have q and k for every
 attention layer, in the expected order. It is 1 if an order is wrong, and 2 otherwise.
 """
@@ -27,8 +27,8 @@ from rope_doctor.verdict import DIFFERS, HOLDS, NOT_RUN, Judged, Verdict
 from rope_edu.encodings.layouts import convert_projection
 from rope_edu.encodings.spec import RopeSpec
 
-COLUMNS = 64  # columns read per row, enough to identify the row
-ROUNDING = 2.0**-7  # largest relative difference that bfloat16 rounding causes
+COLUMNS = 64  # columns read per row, which are enough to identify the row
+ROUNDING = 2.0**-7  # largest relative difference caused by rounding to bfloat16
 UNCHANGED, TO_HALVES, TO_PAIRS = "unchanged", "permuted to half_split", "permuted to interleaved"
 OTHER_WEIGHTS, OTHER_ORDER = "other weights", "in another order"
 PROJECTION = re.compile(
@@ -37,12 +37,12 @@ PROJECTION = re.compile(
 )
 
 
-Projections = dict[tuple[str, str, str], tuple[str, Held]]  # by (layer, q or k, weight or bias)
+Projections = dict[tuple[str, str, str], tuple[str, Held]]  # keyed by (layer, q or k, weight or bias)
 
 
 @dataclass(frozen=True)
 class Order:
-    """The possible orders of a projection's rows, several if some rows are equal."""
+    """The possible orders of a projection's rows; several if some rows are equal."""
 
     name: str
     orders: tuple[str, ...]
@@ -55,7 +55,7 @@ class Rows:
     Attributes:
         right: True if all are in the expected order, False if not, None if the weights belong to another model.
         wanted: the expected order, as text.
-        wrong: the projections in another order, out of `count`.
+        wrong: the projections whose order is wrong, out of `count`.
         verdict: the outcome of the q and k checks.
     """
 
@@ -69,7 +69,7 @@ class Rows:
         return f"{self.order()}\n{self.verdict}"
 
     def order(self) -> str:
-        """Return the row order as a sentence, with a fix if it is wrong."""
+        """A sentence on the row order, with a fix if it is wrong."""
         if self.right:
             return f"The rows of all {self.count} projections are {self.wanted}."
         if self.right is None:
@@ -89,9 +89,9 @@ class Rows:
 def compare_weights(wanted: str | Path, found: str | Path, *, head_dim: int | None = None) -> Rows:
     """Compare the q and k rows in two checkpoints of one model: safetensors files, GGUFs, or folders of either.
 
-    A GGUF specifies its layout; for safetensors, a config.json in the same folder does. If both layouts are known,
-    the expected order follows from them. Otherwise it is the first projection's order, which is right only if
-    nothing was permuted.
+    The layout is read from a GGUF itself or, for safetensors, from a config.json in the same folder. If both
+    layouts are known, the expected order follows from them. Otherwise it is the order of the first projection,
+    which is right only if nothing was permuted.
 
     Args:
         head_dim: the head width, if neither checkpoint specifies it.
@@ -134,7 +134,7 @@ def compare_weights(wanted: str | Path, found: str | Path, *, head_dim: int | No
 
 
 def _verdict(right: bool | None, wrong: set[str], missing: dict[str, str]) -> Verdict:
-    """Return the verdict on q and k; if no layout is known, any change of order counts as wrong for both."""
+    """Return the verdict on q and k; if no layout is known, any change of order is an error in both."""
     checks = []
     for part in ("q", "k"):
         outcome, reason = HOLDS, ""
@@ -172,7 +172,7 @@ def _missing(
 
 
 def _statement_beside(path: Path) -> Statement | None:
-    """Return the rotation specified by a checkpoint's GGUF or by a config.json in its folder."""
+    """Return the rotation specified by a GGUF, or by a config.json in a checkpoint's folder."""
     source = next(iter(files_of(path)), path)
     if source.is_file() and is_gguf(source):
         try:
@@ -193,7 +193,7 @@ def _heads(path: Path, file: Statement | None) -> Heads:
 
 
 def _projections(tensors: dict[str, Held], heads: Heads, head_dim: int) -> tuple[Projections, str]:
-    """Return q and k by (layer, q or k, weight or bias), in any naming scheme, and why a tensor was not split."""
+    """Return q and k by (layer, q or k, weight or bias), whatever their names, and why tensors were not split."""
     by_key: Projections = {}
     why = ""
     for name, stored in tensors.items():
@@ -211,7 +211,7 @@ def _projections(tensors: dict[str, Held], heads: Heads, head_dim: int) -> tuple
 def _rows_of(
     name: str, stored: Held, heads: Heads, head_dim: int
 ) -> dict[tuple[str, str], tuple[str, Held]] | str:
-    """Return a tensor's rows of q, k or both, or the reason why they cannot be identified."""
+    """Return the rows of q, k or both in a tensor, or the reason why they cannot be identified."""
     if match := PROJECTION.search(name):
         part = match["a"] or match["b"] or match["c"]
         kind = ("LoRA " if match["lora"] or match["ggml"] else "") + match["kind"]
@@ -239,7 +239,7 @@ def _expected(specs: list[RopeSpec | None], named: list[Order]) -> str:
 
 
 def _orders(first: Held, second: Held, head_dim: int, rotary_dim: int) -> tuple[str, ...]:
-    """Return the names of all permutations that turn the first tensor's rows into the second's."""
+    """Return the names of all permutations that map the rows of the first tensor to those of the second."""
     a, b = first.columns(COLUMNS), second.columns(COLUMNS)
     if a.shape != b.shape:
         return (OTHER_WEIGHTS,)
@@ -267,7 +267,7 @@ def _equal(a: np.ndarray, b: np.ndarray) -> bool:
 
 
 def run(chosen: argparse.Namespace) -> tuple[int, object, str]:
-    """Compare the row order; exit status 0 if right in every layer, 1 if not, 2 if unknown."""
+    """Compare the row order; exit status 0 if it is right in every layer, 1 if it is wrong, 2 if it is unknown."""
     result = compare_weights(chosen.wanted, chosen.found, head_dim=chosen.head_dim)
     verdict = chosen_checks(result.verdict, chosen)
     result = replace(result, verdict=verdict)

@@ -1,13 +1,13 @@
-r"""Diagnose a rotation: probe it as a black box and report its layout, frequencies and mistakes.
+r"""Diagnose a rotation by probing it as a black box, and report its layout, frequencies and mistakes.
 
     rope-doctor diagnose mymodel:rotate --head-dim 128
     rope-doctor diagnose mymodel:rotate --head-dim 128 --base 500000 --layout half_split
     rope-doctor diagnose mymodel:rotate --config config.json --takes "batch heads seq head_dim"
 
 `mymodel:rotate` names a function `(x, positions) -> rotated x`, with x `(seq, head_dim)` and positions `(seq,)`, or
-x with the axes that --takes gives. It receives torch tensors with --torch, NumPy arrays otherwise. --base compares
-it with plain RoPE at that base, --config with the rotation in a config.json or GGUF. The exit status is 0 if no
-mistake was found, 1 if one was, 2 if the function could not be examined.
+x with the axes given by --takes. It receives torch tensors with --torch, otherwise NumPy arrays. --base compares it
+with plain RoPE at that base, and --config with the rotation in a config.json or GGUF. The exit status is 0 if no
+mistake was found, 1 if there is one, 2 if the function could not be examined.
 """
 
 import argparse
@@ -44,7 +44,7 @@ def _with_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _expected(chosen: argparse.Namespace) -> RopeSpec | None:
-    """Return the rotation that the options specify, or None; ValueError for incompatible options."""
+    """Return the rotation specified by the options, or None; ValueError if options are incompatible."""
     if chosen.config is not None:
         if chosen.base or chosen.rotary_dim or chosen.layout:
             raise ValueError("--config states base, width and layout: omit --base, --rotary-dim and --layout")

@@ -1,9 +1,9 @@
-r"""rope-doctor examples [DIR]: small files for trying out the commands, and the lines to run.
+r"""rope-doctor examples [DIR]: small files for trying out the commands, and command lines to run.
 
-With DIR, the files are written there, 10 kB in all: the config of Llama 3.1 8B and two GGUFs; a small checkpoint
-with random weights and two conversions of it; an interrupted download; Python files with a right and a wrong
-rotation and decoder (which need only NumPy) and model (which needs torch); and adapters for ONNX Runtime, JAX and
-MLX.
+If DIR is given, the files (10 kB in all) are written there: the config of Llama 3.1 8B and two GGUFs; a small
+checkpoint with random weights and two conversions of it; an interrupted download; Python files with a right and a
+wrong rotation and decoder (which require only NumPy) and model (which requires torch); and adapters for ONNX
+Runtime, JAX and MLX.
 """
 
 import argparse
@@ -35,13 +35,13 @@ TRIES = (  # (command line, exit status, subject)
 
 
 def contents() -> dict[str, bytes]:
-    """Return each file's contents by relative path."""
+    """Return the contents of each file by relative path."""
     paths = [path for path in sorted(FOLDER.rglob("*")) if path.is_file() and "__pycache__" not in path.parts]
     return {path.relative_to(FOLDER).as_posix(): path.read_bytes() for path in paths}
 
 
 def write(folder: str | Path) -> list[str]:
-    """Write the files to a folder and return their names; ValueError if a different file has such a name."""
+    """Write the files to a folder and return their names; ValueError if a name is taken by a different file."""
     folder, files = Path(folder), contents()
     for name, content in files.items():
         path = folder / name

@@ -1,4 +1,4 @@
-"""Import the function, model or decoder that the command line names as "module:name"."""
+"""Import the function, model or decoder given on the command line as "module:name"."""
 
 import inspect
 from collections.abc import Callable
@@ -33,7 +33,7 @@ def _named(name: str, kind: str, word: str, failed: str, use: Callable[[Any], An
 
 
 def _makes(item: Any) -> bool:
-    """Return whether this is a function without arguments rather than a model or decoder."""
+    """Return True for a function without arguments, False for a model or decoder."""
     is_model = hasattr(item, "parameters") and not isinstance(item, type)
     if isinstance(item, Decoder) or is_model or not callable(item):
         return False

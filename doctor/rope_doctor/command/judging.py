@@ -1,4 +1,4 @@
-"""The options --only, --skip and --require, and a verdict as JSON."""
+"""Apply the options --only, --skip and --require, and convert a verdict to JSON."""
 
 import argparse
 from typing import Any
@@ -9,13 +9,13 @@ WORDS = {RIGHT: "holds", COULD_NOT_TELL: "could not tell"}
 
 
 def chosen_checks(verdict: Verdict, chosen: argparse.Namespace) -> Verdict:
-    """Return the verdict with the options applied; ValueError for an unknown name."""
+    """Return the verdict after applying the options; ValueError for an unknown name."""
     options = {name: names_in(getattr(chosen, name, None)) for name in ("only", "skip", "require")}
     return choose(verdict.checks, **options)
 
 
 def names_in(values: list[str] | None) -> list[str]:
-    """Return the names given to a repeatable option, each of whose values may list several, separated by commas.
+    """Return the names given to a repeatable option, whose values may be comma-separated lists.
 
     >>> names_in(["layout, kinds", "windows"])
     ['layout', 'kinds', 'windows']

@@ -1,4 +1,4 @@
-"""Loss files: JSON with a list of numbers in nats, or an object with such a list and the claimed context."""
+"""Read and write loss files: JSON with a list of losses in nats, or an object that adds the claimed context."""
 
 import json
 from pathlib import Path

@@ -1,18 +1,18 @@
 r"""rope-doctor reach MODEL --text FILE: find the token at which a model's loss rises above its level.
 
 MODEL is module:make as for `decode`, or a GGUF, a checkpoint folder or owner/name@revision, which transformers
-loads. FILE is a text, or token ids separated by spaces; module:make needs ids. The text is read in one context, in
-chunks of 512 tokens. `--losses FILE` uses the losses of another run instead of a model: JSON, either a list in nats
-or an object with `losses` and `context`; `--save FILE` writes such a file.
+loads. FILE is a text, or token ids separated by spaces; module:make requires ids. The text is read in a single
+context, in chunks of 512 tokens. `--losses FILE` uses the losses of another run instead of a model. The file is
+JSON, either a list in nats or an object with `losses` and `context`; `--save FILE` writes such a file.
 
-The loss falls while there is little context, then stays level, and rises where the model can read no further.
-The level is the mean loss after the first 256 tokens. The loss leaves it at the token from which every stretch
-averages more than half a nat above it. The interval contains that token in 90 % of texts resampled from the losses.
-A passage that is harder than the rest looks the same, so the text should be uniform, or several texts should agree.
+The loss falls while there is little context, then stays level, and rises when the text becomes too long for the
+model. The level is the mean loss after the first 256 tokens. The loss leaves the level at the token from which the
+mean of every stretch is more than half a nat above it. The interval contains that token in 90 % of texts resampled
+from the losses. A difficult passage has the same effect, so use a uniform text, or check that several texts agree.
 
-The claimed context is the config's, that of `--config`, or `--context`. The checks, both central, are `level`
-and `claim`. The exit status is 0 if the loss stays level as far as the model claims, 1 if not, and 2 if the text
-is too short to tell, no context is claimed, or the claim falls inside the interval.
+The claimed context is that of the model's config, of `--config`, or of `--context`. The checks, both central, are
+`level` and `claim`. The exit status is 0 if the loss stays level as far as the model claims, 1 if not, and 2 if the
+text is too short to tell, no context is claimed, or the claim is inside the interval.
 """
 
 import argparse
@@ -35,7 +35,7 @@ from rope_doctor.probes.reaching import reach_of, token_losses
 
 def run(chosen: argparse.Namespace) -> tuple[int, object, str]:
     """Find a model's reach; exit status 0 if it is at least the claim, 1 if not, 2 if it is inconclusive."""
-    stdout = sys.stderr if chosen.json else sys.stdout  # the model may print, but stdout must hold only JSON
+    stdout = sys.stderr if chosen.json else sys.stdout  # keeps the model's output out of the JSON
     with contextlib.redirect_stdout(stdout):
         losses, stated = _losses(chosen)
     if chosen.context is not None:
@@ -51,7 +51,7 @@ def run(chosen: argparse.Namespace) -> tuple[int, object, str]:
 
 
 def _losses(chosen: argparse.Namespace) -> tuple[np.ndarray, int | None]:
-    """Return the losses from a file or a model, and the corresponding context."""
+    """Return the losses from a file or a model, and the claimed context."""
     if chosen.losses is not None:
         if chosen.made is not None or chosen.text is not None:
             raise ValueError("give a model and --text, or --losses, not both")
@@ -71,7 +71,7 @@ def _is_module(name: str) -> bool:
 
 
 def _longest(path: str | Path) -> int | None:
-    """Return the longest context that a file claims; None if it claims none."""
+    """Return the longest context that a file claims, or None if it claims none."""
     try:
         lengths = [reading.longest for reading in read_file(path).readings]
     except ConfigError:

@@ -64,7 +64,7 @@ def in_words(statement: Statement) -> str:
 
 
 def _each_layer(statement: Statement) -> Iterator[tuple[str, str]]:
-    """Yield one line per group of identical layers if the lines above do not show how the groups differ."""
+    """Yield a line for each group of identical layers, unless the lines above show how the groups differ."""
     layers = statement.layers
     rows = layers.rows(layers.count or 0)
     groups: dict[Layer, list[int]] = {}

@@ -1,7 +1,7 @@
-r"""Fifteen publicly reported position bugs, reduced to minimal form, with their fixes.
+r"""Minimal reproductions of fifteen publicly reported position bugs, with their fixes.
 
-A replay builds the broken or the fixed version and runs the command that detects the bug. The text and code are
-ours; the bugs were reported in the cited threads.
+A replay builds the broken or the fixed version and runs the command that detects the bug. The bugs were reported in
+the cited threads; the text and code were written for this package.
 """
 
 import json
@@ -45,20 +45,20 @@ class Replay:
     title: str
     threads: Sequence[str]  # where it was reported, "repository number"
     symptom: str
-    command: str  # detects the bug, or ""
-    run: Run | None  # takes `broken`, returns the command's report; None if no command detects the bug
-    why: str = ""  # why no command detects it, or which part the command misses
-    unopened: Sequence[str] = ()  # threads cited without having been read, since we could not open them
+    command: str  # the command that detects the bug, or ""
+    run: Run | None  # takes `broken` and returns the report, or None if no command detects the bug
+    why: str = ""  # why no command detects the bug, or which part of it the command misses
+    unopened: Sequence[str] = ()  # cited threads that we have not read because we could not open them
 
 
 def rotation(config: dict[str, Any], change: Callable[[RopeSpec], RopeSpec]) -> Run:
-    """Diagnose a config's rotation, with its spec changed if broken."""
+    """Return a replay that diagnoses a config's rotation, with its spec changed if broken."""
     spec = read_config(config).spec
     return lambda broken: diagnose(right(change(spec) if broken else spec), spec.head_dim, against=spec)
 
 
 def model(config: dict[str, Any], wrong: Sequence[RopeSpec] | None = None, times: int = 1) -> Run:
-    """Check `Little` against a config, with wrong specs or repeated rotation if broken."""
+    """Return a replay that checks `Little` against a config, with wrong specs or repeated rotation if broken."""
     kinds = config.get("layer_types", [None, None])
     specs = [read_config(config, layer_type=kind).spec for kind in kinds]
 
@@ -71,12 +71,12 @@ def model(config: dict[str, Any], wrong: Sequence[RopeSpec] | None = None, times
 
 
 def decoder(wrong: type[Specimen], spec: RopeSpec | None = None) -> Run:
-    """Check a decoder, using the wrong class if broken."""
+    """Return a replay that checks a decoder, of the wrong class if broken."""
     return lambda broken: check_decoder((wrong if broken else Specimen)(spec).decoder(), length=64)
 
 
 def other_layout(spec: RopeSpec) -> RopeSpec:
-    """Return a spec that pairs neighbours."""
+    """Return the same spec, but with neighbouring features paired."""
     return spec.replace(layout="interleaved")
 
 
@@ -136,7 +136,7 @@ def write_checkpoint(folder: Path, family: str, rows: np.ndarray) -> None:
 
 
 class FirstRowOnly(Specimen):
-    """A decoder whose single-token fast path omits the batch axis from its grid, so later rows are not rotated."""
+    """A decoder whose fast path for one token has no batch axis in its grid, so it rotates only the first row."""
 
     def rotate(self, x: np.ndarray, positions: np.ndarray) -> np.ndarray:
         rotated = super().rotate(x, positions)
@@ -151,7 +151,7 @@ class Uncounted(Specimen):
 
 
 class SlotsByTime(Specimen):
-    """A decoder that stores a new key at the slot of its temporal coordinate, which is too low after an image."""
+    """A decoder that stores a new key in the slot of its temporal coordinate, which is too low after an image."""
 
     def store(
         self, k: np.ndarray, v: np.ndarray, cache: Kept | None, layer: int, positions: np.ndarray
@@ -168,29 +168,29 @@ class SlotsByTime(Specimen):
 
 THREE = RopeSpec(plain_rope(16).inv_freq, axes=(0, 0, 0, 1, 1, 1, 2, 2), layout="half_split")
 RUNS: dict[str, Run] = {
-    # a new case in a switch makes 39 architectures fall through to the other pairing
+    # A new case in a switch makes 39 architectures fall through to the other pairing.
     "flipped_pairs": rotation({**LLAMA, "model_type": "qwen2", "rope_theta": 1e6}, other_layout),
-    # the base is at the top level, as in version 4, but the code reads only version 5's dict and uses 10,000
+    # The base is at the top level, as in version 4, but the code reads only version 5's dict and uses 10,000.
     "moved_base": model({**LLAMA, "rope_theta": 5e5}, [plain_rope(16, layout="half_split")] * 2),
     "never_filled": never_filled,
     "two_kernels": two_kernels,
-    # linear layers rotate half of each head; their factor is applied to the latent layers' rotary head too
+    # Linear layers rotate half of each head, but their factor is also applied to the latent layers' rotary head.
     "another_kinds_width": model(
         {**LLAMA, "rope_parameters": BASE_500_000}, [plain_rope(8, 5e5, layout="half_split")] * 2
     ),
-    # the indexer of sparse attention must pair halves, unlike the attention itself
+    # The indexer of sparse attention must use half_split pairs, unlike the attention itself.
     "indexer": rotation(LLAMA_PLAIN, other_layout),
     "first_row_only": decoder(FirstRowOnly),
-    # a rule that should leave positions unscaled defaults to a scale of 2
+    # A rule that should leave positions unscaled has a default scale of 2.
     "doubled": rotation(
         {**LLAMA_PLAIN, "rope_scaling": {"type": "dynamic", "factor": 6.0}},
         lambda spec: spec.replace(inv_freq=2 * spec.inv_freq),
     ),
     "by_allocated_length": by_allocated_length,
-    # both the model and the attention backend rotate
+    # Both the model and the attention backend rotate.
     "turned_twice": model(LLAMA_PLAIN, times=2),
     "uncounted": decoder(Uncounted),
-    # YaRN is meant for full attention only, but sliding layers use it too
+    # YaRN is meant only for full attention, but sliding layers use it too.
     "one_rule_for_all": model(OLMO_3, [read_config(OLMO_3, layer_type="full_attention").spec] * 2),
     "not_permuted": not_permuted,
     "slots_by_time": decoder(SlotsByTime, THREE),

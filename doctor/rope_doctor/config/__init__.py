@@ -1,4 +1,4 @@
-"""Read and write a config.json's rotation; the rules and presets are data files that JavaScript reads too."""
+"""Read and write the rotation in a config.json; JavaScript also reads the data files with the rules and presets."""
 
 from rope_doctor.config.presets import COLLECTED, PRESETS, Preset, preset
 from rope_doctor.config.reader import Reading, read_config, rope_from_config

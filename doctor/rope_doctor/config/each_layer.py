@@ -1,4 +1,4 @@
-r"""Describe every layer of a model: its kind, its window, whether it rotates, and its query factor.
+r"""Describe a model's layers: their kinds, their windows, whether they rotate, and their query factors.
 
 >>> gemma = {"model_type": "gemma2", "num_hidden_layers": 4, "sliding_window": 4096}
 >>> [layer.label for layer in layers_of_config(gemma, ()).rows(4)]
@@ -19,13 +19,13 @@ PATTERNS: dict[str, dict[str, Any]] = RULES["layer_patterns"]
 
 @dataclass(frozen=True)
 class Layer:
-    """One layer.
+    """A layer of a model.
 
     Attributes:
         label: its kind, such as "full_attention".
         rotates: whether its queries and keys rotate.
-        window: number of tokens that it sees; None if it sees all, "not stated" if the file does not say.
-        queries: the factor on the queries that grows with position, as text; "" for none.
+        window: number of tokens that it sees; None if it sees all, "not stated" if the file does not specify it.
+        queries: the factor on the queries that grows with position, as text; "" if there is none.
     """
 
     label: str
@@ -34,7 +34,7 @@ class Layer:
     queries: str = ""
 
     def coarse(self) -> "Layer":
-        """Return the layer, keeping only the kind distinctions that both a GGUF and a config.json make."""
+        """Return the layer with a coarser kind, which can be determined from both a GGUF and a config.json."""
         label = "no attention" if self.label in WITHOUT_HEADS else FULL
         return self if self.label in (SLIDING, CHUNKED) else replace(self, label=label)
 
@@ -45,13 +45,13 @@ class Layer:
 
 @dataclass(frozen=True)
 class Layers:
-    """The layers that a file describes.
+    """The layers described in a file.
 
     Attributes:
-        count: number of layers; None if the file does not say.
-        row: function that takes an index and a count and returns the layer; None if the kinds are unknown.
-        why: the reason if the kinds are unknown.
-        stated: the fields that determine the layers, with their values in the file.
+        count: number of layers; None if the file does not specify it.
+        row: function that returns the layer, given its index and the count; None if the kinds are unknown.
+        why: the reason why the kinds are unknown.
+        stated: the fields of the file that determine the layers, with their values.
     """
 
     count: int | None
@@ -60,7 +60,7 @@ class Layers:
     stated: tuple[tuple[str, str], ...] = ()
 
     def rows(self, count: int) -> list[Layer]:
-        """Return the first `count` layers, or none if their kinds are unknown."""
+        """Return the first `count` layers, or an empty list if their kinds are unknown."""
         row, total = self.row, self.count or count
         return [] if row is None else [row(index, total) for index in range(min(count, total))]
 
@@ -102,7 +102,7 @@ def layers_of_config(config: dict[str, Any], still: Collection[str | None]) -> L
 
 
 def _labels(config: dict[str, Any], family: str) -> Callable[[int, int], str] | str:
-    """Return a function that labels a layer given its index and the count, or the reason why there is none."""
+    """Return a function from the index of a layer and the count to its label, or the reason why there is none."""
     pattern, window = PATTERNS.get(family), config.get("sliding_window")
     if not family:
         return "without a model_type, the kinds of its layers are unknown"
@@ -143,7 +143,7 @@ def _labels(config: dict[str, Any], family: str) -> Callable[[int, int], str] | 
 
 
 def periodic(period: int, *, first: bool, ends: bool = False) -> Callable[[int, int], str]:
-    """Return the labels of a pattern with one full-attention layer per period, either its first or its last."""
+    """Return the labels of a pattern with one full-attention layer per period, which is its first or its last."""
 
     def label(index: int, total: int) -> str:
         full = index % period == 0 if first else (index + 1) % period == 0
@@ -189,7 +189,7 @@ def _window(config: dict[str, Any], family: str, label: str) -> int | str | None
 
 
 def _queries(config: dict[str, Any], family: str) -> Callable[[bool], str]:
-    """Return a function that describes the query factor of a layer, given whether the layer rotates."""
+    """Return a function that describes a layer's query factor, given whether the layer rotates."""
     rotation: Any = next(
         (config[name] for name in ("rope_parameters", "rope_scaling") if config.get(name)), {}
     )
@@ -207,7 +207,7 @@ def _queries(config: dict[str, Any], family: str) -> Callable[[bool], str]:
 
 
 def grows(beta: object, length: object, offset: int) -> str:
-    """Return the text for a factor that grows with the logarithm of position p.
+    """Return a factor that grows with the logarithm of position p, as text.
 
     >>> grows(0.1, 8192, 1)
     '1 + 0.1·ln(1 + ⌊(p + 1)/8192⌋)'
@@ -217,7 +217,7 @@ def grows(beta: object, length: object, offset: int) -> str:
 
 
 def runs(indices: Iterable[int]) -> str:
-    """Return indices condensed into runs.
+    """Return indices as text, with consecutive ones condensed into ranges.
 
     >>> runs([0, 1, 2, 5, 7, 8])
     '0–2, 5, 7–8'

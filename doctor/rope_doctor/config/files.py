@@ -1,4 +1,4 @@
-"""Rotations read from a file: a config.json, a checkpoint folder, or a GGUF."""
+"""Read the rotations in a file: a config.json, a checkpoint folder, or a GGUF."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,19 +14,19 @@ from rope_doctor.config.sources import on_disk
 from rope_doctor.config.values import ConfigError, Notes, config_error, listed
 from rope_edu.encodings.spec import RopeSpec
 
-MAX_BYTES = 8 * 2**20  # bytes; parsing a config.json takes twenty times this much memory
+MAX_BYTES = 8 * 2**20  # in bytes; parsing a config.json takes twenty times as much memory
 
 
 @dataclass(frozen=True)
 class Statement:
-    """The rotations that a file specifies.
+    """The rotations specified by a file.
 
     Attributes:
         path, form: the file, and "config.json" or "GGUF".
-        model: its model_type or architecture; "" if it has neither.
+        model: its model_type or architecture; "" if it does not contain one.
         readings: one `Reading` per layer kind.
         config: the contents of a config.json; None for a GGUF.
-        layers: the layers, so far as the file describes them.
+        layers: the layers, as far as the file describes them.
         source: the file on disk, which is not `path` for a pipe or a model on the Hub.
     """
 
@@ -39,14 +39,14 @@ class Statement:
     source: Path | None = None
 
     def at(self, seq_len: int | None) -> "Statement":
-        """Return the statement for a text of `seq_len` tokens, for rules that depend on the length."""
+        """Return the rotations for a text of `seq_len` tokens, on which some rules depend."""
         if self.config is None:
             return replace(self, readings=read_gguf(self.source or self.path, seq_len)[1])
         return replace(self, readings=read_kinds(self.config, seq_len))
 
     @cached_property
     def kept(self) -> "Statement":
-        """The statement with its numbers rounded to float32, as in a GGUF."""
+        """A copy with the numbers rounded to float32, as in a GGUF."""
         if self.config is None:
             return self
         config = in_float32(self.config)
@@ -54,7 +54,7 @@ class Statement:
 
     @property
     def permuted(self) -> str | None:
-        """The layout from which a GGUF's converter permutes the q and k rows; None if it permutes nothing."""
+        """The layout from which the GGUF converter permutes q and k rows, or None if it does not permute them."""
         if self.config is None and self.model in FACTS["rows_permuted"]:
             return "half_split"
         sections = any(reading.spec.sections for reading in self.readings if reading.rope_type != NOPE)
@@ -62,7 +62,7 @@ class Statement:
         return "interleaved" if turned else None
 
     def of(self, layer_type: str | None) -> Reading:
-        """Return a layer kind's reading; ConfigError for an unknown kind."""
+        """Return the reading of a layer kind; ConfigError if the kind is unknown."""
         kinds = {reading.layer_type: reading for reading in self.readings}
         if layer_type in kinds or None in kinds:
             return kinds.get(layer_type) or kinds[None]
@@ -82,7 +82,7 @@ def in_float32(value: Any) -> Any:
 
 
 def read_file(path: str | Path, seq_len: int | None = None) -> Statement:
-    """Read every layer kind's rotation from a config.json, a GGUF, or a checkpoint with a config.json beside it.
+    """Read the rotation of every layer kind from a config.json, a GGUF, or the config.json next to a checkpoint.
 
     The path may be "-" for standard input, a pipe, or a model on the Hugging Face Hub, "owner/name@revision".
     `seq_len` is the length of the text, for rules that depend on it. Raises ConfigError, a ValueError, if the
@@ -104,7 +104,7 @@ def _is_stream(path: Path) -> bool:
 
 
 def _stating(path: Path) -> Path:
-    """Return the file that specifies the rotation: a checkpoint's config.json or a folder's GGUF."""
+    """Return the file that specifies the rotation: the config.json of a checkpoint, or the GGUF in a folder."""
     weights = path.suffix in (".safetensors", ".bin") or path.name.endswith(".index.json")
     if not (path.is_dir() or weights):
         return path
@@ -123,7 +123,7 @@ def _read(path: Path, shown: Path, seq_len: int | None) -> Statement:
         raise config_error("not JSON", str(path), detail="it is too large and does not begin like a GGUF")
     content = loaded(path)
     readings = read_kinds(content, seq_len)
-    assert isinstance(content, dict)  # anything else has been rejected
+    assert isinstance(content, dict)  # other types have been rejected
     body, model, _ = body_of(content, Notes())
     still = {each.layer_type for each in readings if each.rope_type == NOPE}
     layers = layers_of_config(body.values | {"model_type": model}, still)
@@ -145,7 +145,7 @@ def read_kinds(config: Any, seq_len: int | None = None) -> tuple[Reading, ...]:
 
 
 def rotation_of(path: str | Path, layer_type: str | None = None) -> RopeSpec:
-    """Return a file's rotation, or that of one layer kind if the kinds differ."""
+    """Return a file's rotation, or that of a single layer kind if the kinds differ."""
     statement = read_file(path)
     if statement.config is not None:
         return rope_from_config(statement.config, layer_type=layer_type)

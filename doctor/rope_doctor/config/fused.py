@@ -1,4 +1,4 @@
-r"""Fused q, k and v projections, and those of latent attention (MLA): find the q and k rows that rotate."""
+r"""Find the q and k rows that rotate, in fused projections and in those of latent attention (MLA)."""
 
 import re
 from dataclasses import dataclass
@@ -12,11 +12,11 @@ from rope_doctor.config.gguf import is_gguf, read_header
 FUSED = re.compile(
     r"(?:\.|^)(?P<name>qkv_proj|query_key_value|c_attn|attn_qkv|Wqkv|W_pack|wqkv|in_proj_qkv)\.(?P<kind>weight|bias)$"
 )
-LATENT = re.compile(  # an indexer has heads of its own
+LATENT = re.compile(  # not the indexer, which has separate heads
     r"(?:^|(?<!indexer)\.)(?:(?P<q>q_b_proj|wq_b|attn_q_b)|(?P<k>kv_a_proj_with_mqa|wkv_a|attn_kv_a_mqa))"
     r"\.(?P<kind>weight|bias)$"
 )
-JOINED, GROUPED = "joined", "grouped"  # all of q, then k, then v; or group by group: its queries, k, v
+JOINED, GROUPED = "joined", "grouped"  # all of q, then k, then v, or each group's q, k and v in turn
 ORDERS = {  # row orders in a fused tensor, by model_type
     **dict.fromkeys(
         ("phi3", "phi4mm", "phi4_multimodal", "qwen", "chatglm", "baichuan", "mixformer-sequential"), JOINED
@@ -27,7 +27,7 @@ ORDERS = {  # row orders in a fused tensor, by model_type
 
 
 class Held(Protocol):
-    """A tensor in a file, whose columns can be read separately."""
+    """A tensor in a file, of which only some columns need be read."""
 
     @property
     def path(self) -> Path:
@@ -43,7 +43,7 @@ class Held(Protocol):
 
 @dataclass(frozen=True)
 class Split:
-    """A selection of rows from a fused tensor."""
+    """Selected rows of a fused tensor."""
 
     whole: Held
     rows: np.ndarray
@@ -65,7 +65,7 @@ class Split:
 
 @dataclass(frozen=True)
 class Latent:
-    """The features of a latent-attention head, of which the last ones rotate."""
+    """The numbers of unrotated and of rotated features in a latent-attention head, in this order."""
 
     still: int
     turning: int
@@ -73,7 +73,7 @@ class Latent:
 
 @dataclass(frozen=True)
 class Heads:
-    """The row order in a checkpoint's fused tensors, its head counts, and the parts of its latent heads."""
+    """The row order in the fused tensors of a checkpoint, its head counts, and the parts of its latent heads."""
 
     order: str | None
     queries: int | None
@@ -82,7 +82,7 @@ class Heads:
 
 
 def heads_of(path: Path, config: dict[str, Any] | None) -> Heads:
-    """Return the heads specified by a GGUF or, for other weights, by the config beside them."""
+    """Return the heads specified by a GGUF or, for other weights, by the config in the same folder."""
     if config is None and path.is_file() and is_gguf(path):
         values = read_header(path).values
         arch = values.get("general.architecture")
@@ -120,7 +120,7 @@ def turning_rows(tensor: Held, part: str, latent: Latent | None) -> Split | str:
 
 
 def split_fused(tensor: Held, heads: Heads, head_dim: int) -> dict[str, Split] | str:
-    """Return the q and k rows, or the reason why they cannot be told apart."""
+    """Return the q rows and the k rows, or the reason why they cannot be identified."""
     if heads.order is None or not heads.queries or not heads.keys:
         return "the order of q, k and v in its fused projections is not known"
     queries, keys, total = heads.queries, heads.keys, (heads.queries + 2 * heads.keys) * head_dim

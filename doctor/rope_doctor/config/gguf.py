@@ -1,4 +1,4 @@
-r"""A GGUF file's header: its keys and its tensors' offsets, read without trusting the file.
+r"""The header of a GGUF file, with its keys and the offsets of its tensors, read without trusting the file.
 
 The weights are never read. Lengths are checked against the size of the file before anything is read or skipped.
 Arrays longer than `MAX_LENGTH` are skipped by default. Raises ConfigError if a file is truncated, too large or not
@@ -15,8 +15,8 @@ import numpy as np
 from rope_doctor.config.values import config_error
 
 MAX_LENGTH = 16_384  # longest array (in elements) or string (in bytes) to keep
-MAX_KEPT = 8 * 2**20  # total bytes to keep
-MAX_ENTRIES = 200_000  # keys and tensors combined
+MAX_KEPT = 8 * 2**20  # total number of bytes to keep
+MAX_ENTRIES = 200_000  # limit on keys and tensors combined
 MAX_STRINGS = 2_000_000  # strings in arrays, such as a vocabulary's tokens
 NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 STRING, ARRAY, FLOAT32 = 8, 9, 6
@@ -24,7 +24,7 @@ STRING, ARRAY, FLOAT32 = 8, 9, 6
 
 @dataclass(frozen=True)
 class Tensor:
-    """A tensor's shape, slowest axis first, its ggml type (0 is float32), and the offset of its data."""
+    """The shape of a tensor, slowest axis first, its ggml type (0 is float32), and the offset of its data."""
 
     shape: tuple[int, ...]
     kind: int
@@ -33,7 +33,7 @@ class Tensor:
 
 @dataclass(frozen=True)
 class Header:
-    """A header's values by key and tensors by name; skipped arrays are None."""
+    """The values in a header by key, and its tensors by name; skipped arrays are None."""
 
     values: dict[str, Any]
     tensors: dict[str, Tensor]
@@ -46,7 +46,7 @@ def is_gguf(path: Path) -> bool:
 
 
 def read_header(path: Path, *, keep_long: bool = False) -> Header:
-    """Return a GGUF file's header; the ConfigError for an invalid one describes the fault.
+    """Return the header of a GGUF file; if it is invalid, ConfigError gives the reason.
 
     String arrays, such as a vocabulary, and long numeric arrays are skipped unless `keep_long` is True.
     """
@@ -55,7 +55,7 @@ def read_header(path: Path, *, keep_long: bool = False) -> Header:
 
 
 def read_factors(path: Path, header: Header, name: str) -> np.ndarray | None:
-    """Return a small float32 tensor, such as "rope_freqs.weight"; None if the file lacks it."""
+    """Return a small float32 tensor, such as "rope_freqs.weight", or None if the file does not contain it."""
     tensor = header.tensors.get(name)
     if tensor is None:
         return None
@@ -68,7 +68,7 @@ def read_factors(path: Path, header: Header, name: str) -> np.ndarray | None:
 
 
 class _Reader:
-    """A reader that starts at the file's current offset and stays within its size."""
+    """A reader that starts at the current offset of a file and does not read beyond its end."""
 
     def __init__(self, file: BinaryIO, path: Path, keep_long: bool = False) -> None:
         self.file, self.path, self.keep_long = file, path, keep_long
@@ -120,7 +120,7 @@ class _Reader:
         return list(struct.unpack(f"<{length}{NUMBERS[kind]}", self.keep(length * width)))
 
     def strings(self, length: int) -> list[str] | None:
-        """Skip a string array, since none describes a rotation; return it only with `keep_long`."""
+        """Skip a string array, which cannot describe a rotation, or return it if `keep_long` is True."""
         self.strings_seen += length
         if self.strings_seen > MAX_STRINGS:
             raise self.error(f"it states {self.strings_seen} strings, more than a vocabulary has")
@@ -162,7 +162,7 @@ class _Reader:
 
 
 def shortest(number: float) -> float:
-    """Return the shortest decimal that rounds to the same float32 number: 0.1, not 0.10000000149.
+    """Return the shortest decimal that rounds to the same float32 number, such as 0.1 for 0.10000000149.
 
     >>> shortest(0.10000000149), shortest(1e6)
     (0.1, 1000000.0)

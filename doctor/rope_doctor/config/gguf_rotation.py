@@ -1,7 +1,7 @@
 r"""The rotation in a GGUF: its keys, mapped to config fields and read by the same rules.
 
-gguf.json lists the facts that llama.cpp infers from the architecture alone, such as the layout and the layers that
-do not rotate.
+gguf.json contains the facts that llama.cpp infers from the architecture alone, such as the layout and the layers
+that do not rotate.
 """
 
 import json
@@ -36,17 +36,17 @@ TOP_LEVEL, SCALING, OF_SLIDING = (
     {field.rpartition(".")[2]: key for field, key in KEYS.items() if field.rpartition(".")[0] == name}
     for name in ("", "rope_scaling", "sliding_attention")
 )
-KEYS_OF_RULE = {  # rules that take more than a factor
+KEYS_OF_RULE = {  # rules that use keys other than the factor
     "longrope": ("original_max_position_embeddings", "attention_factor"),
     "yarn": ("original_max_position_embeddings", "beta_fast", "beta_slow"),
 }
 Factors = dict[str, np.ndarray]
-# the fields that differ, by layer kind; None for layers that do not rotate
+# the different fields, by layer kind; None for layers that do not rotate
 ChangesByKind = dict[str | None, dict[str, Any] | None]
 
 
 def read_gguf(path: Path, seq_len: int | None = None) -> tuple[str, tuple[Reading, ...], Layers]:
-    """Return a GGUF file's architecture, one Reading per layer kind, and its layers."""
+    """Return the architecture of a GGUF file, one Reading per layer kind, and the layers."""
     header = read_header(path)
     factors = {name: read_factors(path, header, name) for name in TENSORS}
     lists = {name: row for name, row in factors.items() if row is not None}
@@ -110,7 +110,7 @@ def layers_of_keys(keys: dict[str, Any], arch: str) -> Layers:
 
 
 def _window(keys: dict[str, Any], arch: str) -> int | str | None:
-    """Return the window width that llama.cpp uses, or None."""
+    """Return the width of the window that llama.cpp uses, or None."""
     facts, stated = FACTS["windows"].get(arch, {}), keys.get("attention.sliding_window")
     if isinstance(stated, list):
         stated = next((each for each in stated if each), None)
@@ -133,7 +133,7 @@ def _attends(keys: dict[str, Any], arch: str, index: int) -> bool:
 
 
 def _labels(pattern: Any, facts: dict[str, Any]) -> Callable[[int, int], str] | str:
-    """Return a function that labels a layer given its index and the count, or the reason why there is none."""
+    """Return a function from the index of a layer and the count to its label, or the reason why there is none."""
     if not facts:
         return lambda index, total: FULL
     if isinstance(pattern, list):
@@ -146,7 +146,7 @@ def _labels(pattern: Any, facts: dict[str, Any]) -> Callable[[int, int], str] | 
 
 @dataclass(frozen=True)
 class _File:
-    """An architecture, its keys without the architecture prefix, and its factor lists."""
+    """An architecture, its keys without the prefix, and its factor lists."""
 
     arch: str
     keys: dict[str, Any]
@@ -186,7 +186,7 @@ def _kinds(file: _File) -> ChangesByKind:
 
 
 def _fields(file: _File) -> dict[str, Any]:
-    """Return the equivalent config fields."""
+    """Return the equivalent fields of a config.json."""
     fields = {name: file.one(key) for name, key in TOP_LEVEL.items()}
     halves = file.arch in FACTS["halves_with_sections"] and _states_sections(file.keys)
     fields["rope_interleave"] = file.arch in FACTS["interleaved"] and not halves
@@ -204,7 +204,7 @@ def _whole_width(file: _File) -> Any:
 
 
 def _states_sections(keys: dict[str, Any]) -> bool:
-    """Return whether keys, given without their architecture prefix, divide the pairs among coordinates."""
+    """Return whether the pairs are divided among coordinates, given keys without the architecture prefix."""
     sections = keys.get(KEYS["rope_scaling.mrope_section"])
     return isinstance(sections, list) and any(sections)
 
@@ -242,7 +242,7 @@ def _mscales(arch: str, stated: float | None) -> dict[str, float]:
 
 
 def _reading(file: _File, label: str | None, kinds: ChangesByKind, seq_len: int | None) -> Reading:
-    """Return one layer kind's reading."""
+    """Return the reading of one layer kind."""
     changes, arch = kinds[label], file.arch
     fields = _fields(file) | ({"position_embedding_type": NOPE} if changes is None else changes)
     try:
@@ -262,7 +262,7 @@ def _reading(file: _File, label: str | None, kinds: ChangesByKind, seq_len: int 
 
 
 def _softmax_scale(reading: Reading, file: _File) -> float:
-    """Return the factor on the softmax scale besides 1/√d; few graphs have one."""
+    """Return the factor on the softmax scale other than 1/√d, which only a few architectures have."""
     if reading.rope_type != "yarn" or file.arch not in FACTS["softmax_by_yarn"] or not reading.factor:
         return 1.0
     stated = file.one(KEYS["rope_scaling.mscale_all_dim"])
@@ -271,7 +271,7 @@ def _softmax_scale(reading: Reading, file: _File) -> float:
 
 
 def _as_llama_cpp_mixes(reading: Reading, file: _File) -> Reading:
-    """Return a YaRN reading with the file's attention factor, mixed with unstretched angles as in the file."""
+    """Return a YaRN reading with the file's attention factor and its mix of stretched and unstretched angles."""
     spec, growth = reading.spec, file.keys.get("rope.scaling.attn_factor")
     if isinstance(growth, float) and growth > 0:
         spec = spec.replace(attention_factor=spec.attention_factor * growth)
@@ -286,7 +286,7 @@ def _as_llama_cpp_mixes(reading: Reading, file: _File) -> Reading:
 
 
 def _divided(reading: Reading, factors: np.ndarray) -> Reading:
-    """Return a reading with the frequencies divided by the file's factors."""
+    """Return a reading with the frequencies divided by the factors in the file."""
     pairs = len(reading.spec.inv_freq)
     if len(factors) != pairs or not np.isfinite(factors).all() or not (factors > 0).all():
         raise config_error("wrong length", FREQS, pairs=pairs, value=len(factors))

@@ -1,4 +1,4 @@
-r"""Layer kinds, and the rotation parameters that a config specifies for each."""
+r"""The layer kinds in a config, and their rotation parameters."""
 
 from typing import Any
 
@@ -7,13 +7,13 @@ from rope_doctor.config.values import RULES, Part, checked, config_error, names_
 
 THETA = "rope_theta"
 THETAS = names_of(THETA)
-NOPE = "nope"  # our name for layers without position; files have no name for them
-# parameters by kind; the key None means all layers, the value None a kind that does not rotate
+NOPE = "nope"  # our name for layers without position, for which files have no name
+# parameters by kind; the key None means all layers, and the value None a kind that does not rotate
 PartsByKind = dict[str | None, Part | None]
 
 
 def kinds_of(table: RuleTable) -> PartsByKind:
-    """Return every layer kind's rotation parameters; None for kinds that do not rotate."""
+    """Return the rotation parameters of every layer kind, with None for kinds that do not rotate."""
     stated = _stated(table)
     nested = any(isinstance(value, dict) for value in stated.values.values())
     table.facts |= {"nested": nested, "stretched": bool(stated.values.keys() - {"rope_type", "type", THETA})}
@@ -31,7 +31,7 @@ def kinds_of(table: RuleTable) -> PartsByKind:
 
 
 def _stated(table: RuleTable) -> Part:
-    """Return rope_parameters or rope_scaling, or both merged; ConfigError if they disagree."""
+    """Return rope_parameters, rope_scaling, or both merged; ConfigError if they disagree."""
     body = table.body
     present = [name for name in ("rope_scaling", "rope_parameters") if body.values.get(name)]
     parts = [Part(checked(name, body.path(name), body.values[name]), body.path(name)) for name in present]
@@ -75,7 +75,7 @@ def _nested(table: RuleTable, stated: Part) -> PartsByKind:
 
 
 def _of_kind(table: RuleTable, stated: Part, *, whole: bool = False, base: str = "") -> Part:
-    """Return a kind's parameters: the file's if `whole`, otherwise none, plus its own base if `base` names one."""
+    """Return a kind's parameters: the file's if `whole`, otherwise none; and the base in the field `base`."""
     source = stated if whole else Part({}, stated.start)
     if not base:
         return source
@@ -110,7 +110,7 @@ def _by_layer(table: RuleTable, stated: Part, name: str) -> PartsByKind:
 
 
 def _with_still(table: RuleTable, kinds: PartsByKind) -> PartsByKind:
-    """Return the kinds plus those that do not rotate."""
+    """Add the kinds that do not rotate to those that do."""
     still = table.decide(RULES["still"])
     if still is None:
         return kinds

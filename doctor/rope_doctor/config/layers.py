@@ -1,4 +1,4 @@
-r"""Find the section of a config that describes the language model and, within it, the requested layers."""
+r"""Find the section of a config that describes the language model and, in that section, the requested layers."""
 
 import re
 from typing import Any
@@ -11,7 +11,7 @@ WIDTH = "head_dim"
 
 
 def body_of(config: object, notes: Notes) -> tuple[Part, str, bool]:
-    """Return a config's language-model section, its model_type, and whether another object contains it."""
+    """Return the language-model section of a config, its model_type, and whether it is inside another object."""
     if not isinstance(config, dict):
         raise config_error("not an object", "config", value=config)
     body, inside = Part(config), False
@@ -28,7 +28,7 @@ def _family(body: Part, default: str) -> str:
 
 
 def _inherited(outer: Part, inner: Part, nest: str, notes: Notes) -> Part:
-    """Return an inner object that inherits the outer object's base and rotation."""
+    """Return an inner object that inherits the base and rotation of the outer object."""
     values, paths = dict(inner.values), {}
     for name in (*THETAS, "rope_parameters", "rope_scaling"):
         if name in outer and name in inner:
@@ -45,7 +45,7 @@ def layers_of(table: RuleTable, layer_type: object) -> tuple[str | None, bool, l
     n_notes, names = len(table.notes), [label for label in kinds if label is not None]
     full = {label: with_own_width(table, label, part) for label, part in kinds.items()}
     label = _only(full, names) if layer_type is None else _named(table, full, names, layer_type)
-    del table.notes[n_notes:]  # drop notes on kinds that were not requested
+    del table.notes[n_notes:]  # discard notes on kinds that were not requested
     part = with_own_width(table, label, kinds[label])
     table.part = part or Part({})
     return label, part is not None, names
@@ -73,7 +73,7 @@ def _named(table: RuleTable, kinds: PartsByKind, names: list[str], layer_type: o
 
 
 def with_own_width(table: RuleTable, label: str | None, part: Part | None) -> Part | None:
-    """Return a kind's parameters, including any width that the file gives for this kind only."""
+    """Return the parameters of a kind, including a width that applies only to this kind."""
     if part is None:
         return None
     width, path = _own_width(table, label)
@@ -85,12 +85,12 @@ def with_own_width(table: RuleTable, label: str | None, part: Part | None) -> Pa
 
 
 def _own_width(table: RuleTable, label: str | None) -> tuple[Any, str]:
-    """Return a kind's width and its path, from the kind's layers or else from its own field."""
+    """Return the width of a kind and its path, from its layers or, failing that, from its separate field."""
     width, path = _of_layers(table, label)
     other = RULES["width_of_a_kind"].get(label)
     if other is None:
         return width, path
-    # if both are present, the config's class overwrites the file's width
+    # if both are present, the config class overwrites the width in the file
     replaced = "per_layer_config" in table.body and table.default(other) is not None
     if width is None and not replaced:
         return table.taken(other), table.path(other)
@@ -102,7 +102,7 @@ def _own_width(table: RuleTable, label: str | None) -> tuple[Any, str]:
 
 
 def _of_layers(table: RuleTable, label: str | None) -> tuple[Any, str]:
-    """Return the width given for individual layers of a kind, and its path; ConfigError if they disagree."""
+    """Return the width given for the individual layers of a kind, and its path; ConfigError if they disagree."""
     types = table.get("layer_types") or []
     count = len(types) or table.get("num_hidden_layers")
     stated = _by_layer(table, count)
@@ -136,7 +136,7 @@ def _by_layer(table: RuleTable, count: int | None) -> list[tuple[int, str, Any]]
 
 
 def _of_the_rest(table: RuleTable) -> Any:
-    """Return the width of layers that do not specify their own, or None."""
+    """Return the width of layers for which the config does not specify a separate one, or None."""
     width = table.get(WIDTH)
     if width is not None:
         return width

@@ -1,4 +1,4 @@
-"""Configs of real models: the fields that determine the rotation, with sources."""
+"""Configs of real models, reduced to the fields that determine the rotation, with sources."""
 
 import json
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ PRESETS = tuple(Preset(**fields) for fields in _FILE["presets"])
 
 
 def preset(name: str) -> Preset:
-    """Return the preset with this name; for an unknown name, the ValueError lists all names.
+    """Return the preset with this name; if it is unknown, ValueError lists all names.
 
     >>> preset("Llama 3.1 8B").config["rope_scaling"]["factor"]
     8.0

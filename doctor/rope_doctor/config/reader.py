@@ -1,6 +1,6 @@
-r"""Read a model's config.json: its rotation, with remarks.
+r"""Read the rotation in a model's config.json, with remarks on unusual fields.
 
-The rules are the decision tables in rules.json, which JavaScript reads too.
+The rules are the decision tables in rules.json, which JavaScript also reads.
 """
 
 import json
@@ -34,7 +34,7 @@ ELSEWHERE = [field for field, rule in RULES["fields"].items() if rule.get("place
 
 @dataclass(frozen=True)
 class Call:
-    """A rule of `rope_edu.encodings`, its arguments, and the changes to its result."""
+    """A rule of `rope_edu.encodings`, its arguments, and changes to the resulting spec."""
 
     rule: str
     arguments: tuple[Any, ...]
@@ -44,7 +44,7 @@ class Call:
     axes: tuple[int, ...] | None = None
 
     def spec(self) -> RopeSpec:
-        """Return the rule's result."""
+        """Return the spec that results from the rule and the changes."""
         if self.rule == NOPE:
             head_dim = self.arguments[0]
             return RopeSpec(np.zeros(head_dim // 2), head_dim=head_dim, kind=NOPE, **self.changes)
@@ -53,7 +53,7 @@ class Call:
         return spec.replace(**changes)
 
     def line(self) -> str:
-        """Return the call as a line of Python, or as `rope_from_config` if no short call gives the rotation.
+        """Return the call as a line of Python, which uses `rope_from_config` if a short call is not enough.
 
         >>> Call("llama3", (128, 8.0, 8192), {"base": 5e5}, {"layout": "half_split"}).line()
         'llama3(128, 8, 8192, base=500000).replace(layout="half_split")'
@@ -72,15 +72,15 @@ def _keyword(item: tuple[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Reading:
-    r"""The rotation that a config specifies.
+    r"""The rotation specified by a config.
 
     Attributes:
-        spec: the rotation itself.
+        spec: the rotation.
         rope_type: the rule's name in transformers; "nope" for layers that do not rotate.
         base: b of b^(−2i/d); 1.0 for layers that do not rotate.
         factor: the stretch s, or None.
-        longest, trained: the claimed length in tokens (max_position_embeddings), and the length before
-            stretching if the rule has one; either may be None.
+        longest, trained: the claimed length in tokens (max_position_embeddings), and the length before stretching
+            if the rule uses it; either may be None.
         layer_type, layer_types: the layers that were read (None: all), and the allowed values of `layer_type`
             (empty if all layers have the same rotation).
         section_order: "contiguous", "interleaved" or "rows and columns first"; None without sections.
@@ -105,21 +105,21 @@ class Reading:
 def rope_from_config(
     config: dict[str, Any] | str | Path, *, layer_type: str | None = None, seq_len: int | None = None
 ) -> RopeSpec:
-    r"""Return the rotation that a model's config.json specifies.
+    r"""Return the rotation specified by a model's config.json.
 
     Both spellings are read: `rope_theta` and `rope_scaling` (transformers 4), and `rope_parameters` (5), for all
     layers or per layer type. So are partial widths, MLA's `qk_rope_head_dim`, second bases, sections, and layers
-    without position. Ambiguous files are rejected: a stretched model must specify its base, and a rule must use
-    every key. The layout is the architecture's if it is known, otherwise "half_split". The result depends only on
-    the arguments, not on earlier calls.
+    without position. Ambiguous files are rejected: the base of a stretched model must be given, and every key must
+    be used by the rule. The layout is that of the architecture if known, otherwise "half_split". The result depends
+    only on the arguments, not on earlier calls.
 
     Raises ConfigError, a ValueError that names the field and the value, for an unknown rope_type, a missing field,
-    a wrong type or range, two contradictory fields, or a key that no rule uses; OSError for an unreadable file.
+    a wrong type or range, two contradictory fields, or an unused key; OSError for an unreadable file.
 
     Args:
         config: the file's content as a dict, its path, or the path of its folder.
         layer_type: the layers to read, if they rotate differently: "full_attention", "sliding_attention", … as in
-            the file; "nope" for layers without position that the file does not name.
+            the file; "nope" for layers without position that have no name in the file.
         seq_len: tokens in the current text, for "dynamic" and "longrope". Default: the trained length or less.
 
     >>> llama = {"model_type": "llama", "hidden_size": 4096, "num_attention_heads": 32, "rope_theta": 500000.0}
@@ -137,9 +137,9 @@ def rope_from_config(
 def read_config(
     config: dict[str, Any] | str | Path, *, layer_type: str | None = None, seq_len: int | None = None
 ) -> Reading:
-    r"""Read a model's config.json as `rope_from_config` does, and return everything that it specifies.
+    r"""Read a model's config.json as `rope_from_config` does, and return all that it specifies about the rotation.
 
-    Arguments and errors are those of `rope_from_config`; the Reading's `spec` is the RopeSpec.
+    Arguments and errors are those of `rope_from_config`; the RopeSpec is the `spec` of the result.
 
     >>> file = {"model_type": "gpt_neox", "hidden_size": 64, "num_attention_heads": 1, "rope_theta": 25000}
     >>> for remark in read_config(file).remarks:
@@ -176,7 +176,7 @@ def read_config(
 
 
 def _rule_of(table: RuleTable) -> dict[str, Any]:
-    """Return the config's rule; ConfigError for a key that the rule does not use."""
+    """Return the rule in the config; ConfigError if it has a key that the rule does not use."""
     table.run(RULES["rule"])
     name, part = table.facts["rule"], table.part
     rule: dict[str, Any] = RULES["rules"][name]
@@ -191,7 +191,7 @@ def _rule_of(table: RuleTable) -> dict[str, Any]:
 
 
 def _call(table: RuleTable, rule: dict[str, Any]) -> Call:
-    """Return the call selected by a rule's facts."""
+    """Return the call of the rule, with arguments from the facts."""
     table.run(rule["facts"])
     call = table.decide(rule["calls"])
     arguments = tuple(map(table.value, call["arguments"]))
@@ -205,7 +205,7 @@ def _call(table: RuleTable, rule: dict[str, Any]) -> Call:
 
 
 def loaded(config: object) -> object:
-    """Return a file's contents, or the argument itself if it is not a path."""
+    """Return the contents of a file, or the argument if it is not a path."""
     if not isinstance(config, str | Path):
         return config
     if isinstance(config, str) and config.lstrip().startswith("{"):
@@ -223,7 +223,7 @@ def _no_number(word: str) -> None:
 
 
 def _suggestive_paths(config: object) -> list[str]:
-    """Return the paths of fields whose names suggest a rotation; ConfigError if the file is nested too deeply."""
+    """Return the paths of fields whose names suggest a rotation; ConfigError if the nesting is too deep."""
     suggests = re.compile(RULES["words_of_rotation"]).search
     fields = ((path, path.rpartition(".")[2].lower(), value) for path, value in _walk(config))
     return [path for path, name, value in fields if suggests(name) and value not in (None, [], {})]

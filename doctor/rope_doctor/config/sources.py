@@ -1,7 +1,7 @@
 r"""Find a file by name: a path, "-" for standard input, a pipe, or a model on the Hugging Face Hub.
 
-A pipe is copied into a temporary file. Reading stops after `SILENCE` seconds without data or after `MOST_BYTES`,
-so a command always returns.
+A pipe is copied into a temporary file. Reading stops after `SILENCE` seconds without data or after `MOST_BYTES`, so
+a command always terminates.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ from typing import BinaryIO
 
 from rope_doctor.config.values import config_error
 
-SILENCE, LONGEST = 4.0, 60.0  # seconds without a byte, and in total
+SILENCE, LONGEST = 4.0, 60.0  # maximum number of seconds without data, and in total
 MOST_BYTES = 64 * 2**20  # four times the header size of a GGUF with a large vocabulary
 MOST_JSON = 8 * 2**20
 HUB_ID = re.compile(r"(?P<repo>[\w.-]+/[\w.-]+)(?:@(?P<revision>[\w./-]+))?")
@@ -26,10 +26,10 @@ OF_WEIGHTS = ["*.safetensors", "*.safetensors.index.json", "*.bin", "*.bin.index
 
 
 def on_disk(name: str | Path, *, weights: bool = False) -> Path:
-    """Return the path of a regular file or folder with the content that `name` refers to.
+    """Return the path of a regular file or folder with the content of `name`.
 
-    With `weights`, a model is fetched from the Hub with its weights, otherwise only its config.json. ConfigError
-    if a pipe is silent or too long, or if the Hub does not respond; OSError if the path cannot be opened.
+    For a model on the Hub, its config.json is downloaded, and with `weights` its weights as well. ConfigError if a
+    pipe is silent or too long, or if the Hub does not respond; OSError if the path cannot be opened.
     """
     path = Path(name)
     if str(name) == "-":
@@ -59,13 +59,13 @@ def _fetched(repo: str, revision: str | None, weights: bool) -> Path:
         return Path(
             huggingface_hub.hf_hub_download(repo, "config.json", revision=revision, etag_timeout=SILENCE)
         )
-    except Exception as error:  # the network, the Hub or its cache may raise anything
+    except Exception as error:  # the network, the Hub or its cache may raise any exception
         said = next(iter(str(error).strip().splitlines()), "")[:200]
         raise config_error("not fetched", repo, detail=f"{type(error).__name__}: {said}") from None
 
 
 def _copied(name: str, opened: object) -> Path:
-    """Return a temporary file with a stream's content."""
+    """Return a temporary file with the content of a stream."""
     copy = _Copy(name, Path(tempfile.mkstemp(dir=_folder())[1]), opened)
     copy.run()
     return copy.path
@@ -82,7 +82,7 @@ _KEPT: list[tempfile.TemporaryDirectory[str]] = []
 
 
 class _Copy:
-    """Copy a stream to a file, reading in a thread because opening a pipe may block forever."""
+    """A copy of a stream in a file, made by a thread because opening a pipe may block forever."""
 
     def __init__(self, name: str, path: Path, opened: object) -> None:
         self.name, self.path, self.opened = name, path, opened

@@ -1,9 +1,10 @@
 r"""The interpreter of rules.json: rows of conditions and values, tried in order.
 
-A row is an object. Its "if" is an expression; a row whose condition is null or false is skipped. Otherwise the
-row rejects a field ("refuse", "at"), adds a remark ("remark", "lost"), gives its fact's value ("is"), or does
-several of these. Its other entries are message words. An expression is a literal, a reference "@name" (a fact, or
-else a field of the file), or a list [operator, operands …]. JavaScript has its own interpreter for the same file.
+A row is an object. If the value of its "if" expression is null or false, the row is skipped. Otherwise it rejects a
+field ("refuse", "at"), adds a remark ("remark", "lost"), sets the value of its fact ("is"), or does several of
+these. Its other entries are inserted into messages. An expression is a literal, a reference "@name" to a fact (or
+to a field of the file if there is no such fact), or a list [operator, operands …]. There is a second interpreter in
+JavaScript for the same file.
 """
 
 from collections.abc import Callable
@@ -20,7 +21,7 @@ Row = dict[str, Any]
 
 @dataclass
 class RuleTable:
-    """The state of one reading: the file's two parts and the facts known so far."""
+    """The state while a config is read: the two parts of the file, and the facts determined so far."""
 
     body: Part
     notes: Notes
@@ -37,7 +38,7 @@ class RuleTable:
                 self.facts[name] = self.decide(rows)
 
     def decide(self, rows: list[Row]) -> Any:
-        """Return the value of the first row that applies and has one; reject or remark as the rows direct."""
+        """Return the "is" of the first row that applies and has one; reject fields and add remarks on the way."""
         for row in rows:
             if not holds(self.value(row.get("if", True))):
                 continue
@@ -53,7 +54,7 @@ class RuleTable:
         return None
 
     def places(self, name: str) -> list[tuple[str, Any]]:
-        """Return (path, value) for every place that sets a field."""
+        """Return (path, value) for every occurrence of a field."""
         rule = RULES["fields"][name]
         silent = None, rule.get("silent")
         places: list[tuple[str, Any]] = []
@@ -73,7 +74,7 @@ class RuleTable:
         return places[0][0] if places else usual.path(name)
 
     def get(self, name: str, *, agreed: bool = False) -> Any:
-        """Return a field's checked value, or None; ConfigError if two settings disagree."""
+        """Return the checked value of a field, or None; ConfigError if two occurrences disagree."""
         places = [(path, checked(name, path, value)) for path, value in self.places(name)]
         for other, value in places:
             field, first = places[0]
@@ -89,7 +90,7 @@ class RuleTable:
         return RULES["defaults"].get(self.facts.get("model_type"), {}).get(name)
 
     def taken(self, name: str, *, silently: bool = False) -> Any:
-        """Return a field's value or the architecture's default, noting the default unless `silently`."""
+        """Return the value of a field or its default; a default causes a remark unless `silently`."""
         stated = self.get(name) if name in RULES["fields"] else None
         value = self.default(name) if stated is None else stated
         if stated is None and value is not None and not silently:
@@ -111,18 +112,18 @@ class RuleTable:
 
 
 def holds(value: Any) -> bool:
-    """Return whether a condition is neither null nor false; 0 counts as true."""
+    """Return True unless a condition is null or false; 0 counts as true."""
     return value is not None and value is not False
 
 
 def pair_axes(sections: list[int], order: str) -> tuple[int, ...]:
     """Return the coordinate that rotates each pair, given sections in one of the orders in rules.json."""
-    if order == "interleaved":  # round-robin; the rest go to axis 0
+    if order == "interleaved":  # round robin, with leftover pairs on axis 0
         axes = len(sections)
         return tuple(i % axes if i // axes < sections[i % axes] else 0 for i in range(sum(sections)))
     if order == "contiguous":
         return tuple(axis for axis, section in enumerate(sections) for _ in range(section))
-    rows, columns, times = sections  # ERNIE: rows and columns alternate, then come times
+    rows, columns, times = sections  # ERNIE: rows and columns alternate, followed by times
     return tuple(1 + i % 2 for i in range(rows + columns)) + (0,) * times
 
 

@@ -1,6 +1,6 @@
-r"""A checkpoint's tensors (safetensors, .bin, GGUF): their offsets, read from headers, and their first columns.
+r"""Read the offsets and first columns of tensors in a checkpoint (safetensors, .bin, GGUF).
 
-Headers are not trusted: sizes are checked against the file before anything is read.
+Headers are not trusted, so sizes are checked against that of the file before anything is read.
 """
 
 import json
@@ -15,11 +15,11 @@ import numpy as np
 from rope_doctor.config.fused import Held
 from rope_doctor.config.gguf import is_gguf, read_header
 
-MAX_HEADER = 16 * 2**20  # bytes; parsing a header as JSON takes twenty times this much memory
+MAX_HEADER = 16 * 2**20  # in bytes; parsing a header as JSON takes twenty times as much memory
 MAX_ROWS = 2**18
 TORCH = (".bin", ".pt", ".pth")
 WIDTHS = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
-# the formats we read, then common quantized formats
+# the supported formats, then common quantized formats
 GGML = {0: "F32", 1: "F16", 28: "F64", 30: "BF16"}
 GGML |= {2: "Q4_0", 3: "Q4_1", 6: "Q5_0", 7: "Q5_1", 8: "Q8_0", 39: "MXFP4"}
 GGML |= {10: "Q2_K", 11: "Q3_K", 12: "Q4_K", 13: "Q5_K", 14: "Q6_K"}
@@ -73,7 +73,7 @@ def _check_shape(path: Path, shape: tuple[int, ...]) -> None:
 
 
 def read_tensors(path: Path) -> dict[str, Held]:
-    """Return tensors by name from a checkpoint file, or from all files in an index or folder."""
+    """Return the tensors, by name, in a checkpoint file or in all files of an index or folder."""
     files = files_of(path)
     if not files:
         raise ValueError(f"{path} holds no file named *.safetensors, *.gguf or *.bin")
@@ -85,7 +85,7 @@ def read_tensors(path: Path) -> dict[str, Held]:
 
 
 def files_of(path: Path) -> list[Path]:
-    """Return a checkpoint's files: the path itself, or those in its index or folder, all in one format."""
+    """Return the files of a checkpoint: the path itself, or the files of one format in the index or folder."""
     if path.name.endswith(".index.json"):
         return _of_index(path)
     if not path.is_dir():
@@ -95,7 +95,7 @@ def files_of(path: Path) -> list[Path]:
 
 
 def _of_index(path: Path) -> list[Path]:
-    """Return the files listed in an index, all in the same folder."""
+    """Return the files listed in an index, which must all be in its folder."""
     try:
         if path.stat().st_size > MAX_HEADER:
             raise ValueError("it is too large")

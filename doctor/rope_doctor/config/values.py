@@ -1,4 +1,4 @@
-r"""Config values: their ranges, how messages show them, and the objects that hold them."""
+r"""Values in a config: their ranges, their formatting in messages, and the objects that contain them."""
 
 import json
 import math
@@ -12,7 +12,7 @@ from typing import Any
 RULES: dict[str, Any] = json.loads(Path(__file__).with_name("rules.json").read_text(encoding="utf-8"))
 FIELDS: dict[str, dict[str, Any]] = RULES["fields"]
 TYPES = {"number": float, "whole": int, "flag": bool, "text": str, "object": dict}
-# message arguments that are already formatted strings
+# arguments of messages that are already formatted as text
 UNFORMATTED = {"allowed", "why", "detail", "field", "fields", "other", "rule", "nest", "model_type"}
 
 
@@ -20,9 +20,9 @@ class ConfigError(ValueError):
     r"""A config with a missing, unknown, invalid or contradictory field; a ValueError.
 
     Attributes:
-        reason: the message's key in rules.json, such as "out of range".
-        field, words: the field's path, such as "rope_scaling.factor", and the other words in the message.
-        choices: the allowed values of `layer_type` if that field is at fault; otherwise empty.
+        reason: the key of the message in rules.json, such as "out of range".
+        field, words: the path of the field, such as "rope_scaling.factor", and the other arguments of the message.
+        choices: the allowed values of `layer_type` if the error is in that argument, otherwise empty.
     """
 
     def __init__(self, reason: str, field: str, words: dict[str, str], choices: Iterable[str] = ()) -> None:
@@ -34,12 +34,12 @@ class ConfigError(ValueError):
 
 
 def config_error(reason: str, field: str, *, choices: Iterable[str] = (), **words: Any) -> ConfigError:
-    """Return the error for a reason, with its values formatted."""
+    """Return the error for the given reason, with its values formatted."""
     return ConfigError(reason, field, shown(words), choices)
 
 
 def shown(words: dict[str, Any]) -> dict[str, str]:
-    """Return a message's words, with values formatted."""
+    """Return a message's arguments, with the values formatted."""
     return {name: word if name in UNFORMATTED else format_value(word) for name, word in words.items()}
 
 
@@ -71,7 +71,7 @@ CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u
 
 
 def visible(text: str) -> str:
-    r"""Return text with control characters escaped, so that a terminal prints them instead of obeying them.
+    r"""Return text with control characters escaped, so that a terminal prints them instead of interpreting them.
 
     >>> print(visible("\x1b[2J"))
     \x1b[2J
@@ -85,7 +85,7 @@ def listed(names: Iterable[str]) -> str:
 
 
 def checked(name: str, path: str, value: object) -> Any:
-    """Return a value converted to its field's type, or raise a ConfigError that names its path."""
+    """Return a value converted to the type of its field; ConfigError, with its path, if that fails."""
     rule = FIELDS[name]
     try:
         if not rule.get("list"):
@@ -99,7 +99,7 @@ def checked(name: str, path: str, value: object) -> Any:
 
 
 def _converted(value: object, rule: dict[str, Any]) -> Any:
-    """Return a value converted to a rule's type; TypeError if its type is wrong or it is out of range."""
+    """Return a value converted to the type in a rule; TypeError if it has a different type or is out of range."""
     kind = TYPES[rule["kind"]]
     if kind not in (float, int):
         if not isinstance(value, kind):
@@ -127,13 +127,13 @@ def same(a: object, b: object) -> bool:
 
 @dataclass(frozen=True)
 class Part:
-    """An object of a config, with its path; null counts as absent."""
+    """An object in a config, with its path; fields that are null count as absent."""
 
     values: dict[str, Any]
     start: str = ""
     paths: dict[str, str] = field(default_factory=dict)  # paths of fields that come from elsewhere
-    apart: bool = False  # applies only to some layers, so the fields outside it may differ
-    added: Collection[str] = ()  # fields that the object itself lacks
+    apart: bool = False  # applies only to some layers, so fields outside it may differ
+    added: Collection[str] = ()  # fields that are not in the object itself
 
     def __post_init__(self) -> None:
         stated = {key: value for key, value in self.values.items() if value is not None}
@@ -143,7 +143,7 @@ class Part:
         return self.raw(name) is not None
 
     def raw(self, name: str) -> Any:
-        """Return an unchecked value, or None; a dotted name ("attn_config.rope_theta") reaches into an object."""
+        """Return an unchecked value, or None; a dot in a name, as in "attn_config.rope_theta", means nesting."""
         if name in self.values or "." not in name:
             return self.values.get(name)
         outer, inner = name.split(".", 1)
@@ -160,13 +160,13 @@ class Part:
 
 
 def names_of(field: str) -> list[str]:
-    """Return all of a field's names, the most common first."""
+    """Return all names of a field, the most common first."""
     return FIELDS[field].get("names", [field])
 
 
 @dataclass(frozen=True)
 class Remark:
-    """A noteworthy fact about a config: its kind in rules.json, and its text."""
+    """A remark on a config: its kind in rules.json, and its text."""
 
     kind: str
     text: str

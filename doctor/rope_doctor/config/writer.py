@@ -9,16 +9,16 @@ from rope_edu.encodings.frequencies import inv_freq
 from rope_edu.encodings.spec import RopeSpec
 
 NOT_KEYS = ("base", "layout", "rotary_dim", "length")
-ERNIE = "ernie4_5_vl_moe_text"  # the only model_type whose section order has no key
+ERNIE = "ernie4_5_vl_moe_text"  # the only model_type that has no key for its section order
 
 
 def to_config(rotation: Reading | RopeSpec, *, spelling: int = 5) -> dict[str, Any]:
-    r"""Return the config.json fields that specify a rotation; `rope_from_config` reads them back as an equal spec.
+    r"""Return config.json fields that specify a rotation, from which `rope_from_config` reads an equal spec.
 
-    Rules that depend on the text length are reproduced at the length for which they were read. Spelling 5
-    is `rope_parameters` with the base inside, 4 is `rope_scaling` next to `rope_theta`. A bare spec does not store
-    its rule, so it must be plain RoPE on the whole head or part of it. ValueError for any other spec, or if
-    `spelling` is neither 4 nor 5.
+    Rules that depend on the text length are written for the length at which they were read. Spelling 5 uses
+    `rope_parameters`, which includes the base; spelling 4 uses `rope_scaling` and `rope_theta`. A bare spec does
+    not record its rule, so it must be plain RoPE on the whole head or part of it. ValueError for any other spec, or
+    if `spelling` is neither 4 nor 5.
 
     >>> from rope_edu import plain_rope
     >>> to_config(plain_rope(4, layout="half_split"))["rope_parameters"]

@@ -1,4 +1,4 @@
-"""Probes: check whether the positions of a live torch model, a decoder or a server are right."""
+"""Check whether the positions of a live torch model, a decoder or a server are right."""
 
 from rope_doctor.probes.decoder import Decoder
 from rope_doctor.probes.decoding import DecoderReport, check_decoder

@@ -1,4 +1,4 @@
-r"""Plausible wrong rotations, close to the config's, each of which points to one cause."""
+r"""List plausible but wrong rotations for a config, each with a single cause."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ LISTS = ("longrope",)
 
 @dataclass(frozen=True)
 class Alternative:
-    """A rotation, the cause that it points to, and its description in a report."""
+    """A wrong rotation, its cause, and its description in a report."""
 
     cause: str
     words: str
@@ -23,10 +23,10 @@ class Alternative:
 
 
 def alternatives(reading: Reading, kinds: LayerKinds, length: int) -> Iterator[Alternative]:
-    """Yield rotations that a model may apply instead of the right one, for a text of `length` tokens.
+    """Yield the rotations that a model might apply by mistake to a text of `length` tokens.
 
-    The first match names the cause: another layer kind's rotation, the rule for another length, the rule omitted or
-    applied twice, or different sections.
+    The first match determines the cause: the rotation of another layer kind, the rule for another length, a rule
+    that is omitted or applied twice, or different sections.
     """
     spec, rule = reading.spec, reading.rope_type
     for label, other in kinds.turning.items():
@@ -74,7 +74,7 @@ def same(one: RopeSpec, other: RopeSpec) -> bool:
 
 
 def _in_turns(spec: RopeSpec) -> tuple[int, ...] | None:
-    """Return the axes of interleaved sections; None if these sections cannot be interleaved."""
+    """Return the axes of interleaved sections, or None if these sections cannot be interleaved."""
     try:
         return tuple(section_axes(len(spec.inv_freq), list(spec.sections or ()), "interleaved").tolist())
     except ValueError:

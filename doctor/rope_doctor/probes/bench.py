@@ -1,4 +1,4 @@
-r"""Two texts of equal length, a decoder's logits for them, and the difference that rounding explains."""
+r"""Hold two texts of equal length, a decoder's logits for them, and the difference that rounding can cause."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,14 +8,14 @@ import numpy as np
 
 from rope_doctor.probes.decoder import BFLOAT16_EPS, Decoder
 
-PADS = 5  # padding tokens; also the length of a short text's first chunk
-ROUNDINGS = 2**12  # float32 roundings from input to logit, all in the same direction
+PADS = 5  # number of padding tokens, and length of a short text's first chunk
+ROUNDINGS = 2**12  # assumed number of float32 roundings from input to logit, all in the same direction
 ROUNDINGS_PER_TOKEN = (
     2**4
-)  # an angle of m radians is off by m roundings, in q and in k, and scores are about 8
-NOISE_FACTOR = 8  # differences count above this multiple of a narrow type's measured noise
-LEAST_NOISE = 4 * BFLOAT16_EPS  # in units of the logits' spread: four roundings in a row
-UNKNOWN_NOISE = 32 * BFLOAT16_EPS  # if no float32 copy is available to measure rounding
+)  # an angle of m radians has an error of m roundings, in q and in k; scores are about 8
+NOISE_FACTOR = 8  # in a narrow type, differences count above this multiple of the measured noise
+LEAST_NOISE = 4 * BFLOAT16_EPS  # four successive roundings, in units of the logits' spread
+UNKNOWN_NOISE = 32 * BFLOAT16_EPS  # used if rounding cannot be measured with a float32 copy
 SAME, DIFFERS, DOCUMENTED, NOT_JUDGED = "same", "differs", "as documented", "not judged"
 
 
@@ -25,23 +25,23 @@ class Check:
 
     name: str
     outcome: str  # "same", "differs", "as documented" or "not judged"
-    words: str  # the compared calls and their difference, or the reason why the check did not run
+    words: str  # the calls compared and their difference, or why the check did not run
     meaning: str = ""  # the interpretation of the difference
-    fix: str = ""  # the smallest change that removes it
+    fix: str = ""  # the smallest change that removes the difference
     chapter: str = ""  # title of the chapter that explains the difference
-    off: float | None = None  # largest difference in a token's logits, in units of their spread
-    bound: float | None = None  # largest difference that rounding explains
+    off: float | None = None  # largest difference between a token's logits, in units of their spread
+    bound: float | None = None  # largest difference that rounding can cause
     token: int | None = None  # first token that differs
-    lengths: tuple[int, ...] = ()  # token counts of the compared texts, or of the one that differs
-    edge: bool = False  # True if a text that ends exactly at a switch differs, before anything changes
-    central: bool = False  # True if a decoder cannot be called right until this check has run
+    lengths: tuple[int, ...] = ()  # lengths of the compared texts, in tokens, or of the one that differs
+    edge: bool = False  # True if the text that differs ends exactly at a switch, before any change
+    central: bool = False  # True if the verdict "right" requires this check
 
     def __str__(self) -> str:
         return f"{self.name}: {self.outcome}. {self.words}"
 
 
 class NotJudgedError(Exception):
-    """A check that could not run on this decoder; the message says why."""
+    """A check that could not run on this decoder; the message gives the reason."""
 
 
 class Bench:
@@ -55,14 +55,14 @@ class Bench:
     ) -> None:
         self.decoder, self.length, self.piece = decoder, length, piece
         self.positions = np.arange(length)
-        self.prompt = [piece] + [1] * (length - piece)  # chunk sizes
+        self.prompt = [piece] + [1] * (length - piece)  # lengths of the chunks
         self.given, self.seed = text, seed
-        ids = min(8, decoder.vocabulary // 2), decoder.vocabulary  # the lowest token ids may be special
+        ids = min(8, decoder.vocabulary // 2), decoder.vocabulary  # the lowest ids may be special tokens
         drawn = np.random.default_rng(seed).integers(*ids, size=(2, max(length, 108)))[:, :length]
         self.text = drawn if text is None else _two_rows(text, length)
 
     def another(self) -> "Bench":
-        """Return a bench with different texts of the same length."""
+        """Return a bench with other texts of the same length."""
         return Bench(self.decoder, self.length, self.piece, text=self.given, seed=self.seed + 100)
 
     def shorter(self, length: int) -> "Bench":
@@ -72,7 +72,7 @@ class Bench:
 
     @cached_property
     def whole(self) -> np.ndarray:
-        """Logits of both rows, each read on its own in one pass."""
+        """Logits of both rows, each read separately in one pass."""
         return np.concatenate([self.logits(row[None]) for row in self.text])
 
     @cached_property
@@ -86,7 +86,7 @@ class Bench:
 
     @cached_property
     def noise(self) -> tuple[float, float, float | None]:
-        """Differences caused by rounding alone: the same call repeated, rows in another order, a float32 copy."""
+        """Differences due to rounding, from repeating the call, reordering the rows, and using a float32 copy."""
         again = self.distances(self.logits(self.text[:1]), self.whole[:1]).max()
         turned = self.logits(self.text[::-1].copy())[::-1]
         order = self.distances(turned, self.logits(self.text)).max()
@@ -97,7 +97,7 @@ class Bench:
 
     @cached_property
     def bound(self) -> float:
-        """The largest difference that rounding explains, in units of the spread."""
+        """The largest difference that rounding can cause, in units of the spread."""
         if not self.low_precision:
             return (ROUNDINGS + ROUNDINGS_PER_TOKEN * self.length) * self.decoder.eps
         twice, order, wide = self.noise
@@ -110,13 +110,13 @@ class Bench:
                 raise NotJudgedError(self.decoder.unknown.get(name, f"the decoder takes no {name}"))
 
     def logits(self, tokens: np.ndarray, positions: Any = None, mask: Any = None) -> np.ndarray:
-        """Return a text's logits in one pass; positions are passed with a mask, as in batches."""
+        """Return the logits of a text read in one pass; positions are passed with a mask, as in batches."""
         if positions is not None and mask is None:
             mask = np.ones(tokens.shape, int)
         return self.decoder(tokens, self.ids(positions, tokens.shape), mask)[0]
 
     def ids(self, positions: Any, shape: tuple[int, ...]) -> np.ndarray | None:
-        """Return a batch's position ids, one set per coordinate."""
+        """Return the position ids of a batch, one set per coordinate."""
         if positions is None or np.ndim(positions) == 3:
             return positions
         rows = np.broadcast_to(np.asarray(positions), shape)
@@ -132,7 +132,7 @@ class Bench:
         cache: Any = None,
         seen: int = 0,
     ) -> tuple[np.ndarray, Any]:
-        """Return the logits of a text read in chunks with the cache, and the cache."""
+        """Return the logits of a text read in chunks with a cache, and the cache."""
         ids, pieces, start = self.ids(positions, tokens.shape), [], 0
         if positions is not None and mask is None:
             mask = np.ones((len(tokens), seen + tokens.shape[1]), int)
@@ -151,16 +151,16 @@ class Bench:
         return np.concatenate(pieces, axis=1), cache
 
     def distances(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
-        """Return the distance between each token's logits, in units of the spread; infinite if not finite."""
+        """Return the distance between each token's logits in units of the spread, or ∞ if they are not finite."""
         apart = np.sqrt(((one - other) ** 2).mean(axis=-1)) / self.spread
         return np.where(np.isfinite(apart), apart, np.inf)
 
     def verdict(self, words: str, *pairs: tuple[np.ndarray, np.ndarray], ends: int | None = None) -> Check:
-        """Return a check that the arrays in each pair are equal; the arrays begin at token 0, or end at `ends`."""
+        """Return a check of whether the arrays in each pair are equal; they begin at token 0, or end at `ends`."""
         distances = [self.distances(*pair) for pair in pairs]
         off = max(float(distance.max()) for distance in distances)
         wrong = [np.any(distance > self.bound, axis=0, keepdims=False) for distance in distances]
-        if self.low_precision:  # rounding may send a token or two to a different expert
+        if self.low_precision:  # rounding may route a token or two to a different expert
             wrong = [tokens & (tokens.mean() >= 0.5) for tokens in wrong]
         first = [(ends or len(each)) - len(each) + int(each.argmax()) for each in wrong if each.any()]
         return Check(
@@ -175,6 +175,6 @@ class Bench:
 
 
 def _two_rows(text: np.ndarray, length: int) -> np.ndarray:
-    """Return two rows of the given length, repeating a text; the second starts from its middle."""
+    """Return two rows of the given length that repeat a text; the second starts in its middle."""
     rows = np.resize(text, (1, length)), np.resize(np.roll(text, -(len(text) // 2) - 1), (1, length))
     return np.concatenate(rows)

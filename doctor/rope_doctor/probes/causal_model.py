@@ -1,4 +1,4 @@
-r"""Wrap a function or a causal transformers model as a `Decoder`, looking inside the wrappers in `names`."""
+r"""Wrap a function or a causal transformers model, which may be inside other wrappers, as a `Decoder`."""
 
 import inspect
 from collections.abc import Mapping
@@ -25,14 +25,15 @@ from rope_doctor.probes.names import (
     windows,
 )
 
-NO_CACHE = object()  # passed instead of a cache to disable caching
+NO_CACHE = object()  # passed in place of a cache to disable caching
 
 
 def as_decoder(model: Any, **facts: Any) -> Decoder:
-    """Return a Decoder from a Decoder, a causal transformers model, or a function with the keywords of `call`.
+    """Return a Decoder as it is, or one made from a causal transformers model or a function with `call`'s keywords.
 
     Raises:
-        ValueError: the argument has another type, or the function fails on two tokens; the message says how.
+        ValueError: the argument has a different type, or the function fails on two tokens; the message gives the
+            error.
     """
     if isinstance(model, Decoder):
         return model
@@ -64,10 +65,10 @@ def of_transformers(model: Any) -> Decoder:
     body = config.to_dict()
     try:
         kinds = LayerKinds.of(inner)
-    except ValueError:  # it does not rotate, or its config cannot be read
+    except ValueError:  # the model does not rotate, or its config cannot be read
         kinds = LayerKinds({}, (), {})
     used = {label for label in kinds.layers if label in kinds.readings}
-    unused = used and not used & kinds.turning.keys()  # the config specifies a rotation that no layer uses
+    unused = used and not used & kinds.turning.keys()  # the layers do not use the rotation in the config
     turning = [] if unused else list(kinds.turning.values())
     lengths = [reading.trained or reading.longest for reading in turning]
     rules = [reading.rope_type for reading in turning]
@@ -92,7 +93,7 @@ def of_transformers(model: Any) -> Decoder:
         growth=growth_of_queries(body),
         longest=_table_length(inner, body),
         unknown=_unknown(names),
-        crop=None if recurrent or pooled(body) > 1 else _crop,  # a pool still contains the tokens cut off
+        crop=None if recurrent or pooled(body) > 1 else _crop,  # a pooled key would keep the tokens cut off
         generate=_generate_of(model) if _generates(inner) else None,
         narrow=None if dtype == torch.bfloat16 else lambda: of_transformers(_narrowed(inner)),
         wide=None if dtype == torch.float32 else _wide_of(inner),
@@ -109,7 +110,7 @@ def _unknown(names: Mapping[str, str | None]) -> dict[str, str]:
 
 
 def _table_length(model: Any, body: Mapping[str, Any]) -> int | None:
-    """Return the number of rows in the model's position table, or None if it has none."""
+    """Return the number of rows in a model's position table, or None if there is no table."""
     stated = {body[name] for name in TABLE_LENGTHS if type(body.get(name)) is int}
     tensors = (*model.named_parameters(), *model.named_buffers())
     rows = {tensor.shape[0] for name, tensor in tensors if tensor.ndim == 2 and TABLES.search(name)}
@@ -117,7 +118,7 @@ def _table_length(model: Any, body: Mapping[str, Any]) -> int | None:
 
 
 def _device_of(model: Any) -> Any:
-    """Return the device of a model's embedding, where the tokens must be."""
+    """Return the device of a model's embedding, on which the tokens must be."""
     inner = unwrapped(model)
     embedding = inner.get_input_embeddings() if hasattr(inner, "get_input_embeddings") else None
     return next((embedding or inner).parameters()).device
@@ -132,7 +133,7 @@ def _call_of(model: Any, names: Mapping[str, str]) -> Call:
         options: dict[str, Any] = {
             names[name]: torch.tensor(array, device=device) for name, array in given.items()
         }
-        if "cache" in names:  # transformers keeps packed texts apart only without a cache
+        if "cache" in names:  # without a cache, transformers keeps packed texts separate
             caching = {"use_cache": True, names["cache"]: cache}
             options |= {"use_cache": False} if cache is NO_CACHE else caching
         was = model.training
@@ -180,7 +181,7 @@ def _generate_of(model: Any) -> Any:
 
 
 def _narrowed(model: Any) -> Any:
-    """Return a bfloat16 copy as transformers would load it, without casting the frequencies."""
+    """Return a bfloat16 copy as transformers would load it, with frequencies that are not cast."""
     import torch
 
     copy = deepcopy(model)
@@ -191,12 +192,12 @@ def _narrowed(model: Any) -> Any:
 
 
 def _wide_of(model: Any) -> Any:
-    """Return a function that makes the float32 copy, or None if a copy built from the config has other weights."""
+    """Return a function that makes a float32 copy, or None if a model built from the config would differ."""
     import torch
 
     copy = type(model)._from_config(deepcopy(model.config), dtype=torch.float32)
     missing, unexpected = copy.load_state_dict(model.state_dict(), strict=False)
-    if missing or unexpected:  # adapters, or a model modified by hand
+    if missing or unexpected:  # the model has adapters or was modified by hand
         return None
     copy = copy.to(_device_of(model)).eval()
     return lambda: of_transformers(copy)
@@ -204,7 +205,7 @@ def _wide_of(model: Any) -> Any:
 
 def _crop(cache: Any, length: int, removed: int) -> Any:
     try:
-        cache.crop(-removed)  # takes the number of tokens to remove, in transformers 5.23
+        cache.crop(-removed)  # transformers 5.23 expects the number of tokens to remove
     except (TypeError, ValueError, IndexError):
         cache.crop(length)
     return cache

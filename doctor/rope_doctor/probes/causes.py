@@ -1,4 +1,4 @@
-r"""Infer a single cause and fix from the pattern of checks that differ."""
+r"""Infer the cause and the fix from the pattern formed by the checks that differ."""
 
 import tomllib
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ Meanings = dict[str, dict[str, str]]
 
 
 def read_table(name: str) -> tuple[Patterns, Meanings]:
-    """Return the patterns and the check meanings from a table beside this file."""
+    """Return the patterns, and the meanings of the checks, from a table in this folder."""
     table = tomllib.loads(Path(__file__).with_name(name).read_text(encoding="utf-8"))
     return table["cause"], table["check"]
 
@@ -20,7 +20,7 @@ def read_table(name: str) -> tuple[Patterns, Meanings]:
 PATTERNS, MEANINGS = read_table("causes.toml")
 
 
-SHORT = 12  # length of the text on which every check runs
+SHORT = 12  # length of the text for all checks
 
 
 @dataclass(frozen=True)
@@ -32,14 +32,14 @@ class Cause:
     evidence: str
     fix: str
     chapter: str
-    seen: str = ""  # a short form for the list of further causes
+    seen: str = ""  # a short form, for the list of further causes
 
     def __str__(self) -> str:
         return f"Cause: {self.means}\n    Evidence: {self.evidence}\n    Fix: {self.fix} Chapter “{self.chapter}”."
 
 
 def explained(check: Check, meanings: Meanings = MEANINGS) -> Check:
-    """Add to a check that differs its meaning, its fix and the chapter that explains it."""
+    """Add the meaning, the fix and the relevant chapter to a check that differs."""
     if check.outcome != DIFFERS:
         return check
     meaning = meanings[check.name]
@@ -47,14 +47,21 @@ def explained(check: Check, meanings: Meanings = MEANINGS) -> Check:
 
 
 def causes_of(
-    checks: tuple[Check, ...], patterns: Patterns = PATTERNS, meanings: Meanings = MEANINGS
+    checks: tuple[Check, ...],
+    patterns: Patterns = PATTERNS,
+    meanings: Meanings = MEANINGS,
+    *,
+    state: bool = False,
 ) -> tuple[Cause, ...]:
-    """Return the causes of differences, likeliest first: that of a matching pattern, then one per other check."""
+    """Return the causes of differences, likeliest first: that of a matching pattern, then one per other check.
+
+    `state` is True if some layers carry a state from token to token beside the cached keys.
+    """
     by_name = {check.name: check for check in checks}
     wrong = [check for check in checks if check.outcome == DIFFERS]
     if not wrong:
         return ()
-    pattern = next((pattern for pattern in patterns if _fits(pattern, by_name)), None)
+    pattern = next((pattern for pattern in patterns if _fits(pattern, by_name, state)), None)
     if pattern is None:
         first, *rest = sorted(wrong, key=lambda check: list(meanings).index(check.name))
         cause = Cause(first.name, first.meaning, _evidence(first), _capital(first.fix), first.chapter)
@@ -72,13 +79,14 @@ def causes_of(
     return cause, *(_seen(check) for check in wrong if check is not first)
 
 
-def _fits(pattern: dict[str, Any], checks: dict[str, Check]) -> bool:
+def _fits(pattern: dict[str, Any], checks: dict[str, Check], state: bool) -> bool:
     differ = all(checks[name].outcome == DIFFERS for name in pattern["differ"])
     hold = all(checks[name].outcome != DIFFERS for name in pattern.get("hold", ()))
     judged = all(checks[name].outcome != NOT_JUDGED for name in pattern.get("judged", ()))
     first = checks[pattern["differ"][0]]
-    long = {"far": len(first.lengths) == 1 and first.lengths[0] > SHORT, "edge": first.edge}
-    return differ and hold and judged and all(long[key] is pattern[key] for key in long if key in pattern)
+    far = len(first.lengths) == 1 and first.lengths[0] > SHORT
+    facts = {"far": far, "edge": first.edge, "state": state}
+    return differ and hold and judged and all(facts[key] is pattern[key] for key in facts if key in pattern)
 
 
 def _evidence(check: Check) -> str:

@@ -1,4 +1,4 @@
-r"""A decoder as a black box: tokens and positions in, logits out, with or without a cache."""
+r"""A decoder as a black box that maps tokens and positions to logits, with or without a cache."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -20,28 +20,28 @@ class Decoder:
             Tokens and positions are integers `(batch, seq)`, logits are `(batch, seq, vocabulary)`, and the mask
             `(batch, all tokens so far)` is 0 for hidden tokens.
         vocabulary: number of tokens in the vocabulary.
-        takes: the keywords among positions, mask and cache that `call` accepts; no others are passed.
-        relative: True if moving a whole text must change nothing, as with rotations; False for absolute position
-            tables; None if unknown.
-        windows: widths, in tokens, of its layers' sliding windows and chunks.
-        pools: smallest number of tokens that a layer pools into one key, counted from the first; 1 if none does.
+        takes: the keywords among positions, mask and cache that `call` accepts; others are not passed.
+        relative: True if logits must not change when a whole text is moved, as with rotations; False for absolute
+            position tables; None if unknown.
+        windows: widths, in tokens, of the sliding windows and chunks in its layers.
+        pools: smallest number of tokens that a layer pools into one key, counted from the first; 1 without pooling.
         scaled: first position at which queries are scaled, or None.
         growth: relative growth of the queries per token if they are scaled from position 0 on; otherwise 0.
-        longest: number of positions in its table, or None if there is no table.
+        longest: number of positions in its position table, or None if there is no table.
         trained, rule: length beyond which a rule may change the frequencies, or None; the rule's name, or "".
         coordinates: coordinates per position: 3 for M-RoPE, whose position ids are `(3, batch, seq)`.
-        recurrent: True if recurrent layers see the order of tokens even without positions.
-        eps: its number format's largest relative rounding error.
+        recurrent: True if recurrent layers depend on the order of tokens even without positions.
+        eps: largest relative rounding error of its number format.
         crop: `(cache, length, removed) -> cache` that keeps the first `length` tokens, or None.
         shift: `(cache, by) -> cache` that moves the keys by `by` positions, or None.
         evict: `(cache, start, count) -> cache` that drops tokens and keeps the others' positions, or None.
-        generate: `(tokens, mask, new) -> (tokens, logits)` that appends `new` tokens greedily, or None; the logits,
-            (batch, new, vocabulary), are those from which they were chosen.
-        unknown: for each keyword missing from `takes`, the reason.
-        never: the value to pass as the cache to disable caching.
+        generate: `(tokens, mask, new) -> (tokens, logits)` that appends `new` tokens greedily, or None; the tokens
+            were chosen from these logits, `(batch, new, vocabulary)`.
+        unknown: the reason why a keyword is missing from `takes`, by keyword.
+        never: the value that disables caching if it is passed as the cache.
         narrow, wide: functions that make a bfloat16 and a float32 copy of the decoder, or None.
 
-    >>> copy = lambda tokens: np.eye(40)[tokens]  # predicts every token again
+    >>> copy = lambda tokens: np.eye(40)[tokens]  # predicts a repetition of every token
     >>> logits, cache = Decoder(copy, vocabulary=40)(np.array([[3, 1]]))
     >>> logits.argmax(axis=-1), cache
     (array([[3, 1]]), None)

@@ -1,4 +1,8 @@
-r"""Check a decoder in one pass, in steps, padded, batched, moved, packed, and before and after a long text."""
+r"""Check that a decoder gives the same logits however it is called.
+
+It is run in a single pass and step by step; on padded, batched, shifted and packed texts; and before and after a
+long text.
+"""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
@@ -18,43 +22,21 @@ from rope_doctor.probes.bench import (
     NotJudgedError,
 )
 from rope_doctor.probes.causal_model import as_decoder
-from rope_doctor.probes.causes import SHORT, Cause, causes_of, explained
+from rope_doctor.probes.causes import SHORT, causes_of, explained
 from rope_doctor.probes.decoder import Decoder
-from rope_doctor.probes.ways import LONGROPE, WAYS, Way, chunks
-from rope_doctor.verdict import DIFFERS as WRONG
-from rope_doctor.verdict import HOLDS, NOT_RUN, Judged, Verdict, choose
+from rope_doctor.probes.report import Report, run_chosen, verdict_of
+from rope_doctor.probes.ways import EFFECT, LONGROPE, WAYS, Way, chunks
+from rope_doctor.verdict import HOLDS, Judged, choose
 
-CHUNK = 512  # tokens per chunk when servers read a long prompt
-STEPS = 7  # how many tokens of a long text to read one at a time
-PAST = 16  # how many tokens a long text extends past a window or a switch
-LONGEST = 8_448  # most tokens in a text, unless `length` allows more
-OUTCOMES = {SAME: HOLDS, DOCUMENTED: HOLDS, DIFFERS: WRONG, NOT_JUDGED: NOT_RUN}
+CHUNK = 512  # size, in tokens, of the chunks in which servers read a long prompt
+STEPS = 7  # number of tokens of a long text to read one at a time
+PAST = 16  # number of tokens by which a long text extends past a window or a switch
+LONGEST = 8_448  # maximum length of a text in tokens, unless `length` is larger
 
 
 @dataclass(frozen=True)
-class DecoderReport:
-    """A decoder's checks, their verdict, and the causes of differences, likeliest first; `print` it."""
-
-    checks: tuple[Check, ...]
-    verdict: Verdict
-    causes: tuple[Cause, ...] = ()
-    tolerance: str = ""  # the largest difference attributed to rounding, and why
-
-    @property
-    def right(self) -> bool | None:
-        """Return True if every central check ran and nothing differs, False if something does, otherwise None."""
-        return self.verdict.right
-
-    def of(self, name: str) -> Check:
-        """Return the check with this name."""
-        return next(check for check in self.checks if check.name == name)
-
-    def __str__(self) -> str:
-        ran = [check for check in self.checks if check.outcome != NOT_JUDGED]
-        lines = [self._headline(), *(str(cause) for cause in self.causes[:1])]
-        if self.causes[1:]:
-            lines.append("Also seen: " + "; ".join(cause.seen for cause in self.causes[1:]) + ".")
-        return "\n".join([*lines, str(self.verdict), self.tolerance, *map(str, ran)])
+class DecoderReport(Report):
+    """The checks of a decoder, their verdict, and the causes of differences, likeliest first; `print` it."""
 
     def _headline(self) -> str:
         central = [check for check in self.checks if check.central]
@@ -82,26 +64,27 @@ def check_decoder(
     require: Collection[str] = (),
     **facts: Any,
 ) -> DecoderReport:
-    r"""Compute the same logits in many ways and report where they differ.
+    r"""Call a decoder in different ways that must give the same logits, and report where they differ.
 
     Every check compares the decoder with itself, so no reference is needed; `diagnose` and `check_model` find
-    mistakes that all calls share. A text of 12 tokens is read in every way, and a long one, past every window and
-    switch, in the central ways. In float32 a difference counts if it exceeds 2¹² roundings in the same direction,
-    plus 2⁴ per token. In a narrower type it must exceed eight times the measured noise in half of the tokens.
+    mistakes that affect all calls alike. All comparisons run on a text of 12 tokens, and the central ones also on a
+    long text, past every window and switch. In float32, a difference counts if it exceeds 2¹² roundings in the same
+    direction, plus 2⁴ per token. In a narrower type, it must exceed eight times the measured noise in half of the
+    tokens; a float32 copy is compared as well, by the bound of float32, since this noise hides some mistakes.
 
     Args:
         decoder: a `Decoder`, a causal model of transformers, or a function `(tokens, *, positions, mask, cache) ->
-            (logits, cache)`, which may lack some of the keywords.
+            (logits, cache)` with some or all of the keywords.
         length: tokens in the long text. The default is two chunks and 16 tokens, or 16 tokens past the last window
-            or switch, up to 8,448.
+            or switch, but at most 8,448.
         chunk: tokens per chunk when the long text is read in chunks.
         window: width, in tokens, of a window that the decoder does not declare.
-        text: token ids (tokens,), repeated to the length; by default they are random.
+        text: token ids, `(tokens,)`, repeated up to the length; random by default.
         only, skip, require: names of the only checks to run, of checks to skip, and of checks to count as central.
         facts: `Decoder` attributes, if `decoder` is a function.
 
     Raises:
-        ValueError: the decoder cannot be called, or an argument is invalid; the message says why.
+        ValueError: the decoder cannot be called, or an argument is invalid; the message gives the reason.
 
     >>> from rope_doctor.probes.specimen import Specimen
     >>> class Restarting(Specimen):
@@ -118,23 +101,26 @@ def check_decoder(
     made = as_decoder(decoder, **facts)
     if window is not None:
         made = replace(made, windows=tuple(sorted({*made.windows, _whole("window", window, 1)})))
-    examination = _Examination(made, length, _whole("chunk", chunk, 2), _tokens(text, made.vocabulary))
-    names = [Judged(name, HOLDS, central=name in CENTRAL) for name in CHECKS]
+    copies = [] if made.wide is None else [replace(made.wide(), windows=made.windows)]
+    chunk, tokens = _whole("chunk", chunk, 2), _tokens(text, made.vocabulary)
+    examined = [_Examination(each, length, chunk, tokens) for each in (made, *copies)]
+    noisy = {EFFECT} if examined[0].near.low_precision and not copies else set()
+    names = [Judged(name, HOLDS, central=name in CENTRAL or name in noisy) for name in CHECKS]
     chosen = choose(names, only=only, skip=skip, require=require)
-    examination.prepare()
-    checks = tuple(
-        replace(examination.check(judged.name), central=judged.central)
-        if judged.outcome == HOLDS
-        else Check(judged.name, NOT_JUDGED, judged.reason, central=judged.central)
-        for judged in chosen.checks
-    )
-    verdict = Verdict(tuple(map(_judged, checks)))
-    return DecoderReport(checks, verdict, causes_of(checks), examination.tolerance)
+    examined[0].prepare()
+    checks = run_chosen(chosen, lambda name: _of_both(*(each.check(name) for each in examined)))
+    tolerance = " In that copy, ".join(each.tolerance for each in examined)
+    causes = causes_of(checks, state=made.recurrent)
+    return DecoderReport(checks, verdict_of(checks), causes, f"D{tolerance[1:]}")
 
 
-def _judged(check: Check) -> Judged:
-    outcome = OUTCOMES[check.outcome]
-    return Judged(check.name, outcome, check.words if outcome == NOT_RUN else "", check.central)
+def _of_both(found: Check, copy: Check | None = None) -> Check:
+    """Return a decoder's check, or that of its float32 copy if it differs or if rounding hid the decoder's own."""
+    if copy is None or found.outcome == DIFFERS or copy.outcome == NOT_JUDGED:
+        return found
+    if found.outcome == NOT_JUDGED or copy.outcome == DIFFERS:
+        return replace(copy, words=f"in a float32 copy, {copy.words[0].lower()}{copy.words[1:]}")
+    return found
 
 
 def _whole(name: str, number: Any, least: int) -> int:
@@ -157,7 +143,7 @@ def _tokens(text: Any, vocabulary: int) -> np.ndarray | None:
 
 
 class _Examination:
-    """A decoder, the lengths at which to check it, and its benches."""
+    """A decoder, the lengths of the texts on which to check it, and its benches."""
 
     def __init__(self, decoder: Decoder, length: int | None, chunk: int, text: np.ndarray | None) -> None:
         self.decoder, self.chunk, self.text = decoder, chunk, text
@@ -169,7 +155,7 @@ class _Examination:
         wanted = max([least, *marks]) if length is None else limit
         reached = [mark for mark in [least, *marks] if mark <= limit]
         self.far_length = wanted if wanted <= limit else max([2 * chunk + PAST, *reached])
-        if decoder.longest:  # where a position table ends
+        if decoder.longest:  # the end of a position table
             self.far_length = min(self.far_length, max(2 * SHORT, decoder.longest - 2 * PAST))
         near = min(SHORT, self.switch or SHORT)
         self.near = Bench(decoder, near, min(PADS, near - 5), text=text)
@@ -177,7 +163,7 @@ class _Examination:
 
     @cached_property
     def edge(self) -> Bench | None:
-        """A text that ends exactly at the switch, so it still counts as short; None without a switch."""
+        """A text that ends exactly at the switch and so still counts as short, or None if there is no switch."""
         if self.switch is None or not self.near.length < self.switch < self.far_length:
             return None
         return Bench(self.decoder, self.switch, self.switch - 3, text=self.text)
@@ -185,27 +171,27 @@ class _Examination:
     def prepare(self) -> None:
         """Read the short text; ValueError if the decoder fails on it."""
         try:
-            self.near.whole  # noqa: B018  # computed once and cached
+            self.near.whole  # noqa: B018  # computed here and cached
         except Exception as error:
             failed = f"the decoder fails on {self.near.length} tokens"
             raise ValueError(f"{failed}: {type(error).__name__}: {error}") from error
 
     @property
     def tolerance(self) -> str:
-        """The largest difference attributed to rounding, and why."""
+        """The largest difference attributed to rounding, and the reason."""
         bound = self.near.bound
         if not self.near.low_precision:
             roundings = "4,096 roundings, and 16 more per token"
-            return f"Differences count above {bound:.1e} of the logits' spread: {roundings}."
+            return f"differences count above {bound:.1e} of the logits' spread: {roundings}."
         twice, order, wide = self.near.noise
         copy = "no float32 copy could be made" if wide is None else f"a float32 copy {wide:.2g}"
         return (
-            f"Differences count above {bound:.2g} of the logits' spread, eight times the noise: "
+            f"differences count above {bound:.2g} of the logits' spread, eight times the noise: "
             f"the same call twice {twice:.2g}, rows in another order {order:.2g}, {copy}."
         )
 
     def check(self, name: str) -> Check:
-        """Run one check, which counts as not judged if it raises an exception."""
+        """Run a check; if it raises an exception, it counts as not judged."""
         try:
             check = CHECKS[name](self)
         except NotJudgedError as reason:
@@ -216,7 +202,7 @@ class _Examination:
         return explained(replace(check, name=name, words=_sentence(check)))
 
     def way(self, way: Way) -> Check:
-        """Compare one way of calling the decoder on the short text and, if required, on longer ones."""
+        """Check one way of calling the decoder, on the short text and, if required, on longer ones."""
         self.near.needs(*way.needs)
         found = [way.on(self.near)]
         if way.edge and self.edge is not None:
@@ -226,7 +212,7 @@ class _Examination:
         return _combined(found)
 
     def twice(self, compare: Callable[[Bench], Check], bench: Bench) -> Check:
-        """Compare on a long text, and on a second if the first differs: rounding may flip a token's expert once."""
+        """Compare on a long text; if it differs, try another, since rounding may change a token's expert once."""
         check = compare(bench)
         if check.outcome != DIFFERS:
             return check
@@ -239,7 +225,7 @@ class _Examination:
         return _combined([near, self.twice(partial(chunks, chunk=self.chunk), self.far)])
 
     def state(self) -> Check:
-        """Read texts of increasing length, then the same texts again, longest first."""
+        """Compare texts of increasing length with the same texts read again, longest first."""
         lengths = [self.near.length, self.far_length]
         if self.switch:
             middle = (self.switch + self.far_length) // 2
@@ -253,7 +239,7 @@ class _Examination:
         return _combined(after[::-1])
 
     def reach(self) -> Check:
-        """Compare the longest text with the windows and the switch that the decoder declares."""
+        """Check that the longest text reaches past the windows and the switch that the decoder declares."""
         marks = [f"window of {width:,}" for width in self.decoder.windows if width + PADS > self.far_length]
         if self.switch and self.switch + PADS > self.far_length:
             marks.append(f"switch at {self.switch:,}")
@@ -282,7 +268,7 @@ class _Examination:
 
 
 def _combined(found: list[Check]) -> Check:
-    """Return the first check that differs, or else a single check for all texts."""
+    """Return the first check that differs, otherwise one check for all texts."""
     wrong = next((check for check in found if check.outcome == DIFFERS), None)
     if wrong is not None:
         return wrong
@@ -293,7 +279,7 @@ def _combined(found: list[Check]) -> Check:
 
 
 def _sentence(check: Check) -> str:
-    """Return a check's words as a sentence, with figures added unless they already are a sentence."""
+    """Return a check's description as a sentence, adding numbers unless it is already a sentence."""
     if check.words.endswith("."):
         return check.words
     if check.outcome == DIFFERS:
@@ -306,7 +292,7 @@ def _sentence(check: Check) -> str:
 
 CHECKS: dict[str, Callable[[_Examination], Check]] = {
     "same call twice": partial(_Examination.way, way=WAYS["same call twice"]),
-    "state": _Examination.state,  # first, before other long texts leave traces
+    "state": _Examination.state,  # first, because other long texts could have side effects
     "chunks": _Examination.chunks,
     **{name: partial(_Examination.way, way=way) for name, way in WAYS.items() if name != "same call twice"},
     "reach": _Examination.reach,

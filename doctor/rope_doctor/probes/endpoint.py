@@ -1,4 +1,4 @@
-r"""An OpenAI-compatible server as a black box: text in, tokens with their log probabilities out."""
+r"""An OpenAI-compatible server as a black box that maps a text to tokens with log probabilities."""
 
 import json
 import time
@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Any
 
-TOP = 5  # alternatives requested per token, the most that OpenAI allows
-CHARACTERS = 4  # estimated characters per token
-MOST_BYTES = 2**28  # largest answer
+TOP = 5  # alternatives requested per token, the maximum in OpenAI's API
+CHARACTERS = 4  # estimated number of characters per token
+MOST_BYTES = 2**28  # maximum size of a response
 
 Post = Callable[
     [str, dict[str, Any] | None, float], Any
@@ -21,7 +21,7 @@ Post = Callable[
 
 @dataclass(frozen=True)
 class Place:
-    """A place in a text: its token and log probability, and the likeliest tokens with their log probabilities."""
+    """One token of a text, with its log probability and those of the likeliest tokens at its position."""
 
     token: str
     logprob: float | None = None
@@ -30,7 +30,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Answer:
-    """The prompt's places (empty unless requested), those of the new tokens, and the number of cached tokens."""
+    """The tokens of the prompt (empty unless requested), the new tokens, and the number of cached tokens."""
 
     prompt: tuple[Place, ...]
     new: tuple[Place, ...]
@@ -43,15 +43,15 @@ class Answer:
 
 
 class UnansweredError(Exception):
-    """A request that the server refused or did not answer; the message says why."""
+    """A request that the server refused or did not answer; the message gives the reason."""
 
 
 class SpentError(UnansweredError):
-    """A request that was not sent because time had run out."""
+    """A request that was not sent because there was no time left."""
 
 
 class Endpoint:
-    r"""A model on a server, with the requests, tokens and seconds spent on it so far.
+    r"""A model on a server, with the number of requests, tokens and seconds used so far.
 
     Args:
         post: sends a body to a path and returns the JSON response; `over_http` makes one.
@@ -63,8 +63,8 @@ class Endpoint:
         self.post, self.model, self.seconds = post, model, seconds
         self.began = time.monotonic()
         self.requests = self.tokens = 0
-        self.echoes: str = "echo"  # the field that requests the prompt's log probabilities
-        self.lists = True  # accepts several prompts in one request
+        self.echoes: str = "echo"  # the field of a request that asks for the prompt's log probabilities
+        self.lists = True  # whether the server accepts several prompts in one request
 
     @property
     def spent(self) -> float:
@@ -72,15 +72,15 @@ class Endpoint:
         return time.monotonic() - self.began
 
     def write(self, prompt: str, new: int) -> Answer:
-        """Return `new` tokens after a prompt, each the likeliest."""
+        """Return `new` tokens after a prompt, generated greedily."""
         return self._complete([prompt], new, {})[0]
 
     def read(self, prompt: str) -> Answer:
-        """Return a prompt's places; the server also writes one token."""
+        """Return the tokens of a prompt with their log probabilities; the server also generates one token."""
         return self._complete([prompt], 1, self._echo())[0]
 
     def together(self, prompts: Sequence[str], new: int, *, echo: bool) -> list[Answer]:
-        """Return the answers to several prompts in one request, or in parallel requests if lists are refused."""
+        """Return the answers to several prompts in one request, or in parallel ones if the server refuses lists."""
         extra = self._echo() if echo else {}
         if self.lists:
             try:
@@ -99,7 +99,7 @@ class Endpoint:
         return Answer((), tuple(map(_of_chat, rows)), _cached(answered))
 
     def context(self) -> int | None:
-        """Return the context, in tokens, that the server claims for its model, if any."""
+        """Return the context, in tokens, that the server claims for its model, or None."""
         try:
             models = self._send("/models", None).get("data") or []
         except UnansweredError:
@@ -142,7 +142,7 @@ class Endpoint:
 
 
 def tokens_in(body: dict[str, Any]) -> int:
-    """Estimate how many tokens a request makes the server read, at four characters per token."""
+    """Estimate the number of tokens that the server reads for a request, at four characters per token."""
     prompt = body.get("prompt", "")
     texts = [prompt] if isinstance(prompt, str) else prompt
     texts += [message["content"] for message in body.get("messages", ())]
@@ -152,8 +152,8 @@ def tokens_in(body: dict[str, Any]) -> int:
 def over_http(url: str, key: str = "") -> Post:
     r"""Return a function that posts JSON to a server and returns its response.
 
-    `url` may end with /v1 or not. The key is sent only to this server, so redirects are refused, and it appears in
-    no message.
+    `url` may end with /v1 or not. The key is sent only to this server, so redirects are refused, and it does not
+    appear in messages.
     """
     base = url.rstrip("/")
     base = base if base.endswith("/v1") else f"{base}/v1"
@@ -198,7 +198,7 @@ def _cached(answered: dict[str, Any]) -> int | None:
 
 
 def _completed(choice: dict[str, Any], prompt: str, echo: bool, cached: int | None) -> Answer:
-    """Return a choice as an Answer; the prompt's places come first if they were requested."""
+    """Return a choice as an Answer, in which the prompt's tokens come first if they were requested."""
     places = tuple(_places(choice.get("logprobs") or {}))
     listed = choice.get("prompt_logprobs")
     if listed is not None:
@@ -216,7 +216,7 @@ def _places(logprobs: dict[str, Any]) -> Iterator[Place]:
 
 
 def _of_vllm(row: dict[str, dict[str, Any]] | None) -> Place:
-    """Convert a row of vLLM's `prompt_logprobs`, keyed by token id with the prompt's own token first."""
+    """Convert a row of vLLM's `prompt_logprobs`, which is keyed by token id and starts with the prompt's token."""
     top = [(str(each.get("decoded_token")), each["logprob"]) for each in (row or {}).values()]
     return Place(top[0][0], top[0][1], dict(top)) if top else Place("")
 
@@ -227,7 +227,7 @@ def _of_chat(row: dict[str, Any]) -> Place:
 
 
 def prompt_length(places: Sequence[Place], prompt: str) -> int:
-    r"""Return the number of places whose tokens make up a prompt, whatever precedes them; 0 if it is missing.
+    r"""Return the number of tokens up to the end of a prompt, including tokens before it; 0 if it is missing.
 
     >>> prompt_length([Place("<s>"), Place("A"), Place(" boat"), Place(" sank")], "A boat")
     3
@@ -241,5 +241,5 @@ def prompt_length(places: Sequence[Place], prompt: str) -> int:
 
 
 def plain(text: str) -> str:
-    """Return a text without the spaces that servers render differently."""
+    """Return a text without spaces, which servers represent in different ways."""
     return text.replace("▁", "").replace("Ġ", "").replace(" ", "")

@@ -1,4 +1,4 @@
-r"""Faults in a live model's rotation and the causes behind them, most likely first."""
+r"""Describe faults in a live model's rotation and the causes behind them, most likely first."""
 
 import tomllib
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from rope_doctor.clinic.mistakes import MISTAKES
 
 
 class Cause(NamedTuple):
-    """A cause, its single fix, and the chapter that explains it; `fix` may contain `{…}` for a name."""
+    """A cause, its fix, and the chapter that explains it; `fix` may contain `{…}` for a name."""
 
     does: str
     fix: str
@@ -19,25 +19,25 @@ class Cause(NamedTuple):
 
 _TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 OWN = {name: Cause(**cause) for name, cause in _TABLE.items()}  # likeliest first
-FROM_CLINIC_BEFORE = "ignores_positions"  # the clinic's mistakes rank directly above this cause
+FROM_CLINIC_BEFORE = "ignores_positions"  # the clinic's mistakes precede this cause
 
 
 def cause_of(name: str) -> Cause:
-    """Return a cause by name, from `OWN` or else from the clinic's mistakes."""
+    """Return a cause by name, from `OWN` or from the clinic's mistakes."""
     return OWN[name] if name in OWN else Cause(MISTAKES[name].does, MISTAKES[name].fix)
 
 
 @dataclass(frozen=True)
 class Fault:
-    """One departure of a live model's rotation from its config, as text."""
+    """A difference between a live model's rotation and its config, as text."""
 
-    where: str  # name of the module in the model
+    where: str  # name of the module
     layers: str  # layer kind
     found: str
     wanted: str
-    cause: str  # a name in `OWN`, or one of the clinic's `MISTAKES`
+    cause: str  # a name in `OWN` or in the clinic's `MISTAKES`
     check: str  # the check that differs
-    named: tuple[str, ...] = ()  # names to fill into the fix
+    named: tuple[str, ...] = ()  # names to insert into the fix
     pair: int | None = None  # first pair that differs
     position: int | None = None  # first position at which it differs
 
@@ -69,8 +69,8 @@ class Fault:
 def ranked(faults: Sequence[Fault]) -> tuple[Fault, ...]:
     """Return the faults with the most likely cause first.
 
-    A cause that explains others precedes them: frequencies come before the queries that they rotate, and a fault
-    in all layers before a fault in one layer kind.
+    A cause precedes others that it explains: frequencies come before the queries that they rotate, and a fault in
+    all layers before a fault in one layer kind.
     """
     order = list(OWN)
     clinic = order.index(FROM_CLINIC_BEFORE) - 0.5

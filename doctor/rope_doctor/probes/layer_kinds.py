@@ -1,4 +1,4 @@
-r"""A live model's layer kinds: their readings from the config, and the kind of each module and layer."""
+r"""Find a live model's layer kinds, each with its reading of the config and with its modules and layers."""
 
 import re
 from collections.abc import Callable
@@ -14,32 +14,32 @@ from rope_doctor.config.reader import NOPE, Reading, loaded
 from rope_doctor.config.values import Notes
 from rope_edu.encodings.spec import RopeSpec
 
-NAME_PATTERNS = {  # name patterns of a layer kind's modules and buffers
+NAME_PATTERNS = {  # patterns in the names of modules and buffers, keyed by layer kind
     "sliding": re.compile(r"local|sliding|swa"),
     "full": re.compile(r"global|full"),
     "compress": re.compile(r"compress"),
     "main": re.compile(r"main"),
 }
-WITHOUT_ATTENTION = re.compile(r"linear|conv|mamba|recurrent|ssm|delta")  # in a config's layer kind names
-LAYER_LISTS = ("layer_types", "layers_block_type", "block_types", "_block_types")  # the last two are cycled
+WITHOUT_ATTENTION = re.compile(r"linear|conv|mamba|recurrent|ssm|delta")  # in names of layer kinds
+LAYER_LISTS = ("layer_types", "layers_block_type", "block_types", "_block_types")  # a short list is repeated
 LAYER = re.compile(r"(?:^|\.)(?:layers|h|blocks|block|layer)\.(\d+)(?:\.|$)")
 
 
 @dataclass(frozen=True)
 class LayerKinds:
-    """A config's readings by layer kind; the kind None stands for unnamed layers."""
+    """A config's readings, keyed by layer kind; the kind of unnamed layers is None."""
 
     readings: dict[str | None, Reading]
-    layers: tuple[str | None, ...]  # each layer's kind; empty if the config does not say
+    layers: tuple[str | None, ...]  # kind of each layer; empty if the config does not specify it
     config: dict[str, Any]
-    body: dict[str, Any] = field(default_factory=dict)  # the config's language-model section
+    body: dict[str, Any] = field(default_factory=dict)  # the language-model section of the config
     attending: tuple[int, ...] | None = (
-        None  # indices of the layers with attention; None if the config does not say
+        None  # indices of the layers with attention, or None if the config does not specify them
     )
 
     @staticmethod
     def of(model: Any, config: Any = None) -> "LayerKinds":
-        """Return the layer kinds in a config, by default the model's own; ValueError if the model has none."""
+        """Return the layer kinds in a config, by default that of the model; ValueError if there is no config."""
         content = _content(model, config)
         body = body_of(content, Notes())[0].values
         readings = {reading.layer_type: reading for reading in read_kinds(content)}
@@ -50,7 +50,7 @@ class LayerKinds:
         return {label: reading for label, reading in self.readings.items() if reading.rope_type != NOPE}
 
     def named(self, word: str) -> str | None:
-        """Return the kind that a name suggests, or None."""
+        """Return the kind suggested by a name, or None."""
         if word in self.readings:
             return word
         for part, pattern in NAME_PATTERNS.items():
@@ -59,16 +59,16 @@ class LayerKinds:
         return None
 
     def of_module(self, name: str) -> str | None:
-        """Return the kind that a module's name suggests, or else the kind of its layer, or None."""
+        """Return the kind that a module's name suggests, otherwise the kind of its layer, or None."""
         return self.named(name.rpartition(".")[2]) or self.of_layer(name)
 
     def of_layer(self, name: str) -> str | None:
-        """Return the kind of a module's layer; None if it is unnamed or unknown."""
+        """Return the kind of a module's layer, or None if it is unnamed or unknown."""
         layer = LAYER.search(name)
         return self.layers[int(layer[1])] if layer and int(layer[1]) < len(self.layers) else None
 
     def allowed(self, name: str, at: dict[str | None, Reading] | None = None) -> list[Reading]:
-        """Return the readings that a layer may follow: that of its kind, or all if the kind is unknown."""
+        """Return the possible readings for a layer: that of its kind, or all of them if the kind is unknown."""
         readings, layer = at or self.readings, LAYER.search(name)
         number = int(layer[1]) if layer else len(self.layers)
         if number < len(self.layers) and self.layers[number] in readings:
@@ -86,7 +86,7 @@ class LayerKinds:
     def nearest(
         self, label: str | None, off: Callable[[RopeSpec], float]
     ) -> tuple[str | None, RopeSpec] | None:
-        """Return the candidate kind whose rotation is nearest, and its spec; None if no kind rotates."""
+        """Return the candidate kind with the nearest rotation, and its spec, or None if all kinds are unrotated."""
         best = min(self.candidates(label), key=lambda reading: off(reading.spec), default=None)
         return None if best is None else (best.layer_type, best.spec)
 
@@ -95,7 +95,7 @@ class LayerKinds:
 
 
 def _layers(body: dict[str, Any], readings: dict[str | None, Reading]) -> tuple[str | None, ...]:
-    """Return each layer's kind; empty unless the config assigns kinds to layers."""
+    """Return the kind of each layer, or an empty tuple if the config does not assign kinds to layers."""
     count, types = body.get("num_hidden_layers") or 0, body.get("layer_types")
     rotates, interval = body.get("no_rope_layers"), body.get("no_rope_layer_interval")
     if NOPE in readings and len(readings) > 1:
@@ -117,16 +117,16 @@ def _layers(body: dict[str, Any], readings: dict[str | None, Reading]) -> tuple[
 
 
 def _kind_of(word: str, readings: dict[str | None, Reading]) -> str | None:
-    """Return the kind under which a config specifies the rotation of layers with this name in `layer_types`."""
+    """Return the key under which a config specifies the rotation of layers with this name in `layer_types`."""
     if word in readings:
         return word
-    if "compress" in readings and "main" in readings:  # DeepSeek V4's names for its rotations
+    if "compress" in readings and "main" in readings:  # the names of rotations in DeepSeek V4
         return "main" if word == "sliding_attention" else "compress"
     return None if None in readings else word
 
 
 def _attending(body: dict[str, Any]) -> tuple[int, ...] | None:
-    """Return the indices of the layers with attention; None if the config does not give its number of layers."""
+    """Return the indices of the layers with attention, or None if the config does not give the number of layers."""
     count = body.get("num_hidden_layers")
     types = next(
         (body[name] for name in LAYER_LISTS if isinstance(body.get(name), list) and body[name]), None

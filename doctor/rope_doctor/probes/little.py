@@ -1,4 +1,4 @@
-r"""A two-layer model for demonstrating `check_model`: right by default, wrong on request."""
+r"""A two-layer model that demonstrates `check_model`, right by default and wrong on request."""
 
 from collections.abc import Callable, Sequence
 
@@ -12,7 +12,7 @@ HEADS, HEAD_DIM, VOCABULARY = 4, 16, 40
 
 
 class LittleRotary(nn.Module):
-    """A spec's cosines and sines, duplicated as transformers modules do."""
+    """Cosines and sines of a spec, duplicated as in the modules of transformers."""
 
     inv_freq: Tensor
 
@@ -46,14 +46,14 @@ class LittleLayer(nn.Module):
 
 
 def rotated(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    """Return x with its first features rotated as halves; the rest passes through."""
+    """Return x with its first features rotated in half_split pairs and the others unchanged."""
     head, rest = x.tensor_split([cos.shape[-1]], dim=-1)
     first, second = head.chunk(2, dim=-1)
     return torch.cat((head * cos + torch.cat((-second, first), dim=-1) * sin, rest), dim=-1)
 
 
 class Little(nn.Module):
-    r"""A decoder without a cache and with one layer per spec: by default two, with heads of 16 and base 10,000.
+    r"""A decoder with one layer per spec and no cache; by default, two layers with heads of 16 and base 10,000.
 
     `times` is the number of times that each layer rotates; 1 is right.
 
@@ -82,7 +82,7 @@ class Little(nn.Module):
 
 
 def emptied(model: Little, left: Callable[[Tensor], Tensor] = torch.zeros_like) -> Little:
-    """Return the model with frequencies as `to_empty` may leave them: by default zeros, as in fresh memory."""
+    """Return the model with frequencies as `to_empty` leaves them; by default they are 0, as in fresh memory."""
     for module in model.modules():
         if isinstance(module, LittleRotary):
             module.inv_freq = left(module.inv_freq)

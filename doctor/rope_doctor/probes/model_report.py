@@ -1,4 +1,4 @@
-r"""Check a live torch model: do its rotary modules and its attention rotate as its config specifies?"""
+r"""Check whether the rotary modules and the attention of a live torch model rotate as specified in its config."""
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -12,9 +12,10 @@ from rope_doctor.probes.names import unwrapped
 from rope_doctor.probes.recording import OTHER_PARTS
 from rope_doctor.probes.softmax_scale import query_gains, stated_scale
 from rope_doctor.probes.watching import Watched
+from rope_doctor.probes.windows import judge_windows
 from rope_doctor.verdict import DIFFERS, HOLDS, NOT_RUN, Judged, Verdict, choose
 
-CHECKS = (  # (name, whether a model can be called right only after this check has run)
+CHECKS = (  # (name, whether the verdict "right" requires this check)
     ("frequencies", False),
     ("queries and keys", True),
     ("layers", True),
@@ -22,16 +23,17 @@ CHECKS = (  # (name, whether a model can be called right only after this check h
     ("query scale", False),
     ("longer texts", False),
     ("coordinates", False),
+    ("windows", False),
 )
 
 
 @dataclass(frozen=True)
 class ModelReport:
-    """The verdict on a live model's rotation, with its faults, the completed probes and notes; `print` it.
+    """The verdict on the rotation in a live model, its faults, the completed probes and notes; `print` shows them.
 
     Attributes:
-        verdict: each check, whether it passed or, if it did not run, why.
-        faults: most likely cause first. Fix it and run the check again; the others often disappear with it.
+        verdict: the outcome of each check, or the reason why it did not run.
+        faults: most likely cause first. Fix it and run the check again, because the others often disappear with it.
     """
 
     verdict: Verdict
@@ -41,7 +43,7 @@ class ModelReport:
 
     @property
     def right(self) -> bool | None:
-        """Return True if the model rotates as it should, False if not, None if a central check did not run."""
+        """Return True if the model rotates as specified, False if not, None if a central check did not run."""
         return self.verdict.right
 
     def __str__(self) -> str:
@@ -68,16 +70,17 @@ def check_model(
     r"""Probe a live torch model's rotary modules, and the queries and keys that reach its attention.
 
     The model is probed in its current state: after loading, after `.to(torch.bfloat16)`, on its device. Modules
-    that return cosines and sines are called, frequency buffers and tables are read, and the model runs a text of
-    one repeated token, whose queries differ only because of the rotation. Each layer is compared with its own kind.
+    that return cosines and sines are called, frequency buffers and tables are read, and the model runs on a text of
+    one repeated token, whose queries differ only because of the rotation. Each layer is compared with the reading
+    of its kind.
 
     Args:
         model: a `torch.nn.Module`.
-        config: the expected rotation: a dict, a config.json path, a preset name, or None for the model's own.
+        config: the expected rotation: a dict, a config.json path, a preset name, or None for the model's config.
         only, skip, require: names of the only checks to run, of checks to skip, and of checks to count as central.
 
     Raises:
-        ValueError: the config is missing or cannot be read, or a check is unknown; the message says why.
+        ValueError: the config is missing or cannot be read, or a check is unknown; the message gives the reason.
 
     >>> from rope_doctor.probes.little import Little  # two layers, heads of 16, base 10,000
     >>> config = {"model_type": "llama", "head_dim": 16, "rope_theta": 500_000.0}
@@ -97,8 +100,10 @@ def check_model(
     probe.run()
     watched = watching.watch(model, kinds)
     scales, unscaled = watching.scale_faults(watched, kinds)
-    faults = [*probe.faults, *_of_all_layers(watched, kinds), *scales]
-    verdict = choose(_judged(faults, probe, watched, unscaled, kinds), only=only, skip=skip, require=require)
+    windows, unseen = judge_windows(model, kinds)
+    faults = [*probe.faults, *_of_all_layers(watched, kinds), *scales, *windows]
+    reasons = {"softmax scale": unscaled, "windows": unseen}
+    verdict = choose(_judged(faults, probe, watched, reasons, kinds), only=only, skip=skip, require=require)
     differing = {check.name for check in verdict.checks if check.outcome == DIFFERS}
     faults = _of_many_layers([fault for fault in faults if fault.check in differing])
     return ModelReport(
@@ -126,7 +131,7 @@ def _words_of(watched: Watched) -> Iterator[str]:
 
 
 def _of_all_layers(watched: Watched, kinds: LayerKinds) -> list[Fault]:
-    """Return the attention faults, with causes that appear only when all layers are considered together."""
+    """Return the faults in attention, with causes that can be recognised only from all layers together."""
     still = {fault.where for fault in watched.faults if fault.cause == "no_layer_rotates"}
     turning = {
         name
@@ -149,9 +154,13 @@ def _of_all_layers(watched: Watched, kinds: LayerKinds) -> list[Fault]:
 
 
 def _judged(
-    faults: list[Fault], probe: "ModuleProbe", watched: Watched, unscaled: str, kinds: LayerKinds
+    faults: list[Fault],
+    probe: "ModuleProbe",
+    watched: Watched,
+    told: dict[str, str],
+    kinds: LayerKinds,
 ) -> list[Judged]:
-    """Return the outcome of every check."""
+    """Return the outcome of every check; `told` has reasons for checks that did not run."""
     unseen, missing = watched.failed, "attention was not watched"
     if not unseen and not watched.judged():
         unseen = "no attention was seen in which tokens differ by position alone"
@@ -161,10 +170,11 @@ def _judged(
         "frequencies": modules,
         "queries and keys": unseen,
         "layers": missing or _unmatched(probe.model, watched, kinds),
-        "softmax scale": missing or unscaled,
+        "softmax scale": missing or told["softmax scale"],
         "query scale": watched.query_scale or missing,
         "longer texts": watched.long_texts or missing,
         "coordinates": watched.coordinates or missing,
+        "windows": missing or told["windows"],
     }
     ruled = any(
         reading.rope_type in watching.BY_LENGTH and reading.trained for reading in kinds.turning.values()
@@ -193,7 +203,7 @@ def _numbers(names: Iterable[str]) -> set[int]:
 
 
 def _unmatched(model: Any, watched: Watched, kinds: LayerKinds) -> str:
-    """Return the reason why an attention layer was not observed or not matched to a kind; "" if all were."""
+    """Return why an attention layer was not observed or not matched to a kind, or "" if all of them were."""
     unjudged = [name for name, judged in watched.layers.items() if not judged]
     if unjudged:
         return f"{_grouped_names(unjudged)}: tokens differ by more than their position"
@@ -215,7 +225,7 @@ def _grouped_names(names: list[str]) -> str:
 
 
 def _grouped(items: Iterable[tuple[Any, str]]) -> Iterator[tuple[Any, str]]:
-    """Yield each distinct item with the first place where it occurs and the number of other places."""
+    """Yield each distinct item, the name with which it first occurs, and the number of further occurrences."""
     places: dict[Any, list[str]] = {}
     for item, where in items:
         places.setdefault(item, []).append(where)

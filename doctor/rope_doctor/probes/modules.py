@@ -1,4 +1,4 @@
-r"""Check a live torch model: do its rotary modules give the rotation that its config specifies?"""
+r"""Check whether the rotary modules of a live torch model give the rotation specified in its config."""
 
 import inspect
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from rope_doctor.probes.tables import POSITIONS, as_words, listed
 from rope_doctor.probes.watching import FREQUENCY_TOLERANCE
 from rope_edu.encodings.spec import RopeSpec
 
-LEAST_FREQUENCY = 1e-14  # radians per token: below every real frequency but above most leftover memory
+LEAST_FREQUENCY = 1e-14  # radians per token; real frequencies are higher, and most leftover memory is lower
 RULES_OF_TRANSFORMERS = {"default", "linear", "dynamic", "yarn", "longrope", "llama3", "proportional"}
 
 
@@ -50,7 +50,7 @@ class ModuleProbe:
             ]
 
     def frequencies(self, name: str, buffer: str, values: Any, module: Any) -> None:
-        """Judge one set of a module's frequencies, by the cosines and sines it returns or by the numbers alone."""
+        """Judge a module's frequencies by the cosines and sines that it returns, or by the numbers alone."""
         label = self.kinds.named(_prefix(buffer)) or self.kinds.of_module(name)
         if self.never_filled(f"{name}.{buffer}".lstrip("."), label, values):
             return
@@ -65,7 +65,7 @@ class ModuleProbe:
         self.compare(name, label, call, module, buffer)
 
     def never_filled(self, where: str, label: str | None, values: Any) -> bool:
-        """Report frequencies that were never filled; return True if there are any."""
+        """Report frequencies that were never filled, and return whether there are any."""
         if values.is_meta:
             found = "no numbers, on the meta device"
         else:
@@ -88,7 +88,7 @@ class ModuleProbe:
     def nearest(
         self, where: str, label: str | None, off: Callable[[RopeSpec], float], probe: str
     ) -> tuple[Reading, str] | None:
-        """Record the probe and return the nearest kind's reading and name, or None if no kind rotates."""
+        """Record the probe, and return the nearest kind's reading and name, or None if all kinds are unrotated."""
         best = min(self.kinds.candidates(label), key=lambda reading: off(reading.spec), default=None)
         if best is None:
             return None
@@ -97,7 +97,7 @@ class ModuleProbe:
         return best, words
 
     def compare(self, name: str, label: str | None, call: Any, module: Any, buffer: str) -> None:
-        """Compare a module's cosines and sines with the expected ones."""
+        """Compare the cosines and sines of a module with the expected ones."""
         readings = self.kinds.candidates(label)
         trained = min((watching.below_the_switch(reading) or 2048 for reading in readings), default=2048)
         positions = np.array([position for position in POSITIONS if position < min(trained, 2048)])
@@ -129,7 +129,7 @@ class ModuleProbe:
         self.add(name, words, cause, fault, named)
 
     def compare_numbers(self, name: str, label: str | None, module: Any, buffer: str, reason: str) -> None:
-        """Compare a module's stored frequencies with the expected ones, if it cannot be called."""
+        """Compare the stored frequencies of a module that cannot be called with the expected ones."""
         values = dict(_frequencies(module))[buffer]
         own, where = values.double().cpu().numpy().ravel(), f"{name}.{buffer}".lstrip(".")
         best = self.nearest(where, label, partial(_frequency_error, own), f"stored numbers only: {reason}")
@@ -157,7 +157,9 @@ class ModuleProbe:
             self.add(where, words, "never_filled", evidence)
         elif (fault := tables.difference(values, reading.spec, positions)) is not None:
             cause = _cause_in_table(values, reading, positions, self.kinds)
-            self.add(where, words, cause or _by_speeds(values, reading, positions), fault)
+            cause = cause or _by_speeds(values, reading, positions)
+            rounded = cause.startswith("frequencies_in_")
+            self.add(where, words, "table_rounded" if rounded else cause, fault, (where,) if rounded else ())
 
 
 def _cause_in_buffer(
@@ -183,7 +185,7 @@ def _cause_in_buffer(
 def _cause_in_table(
     values: np.ndarray, reading: Reading, positions: np.ndarray, kinds: LayerKinds
 ) -> str | None:
-    """Return the cause whose rotation yields these cosines and sines, or None."""
+    """Return the cause of these cosines and sines if they are those of an alternative rotation, or None."""
     for other in alternatives(reading, kinds, int(positions[-1]) + 1):
         factors = {other.spec.attention_factor, reading.spec.attention_factor, 1.0}
         specs = (other.spec.replace(attention_factor=factor) for factor in factors)
@@ -193,7 +195,7 @@ def _cause_in_table(
 
 
 def _cause_in_clinic(call: Any, reading: Reading, positions: np.ndarray) -> str | None:
-    """Return the first mistake that the clinic finds in a rotation with these cosines and sines, or None."""
+    """Return the first mistake found by the clinic in a rotation with these cosines and sines, or None."""
     if reading.rope_type in watching.BY_LENGTH or reading.spec.axes is not None:
         return None
     spec = reading.spec
@@ -214,7 +216,7 @@ def _cause_in_clinic(call: Any, reading: Reading, positions: np.ndarray) -> str 
 
 
 def _by_speeds(values: np.ndarray, reading: Reading, positions: np.ndarray) -> str:
-    """Return the mistake in the frequencies that a table implies between positions 0 and 1."""
+    """Return the mistake in the frequencies computed from positions 0 and 1 of a table."""
     spec = reading.spec
     table = tables.by_pair(values, np.ones((len(values), len(spec.inv_freq)), complex))
     if table is None:
@@ -231,7 +233,7 @@ def _by_speeds(values: np.ndarray, reading: Reading, positions: np.ndarray) -> s
 
 
 def _name_of(speeds: np.ndarray, spec: RopeSpec) -> str:
-    """Return the clinic's name for the mistake in frequencies."""
+    """Return the name of the mistake in frequencies, as in the clinic."""
     if speeds.shape != spec.inv_freq.shape:
         return "other_width"
     base = frequencies.fit_base(speeds, spec.rotary_dim).base
@@ -241,11 +243,11 @@ def _name_of(speeds: np.ndarray, spec: RopeSpec) -> str:
 
 
 def _is_memory(numbers: np.ndarray, expected: np.ndarray) -> bool:
-    """Return whether numbers come from uninitialised memory rather than from a rule."""
+    """Return whether numbers are uninitialised memory rather than the result of a rule."""
     if not np.isfinite(numbers).all() or (numbers < 0).any() or not 0 < numbers.max() <= 1.01:
         return True
     if numbers.shape != expected.shape or np.allclose(numbers, expected, rtol=2.0**-7, atol=1e-7):
-        return False  # if close, they were rounded by a cast, which may have turned the slowest into 0
+        return False  # the expected numbers, rounded by a cast, which may turn the slowest into 0
     empty = (numbers < LEAST_FREQUENCY) & (expected > 0)
     return bool(empty.any()) or frequencies.is_uninitialised(numbers, expected)
 
@@ -257,11 +259,11 @@ def _frequency_error(own: np.ndarray, spec: RopeSpec) -> float:
 
 
 def _prefix(buffer: str) -> str:
-    """Return the prefix of "inv_freq" in a buffer's name: "" or the name of a layer kind."""
+    """Return the part of a buffer's name before "inv_freq": "" or the name of a layer kind."""
     return buffer.removesuffix("inv_freq").rstrip("_")
 
 
 def _frequencies(module: Any) -> list[tuple[str, Any]]:
-    """Return (name, values) for each of a module's own buffers and parameters that hold frequencies."""
+    """Return (name, values) for each buffer or parameter with frequencies in a module, excluding submodules."""
     tensors = dict(module.named_buffers(recurse=False)) | dict(module.named_parameters(recurse=False))
     return [(name, x) for name, x in tensors.items() if name.endswith("inv_freq") and "original" not in name]

@@ -1,6 +1,7 @@
-r"""The ecosystem's various names for the same things, newest first, and the wrappers around a model.
+r"""The names that different libraries give to the same things, newest first, and the wrappers of models.
 
-A name that is in none of these tables is unknown: a check that needs it does not run and says why.
+Names that are not in these tables are unknown. A check that needs such a name does not run, and its report gives
+the reason.
 """
 
 import inspect
@@ -8,7 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-CACHES = ("cache", "past_key_values")  # argument names in transformers from 5.24 on, and before
+CACHES = ("cache", "past_key_values")  # argument names in transformers since 5.24, and before
 POSITIONS = ("position_ids",)
 MASKS = ("attention_mask",)
 WRAPPED = ("_orig_mod", "base_model.model", "module")  # in torch.compile, PEFT, and DataParallel, DDP or FSDP
@@ -19,8 +20,8 @@ WINDOWS = (
     "attention_window_size",
     "window_size",
 )
-WINDOWED = re.compile("sliding|chunked|local|swa")  # in the names of windowed layer kinds
-# modules with one row per position
+WINDOWED = re.compile("sliding|chunked|local|swa")  # in the names of layer kinds with a window
+# modules that have a row for each position
 TABLES = re.compile(r"wpe|embed_positions|position_embeddings?$|pos_emb|sin|cos|freqs")
 LEARNED = re.compile(r"(?:wpe|embed_positions|position_embeddings?)\.weight$")
 TABLE_LENGTHS = ("max_position_embeddings", "n_positions", "n_ctx")
@@ -37,7 +38,7 @@ def unwrapped(model: Any) -> Any:
     """
     for path in WRAPPED:
         own = {**vars(model), **vars(model).get("_modules", {})} if hasattr(model, "__dict__") else {}
-        if path.partition(".")[0] not in own:  # every transformers model has a property `base_model`
+        if path.partition(".")[0] not in own:  # every transformers model has a `base_model` property
             continue
         inner = model
         for name in path.split("."):
@@ -48,13 +49,13 @@ def unwrapped(model: Any) -> Any:
 
 
 def argument(model: Any, names: tuple[str, ...]) -> str | None:
-    """Return the first of these names that a model's forward accepts, or None."""
+    """Return the first of these names that is an argument of the model's forward method, or None."""
     taken = inspect.signature(unwrapped(model).forward).parameters
     return next((name for name in names if name in taken), None)
 
 
 def windows(config: Mapping[str, Any]) -> tuple[int, ...]:
-    """Return the widths, in tokens, of the windows and chunks in a config's body, in ascending order.
+    """Return the widths, in tokens, of the windows and chunks in the body of a config, in ascending order.
 
     >>> windows({"sliding_window": 512, "layer_types": ["sliding_attention", "full_attention"]})
     (512,)
@@ -84,7 +85,7 @@ def pooled(config: Mapping[str, Any]) -> int:
 
 
 def growth_of_queries(config: Mapping[str, Any]) -> float:
-    """Return the queries' relative growth per token if they are scaled from position 0 on, otherwise 0."""
+    """Return the relative growth of queries per token if they are scaled from position 0 on, otherwise 0."""
     return SCALED_FROM_THE_START.get(str(config.get("model_type")), 0.0)
 
 

@@ -1,4 +1,4 @@
-r"""Compare a server's answers place by place."""
+r"""Compare a server's answers token by token."""
 
 import math
 from collections.abc import Sequence
@@ -7,14 +7,14 @@ import numpy as np
 
 from rope_doctor.probes.endpoint import Place, plain
 
-RUN = 4  # neighbouring places whose distances are averaged
+RUN = 4  # neighbouring tokens whose distances are averaged
 
 
 def apart(one: Place, other: Place) -> float:
-    r"""Return a lower bound, from 0 to 1, on the probability that moved between two distributions at a place.
+    r"""Return a lower bound, from 0 to 1, on the probability that moved between two distributions of a token.
 
-    This is their total variation over the listed tokens. A token listed in only one of them has, in the other,
-    at most the probability of the last token listed there. NaN if either lists nothing.
+    This is the total variation distance over the listed alternatives. If an alternative is listed in only one of
+    them, its probability in the other is at most that of the last one listed there. NaN if either list is empty.
 
     >>> one, other = Place("a", None, {"a": -0.1, "b": -3.0}), Place("a", None, {"a": -0.1, "c": -3.0})
     >>> apart(one, one), apart(one, other)
@@ -30,19 +30,19 @@ def apart(one: Place, other: Place) -> float:
 
 
 def _listed(place: Place) -> dict[str, float]:
-    """Return the probabilities listed at a place."""
+    """Return the probabilities listed for a token."""
     logs = place.top or ({} if place.logprob is None else {place.token: place.logprob})
     return {token: math.exp(min(log, 0.0)) for token, log in logs.items()}
 
 
 def _alone(p: dict[str, float], q: dict[str, float]) -> float:
-    """Return the probability by which tokens listed only in p exceed the most that q can give them."""
+    """Return the total amount by which probabilities listed only in p exceed their maximum in q."""
     most = min(q.values())
     return sum(max(0.0, p[token] - most) for token in p.keys() - q.keys())
 
 
 def distances(ones: Sequence[Place], others: Sequence[Place]) -> np.ndarray:
-    """Return the distance between two readings at each place, up to and including the first token that differs."""
+    """Return the distance between two readings for each token, up to and including the first token that differs."""
     pairs = list(zip(ones, others, strict=False))
     same = [plain(one.token) == plain(other.token) for one, other in pairs]
     stop = same.index(False) + 1 if False in same else len(same)
@@ -50,7 +50,7 @@ def distances(ones: Sequence[Place], others: Sequence[Place]) -> np.ndarray:
 
 
 def worst(values: np.ndarray, bound: float) -> tuple[float, int | None]:
-    """Return the largest mean of four neighbouring distances, and the first place where it exceeds a bound."""
+    """Return the largest mean of four neighbouring distances, and the first index at which it exceeds a bound."""
     known = np.flatnonzero(np.isfinite(values))
     if not len(known):
         return math.nan, None
@@ -61,9 +61,9 @@ def worst(values: np.ndarray, bound: float) -> tuple[float, int | None]:
 
 
 def moved(places: Sequence[Place], by: int) -> tuple[Place, ...]:
-    """Return places with the distributions from `by` places later; with 0, each token's comes from its own list.
+    """Return tokens with the distributions from `by` tokens later, and log probabilities from these distributions.
 
-    A token that is not in that list has no log probability.
+    The log probability is None if the token is not listed in the distribution.
     """
     tops = [places[at + by].top if 0 <= at + by < len(places) else {} for at in range(len(places))]
     return tuple(
@@ -72,9 +72,9 @@ def moved(places: Sequence[Place], by: int) -> tuple[Place, ...]:
 
 
 def losses(places: Sequence[Place]) -> np.ndarray:
-    """Return the loss at each place, in nats; NaN where nothing is known.
+    """Return the loss of each token, in nats, or NaN if it is unknown.
 
-    The loss of an unlisted token is at least that of the last listed one.
+    The loss of an unlisted token is taken as that of the last one listed, which is a lower bound.
     """
 
     def loss(place: Place) -> float:
@@ -86,7 +86,7 @@ def losses(places: Sequence[Place]) -> np.ndarray:
 
 
 def tail_length(places: Sequence[Place], rest: str) -> int:
-    """Return the number of final places whose tokens make up a text, or 0 if none do.
+    """Return the number of tokens at the end that make up a text, or 0 if they do not.
 
     >>> tail_length([Place("A"), Place(" boat"), Place(" sank")], " boat sank")
     2

@@ -1,7 +1,7 @@
-r"""Prose that no server has seen before: sentences drawn at random from a few phrases.
+r"""Draw new prose for a server: sentences made at random from a few phrases.
 
-The order carries no meaning, so no part of a text is harder than another. A model that uses its context soon learns
-to expect the phrases, so its loss falls and then stays level.
+The order has no meaning, so all parts of a text are equally difficult. A model that uses its context soon expects
+the phrases, so its loss falls and then stays level.
 """
 
 import numpy as np
@@ -37,11 +37,11 @@ class Prose:
         self.draw = np.random.default_rng(seed)
 
     def sentences(self, count: int) -> str:
-        """Return this many sentences, separated by spaces."""
+        """Return `count` sentences, separated by spaces."""
         return " ".join(self._sentence() for _ in range(count))
 
     def text(self, count: int) -> str:
-        """Return this many sentences after a name, so that no two texts begin alike."""
+        """Return `count` sentences after a name, so that all texts begin differently."""
         letters = [letters[self.draw.integers(len(letters))] for letters in (CONSONANTS, VOWELS) * 3]
         return f"{''.join(letters).capitalize()}: {self.sentences(count)}"
 

@@ -1,4 +1,4 @@
-r"""A model's reach: the token from which its loss stays above its level."""
+r"""Find a model's reach: the token from which its loss stays above its level."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -8,30 +8,30 @@ import numpy as np
 from rope_doctor.probes.causal_model import as_decoder
 from rope_doctor.verdict import DIFFERS, HOLDS, NOT_RUN, Judged, Verdict
 
-START = 256  # tokens during which the loss still falls because there is little context
-LEAST = 512  # fewest losses after those tokens
-RISE = 0.5  # nats above the level that count as leaving it: perplexity is 1.65 times as high
-DRAWS = 200  # resampled texts for estimating the uncertainty
-BLOCK = 64  # tokens of the shortest level
-DRAWN = 256  # tokens resampled together, since neighbours depend on each other
+START = 256  # tokens over which the loss still falls because there is little context
+LEAST = 512  # minimum number of losses after those tokens
+RISE = 0.5  # a rise by this many nats counts as leaving the level; perplexity is then 1.65 times as high
+DRAWS = 200  # number of resampled texts with which to estimate the uncertainty
+BLOCK = 64  # minimum length of the level, in tokens
+DRAWN = 256  # tokens resampled together, since losses of neighbouring tokens are correlated
 SMOOTH = 256  # tokens over which the loss is averaged after it has left its level
 CERTAIN = 0.9  # share of resampled texts between `low` and `high`
-UNLIKELY = 0.01  # share of texts without a departure that appear to depart as far
+UNLIKELY = 0.01  # maximum share of texts without a departure that appear to depart as far
 CHUNK = 512  # tokens read at once
-WORST = 20.0  # nats substituted for a non-finite loss: one token in 5e8
+WORST = 20.0  # nats that replace a loss that is not finite: one token in 5e8
 
 
 @dataclass(frozen=True)
 class Reach:
-    """The token at which a model's loss leaves its level, and the claimed context; `print` it.
+    """The token at which a model's loss leaves its level, and the claimed context; `print` shows both.
 
     Attributes:
         tokens: number of losses.
-        level: mean loss in nats after the first 256 tokens and before it leaves.
+        level: mean loss in nats after the first 256 tokens and before the departure.
         token: token from which the loss stays above the level, counted from 0; None if it stays level to the end.
         low, high: the interval that contains `token` in 90 % of resampled texts; None without a departure.
-        after: mean loss from there on; None without a departure.
-        claim: the context, in tokens, that the model claims, if known.
+        after: mean loss from that token on; None without a departure.
+        claim: the claimed context, in tokens, if known.
         verdict: the checks "level" and "claim", both central.
     """
 
@@ -64,19 +64,20 @@ class Reach:
 def reach_of(losses: Any, claim: int | None = None, *, seed: int = 0) -> Reach:
     r"""Find the token at which losses leave their level.
 
-    The level μ is the mean loss before the change, without the first 256 tokens. The change is the token τ with
-    the smallest sum of ℓ − μ − 0.5 over the tokens before it, in nats. So every stretch that ends at τ has a mean
-    below μ + 0.5, and every stretch that begins there has a mean above it. The change counts if fewer than 1 % of
-    texts resampled from the part before it depart as far by chance. The interval comes from texts whose deviations
-    are resampled in blocks of 256 tokens: it covers token noise, but not a harder chapter in the text.
+    The level μ is the mean loss before the change, without the first 256 tokens. The change is the token τ with the
+    smallest sum of ℓ − μ − 0.5 over the tokens before it, in nats. Every stretch that ends at τ therefore has a
+    mean below μ + 0.5, and every stretch that begins there has a mean above it. The change counts if fewer than 1 %
+    of texts resampled from the part before it depart as far by chance. The interval is computed from texts whose
+    deviations are resampled in blocks of 256 tokens. It accounts for noise in the losses, but not for a more
+    difficult passage.
 
     Args:
         losses: each token's loss in nats, `(tokens,)`, from one pass over a text.
-        claim: the context, in tokens, that the model claims.
+        claim: the context claimed for the model, in tokens.
         seed: seed for the resampled texts.
 
     Raises:
-        ValueError: there are fewer than 768 losses, or they are not a list of numbers.
+        ValueError: there are fewer than 768 losses, or `losses` is not a list of numbers.
 
     >>> draw = np.random.default_rng(0)
     >>> losses = draw.exponential(2, size=3000) + 3 * (np.arange(3000) >= 2000)
@@ -104,11 +105,11 @@ def token_losses(model: Any, tokens: np.ndarray, *, chunk: int = CHUNK) -> np.nd
     r"""Return each token's loss in nats, `(tokens − 1,)`, for a text read in one context.
 
     Args:
-        model: a `Decoder`, a causal model of transformers, or a function, as `check_decoder` takes them.
+        model: a `Decoder`, a causal model of transformers, or a function, as in `check_decoder`.
         tokens: token ids, `(tokens,)`.
         chunk: tokens read into the cache at a time; a decoder without a cache reads all at once.
 
-    >>> copy = lambda tokens: 9 * np.eye(40)[tokens]  # it expects every token again
+    >>> copy = lambda tokens: 9 * np.eye(40)[tokens]  # predicts a repetition of every token
     >>> token_losses(copy, np.array([3, 3, 1])).round(2)
     array([0., 9.])
     """
@@ -123,7 +124,7 @@ def token_losses(model: Any, tokens: np.ndarray, *, chunk: int = CHUNK) -> np.nd
 
 
 def _cross_entropy(logits: np.ndarray, targets: np.ndarray) -> np.ndarray:
-    """Return −log of the probability of each target."""
+    """Return the negative log probability of each target."""
     largest = logits.max(axis=-1, keepdims=True)
     sums = np.log(np.exp(logits - largest).sum(axis=-1)) + largest[:, 0]
     return np.asarray(sums - logits[np.arange(len(targets)), targets])
@@ -144,7 +145,7 @@ def _losses(losses: Any) -> np.ndarray:
 def _change(values: np.ndarray) -> tuple[int | None, float]:
     """Return the token at which losses leave their level, or None, and the level."""
     token = _split(values)
-    for _ in range(8):  # the level depends on the change, and the change on the level
+    for _ in range(8):  # the level and the change depend on each other
         level = float(values[START:token].mean())
         found = _onset(values, level)
         if found == token:
@@ -154,7 +155,7 @@ def _change(values: np.ndarray) -> tuple[int | None, float]:
 
 
 def _split(values: np.ndarray) -> int:
-    """Return the token that splits the losses into two parts whose means differ most, in standard errors."""
+    """Return the token at which to split the losses for the largest difference of means, in standard errors."""
     rest = values[START:]
     count = np.arange(1, len(rest))
     before = np.cumsum(rest)[:-1]
@@ -165,9 +166,9 @@ def _split(values: np.ndarray) -> int:
 
 
 def _onset(values: np.ndarray, level: float) -> int:
-    """Return the token with the smallest sum before it, or the number of losses if the sum never rises again."""
+    """Return the token with the smallest sum before it, or the number of losses if the sum does not rise again."""
     sums = np.cumsum(values[START:] - level - RISE)
-    least = int(sums[BLOCK - 1 :].argmin()) + BLOCK  # a level spans at least one block
+    least = int(sums[BLOCK - 1 :].argmin()) + BLOCK  # the level has at least one block
     return START + least
 
 
@@ -176,7 +177,7 @@ def _excess(values: np.ndarray, token: int, level: float) -> float:
 
 
 def _departs(values: np.ndarray, token: int, level: float, draw: np.random.Generator) -> bool:
-    """Return whether texts without a departure rarely appear to depart as far."""
+    """Return whether a departure is significant: texts without one rarely appear to depart as far."""
     calm, found = values[START:token], _excess(values, token, level)
     by_chance = 0
     for _ in range(DRAWS):
@@ -186,7 +187,7 @@ def _departs(values: np.ndarray, token: int, level: float, draw: np.random.Gener
 
 
 def _interval(values: np.ndarray, token: int, level: float, draw: np.random.Generator) -> tuple[int, int]:
-    """Return the interval of the changes found in texts resampled around the fitted losses."""
+    """Return the interval of changes found in texts resampled around the fitted losses."""
     kernel = np.ones(SMOOTH)
     later = values[token:]
     course = np.convolve(later, kernel, "same") / np.convolve(np.ones(len(later)), kernel, "same")
@@ -201,14 +202,14 @@ def _interval(values: np.ndarray, token: int, level: float, draw: np.random.Gene
 
 
 def _blocks(values: np.ndarray, length: int, draw: np.random.Generator) -> np.ndarray:
-    """Return a series of this length made of randomly chosen blocks of consecutive values."""
+    """Return a series of `length` values made of randomly chosen blocks of consecutive ones."""
     size = min(DRAWN, len(values))
     starts = draw.integers(0, len(values) - size + 1, size=-(-length // size))
     return values[(starts[:, None] + np.arange(size)).ravel()[:length]]
 
 
 def _claim(tokens: int, token: int | None, low: int | None, high: int | None, claim: int | None) -> Judged:
-    """Return whether the model reads as far as it claims."""
+    """Return the outcome of checking the claimed context."""
 
     def judged(outcome: Any, reason: str = "") -> Judged:
         return Judged("claim", outcome, reason, central=True)

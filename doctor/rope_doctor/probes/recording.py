@@ -1,7 +1,7 @@
-r"""Record the queries and keys that reach attention in a live torch model.
+r"""Record the queries and keys that enter attention in a live torch model.
 
-Attention is intercepted in three forms: torch's `scaled_dot_product_attention`, the attention functions of
-transformers, and any matrix product (`matmul`, `bmm`, `einsum`) whose result has one number per pair of tokens.
+Attention is intercepted in three forms: `scaled_dot_product_attention` of torch, the attention functions of
+transformers, and any matrix product (`matmul`, `bmm`, `einsum`) whose result has a number for each pair of tokens.
 """
 
 import contextlib
@@ -14,20 +14,23 @@ from typing import Any
 from rope_doctor.probes.layer_kinds import LAYER
 
 OTHER_PARTS = re.compile(r"(^|[._])(vision|visual|image|audio|speech|video|patch|pixel)", re.IGNORECASE)
-BLOCK = re.compile(LAYER.pattern.removesuffix(r"(?:\.|$)") + "$")  # a layer itself, not its submodules
+BLOCK = re.compile(LAYER.pattern.removesuffix(r"(?:\.|$)") + "$")  # a layer, but not its submodules
+MASKS = ("mask", "attn_mask", "attention_mask")  # argument names in torch and in transformers
 PRODUCTS = {"matmul", "__matmul__", "bmm", "baddbmm", "einsum"}
 
 
 @dataclass(frozen=True)
 class Call:
-    """One attention call: q, k and v are `(batch, heads, seq, width)`; a matrix product has no v."""
+    """An attention call, with q, k and v `(batch, heads, seq, width)`; v is None for a matrix product."""
 
     layer: str  # name of the calling module
     q: Any
     k: Any
     v: Any = None
-    scale: float | None = None  # factor on q·k; None if it is not visible
-    before: tuple[Any, ...] = ()  # outputs of the calling module's submodules at the first token
+    scale: float | None = None  # factor on q·k, or None if it cannot be observed
+    before: tuple[Any, ...] = ()  # outputs of the submodules of the calling module, at the first token
+    mask: Any = None  # (batch, heads, seq, keys); None if each token sees all tokens before it, or its window
+    window: int | None = None  # number of tokens, passed to a kernel that takes no mask
 
 
 @dataclass
@@ -53,7 +56,7 @@ class _Recorder:
             self.outputs[name] = out[0].flatten(1)[0].detach() if out.shape[1] else out
 
     def even_out(self, name: str, args: tuple[Any, ...], options: dict[str, Any]) -> tuple[Any, Any] | None:
-        """Give all tokens the hidden state of the first, so that only position tells them apart in this layer."""
+        """Replace the hidden state of every token by that of the first, so that they differ only in position."""
         given = [*args, *options.values()]
         first = next((x for x in given if hasattr(x, "is_floating_point") and x.is_floating_point()), None)
         if first is None or self.count not in first.shape:
@@ -69,15 +72,17 @@ class _Recorder:
         return tuple(map(evened, args)), {key: evened(x) for key, x in options.items()}
 
     def through(self, attend: Callable[..., Any], first: int) -> Callable[..., Any]:
-        """Return an attention function that records its queries and keys, which begin at argument `first`."""
+        """Return an attention function that records its queries and keys, which are arguments from `first` on."""
 
         def call(*args: Any, **options: Any) -> Any:
             if not self.inside:
-                named = dict(zip(("query", "key", "value"), args[first:], strict=False)) | options
+                named = dict(zip(("query", "key", "value", "mask"), args[first:], strict=False)) | options
                 q, k, v = (named[name].detach() for name in ("query", "key", "value"))
+                mask = next((named[name] for name in MASKS if named.get(name) is not None), None)
+                window = options.get("sliding_window") if "flash" in getattr(attend, "__name__", "") else None
                 scale = next((options[name] for name in ("scaling", "scale") if options.get(name)), None)
                 scale = q.shape[-1] ** -0.5 if scale is None else float(scale)
-                self.calls.append(Call(self.where, q, k, v, scale, self.before))
+                self.calls.append(Call(self.where, q, k, v, scale, self.before, mask, window))
             self.inside += 1
             try:
                 return attend(*args, **options)
@@ -87,7 +92,7 @@ class _Recorder:
         return call
 
     def see_product(self, name: str, args: tuple[Any, ...], out: Any) -> None:
-        """Record a matrix product if it has one number per pair of tokens."""
+        """Record a matrix product if it has a number for each pair of tokens."""
         if self.inside or getattr(out, "ndim", 0) < 2:
             return
         factors = _of_einsum(args, self.count) if name == "einsum" else _of_matmul(args[-2:], self.count)
@@ -96,7 +101,7 @@ class _Recorder:
             self.products.append(Call(self.where, q, k, before=self.before))
 
     def found(self) -> list[Call]:
-        """Return the attention calls, and the matrix products in layers without such a call."""
+        """Return the attention calls, and matrix products in layers for which there is no such call."""
         seen = {_number(call.layer) for call in self.calls}
         return self.calls + [call for call in self.products if _number(call.layer) not in seen]
 
@@ -115,7 +120,7 @@ def _of_matmul(factors: tuple[Any, ...], count: int) -> tuple[Any, Any] | None:
 
 
 def _of_einsum(args: tuple[Any, ...], count: int) -> tuple[Any, Any] | None:
-    """Return one head's q and k `(seq, width)` if an einsum multiplies them, otherwise None."""
+    """Return q and k of one head, `(seq, width)`, if an einsum multiplies them, otherwise None."""
     equation, *factors = args
     if len(factors) == 1 and isinstance(factors[0], list | tuple):
         factors = list(factors[0])
@@ -141,7 +146,7 @@ def _of_einsum(args: tuple[Any, ...], count: int) -> tuple[Any, Any] | None:
 
 @contextlib.contextmanager
 def recorded(model: Any, count: int) -> Iterator[_Recorder]:
-    """Record attention over a text of `count` tokens while making all tokens equal in each layer."""
+    """Record attention on a text of `count` tokens that are made equal in every layer."""
     from unittest import mock
 
     import torch
@@ -180,7 +185,7 @@ def recorded(model: Any, count: int) -> Iterator[_Recorder]:
             get = interface.get_interface
             theirs = lambda self, name, default: recorder.through(get(self, name, default), 1)  # noqa: E731
             stack.enter_context(mock.patch.object(interface, "get_interface", theirs))
-        if hasattr(torch.compiler, "set_stance"):  # run compiled parts as plain Python
+        if hasattr(torch.compiler, "set_stance"):  # runs compiled parts as plain Python
             stack.enter_context(torch.compiler.set_stance("force_eager"))
         stack.enter_context(Products())
         yield recorder

@@ -1,4 +1,4 @@
-r"""A rehearsal: an interview's requests, without a server."""
+r"""Record the requests of an interview without a server."""
 
 import re
 from typing import Any
@@ -7,9 +7,9 @@ WORD = re.compile(r" ?[^ ]+")
 
 
 class Rehearsal:
-    """A record of the requests posted to it, each answered like a server that predicts nothing in particular.
+    """A stand-in for a server that records requests and answers all of them in the same way.
 
-    Its `post` replaces a real one. Requests that depend on an answer contain "…" instead of it.
+    Pass its `post` to `Endpoint`. Requests that depend on an earlier answer contain "…" in its place.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-r"""Query a server for the same text in ways that must not change its log probabilities."""
+r"""Check that a server's log probabilities for a text do not depend on the request."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
@@ -7,28 +7,28 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rope_doctor.probes.bench import DIFFERS, NOT_JUDGED, SAME, Check, NotJudgedError
-from rope_doctor.probes.causes import Cause, causes_of, explained, read_table
-from rope_doctor.probes.decoding import OUTCOMES
+from rope_doctor.probes.causes import causes_of, explained, read_table
 from rope_doctor.probes.endpoint import Endpoint, Place, UnansweredError
 from rope_doctor.probes.places import RUN, apart, distances, losses, moved, tail_length, worst
 from rope_doctor.probes.prose import TOKENS, Prose
 from rope_doctor.probes.reaching import LEAST, START, reach_of
-from rope_doctor.verdict import HOLDS, NOT_RUN, Judged, Verdict, choose
+from rope_doctor.probes.report import Report, run_chosen, verdict_of
+from rope_doctor.verdict import HOLDS, NOT_RUN, Judged, choose
 
-LENGTH = 4_096  # tokens in the long text; SmolLM2 with a tenth of its base leaves its level at 2,328
+LENGTH = 4_096  # tokens in the long text; with a tenth of its base, SmolLM2 leaves its level at 2,328
 SENTENCES = 12  # sentences in a short text, about 130 tokens
-NEW, ANSWER = 8, 16  # tokens generated after a prompt, and as an answer to be read back
+NEW, ANSWER = 8, 16  # number of tokens generated after a prompt, and for an answer that is read back
 LEAST_BOUND = (
-    0.04  # probability: llama.cpp's SmolLM2 moves 0.018 between one token at a time and many at once
+    0.04  # probability; it is 0.018 for SmolLM2 in llama.cpp, between one token at a time and many at once
 )
 NOISE_FACTOR = 4  # differences count above this multiple of the noise
-UNLIKE = 0.75  # largest distance of the best place, as a share of the next best place's
-UNSTEADY = 0.05  # noise that would hide most differences; SmolLM2's in bfloat16 is 0.024
-ROOM, NEARLY = 12, 0.95  # tokens left free in a context, and the share that counts as the whole context
-FALL = 1.0  # nats by which the loss on a repetitive text must fall; SmolLM2's falls by 3
-EARLY = slice(16, 80)  # places where the phrases are still new
-LEVEL = 0.03  # change in mean loss, in nats, that other kernels and rounding may cause
-ALIGNMENT = {  # delay of an echo's distributions, in places, and its interpretation
+UNLIKE = 0.75  # largest distance of the best alignment, as a share of that of the next best
+UNSTEADY = 0.05  # noise that would hide most differences; it is 0.024 for SmolLM2 in bfloat16
+ROOM, NEARLY = 12, 0.95  # tokens left free in a context, and share of it that counts as the whole context
+FALL = 1.0  # nats by which the loss on a repetitive text must fall; for SmolLM2, it falls by 3
+EARLY = slice(16, 80)  # tokens for which the phrases are still new
+LEVEL = 0.03  # change in mean loss, in nats, that different kernels and rounding may cause
+ALIGNMENT = {  # how many tokens late the distributions in an echo are, and what that means
     0: "each token has the distribution from which it is predicted",
     -1: "each token has the distribution that follows it, so every number is that of another place",
     1: "each token has the distribution before the previous token",
@@ -37,45 +37,29 @@ PATTERNS, MEANINGS = read_table("served.toml")
 
 
 class Reading(NamedTuple):
-    """A server's places for a text: those of the tokens that follow and, if available, those of the text itself."""
+    """A server's reading of a text: the tokens generated after it and, if available, those of the text itself."""
 
     new: tuple[Place, ...]
     prompt: tuple[Place, ...] = ()
 
 
 @dataclass(frozen=True)
-class ServerReport:
-    """All checks of a server, their verdict, the causes of any differences, and the cost; `print` it."""
+class ServerReport(Report):
+    """The checks of a server, their verdict, the causes of differences, and the cost; `print` it."""
 
-    checks: tuple[Check, ...]
-    verdict: Verdict
-    causes: tuple[Cause, ...]
-    tolerance: str
     requests: int
-    tokens: int  # tokens read by the server, at about four characters per token
+    tokens: int  # estimated number of tokens read by the server
     seconds: float
 
-    @property
-    def right(self) -> bool | None:
-        """Return True if every central check ran and nothing differs, False if anything differs, otherwise None."""
-        return self.verdict.right
-
-    def of(self, name: str) -> Check:
-        """Return the check with this name."""
-        return next(check for check in self.checks if check.name == name)
-
-    def __str__(self) -> str:
-        ran = [check for check in self.checks if check.outcome != NOT_JUDGED]
-        headline = {
+    def _headline(self) -> str:
+        return {
             True: "The server's log probabilities are the same in every way that was asked.",
             False: "The server's log probabilities are not as they should be.",
             None: "Could not tell whether the server is right.",
         }[self.right]
-        lines = [headline, *map(str, self.causes[:1])]
-        if self.causes[1:]:
-            lines.append("Also seen: " + "; ".join(cause.seen for cause in self.causes[1:]) + ".")
-        cost = f"{self.requests} requests, about {self.tokens:,} tokens, {self.seconds:.0f} seconds."
-        return "\n".join([*lines, str(self.verdict), self.tolerance, cost, *map(str, ran)])
+
+    def _cost(self) -> tuple[str, ...]:
+        return (f"{self.requests} requests, about {self.tokens:,} tokens, {self.seconds:.0f} seconds.",)
 
 
 def ask_server(
@@ -90,26 +74,26 @@ def ask_server(
     skip: Collection[str] = (),
     require: Collection[str] = (),
 ) -> ServerReport:
-    r"""Query a server for the same texts in many ways and report where its log probabilities differ.
+    r"""Send the same texts to a server in different requests and report where its log probabilities differ.
 
-    Every text is drawn for this run, so the first answer cannot come from a cache. The distance between two answers
-    is the probability that moves from some listed tokens to others, averaged over four neighbouring places. It
-    counts if it exceeds four times the noise, and at least 0.04. The noise is the distance between two answers to
-    the same request, or between the same place at the end of a text and inside a longer one, since rounding depends
-    on how much is read at once. A prefix cache that is off by one moves 0.01 to 0.03 of SmolLM2's probability, so
-    it can stay unseen. A difference is tested again with another text, since a mistake recurs and an accident
-    does not.
+    All texts are drawn for this run, so the first answer cannot be from a cache. The distance between two answers
+    is the probability that moves from some listed tokens to others, averaged over four neighbouring tokens. It
+    counts as a difference if it exceeds 0.04 and four times the noise. The noise is the distance between two
+    answers to the same request, or between a token at the end of a text and the same token inside a longer one,
+    since rounding depends on how much is read at once. A prefix cache that is off by one moves 0.01 to 0.03 of
+    SmolLM2's probability, so it may remain undetected. If there is a difference, the check is repeated with other
+    texts, because mistakes recur and accidents do not.
 
     Args:
         endpoint: the server.
         length: approximate number of tokens in the long text.
-        context: the context, in tokens, given in the model's config.
-        text, expected: a text, and its tokens' losses in nats from a correct run, without the first token.
+        context: the context in the model's config, in tokens.
+        text, expected: a text, and the losses in nats of its tokens in a correct run, except for the first token.
         seed: seed for the texts; by default a new one each time.
-        only, skip, require: names of the only checks to run, of checks to skip, and of checks that must run.
+        only, skip, require: names of the only checks to run, of checks to skip, and of checks to count as central.
 
     Raises:
-        ValueError: the server does not answer or gives no log probabilities, or a check is unknown.
+        ValueError: the server does not answer or does not return log probabilities, or a check is unknown.
 
     >>> from rope_doctor.probes.rehearsal import Rehearsal
     >>> report = ask_server(Endpoint(Rehearsal().post, "mine", seconds=60), only=["batch"])
@@ -126,15 +110,10 @@ def ask_server(
         interview.prepare()
     except UnansweredError as error:
         raise ValueError(f"the server cannot be asked: {error}") from None
-    checks = tuple(
-        replace(interview.check(judged.name), central=judged.central)
-        if judged.outcome == HOLDS
-        else Check(judged.name, NOT_JUDGED, judged.reason, central=judged.central)
-        for judged in chosen.checks
-    )
+    checks = run_chosen(chosen, interview.check)
     return ServerReport(
         checks,
-        Verdict(tuple(map(_judged, checks))),
+        verdict_of(checks),
         causes_of(checks, PATTERNS, MEANINGS),
         interview.tolerance,
         endpoint.requests,
@@ -144,23 +123,18 @@ def ask_server(
 
 
 def fresh_seed() -> int:
-    """Return a seed that no earlier run has used."""
+    """Return a random seed, which earlier runs have not used."""
     return int(np.random.SeedSequence().generate_state(1)[0])
 
 
-def _judged(check: Check) -> Judged:
-    outcome = OUTCOMES[check.outcome]
-    return Judged(check.name, outcome, check.words if outcome == NOT_RUN else "", check.central)
-
-
 class Interview:
-    """A server, the texts to query it with, and the findings from its first answers."""
+    """A server, the texts sent to it, and the findings from its first answers."""
 
     def __init__(self, endpoint: Endpoint, prose: Prose, length: int, context: int | None) -> None:
         self.endpoint, self.prose, self.length, self.stated = endpoint, prose, length, context
         self.text: str | None = None
         self.expected: Any = None
-        self.no_echo = ""  # the reason why the prompt's places are unavailable
+        self.no_echo = ""  # why log probabilities of the prompt are unavailable
         self.noise = self.rounding = 0.0
         self.late, self.consistent = 0, True
         self.aligned: Check | NotJudgedError = NotJudgedError("nothing was asked yet")
@@ -171,19 +145,19 @@ class Interview:
 
     @property
     def bound(self) -> float:
-        """The largest distance that rounding explains."""
+        """The largest distance that rounding can cause."""
         return max(LEAST_BOUND, NOISE_FACTOR * max(self.noise, self.rounding))
 
     @property
     def tolerance(self) -> str:
-        """The largest distance attributed to rounding, and why."""
+        """The largest distance attributed to rounding, and the reason."""
         return (
             f"Differences count if more than {self.bound:.2g} of the probability moves: {NOISE_FACTOR} times the "
             f"noise, and at least {LEAST_BOUND}."
         )
 
     def prepare(self) -> None:
-        """Find out which requests the server supports, measure its noise, and check where its numbers belong."""
+        """Determine which requests the server supports, its noise, and the alignment of its distributions."""
         self.claimed = self.endpoint.context()
         text = self.prose.text(1)
         if not any(_known(place) for place in self.endpoint.write(text, 1).new):
@@ -211,20 +185,20 @@ class Interview:
         self.no_echo = f"the server gives no log probabilities of the prompt ({said})"
 
     def ask(self, text: str) -> Reading:
-        """Return the server's places for a text."""
+        """Return the server's reading of a text."""
         new = self.endpoint.write(text, NEW).new
         return Reading(new, () if self.no_echo else self.read(text))
 
     def read(self, text: str) -> tuple[Place, ...]:
-        """Return a prompt's places, each with the distribution that belongs to it."""
+        """Return the tokens of a prompt, each with its own distribution."""
         return self.straight(self.endpoint.read(text).prompt)
 
     def straight(self, places: tuple[Place, ...]) -> tuple[Place, ...]:
-        """Return places with their distributions moved to the tokens that they belong to."""
+        """Return tokens with the distributions moved to the correct ones."""
         return places if self.late == 0 and self.consistent else moved(places, self.late)
 
     def forget(self) -> None:
-        """Query another text, which replaces the last one in a cache that holds only one."""
+        """Query another text, which evicts the last one from a cache that has room for only one."""
         self.endpoint.write(self.prose.text(SENTENCES), 1)
 
     def needs_echo(self) -> None:
@@ -232,7 +206,7 @@ class Interview:
             raise NotJudgedError(self.no_echo)
 
     def check(self, name: str) -> Check:
-        """Run one check; if it fails to run, it counts as not judged."""
+        """Run a check; if it cannot run, it counts as not judged."""
         check = CHECKS[name]
         try:
             found = check(self)
@@ -243,11 +217,11 @@ class Interview:
         return explained(replace(found, name=name), MEANINGS)
 
     def _again(self, check: "Ask") -> bool:
-        """Return whether a check differs again in two further runs."""
+        """Return whether a check differs in either of two further runs."""
         return any(check(self).outcome == DIFFERS for _ in range(2))
 
     def _off(self, pairs: Sequence[tuple[Sequence[Place], Sequence[Place]]]) -> tuple[float, int | None, int]:
-        """Return the largest distance in pairs of readings, the first place that differs, and their places."""
+        """Return the largest distance in pairs of readings, the first token that differs, and the token count."""
         values = [distances(*pair) for pair in pairs]
         found = [worst(each, self.bound) for each in values]
         known = [off for off, _ in found if np.isfinite(off)]
@@ -257,7 +231,7 @@ class Interview:
         return max(known), min(places, default=None), sum(int(np.isfinite(each).sum()) for each in values)
 
     def compared(self, words: str, *pairs: tuple[Sequence[Place], Sequence[Place]]) -> Check:
-        """Return a check that the two readings in every pair agree."""
+        """Return a check of whether the two readings in every pair agree."""
         off, place, count = self._off(pairs)
         figures = f"{off:.2g} of the probability moves, in {count} places"
         if place is None:
@@ -281,13 +255,13 @@ class Interview:
         return Check("", SAME if off <= UNSTEADY else DIFFERS, words, off=off, bound=UNSTEADY)
 
     def alignment(self) -> Check:
-        """Return the check that `prepare` ran; NotJudgedError if it could not run."""
+        """Return the check run by `prepare`; NotJudgedError if it could not run."""
         if isinstance(self.aligned, NotJudgedError):
             raise self.aligned
         return self.aligned
 
     def _align(self) -> Check:
-        """Compare the first new token after each beginning with the same place in the whole text."""
+        """Compare the first new token after each beginning of a text with the same token in the whole text."""
         self.needs_echo()
         joints = self._joints()
         moves = {late: [_off_at(*joint, late) for joint in joints] for late in ALIGNMENT}
@@ -311,9 +285,9 @@ class Interview:
         return Check("", SAME, f"{ALIGNMENT[0]}: {least:.2g} of the probability moves.", off=least)
 
     def _joints(self) -> list[tuple[Place, tuple[Place, ...], int]]:
-        """Return, for each of four texts, the first new token after its beginning, its places, and where that ends.
+        """Return, for each of four texts, the first new token after its beginning, its tokens, and where that ends.
 
-        All beginnings are queried before the texts, so a cache that holds one text has evicted them by then.
+        All beginnings are queried before the texts, by which time a cache with room for one text has evicted them.
         """
         texts = [self.prose.text(SENTENCES // 2) for _ in range(RUN)]
         rests = [f" {' '.join(text.split()[24 + 2 * number :])}" for number, text in enumerate(texts)]
@@ -329,7 +303,7 @@ class Interview:
         return joints
 
     def prefix_cache(self) -> Check:
-        """Query a text, another with the same beginning, the first again, and then ever longer parts of it."""
+        """Query a text, another with the same beginning, the first one again, and ever longer parts of it."""
         base, tail, other = (self.prose.text(SENTENCES - 4), self.prose.sentences(1), self.prose.sentences(1))
         whole = f"{base} {tail}"
         cold = self.ask(whole)
@@ -346,7 +320,7 @@ class Interview:
         return self.compared("a new text, and the same after another with its beginning", *pairs)
 
     def _growing(self, whole: str, tail: str, cold: tuple[Place, ...]) -> tuple[list[Place], list[Place]]:
-        """Return the next place after one to four words of the tail, and the same places read in one piece."""
+        """Return the next token after one to four words of the tail, and the same tokens of a text read at once."""
         words, new, same = tail.split(), [], []
         for count in range(1, 1 + RUN):
             rest = " " + " ".join(words[count:])
@@ -373,8 +347,8 @@ class Interview:
         return self.compared(f"three texts of unequal lengths alone, and {way}", *pairs)
 
     def own_answer(self) -> Check:
-        """Read one of the server's answers back as part of a prompt."""
-        self.alignment()  # if that differs, the places have been moved; without it they cannot be compared
+        """Have the server read back one of its answers as part of a prompt."""
+        self.alignment()  # raises an error if not judged; if it differs, the distributions have been moved
         prompt = self.prose.text(SENTENCES - 3)
         written = self.endpoint.write(prompt, ANSWER)
         self.forget()
@@ -385,7 +359,7 @@ class Interview:
         return self.compared("its answer as it wrote it, and as it reads it", (written.new, places[-count:]))
 
     def turns(self) -> Check:
-        """Send a whole chat, then its first turn, then the whole chat again."""
+        """Query a whole chat, then its first turn, then the whole chat again."""
         said = (("user", 4), ("assistant", 2), ("user", 2))
         chat = [{"role": role, "content": self.prose.text(count)} for role, count in said]
         whole = self.endpoint.chat(chat, NEW).new
@@ -413,12 +387,12 @@ class Interview:
         )
 
     def long_text(self) -> str:
-        """Return a text of the desired length, or as long as the claimed context allows."""
+        """Return a text of the desired length, or of the longest that the claimed context allows."""
         claim = min((each for each in (self.stated, self.claimed) if each), default=self.length)
         return self.prose.text(max(1, int(min(self.length, claim - ROOM) / self.per_sentence)))
 
     def long_losses(self) -> np.ndarray:
-        """Return the losses on the long text, except for its first token."""
+        """Return the losses on the long text, without that of its first token."""
         self.needs_echo()
         if not self.long:
             self.long = self.read(self.long_text())
@@ -450,7 +424,7 @@ class Interview:
         return Check("", SAME if judged.outcome == HOLDS else DIFFERS, words, token=found.token)
 
     def level(self) -> Check:
-        """Compare the losses on a given text with those of a correct run."""
+        """Compare the losses on the given text with those of a correct run."""
         if self.text is None or self.expected is None:
             raise NotJudgedError("no `--text` and `--losses` of a run that is right")
         self.needs_echo()
@@ -485,7 +459,7 @@ class Interview:
 
 
 def _off_at(first: Place, places: tuple[Place, ...], at: int, late: int) -> float:
-    """Return a new token's distance from the distribution `late` places from its own; 1 if there is none."""
+    """Return the distance of a new token from the distribution `late` tokens after its own; 1 if there is none."""
     off = apart(first, places[at + late]) if at + late < len(places) else 1.0
     return 1.0 if np.isnan(off) else off
 
@@ -495,7 +469,7 @@ def _known(place: Place) -> bool:
 
 
 Ask = Callable[[Interview], Check]
-CHECKS: dict[str, Ask] = {  # in the order in which they run
+CHECKS: dict[str, Ask] = {  # in the order of execution
     "same request twice": Interview.same_twice,
     "alignment": Interview.alignment,
     "prefix cache": Interview.prefix_cache,

@@ -1,4 +1,4 @@
-r"""The factors on q·k in a config: the softmax scale, and query gains that grow with position."""
+r"""Read the factors on q·k in a config: the softmax scale, and query gains that grow with position."""
 
 import math
 from collections.abc import Callable
@@ -9,10 +9,10 @@ from rope_doctor.probes.layer_kinds import LayerKinds
 
 
 def stated_scale(kinds: LayerKinds, width: int) -> tuple[float, bool]:
-    r"""Return the softmax scale for heads with `width` features, and whether the config states it.
+    r"""Return the softmax scale for heads with `width` features, and whether the config specifies it.
 
-    The default is 1/√width. Gemma states `query_pre_attn_scalar`, Granite `attention_multiplier`,
-    and MLA with YaRN multiplies the scale by the square of 0.1 · mscale_all_dim · ln(factor) + 1.
+    The default is 1/√width. Gemma specifies `query_pre_attn_scalar` and Granite `attention_multiplier`. MLA with
+    YaRN multiplies the scale by the square of 0.1 · mscale_all_dim · ln(factor) + 1.
 
     Source: transformers 5.23, `modeling_gemma3`, `modeling_granite`, `modeling_deepseek_v3`.
     """
@@ -31,10 +31,11 @@ def stated_scale(kinds: LayerKinds, width: int) -> tuple[float, bool]:
 
 
 def query_gains(kinds: LayerKinds) -> tuple[int, Callable[[np.ndarray, bool], np.ndarray]] | None:
-    """Return a length, in tokens, at which query gains are visible, and a function that computes them, or None.
+    """Return a length, in tokens, at which query gains are visible, and a function to compute them; or None.
 
-    The function takes positions `(seq,)` and whether the layer rotates. Llama 4 and Beam scale the queries of
-    layers that do not rotate, Ministral 3 those of all layers; Beam's rule has no config field.
+    The arguments of the function are positions, `(seq,)`, and whether the layer rotates. Llama 4 and Beam scale the
+    queries of layers that do not rotate, and Ministral 3 those of all layers. There is no config field for Beam's
+    rule.
 
     Source: transformers 5.23, `modeling_llama4`, `modeling_ministral3`, `modeling_beam`.
     """

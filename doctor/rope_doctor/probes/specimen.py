@@ -1,4 +1,4 @@
-r"""A correct two-layer NumPy decoder; bug replays override its methods one at a time."""
+r"""A correct two-layer NumPy decoder whose methods bug replays override one at a time."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,7 +14,7 @@ WIDTH, HEADS, VOCABULARY, LAYERS = 32, 2, 40, 2
 
 @dataclass(frozen=True)
 class Kept:
-    """The cache: rotated keys, and values, per layer, (batch, heads, tokens, head_dim), and the token count."""
+    """The cache: rotated keys and values of each layer, (batch, heads, tokens, head_dim), and the token count."""
 
     keys: tuple[np.ndarray, ...]
     values: tuple[np.ndarray, ...]
@@ -24,11 +24,11 @@ class Kept:
 class Specimen:
     r"""A decoder whose random weights are large enough to make attention sharp.
 
-    Its parts are methods, so a subclass can break one by overriding it: `count` makes positions,
-    `rotate` rotates queries and keys, `store` appends keys and values to the cache, `see` masks.
+    A subclass can break a part by overriding its method: `count` computes positions, `rotate` rotates queries and
+    keys, `store` appends keys and values to the cache, and `see` computes the mask.
 
     Args:
-        spec: the rotation; by default for heads of 16, base 10,000, half_split.
+        spec: the rotation; by default half_split, for heads of 16, with base 10,000.
 
     >>> import numpy as np
     >>> logits, cache = Specimen()(np.array([[3, 1, 4]]))
@@ -40,7 +40,7 @@ class Specimen:
 
     def __init__(self, spec: RopeSpec | None = None) -> None:
         self.spec = plain_rope(WIDTH // HEADS, layout="half_split") if spec is None else spec
-        self.many = 1 + max(self.spec.axes or (0,))  # coordinates per position
+        self.many = 1 + max(self.spec.axes or (0,))  # number of coordinates per position
         draw = np.random.default_rng(7)
         self.embedding = draw.normal(size=(VOCABULARY, WIDTH))
         self.weights = [
@@ -88,18 +88,18 @@ class Specimen:
     def store(
         self, k: np.ndarray, v: np.ndarray, cache: Kept | None, layer: int, positions: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return all of a layer's keys and values: those in the cache, then the new ones."""
+        """Return all keys and values of a layer: those in the cache, then the new ones."""
         if cache is not None:
             k = np.concatenate((cache.keys[layer], k), axis=-2)
             v = np.concatenate((cache.values[layer], v), axis=-2)
         return k, v
 
     def see(self, tokens: np.ndarray, keys: int, seen: int, mask: np.ndarray | None) -> np.ndarray:
-        """Return the mask (batch, 1, seq, keys): True for keys that are neither in the future nor hidden."""
+        """Return the mask, (batch, 1, seq, keys), True for keys that are neither in the future nor hidden."""
         key, query = np.arange(keys), (seen + np.arange(tokens.shape[1]))[:, None]
         shown = np.ones((len(tokens), keys), int) if mask is None else mask
         visible = (key <= query) & (shown[:, None] == 1)
-        return (visible | (key == query))[:, None]  # includes the diagonal, so that no row is empty
+        return (visible | (key == query))[:, None]  # with the diagonal, so that every row has a key
 
     def crop(self, cache: Kept, length: int, removed: int) -> Kept:
         """Return the cache of the first `length` tokens."""
@@ -107,7 +107,7 @@ class Specimen:
         return Kept(keys, values, cache.count - removed)
 
     def evict(self, cache: Kept, start: int, count: int) -> Kept:
-        """Return the cache without `count` tokens from `start` on; the number of tokens read does not change."""
+        """Return the cache without `count` tokens from `start` on; its token count does not change."""
         keys, values = (
             tuple(np.delete(layer, np.s_[start : start + count], axis=2) for layer in kept)
             for kept in (cache.keys, cache.values)

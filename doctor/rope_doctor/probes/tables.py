@@ -1,4 +1,4 @@
-r"""Cosines and sines returned or stored by a live module, and their difference from a rotation."""
+r"""Read the cosines and sines that a live module returns or stores, and compare them with a rotation."""
 
 import re
 from collections.abc import Iterator
@@ -17,9 +17,9 @@ TABLES = re.compile(r"(cos|sin|freqs|rope|rotary|embed_positions)(?!.*inv)", re.
 def called(
     module: Any, model: Any, positions: np.ndarray, layer_type: str, exact: bool = False
 ) -> np.ndarray | None:
-    """Call a module and return its cosines + i · sines, shape (positions, features or pairs), or None.
+    """Call a module and return cosines + i · sines with shape (positions, features or pairs), or None.
 
-    With `exact`, the numbers are float32 regardless of the model's format.
+    If `exact`, they are computed in float32, whatever the number format of the model.
     """
     import torch
 
@@ -31,7 +31,7 @@ def called(
     with torch.no_grad():
         try:
             out = module(x, ids, **options)
-        except (IndexError, RuntimeError, ValueError):  # M-RoPE takes three coordinates
+        except (IndexError, RuntimeError, ValueError):  # M-RoPE expects three coordinates
             out = module(x, torch.stack([ids] * 3), **options)
     if isinstance(out, torch.Tensor) and out.is_complex():
         return _rows(out.to(torch.complex128).cpu().numpy(), len(positions))
@@ -43,7 +43,7 @@ def called(
 
 
 def _rows(values: np.ndarray, count: int) -> np.ndarray | None:
-    """Reduce to (positions, features) by dropping size-1 axes and equal leading entries; None if that fails."""
+    """Drop size-1 axes and equal leading entries to get (positions, features), or return None if that fails."""
     while values.ndim > 2:
         axis = next((axis for axis, size in enumerate(values.shape) if size == 1), 0)
         values = values.take(0, axis=axis)
@@ -51,7 +51,7 @@ def _rows(values: np.ndarray, count: int) -> np.ndarray | None:
 
 
 def stored(module: Any) -> Iterator[tuple[str, np.ndarray]]:
-    """Yield each table's name and its cosines + i · sines, one row per position."""
+    """Yield the name of each table, and cosines + i · sines with one row per position."""
     import torch
 
     own = {**dict(module.named_buffers(recurse=False)), **vars(module)}
@@ -71,14 +71,14 @@ def stored(module: Any) -> Iterator[tuple[str, np.ndarray]]:
         elif "cos" in name and name.replace("cos", "sin") in tables and "sin" not in name:
             other = tables[name.replace("cos", "sin")].detach().cpu().double().numpy().squeeze()
             yield name, numbers + 1j * other
-        elif "embed_positions" in name:  # the sines come first
+        elif "embed_positions" in name:  # sines first
             yield name, second + 1j * first
         elif "cos_sin" in name:
             yield name, first + 1j * second
 
 
 def by_pair(values: np.ndarray, expected: np.ndarray) -> np.ndarray | None:
-    """Return per-pair cosines and sines from a per-pair or per-feature table (either layout), or None."""
+    """Return cosines and sines per pair from a table per pair or, in either layout, per feature; otherwise None."""
     pairs, once = expected.shape[1], _once(values)
     if values.shape[1] == pairs:
         return values if once is None or _once(expected) is not None else None
@@ -86,7 +86,7 @@ def by_pair(values: np.ndarray, expected: np.ndarray) -> np.ndarray | None:
 
 
 def _once(values: np.ndarray) -> np.ndarray | None:
-    """Halve a table that stores every pair's numbers twice, in either layout; return None for any other table."""
+    """Halve a table that stores the numbers of every pair twice, in either layout; None for any other table."""
     if values.shape[1] % 2:
         return None
     neighbours, halves = (values[:, ::2], values[:, 1::2]), np.split(values, 2, axis=1)
@@ -96,9 +96,9 @@ def _once(values: np.ndarray) -> np.ndarray | None:
 def _compared(
     values: np.ndarray, spec: RopeSpec, positions: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return cosines + i · sines per pair, and a mask of those beyond rounding error; None if the pairs differ.
+    """Return cosines + i · sines per pair and which differ by more than rounding, or None if pairs do not match.
 
-    Rounding error includes that of the table's number format and of float32 frequencies.
+    Rounding includes that to the number format of the table, and that of frequencies to float32.
     """
     angles = positions[:, None] * spec.inv_freq
     expected = spec.attention_factor * np.exp(1j * angles)
@@ -108,7 +108,7 @@ def _compared(
     mantissa = np.frexp(values.real)[0] * 2.0**11
     if float(np.abs(values.real - values.real.astype(np.float32)).max()) > 0:
         bits = 0.0
-    elif np.isfinite(mantissa).all() and (mantissa == np.round(mantissa)).all():  # at most eleven bits
+    elif np.isfinite(mantissa).all() and (mantissa == np.round(mantissa)).all():  # eleven bits are enough
         bits = 2.0**-8
     else:
         bits = 2.0**-20
@@ -117,13 +117,13 @@ def _compared(
 
 
 def off(values: np.ndarray, spec: RopeSpec, positions: np.ndarray) -> float:
-    """Return the fraction of numbers that differ; the kind with the smallest fraction is the nearest."""
+    """Return the fraction of numbers that differ; it is smallest for the nearest kind."""
     compared = _compared(values, spec, positions)
     return 2.0 if compared is None else float(compared[1].mean())
 
 
 def difference(values: np.ndarray, spec: RopeSpec, positions: np.ndarray) -> dict[str, Any] | None:
-    """Return the actual and the expected rotation as text, and where they first differ; None if they are equal."""
+    """Return the actual and the expected rotation as text, with the first difference, or None if they are equal."""
     pairs, width = len(spec.inv_freq), values.shape[1]
     compared = _compared(values, spec, positions)
     if compared is None:

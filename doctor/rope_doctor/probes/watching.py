@@ -1,7 +1,7 @@
-r"""Watch a live torch model's attention: are queries and keys rotated as the config specifies?
+r"""Check whether queries and keys are rotated as specified in the config when a live torch model runs.
 
-In a layer whose tokens are all equal, all queries are equal before the rotation, so the query at position p must be
-the query at position 0 rotated by p.
+In a layer whose tokens are all equal, all queries are equal before the rotation. The query at position p must
+therefore be that at position 0, rotated to p.
 """
 
 import inspect
@@ -23,32 +23,32 @@ from rope_edu.encodings.rotary import apply_rope
 from rope_edu.encodings.spec import RopeSpec
 
 POSITIONS = np.array([*range(12), 15, 31, 40, 63, 64, 100, 127, 200, 255, 300, 511, 777, 1023])
-ROWS = 61  # text length for a model that takes no positions
-LONGEST_RUN = 4096  # longest such text
-QK_ROUNDINGS = 64  # roundings allowed in q and k between the embedding and attention
+ROWS = 61  # length of the text for a model that does not accept positions
+LONGEST_RUN = 4096  # maximum length of such a text
+QK_ROUNDINGS = 64  # allowed roundings in q and k between the embedding and attention
 FREQUENCY_TOLERANCE = 4e-6  # relative error of frequencies computed as powers in float32
-V_ROUNDINGS = 64  # roundings allowed between the values of equal tokens
+V_ROUNDINGS = 64  # allowed roundings between the values of equal tokens
 SCALE_TOLERANCE = 1e-3  # relative error of a softmax scale, which some models round to bfloat16
 GAIN_TOLERANCE = 0.01  # relative error of a query's length in bfloat16
-FEWEST_ROWS = 8  # fewest equal tokens needed to judge a layer
-CLOCKWISE = {"nanochat"}  # architectures that rotate by −angle; no config field specifies this
+FEWEST_ROWS = 8  # minimum number of equal tokens needed to judge a layer
+CLOCKWISE = {"nanochat"}  # architectures that rotate by −angle, for which there is no config field
 OF_COORDINATES = ("sections_contiguous", "sections_interleaved", "one_coordinate")
 BY_LENGTH = ("dynamic", "longrope")
 
 
 @dataclass(frozen=True)
 class AttentionInput:
-    """One head's queries or keys as they reach a layer's attention."""
+    """The queries or keys of one head, as they enter the attention of a layer."""
 
     name: str  # "queries" or "keys"
-    rows: np.ndarray  # (seq, width), scaled to the length of the first row
+    rows: np.ndarray  # (seq, width), scaled to the norm of the first row
     positions: np.ndarray  # (seq,), or coordinates (seq, axes)
-    eps: float  # relative rounding error of the model's number format
-    before: tuple[np.ndarray, ...]  # outputs of this attention's modules at the first token
-    gains: np.ndarray  # (seq,) row lengths before scaling, relative to the first
+    eps: float  # relative rounding error of the number format of the model
+    before: tuple[np.ndarray, ...]  # outputs of the modules of this attention, at the first token
+    gains: np.ndarray  # (seq,), norms of the rows before scaling, relative to the first
 
     def off(self, spec: RopeSpec, at: np.ndarray | None = None, wide: float = 1.0) -> np.ndarray:
-        """Return whether each row differs from the first row rotated to its position, or to `at`.
+        """Return whether each row differs from the first row, rotated to its position or to `at`.
 
         The rotated part may be the whole row, its beginning or its end.
         """
@@ -76,16 +76,16 @@ def _angles(positions: np.ndarray, spec: RopeSpec) -> np.ndarray:
 
 @dataclass
 class Watched:
-    """Observations of attention: faults, the layers that were judged, and why others were not."""
+    """What was observed of attention: the faults, which layers were judged, and why others were not."""
 
     faults: list[Fault] = field(default_factory=list)
-    layers: dict[str, bool] = field(default_factory=dict)  # name -> whether the layer was judged
-    scales: dict[str, tuple[float, int]] = field(default_factory=dict)  # softmax scale and width, by layer
+    layers: dict[str, bool] = field(default_factory=dict)  # whether a layer was judged, by name
+    scales: dict[str, tuple[float, int]] = field(default_factory=dict)  # softmax scale and width, by name
     failed: str = ""  # why the model could not be run
-    long_texts: str = ""  # why texts at the trained length and beyond were not run; "" if they were
-    query_scale: str = ""  # why query gains were not judged; "" if they were
-    coordinates: str = ""  # why differing coordinates were not run; "" if they were
-    grows: bool = False  # whether queries grow with position in a short text
+    long_texts: str = ""  # why there was no text at the trained length and beyond, or "" if there was one
+    query_scale: str = ""  # why query gains were not judged, or "" if they were
+    coordinates: str = ""  # why there was no text with different coordinates, or "" if there was one
+    grows: bool = False  # whether queries already grow with position in a short text
     positions: int = 0
     longest: int = 0
 
@@ -94,7 +94,7 @@ class Watched:
 
 
 def watch(model: Any, kinds: LayerKinds) -> Watched:
-    """Run a live model, at several lengths if its rule depends on them, and judge its queries and keys."""
+    """Run a live model, at several lengths if its rule depends on the length, and judge its queries and keys."""
     watched = Watched()
     ruled = [
         reading for reading in kinds.turning.values() if reading.rope_type in BY_LENGTH and reading.trained
@@ -120,7 +120,7 @@ def watch(model: Any, kinds: LayerKinds) -> Watched:
 
 
 def _judge_at(model: Any, kinds: LayerKinds, watched: Watched, length: int | None, after: int = 0) -> None:
-    """Run a text of this length, or a short one, and add its faults."""
+    """Run the model on a text of this length, or on a short one, and add its faults."""
     readings = kinds.readings if length is None else kinds.at_length(length)
     check = "queries and keys" if length is None else "longer texts"
     calls, positions = _run(model, kinds, watched, length)
@@ -139,7 +139,7 @@ def _judge_at(model: Any, kinds: LayerKinds, watched: Watched, length: int | Non
 
 
 def _judge_gains(model: Any, kinds: LayerKinds, watched: Watched) -> None:
-    """If the config says that queries grow with position, run a text in which they do, and add its faults."""
+    """If queries grow with position according to the config, run a text in which they do, and add its faults."""
     stated = query_gains(kinds)
     if stated is None:
         grows = "queries grow with the position, and the config does not say how"
@@ -167,7 +167,7 @@ def _judge_gains(model: Any, kinds: LayerKinds, watched: Watched) -> None:
 def _of_one_layer(
     wrong: list[Fault], inputs: list[AttentionInput], check: str, after: int, length: int | None
 ) -> Iterator[Fault]:
-    """Yield one fault for a layer's queries and keys."""
+    """Yield at most one fault for the queries and keys of a layer."""
     if not wrong:
         return
     fault, both = wrong[0], len(wrong) == len(inputs)
@@ -187,9 +187,9 @@ def _of_one_layer(
 def _run(
     model: Any, kinds: LayerKinds, watched: Watched, length: int | None
 ) -> tuple[list[tuple[str, float | None, list[AttentionInput]]], np.ndarray]:
-    """Run a text of equal tokens; return (layer, softmax scale, queries and keys) per call, and the positions.
+    """Run a text of equal tokens; return (layer, softmax scale, queries and keys) for each call, and the positions.
 
-    A layer's queries and keys are an empty list if its tokens may differ in more than position.
+    The list of queries and keys is empty if the tokens in a layer may differ in more than position.
     """
     import torch
 
@@ -243,7 +243,7 @@ def _run(
 
 
 def _of_the_text(call: Call, count: int) -> Call:
-    """Return a call without the keys that follow the text's own, such as DeepSeek V4's summaries."""
+    """Return a call without the keys that follow those of the text, such as the summaries in DeepSeek V4."""
     if call.k.shape[-2] <= count:
         return call
     v = None if call.v is None else call.v[..., :count, :]
@@ -251,7 +251,7 @@ def _of_the_text(call: Call, count: int) -> Call:
 
 
 def below_the_switch(reading: Reading) -> int | None:
-    """Return the length below which a rule does not depend on text length; None if the config gives none."""
+    """Return the length below which a rule does not depend on the text, or None if it is not in the config."""
     if reading.trained and reading.rope_type in BY_LENGTH:
         return reading.trained - 1
     return reading.trained or reading.longest
@@ -270,19 +270,19 @@ def _positions(kinds: LayerKinds, length: int | None, given: bool) -> np.ndarray
         return np.arange(length)
     else:
         chosen = np.append(POSITIONS[length - 1 > POSITIONS], length - 1)
-    # an odd number of positions cannot be mistaken for a width
+    # an odd number, so that it cannot be mistaken for a width
     return np.delete(chosen, -2) if len(chosen) % 2 == 0 and len(chosen) > 2 else chosen
 
 
 def _coordinates(positions: np.ndarray, axes: int) -> np.ndarray:
-    """Return coordinates `(seq, axes)` that differ from one another in every token but the first."""
+    """Return coordinates, `(seq, axes)`, that differ from each other for every token but the first."""
     return np.stack(
         [positions, *((positions + axis * (1 + positions % 5)) for axis in range(1, axes))], axis=1
     )
 
 
 def _kernels(model: Any) -> dict[str, int]:
-    """Return the number of tokens mixed by each module with convolutions."""
+    """Return the number of tokens that each module with convolutions mixes."""
     import torch
 
     sizes: dict[str, int] = {}
@@ -295,12 +295,12 @@ def _kernels(model: Any) -> dict[str, int]:
 
 
 def _inputs(call: Call, positions: np.ndarray, eps: float, even: bool, mixed: int) -> list[AttentionInput]:
-    """Return a call's queries and keys, from the first token equal to all later ones; [] if too few are equal."""
+    """Return the queries and keys of a call, from the first token equal to all later ones; [] if too few are."""
     q, k = (x.double().cpu().numpy()[0, 0] for x in (call.q, call.k))
     if call.v is not None and call.v.data_ptr() != call.k.data_ptr():
         v = call.v.double().cpu().numpy()[0, 0]
         apart = np.abs(v - v[-1]).max(axis=1) > V_ROUNDINGS * eps * np.abs(v).max()
-    else:  # without values, only constant lengths show that tokens are equal, unless they were made equal
+    else:  # without values, tokens are known to be equal only if they were made so or lengths are constant
         length = np.linalg.norm(k, axis=1)
         apart = (np.abs(length - length[-1]) > V_ROUNDINGS * eps * length.max()) & (not even)
     start = int(np.flatnonzero(apart)[-1]) + 1 if apart.any() else 0
@@ -350,9 +350,9 @@ def _judge(
 
 
 def _comes_out_in_halves(vectors: AttentionInput, spec: RopeSpec) -> bool:
-    """Return whether neighbours are rotated but come out in half_split order, as in DeepSeek-V3.
+    """Return whether neighbouring features form pairs but are returned in half_split order, as in DeepSeek-V3.
 
-    The result looks like half_split; only the feature order before the rotation tells the two apart.
+    The result looks like half_split, and can be recognised only by the order of features before the rotation.
     """
     halved = spec.kind != NOPE and spec.layout == "interleaved"
     if not halved or vectors.off(spec.replace(layout="half_split")).any():
@@ -401,7 +401,7 @@ def _explained(
 
 
 def _speeds(vectors: AttentionInput, spec: RopeSpec) -> str:
-    """Describe the base that fits the expected layout's pairs from one position to the next."""
+    """Describe the base that fits the angles of the expected pairs from one position to the next."""
     width, start = spec.rotary_dim, vectors.rows.shape[1] - spec.head_dim
     first, second = pair_slices(width, spec.layout)
     part = vectors.rows[:2, start : start + width]
@@ -414,7 +414,7 @@ def _speeds(vectors: AttentionInput, spec: RopeSpec) -> str:
 
 
 def scale_faults(watched: Watched, kinds: LayerKinds) -> tuple[list[Fault], str]:
-    """Return the faults in the softmax scales, and why they were not judged, or ""."""
+    """Return the faults in the softmax scales and, if these were not judged, the reason."""
     if not watched.scales:
         return [], "no call of attention shows its scale"
     faults, unstated = [], ""

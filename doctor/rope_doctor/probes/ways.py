@@ -1,4 +1,4 @@
-r"""Ways of calling a decoder that must give the same logits, each a function of a bench."""
+r"""Different ways of calling a decoder that must give the same logits; each is a function of a bench."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -18,10 +18,11 @@ from rope_doctor.probes.bench import (
 )
 from rope_doctor.probes.decoder import BFLOAT16_EPS
 
-GAP, SHIFT, NEW = 7, 17, 6  # tokens: a gap in the positions, a shift of the text, tokens to generate
-LEAST = PADS + 3  # shortest text that is compared
-GROWN = 8  # largest difference in logits, in units of the spread, as a multiple of the query growth
-LONGROPE = "longrope"  # the rule that switches between two lists of factors at a documented length
+GAP, SHIFT, NEW = 7, 17, 6  # lengths in tokens: a gap in the positions, a shift of a text, a generated text
+LEAST = PADS + 3  # minimum length of a text that is compared
+GROWN = 8  # largest logit difference per unit of query growth, in units of the spread
+EFFECT = "positions have an effect"  # a check that must run if rounding may hide mistakes
+LONGROPE = "longrope"  # the rule that switches from one list of factors to another at a documented length
 
 
 def same_call_twice(bench: Bench) -> Check:
@@ -29,7 +30,7 @@ def same_call_twice(bench: Bench) -> Check:
 
 
 def step_by_step(bench: Bench) -> Check:
-    """Compare one pass with a prompt followed by single tokens; also read a short text entirely token by token."""
+    """Compare one pass with a prompt followed by single tokens and, in a short text, with single tokens only."""
     if bench.length > 2 * bench.piece:
         rows = [(row[None], whole[None]) for row, whole in zip(bench.text, bench.whole, strict=True)]
         sizes = [1] * bench.length, bench.prompt
@@ -42,8 +43,8 @@ def step_by_step(bench: Bench) -> Check:
 
 
 def chunks(bench: Bench, chunk: int) -> Check:
-    """Compare one pass with two chunkings, of `chunk` tokens and of fewer."""
-    least = bench.decoder.trained or 0 if _switches(bench) else 0  # one text must not mix the two lists
+    """Compare one pass with chunks of `chunk` tokens, and with smaller ones."""
+    least = bench.decoder.trained or 0 if _switches(bench) else 0  # the two lists must not be mixed in a text
     pairs = []
     chunk = min(chunk, bench.length - 1)
     sizes = sorted({chunk, max(2, 3 * chunk // 8)}, reverse=True)
@@ -69,7 +70,7 @@ def step_by_step_with_positions(bench: Bench) -> Check:
 
 
 def _padded(bench: Bench, pads: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return tokens, mask, and positions counted from the mask for two rows, the second of which is padded."""
+    """Return tokens, mask, and positions counted from the mask, for two rows of which the second is padded."""
     tokens, mask = bench.text.copy(), np.ones(bench.text.shape, int)
     tokens[1], mask[1, pads] = bench.text[0, 0], 0
     tokens[1, mask[1] == 1] = bench.text[1, : bench.length - PADS]
@@ -132,7 +133,7 @@ def moved(bench: Bench) -> Check:
 
 
 def _unscaled(bench: Bench, by: int) -> Bench:
-    """Return a bench whose text, even when moved by `by`, ends before queries are scaled, if there is room."""
+    """Return a bench whose text, moved by `by`, ends before queries are scaled, if there is room for one."""
     first = bench.decoder.scaled
     if first is None or bench.length + by <= first or first - by < LEAST:
         return bench
@@ -140,7 +141,7 @@ def _unscaled(bench: Bench, by: int) -> Bench:
 
 
 def _of_scaled_queries(bench: Bench, check: Check, by: int) -> Check:
-    """Return a check that allows a difference of up to the query growth if queries grow from position 0 on."""
+    """Return a check that allows a difference in proportion to the growth if queries grow from position 0 on."""
     first, growth = bench.decoder.scaled, bench.decoder.growth
     if check.outcome != DIFFERS or first is None or bench.length + by <= first:
         return check
@@ -154,7 +155,7 @@ def _of_scaled_queries(bench: Bench, check: Check, by: int) -> Check:
 
 
 def _of_a_table(bench: Bench, check: Check, expected: str) -> Check:
-    """Return a check of a decoder whose positions may be absolute, so that a difference is expected or unclear."""
+    """Return a check of a decoder whose positions may be absolute, which would explain a difference."""
     if check.outcome != DIFFERS or bench.decoder.relative:
         return check
     if bench.decoder.relative is False:
@@ -203,7 +204,7 @@ def _with_gap(bench: Bench, gap: int) -> np.ndarray:
 
 
 def gaps(bench: Bench) -> Check:
-    """Compare hidden with omitted tokens within the narrowest window, which may count tokens or positions."""
+    """Compare hidden with omitted tokens inside the narrowest window, which may be in tokens or positions."""
     if bench.decoder.recurrent:
         raise NotJudgedError("layers with a state see hidden tokens")
     length = min(bench.length, *bench.decoder.windows, bench.length)
@@ -239,7 +240,7 @@ def cropped(bench: Bench) -> Check:
     crop = bench.decoder.crop
     if crop is None:
         raise NotJudgedError("no function to roll the cache back is known")
-    length = min(bench.length, *bench.decoder.windows, bench.length)  # a window forgets the tokens before it
+    length = min(bench.length, *bench.decoder.windows, bench.length)  # tokens before a window are forgotten
     if length < 4:
         raise NotJudgedError(f"a window of {length} tokens has forgotten the tokens to roll back to")
     bench = bench.shorter(length - 1) if bench.decoder.windows else bench
@@ -272,7 +273,7 @@ def shifted(bench: Bench) -> Check:
 
 
 def evicted(bench: Bench) -> Check:
-    """Drop two tokens from the middle of the cache, or hide them from the tokens that follow."""
+    """Compare dropping two tokens from the middle of the cache with hiding them from later tokens."""
     if bench.decoder.evict is None:
         raise NotJudgedError("no function to evict tokens from the cache is known")
     bench.needs("mask")
@@ -289,7 +290,7 @@ def evicted(bench: Bench) -> Check:
 
 
 def across(bench: Bench) -> Check:
-    """Cross the length at which the rule changes, with keys in the cache."""
+    """Compare a text that crosses the length at which the rule changes, with keys in the cache."""
     if not (bench.decoder.trained and bench.decoder.rule):
         raise NotJudgedError("no rule depends on the length")
     positions = bench.positions + bench.decoder.trained - bench.piece
@@ -317,7 +318,7 @@ def coordinates(bench: Bench) -> Check:
     stepped, _ = bench.pieces(row, [1] * bench.length, ids[:, :1])
     words = f"{count} coordinates: alone, next to a moved row, that row, and step by step"
     check = bench.verdict(words, (both[:1], alone), (both[1:], alone), (stepped, alone))
-    for axis in range(1, count):  # does each further coordinate have an effect by itself?
+    for axis in range(1, count):  # each further coordinate must have an effect by itself
         other = ids[:, :1].copy()
         other[axis] = other[0]
         apart = float(bench.distances(alone, bench.logits(row, other)).max())
@@ -331,12 +332,12 @@ def with_an_image(count: int, length: int) -> np.ndarray:
     rows, patches = np.tile(np.arange(length), (count, 1)), np.arange(6)
     for axis in range(count):
         rows[axis, 3:9] = 3 + {0: 0 * patches, 1: patches // 3}.get(axis, patches % 3)
-    rows[:, 9:] = 3 + 3 + np.arange(length - 9)  # text continues from the largest coordinate
+    rows[:, 9:] = 3 + 3 + np.arange(length - 9)  # the text continues after the largest coordinate
     return rows
 
 
 def generated(bench: Bench) -> Check:
-    """Compare greedy generation, from a full row and from a left-padded one, with one pass over the output."""
+    """Compare greedy generation, from a full and a left-padded row, with one pass over the output."""
     if bench.decoder.generate is None:
         raise NotJudgedError("the decoder has no function to generate tokens")
     tokens, mask, _ = _padded(bench, slice(0, PADS))
@@ -383,14 +384,14 @@ def _copy(bench: Bench, decoder: Any) -> Bench:
 
 @dataclass(frozen=True)
 class Way:
-    """A way of calling a decoder, with the keywords it needs and the texts on which it is compared."""
+    """One way of calling a decoder, with the keywords that it requires and the texts on which it is compared."""
 
     compare: Callable[[Bench], Check]
     needs: tuple[str, ...] = ()
     central: bool = False
     far: bool = False  # also on a text past every window and switch
     edge: bool = False  # also on a text that ends exactly at a switch
-    by_slot: int | None = None  # tokens that it adds to a text, if layers that pool tokens may change it
+    by_slot: int | None = None  # number of tokens added to a text, if pooling layers may cause a difference
 
     def on(self, bench: Bench) -> Check:
         """Compare on one text."""
@@ -398,7 +399,7 @@ class Way:
         return check if self.by_slot is None else self._of_pools(bench, check, self.by_slot)
 
     def _of_pools(self, bench: Bench, check: Check, added: int) -> Check:
-        """Return a check that expects a difference if tokens are pooled by slot but seen by position.
+        """Return a check that allows a difference if tokens are pooled by slot but seen by position.
 
         A text that ends before the first pool must not differ.
         """
@@ -428,7 +429,7 @@ WAYS: dict[str, Way] = {
     "step by step, with positions": Way(step_by_step_with_positions, ("cache", "positions")),
     "rows": Way(rows),
     "rows at length 1": Way(rows_at_length_1, ("cache",)),
-    "positions have an effect": Way(effect, ("positions",)),
+    EFFECT: Way(effect, ("positions",)),
     "gaps": Way(gaps, ("positions", "mask"), by_slot=0),
     "packed": Way(packed, ("positions",)),
     "cropped cache": Way(cropped, ("cache",)),

@@ -12,7 +12,7 @@ import numpy as np
 FILES = ("rotate", "frequencies", "configs", "batch", "axes", "shift", "scale")
 WIDTHS = ("float64", "float32", "float32, angles in float32", "bfloat16", "float16")
 KEYWORDS = ("layout", "rotary_dim", "base", "attention_factor")
-CALLS = {  # case files that call a function, with their argument names
+CALLS = {  # the case files that call a function, with its argument names
     "rotate": ("x", "positions", *KEYWORDS),
     "batch": ("x", "positions", *KEYWORDS),
     "axes": ("x", "positions", *KEYWORDS, "axes"),
@@ -22,7 +22,7 @@ CALLS = {  # case files that call a function, with their argument names
 
 @dataclass(frozen=True)
 class Result:
-    """The outcome of one case: its name, whether it passed, the observed error, and the mistakes that it catches.
+    """The outcome of a case: its name, whether it passed, the error, and the mistakes that it detects.
 
     >>> Result("one pair", True, "off by 0").passed
     True
@@ -37,7 +37,7 @@ class Result:
 
 
 def load(name: str) -> list[dict[str, Any]]:
-    r"""Return the cases of a file in `FILES` as dicts of plain lists and numbers; ValueError for any other name.
+    r"""Return the cases in one of the `FILES` as dicts of plain lists and numbers; ValueError for any other name.
 
     >>> load("rotate")[0]["name"]
     'one pair, interleaved'
@@ -51,7 +51,7 @@ def load(name: str) -> list[dict[str, Any]]:
 
 
 def run(function: Callable[..., object], *, width: str = "float64", cases: str = "rotate") -> list[Result]:
-    r"""Return a function's results on all cases in a file; a failure lists the mistakes that could explain it.
+    r"""Return the results of a function on all cases in a file; a failed one lists mistakes that could explain it.
 
     A result passes if it is real, has x's shape, and is within the tolerance. A different shape fails even if it
     broadcasts, and a complex result fails even if its imaginary part is 0.
@@ -59,14 +59,14 @@ def run(function: Callable[..., object], *, width: str = "float64", cases: str =
     Args:
         function: `(x, positions, *, layout, rotary_dim, base, attention_factor) -> rotated x`; x is NumPy float64
             `(seq, head_dim)`, positions int64 `(seq,)`.
-        width: the function's number format, which sets the tolerance: "float64", "float32",
-            "float32, angles in float32", "bfloat16" or "float16".
+        width: the number format of the function, which determines the tolerance: "float64", "float32", "float32,
+            angles in float32", "bfloat16" or "float16".
         cases: the file. "rotate"; "batch", x `(batch, seq, head_dim)` and positions `(batch, seq)`; "axes",
             positions `(axes, seq)` and a further argument `axes`, each pair's coordinate; "shift", where x holds
             rotated keys, and `shift`, the number of tokens by which they move, replaces positions.
 
-    ValueError if `width` or `cases` is unknown, or the function has a different signature. If it raises an
-    exception, the case fails.
+    ValueError if `width` or `cases` is unknown, or the function has a different signature. A case fails if the
+    function raises an exception.
 
     >>> from rope_edu import apply_rope, inv_freq, rope_angles
     >>> def mine(x, positions, *, layout, rotary_dim, base, attention_factor):
@@ -82,13 +82,13 @@ def run(function: Callable[..., object], *, width: str = "float64", cases: str =
 
 
 def check_call(function: Callable[..., object], width: str, cases: str) -> None:
-    """Raise ValueError, with advice on wrapping, if a function does not take a case's fields as its arguments."""
+    """Raise ValueError, with advice on wrapping, if a function does not accept a case's fields as arguments."""
     for name, value, allowed in (("width", width, WIDTHS), ("cases", cases, tuple(CALLS))):
         if value not in allowed:
             raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
     try:
         signature = inspect.signature(function)
-    except (TypeError, ValueError):  # a built-in without a signature; its cases will fail instead
+    except (TypeError, ValueError):  # for a built-in without a signature, the cases will fail instead
         return
     first, second, *keywords = CALLS[cases]
     try:
@@ -103,14 +103,14 @@ def check_call(function: Callable[..., object], width: str, cases: str) -> None:
 
 
 def run_case(function: Callable[..., object], case: dict[str, Any], width: str, cases: str) -> Result:
-    """Return the outcome of one case."""
+    """Run a case and return its outcome."""
     first, second, *keywords = CALLS[cases]
     bound, inputs = case["tolerance"][width], (np.array(case[first]), np.array(case[second]))
     real = np.array(case["real"], dtype=bool) if "real" in case else np.s_[:]
     try:
         result = np.asarray(function(*inputs, **{name: case[name] for name in keywords}))
         passed, seen = _compare(result, np.array(case["expected"]), bound, real)
-    except (Exception, SystemExit) as error:  # if the function raises an exception, the case fails
+    except (Exception, SystemExit) as error:  # a case fails if the function raises an exception
         passed, seen = False, f"{type(error).__name__}: {_message(error)}"
     except BaseException as error:  # such as KeyboardInterrupt
         error.add_note(f"raised in the case {case['name']!r}")
@@ -119,7 +119,7 @@ def run_case(function: Callable[..., object], case: dict[str, Any], width: str, 
 
 
 def _message(error: BaseException) -> str:
-    """Return an exception's message, even if its `__str__` fails."""
+    """Return the message of an exception, even if its `__str__` fails."""
     try:
         return str(error)
     except Exception as failure:
@@ -127,7 +127,7 @@ def _message(error: BaseException) -> str:
 
 
 def _compare(result: np.ndarray, expected: np.ndarray, bound: float, real: Any) -> tuple[bool, str]:
-    """Return whether a result matches the expected one at real tokens, and how they differ."""
+    """Return whether a result matches the expected one, ignoring padding, and how they differ."""
     if np.iscomplexobj(result):
         return False, f"complex numbers, expected real numbers of shape {expected.shape}"
     if result.shape != expected.shape:

@@ -1,4 +1,4 @@
-r"""PI divides all frequencies by one number; ABF and NTK use a larger base, which slows the slow pairs most."""
+r"""PI, which divides all frequencies by one number; ABF and NTK, whose larger base slows the slow pairs most."""
 
 from rope_edu import plain
 from rope_edu.encodings.spec import RopeSpec
@@ -9,7 +9,7 @@ from rope_edu.encodings.validation import AtLeastOne, Base, Count, EvenDim, chec
 def position_interpolation(head_dim: EvenDim, factor: AtLeastOne, *, base: Base = 10_000.0) -> RopeSpec:
     r"""Return the spec for PI (position interpolation), which divides every frequency by the stretch: kind "pi".
 
-        θ′_i = θ_i / s,   so position m turns as m/s did
+        θ′_i = θ_i / s,   so position m is rotated as m/s was
 
     All angles stay within the trained range. The price is that neighbouring angles differ s times less, even in the
     fastest pair, so the model needs fine-tuning. ValueError if `factor`, s, is below 1 or not finite, or as for

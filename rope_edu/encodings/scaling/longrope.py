@@ -1,4 +1,4 @@
-r"""LongRoPE: one divisor per pair, the result of a search, listed in the model's config."""
+r"""LongRoPE: one divisor per pair, found by a search and listed in the model's config."""
 
 import numpy as np
 

@@ -1,6 +1,7 @@
 """Every committed results file satisfies its schema and agrees with itself; a corrupted copy does not."""
 
 import json
+from collections import Counter
 from functools import partial
 from importlib.resources import files
 from itertools import pairwise
@@ -134,6 +135,15 @@ SCHEMAS = {
         runs=rows(**SETTING, seed=COUNT, losses=mapping(array(AMOUNT)), right=mapping(array(SHARE))),
         far=rows(**SETTING, seed=COUNT, losses=mapping(array(AMOUNT)), right=mapping(array(SHARE))),
     ),
+    "real_finetune.json": record(
+        format={"const": real.FORMATS["real_finetune"]},
+        meta=record(rate=POSITIVE, betas=array(SHARE), warm_up=LENGTH, window=LENGTH, reach=LENGTH, seed=COUNT,
+                    texts=WORD, **HOST, **WHEN),
+        training=rows(name=WORD, step=COUNT, loss=AMOUNT),
+        passes=rows(text=WORD, tokens=LENGTH, name=WORD, steps=COUNT,
+                    bins=array(AMOUNT | {"type": ["number", "null"]}),
+                    beyond=AMOUNT | {"type": ["number", "null"]}),
+    ),
     "real_heads.json": record(
         format={"const": real.FORMATS["real_heads"]},
         meta=record(tokens=LENGTH, texts=mapping(WORD), pairs=mapping(array(COUNT)), does=mapping(WORD),
@@ -155,6 +165,11 @@ SCHEMAS = {
         losses=rows(text=WORD, name=WORD, prompt=AMOUNT, decoded=AMOUNT, same={"type": "boolean"},
                     shows=LENGTH | {"type": ["integer", "null"]}),
         words=rows(prompt=WORD, name=WORD, text=WORD),
+    ),
+    "real_packed.json": record(
+        format={"const": real.FORMATS["real_packed"]},
+        meta=record(tokens=LENGTH, **HOST, **WHEN),
+        losses=rows(text=WORD, way=WORD, loss=AMOUNT),
     ),
     "real_table.json": record(
         format={"const": real.FORMATS["real_table"]}, meta=OBJECT, trained=TABLE, random=TABLE,
@@ -232,6 +247,20 @@ def assert_length_agrees(content):
     assert {len(row["bins"]) for row in content["passes"]} == {content["meta"]["bins"]}
 
 
+def assert_finetune_agrees(content):
+    assert_distinct(content["passes"], ("text", "tokens", "name", "steps"))
+    assert_distinct(content["training"], ("name", "step"))
+    counts = Counter(row["name"] for row in content["training"])
+    assert len(set(counts.values())) == 1, f"every rule must have as many steps, got {counts}"
+    assert {row["steps"] for row in content["passes"]} == {0, *counts.values()}
+
+
+def assert_packed_agrees(content):
+    assert_distinct(content["losses"], ("text", "way"))
+    ways = Counter(row["way"] for row in content["losses"])
+    assert len(set(ways.values())) == 1, f"every way must have as many texts, got {ways}"
+
+
 def assert_mistakes_agree(content):
     assert_distinct(content["losses"], ("text", "name"))
     assert_distinct(content["words"], ("prompt", "name"))
@@ -239,9 +268,11 @@ def assert_mistakes_agree(content):
 
 AGREEMENTS = {
     "causes.json": assert_causes_agree,
+    "real_finetune.json": assert_finetune_agrees,
     "real_heads.json": assert_heads_agree,
     "real_length.json": assert_length_agrees,
     "real_mistakes.json": assert_mistakes_agree,
+    "real_packed.json": assert_packed_agrees,
     "grid.json": assert_grid_agrees,
     "stretch.json": assert_stretch_agrees,
     "claims.json": assert_claims_agree,
@@ -297,8 +328,11 @@ CORRUPTIONS = {
     ("causes.json", "a run twice"): (lambda c: c["runs"].append(c["runs"][0]), "occurs twice"),
     ("real_heads.json", "a share too many"): (lambda c: c["heads"][0]["share"].append(1), "must sum to 1"),
     ("real_length.json", "a pass twice"): (lambda c: c["passes"].append(c["passes"][0]), "occurs twice"),
+    ("real_finetune.json", "a step less for a rule"): (lambda c: c["training"].pop(), "as many steps"),
+    ("real_finetune.json", "a pass twice"): (lambda c: c["passes"].append(c["passes"][0]), "occurs twice"),
     ("page_heads.json", "a head without keys"): (lambda c: c["heads"][0].pop("k"), "'k' is a required property"),
     ("real_mistakes.json", "a mistake twice"): (lambda c: c["losses"].append(c["losses"][0]), "occurs twice"),
+    ("real_packed.json", "a text less for a way"): (lambda c: c["losses"].pop(), "as many texts"),
     ("real_table.json", "a cosine of 2"): (lambda c: c["trained"]["cosine"].update({"1": 2}), "maximum of 1"),
     ("rotation.json", "no left_out"): (lambda c: c.pop("left_out"), "'left_out' is a required property"),
 }  # fmt: skip

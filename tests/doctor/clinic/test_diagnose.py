@@ -354,6 +354,9 @@ def test_the_command_compares_with_a_config(somebodys_module, tmp_path, capsys):
 def test_the_command_says_what_it_cannot_examine(somebodys_module, capsys, arguments, sentence):
     somebodys_module("mine", ROTATE)
     somebodys_module("broken", "def (:")
-    with pytest.raises(SystemExit, match="2"):
-        main(["diagnose", *arguments.split()])
-    assert sentence in capsys.readouterr().err
+    assert main(["diagnose", *arguments.split()]) == 2
+    [said] = capsys.readouterr().out.splitlines()
+    assert said.startswith("Could not tell: ")
+    assert sentence in said
+    assert main(["diagnose", *arguments.split(), "--json"]) == 2
+    assert sentence in json.loads(capsys.readouterr().out)["could_not_tell"]

@@ -7,14 +7,20 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[3]
 
 
-def test_five_hundred_broken_files_and_odd_functions_get_words():
-    command = [sys.executable, "-W", "ignore", ROOT / "tests" / "doctor" / "fuzz.py", "500", "--seed", "22"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=250)
+@pytest.mark.parametrize(
+    ("count", "seed"), [(500, 22), pytest.param(5000, 7, marks=pytest.mark.nightly)], ids=["500", "5000"]
+)
+def test_broken_files_and_odd_functions_get_words(count, seed):
+    fuzz = ROOT / "tests" / "doctor" / "fuzz.py"
+    command = [sys.executable, "-W", "ignore", fuzz, str(count), "--seed", str(seed)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=250 + count / 5)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-    assert done.stdout.startswith("500 cases, 0 failed")
+    assert done.stdout.startswith(f"{count} cases, 0 failed")
     for command in ("read", "compare", "weights", "diagnose", "vectors"):
         assert f"'{command} " in done.stdout
 

@@ -17,6 +17,8 @@ from rope_doctor.config.gguf import Header
 from rope_doctor.config.gguf_rotation import layers_of_keys, readings_of
 from rope_doctor.verdict import NOT_RUN
 
+from .written import ARCHITECTURES, LOST, written
+
 ROOT = Path(__file__).resolve().parents[3]
 FILES = json.loads((ROOT / "tests/doctor/config/released.json").read_text(encoding="utf-8"))["files"]
 CONFIGS = {each.name: each.config for each in PRESETS}
@@ -163,6 +165,21 @@ def test_a_released_config_is_like_itself_with_every_central_check_run(name, tmp
     verdict = compared(tmp_path, RELEASED[name], RELEASED[name]).verdict
     assert verdict.status == 0
     assert all(check.outcome != NOT_RUN for check in verdict.checks if check.central)
+
+
+def test_sixty_released_configs_and_more_are_like_the_gguf_that_is_made_of_them(tmp_path):
+    """A preset that leaves its window or kinds to the model's code is not judged, and none is called wrong."""
+    verdicts = {}
+    for name, config in RELEASED.items():
+        if config.get("model_type") in ARCHITECTURES.keys() - LOST.keys():
+            (tmp_path / "config.json").write_text(json.dumps(config))
+            verdicts[name] = compare(tmp_path / "config.json", written(tmp_path / "a.gguf", config)).verdict
+    open_ = {name: verdict for name, verdict in verdicts.items() if verdict.status}
+    assert len(verdicts) - len(open_) >= 60
+    for name, verdict in open_.items():
+        assert verdict.status == 2, name
+        assert "windows" in verdict.not_judged, name
+        assert verdict.not_judged.keys() <= {"kinds", "windows", "query-scale"}, name
 
 
 @pytest.mark.nightly
@@ -400,6 +417,22 @@ def test_the_share_of_unstretched_angles_in_a_gguf_changes_its_frequencies(share
     used = 1.0 if share < 0 else share
     assert spec.inv_freq == pytest.approx(plain / 4 + used * (usual.inv_freq - plain / 4))
     assert (spec.attention_factor == 1) == (share == 0)
+
+
+@pytest.mark.parametrize(("share", "status"), [(None, 0), (-1.0, 0), (64.0, 1)])
+def test_a_gguf_is_not_like_its_config_if_its_share_is_64(share, status, tmp_path):
+    """ikawrakow/ik_llama.cpp 2003."""
+    config = {"model_type": "qwen2", "head_dim": 8, "rope_theta": 1e4, "max_position_embeddings": 8192}
+    rule = {"type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32}
+    (tmp_path / "config.json").write_text(json.dumps(config | {"rope_scaling": rule, "num_hidden_layers": 2}))
+    keys = {"rope__scaling__type": "yarn", "rope__scaling__factor": 4.0, "rope__freq_base": 1e4}
+    keys |= {"rope__scaling__original_context_length": 32, "rope__dimension_count": 8, "block_count": 2}
+    keys |= {} if share is None else {"rope__scaling__yarn_ext_factor": share}
+    readings, layers = gguf("qwen2", **keys)
+    file = Statement(tmp_path / "a.gguf", "GGUF", "qwen2", readings, None, layers)
+    result = compare(tmp_path / "config.json", file)
+    assert result.verdict.status == status, str(result)
+    assert [difference.what for difference in result.differences] == ["frequencies"] * status
 
 
 @pytest.mark.parametrize(

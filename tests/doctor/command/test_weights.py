@@ -167,6 +167,7 @@ def test_a_gguf_as_the_converter_writes_it_is_right_in_every_format(to, tmp_path
     ],
 )
 def test_rows_of_a_gguf_in_a_wrong_order_are_named(arch, made, found, tmp_path):
+    """Four heads for k, which has two, are those of huggingface/transformers 31766."""
     first = save(tmp_path / "a", checkpoint(), "half_split")
     result = compare_weights(first, as_gguf(tmp_path / "b.gguf", checkpoint(), arch=arch, **made))
     assert result.right is False

@@ -108,10 +108,18 @@ def test_tables_of_three_spellings_are_read(kind):
     assert right.right is None  # its attention was not seen
     wrong = check_model(Table(1.1e4, kind), config)
     assert wrong.faults[0].pair == 1
+
+
+@pytest.mark.parametrize("left", [0.0, torch.nan])
+@pytest.mark.parametrize("kind", ["cos_cached", "freqs_cis", "cos_sin_cache"])
+def test_a_table_that_was_never_filled_is_named(kind, left):
+    """Found in macwiatrak/Bacformer 33: NaN in tables that no checkpoint holds."""
     emptied = Table(1e4, kind)
     for buffer in emptied.buffers():
-        buffer.zero_()
-    assert "a table that was never filled" in str(check_model(emptied, config))
+        buffer.fill_(left)
+    report = check_model(emptied, {"head_dim": 16, "rope_theta": 1e4})
+    assert (report.verdict.status, report.faults[0].cause) == (1, "never_filled")
+    assert "a table that was never filled" in str(report)
 
 
 def test_frequencies_that_the_config_itself_has_twice_are_no_table_by_feature():

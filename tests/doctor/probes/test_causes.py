@@ -1,6 +1,8 @@
 """Faults of 2024 to 2026, rebuilt on tiny models: the right cause first, or a report of what was not judged."""
 
 import contextlib
+import copy
+import sys
 
 import numpy as np
 import pytest
@@ -97,6 +99,13 @@ def the_list_of_still_layers_is_inverted(model):
     """Found in transformers 43756."""
     for attention in attentions(model):
         attention.use_rope = 1 - attention.use_rope
+
+
+@case("still_layers_rotate", "smollm3", num_hidden_layers=4, no_rope_layers=[1, 1, 1, 0])
+def every_layer_is_rotated(model):
+    """Found in airockchip/rknn-llm 501 and timtoole02/Camelid 535."""
+    for attention in attentions(model):
+        attention.use_rope = 1
 
 
 @case("kind_of_another", "deepseek_v4", **V4)
@@ -243,6 +252,61 @@ def the_base_changed_after_loading(model):
 def yarn_never_applied(model):
     turns(model).inv_freq = frequencies(5e5)
     turns(model).attention_scaling = 1.0
+
+
+MASK, WINDOWED_MASK = "create_causal_mask", "create_sliding_window_causal_mask"
+
+
+@case("no_window", "phi3")
+def a_window_that_is_ignored(model):
+    """Found in huggingface/candle 3698: Phi-3's `sliding_window` was not read."""
+    return patched(model, WINDOWED_MASK, lambda _: sys.modules[type(model).__module__].create_causal_mask)
+
+
+@case("other_window", "mistral")
+def a_window_one_token_too_wide(model):
+    def wider(old):
+        def make(config, **options):
+            config = copy.copy(config)
+            config.sliding_window += 1
+            return old(config=config, **options)
+
+        return make
+
+    return patched(model, WINDOWED_MASK, wider)
+
+
+@case("windows_exchanged", "gpt_oss")
+def windows_in_the_layers_without_one(model):
+    file = sys.modules[type(model).__module__]
+    full, windowed = getattr(file, MASK), getattr(file, WINDOWED_MASK)
+    stack = contextlib.ExitStack()
+    stack.enter_context(patched(model, MASK, lambda _: windowed))
+    stack.enter_context(patched(model, WINDOWED_MASK, lambda _: full))
+    return stack
+
+
+def by_angles(model, angles_of):
+    """Let a model's module take cosines and sines of angles computed in another way."""
+    module = turns(model)
+
+    def forward(old, x, position_ids):
+        angles = torch.cat([angles_of(position_ids[..., None], module.inv_freq, x.dtype)] * 2, dim=-1)
+        return angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+
+    rewired(module, forward)
+
+
+@case("frequencies_in_bfloat16", width=torch.bfloat16)
+def frequencies_cast_before_they_are_multiplied(model):
+    """Found in Modalities/modalities 462: `self.inv_freq.to(x.dtype)`."""
+    by_angles(model, lambda ids, inv_freq, width: ids.float() * inv_freq.to(width).float())
+
+
+@case("frequencies_in_bfloat16", width=torch.bfloat16)
+def positions_frequencies_and_angles_in_the_models_width(model):
+    """Found in huggingface/candle 3520 and 3698."""
+    by_angles(model, lambda ids, inv_freq, width: ids.to(width) * inv_freq.to(width))
 
 
 @case("never_filled")
@@ -404,6 +468,13 @@ def test_a_skipped_central_check_earns_no_pass_and_stays_in_the_verdict():
         ValueError, match="'cache' is not a check of this command; its checks are frequencies,"
     ):
         check_model(tiny("llama"), skip=["cache"])
+
+
+def test_a_window_too_long_for_a_text_or_behind_own_attention_is_not_judged():
+    long = check_model(tiny("mistral", sliding_window=5000))
+    assert long.verdict.not_judged["windows"] == "a text longer than the window of 5,000 tokens was not run"
+    config = CONFIG | {"model_type": "mistral", "sliding_window": 8}
+    assert check_model(Own(), config).verdict.not_judged["windows"] == "no call of attention shows its mask"
 
 
 def test_the_fault_of_a_skipped_check_is_not_reported():

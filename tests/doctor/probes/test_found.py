@@ -133,6 +133,12 @@ def test_bamba_counts_each_piece_from_0():
     assert check_decoder(tiny("granitemoehybrid")).of("step by step").outcome == "same"
 
 
+@pytest.mark.parametrize(("window", "outcome"), [(16, "differs"), (4096, "same")])
+def test_moshi_has_a_window_in_its_cache_and_none_in_its_mask(window, outcome):
+    report = check_decoder(tiny("moshi", sliding_window=window), length=64, chunk=24, only=["step by step"])
+    assert report.of("step by step").outcome == outcome
+
+
 def test_a_picture_moves_the_text_that_comes_after_it():
     model = whole("qwen2_vl")
 

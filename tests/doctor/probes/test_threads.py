@@ -160,17 +160,37 @@ def test_only_skip_and_require_are_kept_in_the_verdict():
         check_decoder(Specimen(), only=["rows of 2"])
 
 
-def test_bfloat16_has_a_tolerance_measured_from_its_noise():
-    class Rounded(Specimen):
+def rounded(kind, size):
+    """Return a kind of decoder whose logits are as rough as a narrow number format makes them."""
+
+    class Rounded(kind):
         def __call__(self, tokens, **options):
             logits, cache = super().__call__(tokens, **options)
-            return logits + 0.01 * np.sin(1e4 * logits), cache
+            return logits + size * np.sin(1e4 * logits), cache
 
-    made = Rounded(plain_rope(16)).decoder(eps=2.0**-9, wide=lambda: Specimen(plain_rope(16)).decoder())
+    return Rounded(plain_rope(16))
+
+
+def test_bfloat16_has_a_tolerance_measured_from_its_noise():
+    made = rounded(Specimen, 0.01).decoder(eps=2.0**-9, wide=lambda: Specimen(plain_rope(16)).decoder())
     report = check_decoder(made, **LONG)
     assert report.verdict.status == 0, str(report)
-    assert "eight times the noise: the same call twice 0, rows in another order" in report.tolerance
+    assert "eight times the noise: the same call twice 0, rows in another order 0" in report.tolerance
     assert report.of("step by step").bound >= 0.0625
+
+
+def test_what_rounding_hides_is_found_in_a_float32_copy():
+    made = rounded(DecodesAtZero, 1.2).decoder(eps=2.0**-9)
+    copied = rounded(DecodesAtZero, 1.2).decoder(eps=2.0**-9, wide=lambda: DecodesAtZero().decoder())
+    report = check_decoder(copied, **LONG)
+    assert report.verdict.status == 1
+    assert report.causes[0].name == "count ignores the cache"
+    assert report.of("step by step").words.startswith("in a float32 copy, one pass, and one token at a time")
+    alone = check_decoder(
+        made, **LONG
+    ).verdict  # without a copy, nothing differs, and nothing is called right
+    assert alone.status == 2
+    assert alone.not_judged["positions have an effect"].startswith("rounding hides the effect")
 
 
 # live models

@@ -147,11 +147,11 @@ type View = { small: boolean; shows(part: string): boolean };
 /** The interface that every figure implements. */
 interface Figure {
   name: string; // of its class, the same in Python
-  title: string; // a few words that say what the picture shows
+  title: string; // a short description of the picture
   height(width: number, state: State, view: View): number;
   /** Draws the whole picture; `way` is set during a transition from another state. */
   draw(pen: Pen, state: State, size: { width: number; height: number; way?: Way } & View): Grasp | void;
-  readout(state: State, view: View): string; // what the picture shows, in one to three sentences
+  readout(state: State, view: View): string; // a description of the picture in one to three sentences
   follow?(before: State, changes: State): State; // other changes that follow from the reader's move, beyond the control rules
   uses?(state: State): string[]; // names of controls that currently have an effect, where no control rule decides this
   work?(state: State, whole?: boolean): Iterator<unknown>; // steps that work towards the finished picture; see lib/work.js

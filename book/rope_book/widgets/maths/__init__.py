@@ -1,4 +1,5 @@
 """The mathematics that only figures need: words as vectors, made-up tables and candidate derivations.
 
-NumPy only. Like the library's files, each has a counterpart of the same name in ``js/maths``, tested against it.
+NumPy only. As in the library, each module has a counterpart with the same name in ``js/maths``, which is tested
+against it.
 """

@@ -1,6 +1,6 @@
-r"""SmolLM2's texts under known mistakes, how they look, and the command that finds each mistake.
+r"""SmolLM2's texts under known mistakes, what they look like, and the command that finds each mistake.
 
-A text's words alone put it in one of six classes, so that readers can look up their own.
+A text is classified into one of six classes by its words alone, so that readers can look up their own text.
 """
 
 import re
@@ -17,7 +17,7 @@ LOOKS = {
     "fluent": "is good English",
     "same": "is right, word for word",
 }
-COMMANDS = {  # the command that finds a mistake, by its location; shifting all positions is no mistake
+COMMANDS = {  # keyed by a mistake's location, the command that finds it; shifting all positions is not a mistake
     "config": "rope-doctor compare config.json model.gguf",
     "rotation": "rope-doctor diagnose module:rotate --config config.json",
     "halves": "rope-doctor diagnose module:rotate_k --config config.json",
@@ -73,12 +73,12 @@ SHOWN = {  # name -> (the mistake in a few words, its location)
     "decodes_in_place": ("all new tokens share one position", "count"),
 }
 PROMPT = "recipe"  # which of the file's prompts to use
-LINES, AGAIN, LANGUAGE = 12, 0.5, 0.8  # line breaks in 60 tokens; shares
+LINES, AGAIN, LANGUAGE = 12, 0.5, 0.8  # number of line breaks in 60 tokens; two shares
 WORD = re.compile(r"[\"'(]*[A-Za-z]+(['-][A-Za-z]+)*[.,;:!?\"')]*")
 
 
 def looks(text: str, right: str) -> str:
-    r"""Return the look of a text of 60 tokens, one of `LOOKS`.
+    r"""Return which of `LOOKS` describes a text of 60 tokens.
 
     >>> looks("wash it wash it " + "it " * 30, "add it")
     'word'

@@ -25,8 +25,8 @@ def key_angle(store: str, pair: int, position: int, length: int) -> float:
 def held_keys(store: str, pair: int, capacity: int, step: int) -> list[dict[str, float]]:
     """Return {position, stored, used, wanted} of each key in the cache after `step` tokens, oldest first.
 
-    Angles are in radians: as stored, as this step's query uses them, and as they should be. A key is stored when
-    it is the newest; the "unrotated" store keeps it unturned and turns it at every step.
+    Angles are in radians: as stored, as this step's query uses them, and as they should be. A key is stored when it
+    is the newest; the "unrotated" store keeps it unrotated and rotates it at every step.
 
     >>> [key["position"] for key in held_keys("rotated", 0, 2, 5)]
     [3, 4]
@@ -43,10 +43,10 @@ def held_keys(store: str, pair: int, capacity: int, step: int) -> list[dict[str,
 
 
 def decoding_work(store: str, capacity: int, step: int) -> dict[str, list[int]]:
-    """Count turned keys and dot products over all steps so far, and bytes kept: [with the cache, without one].
+    """Count rotated keys and dot products over all steps so far, and bytes stored: [with the cache, without one].
 
-    Without a cache, every step turns every key again, and every token attends again to its window. A cache keeps a
-    key and a value of 16-bit numbers per token, and every step reads them all.
+    Without a cache, every step rotates every key again, and every token attends to its window again. A cache stores
+    a key and a value of 16-bit numbers per token, and every step reads all of them.
 
     >>> decoding_work("rotated", 16, 3)
     {'turned': [3, 6], 'products': [6, 10], 'bytes': [96, 0]}

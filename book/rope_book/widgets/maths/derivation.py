@@ -1,6 +1,7 @@
 """Candidate ways to encode a position in a pair, and the six lines of the derivation that test them.
 
-A pair is a complex number. A line is a statement about f(z, m), the pair z at position m, for m from 0 to ``LAST``.
+A pair is a complex number. Each line makes a claim about f(z, m), the pair z at position m, for m from 0 to
+``LAST``.
 """
 
 from collections.abc import Callable

@@ -17,7 +17,7 @@ def mixed(x: np.ndarray) -> np.ndarray:
 
 
 def stream_of(keys: Iterable[int]) -> np.uint32:
-    """Return the initial state of the stream that these whole numbers identify."""
+    """Return the initial state of the stream identified by these whole numbers."""
     state = np.uint32(0)
     with np.errstate(over="ignore"):
         for key in keys:
@@ -42,7 +42,7 @@ def whole(keys: Iterable[int], count: int, most: int) -> np.ndarray:
 
 
 def normal(keys: Iterable[int], count: int) -> np.ndarray:
-    """Return numbers with mean 0 and standard deviation 1, `(count,)`: sums of twelve uniform ones, minus 6."""
+    """Return numbers with mean 0 and standard deviation 1, `(count,)`: sums of twelve uniform numbers, minus 6."""
     summed = np.full(count, -6.0)
     for part in uniform(keys, 12 * count).reshape(count, 12).T:  # summed in the same order as in JavaScript
         summed = summed + part

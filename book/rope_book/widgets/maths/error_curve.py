@@ -1,4 +1,4 @@
-"""A pipeline's largest error up to a position: where to look, how much each step contributes, and a bound."""
+"""Compute a pipeline's largest error up to a position, the contribution of each step, and a bound."""
 
 import math
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from rope_doctor.precision import SIGNIFICAND_BITS, Pipeline, angle_error, round_to
 
-FARTHEST = 2**20  # last position shown
+FARTHEST = 2**20  # the last position shown
 GOLDEN = (math.sqrt(5) - 1) / 2
 FEW = 6  # number of pairs examined at `spread_positions`
 SMALLEST = {"float16": 2.0**-24}  # spacing of subnormal numbers, for formats where it matters
@@ -20,8 +20,8 @@ def roundoff(number_format: str) -> float:
 def tie_positions() -> list[int]:
     """Return the positions up to 2²⁰ at which rounding to 16 bits is worst.
 
-    Each doubling gives its start, its middle, the first ties in float16 and in bfloat16, and the tokens just
-    after the ties, where a rounded position jumps. The last position that fits float16 is added.
+    In each doubling, these are its start and middle, the first ties in float16 and in bfloat16, and the tokens just
+    after those ties, where a rounded position jumps. The last position that fits in float16 is added.
 
     >>> tie_positions()[-6:]
     [524544, 524545, 526336, 526337, 786432, 1048576]
@@ -37,7 +37,7 @@ def tie_positions() -> list[int]:
 
 
 def spread_positions() -> list[int]:
-    """Return ten evenly spaced positions per doubling from 2⁸, since the worst float32 error can be anywhere."""
+    """Return ten evenly spaced positions per doubling from 2⁸, because the worst float32 error can be anywhere."""
     shares = [n * GOLDEN % 1 for n in range(1, 11)]
     return sorted({math.floor(2**power * (1 + share) + 0.5) for power in range(8, 20) for share in shares})
 
@@ -45,7 +45,7 @@ def spread_positions() -> list[int]:
 def error_parts(position: int, inv_freq: float, pipeline: Pipeline, step: int = 0) -> dict[str, float]:
     r"""Compute how far each pipeline step moves one pair's hand, in radians.
 
-    With `step` > 0 the hand shows the turn since the token `step` positions earlier. Cosine and sine are assumed
+    With `step` > 0, the hand shows the turn since the token `step` positions earlier. Cosine and sine are assumed
     to be off by half the unit roundoff.
 
     Chapter A1.

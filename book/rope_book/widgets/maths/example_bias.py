@@ -39,7 +39,7 @@ def example_value(head: int, relative: int) -> float:
 
 
 def bias_curve(scheme: str, head: int, length: int, **table: int) -> list[float]:
-    """Return the bias at every relative position from −(length − 1) to 0 if causal, or else to length − 1.
+    """Return the bias at every relative position from −(length − 1) to 0 if causal, otherwise to length − 1.
 
     ALiBi's bias is its slope times the distance. A table entry has one value, made up for its nearest position.
 

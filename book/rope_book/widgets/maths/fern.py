@@ -1,4 +1,4 @@
-"""A fern: a head's hands laid tip to tail, slowest first, forming a stem that curls with distance.
+"""A fern: the hands of a head, laid tip to tail, slowest first, form a stem that curls as the distance grows.
 
 At distance 0 every hand points straight up. At distance r a hand has turned by r θ_i, clockwise in the picture, so
 the height of the tip is the sum of cosines that is the score.
@@ -19,9 +19,9 @@ def fern(
     lengths: Sequence[float] = (),
     angles: Sequence[float] = (),
 ) -> np.ndarray:
-    """Return the joints of the fern from root to tip, sideways and up: `(pairs + 1, 2)`, the stem has length 1.
+    """Return the joints of the fern from root to tip, (sideways, up), `(pairs + 1, 2)`; the stem has length 1.
 
-    A pair without a length gets 1 and a pair without an angle 0 (radians), as in the fern of equal vectors.
+    A missing length defaults to 1 and a missing angle to 0 (radians), as in the fern of equal vectors.
 
     >>> fern(np.array([np.pi / 2, 0.0]), 1.0, 1.0).round(12).tolist()  # the slow hand stands, the fast one lies
     [[0.0, 0.0], [0.0, 0.5], [0.5, 0.5]]

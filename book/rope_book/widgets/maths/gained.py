@@ -1,4 +1,4 @@
-"""One pair with a gain on each feature, before or after the turn, and the effect on a score."""
+"""Apply a gain to each feature of one pair, before or after its turn, and compute the effect on a score."""
 
 import math
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ def gained_pair(pair: Pair, angle: float, gains: Pair, after: bool) -> tuple[flo
 
         after:  G R(α) x      before:  R(α) G x,      G = diag(gains)
 
-    `pair` and `gains` are two numbers each, `angle` is in radians; a pair of any other length raises ValueError.
+    `pair` and `gains` have two numbers each; any other length raises ValueError. `angle` is in radians.
 
     >>> gained_pair((1.0, 0.0), math.pi / 2, (2.0, 3.0), after=True)[1]  # turned to the second feature, times 3
     3.0
@@ -36,7 +36,8 @@ def gained_score(
 ) -> float:
     r"""Score a query pair at `position` + `distance` and a key pair at `position`, both with the same gains.
 
-    Positions and distances are in tokens, `inv_freq` in radians per token; for the rest see `gained_pair`.
+    Positions and distances are in tokens, `inv_freq` in radians per token; the other arguments are as for
+    `gained_pair`.
 
     >>> turned = dict(distance=1, inv_freq=0.5, gains=(2.0, 1.0))
     >>> before = [gained_score((1.0, 0.0), (1.0, 0.0), n, after=False, **turned) for n in (0, 3)]
@@ -54,7 +55,7 @@ def gained_score(
 
 
 def gained_parts(q: Pair, k: Pair, distance: float, inv_freq: float, gains: Pair) -> tuple[float, float]:
-    r"""Split a score with gains after the turn into its constant part and the amplitude of the rest.
+    r"""Split a score with gains after the turn into its constant part and the amplitude of its varying part.
 
         s(n) = |q||k| [ (a+b)/2 · cos(rθ + φ_q − φ_k) + (a−b)/2 · cos((2n+r)θ + φ_q + φ_k) ]
 

@@ -1,4 +1,4 @@
-r"""What a text longer than those of training costs SmolLM2, by place and by remedy."""
+r"""SmolLM2's extra loss on a text beyond its trained length, by part of the text and by remedy."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ import numpy as np
 from rope_book.results.real import load_real
 
 TOKENS = 12_288
-YARDSTICK = "late"  # the same model on the same tokens beyond, without leaving its trained length
+YARDSTICK = "late"  # the same model reading only the end of the text, within its trained length
 REMEDIES = {  # reading -> (name, rule whose colour it uses)
     "plain": ("as trained", "rope"),
     "pi-2": ("PI by 2", "pi"),
@@ -19,11 +19,10 @@ REMEDIES = {  # reading -> (name, rule whose colour it uses)
 
 
 def costs() -> dict[str, Any]:
-    r"""Return the cost of every remedy by place, in nats per token more than the yardstick.
+    r"""Return the cost of every remedy by part of the text: nats per token in excess of the yardstick.
 
-    A place is one of the sixteen parts of the text. In those that begin within the trained length, the yardstick is
-    the model as trained.
-    Every remedy has a name, words, a rule, and sixteen costs for each text and for their "mean".
+    The text has sixteen parts. In those that begin within the trained length, the yardstick is the model as
+    trained. Every remedy has a name, a description, a rule, and sixteen costs for each text and for their "mean".
     """
     measured = load_real("real_length")
     kinds, trained = list(measured["meta"]["texts"]), measured["meta"]["trained"]

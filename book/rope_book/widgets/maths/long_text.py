@@ -1,4 +1,4 @@
-r"""A trained model on texts longer than its training texts: its rotation, and its answers by position.
+r"""Run a trained model on texts longer than its training texts: its rotation, and its answers by position.
 
 The Python twin of `js/maths/long_text.js`; the model itself is `rope_book.training.restore.restore`.
 """
@@ -38,11 +38,11 @@ def page_rope(rule: str, length: int, head_dim: int, trained_base: float, **sett
         length: trained length in tokens.
         head_dim, trained_base: the model's head width and base.
         settings: as in `SETTINGS`; pairs count from 1, and those outside first_pair … last_pair do not turn.
-            Dynamic NTK stretches by `times`, ABF uses `base`; YaRN's ramp is the paper's, and its own attention
-            factor is multiplied by the one given.
+            Dynamic NTK stretches by `times`, and ABF uses `base`. YaRN uses the paper's ramp and multiplies its own
+            attention factor by the given one.
 
     Returns:
-        A RopeSpec, half_split.
+        A RopeSpec in the half_split layout.
 
     Raises:
         KeyError: the rule is unknown.
@@ -74,7 +74,7 @@ def page_rope(rule: str, length: int, head_dim: int, trained_base: float, **sett
 
 
 def turns_within(inv_freq: np.ndarray, places: int) -> np.ndarray:
-    r"""Return how many turns each pair makes within `places` positions, up to one, which covers all angles.
+    r"""Return how many turns each pair makes within `places` positions, capped at one, which covers all angles.
 
     >>> turns_within(np.array([1.0, 0.001]), 101).round(4).tolist()
     [1.0, 0.0159]
@@ -83,7 +83,7 @@ def turns_within(inv_freq: np.ndarray, places: int) -> np.ndarray:
 
 
 def bin_size(length: int, times: int) -> int:
-    r"""Return the positions per bar: an eighth of the trained length, doubled until at most 17 bars remain.
+    r"""Return the positions per bar: an eighth of the trained length, doubled until there are at most 17 bars.
 
     >>> [bin_size(32, times) for times in (1, 2, 4, 8, 16)]
     [4, 4, 8, 16, 32]

@@ -1,4 +1,4 @@
-"""One small layer of attention, without positions, over words that are directions in the plane."""
+"""One small layer of attention without positions, over words represented by directions in the plane."""
 
 import math
 
@@ -8,7 +8,7 @@ from rope_edu.attention import attention, causal_mask
 
 from .words import BITS_32
 
-# Picked so that the outputs for the book's sentences are well apart; any others would make the same point.
+# Chosen so that the outputs for the book's sentences are far apart; other values would make the same point.
 W_Q = [[-0.2, -1.4], [1.8, -0.9]]
 W_K = [[0.9, 1.7], [-1.0, -0.1]]
 W_V = [[0.9, -1.1], [0.6, 1.5]]
@@ -18,7 +18,7 @@ SEED = 180062
 def word_direction(word: str) -> tuple[float, float]:
     r"""Make a unit vector from a word's letters, ignoring case.
 
-        angle = 2π · hash / 2³²,   the hash: FNV-1a from `SEED`, then mixed so that every bit moves the highest ones
+        angle = 2π · hash / 2³², the hash: FNV-1a from `SEED`, then mixed so that every bit affects the highest ones
 
     Args:
         word: any text.

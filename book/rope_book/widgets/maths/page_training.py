@@ -12,14 +12,14 @@ import numpy as np
 from .draws import normal, uniform, whole
 
 WIDTH, HEADS, HIDDEN = 32, 2, 64
-BUCKETS = 32  # in T5's table
+BUCKETS = 32  # number of buckets in T5's table
 BACK = 5  # distance to the repeated token, in positions
 LETTERS, FAR, ASKS = 8, 8, 0.25  # for "recall": letters, farthest position back, share of questions
 VOCABULARY = {"back": 17, "copy": 18, "recall": 17, "text": 76}
 PLANNED = {"back": 400, "copy": 600, "recall": 400, "text": 500}  # training steps
 PARTS = {"train": (0, 8), "test": (9, 10)}  # start and end, in tenths of the prose
-PROSE = Path(__file__).parents[2] / "training" / "prose.txt"  # read as a file, since its package needs torch
-# the challenge: the mean share of right answers at new positions, in percent, and settings that reach it
+PROSE = Path(__file__).parents[2] / "training" / "prose.txt"  # read as a file; its package needs torch
+# the challenge: the mean percentage of right answers at new positions, and settings that reach it
 RECORD = {"task": "back", "length": 24, "times": 4, "percent": 92}
 RECORD_SETTINGS = {"encoding": "rotary", "base": 100.0, "last_pair": 4, "steps": 400}
 SPLITS = ("train", "test")
@@ -111,7 +111,7 @@ def _text(keys: list[int], rows: int, length: int, split: str) -> tuple[np.ndarr
 
 
 def guess_of(task: str) -> tuple[float, float]:
-    """Return the accuracy and loss (nats) of guessing, which for "text" uses the character frequencies."""
+    """Return the accuracy and loss (nats) of a guess, which for "text" uses the character frequencies."""
     if task == "text":
         shares = np.bincount(part_of("train")) / len(part_of("train"))
         shares = shares[shares > 0]
@@ -121,10 +121,10 @@ def guess_of(task: str) -> tuple[float, float]:
 
 
 def sway_of_pairs(q: np.ndarray, k: np.ndarray) -> np.ndarray:
-    """Return how much each pair (i, i + half) of a head sways the scores, from q and k `(seq, head_dim)`.
+    """Return how much each pair (i, i + half) of a head influences the scores, given q and k `(seq, head_dim)`.
 
-    That is the standard deviation of the pair's part of the score over the keys that a query sees, averaged
-    over all queries but the first.
+    The influence is the standard deviation of the pair's part of the score over the keys that a query sees,
+    averaged over all queries but the first.
     """
     half = q.shape[-1] // 2
     parts = q[:, None] * k[None, :] / np.sqrt(q.shape[-1])  # (queries, keys, features)

@@ -33,8 +33,9 @@ def angle_between(q: Pair, k: Pair, distance: float, inv_freq: float) -> float:
 def position_towards(pair: Pair, position: float, inv_freq: float, pointed: Pair, most: int) -> float:
     r"""Return the position from 0 to `most`, possibly fractional, at which a pair points towards `pointed`.
 
-    If several do, it is the one less than half a turn from `position`, so that an arrow dragged round and round
-    passes through every turn. If `inv_freq` is 0, no position turns the pair, and `position` stays.
+    If there are several, the result is the one less than half a turn from `position`, so that an arrow dragged
+    round and round passes through every turn. If `inv_freq` is 0, the pair never turns, and the result is
+    `position`.
 
     >>> position_towards((1.0, 0.0), 6, math.pi / 4, (0.0, -1.0), 64)  # it points down already
     6.0

@@ -1,6 +1,6 @@
-"""The patients in chapter 22's game: one head with 8 features and its symptoms, but no diagnosis.
+"""The patients in chapter 22's game: heads with 8 features and their symptoms, but no diagnosis.
 
-Numbers are rounded to three digits, enough for a picture.
+Numbers are rounded to three digits, which is enough for a picture.
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
-r"""One SmolLM2 head on a short text: each pair's share of a score, the weights, and how well it does its job.
+r"""One SmolLM2 head on a short text: each pair's share of a score, the weights, and how well the head does its job.
 
-The Python twin of `js/maths/real_head.js`; `rope_book.results.load_page_heads` has the vectors.
+The Python twin of `js/maths/real_head.js`; `rope_book.results.load_page_heads` loads the vectors.
 """
 
 import numpy as np
@@ -8,7 +8,7 @@ import numpy as np
 from rope_edu.attention import causal_mask, softmax
 from rope_edu.encodings import RopeSpec, apply_rope, rope_angles
 
-NEAR, FAR = 2, 8  # tokens: "near" is between them, "far" from the second on
+NEAR, FAR = 2, 8  # in tokens: "near" is between these two, "far" is the second or more
 JOBS = {
     "previous": "reads the word before",
     "itself": "reads the word itself",
@@ -52,7 +52,7 @@ def targets(job: str, tokens: list[str]) -> np.ndarray:
         "mark": marks & (distance > 0) & (at > 0),
         "first": at == 0,
     }[job]
-    return counts & (distance >= 0) & (at[:, None] > 0)  # the first query has no choice
+    return counts & (distance >= 0) & (at[:, None] > 0)  # the first query sees only one key
 
 
 def pair_shares(q: np.ndarray, k: np.ndarray, m: float, n: float, spec: RopeSpec) -> np.ndarray:
@@ -83,7 +83,7 @@ def head_weights(q: np.ndarray, k: np.ndarray, start: float, spec: RopeSpec) -> 
 
 
 def job_done(weights: np.ndarray, counts: np.ndarray) -> float:
-    r"""Return the mean weight on the keys that count, over the queries that have such keys; NaN if none do.
+    r"""Return the mean weight on the keys that count, over the queries that have such keys, or NaN if none do.
 
     >>> job_done(np.array([[1.0, 0.0], [0.25, 0.75]]), np.array([[False, False], [True, False]]))
     0.25

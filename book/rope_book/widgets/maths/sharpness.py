@@ -1,4 +1,4 @@
-"""One key that matches a query among many that do not: its share of attention, and the entropy."""
+"""Attention with one matching key among many others: the matching key's share, and the entropy."""
 
 import math
 
@@ -25,7 +25,7 @@ def matching_share(keys: float, match: float, spread: float, scale: float = 1.0)
 
 
 def attention_entropy(keys: float, match: float, spread: float, scale: float = 1.0) -> float:
-    r"""Compute the entropy of the attention weights, in nats; arguments as for `matching_share`.
+    r"""Compute the entropy of the attention weights, in nats; the arguments are as for `matching_share`.
 
         H = ln Z − E[t·score] = ln Z − p·t·g − (1 − p)·t²σ²,   Z the denominator of p
 

@@ -1,4 +1,4 @@
-"""Rules side by side: each named rule's rotation, and the score trend under it."""
+"""Compare rules: the rotation that each named rule gives, and the score trend under it."""
 
 import math
 
@@ -29,7 +29,7 @@ RULES = {
 def stretched(
     rule: str, head_dim: int, base: float, trained: int, wanted: float, abf_base: float = 500_000.0
 ) -> RopeSpec:
-    """Return a head's rotation after a rule stretches it to `wanted` tokens, with the published thresholds.
+    """Return the rotation of a head that a rule stretches to `wanted` tokens, with the published thresholds.
 
     >>> stretched("pi", 4, 10_000.0, 4096, 8192).inv_freq.tolist()
     [0.5, 0.005]
@@ -54,7 +54,7 @@ def score_trend(inv_freq: np.ndarray, attention_factor: float, distance: float, 
 
         a²/pairs · Σ_i cos(r θ_i) sinc(spread · r θ_i),   sinc x = sin(x)/x
 
-    With `spread` 0, only the score at `distance` itself counts.
+    With a `spread` of 0, the result is the score at `distance` itself.
 
     >>> round(score_trend(np.array([math.pi]), 1.0, 1.0, 0.0), 6)
     -1.0

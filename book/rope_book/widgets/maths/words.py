@@ -1,8 +1,9 @@
 """Word vectors and one small head, with the same numbers in Python and in the figures.
 
-Nothing here is learned. A word's vector is drawn from a normal distribution seeded by its letters, so that equal
-words have equal vectors on every machine; the head's matrices are drawn likewise. Their seeds were picked so that
-the weights of the book's five-word sentence are easy to tell apart; any others make the same points.
+None of these numbers are learned. A word's vector is drawn from a normal distribution seeded by its letters, so
+that equal words have equal vectors on every machine; the head's matrices are drawn in the same way. Their seeds
+were chosen so that the weights of the book's five-word sentence are easy to tell apart; other seeds would make the
+same points.
 """
 
 import math
@@ -10,7 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-D_MODEL = 8  # numbers in a word's vector, and in the head's queries, keys and values
+D_MODEL = 8  # the width of a word's vector, and of the head's queries, keys and values
 MATRIX_SEEDS = {"w_q": 126, "w_k": 127, "w_v": 128}
 SHAW_SEED, SHAW_CLIP = 129, 4
 ALIBI_SLOPE = 0.5
@@ -24,10 +25,10 @@ def normals(seed: int, count: int) -> list[float]:
 
     Args:
         seed: a whole number; only its lowest 32 bits count.
-        count: how many.
+        count: how many numbers to draw.
 
     Returns:
-        `count` floats, no unit.
+        A list of `count` floats, dimensionless.
 
     >>> [round(number, 4) for number in normals(7, 3)]
     [0.142, -0.8643, -1.0064]
@@ -49,7 +50,7 @@ def word_vector(word: str, width: int = D_MODEL) -> list[float]:
         width: numbers in the vector.
 
     Returns:
-        `width` floats, no unit.
+        A list of `width` floats, dimensionless.
 
     >>> word_vector("love") == word_vector("Love"), word_vector("love") == word_vector("hate")
     (True, False)

@@ -1,6 +1,7 @@
-"""ONNX Runtime, JAX and MLX decoders as `rope-doctor decode` calls them; substitute the names of your own.
+"""Adapters that let `rope-doctor decode` call ONNX Runtime, JAX and MLX decoders; substitute your own names.
 
-The ONNX Runtime and JAX adapters are tested. The MLX adapter follows mlx-lm and has not been run: MLX needs a Mac.
+The ONNX Runtime and JAX adapters are tested. The MLX adapter follows mlx-lm and has not been run, because MLX
+requires a Mac.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ ALL = frozenset(("positions", "mask", "cache"))
 
 
 def of_onnxruntime(session: Any, vocabulary: int) -> Decoder:
-    """Return an exported decoder with Optimum's inputs: ids, mask, positions, and every layer's past."""
+    """Adapt an exported decoder with Optimum's inputs: ids, mask, positions, and the past of every layer."""
     past = [each for each in session.get_inputs() if "past" in each.name]
     _, heads, _, head_dim = past[0].shape
 
@@ -38,7 +39,7 @@ def of_onnxruntime(session: Any, vocabulary: int) -> Decoder:
 
 
 def of_jax(apply: Any, new_cache: Any, vocabulary: int) -> Decoder:
-    """Return a decoder `apply(tokens, positions, mask, cache) -> (logits, cache)` whose cache counts its tokens."""
+    """Adapt a function `apply(tokens, positions, mask, cache) -> (logits, cache)` whose cache counts its tokens."""
 
     def decoder(tokens: Any, *, positions: Any = None, mask: Any = None, cache: Any = None) -> Any:
         cache = new_cache(len(tokens)) if cache is None else cache
@@ -53,7 +54,7 @@ def of_jax(apply: Any, new_cache: Any, vocabulary: int) -> Decoder:
 
 
 def of_mlx(model: Any, vocabulary: int) -> Decoder:
-    """Return an mlx-lm model, which counts positions by its cache; padding and moved texts are not checked."""
+    """Adapt an mlx-lm model, whose cache counts the positions; padding and moved texts are not checked."""
     import mlx.core as mx
     from mlx_lm.models.cache import make_prompt_cache, trim_prompt_cache
 

@@ -1,4 +1,4 @@
-"""NumPy decoders for `rope-doctor decode`: one is right, one restarts its position count at every chunk."""
+"""NumPy decoders for `rope-doctor decode`: a correct one, and one that counts positions from 0 in every chunk."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from rope_doctor.probes import Specimen
 
 
 class FromZero(Specimen):
-    """A decoder that ignores the number of tokens in its cache."""
+    """A wrong decoder, which ignores the number of tokens in its cache."""
 
     def count(self, tokens: np.ndarray, positions: np.ndarray | None, seen: int) -> np.ndarray:
         """Return positions (batch, seq)."""

@@ -1,4 +1,4 @@
-"""Torch models for `rope-doctor model`: one is right, one has uninitialised frequencies, one has no rotation."""
+"""Torch models for `rope-doctor model`: a correct one, one with uninitialised frequencies, one without rotation."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from rope_doctor.probes.little import Little, emptied
 
 
 def right() -> Little:
-    """Make a model whose two layers rotate as little/config.json specifies."""
+    """Make a model with two layers that rotate as specified in little/config.json."""
     return Little()
 
 
 def wrong() -> Little:
-    """Make the same model with the frequencies that `to_empty` leaves, without recomputing them."""
+    """Make the same model, but without recomputing the frequencies after `to_empty`."""
     return emptied(Little())
 
 
 def still() -> torch.nn.Module:
-    """Make a model that has no rotation to check."""
+    """Make a model that does not rotate."""
     return torch.nn.Embedding(40, 64)

@@ -15,7 +15,7 @@ import { positionTowards } from "../maths/pair_angle.js";
 const MOST = 16; // clocks in the upper rows
 const stacked = (width) => width < 560;
 
-/** The layout: the clocks, the unrolled one, and the chart of its angle. */
+/** Lay out the clocks, the unrolled one, and the chart of its angle. */
 function parts(width) {
   const narrow = stacked(width);
   const columns = narrow ? MOST / 2 : MOST;
@@ -87,7 +87,7 @@ function drawBig(pen, { pair, position, n }, frequency, { x, y, w, h }) {
 }
 
 /**
- * A mode's vertical axis, and the function that places an angle on it.
+ * The vertical axis for a mode, and the function that places an angle on it.
  * @returns {{place: (angle: number) => number, ys: Pair, yTicks?: number[], yFormat: (t: number) => string, yLabel: string}}
  */
 function scale(axis, frequencies, chosen, n) {
@@ -120,7 +120,7 @@ function scaleNow({ pair, axis, n }, frequencies, way) {
   return { ...whole, ys, place, yTicks: undefined, broken: true };
 }
 
-/** A line's positions, split into runs: one per turn if the line breaks after each turn. */
+/** The positions on a line, split into runs, one per turn if the line breaks after each turn. */
 function runsOf(frequency, broken, log, from, to) {
   const steps = broken ? Math.ceil((to - from) * 4) : log ? 60 : 1;
   const runs = [];
@@ -133,7 +133,7 @@ function runsOf(frequency, broken, log, from, to) {
   return runs.filter((run) => run.length > 1);
 }
 
-/** Level lines at whole turns, if there are only a few. */
+/** Horizontal lines at whole turns, if there are only a few. */
 function drawTurns(pen, turns, box, Y) {
   const few = turns.length < 12 ? turns : [];
   const levels = few.map((t) => [box.x, Y(t * TURN), box.x + box.w, Y(t * TURN)]);

@@ -21,7 +21,7 @@ const nameOf = (pipeline) =>
 
 const curveOf = memo((pipeline, headDim, base, step) => errorCurve(invFreq(headDim, base), pipeline, step), 64);
 
-/** A state's pipeline, its worst pair at the position, that pair's hand, the exact angle, and the error. */
+/** A state's pipeline, its worst pair at the position, and that pair's hand, exact angle and error. */
 function worst(state) {
   const { position, head_dim, base, measure } = state;
   const pipeline = /** @type {any} */ (Object.fromEntries(STEPS.map((name) => [name, state[`${name}_in`]])));
@@ -43,13 +43,13 @@ function worst(state) {
 
 const radians = (value) => (value === 0 ? "0 rad" : `${significant(value, 2, 2, 4)} rad`);
 
-/** The two numbers with enough digits to tell them apart. */
+/** Two numbers, with enough digits to tell them apart. */
 function apart(a, b) {
   const digits = range(4, 17).find((n) => a.toPrecision(n) !== b.toPrecision(n)) ?? 17;
   return [a, b].map((value) => String(Number(value.toPrecision(digits + 1))));
 }
 
-/** The step that moved the hand most, in words. */
+/** A description of the step that moved the hand furthest. */
 function cause({ position }, { pipeline, step, frequency }) {
   const before = step ? position - step : 0;
   const [m, n] = [position, before].map((p) => roundTo(p, pipeline.positions));
@@ -82,7 +82,7 @@ const SHORT = {
 
 const placeNames = memo(placeLineNames, 4);
 
-/** The layout: the chart, and the clock with its text below. */
+/** Lay out the chart, and the clock with its text below. */
 function plan(width) {
   const [tiny, narrow] = [width < 300, width < 480];
   const box = { x: 50, y: 54, w: width - 66, h: narrow ? 270 : 310 };
@@ -90,7 +90,7 @@ function plan(width) {
   return { tiny, narrow, box, top, clock: { cx: r + 6, cy: top + 20 + r, r }, height: top + 34 + 2 * r };
 }
 
-/** The chart's axes; returns their scales and a function that places a curve's points. */
+/** Draw the chart's axes; returns their scales and a function that places a curve's points. */
 function drawAxes(pen, { tiny, narrow, box }, width, step) {
   const { X, Y, at } = axes(pen, box, [1, FARTHEST], [FLOOR, 1.1], {
     xLabel: width < 400 ? phrase`position m (tokens)` : phrase`position m (tokens, logarithmic)`,
@@ -139,7 +139,7 @@ function drawNames(pen, box, lines, chosen) {
   }
 }
 
-/** The chart; returns its position handle. */
+/** Draw the chart; returns its position handle. */
 function drawChart(pen, { position, head_dim, base }, width, place, seen) {
   const { narrow, box } = place;
   const { pipeline, step, missing, error, curve } = seen;
@@ -182,7 +182,7 @@ function titleOf({ position }, { step, pair, pairs, missing }, { tiny, narrow })
   return phrase`Pair ${pair}${rank} ${when}`;
 }
 
-/** The two hands' angles in words, and the angle between them. */
+/** The angles of the two hands as text, and the angle between them. */
 function drawHands(pen, { missing, error, exact, hand }, { clock: { cy, r }, tiny, narrow }) {
   const [x, y] = [2 * r + (tiny ? 18 : narrow ? 22 : 34), cy - 22];
   const [key, text, size] = tiny ? [14, 20, 12] : [22, 30, 13];

@@ -15,11 +15,11 @@ import { distance } from "../maths/complex.js";
 import { meanCosine } from "../maths/decay.js";
 import { invFreq } from "../maths/frequencies.js";
 
-const [FARTHEST, LOWEST, HIGHEST] = [1048576, 1000, 10000000]; // tokens; bases
-const SEARCHED = 294912; // tokens: beyond the first negative distance of every state
+const [FARTHEST, LOWEST, HIGHEST] = [1048576, 1000, 10000000]; // tokens, then bases
+const SEARCHED = 294912; // in tokens; longer than the first negative distance in any state
 const SPREAD = geometric(1, FARTHEST, 380).map(Math.round);
 
-/** The first negative distance for a head and base, and the mean cosine around it and at distances along the axis. */
+/** The first negative distance for a head and base, and the mean cosine near it and at distances along the axis. */
 const curveOf = memo((headDim, base) => {
   const frequencies = invFreq(headDim, base);
   const first = firstNegativeDistance(frequencies, SEARCHED) ?? SEARCHED;
@@ -28,10 +28,10 @@ const curveOf = memo((headDim, base) => {
 });
 
 const narrow = (width) => width < 560;
-const PLANE = 330; // pixels: the top of the lower chart
-const [LINE, CHIP] = [32, 26]; // pixels in the model list: the line spacing, and the height of a name
+const PLANE = 330; // top of the lower chart, in pixels
+const [LINE, CHIP] = [32, 26]; // line spacing and name height in the model list, in pixels
 const MODELS = BASES.models.map((model, i) => ({ ...model, number: `${i + 1}`, words: `${i + 1} ${model.name}` }));
-/** All models by number and name: on a narrow screen their dots are numbered. */
+/** All models by number and name, because their dots are numbered on a narrow screen. */
 const listed = (width) => inLines(MODELS, width - 4, { sample: 14, gap: 8, bold: true });
 const height = (width) => (narrow(width) ? PLANE + 312 + LINE * (last(listed(width)).line + 1) : PLANE + 310);
 const LOG_TICKS = range(0, 6).map((power) => Number(`1e${power}`));
@@ -51,7 +51,7 @@ function below(path, zero) {
   return parts;
 }
 
-/** Above: the mean cosine against the distance. */
+/** The upper chart: the mean cosine against the distance. */
 function drawCurve(pen, { base, head_dim, context }, width) {
   const box = { x: 48, y: 78, w: width - 68, h: 190 };
   const { first, distances, means } = curveOf(head_dim, base);
@@ -88,17 +88,18 @@ const LEGEND = [
   { words: phrase`this state`, sign: (pen, x, y) => pen.circle(x + 14, y, 6, CURRENT) },
 ];
 
-/** Spots on both sides of a dot: level with it first, then farther up and down. @type {(at: Pair, width: number) => Pair[]} */
+/** Candidate spots on both sides of a dot: level with it first, then farther up and down. @type {(at: Pair, width: number) => Pair[]} */
 const spotsBeside = (at, width) =>
   [12, 26, 44, 64].flatMap((out) =>
     [0, -13, 13, -27, 27, -42, 42].flatMap((lift) => pointsAround(at, [out, lift - 8], [-out - width, lift - 8])),
   );
 
-/** The models' names beside their dots, or their numbers if there is no room; clicking a name acts like clicking its dot. */
+/** The models' names beside their dots, or their numbers if there is no room; clicking a name acts like clicking
+ * its dot. */
 function nameModels(pen, models, box, path, [x, y], numbered) {
   const labels = new Labels({ x: box.x + 4, y: box.y, w: box.w - 4, h: box.h });
   labels.avoidDot([x, y], 12);
-  labels.avoid(x - 3, box.y, x + 3, box.y + box.h); // this base's line
+  labels.avoid(x - 3, box.y, x + 3, box.y + box.h); // the line at the current base
   labels.avoid(box.x + box.w - 150, box.y + box.h - 22, box.x + box.w, box.y + box.h);
   for (const { at } of models) labels.avoidDot(at, 5);
   for (const dot of path) labels.avoidDot(dot, 2);
@@ -126,7 +127,7 @@ function listModels(pen, model, width, top) {
   });
 }
 
-/** Below: the first negative distance for every base, the models, and this state. */
+/** The lower chart: the first negative distance for every base, the models, and this state. */
 function drawPlane(pen, { base, head_dim, context, model }, width) {
   const legend = legendOf(LEGEND, width, { text: 30 });
   legend.draw(pen, PLANE - 2);

@@ -8,7 +8,7 @@ import { counted } from "../lib/words.js";
 import { softmax } from "../maths/dot_product.js";
 import { biasCurve, factorOf, isCausal, slopeOf, tableEntry } from "../maths/example_bias.js";
 
-/** The followed row: its visible keys, and their weights if all content is identical; its curve and table entries. */
+/** The followed row's visible keys, their weights if all content is identical, its curve, and its table entries. */
 function followed({ scheme, head, length, query, num_buckets, max_distance, clip }) {
   const table = { numBuckets: num_buckets, maxDistance: max_distance, clip };
   const causal = isCausal(scheme);
@@ -19,11 +19,11 @@ function followed({ scheme, head, length, query, num_buckets, max_distance, clip
   return { causal, curve, keys, weights, entry, last: scheme === "shaw" ? 2 * clip : num_buckets - 1 };
 }
 
-/** The layout: the matrix, with the curve and the weights beside or below it. */
+/** Lay out the matrix, with the curve and the weights beside or below it. */
 function places(width) {
   const narrow = width < 520;
   const side = narrow ? Math.min(width - 44, 380) : Math.min(300, Math.round(width * 0.46));
-  const bottom = 26 + side; // of the matrix
+  const bottom = 26 + side; // bottom edge of the matrix
   const x = narrow ? 40 : side + 98;
   const column = { x, w: width - x - 12 };
   const bias = { ...column, y: narrow ? bottom + 140 : 42, h: narrow ? 120 : 112 };
@@ -40,7 +40,7 @@ const WORDS = {
   t5_bidirectional: T5,
 };
 
-/** All pairs at once: rows are queries, columns are keys. */
+/** All query–key pairs: rows are queries, and columns are keys. */
 function drawMatrix(pen, { scheme, length }, { causal, curve, entry, last }, { x, y, side }) {
   const cell = side / length;
   const shadeOf = range(1 - length, length - 1).map((relative) =>
@@ -57,14 +57,14 @@ function drawMatrix(pen, { scheme, length }, { causal, curve, entry, last }, { x
   pen.text(x + side - 8, y + 22, phrase`masked`, { anchor: "end" });
 }
 
-/** The row and column numbers, and a frame around the followed row; returns its handle. */
+/** Draw the row and column numbers and a frame around the followed row; returns the row's handle. */
 function drawRow(pen, { length, query }, { x, y, side }) {
   const cell = side / length;
   const marks = range(0, length - 1, length > 24 ? 8 : 4);
   pen.part(() => {
     for (const t of marks) pen.text(x + (t + 0.5) * cell, y + side + 15, t, noteMiddle);
     for (const t of marks) {
-      const words = Math.abs(t - query) * cell < 14 ? "" : t; // no room next to the followed row
+      const words = Math.abs(t - query) * cell < 14 ? "" : t; // there is no room next to the followed row
       pen.text(x - 6, y + (t + 0.5) * cell + 4, words, noteEnd);
     }
   });
@@ -80,7 +80,7 @@ function drawRow(pen, { length, query }, { x, y, side }) {
   return { query: { x: cx, y: cy, at } };
 }
 
-/** The entries as numbers, if the cells are large enough; the dot covers one. */
+/** The entries as numbers, if the cells are large enough; the one under the dot is left out. */
 function drawEntries(pen, { scheme, length, query }, { causal, entry, last }, { x, y, side }) {
   const cell = side / length;
   if (scheme === "alibi" || cell < 19) return;
@@ -103,7 +103,7 @@ function drawScale(pen, { scheme }, { last }, { x, y, side }) {
   pen.text(x + side, top + 27, most, noteEnd);
 }
 
-/** The bias against j − i: one curve for all rows, and the part that the followed row uses. */
+/** The bias against j − i, as one curve for all rows with the followed row's part highlighted. */
 function drawCurve(pen, { scheme, length, query }, { causal, curve, keys }, box) {
   const far = length - 1;
   const high = causal ? 0 : far;
@@ -124,7 +124,7 @@ function drawCurve(pen, { scheme, length, query }, { causal, curve, keys }, box)
   pen.circle(X(0), Y(0), 5, { fill: ink.q, stroke: ink.paper, width: 1.5 });
 }
 
-/** The followed row's attention weights when all words are alike: only position decides. */
+/** The attention weights of the followed row if all words are identical, so that only position matters. */
 function drawWeights(pen, { length, query }, { keys, weights }, box) {
   const most = [0.05, 0.1, 0.2, 0.5, 1].find((limit) => limit >= Math.max(...weights) - 1e-9) ?? 1;
   const { X, Y } = axes(pen, box, [-0.5, length - 0.5], [0, most], {
@@ -138,7 +138,7 @@ function drawWeights(pen, { length, query }, { keys, weights }, box) {
     const tall = Y(weights[key]) - Y(0);
     return pointsAround([X(key), Y(0)], [-half, 0], [-half, tall], [half, tall], [half, 0]);
   };
-  pen.area(keys.flatMap(bar), { fill: ink.score }); // one comb, cheaper than a shape per key
+  pen.area(keys.flatMap(bar), { fill: ink.score }); // one path for all keys, cheaper than a shape per key
   pen.area(bar(query), { fill: ink.q });
 }
 

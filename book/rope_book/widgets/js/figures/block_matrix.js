@@ -16,8 +16,8 @@ const TOP = 42; // space above the cells, for the headings
 const BELOW = 202; // space below the cells, for the row in numbers and the count
 
 /**
- * A state's numbers: x, the rows of R, the result, each row's pair, angle and partner, and the columns that code stores:
- * the cosine, the sine, and x turned by 90°, which carries the sine's sign.
+ * The numbers in a state: x, the rows of R, the result, each row's pair, angle and partner, and the columns that
+ * code stores: the cosine, the sine, and x turned by 90°, which carries the sine's sign.
  */
 function rotated({ position, head_dim, base, pairing, row: j }) {
   const x = FEATURES.slice(0, head_dim);
@@ -42,7 +42,7 @@ function grid(width, { head_dim, form }) {
   const left = 22;
   const narrow = width < 430;
   const column = narrow ? 48 : 56;
-  const room = width - left - (narrow ? 0 : 62); // the rest is for the legend
+  const room = width - left - (narrow ? 0 : 62); // reserves 62 pixels for the legend
   const side = Math.min(352, room - 2 * column - (narrow ? 28 : 46));
   const height = Math.max(side, narrow ? 176 : 0);
   const first = left + side + (narrow ? 6 : 14);
@@ -185,7 +185,7 @@ function cellsOf({ d }, { left, w, h }) {
 /** A factor as it appears in a sum: in brackets if negative. */
 const factor = (value) => (fmt(value).startsWith("−") ? `(${fmt(value)})` : fmt(value));
 
-/** The chosen row in symbols and in numbers, and its product count. Returns the bottom of the text. */
+/** The chosen row in symbols and in numbers, and the number of products in it. Returns the bottom of the text. */
 function drawRow(pen, { d, x, out, j, cos, sin, followed }, { isMatrix, narrow }, y) {
   const { partner: p, sign } = followed;
   const [angle, between] = [fmt(followed.angle), sign > 0 ? "+" : "−"];
@@ -200,7 +200,7 @@ function drawRow(pen, { d, x, out, j, cos, sin, followed }, { isMatrix, narrow }
   return y + 20 * lines.length;
 }
 
-/** Each form's number of multiplications, drawn to scale. */
+/** The number of multiplications in each form, drawn to scale. */
 function drawCount(pen, { head_dim: d, form }, y, width) {
   const full = width - 8;
   const bars = [

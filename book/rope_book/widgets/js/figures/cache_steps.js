@@ -9,7 +9,7 @@ import { counted } from "../lib/words.js";
 import { decodingWork, heldKeys, keyAngle } from "../maths/decoding.js";
 
 const STEPS = 16;
-const VISIBLE = 0.005; // radians: a smaller error cannot be seen
+const VISIBLE = 0.005; // in radians; smaller errors are invisible
 
 // hands
 const STORED = { stroke: ink.k, width: 1.5 };
@@ -45,7 +45,7 @@ function hand(pen, cx, cy, length, angle, style) {
   pen.line(cx, cy, ...polar(cx, cy, angle, length), style);
 }
 
-/** The current cache: the newest query above, its dot products, and a face per column. */
+/** The current cache, with the newest query at the top, its dot products, and a face per column. */
 function drawNow(pen, state, width, { side, r, query, keys }) {
   const { store, pair, step } = state;
   const X = (position) => (position + 0.5) * side;
@@ -108,7 +108,7 @@ function drawLegend(pen, { store, capacity, step }, width, top) {
   }
 }
 
-/** Every step so far as a row of small hands under their columns. */
+/** Every step so far, as a row of small hands under their columns. */
 function drawHistory(pen, state, width, { side, tall, history }) {
   pen.text(2, history - 7, width < 320 ? phrase`One row per step` : phrase`One row per step, one column per position`);
   pen.line(0, history, width, history, { stroke: ink.grid, width: 1 });
@@ -136,7 +136,7 @@ const COSTS = [
   { of: "bytes", name: phrase`Bytes kept, read at each step`, full: 512, fill: ink.k, adds: false },
 ];
 
-/** The cost of all steps, two bars each, with and without a cache; the last step's cost is in parentheses. */
+/** The cost of all steps, as pairs of bars with and without a cache; the last step's cost is in parentheses. */
 function drawWork(pen, { store, capacity, step }, { x, y, w }) {
   const [all, before] = [step, step - 1].map((steps) => decodingWork(store, capacity, steps));
   for (const [n, { of, name, full, fill, adds }] of COSTS.entries()) {

@@ -20,7 +20,7 @@ function pairsOf({ position, head_dim, base }, context) {
   }));
 }
 
-/** The layout of the faces, below one or two lines of text. */
+/** Lay out the faces below one or two lines of text. */
 function grid(width, pairs, { shows }) {
   const columns = Math.min(pairs, width >= 480 && pairs >= 16 ? 8 : 4);
   const cell = Math.min(width / columns, 118);

@@ -10,7 +10,7 @@ import { listed, textWidth } from "../lib/words.js";
 import { angleOf, length, timesConj } from "../maths/complex.js";
 import { breaks, encoder, followedAngles, HOLDS, LAST, PLACES, slide, stepsOf, turnsOf } from "../maths/derivation.js";
 
-const RINGED = 14; // pixels: radius of a handle's ring, including a margin
+const RINGED = 14; // radius of a handle's ring in pixels, including a margin
 const FORMULA = {
   turn: "f(q, m) = q e^(imθ)",
   head_start: "f(q, m) = q e^(i(mθ + 0.5))",
@@ -27,7 +27,7 @@ function seenOf({ candidate, inv_freq, q, k, position: m, key_position: n }) {
   return { f, q, k, m, n, product: timesConj(f(q, m), f(k, n)), ...slide(f, q, k, m - n) };
 }
 
-/** How badly each line is violated; 0 if it holds. */
+/** The violation of each line; 0 if the line holds. */
 const breaksOf = ({ f, q, k }) => breaks(f, q, k).map((amount) => (amount > HOLDS ? amount : 0));
 
 const BLUE = { stroke: ink.q, words: ink.qWords };
@@ -45,7 +45,7 @@ const ofKey = (z, place) => ({ z, ...RED, name: `f(k, ${place})`, width: 3.5 });
 const atEqual = ({ f, q, k, m }) => [ofQuery(f(q, m)), ofKey(f(k, m), "m")];
 const fan = ({ f }, z, stroke) => PLACES.map((p) => ({ z: f(z, p), stroke, width: 1.3, opacity: 0.55, head: 6 }));
 
-/** Line 1: sums of a real and an imaginary part, lengths and angles. */
+/** Line 1: the pair as a sum of a real and an imaginary part, and as a length and an angle. */
 function sceneOfStart(seen) {
   const { f, q, k } = seen;
   const parts = (z, stroke) => [
@@ -62,7 +62,7 @@ function sceneOfStart(seen) {
   };
 }
 
-/** Line 2: the product, at these positions and at all others with the same distance. */
+/** Line 2: the product at these positions, and at all other positions with the same distance. */
 function sceneOfProduct(seen, opacity = 1) {
   const { f, q, k, m, n, product, products } = seen;
   const kn = f(k, n);
@@ -96,7 +96,7 @@ function sceneOfLengths(seen) {
   };
 }
 
-/** Line 4: how far both have turned at the same position. */
+/** Line 4: how far both pairs have turned at the same position. */
 function sceneOfTurns(seen) {
   const { f, q, k, m } = seen;
   const arc = (z, stroke, r) => ({ r, from: angleOf(z), to: angleOf(z) + turnsOf(f, z)[m], stroke });
@@ -190,7 +190,7 @@ function makeChart(pen, box, values, xLabel, yLabel) {
       pen.circles(dots, { fill });
       return dots;
     },
-    /** Draw the value that all points should have. */
+    /** Draw the value that all points should share. */
     reference: (value) => pen.line(X(0), Y(value), X(LAST), Y(value), { stroke: ink.muted, width: 1.5, dash: "6 4" }),
     mark: (place, value, fill) => pen.circle(X(place), Y(value), 6, { fill, stroke: ink.text, width: 1.5 }),
   };
@@ -290,7 +290,7 @@ const TITLES = [
   [phrase`Line 6: the score is the real part;`, phrase`it sees the distance m − n only`],
 ];
 
-/** The layout: the chart beside the plane, or below it. */
+/** Lay out the chart beside the plane, or below it. */
 function plan(width) {
   if (width < 540)
     return {
@@ -376,7 +376,8 @@ function readout(state) {
   return `${SAYS[line - 1](seen)} ${verdict} ${all}`;
 }
 
-/** Both positions advanced by one, or reset to 0 once either reaches the end. */
+/** The state after a press of the button: both positions advance by one, and return to 0 once either reaches the
+ * end. */
 function slideBoth({ position, key_position }) {
   const by = Math.max(position, key_position) < LAST ? 1 : -Math.min(position, key_position);
   return { position: position + by, key_position: key_position + by };

@@ -13,15 +13,15 @@ import { meanCosine } from "../maths/decay.js";
 import { invFreq, wavelength } from "../maths/frequencies.js";
 import { contentOf, lineOf, readAny } from "../maths/statement.js";
 
-const FARTHEST = 32768; // tokens: limit of the search for a negative score
-const REACH = 131072; // tokens: the end of the distance axis
+const FARTHEST = 32768; // limit, in tokens, of the search for a negative score
+const REACH = 131072; // end of the distance axis, in tokens
 const LINE = 19; // pixels
-const BADGE = 30; // pixels: height of the verdict above the facts
-const SLOWEST = 9; // the wavelength axis ends at 10^SLOWEST tokens
+const BADGE = 30; // height of the verdict above the facts, in pixels
+const SLOWEST = 9; // the wavelength axis ends at 10^SLOWEST tokens per turn
 
 const presetOf = (preset) => PRESETS.filter(({ name }) => name === preset)[0];
 
-/** The text of the reader's file, or else of the chosen model's. */
+/** The text of the reader's file if there is one, otherwise of the chosen model's. */
 const textOf = (brought, preset) => (brought.trim() ? brought : JSON.stringify(presetOf(preset).config));
 
 /** The texts of the file and, if there is one, of the second file to compare. */
@@ -30,7 +30,7 @@ function textsOf({ preset, config, second, other }) {
   return [textOf(config, preset), ...(hasSecond ? [textOf(other, second)] : [])];
 }
 
-/** A text's reading, or the refusal; if layers differ, the reading of the selected ones. */
+/** The reading of a text, or the reason for rejecting it; if layers differ, the reading of the selected ones. */
 const read = memo((text, layers, length) => {
   const first = readAny(text, null, length);
   const types = first.reading?.layerTypes ?? (first.refused?.reason === "choose" ? first.refused.choices : []);
@@ -41,7 +41,7 @@ const read = memo((text, layers, length) => {
 /** @type {(state: any) => any[]} */
 const readState = (state) => textsOf(state).map((text) => read(text, state.layers, state.length));
 
-/** The verdict of `rope-doctor compare` on two texts, in sentences, or the reason there is none. */
+/** The sentences with which `rope-doctor compare` judges two texts, or the reason why there is no verdict. */
 const comparison = memo((texts) => {
   try {
     const [first, second] = texts.map(contentOf);
@@ -51,7 +51,7 @@ const comparison = memo((texts) => {
   }
 });
 
-/** A line, ending in a full stop. */
+/** A line that ends in a full stop. */
 const stopped = (line) => (/[.!?]$/.test(line.trim()) ? line.trim() : `${line.trim()}.`);
 
 /** The score curve for a set of frequencies, and its first negative distance. */
@@ -80,7 +80,7 @@ function facts({ ropeType, base, headDim, rotaryDim, layout, attentionFactor, se
   ].join(" · ");
 }
 
-/** All text above and below the chart, in lines. */
+/** All text above and below the chart, broken into lines. */
 const wordsOf = memo((state, width) => {
   const [{ reading, refused, content }, second] = readState(state);
   const fit = (text, size) => wrapped(text, width - 8, size);
@@ -94,7 +94,7 @@ const wordsOf = memo((state, width) => {
   };
 });
 
-/** The layout: text, the mark names in lines, the chart, and more text. */
+/** Lay out text, the mark names in lines, the chart, and more text. */
 function plan(state, width) {
   const { above, below } = wordsOf(state, width);
   const [{ reading }] = readState(state);
@@ -124,7 +124,8 @@ function drawLegend(pen, all, top) {
   }
 }
 
-/** Tokens per turn for each pair, on a logarithmic axis; a hollow dot marks a pair that makes no full turn in the claimed length. */
+/** Tokens per turn for each pair, on a logarithmic axis; a hollow dot marks a pair that does not make a full turn
+ * in the claimed length. */
 function drawWaves(pen, reading, all, box, other) {
   const waves = wavelength(reading.invFreq);
   const last = Math.max(1, waves.length - 1, (other?.invFreq.length ?? 0) - 1);
@@ -180,7 +181,7 @@ function drawScore(pen, reading, all, box, other) {
   if (negative !== null) pen.circle(X(Math.max(1, negative)), Y(0), 5, { fill: ink.score, stroke: ink.text });
 }
 
-/** The verdict above the facts: read, read with remarks, or refused. */
+/** The verdict above the facts: read, read with remarks, or rejected. */
 function drawBadge(pen, { reading, refused }) {
   const remarks = reading?.remarks.length ?? 0;
   const good = [phrase`✓ read`, ink.positionWords, ink.paper];

@@ -24,9 +24,9 @@ import { invFreq } from "../maths/frequencies.js";
 import { stretched } from "../maths/stretch.js";
 import { meetsNewAngle } from "../maths/trained_range.js";
 
-const FAR = 1048576; // tokens: the end of the axis
+const FAR = 1048576; // end of the axis, in tokens
 const SIDE_BY_SIDE = ["rope", "pi", "ntk-aware", "yarn", "llama3"];
-const FEW = ["rope", "pi", "yarn"]; // where there is little room
+const FEW = ["rope", "pi", "yarn"]; // where space is tight
 const CHUNKS = 8; // per stem, each thinner than the one below
 const SAMPLES = sorted(range(0, 240).map((n) => Math.round(fromPlace((n / 240) * placeFromZero(FAR)))));
 const GLOW = { stroke: ink.other, opacity: 0.5 };
@@ -48,17 +48,17 @@ const contentOf = ({ lengths, angles }) => ({ lengths, angles });
 const rotationIn = (state, rule = state.rule) => rotationOf(rule, settingsOf(state));
 const pairsIn = (state) => rotationIn(state).invFreq.length;
 
-/** A state's fern at a distance. */
+/** The fern for a state and a distance. */
 const grown = (state, distance, rule) => fern(rotationIn(state, rule), distance, contentOf(state));
 
-/** A rule's score curve, and the box around its fern at all distances. */
+/** The score curve under a rule, and the box around its fern at all distances. */
 const allOf = memo((rule, settings, content) => {
   const ferns = SAMPLES.map((distance) => fern(rotationOf(rule, settings), distance, content));
   return { box: extent(ferns), scores: ferns.map(heightOf) };
 }, 16);
 const all = (state, rule = state.rule) => allOf(rule, settingsOf(state), contentOf(state));
 
-/** The layout: one or more ferns from x to x + w above the ground, and the distance rail below. */
+/** Lay out one or more ferns from x to x + w above the ground, with the distance rail below. */
 function plan(width, state, { shows }) {
   const several = state.shown === "rules";
   const tall = Math.round(clamp(0.46 * width, 210, 330));
@@ -100,7 +100,7 @@ function plan(width, state, { shows }) {
 /** Joints in pixels. @type {(joints: Pair[], root: number, at: {ground: number, scale: number}) => Pair[]} */
 const inPicture = (joints, root, { ground, scale }) => joints.map(([x, y]) => [root + x * scale, ground - y * scale]);
 
-/** The heights that matter, as lines behind everything else. */
+/** Reference heights, as lines behind everything else. */
 function drawGround(pen, { left, right, ground, scale, lowest, highest }, faint) {
   const ticks = range(-1, 1.5, 0.5).filter((tick) => tick >= lowest && tick <= highest + 1e-9);
   const Y = (value) => ground - value * scale;
@@ -156,7 +156,7 @@ function drawGathering(pen, state, at) {
   const [w, h] = [at.right - at.left, at.tall];
   const cellOf = (columns) => Math.min(w / columns, (columns * h) / pairs);
   const [columns] = range(1, pairs)
-    .filter((count) => pairs % count === 0) // full rows
+    .filter((count) => pairs % count === 0) // only full rows
     .sort((one, other) => cellOf(other) - cellOf(one));
   const cell = cellOf(columns);
   const grid = { x: at.left + (w - columns * cell) / 2, y: at.top, columns, cell, row: cell, r: 0.42 * cell };
@@ -164,7 +164,7 @@ function drawGathering(pen, state, at) {
     range(0, pairs - 1).map((i) => ({ i })),
     grid,
   );
-  const shareOf = (i) => clamp(1.8 * state.gathered - (0.8 * i) / pairs, 0, 1); // the fastest last
+  const shareOf = (i) => clamp(1.8 * state.gathered - (0.8 * i) / pairs, 0, 1); // the fastest hand last
   pen.circles(rims(faces), { stroke: ink.grid, width: 1.5, opacity: 1 - state.gathered });
   const hands = faces.map(({ i, ...face }) =>
     flown(face, [joints[pairs - 1 - i], joints[pairs - i]], shareOf(pairs - 1 - i)),
@@ -172,7 +172,7 @@ function drawGathering(pen, state, at) {
   pen.lines(hands, { stroke: ink.position, width: 2.5 });
 }
 
-/** The words on the rail: the dog stays, the pig is dragged away. */
+/** The words on the rail: the dog stays in place, and the pig can be dragged away. */
 function drawRail(pen, state, { rail, foot, left }, width) {
   const [x0, x1] = rail;
   const X = (distance) => x0 + ((x1 - x0) * placeFromZero(distance)) / placeFromZero(FAR);
@@ -201,7 +201,7 @@ function drawRail(pen, state, { rail, foot, left }, width) {
   return { X, pig: { x: X(state.distance), y: foot, ring: 12, ink: ink.k, trait: "distance", at: to } };
 }
 
-/** The height of the tip against distance: solid for the part walked so far, faint for the rest. */
+/** The height of the tip against distance: solid up to the current distance, faint beyond it. */
 function drawScore(pen, state, { ground, scale, top, tall, rail }, X, shown) {
   const { scores } = all(state);
   const here = heightOf(grown(state, state.distance));
@@ -218,7 +218,7 @@ function drawScore(pen, state, { ground, scale, top, tall, rail }, X, shown) {
   return spot;
 }
 
-/** The tip's level, carried across to the curve. */
+/** A horizontal line from the tip to the curve. */
 function drawLevel(pen, state, tip, [x, y], { right, top }, width) {
   pen.line(tip[0], tip[1], x, y, { stroke: ink.score, width: 1.5, dash: "5 4" });
   pen.circle(x, y, 6, { fill: ink.score, stroke: ink.text, width: 1.5 });
@@ -280,7 +280,7 @@ function draw(pen, state, { width, shows }) {
 
 const apart = (distance) => (distance === 1 ? phrase`1 token apart` : phrase`${grouped(distance)} tokens apart`);
 
-/** A sentence counting the hands that point at angles never seen in training; empty if there are none. */
+/** A sentence with the number of hands at angles never seen in training, or "" if there are none. */
 function freshWords(state, distance) {
   const { invFreq: rates, plain } = rotationIn(state);
   const fresh = meetsNewAngle(distance, rates, state.trained, plain).filter(Boolean).length;
@@ -321,7 +321,7 @@ function readout(state) {
   return phrase`${apart(distance)}, the ${hands} hands reach ${height()} of the straight stem: ${score}${where}${freshWords(state, distance)}`;
 }
 
-/** A stretch factor selects a rule that stretches. */
+/** Setting the stretch factor selects PI if no rule is selected. */
 const follow = (before, held) =>
   "factor" in held && !("rule" in held || "model" in held) && before.rule === "rope" && before.shown === "one"
     ? { rule: "pi" }

@@ -14,14 +14,14 @@ const Q = [1.1, 0.3];
 /** @type {Pair} */
 const K = [0.7, 0.8];
 const [SPAN, LAST] = [2.4, 96]; // half the side of the plane; the key's last position
-const ROUND = range(0, 64).map((i) => (i * Math.PI) / 32); // angles all round the circle
+const ROUND = range(0, 64).map((i) => (i * Math.PI) / 32); // angles around the circle
 
 /** The gains, and whether they act after the turn. @returns {[Pair, boolean]} */
 const gainsOf = ({ first, second, where }) => [[first, second], where === "after"];
 
 const scoreOf = (state) => gainedScore(Q, K, state.position, state.distance, state.inv_freq, ...gainsOf(state));
 
-/** The layout: plane and score side by side, or one below the other. */
+/** Lay out the plane and the score side by side, or one below the other. */
 function plan(width) {
   const narrow = width < 560;
   const size = narrow ? Math.min(width - 8, 360) : Math.min(330, width * 0.46);
@@ -58,7 +58,7 @@ function drawPlane(pen, state, { x, y, size }) {
   for (const { tip, words, name } of arrows) {
     const width = textWidth(name, 13, true);
     const { left, baseline } = labels.place(width, spotsBeyond(tip, [cx, cy], width));
-    pen.rect(left - 2, baseline - 12, width + 4, 16, { fill: ink.paper, opacity: 0.8 }); // over the tips' paths
+    pen.rect(left - 2, baseline - 12, width + 4, 16, { fill: ink.paper, opacity: 0.8 }); // above the paths
     pen.text(left, baseline, name, { fill: words, weight: 600 });
   }
 }
@@ -117,7 +117,7 @@ export default live({
   height: (width) => plan(width).height,
   draw,
   readout,
-  panel: (width) => [plan(width).narrow ? plan(width).score.y - 48 : 0, plan(width).height], // the score
+  panel: (width) => [plan(width).narrow ? plan(width).score.y - 48 : 0, plan(width).height], // shows the score
   play: { trait: "position", perSecond: 12, speeds: [1, 4] },
   buttons: [{ label: phrase`Equal gains`, move: ({ first }) => ({ second: first }) }],
 });

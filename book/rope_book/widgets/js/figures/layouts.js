@@ -16,9 +16,9 @@ const BASE = 100;
 const QUERY = [-0.8, -1.3, 0.6, 0.7, -0.3, 0.4, 1.7, 1.1, 0.7, 0.7, -0.9, 1, -1.6, -0.3, -0.4, -1.7];
 const KEY = [-0.1, 1.6, -0.3, -1.2, -0.1, 0.9, 0.2, 0.3, -1.4, 0.5, 0.5, 1.3, 1.5, 0.7, -1.6, -1.4];
 const REACH = 2.1; // the largest turned feature
-const speedOf = (pair, pairs) => pair / (pairs - 1); // from fast to slow
+const speedOf = (pair, pairs) => pair / (pairs - 1); // from 0, fast, to 1, slow
 
-/** Ways to run the trained vectors: the layouts in which the query and the key are rotated. */
+/** Ways to rotate the trained vectors, each with the layout used for the query and the layout used for the key. */
 const WAYS = {
   trained: ["interleaved", "interleaved"],
   converted: ["half_split", "half_split"], // after the features are permuted
@@ -26,7 +26,7 @@ const WAYS = {
   mixed: ["interleaved", "half_split"],
 };
 
-/** A query and a key of width d: each way's rows at a position, and its scores. */
+/** The rows at a position and the scores of a query and a key of width d, for each way. */
 function head(d) {
   const frequencies = invFreq(d, BASE);
   const order = layoutPermutation(d);
@@ -98,7 +98,7 @@ function drawRow(pen, values, feature, lit, { x, cell }, { number, bars, tab, to
   }
 }
 
-/** Lines from each lower seat up to its feature's seat, the chosen pair's last. */
+/** Lines from each lower seat up to the seat of the same feature; those of the chosen pair are drawn last. */
 function drawLinks(pen, from, trained, centre) {
   const isChosen = (seat) => trained.includes(from[seat]);
   const seats = range(0, from.length - 1);

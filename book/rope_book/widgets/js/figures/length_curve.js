@@ -9,7 +9,7 @@ import { clamp, fmt, grouped, last, range } from "../lib/numbers.js";
 import { phrase, phraseOf } from "../lib/phrase.js";
 import { guessGap } from "../maths/drawn_guess.js";
 
-const [PARTS, TOP] = [16, 3]; // parts of the text, and nats that a guess of 1 means
+const [PARTS, TOP] = [16, 3]; // parts of the text, and the height of a guess of 1 in nats
 const [LOW, HIGH] = [-0.25, 3];
 const WITHIN = 4; // a part within the trained length
 const MIDDLES = range(0, PARTS - 1).map((part) => (LENGTH.tokens * (part + 0.5)) / PARTS);
@@ -19,7 +19,7 @@ const remedyOf = ({ remedy }) => LENGTH.remedies.filter(({ name }) => name === r
 const trained = () => LENGTH.remedies[0];
 const boxOf = (width) => ({ x: 40, y: 44, w: width - 72, h: width < 480 ? 230 : 270 });
 
-/** The curves of all remedies, the chosen one in bold. */
+/** The curves of all remedies, with the chosen one in bold. */
 function drawCurves(pen, state, box, { X, Y }) {
   const chosen = remedyOf(state);
   const pathOf = ({ costs }) => costs[state.text].map((cost, n) => [X(MIDDLES[n]), Y(clamp(cost, LOW, HIGH))]);
@@ -41,7 +41,7 @@ function drawCurves(pen, state, box, { X, Y }) {
   });
 }
 
-/** The reader's drawing, and the pencil that continues it. */
+/** The line drawn by the reader, and the pencil that continues it. */
 function drawGuess(pen, state, box, Y) {
   if (!state.guess_first) return {};
   const { guess } = state;
@@ -81,7 +81,7 @@ function draw(pen, state, { width }) {
   return drawGuess(pen, state, box, scales.Y);
 }
 
-/** How far a drawn guess is from the model as trained. */
+/** The distance between a drawn guess and the model as trained. */
 function judged({ guess_first, guess, text }) {
   if (!guess_first) return "";
   const shares = MIDDLES.map((token) => token / LENGTH.tokens);

@@ -13,9 +13,9 @@ import { ownTextOf, readingOf } from "../maths/reading.js";
 
 const PITCH = 12; // pixels per pair
 const PAIRS = 16;
-const CHART = 150; // pixels: height of the bars
+const CHART = 150; // height of the bars, in pixels
 const LEAST = -4; // the angle axis begins at 10^LEAST turns
-const PUBLISHED = { "by-parts": [1, 32], yarn: [1, 32], llama3: [1, 4] }; // turns: the ends of the ramp
+const PUBLISHED = { "by-parts": [1, 32], yarn: [1, 32], llama3: [1, 4] }; // ends of the ramp, in turns
 const TRAINED = { first_pair: 1, last_pair: PAIRS, attention_factor: 1 }; // rotation settings in training
 const MIDDLE = { anchor: "middle", size: 12 };
 const UNSEEN = { " ": "␣", "\n": "↵" };
@@ -28,8 +28,8 @@ const OWN = {
 const narrow = (width) => width < 520;
 
 /**
- * A state's objects: its model, the `total` positions in the text, the query's `place`, [layer, head], the current and the trained
- * rotation, and the reading of the texts.
+ * Everything that a state selects: its model, the `total` number of positions in the text, the query's `place`,
+ * [layer, head], the current and the trained rotation, and the reading of the texts.
  */
 function seenOf({ task, times, ...state }) {
   const model = pageModel(task);
@@ -42,16 +42,16 @@ function seenOf({ task, times, ...state }) {
   return { ...model, total, place, attends, trained, now, reading: readingOf(task, now) };
 }
 
-/** The reading of the reader's own text, if the task includes one. */
+/** How the model reads the user's own text, if this task allows one. */
 const ownOf = ({ task, own }, { now }) => (own && task === "text" ? ownTextOf(task, now, own) : undefined);
 
-/** A letter in visible form. */
+/** A token's character, with whitespace made visible. */
 function letter({ alphabet }, token) {
   const character = alphabet[token] ?? "";
   return UNSEEN[character] ?? character;
 }
 
-/** The measure's bars, and its mean at trained and at new positions; NaN if unknown. */
+/** The measure's bars, and its means over trained and over new positions (NaN if unknown). */
 function measured({ measure, times }, { length, total, reading }) {
   const unit = measure === "loss" ? 1 : 100; // nats, or percent
   const rows = reading.rows(measure, total + 1);
@@ -91,7 +91,7 @@ function plan(width, state, view) {
   };
 }
 
-/** The layout of the reader's own text: the lines above it, letters per line, and the total height. */
+/** Lay out the user's own text: the lines above it, the letters per line, and the total height. */
 function ownPlan({ own, task }, box) {
   const head = wrapped(OWN.words, box.w);
   const columns = Math.floor(box.w / OWN.cell);
@@ -99,7 +99,7 @@ function ownPlan({ own, task }, box) {
   return { ...box, head, columns, h: lines && 18 * head.length + OWN.line * lines + 8 };
 }
 
-/** The measurements by position; returns the handle for the query's position. */
+/** Draw the measurements by position; returns the handle for the query's position. */
 function drawChart(pen, state, seen, box, width, alone) {
   legend(state, width).draw(pen, 10);
   const { length: trained, total, place, reached } = seen;
@@ -121,7 +121,7 @@ function drawChart(pen, state, seen, box, width, alone) {
   return { place: { x, y, ring: 8, at: (px) => clamp(Math.round(at(px)), 1, total) } };
 }
 
-/** One head's attention over the first text, with the query's row and the corner of the trained length. */
+/** One head's attention over the first text, with the query's row and the edge of the trained length marked. */
 function drawField(pen, { head }, { length, total, place, attends, reading }, { x, y, w }, width) {
   const { cells, size, rows, values } = reading.field(total + 1, ...attends);
   const unit = w / (cells * size);
@@ -143,7 +143,7 @@ function slower(now, trained) {
   return ratio < 0.995 ? `× ${fmt(1 / ratio, 1)}` : `÷ ${fmt(ratio, ratio < 9.95 ? 1 : 0)}`;
 }
 
-/** How far each pair turns in training and in this text: in turns, capped at one. */
+/** How far each pair turns in training and in this text, in turns, capped at one. */
 const reachedAngles = ({ now, trained, length, total }) => ({
   was: turnsWithin(trained.invFreq, length + 1),
   is: turnsWithin(now.invFreq, total + 1),
@@ -185,7 +185,7 @@ function drawPairs(pen, seen, { x, y, w, h }, width) {
   });
 }
 
-/** The query's attention: to each letter just before it, and to all earlier ones combined. */
+/** The query's attention to each of the letters just before it, and to all earlier ones combined. */
 function drawRow(pen, seen, { x, y, w, h }, width) {
   const { place, attends, reading, texts, answers } = seen;
   const weights = reading.attention(...attends, place);
@@ -309,14 +309,14 @@ function readout(state, view) {
   return phrase`${say(known)} at the ${length} trained places${more}. ${toldAngles(seen)} ${toldRow(state, seen)}${toldOwn(state, seen)}`;
 }
 
-/** Read the reader's own text first, so that it keeps up with typing. */
+/** Read the reader's own text first, so that the predictions keep up with typing. */
 function* work(state) {
   const seen = seenOf(state);
   yield* ownOf(state, seen)?.steps() ?? [];
   yield* seen.reading.steps(seen.total + 1, ...seen.attends);
 }
 
-/** A factor equal to the length follows it when a reader moves the length. This is not a rule, because the two may differ. */
+/** Moving the length also moves a factor that is equal to it. This is not a rule, because the two may differ. */
 const follow = (before, held) =>
   "times" in held && !("factor" in held) && before.factor === before.times ? { factor: held.times } : {};
 
@@ -330,7 +330,7 @@ export default live({
   work,
   panel(width, state, view) {
     const { own, height } = plan(width, state, view);
-    return [own.h ? own.y - 20 : 0, height]; // a reader who is typing must see the result
+    return [own.h ? own.y - 20 : 0, height]; // so that a reader who is typing sees the result
   },
   buttons: [
     {

@@ -20,8 +20,8 @@ function tokens(words) {
 }
 
 /**
- * The two sentences, processed; the index in the second of every word of the first (−1: none), `here` for the selected word; how
- * far each output moved, and how many of the comparable ones moved.
+ * Both sentences after attention; for every word of the first, its index in the second (−1 if absent; `here` for
+ * the selected word); how far each output moved; and how many of the comparable outputs moved.
  */
 function compare({ sentence, rearranged, look, causal, layers }) {
   const [first, second] = [sentence, rearranged].map((text) => {
@@ -38,12 +38,12 @@ function compare({ sentence, rearranged, look, causal, layers }) {
   return { first, second, to, kept, looked: look - 1, here: to[look - 1], moves, moved, sameWords, causal };
 }
 
-const NAMES = 54; // pixels beside the weights
+const NAMES = 54; // pixels reserved beside the weights for names
 
-/** The layout below the sentences: the plane, and the weights beside or below it, if shown. */
+/** Lay out the part below the sentences: the plane and, if shown, the weights beside or below it. */
 function plan(width, state, { shows }) {
   const tall = width < 520;
-  const rows = tall ? 176 : 142; // pixels: height of the two sentences
+  const rows = tall ? 176 : 142; // height of the two sentences, in pixels
   const top = rows + 14;
   if (!shows("weights")) {
     const side = Math.min(260, width - 2);
@@ -57,7 +57,7 @@ function plan(width, state, { shows }) {
   return { tall, top, side, table, height: rows + (tall ? side + below + 106 : 22 + Math.max(side + 32, 16 + below)) };
 }
 
-/** Word positions in both sentences. */
+/** The words' horizontal positions in both sentences. */
 function seats(width, tall, { first, second }) {
   const [x0, size, h] = tall ? [2, 12, 28] : [84, 14, 30];
   const [top, bottom] = tall ? [20, 110] : [8, 88];
@@ -77,7 +77,7 @@ function drawSentences(pen, seen, width, tall) {
   const [others, own] = [kept.filter((m) => m !== looked), kept.filter((m) => m === looked)].map(moves);
   pen.lines(others, { stroke: ink.muted, width: 1.2 });
   pen.lines(own, { stroke: ink.text, width: 2.5 });
-  if (tall) pen.rect(0, bottom - 21, 78, 18, { fill: ink.paper }); // keeps the lines clear of the text
+  if (tall) pen.rect(0, bottom - 21, 78, 18, { fill: ink.paper }); // so that the lines do not touch the text
   pen.text(tall ? 2 : 0, tall ? 13 : top + 20, phrase`Sentence 1`);
   pen.text(tall ? 2 : 0, tall ? bottom - 7 : bottom + 20, phrase`Sentence 2`, { weight: 600 });
   const box = (word, place, y, filled, marked, missing) => {
@@ -101,7 +101,7 @@ function drawSentences(pen, seen, width, tall) {
   return wordHandles(seen, places);
 }
 
-/** Handles that drag the words of sentence 2, and the targets that a question may ask for. */
+/** Handles for dragging the words of sentence 2, and the targets of questions. */
 function wordHandles({ second, to, kept, here }, { h, bottom, step, w, X, seat }) {
   const grip = (place) => ({
     trait: "rearranged",
@@ -116,7 +116,7 @@ function wordHandles({ second, to, kept, here }, { h, bottom, step, w, X, seat }
   return { ...Object.fromEntries(kept.map((m) => [`word ${m}`, grip(to[m])])), marks };
 }
 
-/** The words as a sentence, with the one at `from` moved to `place`. */
+/** The sentence after the word at `from` moves to `place`. */
 function movedTo(words, from, place) {
   const others = words.filter((_, n) => n !== from);
   return [...others.slice(0, place), words[from], ...others.slice(place)].join(" ");
@@ -172,7 +172,7 @@ function drawOutputs(pen, seen, x, y, side) {
   pen.part(() => nameOutputs(pen, seen, at, labels));
 }
 
-/** Where the outputs of sentence 2 lie, {spot, words, marked}; coinciding words share one entry. The mean comes last. */
+/** The outputs of sentence 2 as {spot, words, marked}; coinciding words share one entry. The mean comes last. */
 function placesOf({ second, here }, at) {
   const groups = [];
   second.outputs.map(at).forEach((spot, n) => {
@@ -186,7 +186,7 @@ function placesOf({ second, here }, at) {
   return [...groups, { spot: at(second.mean), words: [phrase`mean`], mean: true }];
 }
 
-/** At most two distinct words, each with its number of copies. */
+/** At most two distinct words, each with the number of its copies. */
 function nameOf(words) {
   const names = [...new Set(words)].map((word) => {
     const copies = words.filter((other) => other === word).length;
@@ -264,7 +264,7 @@ const inOrder = (words) => words.map(key).join(" ");
 const bag = (words) => words.map(key).sort().join(" ");
 const behind = (words) => (words.length ? quoted(words.join(" ")) : phrase`none`);
 
-/** The mask's effect on the selected word, from the words before it. */
+/** The effect of the mask on the selected word, explained by the words before it. */
 function toldByMask({ first, second, looked, here }, outcome, stayed) {
   const [before, after] = [first.words.slice(0, looked), second.words.slice(0, here)];
   if (bag(before) !== bag(after)) {
@@ -302,7 +302,7 @@ function readout(state, { shows }) {
   return phrase`${outcome}${places} The mean of all outputs is the same too: nothing here tells the two orders apart.`;
 }
 
-/** The second sentence's next order among all distinct orders, wrapping from the last to the first. */
+/** The next distinct order of the second sentence, wrapping from the last to the first. */
 function nextOrder({ sentence, rearranged }) {
   const ranks = wordsOf(sentence).map(key);
   const rank = (word) => ranks.indexOf(key(word));
@@ -318,7 +318,7 @@ function nextOrder({ sentence, rearranged }) {
 
 const reversed = (text) => wordsOf(text).reverse().join(" ");
 
-/** Build a second sentence from the words of a new first one, which rules between controls cannot do. */
+/** Build a second sentence from the words of a new first one, because rules between controls cannot. */
 function follow(before, held) {
   const { sentence, rearranged } = { ...before, ...held };
   const isOwn = "rearranged" in held || bag(wordsOf(rearranged)) === bag(wordsOf(sentence));

@@ -5,11 +5,11 @@ import { clamp, fmt, range } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
 import { arrowPlace, gridCoordinates, patchScores, schemeFrequencies } from "../maths/spatial.js";
 
-const SIDE = 21; // patches
+const SIDE = 21; // patches along a side
 const PLACES = gridCoordinates(SIDE, SIDE);
-const STEP = 5; // patches: the distance in the readout
+const STEP = 5; // the distance in the readout, in patches
 
-// patches that a question may ask for, relative to the query: rows down, columns to the right
+// targets of questions, relative to the query: rows down, columns to the right
 /** @type {Record<string, Pair>} */
 const NEAR = {
   "5 to the right": [0, STEP],
@@ -18,13 +18,13 @@ const NEAR = {
   "5 to the right and 5 down": [STEP, STEP],
 };
 
-/** A state's frequencies along the height and the width, and the score of every patch. */
+/** The frequencies along the height and the width, and the score of every patch, for a state. */
 const seen = memo(({ scheme, row, column, head_dim, base, direction }) => {
   const [byHeight, byWidth] = schemeFrequencies(scheme, head_dim, base, direction);
   return { byHeight, byWidth, scores: patchScores([row, column], PLACES, [byHeight, byWidth]) };
 });
 
-/** The layout: the patches, their scale, and the pairs beside or below them. */
+/** Lay out the patches, their scale, and the pairs beside or below them. */
 function places(width) {
   const narrow = width < 520;
   const side = Math.min(380, narrow ? width - 44 : Math.round(width * 0.56));
@@ -39,7 +39,7 @@ const HILLS = "0,0.66 0.14,0.57 0.3,0.6 0.46,0.5 0.62,0.56 0.8,0.48 1,0.58";
 const HOUSE = "0.1,0.86 0.1,0.68 0.21,0.57 0.32,0.68 0.32,0.86 0.1,0.86";
 const DOOR = "0.18,0.86 0.18,0.76 0.24,0.76 0.24,0.86";
 const TRUNK = "0.76,0.88 0.76,0.74";
-const [SUN, CROWN] = ["0.8,0.19", "0.76,0.65"]; // centres
+const [SUN, CROWN] = ["0.8,0.19", "0.76,0.65"]; // centres in the picture
 
 /** The picture itself, over its patches' colours. */
 function drawPicture(pen, { x, y, side }) {
@@ -51,7 +51,7 @@ function drawPicture(pen, { x, y, side }) {
   pen.circle(...points(CROWN)[0], 0.09 * side, style);
 }
 
-/** Every patch in the colour of its score, with a frame around the query. */
+/** Every patch in its score's colour, with a frame around the query. */
 function drawPatches(pen, { row, column }, scores, { x, y, side }) {
   const cell = side / SIDE;
   pen.text(x, y - 10, side < 260 ? phrase`Score with every patch` : phrase`Score with every patch of a picture`);

@@ -29,7 +29,7 @@ function ofKernel(model) {
   return { now: () => model.get("_now"), show, link: () => undefined, pick };
 }
 
-// The same in a page; `link(asked)` returns a button that scrolls to the figure, for small windows.
+// The same for a page; `link(asked)` returns a button that scrolls to the figure, for small windows.
 /** @param {HTMLElement} root */
 function ofPage(root) {
   const figure = (/** @type {Asked} */ asked) => above(root, asked.figure ?? "");
@@ -50,7 +50,8 @@ function ofPage(root) {
   return { now, show: (/** @type {Asked} */ asked) => tell(asked, "rl-show", asked.show), link, pick };
 }
 
-/** Show one of several questions at a time, with buttons for the next and the previous one. @param {HTMLElement[]} asks */
+/** Show several questions one at a time, with buttons for the next and the previous one. @param {HTMLElement[]}
+ * asks */
 function makeTurns(asks) {
   let at = 0;
   const word = html("span", { class: "rl-note" });

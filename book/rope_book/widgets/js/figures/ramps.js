@@ -13,7 +13,7 @@ const RULES = [
   { name: phrase`Llama 3: 1, 4`, style: { stroke: ruleInk.llama3, width: 2.5, dash: "2 4" }, shape: 4.5 },
 ];
 
-/** A state's pairs: wavelengths and turns; for each rule the multiplier of θ, the share kept, and whichever of them is shown. */
+/** Each pair's wavelength and turns; for each rule, the multiplier of θ, the share kept, and the one to show. */
 function measured({ factor, trained_length: trained, base, head_dim, beta_fast, beta_slow, truncate, shown }) {
   const plain = invFreq(head_dim, base);
   const betas = { betaFast: beta_fast, betaSlow: beta_slow, base };
@@ -28,7 +28,7 @@ function measured({ factor, trained_length: trained, base, head_dim, beta_fast, 
   return { waves: wavelength(plain), turns, multipliers, kept, rows: shown === "kept" ? kept : multipliers };
 }
 
-/** How many pairs a rule keeps, blends and divides. */
+/** The numbers of pairs that a rule keeps, blends and divides. */
 function counts(kept) {
   const whole = kept.filter((share) => share > 1 - 1e-9).length;
   const none = kept.filter((share) => share < 1e-9).length;
@@ -49,7 +49,7 @@ function drawLegend(pen, { kept }, narrow) {
 
 const TOP = 1.12; // top of the vertical axis, so that a knee at 1 stays clear of its name
 
-/** The axes; returns their scales and a function that gives the x of pair i. */
+/** Draw the axes; returns their scales and a function that gives the x of pair i. */
 function drawAxes(pen, { head_dim, beta_fast, factor, shown, across }, { turns }, box, narrow) {
   const byPair = across === "pair";
   const most = byPair ? head_dim / 2 - 1 : 1.25 * beta_fast;

@@ -25,31 +25,31 @@ const columns = (width) => (width < 520 ? 1 : 2);
 const mistakeOf = (name) => DAMAGE.mistakes.filter((mistake) => mistake.name === name)[0];
 const caseOf = ({ number }) => mistakeOf(DAMAGE.cases[number - 1]);
 
-/** The mistake shown; none when mistakes are listed. */
+/** The mistake to show, or undefined while mistakes are listed. */
 const shownOf = (state) => (state.task === "guess" ? caseOf(state) : mistakeOf(state.mistake));
 const isList = ({ task }) => task in ALIKE;
 const isNamed = (state) => state.task === "choose" || state.guess === caseOf(state).name;
 
-/** A text in pieces: its words and its line breaks, with consecutive breaks counted. */
+/** A text split into words and line breaks, with consecutive breaks counted. */
 const piecesOf = (text) =>
   [...text.matchAll(/\n+(?:[^\S\n]*\n+)*|[^\s]+/g)].map(([piece]) => {
     const breaks = piece.split("\n").length - 1;
     return breaks > 1 ? `↵×${breaks}` : breaks ? "↵" : piece;
   });
 
-/** How many leading pieces two texts share. */
+/** The number of leading pieces that two texts share. */
 function sharedPieces(one, other) {
   const differs = one.findIndex((piece, n) => piece !== other[n]);
   return differs < 0 ? one.length : differs;
 }
 
-/** Whether a piece completes three in a row that occurred before. */
+/** Whether a piece completes a sequence of three that has occurred before. */
 function isRepeat(pieces, n) {
   const three = (at) => pieces.slice(at - 2, at + 1).join(" ");
   return n > 1 && range(2, n - 1).some((at) => three(at) === three(n));
 }
 
-/** Pieces broken into lines that fit a width: {piece, x, line}. */
+/** Break pieces into lines that fit a width: {piece, x, line}. */
 function placedIn(pieces, width) {
   let [x, line] = [0, 0];
   return pieces.map((piece) => {
@@ -77,7 +77,7 @@ function plan(width) {
   return { asked, across, first: { x: 2, y: top }, second, bars, height: bars + 22 * DAMAGE.kinds.length + 34 };
 }
 
-/** A text word by word: grey as far as it matches the right one, amber where it repeats itself. */
+/** A text drawn word by word, in grey as far as it matches the right one and in amber where it repeats itself. */
 function drawText(pen, { x, y }, across, title, pieces, shared, words) {
   pen.text(x, y, title, { weight: 600 });
   const placed = placedIn(pieces, across).slice(0, words);
@@ -115,7 +115,7 @@ function drawBars(pen, { perplexity }, y, width) {
   });
 }
 
-/** The mistakes whose text has the selected look. */
+/** The mistakes whose text fits the selected description. */
 const lookingLike = ({ task }) => DAMAGE.mistakes.filter(({ looks }) => looks === task);
 
 /** The commands that tell mistakes apart, each with the mistakes it finds. */
@@ -178,7 +178,7 @@ function draw(pen, state, { width }) {
 /** The first words of a text, in quotation marks. */
 const begun = ({ text }) => quoted(shortened(piecesOf(text).join(" "), 260));
 
-/** Where a text diverges from the right one. */
+/** A sentence on where a text diverges from the right one. */
 function parting(state) {
   const [good, bad] = [DAMAGE.right, shownOf(state)].map(({ text }) => piecesOf(text));
   const shared = sharedPieces(bad, good);
@@ -206,7 +206,7 @@ function readout(state) {
   return phrase`No: with that mistake it writes ${begun(mistakeOf(state.guess))}. Look again.`;
 }
 
-/** A new text has no guess yet. */
+/** Choosing another text resets the guess. */
 const follow = (before, held) =>
   "number" in held && !("guess" in held) && held.number !== before.number ? { guess: "none" } : {};
 

@@ -43,7 +43,7 @@ const rotationOf = ({ rule, first_pair, last_pair, factor, base }) =>
     ...{ times: 1, ramp_from: 1, ramp_to: 32, attention_factor: 1 },
   });
 
-/** A head's weights under a rotation, and how well it does its job; memoised. */
+/** A head's weights under a given rotation, and how well the head does its job; memoised. */
 const workOf = memo((job, sentence, start, settings) => {
   const { q, k, tokens } = pageHead(job, sentence - 1);
   const weights = headWeights(q, k, start, rotationOf(settings), settings.layout);
@@ -131,7 +131,7 @@ function drawSquare(pen, { words, start, picture, m, n }, { tall, arcs, names, s
   return { cells: { x, y, w, h, at } };
 }
 
-/** The sum over pairs for the two words, from fastest to slowest. */
+/** The two words' score as a sum over pairs, fastest pair first. */
 function drawSum(pen, { words, m, n, shares, trained, turns }, box, tall) {
   const total = fmt(sum(shares), 1);
   const title = tall
@@ -165,7 +165,7 @@ function draw(pen, state, { width, shows }) {
   return { taps: drawSquare(pen, seen, at) };
 }
 
-/** How the head's job has fared. */
+/** A sentence on how well the head does its job, now and as trained. */
 function fate({ job, done, trained }) {
   const [now, was] = [percent(done), percent(trained.done)];
   if (now === was) return phrase`${DOES[job]}, with ${now} % of its attention, as trained.`;

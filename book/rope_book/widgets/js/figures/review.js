@@ -12,7 +12,7 @@ const MOST = 10; // questions in a sitting
 /** @type {Record<string, Asked>} */
 const ASKED = QUESTIONS;
 
-/** The names of the questions in all chapters, or only in those read. @param {boolean} all */
+/** The names of the questions in all chapters, or only in the chapters already read. @param {boolean} all */
 function namesOf(all) {
   let read = /** @type {unknown} */ ([]);
   try {
@@ -24,7 +24,7 @@ function namesOf(all) {
   return Object.keys(ASKED).filter((name) => all || isRead(ASKED[name]));
 }
 
-/** A link to the chapter that puts its figure, if any, in the state that shows why. @param {Asked} asked */
+/** A link to the chapter that sets its figure, if any, to the state that shows why. @param {Asked} asked */
 function linkTo({ page = "", figure, show }) {
   const state = [["live", figure ?? ""], ...Object.entries(show ?? {}).map(([key, value]) => [key, String(value)])];
   const place = figure ? `#${new URLSearchParams(state)}` : "";

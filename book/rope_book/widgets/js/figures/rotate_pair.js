@@ -29,8 +29,8 @@ const pairsOf = (state, { shows }) =>
   });
 
 /**
- * The distance between the words, their score, and the angle from the key's solid arrow to the query's, φ + (m − n)θ: while the
- * distance is constant, so are both.
+ * The distance between the words, their score, and the angle φ + (m − n)θ between their solid arrows, from k to q.
+ * The score and the angle are constant while the distance is.
  */
 function apart({ position, key_position, inv_freq, q, k }) {
   const distance = position - key_position;
@@ -43,7 +43,7 @@ const degrees = (angle) => `${fmt(360 * turnsOf(angle), Math.abs(angle) < 1 ? 1 
 
 const isWide = (width) => width >= 560;
 
-/** The layout: one column, or the plane beside the other parts. */
+/** Lay out the parts in one column, or the plane beside the others. */
 function plan(width, { small, shows }) {
   if (small) return planSmall(width, shows);
   if (isWide(width)) {
@@ -72,7 +72,8 @@ function planSmall(width, shows) {
   return { plane: { x: two ? 0 : (width - side) / 2, y: 2, side }, rail, score, height: Math.max(y, side + 8) };
 }
 
-/** The plane: both pairs before (dashed) and after (solid) their turns, and the angle between the solid ones. */
+/** The plane, with both pairs before (dashed) and after (solid) their turns, and the angle between the solid ones.
+ */
 function drawPlane(pen, state, square, view) {
   const plane = drawUnitPlane(pen, square, SPAN);
   const { cx, cy, unit, at } = plane;
@@ -120,7 +121,7 @@ function drawBetween(pen, state, { cx, cy, unit, labels }, { x, y }, { small }) 
   pen.area(sector(cx, cy, unit, from, from + wrapped(between), 24), { fill: ink.score, opacity: 0.35 });
   const arc = spiral(cx, cy, unit, unit * 0.12, from, turn);
   pen.curve(arc.slice(0, -1), { stroke: ink.score, width: 3 });
-  const far = Math.abs(turn) * unit; // pixels: length of the arc, which may be too short for an arrowhead
+  const far = Math.abs(turn) * unit; // length of the arc in pixels, which may be too short for an arrowhead
   const neck = polar(cx, cy, from + turn * (1 - 10 / far), unit);
   if (far > 10) pen.arrow(...neck, ...last(arc), { stroke: ink.score, width: 3, head: 11 });
   const lines = small
@@ -133,7 +134,7 @@ function drawBetween(pen, state, { cx, cy, unit, labels }, { x, y }, { small }) 
   }
 }
 
-/** The text as a row of positions with q, k and their distance. Both can be dragged. */
+/** The text as a row of positions, with q, k and their distance. q and k can be dragged. */
 function drawTokens(pen, { position, key_position, lock }, { x, y, w }, { small, shows }) {
   const X = (token) => x + (w * token) / LAST;
   pen.text(x, y - 38, shows("key") ? phrase`Positions (tokens): q ●, k ○` : phrase`Place in the text (tokens): drag ●`);
@@ -141,7 +142,7 @@ function drawTokens(pen, { position, key_position, lock }, { x, y, w }, { small,
   pen.lines([[x, y, x + w, y], ...marks.map((t) => [X(t), y, X(t), y + 4])], { stroke: ink.muted, width: 1 });
   for (const t of marks) pen.text(X(t), y + 21, t, noteMiddle);
   const at = (px) => clamp((LAST * (px - x)) / w, 0, LAST);
-  const handle = (place, colour) => ({ x: X(place), y, ring: 8, ink: colour, at }); // a small ring, since two words may be close
+  const handle = (place, colour) => ({ x: X(place), y, ring: 8, ink: colour, at }); // small: words may be close
   const query = { position: handle(position, ink.q) };
   if (!shows("key")) {
     pen.circle(X(position), y, 7, { fill: ink.q });
@@ -211,16 +212,17 @@ function readout(state, view) {
     ${fmt(distance, 0)} the score is ${fmt(score, 3)}.`;
 }
 
-const STEP = 10; // tokens by which the button moves both words
+const STEP = 10; // tokens that both words advance per press
 
-/** Both words advanced along the text, or returned to its start once they reach the end. */
+/** The state after a press of the button: both words advance along the text, and return to its start from the end.
+ */
 function slide({ position, key_position }) {
   const [first, last] = [Math.min(position, key_position), Math.max(position, key_position)];
   const by = last + STEP > LAST ? -first : STEP;
   return { position: position + by, key_position: key_position + by };
 }
 
-/** With the lock on, moving one position moves the other too, as far as both have room. */
+/** With the lock on, moving one position moves the other by the same amount, as far as both stay on the text. */
 function follow(before, held) {
   const moved = ["position", "key_position"].filter((name) => name in held);
   if (!(held.lock ?? before.lock) || moved.length !== 1) return {};

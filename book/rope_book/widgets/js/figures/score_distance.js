@@ -19,7 +19,7 @@ const [PARTS, KNOTS] = [8, 16]; // waves drawn, and steps in which all pairs are
 const DECADES = 2; // with the loose bound the vertical axis is logarithmic and starts this far below the trivial bound
 
 const vectorsOf = memo((vectors, headDim, base, peak, seed) => {
-  const drawn = normals(1000 + seed, 2 * headDim); // q first, then k
+  const drawn = normals(1000 + seed, 2 * headDim); // q, then k
   const q = vectors === "constant" ? Array(headDim).fill(1) : drawn.slice(0, headDim);
   if (vectors === "independent") return { q, k: drawn.slice(headDim) };
   return { q, k: vectors === "rotated" ? applyRope(q, ropeAngles(peak, invFreq(headDim, base))) : q };
@@ -31,7 +31,8 @@ const turnsOf = memo((base, headDim) => {
   return { frequencies, turns: makeTurns(frequencies) };
 });
 
-/** A state's q and k, and functions of distance: the score of the `count` fastest pairs, RoFormer's bound, the score of all ones. */
+/** The q and k of a state, and functions of distance: the score of the `count` fastest pairs, RoFormer's bound, and
+ * the score of vectors of ones. */
 function headOf({ vectors, head_dim, base, peak, seed }) {
   const { q, k } = vectorsOf(vectors, head_dim, base, peak, seed);
   const { frequencies, turns } = turnsOf(base, head_dim);
@@ -83,14 +84,15 @@ const partialSums = memo((state) => {
   return range(0, PARTS).map((added) => scores(distances, countOf({ ...state, added, bound: false })));
 }, 3);
 
-/** The average over all draws at some distances; null if there is only one draw. */
+/** The average over all draws at some distances, or null if there is only one draw. */
 function averageOf({ vectors, peak }, { ones }, distances) {
   if (vectors === "constant") return null;
   if (vectors === "independent") return distances.map(() => 0);
   return ones(vectors === "rotated" ? distances.map((r) => r - peak) : distances);
 }
 
-/** Everything to draw: curves, bounds, and the vertical axis as an interval and a function that places a score on it. */
+/** Everything to draw: the curves, the bounds, and the vertical axis, given as an interval and a function that
+ * places a score on it. */
 const measure = memo((state, isPartial) => {
   const { head_dim, bound, trivial, guess_first, reach } = state;
   const head = headOf(state);
@@ -115,7 +117,7 @@ const measure = memo((state, isPartial) => {
 });
 const measured = (state) => measure(withoutCursor(state), state.added < PARTS && !state.bound);
 
-/** How many of the first 256 steps raise the score. */
+/** The number of steps among the first 256 that raise the score. */
 const stepsUp = memo((state) => {
   const curve = headOf(state).scores(range(0, 256));
   return curve.slice(1).filter((score, r) => score > curve[r]).length;
@@ -159,7 +161,7 @@ function entries(state) {
 
 const legend = (state, width) => legendOf(entries(state), width, { sample: 34, text: 34 });
 
-/** The layout: the waves, then the legend and the chart of their sum; a small form has no legend. */
+/** Lay out the waves, then the legend and the chart of their sum; a small form has no legend. */
 function plan(width, state, { small, shows }) {
   const rows = shows("waves") ? Math.min(PARTS, state.head_dim / 2) : 0;
   const row = small ? 30 : width < 480 ? 20 : 24;
@@ -209,7 +211,7 @@ function drawWaves(pen, state, { rows, row, x, w }, { place, X }, width) {
   return waves.map(({ sharesAt }, j) => [place(distance), at(sharesAt([distance])[0], j), 3.5]);
 }
 
-/** The reader's drawing, and the pencil that continues it. */
+/** The line drawn by the reader, and the pencil that continues it. */
 function drawGuess(pen, state, all, box, Y) {
   if (!canGuess(state)) return {};
   const { guess } = state;
@@ -242,7 +244,7 @@ function nameOfHeight({ bound }, rows, width) {
   return width < 340 ? phrase`Sum of all waves` : phrase`The score: the sum of all waves`;
 }
 
-/** The axes; returns their scales, and a function that places a distance, clamped to the reach. */
+/** Draw the axes; returns their scales and a function that places a distance, clamped to the reach. */
 function drawAxes(pen, state, { low, high }, { sum: box, rows }, width) {
   const { reach, bound } = state;
   const log = reach === LOG;
@@ -292,7 +294,7 @@ function drawCursor(pen, state, all, scales, { sum: box, under, rows }, { width,
   const { distance, reach } = state;
   const off = distance > reach;
   const cx = scales.place(distance);
-  const ends = [...(waits(state) ? [] : [[box.y, box.y + box.h]]), ...(rows ? [[26, under]] : [])]; // not through the text
+  const ends = [...(waits(state) ? [] : [[box.y, box.y + box.h]]), ...(rows ? [[26, under]] : [])]; // clear of the text
   const marks = ends.map(([top, bottom]) => [cx, top, cx, bottom]);
   pen.lines(marks, { stroke: ink.position, width: 1.5, dash: "4 3" });
   const words = off ? `${distance} →` : `m − n = ${distance}`;

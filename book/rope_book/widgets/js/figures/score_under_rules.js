@@ -13,7 +13,7 @@ import { listed, textWidth } from "../lib/words.js";
 import { scoreTrend, stretched } from "../maths/stretch.js";
 
 const SPREAD = 0.1; // a smooth curve is the mean over distances ± this share
-const POINTS = 112; // per curve
+const POINTS = 112; // points per curve
 
 /** Each rule's switch and curve style, plainest first. */
 const CURVES = {
@@ -47,7 +47,7 @@ const curveOf = (rule, { head_dim, base, trained, wanted, abf_base, smooth }) =>
 const placeNames = memo(placeLineNames, 4);
 const NAMES = Object.keys(CURVES).map((rule) => ({ rule, words: phraseOf(RULES[rule]) }));
 const switches = (width) => inLines(NAMES, width - 4, { sample: 30 });
-const topOf = (width) => 24 * (last(switches(width)).line + 1) + 10; // pixels: height of the switches
+const topOf = (width) => 24 * (last(switches(width)).line + 1) + 10; // height of the switches, in pixels
 const height = (width) => topOf(width) + (width < 480 ? 360 : 400);
 
 /** All rule names as switches: a click draws or removes a curve. */

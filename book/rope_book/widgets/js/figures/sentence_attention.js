@@ -11,7 +11,7 @@ import { makeHead } from "../maths/encoding.js";
 import { readingHead, wordVector } from "../maths/words.js";
 
 const FARTHEST = 1000;
-const STILL = 1e-9; // a smaller change counts as none
+const STILL = 1e-9; // smaller changes are ignored
 
 const NAMES = {
   none: phrase`no encoding`,
@@ -38,7 +38,7 @@ const readingOf = memo(({ sentence, show, causal }, encoding) => {
 /** The matrix against which the displayed one is compared. */
 const referenceOf = (text, encoding) => readingOf(text, text.against === "start" ? encoding : "none")(0);
 
-/** Entry minus entry; 0 where a key is hidden. */
+/** The difference of two matrices, entry by entry; 0 where a key is hidden. */
 const minusMatrix = (a, b) => a.map((row, m) => row.map((x, n) => (Number.isFinite(x) ? x - b[m][n] : 0)));
 const largest = (matrix) => Math.max(...matrix.flat().map(Math.abs));
 
@@ -48,7 +48,8 @@ const changeCurve = memo((text, encoding) => {
   return range(0, FARTHEST).map((k) => largest(minusMatrix(at(k), before)));
 }, 24);
 
-/** Everything that the picture shows for a state: its curves depend on `text`; `where` has the largest change. */
+/** Everything to draw for a state. The curves depend only on `text`, and `where` is the place of the largest
+ * change. */
 function seenOf({ start, encoding, ...text }) {
   const now = readingOf(text, encoding)(start);
   const change = minusMatrix(now, referenceOf(text, encoding));
@@ -63,9 +64,9 @@ function seenOf({ start, encoding, ...text }) {
 }
 
 const HEADER = 92; // space above a square's cells, for its title and the columns' words
-const TURN = 62; // degrees: the slant of the column words
+const TURN = 62; // slant of the column words, in degrees
 
-/** The layout: the two squares side by side, or one above the other. */
+/** Lay out the two squares side by side, or one above the other. */
 function plan(width, count) {
   const tall = width < 520;
   const names = tall ? 68 : 78;
@@ -145,7 +146,7 @@ function drawNow(pen, seen, place) {
   });
 }
 
-/** The change: more in one colour, less in another, blank if none. */
+/** The change: increases in one colour, decreases in another, blank where there is none. */
 function drawChange(pen, seen, place) {
   const { change, weights, against } = seen;
   const what = against === "start" ? phrase`Change since k = 0` : phrase`Change by the encoding`;
@@ -190,7 +191,7 @@ function drawCurve(pen, { text, encoding, start, weights, most }, { curve: box, 
   pen.circle(X(start), Y(most), 6, { fill: ink.score, stroke: ink.text, width: 1.5 });
 }
 
-/** The picture in a few words, or in fewer if the figure is narrow. */
+/** A short description of the picture, even shorter if the figure is narrow. */
 function verdict({ weights, against, start, encoding, most, still }, tall) {
   const by = weights ? phrase`${percent(most)} points` : fmt(most, 1);
   if (against === "none" && encoding === "none")

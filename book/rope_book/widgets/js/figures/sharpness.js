@@ -17,7 +17,7 @@ const LINES = [
   { words: phrase`YaRN, s = length / 4,096`, style: { stroke: ink.value, width: 2.5, dash: "2 4" } },
 ];
 
-/** Each line's a² at a length. */
+/** The value of a² for each line at a length. */
 function scales(factor, length) {
   const square = (s) => yarnMscale(s) * yarnMscale(s);
   return [1, square(factor), square(Math.max(1, length / TRAINED))];

@@ -16,7 +16,7 @@ const ROWS = 160; // positions drawn, 0 … 159
 const REACH = 64; // offsets drawn, −64 … 64
 const OTHERS = range(0, 90, 15); // positions of the faint curves
 
-/** PE for every position, and the same as an image. */
+/** PE for every position, as numbers and as an image. */
 const fieldOf = memo((dModel, base) => {
   const rows = range(0, ROWS - 1).map((p) => sinusoidal(p, dModel, base));
   return { rows, picture: bitmap(ROWS, dModel, (p, feature) => (rows[p][feature] + 1) / 2, diverging) };
@@ -45,13 +45,13 @@ const spanOf = memo((d_model, base, between) => {
   return [Math.floor(low - room), Math.ceil(high + room)];
 });
 
-/** The frequency of the pair beside the field, and its turn between the two rows. */
+/** The frequency of the pair drawn beside the field, and its turn between the two rows. */
 function turned({ pair, offset, d_model, base }) {
   const frequency = invFreq(d_model, base)[pair];
   return { frequency, turn: offset * frequency };
 }
 
-/** The layout: the field, the pair and its text beside or below it, the colour scale, the products. */
+/** Lay out the field, the pair and its text beside or below it, the colour scale, and the products. */
 function plan(width) {
   if (width < 500)
     return {
@@ -93,12 +93,12 @@ function drawField(pen, { d_model, base, pair }, box) {
   pen.text(box.x + box.w / 2, bottom + 38, phrase`feature`, { anchor: "middle" });
 }
 
-/** The two rows; returns their handles. */
+/** Draw the two rows; returns their handles. */
 function drawRows(pen, { position, offset }, { x, y, w, h }) {
   const Y = (p) => y + (h * (p + 0.5)) / ROWS;
   const rowAt = (py) => ((py - y) / h) * ROWS - 0.5;
   const [first, second] = [Y(position), Y(position + offset)];
-  const lean = Math.max(0, (15 - (second - first)) / 2); // keeps their names apart
+  const lean = Math.max(0, (15 - (second - first)) / 2); // to keep their names apart
   const grounds = [first, second].map((row) => [x, row, x + w, row]);
   pen.lines(grounds, { stroke: ink.paper, width: 5 });
   pen.line(x, first, x + w + 4, first, { stroke: ink.position, width: 2.5 });

@@ -17,7 +17,7 @@ const vectors = (start) => range(0, TOKENS - 1).map((n) => drawn.slice(start + n
 const KEYS = vectors(0);
 const VALUES = vectors(TOKENS * WIDTH).map((value) => value.map((number) => number + 1));
 
-const LOUD = 3; // the query is this multiple of the key it resembles
+const LOUD = 3; // the query is this multiple of the key that it resembles
 const MOST = 2; // per token: larger sums get the same colour
 
 /** The mean state after the tokens read, and the share of each token's value that a query gets from the cache and from the state. */
@@ -34,9 +34,9 @@ function remembered({ step, query, turned }) {
 
 const sizeOf = (rows) => sum(rows.flat().map(Math.abs)) / rows.flat().length;
 
-const STRIP = 44; // pixels: the height of a row of bars
+const STRIP = 44; // height of a row of bars, in pixels
 
-/** The layout: the cache, the query's shares from cache and state, the state, and the sizes of both. */
+/** Lay out the cache, the query's shares from cache and state, the state, and the sizes of both. */
 function plan(width) {
   const narrow = width < 500;
   const side = narrow ? 168 : 208;
@@ -51,7 +51,7 @@ function plan(width) {
   return { side, cache, strips, bottom, state, bars, height, lead: narrow ? bottom + 20 : height };
 }
 
-/** A column per token: its key above, its value below. */
+/** One column per token, with its key above and its value below. */
 function drawCache(pen, { step, query }, { x, y, w, h, column, bar }) {
   pen.text(x, 15, phrase`Cache`, { weight: 600 });
   pen.text(x, 33, phrase`key above, value below`, note);
@@ -66,7 +66,7 @@ function drawCache(pen, { step, query }, { x, y, w, h, column, bar }) {
   return { query: { x: x + (query + 0.5) * column, y: y + h / 2, at, box: [column + 8, h + 10] } };
 }
 
-/** The share of each token's value that a query gets, as bars; the bar of the token it resembles is dark. */
+/** The share of each token's value that a query gets, as bars; the matching token has a dark bar. */
 function drawStrip(pen, words, shares, query, { x, w, column, bar }, top) {
   const line = top + 20 + 0.8 * STRIP;
   const bars = shares.map((share, n) => {
@@ -88,7 +88,7 @@ function drawReading(pen, { weights, factors }, query, { cache, strips, bottom }
   pen.text(cache.x + cache.w, bottom + 12, TOKENS - 1, noteEnd);
 }
 
-/** The state, and its rows' pairs. */
+/** The state, with the pairs that its rows belong to. */
 function drawState(pen, mean, { x, y }, side) {
   const cell = side / WIDTH;
   pen.text(x, y - 27, phrase`State: one sum over all tokens`, { weight: 600 });
@@ -104,7 +104,7 @@ function drawState(pen, mean, { x, y }, side) {
   pen.text(x, y + side + 16, phrase`value features`, note);
 }
 
-/** The sizes of the cache and the state as bars on one scale, and the colour scale. */
+/** The sizes of the cache and the state, as bars on the same scale, and the colour scale. */
 function drawSizes(pen, { step }, width, y) {
   const pixel = (width - 150) / (2 * WIDTH * TOKENS); // pixels per number
   const held = [

@@ -13,7 +13,7 @@ import { invFreq, reachWithin, ropeAngles, withinTurn } from "../maths/frequenci
 import { divisors, stretched } from "../maths/stretch.js";
 import { completesTurn, meetsNewAngle, reach } from "../maths/trained_range.js";
 
-/** Each pair's frequency before and after the rule, the angles seen in training, and whether it is slowed enough. */
+/** For each pair: the frequency before and after the rule, the angles seen, and whether it is slowed enough. */
 function measured({ rule, head_dim, base, trained, wanted, abf_base }) {
   const plain = invFreq(head_dim, base);
   const changed = stretched(rule, head_dim, base, trained, wanted, abf_base).invFreq;
@@ -36,7 +36,7 @@ const legend = (width) => legendOf(KEY, width - 4, { drop: 5 });
 
 const NUMBER = 14; // pixels under a face for its pair's number
 
-/** The faces in a box, as large as fits, with `below` pixels under each. */
+/** The faces in a box, as large as possible, with `below` pixels under each. */
 function placed(faces, { x, y, w, h }, below) {
   const sizes = range(1, Math.max(1, faces.length)).map((rows) => {
     const columns = Math.max(1, Math.ceil(faces.length / rows));
@@ -47,7 +47,8 @@ function placed(faces, { x, y, w, h }, below) {
   return inRows(faces, { x: x + (w - columns * cell) / 2, y, columns, cell, row: cell + below, r });
 }
 
-/** The layout, from the top: the text as a rail, the legend, fast faces, slow faces, each pair's slowdown. */
+/** Lay out, from the top, the text as a rail, the legend, the fast faces, the slow faces, and each pair's slowdown.
+ */
 function parts(width) {
   const narrow = width < 560;
   const [rail, key] = [34, 70];
@@ -84,7 +85,8 @@ function drawRail(pen, { position, trained, wanted }, width, y) {
   return { position: { x: X(position), y, at: token } };
 }
 
-/** Every pair as a face: its wedge, the angles that the text has reached, and its hand with and without the rule. */
+/** Every pair as a face, with its wedge, the angles that the text has reached, and its hand with and without the
+ * rule. */
 function facesOf({ position, trained }, { plain, changed, seen }, way) {
   const before = way ? measured(way.from).changed : [];
   const share = before.length === changed.length ? way.share : 1; // share of the way from the previous rule
@@ -128,7 +130,7 @@ function drawSlow(pen, faces, field, ghosts) {
   return Object.fromEntries(at.map((face) => [`pair ${face.i}`, boxAround(face, 2, NUMBER + 2)]));
 }
 
-/** Below: each pair's slowdown, and the slowdown needed. */
+/** The lower chart, which shows each pair's slowdown and the slowdown that it needs. */
 function drawSlowed(pen, box, { rule }, { factor, slowed, short, complete }) {
   const pairs = slowed.length;
   const powers = [...slowed, factor].map(powerOf);

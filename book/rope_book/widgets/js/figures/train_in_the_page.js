@@ -20,11 +20,11 @@ import { holdProse } from "../maths/page_prose.js";
 import { guessOf, pageTask, placesOf } from "../maths/page_tasks.js";
 import { sizeOf } from "../maths/page_weights.js";
 
-const CHART = 170; // pixels: height of a chart
-const HEADMAP = 150; // pixels: side of the attention map
-const POINTS = 160; // at most, per curve
+const CHART = 170; // height of a chart, in pixels
+const HEADMAP = 150; // side of the attention map, in pixels
+const POINTS = 160; // maximum number of points per curve
 const MOST_STEPS = 2000;
-const PAIRS = 8; // per head
+const PAIRS = 8; // pairs per head
 const ASK = 200; // ms of training between two replies from a worker
 const LOOK = 1000; // ms between two evaluations of the model
 const NAMES = {
@@ -48,7 +48,7 @@ const RULES = {
 holdProse(PROSE);
 const helpers = [makeHelper(ENGINE), makeHelper(ENGINE)]; // one per encoding: at most two threads
 
-/** Each run's progress: losses, steps requested, and its answers under each reading. */
+/** The progress of each run: losses, steps requested, and its answers under each reading. */
 const standings = new Map();
 const untrained = () => ({ step: 0, losses: [], asked: 0, kept: undefined, looks: new Map() });
 const begun = () => ({ ...untrained(), chunk: 8, looked: 0 });
@@ -59,14 +59,14 @@ function standing(state) {
 }
 const readingName = ({ times, rule, abf_base, head }) => `${times} ${rule} ${abf_base} ${head}`;
 
-/** A state's runs, side by side, as separate states; the main one comes first. */
+/** The runs of a state, as separate states; the main run comes first. */
 function membersOf(state) {
   const { encoding, against, seeds, seed } = state;
   const encodings = [encoding, against].filter((name, i, all) => name && all.indexOf(name) === i);
   return encodings.flatMap((name) => range(0, seeds - 1).map((n) => ({ ...state, encoding: name, seed: seed + n })));
 }
 
-/** One run's answers by position, unless they come from a later step than the state's. */
+/** One run's answers by position, unless they come from a step later than the state's. */
 function lookAt(member) {
   const look = standing(member).looks.get(readingName(member));
   return look && look.step <= member.steps ? look : undefined;
@@ -85,9 +85,9 @@ function keep(member, { step, losses, right, inside }, asked) {
 function* work(state, whole) {
   const members = membersOf(state);
   if (state.steps === 0 || members.every(isDone)) return;
-  if (!whole) yield; // start no training while a control is still moving
+  if (!whole) yield; // do not start training while a control is still moving
   for (const run of members.map(standing)) {
-    if (run.step > state.steps) Object.assign(run, untrained()); // it is already past the requested step
+    if (run.step > state.steps) Object.assign(run, untrained()); // the run is already past the requested step
   }
   while (!members.every(isDone)) {
     const left = members.filter((member) => !isDone(member));
@@ -128,7 +128,8 @@ async function asked(member, first) {
   else run.chunk = clamp(Math.round(run.chunk * clamp(ASK / (performance.now() - began), 0.5, 2)), 1, 100);
 }
 
-/** The parts of a state to show: its runs, the first encoding's as `own`, and a function for the bars of their mean, in percent. */
+/** The parts of a state to show: its runs, those of the first encoding as `own`, and a function that returns the
+ * bars of their mean, in percent. */
 function shown(state) {
   const { task, length, times, encoding } = state;
   const [trained, total] = [placesOf(task, length) - 1, placesOf(task, length * times) - 1];
@@ -219,11 +220,11 @@ function drawPlaces(pen, state, all, box) {
   pen.part(() => {
     if (bars.some((bar) => bar >= 0)) return;
     const [edge, right] = [scales.X(trained), box.x + box.w];
-    drawWaiting(pen, state, box, 2 * trained < total ? [edge, right] : [box.x, edge]); // clear of the line between
+    drawWaiting(pen, state, box, 2 * trained < total ? [edge, right] : [box.x, edge]); // clear of the line
   });
 }
 
-/** A hint to press Train, or to wait, and the run's settings, between two edges. */
+/** A hint to press Train or to wait, and the settings of the run, between two edges. */
 function drawWaiting(pen, state, box, [from, to]) {
   const middle = (from + to) / 2;
   const words = state.steps === 0 ? phrase`Press Train` : phrase`Training …`;
@@ -264,7 +265,7 @@ function nameOfSway(room) {
   return room < 200 ? phrase`Sway (nats)` : phrase`How much each pair sways the scores (nats)`;
 }
 
-/** How much each pair of that head sways the scores; a pair that does not turn is hollow. */
+/** The influence of each pair of that head on the scores; a pair that does not turn is hollow. */
 function drawPairs(pen, state, inside, box) {
   const sways = inside ? Array.from(inside.pairs) : [];
   const most = Math.max(1, ...sways.map((sway) => Math.ceil(sway)));
@@ -356,7 +357,7 @@ const hold = (state) => ({
   steps: Math.min(state.steps, Math.max(...membersOf(state).map((member) => standing(member).asked))),
 });
 
-/** The first run as a file, with all the numbers that training needs to continue. */
+/** The first run as a file, with all the numbers needed to continue training. */
 async function save(state) {
   const [member] = membersOf(state);
   const run = standing(member);
@@ -366,7 +367,7 @@ async function save(state) {
   return fileOf(state, kept);
 }
 
-/** Load a file's model in place of the one that its settings alone would train. */
+/** Load a model from a file instead of training it from the file's settings. */
 async function load(text, controls) {
   const settled = (settings) => {
     const names = Object.keys(controls);

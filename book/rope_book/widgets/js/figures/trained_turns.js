@@ -27,7 +27,7 @@ function pairsOf({ times, trained, base, head_dim, window }) {
   }));
 }
 
-/** Each pair's intervals of distance, in trained lengths, in which it reaches new angles. */
+/** For each pair, the intervals of distance, in trained lengths, in which it reaches new angles. */
 const stretchesOf = ({ trained, base, head_dim }) =>
   invFreq(head_dim, base).map((frequency) =>
     newStretches(frequency, trained, MOST * trained).map((ends) => ends.map((end) => end / trained)),
@@ -52,7 +52,7 @@ const height = (width, _, { shows }) => {
 const acrossOf = ({ w }) =>
   w < 300 ? phrase`pair i (fast to slow)` : phrase`pair i (the fast ones left, the slow ones right)`;
 
-/** Above: each pair's turn, the part of it seen in training, and the hand. */
+/** The upper chart, which shows each pair's turn, the part of it seen in training, and the hand. */
 function drawTurns(pen, box, all, alone) {
   const { X, Y } = axes(pen, box, [0, all.length], [0, 1], {
     xLabel: alone ? acrossOf(box) : undefined,
@@ -73,14 +73,14 @@ function drawTurns(pen, box, all, alone) {
   unseenPoints(pen, fresh, r + 1.6);
 }
 
-/** The middle pair of the region of new angles; undefined if that region is narrow. */
+/** The middle pair of the region of new angles, or undefined if that region is narrow. */
 function centreOf(stretches) {
   const last = stretches.length;
   const first = stretches.findIndex((ends) => ends.length && ends[0][1] - ends[0][0] > 2);
   return first < 0 || last - first < 0.12 * last ? undefined : (first + last) / 2;
 }
 
-/** Below: the pairs at a new angle for each distance; returns the distance handle. */
+/** Draw the lower chart, which shows the pairs at a new angle for each distance; returns the distance handle. */
 function drawMap(pen, box, state, pairs) {
   const { times, window } = state;
   const step = pairs >= 32 ? (box.w < 420 ? 16 : 8) : pairs / 4;
@@ -106,7 +106,7 @@ function drawMap(pen, box, state, pairs) {
   pen.text(X(pair ?? 0), Y(3) + 4, unseen, { ...named, fill: ink.onOther });
   const words = window ? phrase`beyond L every pair stays at L` : phrase`trained to here`;
   const y = Y(times);
-  const low = times > 1.05 && times < 1.9; // the distance line runs where the text would be
+  const low = times > 1.05 && times < 1.9; // the distance line would cross the text
   pen.text(box.x + 6, Y(1) + (low ? 14 : -6), words, { size: 12 });
   pen.line(box.x, y, box.x + box.w, y, { stroke: ink.text, width: 2 });
   pen.circle(box.x + box.w, y, 6.5, { fill: ink.paper, stroke: ink.text, width: 2 });

@@ -11,7 +11,7 @@ import { listed } from "../lib/words.js";
 import { span, unpackLosses, unpackShares } from "../maths/results.js";
 
 const ROW = 21; // pixels per encoding
-const LANES = 14; // pixels of each row for its seeds
+const LANES = 14; // pixels for the seeds in each row
 
 /** The styles of the three encodings that stand out, with dark edges of width `edge`, if any; all others are grey. */
 const RANKS = [
@@ -26,7 +26,7 @@ function bandOf(seeds) {
   return [0, 1, 2].map((k) => spans.map((part) => part[k]));
 }
 
-/** A state's task: its encodings with their numbers, those that stand out (at most three), and the test length. */
+/** The task of a state: its encodings and their numbers, up to three that stand out, and the test length. */
 const measured = memo(({ task, measure, against, doublings, first, second, third }) => {
   const { runs, steps, level, unit, lengths } = GRID.tasks[task];
   const names = Object.keys(runs);
@@ -56,19 +56,19 @@ const stacked = (width) => width < 520;
 
 const legend = (/** @type {any[]} */ chosen, width) => inLines(chosen, width - 2, { sample: 32, bold: true });
 
-/** The layout: curves and tests side by side, or one below the other. */
+/** Lay out the curves and the tests side by side, or one below the other. */
 function places(width, { all, chosen }) {
   const narrow = stacked(width);
   const tall = ROW * all.length;
   const y = 62 + 20 * legend(chosen, width).at(-1).line;
   const left = { x: 40, y, w: narrow ? width - 60 : Math.round(width * 0.5) - 68, h: narrow ? 190 : tall };
-  const x = 116 + (narrow ? 0 : left.w + 76); // names take 116 pixels
+  const x = 116 + (narrow ? 0 : left.w + 76); // 116 pixels for the names
   const right = { x, y: narrow ? y + 282 : y, w: width - x - 16, h: tall };
   return { left, right, height: right.y + tall + (narrow ? 30 : 46) };
 }
 
 /**
- * A measure's scale: percent up to 100 or 50; logarithmic for the loss, with round numbers beside it.
+ * The scale for a measure: percent up to 100 or 50, or logarithmic for the loss, with round numbers beside it.
  * @returns {{place: (v: number) => number, ends: Pair, ticks: number[], format: (t: number) => string}}
  */
 function scale(measure, values) {
@@ -94,7 +94,7 @@ function roomy(ticks, across, format) {
   return some(range(1, ticks.length).find((stride) => fits(some(stride))));
 }
 
-/** A curve that stands out; a light colour gets dark edges, which show in greyscale too. */
+/** A curve that stands out. Light colours get dark edges, which also show in greyscale. */
 function trace(pen, path, { stroke, width, dash = undefined, edge = undefined }) {
   if (edge) pen.curve(path, { stroke: ink.text, width: edge });
   pen.curve(path, { stroke, width, dash });
@@ -114,7 +114,7 @@ function drawLegend(pen, chosen, across) {
   }
 }
 
-/** The learning curves: medians in grey, then band and median, or every seed, for those that stand out. */
+/** The learning curves: grey medians first, then band and median (or every seed) for those that stand out. */
 function drawCurves(pen, { measure, against, every_seed }, { all, chosen, level }, box) {
   const share = measure === "accuracy";
   const { place, ends, ticks, format } = scale(measure, all.map(({ band }) => band).flat(2));
@@ -144,7 +144,8 @@ function drawCurves(pen, { measure, against, every_seed }, { all, chosen, level 
   }
 }
 
-/** The tests: a row per encoding, a mark per seed, a bar at the median and a line from its value at the trained length. */
+/** The tests, with a row per encoding, a mark per seed, and a bar at the median, joined by a line to the median at
+ * the trained length. */
 function drawTests(pen, { measure }, { all, times }, box) {
   const { place, ends, ticks, format } = scale(measure, all.map(({ tests }) => tests).flat(2));
   const across = (t) => box.x + (box.w * (t - ends[0])) / (ends[1] - ends[0]);
@@ -180,7 +181,7 @@ function draw(pen, state, { width }) {
   drawTests(pen, state, task, right);
 }
 
-/** The median over seeds in the tests, and the range. */
+/** The median and the range over seeds in the tests. */
 function told(measure, { words, results }) {
   const [low, middle, high] = span(results).map((value) =>
     measure === "loss" ? String(Number(value.toPrecision(2))) : fmt(100 * value, 0),

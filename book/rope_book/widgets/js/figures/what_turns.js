@@ -13,10 +13,10 @@ import { pairFeatures } from "../maths/layouts.js";
 import { partialRope, pRope } from "../maths/partial.js";
 import { completesTurn } from "../maths/trained_range.js";
 
-const [FAST, SLOW] = [2, 4e6]; // tokens per turn: the ends of the chart
+const [FAST, SLOW] = [2, 4e6]; // ends of the chart, in tokens per turn
 const LAYERS = 8;
 
-/** A wavelength's position between fast, 0, and slow, 1. */
+/** A wavelength's position between 0 (fast) and 1 (slow). */
 const speedOf = (wave) => (powerOf(wave) - powerOf(FAST)) / (powerOf(SLOW) - powerOf(FAST));
 
 /** The pairs that turn: frequency, features, tokens per turn, and their position between fast and slow. */
@@ -40,12 +40,12 @@ function headsOf({ head_dim, fraction, base, pairing }) {
   ].map(({ frequencies, ...head }) => ({ ...head, most: frequencies.length, pairs: turning(frequencies, pairing) }));
 }
 
-/** A feature's turning pair, if any. */
+/** The turning pair that a feature belongs to, if any. */
 const pairWith = (pairs, feature) => pairs.find(({ features }) => features.includes(feature));
 
 const narrow = (width) => width < 480;
 const [TITLE, ARC, CELL, GAP] = [20, 22, 44, 14];
-const HAND = 31; // pixels: from the top of a cell to the middle of its hand
+const HAND = 31; // distance from the top of a cell to the middle of its hand, in pixels
 const ROW = TITLE + ARC + CELL + GAP;
 const LAYERS_TOP = 4 * ROW + 4;
 const CHART_TOP = LAYERS_TOP + 96;
@@ -102,7 +102,7 @@ function drawHands(pen, pairs, position, { cell, y, centre }) {
   });
 }
 
-/** One variant: title, arcs and cells, with frames around the chosen feature and its partner. */
+/** One variant's title, arcs and cells, with frames around the chosen feature and its partner. */
 function drawHead(pen, head, { head_dim, pairing, feature, position }, seats, width) {
   const { name, title = name, pairs } = head;
   const { cell, top, y, centre } = seats;
@@ -116,7 +116,7 @@ function drawHead(pen, head, { head_dim, pairing, feature, position }, seats, wi
   for (const j of chosen?.features ?? [feature, feature]) pen.rect(centre(j) - cell / 2, y - 1, cell, CELL + 2, frame);
 }
 
-/** The fifth variant: by layer instead of within the head. */
+/** The fifth variant, which differs by layer instead of within the head. */
 function drawLayers(pen, width) {
   const words = narrow(width)
     ? phrase`Hybrid, layer by layer`
@@ -132,7 +132,8 @@ function drawLayers(pen, width) {
   }
 }
 
-/** Below: the tokens that each pair needs per turn, the trained length for comparison, and the number of features that do not turn. */
+/** The lower chart, which shows the tokens that each pair needs per turn, the trained length for comparison, and
+ * the number of features that do not turn. */
 function drawWaves(pen, all, state, width) {
   const { head_dim, trained_length: trained, feature } = state;
   const box = { x: 62, y: CHART_TOP, w: width - 62 - 80, h: 4 * STRIP };

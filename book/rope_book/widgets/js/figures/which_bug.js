@@ -15,7 +15,7 @@ const STYLES = [
 const GHOST = { stroke: ink.position, width: 7, opacity: 0.28 };
 const HEALTHY = PATIENTS.people.filter(({ name }) => name === "right")[0];
 const FULL = 1.5; // larger scores and entries are drawn at the edge
-const FAR = 2; // larger lengths and errors too
+const FAR = 2; // larger lengths and errors are drawn at the edge
 
 const personOf = ({ patient }) => PATIENTS.people[patient - 1];
 const narrow = (width) => width < 520;
@@ -41,7 +41,7 @@ function drawLines(pen, box, { xs, ys, xLabel }, yLabel, lines, healthy) {
   for (const [i, values] of lines.entries()) pen.curve(path(values), STYLES[i]);
 }
 
-/** The matrix at one position, 8 by 8; zeros stay blank. */
+/** The 8-by-8 matrix at one position; zeros stay blank. */
 function drawMatrix(pen, box, matrix) {
   pen.text(box.x, box.y - 9, phrase`Matrix at position ${PATIENTS.look}`);
   const [w, h] = [Math.min(box.w / 8, 42), (box.h + 20) / 8];
@@ -89,7 +89,7 @@ const APART = 0.02; // smaller differences between symptoms are invisible
 const moved = ({ scores: [first, ...others] }) =>
   Math.max(...others.flatMap((line) => line.map((value, n) => Math.abs(value - first[n]))));
 
-/** A patient's symptoms, in order: numbers in which two patients may differ, and words. */
+/** The symptoms of a patient, in order: numbers that may distinguish two patients, and descriptions. */
 function symptoms(person) {
   const [least, most] = [Math.min(...person.lengths), Math.max(...person.lengths)];
   const [moves, off] = [moved(person), Math.max(...person.errors)];
@@ -143,7 +143,7 @@ function readout(state) {
   return phrase`Not ${quoted(phraseOf(guessed.called))}: with that, ${contradiction(person, guessed)} Look again.`;
 }
 
-/** A new patient has no diagnosis yet. */
+/** Choosing another patient resets the diagnosis. */
 function follow(before, held) {
   return "patient" in held && !("guess" in held) && held.patient !== before.patient ? { guess: "none" } : {};
 }

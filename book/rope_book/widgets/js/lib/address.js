@@ -1,14 +1,14 @@
-// The page's address holds its figures' state, the most recently moved figure first: a link opens at that one.
-// #live=RotatePair&position=9&live=Clocks&n=3
+// Keeps the state of a page's figures in its address, the most recently moved figure first, so that a link opens at
+// that figure: #live=RotatePair&position=9&live=Clocks&n=3
 import { allowed, parsed } from "./controls.js";
 import { initialOf, same } from "./state.js";
 import { keepInView } from "./view.js";
 
-/** Texts by name. @typedef {Record<string, string>} Texts */
+/** Values as text, keyed by name. @typedef {Record<string, string>} Texts */
 
 const REST = 300; // ms after the last move
 
-/** The figures in an address, [[figure, {name: text}], …]. @type {(hash: string) => [string, Texts][]} */
+/** Parse the figures in an address: [[figure, {name: text}], …]. @type {(hash: string) => [string, Texts][]} */
 function sections(hash) {
   const figures = /** @type {[string, Texts][]} */ ([]);
   for (const [key, text] of new URLSearchParams(hash.slice(1))) {
@@ -27,7 +27,7 @@ function toHash(figures) {
 /** Whether an address may contain a control's value: pasted text stays in the page. */
 const isPublic = (/** @type {Control} */ { kind }) => kind !== "paste";
 
-/** The values that differ from the initial state, as texts. @type {(controls: Controls, state: State) => Texts} */
+/** The values that differ from the initial state, as text. @type {(controls: Controls, state: State) => Texts} */
 function textsOf(controls, state) {
   const shared = Object.values(controls).filter(isPublic);
   const changed = shared.filter(({ name, initial }) => !same(state[name], initial));
@@ -51,17 +51,19 @@ function nameIn(page, root, figure) {
   return place > 0 ? `${figure}.${place + 1}` : figure;
 }
 
-/** Whether a click opens another tab or window. */
+/** Whether a click opens a new tab or window. */
 const elsewhere = (/** @type {MouseEvent} */ { button, ctrlKey, metaKey, shiftKey, altKey }) =>
   button !== 0 || ctrlKey || metaKey || shiftKey || altKey;
 
-// The text around a figure: a page, or one of the notebooks open in JupyterLab. A view detached from its notebook has none.
+// The text around a figure: a page, or one of the notebooks open in JupyterLab. For a view detached from its
+// notebook, it is just the figure.
 function around(/** @type {Element} */ root) {
   const isInLab = document.querySelector(".jp-Notebook");
   return root.closest(".jp-Notebook") ?? (isInLab ? root : document);
 }
 
-// Make links in the text around a figure set it to the state they name; `use(link)` then brings the picture into view.
+// Make links in the surrounding text set a figure to the state in their address; `use(link)` then brings the
+// picture into view.
 /** @param {string} figure @param {HTMLElement} root @param {Live} state
  * @param {{leapt: Moved, use?: (link: Element) => void}} calls @param {AbortSignal} signal */
 export function followLinks(

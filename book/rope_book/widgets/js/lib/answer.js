@@ -1,8 +1,8 @@
-// The figure's side of the questions below it.
+// Handles the figure's side of the questions below it.
 import { initialOf } from "./state.js";
 
-// Questions read the figure's state, set it, or request a click on one of several targets: through events in a page, through Python
-// in a kernel.
+// Questions read the figure's state, set it, or request a click on one of several targets. They do so through
+// events in a page, and through Python in a kernel.
 /** @param {HTMLElement} root @param {Live} state
  * @param {{model: Model, moved: Moved, picture: {ask: (wanted: Wanted) => boolean}, remember: () => void}} figure
  * @param {AbortSignal} signal */

@@ -1,4 +1,4 @@
-// One question on the page: its text, a way to answer and, only after an answer, the explanation.
+// Shows one question on the page: its text, the controls for answering and, once it is answered, the explanation.
 import { button, html, say } from "./dom.js";
 import { answerOf, judge } from "./judge.js";
 import { joined, phrase, phraseOf } from "./phrase.js";
@@ -9,7 +9,7 @@ import { WAYS } from "./ways.js";
 
 const TEXTS = ["ask", "because", "otherwise", "unit"];
 
-/** A question in the page's language; names against which answers are compared are left unchanged. @type {(asked: Asked) => Asked} */
+/** A question in the page's language; names that answers are compared with are left unchanged. @type {(asked: Asked) => Asked} */
 function inPage(asked) {
   const translated = (/** @type {any[]} */ [answer, words]) => [answer, phraseOf(words)];
   const texts = TEXTS.map((name) => [name, phraseOf(/** @type {any} */ (asked)[name])]);
@@ -23,7 +23,8 @@ function inPage(asked) {
   };
 }
 
-// {element, stop()}: a question. `answered(asked, given, right, first)` is called on every answer; `link()` makes the link in a reply.
+// A question, as {element, stop()}. `answered(asked, given, right, first)` is called on every answer; `link()`
+// makes the link in a reply.
 /** @param {Asked} question @param {Omit<Around, "tell"> & {answered: Answered}} around */
 export function makeAsk(question, { answered, now, link = () => undefined, pick }) {
   const asked = inPage(question);
@@ -40,7 +41,7 @@ export function makeAsk(question, { answered, now, link = () => undefined, pick 
     after.hidden = !open && !leads;
   }
   function show() {
-    element.focus(); // the button disappears
+    element.focus(); // the pressed button disappears
     way.stop?.();
     tell(phrase`The answer`, joined(`${answerOf(asked)} ${asked.because}`), false);
   }

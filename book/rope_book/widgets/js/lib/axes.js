@@ -1,11 +1,12 @@
-// A chart's axes.
+// Draws the axes of a chart.
 import { ink, note } from "./colour.js";
 import { clamp, ticks } from "./numbers.js";
 
 /** @typedef {{xLabel?: string, yLabel?: string, xTicks?: number[], yTicks?: number[], xLog?: boolean,
  *   xFormat?: (value: number) => unknown, yFormat?: (value: number) => unknown}} Options */
 
-// Draw axes in a box over the intervals `xs`, `ys`. Returns the scales X, Y and `at`, which maps a horizontal pixel to a value in `xs`.
+// Draw axes in a box, over the intervals `xs` and `ys`. Returns the scales X, Y and `at`, which maps a horizontal
+// pixel to a value in `xs`.
 /** @param {Pen} pen @param {Box} box @param {Pair} xs @param {Pair} ys @param {Options} [options] */
 export function axes(pen, box, xs, ys, options = {}) {
   const { xLabel, yLabel, xLog, xFormat = String, yFormat = String } = options;

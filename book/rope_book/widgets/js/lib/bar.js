@@ -1,4 +1,5 @@
-// The bar below the controls: Play, changes that no single control makes, Reset, and the state as a line of Python.
+// Builds the bar below the controls: Play, changes that no single control makes, Reset, and the state as a line of
+// Python.
 import { button, html, say } from "./dom.js";
 import { makeFiles } from "./files.js";
 import { phrase } from "./phrase.js";
@@ -7,7 +8,8 @@ import { initialOf, pythonLine } from "./state.js";
 
 /** @typedef {{name: string, rest: string, kind: string, text: () => string, byHand: () => string}} Copy */
 
-// A button that copies a text; without a clipboard, `byHand` shows the text for copying and returns a sentence that says so.
+// A button that copies a text; without a clipboard, `byHand` shows the text for copying and returns a sentence to
+// announce.
 /** @type {(copied: Copy, tell: Tell) => HTMLButtonElement} */
 function makeCopy({ name, rest, kind, text, byHand }, tell) {
   const word = html("span", {}, name);

@@ -1,4 +1,4 @@
-// Bytes as text and back.
+// Encodes bytes as base64 text and decodes them again.
 
 export function toBase64(/** @type {Uint8Array} */ bytes) {
   let text = "";

@@ -1,4 +1,4 @@
-// A field of numbers as an image.
+// Converts a field of numbers to an image.
 import { toBase64 } from "./base64.js";
 import { viridis } from "./colour.js";
 import { clamp } from "./numbers.js";

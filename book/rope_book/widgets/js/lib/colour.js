@@ -1,4 +1,4 @@
-// Colours by meaning, and colour maps for fields of numbers.
+// Defines colours by meaning, and colour maps for fields of numbers.
 import { clamp, range } from "./numbers.js";
 
 /** Colours by meaning, the same throughout the book; the style sheet defines their light and dark values. */
@@ -8,7 +8,7 @@ export const ink = {
   position: "var(--rl-position)",
   score: "var(--rl-score)",
   value: "var(--rl-value)",
-  other: "var(--rl-other)", // a series without a role, beside ink.text
+  other: "var(--rl-other)", // a series without a role, in addition to ink.text
   text: "var(--rl-text)",
   muted: "var(--rl-muted)",
   grid: "var(--rl-grid)",

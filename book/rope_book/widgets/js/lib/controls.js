@@ -1,5 +1,5 @@
-// A figure's native controls. Every kind defines how to find the nearest allowed value, how to parse one from an address, and its
-// element.
+// Builds a figure's native controls. Each kind defines how to find the nearest allowed value, how to parse a value
+// from an address, and its element.
 
 import { choice } from "./controls/choice.js";
 import { numbers } from "./controls/numbers.js";
@@ -48,7 +48,7 @@ export function makeControls(controls, asked, { moved, leapt, tell }) {
     return grid;
   });
   const more = html("details", { class: "rl-more" }, html("summary", {}, phrase`More`), grids[1]);
-  // a touch that turns into scrolling must change nothing: the earlier values are restored
+  // the earlier values, to restore if a touch turns into scrolling
   /** @type {[State, State, string[]]} */
   let [now, before, inUse] = [{}, {}, []];
   for (const grid of grids) {
@@ -72,7 +72,7 @@ export function makeControls(controls, asked, { moved, leapt, tell }) {
     if (asked.unfolds && inUse.length && fresh) more.open = true;
     [now, inUse] = [state, used];
     for (const name in parts) parts[name].show(state[name]);
-    const around = /** @type {Document | ShadowRoot} */ (grids[0].getRootNode()); // without an activeElement until it is in a page
+    const around = /** @type {Document | ShadowRoot} */ (grids[0].getRootNode()); // no activeElement outside a page
     hide(around.activeElement ?? null);
   }
   return { elements: [grids[0], more], grids, show };

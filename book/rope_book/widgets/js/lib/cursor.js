@@ -1,4 +1,4 @@
-// The cursor that a reader moves along a chart.
+// Draws the cursor that a reader moves along a chart.
 import { ink } from "./colour.js";
 import { centred } from "./labels.js";
 

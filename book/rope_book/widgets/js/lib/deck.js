@@ -1,4 +1,5 @@
-// Questions as a file for Anki (File → Import): one note per question, with an id that is recognised by a second import
+// Exports questions as a file for Anki (File → Import): one note per question, with an id that a second import
+// recognises
 import { answerOf } from "./judge.js";
 
 const HEAD = [

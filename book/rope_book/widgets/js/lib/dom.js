@@ -1,4 +1,4 @@
-// Page elements: create them, and write to them only what differs.
+// Creates page elements, and updates only what has changed.
 
 export const SVG = "http://www.w3.org/2000/svg";
 
@@ -52,14 +52,14 @@ function uses(
   return PRESSES.includes(key);
 }
 
-/** Keep JupyterLab from taking the keys that a control uses, but leave it the others. JupyterLab listens on the
- * document and looks for an attribute on the control itself; a listener on the window sets it just before that. */
+/** Keep JupyterLab from handling the keys that a control uses, but let it handle the others. JupyterLab listens on
+ * the document and looks for an attribute on the control itself; a listener on the window sets it just before. */
 export function keepKeys(/** @type {HTMLElement} */ root) {
   /** @type {(event: KeyboardEvent) => void} */
   function decide(event) {
     const control = event.composedPath()[0];
     if (!root.isConnected)
-      removeEventListener("keydown", decide, true); // it was removed while it had focus
+      removeEventListener("keydown", decide, true); // the control was removed while it had focus
     else if (control instanceof Element && root.contains(control)) {
       control.toggleAttribute("data-lm-suppress-shortcuts", uses(control, event));
     }
@@ -81,7 +81,7 @@ export function say(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-/** A function that returns whether a box holds half-typed text, which no repaint may overwrite. */
+/** Make a function that tells whether a box contains half-typed text, which a repaint must not overwrite. */
 export function typing(/** @type {HTMLInputElement} */ input) {
   let busy = false;
   input.addEventListener("input", () => (busy = true));

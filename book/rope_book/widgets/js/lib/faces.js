@@ -1,4 +1,5 @@
-// Clock faces of one size, in rows: circles {cx, cy, r} with a hand at `angle`, and their shapes for the pen.
+// Lays out clock faces of one size in rows, as circles {cx, cy, r} with a hand at `angle`, and gives their shapes
+// for the pen.
 import { polar } from "./geometry.js";
 import { sector } from "./shapes.js";
 

@@ -1,5 +1,5 @@
-// A live figure from its draw and readout functions. The rest of this folder adds a pen, native controls, a readout, Reset, and the
-// state as a line of Python and as a link; the figure itself holds no state.
+// Makes a live figure from its draw and readout functions. The rest of this folder adds a pen, native controls, a
+// readout, Reset, and the state as a line of Python and as a link; the figure itself holds no state.
 import { followLinks, makeAddress } from "./address.js";
 import { answerQuestions } from "./answer.js";
 import { makeBar } from "./bar.js";
@@ -89,7 +89,7 @@ function mount(/** @type {Figure} */ figure, /** @type {Model} */ model, /** @ty
   return () => takeAway(root, [{ stop: () => stops.abort() }, glide, fit, bar, readout, address, work, keep]);
 }
 
-const TOUCHED = "rl-touched"; // class of a figure that has moved; until then nothing is spoken
+const TOUCHED = "rl-touched"; // class of a figure that has moved; before that, nothing is announced
 
 const isTouched = (/** @type {HTMLElement} */ root) => root.classList.contains(TOUCHED);
 

@@ -1,10 +1,10 @@
-// A figure's own file, saved to the reader's disk and loaded back from it; nothing leaves the page.
+// Saves a figure's file to the reader's disk and loads it from there; nothing is sent anywhere.
 import { html, say } from "./dom.js";
 import { phrase } from "./phrase.js";
 
 /**
- * Two buttons and a line for errors. `files.save(state)` returns the file's text; `files.load(text, controls)` returns the changes
- * that it makes, or throws an Error whose message is a sentence.
+ * Create two buttons and a line for errors. `files.save(state)` returns the file's text; `files.load(text,
+ * controls)` returns the resulting changes, or throws an Error with a sentence as its message.
  * @type {(files: NonNullable<Figure['files']>, state: Live, calls: {moved: Moved, tell: Tell}) => HTMLSpanElement[]}
  */
 export function makeFiles(files, state, { moved, tell }) {

@@ -1,4 +1,4 @@
-// Fit a figure to its width, and keep the parts below steady when one grows.
+// Fits a figure to its width, and keeps the parts below steady when one grows.
 
 // Redraw the picture when its width changes; the other parts then recompute their heights.
 /** @type {(root: HTMLElement, picture: {element: HTMLElement, measure: () => boolean}, parts: HTMLElement[],
@@ -19,7 +19,8 @@ export function makeFit(root, picture, parts, paint) {
   return { stop };
 }
 
-/** Keep the parts below from jumping when a sentence needs another line: every part keeps the greatest height it has had. */
+/** Keep the parts below from jumping when a sentence needs another line, by keeping every part at the greatest
+ * height that it has reached. */
 function makeSteady(/** @type {HTMLElement[]} */ parts) {
   const observer = new ResizeObserver((entries) => {
     for (const { target } of entries) {

@@ -1,4 +1,4 @@
-// Points for the pen, in pixels: x to the right, y down; angles in radians, counter-clockwise.
+// Computes points for the pen, in pixels, with x to the right and y down; angles are in radians, counter-clockwise.
 import { range } from "./numbers.js";
 
 /** The point at an angle and a radius. @type {(cx: number, cy: number, angle: number, radius: number) => Pair} */

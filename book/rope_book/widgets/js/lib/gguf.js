@@ -1,4 +1,5 @@
-// A file's rotation as text. A GGUF's header is read in the page, slice by slice, and nothing leaves the page.
+// Reads the rotation in a file as text. The header of a GGUF is read in the page, slice by slice, and is not sent
+// anywhere.
 import { Cut, header, NUMBERS } from "./gguf_bytes.js";
 import { phrase } from "./phrase.js";
 

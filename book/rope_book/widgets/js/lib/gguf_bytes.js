@@ -1,8 +1,8 @@
 import { phrase } from "./phrase.js";
 
-// Parse the header of a GGUF from its first bytes. Nothing in it is trusted, and no weight is read.
+// Parses the header of a GGUF from its first bytes. The header is not trusted, and no weights are read.
 
-const LONGEST = 16384; // limits: elements to keep of an array, bytes in a string
+const LONGEST = 16384; // limits: array elements to keep, bytes in a string
 const ENTRIES = 200000; // limit on keys and on tensors
 const TEXTS = 2000000; // limit on strings in arrays, such as the tokens of a vocabulary
 const [TEXT, ARRAY] = [8, 9];

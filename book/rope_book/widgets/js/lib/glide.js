@@ -1,5 +1,5 @@
-// A short animation for changes from a button, choice or link: numbers glide to their new values, everything else jumps. Only the
-// picture lags behind; the state, the controls and the text change at once.
+// Animates changes made by a button, choice or link: numbers glide to their new values, and everything else jumps.
+// Only the picture lags behind; the state, the controls and the text change at once.
 import { clamp } from "./numbers.js";
 import { settle } from "./rules.js";
 import { same } from "./state.js";
@@ -38,7 +38,7 @@ export function between(controls, from, to, share, smooth = []) {
   return { ...now, ...Object.fromEntries(settled.filter(([name]) => controls[name].kind !== "choice")) };
 }
 
-/** Whether changes may glide: not for readers who prefer less motion, nor in a hidden page. */
+/** Whether changes may glide. They do not for readers who prefer reduced motion, nor in a hidden page. */
 const mayGlide = () => !document.hidden && !matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 // A state in which the traits under a finger follow it between whole numbers: the dragged one, and those that have moved with it
@@ -91,7 +91,8 @@ export function makeGlide(controls, { smooth, time = TIME }, { draw, arrived }) 
 }
 
 // {moved, dragged, dropped, leapt}: moved applies a change at once; leapt applies a jump from a button, choice or link; the picture
-// then glides. Under a finger, numbers named in `smooth` take fractions in the picture only; when dropped they glide to whole numbers.
+// then glides. Under a finger, numbers named in `smooth` take fractional values in the picture only; when dropped,
+// they glide to whole numbers.
 /** @param {Live} state @param {ReturnType<typeof makeGlide>} glide @param {Pick<Figure, 'smooth' | 'work'>} figure
  * @param {{change: () => void, paint: () => void, fails: () => boolean, remember: () => void}} calls */
 export function makeHand(state, glide, { smooth = [], work }, { change, paint, fails, remember }) {

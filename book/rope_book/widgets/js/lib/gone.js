@@ -1,11 +1,13 @@
-// A note under a figure whose Python is gone: after a kernel restart the figure still moves, but nothing receives its changes.
+// Shows a note under a figure that has lost its kernel: after a restart, the figure still moves, but Python does
+// not receive its changes.
 import { html } from "./dom.js";
 import { phrase } from "./phrase.js";
 
 const ENDS = ["restarting", "autorestarting", "terminating", "dead"];
 const GONE = phrase`Python was restarted and no longer knows this figure: run its cell again.`;
 
-// Show it once that happens, where the notebook reports it (JupyterLab, Notebook 7); returns a function that stops listening.
+// Show the note once the notebook reports this (JupyterLab and Notebook 7 do); returns a function that stops
+// listening.
 /** @type {(root: HTMLElement, model: Model) => () => void} */
 export function tellWhenGone(root, model) {
   const session = model.widget_manager?.context?.sessionContext;

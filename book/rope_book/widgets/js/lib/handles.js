@@ -1,11 +1,12 @@
-// Drag handles over a picture: circles, each with a ring in the colour of its quantity. Keyboards use the native controls.
+// Places drag handles over a picture: circles, each with a ring in the colour of its quantity. Keyboard users have
+// the native controls.
 import { ink } from "./colour.js";
 import { svg, write } from "./dom.js";
 import { makeLayer, spotOf } from "./overlay.js";
 
-const [RADIUS, RING] = [20, 11]; // pixels: the smallest radius that can be grabbed, and the visible radius
+const [RADIUS, RING] = [20, 11]; // smallest radius that can be grabbed, and visible radius, in pixels
 /** @type {Record<string, string>} */
-const INKS = { q: ink.q, k: ink.k, query: ink.q }; // for quantities other than positions
+const INKS = { q: ink.q, k: ink.k, query: ink.q }; // positions have the default colour
 
 // A ring is a circle of radius `ring`, or the outline of a `box` [width, height].
 /** @type {(grip: SVGGElement, wanted: Handle, name: string) => void} */
@@ -33,7 +34,7 @@ export function makeHandles(picture, { dragged, dropped }, signal) {
   }
   /** @type {(event: PointerEvent, name: string, circle: Element) => void} */
   function grab(event, name, circle) {
-    if (held || event.button !== 0) return; // a second finger, another button
+    if (held || event.button !== 0) return; // a second finger or another button
     held = { name, pointer: event.pointerId };
     circle.setPointerCapture(event.pointerId);
     event.preventDefault();

@@ -1,4 +1,4 @@
-// A second thread that answers questions. It is started from a script's text, so it needs no separate file.
+// A worker that answers requests. It is started from the text of a script, so it needs no separate file.
 
 // {ask(question) → promise of the answer, works()} for a script that defines the function `answer`. If no worker can start, or the
 // page's policy forbids it, the first question is rejected and `works` returns false from then on.

@@ -1,8 +1,9 @@
-// Judge an answer: right or wrong, and the sentence for a mistake. Pure functions that never touch the page.
+// Judges an answer as right or wrong, and finds the sentence for a mistake. These are pure functions that never
+// touch the page.
 import { phrase, phraseOf } from "./phrase.js";
 import { ruled } from "./ruled.js";
 
-// A typed number: 1,707 or 15.9 or 15,9 or 1/3 or −2 or 50 %; NaN if it is not a number.
+// A typed number: 1,707 or 15.9 or 15,9 or 1/3 or −2 or 50 %. The result is NaN for anything else.
 export function numberOf(/** @type {string} */ text) {
   const plain = text
     .trim()
@@ -49,7 +50,7 @@ export function judge(/** @type {Asked} */ asked, /** @type {any} */ given) {
   return { right: false, why: asked.slips?.find(([value]) => same(value))?.[1] ?? asked.otherwise ?? "" };
 }
 
-/** The right answer in words. @type {(asked: Asked) => string} */
+/** The right answer as text. @type {(asked: Asked) => string} */
 export function answerOf({ kind, choices, answer, order, place, number, unit }) {
   if (kind === "choices") return phrase`${choices?.[answer ?? 0]?.[0]}.`;
   if (place) {

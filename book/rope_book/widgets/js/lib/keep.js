@@ -1,5 +1,5 @@
-// A figure's picture in the notebook around it, from the current state: for a notebook that is reopened without Python, shown by
-// GitHub, printed or handed in. JupyterLab and Notebook 7 let a widget reach its notebook; Colab stores widget state itself.
+// Stores a figure's current picture in its notebook, which may be reopened without Python, shown on GitHub, printed
+// or handed in. JupyterLab and Notebook 7 let a widget reach its notebook; Colab stores widget state itself.
 import { html } from "./dom.js";
 import { phrase } from "./phrase.js";
 
@@ -7,11 +7,11 @@ const VIEW = "application/vnd.jupyter.widget-view+json";
 const STATE = "application/vnd.jupyter.widget-state+json";
 const [SVG, PNG, HTML] = ["image/svg+xml", "image/png", "text/html"];
 const REST = 700; // ms after the last change
-const QUIET = "silent-change"; // JupyterLab's name for a change that causes no redraw
+const QUIET = "silent-change"; // the JupyterLab name for a change that does not cause a redraw
 const OURS = '<div class="rope-still">';
 const ASLEEP = phrase`Run this cell to bring the figure to life.`;
 
-/** A picture as PNG, the only kind of picture that an untrusted notebook shows. @type {(picture: string) => Promise<string>} */
+/** A picture as a PNG, the only image format that an untrusted notebook displays. @type {(picture: string) => Promise<string>} */
 async function asPng(picture) {
   const image = new Image();
   image.src = `data:${SVG};charset=utf-8,${encodeURIComponent(picture)}`;
@@ -45,10 +45,10 @@ async function showing(manager, model, trait) {
   return shown.filter((_, i) => models[i].get(trait) === model.get(trait));
 }
 
-/** The widgets that a notebook stores, by id. @type {(notebook: any) => Record<string, any>} */
+/** The widgets stored in a notebook, by id. @type {(notebook: any) => Record<string, any>} */
 const storedIn = (notebook) => notebook.getMetadata("widgets")?.[STATE]?.state ?? {};
 
-/** A notebook's stored widgets, with a still in place of one that shows nothing without Python. */
+/** A notebook's stored widgets, with a still in place of a widget that needs Python. */
 /** @type {(notebook: any, id: string, still: string) => any} */
 function withStill(notebook, id, still) {
   const alive = new Set(shownIn(notebook).map((each) => each.id));
@@ -61,7 +61,7 @@ function withStill(notebook, id, still) {
   return { [STATE]: { version_major: 2, version_minor: 0, state } };
 }
 
-/** Write pictures into the outputs that show a model, with a still beside them; anything already there is left alone. */
+/** Write pictures and a still into the outputs that show a model; skip outputs that are up to date. */
 /** @type {(model: Model, trait: string, bundle: Record<string, string>) => Promise<void>} */
 async function write(model, trait, bundle) {
   const { widget_manager: manager } = model;
@@ -72,12 +72,13 @@ async function write(model, trait, bundle) {
     const data = { ...output.data, ...bundle };
     cell.updateOutputs(place, place + 1, [{ ...output, data }], QUIET);
     notebook.setMetadata("widgets", withStill(notebook, id, data[SVG] ?? data[HTML]));
-    manager.context.model.dirty = true; // a save is due
+    manager.context.model.dirty = true; // not yet saved
   }
 }
 
-// Keep a figure's picture in its notebook: once nothing has changed for a moment and no work is under way, the notebook gets what
-// `draw` returns; a widget without `draw` keeps the HTML in its output. `trait` names a value that no other model shares.
+// Keep a figure's picture in its notebook: once nothing has changed for a moment and no work is under way, the
+// result of `draw` is written to the notebook; a widget without `draw` keeps the HTML in its output. `trait` is the
+// name of a trait whose value no other model shares.
 /** @param {HTMLElement} root @param {Model} model @param {string} trait @param {() => string} [draw] */
 export function keepPicture(root, model, trait, draw) {
   if (model.host === "page") return { stop() {} };

@@ -1,11 +1,11 @@
-// Labels that stay inside a frame and do not overlap.
+// Places labels so that they stay inside a frame and do not overlap.
 import { clamp } from "./numbers.js";
 import { textWidth } from "./words.js";
 
-const [LINE, RISE] = [16, 12]; // pixels: line height, and the distance from its top to its baseline
+const [LINE, RISE] = [16, 12]; // height of a line, and distance from its top to its baseline, in pixels
 const OUTSIDE = 1e4; // the cost of leaving the frame; otherwise a label costs the pixels² that it covers
 
-// The centre nearest to x at which the words fit between two edges.
+// The centre nearest to x at which the text fits between two edges.
 /** @type {(x: number, words: string, low: number, high: number, style?: {size?: number, bold?: boolean}) => number} */
 export function centred(x, words, low, high, { size = 13, bold = false } = {}) {
   const half = textWidth(words, size, bold) / 2;
@@ -23,18 +23,18 @@ export class Labels {
     this.#frame = frame;
   }
 
-  /** A box that no label may cover. @type {(left: number, top: number, right: number, bottom: number) => void} */
+  /** Keep labels away from a box. @type {(left: number, top: number, right: number, bottom: number) => void} */
   avoid(left, top, right, bottom) {
     this.#taken.push([left, top, right, bottom]);
   }
 
-  /** A dot that no label may cover. @type {(at: Pair, r: number) => void} */
+  /** Keep labels away from a dot. @type {(at: Pair, r: number) => void} */
   avoidDot([x, y], r) {
     this.avoid(x - r, y - r, x + r, y + r);
   }
 
-  // Choose the best of some spots [left, top] for words of a width: in the frame, covering least, the earliest of equals. Returns
-  // {left, middle, baseline} and keeps later labels away from it.
+  // Choose the best of some spots [left, top] for words of a given width: the first of those in the frame that
+  // cover the least. Returns {left, middle, baseline} and keeps later labels away from it.
   place(/** @type {number} */ width, /** @type {Pair[]} */ spots) {
     const costs = spots.map((spot) => this.#cost(spot, width));
     const [left, top] = spots[costs.indexOf(Math.min(...costs))];

@@ -1,9 +1,10 @@
-// The parts of a figure to show: its lead controls and the rest, or a small form with parts selected by name.
+// Selects the parts of a figure to show: all controls, with the leads first, or a small form with parts selected by
+// name.
 import { LEADS } from "../data/leads.js";
 
-const MOST = 3; // lead controls, unless the figure names them
+const MOST = 3; // number of lead controls, unless the figure names them
 
-// A figure's lead controls, and the few options that its small form offers for a choice.
+// The lead controls of a figure, and the few options that its small form offers for a choice.
 /** @typedef {{lead?: string[], few?: Record<string, any[]>}} Named */
 
 /** @type {Record<string, Named>} */
@@ -15,7 +16,8 @@ export const namedBy = (/** @type {string} */ figure) => NAMED[figure] ?? {};
 export const withFew = (control, few) =>
   few ? { ...control, options: control.options.filter(([value]) => few.includes(value)) } : control;
 
-// The controls next to the picture, and those under "More": the leads and the rest, or, in a small form, only the named ones.
+// The controls next to the picture, and those under "More": the leads and the others or, in a small form, only the
+// named ones.
 /** @type {(names: string[], asked: {lead?: string[], only?: string[]}) => [string[], string[]]} */
 export function placed(names, { lead = names.slice(0, MOST), only }) {
   if (only) return [only.filter((name) => names.includes(name)), []];

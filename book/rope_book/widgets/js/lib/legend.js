@@ -1,4 +1,4 @@
-// A legend: each of a picture's marks with its name, in lines that fit the picture's width.
+// Draws a legend that names each of a picture's marks, in lines that fit the picture's width.
 import { inLines } from "./labels.js";
 
 // A label and its swatch: a styled line, a box, or a drawing by `sign` from the left edge of its entry, at mid height.

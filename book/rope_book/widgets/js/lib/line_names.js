@@ -1,4 +1,4 @@
-// Line names in a chart, each beside its line where it covers the least of the others.
+// Places line names in a chart, each beside its own line, where it covers the least of the other lines.
 import { clamp } from "./numbers.js";
 import { textWidth } from "./words.js";
 
@@ -52,7 +52,7 @@ function isFree([x, y], half, box, placed) {
   return inside && placed.every(clear);
 }
 
-// The best position for one name, {cost, x, y}; undefined if none is free.
+// The best position for one name, {cost, x, y}, or undefined if none is free.
 /** @type {(dots: Pair[], half: number, all: Count, mine: Count, free: (at: Pair) => boolean) =>
  *   {cost: number, x: number, y: number} | undefined} */
 function bestPlace(dots, half, all, mine, free) {
@@ -80,8 +80,8 @@ function bestPlace(dots, half, all, mine, free) {
   return best;
 }
 
-// Positions for the lines' names, {name, x, y, half}: x is the middle of the name, `half` half its width. lines: [[name, path], …],
-// the most important first; a name with no free position is left out.
+// Positions for the lines' names, {name, x, y, half}: x is the middle of the name, and `half` is half its width.
+// lines: [[name, path], …], the most important first; a name with no free position is left out.
 /** @type {(lines: [string, Pair[]][], box: Box, size?: number) => LineName[]} */
 export function placeLineNames(lines, box, size = 12) {
   const dots = lines.map(([, path]) => walk(path, CELL));

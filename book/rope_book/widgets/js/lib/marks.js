@@ -1,12 +1,12 @@
-// Marks with one meaning in every figure: seen in training, never seen, and a pair's speed.
+// Defines marks that mean the same in every figure: seen in training, never seen, and a pair's speed.
 import { ink, onShade, shade } from "./colour.js";
 import { diamond } from "./shapes.js";
 
 export const SEEN = { fill: ink.position, opacity: 0.28 };
 export const UNSEEN = { fill: ink.other, opacity: 0.8 };
-export const BEYOND = { fill: ink.other, opacity: 0.14 }; // a region of positions or lengths that training never reached
+export const BEYOND = { fill: ink.other, opacity: 0.14 }; // positions or lengths beyond those in training
 
-/** Draw points that training never showed as dark-edged diamonds. @type {(pen: Pen, points: Pair[], r: number) => void} */
+/** Draw points that were never seen in training as dark-edged diamonds. @type {(pen: Pen, points: Pair[], r: number) => void} */
 export function unseenPoints(pen, points, r) {
   const shapes = (/** @type {number} */ size) => points.map((point) => diamond(point, size));
   pen.areas(shapes(r + 1.8), { fill: ink.text });

@@ -1,4 +1,4 @@
-// The memoiser for all figures: moving a slider recomputes only what depends on it.
+// Memoises functions for all figures, so that moving a slider recomputes only what depends on it.
 
 // Memoise the `most` latest values of f (LRU); arguments are plain values, compared as JSON.
 /** @template {any[]} Values @template Value @param {(...values: Values) => Value} f @param {number} [most]

@@ -1,6 +1,6 @@
-// Numbers: formatted for readers, clamped, in ranges, and round ones for an axis.
+// Provides helpers for numbers: formats for readers, clamping, ranges, and round values for an axis.
 
-/** Fixed decimals, a real minus sign, no negative zero. @type {(value: number, decimals?: number) => string} */
+/** A number with fixed decimals, a real minus sign, and never a negative zero. @type {(value: number, decimals?: number) => string} */
 export function fmt(value, decimals = 2) {
   const text = (Math.abs(value) < 0.5 * 10 ** -decimals ? 0 : value).toFixed(decimals);
   return text.replace("-", "−");
@@ -22,17 +22,17 @@ export const raised = (power) => [...String(power)].map((character) => RAISED[ch
 /** The decimal logarithm of a number: its position on a logarithmic axis. @type {(value: number) => number} */
 export const powerOf = (value) => Math.log10(value);
 
-/** A position on an axis that begins at 0 and is logarithmic farther out; and the inverse. */
+/** A position on an axis that begins at 0 and is logarithmic farther out, and the inverse. */
 export const placeFromZero = (/** @type {number} */ value) => Math.log10(1 + value);
 export const fromPlace = (/** @type {number} */ place) => 10 ** place - 1;
 
-/** 0.01, 1, 100 within [low, high], 10⁻⁹ beyond. @type {(power: number, low?: number, high?: number) => string} */
+/** A power of ten as text: 0.01, 1 or 100 for exponents within [low, high], 10⁻⁹ outside. @type {(power: number, low?: number, high?: number) => string} */
 export function decade(power, low = -3, high = 2) {
   if (power < low || power > high) return `10${raised(Math.round(power))}`;
   return String(Number((10 ** power).toPrecision(2)));
 }
 
-// A number of at least 0 with its significant digits, in least to most decimals: 0.0316, 2.72·10⁻⁶.
+// A non-negative number to `digits` significant digits, with `least` to `most` decimals: 0.0316, 2.72·10⁻⁶.
 /** @type {(value: number, digits?: number, least?: number, most?: number) => string} */
 export function significant(value, digits = 3, least = 0, most = 6) {
   if (value === 0) return "0";

@@ -1,4 +1,4 @@
-// Elements laid over a picture, by name.
+// Manages the elements laid over a picture, by name.
 
 /** A mouse event's position in a picture. @type {(picture: SVGSVGElement, event: MouseEvent) => Pair} */
 export function spotOf(picture, event) {
@@ -8,8 +8,8 @@ export function spotOf(picture, event) {
   return [(event.clientX - left) / scale, (event.clientY - box.top) / scale + view.y];
 }
 
-// A function that takes the wanted elements by name: it makes new ones, updates all, and removes the rest. They keep the
-// order of the names, so if two overlap the later one is always on top.
+// A function that takes the wanted elements by name, creates new ones, updates all of them, and removes those no
+// longer wanted. They keep the order of the names, so if two overlap, the later one is always on top.
 /** @template {SVGElement} Kind @template Wanted @param {SVGGElement} group @param {(name: string) => Kind} make
  * @param {(element: Kind, wanted: Wanted, name: string) => void} put */
 export function makeLayer(group, make, put) {

@@ -1,4 +1,4 @@
-// The pen that draws a figure.
+// The pen with which figures are drawn.
 import { bitmap } from "./bitmap.js";
 import { ink } from "./colour.js";
 import { arcPoints, arrowShape } from "./geometry.js";

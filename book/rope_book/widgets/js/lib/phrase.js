@@ -1,7 +1,8 @@
-// The page's language. A page in another language loads a table of words before the first figure; sentences and labels are looked
-// up there by their English form. Elsewhere, and in a kernel, they are left unchanged.
+// Translates text into the page's language. A page in another language loads a translation table before the first
+// figure; sentences and labels are looked up there by their English form. Elsewhere, and in a kernel, they are left
+// unchanged.
 
-/** The table {English: the page's words}. @returns {Record<string, string> | undefined} */
+/** The table {English: translation}, if any. @returns {Record<string, string> | undefined} */
 const table = () => /** @type {any} */ (globalThis).RopeWords;
 
 /** A text from Python in the page's language. @type {(text: string) => string} */

@@ -1,10 +1,10 @@
-// Click targets while a question asks for one, framed over the picture. A click answers and still has its usual effect.
-// Keyboards and screen readers use the names beside the question.
+// Frames click targets over the picture while a question asks for a click. A click answers the question and still
+// has its usual effect. Keyboard and screen-reader users have the names beside the question.
 import { svg, write } from "./dom.js";
 import { makeLayer, spotOf } from "./overlay.js";
 
-const LEAST = 28; // pixels: the smallest size of a target; around a smaller box, nearby clicks count too
-const STILL = 6; // pixels that a click may move; beyond that it is a drag
+const LEAST = 28; // minimum size of a target in pixels; around a smaller box, nearby clicks count too
+const STILL = 6; // how many pixels a click may move before it counts as a drag
 
 /** Whether a spot is in a box, or near a small one. @type {(spot: Pair, box: Box) => boolean} */
 const isIn = ([px, py], { x, y, w, h }) =>

@@ -1,4 +1,5 @@
-// A figure's picture, drawn from the state at its current width, with handles over it; also as a separate file.
+// Draws a figure from its state at the current width, with handles on top; can also export the drawing as a
+// standalone file.
 import { LIGHT } from "./colour.js";
 import { html, SVG, svg, write } from "./dom.js";
 import { makeHandles } from "./handles.js";
@@ -7,14 +8,14 @@ import { Pen } from "./pen.js";
 import { makePicks } from "./picks.js";
 import { makeTaps } from "./taps.js";
 
-const [NARROWEST, WIDEST, UNSEEN] = [240, 760, 640]; // pixels; the last is for a page without layout
+const [NARROWEST, WIDEST, UNSEEN] = [240, 760, 640]; // in pixels; the last applies to a page without layout
 
-/** A held picture's width: the window's, up to the picture's own maximum; the style sheet must match. */
+/** The width of a held picture: the window's, up to the maximum for pictures. The style sheet must agree. */
 const held = () => Math.min(document.documentElement.clientWidth, WIDEST + 32);
 
 const LEAST = 11 / 12; // smallest scale of a held picture: its smallest text, 12 px, becomes 11 px
-const HALF = 0.5; // largest share of the window that a held picture takes
-const EDGES = 2; // pixels of that share for its border
+const HALF = 0.5; // largest share of the window for a held picture
+const EDGES = 2; // pixels of that share taken up by the border
 
 // The part of a picture to show while it is held, in `room` pixels of height: its leading panel from top to bottom, or as much of it as
 // keeps the text legible.
@@ -67,7 +68,7 @@ export function makePicture({ title, height, draw, panel }, view, { dragged, dro
   return { element, paint, measure, hold, ask: picks.ask, still: asFile };
 }
 
-// The picture as a separate file: light colours, white background, the readout inside.
+// The picture as a standalone file, with light colours, a white background and the readout inside.
 /** @type {(canvas: SVGSVGElement, title: string, words: string) => string} */
 function still(canvas, title, words) {
   const copy = /** @type {SVGSVGElement} */ (canvas.cloneNode(true));

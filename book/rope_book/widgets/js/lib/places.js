@@ -1,4 +1,4 @@
-// A model's answers by position, trained and new, and a head's attention.
+// Draws a model's answers by position, trained and new, and a head's attention.
 import { axes } from "./axes.js";
 import { bitmap } from "./bitmap.js";
 import { ink } from "./colour.js";

@@ -1,4 +1,4 @@
-// The plane of pairs: its axes, names for arrows from its origin, and pairs to drag.
+// Draws the plane of pairs: its axes, names for arrows from its origin, and pairs to drag.
 import { ink } from "./colour.js";
 import { Labels, spotsBeyond } from "./labels.js";
 import { crossOf, planeOf } from "./shapes.js";
@@ -24,7 +24,7 @@ export function drawUnitPlane(pen, { x, y, side }, reach) {
 }
 
 /**
- * Write names just beyond the tips of arrows, in order; none covers a tip, and a radius `r` around each tip stays free.
+ * Write names just beyond the tips of arrows, in order. No name covers a tip or the circle of radius `r` around it.
  * @type {(pen: Pen, plane: Plane, tips: {z: Pair, name: string, fill: string, bold: boolean, r: number}[]) => void}
  */
 export function nameTips(pen, { cx, cy, at, labels }, tips) {

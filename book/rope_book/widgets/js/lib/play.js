@@ -4,9 +4,10 @@ import { phrase } from "./phrase.js";
 
 /** @typedef {NonNullable<Figure["play"]>} Play */
 
-const [PLAY, PAUSE] = [phrase`Play`, phrase`Pause`]; // the style sheet draws the icon before them, since not every font has it
+const [PLAY, PAUSE] = [phrase`Play`, phrase`Pause`]; // the style sheet draws the icon, which some fonts lack
 
-// The slider's value after some milliseconds; undefined while it stays the same. With reduced motion it moves one step per second.
+// The slider's value after some milliseconds, or undefined while it stays the same. With reduced motion it moves
+// one step per second.
 /** @typedef {(milliseconds: number, value: number, speed: number) => number | undefined} Clock */
 /** @type {(play: Play, control: Control) => Clock} */
 function makeClock({ perSecond }, { low, high, step, whole }) {
@@ -21,7 +22,7 @@ function makeClock({ perSecond }, { low, high, step, whole }) {
   };
 }
 
-/** The choice of speed: {element, speed()}. */
+/** A speed selector, as {element, speed()}. */
 function makeSpeed(/** @type {number[]} */ speeds) {
   const element = html("select", { class: "rl-speed", "aria-label": phrase`Speed of Play` });
   element.append(...speeds.map((speed) => html("option", { value: speed }, `× ${speed}`)));

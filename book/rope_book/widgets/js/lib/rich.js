@@ -1,9 +1,9 @@
-// A question's marked-up text: *a* in italics, `a` as code.
+// Renders the markup in questions: *a* in italics, `a` as code.
 import { html } from "./dom.js";
 
-const CHINESE = /[\u3400-\u9fff]/; // Latin letters are slanted, Chinese characters get emphasis dots
+const CHINESE = /[\u3400-\u9fff]/; // Latin letters are slanted, and Chinese characters get emphasis dots
 
-/** A text's nodes. @type {(text: string) => (Node | string)[]} */
+/** The nodes for a marked-up text. @type {(text: string) => (Node | string)[]} */
 export const rich = (text) =>
   text.split(/(\*[^*]+\*|`.+?`)/).map((part, place) => {
     if (place % 2 === 0) return part;

@@ -1,4 +1,4 @@
-// Rules for the numbers in an answer, whose formulas book/rope_book/check/rows.py sends as trees.
+// Applies rules to the numbers in an answer; book/rope_book/check/rows.py sends their formulas as trees.
 import { phraseOf } from "./phrase.js";
 
 /** @typedef {Record<string, number>} Names */
@@ -93,7 +93,8 @@ const FORMS = {
   ".4g": general(4),
 };
 
-// The sentence for the first rule that an answer satisfies: null if that rule means right, undefined if it satisfies none.
+// The sentence of the first rule that applies to an answer, null if that rule marks right answers, or undefined if
+// no rule applies.
 export function ruled(/** @type {Ruled} */ { values, rules }, /** @type {number[]} */ given) {
   const names = Object.fromEntries(values.map((name, at) => [name, given[at]]));
   const [, sentence, numbers] = rules.find(([condition]) => formula(condition)(names)) ?? [];

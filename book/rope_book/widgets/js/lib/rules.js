@@ -1,7 +1,7 @@
-// Rules between a figure's controls, declared in _rules.py and sent with the controls. Python refuses a value that breaks a rule;
-// here it is clamped.
+// Applies the rules between a figure's controls, which are declared in _rules.py and sent with the controls. Python
+// rejects a value that breaks a rule; here the value is clamped.
 
-const TINY = 1e-9; // more than the rounding in a sum of tenths
+const TINY = 1e-9; // more than the rounding error in a sum of tenths
 
 const tidy = (/** @type {number} */ value) => Number(value.toPrecision(12));
 
@@ -45,7 +45,7 @@ export function settle(controls, before, held) {
   return implied;
 }
 
-// The changes that make a moved control take effect: one without effect sets the control on which it depends.
+// The changes needed for a moved control to take effect: the control that it depends on is set as well.
 /** @type {(controls: Controls, before: State, held: State) => State} */
 export function shown(controls, before, held) {
   const idle = rulesOf(controls).filter(({ name, rule }) => name in held && isIdle(rule, { ...before, ...held }));

@@ -1,4 +1,5 @@
-// Shapes as lists of points, in pixels: x to the right, y down; angles in radians, counter-clockwise.
+// Computes shapes as lists of points, in pixels, with x to the right and y down; angles are in radians,
+// counter-clockwise.
 import { polar } from "./geometry.js";
 import { range } from "./numbers.js";
 
@@ -16,7 +17,7 @@ export function crossOf(x, y, side) {
 /** Points at offsets from one point. @type {(at: Pair, ...steps: Pair[]) => Pair[]} */
 export const pointsAround = ([x, y], ...steps) => steps.map(([dx, dy]) => [x + dx, y + dy]);
 
-/** A square balanced on one corner. @type {(middle: Pair, r: number) => Pair[]} */
+/** A square standing on one corner. @type {(middle: Pair, r: number) => Pair[]} */
 export const diamond = (middle, r) => pointsAround(middle, [0, -r], [r, 0], [0, r], [-r, 0]);
 
 // The map from points of the plane to pixels, and its inverse: origin at (cx, cy), `unit` pixels per unit, y up.

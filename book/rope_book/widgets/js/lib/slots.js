@@ -1,11 +1,11 @@
-// SVG elements, reused from one drawing to the next.
+// Reuses SVG elements from one drawing to the next.
 import { svg } from "./dom.js";
 
 /** @typedef {{group: SVGElement, slots: Slot[], next: number}} Place */
 /** @typedef {{tag: string, element: SVGElement, attributes: Attributes, text?: string, inside?: Place}} Slot */
 
-// An SVG group's elements. Call begin(), put() every element, end(): elements are reused in order and attributes are written only
-// when they change, so a redraw costs as much as the elements that change.
+// An SVG group's elements. Call begin(), put() every element, end(): elements are reused in order, and attributes
+// are written only when they change, so the cost of a redraw depends only on what has changed.
 export class Slots {
   /** @type {Place} */
   #current;
@@ -22,12 +22,12 @@ export class Slots {
     this.#current.next = 0;
   }
 
-  /** Remove the elements that the last drawing used and this one did not. */
+  /** Remove the elements that the last drawing used but this one did not. */
   end() {
     for (const slot of this.#current.slots.splice(this.#current.next)) slot.element.remove();
   }
 
-  // A part with a varying number of elements: in a separate group it does not shift the elements after it.
+  // A part with a varying number of elements, in a separate group so that it does not shift the elements after it.
   part(/** @type {() => void} */ draw) {
     const [around, slot] = [this.#current, this.put("g", {})];
     this.#current = slot.inside ??= { group: slot.element, slots: [], next: 0 };

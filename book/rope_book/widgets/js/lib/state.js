@@ -1,4 +1,4 @@
-// A figure's state: its values in the model, how a reader changes them, and how Python writes them.
+// Holds a figure's state: its values in the model, the reader's changes, and the values as Python source.
 import { allowed } from "./controls.js";
 import { phraseOf } from "./phrase.js";
 import { settle, shown } from "./rules.js";
@@ -6,7 +6,7 @@ import { settle, shown } from "./rules.js";
 /** @type {(a: unknown, b: unknown) => boolean} */
 export const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
-/** A control with its words in the page's language. @type {(control: Control) => Control} */
+/** A control with its text in the page's language. @type {(control: Control) => Control} */
 const inPage = ({ label, unit, options, ...control }) => ({
   ...control,
   label: phraseOf(label),
@@ -14,8 +14,8 @@ const inPage = ({ label, unit, options, ...control }) => ({
   options: options?.map(([value, words]) => [value, phraseOf(words)]),
 });
 
-// The state in a model. The controls' rules resolve values that contradict each other; `follow(before, changes)` returns what else
-// moves when a reader moves a control.
+// The state in a model. The controls' rules resolve values that contradict each other; `follow(before, changes)`
+// returns the further changes when a reader moves a control.
 /** @type {(model: Model, follow: Figure['follow']) => Live} */
 export function makeState(model, follow) {
   /** @type {Controls} */
@@ -25,7 +25,7 @@ export function makeState(model, follow) {
   const names = Object.keys(controls);
   let byHand = false;
 
-  /** The state with conflicts resolved: a single change may update its values one at a time. */
+  /** The state with conflicts resolved, which may arise while a change updates its values one at a time. */
   function read() {
     const now = Object.fromEntries(names.map((name) => [name, model.get(name)]));
     return { ...now, ...settle(controls, now, {}) };

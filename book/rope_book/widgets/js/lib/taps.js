@@ -1,4 +1,4 @@
-// Click targets: boxes over a picture that set controls. Keyboards use the native controls.
+// Places click targets over a picture: boxes that set controls. Keyboard users have the native controls.
 import { svg, write } from "./dom.js";
 import { makeLayer, spotOf } from "./overlay.js";
 

@@ -1,9 +1,9 @@
-// Keep figures in view in a page's window.
+// Keeps figures in view in a page's window.
 
 const SETTLED = 10_000; // ms until a page's layout is settled: stills replaced, formulas typeset
 const HANDS = ["wheel", "touchstart", "pointerdown", "keydown"];
-const ENOUGH = 0.7; // share of the picture that counts as in view
-const GAP = 8; // pixels between it and the control in use
+const ENOUGH = 0.7; // share of the picture that must be visible to count as in view
+const GAP = 8; // pixels between the held picture and the control in use
 
 // Scroll a figure to the top of the window, and again whenever the layout shifts, until the reader takes over.
 export function keepInView(/** @type {Element} */ root, /** @type {AbortSignal} */ signal) {
@@ -21,7 +21,7 @@ export function keepInView(/** @type {Element} */ root, /** @type {AbortSignal} 
   signal.addEventListener("abort", stop, { signal: stops.signal });
 }
 
-// Make the drag handles pulse once, when the figure is first seen, unless something has moved by then.
+// Make the drag handles pulse once, when the figure first comes into view, unless something has moved before that.
 /** @type {(root: Element, picture: Element, signal: AbortSignal) => void} */
 export function invite(root, picture, signal) {
   const watch = new IntersectionObserver(

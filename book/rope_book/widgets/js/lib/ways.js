@@ -1,4 +1,5 @@
-// Ways to answer a question: press a choice, type, put items in order, set a control of the figure, click in the figure.
+// Offers the ways to answer a question: press a choice, type, put items in order, set a control of the figure, or
+// click in the figure.
 import { button, html, say } from "./dom.js";
 import { numberOf, numbersOf } from "./judge.js";
 import { phrase, phraseOf } from "./phrase.js";
@@ -126,7 +127,7 @@ function place({ places = [] }, give, { link, pick }) {
     element.parentElement?.querySelector(".rl-reply")?.scrollIntoView({ block: "nearest" });
   }
   const seen = new IntersectionObserver((entries) => entries.at(-1)?.isIntersecting && pick(places, take));
-  const hidden = new ResizeObserver(() => element.offsetParent || pick()); // hidden by another question; scrolled out of sight is not enough
+  const hidden = new ResizeObserver(() => element.offsetParent || pick()); // hidden by another question, not just out of view
   const watches = [seen, hidden];
   for (const watch of watches) watch.observe(element);
   function stop() {

@@ -1,4 +1,4 @@
-// Words: their width, shortening, wrapping, and lists in a sentence.
+// Measures, shortens and wraps text, and lists words in a sentence.
 import { phrase, phraseOf } from "./phrase.js";
 
 const NARROW = "iljtfrI.,'!:;";
@@ -9,7 +9,7 @@ const BOLD = 1.13; // times as wide as regular text
 const PLAIN = /^[\x20-\x7e]*$/; // every code point is one character
 const segmenter = globalThis.Intl?.Segmenter && new Intl.Segmenter(); // slow to construct
 
-// The characters that a reader sees: an emoji of several code points is one.
+// The characters that a reader sees; an emoji of several code points counts as one.
 export function graphemes(/** @type {string} */ text) {
   if (!segmenter || PLAIN.test(text)) return Array.from(text);
   return Array.from(segmenter.segment(text), ({ segment }) => segment);
@@ -30,7 +30,7 @@ function widthOf(/** @type {string} */ character) {
   return FULL_WIDTH.test(character) ? 1 : 0.6;
 }
 
-// The text cut to a width: after a whole word if that keeps half of what fits, but never inside a character.
+// A text cut to a width, after a whole word if that keeps at least half of the width, and never inside a character.
 /** @type {(text: string, space: number, size?: number, bold?: boolean) => string} */
 export function shortened(text, space, size = 13, bold = false) {
   if (textWidth(text, size, bold) <= space) return text;
@@ -59,7 +59,7 @@ export function counted(count, noun) {
 /** “word”. @type {(word: string) => string} */
 export const quoted = (word) => `“${word}”`;
 
-const BREAK = /(?= )|(?=[\u3400-\u9fff])/; // before a space, and before a Chinese character
+const BREAK = /(?= )|(?=[\u3400-\u9fff])/; // breaks before spaces and Chinese characters
 
 // The text in lines that fit a width, broken at spaces and before Chinese characters.
 /** @type {(text: string, space: number, size?: number) => string[]} */

@@ -1,7 +1,7 @@
-// Long work, done in slices: controls respond at once, and the picture fills in.
+// Does long work in slices, so that controls respond at once and the picture fills in.
 
 const SLICE = 10; // ms of work per slice
-const SHOW = 90; // ms between two redraws of the work so far
+const SHOW = 90; // ms between two redraws of partial results
 
 /** Resolves once the page is visible. */
 const inSight = () =>
@@ -11,8 +11,8 @@ const inSight = () =>
   });
 
 // {start(state), busy(), finish(), stop()}; `work(state, whole)` iterates over the remaining steps for a state, each far shorter than a
-// slice. A step that is a promise is awaited; with `whole` no step may be one. A new start ends the previous one, and a hidden page does
-// no work. `shown()` is called when there is more to see.
+// slice. Steps that are promises are awaited; with `whole`, steps must not be promises. A new start ends the
+// previous one, and work pauses while the page is hidden. `shown()` is called when there are new results to draw.
 /** @param {Figure['work']} work @param {() => void} shown @param {(error: unknown) => void} failed */
 export function makeWork(work, shown, failed) {
   /** @type {Iterator<unknown> | undefined} */

@@ -1,4 +1,4 @@
-// Absolute encodings; mirrors rope_edu/encodings/absolute.py.
+// Computes absolute encodings; mirrors rope_edu/encodings/absolute.py.
 import { invFreq } from "./frequencies.js";
 
 /** sin(p·θ_0), cos(p·θ_0), sin(p·θ_1), … @type {(position: number, dModel: number, base?: number) => number[]} */

@@ -1,4 +1,4 @@
-// Causal attention over a batch of texts, with a rotation and a bias per distance.
+// Computes causal attention over a batch of texts, with a rotation and a bias per distance.
 import { dotAt } from "./layers.js";
 import { steadyExp } from "./steady.js";
 

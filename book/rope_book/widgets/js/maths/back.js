@@ -1,4 +1,4 @@
-// The backward pass through a block of the tiny transformer, written by hand.
+// Runs a hand-written backward pass through a block of the tiny transformer.
 import { turnAll } from "./attend.js";
 import { dotAt, linearBack } from "./layers.js";
 

@@ -1,8 +1,9 @@
-// A lower bound on the base, the same one that book/rope_book/results/base_search.py finds with a different algorithm.
+// Computes the same lower bound on the base as book/rope_book/results/base_search.py, by a different algorithm.
 
 const DOUBT = 1e-9; // well above a walk's accumulated rounding error
 
-// The smallest distance r below the limit with Σ cos(r θ_i) < 0, for decreasing frequencies; null if there is none.
+// The smallest distance r below the limit with Σ cos(r θ_i) < 0, for decreasing frequencies, or null if there is
+// none.
 //
 // Most distances can be skipped. At worst, each of the i fastest pairs contributes −1, so the total stays above 0 as long as the
 // other pairs sum to more than i. Call that sum S, with slope S′ and curvature at most C = Σ θ²: after δ more tokens it is at least

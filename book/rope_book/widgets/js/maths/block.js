@@ -1,4 +1,5 @@
-// The blocks of the tiny transformer of book/rope_book/training/transformer.py, and the buffers for their backward pass.
+// Runs the blocks of the tiny transformer in book/rope_book/training/transformer.py, and holds the buffers for
+// their backward pass.
 import { attendAll, turnAll } from "./attend.js";
 import { linearAll, normAll } from "./layers.js";
 import { geluAll } from "./steady.js";
@@ -6,7 +7,7 @@ import { geluAll } from "./steady.js";
 /** @import { Doors, Shape } from "./attend.js" */
 /** Arrays keyed by torch's weight names. @typedef {Record<string, Float64Array>} Named */
 
-/** A model's weights and gradients, with buffers for texts of one shape that are reused at every step. */
+/** The weights and gradients of a model, with buffers for texts of one shape that are reused at every step. */
 export class Workspace {
   constructor(/** @type {Named} */ weights, /** @type {Shape} */ shape, /** @type {Named} */ gradients = {}) {
     this.of = weights;

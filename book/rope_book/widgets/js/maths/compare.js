@@ -1,4 +1,5 @@
-// Compare two files: do they state the same rotation and, if not, how far apart are they? Worded like rope-doctor compare.
+// Compares two files: do they specify the same rotation and, if not, how far apart are they? The sentences are
+// those of rope-doctor compare.
 import { CHECKS, kindsOfRemarks, notJudged, verdictOf } from "./compare_judged.js";
 import { between } from "./compare_kinds.js";
 import { layersBetween } from "./compare_layers.js";
@@ -7,7 +8,7 @@ import { kept, statementOf } from "./statement.js";
 
 /** @import { Difference } from "./compare_kinds.js" */
 /** @import { Statement } from "./statement.js" */
-const HIDDEN = "theta lost by 4"; // noted only if just one file has it, because every transformers 5 file does
+const HIDDEN = "theta lost by 4"; // noted only if exactly one file has it; every transformers 5 file does
 const REMARKS_THAT_STAY = [
   "layout assumed",
   "not read",
@@ -15,7 +16,7 @@ const REMARKS_THAT_STAY = [
   "softmax not scaled",
   "factor ignored by 5",
 ];
-const UNKNOWN_LENGTH = 4096; // tokens, if neither file states a length
+const UNKNOWN_LENGTH = 4096; // tokens, if neither file has a length
 /** The chapter for each kind of difference; for any other kind, it is "Read a config". @type {Record<string, string>} */
 const CHAPTERS = {
   windows: "Count positions",
@@ -53,7 +54,7 @@ export function comparedFiles(first, second) {
   return { length, differences: found, notes: [...notesOf(a, b)], leftOpen };
 }
 
-/** A difference if transformers 5 can read the first config's base but not the second's. @type {(a: Statement, b: Statement) => Generator<Difference & {layers: string}>} */
+/** The difference to report if transformers 5 can read the first config's base but not the second's. @type {(a: Statement, b: Statement) => Generator<Difference & {layers: string}>} */
 function* lostIn(a, b) {
   const [first, second] = [a, b].map(({ readings }) =>
     readings.flatMap(({ remarks }) => remarks.filter((/** @type {string[]} */ [kind]) => kind === "theta lost by 5")),

@@ -1,4 +1,4 @@
-// Which checks in a comparison ran, why the others did not, and the verdict.
+// Reports which checks in a comparison ran, why the others did not, and the verdict.
 /** @import { Difference } from "./compare_kinds.js" */
 /** @import { Statement } from "./statement.js" */
 

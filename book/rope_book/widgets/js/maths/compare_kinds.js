@@ -1,4 +1,5 @@
-// Compare two files, one kind of layer at a time: where their rotations differ, the cost, and the fix.
+// Compares two files, one kind of layer at a time, and reports where their rotations differ, what that costs, and
+// how to fix it.
 import { sectionsOf } from "./config_table.js";
 import { own } from "./config_values.js";
 import { formatValue, general } from "./config_words.js";
@@ -7,9 +8,9 @@ import { kindOf } from "./statement.js";
 
 /** @import { Statement } from "./statement.js" */
 /** @typedef {{what: string, wanted: string, found: string, fix: string, cost?: string}} Difference */
-const TOLERANCE = 1e-6; // radians at the longest length; relative for an attention factor
-const LIST_TOLERANCE = 5e-7; // relative, for factors in rope_freqs
-const SCALE_TOLERANCE = 1e-5; // relative, for a softmax scale
+const TOLERANCE = 1e-6; // tolerance in radians at the longest length; relative for an attention factor
+const LIST_TOLERANCE = 5e-7; // relative tolerance for factors in rope_freqs
+const SCALE_TOLERANCE = 1e-5; // relative tolerance for a softmax scale
 
 /** A kind of layer as text. @param {string | null} label */
 export const nameOf = (label) =>
@@ -22,7 +23,7 @@ export function ruleOf({ ropeType, base, factor }) {
   return `${ropeType}, base ${formatValue(base)}${stretch}`;
 }
 
-/** The differences for every kind of layer that either file names. @type {(a: Statement, b: Statement, length: number) => Generator<Difference & {layers: string}>} */
+/** The differences in every kind of layer that either file names. @type {(a: Statement, b: Statement, length: number) => Generator<Difference & {layers: string}>} */
 export function* between(a, b, length) {
   const kinds = [a, b].map(({ readings }) => readings.map(({ layerType }) => layerType));
   const labels = [...new Set(kinds.flat().filter((label) => label !== null))];

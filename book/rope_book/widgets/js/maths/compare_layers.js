@@ -1,11 +1,11 @@
-// Compare two files layer by layer: differences in kind, window and query scale, folded into runs of layers.
+// Compares two files layer by layer, and folds differences in kind, window and query scale into runs of layers.
 import { coarse, NOT_STATED, rowsOf, runs } from "./config_each_layer.js";
 
 /** @import { Difference } from "./compare_kinds.js" */
 /** @import { Layer } from "./config_each_layer.js" */
 /** @import { Statement } from "./statement.js" */
 
-const UNKNOWN_LAYERS = 48; // layers to compare if neither file states how many it has
+const UNKNOWN_LAYERS = 48; // layers to compare if neither file has a count
 
 /** Differences in kind, window and query scale, layer by layer, and the reasons why any of these were not compared. @type {(a: Statement, b: Statement) => [(Difference & {layers: string})[], Record<string, string>]} */
 export function layersBetween(a, b) {

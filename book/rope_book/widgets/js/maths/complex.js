@@ -1,4 +1,4 @@
-// Complex numbers as pairs [real, imaginary], which Python has built in.
+// Provides complex numbers, which Python has built in, as pairs [real, imaginary].
 
 /** |z|. @type {(z: Pair) => number} */
 export const length = ([a, b]) => Math.hypot(a, b);
@@ -15,5 +15,5 @@ export const timesConj = ([a, b], [c, d]) => [a * c + b * d, b * c - a * d];
 /** |z − w|. @type {(z: Pair, w: Pair) => number} */
 export const distance = ([a, b], [c, d]) => Math.hypot(a - c, b - d);
 
-/** An angle modulo 2π, within [−π, π]. @type {(angle: number) => number} */
+/** An angle reduced modulo 2π to [−π, π]. @type {(angle: number) => number} */
 export const wrapped = (angle) => angle - 2 * Math.PI * Math.round(angle / (2 * Math.PI));

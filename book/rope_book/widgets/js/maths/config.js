@@ -1,4 +1,4 @@
-// Read a model's config.json by the same rules as Python; mirrors doctor/rope_doctor/config/reader.py.
+// Reads a model's config.json by the same rules as Python; mirrors doctor/rope_doctor/config/reader.py.
 import { NOPE } from "./config_kinds.js";
 import { bodyOf, layersOf } from "./config_layers.js";
 import { RuleTable } from "./config_table.js";
@@ -7,7 +7,7 @@ import { cut, formatValue, listed } from "./config_words.js";
 import { pRope } from "./partial.js";
 import * as scaling from "./scaling.js";
 
-const OBJECTS = ["rope_parameters", "rope_scaling", "rotary"]; // every field in these is read or rejected
+const OBJECTS = ["rope_parameters", "rope_scaling", "rotary"]; // every field in these sections is read or rejected
 const ELSEWHERE = Object.keys(RULES.fields).flatMap((name) => {
   return RULES.fields[name].place === "rotation" ? [] : namesOf(name);
 });
@@ -33,7 +33,7 @@ const camel = (settings) =>
   );
 
 /**
- * The rotation that a config states; throws a ConfigError {reason, field, message, choices}.
+ * The rotation that a config specifies; throws a ConfigError {reason, field, message, choices}.
  * @type {(config: any, layerType?: string | null, seqLen?: number | null) => any}
  */
 export function readConfig(config, layerType = null, seqLen = null) {
@@ -65,7 +65,7 @@ export function readConfig(config, layerType = null, seqLen = null) {
   };
 }
 
-/** The stated rule; throws on a key that it does not use. @param {RuleTable} table */
+/** The rule in a config; throws on a key that the rule does not use. @param {RuleTable} table */
 function ruleOf(table) {
   table.run(RULES.rule);
   const { part, facts } = table;
@@ -80,7 +80,7 @@ function ruleOf(table) {
   return rule;
 }
 
-/** The call that a rule's facts select, and its rotation. @type {(table: RuleTable, rule: any) => any} */
+/** The call that fits the facts about a rule, and the resulting rotation. @type {(table: RuleTable, rule: any) => any} */
 function callOf(table, { facts: rows, calls }) {
   table.run(rows);
   const { facts } = table;
@@ -99,7 +99,7 @@ function callOf(table, { facts: rows, calls }) {
   return { rule: call.function, kind: call.kind, given, settings, changes, dividedBy, ...made };
 }
 
-/** A line of Python that builds a reading's rotation. @type {(reading: any) => string} */
+/** A line of Python that builds the rotation of a reading. @type {(reading: any) => string} */
 export function pythonOf({ rule, given, settings, changes, axes, dividedBy }) {
   if (rule === NOPE || rule === "longrope" || dividedBy !== 1 || axes) return 'rope_from_config("config.json")';
   const literal = (/** @type {any} */ value) => (value === false ? "False" : formatValue(value));

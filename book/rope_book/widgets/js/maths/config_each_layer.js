@@ -1,4 +1,5 @@
-// Each layer of a model: its kind, its window, whether it rotates, and its query scale, all read the way Python reads them.
+// Describes each layer of a model: its kind, its window, whether it rotates, and its query scale. The rules are the
+// same as in Python.
 import { range } from "../lib/numbers.js";
 import { isObject, own, RULES } from "./config_values.js";
 import { formatValue, visible } from "./config_words.js";
@@ -7,7 +8,7 @@ export const FULL = "full_attention";
 export const SLIDING = "sliding_attention";
 export const CHUNKED = "chunked_attention";
 export const NOT_STATED = "not stated";
-export const WITHOUT_HEADS = ["linear_attention", "conv", "mamba", "recurrent"]; // kinds that have no queries to rotate
+export const WITHOUT_HEADS = ["linear_attention", "conv", "mamba", "recurrent"]; // kinds without queries to rotate
 
 /** A layer; a null window means every earlier token. @typedef {{label: string, rotates: boolean, window: number | string | null, queries: string}} Layer */
 /** Labels the layer at an index, given the layer count. @typedef {(index: number, total: number) => string} Labels */
@@ -31,11 +32,11 @@ const whole = (value) => (Number.isInteger(value) && value >= 0 && value <= 1e15
 /** @type {(config: any, ...names: string[]) => any} */
 const first = (config, ...names) => names.map((name) => own(config, name)).find((value) => value != null) ?? null;
 
-/** Whether a field's value is neither empty, null, 0 nor false. @param {any} value */
+/** Whether the value of a field is set, and not empty, 0 or false. @param {any} value */
 const says = (value) =>
   value != null && value !== false && value !== 0 && !(typeof value === "object" && !Object.keys(value).length);
 
-/** The layers of a config's language model. @type {(config: any, family: string, still: any[]) => Layers} */
+/** The layers of the language model in a config. @type {(config: any, family: string, still: any[]) => Layers} */
 export function layersOfConfig(config, family, still) {
   const field = (/** @type {string} */ name) => own(config, name) ?? null;
   let count = whole(first(config, "num_hidden_layers", "n_layer", "n_layers"));
@@ -126,7 +127,7 @@ function windowOf(config, family, label) {
   return whole(own(config, field)) ?? NOT_STATED;
 }
 
-/** A function that describes a layer's query scale, given whether the layer rotates. @type {(config: any, family: string) => (rotates: boolean) => string} */
+/** A function that describes the query scale of a layer, given whether the layer rotates. @type {(config: any, family: string) => (rotates: boolean) => string} */
 function scaledQueries(config, family) {
   const stated = ["rope_parameters", "rope_scaling"].map((name) => own(config, name)).find(says);
   const part = isObject(stated) ? stated : {};

@@ -1,14 +1,14 @@
-// Kinds of layer, and the rotation parameters that a config states for each kind.
+// Finds the kinds of layer in a config, and the rotation parameters for each kind.
 import { range } from "../lib/numbers.js";
 import { RuleTable } from "./config_table.js";
 import { checked, configError, isObject, namesOf, own, Part, RULES, same } from "./config_values.js";
 
 const THETA = "rope_theta";
 export const THETAS = namesOf(THETA);
-export const NOPE = "nope"; // our name for layers without positional encoding, which files do not name
+export const NOPE = "nope"; // our name for layers without positional encoding, for which files have no name
 
 /** The name of a kind of layer; null means all layers. @typedef {string | null} Label */
-/** Rotation parameters for each kind of layer; null for layers that do not rotate. @typedef {Map<Label, Part | null>} PartsByKind */
+/** Rotation parameters for each kind of layer, with null for layers that do not rotate. @typedef {Map<Label, Part | null>} PartsByKind */
 
 /** The rotation parameters for every kind of layer. @type {(table: RuleTable) => PartsByKind} */
 export function kindsOf(table) {
@@ -71,7 +71,7 @@ function nested(table, stated) {
 }
 
 /**
- * The parameters for one kind of layer: the stated ones or none, with a separate base.
+ * The parameters for one kind of layer: those in the file if `whole`, and the value of the key `base` if given.
  * @type {(table: RuleTable, stated: Part, rule: {whole?: boolean, base?: string}) => Part}
  */
 function ofKind(table, stated, { whole = false, base = "" }) {
@@ -110,7 +110,7 @@ function byLayer(table, stated, name) {
   return kinds;
 }
 
-/** The kinds, plus any that do not rotate. @type {(table: RuleTable, kinds: PartsByKind) => PartsByKind} */
+/** The kinds, including any that do not rotate. @type {(table: RuleTable, kinds: PartsByKind) => PartsByKind} */
 function withStill(table, kinds) {
   const still = table.decide(RULES.still);
   if (still === null) return kinds;

@@ -1,4 +1,4 @@
-// Find the section of a config that describes the language model and, within it, the requested layers.
+// Finds the section of a config that describes the language model and, within it, the requested layers.
 import { range } from "../lib/numbers.js";
 import { checkSame, kindsOf, THETAS } from "./config_kinds.js";
 import { RuleTable } from "./config_table.js";
@@ -9,7 +9,7 @@ import { cut, listed } from "./config_words.js";
 const WIDTH = "head_dim";
 
 /**
- * A config's language-model section, its model_type, and whether the section is nested inside another object.
+ * The language-model section of a config, its model_type, and whether the section is nested inside another object.
  * @type {(config: any, notes: Notes) => [Part, string, boolean]}
  */
 export function bodyOf(config, notes) {
@@ -127,7 +127,7 @@ function ofLayers(table, label) {
   return [width, first];
 }
 
-/** [layer, path, width] for each layer that states a width. @type {(table: RuleTable, count: number) => [number, string, any][]} */
+/** [layer, path, width] for each layer whose width is in the file. @type {(table: RuleTable, count: number) => [number, string, any][]} */
 function byLayer(table, count) {
   const start = table.path("per_layer_config");
   /** @type {[number, string, any][]} */
@@ -144,7 +144,7 @@ function byLayer(table, count) {
   return found.sort(([a, first], [b, second]) => a - b || (first < second ? -1 : 1));
 }
 
-/** The width of layers that do not state one, or null. @type {(table: RuleTable) => any} */
+/** The width of layers for which the file does not specify one, or null. @type {(table: RuleTable) => any} */
 function ofTheRest(table) {
   const width = table.get(WIDTH);
   if (width !== null) return width;

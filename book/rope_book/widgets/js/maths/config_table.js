@@ -1,4 +1,5 @@
-// The rule interpreter. Rules are rows of conditions and values, in the form that doctor/rope_doctor/config/table.py defines.
+// Interprets rules, which are rows of conditions and values in the form that doctor/rope_doctor/config/table.py
+// defines.
 
 import { range, sum } from "../lib/numbers.js";
 import { phraseOf } from "../lib/phrase.js";
@@ -9,7 +10,7 @@ import { sectionAxes } from "./spatial.js";
 
 const RESERVED = ["if", "is", "refuse", "at", "remark", "lost"];
 
-/** The state of one reading: the file's two parts, and the facts known so far. */
+/** The state of one reading: the two parts of the file, and the facts found so far. */
 export class RuleTable {
   part = new Part({});
   used = /** @type {Set<string>} */ (new Set());
@@ -29,7 +30,7 @@ export class RuleTable {
     }
   }
 
-  /** The value from the first row whose conditions hold and that has one. @type {(rows: Record<string, any>[]) => any} */
+  /** The value from the first row that has one and whose conditions hold. @type {(rows: Record<string, any>[]) => any} */
   decide(rows) {
     for (const row of rows) {
       if (!holds(this.value(row.if ?? true))) continue;
@@ -43,7 +44,7 @@ export class RuleTable {
     return null;
   }
 
-  /** [path, value] for each place where a field appears. @type {(name: string) => [string, any][]} */
+  /** [path, value] for each occurrence of a field. @type {(name: string) => [string, any][]} */
   places(name) {
     const { place, silent = null } = RULES.fields[name];
     /** @type {(part: Part) => [string, any][]} */
@@ -66,7 +67,7 @@ export class RuleTable {
     return this.places(name)[0]?.[0] ?? usual.path(name);
   }
 
-  /** A checked field, or null; throws if it has different values in two places. @type {(name: string, agreed?: boolean) => any} */
+  /** A checked field, or null; throws if it appears twice with different values. @type {(name: string, agreed?: boolean) => any} */
   get(name, agreed = false) {
     const found = this.places(name).map(([path, value]) => [path, checked(name, path, value)]);
     for (const [other, value] of found) {
@@ -114,7 +115,7 @@ const holds = (value) => value !== null && value !== false;
 /** The coordinate that rotates each pair. @type {(sections: number[], order: string) => number[]} */
 export function pairAxes(sections, order) {
   if (order !== "rows and columns first") return sectionAxes(sections, order);
-  const [rows, columns, times] = sections; // ERNIE: rows and columns alternate, then come times
+  const [rows, columns, times] = sections; // ERNIE: rows and columns alternate, followed by times
   return [...range(0, rows + columns - 1).map((i) => 1 + (i % 2)), ...Array(times).fill(0)];
 }
 

@@ -1,4 +1,4 @@
-// Config values: their ranges, errors and remarks about them, and the objects that hold them.
+// Defines config values: their allowed ranges, the errors and remarks about them, and the objects that hold them.
 import { CONFIG_RULES as WRITTEN } from "../data/config_rules.js";
 import { phraseOf } from "../lib/phrase.js";
 import { filled, shown, visible } from "./config_words.js";
@@ -22,19 +22,19 @@ export class ConfigError extends Error {
 }
 
 /**
- * The error for a reason, with its values formatted.
+ * Build the ConfigError for the given reason, with its values formatted for display.
  * @type {(reason: string, field: string, words?: Record<string, any>, choices?: string[]) => ConfigError}
  */
 export const configError = (reason, field, words = {}, choices) =>
   new ConfigError(reason, field, shown(words), choices);
 
 /**
- * An object's entry under a key, such as a name from a file; undefined if the object itself has no such key.
+ * An object's entry under a key, such as a name from a file, or undefined if the object itself has no such key.
  * @type {(object: Record<string, any>, key: any) => any}
  */
 export const own = (object, key) => (Object.hasOwn(object, key) ? object[key] : undefined);
 
-/** A value, if its field allows it; throws otherwise. @type {(name: string, path: string, value: any) => any} */
+/** Return the value if its field allows it, and throw otherwise. @type {(name: string, path: string, value: any) => any} */
 export function checked(name, path, value) {
   const rule = FIELDS[name];
   const good = (/** @type {any} */ each) => KINDS[rule.kind](each, rule);
@@ -99,7 +99,7 @@ export class Part {
     return this.raw(name) !== null;
   }
 
-  /** A field's name in an error message: its path from the top of the file. @type {(name: string) => string} */
+  /** A field's name for error messages, which is its path from the top of the file. @type {(name: string) => string} */
   path(name) {
     return own(this.paths, name) || [this.start, name].filter(Boolean).join(".");
   }

@@ -1,4 +1,4 @@
-// Config values as text, formatted for sentences the way Python does it.
+// Config values as text for use in messages, formatted as Python would.
 import { phraseOf } from "../lib/phrase.js";
 
 const UNFORMATTED = ["allowed", "why", "detail", "field", "fields", "other", "rule", "nest", "model_type"]; // already text
@@ -15,19 +15,19 @@ export const visible = (text) =>
 /** @type {(code: number, digits: number) => string} */
 const hex = (code, digits) => code.toString(16).padStart(digits, "0");
 
-/** The words for a sentence, with values formatted. @type {(words: Record<string, any>) => Record<string, string>} */
+/** The values to fill into a sentence, formatted as text. @type {(words: Record<string, any>) => Record<string, string>} */
 export function shown(words) {
   const all = Object.entries(words);
   return Object.fromEntries(all.map(([name, word]) => [name, UNFORMATTED.includes(name) ? word : formatValue(word)]));
 }
 
-/** A sentence from the rules, with its words filled in. @type {(sentence: string, words: Record<string, any>) => string} */
+/** A sentence from the rules, with its values filled in. @type {(sentence: string, words: Record<string, any>) => string} */
 export const filled = (sentence, words) => phraseOf(sentence).replace(/\{(\w+)\}/g, (_, name) => String(words[name]));
 
-/** The start of a text, at most `most` characters. @type {(text: string, most: number) => string} */
+/** The first `most` characters of a text. @type {(text: string, most: number) => string} */
 export const cut = (text, most) => [...text.slice(0, 2 * most)].slice(0, most).join("");
 
-/** A value as text for a sentence, at most 60 characters. @type {(value: any) => string} */
+/** A value as text for use in a sentence, at most 60 characters long. @type {(value: any) => string} */
 export function formatValue(value) {
   let text = String(value);
   if (typeof value === "number") text = formatNumber(value);

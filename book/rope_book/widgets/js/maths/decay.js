@@ -1,4 +1,4 @@
-// Scores against distance; mirrors rope_edu/encodings/decay.py.
+// Computes scores against distance; mirrors rope_edu/encodings/decay.py.
 import { timesConj } from "./complex.js";
 
 /** [cos, sin, cos, sin, …] of distance·θ_i. @typedef {(distance: number) => Vector} Turns */

@@ -1,4 +1,5 @@
-// Cached keys, step by step, and the work that the cache saves; mirrors book/rope_book/widgets/maths/decoding.py.
+// Tracks cached keys step by step, and the work that the cache saves; mirrors
+// book/rope_book/widgets/maths/decoding.py.
 import { DECODING } from "../data/decoding.js";
 import { range, sum } from "../lib/numbers.js";
 import { ropeAngles } from "./frequencies.js";
@@ -8,12 +9,12 @@ import { dynamicNtk } from "./scaling.js";
 /** @type {(store: string, pair: number, position: number, length: number) => number} */
 export function keyAngle(store, pair, position, length) {
   const { headDim, base, trained, factor } = DECODING;
-  const used = store === "dynamic" ? length : trained; // up to the trained length the rule changes nothing
+  const used = store === "dynamic" ? length : trained; // the rule has no effect up to the trained length
   return ropeAngles(position, dynamicNtk(headDim, trained, used, factor, base).invFreq)[pair];
 }
 
-// Keys in the cache after a step, oldest first: {position, stored, used, wanted}. Angles in radians: as stored, as the query sees them,
-// and as they should be. Each key was written when it was the newest.
+// Keys in the cache after a step, oldest first: {position, stored, used, wanted}. Angles are in radians: as stored,
+// as the query sees them, and as they should be. Each key is stored when it is the newest.
 /** @type {(store: string, pair: number, capacity: number, step: number) =>
  *   {position: number, stored: number, used: number, wanted: number}[]} */
 export function heldKeys(store, pair, capacity, step) {
@@ -23,7 +24,8 @@ export function heldKeys(store, pair, capacity, step) {
   });
 }
 
-// Key rotations and dot products over all steps so far, and bytes kept: [with a cache, without one for the same weights].
+// Key rotations and dot products over all steps so far, and bytes stored: [with a cache, without one for the same
+// weights].
 export function decodingWork(/** @type {string} */ store, /** @type {number} */ capacity, /** @type {number} */ step) {
   const steps = range(1, step);
   const seen = steps.map((t) => Math.min(t, capacity));

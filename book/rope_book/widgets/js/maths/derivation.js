@@ -1,4 +1,4 @@
-// Candidate ways to encode a position in a pair, and the six lines of the derivation that test them; mirrors
+// Tests candidate ways to encode a position in a pair against the six lines of the derivation; mirrors
 // book/rope_book/widgets/maths/derivation.py. A pair is a complex number [real, imaginary].
 import { range } from "../lib/numbers.js";
 import { angleOf, distance as apart, length, scaled, timesConj, wrapped } from "./complex.js";
@@ -27,7 +27,7 @@ export const encoder = (candidate, theta) => (z, m) => CANDIDATES[candidate](z, 
 /** The angle from each position to the next, radians in (−π, π]. @type {(f: Encoder, z: Pair) => number[]} */
 export const stepsOf = (f, z) => PLACES.slice(1).map((m) => angleOf(timesConj(f(z, m), f(z, m - 1))));
 
-// The pair's angle relative to z at each position, unwrapped so that it never jumps.
+// The pair's angle relative to z at each position, unwrapped to avoid jumps.
 export function turnsOf(/** @type {Encoder} */ f, /** @type {Pair} */ z) {
   let [before, total] = [z, 0];
   return PLACES.map((m) => {
@@ -46,7 +46,7 @@ export function slide(f, q, k, distance) {
   return { first, products: places.map((n) => timesConj(f(q, n + distance), f(k, n))) };
 }
 
-/** The angles of products, unwrapped from the first so that they never jump. @type {(products: Pair[]) => number[]} */
+/** The products' angles, unwrapped from the first one to avoid jumps. @type {(products: Pair[]) => number[]} */
 export function followedAngles(products) {
   let angle = angleOf(products[0]);
   return products.map((z, i) => (angle += i ? angleOf(timesConj(z, products[i - 1])) : 0));

@@ -1,4 +1,4 @@
-// Attention by dot products; mirrors rope_edu/attention/dot_product.py.
+// Computes dot-product attention; mirrors rope_edu/attention/dot_product.py.
 
 /** Sum of products. @type {(a: Vector, b: Vector) => number} */
 export function dot(a, b) {
@@ -18,7 +18,7 @@ export function softmax(scores) {
   return exps.map((e) => e / sum);
 }
 
-// Attention for one head: {weights, outputs}. If `causal`, no query sees a later key.
+// Attention for one head: {weights, outputs}. If `causal`, queries do not see later keys.
 /** @type {(queries: Matrix, keys: Matrix, values: Matrix, causal?: boolean) => {weights: Matrix, outputs: Matrix}} */
 export function attention(queries, keys, values, causal = false) {
   const root = Math.sqrt(keys[0].length);

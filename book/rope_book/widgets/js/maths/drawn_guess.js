@@ -1,4 +1,4 @@
-// A curve drawn by the reader, compared with the true one; mirrors book/rope_book/widgets/maths/drawn_guess.py.
+// Compares a curve drawn by the reader with the true one; mirrors book/rope_book/widgets/maths/drawn_guess.py.
 
 // The height of a drawn line at a fraction of its length. The line begins at `start`, and its heights are evenly spaced.
 /** @type {(start: number, heights: Vector, share: number) => number} */

@@ -1,4 +1,5 @@
-// Random numbers, the same in every engine and in book/rope_book/widgets/maths/draws.py: each mixes its index n with its stream's keys.
+// Draws random numbers that are the same in every engine and in book/rope_book/widgets/maths/draws.py. Each is a
+// hash of its index n and its stream's keys.
 
 const STEP = 0x9e3779b9; // 2^32 over the golden ratio
 
@@ -15,7 +16,8 @@ export const streamOf = (keys) => keys.reduce((state, key) => mixed((state ^ key
 /** The n-th number in a stream, in [0, 1). @type {(stream: number, n: number) => number} */
 export const uniformAt = (stream, n) => mixed((stream + Math.imul(n + 1, STEP)) | 0) / 4294967296;
 
-/** The n-th integer in a stream, less than `most`. @type {(stream: number, n: number, most: number) => number} */
+/** The n-th integer in a stream, from 0 to `most` − 1. @type {(stream: number, n: number, most: number) => number}
+ */
 export const wholeAt = (stream, n, most) => Math.floor(uniformAt(stream, n) * most);
 
 // The n-th number in a stream with mean 0 and standard deviation 1: twelve uniform numbers minus 6, almost normal (Irwin–Hall).

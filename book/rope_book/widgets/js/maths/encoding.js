@@ -1,4 +1,4 @@
-// One head with any encoding; mirrors rope_edu/attention/encoding.py.
+// Computes one head's scores with any encoding; mirrors rope_edu/attention/encoding.py.
 import { memo } from "../lib/memo.js";
 import { sinusoidal } from "./absolute.js";
 import { dot, matVec } from "./dot_product.js";
@@ -15,7 +15,7 @@ export function makeHead(rows, head, encoding, causal) {
   const frequencies = invFreq(width);
   const added = memo((/** @type {number} */ position) => {
     const vector = sinusoidal(position, head.wQuery[0].length);
-    return [matVec(head.wQuery, vector), matVec(head.wKey, vector)]; // its contributions to query and key
+    return [matVec(head.wQuery, vector), matVec(head.wKey, vector)]; // contributions to query and key
   }, Infinity);
   /** @type {(content: Matrix, which: 0 | 1, k: number) => Matrix} */
   const placed = (content, which, k) =>

@@ -1,9 +1,10 @@
-// The largest error of a pipeline up to a position; a faster counterpart of book/rope_book/widgets/maths/error_curve.py.
+// Computes a pipeline's largest error up to a position; a faster counterpart of
+// book/rope_book/widgets/maths/error_curve.py.
 import { range, sorted } from "../lib/numbers.js";
 import { angleError, roundoff, roundTo } from "./precision.js";
 
 export const FARTHEST = 2 ** 20; // positions shown
-export const LOST = 3.1; // rad; beyond this the angle is lost anyway
+export const LOST = 3.1; // in radians; beyond this the angle is meaningless anyway
 const FEW = 6; // pairs checked at evenly spread positions
 const GOLDEN = (Math.sqrt(5) - 1) / 2;
 /** @type {Record<string, number>} */
@@ -51,8 +52,8 @@ export function errorParts(position, frequency, pipeline, step = 0) {
   };
 }
 
-// A function m → i → a bound on the error of pair i at m, in radians: the sum of the steps' worst cases, with no sine to compute.
-// It returns null for any m at which the pipeline has no finite angle.
+// A function m → i → a bound on the error of pair i at m, in radians: the sum of the worst cases of all steps,
+// which does not need a sine. It returns null for any m at which the pipeline has no finite angle.
 /** @type {(frequencies: Vector, pipeline: Pipeline, step: number) => (m: number) => ((i: number) => number) | null} */
 export function makeErrorBound(frequencies, pipeline, step) {
   const rates = frequencies.map((frequency) => roundTo(frequency, pipeline.frequencies));

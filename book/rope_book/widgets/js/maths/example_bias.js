@@ -1,4 +1,4 @@
-// A made-up bias for schemes that learn theirs; mirrors book/rope_book/widgets/maths/example_bias.py.
+// Makes up biases for schemes that learn theirs; mirrors book/rope_book/widgets/maths/example_bias.py.
 import { range } from "../lib/numbers.js";
 import { alibiSlopes, shawIndex, t5Bucket } from "./relative.js";
 
@@ -28,7 +28,8 @@ export function exampleValue(/** @type {number} */ head, /** @type {number} */ r
   return -steepness * Math.log1p(Math.abs(relative)) * (relative > 0 ? 0.5 : 1);
 }
 
-// The bias at every relative position from −(length − 1) up; a table entry holds one value, made up for its nearest position.
+// The bias at every relative position from −(length − 1) up; a table entry has a single value, made up for its
+// nearest position.
 /** @type {(scheme: string, head: number, length: number, table: BiasTable) => any[]} */
 export function biasCurve(scheme, head, length, table) {
   const far = length - 1;

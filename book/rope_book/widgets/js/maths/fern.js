@@ -1,7 +1,7 @@
-// A head's hands laid tip to tail; mirrors book/rope_book/widgets/maths/fern.py.
+// Lays a head's hands tip to tail; mirrors book/rope_book/widgets/maths/fern.py.
 
-const STEP = 0.01; // in log10(1 + distance), between the candidate positions of a dragged tip
-const LOOK = 24; // how many such steps to try on either side
+const STEP = 0.01; // step in log10(1 + distance) between the candidate positions of a dragged tip
+const LOOK = 24; // number of steps to try on either side
 
 /** Content lengths and angles, one per pair; missing ones default to 1 and 0. @typedef {{lengths?: Vector, angles?: Vector}} Content */
 

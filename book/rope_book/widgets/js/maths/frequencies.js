@@ -1,4 +1,4 @@
-// Frequencies, angles and turns; mirrors rope_edu/encodings/frequencies.py.
+// Computes frequencies, angles and turns; mirrors rope_edu/encodings/frequencies.py.
 
 /** θ_i = base^(−2i/headDim), radians per token, for each pair. @type {(headDim: number, base?: number) => number[]} */
 export function invFreq(headDim, base = 10000) {

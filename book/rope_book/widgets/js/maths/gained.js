@@ -1,4 +1,4 @@
-// A pair with a gain on each feature; mirrors book/rope_book/widgets/maths/gained.py.
+// Turns a pair with a gain on each feature; mirrors book/rope_book/widgets/maths/gained.py.
 import { angleOf, length } from "./complex.js";
 import { dot } from "./dot_product.js";
 import { rotatePair } from "./rotary.js";
@@ -20,7 +20,7 @@ export function gainedScore(q, k, position, distance, invFreq, gains, after) {
   return dot(turned, gainedPair(k, position * invFreq, gains, after));
 }
 
-// With gains after the turn: the constant part of the score, and the amplitude of the rest.
+// With gains after the turn: the constant part of the score, and the amplitude of its varying part.
 /** @type {(q: Pair, k: Pair, distance: number, invFreq: number, gains: Pair) => Pair} */
 export function gainedParts(q, k, distance, invFreq, gains) {
   const [a, b] = gains.map((gain) => gain * gain);

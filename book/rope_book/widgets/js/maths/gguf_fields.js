@@ -1,4 +1,4 @@
-// A GGUF's keys as config fields, and the kinds of layer for which they differ.
+// Converts a GGUF's keys to config fields, and finds the kinds of layer for which they differ.
 import { GGUF } from "../data/gguf.js";
 import { NOPE } from "./config_kinds.js";
 import { configError, own } from "./config_values.js";
@@ -9,14 +9,14 @@ export const FACTS = GGUF.facts;
 export const KEYS = GGUF.keys;
 const SECTIONS = KEYS["rope_scaling.mrope_section"];
 const [LONG, SHORT] = ["rope_factors_long.weight", "rope_factors_short.weight"];
-/** Keys for the rules that need more than a factor. @type {Record<string, string[]>} */
+/** The keys of rules that need more than a factor. @type {Record<string, string[]>} */
 const KEYS_OF_RULE = {
   longrope: ["original_max_position_embeddings", "attention_factor"],
   yarn: ["original_max_position_embeddings", "beta_fast", "beta_slow"],
 };
 
 /** @typedef {{arch: string, get: (key: string) => any, values: Record<string, any>}} Keys */
-/** Fields that differ, for each kind of layer; null means no rotation. @typedef {Map<string | null, any>} ChangesByKind */
+/** Fields that differ, for each kind of layer; null means that the kind does not rotate. @typedef {Map<string | null, any>} ChangesByKind */
 
 /** [field, key] pairs: at the top level, in the rope_scaling object, and for sliding layers. */
 const [TOP_LEVEL, SCALING, OF_SLIDING] = ["", "rope_scaling.", "sliding_attention."].map((object) => {
@@ -75,7 +75,7 @@ export function fieldsOf(keys) {
   fields.rope_interleave = FACTS.interleaved.includes(keys.arch) && !halves;
   if (FACTS.halved_width.includes(keys.arch)) fields.rotary_dim = Math.floor((wholeWidth(keys) ?? 0) / 2) || null;
   fields.rope_theta ??= 10000;
-  if (keys.get("attention.kv_lora_rank") && fields.rotary_dim) fields.head_dim = fields.rotary_dim; // for MLA
+  if (keys.get("attention.kv_lora_rank") && fields.rotary_dim) fields.head_dim = fields.rotary_dim; // in MLA
   return { ...fields, rope_scaling: scalingOf(keys, fields.max_position_embeddings) };
 }
 

@@ -1,4 +1,4 @@
-// The layers that llama.cpp builds from a GGUF's keys: the kind, window and query scale of each.
+// Describes the layers that llama.cpp builds from a GGUF's keys: each layer's kind, window and query scale.
 import { CHUNKED, FULL, grows, periodic, SLIDING, WITHOUT_HEADS } from "./config_each_layer.js";
 import { own } from "./config_values.js";
 import { FACTS, KEYS, windowOf } from "./gguf_fields.js";

@@ -1,4 +1,4 @@
-// The rotation that a GGUF states: its keys become config fields and are read by the same rules.
+// Reads the rotation that a GGUF specifies: its keys are converted to config fields and read by the same rules.
 import { GGUF } from "../data/gguf.js";
 import { readConfig } from "./config.js";
 import { NOPE } from "./config_kinds.js";
@@ -43,7 +43,7 @@ function readingOf(keys, label, kinds, seqLen) {
   return { ...reading, layerType: label, layerTypes, remarks: remarksOf(keys, reading) };
 }
 
-/** The factor on the softmax scale in addition to 1/√d; few graphs have one. @type {(reading: any, keys: Keys) => number} */
+/** The factor on the softmax scale in addition to 1/√d; few architectures have one. @type {(reading: any, keys: Keys) => number} */
 function softmaxScaleOf({ ropeType, factor, attentionFactor }, { arch, get }) {
   if (ropeType !== "yarn" || !FACTS.softmax_by_yarn.includes(arch) || !factor) return 1;
   const multiplier = mscales(arch, get(KEYS["rope_scaling.mscale_all_dim"])).mscale_all_dim ?? 0;

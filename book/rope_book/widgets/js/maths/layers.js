@@ -1,4 +1,5 @@
-// Linear layers and LayerNorm over many tokens at once, on typed arrays; each token's numbers are contiguous.
+// Applies linear layers and LayerNorm to many tokens at once, on typed arrays in which each token's numbers are
+// contiguous.
 
 /** A weight in row-major order, as in torch, and its bias. @typedef {{weight: Float64Array, bias?: Float64Array}} Layer */
 /** A matrix's numbers, with the strides between rows and between the terms of a sum. @typedef {{values: Float64Array, row: number, deep: number}} Strided */
@@ -18,7 +19,8 @@ export function linearAll(out, x, { weight, bias }, tokens) {
   for (let t = 0; t < tokens; t++) for (let i = 0; i < rows; i++) out[t * rows + i] += bias[i];
 }
 
-// The backward pass: `from` holds the gradient of `out`, and `into` gets that of x; the layer's go to `gradients`.
+// The backward pass: `from` holds the gradient of `out`; the gradient of x is written to `into`, and those of the
+// layer to `gradients`.
 /** @type {(into: Float64Array, from: Float64Array, x: Float64Array, layer: Layer, gradients: Layer, tokens: number) => void} */
 export function linearBack(into, from, x, { weight }, gradients, tokens) {
   const [rows, columns] = [from.length / tokens, x.length / tokens];
@@ -34,7 +36,7 @@ function sumTokens(bias, from, tokens) {
   for (let t = 0; t < tokens; t++) for (let i = 0; i < width; i++) bias[i] += from[t * width + i];
 }
 
-// Σ a[i + k]·b[j + k] over `count` numbers, split into two sums that a processor adds in parallel.
+// Σ a[i + k]·b[j + k] over `count` numbers, split into two running sums that the CPU can accumulate in parallel.
 /** @type {(a: ArrayLike<number>, i: number, b: ArrayLike<number>, j: number, count: number) => number} */
 export function dotAt(a, i, b, j, count) {
   let [even, odd] = [0, 0];

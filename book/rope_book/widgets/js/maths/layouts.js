@@ -1,4 +1,4 @@
-// The features of each pair; mirrors rope_edu/encodings/layouts.py.
+// Finds the features of each pair; mirrors rope_edu/encodings/layouts.py.
 
 /** The features of pair i: adjacent, or half the width apart. @type {(i: number, pairs: number, layout?: string) => Pair} */
 export function pairFeatures(i, pairs, layout = "interleaved") {

@@ -1,4 +1,4 @@
-// Linear attention; mirrors rope_edu/attention/linear.py.
+// Computes linear attention; mirrors rope_edu/attention/linear.py.
 import { dot } from "./dot_product.js";
 import { applyRope } from "./rotary.js";
 

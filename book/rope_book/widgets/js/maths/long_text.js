@@ -1,4 +1,4 @@
-// A trained model on a text longer than its training texts; mirrors book/rope_book/widgets/maths/long_text.py.
+// Runs a trained model on a text longer than its training texts; mirrors book/rope_book/widgets/maths/long_text.py.
 import { TURN } from "./frequencies.js";
 import * as scaling from "./scaling.js";
 
@@ -37,7 +37,7 @@ export function binSize(length, times) {
   return size;
 }
 
-// The mean of every `size` columns over all rows, ignoring NaN; NaN where every value is NaN.
+// The mean of every `size` columns over all rows, ignoring NaN, and NaN only where every value is NaN.
 export function means(/** @type {ArrayLike<number>[]} */ rows, /** @type {number} */ size) {
   const bars = Math.ceil(rows[0].length / size);
   const [sums, counts] = [new Float64Array(bars), new Float64Array(bars)];

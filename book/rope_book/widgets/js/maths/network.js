@@ -1,4 +1,5 @@
-// The tiny transformer of book/rope_book/training/transformer.py over a batch of texts: forward pass, loss, and backward pass.
+// Runs the tiny transformer in book/rope_book/training/transformer.py over a batch of texts: forward pass, loss and
+// backward pass.
 import { blockBack, normBack } from "./back.js";
 import { Workspace } from "./block.js";
 import { linearBack } from "./layers.js";

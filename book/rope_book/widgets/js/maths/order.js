@@ -1,8 +1,9 @@
-// One small attention layer over words that are directions in the plane; mirrors book/rope_book/widgets/maths/order.py.
+// Runs one small attention layer over words represented by directions in the plane; mirrors
+// book/rope_book/widgets/maths/order.py.
 import { ORDER } from "../data/order.js";
 import { attention, matVec } from "./dot_product.js";
 
-// A word's unit vector, derived from its letters: the same letters give the same vector.
+// The unit vector of a word, derived from its letters, so that equal words have equal vectors.
 export function wordDirection(/** @type {string} */ word) {
   let mixed = ORDER.seed;
   for (const letter of word.toLowerCase()) mixed = Math.imul(mixed ^ Number(letter.codePointAt(0)), 0x01000193);

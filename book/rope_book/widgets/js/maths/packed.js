@@ -1,4 +1,4 @@
-// 8-bit weights; mirrors `unpacked` in book/rope_book/results/page_models.py.
+// Unpacks 8-bit weights; mirrors `unpacked` in book/rope_book/results/page_models.py.
 import { fromBase64 } from "../lib/base64.js";
 
 // Dequantise a weight matrix: each row's integers times its scale.

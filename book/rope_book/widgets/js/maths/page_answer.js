@@ -1,4 +1,4 @@
-// The engine's answer to the page, in a worker or on the main thread: train a run up to a step and report on it.
+// Answers the page's requests, in a worker or on the main thread: trains a run up to a step and reports on it.
 import { memo } from "../lib/memo.js";
 import { runName } from "./page_plan.js";
 import { holdProse } from "./page_prose.js";
@@ -13,12 +13,13 @@ const MOST = 6; // runs in memory: two encodings with three seeds each
 /** @type {(name: string) => {run?: Run}} */
 const place = memo(() => ({}), MOST);
 
-// Train up to a step; returns the loss before every step so far, the share of right answers at each position, and a look inside a head.
+// Train up to a step; returns the loss before every step so far, the share of right answers at each position, and
+// the inside of a head.
 export function answer(/** @type {Request} */ { settings, until, look, keep, text, kept }) {
   if (text) holdProse(text);
   const slot = place(runName(settings));
   if (kept) slot.run = new Run(settings).restore(kept);
-  if (!slot.run || slot.run.step > until) slot.run = new Run(settings); // training cannot go back
+  if (!slot.run || slot.run.step > until) slot.run = new Run(settings); // training cannot run backwards
   const { run } = slot;
   while (run.step < until) run.train();
   return {

@@ -1,4 +1,4 @@
-// How position enters a model trained in the page: as added vectors, a rotation, or a bias per distance.
+// Adds positions to a model trained in the page: as vectors, as a rotation, or as a bias per distance.
 import { pageRope } from "./long_text.js";
 import { HEADS, WIDTH } from "./page_weights.js";
 import { alibiSlopes, t5Bucket } from "./relative.js";
@@ -40,7 +40,7 @@ function turnsOf(frequencies, seq) {
   return { cos, sin };
 }
 
-// Vectors added to the embeddings, one per position; undefined if the encoding adds none.
+// The vectors added to the embeddings, one per position, or undefined for encodings that do not add vectors.
 /** @type {(encoding: string, base: number, seq: number) => Float64Array | undefined} */
 export function addedTo(encoding, base, seq) {
   if (encoding !== "sinusoidal") return undefined;
@@ -56,7 +56,7 @@ export function turnsOfPlaces(encoding, { invFreq, attentionFactor }, seq) {
   return { cos: cos.map((c) => attentionFactor * c), sin: sin.map((s) => attentionFactor * s) };
 }
 
-// Each head's bias at each distance, from T5's table or ALiBi's slopes; undefined for other encodings.
+// Each head's bias at each distance, from T5's table or ALiBi's slopes, or undefined for other encodings.
 /** @type {(encoding: string, seq: number, table?: Float64Array) => Float64Array | undefined} */
 export function biasOfDistances(encoding, seq, table) {
   if (encoding !== "alibi" && encoding !== "t5") return undefined;

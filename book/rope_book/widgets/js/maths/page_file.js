@@ -1,4 +1,5 @@
-// A model trained in the page, saved as a file: its settings, and every number needed to continue training exactly.
+// Saves a model trained in the page as a file, with its settings and every number needed to continue training
+// exactly.
 import { fromBase64, toBase64 } from "../lib/base64.js";
 import { phrase } from "../lib/phrase.js";
 
@@ -11,7 +12,7 @@ const LISTS = /** @type {const} */ (["weights", "means", "squares"]);
 /** Numbers as base64-encoded float64, little-endian. */
 export const packed = (/** @type {Float64Array} */ numbers) => toBase64(new Uint8Array(numbers.slice().buffer));
 
-/** The numbers in a string written by `packed`; undefined for any other string. */
+/** The numbers in a string written by `packed`, or undefined for any other string. */
 export function unpacked(/** @type {unknown} */ text) {
   if (typeof text !== "string" || text.length % 4 || !/^[A-Za-z0-9+/]*={0,2}$/.test(text)) return undefined;
   const { buffer } = fromBase64(text);

@@ -1,4 +1,4 @@
-// The SmolLM2 heads that the page shows; mirrors book/rope_book/results/page_heads.py.
+// Loads the SmolLM2 heads that the page shows; mirrors book/rope_book/results/page_heads.py.
 import { PAGE_HEADS } from "../data/page_heads.js";
 import { memo } from "../lib/memo.js";
 import { unpacked } from "./packed.js";
@@ -9,7 +9,7 @@ import { unpacked } from "./packed.js";
 export const pageHead = memo((job, sentence) => {
   const { layer, head, q, k } = PAGE_HEADS.heads.filter((/** @type {{job: string}} */ each) => each.job === job)[0];
   const tokens = PAGE_HEADS.sentences[sentence];
-  const columns = tokens.length * PAGE_HEADS.sentences.length; // every sentence has as many tokens
+  const columns = tokens.length * PAGE_HEADS.sentences.length; // all sentences have the same number of tokens
   const rows = (/** @type {{scales: string, codes: string}} */ stored) => {
     const values = unpacked(stored); // one row per feature
     const feature = (/** @type {number} */ at) =>

@@ -1,4 +1,5 @@
-// The inside of a trained head on the first test text: its attention weights, and each pair's influence on them.
+// Looks inside a trained head on the first test text: at its attention weights, and at each pair's influence on
+// them.
 import { Network } from "./network.js";
 import { drawTexts } from "./page_tasks.js";
 import { HEADS, WIDTH } from "./page_weights.js";
@@ -7,10 +8,11 @@ import { HEADS, WIDTH } from "./page_weights.js";
 
 const WIDE = WIDTH / HEADS;
 
-/** Attention weights in row-major order, and how much each pair sways the scores. @typedef {{seq: number, weights: Float64Array, pairs: Float64Array}} Inside */
+/** Attention weights in row-major order, and the influence of each pair on the scores. @typedef {{seq: number, weights: Float64Array, pairs: Float64Array}} Inside */
 
-// How much each pair in a head sways the scores: the spread of its contribution over the keys that a query sees, averaged over all
-// queries but the first. Each token has queries, keys and values for all heads; pairs are (i, i + half).
+// The influence of each pair in a head on the scores: the spread of its contribution over the keys that a query
+// sees, averaged over all queries but the first. Each token has queries, keys and values for all heads; pairs are
+// (i, i + half).
 /** @type {(qkv: Float64Array, seq: number, head: number) => Float64Array} */
 export function swayOfPairs(qkv, seq, head) {
   const half = WIDE / 2;

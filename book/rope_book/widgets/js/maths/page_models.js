@@ -1,4 +1,4 @@
-// The trained models that run in the page; mirrors book/rope_book/results/page_models.py.
+// Loads the trained models that run in the page; mirrors book/rope_book/results/page_models.py.
 import { PAGE_MODELS } from "../data/page_models.js";
 import { memo } from "../lib/memo.js";
 import { unpacked } from "./packed.js";
@@ -8,10 +8,11 @@ import { unpacked } from "./packed.js";
 
 const STORED = /** @type {Record<string, any>} */ (PAGE_MODELS);
 
-/** Tokens from characters; −1 for an unknown one. @type {(text: string, alphabet: string) => number[]} */
+/** The tokens for some characters, with −1 for an unknown one. @type {(text: string, alphabet: string) => number[]}
+ */
 export const tokensOf = (text, alphabet) => Array.from(text, (character) => alphabet.indexOf(character));
 
-/** A task's model, unpacked once. @type {(task: string) => PageModel} */
+/** The model for a task, unpacked once. @type {(task: string) => PageModel} */
 export const pageModel = memo((task) => {
   const { weights, n_heads: heads, head_dim: headDim, ...stored } = STORED[task];
   const named = Object.entries(weights).map(([name, weight]) => [name, unpacked(weight)]);

@@ -1,9 +1,10 @@
-// The settings that define a run, and its learning rate at each step, as in book/rope_book/training/loop.py.
+// Defines the settings that determine a run, and its learning rate at each step, as in
+// book/rope_book/training/loop.py.
 import { steadyTurn } from "./steady.js";
 
-const WARMUP = 40; // steps
+const WARMUP = 40; // training steps
 
-/** The settings that define a run; a figure's other settings only change how it is read. */
+/** The settings that define a run; the other settings of a figure only change how the run is read. */
 const OF_A_RUN = "task encoding base first_pair last_pair p length learning_rate layers seed".split(" ");
 
 /** The name of a run: two states with the same name train the same model. @type {(settings: State) => string} */

@@ -1,8 +1,8 @@
-// Prose for the "text" task, sent to the engine once so that a worker needs no second copy.
+// Holds the prose for the "text" task, which is sent to the engine once so that a worker needs no second copy.
 
 /** The text, its alphabet in order, the text as numbers, and character frequencies in the training split. @type {{text: string, alphabet: string, numbers: Int32Array, shares: Vector}} */
 const held = { text: "", alphabet: "", numbers: new Int32Array(0), shares: [] };
-const PARTS = { train: [0, 8], test: [9, 10] }; // tenths; the ninth is for tuning, which the page does not do
+const PARTS = { train: [0, 8], test: [9, 10] }; // in tenths; the page does not need the ninth, used for tuning
 
 /** Store the text for the task. @type {(text: string) => void} */
 export function holdProse(text) {

@@ -1,4 +1,5 @@
-// One training run, as in book/rope_book/training/loop.py: batches, a learning rate per step, a clipped gradient, AdamW.
+// Performs one training run, as in book/rope_book/training/loop.py: batches, a learning rate per step, a clipped
+// gradient, AdamW.
 import { memo } from "../lib/memo.js";
 import { likeliest } from "./long_text.js";
 import { Network } from "./network.js";
@@ -35,7 +36,7 @@ export class Run {
     this.network = memo((seq) => new Network(this.model, ROWS, seq, trainedRope(settings)), Infinity);
     this.means = new Float64Array(this.weights.all.length);
     this.squares = new Float64Array(this.weights.all.length);
-    this.losses = /** @type {number[]} */ ([]); // before each step
+    this.losses = /** @type {number[]} */ ([]); // one before each step
   }
 
   get step() {
@@ -57,7 +58,7 @@ export class Run {
     return this;
   }
 
-  /** A head's attention, and the pairs that shape it; `reading` holds head, times and rule. */
+  /** The attention of a head, and the influence of its pairs; `reading` holds head, times and rule. */
   inside(/** @type {State} */ reading) {
     const { task, length } = this.settings;
     const rope = readingRope({ ...this.settings, ...reading }, placesOf(task, length) - 1);

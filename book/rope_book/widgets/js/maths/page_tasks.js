@@ -1,4 +1,5 @@
-// The tasks that the page trains on: rows as in book/rope_book/training/tasks.py, drawn as in book/rope_book/widgets/maths/page_training.py.
+// Makes batches for the page's tasks, with rows as in book/rope_book/training/tasks.py, drawn as in
+// book/rope_book/widgets/maths/page_training.py.
 import { streamOf, uniformAt, wholeAt } from "./draws.js";
 import { partOf, prose } from "./page_prose.js";
 
@@ -7,8 +8,8 @@ import { partOf, prose } from "./page_prose.js";
 /** @typedef {(row: Row, length: number, stream: (n: number) => number, split: string) => void} Draw */
 
 const SPLITS = ["train", "test"];
-const BACK = 5; // positions
-const LETTERS = 8; // for recall: the letters are the first tokens, followed by the numbers 1 … FAR
+const BACK = 5; // positions back to the repeated token
+const LETTERS = 8; // for recall: the first tokens are the letters, followed by the numbers 1 … FAR
 const FAR = 8;
 const ASKS = 0.25;
 
@@ -25,8 +26,8 @@ const TASKS = {
 /** A task by name. */
 export const pageTask = (/** @type {string} */ name) => TASKS[/** @type {keyof typeof TASKS} */ (name)];
 
-// Guessing among a task's letters: the share of right answers, and the loss in nats. For text, the guess uses the character
-// frequencies and picks the most common character.
+// The result of guessing among a task's letters: the share of right answers, and the loss in nats. For text, the
+// guess uses the character frequencies and picks the most common character.
 export function guessOf(/** @type {string} */ name) {
   if (name === "text") {
     const shares = prose().shares.filter((share) => share > 0);

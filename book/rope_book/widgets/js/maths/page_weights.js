@@ -1,4 +1,5 @@
-// The weights of a model trained in the page, with torch's names and shapes, in a single array so that Adam is one loop.
+// Draws the weights of a model trained in the page. They have torch's names and shapes, and share a single array so
+// that Adam is one loop.
 import { normalAt, streamOf, uniformAt } from "./draws.js";
 import { pageTask, placesOf } from "./page_tasks.js";
 
@@ -8,10 +9,10 @@ import { pageTask, placesOf } from "./page_tasks.js";
 export const WIDTH = 32;
 export const HEADS = 2;
 export const HIDDEN = 64;
-export const BUCKETS = 32; // for T5
+export const BUCKETS = 32; // buckets in the table of T5
 const LONGEST = 4; // rows of a learned table, as a multiple of the trained length
 
-/** From −1 to 1. @type {(stream: number, n: number) => number} */
+/** A uniform number from −1 to 1. @type {(stream: number, n: number) => number} */
 const evenly = (stream, n) => 2 * uniformAt(stream, n) - 1;
 const one = () => 1;
 
@@ -38,7 +39,8 @@ const normOf = (name) => [
   { name: `${name}.bias`, rows: 1, columns: WIDTH, draw: one, spread: 0 },
 ];
 
-// All of a model's weights, with its encoding's last so that models with the same seed start with all the others equal.
+// All weights of a model. Those of its encoding come last, so that models with the same seed have the same other
+// weights at the start.
 /** @type {(task: string, encoding: string, layers: number, length: number) => Named[]} */
 export function weightsOf(task, encoding, layers, length) {
   const { vocab } = pageTask(task);

@@ -1,4 +1,5 @@
-// The angle between two arrows that turn with their positions; mirrors book/rope_book/widgets/maths/pair_angle.py.
+// Computes the angle between two arrows that turn with their positions; mirrors
+// book/rope_book/widgets/maths/pair_angle.py.
 import { angleOf, wrapped } from "./complex.js";
 
 /** φ, the angle from k to q before any turn: radians in [−π, π]. @type {(q: Pair, k: Pair) => number} */

@@ -1,4 +1,4 @@
-// Rotation of part of a head; mirrors rope_edu/encodings/partial.py.
+// Computes frequencies for rotating part of a head; mirrors rope_edu/encodings/partial.py.
 import { invFreq } from "./frequencies.js";
 
 /** The frequencies of a head that is as wide as the rotated part. @type {(rotaryDim: number, base?: number) => number[]} */

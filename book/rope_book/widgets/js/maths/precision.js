@@ -1,4 +1,4 @@
-// Angles at low precision; mirrors doctor/rope_doctor/precision.py.
+// Computes angles at low precision; mirrors doctor/rope_doctor/precision.py.
 import { PRECISION } from "../data/precision.js";
 
 const SINGLE = new Float32Array(1);
@@ -41,7 +41,7 @@ export const STEPS = /** @type {const} */ (["frequencies", "positions", "angles"
 // The unit roundoff of a format: half a unit in a number's last bit, relative to the number.
 export const roundoff = (/** @type {string} */ numberFormat) => 2 ** -BITS[numberFormat];
 
-// The turn [cos, sin] of every pair at one position, as a pipeline computes it; NaN where it overflows.
+// The turn [cos, sin] of every pair at one position as a pipeline computes it, with NaN where it overflows.
 /** @type {(position: number, frequencies: Vector, pipeline: Pipeline) => Pair[]} */
 export function pipelineCosSin(position, frequencies, pipeline) {
   const [rate, angle, turn] = [ROUND[pipeline.frequencies], ROUND[pipeline.angles], ROUND[pipeline.cos_sin]];

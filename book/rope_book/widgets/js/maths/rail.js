@@ -1,4 +1,5 @@
-// Five words on a rail, each with an arrow that turns with its position; mirrors book/rope_book/widgets/maths/rail.py.
+// Places five words on a rail, each with an arrow that turns with its position; mirrors
+// book/rope_book/widgets/maths/rail.py.
 import { RAIL } from "../data/rail.js";
 import { range } from "../lib/numbers.js";
 import { dot } from "./dot_product.js";

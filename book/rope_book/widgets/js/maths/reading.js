@@ -1,4 +1,4 @@
-// A model reading its texts step by step; produces the numbers in book/rope_book/widgets/maths/long_text.py.
+// Reads a model's texts step by step, with the same numbers as book/rope_book/widgets/maths/long_text.py.
 import { memo } from "../lib/memo.js";
 import { likeliest, lossOf } from "./long_text.js";
 import { pageModel, tokensOf } from "./page_models.js";
@@ -6,17 +6,17 @@ import { Reader } from "./transformer.js";
 
 /** The largest weight in each block of `size` queries by `size` keys; `rows` counts the queries so far. @typedef {{size: number, cells: number, rows: number, values: Float64Array}} Field */
 
-const CELLS = 128; // at most, across an attention picture
-const FIELDS = 6; // pictures kept in memory
+const CELLS = 128; // largest number of cells across an attention picture
+const FIELDS = 6; // number of pictures kept in memory
 
-/** A blank picture of a head's attention. @type {(places: number, layer: number, head: number) => Field} */
+/** A blank picture of the attention of a head. @type {(places: number, layer: number, head: number) => Field} */
 function blank(places) {
   const size = Math.ceil(places / CELLS);
   const cells = Math.ceil(places / size);
   return { size, cells, rows: 0, values: new Float64Array(cells * cells) };
 }
 
-/** A model's texts, read with one rotation and only as far as needed so far. */
+/** The texts of a model, read with one rotation and only as far as needed so far. */
 export class Reading {
   constructor(/** @type {string} */ task, /** @type {Rotation} */ rope) {
     const { model, texts, answers } = pageModel(task);
@@ -53,7 +53,8 @@ export class Reading {
     return this.texts.map((text) => text[measure].subarray(1, places));
   }
 
-  // A head's attention from a position in the first text to positions up to it; undefined if the model has not read that far.
+  // A head's attention from a position in the first text to all positions up to it, or undefined if the model has
+  // not read that far.
   /** @type {(layer: number, head: number, place: number) => Float64Array | undefined} */
   attention(layer, head, place) {
     const { reader } = this.texts[0];
@@ -75,7 +76,8 @@ export class Reading {
   }
 }
 
-/** The reader's own text, as far as it has been read: `said` has the likeliest token after each position, starting with the first token. */
+/** The reader's own text, as far as it has been read: `said` contains the likeliest token after each position,
+ * starting with the first token. */
 class OwnText {
   constructor(/** @type {string} */ task, /** @type {Rotation} */ rope, /** @type {string} */ text) {
     const { model, alphabet } = pageModel(task);
@@ -90,14 +92,14 @@ class OwnText {
       this.said.push(likeliest(this.reader.read(this.tokens[this.said.length])));
   }
 
-  /** Whether the model predicted each letter from those before it; the first has none before it. */
+  /** Whether the model predicted each letter from the previous ones; the first has none. */
   foretold() {
     const [, ...letters] = this.tokens;
     return letters.map((letter, n) => n > 0 && this.said[n] === letter);
   }
 }
 
-/** A model's reading of the reader's text, memoised while the reader types. @type {(task: string, rope: Rotation, text: string) => OwnText} */
+/** The predictions of a model for the reader's own text, memoised while the reader types. @type {(task: string, rope: Rotation, text: string) => OwnText} */
 export const ownTextOf = memo((task, rope, text) => new OwnText(task, rope, text), 12);
 
 /** The reading of a task with a rotation, memoised while the reader goes back and forth. @type {(task: string, rope: Rotation) => Reading} */

@@ -1,10 +1,10 @@
-// One head of SmolLM2 on a short text; mirrors book/rope_book/widgets/maths/real_head.py.
+// Runs one head of SmolLM2 on a short text; mirrors book/rope_book/widgets/maths/real_head.py.
 import { dot, softmax } from "./dot_product.js";
 import { ropeAngles } from "./frequencies.js";
 import { pairFeatures } from "./layouts.js";
 import { applyRope } from "./rotary.js";
 
-const [NEAR, FAR] = [2, 8]; // tokens: "near" means between these two, "far" means the second or more
+const [NEAR, FAR] = [2, 8]; // in tokens: "near" is between these two, "far" is the second or more
 const LETTER = /[\p{L}\p{N}]/u;
 
 // Whether key n is one that the job attends to from query m.
@@ -20,7 +20,7 @@ const COUNTS = {
   first: (_, _m, n) => n === 0,
 };
 
-// The keys that a job attends to, one row per query; the first query has no choice.
+// The keys that a job attends to, one row per query; none for the first query, which sees only one key.
 /** @type {(job: string, tokens: string[]) => boolean[][]} */
 export const targets = (job, tokens) =>
   tokens.map((_, m) => tokens.map((_, n) => m > 0 && n <= m && COUNTS[job](tokens, m, n)));
@@ -46,7 +46,7 @@ export function headWeights(q, k, start, { invFreq, attentionFactor }, layout) {
   return queries.map((query, m) => softmax(keys.map((key, n) => (n > m ? -Infinity : scale * dot(query, key)))));
 }
 
-// The mean weight on the keys that count, over the queries that have any; NaN if none do.
+// The mean weight on the keys that count, over the queries that have such keys, or NaN if none do.
 /** @type {(weights: Matrix, counts: boolean[][]) => number} */
 export function jobDone(weights, counts) {
   const asked = counts.map((row, m) => ({ row, m })).filter(({ row }) => row.includes(true));

@@ -1,4 +1,4 @@
-// Relative encodings; mirrors rope_edu/encodings/relative.py.
+// Computes relative encodings; mirrors rope_edu/encodings/relative.py.
 
 // T5's bucket for a relative position j − i (key minus query).
 /** @type {(relativePosition: number, bidirectional: boolean, numBuckets?: number, maxDistance?: number) => number} */

@@ -1,4 +1,4 @@
-// Unpack the measurements from long runs: the counterpart of book/rope_book/widgets/_grid.py.
+// Unpacks the measurements from long runs; the counterpart of book/rope_book/widgets/_grid.py.
 import { range } from "../lib/numbers.js";
 
 /** @type {(text: string) => number[]} */
@@ -7,10 +7,10 @@ const codes = (text) => range(0, text.length / 2 - 1).map((i) => parseInt(text.s
 /** Fractions encoded as two characters each, in thousandths. @type {(text: string) => number[]} */
 export const unpackShares = (text) => codes(text).map((code) => code / 1000);
 
-/** Losses encoded as two characters each: 200 · log₁₀ of the loss over 10^−4.5. @type {(text: string) => number[]} */
+/** Losses encoded as two characters each: 200 · log₁₀(loss / 10^−4.5). @type {(text: string) => number[]} */
 export const unpackLosses = (text) => codes(text).map((code) => 10 ** (code / 200 - 4.5));
 
-/** [minimum, median, maximum] of some numbers. @type {(values: Vector) => Vector} */
+/** The [minimum, median, maximum] of some numbers. @type {(values: Vector) => Vector} */
 export function span(values) {
   const sorted = [...values].sort((a, b) => a - b);
   const half = sorted.length / 2;

@@ -1,4 +1,4 @@
-// Rotation; mirrors rope_edu/encodings/rotary.py.
+// Rotates pairs and whole heads; mirrors rope_edu/encodings/rotary.py.
 import { pairFeatures } from "./layouts.js";
 
 /** Turn the pair [x, y] counter-clockwise by angle. @type {(pair: Pair, angle: number) => Pair} */

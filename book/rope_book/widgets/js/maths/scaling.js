@@ -1,4 +1,5 @@
-// Frequencies beyond the trained length, as in rope_edu/encodings/scaling; `factor` is the stretch s, wanted length over trained length.
+// Computes frequencies beyond the trained length, as in rope_edu/encodings/scaling. `factor` is the stretch s, the
+// wanted length divided by the trained length.
 import { invFreq } from "./frequencies.js";
 
 /** The range of turns over the trained length in which a rule blends, and whether the ramp's ends are rounded to whole pairs.
@@ -42,8 +43,8 @@ export function ntkByParts(headDim, factor, trainedLength, { betaSlow = 1, betaF
 export const llama3 = (headDim, factor, trainedLength, { lowFreqFactor = 1, highFreqFactor = 4, base = 500000 } = {}) =>
   ntkByParts(headDim, factor, trainedLength, { betaSlow: lowFreqFactor, betaFast: highFreqFactor, base });
 
-// YaRN: by parts, with the code's ramp ("index") or the paper's ("turns"), and an attention factor.
-// Python rejects settings whose ramp would run backwards; for those, `rampEnds` gives low > high.
+// YaRN: by parts, with the code's ramp ("index") or the paper's ("turns"), and an attention factor. Python rejects
+// settings whose ramp would run backwards; for those, `rampEnds` returns low > high.
 /** @type {(headDim: number, factor: number, trainedLength: number,
  *   settings?: Ramp & {ramp?: string, mscale?: number, mscaleAllDim?: number, attentionFactor?: number}) => Rotation} */
 export function yarn(headDim, factor, trainedLength, settings = {}) {

@@ -1,4 +1,5 @@
-// One matching key among many that do not match; mirrors book/rope_book/widgets/maths/sharpness.py.
+// Computes the attention on one matching key among many that do not match; mirrors
+// book/rope_book/widgets/maths/sharpness.py.
 
 // Attention weight of the matching key: e^{t·match} / (e^{t·match} + (keys − 1) e^{t²·spread²/2}), t = scale.
 /** @type {(keys: number, match: number, spread: number, scale?: number) => number} */
@@ -13,7 +14,7 @@ export function attentionEntropy(keys, match, spread, scale = 1) {
   return logTotal(keys, match, spread, scale) - mean;
 }
 
-// e to the entropy: how many equally weighted keys would have the same entropy.
+// e to the entropy: the number of equally weighted keys that have the same entropy.
 /** @type {(keys: number, match: number, spread: number, scale?: number) => number} */
 export const sharingKeys = (keys, match, spread, scale = 1) => Math.exp(attentionEntropy(keys, match, spread, scale));
 

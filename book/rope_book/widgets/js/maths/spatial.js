@@ -1,4 +1,4 @@
-// Positions with more than one coordinate; mirrors rope_edu/encodings/spatial.py.
+// Handles positions with more than one coordinate; mirrors rope_edu/encodings/spatial.py.
 import { range } from "../lib/numbers.js";
 
 // One block of pairs per axis, with the frequencies of a head as wide as the block.
@@ -40,7 +40,8 @@ export function gridCoordinates(height, width) {
   return Array.from({ length: height * width }, (_, n) => [Math.floor(n / width), n % width]);
 }
 
-// The score of all-ones vectors at each place for a `query`, as a share of the score at the query itself: a mean of cosines.
+// The score of all-ones vectors at each place for a `query`, as a share of the score at the query itself, which is
+// a mean of cosines.
 /** @type {(query: Pair, places: Pair[], frequencies: Matrix) => number[]} */
 export function patchScores([row, column], places, [byHeight, byWidth]) {
   return places.map(([y, x]) => {

@@ -1,4 +1,4 @@
-// The rotations in a file: a config.json, or a GGUF's statement as JSON (lib/gguf.js).
+// Reads the rotations in a file: a config.json, or a GGUF converted to JSON (lib/gguf.js).
 import { shortest } from "../lib/gguf_bytes.js";
 import { pythonOf, readConfig } from "./config.js";
 import { layersOfConfig } from "./config_each_layer.js";
@@ -34,7 +34,7 @@ export function readKinds(config, seqLen = null) {
 const isGguf = (config) => isObject(config) && Object.hasOwn(config, "general.architecture");
 
 /**
- * The rotations that a file states, given its content and the name to use for it in sentences.
+ * The rotations that a file specifies, given its content and the name to use for it in sentences.
  * @type {(config: any, name: string, seqLen?: number | null) => Statement}
  */
 export function statementOf(config, name, seqLen = null) {
@@ -51,7 +51,7 @@ export function statementOf(config, name, seqLen = null) {
   return { name, form: "config.json", model, readings, config, permuted: null, layers };
 }
 
-/** The layout from which a GGUF's converter permutes the rows of W_q and W_k, or null. @type {(model: string, readings: any[]) => string | null} */
+/** The layout of W_q and W_k before the GGUF's converter permuted their rows, or null. @type {(model: string, readings: any[]) => string | null} */
 function permutedFrom(model, readings) {
   if (FACTS.rows_permuted.includes(model)) return "half_split";
   const sections = readings.some(({ axes, ropeType }) => axes && ropeType !== NOPE);
@@ -73,7 +73,7 @@ export const kept = (statement) =>
 export const kindOf = ({ readings }, label) =>
   readings.find(({ layerType }) => layerType === label) ?? readings.find(({ layerType }) => layerType === null);
 
-/** The parsed content of a text; throws an error that says why it cannot be parsed. @param {string} text */
+/** The parsed content of a text; throws an error with the reason if it cannot be parsed. @param {string} text */
 export function contentOf(text) {
   try {
     return JSON.parse(text);
@@ -82,11 +82,11 @@ export function contentOf(text) {
   }
 }
 
-/** A line of Python that builds a reading's rotation. @type {(reading: any, config: any) => string} */
+/** A line of Python that builds the rotation of a reading. @type {(reading: any, config: any) => string} */
 export const lineOf = (reading, config) => (isGguf(config) ? 'rotation_of("model.gguf")' : pythonOf(reading));
 
 /**
- * The reading of a text for one kind of layer; a text that cannot be read gives {refused}.
+ * The reading of a text for one kind of layer, or {refused} if the text cannot be read.
  * @type {(text: string, layerType: string | null, seqLen: number | null) => any}
  */
 export function readAny(text, layerType, seqLen) {
@@ -97,7 +97,7 @@ export function readAny(text, layerType, seqLen) {
     return { reading: readings.find((each) => each.layerType === layerType) ?? readings[0], content };
   } catch (error) {
     const { reason, field, message, choices } = /** @type {any} */ (error);
-    const sentence = reason ? message : `The reader failed on this file: ${message}`; // rather than leave a stale picture
+    const sentence = reason ? message : `The reader failed on this file: ${message}`; // to avoid a stale picture
     return { refused: { reason: reason ?? "failed", field, sentence, choices: choices ?? [] } };
   }
 }

@@ -1,10 +1,11 @@
-// exp, log, cos, sin, powers and GELU from additions, multiplications and divisions alone: IEEE 754 fixes these to the last bit, while
-// every engine has its own Math.exp. Training amplifies any last-bit difference; with these functions, every browser gets the same run.
+// Computes exp, log, cos, sin, powers and GELU from additions, multiplications and divisions alone. IEEE 754
+// defines these to the last bit, but every engine has a different Math.exp. Training amplifies any last-bit
+// difference; with these functions, every browser gets the same run.
 
 const LN_2 = [0.6931471803691238, 1.9082149292705877e-10]; // the first part has 32 bits, so that its product with an integer is exact
 const QUARTER = [1.5707963267341256, 6.077100506506192e-11]; // π/2 split in the same way
 const GRID = 64; // nodes per unit in the table of the normal distribution
-const FAR = 9; // beyond it Φ is 0 or 1 to the last digit
+const FAR = 9; // beyond this, Φ is 0 or 1 to the last digit
 
 /** 1/n! @type {Float64Array} */
 const OVER = new Float64Array(20).fill(1);

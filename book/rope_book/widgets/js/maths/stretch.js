@@ -1,7 +1,7 @@
-// Rules side by side, and the score's trend; mirrors book/rope_book/widgets/maths/stretch.py.
+// Compares rules, and computes the score's trend; mirrors book/rope_book/widgets/maths/stretch.py.
 import { abf, llama3, ntkAware, ntkByParts, plainRope, positionInterpolation, yarn } from "./scaling.js";
 
-// A head's rotation after a rule stretches it to `wanted` tokens: {invFreq, attentionFactor}.
+// The rotation of a head that a rule stretches to `wanted` tokens: {invFreq, attentionFactor}.
 /** @type {(rule: string, headDim: number, base: number, trained: number, wanted: number, abfBase?: number) => Rotation} */
 export function stretched(rule, headDim, base, trained, wanted, abfBase = 500000) {
   const s = Math.max(1, wanted / trained);

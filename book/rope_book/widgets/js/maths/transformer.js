@@ -1,17 +1,17 @@
-// The tiny transformer of book/rope_book/training/transformer.py reading one text, token by token.
+// Reads one text, token by token, with the tiny transformer in book/rope_book/training/transformer.py.
 import { attendOne } from "./attend.js";
 import { Workspace } from "./block.js";
 
 /** @import { Named } from "./block.js" */
 /** @typedef {{of: Named, heads: number}} Model */
 
-/** A text as far as a model has read it, with its tokens' queries, keys and values. */
+/** The part of a text that a model has read so far, with its tokens' queries, keys and values. */
 export class Reader extends Workspace {
   constructor(/** @type {Model} */ { of, heads }, /** @type {Rotation} */ rope) {
     super(of, { rows: 1, seq: 1, heads, wide: of["norm.weight"].length / heads });
     this.rope = rope;
     this.place = 0; // position of the next token
-    this.scores = new Float64Array(0); // of one head, reused by the next
+    this.scores = new Float64Array(0); // for one head, reused for the next
     this.past = Array.from({ length: this.layers }, () => new Float64Array(0)); // queries, keys, values
   }
 

@@ -1,8 +1,8 @@
-// Words as vectors, and one small head; mirrors book/rope_book/widgets/maths/words.py.
+// Makes word vectors and one small head; mirrors book/rope_book/widgets/maths/words.py.
 import { WORDS } from "../data/words.js";
 import { range } from "../lib/numbers.js";
 
-// A repeatable stream of standard normal numbers (mulberry32 and Box–Muller).
+// A reproducible stream of standard normal numbers (mulberry32 and Box–Muller).
 export function normals(/** @type {number} */ seed, /** @type {number} */ count) {
   let state = seed >>> 0;
   const uniform = () => {

@@ -1,4 +1,4 @@
-// The reader's choices: a llama.cpp setting or an edit to the file, and the same in Python.
+// Lists the reader's choices, each a llama.cpp setting or an edit to the file, with the equivalent in Python.
 
 export const PAIRS = 32;
 const HELD = 1e9; // llama.cpp divides a pair's angle by its factor
@@ -59,7 +59,7 @@ export const CHOICES = {
   hands: { words: "All 32 hands, set below", spec: "" },
 };
 
-/** A choice with its hands' speeds, 1 as trained, if the reader sets them. @type {(name: string, speeds: number[]) => RealChoice} */
+/** A choice with the speeds of its hands, relative to training, if the reader sets them. @type {(name: string, speeds: number[]) => RealChoice} */
 export function chosen(name, speeds) {
   if (name !== "hands") return CHOICES[name];
   const factors = speeds.map((speed) => (speed === 0 ? HELD : 1 / speed));

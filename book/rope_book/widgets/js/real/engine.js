@@ -1,13 +1,13 @@
 import { edited, headOf } from "./gguf_edit.js";
 import { begun, makeTokenizer } from "./tokens.js";
 
-// SmolLM2 in llama.cpp: one rotation at a time, loaded on request.
+// Runs SmolLM2 in llama.cpp with one rotation at a time, loaded on request.
 
-const CONTEXT = 1024; // tokens, prompt and answer
+const CONTEXT = 1024; // tokens in the prompt and the answer
 const SILENT = { debug() {}, log() {}, warn() {}, error() {} };
 const GREEDY = { temperature: 0, top_k: 1 };
 
-/** The reason this browser cannot run the engine; empty if it can. */
+/** The reason why this browser cannot run the engine, or "" if it can. */
 export function lacking() {
   try {
     new WebAssembly.Memory(/** @type {any} */ ({ address: "i64", initial: 1n }));
@@ -20,7 +20,7 @@ export function lacking() {
 /** The engine's threads: several only if the page is isolated. */
 export const threads = () => (globalThis.crossOriginIsolated ? Math.max(1, navigator.hardwareConcurrency >> 1) : 1);
 
-/** The file's header, or an Error that says why this is not SmolLM2. @type {(file: Blob) => Promise<GgufHead>} */
+/** The header of a file; throws an Error with the reason if the file is not SmolLM2. @type {(file: Blob) => Promise<GgufHead>} */
 export async function checked(file) {
   const head = await headOf(file).catch((error) => {
     throw new Error(`This is not a GGUF that the page can read: ${error.message || "it is cut"}.`);
@@ -53,7 +53,7 @@ function makeLoader(file, head, wasm, start) {
     await close();
     const { Wllama } = await start();
     engine = new Wllama({ default: wasm }, { suppressNativeLog: true, logger: SILENT });
-    engine.setCompat(null); // otherwise an old browser would fetch another engine from a third party
+    engine.setCompat(null); // otherwise, an old browser would fetch another engine from a third party
     const common = { n_ctx: CONTEXT, n_threads: threads(), n_gpu_layers: 0, n_parallel: 1 };
     await engine.loadModel([await edited(file, head, edit)], { ...common, ...settings });
     loaded = wanted;
@@ -99,7 +99,7 @@ export function makeModel(file, head, wasm, start) {
       for (const { logprob } of logprobs?.content ?? []) found.push(-logprob);
       told(found.length, ids.length);
     };
-    const grammar = `root ::= ${ids.map((id) => `<[${id}]>`).join(" ")}`; // the engine may write only this text
+    const grammar = `root ::= ${ids.map((id) => `<[${id}]>`).join(" ")}`; // forces the engine to write this text
     await complete(choice, { prompt: first, max_tokens: ids.length, grammar, logprobs: 1 }, each, signal);
     return found.slice(0, ids.length);
   }

@@ -1,7 +1,7 @@
 import { button, html } from "../lib/dom.js";
 import { CHOICES, PAIRS } from "./choices.js";
 
-// The page's elements, without their behaviour.
+// Builds the page's elements, without their behaviour.
 
 export const PROMPT = "A good way to cook rice is to wash it first, then";
 const PASTED =
@@ -14,7 +14,7 @@ const FASTEST = 2; // times the trained speed
 /** A control under its label. @type {<Control extends HTMLElement>(words: string, control: Control) => HTMLLabelElement} */
 const labelled = (words, control) => html("label", { class: "real-control" }, html("span", {}, words), control);
 
-/** One slider per pair for its speed; 1 is the trained speed, 0 is still. */
+/** One slider per pair for its speed; 1 is the trained speed, and 0 stops the pair. */
 function makeHands() {
   const sliders = Array.from({ length: PAIRS }, (_, pair) =>
     html("input", {
@@ -45,7 +45,7 @@ function makeHands() {
   return { hands, speeds: () => sliders.map(({ value }) => Number(value)) };
 }
 
-/** A sheet for a model's text and its speed. @param {string} words */
+/** A sheet for the text that a model writes, and its speed. @param {string} words */
 function makeSheet(words) {
   const [title, text, speed] = [
     html("h2", {}, words),

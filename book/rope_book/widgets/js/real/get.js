@@ -2,9 +2,9 @@ import { say } from "../lib/dom.js";
 import { checked, lacking, makeModel } from "./engine.js";
 import { fetched, forget, keep, kept } from "./keep.js";
 
-// The first step: the model is fetched, chosen from disk, or found in the browser's storage.
+// Handles the first step: the model is fetched, chosen from disk, or found in the browser's storage.
 
-/** The reason the model cannot run here; empty if it can. @type {(engine: string | undefined, protocol: string) => string} */
+/** The reason why the model cannot run here, or "" if it can. @type {(engine: string | undefined, protocol: string) => string} */
 export function obstacle(engine, protocol) {
   if (protocol === "file:")
     return "A page opened from a folder cannot run the model. Run `python -m http.server` in the folder that holds index.html, and open http://localhost:8000/book/live.html.";
@@ -15,7 +15,7 @@ export function obstacle(engine, protocol) {
 
 const megabytes = (/** @type {number} */ bytes) => (bytes / 1e6).toFixed(0);
 
-/** The first step's view: an offer, or a model that is already here.
+/** The view of the first step: an offer to get the model, or the model that is already stored.
  * @param {RealGet} get @param {DOMStringMap} data */
 function makeView(get, { weights, bytes }) {
   const size = `${megabytes(Number(bytes))} MB`;
@@ -43,7 +43,7 @@ function makeView(get, { weights, bytes }) {
   return { size, show, offer, progress };
 }
 
-/** Connect the first step; `ready` receives a model, or nothing if it was removed.
+/** Connect the first step; `ready` receives the model, or undefined if it was removed.
  * @param {RealGet} get @param {DOMStringMap} data
  * @param {() => Promise<{Wllama: any}>} start @param {(model?: RealModel) => void} ready */
 export function connectGet(get, data, start, ready) {

@@ -1,7 +1,7 @@
 import { Cut, header } from "../lib/gguf_bytes.js";
 
-// A GGUF with another rotation: a list of factors added, a key renamed, or the rows of W_q and W_k reordered. Only the
-// header and those rows are read; everything else stays a slice of the reader's file.
+// Gives a GGUF another rotation by adding a list of factors, renaming a key, or reordering the rows of W_q and W_k.
+// Only the header and those rows are read; everything else remains a slice of the reader's file.
 
 const FACTORS = "rope_freqs.weight";
 const FIRST = 2 ** 21; // bytes in which the header is expected
@@ -10,7 +10,7 @@ const FLOAT32 = 0;
 /** Numbers and bytes per block, by ggml type: float32, float16, Q4_0, Q4_1, Q8_0. @type {Record<number, [number, number]>} */
 const BLOCKS = { 0: [1, 4], 1: [1, 2], 2: [32, 18], 3: [32, 20], 8: [32, 34] };
 
-/** A file's header with the bytes from which it was read. @type {(file: Blob) => Promise<GgufHead>} */
+/** The header of a file, and the bytes from which it was read. @type {(file: Blob) => Promise<GgufHead>} */
 export async function headOf(file) {
   for (let length = FIRST; ; length *= 4) {
     const bytes = await file.slice(0, length).arrayBuffer();
@@ -48,7 +48,7 @@ function integers(...fields) {
   return new Uint8Array(view.buffer);
 }
 
-/** Byte arrays one after another. @type {(...parts: Uint8Array[]) => Uint8Array<ArrayBuffer>} */
+/** Concatenate byte arrays. @type {(...parts: Uint8Array[]) => Uint8Array<ArrayBuffer>} */
 function joined(...parts) {
   const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
   let at = 0;
@@ -98,7 +98,7 @@ async function reordered(file, head) {
   return [...parts, file.slice(done)];
 }
 
-/** Rows reordered so that neighbours, 2i and 2i + 1, are rows i and i + width / 2 of their head. @type {(rows: Uint8Array, bytes: number, width: number) => Uint8Array<ArrayBuffer>} */
+/** Reorder rows so that neighbours, 2i and 2i + 1, come from rows i and i + width / 2 of their head. @type {(rows: Uint8Array, bytes: number, width: number) => Uint8Array<ArrayBuffer>} */
 function inOtherLayout(rows, bytes, width) {
   const moved = new Uint8Array(rows.length);
   for (let row = 0; row < rows.length / bytes; row++) {

@@ -1,21 +1,21 @@
-// The model's file: fetched when the reader asks, kept in this browser, removed when the reader asks.
+// Fetches the model's file, stores it in this browser, and removes it, each at the reader's request.
 
 const SHELF = "smollm2";
-const PLACE = "model.gguf"; // its key in the cache, wherever it came from
+const PLACE = "model.gguf"; // the key in the cache, whatever the source of the file
 
-/** The stored file, or nothing. A page not served from https or localhost has no cache. @returns {Promise<Blob | undefined>} */
+/** The stored file, or undefined. The cache exists only on pages served from https or localhost. @returns {Promise<Blob | undefined>} */
 export async function kept() {
   const answer = await globalThis.caches?.match(PLACE, { cacheName: SHELF });
   return answer?.blob();
 }
 
-/** Store a file; returns whether the browser could. @type {(file: Blob) => Promise<boolean>} */
+/** Store a file; returns whether this succeeded. @type {(file: Blob) => Promise<boolean>} */
 export async function keep(file) {
   try {
     await (await caches.open(SHELF)).put(PLACE, new Response(file));
     return true;
   } catch {
-    return false; // no space, or no cache
+    return false; // the disk is full, or there is no cache
   }
 }
 

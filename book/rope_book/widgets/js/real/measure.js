@@ -1,9 +1,10 @@
-// A text's perplexity, overall and by position.
+// Measures a text's perplexity, overall and by position.
 
 /** The exponential of the mean loss. @type {(losses: number[]) => number} */
 export const perplexity = (losses) => Math.exp(losses.reduce((sum, loss) => sum + loss, 0) / losses.length);
 
-/** The text in at most `parts` equal parts: each one's first and last token, from 1, and its perplexity. @type {(losses: number[], parts: number) => {first: number, last: number, perplexity: number}[]} */
+/** At most `parts` equal parts of the text, each with its first and last token, counted from 1, and its perplexity.
+ * @type {(losses: number[], parts: number) => {first: number, last: number, perplexity: number}[]} */
 export function byPlace(losses, parts) {
   const size = Math.ceil(losses.length / parts);
   return Array.from({ length: Math.ceil(losses.length / size) }, (_, part) => {

@@ -4,7 +4,7 @@ import { arranged, makeParts, TOKENS } from "./form.js";
 import { connectGet, obstacle } from "./get.js";
 import { tableOf } from "./table.js";
 
-// The page on which SmolLM2 runs. Nothing that a reader types leaves it.
+// Drives the page on which SmolLM2 runs. Text that a reader types never leaves the page.
 
 /** The reader's current settings. @param {ReturnType<typeof makeParts>["choose"]} choose */
 function read({ text, choice, tokens, speeds }) {
@@ -37,7 +37,7 @@ function emptied(both) {
   }
 }
 
-/** Let right and wrong write in turn. A sheet that already has its answer keeps it.
+/** Let the right and the wrong rotation write in turn. A sheet that already has its answer keeps it.
  * @type {(model: RealModel, now: ReturnType<typeof read>, shown: ReturnType<typeof makeParts>["shown"], signal: AbortSignal) => Promise<void>} */
 async function writeBoth(model, now, shown, signal) {
   const both = sides(now, shown);
@@ -61,7 +61,7 @@ async function writeBoth(model, now, shown, signal) {
   }
 }
 
-/** Measure right and wrong. @type {(model: RealModel, choice: RealChoice, shown: ReturnType<typeof makeParts>["shown"], told: (words: string) => void, signal: AbortSignal) => Promise<void>} */
+/** Measure the right and the wrong rotation. @type {(model: RealModel, choice: RealChoice, shown: ReturnType<typeof makeParts>["shown"], told: (words: string) => void, signal: AbortSignal) => Promise<void>} */
 async function measureBoth(model, choice, { pasted, table }, told, signal) {
   const count = model.length(pasted.value);
   if (count < 3 || count > model.most)
@@ -150,7 +150,7 @@ export function mount(root, start) {
   root.replaceChildren(...arranged(parts));
   const ready = connectActs(parts, shows);
   root.addEventListener("input", shows);
-  shown.pasted.addEventListener("input", () => (shown.table.hidden = true)); // it was measured on another text
+  shown.pasted.addEventListener("input", () => (shown.table.hidden = true)); // measured on another text
   const why = obstacle(root.dataset.engine, location.protocol);
   if (why) {
     get.fetch.hidden = /** @type {HTMLElement} */ (get.file.parentElement).hidden = true;

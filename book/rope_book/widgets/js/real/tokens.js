@@ -1,8 +1,9 @@
-// SmolLM2's tokenizer: byte-level BPE after splitting digits, with the tokens and merges of the reader's file.
+// Implements SmolLM2's tokenizer: byte-level BPE after splitting digits, with the tokens and merges from the
+// reader's file.
 
 const WORDS = /'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+/gu;
 
-/** The character for each byte: printable bytes represent themselves, the others start at 256, as in GPT-2. */
+/** The character for each byte: printable bytes represent themselves, and the others start at 256, as in GPT-2. */
 const LETTERS = (() => {
   const printable = (/** @type {number} */ byte) =>
     (byte > 32 && byte < 127) || (byte > 160 && byte < 256 && byte !== 173);
@@ -10,7 +11,7 @@ const LETTERS = (() => {
   return Array.from({ length: 256 }, (_, byte) => String.fromCharCode(printable(byte) ? byte : next++));
 })();
 
-/** A text's pieces, which are split into tokens one by one. @type {(text: string) => string[]} */
+/** The pieces of a text, each of which is split into tokens separately. @type {(text: string) => string[]} */
 export function pieces(text) {
   return text.split(/(\p{N})/u).flatMap((part) => part.match(WORDS) ?? []);
 }
@@ -25,7 +26,7 @@ export function makeTokenizer(tokens, merges) {
   };
 }
 
-/** Neighbours merged, the lowest-ranked pair first. @type {(parts: string[], ranks: Map<string, number>) => string[]} */
+/** Merge neighbours, the lowest-ranked pair first. @type {(parts: string[], ranks: Map<string, number>) => string[]} */
 function merged(parts, ranks) {
   for (;;) {
     const each = parts.slice(1).map((part, i) => ranks.get(`${parts[i]} ${part}`) ?? Infinity);
@@ -36,7 +37,7 @@ function merged(parts, ranks) {
   }
 }
 
-/** A text as its first piece, which is given to the model, and the ids of the rest. @type {(text: string, tokenize: (piece: string) => number[]) => {first: string, ids: number[]}} */
+/** A text as its first piece, which is the prompt for the model, and the ids of the remaining tokens. @type {(text: string, tokenize: (piece: string) => number[]) => {first: string, ids: number[]}} */
 export function begun(text, tokenize) {
   const [first = "", ...rest] = pieces(text);
   return { first, ids: rest.flatMap(tokenize) };

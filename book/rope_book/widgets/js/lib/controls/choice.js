@@ -1,4 +1,4 @@
-// One of a few named options.
+// A control for choosing one of a few named options.
 import { html } from "../dom.js";
 
 /** @type {ControlKind} */
@@ -22,9 +22,9 @@ export const choice = {
   },
 };
 
-/** The same with a button per option. */
+/** The same control, with one button per option. */
 function buttons(/** @type {Control} */ { label, options }, /** @type {(value: any) => void} */ move) {
-  const group = `rl-${crypto.getRandomValues(new Uint32Array(2)).join("-")}`; // unique among figures
+  const group = `rl-${crypto.getRandomValues(new Uint32Array(2)).join("-")}`; // unique across figures
   const inputs = options.map(([value]) => html("input", { type: "radio", name: group, value, class: "rl-spoken" }));
   const row = html("div", { class: "rl-row" });
   for (const [i, [, words]] of options.entries()) {

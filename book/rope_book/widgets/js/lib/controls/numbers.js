@@ -1,9 +1,9 @@
-// A list of numbers, typed or pasted, with commas or spaces between them.
+// A control for a list of numbers, typed or pasted, separated by commas or spaces.
 import { html, say } from "../dom.js";
 import { clamp } from "../numbers.js";
 import { phrase } from "../phrase.js";
 
-/** The numbers in a text, and the words that are not numbers. @type {(text: string) => [number[], string[]]} */
+/** Split a text into its numbers and the parts that are not numbers. @type {(text: string) => [number[], string[]]} */
 function found(text) {
   const words = text
     .replace(/−/g, "-")
@@ -24,7 +24,7 @@ export const numbers = {
 
   make({ label, most }, move, tell) {
     const input = html("input", { type: "text", autocomplete: "off", spellcheck: "false", inputmode: "text" });
-    const note = html("span", { class: "rl-note", "aria-hidden": "true" }); // spoken by tell
+    const note = html("span", { class: "rl-note", "aria-hidden": "true" }); // tell announces the note
     input.addEventListener("input", () => {
       const [values, odd] = found(input.value);
       const out = odd.length ? phrase`No number: ${odd.slice(0, 3).join(" ")}.` : "";

@@ -1,4 +1,5 @@
-// A longer text, typed, pasted or dropped as a file. It is left out of the page's address, and the file never leaves the page.
+// A control for a longer text, typed, pasted or dropped as a file. The text is left out of the page's address, and
+// the file never leaves the page.
 import { html, say } from "../dom.js";
 import { textOf } from "../gguf.js";
 import { phrase } from "../phrase.js";
@@ -10,7 +11,7 @@ export const paste = {
   make(control, move, tell) {
     const area = html("textarea", { rows: "3", autocomplete: "off", spellcheck: "false" });
     const chosen = html("input", { type: "file", "aria-label": phrase`${control.label}, or a file` });
-    const note = html("span", { class: "rl-note", "aria-hidden": "true" }); // spoken by tell
+    const note = html("span", { class: "rl-note", "aria-hidden": "true" }); // tell announces the note
     area.addEventListener("input", () => {
       say(note, "");
       move(area.value);
@@ -19,7 +20,7 @@ export const paste = {
     area.addEventListener("dragover", (event) => event.preventDefault());
     area.addEventListener("drop", (event) => {
       const file = event.dataTransfer?.files[0];
-      if (!file) return; // dragged text is dropped as usual
+      if (!file) return; // the browser handles dragged text
       event.preventDefault();
       take(file);
     });

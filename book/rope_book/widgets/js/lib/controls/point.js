@@ -1,4 +1,4 @@
-// Two numbers, which can also be dragged in the picture.
+// A control for two numbers, which can also be dragged in the picture.
 import { html, typing } from "../dom.js";
 import { clamp } from "../numbers.js";
 

@@ -1,4 +1,4 @@
-// A short text of a few words.
+// A control for a short text of a few words.
 import { html, say, typing } from "../dom.js";
 import { phrase } from "../phrase.js";
 import { graphemes } from "../words.js";
@@ -30,7 +30,7 @@ export const sentence = {
 
   make(control, move, tell) {
     const input = html("input", { type: "text", autocomplete: "off", spellcheck: "false" });
-    const note = html("span", { class: "rl-note", "aria-hidden": "true" }); // spoken by tell
+    const note = html("span", { class: "rl-note", "aria-hidden": "true" }); // tell announces the note
     const isTyped = typing(input);
     input.addEventListener("change", () => {
       const typed = wordsIn(input.value).join(" ");

@@ -1,9 +1,10 @@
-// A line drawn by hand: with a pencil in the picture, or with two sliders for its length and the height of its end.
+// A control for a hand-drawn line, made with a pencil in the picture or with two sliders for its length and the
+// height of its end.
 import { html, say, write } from "../dom.js";
 import { clamp } from "../numbers.js";
 import { phrase } from "../phrase.js";
 
-// The line with its end moved to position `to` at a height, forward or back; the new part is straight.
+// The line after its end moves, forward or back, to position `to` and a given height; the new part is straight.
 /** @type {(line: number[], to: number, height: number, start: number) => number[]} */
 export function drawnTo(line, to, height, start) {
   const before = line.slice(0, Math.max(0, to - 1));

@@ -1,4 +1,4 @@
-// A number on a native range input.
+// A control for a number, on a native range input.
 import { html, say, write } from "../dom.js";
 import { clamp, fmt, fromPlace, grouped, placeFromZero } from "../numbers.js";
 
@@ -35,7 +35,7 @@ export const slider = {
     const { log, whole, low, high, step, label } = control;
     const [to, from] = scaleOf(control);
     const counts = log && (whole || low === 0); // count by ones, unless that is a tiny step
-    const shown = html("span", { class: "rl-value", "aria-hidden": "true" }); // aria-valuetext already says it
+    const shown = html("span", { class: "rl-value", "aria-hidden": "true" }); // aria-valuetext already contains it
     const input = html("input", { type: "range", min: to(low), max: to(high), step: log ? 0.01 : step });
     const words = wordsOf(control);
     let current = low;

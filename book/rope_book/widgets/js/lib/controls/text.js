@@ -1,11 +1,11 @@
-// Typed text, limited to characters that the model knows; the picture updates with every keystroke.
+// A control for typed text, limited to characters that the model knows. The picture updates with every keystroke.
 import { html, say } from "../dom.js";
 import { phrase } from "../phrase.js";
 
 /** @type {(control: Control, typed: string) => string[]} */
 const known = ({ letters }, typed) => [...typed].filter((letter) => letters.includes(letter));
 
-// A sentence about the characters dropped from a typed text; empty if none are.
+// A sentence about the characters dropped from a typed text, or "" if there are none.
 function lost(/** @type {Control} */ control, /** @type {string} */ typed) {
   const odd = [...new Set(typed)].filter((letter) => !control.letters.includes(letter));
   const out = odd.length ? phrase`Left out, since the model does not know them: ${odd.join(" ")}.` : "";
@@ -19,7 +19,7 @@ export const text = {
 
   make(control, move, tell) {
     const input = html("input", { type: "text", autocomplete: "off", spellcheck: "false" });
-    const note = html("span", { class: "rl-note", "aria-hidden": "true" }); // spoken by tell
+    const note = html("span", { class: "rl-note", "aria-hidden": "true" }); // tell announces the note
     function typed(/** @type {Event} */ event) {
       if (event instanceof InputEvent && event.isComposing) return; // a character that is still being composed
       say(note, lost(control, input.value));

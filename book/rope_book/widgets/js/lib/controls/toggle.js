@@ -1,4 +1,4 @@
-// A checkbox.
+// A checkbox control.
 import { html } from "../dom.js";
 
 /** @type {ControlKind} */
