@@ -29,8 +29,8 @@ export function parsed(/** @type {Control} */ control, /** @type {string} */ tex
 }
 
 // {elements, grids, show(state, names of the controls in use)}; `moved` is called when a reader moves a slider, `leapt` when another
-// control jumps to a value. A control that has no effect is hidden as soon as it loses focus.
-/** @param {Controls} controls @param {Named & {only?: string[], unfolds?: boolean}} asked
+// control, or a slider named in `glides`, jumps to a value. A control without effect is hidden as soon as it loses focus.
+/** @param {Controls} controls @param {Named & {only?: string[], unfolds?: boolean, glides?: string[]}} asked
  * @param {{moved: Moved, leapt: Moved, tell: Tell}} calls */
 export function makeControls(controls, asked, { moved, leapt, tell }) {
   const places = placed(Object.keys(controls), asked);
@@ -40,7 +40,7 @@ export function makeControls(controls, asked, { moved, leapt, tell }) {
     const grid = html("div", { class: "rl-controls" });
     for (const name of names) {
       const control = small ? withFew(controls[name], asked.few?.[name]) : controls[name];
-      const move = control.kind === "slider" ? moved : leapt;
+      const move = control.kind !== "slider" || asked.glides?.includes(name) ? leapt : moved;
       parts[name] = KINDS[control.kind].make(control, (value) => move({ [name]: value }), tell, small);
       parts[name].element.setAttribute("data-trait", name);
       grid.append(parts[name].element);
