@@ -1,5 +1,6 @@
 // The first page's fern: scrolling, a slider and keys lead through its stages. A reader who prefers less motion has the stages as
-// stills, one below the other; so has a page without scripts. The last stage is the reader's own fern, which can be saved and heard.
+// stills, one below the other; so has a page without scripts. The last stage is the reader's own fern: that of a file, if one is
+// brought. It can be saved and heard.
 (() => {
   "use strict";
   const tour = document.querySelector(".fern-tour");
@@ -11,6 +12,7 @@
   const said = JSON.parse(document.getElementById("page-words")?.textContent ?? "{}");
   const say = (text) => said[text] ?? text;
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
+  const READER = new URL("live/ferns.js", document.currentScript.src);
 
   function make(name, attributes = {}, ...children) {
     const element = Object.assign(document.createElement(name), attributes);
@@ -119,12 +121,64 @@
     return [button, loudness];
   }
 
+  // What reads a file is fetched when the first one is brought. The file stays in this page.
+  let fetched;
+  const reader = () =>
+    (fetched ??= new Promise((done, fail) => {
+      const script = make("script", { src: READER, onload: () => done(RopeLive.ferns), onerror: fail });
+      document.head.append(script);
+    }));
+
+  function makeFile() {
+    const area = make("textarea", { rows: 3, autocomplete: "off", spellcheck: false });
+    const chosen = make("input", { type: "file", ariaLabel: say("A config.json or GGUF from a file") });
+    const note = make("p", { role: "status" });
+    const kinds = make("span", { className: "fern-kinds" });
+    const label = say("Or paste or drop a config.json or GGUF: it stays in this page");
+
+    function grow(ferns) {
+      const [[, first]] = ferns;
+      figure.take(first);
+      if (ferns.length === 1) return say("This is the fern of your file.");
+      const choose = ([layers, settings]) =>
+        make("button", { type: "button", onclick: () => figure.take(settings) }, layers);
+      kinds.replaceChildren(...ferns.map(choose));
+      return say("Your file's layers turn in different ways. Choose some:");
+    }
+    async function read(text) {
+      kinds.replaceChildren();
+      note.textContent = "";
+      if (!text.trim()) return;
+      const { ferns, refused } = (await reader()).readFerns(text);
+      if (refused) note.textContent = `${say("This file is not read.")} ${refused}.`;
+      else note.textContent = ferns.length ? grow(ferns) : say("No layer of this model rotates, so it has no fern.");
+    }
+    async function take(file) {
+      try {
+        area.value = await (await reader()).textOf(file, 65_536);
+        await read(area.value);
+      } catch (error) {
+        note.textContent = `${say("This file is not read.")} ${error.message ?? ""}`;
+      }
+    }
+    area.addEventListener("input", () => read(area.value));
+    area.addEventListener("dragover", (event) => event.preventDefault());
+    area.addEventListener("drop", (event) => {
+      const [file] = event.dataTransfer.files;
+      if (!file) return; // dragged text is dropped as usual
+      event.preventDefault();
+      take(file);
+    });
+    chosen.addEventListener("change", () => chosen.files[0] && take(chosen.files[0]));
+    return make("div", { className: "fern-file" }, make("label", {}, label, area), chosen, note, kinds);
+  }
+
   function makeTools() {
     const picture = make("button", { type: "button", onclick: savePicture }, say("Save as picture"));
     const loop = make("button", { type: "button", onclick: saveLoop }, say("Save as loop of 6 seconds"));
     const records = "MediaRecorder" in window && "captureStream" in HTMLCanvasElement.prototype;
     const sound = "AudioContext" in window ? makeSound() : [];
-    return make("div", { className: "fern-tools" }, picture, ...(records ? [loop] : []), ...sound);
+    return make("div", { className: "fern-tools" }, makeFile(), picture, ...(records ? [loop] : []), ...sound);
   }
 
   // The stages, as the figure knows them, and a state between two of them.
@@ -209,7 +263,7 @@
       else if (!was) figure.take(OWN);
       if (was !== isOwn()) {
         tour.classList.toggle("fern-free", isOwn());
-        measure(); // the controls need room
+        figure.querySelector(".rl-more").open = isOwn();
       }
     }
     function go(place, behavior) {
@@ -235,6 +289,7 @@
       show();
     });
     measure();
+    new ResizeObserver(measure).observe(view); // the last stage's controls need room
     show();
     anchors.find(({ id }) => `#${id}` === location.hash)?.scrollIntoView();
   }

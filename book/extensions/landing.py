@@ -22,6 +22,8 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 from twins import of_figure, say
 
+from rope_book.widgets._bundle import ferns_script
+
 STILLS = "_static/stills"
 FERN = "book/data/fern"
 TOUR = "fern-tour"
@@ -152,10 +154,13 @@ def time(
     return [nodes.Text(spoken(minutes(Path(env.srcdir), path), env.docname))], []
 
 
-def write_stills(app: Sphinx) -> None:
-    """Write every figure's still picture into the site."""
+def write_files(app: Sphinx) -> None:
+    """Write every figure's still picture into the site, and what reads a file's fern."""
     if app.builder.format != "html":
         return
+    static = Path(app.outdir) / "_static"
+    (static / "live").mkdir(parents=True, exist_ok=True)
+    (static / "live" / "ferns.js").write_text(ferns_script(), encoding="utf-8")
     folder = Path(app.outdir) / STILLS
     folder.mkdir(parents=True, exist_ok=True)
     for name, (_, shown) in figures(Path(app.srcdir)).items():
@@ -171,5 +176,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("doctree-resolved", write_links)
     app.connect("doctree-resolved", describe_stills)
     app.connect("html-page-context", add_tour)
-    app.connect("builder-inited", write_stills)
+    app.connect("builder-inited", write_files)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,6 +1,8 @@
 """The first page: its figure waits for a hand, its fern is led through its stages, its wall is whole."""
 
 import gzip
+import itertools
+import json
 import re
 
 import pytest
@@ -9,16 +11,19 @@ from playwright.sync_api import expect
 from rope_book.widgets import LiveFigure
 
 from .conftest import FRAMES, PASSES, SITE, at_rest
+from .test_engines import points, until
+from .test_pages import violations
 
 pytestmark = pytest.mark.browser
 INDEX = "book/index.html"
 RAIL = '[data-live="WordsOnARail"]'
+SLOTS = 11  # of the rail, with the one in which a word waits
 STATE = f"""() => {{
     const at = (name) => Number(document.querySelector('{RAIL} [data-trait="' + name + '"] input').value);
-    const words = [...document.querySelectorAll('{RAIL} svg text')].map((text) => text.textContent);
-    const drawn = document.querySelector('{RAIL} svg > g').innerHTML;
-    const score = words.find((word) => word.startsWith("score"));
-    return {{ dog: at("dog"), pig: at("pig"), score, drawn }};
+    const texts = [...document.querySelectorAll('{RAIL} svg text')];
+    const words = Object.fromEntries(texts.map((text) => [text.textContent, Number(text.getAttribute("x"))]));
+    const score = Object.keys(words).find((word) => word.startsWith("score"));
+    return {{ pig: at("pig"), start: at("start"), score, words }};
 }}"""
 
 
@@ -30,11 +35,11 @@ def rail(seen):
 def dragged(seen, word: str, places: int) -> None:
     """Take a word and carry it along the rail."""
     svg = rail(seen).locator("svg").bounding_box()
-    at = rail(seen).locator(".rl-handle").nth(["pig", "dog"].index(word)).bounding_box()
+    at = rail(seen).locator(".rl-handle").nth(["pig", "dog", "day"].index(word)).bounding_box()
     x, y = at["x"] + at["width"] / 2, at["y"] + at["height"] / 2
     seen.page.mouse.move(x, y)
     seen.page.mouse.down()
-    seen.page.mouse.move(x + places * svg["width"] / 8, y, steps=4)
+    seen.page.mouse.move(x + places * svg["width"] / SLOTS, y, steps=4)
     seen.page.mouse.up()
     seen.page.evaluate(FRAMES)
 
@@ -44,26 +49,60 @@ def test_one_thing_changes_at_a_time_and_the_readers_hand_comes_first(visit):
     first = seen.page.evaluate(STATE)
     seen.page.evaluate(PASSES, 1500)
     assert seen.page.evaluate(STATE) == first
-    numbers = rail(seen).locator("svg text").all_text_contents()
-    assert {int(text) for text in numbers if text.isdigit()} == set(range(8))  # those of the sliders
+    assert {int(text) for text in first["words"] if text.isdigit()} == set(range(10))  # 0 to 6 on a slider
     dragged(seen, "pig", 2)
     moved = seen.page.evaluate(STATE)
-    assert (moved["dog"], moved["pig"], moved["score"]) == (1, 6, "score −0.12")
-    dragged(seen, "dog", 5)  # onto the pig: it goes beyond
-    assert (moved := seen.page.evaluate(STATE))["dog"] == 7
-    rail(seen).locator("input[type=checkbox]").check()
-    at_rest(seen.page)
-    kept = seen.page.evaluate(STATE)
-    assert abs(kept["dog"] - kept["pig"]) == 3
-    slider = rail(seen).locator('[data-trait="dog"] input')
-    slider.press("ArrowLeft")
-    at_rest(seen.page)
-    now = seen.page.evaluate(STATE)
-    assert now["dog"] == kept["dog"] - 1
-    assert now["pig"] == kept["pig"] - 1
-    assert now["score"] == kept["score"]
-    assert now["drawn"] != kept["drawn"]
+    assert (moved["pig"], moved["start"], moved["score"]) == (6, 0, "score −0.12")
+    assert moved["words"]["dog"] == first["words"]["dog"]
+    dragged(seen, "dog", 5)  # onto the pig: it goes back to where there is room
+    assert seen.page.evaluate(STATE)["pig"] == 6
     seen.assert_clean()
+
+
+def test_words_come_in_from_the_left_and_push_the_sentence(visit):
+    seen = visit(INDEX, maths=False, reduced_motion="reduce")
+    first = seen.page.evaluate(STATE)
+    slot = (first["words"]["pig"] - first["words"]["dog"]) / 3
+    assert first["words"]["day"] < first["words"]["0"]  # it waits beside the rail
+    dragged(seen, "day", 2)
+    pushed = seen.page.evaluate(STATE)
+    assert (pushed["pig"], pushed["start"], pushed["score"]) == (4, 2, first["score"])
+    for word in ("dog", "pig", "day"):
+        assert pushed["words"][word] == pytest.approx(first["words"][word] + 2 * slot, abs=0.1)
+    assert pushed["words"]["one"] == pytest.approx(first["words"]["0"], abs=0.1)
+    assert {"0", "9"} <= pushed["words"].keys()  # the rail itself has not moved
+    rail(seen).locator('[data-trait="start"] input').press("End")
+    far = seen.page.evaluate(STATE)
+    assert (far["start"], far["score"]) == (48, first["score"])
+    assert far["words"]["dog"] == pytest.approx(first["words"]["dog"] + 3 * slot, abs=0.1)
+    assert "54" in far["words"]  # beyond three words the rail moves on
+    seen.assert_clean()
+
+
+PUSHED = f"""() => new Promise((done) => {{
+    const figure = document.querySelector('{RAIL}');
+    const input = figure.querySelector('[data-trait="start"] input');
+    const xOf = (word) => [...figure.querySelectorAll("svg text")].find((text) => text.textContent === word);
+    const seen = [];
+    const look = () => {{
+        seen.push(["dog", "pig", "day"].map((word) => Number(xOf(word).getAttribute("x"))));
+        if (seen.length > 1 && figure.ariaBusy !== "true") done(seen);
+        else requestAnimationFrame(look);
+    }};
+    look();
+    input.value = 1;
+    input.dispatchEvent(new Event("input"));
+}})"""
+
+
+def test_a_push_is_one_movement_to_the_right(visit):
+    seen = visit(INDEX, maths=False)
+    frames = seen.page.evaluate(PUSHED)
+    for before, after in itertools.pairwise(frames):
+        assert all(x <= then for x, then in zip(before, after, strict=True))
+    gaps = {round(pig - dog, 1) for dog, pig, _ in frames}
+    assert len(gaps) == 1
+    assert frames[-1][0] - frames[0][0] == pytest.approx(gaps.pop() / 3, abs=0.1)
 
 
 def test_the_wall_has_every_figure_and_ticks_those_that_were_moved(visit):
@@ -130,7 +169,7 @@ def test_the_page_says_its_line_and_opens_three_doors_with_counted_hours(first_p
 def test_the_first_screen_holds_the_whole_first_figure_with_its_controls(first_page, width, height):
     page = first_page(width)
     page.evaluate("scrollTo({ top: 0, behavior: 'instant' })")
-    parts = [".rl-picture svg", '[data-trait="lock"]', '[data-trait="dog"]', '[data-trait="pig"]']
+    parts = [".rl-picture svg", '[data-trait="pig"]', '[data-trait="start"]']
     for part in parts:
         box = page.locator(f"{RAIL} {part}").bounding_box()
         assert box["y"] + box["height"] <= height, part
@@ -201,6 +240,9 @@ def test_what_the_reader_moves_stays_until_the_page_is_scrolled(visit):
     assert seen.page.evaluate(PLACED)["line"].startswith("Fern(stage='own', distance=")
 
 
+SENTENCES = """() => [...document.querySelectorAll(".fern-step p")].map((words) => words.textContent)"""
+
+
 def test_less_motion_and_paper_have_the_stages_as_stills_with_the_same_sentences(visit):
     seen = visit(INDEX, maths=False, reduced_motion="reduce")
     steps = seen.page.locator(".fern-step")
@@ -211,6 +253,131 @@ def test_less_motion_and_paper_have_the_stages_as_stills_with_the_same_sentences
         assert "hands" in still.get_attribute("alt") or "pairs" in still.get_attribute("alt")
         still.scroll_into_view_if_needed()
         expect(still).to_be_visible()
+    assert seen.page.evaluate(SENTENCES) == visit(INDEX, maths=False).page.evaluate(SENTENCES)
+
+
+GO = """([place]) => {
+    const way = document.querySelector(".fern-way input");
+    way.value = place;
+    way.dispatchEvent(new Event("input"));
+}"""
+
+
+def at_stage(page, place: int) -> None:
+    """Return once the tour shows a stage, counted from 0."""
+    page.evaluate(GO, [place])
+    page.wait_for_function(
+        "(place) => [...document.querySelectorAll('.fern-step')][place].classList.contains('is-now')",
+        arg=place,
+    )
+    page.evaluate(FRAMES)
+
+
+@pytest.mark.parametrize(
+    ("width", "height", "theme"), [(1280, 900, "light"), (390, 844, "dark")], ids=["desktop", "phone"]
+)
+def test_each_stage_is_whole_in_one_screen(visit, width, height, theme):
+    page = visit(INDEX, maths=False, width=width, height=height, theme=theme).page
+    for place in range(8):
+        at_stage(page, place)
+        parts = [".fern-step.is-now", ".fern-view svg", *([".fern-way"] if place < 7 else [])]
+        for part in parts:
+            box = page.locator(part).first.bounding_box()
+            assert box["y"] >= 0, (place, part)
+            assert box["y"] + box["height"] <= height, (place, part)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert violations(page) == []
+
+
+def test_a_screen_reader_hears_the_stage_and_what_the_fern_shows(visit):
+    page = visit(INDEX, maths=False).page
+    way = page.get_by_role("slider", name="Stage of the fern")
+    at_stage(page, 4)
+    assert way.get_attribute("aria-valuetext") == "5: Go too far, and nothing stands."
+    expect(page.locator(".fern-way a[aria-current=step]")).to_have_accessible_name(
+        "5: Go too far, and nothing stands."
+    )
+    figure = page.locator(FERN)
+    expect(figure).to_have_attribute("aria-label", re.compile("hands laid tip to tail"))
+    heard = figure.locator('[role="status"]').first
+    expect(heard).to_contain_text("8,000 tokens apart, the 64 hands reach −0.01 of the straight stem")
+    at_stage(page, 5)
+    expect(heard).to_contain_text("reach 0.39 of the straight stem")
+
+
+CONFIG = {"model_type": "llama", "head_dim": 64, "rope_theta": 1e6, "max_position_embeddings": 32_768}
+KINDS = {
+    "model_type": "gemma3_text",
+    "head_dim": 256,
+    "layer_types": ["sliding_attention", "full_attention"],
+    "rope_parameters": {
+        "sliding_attention": {"rope_type": "default", "rope_theta": 1e4},
+        "full_attention": {"rope_type": "linear", "factor": 8.0, "rope_theta": 1e6},
+    },
+}
+
+
+def test_a_config_that_is_pasted_or_dropped_grows_its_fern(visit, tmp_path):
+    seen = visit(f"{INDEX}#fern-yours", maths=False)
+    page, said = seen.page, seen.page.locator(".fern-file p")
+    page.wait_for_function("() => document.querySelector('.fern-free')")
+    assert not [url for url in seen.asked if url.endswith("ferns.js")]
+    area = page.get_by_label("Or paste or drop a config.json or GGUF")
+    area.fill(json.dumps(CONFIG))
+    expect(said).to_have_text("This is the fern of your file.")
+    line = page.evaluate(PLACED)["line"]
+    for part in ("base=1000000", "head_dim=64", "trained=32768"):
+        assert part in line
+    area.fill('{"model_type": "llama"')
+    expect(said).to_contain_text("This file is not read. config is not JSON")
+    area.fill(json.dumps(CONFIG | {"rope_theta": -1}))
+    expect(said).to_contain_text("rope_theta must be a number above 1")
+    assert page.evaluate(PLACED)["line"] == line
+    file = tmp_path / "config.json"
+    file.write_text(json.dumps(KINDS), encoding="utf-8")
+    page.locator(".fern-file input").set_input_files(file)
+    expect(said).to_contain_text("Choose some")
+    page.get_by_role("button", name="full attention").click()
+    assert "rule='pi'" in page.evaluate(PLACED)["line"]
+    page.get_by_role("button", name="sliding attention").click()
+    assert "rule=" not in page.evaluate(PLACED)["line"]
+    seen.assert_clean()
+
+
+NOW = "return document.querySelector('.fern-step.is-now strong').textContent.startsWith(arguments[0])"
+LINE = """return document.querySelector('.fern-tour .rl-python code').textContent.startsWith(arguments[0])"""
+PASTE = """const area = document.querySelector(".fern-file textarea");
+area.value = arguments[0];
+area.dispatchEvent(new Event("input"));"""
+SAYS = "return document.querySelector('.fern-file p').textContent === arguments[0]"
+
+
+def test_the_tour_answers_keys_pointer_and_a_file_in_every_engine(engine, watched_figures):
+    engine.open(f"{watched_figures}{INDEX}")
+    until(engine, "return document.querySelector('.fern-guided .fern-way') !== null")
+    until(engine, "return book.alive('WordsOnARail')")
+    assert engine.label(".fern-way input") == "Stage of the fern"
+    engine.js("document.querySelector('.fern-way input').focus()")
+    for key, words in [
+        ("End", "Now grow your own"),
+        ("Home", "Every word carries"),
+        ("ArrowRight", "Lay the hands"),
+        ("ArrowRight", "Walk away"),
+    ]:
+        engine.press(key)
+        until(engine, NOW, words)
+    until(engine, LINE, "Fern()")
+    ((x, y),) = points(engine, f"{FERN} .rl-handle", 0.5)
+    engine.drag((x, y), (x + 30, y), (x + 60, y))
+    until(engine, LINE, "Fern(stage='own', distance=")
+    engine.press("End")
+    until(engine, NOW, "Now grow your own")
+    engine.js(PASTE, json.dumps(CONFIG))
+    until(engine, SAYS, "This is the fern of your file.")
+    ((x, y),) = points(engine, f"{RAIL} .rl-grip:last-child .rl-handle", 0.5)
+    engine.drag((x, y), (x + 60, y), (x + 140, y))
+    until(engine, f"return document.querySelector('{RAIL} [data-trait=start] input').value === '2'")
+    assert engine.js("return book.errors") == []
 
 
 def test_a_fern_is_saved_as_a_picture_and_as_a_loop_and_heard_only_on_request(visit):
@@ -221,14 +388,45 @@ def test_a_fern_is_saved_as_a_picture_and_as_a_loop_and_heard_only_on_request(vi
             seen.page.get_by_role("button", name=name).click()
         assert download.value.suggested_filename == file
         assert download.value.path().stat().st_size > 5_000
-    assert not seen.page.locator(".fern-tools label").is_visible()
+    assert not seen.page.locator(".fern-tools > label").is_visible()
     seen.page.get_by_role("button", name="Sound").click()
-    assert seen.page.locator(".fern-tools label").is_visible()
+    assert seen.page.locator(".fern-tools > label").is_visible()
     seen.page.evaluate("scrollTo({ top: 0, behavior: 'instant' })")  # leaving ends it
     expect(seen.page.get_by_role("button", name="Sound", include_hidden=True)).to_have_attribute(
         "aria-pressed", "false"
     )
     seen.assert_clean()
+
+
+KEEPS = """window.kept = [];
+let size = 0;
+const address = URL.createObjectURL.bind(URL);
+URL.createObjectURL = (blob) => {
+    size = blob.size;
+    return address(blob);
+};
+HTMLAnchorElement.prototype.click = function () {
+    kept.push([this.download, size > 5000]);
+};"""
+SAVE = """const buttons = [...document.querySelectorAll(".fern-tools button")];
+buttons.find((button) => button.textContent === arguments[0])?.click();"""
+KEPT = "return kept.some(([name, whole]) => name === arguments[0] && whole)"
+RECORDS = "return 'MediaRecorder' in window && 'captureStream' in HTMLCanvasElement.prototype"
+
+
+def test_every_engine_saves_a_picture_and_if_it_can_record_a_loop(engine, watched_figures):
+    engine.open(f"{watched_figures}{INDEX}#fern-yours")
+    until(engine, "return document.querySelector('.fern-free') !== null")
+    engine.js(KEEPS)
+    engine.js(SAVE, "Save as picture")
+    until(engine, KEPT, "fern.png")
+    records = engine.js(RECORDS)
+    loop = "return document.querySelector('.fern-tools').textContent.includes('Save as loop')"
+    assert engine.js(loop) == records
+    if records:
+        engine.js(SAVE, "Save as loop of 6 seconds")
+        until(engine, KEPT, "fern.webm")
+    assert engine.js("return book.errors") == []
 
 
 MOST_SCRIPT = 15_000  # bytes of the fern and what leads through it, compressed as a server sends them

@@ -98,6 +98,12 @@ $real$page.mount(root, () => import(new URL(root.dataset.engine, document.baseUR
     return lean(f"(() => {{\n{scopes('real/page')}\n{call}\n}})();\n")
 
 
+def ferns_script() -> str:
+    """Return the classic script that reads a file's ferns in a page, ``RopeLive.ferns``, fetched on request."""
+    name = "maths/fern_of_config"
+    return lean(f"(() => {{\n{scopes(name)}\nRopeLive.ferns = {constant(name)};\n}})();\n")
+
+
 def lean(script: str) -> str:
     """Strip comments, empty lines and indentation from a script; leave multi-line strings unchanged.
 

@@ -112,10 +112,9 @@ DATA: dict[str, Callable[[], Any]] = {
     "rail": lambda: {
         "theta": rail.THETA,
         "places": rail.PLACES,
-        "apart": rail.APART,
+        "room": rail.ROOM,
+        "before": rail.BEFORE,
         "arrows": rail.ARROWS,
-        "stay": rail.STAY,
-        "pace": rail.PACE,
     },
     "questions": questions,
     "record": lambda: page_training.RECORD,

@@ -1,17 +1,22 @@
 """The first page and chapters 9, 15, 17 and 21: the hands of a head, laid tip to tail."""
 
 import math
+import re
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 import traitlets
 
+from rope_doctor.config import read_config
 from rope_edu.arrays import ArrayLike
+from rope_edu.encodings import RopeSpec
 
 from ._rules import Preset
 from ._traits import Choice, Numbers, Slider
 from .base import LiveFigure
 from .maths import fern as maths
+from .maths import fern_of_config
 from .maths.stretch import RULES, stretched
 
 _FAR = 2.0**20  # tokens
@@ -26,7 +31,7 @@ _PLAIN = {
     "gathered": 1.0,
     "shown": "one",
 }
-_MODELS = maths.models()
+_MODELS = fern_of_config.models()
 _STAGES = {
     "clocks": {"distance": 3.0, "gathered": 0.0},
     "stem": {"distance": 0.0},
@@ -45,12 +50,12 @@ class Fern(LiveFigure):
     where the hands are fast. ``reach`` is the height of the tip as a share of the straight stem; ``score`` is that
     share of the sum of ``lengths``. Both can be read and observed. The height is also drawn against distance.
 
-    ``base``, ``head_dim`` and ``rule`` ("rope" for none, or "pi", "ntk-aware", "yarn", "llama3", which stretch by
-    ``factor``) set the frequencies; ``model`` sets them to those of one of many released models. Hands glow if they
-    point in a direction that they never had in training on ``trained`` tokens. ``start`` tokens come before both
-    words and do not change the fern. ``gathered`` brings the hands together, from their clocks (0) to the stem (1).
-    ``shown`` is "one" fern with its curve, or the "rules" side by side. ``stage`` sets all of this to one of seven
-    stages.
+    ``base``, ``head_dim`` and ``rule`` ("rope" for none, "pi", "ntk-aware", "yarn", "llama3", which stretch by
+    ``factor``) set the frequencies; ``model`` sets them to those of a released model. With the rule "file" they are
+    ``frequencies``, and the stem is longer by ``attention_factor`` squared: see :meth:`of_config`. Hands that point
+    where training on ``trained`` tokens never showed them glow. ``start`` tokens come before both words, and the
+    fern does not move. ``gathered`` brings the hands together, from their clocks (0) to the stem (1). ``shown`` is
+    "one" fern with its curve, or the "rules" side by side. ``stage`` sets all of this to one of seven stages.
 
     ``lengths`` and ``angles`` (radians) make it the fern of a query and a key: see :meth:`of`. Pairs with neither
     have length 1 and angle 0, as for equal vectors; numbers beyond the last pair are ignored.
@@ -90,17 +95,22 @@ class Fern(LiveFigure):
     base = Slider(10_000.0, 100.0, 100_000_000.0, log=True, label="Base, b")
     rule = Choice(
         "rope",
-        {name: RULES[name] for name in ("rope", "pi", "ntk-aware", "yarn", "llama3")},
+        {name: RULES[name] for name in ("rope", "pi", "ntk-aware", "yarn", "llama3")}
+        | {"file": "a file's own"},
         label="Rule",
     )
     factor = Slider(8.0, 1.0, 128.0, log=True, label="Stretch, s")
     trained = Slider(4096, 64, 2**20, log=True, label="Trained length, L", unit="tokens")
-    head_dim = Choice(128, {d: f"{d} ({d // 2} pairs)" for d in maths.WIDTHS}, label="Head width, d")
+    head_dim = Choice(
+        128, {d: f"{d} ({d // 2} pairs)" for d in fern_of_config.WIDTHS}, label="Turning width, d"
+    )
     start = Slider(0.0, 0.0, 100_000.0, log=True, label="Text before both", unit="tokens")
     gathered = Slider(1.0, 0.0, 1.0, step=0.01, label="Laid tip to tail, from clocks to stem")
     shown = Choice("one", {"one": "one fern and its score", "rules": "the rules side by side"}, label="Show")
     lengths = Numbers(128, 0.0, 1e6, label="Lengths of content, |q| |k|, one per pair")
     angles = Numbers(128, -math.tau, math.tau, label="Angles of content, φ (radians), one per pair")
+    frequencies = Numbers(256, 0.0, math.tau, label="Frequencies of a file (radians per token), one per pair")
+    attention_factor = Slider(1.0, 0.1, 4.0, step=0.01, label="Attention factor of a file")
     reach = traitlets.Float(read_only=True)
     score = traitlets.Float(read_only=True)
 
@@ -114,6 +124,31 @@ class Fern(LiveFigure):
         products = np.reshape(q, (-1, 2)) @ [1, 1j] * (np.reshape(k, (-1, 2)) @ [1, -1j])
         content = {"lengths": np.abs(products), "angles": np.angle(products)}
         return cls(**{"head_dim": 2 * len(products)} | content | settings)
+
+    @classmethod
+    def of_config(
+        cls, config: dict[str, Any] | str | Path, *, layer_type: str | None = None, **settings: Any
+    ) -> "Fern":
+        """Return the fern of a config.json, for a text of the length that it claims.
+
+        >>> Fern.of_config({"model_type": "llama", "head_dim": 128, "rope_theta": 1e6})
+        Fern(base=1000000.0)
+        """
+        longest = read_config(config, layer_type=layer_type).longest
+        reading = read_config(config, layer_type=layer_type, seq_len=longest)
+        return cls(**fern_of_config.settings(reading) | settings)
+
+    @property
+    def spec(self) -> RopeSpec:
+        """The rotation of the hands; without ``frequencies``, the rule "file" changes nothing."""
+        if self.rule == "file" and self.frequencies:
+            return RopeSpec(self.frequencies, self.attention_factor, kind="file")
+        rule = "rope" if self.rule == "file" else self.rule
+        return stretched(rule, self.head_dim, self.base, self.trained, self.trained * self.factor)
+
+    def __repr__(self) -> str:
+        """Return the line of Python that makes the figure; the numbers of a long list are left out."""
+        return re.sub(r"\[[^]]{60,}\]", "[…]", super().__repr__())
 
     @traitlets.default("reach")
     def _first_reach(self) -> float:
@@ -131,9 +166,9 @@ class Fern(LiveFigure):
             self.set_trait("score", self._reached() * self._whole())
 
     def _reached(self) -> float:
-        spec = stretched(self.rule, self.head_dim, self.base, self.trained, self.trained * self.factor)
+        spec = self.spec
         joints = maths.fern(spec.inv_freq, spec.attention_factor, self.distance, self.lengths, self.angles)
         return round(float(joints[-1, 1]), 12) + 0.0
 
     def _whole(self) -> float:
-        return float(maths.padded(self.lengths, self.head_dim // 2, 1.0).sum())
+        return float(maths.padded(self.lengths, len(self.spec.inv_freq), 1.0).sum())

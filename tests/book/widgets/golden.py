@@ -26,6 +26,7 @@ from rope_book.widgets.maths import (
     error_curve,
     example_bias,
     fern,
+    fern_of_config,
     gained,
     order,
     pair_angle,
@@ -382,6 +383,14 @@ def of_fern():
 
 
 @room
+def of_fern_of_config():
+    for preset in PRESETS:
+        ferns = [list(each) for each in fern_of_config.ferns(preset.config).items()]
+        yield Call("fernsOf", [preset.config], ferns)
+        yield Call("readFerns", [json.dumps(preset.config)], {"ferns": ferns})
+
+
+@room
 def of_trained_range():
     for width, base, length in itertools.product([4, 64, 128], [100.0, 1e4, 5e5], [64, 4096]):
         rates = rope_edu.inv_freq(width, base)
@@ -516,14 +525,11 @@ def of_words():
 
 @room
 def of_rail():
-    places = (0, 0.5, 1, 3.2, 4, 6.9, 7)
+    places = (0, 0.5, 1, 3.2, 4, 5.9, 6)
     for dog, pig in itertools.product(places, places):
         yield Call("otherPlaces", [dog, pig], rail.other_places(dog, pig), exactly=True)
         yield Call("passed", [dog, 2, pig], rail.passed(dog, 2, pig))
-        yield Call("keptApart", [dog, pig], rail.kept_apart(dog, pig))
         yield Call("railScore", [pig - dog], rail.rail_score(pig - dog))
-        for start, more in itertools.product((0, 3.9, 4, 7.5, 12, 30, 47.5), (0.01, 0.3, 9)):
-            yield Call("strolled", [dog, pig, start, more], rail.strolled(dog, pig, start, more))
     for word, position in itertools.product(rail.ARROWS, (0, 3, 7.25, 48)):
         yield Call("turnedArrow", [word, position], rail.turned_arrow(word, position))
 

@@ -11,7 +11,7 @@ from rope_book.results import MODELS
 from rope_book.results.page_heads import read_page_heads
 from rope_book.widgets import LiveFigure
 from rope_book.widgets._bundle import JS, modules
-from rope_book.widgets.maths import damage, patients, stretch
+from rope_book.widgets.maths import damage, fern_of_config, patients, rail, stretch
 from rope_doctor.config import PRESETS, RULES
 
 from .drawn import MARKED, Drawn, states
@@ -34,7 +34,7 @@ SAME = re.compile(
 )
 
 
-NAMES = {model.name for model in (*PRESETS, *MODELS)}
+NAMES = {model.name for model in (*PRESETS, *MODELS)} | {*fern_of_config.models()}
 
 
 def holes(text: str) -> list[str]:
@@ -127,7 +127,7 @@ def not_said(text: str, known: set[str]) -> list[str]:
     ]
 
 
-TYPED = {"the", "dog", "chases", "pig", "now"} | {
+TYPED = {"now", *rail.ARROWS} | {
     word
     for figure in LiveFigure.figures.values()
     for control in figure.controls().values()

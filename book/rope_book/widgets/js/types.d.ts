@@ -158,6 +158,7 @@ interface Figure {
   play?: { trait: string; perSecond: number; speeds?: number[] }; // a button that moves a slider by itself
   panel?(width: number, state: State, view: View): Pair; // top and bottom of the part to show when space is tight
   smooth?: string[]; // whole-number traits that the picture can also draw at fractional values during a transition
+  glides?: string[]; // sliders whose every step the picture follows in a transition, as it does a choice
   time?: number; // duration of a transition in milliseconds, if the default of 400 is too short to follow
   unfolds?: boolean; // "More" opens when a choice makes a control in it relevant
   /** The reader's own file, saved and loaded. */

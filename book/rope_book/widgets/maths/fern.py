@@ -8,14 +8,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rope_doctor.config import PRESETS, ConfigError, read_config
-
-from .stretch import stretched
-
-STEP = 0.01  # step in log10(1 + distance) between candidate positions of a dragged tip
-LOOK = 24  # number of steps to try on either side
-KINDS = {"rope": "rope", "linear": "pi", "llama3": "llama3", "yarn": "yarn"}  # RopeSpec kind -> the rule here
-WIDTHS = (16, 32, 64, 96, 128, 256)
+STEP = 0.01  # in log10(1 + distance), between two candidate positions of a dragged tip
+LOOK = 24  # steps to try on either side
 
 
 def fern(
@@ -86,32 +80,3 @@ def followed(
     gaps = np.hypot(*(tips - point).T)
     nearest = int(np.argmin(np.round(gaps, 9)))
     return round(float(reached[nearest]), 2)
-
-
-def models() -> dict[str, dict[str, object]]:
-    """Return {model: figure settings} for the presets whose rotation such settings reproduce exactly."""
-    found = {preset.name: _settings(preset.config) for preset in PRESETS}
-    return {name: settings for name, settings in found.items() if settings}
-
-
-def _settings(config: dict) -> dict[str, object]:
-    """Return the settings that draw the fern of a config, or {} if there are none."""
-    try:
-        reading = read_config(config)
-    except ConfigError:  # several layer kinds
-        return {}
-    spec, trained = reading.spec, reading.trained or reading.longest
-    if spec.kind not in KINDS or spec.rotary_dim not in WIDTHS or spec.axes is not None or not trained:
-        return {}
-    factor = float(reading.factor or 1)
-    drawn = stretched(KINDS[spec.kind], spec.rotary_dim, spec.base, trained, trained * factor)
-    same = np.allclose(drawn.inv_freq, spec.inv_freq, rtol=1e-6, atol=0)
-    if not same or abs(drawn.attention_factor - spec.attention_factor) > 1e-6:
-        return {}
-    return {
-        "head_dim": spec.rotary_dim,
-        "base": float(spec.base),
-        "rule": KINDS[spec.kind],
-        "factor": factor,
-        "trained": trained,
-    }

@@ -5,7 +5,18 @@ import { live } from "../lib/figure.js";
 import { centred } from "../lib/labels.js";
 import { BEYOND, unseenPoints } from "../lib/marks.js";
 import { memo } from "../lib/memo.js";
-import { abbreviated, clamp, fmt, fromPlace, grouped, last, placeFromZero, range, sorted } from "../lib/numbers.js";
+import {
+  abbreviated,
+  clamp,
+  fmt,
+  fromPlace,
+  grouped,
+  last,
+  placeFromZero,
+  range,
+  sorted,
+  sum,
+} from "../lib/numbers.js";
 import { phrase, phraseOf } from "../lib/phrase.js";
 import { listed, textWidth } from "../lib/words.js";
 import { extent, fern, followed, heightOf } from "../maths/fern.js";
@@ -21,17 +32,21 @@ const SAMPLES = sorted(range(0, 240).map((n) => Math.round(fromPlace((n / 240) *
 const GLOW = { stroke: ink.other, opacity: 0.5 };
 
 /** A head's frequencies with and without a rule, and the attention factor by which the hands are scaled. */
-const rotationOf = memo(
-  (rule, { head_dim, base, trained, factor }) => ({
-    ...stretched(rule, head_dim, base, trained, trained * factor),
-    plain: invFreq(head_dim, base),
-  }),
-  16,
-);
+const rotationOf = memo((rule, { head_dim, base, trained, factor, frequencies, attention_factor }) => {
+  if (rule === "file" && frequencies.length) {
+    const plain = invFreq(2 * frequencies.length, base);
+    return { invFreq: frequencies, attentionFactor: attention_factor, plain };
+  }
+  const name = rule === "file" ? "rope" : rule;
+  return { ...stretched(name, head_dim, base, trained, trained * factor), plain: invFreq(head_dim, base) };
+}, 16);
 
-const frequencies = ({ head_dim, base, trained, factor }) => ({ head_dim, base, trained, factor });
+const settingsOf = ({ head_dim, base, trained, factor, frequencies, attention_factor }) => ({
+  ...{ head_dim, base, trained, factor, frequencies, attention_factor },
+});
 const contentOf = ({ lengths, angles }) => ({ lengths, angles });
-const rotationIn = (state, rule = state.rule) => rotationOf(rule, frequencies(state));
+const rotationIn = (state, rule = state.rule) => rotationOf(rule, settingsOf(state));
+const pairsIn = (state) => rotationIn(state).invFreq.length;
 
 /** The fern for a state and a distance. */
 const grown = (state, distance, rule) => fern(rotationIn(state, rule), distance, contentOf(state));
@@ -41,7 +56,7 @@ const allOf = memo((rule, settings, content) => {
   const ferns = SAMPLES.map((distance) => fern(rotationOf(rule, settings), distance, content));
   return { box: extent(ferns), scores: ferns.map(heightOf) };
 }, 16);
-const all = (state, rule = state.rule) => allOf(rule, frequencies(state), contentOf(state));
+const all = (state, rule = state.rule) => allOf(rule, settingsOf(state), contentOf(state));
 
 /** Lay out one or more ferns side by side from x to x + w above the ground, with the distance rail below. */
 function plan(width, state, { shows }) {
@@ -211,8 +226,10 @@ function drawLevel(pen, state, tip, [x, y], { right, top }, width) {
   const words = phrase`score ${fmt(heightOf(grown(state, Math.round(state.distance))))}`;
   const style = { size: 15, bold: true };
   const at = centred(x + 14 + textWidth(words, 15, true) / 2, words, 2, Math.min(right, width - 2), style);
-  const above = at - textWidth(words, 15, true) / 2 < x + 10;
-  pen.text(at, Math.max(y + (above ? -14 : -8), top + 26), words, {
+  const wide = textWidth(words, 15, true);
+  const baseline = Math.max(y + (at - wide / 2 < x + 10 ? -14 : -8), top + 26);
+  pen.rect(at - wide / 2 - 3, baseline - 14, wide + 6, 19, { fill: ink.paper, opacity: 0.8, radius: 4 });
+  pen.text(at, baseline, words, {
     anchor: "middle",
     size: 15,
     weight: 700,
@@ -240,7 +257,7 @@ function draw(pen, state, { width, shows }) {
     width < 420
       ? phrase`Height of the tip = score`
       : phrase`Height of the tip = score, as a share of the straight stem`;
-  pen.text(2, 16, shown < 0.5 ? phrase`${state.head_dim / 2} clocks, one for each pair` : name);
+  pen.text(2, 16, shown < 0.5 ? phrase`${pairsIn(state)} clocks, one for each pair` : name);
   drawGround(pen, at, shown);
   const { X, pig } = drawRail(pen, state, at, width);
   if (at.several) {
@@ -274,9 +291,17 @@ function freshWords(state, distance) {
     : phrase` ${fresh} hands glow: they point where training never showed them.`;
 }
 
+/** The score of a query and a key, computed from the height of their fern. */
+function contentWords(state, distance) {
+  const pairs = pairsIn(state);
+  const whole = sum(range(0, pairs - 1).map((i) => state.lengths[i] ?? 1));
+  const score = (heightOf(grown(state, distance)) * whole) / Math.sqrt(2 * pairs);
+  return phrase`the score of this query and key is ${fmt(score, 1)}.`;
+}
+
 function readout(state) {
   const distance = Math.round(state.distance);
-  const hands = state.head_dim / 2;
+  const hands = pairsIn(state);
   const height = (rule) => fmt(heightOf(grown(state, distance, rule)));
   const near = (rule) => fmt(heightOf(grown(state, 1, rule)), 4);
   if (state.shown === "rules") {
@@ -286,12 +311,15 @@ function readout(state) {
   if (state.gathered < 1) {
     return phrase`Dog and pig are ${apart(distance)}. Each of the ${hands} pairs is a clock that this distance has turned, the first the fastest.`;
   }
-  const equal = state.lengths.length || state.angles.length ? phrase`this query and key` : phrase`two equal vectors`;
+  const score =
+    state.lengths.length || state.angles.length
+      ? contentWords(state, distance)
+      : phrase`that is the score of two equal vectors.`;
   const from = Math.round(state.start);
   const where = from
     ? phrase` Their positions are ${grouped(from)} and ${grouped(from + distance)}, but only the distance turns the hands.`
     : "";
-  return phrase`${apart(distance)}, the ${hands} hands reach ${height()} of the straight stem: that is the score of ${equal}.${where}${freshWords(state, distance)}`;
+  return phrase`${apart(distance)}, the ${hands} hands reach ${height()} of the straight stem: ${score}${where}${freshWords(state, distance)}`;
 }
 
 /** Setting the stretch factor selects PI if no rule is selected. */
@@ -300,10 +328,17 @@ const follow = (before, held) =>
     ? { rule: "pi" }
     : {};
 
+const OF_FILE = ["frequencies", "attention_factor"];
+
 /** The names of the controls that currently have an effect. */
 function uses(state) {
   const several = state.shown === "rules";
-  const idle = several ? ["rule", "gathered"] : state.rule === "rope" ? ["factor"] : [];
+  const isFile = state.rule === "file" && !several;
+  const idle = [
+    ...(several ? ["rule", "gathered"] : []),
+    ...(isFile ? ["head_dim", "base", "factor"] : OF_FILE),
+    ...(state.rule === "rope" && !several ? ["factor"] : []),
+  ];
   return Object.keys(state).filter((name) => !idle.includes(name));
 }
 

@@ -5,72 +5,95 @@ import { polar } from "../lib/geometry.js";
 import { centred } from "../lib/labels.js";
 import { clamp, fmt, range } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
-import { shortened, textWidth } from "../lib/words.js";
+import { textWidth } from "../lib/words.js";
 import { TURN } from "../maths/frequencies.js";
-import { keptApart, otherPlaces, passed, railScore, strolled, turnedArrow } from "../maths/rail.js";
+import { otherPlaces, passed, railScore, turnedArrow } from "../maths/rail.js";
 
 const OTHERS = ["the", "chases", "the"];
 
-/** Lay out the rail above the needle for the given width. */
+const SLOTS = 1 + RAIL.room + RAIL.places; // the first, beside the rail, is for the next word to come in
+const FAINT = 0.45; // opacity of the waiting word
+
+/** Lay out the rail above the needle for the given width. `X` maps a slot of the rail, counted from 0, to pixels.
+ */
 function plan(width) {
-  const slot = (width - 4) / RAIL.places;
-  const size = clamp(slot * 0.3, 12, 26); // font size of the words
+  const slot = (width - 4) / SLOTS;
+  const size = clamp(slot * 0.3, 12, 26); // size of the words
   const radius = Math.min(42, slot * 0.44);
   const rail = 2 * (size + 4) + 6 + radius; // height of the clocks' centres
   const numbers = rail + radius + 20;
   const reach = clamp(width * 0.22, 92, 136); // length of the needle
   const hub = numbers + 62 + reach;
-  return { slot, size, radius, rail, numbers, reach, hub, height: hub + 38, X: (place) => 2 + slot * (place + 0.5) };
+  return { slot, size, radius, rail, numbers, reach, hub, height: hub + 38, X: (at) => 2 + slot * (at + 1.5) };
 }
 
-/** Each word with its position; dog and pig come last, so that they are drawn on top. */
-function wordsOf({ dog, pig }) {
-  const plain = { colour: ink.muted, words: ink.muted, bold: false };
+/** How far the sentence has been pushed along the rail, in slots; any further, and the rail moves instead. */
+const pushed = ({ start }) => Math.min(start, RAIL.room);
+
+/** The opacity, at a slot, of a word that comes in from the left. */
+const seenAt = (slot) => (slot >= 0 ? 1 - (1 - FAINT) * clamp(-slot, 0, 1) : FAINT * clamp(2 + slot, 0, 1));
+
+/** Each word with its place in the sentence; dog and pig come last, so that they are drawn on top. */
+function wordsOf(state) {
+  const { dog, pig } = state;
+  const plain = { colour: ink.muted, words: ink.muted, weight: undefined, opacity: 1 };
+  const before = RAIL.before.map((word, i) => ({
+    word,
+    place: -1 - i,
+    ...plain,
+    opacity: seenAt(pushed(state) - 1 - i),
+  }));
   return [
+    ...before.filter(({ opacity }) => opacity > 0),
     ...otherPlaces(dog, pig).map((place, i) => ({ word: OTHERS[i], place, ...plain })),
-    { word: "pig", place: pig, colour: ink.k, words: ink.kWords, bold: true },
-    { word: "dog", place: dog, colour: ink.q, words: ink.qWords, bold: true },
+    { word: "pig", place: pig, colour: ink.k, words: ink.kWords, weight: 700, opacity: 1 },
+    { word: "dog", place: dog, colour: ink.q, words: ink.qWords, weight: 700, opacity: 1 },
   ];
 }
 
-/** Draw the positions in the text as a tape below the words. */
-function drawTape(pen, { start }, { X, rail, radius, numbers, slot }, width) {
-  pen.line(0, rail, width, rail, { stroke: ink.grid, width: 3 });
-  const free = range(0, RAIL.places - 1).map((place) => [X(place), rail, 4]);
-  pen.circles(free, { fill: ink.paper, stroke: ink.grid, width: 2 });
-  const places = range(Math.ceil(start - 0.25), Math.floor(start + RAIL.places - 0.75)).map((t) => t - start);
-  const marks = places.map((place) => [X(place), rail + radius - 1, X(place), rail + radius + 5]);
+/** Draw the positions in the text as a rail below the words. */
+function drawRail(pen, { start }, { X, rail, radius, numbers, slot }, width) {
+  const gone = Math.max(0, start - RAIL.room); // positions that have left the picture
+  pen.line(gone ? 0 : X(-0.5), rail, width, rail, { stroke: ink.grid, width: 3 });
+  const last = RAIL.room + RAIL.places - 1;
+  const places = range(Math.ceil(gone - 0.25), Math.floor(gone + last + 0.25)).map((position) => position - gone);
   pen.part(() => {
+    pen.circles(
+      places.map((at) => [X(at), rail, 4]),
+      { fill: ink.paper, stroke: ink.grid, width: 2 },
+    );
+    const marks = places.map((at) => [X(at), rail + radius - 1, X(at), rail + radius + 5]);
     pen.lines(marks, { stroke: ink.muted, width: 1.5 });
-    const style = { ...noteMiddle, size: slot < 60 ? 12 : 13 };
-    for (const place of places) pen.text(X(place), numbers, Math.round(start + place), style);
+    const style = { ...noteMiddle, size: slot < 50 ? 12 : 13 };
+    for (const at of places) pen.text(X(at), numbers, Math.round(gone + at), style);
+    if (start < RAIL.room) pen.text(X(-1), numbers, "→", style); // the word that waits can be pushed in
   });
 }
 
-/** Draw each word above its clock. */
+/** Draw each word above its clock, one line higher if the word is too wide for its slot. */
 function drawWords(pen, state, { X, slot, size, radius, rail }) {
-  const { dog, pig, start } = state;
-  const close = Math.abs(dog - pig) * slot < textWidth("dog", size, true) + 4;
-  for (const { word, place, colour, words, bold } of wordsOf(state)) {
-    const [x, y] = [X(place), rail];
-    const [dx, dy] = turnedArrow(word, start + place);
+  const bold = textWidth("dog", size, true);
+  const close = Math.abs(state.dog - state.pig) * slot < bold + 4;
+  for (const { word, place, colour, words, weight, opacity } of wordsOf(state)) {
+    const [x, y] = [X(pushed(state) + place), rail];
+    const [dx, dy] = turnedArrow(word, state.start + place);
     const far = 0.84 * radius;
-    pen.circle(x, y, radius, { fill: ink.paper, stroke: bold ? colour : ink.grid, width: bold ? 2.5 : 2 });
-    const style = { stroke: colour, width: bold ? 4 : 2.5, head: bold ? 11 : 8 };
+    pen.circle(x, y, radius, { fill: ink.paper, stroke: weight ? colour : ink.grid, width: weight ? 2.5 : 2, opacity });
+    const style = { stroke: colour, width: weight ? 4 : 2.5, head: weight ? 11 : 8, opacity };
     pen.arrow(x - 0.35 * far * dx, y + 0.35 * far * dy, x + far * dx, y - far * dy, style);
-    const above = word === "dog" && close ? size + 4 : 0;
-    const text = bold ? word : shortened(word, 2 * slot - textWidth("the", size) - 6, size);
-    const baseline = rail - radius - 8 - above;
-    pen.text(x, baseline, text, { anchor: "middle", size, fill: words, weight: bold ? 700 : undefined });
+    const above = word === "dog" ? close : (textWidth(word, size) + bold) / 2 + 4 > slot;
+    const baseline = rail - radius - 8 - (above ? size + 4 : 0);
+    pen.text(x, baseline, word, { anchor: "middle", size, fill: words, weight, opacity });
   }
 }
 
-/** Draw the distance between dog and pig as a bracket below the tape. */
-function drawDistance(pen, { dog, pig, lock }, { X, numbers }, width) {
+/** Draw the distance between dog and pig as a bracket below the rail. */
+function drawDistance(pen, { start, dog, pig }, { X, numbers }, width) {
   const y = numbers + 14;
-  pen.line(X(dog), y, X(pig), y, { stroke: ink.position, width: lock ? 6 : 4 });
+  const [from, to] = [dog, pig].map((place) => X(pushed({ start }) + place));
+  pen.line(from, y, to, y, { stroke: ink.position, width: 4 });
   const text = phrase`${Math.abs(places({ dog, pig }))} apart`;
-  const middle = centred((X(dog) + X(pig)) / 2, text, 2, width - 2, { size: 15, bold: true });
+  const middle = centred((from + to) / 2, text, 2, width - 2, { size: 15, bold: true });
   pen.text(middle, y + 20, text, { anchor: "middle", size: 15, fill: ink.positionWords, weight: 600 });
 }
 
@@ -92,51 +115,46 @@ function drawNeedle(pen, { dog, pig }, { hub, reach }, width) {
 
 function draw(pen, state, { width }) {
   const at = plan(width);
-  drawTape(pen, state, at, width);
-  drawWords(pen, state, at);
+  drawRail(pen, state, at, width);
+  pen.part(() => drawWords(pen, state, at));
   drawDistance(pen, state, at, width);
   drawNeedle(pen, state, at, width);
+  const [y, ring] = [at.rail, at.radius];
+  const slotAt = (px) => (px - 2) / at.slot - 1.5;
   const handle = (place, colour) => ({
-    x: at.X(place),
-    y: at.rail,
-    ring: at.radius,
-    ink: colour,
-    at: (px) => clamp((px - 2) / at.slot - 0.5, 0, RAIL.places - 1),
+    ...{ x: at.X(pushed(state) + place), y, ring, ink: colour },
+    at: (px) => clamp(slotAt(px) - pushed(state), 0, RAIL.places - 1),
   });
-  return { pig: handle(state.pig, ink.k), dog: handle(state.dog, ink.q) };
+  const push = { x: at.X(pushed(state) - 1), y, ring, ink: ink.muted, at: (px) => clamp(slotAt(px) + 1, 0, RAIL.room) };
+  return {
+    pig: handle(state.pig, ink.k),
+    dog: handle(state.dog, ink.q),
+    ...(state.start <= RAIL.room ? { start: push } : {}),
+  };
 }
 
-/** The distance from dog to pig in whole positions, as shown by the controls: a strolling word is often between two
- * positions. */
+/** The distance from dog to pig in whole positions, as shown by the controls: a dragged word is often between two.
+ */
 const places = ({ dog, pig }) => Math.round(pig) - Math.round(dog);
 
-function readout({ dog, pig, lock, start }) {
+function readout({ dog, pig, start }) {
   const distance = places({ dog, pig });
   const [far, score] = [Math.abs(distance), fmt(railScore(distance))];
-  const before = Math.round(start); // words of other text, a whole number
-  const first = before
-    ? before === 1
-      ? phrase`1 word of other text comes first: every arrow has turned on.`
-      : phrase`${before} words of other text come first: every arrow has turned on.`
-    : phrase`Each word has turned its arrow by 30° times its position.`;
-  return lock
-    ? phrase`${first} Dog and pig are ${far} apart, and their score is ${score}, wherever they are.`
-    : phrase`${first} Dog and pig are ${far} apart, and that distance alone sets their score, ${score}.`;
+  const before = Math.round(start);
+  if (!before)
+    return phrase`Each word has turned its arrow by 30° times its position. Dog and pig are ${far} apart, and that distance alone sets their score, ${score}.`;
+  return before === 1
+    ? phrase`1 word has come in from the left and turned every arrow. Dog and pig are still ${far} apart, and their score is still ${score}.`
+    : phrase`${before} words have come in from the left and turned every arrow. Dog and pig are still ${far} apart, and their score is still ${score}.`;
 }
 
-/** With the lock on, keep the distance constant; otherwise move a word that lands on the other past it, and let the
- * pig stroll during Play. */
+/** Move a word that is dropped on the other past it. */
 function follow(before, held) {
-  const { dog, pig, lock, start } = { ...before, ...held };
-  if (lock && ("lock" in held || "dog" in held)) return pair("dog", keptApart(dog, before.pig));
-  if (lock && "pig" in held) return pair("pig", keptApart(pig, before.dog));
+  const { dog, pig } = { ...before, ...held };
   if ("dog" in held && !("pig" in held)) return { dog: passed(dog, before.dog, pig) };
   if ("pig" in held && !("dog" in held)) return { pig: passed(pig, before.pig, dog) };
-  const words = start - before.start;
-  return !lock && words > 0 && words < 0.5 ? { pig: strolled(dog, pig, before.start, words) } : {};
+  return {};
 }
-
-const pair = (name, [place, other]) => ({ [name]: place, [name === "dog" ? "pig" : "dog"]: other });
 
 export default live({
   name: "WordsOnARail",
@@ -145,6 +163,7 @@ export default live({
   draw,
   readout,
   follow,
-  smooth: ["dog", "pig"],
+  smooth: ["dog", "pig", "start"],
+  glides: ["dog", "pig", "start"],
   play: { trait: "start", perSecond: 1 },
 });

@@ -29,8 +29,9 @@ export function parsed(/** @type {Control} */ control, /** @type {string} */ tex
 }
 
 // {elements, grids, show(state, names of the controls in use)}; `moved` is called when the user moves a slider, and
-// `leapt` when the user sets any other control. A control that has no effect is hidden, but not while it has focus.
-/** @param {Controls} controls @param {Named & {only?: string[], unfolds?: boolean}} asked
+// `leapt` when the user sets any other control or a slider named in `glides`. A control that has no effect is
+// hidden, but not while it has focus.
+/** @param {Controls} controls @param {Named & {only?: string[], unfolds?: boolean, glides?: string[]}} asked
  * @param {{moved: Moved, leapt: Moved, tell: Tell}} calls */
 export function makeControls(controls, asked, { moved, leapt, tell }) {
   const places = placed(Object.keys(controls), asked);
@@ -40,7 +41,7 @@ export function makeControls(controls, asked, { moved, leapt, tell }) {
     const grid = html("div", { class: "rl-controls" });
     for (const name of names) {
       const control = small ? withFew(controls[name], asked.few?.[name]) : controls[name];
-      const move = control.kind === "slider" ? moved : leapt;
+      const move = control.kind !== "slider" || asked.glides?.includes(name) ? leapt : moved;
       parts[name] = KINDS[control.kind].make(control, (value) => move({ [name]: value }), tell, small);
       parts[name].element.setAttribute("data-trait", name);
       grid.append(parts[name].element);

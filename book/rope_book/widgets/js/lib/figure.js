@@ -49,7 +49,7 @@ function mount(/** @type {Figure} */ figure, /** @type {Model} */ model, /** @ty
   const { attempt, fail } = makeAttempt(root, readout.show);
   const address = model.host === "page" ? makeAddress(figure.name, state, root, stops.signal) : undefined;
   const calls = { moved, ...hand, rested: paint, tell: readout.tell, link: address?.link };
-  const controls = makeControls(state.controls, { ...namedBy(figure.name), only, unfolds: figure.unfolds }, calls);
+  const controls = makeControls(state.controls, { ...figure, ...namedBy(figure.name), only }, calls);
   const bar = makeBar(figure, state, only, calls);
   const work = makeWork(figure.work, paint, fail);
   root.append(picture.element, ...readout.elements, ...controls.elements, bar.element);

@@ -1,7 +1,7 @@
 // Places five words on a rail, each with an arrow rotated by position; mirrors
 // book/rope_book/widgets/maths/rail.py.
 import { RAIL } from "../data/rail.js";
-import { clamp, range } from "../lib/numbers.js";
+import { range } from "../lib/numbers.js";
 import { dot } from "./dot_product.js";
 import { rotatePair } from "./rotary.js";
 
@@ -24,15 +24,6 @@ export function turnedArrow(word, position) {
 /** The score of dog and pig when the pig is `distance` positions after the dog. @type {(distance: number) => number} */
 export const railScore = (distance) => dot(turnedArrow("dog", 0), turnedArrow("pig", distance));
 
-// The pig's position after `words` more words. The pig repeatedly rests, walks, rests and walks back, without
-// passing the dog.
-/** @type {(dog: number, pig: number, start: number, words: number) => number} */
-export function strolled(dog, pig, start, words) {
-  const way = [0, 1, 0, -1][Math.floor(start / RAIL.stay) % 4];
-  const [low, high] = pig > dog || dog < 1 ? [dog + 1, LAST] : [0, dog - 1];
-  return clamp(pig + way * RAIL.pace * words, low, high);
-}
-
 // The position of a word after a move: if it would land on the other word, it goes past that word or, at the end of
 // the rail, stops before it.
 /** @type {(moved: number, before: number, other: number) => number} */
@@ -41,13 +32,4 @@ export function passed(moved, before, other) {
   const way = before < other ? 1 : -1;
   const beyond = other + way;
   return beyond >= 0 && beyond <= LAST ? beyond : other - way;
-}
-
-// The positions of a moved word and of the other word, at the locked distance and in unchanged order.
-/** @type {(moved: number, other: number) => Pair} */
-export function keptApart(moved, other) {
-  const way = other > moved ? 1 : -1;
-  const [low, high] = way > 0 ? [0, LAST - RAIL.apart] : [RAIL.apart, LAST];
-  const place = clamp(Math.floor(moved + 0.5), low, high);
-  return [place, place + way * RAIL.apart];
 }

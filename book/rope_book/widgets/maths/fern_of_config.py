@@ -1,0 +1,68 @@
+"""The fern of a config: the figure's settings where they reproduce its rotation, otherwise its frequencies."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rope_doctor.config import PRESETS, Reading
+from rope_doctor.config.files import read_kinds
+
+from .stretch import stretched
+
+RULES = ("rope", "pi", "llama3", "yarn")  # those of which configs speak
+WIDTHS = (16, 20, 24, 32, 64, 96, 128, 256)
+LENGTHS, BASES, FACTORS = (64, 2**20), (100.0, 1e8), (1.0, 128.0)  # ranges of the figure
+NEAR = 1e-6  # a file's float32 numbers are that close
+
+
+def ferns(config: dict[str, Any] | str | Path) -> dict[str, dict[str, Any]]:
+    """Return {layers: figure settings} for each rotation of a config, as for a text of the length it claims.
+
+    If all layers that rotate turn alike, the only key is "". ConfigError says what is wrong with a config.
+
+    >>> ferns({"model_type": "llama", "hidden_size": 64, "num_attention_heads": 1, "rope_theta": 500})
+    {'': {'rule': 'rope', 'base': 500.0, 'trained': 4096, 'head_dim': 64, 'factor': 1.0}}
+
+    Chapter 21.
+    """
+    longest = read_kinds(config)[0].longest
+    rotating = [reading for reading in read_kinds(config, longest) if reading.rope_type != "nope"]
+    found: dict[str, dict[str, Any]] = {}
+    for reading in rotating:
+        drawn = settings(reading)
+        if drawn not in found.values():
+            found[(reading.layer_type or "").replace("_", " ")] = drawn
+    return found if len(found) > 1 else dict(zip([""], found.values(), strict=False))
+
+
+def settings(reading: Reading) -> dict[str, Any]:
+    """Return the settings of the figure that draw a reading's fern."""
+    spec, factor = reading.spec, float(np.clip(reading.factor or 1, *FACTORS))
+    trained = int(np.clip(reading.trained or (reading.longest or 4096) // factor, *LENGTHS))
+    base = float(np.clip(reading.base, *BASES))
+    for rule in RULES if spec.rotary_dim in WIDTHS else ():
+        drawn = stretched(rule, spec.rotary_dim, base, trained, trained * factor)
+        same = np.allclose(drawn.inv_freq, spec.inv_freq, rtol=NEAR, atol=0)
+        if same and abs(drawn.attention_factor - spec.attention_factor) < NEAR:
+            used = {"head_dim": spec.rotary_dim, "factor": factor}
+            return {"rule": rule, "base": base, "trained": trained} | used
+    stated = {
+        "frequencies": list(map(_short, spec.inv_freq)),
+        "attention_factor": _short(spec.attention_factor),
+    }
+    return {"rule": "file", "base": base, "trained": trained} | stated
+
+
+def _short(number: float) -> float:
+    """Return the number to seven digits, as exact as float32."""
+    return float(f"{number:.7g}")
+
+
+def models() -> dict[str, dict[str, Any]]:
+    """Return {model: figure settings} for the models of the census, once for each kind of layer if these differ."""
+    return {
+        f"{preset.name}, {layers}" if layers else preset.name: drawn
+        for preset in PRESETS
+        for layers, drawn in ferns(preset.config).items()
+    }
