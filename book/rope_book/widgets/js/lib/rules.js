@@ -27,7 +27,7 @@ const KINDS = {
 
   preset(name, { table, own }, now, held) {
     const values = Object.hasOwn(table, now[name]) ? table[now[name]] : {};
-    const differing = Object.entries(values).filter(([other, value]) => String(now[other]) !== String(value)); // values may be lists
+    const differing = Object.entries(values).filter(([other, value]) => String(now[other]) !== String(value)); // or lists
     return name in held || !differing.length ? Object.fromEntries(differing) : { [name]: own };
   },
 
