@@ -65,7 +65,7 @@ function placedIn(pieces, width) {
   });
 }
 
-/** The number of lines that the longest text needs, whatever it continues. */
+/** The number of lines that the longest text needs, over all prompts. */
 const linesNeeded = memo((width) => {
   const texts = [DAMAGE.right, ...DAMAGE.mistakes].flatMap(({ written }) => Object.values(written));
   return 1 + Math.max(...texts.map(({ text }) => placedIn(piecesOf(text), width).at(-1)?.line ?? 0));
@@ -201,7 +201,7 @@ function twins(state) {
   return names.length ? phrase`The same words come from: ${listed(names)}.` : "";
 }
 
-/** The mistakes with the selected look, and the commands that find them. */
+/** List the mistakes that match the selected description, and the commands that find them. */
 function readList(state) {
   const mistakes = lookingLike(state);
   const everywhere = mistakes.filter(({ written }) =>

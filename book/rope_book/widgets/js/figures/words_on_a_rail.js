@@ -148,7 +148,7 @@ function readout({ dog, pig, start }) {
     : phrase`${before} words have come in from the left and turned every arrow. Dog and pig are still ${far} apart, and their score is still ${score}.`;
 }
 
-/** Move a word that is dropped on the other past it. */
+/** A word dropped onto the other word moves past it. */
 function follow(before, held) {
   const { dog, pig } = { ...before, ...held };
   if ("dog" in held && !("pig" in held)) return { dog: passed(dog, before.dog, pig) };

@@ -1,4 +1,4 @@
-// A control for a list of numbers, typed or pasted with commas or spaces between them.
+// A control for a list of numbers separated by commas or spaces, typed or pasted.
 import { html, say } from "../dom.js";
 import { clamp } from "../numbers.js";
 import { phrase } from "../phrase.js";
