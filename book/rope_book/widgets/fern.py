@@ -10,7 +10,7 @@ import traitlets
 
 from rope_doctor.config import read_config
 from rope_edu.arrays import ArrayLike
-from rope_edu.encodings import RopeSpec
+from rope_edu.encodings import RopeSpec, inv_freq
 
 from ._rules import Preset
 from ._traits import Choice, Numbers, Slider
@@ -140,11 +140,11 @@ class Fern(LiveFigure):
 
     @property
     def spec(self) -> RopeSpec:
-        """The rotation of the hands; without ``frequencies``, the rule "file" changes nothing."""
-        if self.rule == "file" and self.frequencies:
-            return RopeSpec(self.frequencies, self.attention_factor, kind="file")
-        rule = "rope" if self.rule == "file" else self.rule
-        return stretched(rule, self.head_dim, self.base, self.trained, self.trained * self.factor)
+        """The rotation of the hands; without ``frequencies``, the rule "file" has those of plain RoPE."""
+        if self.rule == "file":
+            frequencies = self.frequencies or inv_freq(self.head_dim, self.base)
+            return RopeSpec(frequencies, self.attention_factor, kind="file")
+        return stretched(self.rule, self.head_dim, self.base, self.trained, self.trained * self.factor)
 
     def __repr__(self) -> str:
         """Return the line of Python that makes the figure; the numbers of a long list are left out."""

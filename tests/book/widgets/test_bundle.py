@@ -63,7 +63,7 @@ def test_every_script_belongs_to_a_figure():
 
 def test_every_other_script_and_all_data_serve_a_figure_or_the_real_model():
     figures = (name for name in MODULES if name.startswith("figures/"))
-    served = set(_bundle.modules(*figures, "real/page"))
+    served = set(_bundle.modules(*figures, "real/page", "maths/fern_of_config"))
     assert served == {*MODULES, *(f"data/{name}" for name in DATA)}
 
 

@@ -33,12 +33,11 @@ const GLOW = { stroke: ink.other, opacity: 0.5 };
 
 /** A head's frequencies with and without a rule, and the attention factor by which the hands are scaled. */
 const rotationOf = memo((rule, { head_dim, base, trained, factor, frequencies, attention_factor }) => {
-  if (rule === "file" && frequencies.length) {
-    const plain = invFreq(2 * frequencies.length, base);
-    return { invFreq: frequencies, attentionFactor: attention_factor, plain };
+  if (rule === "file") {
+    const plain = invFreq(2 * frequencies.length || head_dim, base);
+    return { invFreq: frequencies.length ? frequencies : plain, attentionFactor: attention_factor, plain };
   }
-  const name = rule === "file" ? "rope" : rule;
-  return { ...stretched(name, head_dim, base, trained, trained * factor), plain: invFreq(head_dim, base) };
+  return { ...stretched(rule, head_dim, base, trained, trained * factor), plain: invFreq(head_dim, base) };
 }, 16);
 
 const settingsOf = ({ head_dim, base, trained, factor, frequencies, attention_factor }) => ({
@@ -322,11 +321,12 @@ function readout(state) {
   return phrase`${apart(distance)}, the ${hands} hands reach ${height()} of the straight stem: ${score}${where}${freshWords(state, distance)}`;
 }
 
-/** Setting the stretch factor selects PI if no rule is selected. */
-const follow = (before, held) =>
-  "factor" in held && !("rule" in held || "model" in held) && before.rule === "rope" && before.shown === "one"
-    ? { rule: "pi" }
-    : {};
+/** Setting the stretch factor selects PI if no rule is selected; setting the attention factor selects the file's own rule. */
+function follow(before, held) {
+  if ("rule" in held || "model" in held || before.shown !== "one") return {};
+  if ("attention_factor" in held) return { rule: "file" };
+  return "factor" in held && before.rule === "rope" ? { rule: "pi" } : {};
+}
 
 const OF_FILE = ["frequencies", "attention_factor"];
 
@@ -336,7 +336,7 @@ function uses(state) {
   const isFile = state.rule === "file" && !several;
   const idle = [
     ...(several ? ["rule", "gathered"] : []),
-    ...(isFile ? ["head_dim", "base", "factor"] : OF_FILE),
+    ...(isFile ? ["factor", ...(state.frequencies.length ? ["head_dim", "base"] : [])] : OF_FILE),
     ...(state.rule === "rope" && !several ? ["factor"] : []),
   ];
   return Object.keys(state).filter((name) => !idle.includes(name));

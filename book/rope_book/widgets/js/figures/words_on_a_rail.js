@@ -30,8 +30,8 @@ function plan(width) {
 /** How far the sentence has been pushed along the rail, in slots; any further, and the rail moves instead. */
 const pushed = ({ start }) => Math.min(start, RAIL.room);
 
-/** The opacity, at a slot, of a word that comes in from the left. */
-const seenAt = (slot) => (slot >= 0 ? 1 - (1 - FAINT) * clamp(-slot, 0, 1) : FAINT * clamp(2 + slot, 0, 1));
+/** The opacity, at a slot, of a word that comes in from the left; it is drawn only where the picture has room for it. */
+const seenAt = (slot) => (slot > -1 ? 1 - (1 - FAINT) * clamp(-slot, 0, 1) : FAINT * clamp(11 + 10 * slot, 0, 1));
 
 /** Each word with its place in the sentence; dog and pig come last, so that they are drawn on top. */
 function wordsOf(state) {
