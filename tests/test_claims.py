@@ -62,11 +62,8 @@ def test_one_claim_and_then_ten_that_cost_money_lead_and_all_but_the_first_are_t
 
 def test_the_verdicts_on_the_ten_are_told_in_the_open_below_their_questions():
     for number in (15, 19, 20, 22, 23, 24, 26, 27, 28, 29):
-        (told,) = (
-            i
-            for i, cell in enumerate(NOTEBOOK.cells)
-            if re.search(rf"^\*\*.+\*\* \((?:claim )?{number}\)", cell.source, re.MULTILINE)
-        )
+        lead = rf"^\*\*Claim {number}\. “{re.escape(CLAIMS[number])}\.” (?:Holds if|False\.)\*\*"
+        (told,) = (i for i, cell in enumerate(NOTEBOOK.cells) if re.search(lead, cell.source, re.MULTILINE))
         assert "Question(" in NOTEBOOK.cells[told - 1].source
 
 
