@@ -30,7 +30,9 @@ def test_every_engine_is_told_the_same_rule_and_length(command):
     length = int(re.search(r"(?:--max-model-len|--context-length|-c) (\d+)", command)[1])
     assert length == WANTED
     if override := re.search(r"'(\{.*\})'", command):
-        assert json.loads(override[1]) == {"rope_parameters": CONFIG["rope_parameters"]}
+        stated = json.loads(override[1])
+        assert stated.pop("max_position_embeddings", None) == (WANTED if "sglang" in command else None)
+        assert stated == {"rope_parameters": CONFIG["rope_parameters"]}
     else:
         factor, original = re.search(
             r"--rope-scaling yarn --rope-scale (\d+) --yarn-orig-ctx (\d+)", command
@@ -45,6 +47,25 @@ def test_yarn_reaches_the_wanted_length_and_ntk_aware_scaling_only_with_the_larg
     assert reach(yarn(128, stretch, TRAINED, base=1_000_000).inv_freq, TRAINED, plain) >= WANTED * (1 - 1e-9)
     assert reach(ntk_aware(128, larger, base=1_000_000).inv_freq, TRAINED, plain) >= WANTED * (1 - 1e-9)
     assert reach(ntk_aware(128, stretch, base=1_000_000).inv_freq, TRAINED, plain) < 0.9 * WANTED
+
+
+def test_the_base_to_type_is_the_formula_beside_it_rounded_up_and_reaches():
+    stretch, pairs, first, base = re.search(
+        r"\$10\^6 \\cdot (\d+)\^\{(\d+)/(\d+)\}\$, rounded up to ([\d,]+)", PAGE
+    ).groups()
+    plain, typed = inv_freq(128, 1_000_000), int(base.replace(",", ""))
+    assert (int(stretch), int(pairs)) == (WANTED // TRAINED, 64)
+    assert int(first) == np.argmin(completes_turn(plain, TRAINED))
+    assert typed == math.ceil(10**6 * int(stretch) ** (int(pairs) / int(first)) / 10_000) * 10_000
+    assert reach(inv_freq(128, typed), TRAINED, plain) >= WANTED
+
+
+def test_the_losses_within_the_old_length_are_those_of_the_perplexities_beside_them():
+    two, sixteen, thirty_two = map(
+        float, re.search(r"has ([\d.]+), ([\d.]+) and ([\d.]+) with factors", PAGE).groups()
+    )
+    costs = re.search(r"so 16 costs ([\d.]+) nats more than 2, and 32 costs (\d\.\d+)", PAGE).groups()
+    assert costs == tuple(f"{math.log(ppl / two):.2f}" for ppl in (sixteen, thirty_two))
 
 
 def test_the_memory_of_keys_and_values_is_the_product_beside_it():

@@ -132,7 +132,7 @@ class Fern(LiveFigure):
         """Return the fern of a config.json, for a text of the length that it claims.
 
         >>> Fern.of_config({"model_type": "llama", "head_dim": 128, "rope_theta": 1e6})
-        Fern(base=1000000.0)
+        Fern(stage='own', base=1000000.0, factor=1.0)
         """
         longest = read_config(config, layer_type=layer_type).longest
         reading = read_config(config, layer_type=layer_type, seq_len=longest)

@@ -376,6 +376,7 @@ def of_fern():
         for distance, joints in zip((0, 0.3, 12, 8000), grown, strict=True):
             yield Call("fern", [turning(spec), distance, content], joints)
             yield Call("heightOf", [joints], joints[-1, 1])
+            yield Call("contentScore", [joints, content], fern.content_score(joints, sizes))
         yield Call("extent", [grown], fern.extent(grown))
         for point in grown[1][-1], grown[2][-1], (0.1, 0.4):
             near = fern.followed(spec.inv_freq, spec.attention_factor, 9, point, sizes, angles)

@@ -38,8 +38,8 @@ def is_numbers(value: Any) -> bool:
     return np.asarray(value).dtype.kind in "fiu" and not isinstance(value, bool)
 
 
-# limits of the drawing; the curve has a test of its own
-ELSEWHERE = {"LAST", "HOLDS", "FARTHEST", "LOST", "errorCurve"}
+# limits of the drawing; the curve has a test of its own; textOf is the reader of dropped files
+ELSEWHERE = {"LAST", "HOLDS", "FARTHEST", "LOST", "errorCurve", "textOf"}
 
 # modules that the calls use too
 CONFIGS = ("config_values", "config_table", "config_layers")

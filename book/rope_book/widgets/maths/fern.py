@@ -46,6 +46,16 @@ def padded(values: Sequence[float], pairs: int, otherwise: float) -> np.ndarray:
     return np.concatenate([given, np.full(pairs - len(given), otherwise)])
 
 
+def content_score(joints: np.ndarray, lengths: Sequence[float] = ()) -> float:
+    """Return the score of a query and a key, after division by √d, from the joints of their fern.
+
+    >>> content_score(fern(np.array([1.0, 0.1]), 1.0, 0.0, (2.0, 4.0)), (2.0, 4.0))
+    3.0
+    """
+    pairs = len(joints) - 1
+    return float(joints[-1, 1] * padded(lengths, pairs, 1.0).sum() / np.sqrt(2 * pairs))
+
+
 def extent(joints: Sequence[np.ndarray]) -> list[float]:
     """Return the box around some ferns: left, right, bottom, top.
 

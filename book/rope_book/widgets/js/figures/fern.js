@@ -5,21 +5,10 @@ import { live } from "../lib/figure.js";
 import { centred } from "../lib/labels.js";
 import { BEYOND, unseenPoints } from "../lib/marks.js";
 import { memo } from "../lib/memo.js";
-import {
-  abbreviated,
-  clamp,
-  fmt,
-  fromPlace,
-  grouped,
-  last,
-  placeFromZero,
-  range,
-  sorted,
-  sum,
-} from "../lib/numbers.js";
+import { abbreviated, clamp, fmt, fromPlace, grouped, last, placeFromZero, range, sorted } from "../lib/numbers.js";
 import { phrase, phraseOf } from "../lib/phrase.js";
 import { listed, textWidth } from "../lib/words.js";
-import { extent, fern, followed, heightOf } from "../maths/fern.js";
+import { contentScore, extent, fern, followed, heightOf } from "../maths/fern.js";
 import { invFreq } from "../maths/frequencies.js";
 import { stretched } from "../maths/stretch.js";
 import { meetsNewAngle } from "../maths/trained_range.js";
@@ -256,7 +245,7 @@ function draw(pen, state, { width, shows }) {
     width < 420
       ? phrase`Height of the tip = score`
       : phrase`Height of the tip = score, as a share of the straight stem`;
-  pen.text(2, 16, shown < 0.5 ? phrase`${pairsIn(state)} clocks, one for each pair` : name);
+  pen.text(2, 16, shown < 0.5 ? phrase`${pairsIn(state)} clocks, one for each pair of numbers` : name);
   drawGround(pen, at, shown);
   const { X, pig } = drawRail(pen, state, at, width);
   if (at.several) {
@@ -292,9 +281,7 @@ function freshWords(state, distance) {
 
 /** The score of a query and a key, computed from the height of their fern. */
 function contentWords(state, distance) {
-  const pairs = pairsIn(state);
-  const whole = sum(range(0, pairs - 1).map((i) => state.lengths[i] ?? 1));
-  const score = (heightOf(grown(state, distance)) * whole) / Math.sqrt(2 * pairs);
+  const score = contentScore(grown(state, distance), contentOf(state));
   return phrase`the score of this query and key is ${fmt(score, 1)}.`;
 }
 

@@ -25,6 +25,15 @@ export function fern({ invFreq, attentionFactor }, distance, { lengths = [], ang
 // The height of the tip, which is the score relative to equal vectors at distance 0.
 export const heightOf = (/** @type {Pair[]} */ joints) => joints[joints.length - 1][1];
 
+// The score of a query and a key, after division by √d, from the joints of their fern.
+/** @type {(joints: Pair[], content: Content) => number} */
+export function contentScore(joints, { lengths = [] }) {
+  const pairs = joints.length - 1;
+  let whole = 0;
+  for (let i = 0; i < pairs; i++) whole += lengths[i] ?? 1;
+  return (heightOf(joints) * whole) / Math.sqrt(2 * pairs);
+}
+
 // The bounding box [left, right, bottom, top] of all given ferns.
 /** @type {(ferns: Pair[][]) => Segment} */
 export function extent(ferns) {

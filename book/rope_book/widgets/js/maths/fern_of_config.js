@@ -9,7 +9,7 @@ const WIDTHS = [16, 20, 24, 32, 64, 96, 128, 256];
 const NEAR = 1e-6; // relative tolerance for float32 numbers from a file
 
 /** The settings that draw a reading's fern, with the name of a rule or, if no rule matches, the frequencies. */
-export function settingsOf(/** @type {any} */ { invFreq, attentionFactor, rotaryDim, ...reading }) {
+function settingsOf(/** @type {any} */ { invFreq, attentionFactor, rotaryDim, ...reading }) {
   const factor = clamp(reading.factor ?? 1, 1, 128);
   const trained = Math.floor(clamp(reading.trained ?? Math.floor((reading.longest ?? 4096) / factor), 64, 2 ** 20));
   const base = clamp(reading.base, 100, 1e8);
