@@ -156,7 +156,7 @@ class RotaryTable:
             rows.flags.writeable = False
         else:
             torch = sys.modules["torch"]
-            # Autograd may then save these rows, and torch.func does not wrap rows that outlive it.
+            # So that autograd can save these rows, and torch.func does not wrap rows that outlive it
             with torch.inference_mode(False), torch._C._DisableFuncTorch():
                 rows = torch.from_numpy(rows).to(like.device)
         window = self._windows[key] = low, high, CosSinRows(self._spec.layout, rows)

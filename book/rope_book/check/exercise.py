@@ -55,7 +55,7 @@ class Exercise:
 
 
 class Checker:
-    """The `check` that readers call; it replies to answers and gives the next hint after each wrong one."""
+    """The `check` that readers call: it judges each answer and gives the next hint if the answer is wrong."""
 
     def __init__(self, exercises: tuple[Exercise, ...] | None = None) -> None:
         """Check the given exercises, or by default those of all chapters, which are imported on the first call."""

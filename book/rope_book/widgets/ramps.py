@@ -1,4 +1,4 @@
-"""Chapter 16: which pairs a by-parts rule leaves alone, blends and divides."""
+"""Chapter 16: which pairs a by-parts rule leaves alone, which it blends and which it divides."""
 
 from ._rules import AtMost
 from ._traits import Choice, Slider, Toggle

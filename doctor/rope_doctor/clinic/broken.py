@@ -16,7 +16,9 @@ from rope_edu.encodings import RopeSpec, apply_rope, pair_slices, rope_angles
 
 Rotation = Callable[[np.ndarray, np.ndarray], np.ndarray]
 Maker = Callable[[RopeSpec], Rotation]
-TrigFunction = Callable[[np.ndarray], np.ndarray]  # np.cos, np.sin or a wrong function of angles (seq, pairs)
+TrigFunction = Callable[
+    [np.ndarray], np.ndarray
+]  # np.cos, np.sin or a faulty stand-in; takes angles (seq, pairs)
 TABLE_ROWS = 600
 UNWANTED_FACTOR = 0.1 * np.log(16) + 1  # YaRN's attention factor for a 16-fold stretch
 

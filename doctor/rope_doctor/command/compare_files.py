@@ -64,11 +64,13 @@ class Difference:
     """A difference between the rotations in two files.
 
     Attributes:
-        what, layers: the property that differs, such as "frequencies", and the affected layers, as text.
-        wanted, found: the property in the first file and in the second file, as text.
-        fix: the smallest change to the second file.
-        cost, pair, angle: for frequencies, the angle error as text, the first pair that differs, and the largest
-            error within the length, in radians; otherwise "" and None.
+        what: the property that differs, such as "frequencies".
+        layers: the layers affected.
+        wanted, found: its value in the first and in the second file.
+        fix: the smallest change to the second file that removes the difference.
+        cost: for frequencies, a description of the angle error; otherwise "".
+        pair: for frequencies, the first pair that differs; otherwise None.
+        angle: for frequencies, the largest angle error in radians over the compared length; otherwise None.
     """
 
     what: str

@@ -107,14 +107,15 @@ def rope_from_config(
 ) -> RopeSpec:
     r"""Return the rotation specified by a model's config.json.
 
-    Both spellings are read: `rope_theta` and `rope_scaling` (transformers 4), and `rope_parameters` (5), for all
-    layers or per layer type. So are partial widths, MLA's `qk_rope_head_dim`, second bases, sections, and layers
-    without position. Ambiguous files are rejected: the base of a stretched model must be given, and every key must
-    be used by the rule. The layout is that of the architecture if known, otherwise "half_split". The result depends
-    only on the arguments, not on earlier calls.
+    Accepts both spellings: `rope_theta` with `rope_scaling` (transformers 4) and `rope_parameters`
+    (transformers 5), for all layers or per layer type. Also reads partial widths, MLA's `qk_rope_head_dim`, second
+    bases, sections, and layers without position encoding. Ambiguous files are rejected: the base of a stretched
+    model must be given, and the rule must use every key. The layout is the architecture's, or "half_split" if the
+    architecture is unknown. The result depends only on the arguments, not on earlier calls.
 
     Raises ConfigError, a ValueError that names the field and the value, for an unknown rope_type, a missing field,
-    a wrong type or range, two contradictory fields, or an unused key; OSError for an unreadable file.
+    a value of the wrong type or out of range, two contradictory fields, or an unused key; OSError for an
+    unreadable file.
 
     Args:
         config: the file's content as a dict, its path, or the path of its folder.

@@ -233,7 +233,7 @@ def _by_speeds(values: np.ndarray, reading: Reading, positions: np.ndarray) -> s
 
 
 def _name_of(speeds: np.ndarray, spec: RopeSpec) -> str:
-    """Return the name of the mistake in frequencies, as in the clinic."""
+    """Return the clinic's name for the mistake in these frequencies."""
     if speeds.shape != spec.inv_freq.shape:
         return "other_width"
     base = frequencies.fit_base(speeds, spec.rotary_dim).base

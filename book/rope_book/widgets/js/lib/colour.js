@@ -8,7 +8,7 @@ export const ink = {
   position: "var(--rl-position)",
   score: "var(--rl-score)",
   value: "var(--rl-value)",
-  other: "var(--rl-other)", // for a series without a role, in addition to ink.text
+  other: "var(--rl-other)", // for a series with no role of its own, alongside ink.text
   text: "var(--rl-text)",
   muted: "var(--rl-muted)",
   grid: "var(--rl-grid)",

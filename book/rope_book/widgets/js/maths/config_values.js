@@ -86,7 +86,7 @@ export class Part {
     this.added = added;
   }
 
-  /** An unchecked value, or null; "attn_config.rope_theta" names a field inside an object. @type {(name: string) => any} */
+  /** The named field's value, unchecked, or null; a name such as "attn_config.rope_theta" reaches inside an object. @type {(name: string) => any} */
   raw(name) {
     if (Object.hasOwn(this.values, name) || !name.includes(".")) return own(this.values, name) ?? null;
     const [outer, inner] = name.split(".", 2);

@@ -14,9 +14,8 @@ export function keyAngle(store, pair, position, length) {
   return ropeAngles(position, dynamicNtk(headDim, trained, used, factor, base).invFreq)[pair];
 }
 
-// Keys in the cache after a step, oldest first: {position, stored, used, wanted}. These are the key's angles in
-// radians, as stored, as seen by the query, and as they should be. Each key is stored in the step at which it is
-// the newest.
+// Keys in the cache after a step, oldest first. `stored`, `used` and `wanted` are a key's angle in radians as stored,
+// as the query sees it, and as it should be. A key is stored during the step in which it is newest.
 /** @type {(store: string, pair: number, capacity: number, step: number) =>
  *   {position: number, stored: number, used: number, wanted: number}[]} */
 export function heldKeys(store, pair, capacity, step) {

@@ -9,7 +9,7 @@ import { partOf, prose } from "./page_prose.js";
 
 const SPLITS = ["train", "test"];
 const BACK = 5; // positions back to the repeated token
-const LETTERS = 8; // for recall, in which tokens are letters, then the numbers 1 … FAR
+const LETTERS = 8; // of recall; its token ids are the letters, then the numbers 1 … FAR
 const FAR = 8;
 const ASKS = 0.25;
 
