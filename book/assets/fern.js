@@ -48,13 +48,14 @@
 
   // Six seconds in which the pig walks from the dog to where it is now, and back.
   const LOOP = 6000;
+  const KIND = ["webm", "mp4"].find((kind) => window.MediaRecorder?.isTypeSupported(`video/${kind}`));
   async function saveLoop({ target }) {
     target.disabled = true;
     const [far, canvas, parts] = [distance(), make("canvas"), []];
     await paint(canvas, SMALL);
-    const recorder = new MediaRecorder(canvas.captureStream(30));
+    const recorder = new MediaRecorder(canvas.captureStream(30), { mimeType: `video/${KIND}` });
     recorder.addEventListener("dataavailable", ({ data }) => parts.push(data));
-    recorder.addEventListener("stop", () => keep(new Blob(parts, { type: recorder.mimeType }), "fern.webm"));
+    recorder.addEventListener("stop", () => keep(new Blob(parts, { type: recorder.mimeType }), `fern.${KIND}`));
     recorder.start();
     const since = performance.now();
     for (let share = 0; share < 1; share = (performance.now() - since) / LOOP) {
@@ -176,7 +177,7 @@
   function makeTools() {
     const picture = make("button", { type: "button", onclick: savePicture }, say("Save as picture"));
     const loop = make("button", { type: "button", onclick: saveLoop }, say("Save as loop of 6 seconds"));
-    const records = "MediaRecorder" in window && "captureStream" in HTMLCanvasElement.prototype;
+    const records = KIND !== undefined && "captureStream" in HTMLCanvasElement.prototype;
     const sound = "AudioContext" in window ? makeSound() : [];
     return make("div", { className: "fern-tools" }, makeFile(), picture, ...(records ? [loop] : []), ...sound);
   }

@@ -1,5 +1,6 @@
 """The base class of live figures, which are ipywidgets in a kernel and plain scripts in the published page."""
 
+import re
 import warnings
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
@@ -19,6 +20,7 @@ from ._traits import Control, Names
 
 MOST_LEADS = 3
 EXTRAS = {"layout", "only"}  # arguments other than the controls
+LONG_LIST = re.compile(r"\[[^]]{60,}\]")  # left out of a figure's text in a notebook
 
 
 class LiveFigure(anywidget.AnyWidget):
@@ -199,11 +201,14 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
             self._still = content["still"]
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        """Return the widget's view and, once drawn, its picture for front ends that do not show widgets."""
+        """Return the widget's view, its text without long lists, and its picture once drawn."""
         bundle = super()._repr_mimebundle_(**kwargs)
-        if bundle is not None and self._still:
-            data = bundle[0] if isinstance(bundle, tuple) else bundle
-            data["image/svg+xml"] = self._still
+        data = bundle[0] if isinstance(bundle, tuple) else bundle
+        if data is not None:
+            if LONG_LIST.search(line := repr(self)):
+                data["text/plain"] = LONG_LIST.sub("[…]", line)
+            if self._still:
+                data["image/svg+xml"] = self._still
         return bundle
 
     def settled(self, held: dict[str, Any]) -> dict[str, Any]:

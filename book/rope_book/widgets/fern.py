@@ -1,7 +1,6 @@
 """The first page and chapters 9, 15, 17 and 21: the hands of a head, laid tip to tail."""
 
 import math
-import re
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -145,10 +144,6 @@ class Fern(LiveFigure):
             frequencies = self.frequencies or inv_freq(self.head_dim, self.base)
             return RopeSpec(frequencies, self.attention_factor, kind="file")
         return stretched(self.rule, self.head_dim, self.base, self.trained, self.trained * self.factor)
-
-    def __repr__(self) -> str:
-        """Return the line of Python that makes the figure; the numbers of a long list are left out."""
-        return re.sub(r"\[[^]]{60,}\]", "[…]", super().__repr__())
 
     @traitlets.default("reach")
     def _first_reach(self) -> float:
