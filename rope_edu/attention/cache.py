@@ -20,8 +20,8 @@ class KVCache:
     into new arrays instead.
 
     A cache holds at most `capacity` tokens (None: no limit), and its memory grows in blocks of `block` tokens. With
-    `when_full="evict"`, new tokens replace the oldest; with "error", `append` raises ValueError. The constructor
-    raises ValueError if `capacity` or `block` is not a whole number ≥ 1, or if `when_full` is misspelt.
+    `when_full="evict"`, new tokens replace the oldest; with "error", `append` raises ValueError.
+    A `capacity` or `block` that is not a whole number ≥ 1, or a misspelt `when_full`, raises ValueError.
 
     >>> import numpy as np
     >>> cache, token = KVCache(capacity=2, when_full="evict"), np.ones((1, 1, 4))

@@ -245,7 +245,7 @@ function draw(pen, state, { width, shows }) {
     width < 420
       ? phrase`Height of the tip = score`
       : phrase`Height of the tip = score, as a share of the straight stem`;
-  pen.text(2, 16, shown < 0.5 ? phrase`${pairsIn(state)} clocks, one for each pair of numbers` : name);
+  pen.text(2, 16, shown < 0.5 ? phrase`${pairsIn(state)} pairs of numbers as clocks` : name);
   drawGround(pen, at, shown);
   const { X, pig } = drawRail(pen, state, at, width);
   if (at.several) {

@@ -78,7 +78,8 @@ function drawWords(pen, state, { X, slot, size, radius, rail }) {
     const [x, y] = [X(pushed(state) + place), rail];
     const [dx, dy] = turnedArrow(word, state.start + place);
     const far = 0.84 * radius;
-    pen.circle(x, y, radius, { fill: ink.paper, stroke: weight ? colour : ink.grid, width: weight ? 2.5 : 2, opacity });
+    const rim = weight || place === -1 ? colour : ink.grid; // of a word that can be dragged
+    pen.circle(x, y, radius, { fill: ink.paper, stroke: rim, width: weight ? 2.5 : 2, opacity });
     const style = { stroke: colour, width: weight ? 4 : 2.5, head: weight ? 11 : 8, opacity };
     pen.arrow(x - 0.35 * far * dx, y + 0.35 * far * dy, x + far * dx, y - far * dy, style);
     const above = word === "dog" ? close : (textWidth(word, size) + bold) / 2 + 4 > slot;
