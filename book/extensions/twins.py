@@ -48,7 +48,9 @@ ARTICLE = re.compile(r"<article.*?</article>", re.DOTALL)
 LEFT_ALONE = re.compile(r"<(script|style|svg|pre)\b.*?</\1>", re.DOTALL)
 ATTRIBUTE = re.compile(r'\b(title|aria-label|placeholder|alt|data-bs-title)="([^"]+)"')
 BETWEEN_TAGS = re.compile(r">([^<>]*[A-Za-z][^<>]*)<")
-IN_ARTICLE = re.compile(r'<summary[^>]*>[^<]*</summary>|<p class="live-note">[^<]*</p>|<a [^>]*>Open in Colab</a>')
+IN_ARTICLE = re.compile(
+    r'<summary[^>]*>[^<]*</summary>|<p class="live-note">[^<]*</p>|<a [^>]*>Open in Colab</a>'
+)
 SIGNS = re.compile(
     r'([（“]?)(<span class="math[^"]*">(?:(?!</?span).)*</span>)([，。；：？！、）”]*)', re.DOTALL
 )
