@@ -151,7 +151,7 @@ def test_a_chinese_notebook_can_be_taken_away():
     notebook = json.loads((SITE / "_sources" / FOURTH).with_suffix(".ipynb").read_text(encoding="utf-8"))
     first = notebook["cells"][0]["source"]
     assert first.startswith("# 旋转一个分量对\n\n")
-    assert any(cell["source"].startswith("> **要点。**") for cell in notebook["cells"])
+    assert any("".join(cell["source"]).startswith("> **要点。**") for cell in notebook["cells"])
     assert not re.search(r"(?m)^[A-Z]", first), "a message or the words of a fold are in English"
     assert f'href="../../_sources/{FOURTH.removesuffix(".html")}.ipynb"' in text_of(FOURTH)
 
