@@ -70,9 +70,9 @@
     const [canvas, parts] = [make("canvas"), []];
     await paint(canvas, SMALL);
     const recorder = new MediaRecorder(canvas.captureStream(30), { mimeType: `video/${KIND}` });
+    recorder.addEventListener("dataavailable", ({ data }) => parts.push(data));
     const ended = new Promise((end) => {
       for (const event of ["stop", "error"]) recorder.addEventListener(event, end);
-      recorder.addEventListener("dataavailable", ({ data }) => parts.push(data));
     });
     recorder.start();
     await film(canvas);
@@ -114,8 +114,9 @@
       return gain.gain;
     });
     const tune = () => {
+      const now = distance();
       voices.forEach((gain, i) => {
-        const up = (1 + Math.cos(distance() / FOURTH ** i)) / 2;
+        const up = (1 + Math.cos(now / FOURTH ** i)) / 2;
         gain.setTargetAtTime(up / VOICES, context.currentTime, 0.03);
       });
       out.gain.value = Number(volume.value);
@@ -136,17 +137,14 @@
       end?.();
       end = undefined;
       loudness.hidden = true;
-      button.setAttribute("aria-pressed", "false");
       button.textContent = say("Sound");
     }
     button.addEventListener("click", () => {
       if (end) return stop();
       end = startChord(volume);
       loudness.hidden = false;
-      button.setAttribute("aria-pressed", "true");
       button.textContent = say("Silence");
     });
-    button.setAttribute("aria-pressed", "false");
     document.addEventListener("visibilitychange", stop);
     addEventListener("pagehide", stop);
     new IntersectionObserver(([seen]) => seen.isIntersecting || stop()).observe(tour);

@@ -58,7 +58,7 @@ const allOf = memo((rule, settings, content) => {
 }, 16);
 const all = (state, rule = state.rule) => allOf(rule, settingsOf(state), contentOf(state));
 
-/** Columns as wide as the ferns in these boxes, with equal gaps: the middle of each, and the place of its root. */
+/** Columns as wide as their ferns, with equal gaps: for each, the x of its middle and of its fern's root. */
 function columnsOf(boxes, scale, { left, wide }) {
   const widths = boxes.map((box) => (box[1] - box[0]) * scale);
   const gap = (wide - sum(widths)) / boxes.length;
@@ -69,7 +69,7 @@ function columnsOf(boxes, scale, { left, wide }) {
   }));
 }
 
-/** Lay out one or more ferns side by side above the ground, with the distance rail below. Both take the same height. */
+/** Lay out one or more ferns side by side above the ground, with the distance rail below. Several take no more height than one. */
 function plan(width, state, { shows }) {
   const several = state.shown === "rules";
   const room = Math.round(clamp(0.46 * width + 46, 300, 376)); // height from the top of the ferns to the rail
@@ -113,7 +113,7 @@ function plan(width, state, { shows }) {
 /** Joints in pixels. @type {(joints: Pair[], root: number, at: {ground: number, scale: number}) => Pair[]} */
 const inPicture = (joints, root, { ground, scale }) => joints.map(([x, y]) => [root + x * scale, ground - y * scale]);
 
-/** Draw lines at reference heights behind everything else. */
+/** Draw the ground, and grid lines at multiples of one half. */
 function drawGround(pen, { left, right, ground, scale, lowest, highest }, faint) {
   const ticks = range(-1, 1.5, 0.5).filter((tick) => tick >= lowest && tick <= highest + 1e-9);
   const Y = (value) => ground - value * scale;
@@ -129,8 +129,7 @@ function drawGround(pen, { left, right, ground, scale, lowest, highest }, faint)
 /** @type {(n: number, joints: Pair[]) => Pair} */
 const midway = (n, joints) => [(joints[n][0] + joints[n + 1][0]) / 2, (joints[n][1] + joints[n + 1][1]) / 2];
 
-/** Draw the stem in chunks, thicker for slower hands, with an orange diamond at each angle never seen in training.
- */
+/** Draw the stem, thicker where its hands are slower, with an orange diamond at each angle never seen in training. */
 function drawStem(pen, joints, fresh, thick) {
   const pairs = joints.length - 1;
   const odd = range(0, pairs - 1).filter((n) => fresh[pairs - 1 - n]);
@@ -148,7 +147,7 @@ function drawStem(pen, joints, fresh, thick) {
   );
 }
 
-/** Draw a fern beside the straight stem that it started as; returns the fern's joints in pixels. */
+/** Draw a fern beside the straight stem of distance 0; returns the fern's joints in pixels. */
 function drawFern(pen, state, rule, root, { ground, scale, thick, highest }) {
   const rotation = rotationIn(state, rule);
   const joints = inPicture(grown(state, state.distance, rule), root, { ground, scale });
@@ -178,7 +177,7 @@ function drawGathering(pen, state, at) {
     range(0, pairs - 1).map((i) => ({ i })),
     grid,
   );
-  const shareOf = (i) => clamp(1.8 * state.gathered - (0.8 * i) / pairs, 0, 1); // the fastest hand last
+  const shareOf = (i) => clamp(1.8 * state.gathered - (0.8 * i) / pairs, 0, 1); // the fastest hand arrives last
   pen.circles(rims(faces), { stroke: ink.grid, width: 1.5, opacity: 1 - state.gathered });
   const hands = faces.map(({ i, ...face }) =>
     flown(face, [joints[pairs - 1 - i], joints[pairs - i]], shareOf(pairs - 1 - i)),
@@ -215,7 +214,7 @@ function drawRail(pen, state, { rail, foot, left }, width) {
   return { X, pig: { x: X(state.distance), y: foot, ring: 12, ink: ink.k, trait: "distance", at: to } };
 }
 
-/** Plot the height of the tip against distance, solid up to the current distance and faint beyond. */
+/** Plot the height of the tip against distance, solid up to the current distance and dotted beyond. */
 function drawScore(pen, state, { ground, scale, top, tall, rail }, X, shown) {
   const { scores } = all(state);
   const here = heightOf(grown(state, state.distance));
@@ -304,7 +303,7 @@ function freshWords(state, distance) {
     : phrase` ${fresh} hands glow: they point where training never showed them.`;
 }
 
-/** The score of a query and a key, computed from the height of their fern. */
+/** A clause with the score of a query and a key, computed from the height of their fern. */
 function contentWords(state, distance) {
   const score = contentScore(grown(state, distance), contentOf(state));
   return phrase`the score of this query and key is ${fmt(score, 1)}.`;
