@@ -17,7 +17,7 @@ class CosSinRows:
 
     `RotaryTable.cos_sin` returns views of its cache, so do not write to them; `cos_sin_from_angles` makes new rows.
     They rotate arrays of the same type on the same device. `rows`, `(…, seq, 2, pairs)`, holds the cosines and then
-    the sines of each position, and is copied unless contiguous.
+    the sines of each position, and is copied unless it is contiguous.
 
     >>> import math, numpy as np
     >>> cos_sin_from_angles([[0.0, math.pi / 2]], like=np.ones(1)).as_complex().round(3).tolist()  # 1 and i

@@ -28,7 +28,7 @@ ROOM, NEARLY = 12, 0.95  # tokens left free in a context, and share of it that c
 FALL = 1.0  # nats by which the loss on a repetitive text must fall; for SmolLM2, it falls by 3
 EARLY = slice(16, 80)  # tokens for which the phrases are still new
 LEVEL = 0.03  # change in mean loss, in nats, that different kernels and rounding may cause
-SPREAD = 0.1  # the same by token; for SmolLM2 it is 0.05 in llama.cpp, and 0.2 with five times its base
+SPREAD = 0.1  # mean absolute change by token; for SmolLM2 it is 0.05 in llama.cpp, and 0.2 with five times its base
 ALIGNMENT = {  # how many tokens late the distributions in an echo are, and what that means
     0: "each token has the distribution from which it is predicted",
     -1: "each token has the distribution that follows it, so every number is that of another place",
@@ -286,7 +286,7 @@ class Interview:
         return Check("", SAME, f"{ALIGNMENT[0]}: {least:.2g} of the probability moves.", off=least)
 
     def _joints(self) -> list[tuple[Place, tuple[Place, ...], int]]:
-        """Return, for each of four texts, the first new token after its beginning, its tokens, and where that ends.
+        """For four texts, return the first new token after the beginning, the tokens, and the end of the beginning.
 
         All beginnings are queried before the texts, by which time a cache with room for one text has evicted them.
         """
