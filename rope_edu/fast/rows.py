@@ -36,8 +36,7 @@ class CosSinRows:
         self.shape, self.row_bytes = (*leading, pairs), 2 * pairs * rows.itemsize
 
     def view(self, start: int, length: int) -> "CosSinRows":
-        """Return a view of `length` rows `(seq, pairs)` starting at `start`, created without `__init__` for
-        speed."""
+        """Return a view of `length` rows `(seq, pairs)` from `start`, created without `__init__` for speed."""
         view = CosSinRows.__new__(CosSinRows)
         view.format, view._array, view._start = self.format, self._array, self._start + start
         view.shape, view.row_bytes = (length, self.shape[-1]), self.row_bytes
