@@ -120,7 +120,8 @@ def _labels(config: dict[str, Any], family: str) -> Callable[[int, int], str] | 
             else _full
         )
     if "cycle" in pattern:
-        return lambda index, total: str(pattern["cycle"][index % len(pattern["cycle"])])
+        cycle = _cycle(config, pattern)
+        return lambda index, total: cycle[index % len(cycle)]
     if "by" in pattern:
         late = _whole(config.get("max_window_layers"))
         slides = bool(window) and config.get("use_sliding_window") is True
@@ -140,6 +141,13 @@ def _labels(config: dict[str, Any], family: str) -> Callable[[int, int], str] | 
     if period is None:
         return f"{pattern['field']} is {format_value(found)}, not a number of layers"
     return periodic(period, first=pattern.get("full") == "first", ends=bool(pattern.get("ends_full")))
+
+
+def _cycle(config: dict[str, Any], pattern: dict[str, Any]) -> list[str]:
+    """Return the labels that repeat, which the config may list under names of its own."""
+    listed, called = config.get(pattern.get("listed", "")), pattern.get("called", {})
+    usable = isinstance(listed, list) and listed and all(isinstance(each, str) for each in listed)
+    return [called.get(each, each) for each in (listed if usable else pattern["cycle"])]
 
 
 def periodic(period: int, *, first: bool, ends: bool = False) -> Callable[[int, int], str]:

@@ -83,7 +83,10 @@ function labelsOf(config, family) {
     const hint = names.find((name) => says(own(config, name)) && !(name === "sliding_window" && slidesBy === false));
     return hint ? `the kinds follow from ${hint} by a rule that only the model's code states` : () => FULL;
   }
-  if (pattern.cycle) return (index) => pattern.cycle[index % pattern.cycle.length];
+  if (pattern.cycle) {
+    const cycle = cycleOf(config, pattern);
+    return (index) => cycle[index % cycle.length];
+  }
   if (pattern.by) {
     const late = whole(own(config, "max_window_layers"));
     const slides = Boolean(window) && slidesBy === true;
@@ -98,6 +101,13 @@ function labelsOf(config, family) {
   const period = found === null ? pattern.period : whole(found);
   if (period === null) return `${pattern.field} is ${formatValue(found)}, not a number of layers`;
   return periodic(period, pattern.full === "first", Boolean(pattern.ends_full));
+}
+
+/** The labels that repeat, which the config may list under names of its own. @type {(config: any, pattern: any) => string[]} */
+function cycleOf(config, pattern) {
+  const listed = own(config, pattern.listed ?? "");
+  const usable = Array.isArray(listed) && listed.length && listed.every((each) => typeof each === "string");
+  return (usable ? listed : pattern.cycle).map((/** @type {string} */ each) => own(pattern.called ?? {}, each) ?? each);
 }
 
 /** A pattern with one full-attention layer per period, in first or last place. @type {(period: number, atFirst: boolean, ends?: boolean) => Labels} */
