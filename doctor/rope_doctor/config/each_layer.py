@@ -77,7 +77,7 @@ def layers_of_config(config: dict[str, Any], still: Collection[str | None]) -> L
     )
     stated = tuple((name, repr(config[name])) for name in RULES["fields_of_layers"] if name in config)
     turning = config.get("no_rope_layers")
-    if isinstance(types, list) and types and all(isinstance(each, str) for each in types):
+    if _are_names(types):
         types = [each for each in types if each != "mlp"]  # dory lists a layer's blocks separately
         count = len(types) if len(types) < len(config["layer_types"]) else count
         count, label_of = min(len(types), count or len(types)), _listed(types)
@@ -146,8 +146,7 @@ def _labels(config: dict[str, Any], family: str) -> Callable[[int, int], str] | 
 def _cycle(config: dict[str, Any], pattern: dict[str, Any]) -> list[str]:
     """Return the labels that repeat, which the config may list under names of its own."""
     listed, called = config.get(pattern.get("listed", "")), pattern.get("called", {})
-    usable = isinstance(listed, list) and listed and all(isinstance(each, str) for each in listed)
-    return [called.get(each, each) for each in (listed if usable else pattern["cycle"])]
+    return [called.get(each, each) for each in (listed if _are_names(listed) else pattern["cycle"])]
 
 
 def periodic(period: int, *, first: bool, ends: bool = False) -> Callable[[int, int], str]:
@@ -245,6 +244,11 @@ def _runs(indices: Iterable[int]) -> Iterator[tuple[int, int]]:
         last = index
     if first is not None and last is not None:
         yield first, last
+
+
+def _are_names(value: Any) -> bool:
+    """Return whether a value is a list of names, which is not empty."""
+    return isinstance(value, list) and bool(value) and all(isinstance(each, str) for each in value)
 
 
 def _whole(value: object) -> int | None:

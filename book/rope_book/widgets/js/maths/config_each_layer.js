@@ -38,6 +38,9 @@ const first = (config, ...names) => names.map((name) => own(config, name)).find(
 const says = (value) =>
   value != null && value !== false && value !== 0 && !(typeof value === "object" && !Object.keys(value).length);
 
+/** Whether a value is a list of names, which is not empty. @param {any} value @returns {value is string[]} */
+const areNames = (value) => Array.isArray(value) && value.length > 0 && value.every((each) => typeof each === "string");
+
 /** The layers of the language model in a config. @type {(config: any, family: string, still: any[]) => Layers} */
 export function layersOfConfig(config, family, still) {
   const field = (/** @type {string} */ name) => own(config, name) ?? null;
@@ -45,10 +48,9 @@ export function layersOfConfig(config, family, still) {
   const named = /** @type {string[]} */ (RULES.fields_of_layers).filter((name) => Object.hasOwn(config, name));
   const stated = JSON.stringify(named.map((name) => [name, config[name]]));
   const [types, turning] = [field("layer_types"), field("no_rope_layers")];
-  const listed = Array.isArray(types) && types.length > 0 && types.every((each) => typeof each === "string");
   /** @type {Labels | string} */
   let labelOf;
-  if (listed) {
+  if (areNames(types)) {
     const kept = types.filter((each) => each !== "mlp"); // dory lists a layer's blocks separately
     if (kept.length < types.length) count = kept.length;
     count = Math.min(kept.length, count || kept.length);
@@ -106,8 +108,9 @@ function labelsOf(config, family) {
 /** The labels that repeat, which the config may list under names of its own. @type {(config: any, pattern: any) => string[]} */
 function cycleOf(config, pattern) {
   const listed = own(config, pattern.listed ?? "");
-  const usable = Array.isArray(listed) && listed.length && listed.every((each) => typeof each === "string");
-  return (usable ? listed : pattern.cycle).map((/** @type {string} */ each) => own(pattern.called ?? {}, each) ?? each);
+  return (areNames(listed) ? listed : pattern.cycle).map(
+    (/** @type {string} */ each) => own(pattern.called ?? {}, each) ?? each,
+  );
 }
 
 /** A pattern with one full-attention layer per period, in first or last place. @type {(period: number, atFirst: boolean, ends?: boolean) => Labels} */
@@ -159,16 +162,3 @@ function scaledQueries(config, family) {
 /** Write a factor that grows logarithmically with position p as text. @type {(beta: any, length: any, offset: number) => string} */
 export const grows = (beta, length, offset) =>
   `1 + ${formatValue(beta)}·ln(1 + ⌊${offset ? `(p + ${offset})` : "p"}/${formatValue(length)}⌋)`;
-
-/** Format indices as runs: "0–2, 5". @param {number[]} indices */
-export function runs(indices) {
-  /** @type {[number, number][]} */
-  const found = [];
-  for (const index of indices) {
-    const last = found.at(-1);
-    if (last && index === last[1] + 1) last[1] = index;
-    else found.push([index, index]);
-  }
-  const shown = found.slice(0, 6).map(([start, end]) => (start === end ? `${start}` : `${start}–${end}`));
-  return [...shown, ...(found.length > 6 ? ["…"] : [])].join(", ");
-}
