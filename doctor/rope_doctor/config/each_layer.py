@@ -7,7 +7,7 @@ r"""Describe a model's layers: their kinds, their windows, whether they rotate, 
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeGuard
 
 from rope_doctor.config.values import RULES, Part, format_value, visible
 
@@ -246,7 +246,7 @@ def _runs(indices: Iterable[int]) -> Iterator[tuple[int, int]]:
         yield first, last
 
 
-def _are_names(value: Any) -> bool:
+def _are_names(value: Any) -> TypeGuard[list[str]]:
     """Return whether a value is a list of names, which is not empty."""
     return isinstance(value, list) and bool(value) and all(isinstance(each, str) for each in value)
 
