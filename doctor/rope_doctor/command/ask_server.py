@@ -19,9 +19,10 @@ have cached them.
     first again           the first text, again at the end; central
 
 A full run takes some 42 requests and 6,000 tokens in addition to the long text; a check that differs is repeated up
-to twice. --dry-run prints the requests and the time limit, and sends nothing. A server that makes the same mistake in every request passes all checks but `level`, which compares
-it with another program. So does a server that always counts the turns of a chat from 0, and one whose mistake has
-less effect than rounding, such as a cache that is off by one.
+to twice. --dry-run prints the requests and the time limit, and sends nothing. A server that makes the same mistake
+in every request passes all checks but `level`, which compares it with another program. So does a server that always
+counts the turns of a chat from 0, and one whose mistake has less effect than rounding, such as a cache that is off
+by one.
 
 The API key is read from the environment variable ROPE_DOCTOR_KEY, or from the variable given by --key. It is sent
 only to this server and is never printed.
