@@ -92,7 +92,7 @@ function render(/** @type {{model: Model, el: HTMLElement}} */ { model, el }) {
     if (first && asked.page) memory?.note(asked.id, right);
     model.set("given", { ...model.get("given"), [asked.id]: [Number.isNaN(given) ? null : given, right] });
     model.save_changes();
-    if (asked.figure) figure.show(asked);
+    if (asked.show) figure.show(asked);
   }
   const asks = questions.map((asked) =>
     makeAsk(asked, {

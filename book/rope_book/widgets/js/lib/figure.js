@@ -77,7 +77,7 @@ function mount(/** @type {Figure} */ figure, /** @type {Model} */ model, /** @ty
     paint();
   }
   stops.signal.addEventListener("abort", state.listen(change));
-  answerQuestions(root, state, { model, moved, picture, remember }, stops.signal);
+  answerQuestions(root, state, { model, moved, picture, remember, results: resultsOf(figure, work) }, stops.signal);
 
   el.append(root);
   address?.recall();
@@ -88,6 +88,16 @@ function mount(/** @type {Figure} */ figure, /** @type {Model} */ model, /** @ty
   const fit = makeFit(root, picture, [readout.elements[0], ...controls.grids, bar.element], paint);
   const keep = lend(root, model, work, moved, () => picture.still(figure.readout(state.read(), view)));
   return () => takeAway(root, [{ stop: () => stops.abort() }, glide, fit, bar, readout, address, work, keep]);
+}
+
+// A function from a state to the results that challenges judge, once all work is done.
+/** @type {(figure: Figure, work: {finish: () => void}) => (now: State) => State} */
+function resultsOf({ results }, work) {
+  if (!results) return () => ({});
+  return (now) => {
+    work.finish();
+    return results(now);
+  };
 }
 
 const TOUCHED = "rl-touched"; // class of a figure that has moved; nothing is announced before the first move
