@@ -82,7 +82,8 @@ def is_folded(cell: NotebookNode, in_detour: bool) -> bool:
 def is_students(cell: NotebookNode) -> bool:
     """Return whether a student is to change the cell."""
     tags = set(cell.metadata.get("tags", []))
-    return bool(tags & {"set-figure", "parameters"}) or (is_exercise(cell.source) and "solution" not in tags)
+    asked = is_exercise(cell.source) or "✎" in cell.source
+    return bool(tags & {"set-figure", "parameters"}) or (asked and "solution" not in tags)
 
 
 def settle(notebook: NotebookNode, prefix: str) -> None:
