@@ -32,6 +32,7 @@ CELLS = [
     "from rope_book.widgets import RotatePair\nfigure = RotatePair(position=7)\nfigure",
     "print('position is', figure.position)",
     "figure.position = 33\nfigure.lock = True",
+    "@figure.follow\ndef mine(figure):\n    print('mine', figure.position)\n    return figure.lock",
     'from rope_book.widgets import Question\nQuestion("04-lock", figure=figure)',
     "print('shown:', figure.position, figure.key_position, figure.lock)",
     "from rope_book.widgets import Clocks\nclocks = Clocks()\nclocks",
@@ -134,15 +135,23 @@ def test_figure_in_jupyterlab_syncs_both_ways(browser, lab):
         expect(figure.locator('[data-trait="lock"] input')).to_be_checked()
         soon(page, lambda: figure.locator("svg").inner_html() != before)
 
-        # a question: its answer sets the figure in Python and on the screen
+        # a function that follows: what it prints and returns, after a hand's move too
         run(3)
+        followed = page.locator(".jp-Notebook .jp-CodeCell").nth(3).locator(".jp-OutputArea").first
+        expect(followed).to_contain_text("mine 33")
+        slider.press("ArrowRight")
+        expect(followed).to_contain_text("mine 34")
+        expect(followed).not_to_contain_text("mine 33")
+
+        # a question: its answer sets the figure in Python and on the screen
+        run(4)
         asked = page.locator('[data-live="Question"][data-ready="true"]')
         asked.wait_for()
         asked.get_by_role("button", name="It changes, since both arrows point elsewhere").press("Enter")
         said = re.compile("^Not so. They point elsewhere, but both have turned")
         expect(asked.get_by_role("status")).to_have_text(said)
         expect(slider).to_have_value("16")
-        told(run, 4, lambda printed: printed.strip() == "shown: 16 12 True")
+        told(run, 5, lambda printed: printed.strip() == "shown: 16 12 True")
 
         # from the answer a button leads to the figure, out of sight above
         asked.evaluate("(el) => el.scrollIntoView({ block: 'start' })")
@@ -151,10 +160,10 @@ def test_figure_in_jupyterlab_syncs_both_ways(browser, lab):
         expect(figure.locator(".rl-picture")).to_be_in_viewport(ratio=1)
 
         # a place to click: the figure frames it once the question is seen; the click comes back through Python
-        run(5)
+        run(6)
         clocks = page.locator('[data-live="Clocks"][data-ready="true"]')
         clocks.wait_for()
-        run(6)
+        run(7)
         page.locator('[data-question="06-whole"]').scroll_into_view_if_needed()
         place = clocks.locator('[data-place="pair 0"]')
         place.wait_for()
@@ -163,4 +172,4 @@ def test_figure_in_jupyterlab_syncs_both_ways(browser, lab):
         box = place.bounding_box()
         page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
         page.get_by_text("Not so. It tells neighbours apart better").wait_for()
-        told(run, 7, lambda printed: printed.strip() == "clocks at 4096")
+        told(run, 8, lambda printed: printed.strip() == "clocks at 4096")

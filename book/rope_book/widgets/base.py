@@ -13,6 +13,7 @@ from ipywidgets import Output
 
 from ._bundle import is_figure, module_script, style
 from ._errors import meant, short
+from ._follow import outputs_of
 from ._registry import FIGURES
 from ._results import Result, tabulated
 from ._rules import OnlyIf, settle
@@ -190,11 +191,7 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
         below = Output()
 
         def call(change: Any = None) -> None:
-            below.clear_output(wait=True)
-            with below:
-                shown = function(self)
-                if shown is not None:
-                    display(shown)
+            below.outputs = outputs_of(function, self)
 
         before = self._followers.get(function.__name__)
         if before:

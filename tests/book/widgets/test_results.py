@@ -7,6 +7,7 @@ import pytest
 import traitlets
 
 from rope_book.widgets import LiveFigure, ModelInThePage, RotatePair
+from rope_book.widgets._follow import outputs_of
 
 from .drawn import Drawn, states
 
@@ -84,6 +85,11 @@ def test_a_students_function_follows_the_figure(capsys):
     figure.follow(note)  # the cell is run again: one follower, not two
     figure.position = 13
     assert heard == [6, 12, 12, 13]
+
+
+def test_a_followers_error_is_a_sentence_below_the_figure():
+    (said,) = outputs_of(lambda figure: figure.speed, RotatePair())
+    assert said["text"].startswith("AttributeError: 'RotatePair' object has no attribute 'speed'")
 
 
 def test_every_result_has_words_and_the_docstring_names_it():

@@ -109,12 +109,15 @@ function readout(state) {
     at one and the same distance: after the turn, unequal gains make an ellipse of the circle.`;
 }
 
+const results = (state) => ({ score: scoreOf(state) });
+
 export default live({
   name: "GainAndTurn",
   title: phrase`A pair with a gain on each feature, before or after its turn, and the score at one distance along a text`,
   height: (width) => plan(width).height,
   draw,
   readout,
+  results,
   panel: (width) => [plan(width).narrow ? plan(width).score.y - 48 : 0, plan(width).height], // shows the score
   play: { trait: "position", perSecond: 12, speeds: [1, 4] },
   buttons: [{ label: phrase`Equal gains`, move: ({ first }) => ({ second: first }) }],
