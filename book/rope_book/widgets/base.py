@@ -106,7 +106,8 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
         settings = {
             name: self.controls()[name].validate(self, values[name]) for name in values if name not in EXTRAS
         }
-        side = values.pop("layout") if isinstance(values.get("layout"), str) else SIDES[0]
+        is_side = "layout" not in controls and isinstance(values.get("layout"), str)
+        side = values.pop("layout") if is_side else SIDES[0]
         if side not in SIDES:
             raise short(
                 traitlets.TraitError(f"{name}.layout must be one of {', '.join(SIDES)}, got {side!r}.")

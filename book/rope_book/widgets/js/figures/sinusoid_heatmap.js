@@ -193,7 +193,7 @@ const results = (state) => ({ product: scorer(state, state.position)(state.offse
 
 export default live({
   name: "SinusoidHeatmap",
-  title: phrase`The sinusoidal encoding as a field, one of its pairs, and the dot product of two of its rows`,
+  title: phrase`The sinusoidal encoding as a heat map, one of its pairs, and the dot product of two of its rows`,
   height: (width) => plan(width).height,
   draw,
   readout,
