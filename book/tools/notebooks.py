@@ -201,7 +201,8 @@ def draw_still(page: Page, model: Model) -> str:
     page.add_script_tag(content=page_script(LiveFigure.figures[name].module_name(), name))
     return page.evaluate(
         """(state) => {
-            const model = { host: "still", get: (key) => state[key], set() {}, save_changes() {}, on() {}, off() {} };
+            const calls = { set() {}, save_changes() {}, on() {}, off() {} };
+            const model = { host: "still", get: (key) => state[key], ...calls };
             const place = document.querySelector("#place");
             figure.render({ model, el: place });
             return place.firstChild.still();
