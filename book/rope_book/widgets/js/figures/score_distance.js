@@ -385,12 +385,15 @@ function follow(before, held) {
     : far;
 }
 
+const results = (state) => ({ rises: stepsUp(withoutCursor(state)) });
+
 export default live({
   name: "ScoreDistance",
   title: phrase`The waves of a head's pairs, and the score of a query and a key at every distance, which is their sum`,
   height: (width, state, view) => plan(width, state, view).height,
   draw,
   readout,
+  results,
   follow,
   panel: (width, state, view) => {
     const { sum, height } = plan(width, state, view);

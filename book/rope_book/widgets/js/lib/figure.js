@@ -21,6 +21,7 @@ import { makeWork } from "./work.js";
 /** Create the module that anywidget expects from a figure as described in types.d.ts. */
 export function live(/** @type {Figure} */ figure) {
   function render(/** @type {{model: Model, el: HTMLElement}} */ { model, el }) {
+    el.classList.toggle("rope-host", !model.host); // in a kernel; the style sheet uses its width
     let unmount = mount(figure, model, el);
     function remount() {
       unmount();
@@ -76,7 +77,7 @@ function mount(/** @type {Figure} */ figure, /** @type {Model} */ model, /** @ty
     paint();
   }
   stops.signal.addEventListener("abort", state.listen(change));
-  answerQuestions(root, state, { model, moved, picture, remember }, stops.signal);
+  answerQuestions(root, state, { model, moved, picture, remember, results: resultsOf(figure, work) }, stops.signal);
 
   el.append(root);
   address?.recall();
@@ -87,6 +88,16 @@ function mount(/** @type {Figure} */ figure, /** @type {Model} */ model, /** @ty
   const fit = makeFit(root, picture, [readout.elements[0], ...controls.grids, bar.element], paint);
   const keep = lend(root, model, work, calls, () => picture.still(figure.readout(state.read(), view)));
   return () => takeAway(root, [{ stop: () => stops.abort() }, glide, fit, bar, readout, address, work, keep]);
+}
+
+// A function from a state to the results that challenges judge, once all work is done.
+/** @type {(figure: Figure, work: {finish: () => void}) => (now: State) => State} */
+function resultsOf({ results }, work) {
+  if (!results) return () => ({});
+  return (now) => {
+    work.finish();
+    return results(now);
+  };
 }
 
 const TOUCHED = "rl-touched"; // class of a figure that has moved; nothing is announced before the first move
