@@ -22,7 +22,7 @@ NEW, ANSWER = 8, 16  # number of tokens generated after a prompt, and for an ans
 LEAST_BOUND = (
     0.04  # probability; it is 0.018 for SmolLM2 in llama.cpp, between one token at a time and many at once
 )
-MOST_ROUNDING = 0.025  # in the bound; it is 0.018 for SmolLM2 in llama.cpp, and more is a fault
+MOST_ROUNDING = 0.025  # maximum in the bound; it is 0.018 for SmolLM2 in llama.cpp, and more is a fault
 NOISE_FACTOR = 4  # differences count above this multiple of the noise
 UNLIKE = 0.75  # largest distance of the best alignment, as a share of that of the next best
 UNSTEADY = 0.05  # noise that would hide most differences; it is 0.024 for SmolLM2 in bfloat16
@@ -326,7 +326,7 @@ class Interview:
         return joints
 
     def prefix_cache(self) -> Check:
-        """Query a text, then twice another with its beginning and the text again, then ever longer parts of it."""
+        """Query a text; then, twice, another with the same beginning and the text again; then growing parts of it."""
         base, tail, other = (self.prose.text(SENTENCES - 4), self.prose.sentences(2), self.prose.sentences(1))
         whole = f"{base} {tail}"
         cold = self.ask(whole)
@@ -383,7 +383,7 @@ class Interview:
         return self.compared("its answer as it wrote it, and as it reads it", (written.new, places[-count:]))
 
     def turns(self) -> Check:
-        """Query two chats, each whole, then its first turn, then whole again."""
+        """Query two chats: for each, the whole chat, then its first turn, then the whole chat again."""
         pairs = [self._chat_twice() for _ in range(2)]
         return self.compared("a chat asked whole, and after its first turn was asked", *pairs)
 

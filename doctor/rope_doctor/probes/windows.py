@@ -16,7 +16,7 @@ HIDDEN = -1e3  # a mask value below this hides a token
 
 
 def must_be_judged(kinds: LayerKinds) -> bool:
-    """Return whether the config states a window, and one that a text of reasonable length passes."""
+    """Return whether the config states a window that a text of reasonable length exceeds."""
     widths = windows(kinds.body)
     return bool(widths) and max(widths) + BEYOND <= LONGEST
 
