@@ -326,7 +326,7 @@ class Interview:
         return joints
 
     def prefix_cache(self) -> Check:
-        """Query a text; then, twice, another with the same beginning and the text again; then growing parts of it."""
+        """Query a text; then, twice, a text with the same beginning and the first again; then growing parts."""
         base, tail, other = (self.prose.text(SENTENCES - 4), self.prose.sentences(2), self.prose.sentences(1))
         whole = f"{base} {tail}"
         cold = self.ask(whole)
