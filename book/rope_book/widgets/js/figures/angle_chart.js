@@ -22,10 +22,10 @@ function parts(width) {
   const cell = (width - 4) / columns;
   const clocks = { x: 2, y: 22, columns, cell, row: cell + 14, r: cell / 2 - 4 };
   const top = 26 + (MOST / columns) * clocks.row;
-  const big = narrow ? { x: 4, y: top + 24, w: width - 8, h: 170 } : { x: 4, y: top + 34, w: width * 0.32, h: 270 };
+  const big = narrow ? { x: 4, y: top + 24, w: width - 8, h: 170 } : { x: 4, y: top + 34, w: width * 0.32, h: 226 };
   const chart = narrow
     ? { x: 58, y: big.y + big.h + 42, w: width - 72, h: 200 }
-    : { x: big.x + big.w + 64, y: top + 40, w: width - big.x - big.w - 78, h: 250 };
+    : { x: big.x + big.w + 64, y: top + 40, w: width - big.x - big.w - 78, h: 206 };
   const height = chart.y + chart.h + 42;
   return { clocks, big, chart, height, lead: narrow ? big.y + big.h : height };
 }
@@ -204,6 +204,7 @@ export default live({
   name: "AngleChart",
   title: phrase`The clocks of a head, and one of them unrolled into its angle against the position`,
   height: (width) => parts(width).height,
+  lines: 2,
   draw,
   readout,
   panel: (width) => [0, parts(width).lead],

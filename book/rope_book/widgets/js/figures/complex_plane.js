@@ -294,7 +294,7 @@ const TITLES = [
 
 /** Lay out the chart beside the plane, or below it. */
 function plan(width) {
-  if (width < 540)
+  if (width < 520)
     return {
       narrow: true,
       plane: { x: 4, y: 102, side: width - 8 },
@@ -390,6 +390,7 @@ export default live({
   name: "ComplexPlane",
   title: phrase`The complex plane, following the derivation of the rotation line by line`,
   height: (width) => plan(width).height,
+  lines: 2,
   draw,
   readout,
   panel: (width) => [0, plan(width).lead],

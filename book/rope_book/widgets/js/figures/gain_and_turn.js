@@ -24,7 +24,7 @@ const scoreOf = (state) => gainedScore(Q, K, state.position, state.distance, sta
 /** Lay out the plane and the score side by side, or one below the other. */
 function plan(width) {
   const narrow = width < 560;
-  const size = narrow ? Math.min(width - 8, 360) : Math.min(330, width * 0.46);
+  const size = narrow ? Math.min(width - 8, 360) : Math.min(304, width * 0.46);
   const score = narrow
     ? { x: 36, y: size + 96, w: width - 52, h: 170 }
     : { x: size + 62, y: 86, w: width - size - 78, h: size - 84 };

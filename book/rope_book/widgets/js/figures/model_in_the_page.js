@@ -11,9 +11,9 @@ import { binSize, means, pageRope, turnsWithin } from "../maths/long_text.js";
 import { pageModel } from "../maths/page_models.js";
 import { ownTextOf, readingOf } from "../maths/reading.js";
 
-const PITCH = 12; // pixels per pair
+const PITCH = 11; // pixels per pair
 const PAIRS = 16;
-const CHART = 150; // height of the bars, in pixels
+const CHART = 120; // height of the bars, in pixels
 const LEAST = -4; // the angle axis begins at 10^LEAST turns
 const PUBLISHED = { "by-parts": [1, 32], yarn: [1, 32], llama3: [1, 4] }; // ends of the ramp, in turns
 const TRAINED = { first_pair: 1, last_pair: PAIRS, attention_factor: 1 }; // rotation settings in training

@@ -29,7 +29,7 @@ function places(width) {
   const narrow = width < 520;
   const side = Math.min(380, narrow ? width - 44 : Math.round(width * 0.56));
   const scaleTop = side + 66;
-  const radius = narrow ? 84 : clamp((width - side - 90) / 2, 60, 120);
+  const radius = narrow ? 74 : clamp((width - side - 90) / 2, 60, 120);
   const [cx, cy] = narrow ? [width / 2, scaleTop + 104 + radius] : [width - radius - 26, 62 + radius];
   return { x: 38, y: 26, side, scaleTop, cx, cy, radius, height: Math.max(scaleTop + 46, cy + radius + 78) };
 }

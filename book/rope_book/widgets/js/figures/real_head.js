@@ -190,6 +190,7 @@ export default live({
   name: "RealHead",
   title: phrase`A head of SmolLM2 reading twenty words: its attention as arcs and as a square, and the pairs of one score`,
   height: (width, _, view) => plan(width, view).height,
+  lines: 2,
   draw,
   readout,
 });

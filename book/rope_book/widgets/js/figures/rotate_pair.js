@@ -239,6 +239,7 @@ export default live({
   name: "RotatePair",
   title: phrase`A query pair and a key pair, each turned by its position, and their score`,
   height: (width, _, view) => plan(width, view).height,
+  lines: 2,
   draw,
   readout,
   follow,

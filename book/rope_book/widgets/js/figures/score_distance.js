@@ -166,12 +166,12 @@ const legend = (state, width) => legendOf(entries(state), width, { sample: 34, t
 /** Lay out the waves, then the legend and the chart of the sum; a small form has no legend. */
 function plan(width, state, { small, shows }) {
   const rows = shows("waves") ? Math.min(PARTS, state.head_dim / 2) : 0;
-  const row = small ? 30 : width < 480 ? 20 : 24;
+  const row = small ? 30 : 20;
   const [x, w] = [50, width - 72];
   const under = rows ? 26 + row * rows : 0;
   const bare = small && rows > 0;
   const top = bare ? 40 : legend(state, width).height + 54;
-  const sum = { x, y: under + top, w, h: bare ? 120 : width < 480 ? 180 : 200 };
+  const sum = { x, y: under + top, w, h: bare ? 120 : width < 480 ? 180 : 174 };
   return { rows, row, x, w, under, bare, sum, height: sum.y + sum.h + 46 };
 }
 
@@ -389,6 +389,7 @@ export default live({
   name: "ScoreDistance",
   title: phrase`The waves of a head's pairs, and the score of a query and a key at every distance, which is their sum`,
   height: (width, state, view) => plan(width, state, view).height,
+  lines: 2,
   draw,
   readout,
   follow,

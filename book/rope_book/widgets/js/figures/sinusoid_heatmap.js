@@ -60,18 +60,18 @@ function plan(width) {
       circle: { x: 50, y: 386, r: 42 },
       words: { x: 132, y: 345 },
       scale: { x: 142, y: 433, w: width - 168 },
-      product: { x: 34, y: 516, w: width - 46, h: 132 },
-      height: 700,
+      product: { x: 34, y: 516, w: width - 46, h: 120 },
+      height: 688,
     };
   const x = width - 178;
   return {
-    field: { x: 30, y: 30, w: width - 280, h: 236 },
+    field: { x: 30, y: 30, w: width - 280, h: 200 },
     title: { x, y: 42 },
-    circle: { x: x + 66, y: 126, r: 54 },
-    words: { x, y: 208 },
-    scale: { x: x + 8, y: 300, w: 118 },
-    product: { x: 34, y: 362, w: width - 48, h: 128 },
-    height: 532,
+    circle: { x: x + 66, y: 104, r: 42 },
+    words: { x, y: 170 },
+    scale: { x: x + 8, y: 262, w: 118 },
+    product: { x: 34, y: 326, w: width - 48, h: 112 },
+    height: 480,
   };
 }
 
@@ -193,6 +193,7 @@ export default live({
   name: "SinusoidHeatmap",
   title: phrase`The sinusoidal encoding as a field, one of its pairs, and the dot product of two of its rows`,
   height: (width) => plan(width).height,
+  lines: 2,
   draw,
   readout,
   play: { trait: "position", perSecond: 16, speeds: [1, 4] },

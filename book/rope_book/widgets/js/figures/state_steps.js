@@ -41,7 +41,7 @@ const STRIP = 44; // height of a row of bars, in pixels
  * state. */
 function plan(width) {
   const narrow = width < 500;
-  const side = narrow ? 168 : 208;
+  const side = narrow ? 168 : 176;
   const w = narrow ? width - 4 : width - side - 132;
   const column = w / TOKENS;
   const cache = { x: 2, y: 42, w, h: 56, column, bar: column - Math.min(1.5, column / 4) };
@@ -153,6 +153,7 @@ export default live({
   name: "StateSteps",
   title: phrase`Two memories of a text: a cache that grows by a column per token, and a sum that stays eight by eight`,
   height: (width) => plan(width).height,
+  lines: 4,
   draw,
   readout,
   panel: (width) => [0, plan(width).lead],

@@ -389,6 +389,7 @@ export default live({
   name: "TrainInThePage",
   title: phrase`A tiny transformer that learns in this page, and what it answers on longer texts`,
   height: (width, state) => plan(width, state).bottom,
+  lines: 2,
   draw,
   readout,
   work,

@@ -220,6 +220,7 @@ export default live({
   name: "TrainingCurves",
   title: phrase`Learning curves of tiny models with each encoding, and their tests on longer texts`,
   height: (width, state) => places(width, measured(state)).height,
+  lines: 4,
   draw,
   readout,
   panel(width, state) {

@@ -206,6 +206,7 @@ export default live({
   name: "WhatTurns",
   title: phrase`One head under RoPE, partial rotary, p-RoPE and NoPE: what turns, how fast, and with whom`,
   height: () => CHART_TOP + 4 * STRIP + 50,
+  lines: 4,
   draw,
   readout,
   play: { trait: "position", perSecond: 6, speeds: [1, 10] },

@@ -152,6 +152,7 @@ export default live({
   name: "WhichBug",
   title: phrase`Symptoms of a rotation: scores from three starts, its matrix, lengths and errors`,
   height,
+  lines: 2,
   draw,
   readout,
   panel: (width) => [0, narrow(width) ? frames(width)[2].y - 26 : height(width)],

@@ -1,17 +1,18 @@
 // Fits a figure to the available width, and prevents layout jumps when one of its parts grows.
 
-// Redraw the picture and reset the heights of the other parts when the width changes.
-/** @type {(root: HTMLElement, picture: {element: HTMLElement, measure: () => boolean}, parts: HTMLElement[],
- *   paint: () => void) => {stop: () => void}} */
-export function makeFit(root, picture, parts, paint) {
+/** @import { Place } from "./layout.js" */
+
+// Arrange a figure anew, redraw the picture and reset the heights of the other parts when the width changes.
+/** @type {(root: HTMLElement, place: Place, paint: () => void) => {stop: () => void}} */
+export function makeFit(root, { element, parts, measure }, paint) {
   const steady = makeSteady(parts);
   function refit() {
-    if (!root.isConnected || !picture.measure()) return;
+    if (!root.isConnected || !measure()) return;
     steady.release();
     paint();
   }
   const watch = new ResizeObserver(() => requestAnimationFrame(refit)); // changing the picture's height triggers this again
-  watch.observe(picture.element);
+  watch.observe(element);
   function stop() {
     watch.disconnect();
     steady.stop();

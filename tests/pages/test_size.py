@@ -1,0 +1,120 @@
+"""Figures keep their size: none grows while a control moves, and each fits into a window with its controls."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from .conftest import RESET, WHERE, settle
+
+pytestmark = pytest.mark.browser
+WINDOWS = {"desk": {"width": 1280, "height": 900}, "phone": {"width": 390, "height": 844}}
+ENOUGH, SCREEN = 560, 760  # pixels: a figure on a desk; a picture with its first control on a phone
+# what is still higher, and how high it is: these numbers may only fall, and a name leaves with its reason
+TALL: dict[str, int] = {}
+LONG: dict[str, int] = {}
+
+
+@pytest.fixture(scope="module", params=WINDOWS)
+def window(request) -> str:
+    """The name of each window in turn."""
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def desks(reader) -> Iterator[dict]:
+    """A page for each window."""
+    pages = {name: reader.blank(maths=False, **size) for name, size in WINDOWS.items()}
+    yield pages
+    for seen in pages.values():
+        seen.page.close()
+
+
+@pytest.fixture
+def figure(desks, window, name):
+    """A figure at rest in its chapter, in a window of that size."""
+    seen = desks[window]
+    if seen.page.url != seen.root + WHERE[name]:
+        seen.go(WHERE[name])
+        settle(seen.page, maths=False)
+    found = seen.page.locator(f'[data-live="{name}"]').first
+    found.evaluate(RESET)
+    yield found
+    found.evaluate(RESET)
+    seen.assert_clean()
+
+
+# the figure's greatest height, and at which move it was reached, while each slider, switch and choice is moved to its
+# ends and through its options, and Play runs
+GROWTH = """async (el) => {
+    const frame = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+    const first = el.getBoundingClientRect().height;
+    const grown = [];
+    const look = async (what) => {
+        await frame();
+        const by = el.getBoundingClientRect().height - first;
+        if (by > 0.5) grown.push(`${what}: ${by.toFixed(0)} px`);
+    };
+    const set = (input, change) => {
+        change();
+        for (const type of ["input", "change"]) input.dispatchEvent(new Event(type, { bubbles: true }));
+    };
+    const seen = [...el.querySelectorAll(":scope > .rl-controls [data-trait]")].filter((box) => !box.hidden);
+    for (const box of seen) {
+        const trait = box.dataset.trait;
+        for (const input of box.querySelectorAll("input[type=range]")) {
+            for (const share of [0, 0.31, 0.67, 1]) {
+                const [low, high] = [Number(input.min), Number(input.max)];
+                set(input, () => (input.value = low + share * (high - low)));
+                await look(`${trait} at ${share}`);
+            }
+        }
+        for (const input of box.querySelectorAll("input[type=checkbox], input[type=radio]")) {
+            input.click();
+            await look(`${trait} ${input.value}`);
+        }
+        for (const input of box.querySelectorAll("select")) {
+            for (const { value } of input.options) {
+                set(input, () => (input.value = value));
+                await look(`${trait} = ${value}`);
+            }
+        }
+    }
+    const play = el.querySelector(".rl-play");
+    if (play && !play.hidden) {
+        play.click();
+        for (let i = 0; i < 10; i += 1) await look("Play");
+        play.click();
+    }
+    return grown;
+}"""
+
+
+def test_no_figure_grows_while_a_control_moves(figure):
+    assert figure.evaluate(GROWTH) == []
+
+
+def test_a_sentence_without_room_is_seen_to_grow(figure):
+    if figure.get_attribute("data-live") != "RotatePair":
+        pytest.skip("one figure shows it")
+    figure.evaluate("""(el) => {
+        const words = el.querySelector(".rl-readout");
+        words.style.cssText = "height: 20px; min-height: 0";
+        new MutationObserver(() => (words.style.height = "80px")).observe(words, { childList: true });
+    }""")
+    assert figure.evaluate(GROWTH)
+
+
+PARTS = """(el) => {
+    const box = (part) => part.getBoundingClientRect();
+    const controls = [...el.querySelectorAll(":scope > .rl-controls [data-trait]")];
+    const first = controls.find((control) => control.getClientRects().length);
+    const picture = box(el.querySelector(".rl-picture"));
+    return [box(el).height, Math.max(picture.bottom, box(first).bottom) - picture.top];
+}"""
+
+
+def test_a_figure_and_its_first_control_fit_into_the_window(figure, window, name):
+    height, reach = figure.evaluate(PARTS)
+    size, most, excused = (height, ENOUGH, TALL) if window == "desk" else (reach, SCREEN, LONG)
+    assert size <= excused.get(name, most)
+    assert name not in excused or size > most, f"{name} fits now: take it from the list"
