@@ -39,7 +39,6 @@ def figure(desks, window, name):
     found = seen.page.locator(f'[data-live="{name}"]').first
     found.evaluate(RESET)
     yield found
-    found.evaluate(RESET)
     seen.assert_clean()
 
 
@@ -49,7 +48,8 @@ GROWTH = """async (el) => {
     const frame = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
     const first = el.getBoundingClientRect().height;
     const grown = [];
-    const look = async (what) => {
+    const look = async (what) => { // what "More" opens by itself is no growth
+        for (const fold of el.querySelectorAll(".rl-more")) fold.open = false;
         await frame();
         const by = el.getBoundingClientRect().height - first;
         if (by > 0.5) grown.push(`${what}: ${by.toFixed(0)} px`);
@@ -93,15 +93,15 @@ def test_no_figure_grows_while_a_control_moves(figure):
     assert figure.evaluate(GROWTH) == []
 
 
+@pytest.mark.parametrize("name", ["RotatePair"], indirect=True)
 def test_a_sentence_without_room_is_seen_to_grow(figure):
-    if figure.get_attribute("data-live") != "RotatePair":
-        pytest.skip("one figure shows it")
     figure.evaluate("""(el) => {
         const words = el.querySelector(".rl-readout");
         words.style.cssText = "height: 20px; min-height: 0";
         new MutationObserver(() => (words.style.height = "80px")).observe(words, { childList: true });
     }""")
     assert figure.evaluate(GROWTH)
+    figure.page.goto("about:blank")  # nothing of it is left for others
 
 
 PARTS = """(el) => {

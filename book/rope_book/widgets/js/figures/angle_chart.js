@@ -138,7 +138,7 @@ function runsOf(frequency, broken, log, from, to) {
 function drawTurns(pen, turns, box, Y) {
   const few = turns.length < 12 ? turns : [];
   const levels = few.map((t) => [box.x, Y(t * TURN), box.x + box.w, Y(t * TURN)]);
-  pen.lines(levels, { stroke: ink.position, width: 1, dash: "4 4", opacity: 0.8 });
+  pen.lines(levels, { stroke: ink.position, width: 1, dash: "4 4" });
   if (!few.length) return;
   const words = phrase`one whole turn`;
   const wide = textWidth(words, 12) + 4; // the lines of slow pairs may cross this text
@@ -164,7 +164,7 @@ function drawChart(pen, state, frequencies, box, { width, way }) {
   const end = (of) => (log ? xs[1] : Math.min(n, ys[1] / of)); // where the line leaves the chart
   const others = broken ? [] : shownOf(frequencies.length, pair).filter((i) => i !== pair);
   const faint = others.flatMap((i) => lines(frequencies[i], end(frequencies[i])));
-  pen.curves(faint, { stroke: ink.muted, width: 1, opacity: 0.5 });
+  pen.curves(faint, { stroke: ink.muted, width: 1, opacity: 0.7 });
   drawTurns(pen, axis === "linear" ? range(1, turnsOf(ys[1])) : [], box, Y);
   const frequency = frequencies[pair];
   const now = Math.max(position, xs[0]);

@@ -110,7 +110,7 @@ function drawCurve(pen, { scheme, length, query }, { causal, curve, keys }, box)
   const low = scheme === "alibi" ? -Math.ceil(far / 8) * 4 : -8;
   pen.text(box.x, box.y - 26, scheme === "alibi" ? phrase`Bias against j − i` : phrase`Bias against j − i, made up`);
   pen.text(box.x, box.y - 9, phrase`grey: every row`, note);
-  pen.text(box.x + 100, box.y - 9, phrase`pink: row ${query}`, { size: 12, fill: ink.scoreWords, weight: 600 });
+  pen.text(box.x + 100, box.y - 9, phrase`blue: row ${query}`, { size: 12, fill: ink.qWords, weight: 600 });
   const step = far < 12 ? 4 : Math.ceil(far / 24) * 8;
   const { X, Y } = axes(pen, box, [-far, Math.max(high, 0.001)], [low, 0], {
     xLabel: phrase`relative position j − i (tokens)`,
@@ -120,7 +120,7 @@ function drawCurve(pen, { scheme, length, query }, { causal, curve, keys }, box)
   const points = curve.map((bias, n) => [X(n - far), Y(bias)]);
   pen.curve(points, { stroke: ink.muted, width: 1.5, opacity: 0.7 });
   const seen = points.slice(far - query, far - query + keys.length);
-  pen.curve(seen, { stroke: ink.score, width: 3.5 });
+  pen.curve(seen, { stroke: ink.q, width: 3.5 });
   pen.circle(X(0), Y(0), 5, { fill: ink.q, stroke: ink.paper, width: 1.5 });
 }
 
@@ -138,7 +138,7 @@ function drawWeights(pen, { length, query }, { keys, weights }, box) {
     const tall = Y(weights[key]) - Y(0);
     return pointsAround([X(key), Y(0)], [-half, 0], [-half, tall], [half, tall], [half, 0]);
   };
-  pen.area(keys.flatMap(bar), { fill: ink.score }); // one path for all keys is cheaper than one shape per key
+  pen.area(keys.flatMap(bar), { fill: ink.q, opacity: 0.6 }); // one path for all keys is cheaper than one shape per key
   pen.area(bar(query), { fill: ink.q });
 }
 

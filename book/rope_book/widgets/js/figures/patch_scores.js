@@ -43,7 +43,7 @@ const [SUN, CROWN] = ["0.8,0.19", "0.76,0.65"]; // centres in the picture
 
 /** Draw the picture on top of the patches' colours. */
 function drawPicture(pen, { x, y, side }) {
-  const style = { stroke: ink.text, width: 2, opacity: 0.45 };
+  const style = { stroke: ink.text, width: 2, opacity: 0.55 };
   const place = ([a, b]) => /** @type {Pair} */ ([x + a * side, y + b * side]);
   const points = (text) => text.split(" ").map((pair) => place(pair.split(",").map(Number)));
   for (const stroke of [HILLS, HOUSE, DOOR, TRUNK]) pen.curve(points(stroke), style);

@@ -81,7 +81,7 @@ function drawPlane(pen, state, square, view) {
   if (view.shows("key")) drawBetween(pen, state, plane, square, view);
   for (const { z, angle, colour, r } of pairs) {
     const turn = spiral(cx, cy, unit * r, unit * 0.035, angleOf(z), angle);
-    pen.curve(turn, { stroke: colour, width: 1.5, opacity: 0.6 });
+    pen.curve(turn, { stroke: colour, width: 1.5, opacity: 0.85 });
     pen.arrow(cx, cy, ...at(z), { stroke: colour, width: 1.5, dash: "5 4" });
   }
   for (const { end, colour } of pairs) pen.arrow(cx, cy, ...at(end), { stroke: colour, width: 3.5, head: 12 });

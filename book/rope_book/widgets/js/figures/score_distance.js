@@ -170,8 +170,8 @@ function plan(width, state, { small, shows }) {
   const [x, w] = [50, width - 72];
   const under = rows ? 26 + row * rows : 0;
   const bare = small && rows > 0;
-  const top = bare ? 40 : legend(state, width).height + 54;
-  const sum = { x, y: under + top, w, h: bare ? 120 : width < 480 ? 180 : 174 };
+  const top = bare ? 40 : Math.max(legend(state, width).height, width < 620 ? 40 : 20) + 54; // whatever is drawn later
+  const sum = { x, y: under + top, w, h: bare ? 120 : width < 480 ? 180 : 154 };
   return { rows, row, x, w, under, bare, sum, height: sum.y + sum.h + 46 };
 }
 
@@ -204,7 +204,7 @@ function drawWaves(pen, state, { rows, row, x, w }, { place, X }, width) {
   const added = Math.round((state.added * rows) / PARTS);
   const levels = middles.map((y) => [x, y, x + w, y]);
   pen.lines(levels, { stroke: ink.grid, width: 1 });
-  pen.curves(curves.slice(added), { stroke: ink.muted, width: 1, opacity: 0.6 });
+  pen.curves(curves.slice(added), { stroke: ink.muted, width: 1, opacity: 0.7 });
   pen.curves(curves.slice(0, added), { stroke: ink.score, width: 1.7 });
   const rims = middles.map((y) => [22, y, r]);
   pen.circles(rims, { stroke: ink.position, width: 1.5 });

@@ -129,7 +129,7 @@ function drawPair(pen, state, { x: cx, y: cy, r }) {
   pen.circle(cx, cy, r, { stroke: ink.muted, width: 1 });
   pen.text(cx + r + 8, cy + 4, "cos", note);
   pen.text(cx, cy - r - 9, "sin", noteMiddle);
-  pen.arc(cx, cy, r * 0.55, start, start + Math.min(turn, 20 * TURN), { stroke: ink.position, width: 2, opacity: 0.8 });
+  pen.arc(cx, cy, r * 0.55, start, start + Math.min(turn, 20 * TURN), { stroke: ink.position, width: 2 });
   const tip = (angle) => polar(cx, cy, angle, r);
   pen.arrow(cx, cy, ...tip(start + turn), { stroke: ink.position, width: 2, dash: "6 4", head: 10 });
   pen.arrow(cx, cy, ...tip(start), { stroke: ink.position, width: 3.5, head: 11 });
@@ -158,13 +158,13 @@ function drawProduct(pen, state, box) {
     const score = scorer(state, p);
     return offsetsOf(p).map((k) => [X(k), Y(score(k))]);
   };
-  pen.curves(OTHERS.map(curve), { stroke: ink.score, width: 1.2, opacity: 0.55 });
-  pen.curve(curve(position), { stroke: ink.score, width: 3.5 });
+  pen.curves(OTHERS.map(curve), { stroke: ink.position, width: 1 });
+  pen.curve(curve(position), { stroke: ink.position, width: 3.5 });
   const score = scorer(state, position)(offset);
   pen.line(X(offset), Y(low), X(offset), Y(score), { stroke: ink.position, width: 1.5, dash: "3 3" });
-  pen.circle(X(offset), Y(score), 6.5, { fill: ink.score, stroke: ink.text, width: 1.5 });
+  pen.circle(X(offset), Y(score), 6.5, { fill: ink.position, stroke: ink.text, width: 1.5 });
   const words = between === "projection" ? "PE(p) · W PE(p + k)" : "PE(p) · PE(p + k)";
-  pen.text(0, box.y - 28, words, { weight: 600, fill: ink.scoreWords });
+  pen.text(0, box.y - 28, words, { weight: 600, fill: ink.positionWords });
   pen.text(0, box.y - 11, phrase`thick: your p; thin: p = 0, 15, …, 90`, note);
 }
 

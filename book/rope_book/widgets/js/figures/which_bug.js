@@ -10,9 +10,9 @@ import { quoted } from "../lib/words.js";
 const STYLES = [
   { stroke: ink.text, width: 1.6 },
   { stroke: ink.other, width: 3, dash: "7 4" },
-  { stroke: ink.score, width: 2.4, dash: "2 3" },
+  { stroke: ink.value, width: 2.4, dash: "2 3" },
 ];
-const GHOST = { stroke: ink.position, width: 7, opacity: 0.28 };
+const GHOST = { stroke: ink.position, width: 6, opacity: 0.95 };
 const HEALTHY = PATIENTS.people.filter(({ name }) => name === "right")[0];
 const FULL = 1.5; // scores and entries are clamped to this value
 const FAR = 2; // lengths and errors are clamped to this value

@@ -1,6 +1,7 @@
 // Places a figure's controls beside its picture or below it, whichever makes the figure lower.
 
-/** @typedef {{element: HTMLElement, parts: HTMLElement[], measure: () => boolean}} Place */
+/** @typedef {{element: HTMLElement, parts: HTMLElement[], measure: () => boolean,
+ *   settled: () => boolean}} Place */
 
 const ENOUGH = 560; // a figure of this height fits into a window together with some text
 const WIDE = 756; // least width of a figure, inside its border, that has room for both
@@ -16,9 +17,9 @@ function fitsBeside(width, height) {
   return below > ENOUGH && height(room - SIDE) + AROUND < below;
 }
 
-// Puts the parts of a figure in order: {element, parts, measure()} are the picture, the parts that keep their greatest
-// height, and a function that arranges them for the figure's width and returns whether that has changed. Without
-// `height`, which is the picture's at a width, controls stay below.
+// Puts the parts of a figure in order: {element, parts, measure(), settled()} are the picture, the parts that keep their greatest
+// height, and a function that arranges them for the figure's width and returns whether that has changed, and whether it is
+// arranged for the width that it has. Without `height`, which is the picture's at a width, controls stay below.
 /** @type {(root: HTMLElement, all: {picture: {element: HTMLElement, measure: () => boolean},
  *   controls: {elements: HTMLElement[], grids: HTMLElement[]}, bar: {element: HTMLElement},
  *   readout: {elements: HTMLElement[], reserve: () => void}}, height?: (picture: number) => number) => Place} */
@@ -34,5 +35,5 @@ export function makePlace(root, { picture, controls, bar, readout }, height) {
     return picture.measure() || width !== before;
   }
   const parts = [readout.elements[0], ...controls.grids, bar.element];
-  return { element: picture.element, parts, measure };
+  return { element: picture.element, parts, measure, settled: () => root.clientWidth === width };
 }
