@@ -26,8 +26,8 @@ def sheet(browser):
     page.close()
 
 
-# the lines and words that are too faint on the paper of a theme: what carries them is drawn in the page's own inks; grid
-# lines are no content, and words on a coloured field have the ink that its colour asks for
+# the lines and words that are too faint on the paper of a theme; grid lines are no content, and words on a coloured
+# field have the ink that its colour asks for
 FAINT = """([state, theme, least]) => {
     document.documentElement.dataset.theme = theme;
     const place = document.querySelector("#place");
@@ -51,7 +51,8 @@ FAINT = """([state, theme, least]) => {
         const isText = node.tagName === "text";
         const name = nameOf(node.getAttribute(isText ? "fill" : "stroke"));
         const opacity = Number(node.getAttribute("opacity") ?? 1);
-        if (!name || bare.includes(name) || (isText && !node.textContent.trim()) || opacity === 0) return [];
+        const empty = opacity === 0 || (isText && !node.textContent.trim());
+        if (!name || bare.includes(name) || empty) return [];
         return contrast(name, opacity) >= least[isText ? "words" : "line"] ? [] : [`${node.tagName} ${name} × ${opacity}`];
     });
     stop();

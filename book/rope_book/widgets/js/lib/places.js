@@ -13,8 +13,8 @@ const EDGE = { stroke: ink.text, width: 1 };
 export const LEVEL = { stroke: ink.text, width: 1.5, dash: "5 3" };
 /** Legend entries for the bars. */
 export const PLACES = [
-  { words: phrase`trained places, or as good`, box: { ...EDGE, fill: ink.position } },
-  { words: phrase`new places, worse`, box: { ...EDGE, fill: ink.other } },
+  { words: phrase`as good as trained`, box: { ...EDGE, fill: ink.position } },
+  { words: phrase`worse`, box: { ...EDGE, fill: ink.other } },
 ];
 
 /**
