@@ -167,6 +167,7 @@ HELD = """(el) => {
 def test_a_held_picture_keeps_its_words_legible(visit, which):
     seen = visit(WHERE[which], maths=False, **PHONE)
     found = figure(seen, which)
+    found.evaluate(UNFOLD)  # the last control is far below the picture
     slider = found.locator("input[type=range]:visible").last
     slider.evaluate("(el) => el.scrollIntoView({ block: 'end', behavior: 'instant' })")
     in_sight_is_told(found.locator(".rl-picture"))

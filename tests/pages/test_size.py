@@ -9,7 +9,7 @@ from .conftest import RESET, WHERE, settle
 pytestmark = pytest.mark.browser
 WINDOWS = {"desk": {"width": 1280, "height": 900}, "phone": {"width": 390, "height": 844}}
 ENOUGH, SCREEN = 560, 760  # pixels: a figure on a desk; a picture with its first control on a phone
-# what is still higher, and how high it is, in pixels: these numbers may only fall, and a name that fits leaves its list
+# what is still higher, and how high it is, in pixels: these numbers may only fall, and a name that fits is removed
 TALL = {
     "BaseBound": 840,
     "CacheSteps": 705,
