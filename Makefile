@@ -66,7 +66,7 @@ notebooks: .venv/test  ## execute every notebook and write it back with its outp
 
 bench: .venv/test  ## measure what the figures cost in a browser, and what rotating costs
 	$(BIN)/python book/tools/bench.py
-	$(BIN)/python book/tools/bench_rotation.py
+	PYTHONPATH=book $(BIN)/python -m makers.rotation
 
 dist: BOOKS ?= 1 # empty: without PDF and EPUB
 dist: .venv/release $(WHOLE)  ## hand on: site and slides as a zip, PDF, EPUB, students' notebooks, wheel, checksums, in _build/dist

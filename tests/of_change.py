@@ -23,7 +23,7 @@ PARTS = {
     "rooms": "torch, transformers and the test tools: two minutes, 2 GB",
     "test": "everything that the tests need: three minutes, 3 GB",
 }
-WHOLE = re.compile(r"^(?:from|import) (?:rope_book|nbformat|playwright|py_mini_racer|rotation_peers)", re.M)
+WHOLE = re.compile(r"^(?:from|import) (?:rope_book|nbformat|playwright|py_mini_racer|makers)", re.M)
 TORCH = re.compile(r"^(?:from|import) (?:torch|transformers)", re.M)
 LINT_SECONDS = {"small": 5, "rooms": 40, "test": 60}
 # CPU seconds of the tests of a room, where these are more than 15

@@ -366,17 +366,20 @@ def chosen(chapter: Chapter, pick: str, seed: int = 0) -> dict:
     return values
 
 
+@pytest.mark.sampled
 def test_every_parameters_cell_checks_each_of_its_values(chapter):
     for number in np.flatnonzero(chapter.is_parameters):
         _, writes = chapter.named[number]
         assert writes <= set(chapter.rules), writes - set(chapter.rules)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("pick", ["low", "high"])
 def test_chapter_runs_at_both_ends(chapter, pick):
     chapter.run(chosen(chapter, pick))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("pick", ["whole", "random"])
 def test_chapter_runs_with_whole_numbers_and_random_values_in_range(chapter, pick, seed):

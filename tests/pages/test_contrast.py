@@ -53,7 +53,8 @@ FAINT = """([state, theme, least]) => {
         const opacity = Number(node.getAttribute("opacity") ?? 1);
         const empty = opacity === 0 || (isText && !node.textContent.trim());
         if (!name || bare.includes(name) || empty) return [];
-        return contrast(name, opacity) >= least[isText ? "words" : "line"] ? [] : [`${node.tagName} ${name} × ${opacity}`];
+        const enough = contrast(name, opacity) >= least[isText ? "words" : "line"];
+        return enough ? [] : [`${node.tagName} ${name} × ${opacity}`];
     });
     stop();
     return [...new Set(found)];

@@ -116,6 +116,7 @@ return [...all].filter((el) => el.getClientRects().length).map((el) => {
 })"""
 
 
+@pytest.mark.sampled
 def test_every_control_has_its_name_in_the_accessibility_tree(alive):
     engine, name = alive
     controls = LiveFigure.figures[name].controls()
@@ -165,6 +166,7 @@ def test_a_value_stands_on_the_line_of_its_label(alive):
     assert max(engine.js(ON_ONE_LINE, name), default=0) < 1.5  # a figure may have neither slider nor number
 
 
+@pytest.mark.sampled
 def test_figure_answers_in_every_engine(alive):
     engine, name = alive
     engine.js("book.figure(arguments[0]).querySelector('.rl-reset').click()", name)

@@ -170,6 +170,7 @@ IN_SIGHT = """(el) => [...el.querySelectorAll("[data-trait]")].map((box) =>
     [box.classList.contains("rl-idle"), box.getClientRects().length > 0])"""
 
 
+@pytest.mark.sampled
 def test_a_control_without_effect_is_hidden(figure):
     for idle, seen in figure.evaluate(IN_SIGHT):
         assert idle != seen
@@ -210,6 +211,7 @@ def test_no_control_is_dead(figure, ends):
         )
 
 
+@pytest.mark.sampled
 def test_reset_brings_the_first_picture_back(figure):
     for box in figure.locator("input[type=range]").all():
         box.press("ArrowRight")
@@ -226,6 +228,7 @@ PLACES = """(el) => Object.fromEntries([...el.querySelectorAll("[data-trait] inp
     (input) => [input.closest("[data-trait]").dataset.trait, Number(input.value)]))"""
 
 
+@pytest.mark.sampled
 def test_line_of_python_makes_the_state(figure):
     for box in figure.locator("input[type=range]").all():
         box.press("End")
@@ -309,6 +312,7 @@ def test_words_are_spoken_once_the_hand_rests(figure):
     figure.page.wait_for_function(SPOKEN, arg=[figure.element_handle(), before])
 
 
+@pytest.mark.sampled
 def test_words_in_the_picture_are_never_cut_off(figure, ends):
     assert figure.evaluate(CUT_OFF) == [], f"{figure.name} at 1200 px"
     for where, saw in ends.items():

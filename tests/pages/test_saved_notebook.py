@@ -19,6 +19,7 @@ WORDS = "Both words, ten places on: [▶ 19 and 12](#live=RotatePair&position=19
 ERROR = "Error displaying widget"
 
 
+@pytest.mark.nightly
 def test_a_saved_notebook_shows_what_the_student_left(browser, tmp_path):
     path = tmp_path / "mine.ipynb"
     write(path, CELLS, WORDS)

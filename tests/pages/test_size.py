@@ -102,6 +102,7 @@ GROWTH = """async (el) => {
 }"""
 
 
+@pytest.mark.sampled
 def test_no_figure_grows_while_a_control_moves(figure):
     assert figure.evaluate(GROWTH) == []
 
@@ -126,6 +127,7 @@ PARTS = """(el) => {
 }"""
 
 
+@pytest.mark.sampled
 def test_a_figure_and_its_first_control_fit_into_the_window(figure, window, name):
     height, reach = figure.evaluate(PARTS)
     size, most, excused = (height, ENOUGH, TALL) if window == "desk" else (reach, SCREEN, LONG)

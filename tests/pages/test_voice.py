@@ -84,6 +84,7 @@ def test_play_is_announced_when_it_stops(figure, motion):
     assert heard(figure) <= FEW
 
 
+@pytest.mark.sampled
 def test_copying_is_announced(figure):
     figure.locator(".rl-share > button").click()
     figure.locator(".rl-copy").click()

@@ -1,9 +1,7 @@
 r"""Results of runs that are too long for a notebook, and their loaders, which need only NumPy.
 
-`grid.json`, `stretch.json`, `claims.json`, `causes.json`, `page_models.json` and all `real_*.json` are written by
-the modules of the same names in `book/makers`, `rotation.json` by `book/tools/bench_rotation.py`, and
-`base_bound.json` by `book/tools/search_bases.py`. `predictions.md` and `stretch_predictions.md` were written before
-the runs.
+Each file is written by the module of the same name in `book/makers`. `predictions.md` and `stretch_predictions.md`
+were written before the runs.
 """
 
 from rope_book.results.base_bound import MODELS, PUBLISHED, BaseSearch, load_base_bound

@@ -1,6 +1,6 @@
 r"""The smallest base that a context needs: our search over many bases and contexts, and published bounds.
 
-`python book/tools/search_bases.py` repeats the search (some minutes on one core) and writes base_bound.json.
+`PYTHONPATH=book python -m makers.base_bound` repeats the search, in some minutes on one core.
 """
 
 from dataclasses import dataclass

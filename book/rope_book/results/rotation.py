@@ -59,7 +59,7 @@ class Rotation:
 
 
 def load_rotation(path: str | Path | None = None) -> Rotation:
-    r"""Load rotation.json, or another file written by `book/tools/bench_rotation.py`.
+    r"""Load rotation.json, or another file written by `makers.rotation`.
 
     Raises:
         ValueError: the file has a different format.

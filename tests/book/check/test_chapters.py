@@ -109,6 +109,7 @@ def test_every_exercise_has_its_cases_and_no_case_is_left_over():
     assert set(ALSO) <= set(RIGHT)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("exercise", RIGHT)
 def test_a_right_answer_is_right_in_every_form(exercise, capsys):
     tried = []

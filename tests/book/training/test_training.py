@@ -81,6 +81,7 @@ while kills < 200:
 """
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(sys.platform == "win32", reason="needs fork")
 def test_a_run_killed_at_random_ends_with_the_bits_of_an_uninterrupted_run(tmp_path):
     path = tmp_path / "run.pt"

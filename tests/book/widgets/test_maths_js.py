@@ -46,6 +46,7 @@ CONFIGS = ("config_values", "config_table", "config_layers")
 BESIDE = ("dot_product", "page_prose", "transformer", "attend", "block", "back", "layers", "statement")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", FILES)
 def test_a_file_of_the_maths_answers_as_python_by_every_name(name):
     calls = list(golden.ROOMS[name]())

@@ -58,6 +58,7 @@ def test_the_record_of_the_challenge_is_reached_by_the_settings_that_are_told(en
     assert round(100 * found) == page.RECORD["percent"]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("case", CASES)
 def test_losses_of_the_first_steps_are_torchs(engine, case):
     settings = SETTINGS | CASES[case]

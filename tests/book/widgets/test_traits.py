@@ -92,6 +92,7 @@ def refused(control) -> list:
     return ["", "  ", " ".join(["word"] * (control.max_words + 1)), "x" * 17, None, 3]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("figure", "name", "control"), CASES)
 def test_trait_takes_its_range_and_the_python_line_makes_the_state(figure, name, control):
     assert control.label

@@ -200,6 +200,7 @@ marked = drawn_with(MARKED)
 chinese = drawn_with(f"globalThis.RopeWords = {json.dumps(WORDS)};\n")
 
 
+@pytest.mark.sampled
 def test_nothing_is_drawn_or_told_in_english_alone(marked):
     known = TYPED | UNTRANSLATED.get(marked.name, set())
     faults = {}
@@ -220,6 +221,7 @@ def test_nothing_is_drawn_or_told_in_english_alone(marked):
     assert faults == {}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("width", [760, 328])
 def test_chinese_labels_lie_in_the_picture(chinese, width):
     assert chinese.said({}, width)["title"] in WORDS.values()

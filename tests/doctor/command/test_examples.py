@@ -106,6 +106,7 @@ def alone(tmp_path_factory):
     return scripts / "rope-doctor", made
 
 
+@pytest.mark.nightly
 def test_each_command_runs_on_an_example_from_the_wheels_alone(alone):
     command, folder = alone
     bare = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "COV"))}

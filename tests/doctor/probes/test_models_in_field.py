@@ -198,6 +198,7 @@ DIFFER = {  # mistakes of the library itself (book/found.md): the checks that di
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("name", ARCHITECTURES)
 def test_no_false_alarm_on_a_model_as_it_comes(name, width):
@@ -208,6 +209,7 @@ def test_no_false_alarm_on_a_model_as_it_comes(name, width):
     assert not [check.name for check in report.verdict.checks if check.central and check.outcome == NOT_RUN]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("name", "width"), [(name, width) for width in WIDTHS for name in DECODED[width] if name not in DIFFER]
 )
@@ -229,6 +231,7 @@ def test_a_loaded_model_of_a_well_known_family_passes_both_commands(name, width,
         assert report.verdict.status == 0, str(report)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("name", DIFFER)
 def test_a_mistake_of_the_library_is_found_with_its_cause_in_both_widths(name, width):

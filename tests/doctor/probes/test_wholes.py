@@ -30,6 +30,7 @@ WHOLES = [
 PICTURED = ["glm4v", "glm_ocr", "qwen2_5_vl", "qwen2_vl", "qwen3_vl"]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", WHOLES)
 def test_no_false_alarm_on_the_text_of_a_whole(name):
     model = whole(name)

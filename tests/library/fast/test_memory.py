@@ -1,19 +1,15 @@
 """Memory: nothing of the size of the input is made but the result."""
 
-import sys
 import tracemalloc
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
+from makers.rotation import peak_of_tensors
 from rope_edu import inv_freq
 from rope_edu.encodings import LAYOUTS
 from rope_edu.fast import RotaryTable, rotate
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "book" / "tools"))
-from bench_rotation import peak_of_tensors
 
 layouts = pytest.mark.parametrize("layout", LAYOUTS)
 SHAPE = 1, 16, 4096, 64

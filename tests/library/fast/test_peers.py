@@ -4,7 +4,8 @@ import subprocess
 import sys
 
 import pytest
-from rotation_peers import assert_same_turn, installed
+
+from makers.rotation_peers import assert_same_turn, installed
 
 
 @pytest.mark.makers

@@ -1,6 +1,6 @@
 """Find many bases' first negative distance and the smallest base for each context: base_bound.json.
 
-    python book/tools/search_bases.py
+    PYTHONPATH=book python -m makers.base_bound
 
 Takes some minutes on one core, most of them for a million tokens.
 """

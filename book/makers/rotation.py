@@ -1,4 +1,4 @@
-"""Measure the cost of rotating: python book/tools/bench_rotation.py [--quick].
+"""Measure the cost of rotating: PYTHONPATH=book python -m makers.rotation [--quick].
 
 The results go to book/rope_book/results/rotation.json, after five minutes on a quiet machine. Everything is a
 ratio to the time for copying the same numbers: implementations take turns, one call each; each round gives a
@@ -26,10 +26,10 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from rotation_peers import Peer, assert_same_turn, installed
 from torch.profiler import ProfilerActivity, profile
 from tqdm import tqdm
 
+from makers.rotation_peers import Peer, assert_same_turn, installed
 from rope_book.results.rotation import FORMAT
 from rope_edu import apply_rope, inv_freq, rope_angles
 from rope_edu.encodings import LAYOUTS
