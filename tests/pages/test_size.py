@@ -22,7 +22,7 @@ TALL = {
     "TrainInThePage": 737,
     "TrainingCurves": 587,
     "WhatTurns": 778,
-    "WhichBug": 904,
+    "WhichBug": 751,
 }
 LONG = {"BaseBound": 863, "OrderBlindness": 934, "SentenceAttention": 991, "WhichBug": 1057}
 

@@ -22,13 +22,13 @@ function followed({ scheme, head, length, query, num_buckets, max_distance, clip
 /** Lay out the matrix, with the curve and the weights beside or below. */
 function places(width) {
   const narrow = width < 520;
-  const side = narrow ? Math.min(width - 44, 250) : Math.min(300, Math.round(width * 0.46));
+  const side = narrow ? Math.min(width - 44, 238) : Math.min(300, Math.round(width * 0.46));
   const bottom = 26 + side; // bottom edge of the matrix
   const x = narrow ? 40 : side + 98;
   const column = { x, w: width - x - 12 };
-  const bias = { ...column, y: narrow ? bottom + 128 : 42, h: narrow ? 84 : 112 };
-  const weight = { ...column, y: narrow ? bottom + 284 : 240, h: narrow ? 84 : bottom - 172 };
-  const height = bottom + (narrow ? 412 : 108);
+  const bias = { ...column, y: narrow ? bottom + 140 : 42, h: narrow ? 84 : 112 };
+  const weight = { ...column, y: narrow ? bottom + 296 : 240, h: narrow ? 84 : bottom - 172 };
+  const height = bottom + (narrow ? 424 : 108);
   return { matrix: { x: 40, y: 26, side }, bias, weight, height, lead: narrow ? bias.y - 44 : height };
 }
 
@@ -69,7 +69,7 @@ function drawRow(pen, { length, query }, { x, y, side }) {
     }
   });
   pen.text(x + side / 2, y + side + 32, phrase`key position j`, { anchor: "middle" });
-  pen.text(11, y + side / 2, phrase`query position i`, { anchor: "middle", turn: -90 });
+  pen.text(13, y + side / 2, phrase`query position i`, { anchor: "middle", turn: -90 });
   const top = y + query * cell;
   pen.rect(x - 1, top - 1, side + 2, cell + 2, { stroke: ink.paper, width: 5 });
   pen.rect(x - 1, top - 1, side + 2, cell + 2, { stroke: ink.q, width: 2.5 });

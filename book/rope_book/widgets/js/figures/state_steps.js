@@ -35,7 +35,7 @@ function remembered({ step, query, turned }) {
 
 const sizeOf = (rows) => sum(rows.flat().map(Math.abs)) / rows.flat().length;
 
-const STRIP = 36; // height of a row of bars, in pixels
+const STRIP = 30; // height of a row of bars, in pixels
 
 /** Lay out the cache, the query's weights from the cache and the state, the state, and the sizes of cache and
  * state. */
