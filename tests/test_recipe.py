@@ -1,17 +1,22 @@
 """The settings and the arithmetic of book/recipe.md: every engine is told the same rule, and the rule reaches."""
 
+import ast
 import json
 import math
 import re
 from pathlib import Path
 
+import nbformat
 import numpy as np
 import pytest
 
 from rope_doctor import rope_from_config
 from rope_edu.encodings import completes_turn, inv_freq, ntk_aware, reach, yarn
 
-PAGE = (Path(__file__).resolve().parents[1] / "book" / "recipe.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = (ROOT / "book" / "recipe.md").read_text(encoding="utf-8")
+CHAPTER = nbformat.read(ROOT / "notebooks" / "23_test_the_claims.ipynb", as_version=4)
+CLAIMS = "\n".join(cell.source for cell in CHAPTER.cells)
 TRAINED, WANTED = 32_768, 131_072
 CONFIG = json.loads(re.search(r"```json\n(.*?)```", PAGE, re.DOTALL)[1])
 SHELL = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
@@ -60,12 +65,17 @@ def test_the_base_to_type_is_the_formula_beside_it_rounded_up_and_reaches():
     assert reach(inv_freq(128, typed), TRAINED, plain) >= WANTED
 
 
-def test_the_losses_within_the_old_length_are_those_of_the_perplexities_beside_them():
-    two, sixteen, thirty_two = map(
-        float, re.search(r"has ([\d.]+), ([\d.]+) and ([\d.]+) with factors", PAGE).groups()
-    )
-    costs = re.search(r"so 16 costs ([\d.]+) nats more than 2, and 32 costs (\d\.\d+)", PAGE).groups()
-    assert costs == tuple(f"{math.log(ppl / two):.2f}" for ppl in (sixteen, thirty_two))
+def row(name: str) -> list[str]:
+    """Return the cells of a table's row behind its name."""
+    return re.search(rf"^\| {name} \| (.+) \|$", PAGE, re.MULTILINE)[1].replace("*", "").split(" | ")
+
+
+def test_the_scores_at_128k_are_those_of_claim_20_and_the_two_largest_models_pass():
+    scores = dict(zip(row("Qwen3"), map(float, row("at 128K")), strict=True))
+    claimed = ast.literal_eval(re.search(r"^QWEN_3 = (\{.*?\})", CLAIMS, re.MULTILINE)[1])
+    assert scores.items() >= claimed.items()
+    passes = float(re.search(r"A score of ([\d.]+) passes", PAGE)[1])
+    assert [size for size, score in scores.items() if score >= passes] == ["32B", "235B"]
 
 
 def test_the_memory_of_keys_and_values_is_the_product_beside_it():

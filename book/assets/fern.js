@@ -1,12 +1,12 @@
-// The first page's fern: scrolling, a slider and keys lead through its stages. A reader who prefers less motion has the stages as
-// stills, one below the other; so has a page without scripts. The last stage is the reader's own fern: that of a file, if one is
-// brought. It can be saved and heard.
+// The fern on the first page: scrolling, a slider and links lead through its stages. With reduced motion, and without scripts, the
+// page shows the stages as stills, one below the other. In the last stage readers grow a fern of their own, from a config file if
+// they like, save it as a picture or a loop, and listen to it.
 (() => {
   "use strict";
   const tour = document.querySelector(".fern-tour");
   const figure = tour?.querySelector('[data-live="Fern"]');
   if (!figure) {
-    tour?.style.setProperty("min-height", "0"); // it could not be drawn
+    tour?.style.setProperty("min-height", "0"); // the figure failed to load
     return;
   }
   const said = JSON.parse(document.getElementById("page-words")?.textContent ?? "{}");
@@ -20,17 +20,20 @@
     return element;
   }
 
-  const slider = figure.querySelector('[data-trait="distance"] input');
-  const placed = (distance) => Math.log10(1 + distance);
-  const distance = () => 10 ** Number(slider.value) - 1; // the slider is logarithmic from 0
+  /** The figure's distance in tokens. */
+  function distance() {
+    let now;
+    figure.dispatchEvent(new CustomEvent("rl-ask", { detail: { take: (state) => (now = state.distance) } }));
+    return now;
+  }
 
-  // The picture as it is now, on a canvas; light, like every still. A browser encodes a smaller one in time.
+  // Paint the current picture on a canvas, in light colours like every still. Browsers encode the smaller size in real time.
   const [WIDE, SMALL] = [1280, 640];
   async function paint(canvas, width) {
     const image = make("img", { src: `data:image/svg+xml,${encodeURIComponent(figure.still())}` });
     await image.decode();
-    const height = 2 * Math.round((width * image.naturalHeight) / image.naturalWidth / 2); // even, as encoders ask
-    if (canvas.height !== height) Object.assign(canvas, { width, height }); // a new size would end a recording
+    const height = 2 * Math.round((width * image.naturalHeight) / image.naturalWidth / 2); // encoders require an even number
+    if (canvas.height !== height) Object.assign(canvas, { width, height }); // resizing would end a recording
     canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
   }
 
@@ -46,31 +49,59 @@
     canvas.toBlob((blob) => keep(blob, "fern.png"));
   }
 
-  // Six seconds in which the pig walks from the dog to where it is now, and back.
+  // A film of six seconds: the pig walks from the dog to where it is now, and back.
   const LOOP = 6000;
-  const KIND = ["webm", "mp4"].find((kind) => window.MediaRecorder?.isTypeSupported(`video/${kind}`));
-  async function saveLoop({ target }) {
-    target.disabled = true;
-    const [far, canvas, parts] = [distance(), make("canvas"), []];
-    await paint(canvas, SMALL);
-    const recorder = new MediaRecorder(canvas.captureStream(30), { mimeType: `video/${KIND}` });
-    recorder.addEventListener("dataavailable", ({ data }) => parts.push(data));
-    recorder.addEventListener("stop", () => keep(new Blob(parts, { type: recorder.mimeType }), `fern.${KIND}`));
-    recorder.start();
-    const since = performance.now();
+  async function film(canvas) {
+    const [far, since] = [distance(), performance.now()];
     for (let share = 0; share < 1; share = (performance.now() - since) / LOOP) {
       const way = (1 - Math.cos(2 * Math.PI * share)) / 2;
-      figure.take({ distance: 10 ** (way * placed(far)) - 1 });
+      figure.take({ distance: (1 + far) ** way - 1 }); // the axis is logarithmic
       await paint(canvas, SMALL);
       await new Promise(requestAnimationFrame);
     }
-    recorder.stop();
     figure.take({ distance: far });
-    target.disabled = false;
   }
 
-  // The chord: a voice for each of the twelve fastest pairs of a head of 64 at base 10,000. Neighbours are almost a fourth apart, and a
-  // voice is as loud as its hand points up: all together at distance 0, then out of step.
+  const KIND = ["webm", "mp4"].find((kind) => window.MediaRecorder?.isTypeSupported(`video/${kind}`));
+  const CODING = 10_000; // ms that a browser has to encode the last frames
+
+  /** Record the film. The result is empty in a browser that claims to record a format but lacks its encoder. */
+  async function record() {
+    const [canvas, parts] = [make("canvas"), []];
+    await paint(canvas, SMALL);
+    const recorder = new MediaRecorder(canvas.captureStream(30), { mimeType: `video/${KIND}` });
+    recorder.addEventListener("dataavailable", ({ data }) => parts.push(data));
+    const ended = new Promise((end) => {
+      for (const event of ["stop", "error"]) recorder.addEventListener(event, end);
+    });
+    recorder.start();
+    await film(canvas);
+    if (recorder.state !== "inactive") recorder.stop();
+    await Promise.race([ended, new Promise((end) => setTimeout(end, CODING))]);
+    return new Blob(parts, { type: recorder.mimeType });
+  }
+
+  /** A button that saves the loop, and the sentence that replaces it if the browser turns out not to record one. */
+  function makeLoop() {
+    const button = make("button", { type: "button", onclick: save }, say("Save as loop of 6 seconds"));
+    const note = make("span", { role: "status" });
+    function refuse() {
+      button.hidden = true;
+      note.textContent = say("This browser cannot record a loop, but it can save the picture.");
+    }
+    async function save() {
+      button.disabled = true;
+      const loop = await record().catch(() => new Blob());
+      button.disabled = false;
+      if (loop.size) keep(loop, `fern.${KIND}`);
+      else refuse();
+    }
+    if (!KIND) refuse();
+    return [button, note];
+  }
+
+  // The chord has a voice for each of the twelve fastest pairs of a head of width 64 at base 10,000, almost a fourth apart. The higher
+  // a hand points, the louder its voice: all are loud at distance 0, and then they fall out of step.
   const [VOICES, TOP, FOURTH] = [12, 1760, 10_000 ** (2 / 64)];
   function startChord(volume) {
     const context = new AudioContext();
@@ -83,8 +114,9 @@
       return gain.gain;
     });
     const tune = () => {
+      const now = distance();
       voices.forEach((gain, i) => {
-        const up = (1 + Math.cos(distance() / FOURTH ** i)) / 2;
+        const up = (1 + Math.cos(now / FOURTH ** i)) / 2;
         gain.setTargetAtTime(up / VOICES, context.currentTime, 0.03);
       });
       out.gain.value = Number(volume.value);
@@ -105,24 +137,21 @@
       end?.();
       end = undefined;
       loudness.hidden = true;
-      button.setAttribute("aria-pressed", "false");
       button.textContent = say("Sound");
     }
     button.addEventListener("click", () => {
       if (end) return stop();
       end = startChord(volume);
       loudness.hidden = false;
-      button.setAttribute("aria-pressed", "true");
       button.textContent = say("Silence");
     });
-    button.setAttribute("aria-pressed", "false");
     document.addEventListener("visibilitychange", stop);
     addEventListener("pagehide", stop);
     new IntersectionObserver(([seen]) => seen.isIntersecting || stop()).observe(tour);
     return [button, loudness];
   }
 
-  // What reads a file is fetched when the first one is brought. The file stays in this page.
+  // The script that reads files is fetched for the first file. A file never leaves the page.
   let fetched;
   const reader = () =>
     (fetched ??= new Promise((done, fail) => {
@@ -151,7 +180,7 @@
       note.textContent = "";
       if (!text.trim()) return;
       const { ferns, refused } = (await reader()).readFerns(text);
-      if (refused) note.textContent = `${say("This file is not read.")} ${refused}.`;
+      if (refused) note.textContent = `${say("This file cannot be read.")} ${refused}.`;
       else note.textContent = ferns.length ? grow(ferns) : say("No layer of this model rotates, so it has no fern.");
     }
     async function take(file) {
@@ -159,7 +188,7 @@
         area.value = await (await reader()).textOf(file, 65_536);
         await read(area.value);
       } catch (error) {
-        note.textContent = `${say("This file is not read.")} ${error.message ?? ""}`;
+        note.textContent = `${say("This file cannot be read.")} ${error.message ?? ""}`;
       }
     }
     area.addEventListener("input", () => read(area.value));
@@ -176,74 +205,46 @@
 
   function makeTools() {
     const picture = make("button", { type: "button", onclick: savePicture }, say("Save as picture"));
-    const loop = make("button", { type: "button", onclick: saveLoop }, say("Save as loop of 6 seconds"));
-    const records = KIND !== undefined && "captureStream" in HTMLCanvasElement.prototype;
     const sound = "AudioContext" in window ? makeSound() : [];
-    return make("div", { className: "fern-tools" }, makeFile(), picture, ...(records ? [loop] : []), ...sound);
+    return make("div", { className: "fern-tools" }, makeFile(), picture, ...makeLoop(), ...sound);
   }
 
-  // The stages, as the figure knows them, and a state between two of them.
-  const { state } = JSON.parse(tour.querySelector('script[type*="widget-state"]').textContent);
-  const [{ state: stored }] = Object.values(state);
-  const controls = Object.fromEntries(stored._controls.map((control) => [control.name, control]));
-  const stages = controls.stage.rules[0].table;
+  // The state of the figure in each stage. A stage holds wherever its sentence shows, so that the two never disagree.
+  const OWN = { model: "Llama 3.1 8B", distance: 8000, gathered: 1, start: 0, shown: "one" };
   const steps = [...tour.querySelectorAll(".fern-step")];
-  const names = steps.map(({ id }) => id.replace("fern-", "")).filter((name) => name in stages); // the last is no stage
+  const states = steps.map(({ id }) => (id === "fern-yours" ? OWN : { stage: id.replace("fern-", "") }));
 
-  function between(from, to, share) {
-    const part = (name) => {
-      const [a, b, { log, low, kind }] = [from[name], to[name], controls[name]];
-      if (kind !== "slider") return share < 0.5 ? a : b;
-      const start = low === 0 ? 1 : 0;
-      return log ? (a + start) * ((b + start) / (a + start)) ** share - start : a + (b - a) * share;
-    };
-    return Object.fromEntries(Object.keys(from).map((name) => [name, part(name)]));
-  }
-
-  /** The state at a place on the way: at rest around a whole number, in motion between two. */
-  function stateAt(place) {
-    const at = Math.min(Math.floor(place), names.length - 1);
-    const next = Math.min(at + 1, names.length - 1);
-    const share = Math.min(1, Math.max(0, (place - at - 0.12) / 0.76));
-    if (share === 0 || share === 1 || at === next) return { stage: names[share === 1 ? next : at] };
-    return between(stages[names[at]], stages[names[next]], share ** 2 * (3 - 2 * share));
-  }
-
-  /** Numbered links to the stages, and a slider along them. */
+  /** Numbered links to the stages, and a slider through them. */
   function makeWay() {
     const titles = steps.map((step, i) => `${i + 1}: ${step.querySelector("strong").textContent}`);
     const links = steps.map(({ id }, i) => make("a", { href: `#${id}`, ariaLabel: titles[i] }, String(i + 1)));
-    const slider = make("input", { type: "range", min: 0, max: steps.length - 1, step: 0.01, value: 0 });
+    const slider = make("input", { type: "range", min: 0, max: steps.length - 1, value: 0 });
     slider.setAttribute("aria-label", say("Stage of the fern"));
     const list = make("ol", {}, ...links.map((link) => make("li", {}, link)));
     const element = make("nav", { className: "fern-way" }, list, slider);
     element.setAttribute("aria-label", say("Stages of the fern"));
-    function show(place, now) {
+    function show(place) {
       for (const [i, link] of links.entries()) {
-        if (i === now) link.setAttribute("aria-current", "step");
+        if (i === place) link.setAttribute("aria-current", "step");
         else link.removeAttribute("aria-current");
       }
       if (!slider.matches(":active")) slider.value = place;
-      slider.setAttribute("aria-valuetext", titles[now]);
+      slider.setAttribute("aria-valuetext", titles[place]);
     }
     return { element, links, slider, show };
   }
-
-  const OWN = { model: "Llama 3.1 8B", distance: 8000, gathered: 1, start: 0, shown: "one" }; // where the reader's own begins
-  const KEYS = { ArrowRight: 1, ArrowUp: 1, PageUp: 1, ArrowLeft: -1, ArrowDown: -1, PageDown: -1, Home: -99, End: 99 };
 
   function guide() {
     const last = steps.length - 1;
     const way = makeWay();
     const anchors = steps.map(({ id }) => make("span", { className: "fern-anchor", id }));
-    for (const step of steps) step.removeAttribute("id"); // the place to scroll to has it
+    for (const step of steps) step.removeAttribute("id"); // it moves to the place to scroll to
     const texts = make("div", { className: "fern-steps" }, ...steps);
     const view = make("div", { className: "fern-view" }, texts, figure.closest(".live-slot"), way.element);
     tour.append(...anchors, view);
     tour.classList.add("fern-guided");
 
-    let [long, roof, shown, frame] = [1, 0, -1, 0]; // pixels of a stage and of the header, the place that is shown
-    const isOwn = () => Math.round(shown) === last;
+    let [long, roof, shown, frame] = [1, 0, -1, 0]; // pixels per stage, pixels of the header, the stage shown
     function measure() {
       const page = document.documentElement;
       long = Math.round(0.75 * page.clientHeight);
@@ -254,29 +255,21 @@
     }
     function show() {
       frame = 0;
-      const place = Math.min(last, Math.max(0, (roof - tour.getBoundingClientRect().top) / long));
-      if (Math.abs(place - shown) < 0.001) return; // what the reader has moved stays
-      const was = isOwn();
-      shown = place;
-      for (const [i, step] of steps.entries()) step.classList.toggle("is-now", i === Math.round(place));
-      way.show(place, Math.round(place));
-      if (!isOwn()) figure.take(stateAt(place));
-      else if (!was) figure.take(OWN);
-      if (was !== isOwn()) {
-        tour.classList.toggle("fern-free", isOwn());
-        figure.querySelector(".rl-more").open = isOwn();
-      }
+      const place = Math.round((roof - tour.getBoundingClientRect().top) / long);
+      const now = Math.min(last, Math.max(0, place));
+      if (now === shown) return; // whatever the reader has moved stays
+      shown = now;
+      for (const [i, step] of steps.entries()) step.classList.toggle("is-now", i === now);
+      way.show(now);
+      figure.leap(states[now]);
+      tour.classList.toggle("fern-free", now === last);
+      figure.querySelector(".rl-more").open = now === last;
     }
     function go(place, behavior) {
       const top = scrollY + tour.getBoundingClientRect().top - roof;
-      scrollTo({ top: top + Math.min(last, Math.max(0, place)) * long, behavior });
+      scrollTo({ top: top + place * long, behavior });
     }
     way.slider.addEventListener("input", () => go(Number(way.slider.value), "instant"));
-    way.slider.addEventListener("keydown", (event) => {
-      if (!KEYS[event.key]) return;
-      event.preventDefault();
-      go(Math.round(shown) + KEYS[event.key], "smooth");
-    });
     for (const [i, link] of way.links.entries()) {
       link.addEventListener("click", (event) => {
         event.preventDefault();
@@ -290,7 +283,7 @@
       show();
     });
     measure();
-    new ResizeObserver(measure).observe(view); // the last stage's controls need room
+    new ResizeObserver(() => requestAnimationFrame(measure)).observe(view); // the controls of the last stage make it taller
     show();
     anchors.find(({ id }) => `#${id}` === location.hash)?.scrollIntoView();
   }

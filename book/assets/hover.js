@@ -1,5 +1,5 @@
 // Cards beside links that preview a term, a section or a paper. Their words are in a separate file per page
-// (book/extensions/hover.py), loaded when a pointer or the keyboard first reaches a link.
+// (book/extensions/hover.py), loaded when a reader first points at a link or gives it the focus.
 (() => {
   "use strict";
   const [COMES, GOES] = [350, 250]; // ms: a pointer that only passes shows no card; one on its way to the card keeps it
@@ -15,8 +15,11 @@
   let asked;
   /** @type {HTMLAnchorElement | undefined} */
   let shown;
+  /** @type {HTMLAnchorElement | undefined} */
+  let aimed; // the link that the reader points at
   /** @type {number | undefined} */
   let timer;
+  let spot = ""; // where the pointer is on the screen
 
   const card = document.createElement("div");
   card.className = "hover-card";
@@ -79,19 +82,27 @@
     return ours ? link : undefined;
   }
 
+  function aim(/** @type {HTMLAnchorElement | undefined} */ link) {
+    aimed = link;
+    clearTimeout(timer);
+    if (link && link !== shown)
+      timer = window.setTimeout(() => load(() => link.matches(":hover") && show(link)), COMES);
+    else if (!link && !shown?.matches(":focus-visible")) timer = window.setTimeout(hide, GOES);
+  }
+
+  // Only a pointer that moves aims at a link: a page that scrolls below a pointer at rest brings links under it too.
+  main.addEventListener("pointermove", (event) => {
+    const before = spot;
+    spot = `${event.screenX} ${event.screenY}`;
+    const link = linkOf(event);
+    if (link && link !== aimed && spot !== before && event.pointerType !== "touch") aim(link);
+  });
   main.addEventListener("pointerover", (event) => {
     if (event.pointerType === "touch") return;
-    if (event.target instanceof Node && card.contains(event.target)) return clearTimeout(timer);
-    const link = linkOf(event);
-    if (link === shown) return clearTimeout(timer);
-    clearTimeout(timer);
-    if (link) timer = window.setTimeout(() => load(() => link.matches(":hover") && show(link)), COMES);
-    else if (!shown?.matches(":focus-visible")) timer = window.setTimeout(hide, GOES);
+    if (event.target instanceof Node && card.contains(event.target)) clearTimeout(timer);
+    else if (!aimed || linkOf(event) !== aimed) aim(undefined);
   });
-  main.addEventListener("pointerleave", () => {
-    clearTimeout(timer);
-    if (!shown?.matches(":focus-visible")) timer = window.setTimeout(hide, GOES);
-  });
+  main.addEventListener("pointerleave", () => aim(undefined));
   main.addEventListener("focusin", (event) => {
     const link = linkOf(event);
     if (link?.matches(":focus-visible")) load(() => link === document.activeElement && show(link));

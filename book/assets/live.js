@@ -112,7 +112,7 @@
     if (!code || !figureAbove(cell)) return;
     const values = [...code.textContent.matchAll(LINE)].map(([, name, text]) => [name, literal(text.trim())]);
     const button = document.createElement("button");
-    Object.assign(button, { type: "button", className: "live-set", textContent: say("Set the figure so") });
+    Object.assign(button, { type: "button", className: "live-set", textContent: say("Set the figure like this") });
     button.addEventListener("click", () => {
       const figure = figureAbove(cell);
       figure.take(Object.fromEntries(values));

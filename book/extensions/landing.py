@@ -3,8 +3,8 @@
 ``{time}`course` `` is the duration of a path in ``book/data/paths.yml``. ``{wall}`` shows every live figure as its
 still picture, with a link to the figure in its chapter; ``book/assets/progress.js`` ticks those that were moved.
 ``{miniature} Class`` shows one figure; with ``only``, it can be tried in place, in a small form whose script is
-fetched on request. ``{fern-still} stage`` is a still of the fern that ``book/assets/fern.js`` leads through its
-stages, where it can.
+fetched on request. ``{fern-still} stage`` is a still of one stage of the fern, for where ``book/assets/fern.js``
+cannot show the stages live.
 """
 
 import html
@@ -103,7 +103,7 @@ class Miniature(SphinxDirective):
 
 
 class FernStill(SphinxDirective):
-    """Show one stage of the fern as a still, which a page that leads through the stages need not load."""
+    """Show one stage of the fern as a still, which a page with the live stages never loads."""
 
     required_arguments = 1
 
@@ -115,7 +115,7 @@ class FernStill(SphinxDirective):
 
 
 def describe_stills(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """Give the stages their words, which are no messages to translate: the figure has them in both languages."""
+    """Give each still of a stage the words of its figure, which are translated with the figure."""
     for image in doctree.findall(lambda node: isinstance(node, nodes.image) and "still" in node):
         svg = Path(app.srcdir, image["still"]).read_text(encoding="utf-8")
         image["alt"] = words_of(svg)
@@ -155,7 +155,7 @@ def time(
 
 
 def write_files(app: Sphinx) -> None:
-    """Write every figure's still picture into the site, and what reads a file's fern."""
+    """Write the still picture of every figure into the site, and the script that reads a file's fern."""
     if app.builder.format != "html":
         return
     static = Path(app.outdir) / "_static"

@@ -1,6 +1,6 @@
 """Draw the stages of the first page's fern as stills: python book/tools/fern_stills.py
 
-A page without scripts or with reduced motion, a printed page and an e-book show them. Needs a Chromium.
+They are shown without scripts, with reduced motion, in print and in the e-book. Needs a Chromium.
 """
 
 from browser import chromium

@@ -189,6 +189,7 @@ class Firefox(WebDriver):
 
     def close(self) -> None:
         """End the browser."""
+        self.answers.close()  # it holds the socket open
         self.socket.close()
         self.process.terminate()
         self.process.wait()

@@ -95,6 +95,23 @@ def test_a_card_comes_with_the_focus_from_a_folder_and_fits_a_narrow_dark_page(v
 
 
 @pytest.mark.browser
+def test_no_card_comes_where_the_page_brings_a_link_under_a_pointer_at_rest(visit):
+    seen = visit(CHAPTER, maths=False, wait=False)
+    page = seen.page
+    page.wait_for_load_state()
+    page.mouse.move(600, 500)
+    page.locator(TERM).evaluate(
+        "(el) => Object.assign(el.style, { position: 'fixed', left: '590px', top: '490px' })"
+    )
+    page.wait_for_function(f"() => document.querySelector(\"{TERM}\").matches(':hover')")
+    page.wait_for_timeout(700)  # twice as long as a card waits
+    assert page.evaluate(HIDDEN)
+    page.mouse.move(602, 501)  # on the same link
+    page.wait_for_function(SHOWS, arg="positive shares")
+    seen.assert_clean()
+
+
+@pytest.mark.browser
 def test_no_card_comes_where_a_finger_taps(visit):
     seen = visit(CHAPTER, maths=False, wait=False, has_touch=True, width=390)
     page = seen.page

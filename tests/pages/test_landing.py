@@ -1,4 +1,4 @@
-"""The first page: its figure waits for a hand, its fern is led through its stages, its wall is whole."""
+"""The first page: its figure waits for the reader, its fern goes through its stages, its wall is complete."""
 
 import gzip
 import itertools
@@ -10,14 +10,14 @@ from playwright.sync_api import expect
 
 from rope_book.widgets import LiveFigure
 
-from .conftest import FRAMES, PASSES, SITE, at_rest
+from .conftest import FRAMES, HURRIED, PASSES, SITE, at_rest
 from .test_engines import points, until
 from .test_pages import violations
 
 pytestmark = pytest.mark.browser
 INDEX = "book/index.html"
 RAIL = '[data-live="WordsOnARail"]'
-SLOTS = 11  # of the rail, with the one in which a word waits
+SLOTS = 11  # of the rail, including the one for the word that waits
 STATE = f"""() => {{
     const at = (name) => Number(document.querySelector('{RAIL} [data-trait="' + name + '"] input').value);
     const texts = [...document.querySelectorAll('{RAIL} svg text')];
@@ -28,12 +28,12 @@ STATE = f"""() => {{
 
 
 def rail(seen):
-    """The figure at the top of the page."""
+    """Return the figure at the top of the page."""
     return seen.page.locator(RAIL)
 
 
 def dragged(seen, word: str, places: int) -> None:
-    """Take a word and carry it along the rail."""
+    """Drag a word along the rail."""
     svg = rail(seen).locator("svg").bounding_box()
     at = rail(seen).locator(".rl-handle").nth(["pig", "dog", "day"].index(word)).bounding_box()
     x, y = at["x"] + at["width"] / 2, at["y"] + at["height"] / 2
@@ -44,7 +44,7 @@ def dragged(seen, word: str, places: int) -> None:
     seen.page.evaluate(FRAMES)
 
 
-def test_one_thing_changes_at_a_time_and_the_readers_hand_comes_first(visit):
+def test_nothing_moves_before_the_reader_does_and_then_one_thing_at_a_time(visit):
     seen = visit(INDEX, maths=False, reduced_motion="reduce")
     first = seen.page.evaluate(STATE)
     seen.page.evaluate(PASSES, 1500)
@@ -54,7 +54,7 @@ def test_one_thing_changes_at_a_time_and_the_readers_hand_comes_first(visit):
     moved = seen.page.evaluate(STATE)
     assert (moved["pig"], moved["start"], moved["score"]) == (6, 0, "score −0.12")
     assert moved["words"]["dog"] == first["words"]["dog"]
-    dragged(seen, "dog", 5)  # onto the pig: it goes back to where there is room
+    dragged(seen, "dog", 5)  # onto the pig, so it drops into the nearest free place
     assert seen.page.evaluate(STATE)["pig"] == 6
     seen.assert_clean()
 
@@ -71,12 +71,12 @@ def test_words_come_in_from_the_left_and_push_the_sentence(visit):
         assert pushed["words"][word] == pytest.approx(first["words"][word] + 2 * slot, abs=0.1)
     assert pushed["words"]["one"] == pytest.approx(first["words"]["0"], abs=0.1)
     assert pushed["words"]["0"] == first["words"]["0"]  # the rail itself has not moved
-    assert "8" in pushed["words"]  # and is longer
+    assert "8" in pushed["words"]  # but it has become longer
     rail(seen).locator('[data-trait="start"] input').press("End")
     far = seen.page.evaluate(STATE)
     assert (far["start"], far["score"]) == (48, first["score"])
     assert far["words"]["dog"] == pytest.approx(first["words"]["dog"] + 3 * slot, abs=0.1)
-    assert "54" in far["words"]  # beyond three words the rail moves on
+    assert "54" in far["words"]  # after three words, the rail itself moves
     seen.assert_clean()
 
 
@@ -146,7 +146,7 @@ def test_a_figure_is_fetched_and_tried_where_its_still_is(visit, name):
 
 @pytest.fixture(scope="module")
 def first_page(reader):
-    """The first page, in a window of any width: first_page(1280) -> its page."""
+    """Give the first page in a window of any width: ``first_page(1280)`` returns it."""
     page = reader.open(INDEX, maths=False).page
 
     def at(width: int):
@@ -170,7 +170,7 @@ def test_the_page_says_its_line_and_opens_three_doors_with_counted_hours(first_p
 def test_the_first_screen_holds_the_whole_first_figure_with_its_controls(first_page, width, height):
     page = first_page(width)
     page.evaluate("scrollTo({ top: 0, behavior: 'instant' })")
-    parts = [".rl-picture svg", '[data-trait="pig"]', '[data-trait="start"]']
+    parts = [".rl-picture svg", '[data-trait="pig"]', '[data-trait="start"]', ".rl-readout"]
     for part in parts:
         box = page.locator(f"{RAIL} {part}").bounding_box()
         assert box["y"] + box["height"] <= height, part
@@ -184,7 +184,7 @@ def test_doors_and_tries_are_in_one_row_or_in_one_column(first_page, width):
     for cards in (".door", ".try"):
         at = page.locator(cards).evaluate_all(
             "(all) => all.map((each) => each.getBoundingClientRect()).map(({ x, y }) => [x, y])"
-        )  # at once: the page may move
+        )  # in one call, since the page may move
         assert 1 in map(len, map(set, zip(*at, strict=True)))
 
 
@@ -215,9 +215,9 @@ def test_scrolling_the_slider_keys_and_links_lead_through_the_stages(visit):
     seen.page.locator('.fern-way a[href="#fern-far"]').click()
     seen.page.wait_for_function(f"() => ({PLACED})().line.startsWith(\"Fern(stage='far'\")")
     assert seen.page.url.endswith("#fern-far")
-    at_rest(seen.page)  # the link has scrolled the page to its stage
+    at_rest(seen.page)  # once the link has scrolled to its stage
     before = seen.page.evaluate(PLACED)
-    seen.page.mouse.wheel(0, 900)  # a whole window: the next stage at least
+    seen.page.mouse.wheel(0, 900)  # a whole window, so at least one stage
     seen.page.wait_for_function(f"(drawn) => ({PLACED})().drawn !== drawn", arg=before["drawn"])
     assert "#live=" not in seen.page.url
     seen.assert_clean()
@@ -228,7 +228,51 @@ def test_a_link_opens_a_stage(visit):
     seen.page.wait_for_function(f"() => ({PLACED})().line.startsWith(\"Fern(stage='bend'\")")
 
 
-def test_what_the_reader_moves_stays_until_the_page_is_scrolled(visit):
+# the sentence and the figure at places on the way through the stages, which are counted from 0
+SWEEP = """async (places) => {
+    const tour = document.querySelector(".fern-tour");
+    const figure = tour.querySelector('[data-live="Fern"]');
+    const frame = () => new Promise(requestAnimationFrame);
+    const tops = [...tour.querySelectorAll(".fern-anchor")].map((anchor) => anchor.offsetTop);
+    const roof = Number.parseFloat(getComputedStyle(document.documentElement).scrollPaddingTop);
+    const start = tour.getBoundingClientRect().top + scrollY - roof;
+    const seen = [];
+    for (const place of places) {
+        scrollTo({ top: start + place * tops[1], behavior: "instant" });
+        for (let drawn = 0; drawn < 3; drawn += 1) await frame();
+        while (figure.ariaBusy === "true") await frame();
+        const parts = [".fern-step.is-now p", ".rl-readout", ".rl-value"].map((part) => tour.querySelector(part));
+        seen.push([...parts.map((part) => part.textContent), figure.querySelector("svg > g").innerHTML]);
+    }
+    return seen;
+}"""
+CLAIMS = {  # a sentence's claim, and how the figure words it
+    "Dog and pig are 3 tokens apart": "Dog and pig are 3 tokens apart. Each of the 64 pairs is a clock",
+    "both words are in the same place": "0 tokens apart, the 64 hands reach 1.00 of the straight stem",
+    "Walk away, and it curls": "12 tokens apart, the 64 hands reach 0.66 of the straight stem",
+    "Put a thousand tokens in front": "12 tokens apart, the 64 hands reach 0.66 of the straight stem: that is the "
+    "score of two equal vectors. Their positions are 1,000 and 1,012",
+    "At 8,000 tokens the whole stem is curled up": "8,000 tokens apart, the 64 hands reach −0.01",
+    "0.39 of the stem stands": "8,000 tokens apart, the 64 hands reach 0.39 of the straight stem",
+    "a word 8,000 tokens away gets the fern of one": "8,000 tokens apart the ferns reach: no rule −0.01, PI ",
+    "Now grow your own": "8,000 tokens apart, the 64 hands reach 0.57 of the straight stem",
+}
+
+
+def test_sentence_and_picture_agree_wherever_the_page_is_scrolled(visit):
+    seen = visit(INDEX, maths=False)
+    places = [place / 20 for place in range(7 * 20 + 1)]
+    drawn = {claim: set() for claim in CLAIMS}
+    for place, (sentence, readout, distance, picture) in zip(
+        places, seen.page.evaluate(SWEEP, places), strict=True
+    ):
+        (claim,) = [claim for claim in CLAIMS if claim in sentence]
+        assert readout.startswith(CLAIMS[claim]), (place, sentence, readout)
+        drawn[claim].add((distance, picture))
+    assert {claim: len(pictures) for claim, pictures in drawn.items()} == dict.fromkeys(CLAIMS, 1)
+
+
+def test_what_the_reader_moves_stays_until_the_next_stage(visit):
     seen = visit(f"{INDEX}#fern-curl", maths=False)
     seen.page.wait_for_function(f"() => ({PLACED})().now === 'Walk away, and it curls.'")
     box = seen.page.locator(f"{FERN} .rl-handle").first.bounding_box()
@@ -238,7 +282,13 @@ def test_what_the_reader_moves_stays_until_the_page_is_scrolled(visit):
     seen.page.mouse.move(x + 60, y, steps=5)
     seen.page.mouse.up()
     at_rest(seen.page)
-    assert seen.page.evaluate(PLACED)["line"].startswith("Fern(stage='own', distance=")
+    line = seen.page.evaluate(PLACED)["line"]
+    assert line.startswith("Fern(stage='own', distance=")
+    seen.page.mouse.wheel(0, 100)
+    at_rest(seen.page)
+    assert seen.page.evaluate(PLACED)["line"] == line
+    seen.page.mouse.wheel(0, 600)
+    seen.page.wait_for_function(f"() => ({PLACED})().line.startsWith(\"Fern(stage='push'\")")
 
 
 SENTENCES = """() => [...document.querySelectorAll(".fern-step p")].map((words) => words.textContent)"""
@@ -265,29 +315,47 @@ GO = """([place]) => {
 
 
 def at_stage(page, place: int) -> None:
-    """Return once the tour shows a stage, counted from 0."""
+    """Return once the tour shows a stage, counted from 0, and its picture is at rest."""
     page.evaluate(GO, [place])
     page.wait_for_function(
-        "(place) => [...document.querySelectorAll('.fern-step')][place].classList.contains('is-now')",
+        "(place) => [...document.querySelectorAll('.fern-step')][place].classList.contains('is-now')"
+        f" && document.querySelector('{FERN}').ariaBusy !== 'true'",
         arg=place,
     )
     page.evaluate(FRAMES)
 
 
+# 745 pixels are what a phone of 844 shows between the bars of its browser
 @pytest.mark.parametrize(
-    ("width", "height", "theme"), [(1280, 900, "light"), (390, 844, "dark")], ids=["desktop", "phone"]
+    ("width", "height", "theme"), [(1280, 900, "light"), (390, 745, "dark")], ids=["desktop", "phone"]
 )
-def test_each_stage_is_whole_in_one_screen(visit, width, height, theme):
+def test_each_stage_is_whole_in_one_screen_and_its_links_stay_where_they_are(visit, width, height, theme):
     page = visit(INDEX, maths=False, width=width, height=height, theme=theme).page
+    tops = set()
     for place in range(8):
         at_stage(page, place)
         parts = [".fern-step.is-now", ".fern-view svg", *([".fern-way"] if place < 7 else [])]
-        for part in parts:
-            box = page.locator(part).first.bounding_box()
+        boxes = [page.locator(part).first.bounding_box() for part in parts]
+        for part, box in zip(parts, boxes, strict=True):
             assert box["y"] >= 0, (place, part)
             assert box["y"] + box["height"] <= height, (place, part)
+        tops |= {round(boxes[2]["y"])} if place < 7 else set()
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert len(tops) == 1
     assert violations(page) == []
+
+
+STEM = f"""() => {{
+    const [zero, one] = ["0", "1"].map((level) =>
+        [...document.querySelectorAll('{FERN} svg text')].find((text) => text.textContent === level));
+    return zero.getAttribute("y") - one.getAttribute("y");
+}}"""
+
+
+def test_ferns_side_by_side_are_large_enough_for_a_phone(visit):
+    page = visit(INDEX, maths=False, width=390, height=844).page
+    at_stage(page, 6)
+    assert page.evaluate(STEM) >= 130  # pixels of a straight stem
 
 
 def test_a_screen_reader_hears_the_stage_and_what_the_fern_shows(visit):
@@ -330,7 +398,7 @@ def test_a_config_that_is_pasted_or_dropped_grows_its_fern(visit, tmp_path):
     for part in ("base=1000000", "head_dim=64", "trained=32768"):
         assert part in line
     area.fill('{"model_type": "llama"')
-    expect(said).to_contain_text("This file is not read. config is not JSON")
+    expect(said).to_contain_text("This file cannot be read. config is not JSON")
     area.fill(json.dumps(CONFIG | {"rope_theta": -1}))
     expect(said).to_contain_text("rope_theta must be a number above 1")
     assert page.evaluate(PLACED)["line"] == line
@@ -368,6 +436,7 @@ def test_the_tour_answers_keys_pointer_and_a_file_in_every_engine(engine, watche
         engine.press(key)
         until(engine, NOW, words)
     until(engine, LINE, "Fern()")
+    until(engine, "return book.rests('Fern')")
     ((x, y),) = points(engine, f"{FERN} .rl-handle", 0.5)
     engine.drag((x, y), (x + 30, y), (x + 60, y))
     until(engine, LINE, "Fern(stage='own', distance=")
@@ -381,7 +450,7 @@ def test_the_tour_answers_keys_pointer_and_a_file_in_every_engine(engine, watche
     assert engine.js("return book.errors") == []
 
 
-def test_a_fern_is_saved_as_a_picture_and_as_a_loop_and_heard_only_on_request(visit):
+def test_a_fern_is_saved_as_a_picture_and_as_a_loop_and_sounds_only_on_request(visit):
     seen = visit(f"{INDEX}#fern-yours", maths=False)
     seen.page.wait_for_function("() => document.querySelector('.fern-free')")
     for name, file in [("Save as picture", "fern.png"), ("Save as loop of 6 seconds", "fern.webm")]:
@@ -393,45 +462,97 @@ def test_a_fern_is_saved_as_a_picture_and_as_a_loop_and_heard_only_on_request(vi
     seen.page.get_by_role("button", name="Sound").click()
     assert seen.page.locator(".fern-tools > label").is_visible()
     seen.page.evaluate("scrollTo({ top: 0, behavior: 'instant' })")  # leaving ends it
-    expect(seen.page.get_by_role("button", name="Sound", include_hidden=True)).to_have_attribute(
-        "aria-pressed", "false"
-    )
+    expect(seen.page.locator(".fern-tools > label")).to_be_hidden()
+    expect(seen.page.get_by_role("button", name="Silence", include_hidden=True)).to_have_count(0)
     seen.assert_clean()
 
 
-KEEPS = """window.kept = [];
-let size = 0;
+KEEPS = """window.kept = {};
+let last;
 const address = URL.createObjectURL.bind(URL);
 URL.createObjectURL = (blob) => {
-    size = blob.size;
+    last = blob;
     return address(blob);
 };
 HTMLAnchorElement.prototype.click = function () {
-    kept.push([this.download, size > 5000]);
+    kept[this.download] = last;
 };"""
 SAVE = """const buttons = [...document.querySelectorAll(".fern-tools button")];
-buttons.find((button) => button.textContent === arguments[0])?.click();"""
-KEPT = "return kept.some(([name, whole]) => name === arguments[0] && whole)"
-RECORDS = """return "captureStream" in HTMLCanvasElement.prototype
-    && ["webm", "mp4"].find((kind) => window.MediaRecorder?.isTypeSupported(`video/${kind}`)) || null;"""
+buttons.find((button) => button.textContent === arguments[0]).click();"""
+KEPT = "return kept['fern.png']?.size > 5000"
+LOOP = "Save as loop of 6 seconds"
+NO_LOOP = "This browser cannot record a loop, but it can save the picture."
+ANSWER = """const loop = Object.keys(kept).find((name) => ["fern.webm", "fern.mp4"].includes(name));
+const buttons = [...document.querySelectorAll(".fern-tools button")];
+const button = buttons.find((each) => each.textContent === arguments[0]);
+const said = button.nextSibling.textContent;
+return loop ?? (said && button.hidden ? said : "");"""
+READ = """return new Promise((done) => {
+    const reader = new FileReader();
+    reader.onload = () => done(reader.result);
+    reader.readAsDataURL(kept[arguments[0]]);
+});"""
+PLAYED = """const video = Object.assign(document.createElement("video"), { muted: true, src: arguments[0] });
+video.play();
+return new Promise((done) => {
+    video.onerror = () => done(video.error.message);
+    video.ontimeupdate = () => video.currentTime > 0 && done(`${video.videoWidth} pixels wide`);
+});"""
 
 
-def test_every_engine_saves_a_picture_and_if_it_can_record_a_loop(engine, watched_figures):
+def test_every_engine_saves_a_picture_and_a_loop_or_says_that_it_cannot_record_one(engine, watched_figures):
     engine.open(f"{watched_figures}{INDEX}#fern-yours")
     until(engine, "return document.querySelector('.fern-free') !== null")
     engine.js(KEEPS)
     engine.js(SAVE, "Save as picture")
-    until(engine, KEPT, "fern.png")
-    kind = engine.js(RECORDS)
-    loop = "return document.querySelector('.fern-tools').textContent.includes('Save as loop')"
-    assert engine.js(loop) == bool(kind)
-    if kind:
-        engine.js(SAVE, "Save as loop of 6 seconds")
-        until(engine, KEPT, f"fern.{kind}")
+    until(engine, KEPT)
+    engine.js(SAVE, LOOP)
+    until(engine, ANSWER, LOOP)
+    answer = engine.js(ANSWER, LOOP)
     assert engine.js("return book.errors") == []
+    if answer.startswith("fern."):
+        loop = engine.js(READ, answer)
+        engine.open("about:blank")  # the book's policy lets no page play a video
+        assert engine.js(PLAYED, loop) == "640 pixels wide"
+    else:
+        assert (engine.name, answer) == ("webkit", NO_LOOP)  # its encoders are the system's
 
 
-MOST_SCRIPT = 15_000  # bytes of the fern and what leads through it, compressed as a server sends them
+# recorders that promise every format and deliver nothing; a second lasts a tenth of a second
+RECORDERS = {
+    "ends empty": "stop() { this.tell('dataavailable', new Blob()); this.tell('stop'); }",
+    "fails": "start() { this.state = 'recording'; setTimeout(() => this.tell('error')); } stop() {}",
+    "refuses": "start() { throw new DOMException('no encoder', 'NotSupportedError'); }",
+    "never ends": "stop() {}",
+}
+IDLE = """window.MediaRecorder = class extends EventTarget {
+    static isTypeSupported() { return true; }
+    state = "inactive";
+    start() { this.state = "recording"; }
+    tell(name, data) { this.dispatchEvent(Object.assign(new Event(name), { data })); }
+    %s
+};
+performance.now = () => 10 * Performance.prototype.now.call(performance);"""
+
+
+@pytest.mark.parametrize("kind", RECORDERS)
+def test_a_recorder_that_delivers_nothing_gets_a_sentence_in_place_of_the_button(visit, kind):
+    seen = visit(f"{INDEX}#fern-yours", maths=False, script=IDLE % RECORDERS[kind] + HURRIED)
+    page = seen.page
+    page.wait_for_function("() => document.querySelector('.fern-free')")
+    before = page.evaluate(PLACED)
+    button = page.get_by_role("button", name=LOOP)
+    button.click()
+    expect(page.get_by_text(NO_LOOP)).to_be_visible()
+    expect(button).to_be_hidden()
+    assert page.evaluate(PLACED) == before  # the pig is back where it was
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save as picture").click()
+    assert download.value.suggested_filename == "fern.png"
+    seen.assert_clean()
+
+
+MOST_SCRIPT = 15_000  # bytes of the fern and of the script that guides it, compressed as servers send them
 
 
 def test_the_fern_and_its_stages_cost_little():

@@ -12,7 +12,7 @@ CELLS = [
     "from rope_book.widgets import Question, RotatePair\nfigure = RotatePair(position=7)\nfigure",
     'Question("04-lock", figure=figure)',
     "figure.position = 31",
-    "data = figure._repr_mimebundle_()[0]\nprint('q turns by 7.75 rad' in data['image/svg+xml'])",
+    "data = figure._repr_mimebundle_()[0]\nprint('q has turned by 7.75 rad' in data['image/svg+xml'])",
 ]
 VIEW = "application/vnd.jupyter.widget-view+json"
 WORDS = "Both words, ten places on: [▶ 19 and 12](#live=RotatePair&position=19&key_position=12)"

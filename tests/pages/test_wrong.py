@@ -12,7 +12,7 @@ from .conftest import SITE, at_rest
 
 PAGE = "book/wrong.html"
 TREE = "where-does-it-go-wrong"
-NO_SYMPTOM = {TREE, "the-test-of-one-minute", "read-the-damage"}
+NO_SYMPTOM = {TREE, "the-one-minute-test", "read-the-damage"}
 
 # as it was typed in public threads, or in a message; without a section where the words fit several
 TYPED = {
@@ -51,6 +51,8 @@ TYPED = {
     "YaRN": None,
     "User-specified max_model_len (65536) is greater than the derived max_model_len": None,
     "n_ctx_seq (49152) > n_ctx_train (40960) -- possible training context overflow": None,
+    "User-specified context_length (131072) is greater than the derived context_length": None,
+    "the slot context (131072) exceeds the training context of the model": None,
     "Unrecognized keys in `rope_parameters` for 'rope_type'='yarn'": None,
     "Missing required keys in `rope_parameters` for 'rope_type'='llama3'": None,
     "`rope_scaling` must be a dictionary with two fields, `type` and `factor`, got": None,

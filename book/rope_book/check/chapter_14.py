@@ -46,10 +46,27 @@ def _why_not_these(result: np.ndarray, r: int, rates: np.ndarray, length: int) -
     return slip_of(np.sort(result), {why: np.flatnonzero(slip) for why, slip in slips.items()})
 
 
-@judges("14.3")
+@judges("14.2")
+@of_cases(((4096, 0.84), (100_000, 0.1), (2, 0.5), (3, 0.9)))
+def _outweighs(result: float, n: int, weight: float) -> Known:
+    """Judge exercise 14.2 with few and many keys."""
+    odds = weight / (1 - weight)
+    expected = math.log(odds * (n - 1))
+    slips = {
+        "The others are n − 1 keys.": math.log(odds * n),
+        "The weight does not come into it yet.": math.log(n - 1),
+        "Upside down: a larger weight needs a larger advantage.": math.log((n - 1) / odds),
+        "Solve e^g / (e^g + n − 1) = weight: the weight is on both sides of it.": math.log(weight * (n - 1)),
+        "The softmax takes e to the score: the natural logarithm.": expected / math.log(10),
+        "That is e to the advantage.": math.exp(expected),
+    }
+    return expected, slips, f"With {n:,} keys and weight {weight:g} it is not {result:.3f}."
+
+
+@judges("14.4")
 @of_function
 def _leaks(distances_of: Answer) -> Verdict:
-    """Judge exercise 14.3 with and without a leak."""
+    """Judge exercise 14.4 with and without a leak."""
     for length, window, leak in ((10, 4, 5.0), (6, 3, math.inf), (5, 8, 2.0)):
         r = np.maximum(np.subtract.outer(np.arange(length), np.arange(length)), 0)
         near, right = r < window, np.where(r < window, r, window + (r - window) / leak)
@@ -69,20 +86,3 @@ def _leaks(distances_of: Answer) -> Verdict:
         if (verdict := against(result, right, slips, later or case)) is not True:
             return verdict
     return True
-
-
-@judges("14.4")
-@of_cases(((4096, 0.84), (100_000, 0.1), (2, 0.5), (3, 0.9)))
-def _outweighs(result: float, n: int, weight: float) -> Known:
-    """Judge exercise 14.4 with few and many keys."""
-    odds = weight / (1 - weight)
-    expected = math.log(odds * (n - 1))
-    slips = {
-        "The others are n − 1 keys.": math.log(odds * n),
-        "The weight does not come into it yet.": math.log(n - 1),
-        "Upside down: a larger weight needs a larger advantage.": math.log((n - 1) / odds),
-        "Solve e^g / (e^g + n − 1) = weight: the weight is on both sides of it.": math.log(weight * (n - 1)),
-        "The softmax takes e to the score: the natural logarithm.": expected / math.log(10),
-        "That is e to the advantage.": math.exp(expected),
-    }
-    return expected, slips, f"With {n:,} keys and weight {weight:g} it is not {result:.3f}."

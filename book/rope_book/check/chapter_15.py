@@ -31,10 +31,34 @@ def _stretches_the_base(result: float, base: float, s: float, d: int) -> Known:
     return base * s ** (d / (d - 2)), slips, asked
 
 
-@judges("15.3")
+@judges("15.2")
+@of_function
+def _finds_the_factor(factor_for: Answer) -> Verdict:
+    """Judge exercise 15.2: the factor at which NTK-aware scaling reaches a given length."""
+    for length, trained, d, base in ((120_000, 8192, 128, 500_000.0), (16_384, 4096, 128, 10_000.0)):
+        result = number(factor_for(length, trained, d, base), "It must return one number.")
+        first = int(completes_turn(inv_freq(d, base), trained).sum())  # the first incomplete turn
+        last, s = d // 2 - 1, length / trained
+        expected = s ** (last / first)
+        if close(result / expected, 1, 0.02):
+            continue
+        slips = {
+            "That is L′/L: enough for the last pair alone.": s,
+            "Upside down: the first slow pair gets less than the whole factor, so the factor must be larger.": s
+            ** (first / last),
+            "That is the new base; the question asks for the factor.": base * expected ** (d / (d - 2)),
+            "The last pair is number d/2 − 1, not d/2.": s ** ((last + 1) / first),
+            "You took the last fast pair; the first slow one is the next.": s ** (last / (first - 1)),
+        }
+        asked = f"From {trained:,} to {length:,} with base {base:,.0f} it is not {result:,.1f}."
+        return slip_of(result, slips, asked, tol=0.005, ratio=True)
+    return True
+
+
+@judges("15.4")
 @of_function
 def _finds_the_reach(reach_of: Answer) -> Verdict:
-    """Judge exercise 15.3 with three rules."""
+    """Judge exercise 15.4 with three rules."""
     trained = inv_freq(128)
     rules = {
         "NTK-aware, s = 8": ntk_aware(128, 8),
@@ -58,30 +82,6 @@ def _finds_the_reach(reach_of: Answer) -> Verdict:
             verdict := against(result, reach(now, 4096, trained), slips, asked, tol=1e-3, ratio=True)
         ) is not True:
             return verdict
-    return True
-
-
-@judges("15.4")
-@of_function
-def _finds_the_factor(factor_for: Answer) -> Verdict:
-    """Judge exercise 15.4: the factor at which NTK-aware scaling reaches a given length."""
-    for length, trained, d, base in ((120_000, 8192, 128, 500_000.0), (16_384, 4096, 128, 10_000.0)):
-        result = number(factor_for(length, trained, d, base), "It must return one number.")
-        first = int(completes_turn(inv_freq(d, base), trained).sum())  # the first incomplete turn
-        last, s = d // 2 - 1, length / trained
-        expected = s ** (last / first)
-        if close(result / expected, 1, 0.02):
-            continue
-        slips = {
-            "That is L′/L: enough for the last pair alone.": s,
-            "Upside down: the first slow pair gets less than the whole factor, so the factor must be larger.": s
-            ** (first / last),
-            "That is the new base; the question asks for the factor.": base * expected ** (d / (d - 2)),
-            "The last pair is number d/2 − 1, not d/2.": s ** ((last + 1) / first),
-            "You took the last fast pair; the first slow one is the next.": s ** (last / (first - 1)),
-        }
-        asked = f"From {trained:,} to {length:,} with base {base:,.0f} it is not {result:,.1f}."
-        return slip_of(result, slips, asked, tol=0.005, ratio=True)
     return True
 
 

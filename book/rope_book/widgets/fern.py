@@ -51,10 +51,10 @@ class Fern(LiveFigure):
 
     ``base``, ``head_dim`` and ``rule`` ("rope" for none, "pi", "ntk-aware", "yarn", "llama3", which stretch by
     ``factor``) set the frequencies; ``model`` sets them to those of a released model. With the rule "file" they are
-    ``frequencies``, and the stem is longer by ``attention_factor`` squared: see :meth:`of_config`. Hands that point
-    where training on ``trained`` tokens never showed them glow. ``start`` tokens come before both words, and the
-    fern does not move. ``gathered`` brings the hands together, from their clocks (0) to the stem (1). ``shown`` is
-    "one" fern with its curve, or the "rules" side by side. ``stage`` sets all of this to one of seven stages.
+    ``frequencies``, and the stem is longer by ``attention_factor`` squared: see :meth:`of_config`. A hand glows at
+    an angle that it never had while the model was trained on ``trained`` tokens. ``start`` tokens come before both
+    words and leave the fern as it is. ``gathered`` brings the hands together, from clocks (0) to the stem (1).
+    ``shown`` is "one" fern with its curve, or the "rules" side by side. ``stage`` sets all of these at once.
 
     ``lengths`` and ``angles`` (radians) make it the fern of a query and a key: see :meth:`of`. Pairs with neither
     have length 1 and angle 0, as for equal vectors; numbers beyond the last pair are ignored.

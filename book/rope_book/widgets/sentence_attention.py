@@ -9,7 +9,7 @@ class SentenceAttention(LiveFigure):
 
     Every word of ``sentence`` (1 to 6 words) has a vector of eight numbers made from its letters, and the head has
     fixed query and key matrices (``widgets.maths.words``). ``encoding`` is the positional encoding; the T5
-    and Shaw tables are made up. The first word is at position ``start``, k. ``show`` picks the attention
+    and Shaw tables are made up. The first word is at position ``start``, s. ``show`` picks the attention
     weights or the scores before the softmax; ``against`` picks the comparison: the same sentence at position 0,
     or the same sentence without any encoding. With ``causal``, each word sees only itself and earlier words.
 
@@ -35,10 +35,10 @@ class SentenceAttention(LiveFigure):
         },
         label="Encoding of position",
     )
-    start = Slider(300, 0, 1000, label="Moved by k =", unit="tokens")
+    start = Slider(300, 0, 1000, label="Moved by s =", unit="tokens")
     sentence = Sentence("I love natural language processing", 6, label="Sentence, up to 6 words")
     show = Choice("weights", {"weights": "weights", "scores": "scores, before the softmax"}, label="Show")
     against = Choice(
-        "start", {"start": "the same sentence at k = 0", "none": "no encoding"}, label="Compare with"
+        "start", {"start": "the same sentence at s = 0", "none": "no encoding"}, label="Compare with"
     )
     causal = Toggle(False, label="Causal mask")

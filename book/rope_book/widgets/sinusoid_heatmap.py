@@ -28,6 +28,6 @@ class SinusoidHeatmap(LiveFigure):
         {"nothing": "nothing", "projection": "a fixed random matrix W"},
         label="Between the two rows",
     )
-    pair = Slider(5, 0, 63, label="Pair beside the field, i").under(AtMost("d_model", times=0.5, plus=-1))
+    pair = Slider(5, 0, 63, label="Pair beside the heat map, i").under(AtMost("d_model", times=0.5, plus=-1))
     d_model = Choice(64, {d: f"{d} ({d // 2} pairs)" for d in (8, 16, 32, 64, 128)}, label="Features, d")
     base = Slider(10_000.0, 100.0, 100_000_000.0, log=True, label="Base, b")

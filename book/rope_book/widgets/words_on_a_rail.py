@@ -10,8 +10,8 @@ class WordsOnARail(LiveFigure):
     ``dog`` and ``pig`` are places in the sentence, 0 to 6; the other three words take the first free places.
     ``start`` words come in from the left and push the sentence along the rail, so the position of a word is
     ``start`` plus its place, and its arrow is turned by 30° times that. Three of them fit into the picture, which
-    then follows the sentence. The needle shows the score of dog (its arrow is a query) and pig (a key), their dot
-    product.
+    then follows the sentence. The needle shows the score: the dot product of the arrows of dog, a query, and pig, a
+    key.
 
     An out-of-range value raises a TraitError that lists the allowed values.
 

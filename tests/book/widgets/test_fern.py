@@ -30,9 +30,9 @@ STATES = [
 
 
 def near(figure) -> float:
-    """Return how far two ways of computing may be apart, as a share of the stem.
+    """Return the tolerance between two ways of computing a height, as a share of the stem.
 
-    An angle of r radians is rounded to eps·r, once where the product is taken and once where φ is added.
+    An angle of r radians has a rounding error of eps·r from its product, and another from adding φ.
     """
     return 2e-12 + 2 * np.finfo(float).eps * figure.distance
 
@@ -72,12 +72,12 @@ def test_score_of_a_query_and_a_key_is_the_librarys(page):
         )
 
 
-def test_what_moves_both_words_moves_no_hand():
+def test_text_in_front_of_both_words_moves_no_hand():
     for start in (0, 7, 1000, 100_000):
         assert Fern(distance=300, start=start).reach == Fern(distance=300).reach
 
 
-def test_reach_is_told_to_whoever_watches_it():
+def test_observers_are_told_of_a_new_reach():
     figure, heard = Fern(distance=0), []
     figure.observe(lambda change: heard.append(change.new), "reach")
     figure.distance = 100
@@ -127,7 +127,7 @@ def test_a_configs_fern_turns_as_the_config_says(preset):
         assert Fern(model=model).reach == figure.reach
 
 
-def test_a_longrope_file_grows_its_own_fern_at_the_length_that_it_claims():
+def test_a_longrope_file_grows_the_fern_of_the_length_that_it_claims():
     config = {
         "model_type": "phi3",
         "head_dim": 16,

@@ -191,8 +191,8 @@ COMPUTED = {
     "4.2": [turned_score((1, 0), 5, (0, 1), 4)],
     "6.2": [completes_turn(inv_freq(128, 500_000), 8192).sum()],
     "10.3": [*rotate_pair((2, 0), 5 * math.pi / 10), *rotate_pair((2, 0), -3 * math.pi / 10)],
-    "14.2": [math.ceil(TURN), 20_000 - TURN],
-    "15.2": SLOWER,
+    "14.3": [math.ceil(TURN), 20_000 - TURN],
+    "15.3": SLOWER,
     "16.4": [KEPT, 32 - KEPT - DIVIDED, DIVIDED],
     "17.2": [100_000 * math.exp(np.euler_gamma)],
     "17.3": [smallest_base(2000, 64)],
@@ -202,8 +202,8 @@ MISTAKEN = [
     ("3.3", alibi_slopes(8)[:6], "Those are the first six of eight heads"),
     ("3.3", np.log2(alibi_slopes(6)), "Those are the exponents"),
     ("6.2", [completes_turn(inv_freq(128), 8192).sum()], "That is the count for a base of 10,000"),
-    ("14.2", [20_000 - TURN, 0], "The other way round"),
-    ("15.2", 1 / SLOWER, "You give what the speeds are multiplied by"),
+    ("14.3", [20_000 - TURN, 0], "The other way round"),
+    ("15.3", 1 / SLOWER, "You give what the speeds are multiplied by"),
     ("17.3", [smallest_base(2000)], "That is for heads of 128"),
 ]
 

@@ -1,7 +1,7 @@
 """A fern: the hands of a head, laid tip to tail, slowest first, form a stem that curls as the distance grows.
 
-At distance 0 every hand points straight up. At distance r a hand has turned by r θ_i, clockwise in the picture, so
-the height of the tip is the sum of cosines that is the score.
+At distance 0 every hand points straight up. At distance r a hand has turned by r θ_i, clockwise in the picture. The
+height of the tip is therefore a sum of cosines: the score.
 """
 
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 STEP = 0.01  # in log10(1 + distance), between two candidate positions of a dragged tip
-LOOK = 24  # steps to try on either side
+LOOK = 24  # number of steps to try on either side
 
 
 def fern(
@@ -23,7 +23,7 @@ def fern(
 
     A missing length defaults to 1 and a missing angle to 0 (radians), as in the fern of equal vectors.
 
-    >>> fern(np.array([np.pi / 2, 0.0]), 1.0, 1.0).round(12).tolist()  # the slow hand stands, the fast one lies
+    >>> fern(np.array([np.pi / 2, 0.0]), 1.0, 1.0).round(12).tolist()  # slow hand up, fast hand sideways
     [[0.0, 0.0], [0.0, 0.5], [0.5, 0.5]]
 
     Chapter 9.
@@ -37,7 +37,7 @@ def fern(
 
 
 def padded(values: Sequence[float], pairs: int, otherwise: float) -> np.ndarray:
-    """Return one value per pair: the given ones, then `otherwise`.
+    """Return one value per pair: those given, and `otherwise` for the rest.
 
     >>> padded([2.0], 3, 1.0).tolist(), padded([1.0, 2.0, 3.0], 2, 0.0).tolist()
     ([2.0, 1.0, 1.0], [1.0, 2.0])

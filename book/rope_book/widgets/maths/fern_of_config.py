@@ -10,16 +10,16 @@ from rope_doctor.config.files import read_kinds
 
 from .stretch import stretched
 
-RULES = ("rope", "pi", "llama3", "yarn")  # those of which configs speak
+RULES = ("rope", "pi", "llama3", "yarn")  # rules that configs can specify
 WIDTHS = (16, 20, 24, 32, 64, 96, 128, 256)
 LENGTHS, BASES, FACTORS = (64, 2**20), (100.0, 1e8), (1.0, 128.0)  # ranges of the figure
-NEAR = 1e-6  # a file's float32 numbers are that close
+NEAR = 1e-6  # relative tolerance for float32 numbers from a file
 
 
 def ferns(config: dict[str, Any] | str | Path) -> dict[str, dict[str, Any]]:
-    """Return {layers: figure settings} for each rotation of a config, as for a text of the length it claims.
+    """Return {layers: figure settings} for each rotation of a config, for a text as long as the config claims.
 
-    If all layers that rotate turn alike, the only key is "". ConfigError says what is wrong with a config.
+    If all rotating layers turn in the same way, the only key is "". A ConfigError says what is wrong with a config.
 
     >>> ferns({"model_type": "llama", "hidden_size": 64, "num_attention_heads": 1, "rope_theta": 500})
     {'': {'rule': 'rope', 'base': 500.0, 'trained': 4096, 'head_dim': 64, 'factor': 1.0}}
@@ -55,7 +55,7 @@ def settings(reading: Reading) -> dict[str, Any]:
 
 
 def _short(number: float) -> float:
-    """Return the number to seven digits, as exact as float32."""
+    """Return the number rounded to seven digits, the precision of float32."""
     return float(f"{number:.7g}")
 
 

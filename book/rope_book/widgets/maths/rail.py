@@ -12,7 +12,7 @@ from rope_edu.encodings import rotate_pair
 
 THETA = math.pi / 6  # radians per word
 PLACES = 7  # places for dog and pig in their sentence, counted from 0
-ROOM = 3  # words in front of the sentence that are in sight
+ROOM = 3  # words in front of the sentence that fit into the picture
 BEFORE = ("day", "one", "so", "and")  # words in front of the sentence, from the nearest
 SENTENCE = {"dog": [0.6, 0.8], "pig": [1.0, 0.0], "the": [0.8, 0.6], "chases": [0.0, 1.0]}
 ARROWS = SENTENCE | {"day": [0.8, -0.6], "one": [-0.6, 0.8], "so": [0.6, -0.8], "and": [-0.8, 0.6]}

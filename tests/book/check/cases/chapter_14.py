@@ -17,7 +17,7 @@ def backwards(r, frequencies, length):
     return new_pairs(r, frequencies, length)[::-1]
 
 
-distances = SOLUTION["14.3"]
+distances = SOLUTION["14.4"]
 
 
 def both_ways(length, window, leak):
@@ -39,7 +39,7 @@ def cut(length, window, leak):
     return np.minimum(np.maximum(np.subtract.outer(np.arange(length), np.arange(length)), 0), window)
 
 
-advantage = SOLUTION["14.4"]
+advantage = SOLUTION["14.2"]
 
 
 ALSO_RIGHT = {
@@ -54,6 +54,14 @@ WRONG = {
         (lambda r, f, n: r * f % TURN > n * f, "That says yes or no for every pair"),
     ],
     "14.2": [
+        (lambda n, w: np.log(w / (1 - w) * n), "The others are n − 1 keys."),
+        (lambda n, w: np.log(w * (n - 1)), "the weight is on both sides"),
+        (lambda n, w: np.log(n - 1), "The weight does not come into it yet."),
+        (lambda n, w: advantage(n, w) / np.log(10), "the natural logarithm"),
+        (lambda n, w: np.log((1 - w) / w * (n - 1)), "Upside down"),
+        (lambda n, w: w / (1 - w) * (n - 1), "That is e to the advantage."),
+    ],
+    "14.3": [
         ((17_205, 2794), "which whole distance is the first beyond it?"),
         ((17_206, 3616), "not whole trained lengths"),
         ((2794, 17_206), "The other way round"),
@@ -62,7 +70,7 @@ WRONG = {
         ((17_300, 2794), "but not for the first time"),
         ((17_206, 100), "which distance leaves the same rest?"),
     ],
-    "14.3": [
+    "14.4": [
         (both_ways, "Keys that come later than the query have 0."),
         (jumps, "at its edge nothing may jump"),
         (lambda n, w, k: np.floor(distances(n, w, k)), "/ and not //"),
@@ -70,13 +78,5 @@ WRONG = {
         (cut, "leak is not used"),
         (lambda *a: distances(*a).T, "Queries are rows"),
         (lambda n, w, k: distances(n, w, k)[0], "The matrix has a row for each of the 10 queries"),
-    ],
-    "14.4": [
-        (lambda n, w: np.log(w / (1 - w) * n), "The others are n − 1 keys."),
-        (lambda n, w: np.log(w * (n - 1)), "the weight is on both sides"),
-        (lambda n, w: np.log(n - 1), "The weight does not come into it yet."),
-        (lambda n, w: advantage(n, w) / np.log(10), "the natural logarithm"),
-        (lambda n, w: np.log((1 - w) / w * (n - 1)), "Upside down"),
-        (lambda n, w: w / (1 - w) * (n - 1), "That is e to the advantage."),
     ],
 }

@@ -12,7 +12,7 @@ SOLUTION = answers_of("chapter_15")
 ntk_base = SOLUTION["15.1"]
 
 
-reach_of = SOLUTION["15.3"]
+reach_of = SOLUTION["15.4"]
 
 
 def reach_as_seen(now, then, length):
@@ -21,7 +21,7 @@ def reach_as_seen(now, then, length):
     return next(r for r in range(10**6) if (r * now[slow] > length * then[slow]).any()) - 0.5
 
 
-factor_for = SOLUTION["15.4"]
+factor_for = SOLUTION["15.2"]
 
 
 def upside_down(length, trained, head_dim, base):
@@ -43,8 +43,8 @@ def stale(q, keys, rule):
 
 
 ALSO_RIGHT = {
-    "15.2": [[1, 2.78, 8]],
-    "15.3": [reach_as_seen],
+    "15.3": [[1, 2.78, 8]],
+    "15.4": [reach_as_seen],
 }
 WRONG = {
     "15.1": [
@@ -54,6 +54,13 @@ WRONG = {
         (lambda b, s, d: b + s, "the last pair is not slowed down by 8"),
     ],
     "15.2": [
+        (lambda n, t, d, b: n / t, "enough for the last pair alone"),
+        (upside_down, "Upside down"),
+        (lambda *a: ntk_base(a[3], factor_for(*a), a[2]), "That is the new base"),
+        (lambda *a: 8, "it is not 8.0"),
+        (lambda n, t, d, b: factor_for(n, t, d, b) ** (d / (d - 2)), "The last pair is number d/2 − 1"),
+    ],
+    "15.3": [
         ((8, 8, 8), "That is PI"),
         ((8, 2.78, 1), "The other way round"),
         ((1, 4.5, 8), "by the same ratio"),
@@ -61,7 +68,7 @@ WRONG = {
         ((1, 0.359, 0.125), "the question asks what divides them"),
         ((2, 3, 4), "The first pair and the last"),
     ],
-    "15.3": [
+    "15.4": [
         (lambda now, then, n: (n * then / now).min(), "they have seen the whole circle"),
         (
             lambda now, then, n: (n * now / then)[~completes_turn(then, n)].min(),
@@ -70,13 +77,6 @@ WRONG = {
         (lambda now, then, n: reach_of(now, then, n) / n, "times L it is a distance"),
         (lambda now, then, n: (n * then / now)[-1], "where the last slow pair leaves"),
         (lambda now, then, n: (n * then / now)[~completes_turn(now, n)].min(), "decided in training"),
-    ],
-    "15.4": [
-        (lambda n, t, d, b: n / t, "enough for the last pair alone"),
-        (upside_down, "Upside down"),
-        (lambda *a: ntk_base(a[3], factor_for(*a), a[2]), "That is the new base"),
-        (lambda *a: 8, "it is not 8.0"),
-        (lambda n, t, d, b: factor_for(n, t, d, b) ** (d / (d - 2)), "The last pair is number d/2 − 1"),
     ],
     "15.5": [
         (lambda q, keys, rule: scores_now(q, keys, rule, scale=False), "Almost: divide by √d."),

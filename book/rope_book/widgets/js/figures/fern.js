@@ -5,7 +5,18 @@ import { live } from "../lib/figure.js";
 import { centred } from "../lib/labels.js";
 import { BEYOND, unseenPoints } from "../lib/marks.js";
 import { memo } from "../lib/memo.js";
-import { abbreviated, clamp, fmt, fromPlace, grouped, last, placeFromZero, range, sorted } from "../lib/numbers.js";
+import {
+  abbreviated,
+  clamp,
+  fmt,
+  fromPlace,
+  grouped,
+  last,
+  placeFromZero,
+  range,
+  sorted,
+  sum,
+} from "../lib/numbers.js";
 import { phrase, phraseOf } from "../lib/phrase.js";
 import { listed, textWidth } from "../lib/words.js";
 import { contentScore, extent, fern, followed, heightOf } from "../maths/fern.js";
@@ -16,6 +27,7 @@ import { meetsNewAngle } from "../maths/trained_range.js";
 const FAR = 1048576; // end of the axis, in tokens
 const SIDE_BY_SIDE = ["rope", "pi", "ntk-aware", "yarn", "llama3"];
 const FEW = ["rope", "pi", "yarn"]; // where space is tight
+const LABELS = 34; // height of the names and numbers below ferns side by side
 const CHUNKS = 8; // per stem, in decreasing thickness from the root
 const SAMPLES = sorted(range(0, 240).map((n) => Math.round(fromPlace((n / 240) * placeFromZero(FAR)))));
 const GLOW = { stroke: ink.other, opacity: 0.5 };
@@ -46,10 +58,22 @@ const allOf = memo((rule, settings, content) => {
 }, 16);
 const all = (state, rule = state.rule) => allOf(rule, settingsOf(state), contentOf(state));
 
-/** Lay out one or more ferns side by side from x to x + w above the ground, with the distance rail below. */
+/** Columns as wide as their ferns, with equal gaps: for each, the x of its middle and of its fern's root. */
+function columnsOf(boxes, scale, { left, wide }) {
+  const widths = boxes.map((box) => (box[1] - box[0]) * scale);
+  const gap = (wide - sum(widths)) / boxes.length;
+  const starts = boxes.map((_, n) => left + n * gap + sum(widths.slice(0, n)));
+  return starts.map((start, n) => ({
+    middle: start + (widths[n] + gap) / 2,
+    root: start + gap / 2 - boxes[n][0] * scale,
+  }));
+}
+
+/** Lay out one or more ferns side by side above the ground, with the distance rail below. Several take no more height than one. */
 function plan(width, state, { shows }) {
   const several = state.shown === "rules";
-  const tall = Math.round(clamp(0.46 * width, 210, 330));
+  const room = Math.round(clamp(0.46 * width + 46, 300, 376)); // height from the top of the ferns to the rail
+  const tall = room - (several ? LABELS : 0) - 12;
   const [left, right, top] = [38, width - 14, 42];
   const both = shows("fern") && shows("score") && !several;
   const wide = both ? clamp(0.3 * width, 84, 230) : right - left;
@@ -60,12 +84,13 @@ function plan(width, state, { shows }) {
     Math.min(-0.12, ...boxes.map((box) => box[2])),
     Math.max(1, ...boxes.map((box) => box[3])),
   ];
-  const across = Math.max(...boxes.map((box) => box[1] - box[0]));
-  const cell = shows("fern") ? wide / rules.length : 0;
-  const scale = Math.min(tall / (highest - lowest), cell ? (cell - 10) / across : Infinity);
+  const across = sum(boxes.map((box) => box[1] - box[0]));
+  const most = shows("fern") ? (wide - 10 * rules.length) / across : Infinity;
+  const scale = Math.min(tall / (highest - lowest), most);
   const ground = top + tall + lowest * scale;
-  const foot = top + tall + (several ? 46 : 12);
-  const roots = boxes.map((box, n) => left + n * cell + (cell - (box[1] - box[0]) * scale) / 2 - box[0] * scale);
+  const columns = columnsOf(boxes, scale, { left, wide });
+  const thick = clamp(wide / rules.length / 26, 3, 7); // of the slowest hand
+  const foot = top + room;
   return {
     several,
     left,
@@ -74,8 +99,8 @@ function plan(width, state, { shows }) {
     tall,
     rail,
     rules,
-    roots,
-    cell,
+    columns,
+    thick,
     scale,
     ground,
     foot,
@@ -88,7 +113,7 @@ function plan(width, state, { shows }) {
 /** Joints in pixels. @type {(joints: Pair[], root: number, at: {ground: number, scale: number}) => Pair[]} */
 const inPicture = (joints, root, { ground, scale }) => joints.map(([x, y]) => [root + x * scale, ground - y * scale]);
 
-/** Draw lines at reference heights behind everything else. */
+/** Draw the ground, and grid lines at multiples of one half. */
 function drawGround(pen, { left, right, ground, scale, lowest, highest }, faint) {
   const ticks = range(-1, 1.5, 0.5).filter((tick) => tick >= lowest && tick <= highest + 1e-9);
   const Y = (value) => ground - value * scale;
@@ -104,8 +129,7 @@ function drawGround(pen, { left, right, ground, scale, lowest, highest }, faint)
 /** @type {(n: number, joints: Pair[]) => Pair} */
 const midway = (n, joints) => [(joints[n][0] + joints[n + 1][0]) / 2, (joints[n][1] + joints[n + 1][1]) / 2];
 
-/** Draw the stem in chunks, thicker for slower hands, with an orange diamond at each angle never seen in training.
- */
+/** Draw the stem, thicker where its hands are slower, with an orange diamond at each angle never seen in training. */
 function drawStem(pen, joints, fresh, thick) {
   const pairs = joints.length - 1;
   const odd = range(0, pairs - 1).filter((n) => fresh[pairs - 1 - n]);
@@ -123,8 +147,8 @@ function drawStem(pen, joints, fresh, thick) {
   );
 }
 
-/** Draw a fern beside the straight stem that it started as; returns the fern's joints in pixels. */
-function drawFern(pen, state, rule, root, { ground, scale, cell, highest }) {
+/** Draw a fern beside the straight stem of distance 0; returns the fern's joints in pixels. */
+function drawFern(pen, state, rule, root, { ground, scale, thick, highest }) {
   const rotation = rotationIn(state, rule);
   const joints = inPicture(grown(state, state.distance, rule), root, { ground, scale });
   const fresh = meetsNewAngle(state.distance, rotation.invFreq, state.trained, rotation.plain);
@@ -134,13 +158,13 @@ function drawFern(pen, state, rule, root, { ground, scale, cell, highest }) {
     width: 1.2,
     dash: "2 5",
   });
-  drawStem(pen, joints, fresh, clamp(cell / 26, 3, 7));
+  drawStem(pen, joints, fresh, thick);
   return joints;
 }
 
 /** Draw each hand on its way from its clock to its position in the stem, slow hands first. */
 function drawGathering(pen, state, at) {
-  const joints = inPicture(grown(state, state.distance), at.roots[0], at);
+  const joints = inPicture(grown(state, state.distance), at.columns[0].root, at);
   const pairs = joints.length - 1;
   const [w, h] = [at.right - at.left, at.tall];
   const cellOf = (columns) => Math.min(w / columns, (columns * h) / pairs);
@@ -153,7 +177,7 @@ function drawGathering(pen, state, at) {
     range(0, pairs - 1).map((i) => ({ i })),
     grid,
   );
-  const shareOf = (i) => clamp(1.8 * state.gathered - (0.8 * i) / pairs, 0, 1); // the fastest hand last
+  const shareOf = (i) => clamp(1.8 * state.gathered - (0.8 * i) / pairs, 0, 1); // the fastest hand arrives last
   pen.circles(rims(faces), { stroke: ink.grid, width: 1.5, opacity: 1 - state.gathered });
   const hands = faces.map(({ i, ...face }) =>
     flown(face, [joints[pairs - 1 - i], joints[pairs - i]], shareOf(pairs - 1 - i)),
@@ -190,7 +214,7 @@ function drawRail(pen, state, { rail, foot, left }, width) {
   return { X, pig: { x: X(state.distance), y: foot, ring: 12, ink: ink.k, trait: "distance", at: to } };
 }
 
-/** Plot the height of the tip against distance, solid up to the current distance and faint beyond. */
+/** Plot the height of the tip against distance, solid up to the current distance and dotted beyond. */
 function drawScore(pen, state, { ground, scale, top, tall, rail }, X, shown) {
   const { scores } = all(state);
   const here = heightOf(grown(state, state.distance));
@@ -228,8 +252,8 @@ function drawLevel(pen, state, tip, [x, y], { right, top }, width) {
 /** Draw the rules' ferns side by side, each with the rule's name and the height of the tip. */
 function drawRules(pen, state, at) {
   for (const [n, rule] of at.rules.entries()) {
-    const joints = drawFern(pen, state, rule, at.roots[n], at);
-    const middle = at.left + (n + 0.5) * at.cell;
+    const joints = drawFern(pen, state, rule, at.columns[n].root, at);
+    const { middle } = at.columns[n];
     const height = fmt(heightOf(grown(state, Math.round(state.distance), rule)));
     const [x, y] = last(joints);
     pen.circle(x, y, 4, { fill: ink.score, stroke: ink.text, width: 1 });
@@ -257,11 +281,11 @@ function draw(pen, state, { width, shows }) {
     drawGathering(pen, state, at);
     return { pig };
   }
-  const tip = last(drawFern(pen, state, state.rule, at.roots[0], at));
+  const tip = last(drawFern(pen, state, state.rule, at.columns[0].root, at));
   if (spot) drawLevel(pen, state, tip, spot, at, width);
   pen.circle(tip[0], tip[1], 6, { fill: ink.score, stroke: ink.text, width: 1.5 });
   const to = (px, py) => {
-    const point = [(px - at.roots[0]) / at.scale, (at.ground - py) / at.scale];
+    const point = [(px - at.columns[0].root) / at.scale, (at.ground - py) / at.scale];
     return followed(rotationIn(state), state.distance, /** @type {Pair} */ (point), contentOf(state));
   };
   return { pig, tip: { x: tip[0], y: tip[1], ink: ink.score, trait: "distance", at: to } };
@@ -279,7 +303,7 @@ function freshWords(state, distance) {
     : phrase` ${fresh} hands glow: they point where training never showed them.`;
 }
 
-/** The score of a query and a key, computed from the height of their fern. */
+/** A clause with the score of a query and a key, computed from the height of their fern. */
 function contentWords(state, distance) {
   const score = contentScore(grown(state, distance), contentOf(state));
   return phrase`the score of this query and key is ${fmt(score, 1)}.`;

@@ -121,7 +121,7 @@ function readout(state) {
   const parts = all.kept.map((row) => fmt(row[i], 2));
   const a = yarnMscale(factor);
   return phrase`Pair ${i} has a wavelength of ${grouped(all.waves[i])} tokens and turns ${significant(all.turns[i], 2, 0, 2)} times in
-    ${grouped(trained)}. YaRN's code keeps ${parts[0]} of θ, so multiplies it by ${by[0]}, the paper's formula by ${by[1]},
+    ${grouped(trained)}. YaRN's code keeps ${parts[0]} of θ and divides the rest by s: in all, it multiplies θ by ${by[0]}, the paper's formula by ${by[1]},
     Llama 3's thresholds by ${by[2]}. YaRN also multiplies every score by a² = ${fmt(a * a, 3)}.`;
 }
 

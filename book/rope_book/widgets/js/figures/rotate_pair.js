@@ -209,8 +209,8 @@ function readout(state, view) {
   const { distance, between, score } = apart(state);
   const [qTurn, kTurn] = [position, key_position].map((place) => fmt(place * inv_freq));
   const [content, more] = [fmt(contentAngle(q, k)), fmt(distance * inv_freq)];
-  return phrase`At position ${position} q turns by ${qTurn} rad, at ${key_position} k turns by ${kTurn} rad.
-    Between the solid arrows is φ + (m − n)θ = ${content} + ${more} = ${fmt(between)} rad, so at distance
+  return phrase`At position ${position}, q has turned by ${qTurn} rad; at ${key_position}, k has turned by ${kTurn} rad.
+    The angle between the solid arrows is φ + (m − n)θ = ${content} + ${more} = ${fmt(between)} rad, so at distance
     ${fmt(distance, 0)} the score is ${fmt(score, 3)}.`;
 }
 

@@ -153,7 +153,7 @@ function drawNow(pen, seen, place) {
 /** Draw the changes, with one colour for increases and another for decreases; unchanged cells stay blank. */
 function drawChange(pen, seen, place) {
   const { change, weights, against } = seen;
-  const what = against === "start" ? phrase`Change since k = 0` : phrase`Change by the encoding`;
+  const what = against === "start" ? phrase`Change since s = 0` : phrase`Change by the encoding`;
   const most = weights ? 0.3 : 3; // the change drawn in full colour
   drawSquare(pen, place, seen, place.second, weights ? phrase`${what} (points)` : what, change, (x) => {
     const number = entry(seen, x);
@@ -170,10 +170,10 @@ function drawCurve(pen, { text, encoding, start, weights, most }, { curve: box, 
   const [mine, theirs] = [encoding, other].map((name) => changeCurve(text, name));
   const limits = weights ? [0.1, 0.2, 0.4, 0.6, 1] : [0.5, 1, 2, 4, 8, 16];
   const limit = limits.find((step) => step >= Math.max(...mine, ...theirs)) ?? 32;
-  const title = weights && !tall ? phrase`Largest change at each k (points)` : phrase`Largest change at each k`;
+  const title = weights && !tall ? phrase`Largest change at each s (points)` : phrase`Largest change at each s`;
   pen.text(0, box.y - (tall ? 42 : 26), title, { weight: 600 });
   const { X, Y } = axes(pen, box, [0, FARTHEST], [0, limit], {
-    xLabel: tall ? phrase`k (tokens)` : phrase`k, the position of the first word (tokens)`,
+    xLabel: tall ? phrase`s (tokens)` : phrase`s, the position of the first word (tokens)`,
     xTicks: range(0, FARTHEST, tall ? 500 : 250),
     xFormat: grouped,
     yTicks: [0, limit / 2, limit],
@@ -201,7 +201,7 @@ function verdict({ weights, against, start, encoding, most, still }, tall) {
   if (against === "none" && encoding === "none")
     return tall ? phrase`No encoding: nothing changes` : phrase`No encoding: position changes nothing`;
   if (against === "start" && start === 0)
-    return tall ? phrase`Now move the sentence` : phrase`At k = 0: now move the sentence`;
+    return tall ? phrase`Now move the sentence` : phrase`At s = 0: now move the sentence`;
   if (tall && still) return weights ? phrase`No weight changes` : phrase`No score changes`;
   if (tall) return phrase`Largest change: ${by}`;
   const none = weights ? phrase`no weight changes` : phrase`no score changes`;
@@ -243,14 +243,14 @@ function readout(state) {
   if (against === "start" && start === 0) return phrase`${how} Move the sentence, and watch the second square.`;
   if (still && against === "start") {
     return encoding === "none"
-      ? phrase`${how} No ${what} differs from that at k = 0, to 9 decimals (without position nothing could).`
-      : phrase`${how} No ${what} differs from that at k = 0, to 9 decimals.`;
+      ? phrase`${how} No ${what} differs from that at s = 0, to 9 decimals (without position nothing could).`
+      : phrase`${how} No ${what} differs from that at s = 0, to 9 decimals.`;
   }
   if (!where) return phrase`${how} Every ${what} is what it is without an encoding.`;
   const { m, n } = where;
   const value = (x) => (weights ? `${percent(x, 1)} %` : fmt(x, 2));
   const [is, was] = [value(now[m][n]), value(now[m][n] - change[m][n])];
-  const since = against === "start" ? phrase`at k = 0` : phrase`without an encoding`;
+  const since = against === "start" ? phrase`at s = 0` : phrase`without an encoding`;
   const [key, query] = [n, m].map((place) => `${quoted(words[place])} (${start + place})`);
   return phrase`${how} Framed: the ${what} of ${key} for the query ${query} is ${is}; ${since} it is
     ${was}, a change of ${amount(seen, most)}, the largest.`;

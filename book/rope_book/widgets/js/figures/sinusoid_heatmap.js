@@ -191,7 +191,7 @@ function readout(state) {
 
 export default live({
   name: "SinusoidHeatmap",
-  title: phrase`The sinusoidal encoding as a field, one of its pairs, and the dot product of two of its rows`,
+  title: phrase`The sinusoidal encoding as a heat map, one of its pairs, and the dot product of two of its rows`,
   height: (width) => plan(width).height,
   lines: 2,
   draw,

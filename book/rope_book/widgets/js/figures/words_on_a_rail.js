@@ -11,11 +11,10 @@ import { otherPlaces, passed, railScore, turnedArrow } from "../maths/rail.js";
 
 const OTHERS = ["the", "chases", "the"];
 
-const SLOTS = 1 + RAIL.room + RAIL.places; // the first, beside the rail, is for the next word to come in
+const SLOTS = 1 + RAIL.room + RAIL.places; // the first is beside the rail and holds the next word
 const FAINT = 0.45; // opacity of the waiting word
 
-/** Lay out the rail above the needle for the given width. `X` maps a slot of the rail, counted from 0, to pixels.
- */
+/** Lay out the rail above the needle. `X` maps a slot of the rail, counted from 0, to pixels. */
 function plan(width) {
   const slot = (width - 4) / SLOTS;
   const size = clamp(slot * 0.3, 12, 26); // size of the words
@@ -27,10 +26,10 @@ function plan(width) {
   return { slot, size, radius, rail, numbers, reach, hub, height: hub + 38, X: (at) => 2 + slot * (at + 1.5) };
 }
 
-/** How far the sentence has been pushed along the rail, in slots; any further, and the rail moves instead. */
+/** How far the sentence has been pushed along the rail, in slots; once the rail is full, it moves instead. */
 const pushed = ({ start }) => Math.min(start, RAIL.room);
 
-/** The opacity, at a slot, of a word that comes in from the left; it is drawn only where the picture has room for it. */
+/** The opacity at a slot of a word that comes in from the left, which fades at the edge of the picture. */
 const seenAt = (slot) => (slot > -1 ? 1 - (1 - FAINT) * clamp(-slot, 0, 1) : FAINT * clamp(11 + 10 * slot, 0, 1));
 
 /** Each word with its place in the sentence; dog and pig come last, so that they are drawn on top. */
@@ -66,7 +65,7 @@ function drawRail(pen, { start }, { X, rail, radius, numbers, slot }, width) {
     pen.lines(marks, { stroke: ink.muted, width: 1.5 });
     const style = { ...noteMiddle, size: slot < 50 ? 12 : 13 };
     for (const at of places) pen.text(X(at), numbers, Math.round(gone + at), style);
-    if (start < RAIL.room) pen.text(X(-1), numbers, "→", style); // the word that waits can be pushed in
+    if (start < RAIL.room) pen.text(X(-1), numbers, "→", style); // the waiting word can be pushed in
   });
 }
 
@@ -134,8 +133,7 @@ function draw(pen, state, { width }) {
   };
 }
 
-/** The distance from dog to pig in whole positions, as shown by the controls: a dragged word is often between two.
- */
+/** The distance from dog to pig in whole positions, like the controls; a word may be dragged between two. */
 const places = ({ dog, pig }) => Math.round(pig) - Math.round(dog);
 
 function readout({ dog, pig, start }) {

@@ -85,7 +85,7 @@ function mount(/** @type {Figure} */ figure, /** @type {Model} */ model, /** @ty
   root.classList.remove(TOUCHED);
   readout.stop();
   const fit = makeFit(root, place, paint);
-  const keep = lend(root, model, work, moved, () => picture.still(figure.readout(state.read(), view)));
+  const keep = lend(root, model, work, calls, () => picture.still(figure.readout(state.read(), view)));
   return () => takeAway(root, [{ stop: () => stops.abort() }, glide, fit, bar, readout, address, work, keep]);
 }
 
@@ -101,15 +101,16 @@ const TOUCHED = "rl-touched"; // class of a figure that has moved; nothing is an
 const isTouched = (/** @type {HTMLElement} */ root) => root.classList.contains(TOUCHED);
 
 // Methods for external scripts: root.still() returns the picture as a file, and root.take({position: 7}) sets a
-// control as if the user had moved it. The picture is stored in the enclosing notebook automatically.
-/** @param {HTMLElement} root @param {Model} model @param {{finish: () => void}} work @param {Moved} take
- * @param {() => string} draw */
-function lend(root, model, work, take, draw) {
+// control as if the user had moved it; after root.leap the picture glides to the new state. The picture is stored in
+// the enclosing notebook automatically.
+/** @param {HTMLElement} root @param {Model} model @param {{finish: () => void}} work
+ * @param {{moved: Moved, leapt: Moved}} calls @param {() => string} draw */
+function lend(root, model, work, { moved, leapt }, draw) {
   const still = () => {
     work.finish();
     return draw();
   };
-  Object.assign(root, { still, take });
+  Object.assign(root, { still, take: moved, leap: leapt });
   const [keep, forget] = [keepPicture(root, model, "_controls", draw), tellWhenGone(root, model)];
   function stop() {
     keep.stop();
