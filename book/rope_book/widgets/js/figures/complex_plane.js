@@ -368,7 +368,9 @@ function readout(state) {
   const amounts = breaksOf(seen);
   const amount = amounts[line - 1];
   const unit = line === 4 || line === 5 ? " rad" : "";
-  const verdict = amount ? phrase`Line ${line} fails, off by up to ${fmt(amount)}${unit}.` : phrase`Line ${line} holds.`;
+  const verdict = amount
+    ? phrase`Line ${line} fails, off by up to ${fmt(amount)}${unit}.`
+    : phrase`Line ${line} holds.`;
   const broken = amounts.flatMap((excess, i) => (excess ? [i + 1] : []));
   const some =
     broken.length > 1
