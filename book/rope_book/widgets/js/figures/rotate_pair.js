@@ -47,9 +47,9 @@ const isWide = (width) => width >= 560;
 function plan(width, { small, shows }) {
   if (small) return planSmall(width, shows);
   if (isWide(width)) {
-    const side = Math.min(356, width * 0.54);
+    const side = Math.min(342, width * 0.54);
     const [x, w] = [side + 44, width - side - 58];
-    return { plane: { x: 0, y: 8, side }, rail: { x, y: 60, w }, score: { x, y: 134, w, h: 190 }, height: 372 };
+    return { plane: { x: 0, y: 8, side }, rail: { x, y: 60, w }, score: { x, y: 134, w, h: 174 }, height: 356 };
   }
   return {
     plane: { x: 4, y: 4, side: width - 8 },
@@ -239,7 +239,6 @@ export default live({
   name: "RotatePair",
   title: phrase`A query pair and a key pair, each turned by its position, and their score`,
   height: (width, _, view) => plan(width, view).height,
-  lines: 2,
   draw,
   readout,
   follow,
