@@ -23,7 +23,7 @@ from sphinx.transforms import SphinxTransform
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
 
-from rope_book.check.in_page import in_page
+from rope_book.check.in_page import challenges_in_page, in_page
 from rope_book.widgets import LiveFigure, Question
 from rope_book.widgets._bundle import page_script, shared_script, style
 
@@ -111,24 +111,25 @@ def figure_of(state: str) -> str:
 
 
 class Exercises(SphinxPostTransform):
-    """Add an answer box after every exercise that a page can mark without Python."""
+    """Add an answer box or a button after every exercise and challenge that a page judges without Python."""
 
     default_priority = 2
     formats = ("html",)
 
     def run(self, **kwargs: object) -> None:
         """Visit every cell of the page except solutions."""
+        judged = in_page() | challenges_in_page()
         for cell in list(self.document.findall(nodes.container)):
             if cell.get("nb_element") != "cell_code" or "tag_solution" in cell.get("classes", []):
                 continue
             code = "\n".join(block.astext() for block in cell.findall(nodes.literal_block))
             for name in re.findall(r'^check\("([^"]+)"', code, re.MULTILINE):
-                if name in in_page():
-                    cell.parent.insert(cell.parent.index(cell) + 1, in_slot_with(in_page()[name]))
+                if name in judged:
+                    cell.parent.insert(cell.parent.index(cell) + 1, in_slot_with(judged[name]))
 
 
 def in_slot_with(asked: dict) -> list[nodes.Node]:
-    """Return a slot with the state of its exercise."""
+    """Return a slot with the state of its exercise or challenge."""
     state = {
         "state": {"_anywidget_id": "rope_book.widgets.question.Question", "questions": [asked], "given": {}}
     }

@@ -82,7 +82,8 @@ def is_folded(cell: NotebookNode, in_detour: bool) -> bool:
 def is_students(cell: NotebookNode) -> bool:
     """Return whether a student is to change the cell."""
     tags = set(cell.metadata.get("tags", []))
-    return bool(tags & {"set-figure", "parameters"}) or (is_exercise(cell.source) and "solution" not in tags)
+    asked = is_exercise(cell.source) or "✎" in cell.source
+    return bool(tags & {"set-figure", "parameters"}) or (asked and "solution" not in tags)
 
 
 def settle(notebook: NotebookNode, prefix: str) -> None:
@@ -200,7 +201,8 @@ def draw_still(page: Page, model: Model) -> str:
     page.add_script_tag(content=page_script(LiveFigure.figures[name].module_name(), name))
     return page.evaluate(
         """(state) => {
-            const model = { get: (key) => state[key], set() {}, save_changes() {}, on() {}, off() {} };
+            const calls = { set() {}, save_changes() {}, on() {}, off() {} };
+            const model = { host: "still", get: (key) => state[key], ...calls };
             const place = document.querySelector("#place");
             figure.render({ model, el: place });
             return place.firstChild.still();

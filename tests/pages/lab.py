@@ -97,7 +97,7 @@ def opened(browser, lab, name):
                 page.wait_for_function(begun, arg=[prompt.element_handle(), before], timeout=10_000)
                 break
         page.wait_for_function("(el) => /\\d/.test(el.textContent)", arg=prompt.element_handle())
-        return cell.locator(".jp-OutputArea").inner_text()
+        return cell.locator(".jp-Cell-outputArea").inner_text()
 
     yield page, run
     page.close()

@@ -14,6 +14,7 @@ from .conftest import at_rest, soon
 from .lab import opened, served, told, write
 
 pytestmark = pytest.mark.browser
+PARTS = (".rl-picture", ".rl-controls")
 HOSTS = Path(__file__).with_name("hosts.js")
 ALL = [
     "from rope_book.widgets import LiveFigure\n"
@@ -22,10 +23,16 @@ ALL = [
     "print('lines', {name: repr(figure) for name, figure in made.items()}, 'end')",
     "for figure in made.values():\n    figure.reset()\nprint('reset', 'done')",
 ]
+SIDES = [
+    "from rope_book.widgets import RotatePair\n"
+    'display(RotatePair(layout="beside"), RotatePair(layout="below"))',
+    'RotatePair(layout="left")',
+]
 CELLS = [
     "from rope_book.widgets import RotatePair\nfigure = RotatePair(position=7)\nfigure",
     "print('position is', figure.position)",
     "figure.position = 33\nfigure.lock = True",
+    "@figure.follow\ndef mine(figure):\n    print('mine', figure.position)\n    return figure.lock",
     'from rope_book.widgets import Question\nQuestion("04-lock", figure=figure)',
     "print('shown:', figure.position, figure.key_position, figure.lock)",
     "from rope_book.widgets import Clocks\nclocks = Clocks()\nclocks",
@@ -38,7 +45,7 @@ CELLS = [
 def lab(tmp_path_factory):
     """JupyterLab with two notebooks."""
     folder = tmp_path_factory.mktemp("lab")
-    for name, texts in {"figure": CELLS, "all": ALL}.items():
+    for name, texts in {"figure": CELLS, "sides": SIDES, "all": ALL}.items():
         write(folder / f"{name}.ipynb", texts)
     with served(folder) as address:
         yield address
@@ -67,11 +74,33 @@ def test_every_figure_in_jupyterlab_moves_both_ways(browser, lab):
         held = {name: repr(eval(line, dict(vars(widgets)))) for name, line in moved.items()}
         told(run, 1, lambda printed: lines_in(printed) == held)
 
+        # the controls beside their picture: nobody has to scroll between the two
+        for name in LiveFigure.figures:
+            figure = page.locator(f'[data-live="{name}"]').first
+            control = figure.locator(".rl-controls > :not([hidden])").first
+            assert control.bounding_box()["y"] - figure.bounding_box()["y"] < 700, name
+
         # code: every picture follows
         assert run(2).strip() == "reset done"
         page.wait_for_function(
             "(first) => JSON.stringify(hosts.lines()) === JSON.stringify(first)", arg=first
         )
+
+
+def test_controls_are_beside_the_picture_where_there_is_room(browser, lab):
+    with opened(browser, lab, "sides") as (page, run):
+        run(0)
+        beside, below = page.locator('[data-live="RotatePair"][data-ready="true"]').all()
+
+        def right_of_it(figure):
+            picture, controls = (figure.locator(part).first.bounding_box() for part in PARTS)
+            return controls["x"] >= picture["x"] + picture["width"]
+
+        assert (right_of_it(beside), right_of_it(below)) == (True, False)
+        page.set_viewport_size({"width": 700, "height": 1400})
+        soon(page, lambda: not right_of_it(beside))
+        refused = run(1)
+        assert "RotatePair.layout must be one of beside, below, got 'left'" in refused
 
 
 def test_figure_in_jupyterlab_syncs_both_ways(browser, lab):
@@ -106,21 +135,35 @@ def test_figure_in_jupyterlab_syncs_both_ways(browser, lab):
         expect(figure.locator('[data-trait="lock"] input')).to_be_checked()
         soon(page, lambda: figure.locator("svg").inner_html() != before)
 
-        # a question: its answer sets the figure in Python and on the screen
+        # a function that follows: what it prints and returns, after a hand's move too
         run(3)
+        followed = page.locator(".jp-Notebook .jp-CodeCell").nth(3).locator(".jp-OutputArea").first
+        expect(followed).to_contain_text("mine 33")
+        slider.press("ArrowRight")
+        expect(followed).to_contain_text("mine 34")
+        expect(followed).not_to_contain_text("mine 33")
+
+        # a question: its answer sets the figure in Python and on the screen
+        run(4)
         asked = page.locator('[data-live="Question"][data-ready="true"]')
         asked.wait_for()
         asked.get_by_role("button", name="It changes, since both arrows point elsewhere").press("Enter")
         said = re.compile("^Not so. They point elsewhere, but both have turned")
         expect(asked.get_by_role("status")).to_have_text(said)
         expect(slider).to_have_value("16")
-        told(run, 4, lambda printed: printed.strip() == "shown: 16 12 True")
+        told(run, 5, lambda printed: printed.strip() == "shown: 16 12 True")
+
+        # from the answer a button leads to the figure, out of sight above
+        asked.evaluate("(el) => el.scrollIntoView({ block: 'start' })")
+        expect(figure).not_to_be_in_viewport(ratio=0.5)
+        asked.get_by_role("button", name="See it in the figure").click()
+        expect(figure.locator(".rl-picture")).to_be_in_viewport(ratio=1)
 
         # a place to click: the figure frames it once the question is seen; the click comes back through Python
-        run(5)
+        run(6)
         clocks = page.locator('[data-live="Clocks"][data-ready="true"]')
         clocks.wait_for()
-        run(6)
+        run(7)
         page.locator('[data-question="06-whole"]').scroll_into_view_if_needed()
         place = clocks.locator('[data-place="pair 0"]')
         place.wait_for()
@@ -129,4 +172,4 @@ def test_figure_in_jupyterlab_syncs_both_ways(browser, lab):
         box = place.bounding_box()
         page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
         page.get_by_text("Not so. It tells neighbours apart better").wait_for()
-        told(run, 7, lambda printed: printed.strip() == "clocks at 4096")
+        told(run, 8, lambda printed: printed.strip() == "clocks at 4096")

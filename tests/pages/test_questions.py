@@ -296,6 +296,20 @@ def test_an_exercise_with_many_right_answers_is_judged_in_the_page_by_the_rules_
     seen.assert_clean()
 
 
+def test_a_challenge_is_judged_in_the_page_from_the_figure_at_the_top(visit):
+    seen = visit("notebooks/04_rotate_one_pair.html", maths=False, fresh=True)
+    figure = seen.page.locator('[data-live="RotatePair"]').first
+    ask = seen.page.locator('[data-question="4.c"]')
+    check, said = ask.get_by_role("button", name="Check the figure"), ask.get_by_role("status")
+    check.click()
+    reads(said, "Not yet. The score is 1.254. Which angle between the arrows makes it negative?")
+    figure.evaluate("(el) => el.take({ position: 15, key_position: 0 })")
+    check.click()
+    expect(said).to_have_text(re.compile("^Correct. At distance 15 the arrows point apart"))
+    assert figure.evaluate(STATE)["position"] == 15, "the figure stays as the reader has set it"
+    seen.assert_clean()
+
+
 def test_an_exercise_is_answered_in_the_page_by_names_and_by_an_order(visit):
     seen = visit("notebooks/24_find_it.html", maths=False, fresh=True)
     asked, ask = in_page()["24.3"], seen.page.locator('[data-question="24.3"]')

@@ -1,11 +1,15 @@
-"""Prepare exercises answered by numbers, names or an order for pages that reply like `check`, without Python."""
+"""Prepare exercises and challenges for pages that reply like `check`, without Python.
+
+The exercises are those answered by numbers, names or an order; a challenge is judged from the figure above it.
+"""
 
 from functools import cache
 from itertools import combinations, permutations
 from typing import Any
 
+from rope_book.check.challenges import challenges
 from rope_book.check.exercise import Exercise, _judge, find_exercises
-from rope_book.check.rows import as_trees, entries, right_numbers
+from rope_book.check.rows import as_rule, as_trees, entries, right_numbers
 
 
 @cache
@@ -17,6 +21,33 @@ def in_page() -> dict[str, dict[str, Any]]:
     """
     exercises = {exercise.id: exercise for exercise in find_exercises()}
     return {name: _asked(exercises[name], entry) for name, entry in entries().items()}
+
+
+@cache
+def challenges_in_page() -> dict[str, dict[str, Any]]:
+    """Return the challenges by id, in the question format of `widgets.Question`.
+
+    The last rule has no condition: its sentence is the reply to a state that meets the challenge.
+
+    >>> asked = challenges_in_page()["4.c"]
+    >>> asked["kind"], asked["figure"], asked["rules"]["rules"][2][0]
+    ('state', 'RotatePair', ['>', 'score', 0])
+    """
+    return {name: _challenge(name, entry) for name, entry in challenges().items()}
+
+
+def _challenge(name: str, entry: dict[str, Any]) -> dict[str, Any]:
+    """Return a challenge with the rules by which the page judges its figure."""
+    rules = [as_rule(*slip) for slip in entry["slips"]]
+    return {
+        "id": name,
+        "kind": "state",
+        "figure": entry["figure"],
+        "ask": f"Challenge {name}, judged here: set the figure at the top",
+        "because": "",
+        "hints": [],
+        "rules": {"rules": rules, "shows": as_rule("1", entry["shows"])},
+    }
 
 
 def _asked(exercise: Exercise, entry: dict[str, Any]) -> dict[str, Any]:

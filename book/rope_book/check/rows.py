@@ -88,17 +88,25 @@ def as_trees(exercise_id: str) -> dict[str, Any]:
     """
     where = _where(exercise_id)
 
-    def rule(condition: str, sentence: str | None) -> list[Any]:
-        parts = _parts(sentence or "")
-        numbers = [part for part in parts if not isinstance(part, str)]
-        words = "".join(part if isinstance(part, str) else f"{{{numbers.index(part)}}}" for part in parts)
-        shown = [[tree(formula, where), form] for formula, form in numbers]
-        return [tree(condition, where), None if sentence is None else words, shown]
-
     return {
         "values": entries()[exercise_id]["values"],
-        "rules": [rule(*both) for both in _rules(exercise_id)],
+        "rules": [as_rule(*both, where) for both in _rules(exercise_id)],
     }
+
+
+def as_rule(
+    condition: str, sentence: str | None, where: Mapping[str, str] = MappingProxyType({})
+) -> list[Any]:
+    """Return a rule for the page: its condition's tree, its words with {0}, {1}, …, and [tree, format] for each.
+
+    >>> as_rule("score > 0", "The score is {score:.3f}.")
+    [['>', 'score', 0], 'The score is {0}.', [['score', '.3f']]]
+    """
+    parts = _parts(sentence or "")
+    numbers = [part for part in parts if not isinstance(part, str)]
+    words = "".join(part if isinstance(part, str) else f"{{{numbers.index(part)}}}" for part in parts)
+    shown = [[tree(formula, where), form] for formula, form in numbers]
+    return [tree(condition, where), None if sentence is None else words, shown]
 
 
 def tree(formula: str, where: Mapping[str, str] = MappingProxyType({})) -> Any:
@@ -216,6 +224,10 @@ def _tree(node: Any) -> Any:
     match node:
         case ast.Constant(value=int() | float() as value):
             return value
+        case ast.Constant(value=str(text)):
+            return ["'", text]
+        case ast.List(elts=parts):
+            return ["[", *map(_tree, parts)]
         case ast.Name(id="pi"):
             return math.pi
         case ast.Name(id=name):
@@ -236,7 +248,9 @@ def _tree(node: Any) -> Any:
         case ast.Call(func=ast.Name(id=name), args=parts) if name in CALLS:
             return [name, *map(_tree, parts)]
     known = ", ".join([*CALLS, *LOOPS])
-    raise ValueError(f"a formula of the page has numbers, names and {known}, got {ast.unparse(node)}")
+    raise ValueError(
+        f"a formula of the page has numbers, words, lists, names and {known}, got {ast.unparse(node)}"
+    )
 
 
 def _loop(node: ast.GeneratorExp) -> list[Any]:

@@ -11,6 +11,7 @@ FORMATS = {
     "real_heads": "rope_book real heads 1",
     "real_length": "rope_book real length 1",
     "real_mistakes": "rope_book real mistakes 1",
+    "real_needles": "rope_book real needles 1",
     "real_packed": "rope_book real packed 1",
     "real_table": "rope_book real table 1",
 }
@@ -20,7 +21,8 @@ def load_real(name: str, path: str | Path | None = None) -> dict[str, Any]:
     r"""Load a measurement; the maker of the same name documents how each was made.
 
     Args:
-        name: "real_length", "real_finetune", "real_heads", "real_mistakes", "real_packed" of SmolLM2-135M;
+        name: "real_length", "real_finetune", "real_heads", "real_mistakes", "real_needles",
+            "real_packed" of SmolLM2-135M;
             "real_table" of MiniLM's learned positions; "causes" of small models with fewer and fewer slow pairs.
         path: another file in the same format; the committed one if None.
 

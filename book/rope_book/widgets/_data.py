@@ -18,7 +18,7 @@ from rope_doctor.precision import PIPELINES, SIGNIFICAND_BITS
 from ._grid import grid_table
 from ._questions import questions
 from ._registry import FIGURES
-from .maths import damage, decoding, length, order, page_training, patients, rail, stretch, words
+from .maths import damage, decoding, gained, length, order, page_training, patients, rail, stretch, words
 
 
 def _precision() -> dict:
@@ -95,6 +95,7 @@ DATA: dict[str, Callable[[], Any]] = {
         "factor": decoding.FACTOR,
         "number": decoding.NUMBER,
     },
+    "gained": lambda: {"q": gained.Q, "k": gained.K},
     "gguf": lambda: {
         "facts": {name: fact for name, fact in FACTS.items() if name != "source"},
         "keys": KEYS,

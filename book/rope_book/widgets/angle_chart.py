@@ -1,5 +1,8 @@
 """Chapter 6: unroll a clock into its angle against position."""
 
+from rope_edu.encodings import inv_freq
+
+from ._results import result
 from ._rules import AtMost
 from ._traits import Choice, Slider
 from .base import LiveFigure
@@ -12,6 +15,8 @@ class AngleChart(LiveFigure):
     ``head_dim``). Below is the clock of ``pair``, with its total turn wound round it like a thread. Beside it
     the thread is unrolled over the positions 0 … ``n``. ``axis`` shows the angle (radians) unrolled, within one
     turn as the hand does, or on logarithmic axes. A ``pair`` beyond the head's last one is shown as the last.
+
+    Its result is ``angle``.
 
     An out-of-range value raises a TraitError that lists the allowed values.
 
@@ -31,3 +36,8 @@ class AngleChart(LiveFigure):
     n = Slider(64, 1, 64, label="Positions drawn, 0 … n", unit="tokens")
     head_dim = Choice(32, {d: f"{d} ({d // 2} pairs)" for d in (8, 16, 32, 64, 128)}, label="Head width, d")
     base = Slider(10_000.0, 100.0, 100_000_000.0, log=True, label="Base, b")
+
+    @result("rad")
+    def angle(self):
+        """m · θ_i, including whole turns."""
+        return float(self.position * inv_freq(self.head_dim, self.base)[self.pair])

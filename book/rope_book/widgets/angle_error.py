@@ -2,15 +2,19 @@
 
 from dataclasses import asdict
 
-from rope_doctor.precision import NUMBER_FORMATS, PIPELINES
+import numpy as np
 
+from rope_doctor.precision import NUMBER_FORMATS, PIPELINES, Pipeline, angle_error
+from rope_edu.encodings import inv_freq
+
+from ._results import result
 from ._rules import Preset
 from ._traits import Choice, Slider
 from .base import LiveFigure
 
+STEPS = ("frequencies", "positions", "angles", "cos_sin")
 _FORMATS = {
-    name: {f"{step}_in": asdict(pipeline)[step] for step in ("frequencies", "positions", "angles", "cos_sin")}
-    for name, pipeline in PIPELINES.items()
+    name: {f"{step}_in": asdict(pipeline)[step] for step in STEPS} for name, pipeline in PIPELINES.items()
 }
 
 
@@ -26,6 +30,8 @@ class AngleError(LiveFigure):
     "own". ``measure`` is the error of the angle m · θ, or of the turn from one token to the next, on which scores
     depend. Lines show the largest error up to a position (over some 100 positions, chosen where rounding is
     worst); the clock shows the worst pair at ``position``.
+
+    Its result is ``error``, that of the worst pair (NaN where an angle is infinite).
 
     An out-of-range value raises a TraitError that lists the allowed values.
 
@@ -50,3 +56,10 @@ class AngleError(LiveFigure):
     head_dim = Choice(
         128, {d: f"{d} ({d // 2} pairs)" for d in (16, 32, 64, 128, 256)}, label="Head width, d"
     )
+
+    @result("rad")
+    def error(self):
+        """Error of the worst pair at the position."""
+        pipeline = Pipeline(*(getattr(self, f"{step}_in") for step in STEPS))
+        step, frequencies = int(self.measure == "step"), inv_freq(self.head_dim, self.base)
+        return float(np.max(angle_error([self.position], frequencies, pipeline, step=step)))

@@ -13,6 +13,7 @@ from ipywidgets import Output
 
 from ._bundle import is_figure, module_script, style
 from ._errors import meant, short
+from ._follow import outputs_of
 from ._registry import FIGURES
 from ._results import Result, tabulated
 from ._rules import OnlyIf, settle
@@ -20,6 +21,7 @@ from ._traits import Control, Names
 
 MOST_LEADS = 3
 EXTRAS = {"layout", "only"}  # arguments other than the controls
+SIDES = ("beside", "below")  # where a wide notebook has the controls
 LONG_LIST = re.compile(r"\[[^]]{60,}\]")  # left out of a figure's text in a notebook
 
 
@@ -36,6 +38,8 @@ class LiveFigure(anywidget.AnyWidget):
 
     A figure also has **results**, listed by ``results()``: read-only numbers that the library computes from the
     controls. They can be observed, ``sweep`` tabulates them, and ``follow`` calls a function at every move.
+
+    In a notebook 800 px wide or more, controls are beside the picture; ``layout="below"`` puts them under it.
 
     ``only`` turns any figure into a small one with just the controls that it names, without Reset or the line of
     Python. A choice becomes a row of buttons; ``few`` lists the options worth a button. A class may name ``parts``
@@ -102,7 +106,15 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
         settings = {
             name: self.controls()[name].validate(self, values[name]) for name in values if name not in EXTRAS
         }
+        is_side = "layout" not in controls and isinstance(values.get("layout"), str)
+        side = values.pop("layout") if is_side else SIDES[0]
+        if side not in SIDES:
+            raise short(
+                traitlets.TraitError(f"{name}.layout must be one of {', '.join(SIDES)}, got {side!r}.")
+            )
         super().__init__(**values | settings | self.settled(settings))
+        if side == "below":
+            self.add_class("rope-below")
         self._warn_if_idle(settings)
         self._controls = [
             {"name": name} | control.describe() | {"initial": getattr(self, name)}
@@ -180,11 +192,7 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
         below = Output()
 
         def call(change: Any = None) -> None:
-            below.clear_output(wait=True)
-            with below:
-                shown = function(self)
-                if shown is not None:
-                    display(shown)
+            below.outputs = outputs_of(function, self)
 
         before = self._followers.get(function.__name__)
         if before:

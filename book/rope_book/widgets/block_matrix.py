@@ -1,5 +1,8 @@
 """Chapter 7: one head's rotation matrix, which is mostly zeros, and the two stripes that code stores."""
 
+from rope_edu.encodings import inv_freq
+
+from ._results import result
 from ._rules import AtMost
 from ._traits import Choice, Slider
 from .base import LiveFigure
@@ -12,6 +15,8 @@ class BlockMatrix(LiveFigure):
     head_dim). ``form`` "matrix" shows R and R x, with the cells that are always zero left blank; "elementwise"
     shows x ⊙ cos + (x, each pair turned by 90°) ⊙ sin. ``pairing`` is the layout: which two features form a
     pair. ``row`` is followed from x to the result; a row beyond the last is shown as the last.
+
+    Its result is ``angle``, that of the followed row's pair.
 
     An out-of-range value raises a TraitError that lists the allowed values.
 
@@ -35,3 +40,10 @@ class BlockMatrix(LiveFigure):
         label="Layout: which features pair",
     )
     base = Slider(10_000.0, 10.0, 1_000_000.0, log=True, label="Base, b")
+
+    @result("rad")
+    def angle(self):
+        """m · θ of the pair to which the row belongs, including whole turns."""
+        pairs = self.head_dim // 2
+        pair = self.row // 2 if self.pairing == "interleaved" else self.row % pairs
+        return float(self.position * inv_freq(self.head_dim, self.base)[pair])

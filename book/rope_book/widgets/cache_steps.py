@@ -1,7 +1,9 @@
 """Chapter 11: a key cache, step by step."""
 
+from ._results import result
 from ._traits import Choice, Slider
 from .base import LiveFigure
+from .maths.decoding import decoding_work
 
 
 class CacheSteps(LiveFigure):
@@ -13,6 +15,8 @@ class CacheSteps(LiveFigure):
     beyond its ``capacity`` evicts the oldest key. Bars show the work of all steps, and the bytes of keys and values
     in the cache: 2 · 8 numbers of 16 bits per token. All keys have the same content; the hands show one ``pair`` of
     a head of width 8, base 100.
+
+    Its results are ``held``, the number of keys in the cache, and ``bytes_held``.
 
     An out-of-range value raises a TraitError that lists the allowed values.
 
@@ -39,3 +43,13 @@ class CacheSteps(LiveFigure):
         {0: "0 (1 rad/token)", 1: "1 (0.32 rad/token)", 2: "2 (0.1 rad/token)", 3: "3 (0.03 rad/token)"},
         label="Pair shown, i",
     )
+
+    @result("keys")
+    def held(self):
+        """Number of keys in the cache, and of dot products that the step takes."""
+        return min(self.step, self.capacity)
+
+    @result("bytes")
+    def bytes_held(self):
+        """Size of the keys and values in the cache."""
+        return decoding_work(self.store, self.capacity, self.step)["bytes"][0]

@@ -1,7 +1,9 @@
 """Chapter 5: derive rotation with complex numbers."""
 
+from ._results import result
 from ._traits import Choice, Point, Slider
 from .base import LiveFigure
+from .maths.derivation import HOLDS, breaks, encoder
 
 
 class ComplexPlane(LiveFigure):
@@ -11,6 +13,8 @@ class ComplexPlane(LiveFigure):
     pair ``q`` is at ``position`` m, the key pair ``k`` at ``key_position`` n (tokens); ``inv_freq`` is θ
     (radians per token). Six marks show which lines hold for this f at positions 0 to 8; the readout shows by how
     much the chosen line fails.
+
+    Its result is ``excess``, by how much the chosen line fails (0 if it holds).
 
     An out-of-range value raises a TraitError that lists the allowed values.
 
@@ -50,3 +54,10 @@ class ComplexPlane(LiveFigure):
     inv_freq = Slider(0.3, 0.0, 1.0, step=0.01, label="Angle per token, θ", unit="rad/token")
     q = Point([1.2, 0.3], 1.5, label="Query pair q")
     k = Point([0.8, 0.8], 1.5, label="Key pair k")
+
+    @result()
+    def excess(self):
+        """Largest violation of the line, in radians for lines 4 and 5."""
+        f = encoder(self.candidate, self.inv_freq)
+        amount = breaks(f, complex(*self.q), complex(*self.k))[self.line - 1]
+        return amount if amount > HOLDS else 0.0

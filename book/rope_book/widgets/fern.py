@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-import traitlets
 
 from rope_doctor.config import read_config
 from rope_edu.arrays import ArrayLike
 from rope_edu.encodings import RopeSpec, inv_freq
 
+from ._results import result
 from ._rules import Preset
 from ._traits import Choice, Numbers, Slider
 from .base import LiveFigure
@@ -40,6 +40,14 @@ _STAGES = {
     "bend": {"distance": 8000.0, "base": 500_000.0},
     "rules": {"distance": 8000.0, "shown": "rules"},
 }
+
+
+def spec_of(now):
+    """Return the rotation of the hands."""
+    if now.rule == "file":
+        frequencies = now.frequencies or inv_freq(now.head_dim, now.base)
+        return RopeSpec(frequencies, now.attention_factor, kind="file")
+    return stretched(now.rule, now.head_dim, now.base, now.trained, now.trained * now.factor)
 
 
 class Fern(LiveFigure):
@@ -110,8 +118,6 @@ class Fern(LiveFigure):
     angles = Numbers(128, -math.tau, math.tau, label="Angles of content, φ (radians), one per pair")
     frequencies = Numbers(256, 0.0, math.tau, label="Frequencies of a file (radians per token), one per pair")
     attention_factor = Slider(1.0, 0.1, 4.0, step=0.01, label="Attention factor of a file")
-    reach = traitlets.Float(read_only=True)
-    score = traitlets.Float(read_only=True)
 
     @classmethod
     def of(cls, q: ArrayLike, k: ArrayLike, **settings: Any) -> "Fern":
@@ -140,30 +146,17 @@ class Fern(LiveFigure):
     @property
     def spec(self) -> RopeSpec:
         """The rotation of the hands; without ``frequencies``, the rule "file" has those of plain RoPE."""
-        if self.rule == "file":
-            frequencies = self.frequencies or inv_freq(self.head_dim, self.base)
-            return RopeSpec(frequencies, self.attention_factor, kind="file")
-        return stretched(self.rule, self.head_dim, self.base, self.trained, self.trained * self.factor)
+        return spec_of(self)
 
-    @traitlets.default("reach")
-    def _first_reach(self) -> float:
-        return self._reached()
-
-    @traitlets.default("score")
-    def _first_score(self) -> float:
-        return self._reached() * self._whole()
-
-    @traitlets.observe(traitlets.All)
-    def _measure(self, change: Any) -> None:
-        """Recompute the height of the tip."""
-        if change.name in self.controls():
-            self.set_trait("reach", self._reached())
-            self.set_trait("score", self._reached() * self._whole())
-
-    def _reached(self) -> float:
-        spec = self.spec
+    @result()
+    def reach(self):
+        """Height of the tip, as a share of the straight stem."""
+        spec = spec_of(self)
         joints = maths.fern(spec.inv_freq, spec.attention_factor, self.distance, self.lengths, self.angles)
         return round(float(joints[-1, 1]), 12) + 0.0
 
-    def _whole(self) -> float:
-        return float(maths.padded(self.lengths, len(self.spec.inv_freq), 1.0).sum())
+    @result()
+    def score(self):
+        """Score of the query and the key: that share of the sum of the lengths."""
+        whole = maths.padded(self.lengths, len(spec_of(self).inv_freq), 1.0).sum()
+        return Fern.reach.compute(self) * float(whole)

@@ -1,7 +1,9 @@
 """Chapter 23: test a claim about gains."""
 
+from ._results import result
 from ._traits import Choice, Slider
 from .base import LiveFigure
+from .maths.gained import K, Q, gained_score
 
 
 class GainAndTurn(LiveFigure):
@@ -10,6 +12,8 @@ class GainAndTurn(LiveFigure):
     The key is at ``position`` n, the query ``distance`` tokens later; both turn by position × ``inv_freq`` and
     have the gains ``first`` and ``second`` on their features; ``where`` puts these "after" or "before" the turn.
     Left: the paths of the turned pairs' tips. Right: the score at that distance, at every position of the text.
+
+    Its result is ``score``.
 
     An out-of-range value raises a TraitError that lists the allowed values.
 
@@ -27,3 +31,9 @@ class GainAndTurn(LiveFigure):
     position = Slider(12, 0, 96, label="Position of the key, n", unit="tokens")
     distance = Slider(4, 0, 32, label="Distance of the query, m − n", unit="tokens")
     inv_freq = Slider(0.1, 0.01, 0.5, step=0.01, label="Angle per token, θ", unit="rad/token")
+
+    @result()
+    def score(self):
+        """Score of the turned pairs with their gains."""
+        gains, after = (self.first, self.second), self.where == "after"
+        return gained_score(Q, K, self.position, self.distance, self.inv_freq, gains, after)

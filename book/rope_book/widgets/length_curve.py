@@ -1,12 +1,18 @@
 """Chapter 18: the loss of a widely used model beyond its trained length, for readers to draw before they see it."""
 
+from ._results import result
 from ._rules import OnlyIf
 from ._traits import Choice, Sketch, Toggle
 from .base import LiveFigure
-from .maths.length import REMEDIES
+from .maths.length import REMEDIES, costs
 
 PARTS = 16  # number of parts of the text, and of heights in a drawn guess
 TOP = 3.0  # the height of a guess of 1, in nats
+
+
+def cost_at_end(remedy, text):
+    """Return the extra loss in the last part of a text under a remedy, in nats per token."""
+    return next(each["costs"][text][-1] for each in costs()["remedies"] if each["name"] == remedy)
 
 
 class LengthCurve(LiveFigure):
@@ -17,6 +23,8 @@ class LengthCurve(LiveFigure):
     With ``guess_first`` the curves are hidden until you have drawn a ``guess``: up to 16 heights from -1 to 1, in
     units of 3 nats. The curve of ``remedy`` (``widgets.maths.length.REMEDIES``) is drawn in bold. ``text`` is
     "narrative", "technical", "code", or the "mean" of the three.
+
+    Its results are ``extra``, at the end of the text with the remedy, and ``extra_trained`` without.
 
     An out-of-range value raises a TraitError that lists the allowed values.
 
@@ -41,3 +49,13 @@ class LengthCurve(LiveFigure):
         label="Text",
     )
     guess_first = Toggle(True, label="Hide the curves until I have drawn a guess")
+
+    @result("nats per token")
+    def extra(self):
+        """Extra loss in the last sixteenth of the text, with the remedy."""
+        return cost_at_end(self.remedy, self.text)
+
+    @result("nats per token")
+    def extra_trained(self):
+        """Extra loss in the last sixteenth of the text, as trained."""
+        return cost_at_end("plain", self.text)

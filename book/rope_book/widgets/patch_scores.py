@@ -1,8 +1,32 @@
 """Chapter 20: turn in more dimensions."""
 
+import numpy as np
+
+from rope_edu.encodings import axial_frequencies, inv_freq, mixed_frequencies, section_frequencies
+
+from ._results import result
 from ._rules import OnlyIf
 from ._traits import Choice, Slider
 from .base import LiveFigure
+
+SIDE = 21  # patches along a side
+AWAY = 5  # distance of the patches whose scores are results
+
+
+def frequencies_of(now):
+    """Return the frequencies for height and width, (2, pairs)."""
+    if now.scheme == "axial":
+        return axial_frequencies(now.head_dim, 2, now.base)
+    if now.scheme == "mixed":
+        return mixed_frequencies(now.head_dim, np.radians(now.direction), now.base)
+    return section_frequencies(inv_freq(now.head_dim, now.base), [now.head_dim // 4] * 2, now.scheme)
+
+
+def score_of(now, down, right):
+    """Return the score of the patch so far away, up or left of a query near the lower or right edge."""
+    down, right = (by if at + by < SIDE else -by for at, by in ((now.row, down), (now.column, right)))
+    by_height, by_width = frequencies_of(now)
+    return float(np.cos(down * by_height + right * by_width).mean())
 
 
 class PatchScores(LiveFigure):
@@ -13,6 +37,8 @@ class PatchScores(LiveFigure):
     sections. Query and key are all ones, so that a score is a sum of cosines of position alone, regardless of the
     image behind the patches. The query is the patch at ``row`` and ``column`` of 21 × 21, from 0 at the upper left;
     click any patch to make it the query.
+
+    Its results are ``in_row``, ``in_column`` and ``in_both``, the scores of the patches 5 away.
 
     An out-of-range value raises a TraitError that lists the allowed values.
 
@@ -37,3 +63,18 @@ class PatchScores(LiveFigure):
     direction = Slider(45, 0, 90, label="Direction, φ", unit="degrees").under(OnlyIf("scheme", ("mixed",)))
     head_dim = Choice(64, {d: f"{d} ({d // 2} pairs)" for d in (16, 32, 64, 128)}, label="Head width, d")
     base = Slider(100.0, 2.0, 1_000_000.0, log=True, label="Base, b")
+
+    @result("of the query's own")
+    def in_row(self):
+        """Score of the patch 5 away in the query's row."""
+        return score_of(self, 0, AWAY)
+
+    @result("of the query's own")
+    def in_column(self):
+        """Score of the patch 5 away in the query's column."""
+        return score_of(self, AWAY, 0)
+
+    @result("of the query's own")
+    def in_both(self):
+        """Score of the patch 5 away in both."""
+        return score_of(self, AWAY, AWAY)

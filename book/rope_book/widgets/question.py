@@ -51,7 +51,7 @@ class Question(anywidget.AnyWidget):
             figure = LiveFigure.newest.get(figure or asked[0]["figure"])
         self.figure = figure
         super().__init__(questions=asked)
-        self.on_msg(self._ask_for_click)
+        self.on_msg(self._pass_on)
         if figure is not None:
             figure.observe(self._follow)
             figure.on_msg(self._tell_click)
@@ -72,9 +72,9 @@ class Question(anywidget.AnyWidget):
         if (figure := self.figure) is not None:
             self._now = {name: getattr(figure, name) for name in figure.controls()}
 
-    def _ask_for_click(self, widget: Any, content: Any, buffers: Any) -> None:
-        """Tell the figure to start or stop waiting for a click."""
-        if self.figure is not None and "pick" in content:
+    def _pass_on(self, widget: Any, content: Any, buffers: Any) -> None:
+        """Tell the figure to come into view, or to start or stop waiting for a click."""
+        if self.figure is not None and {"look", "pick"} & set(content):
             self.figure.send(content)
 
     def _tell_click(self, widget: Any, content: Any, buffers: Any) -> None:

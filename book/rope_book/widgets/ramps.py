@@ -1,5 +1,10 @@
 """Chapter 16: which pairs a by-parts rule leaves alone, which it blends and which it divides."""
 
+import numpy as np
+
+from rope_edu.encodings import inv_freq, yarn
+
+from ._results import result
 from ._rules import AtMost
 from ._traits import Choice, Slider, Toggle
 from .base import LiveFigure
@@ -12,6 +17,8 @@ class Ramps(LiveFigure):
     ``beta_slow`` times or less has it divided by ``factor``. Llama 3's thresholds are 4 and 1 turns. ``truncate``
     rounds the ends of the code's ramp to whole pairs. ``shown`` is the share kept or the multiplier of the
     frequency, ``across`` the pair's index or its turns. ``pair`` is the cursor, limited to the head's pairs.
+
+    Its results are ``wavelength`` and ``turns`` of the pair, and ``multiplier``, that of YaRN's code.
 
     An out-of-range value raises a TraitError that lists the allowed values.
 
@@ -37,3 +44,20 @@ class Ramps(LiveFigure):
     )
     across = Choice("pair", {"pair": "pair i", "turns": "turns in L"}, label="Horizontal axis")
     truncate = Toggle(True, label="Ends of the code's ramp at whole pairs (truncate)")
+
+    @result("tokens")
+    def wavelength(self):
+        """Tokens in which the pair turns once."""
+        return float(2 * np.pi / inv_freq(self.head_dim, self.base)[self.pair])
+
+    @result("turns")
+    def turns(self):
+        """Turns of the pair in the trained length."""
+        return self.trained_length * float(inv_freq(self.head_dim, self.base)[self.pair]) / (2 * np.pi)
+
+    @result()
+    def multiplier(self):
+        """By what YaRN's code multiplies the pair's frequency."""
+        betas = {"beta_fast": self.beta_fast, "beta_slow": self.beta_slow, "truncate": self.truncate}
+        spec = yarn(self.head_dim, self.factor, self.trained_length, base=self.base, **betas)
+        return float(spec.inv_freq[self.pair] / inv_freq(self.head_dim, self.base)[self.pair])

@@ -7,6 +7,7 @@ import numpy as np
 from rope_book.results.page_heads import PageHead, load_page_heads, read_page_heads
 from rope_edu.encodings import RopeSpec
 
+from ._results import result
 from ._rules import AtMost, OnlyIf
 from ._traits import Choice, Slider
 from .base import LiveFigure
@@ -24,6 +25,19 @@ RULES = {
 }
 
 
+def spec_of(now):
+    """Return the rotation of the head."""
+    names = ("factor", "base", "first_pair", "last_pair")
+    settings = {name: getattr(now, name) for name in names} | {"ramp_from": 1.0, "ramp_to": 32.0}
+    return page_rope(now.rule, TRAINED, HEAD_DIM, BASE, **settings).replace(layout=now.layout)
+
+
+def weights_of(now):
+    """Return the head's attention weights on the text, (20, 20)."""
+    head, n = load_page_heads()[now.job], now.sentence - 1
+    return head_weights(head.q[n], head.k[n], now.start, spec_of(now))
+
+
 class RealHead(LiveFigure):
     """Watch eight heads of SmolLM2-135M at work, and break them by changing their rotation.
 
@@ -34,6 +48,8 @@ class RealHead(LiveFigure):
     begins at position ``start``. ``query`` and ``key`` select two of its tokens, counted from 1.
 
     The queries and keys are those of the unchanged model, in 8 bits, so a change affects only this head.
+
+    Its result is ``weight``, that of the key for the query.
 
     An out-of-range value raises a TraitError that lists the allowed values.
 
@@ -65,12 +81,15 @@ class RealHead(LiveFigure):
     query = Slider(16, 2, SEQ, label="Query, token")
     key = Slider(15, 1, SEQ, label="Key, token").under(AtMost("query", either=True))
 
+    @result("%")
+    def weight(self):
+        """Attention weight that the query gives the key."""
+        return 100 * float(weights_of(self)[self.query - 1, self.key - 1])
+
     @property
     def spec(self) -> RopeSpec:
         """Rotation of the head with the current settings."""
-        names = ("factor", "base", "first_pair", "last_pair")
-        settings = {name: getattr(self, name) for name in names} | {"ramp_from": 1.0, "ramp_to": 32.0}
-        return page_rope(self.rule, TRAINED, HEAD_DIM, BASE, **settings).replace(layout=self.layout)
+        return spec_of(self)
 
     @property
     def head(self) -> PageHead:
@@ -80,8 +99,7 @@ class RealHead(LiveFigure):
     @property
     def weights(self) -> np.ndarray:
         """Attention weights of the chosen head on the chosen text, float64 ``(20, 20)``."""
-        n = self.sentence - 1
-        return head_weights(self.head.q[n], self.head.k[n], self.start, self.spec)
+        return weights_of(self)
 
     @property
     def done(self) -> float:

@@ -1,7 +1,11 @@
 """Chapter 16: how a longer text blurs attention, and how YaRN's temperature sharpens it."""
 
+from rope_edu.encodings import yarn_mscale
+
+from ._results import result
 from ._traits import Choice, Slider
 from .base import LiveFigure
+from .maths.sharpness import matching_share, sharing_keys
 
 
 class Sharpness(LiveFigure):
@@ -11,6 +15,8 @@ class Sharpness(LiveFigure):
     is the cursor; the model was trained on 4,096. ``factor`` is YaRN's stretch s: all scores are multiplied by
     a² = (0.1 ln s + 1)². A static rule uses the same s at every length; a dynamic rule computes s from the length.
     ``shown`` is the weight of the matching key, or the number of keys that share the attention (e to the entropy).
+
+    Its results are ``share`` and ``sharing`` with YaRN's factor, ``share_plain`` and ``sharing_plain`` without.
 
     An out-of-range value raises a TraitError that lists the allowed values.
 
@@ -31,3 +37,23 @@ class Sharpness(LiveFigure):
         {"share": "weight of the match", "keys": "keys that share the attention"},
         label="Vertical axis",
     )
+
+    @result("%")
+    def share(self):
+        """Weight of the matching key with YaRN's factor."""
+        return 100 * matching_share(self.length, self.match, self.spread, yarn_mscale(self.factor) ** 2)
+
+    @result("%")
+    def share_plain(self):
+        """Weight of the matching key without a factor."""
+        return 100 * matching_share(self.length, self.match, self.spread)
+
+    @result("keys")
+    def sharing(self):
+        """Number of keys that share the attention with YaRN's factor."""
+        return sharing_keys(self.length, self.match, self.spread, yarn_mscale(self.factor) ** 2)
+
+    @result("keys")
+    def sharing_plain(self):
+        """Number of keys that share the attention without a factor."""
+        return sharing_keys(self.length, self.match, self.spread)

@@ -1,8 +1,12 @@
 """Chapter 2: the sinusoidal encoding as a heatmap, and the dot product of two of its rows."""
 
+from rope_edu.encodings import inv_freq, sinusoidal
+
+from ._results import result
 from ._rules import AtMost
 from ._traits import Choice, Slider
 from .base import LiveFigure
+from .maths.words import random_matrix
 
 
 class SinusoidHeatmap(LiveFigure):
@@ -12,6 +16,8 @@ class SinusoidHeatmap(LiveFigure):
     turns by k · θ_i from p to p + k, where θ_i = ``base`` ** (−2i / ``d_model``) radians per token; a pair beyond
     the last is shown as the last. The curve below is PE(p) · PE(p + k) or, with ``between`` "projection",
     PE(p) · W PE(p + k) for one fixed random W. The thin curves are for other values of p.
+
+    Its results are ``product``, of the two rows, and ``turn``, of the pair from one to the other.
 
     An out-of-range value raises a TraitError that lists the allowed values.
 
@@ -31,3 +37,16 @@ class SinusoidHeatmap(LiveFigure):
     pair = Slider(5, 0, 63, label="Pair beside the heat map, i").under(AtMost("d_model", times=0.5, plus=-1))
     d_model = Choice(64, {d: f"{d} ({d // 2} pairs)" for d in (8, 16, 32, 64, 128)}, label="Features, d")
     base = Slider(10_000.0, 100.0, 100_000_000.0, log=True, label="Base, b")
+
+    @result()
+    def product(self):
+        """Dot product of the two rows, with W between if there is one."""
+        first, second = sinusoidal([self.position, self.position + self.offset], self.d_model, self.base)
+        if self.between == "projection":
+            first = random_matrix(2, self.d_model) @ first
+        return float(first @ second)
+
+    @result("rad")
+    def turn(self):
+        """k · θ_i, including whole turns."""
+        return float(self.offset * inv_freq(self.d_model, self.base)[self.pair])

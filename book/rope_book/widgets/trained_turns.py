@@ -1,5 +1,8 @@
 """Chapter 14: the angles that each pair has seen in training, and where longer texts go beyond them."""
 
+from rope_edu.encodings import completes_turn, inv_freq, meets_new_angle
+
+from ._results import result
 from ._traits import Choice, Slider, Toggle
 from .base import LiveFigure
 
@@ -13,6 +16,9 @@ class TrainedTurns(LiveFigure):
     ``trained``. With ``window``, distances are capped at ``trained``, as in ReRoPE.
 
     Parts of the picture, for ``only``: "turns", the upper chart, and "map", the lower one.
+
+    Its results are ``new``, the number of pairs at an angle never seen, and ``complete``, of those
+    that complete a turn in training.
 
     An out-of-range value raises a TraitError that lists the allowed values.
 
@@ -34,3 +40,14 @@ class TrainedTurns(LiveFigure):
     base = Slider(10_000.0, 100.0, 100_000_000.0, log=True, label="Base, b")
     head_dim = Choice(128, {d: f"{d} ({d // 2} pairs)" for d in (16, 32, 64, 128)}, label="Head width, d")
     window = Toggle(False, label="ReRoPE: no distance counts as longer than L")
+
+    @result("pairs")
+    def new(self):
+        """Number of pairs that point at an angle never seen in training."""
+        distance = min(self.times, 1) * self.trained if self.window else self.times * self.trained
+        return int(meets_new_angle([distance], inv_freq(self.head_dim, self.base), self.trained).sum())
+
+    @result("pairs")
+    def complete(self):
+        """Number of pairs that complete a turn in training."""
+        return int(completes_turn(inv_freq(self.head_dim, self.base), self.trained).sum())

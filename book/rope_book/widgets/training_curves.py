@@ -1,6 +1,11 @@
 """Chapter 13: how tiny models learn with each encoding, and how well they do on longer texts."""
 
+import math
+
+from rope_book.results import load_grid
+
 from ._grid import ENCODINGS
+from ._results import result
 from ._traits import Choice, Slider, Toggle
 from .base import LiveFigure
 
@@ -13,6 +18,14 @@ TASKS = {
 }
 
 
+def tested(now, measure):
+    """Return the median of a measure over the seeds of the first encoding; NaN for a task without it."""
+    grid = load_grid()
+    if not grid.select(now.task, now.first):
+        return math.nan
+    return measure(now.task, now.first, grid.test_lengths(now.task)[now.doublings]).median
+
+
 class TrainingCurves(LiveFigure):
     """Draw the learning curves of every encoding on one task, eight seeds each, and the tests on longer texts.
 
@@ -20,6 +33,8 @@ class TrainingCurves(LiveFigure):
     drawn as the median and range of the eight seeds or, with ``every_seed``, as individual runs. ``measure`` is
     "accuracy" or "loss"; ``against`` is the cost, "steps" or CPU "seconds". The test texts are as long as the
     training texts, doubled ``doublings`` times; in longer texts only the new positions are scored.
+
+    Its results are ``accuracy`` and ``loss``, the medians of the first encoding on the test texts.
 
     An out-of-range value raises a TraitError that lists the allowed values.
 
@@ -39,3 +54,13 @@ class TrainingCurves(LiveFigure):
     second = Choice("sinusoidal", {"": "no other", **ENCODINGS}, label="Second encoding")
     third = Choice("none", {"": "no other", **ENCODINGS}, label="Third encoding")
     every_seed = Toggle(False, label="Each seed as a line")
+
+    @result("%")
+    def accuracy(self):
+        """Median share of right answers of the first encoding's seeds."""
+        return 100 * tested(self, load_grid().accuracy)
+
+    @result("nats")
+    def loss(self):
+        """Median loss of the first encoding's seeds."""
+        return tested(self, load_grid().loss)

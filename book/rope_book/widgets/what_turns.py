@@ -1,5 +1,8 @@
 """Chapter 19: tell variants apart."""
 
+from rope_edu.encodings import completes_turn, inv_freq
+
+from ._results import result
 from ._rules import AtMost
 from ._traits import Choice, Slider
 from .base import LiveFigure
@@ -13,6 +16,8 @@ class WhatTurns(LiveFigure):
     far they have turned at ``position``. ``fraction`` is partial rotary's share of features and p-RoPE's share of
     pairs; ``pairing`` is the layout. ``feature`` is followed through all rows. Below is the wavelength of each
     turning pair, compared with ``trained_length`` (tokens).
+
+    Its result is ``complete``, the number of RoPE's pairs that complete a turn in training.
 
     An out-of-range value raises a TraitError that lists the allowed values.
 
@@ -35,3 +40,8 @@ class WhatTurns(LiveFigure):
     head_dim = Choice(16, {8: "8 (4 pairs)", 16: "16 (8 pairs)"}, label="Head width, d")
     base = Slider(10_000.0, 10.0, 1_000_000.0, log=True, label="Base, b")
     trained_length = Slider(4096, 16, 131_072, log=True, label="Trained length, L", unit="tokens")
+
+    @result("pairs")
+    def complete(self):
+        """Number of RoPE's pairs that complete a turn within the trained length."""
+        return int(completes_turn(inv_freq(self.head_dim, self.base), self.trained_length).sum())

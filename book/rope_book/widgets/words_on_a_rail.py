@@ -1,7 +1,9 @@
 """The first page and chapter 12: words that turn with their positions."""
 
+from ._results import result
 from ._traits import Slider
 from .base import LiveFigure
+from .maths.rail import rail_score
 
 
 class WordsOnARail(LiveFigure):
@@ -12,6 +14,8 @@ class WordsOnARail(LiveFigure):
     ``start`` plus its place, and its arrow is turned by 30° times that. Three of them fit into the picture, which
     then follows the sentence. The needle shows the score: the dot product of the arrows of dog, a query, and pig, a
     key.
+
+    Its results are ``distance`` and ``score``, of dog and pig.
 
     An out-of-range value raises a TraitError that lists the allowed values.
 
@@ -26,3 +30,13 @@ class WordsOnARail(LiveFigure):
     pig = Slider(4.0, 0.0, 6.0, step=1.0, label="Place of pig in the sentence")
     start = Slider(0.0, 0.0, 48.0, step=1.0, label="Words in front")
     dog = Slider(1.0, 0.0, 6.0, step=1.0, label="Place of dog in the sentence")
+
+    @result("tokens")
+    def distance(self):
+        """Words from pig to dog."""
+        return abs(self.dog - self.pig)
+
+    @result()
+    def score(self):
+        """Dot product of the turned arrows of dog and pig."""
+        return rail_score(self.pig - self.dog)

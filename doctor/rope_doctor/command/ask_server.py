@@ -5,7 +5,7 @@ most checks need those of the prompt (`echo` with `logprobs`, or vLLM's `prompt_
 are vLLM and llama-cpp-python with `--logits_all True`. The texts are drawn anew for each run, so the server cannot
 have cached them.
 
-    same request twice    the noise against which all other differences are judged; central
+    same request twice    the noise of cold answers, against which all other differences are judged; central
     alignment             each log probability of an echoed prompt is that of the token next to it
     prefix cache          a text before and after a cache hit, and extended word by word; central
     batch                 three texts of different lengths, alone and together; central
@@ -18,10 +18,11 @@ have cached them.
     claim                 the context that the server claims is not longer than that in --config
     first again           the first text, again at the end; central
 
-A full run takes some 45 requests and 7,000 tokens in addition to the long text; --dry-run prints the requests and
-sends nothing. A server that makes the same mistake in every request passes all checks but `level`, which compares
-it with another program. So does a server that always counts the turns of a chat from 0, and one whose mistake has
-less effect than rounding, such as a cache that is off by one.
+A full run takes some 42 requests and 6,000 tokens in addition to the long text; a check that differs is repeated up
+to twice. --dry-run prints the requests and the time limit, and sends nothing. A server that makes the same mistake
+in every request passes all checks but `level`, which compares it with another program. So does a server that always
+counts the turns of a chat from 0, and one whose mistake has less effect than rounding, such as a cache that is off
+by one.
 
 The API key is read from the environment variable ROPE_DOCTOR_KEY, or from the variable given by --key. It is sent
 only to this server and is never printed.
@@ -62,7 +63,7 @@ def run(chosen: argparse.Namespace) -> tuple[int, object, str]:
         require=names_in(chosen.require),
     )
     if rehearsal:
-        return COULD_NOT_TELL, _plan(rehearsal), _plan_in_words(rehearsal)
+        return COULD_NOT_TELL, _plan(rehearsal), _plan_in_words(rehearsal, chosen.seconds)
     facts = {"right": report.right, "status": report.verdict.status, **asdict(report), "text": str(report)}
     return report.verdict.status, facts, str(report)
 
@@ -79,12 +80,12 @@ def _plan(rehearsal: Rehearsal) -> list[dict[str, object]]:
     return [{"path": path, "body": body, "tokens": tokens_in(body)} for path, body in rehearsal.requests]
 
 
-def _plan_in_words(rehearsal: Rehearsal) -> str:
-    """Return one line per request, with the first words of its prompt."""
+def _plan_in_words(rehearsal: Rehearsal, seconds: float) -> str:
+    """Return one line per request, with the first words of its prompt, after the total and the time limit."""
     total = sum(tokens_in(body) for _, body in rehearsal.requests)
     head = (
-        f"Nothing was asked. A run makes {len(rehearsal.requests)} requests of about {total:,} tokens, and up to "
-        "twice as many for each check that differs."
+        f"Nothing was asked. A run makes {len(rehearsal.requests)} requests of about {total:,} tokens in at most "
+        f"{seconds:,.0f} seconds. A check that differs is repeated up to twice."
     )
     return "\n".join([head, *(_line(path, body) for path, body in rehearsal.requests)])
 

@@ -12,7 +12,8 @@ The checks are:
     query scale       the growth of queries with position; central if the config specifies it
     longer texts      at the trained length and beyond, and after a longer text; central for dynamic and longrope
     coordinates       M-RoPE with different coordinates; central if the config has sections
-    windows           the number of tokens that each layer sees, if the config specifies a window
+    windows           the number of tokens that each layer sees; central if the config specifies a window of at most
+                      4,197 tokens
 
 The exit status is 0 only if every central check ran and nothing differs, 1 if something differs, and otherwise 2.
 """

@@ -7,7 +7,7 @@ r"""Describe a model's layers: their kinds, their windows, whether they rotate, 
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeGuard
 
 from rope_doctor.config.values import RULES, Part, format_value, visible
 
@@ -77,7 +77,7 @@ def layers_of_config(config: dict[str, Any], still: Collection[str | None]) -> L
     )
     stated = tuple((name, repr(config[name])) for name in RULES["fields_of_layers"] if name in config)
     turning = config.get("no_rope_layers")
-    if isinstance(types, list) and types and all(isinstance(each, str) for each in types):
+    if _are_names(types):
         types = [each for each in types if each != "mlp"]  # dory lists a layer's blocks separately
         count = len(types) if len(types) < len(config["layer_types"]) else count
         count, label_of = min(len(types), count or len(types)), _listed(types)
@@ -120,7 +120,8 @@ def _labels(config: dict[str, Any], family: str) -> Callable[[int, int], str] | 
             else _full
         )
     if "cycle" in pattern:
-        return lambda index, total: str(pattern["cycle"][index % len(pattern["cycle"])])
+        cycle = _cycle(config, pattern)
+        return lambda index, total: cycle[index % len(cycle)]
     if "by" in pattern:
         late = _whole(config.get("max_window_layers"))
         slides = bool(window) and config.get("use_sliding_window") is True
@@ -140,6 +141,12 @@ def _labels(config: dict[str, Any], family: str) -> Callable[[int, int], str] | 
     if period is None:
         return f"{pattern['field']} is {format_value(found)}, not a number of layers"
     return periodic(period, first=pattern.get("full") == "first", ends=bool(pattern.get("ends_full")))
+
+
+def _cycle(config: dict[str, Any], pattern: dict[str, Any]) -> list[str]:
+    """Return the labels that repeat, which the config may list under names of its own."""
+    listed, called = config.get(pattern.get("listed", "")), pattern.get("called", {})
+    return [called.get(each, each) for each in (listed if _are_names(listed) else pattern["cycle"])]
 
 
 def periodic(period: int, *, first: bool, ends: bool = False) -> Callable[[int, int], str]:
@@ -237,6 +244,11 @@ def _runs(indices: Iterable[int]) -> Iterator[tuple[int, int]]:
         last = index
     if first is not None and last is not None:
         yield first, last
+
+
+def _are_names(value: Any) -> TypeGuard[list[str]]:
+    """Return whether a value is a list of names, which is not empty."""
+    return isinstance(value, list) and bool(value) and all(isinstance(each, str) for each in value)
 
 
 def _whole(value: object) -> int | None:

@@ -75,9 +75,9 @@ class Endpoint:
         """Return `new` tokens after a prompt, generated greedily."""
         return self._complete([prompt], new, {})[0]
 
-    def read(self, prompt: str) -> Answer:
-        """Return the tokens of a prompt with their log probabilities; the server also generates one token."""
-        return self._complete([prompt], 1, self._echo())[0]
+    def read(self, prompt: str, new: int = 1) -> Answer:
+        """Return the tokens of a prompt with their log probabilities, and `new` tokens after it."""
+        return self._complete([prompt], new, self._echo())[0]
 
     def together(self, prompts: Sequence[str], new: int, *, echo: bool) -> list[Answer]:
         """Return the answers to several prompts in one request, or in parallel ones if the server refuses lists."""

@@ -12,7 +12,7 @@ from rope_doctor.probes.names import unwrapped
 from rope_doctor.probes.recording import OTHER_PARTS
 from rope_doctor.probes.softmax_scale import query_gains, stated_scale
 from rope_doctor.probes.watching import Watched
-from rope_doctor.probes.windows import judge_windows
+from rope_doctor.probes.windows import judge_windows, must_be_judged
 from rope_doctor.verdict import DIFFERS, HOLDS, NOT_RUN, Judged, Verdict, choose
 
 CHECKS = (  # (name, whether the verdict "right" requires this check)
@@ -187,6 +187,7 @@ def _judged(
         "query scale": scaled,
         "longer texts": ruled,
         "coordinates": sections,
+        "windows": must_be_judged(kinds),
     }
     differing = {fault.check for fault in faults}
     return [

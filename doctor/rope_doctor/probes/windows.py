@@ -7,11 +7,18 @@ from rope_doctor.config.each_layer import CHUNKED, FULL, SLIDING, Layer, layers_
 from rope_doctor.config.reader import NOPE
 from rope_doctor.probes.faults import Fault
 from rope_doctor.probes.layer_kinds import LAYER, LayerKinds
+from rope_doctor.probes.names import windows
 from rope_doctor.probes.recording import OTHER_PARTS, Call, recorded
 
 BEYOND = 3  # tokens by which the text is longer than every window
 LONGEST = 4_200  # most tokens in the text
 HIDDEN = -1e3  # a mask's numbers below this hide a token
+
+
+def must_be_judged(kinds: LayerKinds) -> bool:
+    """Return whether the config states a window, and one that a text of reasonable length passes."""
+    widths = windows(kinds.body)
+    return bool(widths) and max(widths) + BEYOND <= LONGEST
 
 
 def judge_windows(model: Any, kinds: LayerKinds) -> tuple[list[Fault], str]:

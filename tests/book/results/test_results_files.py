@@ -5,7 +5,7 @@ from collections import Counter
 from functools import partial
 from importlib.resources import files
 from itertools import pairwise
-from math import nan
+from math import log, nan
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -166,6 +166,11 @@ SCHEMAS = {
                     shows=LENGTH | {"type": ["integer", "null"]}),
         words=rows(prompt=WORD, name=WORD, text=WORD),
     ),
+    "real_needles.json": record(
+        format={"const": real.FORMATS["real_needles"]},
+        meta=record(needles=array(WORD), seed=COUNT, texts=WORD, **HOST, **WHEN),
+        passes=rows(text=WORD, tokens=LENGTH, name=WORD, losses=array(AMOUNT), found=array(COUNT)),
+    ),
     "real_packed.json": record(
         format={"const": real.FORMATS["real_packed"]},
         meta=record(tokens=LENGTH, **HOST, **WHEN),
@@ -255,6 +260,16 @@ def assert_finetune_agrees(content):
     assert {row["steps"] for row in content["passes"]} == {0, *counts.values()}
 
 
+def assert_needles_agree(content):
+    assert_distinct(content["passes"], ("text", "tokens", "name"))
+    needles = len(content["meta"]["needles"])
+    for row in content["passes"]:
+        assert len(row["losses"]) == len(row["found"]) == needles, "every needle must have its numbers"
+        assert all(
+            count < 5 or loss < log(2) for count, loss in zip(row["found"], row["losses"], strict=True)
+        )
+
+
 def assert_packed_agrees(content):
     assert_distinct(content["losses"], ("text", "way"))
     ways = Counter(row["way"] for row in content["losses"])
@@ -272,6 +287,7 @@ AGREEMENTS = {
     "real_heads.json": assert_heads_agree,
     "real_length.json": assert_length_agrees,
     "real_mistakes.json": assert_mistakes_agree,
+    "real_needles.json": assert_needles_agree,
     "real_packed.json": assert_packed_agrees,
     "grid.json": assert_grid_agrees,
     "stretch.json": assert_stretch_agrees,
@@ -332,6 +348,7 @@ CORRUPTIONS = {
     ("real_finetune.json", "a pass twice"): (lambda c: c["passes"].append(c["passes"][0]), "occurs twice"),
     ("page_heads.json", "a head without keys"): (lambda c: c["heads"][0].pop("k"), "'k' is a required property"),
     ("real_mistakes.json", "a mistake twice"): (lambda c: c["losses"].append(c["losses"][0]), "occurs twice"),
+    ("real_needles.json", "a needle less"): (lambda c: c["passes"][0]["found"].pop(), "every needle"),
     ("real_packed.json", "a text less for a way"): (lambda c: c["losses"].pop(), "as many texts"),
     ("real_table.json", "a cosine of 2"): (lambda c: c["trained"]["cosine"].update({"1": 2}), "maximum of 1"),
     ("rotation.json", "no left_out"): (lambda c: c.pop("left_out"), "'left_out' is a required property"),

@@ -46,7 +46,8 @@ function said(values, width, names) {
     const drawn = figure.draw(noting(texts), state, { width, height, ...view }) ?? {};
     const marks = Object.keys(drawn.marks ?? {});
     const words = { title: figure.title, buttons: (figure.buttons ?? []).map(({ label }) => label) };
-    return { ...words, state, texts, height, marks, readout: joined(figure.readout(state, view)) };
+    const results = figure.results?.(state);
+    return { ...words, state, results, texts, height, marks, readout: joined(figure.readout(state, view)) };
 }
 """
 PASTED = (

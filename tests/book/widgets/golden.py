@@ -37,7 +37,7 @@ from rope_book.widgets.maths import (
     words,
 )
 from rope_doctor import precision
-from rope_doctor.config import PRESETS, RULES, ConfigError, read_config
+from rope_doctor.config import PRESETS, RULES, ConfigError, each_layer, read_config
 from rope_doctor.config import kinds as config_kinds
 from rope_doctor.config import layers as config_layers
 from rope_doctor.config import table as config_table
@@ -788,6 +788,8 @@ def of_config_words():
         yield Call("formatValue", [value], config_values.format_value(value))
     words = {"value": 2, "other": "b", "other_value": 1}
     yield Call("shown", [words], config_values.shown(words))
+    for indices in ([], [3], [0, 1, 2, 5, 7, 8], list(range(0, 20, 2))):
+        yield Call("runs", [indices], each_layer.runs(indices))
     yield Call("filled", ["{a} of {b}, {a}", {"a": 1, "b": "x"}], "1 of x, 1")
     yield Call("listed", [["a", "b"]], config_values.listed(["a", "b"]))
     yield Call("cut", ["🙂é" * 9, 3], "🙂é🙂")

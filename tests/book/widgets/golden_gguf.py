@@ -340,6 +340,9 @@ def of_config_each_layer():
         {"model_type": "new", "sliding_window": 8, "n_layer": 3},
         {"model_type": "dory", "layer_types": ["full_attention", "mlp"], "num_hidden_layers": 2},
         {"model_type": "lara_mini", "num_hidden_layers": 7, "sliding_window": 5},
+        {"model_type": "recurrent_gemma", "num_hidden_layers": 5, "attention_window_size": 6},
+        {"model_type": "recurrent_gemma", "block_types": ["attention", "recurrent"], "num_hidden_layers": 3},
+        {"model_type": "recurrent_gemma", "block_types": ["attention", 3], "num_hidden_layers": 3},
         {"model_type": "qwen", "use_logn_attn": True, "seq_length": 2048},
         {"model_type": "llama4_text", "attn_temperature_tuning": False},
         {"model_type": "mistral", "sliding_window": 4096},
@@ -351,8 +354,6 @@ def of_config_each_layer():
             found = each_layer.layers_of_config(config | {"model_type": family}, still)
             said = {"count": found.count, "why": found.why, "rows": rows_of(found, 9)}
             yield Call(call, [config, family, list(still), 9], said)
-    for indices in ([], [3], [0, 1, 2, 5, 7, 8], list(range(0, 20, 2))):
-        yield Call("runs", [indices], each_layer.runs(indices))
     labels = [each_layer.FULL, each_layer.SLIDING, each_layer.CHUNKED, each_layer.NOT_STATED]
     for label in (*labels[:3], "conv", "indexed_attention"):
         layer = each_layer.Layer(label, True, 7, "")

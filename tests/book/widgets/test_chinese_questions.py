@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rope_book.check.in_page import in_page
+from rope_book.check.in_page import challenges_in_page, in_page
 from rope_book.widgets._questions import questions
 
 from .v8 import scripts
@@ -37,13 +37,16 @@ def sentences(asked: dict[str, Any]) -> Iterator[str]:
     yield from (words for choice in asked.get("choices", []) for words in choice)
     yield from (why for _, why in asked.get("slips", []))
     yield from asked.get("verdicts", {}).values()
-    yield from (rule[1] for rule in asked.get("rules", {}).get("rules", []))  # {0}, {1} … for its numbers
+    rules = asked.get("rules", {"rules": []})
+    yield from (rule[1] for rule in rules["rules"])  # {0}, {1} … for its numbers
+    yield from [rules["shows"][1]] if "shows" in rules else []
 
 
 def of_chapters() -> list[dict[str, Any]]:
     """Return the questions and exercises of the translated chapters."""
     chosen = [asked for asked in questions().values() if asked["chapter"].lstrip("0") in CHAPTERS]
-    return chosen + [asked for name, asked in in_page().items() if name.partition(".")[0] in CHAPTERS]
+    judged = in_page() | challenges_in_page()
+    return chosen + [asked for name, asked in judged.items() if name.partition(".")[0] in CHAPTERS]
 
 
 WANTED = {text for asked in of_chapters() for text in sentences(asked) if text and not CODE.fullmatch(text)}

@@ -84,7 +84,7 @@ def test_observers_are_told_of_a_new_reach():
     figure.stage = "bend"
     assert heard[0] == Fern(distance=100).reach
     assert heard[-1] == Fern(distance=8000, base=500_000).reach
-    with pytest.raises(Exception, match="read-only"):
+    with pytest.raises(Exception, match="reach is a result: set the controls"):
         figure.reach = 1.0
 
 

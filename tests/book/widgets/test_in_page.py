@@ -8,11 +8,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from challenge_states import REACHED, SLIPS
 from solutions import PATHS, answers_of
 
+from rope_book import widgets
 from rope_book.check import check
+from rope_book.check.challenges import challenges, reached
 from rope_book.check.exercise import _judge
-from rope_book.check.in_page import in_page
+from rope_book.check.in_page import challenges_in_page, in_page
 from rope_book.check.rows import FILE, entries, judge_row, right_numbers, tree
 from rope_book.results import first_negative_distance, smallest_base
 from rope_edu.encodings import (
@@ -27,6 +30,7 @@ from rope_edu.encodings import (
 )
 from rope_edu.plain import rotate_pair
 
+from .drawn import Drawn
 from .v8 import scripts
 
 EXERCISES = in_page()
@@ -255,3 +259,20 @@ def test_sentences_of_rules_are_found_in_the_language_of_the_page_with_their_num
     page.evaluate(f"((words) => (globalThis.RopeWords = words))({json.dumps(words)})")
     assert verdict(page, "4.3", [10, 6])["why"] == "这时 m − n 是 4，而 9 − 4 = 5。"
     page.evaluate("(globalThis.RopeWords = undefined) ?? 0")
+
+
+@pytest.mark.parametrize("name", challenges())
+def test_a_challenge_has_the_same_reply_in_the_page(page, name):
+    asked = challenges_in_page()[name]
+    drawn = Drawn(asked["figure"])
+    for values in [REACHED[name], *(values for values, _ in SLIPS[name])]:
+        words = drawn.said(values)
+        figure = getattr(widgets, asked["figure"])()
+        with figure.hold_trait_notifications():
+            figure.set_state(words["state"])  # in the page some controls follow others
+        for result, value in words["results"].items():
+            assert value == pytest.approx(getattr(figure, result), rel=1e-9), result
+        right, why = reached(name, figure)
+        given = words["state"] | words["results"]
+        assert page.answer([("judge", [asked, given])]) == [{"right": right, "why": why}], values
+    drawn.close()

@@ -56,6 +56,7 @@ def test_a_rehearsal_prints_the_requests_and_asks_nothing(capsys):
     assert main(["ask", "http://nowhere.invalid", *SHORT, "--dry-run"]) == 2
     first, *lines = capsys.readouterr().out.splitlines()
     assert first.startswith(f"Nothing was asked. A run makes {len(lines)} requests of about ")
+    assert first.endswith(" in at most 900 seconds. A check that differs is repeated up to twice.")
     assert all(line.startswith("POST /v1/") for line in lines)
     assert main(["ask", "http://nowhere.invalid", *SHORT, "--dry-run", "--json"]) == 2
     plan = json.loads(capsys.readouterr().out)

@@ -34,8 +34,9 @@ def test_a_preset_is_read_and_its_architecture_is_known(each):
 
 def test_transformers_defaults_are_those_of_the_installed_one():
     mapping = pytest.importorskip("transformers").CONFIG_MAPPING
+    newer = {"lfm3"} - set(mapping)  # transformers 5.23 brings it
     for each in PRESETS:
-        if not each.source.startswith("transformers 5.23.0"):
+        if not each.source.startswith("transformers 5.23.0") or each.config["model_type"] in newer:
             continue
         own = mapping[each.config["model_type"]]().to_dict()
         for name, value in each.config.items():

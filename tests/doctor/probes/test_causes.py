@@ -474,7 +474,27 @@ def test_a_window_too_long_for_a_text_or_behind_own_attention_is_not_judged():
     long = check_model(tiny("mistral", sliding_window=5000))
     assert long.verdict.not_judged["windows"] == "a text longer than the window of 5,000 tokens was not run"
     config = CONFIG | {"model_type": "mistral", "sliding_window": 8}
-    assert check_model(Own(), config).verdict.not_judged["windows"] == "no call of attention shows its mask"
+    verdict = check_model(Own(), config).verdict
+    assert (verdict.status, verdict.not_judged["windows"]) == (2, "no call of attention shows its mask")
+
+
+def test_a_window_whose_layers_only_the_code_knows_earns_no_pass():
+    model = tiny("llama")
+    model.config.model_type, model.config.sliding_window = "unheard_of", 16
+    verdict = check_model(model).verdict
+    assert (verdict.status, verdict.right) == (2, None)
+    assert verdict.not_judged["windows"].startswith("the kinds follow from sliding_window by a rule")
+
+
+@pytest.mark.parametrize("name", ["doge", "ministral3", "recurrent_gemma"])
+def test_the_windows_of_these_models_are_judged(name):
+    """Their kinds follow from the window, or from a list under another name."""
+    model = tiny(name)
+    verdict = check_model(model).verdict
+    assert verdict.status == 0
+    assert "windows" not in verdict.not_judged
+    with a_window_one_token_too_wide(model):
+        assert {fault.check for fault in check_model(model).faults} == {"windows"}
 
 
 def test_the_fault_of_a_skipped_check_is_not_reported():

@@ -137,6 +137,8 @@ DECODED = {  # half of them in float32, a ninth in bfloat16; ALL_MODELS=1 takes 
 FOUND = {  # what is wrong in the library itself, of models that are made and not loaded
     ("codegen", "bfloat16"): "the slowest 0.000999451",
     ("gptj", "bfloat16"): "the slowest 0.000999451",
+    ("moshi", "float32"): "the last of 19 tokens sees 19",
+    ("moshi", "bfloat16"): "the last of 19 tokens sees 19",
 }
 FAMILIES = [  # the best known, run as they are loaded and at the usual length of `decode`
     *(

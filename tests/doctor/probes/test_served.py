@@ -8,7 +8,7 @@ from rope_doctor.probes.endpoint import Endpoint, Place, UnansweredError, over_h
 from rope_doctor.probes.places import apart, distances, losses, moved, tail_length, worst
 from rope_doctor.probes.served import CENTRAL, CHECKS, MEANINGS, PATTERNS, ask_server
 
-from . import serving
+from . import planted, serving
 from .serving import Server, over_loopback
 
 SHORT = {"length": 1100, "context": 800}  # tokens: enough for a level
@@ -66,6 +66,39 @@ def test_a_fault_is_found_and_its_cause_comes_first(fault, cause, check):
     assert report.causes[0].name == cause
     assert report.of(check).outcome == "differs"
     assert report.of(check).words.rstrip(".") in str(report)
+
+
+@pytest.mark.parametrize(
+    ("fault", "room"),
+    [
+        *((fault, 1) for fault in planted.FAULTS),
+        *((fault, 100) for fault in planted.FAULTS if fault is not planted.LastWordTwice),  # moves too little
+    ],
+)
+def test_a_fault_of_a_cache_in_front_of_a_right_server_is_found(fault, room):
+    """Also one of every hit, in a cache that keeps every text, so that only the first request is cold."""
+    cause, check = planted.FAULTS[fault]
+    report = asked(fault(Server().post, room))
+    assert report.causes[0].name == cause, str(report)
+    assert report.of(check).outcome == "differs"
+    assert report.of("same request twice").outcome == "same"
+    assert asked(planted.Proxy(Server().post, room)).verdict.status == 0
+
+
+def test_a_fault_of_every_hit_does_not_widen_the_bound():
+    class Drifts(Server):
+        """Each hit is counted from further on than the last, so no two warm answers agree."""
+
+        hits = 0
+
+        def places(self, hit, count, turns):
+            self.hits += hit > 0
+            return range(hit + self.hits, count + self.hits)
+
+    report = asked(Drifts())
+    assert report.causes[0].name == "prefix cache counted wrongly"
+    assert report.of("prefix cache").bound == served.LEAST_BOUND
+    assert "a fault of the cache does not widen the bound: 0 of the probability" in report.tolerance
 
 
 def test_numbers_of_the_next_place_are_used_where_they_belong():

@@ -153,6 +153,7 @@ interface Figure {
   draw(pen: Pen, state: State, size: { width: number; height: number; way?: Way } & View): Grasp | void;
   readout(state: State, view: View): string; // a description of the picture in one to three sentences
   lines?: number; // of the longest readout on a desk, which are kept free; 3 if not given
+  results?(state: State): Record<string, number>; // numbers that challenges judge, as in Python
   follow?(before: State, changes: State): State; // other changes that follow from the reader's move, beyond the control rules
   uses?(state: State): string[]; // names of controls that currently have an effect, where no control rule decides this
   work?(state: State, whole?: boolean): Iterator<unknown>; // steps that work towards the finished picture; see lib/work.js
@@ -195,8 +196,11 @@ interface Asked {
   control?: string;
 }
 
-/** Names for an answer's numbers, and rules: [condition tree, sentence with {0}, {1}, … or null if right, [tree, format] for each {n}]. */
-type Ruled = { values: string[]; rules: [any, string | null, any[][]][] };
+/** [condition tree, sentence with {0}, {1}, … or null if right, [tree, format] for each {n}] */
+type Rule = [any, string | null, any[][]];
+
+/** Names for an answer's numbers, its rules, and the reply to a right answer that no rule mentions. */
+type Ruled = { values?: string[]; rules: Rule[]; shows?: Rule };
 
 type Give = (given: any) => void;
 type Verdict = { right: boolean; why: string };

@@ -9,6 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 LAST = 8
+HOLDS = 1e-9  # the rounding tolerance for a line that holds
 PLACES = range(LAST + 1)
 Encoder = Callable[[complex, int], complex]
 

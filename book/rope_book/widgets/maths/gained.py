@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from rope_edu.encodings import rotate_pair
 
 Pair = Sequence[float]
+Q, K = [1.1, 0.3], [0.7, 0.8]  # query and key pair of the figure
 
 
 def gained_pair(pair: Pair, angle: float, gains: Pair, after: bool) -> tuple[float, float]:

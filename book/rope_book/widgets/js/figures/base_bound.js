@@ -182,11 +182,14 @@ function readout({ base, head_dim, context }) {
     ${grouped(first)}. ${verdict} At ${grouped(context)} the mean cosine is ${fmt(at, 3)}.`;
 }
 
+const results = ({ head_dim, base }) => ({ first_negative: curveOf(head_dim, base).first });
+
 export default live({
   name: "BaseBound",
   title: phrase`The base of RoPE, the first distance at which like vectors score below zero, and the contexts of models`,
   height,
   draw,
   readout,
+  results,
   panel: () => [0, 316],
 });

@@ -247,12 +247,15 @@ function readout(state) {
   return phrase`${turned} cos and sin do not depend on x: computed once, they serve every vector at position ${state.position}.`;
 }
 
+const results = (state) => ({ angle: rotated(state).followed.angle });
+
 export default live({
   name: "BlockMatrix",
   title: phrase`The rotation matrix of a head, mostly zeros, and the two columns that code keeps of it`,
   height,
   draw,
   readout,
+  results,
   time: 1200,
   play: { trait: "position", perSecond: 4, speeds: [1, 4] },
 });

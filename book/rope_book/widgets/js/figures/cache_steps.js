@@ -188,11 +188,17 @@ function readout(state) {
         ${position} by ${fmt(by)} rad.${gone}`;
 }
 
+const results = (state) => ({
+  held: held(state, state.step).length,
+  bytes_held: decodingWork(state.store, state.capacity, state.step).bytes[0],
+});
+
 export default live({
   name: "CacheSteps",
   title: phrase`A cache of keys, one column per token, and what every step of decoding adds or changes`,
   height: (width) => plan(width).height,
   draw,
   readout,
+  results,
   play: { trait: "step", perSecond: 1.5 },
 });

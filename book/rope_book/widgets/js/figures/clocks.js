@@ -96,12 +96,15 @@ function readout(state, { shows }) {
     : phrase`${text} ${lost} hands now point where no position in the context took them.`;
 }
 
+const results = (state) => ({ complete: pairsOf(state, state.context).filter((hand) => hand.complete).length });
+
 export default live({
   name: "Clocks",
   title: phrase`One clock face for each pair of a head: how far its hand has turned at a position`,
   height: (width, { head_dim }, view) => grid(width, head_dim / 2, view).height,
   draw,
   readout,
+  results,
   play: { trait: "position", perSecond: 12, speeds: [1, 10, 100] },
   smooth: ["position"],
 });

@@ -387,6 +387,8 @@ function slideBoth({ position, key_position }) {
   return { position: position + by, key_position: key_position + by };
 }
 
+const results = (state) => ({ excess: breaksOf(seenOf(state))[state.line - 1] });
+
 export default live({
   name: "ComplexPlane",
   title: phrase`The complex plane, following the derivation of the rotation line by line`,
@@ -394,6 +396,7 @@ export default live({
   lines: 2,
   draw,
   readout,
+  results,
   panel: (width) => [0, plan(width).lead],
   buttons: [
     { label: phrase`Next line`, move: ({ line }) => ({ line: (line % 6) + 1 }) },

@@ -1,3 +1,4 @@
+import { GAINED } from "../data/gained.js";
 import { axes } from "../lib/axes.js";
 import { ink, note, noteEnd } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
@@ -9,10 +10,7 @@ import { textWidth } from "../lib/words.js";
 import { length } from "../maths/complex.js";
 import { gainedPair, gainedParts, gainedScore } from "../maths/gained.js";
 
-/** @type {Pair} */
-const Q = [1.1, 0.3];
-/** @type {Pair} */
-const K = [0.7, 0.8];
+const { q: Q, k: K } = /** @type {{q: Pair, k: Pair}} */ (GAINED);
 const [SPAN, LAST] = [2.4, 96]; // half the width of the plane, and the key's last position
 const ROUND = range(0, 64).map((i) => (i * Math.PI) / 32); // angles around the circle
 
@@ -111,12 +109,15 @@ function readout(state) {
     at one and the same distance: after the turn, unequal gains make an ellipse of the circle.`;
 }
 
+const results = (state) => ({ score: scoreOf(state) });
+
 export default live({
   name: "GainAndTurn",
   title: phrase`A pair with a gain on each feature, before or after its turn, and the score at one distance along a text`,
   height: (width) => plan(width).height,
   draw,
   readout,
+  results,
   panel: (width) => [plan(width).narrow ? plan(width).score.y - 48 : 0, plan(width).height], // shows the score
   play: { trait: "position", perSecond: 12, speeds: [1, 4] },
   buttons: [{ label: phrase`Equal gains`, move: ({ first }) => ({ second: first }) }],

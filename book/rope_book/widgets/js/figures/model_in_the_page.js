@@ -331,12 +331,15 @@ function* work(state) {
 const follow = (before, held) =>
   "times" in held && !("factor" in held) && before.factor === before.times ? { factor: held.times } : {};
 
+const results = (state) => ({ share_right_beyond: measured({ ...state, measure: "right" }, seenOf(state)).beyond });
+
 export default live({
   name: "ModelInThePage",
   title: phrase`A trained transformer on texts longer than it was trained on, under a rule of your choice`,
   height: (width, state, view) => plan(width, state, view).height,
   draw,
   readout,
+  results,
   follow,
   work,
   panel(width, state, view) {

@@ -111,18 +111,24 @@ function draw(pen, state, { width }) {
   return handles;
 }
 
+/** The scores of the patches `STEP` away, towards the side with more room. */
+function results(state) {
+  const { row, column } = state;
+  const { scores } = seen(state);
+  const [down, right] = [row, column].map((at) => (at + STEP < SIDE ? STEP : -STEP));
+  const score = (dy, dx) => scores[(row + dy) * SIDE + column + dx];
+  return { in_row: score(0, right), in_column: score(down, 0), in_both: score(down, right) };
+}
+
 function readout(state) {
   const { scheme, direction, row, column } = state;
-  const { scores } = seen(state);
   const said = {
     axial: phrase`Half of the pairs turn by height and half by width: the field is a cross along row and column`,
     mixed: phrase`The pairs turn along ${direction}° and across it: the cross is turned as far`,
     contiguous: phrase`Height has the fast pairs and width the slow ones: the field is a band along the row`,
     interleaved: phrase`Fast and slow pairs are dealt in turn: a cross, height a step faster than width`,
   }[scheme];
-  const [down, right] = [row, column].map((at) => (at + STEP < SIDE ? STEP : -STEP));
-  const score = (dy, dx) => fmt(scores[(row + dy) * SIDE + column + dx], 2);
-  const [across, along, both] = [score(0, right), score(down, 0), score(down, right)];
+  const [across, along, both] = Object.values(results(state)).map((score) => fmt(score, 2));
   return phrase`${said}. Seen from row ${row}, column ${column}, the patch ${STEP} away in its row scores
     ${across} of what it scores itself, ${STEP} away in its column ${along}, and ${STEP} away in both ${both}.`;
 }
@@ -133,6 +139,7 @@ export default live({
   height: (width) => places(width).height,
   draw,
   readout,
+  results,
   smooth: ["row", "column"],
   unfolds: true,
 });

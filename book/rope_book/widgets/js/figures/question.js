@@ -10,7 +10,12 @@ function above(/** @type {Element} */ element, /** @type {string} */ name) {
   return all.findLast((figure) => figure.compareDocumentPosition(element) & Node.DOCUMENT_POSITION_FOLLOWING);
 }
 
-// Access to the questions' figure through Python, for use in a kernel: {now(asked), show(asked), link(),
+// A button that brings a question's figure into view, for questions that have one.
+/** @type {(asked: Asked, words: string | undefined, look: () => void) => HTMLElement | undefined} */
+const lookButton = (asked, words = phrase`See it in the figure`, look) =>
+  asked.figure ? button(words, look, { class: "rl-look" }) : undefined;
+
+// Access to the questions' figure through Python, for use in a kernel: {now(asked), show(asked), link(asked, words),
 // pick(asked, names, take)}.
 /** @param {Model} model */
 function ofKernel(model) {
@@ -27,10 +32,14 @@ function ofKernel(model) {
   }
   const takes = /** @type {Record<string, ((name: string) => void) | undefined>} */ ({});
   model.on("msg:custom", (content) => takes[content?.picked?.id]?.(content.picked.name));
-  return { now: () => model.get("_now"), show, link: () => undefined, pick };
+  const hasFigure = Object.keys(model.get("_now") ?? {}).length > 0;
+  /** @type {(asked: Asked, words?: string) => HTMLElement | undefined} */
+  const link = (asked, words) =>
+    hasFigure ? lookButton(asked, words, () => model.send?.({ look: asked.id })) : undefined;
+  return { now: () => model.get("_now"), show, link, pick };
 }
 
-// The same interface for a page; `link(asked)` returns a button that scrolls to the figure, for small windows.
+// The same interface for a page.
 /** @param {HTMLElement} root */
 function ofPage(root) {
   const figure = (/** @type {Asked} */ asked) => above(root, asked.figure ?? "");
@@ -42,10 +51,7 @@ function ofPage(root) {
     return states.at(0);
   }
   /** @type {(asked: Asked, words?: string) => HTMLElement | undefined} */
-  function link(asked, words = phrase`See it in the figure`) {
-    const look = () => figure(asked)?.scrollIntoView({ block: "start" });
-    return asked.figure ? button(words, look, { class: "rl-look" }) : undefined;
-  }
+  const link = (asked, words) => lookButton(asked, words, () => figure(asked)?.scrollIntoView({ block: "start" }));
   /** @type {(asked: Asked, names?: string[], take?: (name: string) => void) => void} */
   const pick = (asked, names, take) => tell(asked, "rl-pick", { id: asked.id, names, take });
   return { now, show: (/** @type {Asked} */ asked) => tell(asked, "rl-show", asked.show), link, pick };
@@ -86,7 +92,7 @@ function render(/** @type {{model: Model, el: HTMLElement}} */ { model, el }) {
     if (first && asked.page) memory?.note(asked.id, right);
     model.set("given", { ...model.get("given"), [asked.id]: [Number.isNaN(given) ? null : given, right] });
     model.save_changes();
-    if (asked.figure) figure.show(asked);
+    if (asked.show) figure.show(asked);
   }
   const asks = questions.map((asked) =>
     makeAsk(asked, {

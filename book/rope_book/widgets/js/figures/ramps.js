@@ -129,12 +129,18 @@ const KNEES = { beta_fast: 32, beta_slow: 1 };
 const LLAMA = { ...KNEES, head_dim: 128 };
 const GPT_OSS = { ...KNEES, factor: 32, trained_length: 4096, base: 150000, head_dim: 64, truncate: false };
 
+function results(state) {
+  const { turns, multipliers } = measured(state);
+  return { turns: turns[state.pair], multiplier: multipliers[0][state.pair] };
+}
+
 export default live({
   name: "Ramps",
   title: phrase`How much of each pair's frequency YaRN's code, its paper and Llama 3 keep`,
   height: (width) => (width < 480 ? 400 : 430),
   draw,
   readout,
+  results,
   buttons: [
     { label: "Llama 2, s = 16", move: () => ({ ...LLAMA, factor: 16, trained_length: 4096, base: 10000 }) },
     { label: "Llama 3.1", move: () => ({ ...LLAMA, factor: 8, trained_length: 8192, base: 500000 }) },

@@ -214,6 +214,11 @@ function readout(state, view) {
     ${fmt(distance, 0)} the score is ${fmt(score, 3)}.`;
 }
 
+const results = (state) => {
+  const { distance, between: angle, score } = apart(state);
+  return { distance, angle, score };
+};
+
 const STEP = 10; // tokens that both words advance per press
 
 /** The state after the button is pressed: both words advance along the text, wrapping from the end to the start.
@@ -241,6 +246,7 @@ export default live({
   height: (width, _, view) => plan(width, view).height,
   draw,
   readout,
+  results,
   follow,
   panel(width, _, view) {
     const { height, panel = height } = plan(width, view);

@@ -385,6 +385,8 @@ function follow(before, held) {
     : far;
 }
 
+const results = (state) => ({ rises: stepsUp(withoutCursor(state)) });
+
 export default live({
   name: "ScoreDistance",
   title: phrase`The waves of a head's pairs, and the score of a query and a key at every distance, which is their sum`,
@@ -392,6 +394,7 @@ export default live({
   lines: 2,
   draw,
   readout,
+  results,
   follow,
   panel: (width, state, view) => {
     const { sum, height } = plan(width, state, view);

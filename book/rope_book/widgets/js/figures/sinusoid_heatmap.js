@@ -189,6 +189,8 @@ function readout(state) {
   return phrase`${words} their product is ${fmt(score, 3)}, of at most ${d_model / 2}. ${turns}`;
 }
 
+const results = (state) => ({ product: scorer(state, state.position)(state.offset) });
+
 export default live({
   name: "SinusoidHeatmap",
   title: phrase`The sinusoidal encoding as a heat map, one of its pairs, and the dot product of two of its rows`,
@@ -196,5 +198,6 @@ export default live({
   lines: 2,
   draw,
   readout,
+  results,
   play: { trait: "position", perSecond: 16, speeds: [1, 4] },
 });

@@ -200,12 +200,15 @@ function readout(state) {
   return phrase`${place} ${rule}; ${until}.`;
 }
 
+const results = (state) => ({ reach: measured(state).far });
+
 export default live({
   name: "StretchedClocks",
   title: phrase`Each pair's clock: the wedge that training has shown, and how far the hand goes under a rule`,
   height: (width) => parts(width).height,
   draw,
   readout,
+  results,
   panel: (width) => [0, parts(width).chart.y - 26],
   smooth: ["position", "wanted", "trained"],
   play: { trait: "position", perSecond: 4096, speeds: [1, 4, 16] },

@@ -164,11 +164,17 @@ function readout(state, { shows }) {
   return phrase`At distance ${far}, ${fmt(times, 2)} times the trained ${length}, ${news} ${turns}${back ? again : ""}`;
 }
 
+function results(state) {
+  const all = pairsOf(state);
+  return { new: all.filter(({ fresh }) => fresh).length, complete: all.filter(({ complete }) => complete).length };
+}
+
 export default live({
   name: "TrainedTurns",
   title: phrase`For each pair the angles that training has shown, and the distances at which a longer text leaves them`,
   height,
   draw,
   readout,
+  results,
   play: { trait: "times", perSecond: 0.5, speeds: [1, 4] },
 });

@@ -202,6 +202,11 @@ function readout(state) {
     ${grouped(trained)} tokens: ${counts[0]} in RoPE, ${counts[1]} in partial rotary, ${counts[2]} in p-RoPE.`;
 }
 
+function results(state) {
+  const frequencies = headsOf(state)[0].pairs.map(({ frequency }) => frequency);
+  return { complete: completesTurn(frequencies, state.trained_length).filter(Boolean).length };
+}
+
 export default live({
   name: "WhatTurns",
   title: phrase`One head under RoPE, partial rotary, p-RoPE and NoPE: what turns, how fast, and with whom`,
@@ -209,6 +214,7 @@ export default live({
   lines: 4,
   draw,
   readout,
+  results,
   play: { trait: "position", perSecond: 6, speeds: [1, 10] },
   smooth: ["position"],
 });

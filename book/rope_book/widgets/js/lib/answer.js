@@ -1,19 +1,19 @@
 // Connects a figure to the questions below it.
 import { initialOf } from "./state.js";
 
-// Questions read or set the figure's state, or request a click on one of several targets. In a page they use
-// events, and in a notebook they go through Python.
+// Questions read or set the figure's state, bring it into view, or request a click on one of several targets. In a
+// page they use events, and in a notebook they go through Python.
 /** @param {HTMLElement} root @param {Live} state
- * @param {{model: Model, moved: Moved, picture: {ask: (wanted: Wanted) => boolean}, remember: () => void}} figure
+ * @param {{model: Model, moved: Moved, results: (now: State) => State, picture: {ask: (wanted: Wanted) => boolean}, remember: () => void}} figure
  * @param {AbortSignal} signal */
-export function answerQuestions(root, state, { model, moved, picture, remember }, signal) {
+export function answerQuestions(root, state, { model, moved, results, picture, remember }, signal) {
   const fresh = (/** @type {State} */ changes) => ({ ...initialOf(state.controls), ...changes });
   function pick(/** @type {Wanted} */ wanted) {
     if (!picture.ask(wanted)) moved(fresh({})); // a target is missing after the reader's changes
   }
   /** @type {Record<string, (detail: any) => void>} */
   const calls = {
-    "rl-ask": (detail) => detail.take(state.read()),
+    "rl-ask": (detail) => detail.take({ ...state.read(), ...results(state.read()) }),
     "rl-pick": pick,
     "rl-show": (detail) => {
       state.set(fresh(detail));
@@ -24,6 +24,7 @@ export function answerQuestions(root, state, { model, moved, picture, remember }
     root.addEventListener(type, (event) => event instanceof CustomEvent && call(event.detail), { signal });
   }
   function heard(/** @type {any} */ content) {
+    if (content?.look) root.scrollIntoView({ block: "start" });
     const { id, names } = content?.pick ?? {};
     if (id) pick({ id, names, take: (name) => model.send?.({ picked: { id, name } }) });
   }

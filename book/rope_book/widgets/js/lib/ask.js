@@ -47,6 +47,7 @@ export function makeAsk(question, { answered, now, link = () => undefined, pick 
   }
   function hinted(/** @type {string} */ why) {
     const hints = asked.hints ?? [];
+    if (!hints.length) return why;
     failures = Math.min(hints.length, failures + 1);
     return joined(phrase`${why} Hint ${failures} of ${hints.length}: ${hints[failures - 1]}`.trim());
   }
@@ -56,7 +57,8 @@ export function makeAsk(question, { answered, now, link = () => undefined, pick 
     if (right) way.stop?.();
     answered(asked, answer, right, first);
     first = false;
-    if (asked.hints) return tell(right ? phrase`Correct` : phrase`Not yet`, right ? asked.because : hinted(why), false);
+    if (asked.hints)
+      return tell(right ? phrase`Correct` : phrase`Not yet`, right ? asked.because || why : hinted(why), false);
     tell(right ? phrase`Right` : phrase`Not so`, right ? asked.because : why, !right);
   }
   const legend = html("legend", {}, ...rich(asked.ask));

@@ -22,6 +22,7 @@ import { makeWork } from "./work.js";
 /** Create the module that anywidget expects from a figure as described in types.d.ts. */
 export function live(/** @type {Figure} */ figure) {
   function render(/** @type {{model: Model, el: HTMLElement}} */ { model, el }) {
+    el.classList.toggle("rope-host", !model.host); // in a kernel; the style sheet uses its width
     let unmount = mount(figure, model, el);
     function remount() {
       unmount();
@@ -77,7 +78,7 @@ function mount(/** @type {Figure} */ figure, /** @type {Model} */ model, /** @ty
     paint();
   }
   stops.signal.addEventListener("abort", state.listen(change));
-  answerQuestions(root, state, { model, moved, picture, remember }, stops.signal);
+  answerQuestions(root, state, { model, moved, picture, remember, results: resultsOf(figure, work) }, stops.signal);
   el.append(root);
   address?.recall();
   place.measure();
@@ -94,6 +95,16 @@ function mount(/** @type {Figure} */ figure, /** @type {Model} */ model, /** @ty
 function heightOf(figure, state, view, model) {
   if (view.small || model.host === "guided") return undefined;
   return (width) => figure.height(width, state.read(), view);
+}
+
+// A function from a state to the results that challenges judge, once all work is done.
+/** @type {(figure: Figure, work: {finish: () => void}) => (now: State) => State} */
+function resultsOf({ results }, work) {
+  if (!results) return () => ({});
+  return (now) => {
+    work.finish();
+    return results(now);
+  };
 }
 
 const TOUCHED = "rl-touched"; // class of a figure that has moved; nothing is announced before the first move

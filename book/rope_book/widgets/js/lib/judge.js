@@ -32,10 +32,7 @@ export function numbersOf(/** @type {string} */ text) {
 
 // The verdict on an answer, which is the index of a choice, a number, several numbers, or an ordering of names.
 export function judge(/** @type {Asked} */ asked, /** @type {any} */ given) {
-  if (asked.rules) {
-    const why = ruled(asked.rules, given);
-    return { right: why == null, why: why ?? "" };
-  }
+  if (asked.rules) return ruled(asked.rules, given);
   if (asked.kind === "choices") {
     return { right: given === asked.answer, why: asked.choices?.[given]?.[1] ?? "" };
   }

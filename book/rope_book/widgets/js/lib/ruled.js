@@ -1,7 +1,8 @@
-// Applies rules to the numbers in an answer; book/rope_book/check/rows.py sends each formula as a tree.
+// Applies rules to the numbers in an answer, or to a figure's controls and results; book/rope_book/check/rows.py sends
+// each formula as a tree.
 import { phraseOf } from "./phrase.js";
 
-/** @typedef {Record<string, number>} Names */
+/** @typedef {Record<string, any>} Names */
 /** @typedef {(names: Names) => any} Formula */
 
 /** @type {Record<string, (...values: number[]) => any>} */
@@ -17,8 +18,8 @@ const CALLS = {
   "<=": (a, b) => a <= b,
   ">": (a, b) => a > b,
   ">=": (a, b) => a >= b,
-  "==": (a, b) => a === b,
-  "!=": (a, b) => a !== b,
+  "==": (a, b) => String(a) === String(b), // also of lists
+  "!=": (a, b) => String(a) !== String(b),
   not: (a) => !a,
   abs: Math.abs,
   min: Math.min,
@@ -34,6 +35,7 @@ const CALLS = {
 const EITHER = {
   and: (parts) => (names) => parts.every((part) => part(names)),
   or: (parts) => (names) => parts.some((part) => part(names)),
+  "[": (parts) => (names) => parts.map((part) => part(names)),
 };
 
 /** @type {Record<string, (name: string, low: Formula, high: Formula, body: Formula) => Formula>} */
@@ -62,6 +64,7 @@ function formula(tree) {
   if (typeof tree === "number") return () => tree;
   if (typeof tree === "string") return (names) => names[tree];
   const [call, ...rest] = tree;
+  if (call === "'") return () => rest[0];
   if (call in LOOPS) return LOOPS[call](rest[0], formula(rest[1]), formula(rest[2]), formula(rest[3]));
   const parts = rest.map(formula);
   if (call in EITHER) return EITHER[call](parts);
@@ -83,6 +86,8 @@ const general = (/** @type {number} */ digits) => (/** @type {number} */ value) 
 /** Python's number formats. @type {Record<string, (value: number) => string>} */
 const FORMS = {
   "": String,
+  ".0f": fixed(0),
+  ".1f": fixed(1),
   ".2f": fixed(2),
   ".3f": fixed(3),
   ".4f": fixed(4),
@@ -93,12 +98,20 @@ const FORMS = {
   ".4g": general(4),
 };
 
-// The sentence of the first rule that applies to an answer, null if the rule marks correct answers, or undefined if
-// no rule applies.
-export function ruled(/** @type {Ruled} */ { values, rules }, /** @type {number[]} */ given) {
-  const names = Object.fromEntries(values.map((name, at) => [name, given[at]]));
-  const [, sentence, numbers] = rules.find(([condition]) => formula(condition)(names)) ?? [];
+/** A rule's sentence with its numbers. @type {(rule: Rule, names: Names) => string | null} */
+function sentenceOf([, words, numbers], names) {
   const number = (/** @type {string} */ _, /** @type {number} */ n) =>
-    FORMS[numbers?.[n][1]](formula(numbers?.[n][0])(names));
-  return sentence && phraseOf(sentence).replace(/\{(\d)\}/g, number);
+    FORMS[numbers[n][1]](formula(numbers[n][0])(names));
+  return words && phraseOf(words).replace(/\{(\d)\}/g, number);
+}
+
+// The verdict on an answer: the sentence of the first rule that applies to it. A rule without a sentence marks right
+// answers; where no rule applies, `shows` is the reply to a right answer. `given` is a list of the numbers in `values`,
+// or an object of names without `values`.
+/** @type {(asked: Ruled, given: any) => Verdict} */
+export function ruled({ values, rules, shows }, given) {
+  const names = values ? Object.fromEntries(values.map((name, at) => [name, given[at]])) : given;
+  const met = rules.find(([condition]) => formula(condition)(names)) ?? shows;
+  const why = met && sentenceOf(met, names);
+  return { right: met === shows || why == null, why: why ?? "" };
 }

@@ -112,6 +112,12 @@ function setting(asked, give, around) {
   return { element: html("div", { class: "rl-bar" }, button(phrase`I left it there`, leave), to(link)) };
 }
 
+/** A figure's controls and results are the answer. @type {Make} */
+function state(_, give, { now, link }) {
+  const check = button(phrase`Check the figure`, () => now?.() && give(now()));
+  return { element: html("div", { class: "rl-bar" }, check, to(link)) };
+}
+
 /** @type {Make} */
 function place({ places = [] }, give, { link, pick }) {
   const names = places.map((name) => [phraseOf(name)]);
@@ -138,4 +144,4 @@ function place({ places = [] }, give, { link, pick }) {
 }
 
 /** @type {Record<string, Make>} */
-export const WAYS = { choices, number, row, several, order, setting, place };
+export const WAYS = { choices, number, row, several, order, setting, state, place };

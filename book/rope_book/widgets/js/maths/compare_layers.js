@@ -1,5 +1,6 @@
 // Compares two files layer by layer, and groups layers that differ in the same way in kind, window or query scale.
-import { coarse, NOT_STATED, rowsOf, runs } from "./config_each_layer.js";
+import { coarse, NOT_STATED, rowsOf } from "./config_each_layer.js";
+import { runs } from "./config_words.js";
 
 /** @import { Difference } from "./compare_kinds.js" */
 /** @import { Layer } from "./config_each_layer.js" */

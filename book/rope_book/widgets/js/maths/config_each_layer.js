@@ -38,6 +38,9 @@ const first = (config, ...names) => names.map((name) => own(config, name)).find(
 const says = (value) =>
   value != null && value !== false && value !== 0 && !(typeof value === "object" && !Object.keys(value).length);
 
+/** Whether a value is a list of names, which is not empty. @param {any} value @returns {value is string[]} */
+const areNames = (value) => Array.isArray(value) && value.length > 0 && value.every((each) => typeof each === "string");
+
 /** The layers of the language model in a config. @type {(config: any, family: string, still: any[]) => Layers} */
 export function layersOfConfig(config, family, still) {
   const field = (/** @type {string} */ name) => own(config, name) ?? null;
@@ -45,10 +48,9 @@ export function layersOfConfig(config, family, still) {
   const named = /** @type {string[]} */ (RULES.fields_of_layers).filter((name) => Object.hasOwn(config, name));
   const stated = JSON.stringify(named.map((name) => [name, config[name]]));
   const [types, turning] = [field("layer_types"), field("no_rope_layers")];
-  const listed = Array.isArray(types) && types.length > 0 && types.every((each) => typeof each === "string");
   /** @type {Labels | string} */
   let labelOf;
-  if (listed) {
+  if (areNames(types)) {
     const kept = types.filter((each) => each !== "mlp"); // dory lists a layer's blocks separately
     if (kept.length < types.length) count = kept.length;
     count = Math.min(kept.length, count || kept.length);
@@ -83,7 +85,10 @@ function labelsOf(config, family) {
     const hint = names.find((name) => says(own(config, name)) && !(name === "sliding_window" && slidesBy === false));
     return hint ? `the kinds follow from ${hint} by a rule that only the model's code states` : () => FULL;
   }
-  if (pattern.cycle) return (index) => pattern.cycle[index % pattern.cycle.length];
+  if (pattern.cycle) {
+    const cycle = cycleOf(config, pattern);
+    return (index) => cycle[index % cycle.length];
+  }
   if (pattern.by) {
     const late = whole(own(config, "max_window_layers"));
     const slides = Boolean(window) && slidesBy === true;
@@ -98,6 +103,14 @@ function labelsOf(config, family) {
   const period = found === null ? pattern.period : whole(found);
   if (period === null) return `${pattern.field} is ${formatValue(found)}, not a number of layers`;
   return periodic(period, pattern.full === "first", Boolean(pattern.ends_full));
+}
+
+/** The labels that repeat, which the config may list under names of its own. @type {(config: any, pattern: any) => string[]} */
+function cycleOf(config, pattern) {
+  const listed = own(config, pattern.listed ?? "");
+  return (areNames(listed) ? listed : pattern.cycle).map(
+    (/** @type {string} */ each) => own(pattern.called ?? {}, each) ?? each,
+  );
 }
 
 /** A pattern with one full-attention layer per period, in first or last place. @type {(period: number, atFirst: boolean, ends?: boolean) => Labels} */
@@ -149,16 +162,3 @@ function scaledQueries(config, family) {
 /** Write a factor that grows logarithmically with position p as text. @type {(beta: any, length: any, offset: number) => string} */
 export const grows = (beta, length, offset) =>
   `1 + ${formatValue(beta)}·ln(1 + ⌊${offset ? `(p + ${offset})` : "p"}/${formatValue(length)}⌋)`;
-
-/** Format indices as runs: "0–2, 5". @param {number[]} indices */
-export function runs(indices) {
-  /** @type {[number, number][]} */
-  const found = [];
-  for (const index of indices) {
-    const last = found.at(-1);
-    if (last && index === last[1] + 1) last[1] = index;
-    else found.push([index, index]);
-  }
-  const shown = found.slice(0, 6).map(([start, end]) => (start === end ? `${start}` : `${start}–${end}`));
-  return [...shown, ...(found.length > 6 ? ["…"] : [])].join(", ");
-}

@@ -54,3 +54,16 @@ export function general(value, digits) {
 
 /** Quoted names, separated by commas. @type {(names: string[]) => string} */
 export const listed = (names) => names.map((name) => `"${name}"`).join(", ");
+
+/** Format indices as runs: "0–2, 5". @param {number[]} indices */
+export function runs(indices) {
+  /** @type {[number, number][]} */
+  const found = [];
+  for (const index of indices) {
+    const last = found.at(-1);
+    if (last && index === last[1] + 1) last[1] = index;
+    else found.push([index, index]);
+  }
+  const shown = found.slice(0, 6).map(([start, end]) => (start === end ? `${start}` : `${start}–${end}`));
+  return [...shown, ...(found.length > 6 ? ["…"] : [])].join(", ");
+}
