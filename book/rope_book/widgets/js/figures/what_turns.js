@@ -211,6 +211,7 @@ export default live({
   name: "WhatTurns",
   title: phrase`One head under RoPE, partial rotary, p-RoPE and NoPE: what turns, how fast, and with whom`,
   height: () => CHART_TOP + 4 * STRIP + 50,
+  lines: 4,
   draw,
   readout,
   results,
