@@ -10,10 +10,10 @@ A guess among ten digits costs ln 10 = 2.30 nats.
 The texts are the "narrative" and the "code" of `real_length.py`, cut so that all has `tokens` tokens. Readings are
 those of `real_length.py`; "late" is not among them, since it never sees the whole text.
 
-Expected before the first run: plain, the model finds most digits at 2,048 tokens and fewer at 8,192, and PI by 2 finds
-fewer than plain. At 12,288 plain finds almost nothing, at any depth; NTK-aware by 2, YaRN by 2 and held slow pairs
-find at least half of what plain finds at 8,192. A window with the first tokens finds only what lies in its window.
-PI finds less than NTK-aware.
+Expected before the first run: plain, the model finds most digits at 2,048 tokens and fewer at 8,192, and PI by 2
+finds fewer than plain. At 12,288 plain finds almost nothing, at any depth; NTK-aware by 2, YaRN by 2 and held slow
+pairs find at least half of what plain finds at 8,192. A window with the first tokens finds only what lies in its
+window. PI finds less than NTK-aware.
 
 Observed: all of this, on the narrative; the code was read to 2,048 tokens only.
 

@@ -131,6 +131,7 @@ def test_copy_link_gives_the_address_of_the_state(visit):
     )
     found = figure(seen, "RotatePair")
     found.locator("input[type=range]").first.press("ArrowRight")
+    found.locator(".rl-share > button").click()
     button = found.locator(".rl-link")
     button.evaluate(HEARD)
     button.click()
@@ -164,7 +165,7 @@ HELD = """(el) => {
 
 @pytest.mark.parametrize("which", ["BiasMatrix", "Clocks", "SentenceAttention", "WhichBug"])
 def test_a_held_picture_keeps_its_words_legible(visit, which):
-    seen = visit(WHERE[which], maths=False, **PHONE)
+    seen = visit(WHERE[which], maths=False, **PHONE | {"height": 600})  # the picture leaves it
     found = figure(seen, which)
     slider = found.locator("input[type=range]:visible").last
     slider.evaluate("(el) => el.scrollIntoView({ block: 'end', behavior: 'instant' })")
@@ -174,3 +175,22 @@ def test_a_held_picture_keeps_its_words_legible(visit, which):
     assert told["held"]
     assert told["least"] >= 11 - 0.01, told
     assert not told["covered"]
+
+
+def test_the_panel_that_shares_a_state_moves_nothing_and_closes_again(visit):
+    seen = visit(WHERE["RotatePair"], maths=False)
+    found = figure(seen, "RotatePair")
+    opener, panel = found.locator(".rl-share > button"), found.locator(".rl-python")
+    before = found.bounding_box()
+    expect(panel).to_be_hidden()
+    opener.click()
+    expect(panel).to_contain_text("figure = RotatePair()")
+    assert found.bounding_box() == before
+    seen.page.keyboard.press("Escape")
+    expect(panel).to_be_hidden()
+    expect(opener).to_be_focused()
+    opener.press("Enter")
+    expect(panel).to_be_visible()
+    found.locator(".rl-reset").click()
+    expect(panel).to_be_hidden()
+    seen.assert_clean()

@@ -86,6 +86,7 @@ def test_play_is_announced_when_it_stops(figure, motion):
 
 @pytest.mark.sampled
 def test_copying_is_announced(figure):
+    figure.locator(".rl-share > button").click()
     figure.locator(".rl-copy").click()
     figure.page.wait_for_function("() => heard.count > 0")
     spoken = figure.locator('[role="status"]').all_text_contents()

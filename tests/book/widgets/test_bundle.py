@@ -1,5 +1,6 @@
 """Each figure's script is one self-contained file; its modules import in one form; every other is refused."""
 
+import itertools
 import re
 import subprocess
 import sys
@@ -224,3 +225,78 @@ def test_figures_speak_the_grammar_of_colours(figure):
     assert not re.search(r"[sS]hade\((?:tint|TINT|wave|speed\()", source), "speeds are drawn by speedShade"
     if figure in UNSEEN:
         assert "lib/marks.js" in source, "what training never showed has one mark"
+
+
+PINK = re.compile(r"\bink\.score(?:Words)?\b")
+PART = re.compile(
+    r"^(?=(?:export )?(?:const|(?:async )?function)\b)", re.M
+)  # a function or constant of a script
+SCORES = {  # what draws in pink and is a score, although its own lines do not say so
+    "base_bound drawCurve": "the mean cosine is the score of equal vectors",
+    "cache_steps drawNow": "one line for each dot product of this step",
+    "complex_plane drawSteady": "the dots of line 6",
+    "fern drawRules": "the tip's height",
+    "rotate_pair drawBetween": "the angle whose cosine is the score",
+    "score_distance drawWaves": "the waves that add up to it",
+    "score_distance draw": "where they are at this distance",
+    "sentence_attention drawSquare": "the cell whose score changes most",
+    "sentence_attention drawCurve": "the change of the scores as the sentence moves",
+    "sentence_attention draw": "how much they change",
+}
+
+
+def pink_parts(source: str) -> list[str]:
+    """Return the names of a script's functions that draw in pink and do not speak of a score."""
+    found = [
+        part
+        for part in PART.split(source)
+        if PINK.search(part) and not re.search(r"scor|product", PINK.sub("", part), re.I)
+    ]
+    return [re.search(r"(?:function|const) (\w+)", part)[1] for part in found]
+
+
+@pytest.mark.parametrize("figure", sorted(path.stem for path in (_bundle.JS / "figures").glob("*.js")))
+def test_pink_is_the_score_and_nothing_else(figure):
+    known = [name.split()[1] for name in SCORES if name.split()[0] == figure]
+    assert sorted(pink_parts(_bundle.source(f"figures/{figure}"))) == sorted(known)
+
+
+def test_a_loss_in_pink_is_seen():
+    source = _bundle.source("figures/train_in_the_page")
+    faulty = source.replace("{ stroke: ink.text, width }", "{ stroke: ink.score, width }")
+    assert pink_parts(source) == []
+    assert pink_parts(faulty) == ["drawLoss"]
+
+
+def lab(colour: str) -> np.ndarray:
+    """Return a colour in OKLab, in which equal steps look alike."""
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    cones = np.cbrt(TO_CONES @ linear)
+    return TO_LAB @ cones
+
+
+TO_CONES = np.array(
+    [
+        [0.4122214708, 0.5363325363, 0.0514459929],
+        [0.2119034982, 0.6806995451, 0.1073969566],
+        [0.0883024619, 0.2817188376, 0.6299787005],
+    ]
+)
+TO_LAB = np.array(
+    [
+        [0.2104542553, 0.793617785, -0.0040720468],
+        [1.9779984951, -2.428592205, 0.4505937099],
+        [0.0259040371, 0.7827717662, -0.8086757660],
+    ]
+)
+APART = 0.06  # in OKLab: two lines of these colours are told apart side by side
+
+
+@pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
+def test_there_is_one_orange_and_no_two_roles_look_alike(theme):
+    colours = themes()[theme]
+    roles = ["q", "k", "position", "score", "value", "other", *RULED.values()]
+    for one, two in itertools.combinations(roles, 2):
+        apart = float(np.linalg.norm(lab(colours[one]) - lab(colours[two])))
+        assert apart >= APART, f"{one} and {two}: {apart:.3f}"

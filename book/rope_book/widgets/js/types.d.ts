@@ -152,6 +152,7 @@ interface Figure {
   /** Draws the whole picture; `way` is set during a transition from another state. */
   draw(pen: Pen, state: State, size: { width: number; height: number; way?: Way } & View): Grasp | void;
   readout(state: State, view: View): string; // a description of the picture in one to three sentences
+  lines?: number; // of the longest readout on a desk, which are kept free; 3 if not given
   results?(state: State): Record<string, number>; // numbers that challenges judge, as in Python
   follow?(before: State, changes: State): State; // other changes that follow from the reader's move, beyond the control rules
   uses?(state: State): string[]; // names of controls that currently have an effect, where no control rule decides this

@@ -22,10 +22,10 @@ function parts(width) {
   const cell = (width - 4) / columns;
   const clocks = { x: 2, y: 22, columns, cell, row: cell + 14, r: cell / 2 - 4 };
   const top = 26 + (MOST / columns) * clocks.row;
-  const big = narrow ? { x: 4, y: top + 24, w: width - 8, h: 170 } : { x: 4, y: top + 34, w: width * 0.32, h: 270 };
+  const big = narrow ? { x: 4, y: top + 24, w: width - 8, h: 170 } : { x: 4, y: top + 34, w: width * 0.32, h: 226 };
   const chart = narrow
     ? { x: 58, y: big.y + big.h + 42, w: width - 72, h: 200 }
-    : { x: big.x + big.w + 64, y: top + 40, w: width - big.x - big.w - 78, h: 250 };
+    : { x: big.x + big.w + 64, y: top + 40, w: width - big.x - big.w - 78, h: 206 };
   const height = chart.y + chart.h + 42;
   return { clocks, big, chart, height, lead: narrow ? big.y + big.h : height };
 }
@@ -138,7 +138,7 @@ function runsOf(frequency, broken, log, from, to) {
 function drawTurns(pen, turns, box, Y) {
   const few = turns.length < 12 ? turns : [];
   const levels = few.map((t) => [box.x, Y(t * TURN), box.x + box.w, Y(t * TURN)]);
-  pen.lines(levels, { stroke: ink.position, width: 1, dash: "4 4", opacity: 0.8 });
+  pen.lines(levels, { stroke: ink.position, width: 1, dash: "4 4" });
   if (!few.length) return;
   const words = phrase`one whole turn`;
   const wide = textWidth(words, 12) + 4; // the lines of slow pairs may cross this text
@@ -164,7 +164,7 @@ function drawChart(pen, state, frequencies, box, { width, way }) {
   const end = (of) => (log ? xs[1] : Math.min(n, ys[1] / of)); // where the line leaves the chart
   const others = broken ? [] : shownOf(frequencies.length, pair).filter((i) => i !== pair);
   const faint = others.flatMap((i) => lines(frequencies[i], end(frequencies[i])));
-  pen.curves(faint, { stroke: ink.muted, width: 1, opacity: 0.5 });
+  pen.curves(faint, { stroke: ink.muted, width: 1, opacity: 0.7 });
   drawTurns(pen, axis === "linear" ? range(1, turnsOf(ys[1])) : [], box, Y);
   const frequency = frequencies[pair];
   const now = Math.max(position, xs[0]);
@@ -204,6 +204,7 @@ export default live({
   name: "AngleChart",
   title: phrase`The clocks of a head, and one of them unrolled into its angle against the position`,
   height: (width) => parts(width).height,
+  lines: 2,
   draw,
   readout,
   panel: (width) => [0, parts(width).lead],

@@ -86,8 +86,8 @@ const placeNames = memo(placeLineNames, 4);
 /** Lay out the chart, and the clock with its text below. */
 function plan(width) {
   const [tiny, narrow] = [width < 300, width < 480];
-  const box = { x: 50, y: 54, w: width - 66, h: narrow ? 270 : 310 };
-  const [top, r] = [box.y + box.h + 62, tiny ? 40 : narrow ? 48 : 62];
+  const box = { x: 50, y: 54, w: width - 66, h: narrow ? 270 : 234 };
+  const [top, r] = [box.y + box.h + 62, tiny ? 40 : 48];
   return { tiny, narrow, box, top, clock: { cx: r + 6, cy: top + 20 + r, r }, height: top + 34 + 2 * r };
 }
 
@@ -233,6 +233,7 @@ export default live({
   name: "AngleError",
   title: phrase`How far the worst pair of a head is off at every position, in pipelines of different number formats`,
   height: (width) => plan(width).height,
+  lines: 2,
   draw,
   readout,
 });

@@ -22,13 +22,13 @@ function followed({ scheme, head, length, query, num_buckets, max_distance, clip
 /** Lay out the matrix, with the curve and the weights beside or below. */
 function places(width) {
   const narrow = width < 520;
-  const side = narrow ? Math.min(width - 44, 380) : Math.min(300, Math.round(width * 0.46));
+  const side = narrow ? Math.min(width - 44, 238) : Math.min(300, Math.round(width * 0.46));
   const bottom = 26 + side; // bottom edge of the matrix
   const x = narrow ? 40 : side + 98;
   const column = { x, w: width - x - 12 };
-  const bias = { ...column, y: narrow ? bottom + 140 : 42, h: narrow ? 120 : 112 };
-  const weight = { ...column, y: narrow ? bottom + 346 : 240, h: narrow ? 110 : bottom - 172 };
-  const height = bottom + (narrow ? 504 : 108);
+  const bias = { ...column, y: narrow ? bottom + 140 : 42, h: narrow ? 84 : 112 };
+  const weight = { ...column, y: narrow ? bottom + 296 : 240, h: narrow ? 84 : bottom - 172 };
+  const height = bottom + (narrow ? 424 : 108);
   return { matrix: { x: 40, y: 26, side }, bias, weight, height, lead: narrow ? bias.y - 44 : height };
 }
 
@@ -69,7 +69,7 @@ function drawRow(pen, { length, query }, { x, y, side }) {
     }
   });
   pen.text(x + side / 2, y + side + 32, phrase`key position j`, { anchor: "middle" });
-  pen.text(11, y + side / 2, phrase`query position i`, { anchor: "middle", turn: -90 });
+  pen.text(13, y + side / 2, phrase`query position i`, { anchor: "middle", turn: -90 });
   const top = y + query * cell;
   pen.rect(x - 1, top - 1, side + 2, cell + 2, { stroke: ink.paper, width: 5 });
   pen.rect(x - 1, top - 1, side + 2, cell + 2, { stroke: ink.q, width: 2.5 });
@@ -110,7 +110,7 @@ function drawCurve(pen, { scheme, length, query }, { causal, curve, keys }, box)
   const low = scheme === "alibi" ? -Math.ceil(far / 8) * 4 : -8;
   pen.text(box.x, box.y - 26, scheme === "alibi" ? phrase`Bias against j − i` : phrase`Bias against j − i, made up`);
   pen.text(box.x, box.y - 9, phrase`grey: every row`, note);
-  pen.text(box.x + 100, box.y - 9, phrase`pink: row ${query}`, { size: 12, fill: ink.scoreWords, weight: 600 });
+  pen.text(box.x + 100, box.y - 9, phrase`blue: row ${query}`, { size: 12, fill: ink.qWords, weight: 600 });
   const step = far < 12 ? 4 : Math.ceil(far / 24) * 8;
   const { X, Y } = axes(pen, box, [-far, Math.max(high, 0.001)], [low, 0], {
     xLabel: phrase`relative position j − i (tokens)`,
@@ -120,7 +120,7 @@ function drawCurve(pen, { scheme, length, query }, { causal, curve, keys }, box)
   const points = curve.map((bias, n) => [X(n - far), Y(bias)]);
   pen.curve(points, { stroke: ink.muted, width: 1.5, opacity: 0.7 });
   const seen = points.slice(far - query, far - query + keys.length);
-  pen.curve(seen, { stroke: ink.score, width: 3.5 });
+  pen.curve(seen, { stroke: ink.q, width: 3.5 });
   pen.circle(X(0), Y(0), 5, { fill: ink.q, stroke: ink.paper, width: 1.5 });
 }
 
@@ -138,7 +138,7 @@ function drawWeights(pen, { length, query }, { keys, weights }, box) {
     const tall = Y(weights[key]) - Y(0);
     return pointsAround([X(key), Y(0)], [-half, 0], [-half, tall], [half, tall], [half, 0]);
   };
-  pen.area(keys.flatMap(bar), { fill: ink.score }); // one path for all keys is cheaper than one shape per key
+  pen.area(keys.flatMap(bar), { fill: ink.q, opacity: 0.6 }); // one path for all keys is cheaper than one shape per key
   pen.area(bar(query), { fill: ink.q });
 }
 

@@ -44,7 +44,7 @@ function grid(width, { head_dim, form }) {
   const column = narrow ? 48 : 56;
   const room = width - left - (narrow ? 0 : 62); // reserves 62 pixels for the legend
   const side = Math.min(352, room - 2 * column - (narrow ? 28 : 46));
-  const height = Math.max(side, narrow ? 176 : 0);
+  const height = narrow ? Math.max(side, 176) : Math.min(side, 214);
   const first = left + side + (narrow ? 6 : 14);
   const ends = [first, first + column + (narrow ? 20 : 30)];
   const gap = narrow ? 12 : 24;

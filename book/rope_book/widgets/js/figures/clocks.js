@@ -22,7 +22,7 @@ function pairsOf({ position, head_dim, base }, context) {
 
 /** Lay out the faces below one or two lines of text. */
 function grid(width, pairs, { shows }) {
-  const columns = Math.min(pairs, width >= 480 && pairs >= 16 ? 8 : 4);
+  const columns = Math.min(pairs, pairs < 16 ? 4 : width < 300 ? 4 : width < 480 ? 5 : 8);
   const cell = Math.min(width / columns, 118);
   const top = shows("reach") ? 56 : 32;
   const row = cell + 16;

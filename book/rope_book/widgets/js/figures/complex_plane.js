@@ -141,8 +141,7 @@ function drawPlane(pen, { segments = [], arcs = [], circles = [], dots = [], arr
   nameAxes(pen, plane, square);
   for (const { r, ...style } of circles) pen.circle(cx, cy, r * unit, style);
   for (const { from, to, ...style } of segments) pen.line(...at(from), ...at(to), style);
-  for (const { r, from, to, stroke } of arcs)
-    pen.arc(cx, cy, (r * square.side) / 2, from, to, { stroke, width: 2, opacity: 0.8 });
+  for (const { r, from, to, stroke } of arcs) pen.arc(cx, cy, (r * square.side) / 2, from, to, { stroke, width: 2 });
   for (const { z, stroke, width, dash, opacity, head = 10 } of arrows)
     pen.arrow(cx, cy, ...at(z), { stroke, width, dash, opacity, head });
   for (const { places, r, ...style } of dots) {
@@ -225,16 +224,16 @@ function nameCurves(pen, curves, grid, box) {
 }
 
 /** Plot values that should all equal `wanted`, starting at position `from`, and mark the current position. */
-function drawSteady(pen, box, { values, wanted, current, from = 0 }, xLabel, yLabel) {
+function drawSteady(pen, box, { values, wanted, current, from = 0, stroke = ink.score }, xLabel, yLabel) {
   const chart = makeChart(pen, box, [...values, wanted], xLabel, yLabel);
   chart.reference(wanted);
-  chart.dotted(values, ink.score, { from });
-  chart.mark(current, values[current - from], ink.score);
+  chart.dotted(values, stroke, { from });
+  chart.mark(current, values[current - from], stroke);
 }
 
 function panelOfLengths(pen, { f, q, k, m }, box) {
   const values = PLACES.map((p) => length(f(q, p)) * length(f(k, p)));
-  const lengths = { values, wanted: length(q) * length(k), current: m };
+  const lengths = { values, wanted: length(q) * length(k), current: m, stroke: ink.text };
   drawSteady(pen, box, lengths, phrase`position m of both (tokens)`, phrase`Length times length`);
 }
 
@@ -294,7 +293,7 @@ const TITLES = [
 
 /** Lay out the chart beside the plane, or below it. */
 function plan(width) {
-  if (width < 540)
+  if (width < 520)
     return {
       narrow: true,
       plane: { x: 4, y: 102, side: width - 8 },
@@ -302,9 +301,9 @@ function plan(width) {
       height: width + 340,
       lead: width + 100,
     };
-  const side = Math.min(364, width * 0.58);
+  const side = Math.min(364, width * 0.66 - 80);
   const chart = { x: side + 52, y: 122, w: width - side - 72, h: 200 };
-  return { narrow: false, plane: { x: 4, y: 72, side }, chart, height: side + 82, lead: side + 82 };
+  return { narrow: false, plane: { x: 4, y: 72, side }, chart, height: Math.max(side + 82, 366), lead: side + 82 };
 }
 
 /** Draw the selected line, f, and the marks for all lines. */
@@ -312,7 +311,7 @@ function drawHead(pen, { line, candidate }, amounts, width, narrow) {
   const size = width < 300 ? 12 : narrow ? 13 : 14;
   const title = narrow ? TITLES[line - 1] : [TITLES[line - 1].join(" ")];
   for (const [i, words] of title.entries()) pen.text(4, (narrow ? 16 : 18) + 18 * i, words, { weight: 600, size });
-  pen.text(...(narrow ? [4, 56] : [316, 51]), FORMULA[candidate], { fill: ink.muted });
+  pen.text(...(narrow ? [4, 56] : [Math.min(316, width - 220), 51]), FORMULA[candidate], { fill: ink.muted });
   return drawMarks(pen, line, amounts, { x: 2, y: narrow ? 68 : 34, step: Math.min(50, (width - 4) / 6) });
 }
 
@@ -369,7 +368,9 @@ function readout(state) {
   const amounts = breaksOf(seen);
   const amount = amounts[line - 1];
   const unit = line === 4 || line === 5 ? " rad" : "";
-  const verdict = amount ? phrase`Line ${line} fails, off by up to ${fmt(amount)}${unit}.` : phrase`Line ${line} holds.`;
+  const verdict = amount
+    ? phrase`Line ${line} fails, off by up to ${fmt(amount)}${unit}.`
+    : phrase`Line ${line} holds.`;
   const broken = amounts.flatMap((excess, i) => (excess ? [i + 1] : []));
   const some =
     broken.length > 1
@@ -392,6 +393,7 @@ export default live({
   name: "ComplexPlane",
   title: phrase`The complex plane, following the derivation of the rotation line by line`,
   height: (width) => plan(width).height,
+  lines: 2,
   draw,
   readout,
   results,

@@ -235,6 +235,7 @@ export default live({
   name: "ConfigInspector",
   title: phrase`What a model's config.json or GGUF says of its rotation`,
   height: (width, state) => plan(state, width).height,
+  lines: 6,
   draw,
   readout,
   uses,

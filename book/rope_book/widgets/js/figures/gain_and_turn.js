@@ -22,7 +22,7 @@ const scoreOf = (state) => gainedScore(Q, K, state.position, state.distance, sta
 /** Lay out the plane and the score side by side, or one below the other. */
 function plan(width) {
   const narrow = width < 560;
-  const size = narrow ? Math.min(width - 8, 360) : Math.min(330, width * 0.46);
+  const size = narrow ? Math.min(width - 8, 360) : Math.min(290, width * 0.46);
   const score = narrow
     ? { x: 36, y: size + 96, w: width - 52, h: 170 }
     : { x: size + 62, y: 86, w: width - size - 78, h: size - 84 };
@@ -43,7 +43,7 @@ function drawPlane(pen, state, { x, y, size }) {
   ].map((arrow) => ({ ...arrow, tip: tipAt(arrow.content, arrow.angle) }));
   for (const { content, colour, dash } of arrows) {
     const path = ROUND.map((angle) => tipAt(content, angle));
-    pen.curve(path, { stroke: colour, width: 1.8, opacity: 0.8, dash });
+    pen.curve(path, { stroke: colour, width: 1.8, dash });
   }
   for (const { tip, colour } of arrows) pen.arrow(cx, cy, ...tip, { stroke: colour, width: 3.5, head: 12 });
   const [across, up] = [phrase`first feature →`, phrase`↑ second feature`];

@@ -54,7 +54,7 @@ function seatsOf({ head_dim, pair, run }) {
   return { trained: pairOfLayout("interleaved"), joined: pairOfLayout("half_split"), from };
 }
 
-const [BAR, TAB, GAP] = [54, 22, 58];
+const [BAR, TAB, GAP] = [36, 22, 40];
 /** Vertical positions within a row: the numbers, the bars, the tabs, and the top edge. */
 const UPPER = { number: 59, bars: 64, tab: 64 + BAR, top: 64 };
 const LOWER_TOP = UPPER.tab + TAB + GAP;
@@ -121,7 +121,7 @@ function drawArcs(pen, { pair, run, head_dim }, cell, centre) {
     return halfEllipse(centre(a), centre(b), y, tall);
   };
   const above = arc("interleaved", UPPER.top - 18, Math.min(18, cell * 0.7));
-  const below = arc("half_split", BOTTOM + 2, -42);
+  const below = arc("half_split", BOTTOM + 2, -30);
   const dash = run === "converted" ? undefined : "5 4";
   const others = range(0, pairs - 1).filter((i) => i !== pair);
   const faint = { stroke: ink.muted, width: 1.2, opacity: 0.75 };
@@ -160,12 +160,12 @@ function draw(pen, state, { width }) {
   const seats = { x: 6, cell: (width - 12) / head_dim };
   const centre = (seat) => seats.x + (seat + 0.5) * seats.cell;
   pen.text(6, 14, phrase`As trained: q, interleaved`, { weight: 600 });
-  pen.text(6, BOTTOM + 62, phrase`${LOWER_TITLE[run]}: turned half_split`, { weight: 600 });
+  pen.text(6, BOTTOM + 50, phrase`${LOWER_TITLE[run]}: turned half_split`, { weight: 600 });
   drawLinks(pen, from, trained, centre);
   drawRow(pen, rows("trained", position)[0], range(0, head_dim - 1), trained, seats, UPPER);
   drawRow(pen, rows(run, position)[run === "mixed" ? 1 : 0], from, joined, seats, LOWER);
   drawArcs(pen, state, seats.cell, centre);
-  drawScore(pen, state, { x: 30, y: BOTTOM + 128, w: width - 44, h: 112 });
+  drawScore(pen, state, { x: 30, y: BOTTOM + 104, w: width - 44, h: 78 });
 }
 
 function readout(state) {
@@ -197,7 +197,7 @@ function readout(state) {
 export default live({
   name: "Layouts",
   title: phrase`One head of a query in two layouts, its pairs turned, and the score they give`,
-  height: () => BOTTOM + 282,
+  height: () => BOTTOM + 220,
   draw,
   readout,
   play: { trait: "position", perSecond: 6, speeds: [1, 4] },

@@ -31,7 +31,7 @@ function drawCurves(pen, state, box, { X, Y }) {
       opacity: 0.7,
       dash: remedy.rule ? undefined : "4 3",
     });
-  pen.curve(pathOf(chosen), { stroke: chosen.rule === "rope" ? ink.score : inkOf(chosen), width: 4 });
+  pen.curve(pathOf(chosen), { stroke: chosen.rule === "rope" ? ink.text : inkOf(chosen), width: 4 });
   const named = LENGTH.remedies.filter((remedy) => remedy === chosen || remedy === trained());
   /** @type {[string, Pair[]][]} */
   const lines = named.map((remedy) => [phraseOf(remedy.called), pathOf(remedy)]);

@@ -13,7 +13,7 @@ import { ownTextOf, readingOf } from "../maths/reading.js";
 
 const PITCH = 12; // pixels per pair
 const PAIRS = 16;
-const CHART = 150; // height of the bars, in pixels
+const CHART = 110; // height of the bars, in pixels
 const LEAST = -4; // the angle axis begins at 10^LEAST turns
 const PUBLISHED = { "by-parts": [1, 32], yarn: [1, 32], llama3: [1, 4] }; // ends of the ramp, in turns
 const TRAINED = { first_pair: 1, last_pair: PAIRS, attention_factor: 1 }; // rotation settings in training
@@ -71,6 +71,8 @@ function legend({ task, measure }, width) {
   return legendOf([...PLACES, { words: phrase`after training: ${level}`, style: LEVEL }], width - 4);
 }
 
+const NEARLY = 0.9; // share of the value reached in training
+
 const barsAlone = ({ shows }) => !["attention", "angles", "row"].some(shows);
 
 function plan(width, state, view) {
@@ -109,11 +111,18 @@ function drawChart(pen, state, seen, box, width, alone) {
   const most = Math.max(3, ...bars.filter((bar) => bar > 0));
   const inLetters =
     state.task === "text" ? phrase`place in the text (characters)` : phrase`place in the text (letters)`;
-  const { X, at } = drawPlaceBars(pen, box, { bars, size, trained, total, level }, loss ? 1.05 * most : 100, {
-    xLabel: narrow(width) ? phrase`place in the text` : inLetters,
-    yLabel: loss ? phrase`Loss (nats)` : phrase`Right answers (%)`,
-    yTicks: loss ? ticks(0, most, 4) : [0, 25, 50, 75, 100],
-  });
+  const asTrained = (bar) => (loss ? bar <= level / NEARLY : bar >= NEARLY * level);
+  const { X, at } = drawPlaceBars(
+    pen,
+    box,
+    { bars, size, trained, total, level, asTrained },
+    loss ? 1.05 * most : 100,
+    {
+      xLabel: narrow(width) ? phrase`place in the text` : inLetters,
+      yLabel: loss ? phrase`Loss (nats)` : phrase`Right answers (%)`,
+      yTicks: loss ? ticks(0, most, 4) : [0, 25, 50, 75, 100],
+    },
+  );
   if (alone) return {};
   const [x, y] = [X(place), box.y + box.h];
   pen.line(x, box.y, x, y, { stroke: ink.q, width: 1.5, dash: "3 3" });
@@ -157,7 +166,7 @@ function drawPairs(pen, seen, { x, y, w, h }, width) {
   const title =
     width < 300 ? phrase`Turns` : narrow(width) ? phrase`Angles (turns)` : phrase`Farthest angle of each pair (turns)`;
   pen.text(x, y - 9, title);
-  if (!narrow(width)) pen.text(x + w + 50, y - 9, phrase`slower`, { anchor: "end" });
+  if (w > 230) pen.text(x + w + 50, y - 9, phrase`slower`, { anchor: "end" });
   for (const power of narrow(width) ? [-3, -1] : range(LEAST, 0)) {
     pen.line(at(power), y, at(power), y + h, { stroke: ink.grid, width: 1 });
     pen.text(at(power), y + h + 17, decade(power, -9), noteMiddle);

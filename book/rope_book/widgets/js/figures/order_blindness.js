@@ -54,7 +54,7 @@ function plan(width, state, { shows }) {
   const cell = Math.min(40, (w - NAMES - 28) / count);
   const below = 42 + cell * count;
   const table = tall ? { x: 0, y: top + side + 68, cell } : { x: width - w, y: top, cell };
-  return { tall, top, side, table, height: rows + (tall ? side + below + 106 : 22 + Math.max(side + 32, 16 + below)) };
+  return { tall, top, side, table, height: rows + (tall ? side + below + 106 : 18 + Math.max(side + 32, 16 + below)) };
 }
 
 /** The words' horizontal positions in both sentences. */

@@ -29,7 +29,7 @@ function places(width) {
   const narrow = width < 520;
   const side = Math.min(380, narrow ? width - 44 : Math.round(width * 0.56));
   const scaleTop = side + 66;
-  const radius = narrow ? 84 : clamp((width - side - 90) / 2, 60, 120);
+  const radius = narrow ? 74 : clamp((width - side - 90) / 2, 60, 120);
   const [cx, cy] = narrow ? [width / 2, scaleTop + 104 + radius] : [width - radius - 26, 62 + radius];
   return { x: 38, y: 26, side, scaleTop, cx, cy, radius, height: Math.max(scaleTop + 46, cy + radius + 78) };
 }
@@ -43,7 +43,7 @@ const [SUN, CROWN] = ["0.8,0.19", "0.76,0.65"]; // centres in the picture
 
 /** Draw the picture on top of the patches' colours. */
 function drawPicture(pen, { x, y, side }) {
-  const style = { stroke: ink.text, width: 2, opacity: 0.45 };
+  const style = { stroke: ink.text, width: 2, opacity: 0.55 };
   const place = ([a, b]) => /** @type {Pair} */ ([x + a * side, y + b * side]);
   const points = (text) => text.split(" ").map((pair) => place(pair.split(",").map(Number)));
   for (const stroke of [HILLS, HOUSE, DOOR, TRUNK]) pen.curve(points(stroke), style);
@@ -111,7 +111,7 @@ function draw(pen, state, { width }) {
   return handles;
 }
 
-/** The scores of the patches `STEP` away, towards the side with more room. */
+/** The scores of the patches at distance `STEP`, on the side with more room. */
 function results(state) {
   const { row, column } = state;
   const { scores } = seen(state);

@@ -19,7 +19,7 @@ const ROW = 17; // pixels
 const LEVELS = [
   { least: 0.5, style: { width: 3 } },
   { least: 0.2, style: { width: 2, opacity: 0.8 } },
-  { least: 0.08, style: { width: 1, opacity: 0.6 } },
+  { least: 0.08, style: { width: 1, opacity: 0.7 } },
 ];
 const DOES = {
   previous: phrase`It reads the word before`,
@@ -85,7 +85,7 @@ function drawJob(pen, { layer, head, job, done, trained }, width) {
   if (room > 0) pen.text(width, 13, where, noteEnd);
   const [x, w] = [0, width - 132];
   pen.rect(x, 24, w, 14, { stroke: ink.muted, width: 1 });
-  pen.rect(x, 24, w * (done || 0), 14, { fill: ink.score });
+  pen.rect(x, 24, w * (done || 0), 14, { fill: ink.position });
   pen.line(x + w * trained.done, 20, x + w * trained.done, 42, { stroke: ink.text, width: 2 });
   pen.text(width, 36, phrase`${percent(done)} %, trained ${percent(trained.done)} %`, { anchor: "end" });
 }
@@ -190,6 +190,7 @@ export default live({
   name: "RealHead",
   title: phrase`A head of SmolLM2 reading twenty words: its attention as arcs and as a square, and the pairs of one score`,
   height: (width, _, view) => plan(width, view).height,
+  lines: 2,
   draw,
   readout,
 });

@@ -47,9 +47,9 @@ const isWide = (width) => width >= 560;
 function plan(width, { small, shows }) {
   if (small) return planSmall(width, shows);
   if (isWide(width)) {
-    const side = Math.min(356, width * 0.54);
+    const side = Math.min(342, width * 0.54);
     const [x, w] = [side + 44, width - side - 58];
-    return { plane: { x: 0, y: 8, side }, rail: { x, y: 60, w }, score: { x, y: 134, w, h: 190 }, height: 372 };
+    return { plane: { x: 0, y: 8, side }, rail: { x, y: 60, w }, score: { x, y: 134, w, h: 174 }, height: 356 };
   }
   return {
     plane: { x: 4, y: 4, side: width - 8 },
@@ -81,7 +81,7 @@ function drawPlane(pen, state, square, view) {
   if (view.shows("key")) drawBetween(pen, state, plane, square, view);
   for (const { z, angle, colour, r } of pairs) {
     const turn = spiral(cx, cy, unit * r, unit * 0.035, angleOf(z), angle);
-    pen.curve(turn, { stroke: colour, width: 1.5, opacity: 0.6 });
+    pen.curve(turn, { stroke: colour, width: 1.5, opacity: 0.85 });
     pen.arrow(cx, cy, ...at(z), { stroke: colour, width: 1.5, dash: "5 4" });
   }
   for (const { end, colour } of pairs) pen.arrow(cx, cy, ...at(end), { stroke: colour, width: 3.5, head: 12 });

@@ -166,12 +166,12 @@ const legend = (state, width) => legendOf(entries(state), width, { sample: 34, t
 /** Lay out the waves, then the legend and the chart of the sum; a small form has no legend. */
 function plan(width, state, { small, shows }) {
   const rows = shows("waves") ? Math.min(PARTS, state.head_dim / 2) : 0;
-  const row = small ? 30 : width < 480 ? 20 : 24;
+  const row = small ? 30 : 20;
   const [x, w] = [50, width - 72];
   const under = rows ? 26 + row * rows : 0;
   const bare = small && rows > 0;
-  const top = bare ? 40 : legend(state, width).height + 54;
-  const sum = { x, y: under + top, w, h: bare ? 120 : width < 480 ? 180 : 200 };
+  const top = bare ? 40 : Math.max(legend(state, width).height, width < 620 ? 40 : 20) + 54; // independent of later drawing
+  const sum = { x, y: under + top, w, h: bare ? 120 : width < 480 ? 180 : 154 };
   return { rows, row, x, w, under, bare, sum, height: sum.y + sum.h + 46 };
 }
 
@@ -204,7 +204,7 @@ function drawWaves(pen, state, { rows, row, x, w }, { place, X }, width) {
   const added = Math.round((state.added * rows) / PARTS);
   const levels = middles.map((y) => [x, y, x + w, y]);
   pen.lines(levels, { stroke: ink.grid, width: 1 });
-  pen.curves(curves.slice(added), { stroke: ink.muted, width: 1, opacity: 0.6 });
+  pen.curves(curves.slice(added), { stroke: ink.muted, width: 1, opacity: 0.7 });
   pen.curves(curves.slice(0, added), { stroke: ink.score, width: 1.7 });
   const rims = middles.map((y) => [22, y, r]);
   pen.circles(rims, { stroke: ink.position, width: 1.5 });
@@ -391,6 +391,7 @@ export default live({
   name: "ScoreDistance",
   title: phrase`The waves of a head's pairs, and the score of a query and a key at every distance, which is their sum`,
   height: (width, state, view) => plan(width, state, view).height,
+  lines: 2,
   draw,
   readout,
   results,

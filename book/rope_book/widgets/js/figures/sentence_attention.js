@@ -5,7 +5,7 @@ import { memo } from "../lib/memo.js";
 import { clamp, fmt, grouped, range } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
 import { roomAslant } from "../lib/shapes.js";
-import { quoted, shortened } from "../lib/words.js";
+import { quoted, shortened, textWidth } from "../lib/words.js";
 import { softmax } from "../maths/dot_product.js";
 import { makeHead } from "../maths/encoding.js";
 import { readingHead, wordVector } from "../maths/words.js";
@@ -125,7 +125,11 @@ function drawSquare(pen, { names, cell, panel }, { words, where, causal }, [x, y
       const [px, py] = [left + cell * n, top + cell * m];
       pen.rect(px, py, cell - 1, cell - 1, { fill });
       pen.rect(px, py, cell - 1, cell - 1, { stroke: ink.grid, width: 1 });
-      pen.text(px + cell / 2 - 0.5, middle, text, { size: 12, anchor: "middle", fill: colour });
+      pen.text(px + cell / 2 - 0.5, middle, textWidth(text, 12) + 5 < cell ? text : "", {
+        size: 12,
+        anchor: "middle",
+        fill: colour,
+      });
     });
   });
   if (!where) return;

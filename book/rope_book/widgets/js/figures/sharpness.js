@@ -1,5 +1,5 @@
 import { axes } from "../lib/axes.js";
-import { ink, noteEnd } from "../lib/colour.js";
+import { ink, noteEnd, ruleInk } from "../lib/colour.js";
 import { cursor } from "../lib/cursor.js";
 import { live } from "../lib/figure.js";
 import { legendOf } from "../lib/legend.js";
@@ -13,7 +13,7 @@ const LENGTHS = geometric(SHORTEST, LONGEST, 160);
 
 const LINES = [
   { words: phrase`no factor, a = 1`, style: { stroke: ink.text, width: 2, dash: "7 4" } },
-  { words: phrase`YaRN, static`, style: { stroke: ink.other, width: 4 } },
+  { words: phrase`YaRN, static`, style: { stroke: ruleInk.yarn, width: 4 } },
   { words: phrase`YaRN, s = length / 4,096`, style: { stroke: ink.value, width: 2.5, dash: "2 4" } },
 ];
 

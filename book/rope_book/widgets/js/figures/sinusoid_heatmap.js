@@ -60,18 +60,18 @@ function plan(width) {
       circle: { x: 50, y: 386, r: 42 },
       words: { x: 132, y: 345 },
       scale: { x: 142, y: 433, w: width - 168 },
-      product: { x: 34, y: 516, w: width - 46, h: 132 },
-      height: 700,
+      product: { x: 34, y: 516, w: width - 46, h: 120 },
+      height: 688,
     };
   const x = width - 178;
   return {
-    field: { x: 30, y: 30, w: width - 280, h: 236 },
+    field: { x: 30, y: 30, w: width - 280, h: 200 },
     title: { x, y: 42 },
-    circle: { x: x + 66, y: 126, r: 54 },
-    words: { x, y: 208 },
-    scale: { x: x + 8, y: 300, w: 118 },
-    product: { x: 34, y: 362, w: width - 48, h: 128 },
-    height: 532,
+    circle: { x: x + 66, y: 104, r: 42 },
+    words: { x, y: 170 },
+    scale: { x: x + 8, y: 262, w: 118 },
+    product: { x: 34, y: 326, w: width - 48, h: 112 },
+    height: 480,
   };
 }
 
@@ -129,7 +129,7 @@ function drawPair(pen, state, { x: cx, y: cy, r }) {
   pen.circle(cx, cy, r, { stroke: ink.muted, width: 1 });
   pen.text(cx + r + 8, cy + 4, "cos", note);
   pen.text(cx, cy - r - 9, "sin", noteMiddle);
-  pen.arc(cx, cy, r * 0.55, start, start + Math.min(turn, 20 * TURN), { stroke: ink.position, width: 2, opacity: 0.8 });
+  pen.arc(cx, cy, r * 0.55, start, start + Math.min(turn, 20 * TURN), { stroke: ink.position, width: 2 });
   const tip = (angle) => polar(cx, cy, angle, r);
   pen.arrow(cx, cy, ...tip(start + turn), { stroke: ink.position, width: 2, dash: "6 4", head: 10 });
   pen.arrow(cx, cy, ...tip(start), { stroke: ink.position, width: 3.5, head: 11 });
@@ -158,13 +158,13 @@ function drawProduct(pen, state, box) {
     const score = scorer(state, p);
     return offsetsOf(p).map((k) => [X(k), Y(score(k))]);
   };
-  pen.curves(OTHERS.map(curve), { stroke: ink.score, width: 1.2, opacity: 0.55 });
-  pen.curve(curve(position), { stroke: ink.score, width: 3.5 });
+  pen.curves(OTHERS.map(curve), { stroke: ink.position, width: 1 });
+  pen.curve(curve(position), { stroke: ink.position, width: 3.5 });
   const score = scorer(state, position)(offset);
   pen.line(X(offset), Y(low), X(offset), Y(score), { stroke: ink.position, width: 1.5, dash: "3 3" });
-  pen.circle(X(offset), Y(score), 6.5, { fill: ink.score, stroke: ink.text, width: 1.5 });
+  pen.circle(X(offset), Y(score), 6.5, { fill: ink.position, stroke: ink.text, width: 1.5 });
   const words = between === "projection" ? "PE(p) · W PE(p + k)" : "PE(p) · PE(p + k)";
-  pen.text(0, box.y - 28, words, { weight: 600, fill: ink.scoreWords });
+  pen.text(0, box.y - 28, words, { weight: 600, fill: ink.positionWords });
   pen.text(0, box.y - 11, phrase`thick: your p; thin: p = 0, 15, …, 90`, note);
 }
 
@@ -195,6 +195,7 @@ export default live({
   name: "SinusoidHeatmap",
   title: phrase`The sinusoidal encoding as a heat map, one of its pairs, and the dot product of two of its rows`,
   height: (width) => plan(width).height,
+  lines: 2,
   draw,
   readout,
   results,

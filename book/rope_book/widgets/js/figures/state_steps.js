@@ -35,13 +35,13 @@ function remembered({ step, query, turned }) {
 
 const sizeOf = (rows) => sum(rows.flat().map(Math.abs)) / rows.flat().length;
 
-const STRIP = 44; // height of a row of bars, in pixels
+const STRIP = 30; // height of a row of bars, in pixels
 
 /** Lay out the cache, the query's weights from the cache and the state, the state, and the sizes of cache and
  * state. */
 function plan(width) {
   const narrow = width < 500;
-  const side = narrow ? 168 : 208;
+  const side = narrow ? 168 : 160;
   const w = narrow ? width - 4 : width - side - 132;
   const column = w / TOKENS;
   const cache = { x: 2, y: 42, w, h: 56, column, bar: column - Math.min(1.5, column / 4) };
@@ -77,7 +77,7 @@ function drawStrip(pen, words, shares, query, { x, w, column, bar }, top) {
   });
   pen.text(x, top + 14, phrase`${words}: ${fmt(shares[query])} to token ${query}`, { size: 12 });
   const others = bars.filter((_, n) => n !== query);
-  pen.rects(others, { fill: ink.score });
+  pen.rects(others, { fill: ink.muted });
   pen.rects([bars[query]], { fill: ink.text });
   pen.line(x, line, x + w, line, { stroke: ink.muted, width: 1 });
 }
@@ -153,6 +153,7 @@ export default live({
   name: "StateSteps",
   title: phrase`Two memories of a text: a cache that grows by a column per token, and a sum that stays eight by eight`,
   height: (width) => plan(width).height,
+  lines: 4,
   draw,
   readout,
   panel: (width) => [0, plan(width).lead],

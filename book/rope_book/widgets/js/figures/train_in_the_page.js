@@ -156,6 +156,7 @@ function shown(state) {
   return { trained, total, size, runs, own: runs.filter(({ isOwn }) => isOwn), barsOf, guess: guessOf(task) };
 }
 
+const NEARLY = 0.9; // share of the accuracy at trained places
 const RING = { fill: ink.paper, stroke: ink.text, width: 1.6 };
 const GUESSING = { words: phrase`guessing`, style: LEVEL };
 const SEED = { words: phrase`one seed`, sign: (pen, x, y) => pen.circle(x + 12, y, 3.5, { fill: ink.text }) };
@@ -202,9 +203,9 @@ function drawLoss(pen, state, { runs, guess }, box) {
     for (const { isOwn, losses } of runs) {
       const path = pathOf(losses);
       if (path.length > 1)
-        pen.curve(path, isOwn ? { stroke: ink.score, width } : { stroke: ink.text, width, dash: "2 2" });
+        pen.curve(path, isOwn ? { stroke: ink.text, width } : { stroke: ink.muted, width, dash: "2 2" });
       for (const [x, y] of path.slice(-1))
-        pen.circle(x, y, 4, { fill: isOwn ? ink.score : ink.paper, stroke: ink.text, width: 1 });
+        pen.circle(x, y, 4, { fill: isOwn ? ink.text : ink.paper, stroke: ink.text, width: 1 });
     }
   });
 }
@@ -212,7 +213,8 @@ function drawLoss(pen, state, { runs, guess }, box) {
 function drawPlaces(pen, state, all, box) {
   const { trained, total, size, own, barsOf, guess } = all;
   const bars = barsOf(own);
-  const scales = drawPlaceBars(pen, box, { bars, size, trained, total, level: 100 * guess.right }, 100, {
+  const asTrained = (bar) => bar >= NEARLY * 100 * own[0]?.known;
+  const scales = drawPlaceBars(pen, box, { bars, size, trained, total, level: 100 * guess.right, asTrained }, 100, {
     xLabel: phrase`place in the text`,
     yLabel: phrase`Right answers (%)`,
     yTicks: [0, 25, 50, 75, 100],
@@ -264,7 +266,7 @@ function drawField(pen, { head }, inside, { x, y, w, h }) {
 /** The longest label that fits beside the pairs' bars. */
 function nameOfSway(room) {
   if (room < 110) return phrase`Sway`;
-  return room < 200 ? phrase`Sway (nats)` : phrase`How much each pair sways the scores (nats)`;
+  return room < 280 ? phrase`Sway (nats)` : phrase`How much each pair sways the scores (nats)`;
 }
 
 /** Draw the influence of each of the head's pairs on the scores, with hollow bars for pairs that do not turn. */
@@ -389,6 +391,7 @@ export default live({
   name: "TrainInThePage",
   title: phrase`A tiny transformer that learns in this page, and what it answers on longer texts`,
   height: (width, state) => plan(width, state).bottom,
+  lines: 2,
   draw,
   readout,
   work,

@@ -41,9 +41,9 @@ const KEY = [
 ];
 const legend = (width) => legendOf(KEY, width - 4, { sample: 26, drop: 5 });
 const parts = (width) => {
-  const [wide, first] = [width >= 480, legend(width).height + 30];
-  const upper = { x: 46, y: first, w: width - 62, h: wide ? 150 : 130 };
-  return { upper, lower: { ...upper, y: upper.y + upper.h + 42, h: wide ? 200 : 180 } };
+  const first = legend(width).height + 30;
+  const upper = { x: 46, y: first, w: width - 62, h: 125 };
+  return { upper, lower: { ...upper, y: upper.y + upper.h + 42, h: 175 } };
 };
 const height = (width, _, { shows }) => {
   const { y, h } = parts(width)[shows("map") ? "lower" : "upper"];

@@ -132,7 +132,7 @@ function drawCurves(pen, { measure, against, every_seed }, { all, chosen, level 
   if (share) pen.line(box.x, y, box.x + box.w, y, { stroke: ink.muted, width: 1, dash: "5 4" });
   const path = (cost, values) => values.map((value, i) => [X(cost[i]), Y(place(value))]);
   for (const { cost, band } of all.filter(({ rank }) => !rank))
-    pen.curve(path(cost, band[1]), { stroke: ink.muted, width: 1, opacity: 0.55 });
+    pen.curve(path(cost, band[1]), { stroke: ink.muted, width: 1, opacity: 0.7 });
   const firstOnTop = [...chosen].reverse();
   for (const { rank, cost, seeds, band } of firstOnTop) {
     if (every_seed) {
@@ -162,11 +162,11 @@ function drawTests(pen, { measure }, { all, times }, box) {
   }
   all.forEach(({ words, rank, results, trained }, row) => {
     const y = box.y + ROW * (row + 0.5);
-    const [fill, opacity] = rank ? [rank.stroke, 1] : [ink.muted, 0.6];
+    const [fill, opacity] = rank ? [rank.stroke, 1] : [ink.muted, 0.7];
     const style = rank ? { fill: rank.words, weight: 600 } : note;
     pen.text(box.x - 8, y + 4, words, { ...style, anchor: "end" });
     const now = X(span(results)[1]);
-    pen.line(X(trained), y, now, y, { stroke: fill, width: 1, opacity: 0.6 });
+    pen.line(X(trained), y, now, y, { stroke: fill, width: 1 });
     pen.line(now, y - 9, now, y + 9, { stroke: fill, width: 1.5, opacity });
     const lanes = Math.max(1, results.length - 1);
     results.forEach((result, seed) => {
@@ -220,6 +220,7 @@ export default live({
   name: "TrainingCurves",
   title: phrase`Learning curves of tiny models with each encoding, and their tests on longer texts`,
   height: (width, state) => places(width, measured(state)).height,
+  lines: 4,
   draw,
   readout,
   panel(width, state) {

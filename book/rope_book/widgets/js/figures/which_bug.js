@@ -10,9 +10,9 @@ import { quoted } from "../lib/words.js";
 const STYLES = [
   { stroke: ink.text, width: 1.6 },
   { stroke: ink.other, width: 3, dash: "7 4" },
-  { stroke: ink.score, width: 2.4, dash: "2 3" },
+  { stroke: ink.value, width: 2.4, dash: "2 3" },
 ];
-const GHOST = { stroke: ink.position, width: 7, opacity: 0.28 };
+const GHOST = { stroke: ink.position, width: 6, opacity: 0.95 };
 const HEALTHY = PATIENTS.people.filter(({ name }) => name === "right")[0];
 const FULL = 1.5; // scores and entries are clamped to this value
 const FAR = 2; // lengths and errors are clamped to this value
@@ -152,6 +152,7 @@ export default live({
   name: "WhichBug",
   title: phrase`Symptoms of a rotation: scores from three starts, its matrix, lengths and errors`,
   height,
+  lines: 2,
   draw,
   readout,
   panel: (width) => [0, narrow(width) ? frames(width)[2].y - 26 : height(width)],

@@ -22,6 +22,9 @@ export const ink = {
   onOther: "var(--rl-on-other)", // text on that colour
 };
 
+/** Darker hues for lines, for colours that are too light. @type {Record<string, string>} */
+export const lineInk = { [ink.value]: "var(--rl-value-line)", [ink.other]: "var(--rl-other-line)" };
+
 /** Small labels. */
 export const note = { size: 12, fill: ink.muted };
 export const noteMiddle = { ...note, anchor: "middle" };
@@ -58,6 +61,8 @@ export const LIGHT = {
   "score-words": "#97406f",
   "other-words": "#8a5a00",
   "on-other": "#1b1f24",
+  "value-line": "#2f93d0",
+  "other-line": "#c98300",
   pi: "#B87800",
   ntk: "#6A4FB3",
   abf: "#7A5230",

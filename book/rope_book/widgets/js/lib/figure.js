@@ -9,6 +9,7 @@ import { makeFit } from "./fit.js";
 import { makeGlide, makeHand } from "./glide.js";
 import { tellWhenGone } from "./gone.js";
 import { keepPicture } from "./keep.js";
+import { makePlace } from "./layout.js";
 import { namedBy, viewOf } from "./leads.js";
 import { phrase } from "./phrase.js";
 import { makePicture } from "./picture.js";
@@ -46,14 +47,14 @@ function mount(/** @type {Figure} */ figure, /** @type {Model} */ model, /** @ty
   const remember = () => address?.remember();
   const { moved, ...hand } = makeHand(state, glide, figure, { change, paint, fails: () => hasFailed(root), remember });
   const picture = makePicture(figure, view, hand, stops.signal);
-  const readout = makeReadout();
+  const readout = makeReadout(figure.lines ?? 3);
   const { attempt, fail } = makeAttempt(root, readout.show);
   const address = model.host === "page" ? makeAddress(figure.name, state, root, stops.signal) : undefined;
   const calls = { moved, ...hand, rested: paint, tell: readout.tell, link: address?.link };
   const controls = makeControls(state.controls, { ...figure, ...namedBy(figure.name), only }, calls);
   const bar = makeBar(figure, state, only, calls);
+  const place = makePlace(root, { picture, controls, bar, readout }, heightOf(figure, state, view, model));
   const work = makeWork(figure.work, paint, fail);
-  root.append(picture.element, ...readout.elements, ...controls.elements, bar.element);
   const use = address && keepInSight(root, picture, () => attempt(draw), stops.signal).use;
   followLinks(figure.name, root, state, { leapt: hand.leapt, use }, stops.signal);
   invite(root, picture.element, stops.signal);
@@ -78,16 +79,22 @@ function mount(/** @type {Figure} */ figure, /** @type {Model} */ model, /** @ty
   }
   stops.signal.addEventListener("abort", state.listen(change));
   answerQuestions(root, state, { model, moved, picture, remember, results: resultsOf(figure, work) }, stops.signal);
-
   el.append(root);
   address?.recall();
-  picture.measure();
+  place.measure();
   change();
   root.classList.remove(TOUCHED);
   readout.stop();
-  const fit = makeFit(root, picture, [readout.elements[0], ...controls.grids, bar.element], paint);
+  const fit = makeFit(root, place, paint);
   const keep = lend(root, model, work, calls, () => picture.still(figure.readout(state.read(), view)));
   return () => takeAway(root, [{ stop: () => stops.abort() }, glide, fit, bar, readout, address, work, keep]);
+}
+
+// A function that maps a width to the picture's height, for figures whose controls may be beside the picture.
+/** @type {(figure: Figure, state: Live, view: View, model: Model) => ((width: number) => number) | undefined} */
+function heightOf(figure, state, view, model) {
+  if (view.small || model.host === "guided") return undefined;
+  return (width) => figure.height(width, state.read(), view);
 }
 
 // A function from a state to the results that challenges judge, once all work is done.

@@ -1,6 +1,6 @@
 // Places drag handles over a picture, each a circle with a ring in the colour of its quantity. Keyboard users can
 // use the native controls instead.
-import { ink } from "./colour.js";
+import { ink, lineInk } from "./colour.js";
 import { svg, write } from "./dom.js";
 import { makeLayer, spotOf } from "./overlay.js";
 
@@ -16,7 +16,12 @@ function put({ children: [seen, circle] }, { x, y, box, ring, trait, ink: chosen
   const [width, height] = box ?? [2 * r, 2 * r];
   const place = { x: x - width / 2, y: y - height / 2, width, height, rx: box ? 5 : r };
   write(circle, { cx: x, cy: y, r: Math.max(RADIUS, r) });
-  write(seen, { class: box || ring ? "rl-ring rl-fitted" : "rl-ring", ...place, stroke: colour, fill: colour });
+  write(seen, {
+    class: box || ring ? "rl-ring rl-fitted" : "rl-ring",
+    ...place,
+    stroke: lineInk[colour] ?? colour,
+    fill: colour,
+  });
 }
 
 // {element, place(wanted)}: `dragged(changes)` is called during a drag, and `dropped()` at the end.

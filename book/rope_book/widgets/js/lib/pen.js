@@ -1,6 +1,6 @@
 // Provides the pen that draws figures.
 import { bitmap } from "./bitmap.js";
-import { ink } from "./colour.js";
+import { ink, lineInk } from "./colour.js";
 import { arcPoints, arrowShape } from "./geometry.js";
 import { Slots } from "./slots.js";
 
@@ -9,14 +9,17 @@ const points = (/** @type {Pair[]} */ list) => list.map(([x, y]) => `${px(x)},${
 const trace = (/** @type {Pair[]} */ list) => `M${points(list)}`;
 /** @type {(style?: Style) => Attributes} */
 const stroked = ({ stroke = ink.text, width = 1.5, dash, opacity } = {}) => ({
-  stroke,
+  stroke: lineInk[stroke] ?? stroke,
   "stroke-width": width,
   "stroke-dasharray": dash,
   opacity,
   fill: "none",
 });
 /** @type {(style: Style) => Attributes} */
-const filled = ({ fill = "none", opacity, ...style }) => ({ ...(style.stroke && stroked(style)), fill, opacity });
+const filled = ({ fill = "none", opacity, ...style }) =>
+  fill !== "none" && style.stroke
+    ? { ...stroked(style), fill, "fill-opacity": opacity } // a pale area keeps a dark edge
+    : { ...(style.stroke && stroked(style)), fill, opacity };
 
 // Draws into an SVG group, between begin() and end(). A style is {stroke, width, dash, opacity, fill}. Each plural
 // method draws many shapes in one style as a single element; the shapes should not overlap.

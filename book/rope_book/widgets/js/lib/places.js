@@ -6,26 +6,27 @@ import { grouped, range } from "./numbers.js";
 import { phrase } from "./phrase.js";
 
 /** @import { Pen } from "./pen.js" */
-/** @typedef {{bars: number[], size: number, trained: number, total: number, level: number}} Places */
+/** @typedef {{bars: number[], size: number, trained: number, total: number, level: number,
+ *   asTrained: (bar: number) => boolean}} Places */
 
 const EDGE = { stroke: ink.text, width: 1 };
 export const LEVEL = { stroke: ink.text, width: 1.5, dash: "5 3" };
 /** Legend entries for the bars. */
 export const PLACES = [
-  { words: phrase`trained places`, box: { ...EDGE, fill: ink.position } },
-  { words: phrase`new places`, box: { ...EDGE, fill: ink.other } },
+  { words: phrase`as good as trained`, box: { ...EDGE, fill: ink.position } },
+  { words: phrase`worse`, box: { ...EDGE, fill: ink.other } },
 ];
 
 /**
- * Draw bars, each the mean over `size` positions, in different colours for the first `trained` positions and the
- * rest, and a line at `level`. Omits NaN bars. Returns the scales of axes.js.
+ * Draw bars, each the mean over `size` positions, and a line at `level`. Bars beyond the first `trained` positions
+ * have a warning colour, unless they are as good as in training. Omits NaN bars. Returns the scales of axes.js.
  * @param {Pen} pen
  * @param {Box} box
  * @param {Places} places
  * @param {number} top of the vertical axis
  * @param {Parameters<typeof axes>[4]} options of the axes
  */
-export function drawPlaceBars(pen, box, { bars, size, trained, total, level }, top, options) {
+export function drawPlaceBars(pen, box, { bars, size, trained, total, level, asTrained }, top, options) {
   const scales = axes(pen, box, [0, total], [0, top], {
     xTicks: range(0, total, total / 4),
     xFormat: grouped,
@@ -34,9 +35,9 @@ export function drawPlaceBars(pen, box, { bars, size, trained, total, level }, t
   const { X, Y } = scales;
   const [edge, bottom] = [X(trained), box.y + box.h];
   pen.rect(box.x, box.y, edge - box.x, box.h, { fill: ink.position, opacity: 0.1 });
-  const part = (/** @type {boolean} */ isTrained) =>
+  const part = (/** @type {boolean} */ isRight) =>
     bars.flatMap((bar, i) => {
-      if (!(bar >= 0) || i * size < trained !== isTrained) return [];
+      if (!(bar >= 0) || (i * size < trained || asTrained(bar)) !== isRight) return [];
       const [left, right] = [X(i * size) + 1, X(Math.min(total, (i + 1) * size)) - 1];
       return [/** @type {Segment} */ ([left, Y(bar), Math.max(1, right - left), bottom - Y(bar)])];
     });

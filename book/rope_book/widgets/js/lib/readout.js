@@ -4,9 +4,12 @@ import { joined } from "./phrase.js";
 
 const REST = 500; // ms without changes before the text is announced
 
-// {elements, show(text, moving), tell(text), stop()}: show displays the current text and announces it once nothing
-// has moved for a moment, but never while the figure is playing; tell announces its text immediately.
-export function makeReadout() {
+const WIDTH = 720; // width in pixels for which a figure declares the number of lines of its sentences
+
+// {elements, show(text, moving), tell(text), stop(), reserve()}: reserve keeps room for the longest text, which
+// takes `lines` lines on a wide screen. show displays the current text and announces it once nothing has moved for
+// a moment, but never while the figure is playing; tell announces its text immediately.
+export function makeReadout(/** @type {number} */ lines) {
   const words = html("p", { class: "rl-readout" });
   const spoken = html("p", { class: "rl-spoken", role: "status" });
   let speaking = 0;
@@ -23,5 +26,10 @@ export function makeReadout() {
     stop();
     if (!moving) speaking = setTimeout(() => say(spoken, text), REST);
   }
-  return { elements: [words, spoken], show, tell, stop };
+  function reserve() {
+    const width = words.clientWidth || WIDTH;
+    const needs = width < WIDTH ? Math.ceil((lines * WIDTH) / width) : lines;
+    words.style.setProperty("--rl-lines", String(needs));
+  }
+  return { elements: [words, spoken], show, tell, stop, reserve };
 }

@@ -38,6 +38,7 @@ export const slider = {
     const shown = html("span", { class: "rl-value", "aria-hidden": "true" }); // aria-valuetext already contains it
     const input = html("input", { type: "range", min: to(low), max: to(high), step: log ? 0.01 : step });
     const words = wordsOf(control);
+    shown.style.minWidth = `${Math.max(words(low).length, words(high).length)}ch`; // a longer number must not wrap
     let current = low;
     input.addEventListener("input", () => {
       const value = from(Number(input.value));
