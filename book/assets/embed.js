@@ -1,6 +1,6 @@
-// Live figures in other people's pages: <rope-figure name="RotatePair" position="9"></rope-figure>. A figure's file begins with
-// this text and then calls RopeFigures.define. Every element has a shadow root, which keeps the page's styles outside and the
-// figure's inside. Nothing is loaded, stored or sent.
+// Live figures for other people's pages: <rope-figure name="RotatePair" position="9"></rope-figure>. A figure's
+// file begins with this script and then calls RopeFigures.define. Every element has a shadow root, which isolates
+// the figure's styles from the page's. The script loads, stores and sends nothing.
 (() => {
   "use strict";
   if (window.RopeFigures) return; // another figure's file was loaded first
@@ -8,10 +8,10 @@
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const figures = {}; // by class name
 
-  /** The trait of an attribute: key-position and key_position are the same. */
+  /** The trait that an attribute sets; key-position and key_position are equivalent. */
   const trait = (attribute) => attribute.replaceAll("-", "_");
 
-  /** The part of a Jupyter widget model that the figures use; `moved` is called when the reader has moved something. */
+  /** The part of a Jupyter widget model that the figures use; `moved` is called when the user moves a control. */
   function foreignModel(state, moved) {
     const values = { ...state };
     const listeners = {};
@@ -64,7 +64,7 @@
       this.watch.observe(this, { attributes: true });
     }
 
-    /** The initial state, to which Reset returns: the figure's, with the values of the attributes. */
+    /** The initial state, to which Reset returns: the figure's defaults, overridden by the attributes. */
     first(figure) {
       const state = structuredClone(figure.state);
       for (const control of state._controls) {
@@ -78,7 +78,7 @@
       return state;
     }
 
-    /** The attribute's text for a trait, or null. */
+    /** The text of the attribute that sets a trait, or null. */
     value(name) {
       return this.getAttribute(name) ?? this.getAttribute(name.replaceAll("_", "-"));
     }
@@ -95,13 +95,13 @@
       }
     }
 
-    /** Set the theme: light, dark, or auto, that of the reader's system. */
+    /** Set the theme: light, dark, or auto (the theme of the user's system). */
     wear() {
       const theme = this.getAttribute("theme") ?? "light";
       this.shell.dataset.theme = theme === "auto" ? (dark.matches ? "dark" : "light") : theme;
     }
 
-    /** Tell the page the values that the reader has set. */
+    /** Tell the page which values the user has set. */
     tell() {
       const detail = Object.fromEntries(this.model.values._controls.map(({ name }) => [name, this.model.get(name)]));
       this.dispatchEvent(new CustomEvent("rope-change", { bubbles: true, detail }));

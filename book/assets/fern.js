@@ -1,6 +1,6 @@
-// The fern on the first page: scrolling, a slider and links lead through its stages. With reduced motion, and without scripts, the
-// page shows the stages as stills, one below the other. In the last stage readers grow a fern of their own, from a config file if
-// they like, save it as a picture or a loop, and listen to it.
+// The fern on the first page. Scrolling, a slider and links lead through its stages. With reduced motion or without
+// scripts, the page shows the stages as stills, one below the other. In the last stage, readers can grow their own
+// fern (from a config file if they like), save it as a picture or a loop, and listen to it.
 (() => {
   "use strict";
   const tour = document.querySelector(".fern-tour");
@@ -27,7 +27,8 @@
     return now;
   }
 
-  // Paint the current picture on a canvas, in light colours like every still. Browsers encode the smaller size in real time.
+  // Paint the current picture on a canvas, in light colours like every still. Browsers can encode the smaller size
+  // in real time.
   const [WIDE, SMALL] = [1280, 640];
   async function paint(canvas, width) {
     const image = make("img", { src: `data:image/svg+xml,${encodeURIComponent(figure.still())}` });
@@ -49,7 +50,7 @@
     canvas.toBlob((blob) => keep(blob, "fern.png"));
   }
 
-  // A film of six seconds: the pig walks from the dog to where it is now, and back.
+  // A six-second film: the pig walks from the dog to its current position and back.
   const LOOP = 6000;
   async function film(canvas) {
     const [far, since] = [distance(), performance.now()];
@@ -63,9 +64,9 @@
   }
 
   const KIND = ["webm", "mp4"].find((kind) => window.MediaRecorder?.isTypeSupported(`video/${kind}`));
-  const CODING = 10_000; // ms that a browser has to encode the last frames
+  const CODING = 10_000; // time for the browser to encode the last frames, in ms
 
-  /** Record the film. The result is empty in a browser that claims to record a format but lacks its encoder. */
+  /** Record the film. The result is empty if a browser claims to record a format but lacks its encoder. */
   async function record() {
     const [canvas, parts] = [make("canvas"), []];
     await paint(canvas, SMALL);
@@ -81,7 +82,7 @@
     return new Blob(parts, { type: recorder.mimeType });
   }
 
-  /** A button that saves the loop, and the sentence that replaces it if the browser turns out not to record one. */
+  /** A button that saves the loop, and the sentence that replaces the button if the browser cannot record one. */
   function makeLoop() {
     const button = make("button", { type: "button", onclick: save }, say("Save as loop of 6 seconds"));
     const note = make("span", { role: "status" });
@@ -100,8 +101,9 @@
     return [button, note];
   }
 
-  // The chord has a voice for each of the twelve fastest pairs of a head of width 64 at base 10,000, almost a fourth apart. The higher
-  // a hand points, the louder its voice: all are loud at distance 0, and then they fall out of step.
+  // The chord has one voice for each of the twelve fastest pairs of a head of width 64 at base 10,000, tuned almost
+  // a fourth apart. The higher a hand points, the louder its voice is. At distance 0 all voices are loud; then they
+  // fall out of step.
   const [VOICES, TOP, FOURTH] = [12, 1760, 10_000 ** (2 / 64)];
   function startChord(volume) {
     const context = new AudioContext();
@@ -151,7 +153,7 @@
     return [button, loudness];
   }
 
-  // The script that reads files is fetched for the first file. A file never leaves the page.
+  // The script that reads files is fetched when the first file is opened. A file never leaves the page.
   let fetched;
   const reader = () =>
     (fetched ??= new Promise((done, fail) => {
@@ -195,7 +197,7 @@
     area.addEventListener("dragover", (event) => event.preventDefault());
     area.addEventListener("drop", (event) => {
       const [file] = event.dataTransfer.files;
-      if (!file) return; // dragged text is dropped as usual
+      if (!file) return; // the browser handles dragged text
       event.preventDefault();
       take(file);
     });
@@ -209,12 +211,12 @@
     return make("div", { className: "fern-tools" }, makeFile(), picture, ...makeLoop(), ...sound);
   }
 
-  // The state of the figure in each stage. A stage holds wherever its sentence shows, so that the two never disagree.
+  // The figure's state in each stage. A stage applies wherever its sentence is visible, so the two never disagree.
   const OWN = { model: "Llama 3.1 8B", distance: 8000, gathered: 1, start: 0, shown: "one" };
   const steps = [...tour.querySelectorAll(".fern-step")];
   const states = steps.map(({ id }) => (id === "fern-yours" ? OWN : { stage: id.replace("fern-", "") }));
 
-  /** Numbered links to the stages, and a slider through them. */
+  /** Numbered links to the stages, and a slider that moves through them. */
   function makeWay() {
     const titles = steps.map((step, i) => `${i + 1}: ${step.querySelector("strong").textContent}`);
     const links = steps.map(({ id }, i) => make("a", { href: `#${id}`, ariaLabel: titles[i] }, String(i + 1)));
@@ -238,13 +240,13 @@
     const last = steps.length - 1;
     const way = makeWay();
     const anchors = steps.map(({ id }) => make("span", { className: "fern-anchor", id }));
-    for (const step of steps) step.removeAttribute("id"); // it moves to the place to scroll to
+    for (const step of steps) step.removeAttribute("id"); // the id moves to the scroll target
     const texts = make("div", { className: "fern-steps" }, ...steps);
     const view = make("div", { className: "fern-view" }, texts, figure.closest(".live-slot"), way.element);
     tour.append(...anchors, view);
     tour.classList.add("fern-guided");
 
-    let [long, roof, shown, frame] = [1, 0, -1, 0]; // pixels per stage, pixels of the header, the stage shown
+    let [long, roof, shown, frame] = [1, 0, -1, 0]; // pixels per stage, header height in pixels, stage shown
     function measure() {
       const page = document.documentElement;
       long = Math.round(0.75 * page.clientHeight);
@@ -257,7 +259,7 @@
       frame = 0;
       const place = Math.round((roof - tour.getBoundingClientRect().top) / long);
       const now = Math.min(last, Math.max(0, place));
-      if (now === shown) return; // whatever the reader has moved stays
+      if (now === shown) return; // keep whatever the reader has moved
       shown = now;
       for (const [i, step] of steps.entries()) step.classList.toggle("is-now", i === now);
       way.show(now);
@@ -283,7 +285,7 @@
       show();
     });
     measure();
-    new ResizeObserver(() => requestAnimationFrame(measure)).observe(view); // the controls of the last stage make it taller
+    new ResizeObserver(() => requestAnimationFrame(measure)).observe(view); // the last stage's controls make it taller
     show();
     anchors.find(({ id }) => `#${id}` === location.hash)?.scrollIntoView();
   }

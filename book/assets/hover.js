@@ -1,8 +1,8 @@
-// Cards beside links that preview a term, a section or a paper. Their words are in a separate file per page
-// (book/extensions/hover.py), loaded when a reader first points at a link or gives it the focus.
+// Cards beside links that preview a term, a section or a paper. The text of a page's cards is in a separate file
+// (book/extensions/hover.py), which is loaded when a reader first points at a link or focuses it.
 (() => {
   "use strict";
-  const [COMES, GOES] = [350, 250]; // ms: a pointer that only passes shows no card; one on its way to the card keeps it
+  const [COMES, GOES] = [350, 250]; // ms: a passing pointer shows no card, and a pointer on its way to the card keeps it
   const GAP = 6; // px between a link and its card
   const main = document.querySelector("main");
   const article = document.querySelector("article.bd-article");
@@ -32,7 +32,7 @@
 
   /** @type {any} */ (window).ropeCards = (/** @type {typeof cards} */ given) => (cards = given);
 
-  /** Load the words of this page's cards, once, then call `then`. */
+  /** Load the text of this page's cards once, then call `then`. */
   function load(/** @type {() => void} */ then) {
     if (cards) return then();
     if (!asked) {
@@ -75,7 +75,7 @@
     card.hidden = true;
   }
 
-  /** The link in the text at which an event happened, except links that set a figure. */
+  /** The link in the text on which an event occurred, unless the link sets a figure. */
   function linkOf(/** @type {Event} */ { target }) {
     const link = target instanceof Element && target.closest("a[href]");
     const ours = link instanceof HTMLAnchorElement && article?.contains(link) && !link.matches(".headerlink, .rl-chip");
@@ -90,7 +90,7 @@
     else if (!link && !shown?.matches(":focus-visible")) timer = window.setTimeout(hide, GOES);
   }
 
-  // Only a pointer that moves aims at a link: a page that scrolls below a pointer at rest brings links under it too.
+  // Only a moving pointer selects a link, because scrolling also brings links under a pointer at rest.
   main.addEventListener("pointermove", (event) => {
     const before = spot;
     spot = `${event.screenX} ${event.screenY}`;

@@ -1,13 +1,13 @@
-// The page loader brings the live figures of a published page to life. It reads the widget state stored in the
-// notebook, and gives every figure's script a model inside the page. No server, no kernel, no module system: it works
+// The page loader starts the live figures of a published page. It reads the widget state stored in the notebook,
+// and gives every figure's script a model inside the page. It needs no server, kernel or module system, so it works
 // from a folder opened with file://.
 (() => {
   "use strict";
-  const words = JSON.parse(document.getElementById("page-words")?.textContent ?? "{}"); // of a Chinese page
+  const words = JSON.parse(document.getElementById("page-words")?.textContent ?? "{}"); // on a Chinese page
   const say = (text) => words[text] ?? text;
   const STATE = 'script[type="application/vnd.jupyter.widget-state+json"]';
-  const figures = {}; // by class name, as their scripts arrive
-  const models = {}; // by id, as the states arrive
+  const figures = {}; // keyed by class name, added as their scripts load
+  const models = {}; // keyed by id, added as the states are parsed
 
   /** The part of a Jupyter widget model that the figures use, without a kernel. */
   function pageModel(state, host = "page") {
@@ -43,7 +43,7 @@
     for (const element of still) element.remove();
   }
 
-  /** Bring to life every slot so far whose figure has loaded. */
+  /** Start the figure in every slot parsed so far, if the figure's script has loaded. */
   function mount() {
     for (const states of document.querySelectorAll(`${STATE}:not([data-read])`)) {
       states.dataset.read = "";
@@ -51,7 +51,7 @@
     }
     for (const slot of document.querySelectorAll(".live-slot:not([data-alive])")) {
       const { state } = slot.dataset.state ? JSON.parse(slot.dataset.state) : (models[slot.dataset.model] ?? {});
-      // any other widget needs Python, and its slot says so
+      // any other widget needs Python, as its slot says
       const figure = figures[state?._anywidget_id?.split(".").pop()];
       if (!figure) continue;
       slot.dataset.alive = "";
@@ -59,16 +59,16 @@
     }
   }
 
-  /** A figure's script follows its first slot and calls define(), possibly before the text below is parsed. */
+  /** A figure's script follows the figure's first slot, and may call define() before the rest is parsed. */
   window.RopeLive = {
     define(name, figure) {
       figures[name] = figure;
       mount();
     },
   };
-  document.addEventListener("DOMContentLoaded", mount); // a second slot of the same figure
+  document.addEventListener("DOMContentLoaded", mount); // for further slots of the same figure
 
-  // A still that can be tried in place: a click on its button fetches the figure's script.
+  // A still that can be tried in place: clicking its button fetches the figure's script.
   function offerToTry(place) {
     const button = document.createElement("button");
     Object.assign(button, { type: "button", className: "live-try", textContent: say("Try it here") });
@@ -84,7 +84,7 @@
         slot.scrollIntoView({ block: "nearest" });
         slot.focus({ preventScroll: true }); // the pressed button is gone
       });
-      script.addEventListener("error", () => button.remove()); // the still leads to the figure
+      script.addEventListener("error", () => button.remove()); // the still links to the figure
       script.src = place.dataset.script;
       document.head.append(script);
     });
@@ -94,7 +94,7 @@
     for (const place of document.querySelectorAll(".live-later")) offerToTry(place);
   });
 
-  // A cell that sets the figure above it can be tried without Python: a button applies its lines.
+  // A cell that sets the figure above it can be tried without Python: a button applies the cell's lines.
   const LINE = /^(?:# )?figure\.(\w+) = (.+?)(?: {2}# .*)?$/gm;
   const WORDS = { True: true, False: false };
 

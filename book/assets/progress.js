@@ -1,16 +1,16 @@
-// The pages that a reader has read, and the chosen path, stored in this browser and nowhere else. Without storage (a
-// private window, some folders) they last as long as the page.
+// Stores the pages that a reader has read and the chosen path, in this browser only. Without storage (in a private
+// window or some folders), they last as long as the page.
 (() => {
   "use strict";
   const KEY = "rope-turn-by-turn";
-  const MOMENT = 1500; // ms for which the end of a page must be in sight before it counts as read
+  const MOMENT = 1500; // ms for which the end of a page must be visible before the page counts as read
 
-  // Texts in the page's language: a Chinese page has its words in a data block (book/zh/page.toml).
+  // Texts in the page's language; a Chinese page has a data block with translations (book/zh/page.toml).
   /** @type {Record<string, string>} */
   const words = JSON.parse(document.getElementById("page-words")?.textContent ?? "{}");
   const say = (/** @type {string} */ text, value = "") => (words[text] ?? text).replace("{0}", value);
 
-  // A page's key is its folder and name, wherever the book is: "notebooks/04_rotate_one_pair".
+  // A page's key is its folder and name, wherever the book is hosted: "notebooks/04_rotate_one_pair".
   const called = (/** @type {string} */ address) =>
     new URL(address, location.href).pathname
       .split("/")
@@ -38,7 +38,7 @@
       if (state.read.length || state.seen.length || state.path) localStorage.setItem(KEY, JSON.stringify(state));
       else localStorage.removeItem(KEY);
     } catch {
-      // without storage the state lasts as long as the page
+      // without storage, the state lasts as long as the page
     }
     show();
   }
@@ -64,7 +64,7 @@
     status.focus();
   });
 
-  // A tick for the eye, a word for screen readers.
+  // A tick for sighted readers, and a word for screen readers.
   function tick(/** @type {Element} */ link, /** @type {boolean} */ done, /** @type {string} */ said) {
     link.classList.toggle("is-read", done);
     link.querySelector(".read-word")?.remove();
@@ -101,7 +101,7 @@
   }
   for (const hand of ["input", "click"]) document.addEventListener(hand, moved);
 
-  // The next page of the chosen path, if this page is on it.
+  // The next page on the chosen path, if the path includes this page.
   const steps = [...document.querySelectorAll(".path-next")].filter((step) => step instanceof HTMLElement);
   function showNext() {
     for (const step of steps) step.hidden = step.dataset.path !== state.path;
@@ -113,7 +113,7 @@
     keep();
   } else show();
 
-  // A page counts as read when its end was in sight for a moment, or the reader goes on to the next.
+  // A page counts as read once its end has been visible for a moment, or the reader goes on to the next page.
   const footer = document.querySelector(".prev-next-footer");
   if (footer) {
     let timer = 0;

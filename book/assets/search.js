@@ -1,14 +1,14 @@
-// Adapt Sphinx's search to the queries of this book's readers: a whole symptom, an error message, the name of a method. It
-// runs between Sphinx's script and its index.
+// Adapt Sphinx's search to the queries of this book's readers, such as a whole symptom, an error message or the
+// name of a method. This script runs between Sphinx's script and the search index.
 (() => {
   "use strict";
-  const DOOR = "book/wrong"; // the page ordered by symptom
+  const DOOR = "book/wrong"; // the page organised by symptom
   const CHINESE = "book/zh/"; // pages with a separate index, on the Chinese search page
-  const FEW = 10; // if fewer pages have all the words, pages that lack some are listed too
+  const FEW = 10; // if fewer pages contain all the words, pages that lack some are also listed
   const LONG = { bf16: "bfloat16", fp16: "float16", fp32: "float32" }; // as written in headings
 
-  // Words are looked up in plain objects, where "constructor" is a property of every object: give the tables a prototype without
-  // such properties.
+  // Sphinx looks words up in plain objects, and every object has a property named "constructor". Give the tables a
+  // prototype without such properties.
   const own = Object.assign(Object.create(null), { hasOwnProperty: Object.prototype.hasOwnProperty });
   const setIndex = Search.setIndex;
   Search.setIndex = (index) => {
@@ -16,17 +16,17 @@
     setIndex.call(Search, index);
   };
 
-  // a name of the library ranks below a chapter with the word in its title, and above other text
+  // a name from the library ranks below a chapter with the word in its title, and above other text
   Scorer.objPrio = { 0: 0, 1: 0, 2: -5 };
 
-  // Sphinx lists only pages with every word, which for a sentence excludes a page that lacks just one.
+  // Sphinx lists only pages that contain every word, so a sentence excludes any page that lacks just one.
   const withAll = Search.performTermsSearch;
   Search.performTermsSearch = (words, excluded) => {
     const pages = Search._index.docnames;
-    const shares = pages.map(() => 0); // each page's share of the query, weighted by the rarity of words
+    const shares = pages.map(() => 0); // each page's share of the query, with words weighted by rarity
     const found = new Map();
     let whole = 0;
-    let rare = 0; // the door's weight in words that fewer than two thirds of the pages have
+    let rare = 0; // the door's share from words that are on fewer than two thirds of the pages
     for (const word of words) {
       const hits = withAll(new Set([word]), excluded);
       const weight = Math.log(1 + pages.length / (1 + hits.length));
@@ -49,7 +49,7 @@
     return results.map((result) => (result[0] === DOOR && rare > 0 ? door(result, words) : result));
   };
 
-  // Rank the door among the first, and link to the section whose heading has most of the words.
+  // Rank the door near the top, and link to the section whose heading contains the most words.
   const door = ([page, title, anchor, description, score, file], words) => {
     const { alltitles, docnames } = Search._index;
     const stemmer = new Stemmer();
@@ -67,8 +67,8 @@
     return [page, section.title, section.anchor, description, score + Scorer.title, file];
   };
 
-  // A Chinese query goes to the Chinese search page. Sphinx splits words at spaces, which Chinese does not have: there a page is
-  // listed, before the English ones, if its text contains every piece of the query.
+  // A Chinese query goes to the Chinese search page. Sphinx splits words at spaces, which Chinese does not have. On
+  // that page, pages whose text contains every piece of the query are therefore listed before the English ones.
   const root = document.documentElement.dataset.content_root;
   const inChinese = document.documentElement.lang.startsWith("zh");
   const asked = new URLSearchParams(location.search).get("q") ?? "";

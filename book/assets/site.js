@@ -2,30 +2,30 @@
 (() => {
   "use strict";
 
-  // Texts in the page's language: a Chinese page has its words in a data block (book/zh/page.toml).
+  // Texts in the page's language; a Chinese page has a data block with translations (book/zh/page.toml).
   const said = JSON.parse(document.getElementById("page-words")?.textContent ?? "{}");
   const say = (text, value = "") => (said[text] ?? text).replace("{0}", value);
   if (typeof Documentation !== "undefined") Object.assign(Documentation.TRANSLATIONS, said); // texts of Sphinx's scripts
 
-  // The sidebar, logo included, becomes a named landmark.
+  // Make the sidebar, including the logo, a named landmark.
   const sidebar = document.querySelector(".bd-sidebar-primary");
   sidebar?.setAttribute("role", "region");
   sidebar?.setAttribute("aria-label", say("Book"));
 
-  // docutils gives the entries of a list a deprecated role.
+  // docutils gives list entries a deprecated role.
   for (const entry of document.querySelectorAll('[role="list"] > [role="doc-biblioentry"]')) {
     entry.setAttribute("role", "listitem");
   }
 
-  // The button's name is its text.
+  // Use the button's text as its name.
   document.querySelector(".search-button-field")?.removeAttribute("aria-label");
 
-  // The theme prints by an inline handler, which the page's policy forbids.
+  // The theme prints with an inline handler, which the page's security policy forbids.
   for (const button of document.querySelectorAll(".btn-download-pdf-button")) {
     button.addEventListener("click", () => print());
   }
 
-  // Paper is light, whatever the theme.
+  // Print in light colours, whatever the theme.
   const root = document.documentElement;
   let theme;
   addEventListener("beforeprint", () => {
@@ -34,7 +34,7 @@
   });
   addEventListener("afterprint", () => (root.dataset.theme = theme));
 
-  // On paper answers come at the end, each below the heading of its question.
+  // In print, the answers come at the end, each below the heading of its question.
   const ANSWERS = /^(?:(?:What you should have seen|Answers?|Solutions?)\b|你应该看到|答案|解答)/;
   const answers = document.createElement("section");
   answers.className = "printed-answers";
@@ -87,7 +87,7 @@
     show(variants[0]);
   }
 
-  // The reading progress, as a thin bar at the top of the window.
+  // Show the reading progress as a thin bar at the top of the window.
   const bar = document.createElement("div");
   bar.className = "reading-bar";
   bar.setAttribute("aria-hidden", "true");
@@ -107,14 +107,14 @@
     ".pst-scrollable-table-container": "Table",
   };
 
-  /** Whether a formula in a sentence is wider than its paragraph. */
+  /** Whether an inline formula is wider than its paragraph. */
   function isWide(formula) {
     const room = formula.closest("p, li, td, dd, h1, h2, h3, div").clientWidth;
     return formula.firstElementChild?.getBoundingClientRect().width > room;
   }
 
-  // Elements wider than their column scroll: make them reachable by keyboard and name them. All sizes are read before
-  // anything is written, so that the page is laid out once.
+  // Elements wider than their column scroll, so make them reachable by keyboard and name them. All sizes are read
+  // before anything is written, so that the page is laid out only once.
   function reach(within = document) {
     const formulas = [...within.querySelectorAll("span.math")].map((box) => ({
       box,
@@ -141,7 +141,7 @@
   const opened = ({ target }) => target instanceof HTMLDetailsElement && target.open && reach(target);
   document.addEventListener("toggle", opened, true);
 
-  // A link into a fold or to a detour opens it.
+  // A link to a detour, or to a target inside a fold, opens it.
   function unfold() {
     const target = document.getElementById(location.hash.slice(1));
     if (!target) return;
@@ -156,7 +156,7 @@
   addEventListener("DOMContentLoaded", unfold);
   addEventListener("hashchange", unfold);
 
-  // The language switch keeps the place: the sections of both pages have the same addresses.
+  // The language switch keeps the reader's place, because the sections of both pages have the same anchors.
   for (const link of document.querySelectorAll("a.language-switch")) {
     link.addEventListener("click", () => (link.hash = location.hash));
   }
@@ -171,5 +171,5 @@
     status.textContent = "";
     setTimeout(() => (status.textContent = say("Copied")), 100);
   };
-  document.addEventListener("click", copied, true); // before the button changes its picture
+  document.addEventListener("click", copied, true); // before the button changes its icon
 })();

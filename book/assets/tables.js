@@ -1,4 +1,4 @@
-// Tables that a reader can search, filter and sort. Without this script they are plain tables.
+// Tables that a reader can search, filter and sort. Without this script, they are plain tables.
 (() => {
   "use strict";
 
@@ -13,7 +13,7 @@
     return element;
   }
 
-  /** The rows of a table, with words and keys of their cells; `order` is the original order. */
+  /** The rows of a table, with the words and sort keys of their cells; `order` is the original order. */
   function rowsOf(table) {
     return [...table.tBodies[0].rows].map((element, order) => {
       const cells = [...element.cells].map(words);
@@ -22,7 +22,7 @@
     });
   }
 
-  /** Compare numbers by size, words alphabetically, missing values last. */
+  /** Compare numbers by size and words alphabetically, with missing values last. */
   function compare(a, b, sense) {
     if (a === b) return 0;
     if (a === "–" || b === "–") return a === "–" ? 1 : -1;
@@ -37,7 +37,7 @@
     );
   }
 
-  /** The visible rows and their order, in words. */
+  /** Describe the visible rows and their order. */
   function say(left, all, noun, headings, { column, sense }) {
     const sorted = column === null ? "" : `, sorted by ${headings[column]}, ${sense}`;
     return `${left === all ? `All ${all}` : `${left} of ${all}`} ${noun}${sorted}.`;

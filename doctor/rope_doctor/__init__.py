@@ -1,6 +1,6 @@
 """Find out what is wrong with a model's positions, in its files, in its weights or at run time.
 
-precision.py   errors in angles computed with few bits
+precision.py   errors in angles computed at low precision
 verdict.py     the outcome of every check, and the resulting exit status
 config/        reads a config.json or a GGUF into a `RopeSpec`, and writes it back
 clinic/        `diagnose`, which probes a rotation as a black box, and deliberately broken rotations

@@ -1,4 +1,4 @@
-r"""Compute the errors in angles computed with few bits. All functions take and return NumPy float64."""
+r"""Compute the errors in angles that are computed at low precision. All functions take and return NumPy float64."""
 
 from dataclasses import dataclass, field, fields
 

@@ -116,7 +116,7 @@ class ScoreBias(PositionEncoding):
 class Rotary(PositionEncoding):
     r"""Rotary position embedding (RoPE), which rotates queries and keys by position and leaves values unchanged.
 
-        ⟨R_m q, R_n k⟩ = ⟨q, R_{n−m} k⟩,   times a² where the spec has an attention factor a
+        ⟨R_m q, R_n k⟩ = ⟨q, R_{n−m} k⟩,   times a² if the spec has an attention factor a
 
     Cosines and sines are computed once for q and k, and again only when the positions change, so layers can share
     an encoding. A RotaryTable caches them for all positions, and rotates with its kernel.

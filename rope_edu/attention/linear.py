@@ -76,7 +76,7 @@ def linear_attention(
         angles: radians `(seq, pairs)` or broadcastable, for both q and k; None for no position encoding.
         feature_map: φ, maps floats of any shape to floats ≥ 0 before the rotation; may change the last axis.
         causal: whether a token sees only itself and earlier tokens.
-        return_state: whether to return the state after the last key, too, so that `linear_attention_step` can
+        return_state: whether to also return the state after the last key, so that `linear_attention_step` can
             continue token by token after a prompt.
 
     Returns `(…, q_len, d_v)` with the dtype and array type of `q` (16-bit floats are computed in float32), and

@@ -1,4 +1,4 @@
-r"""Scores against distance: the curve for a given q and k, its average over pairs, and two upper bounds.
+r"""Scores as a function of distance: the curve for a given q and k, its average over pairs, and two upper bounds.
 
 The distance is always r = m − n, query position minus key position, so it is positive for an earlier key.
 """

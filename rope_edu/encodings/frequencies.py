@@ -61,7 +61,7 @@ def rope_angles(positions: ArrayLike, inv_freq: ArrayLike) -> Array:
     argument is (on the device of `inv_freq` if that is a tensor, otherwise of `positions`), with gradients to both;
     otherwise NumPy.
 
-    Positions are token indices, `(…, seq)` or one number, with or without fractions; frequencies are in radians per
+    Positions are token indices, whole or fractional, `(…, seq)` or one number; frequencies are in radians per
     token, `(pairs,)`, and negative ones turn clockwise. ValueError if `inv_freq` is not 1-D, if either contains a
     bool, a complex or a non-finite number, or if a position is not within ±2**52.
 

@@ -52,7 +52,7 @@ def layout_permutation(rotary_dim: int, head_dim: int | None = None) -> np.ndarr
 
         x_half_split = x_interleaved[perm],   perm = 0, 2, 4, …, 1, 3, 5, …, then the tail
 
-    The inverse is `numpy.argsort(perm)`. Features from `rotary_dim` on keep their position; `head_dim` is
+    The inverse is `numpy.argsort(perm)`. Features beyond `rotary_dim` keep their position; `head_dim` is
     `rotary_dim` by default. ValueError unless `rotary_dim` is even, at least 2 and at most `head_dim`.
 
     >>> layout_permutation(4, head_dim=6).tolist()

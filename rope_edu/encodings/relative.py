@@ -131,8 +131,8 @@ def alibi_slopes(n_heads: Count) -> np.ndarray:
         μ_h = 2^(−8h / H),   h = 1 … H,   for H = `n_heads` a power of two
 
     For other H, the published rule takes the slopes for P, the largest power of two below H, and adds the slopes
-    for 2P with odd h, the first of which exceeds all of P's, until there are H. For such H, the slopes do not
-    decrease steadily. ValueError if `n_heads` is not a whole number ≥ 1.
+    for 2P with odd h, the first of which exceeds all of P's, until there are H slopes. For such H, the slopes do
+    not decrease steadily. ValueError if `n_heads` is not a whole number ≥ 1.
 
     >>> alibi_slopes(4).tolist()
     [0.25, 0.0625, 0.015625, 0.00390625]

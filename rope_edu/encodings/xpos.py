@@ -21,8 +21,8 @@ def xpos_scale(positions: ArrayLike, rotary_dim: EvenDim, scale_base: Positive =
     number ≥ 2, and `scale_base` is finite and above 0.
 
     The paper writes ζ_i^n; the division of n by 512 and the constant 0.4 come from the authors' code. Without the
-    division, float16 would overflow within ten tokens; with it, float16 overflows from position 4,533 on, and
-    float32 from 36,261 on.
+    division, float16 would overflow within ten tokens; with it, float16 overflows from position 4,533, and float32
+    from 36,261.
 
     >>> xpos_scale([0, 512], 4).round(4).tolist()  # ζ = 1.6/5.6 and 3.6/5.6
     [[1.0, 1.0], [0.2857, 0.6429]]

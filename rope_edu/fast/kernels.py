@@ -4,7 +4,7 @@ r"""The numba kernel, which rotates rows of pairs in a single pass over memory.
 
 LLVM vectorises its simple loops. If `out` is x itself, LLVM must assume that each write may change the next number
 to be read, and does not vectorise. A row is therefore rotated into a scratch row and copied back, all in the L1
-cache. Hand-written LLVM code with prefetching was 6 % faster in one case of four, and up to 25 % slower otherwise.
+cache. Hand-written LLVM code with prefetching was 6 % faster in one of four cases, and up to 25 % slower otherwise.
 
 This module needs numba. `plan` imports it at the first call. Compiling takes seconds; the code is cached on disk.
 """

@@ -70,7 +70,7 @@ def rotate(
 
 
 def rotate_(x: Array, cos_sin: CosSinRows, *, compiled: bool | None = None) -> Any:
-    r"""Rotate x in place by +θ and return it: a short form for loops over single tokens.
+    r"""Rotate x in place by +θ and return it: a shorthand for loops over single tokens.
 
     x is `(…, heads, seq, head_dim)`; `cos_sin`, `(seq, pairs)`, is from `RotaryTable.cos_sin`; `compiled` and
     errors are as for `rotate`. Queries and keys packed in one projection need only one call.

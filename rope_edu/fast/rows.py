@@ -17,7 +17,7 @@ class CosSinRows:
 
     `RotaryTable.cos_sin` returns views of its cache, so do not write to them; `cos_sin_from_angles` makes new rows.
     They rotate arrays of the same type on the same device. `rows`, `(…, seq, 2, pairs)`, holds the cosines and then
-    the sines of each position, and is copied unless contiguous.
+    the sines of each position, and is copied unless it is contiguous.
 
     >>> import math, numpy as np
     >>> cos_sin_from_angles([[0.0, math.pi / 2]], like=np.ones(1)).as_complex().round(3).tolist()  # 1 and i
@@ -36,7 +36,7 @@ class CosSinRows:
         self.shape, self.row_bytes = (*leading, pairs), 2 * pairs * rows.itemsize
 
     def view(self, start: int, length: int) -> "CosSinRows":
-        """Return a view of `length` rows `(seq, pairs)` from `start` on, created without `__init__` for speed."""
+        """Return a view of `length` rows `(seq, pairs)` from `start`, created without `__init__` for speed."""
         view = CosSinRows.__new__(CosSinRows)
         view.format, view._array, view._start = self.format, self._array, self._start + start
         view.shape, view.row_bytes = (length, self.shape[-1]), self.row_bytes

@@ -22,7 +22,7 @@ class RotaryEmbedding(nn.Module):
         rotary_dim: d, the even number of features that rotate, head_dim by default; the others are unchanged.
         inv_freq: the result of any rule, in radians per token, (pairs,); overrides base and rotary_dim.
         layout: "interleaved" pairs features (2i, 2i + 1): Meta's Llama, GPT-J, GLM; "half_split" pairs
-            (i, i + d/2): GPT-NeoX and most of transformers, its Llama included.
+            (i, i + d/2): GPT-NeoX and most of transformers, including its Llama.
         attention_factor: multiplies cosines and sines (YaRN, LongRoPE).
 
     Raises:

@@ -1,4 +1,4 @@
-"""Base bound: the smallest base for which equal vectors never score below 0, Σ cos(r θ_i) ≥ 0, in a context."""
+"""Base bound: the smallest base for which equal vectors never score below 0, Σ cos(r θ_i) ≥ 0, within a context."""
 
 import math
 

@@ -97,7 +97,7 @@ def as_trees(exercise_id: str) -> dict[str, Any]:
 def as_rule(
     condition: str, sentence: str | None, where: Mapping[str, str] = MappingProxyType({})
 ) -> list[Any]:
-    """Return a rule for the page: its condition's tree, its words with {0}, {1}, …, and [tree, format] for each.
+    """Return a rule for the page: a condition tree, a sentence with {0}, {1}, …, and [tree, format] for each.
 
     >>> as_rule("score > 0", "The score is {score:.3f}.")
     [['>', 'score', 0], 'The score is {0}.', [['score', '.3f']]]

@@ -1,6 +1,6 @@
 r"""The smallest base that a context needs: our search over many bases and contexts, and published bounds.
 
-`PYTHONPATH=book python -m makers.base_bound` repeats the search, in some minutes on one core.
+`PYTHONPATH=book python -m makers.base_bound` repeats the search, in a few minutes on one core.
 """
 
 from dataclasses import dataclass

@@ -35,7 +35,7 @@ class AttentionVariant:
         sees: number of nearest keys that a query attends to, including its own; all if None.
         trained: training length in tokens, for log-n: scales a query by max(1, ln n / ln trained), where n is the
             number of keys so far. None leaves the scores unchanged.
-        gap: (index, tokens): positions from this index on are larger by this many tokens.
+        gap: (index, tokens): positions at and after this index are larger by this many tokens.
 
     >>> variant = AttentionVariant(RopeSpec([1.0], head_dim=2, layout="half_split"), window=2)
     >>> q = k = torch.tensor([[1.0, 0.0]] * 4)

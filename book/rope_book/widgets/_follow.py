@@ -10,8 +10,8 @@ from IPython.utils.capture import capture_output
 def outputs_of(function: Callable[[Any], Any], figure: Any) -> list[dict[str, Any]]:
     """Call a function with a figure and return its outputs; an error becomes a sentence.
 
-    They are collected first, so that they replace earlier ones at once; a front end that cleared and then filled
-    its output would show an empty one in between.
+    The outputs are collected first and replace the earlier ones all at once. If the front end cleared its output
+    and then filled it, the output would be empty in between.
 
     >>> outputs_of(print, 3)
     [{'output_type': 'stream', 'name': 'stdout', 'text': '3\\n'}]

@@ -1,4 +1,4 @@
-"""Chapter A1: how far off a pair's hand is if its angle is computed with few bits."""
+"""Chapter A1: how far off a pair's hand is if its angle is computed at low precision."""
 
 from dataclasses import asdict
 
@@ -28,10 +28,10 @@ class AngleError(LiveFigure):
     A pipeline is four number formats: ``frequencies_in``, ``positions_in``, ``angles_in`` (the product) and
     ``cos_sin_in`` (cos and sin). A known ``pipeline`` sets all four; changing one of them makes the pipeline
     "own". ``measure`` is the error of the angle m · θ, or of the turn from one token to the next, on which scores
-    depend. Lines show the largest error up to a position (over some 100 positions, chosen where rounding is
+    depend. Lines show the largest error up to a position (over about 100 positions, chosen where rounding is
     worst); the clock shows the worst pair at ``position``.
 
-    Its result is ``error``, that of the worst pair (NaN where an angle is infinite).
+    Its result is ``error``, the error of the worst pair (NaN if an angle is infinite).
 
     An out-of-range value raises a TraitError that lists the allowed values.
 

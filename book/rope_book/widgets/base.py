@@ -21,7 +21,7 @@ from ._traits import Control, Names
 
 MOST_LEADS = 3
 EXTRAS = {"layout", "only"}  # arguments other than the controls
-SIDES = ("beside", "below")  # where a wide notebook has the controls
+SIDES = ("beside", "below")  # where the controls are in a wide notebook
 LONG_LIST = re.compile(r"\[[^]]{60,}\]")  # left out of a figure's text in a notebook
 
 
@@ -39,7 +39,7 @@ class LiveFigure(anywidget.AnyWidget):
     A figure also has **results**, listed by ``results()``: read-only numbers that the library computes from the
     controls. They can be observed, ``sweep`` tabulates them, and ``follow`` calls a function at every move.
 
-    In a notebook 800 px wide or more, controls are beside the picture; ``layout="below"`` puts them under it.
+    In a notebook at least 800 px wide, the controls are beside the picture; ``layout="below"`` puts them under it.
 
     ``only`` turns any figure into a small one with just the controls that it names, without Reset or the line of
     Python. A choice becomes a row of buttons; ``few`` lists the options worth a button. A class may name ``parts``

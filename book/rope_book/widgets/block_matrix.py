@@ -16,7 +16,7 @@ class BlockMatrix(LiveFigure):
     shows x ⊙ cos + (x, each pair turned by 90°) ⊙ sin. ``pairing`` is the layout: which two features form a
     pair. ``row`` is followed from x to the result; a row beyond the last is shown as the last.
 
-    Its result is ``angle``, that of the followed row's pair.
+    Its result is ``angle``, the angle of the pair in the selected row.
 
     An out-of-range value raises a TraitError that lists the allowed values.
 

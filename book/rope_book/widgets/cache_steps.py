@@ -16,7 +16,7 @@ class CacheSteps(LiveFigure):
     in the cache: 2 · 8 numbers of 16 bits per token. All keys have the same content; the hands show one ``pair`` of
     a head of width 8, base 100.
 
-    Its results are ``held``, the number of keys in the cache, and ``bytes_held``.
+    Its results are ``held``, the number of keys in the cache, and ``bytes_held``, its size.
 
     An out-of-range value raises a TraitError that lists the allowed values.
 
@@ -46,7 +46,7 @@ class CacheSteps(LiveFigure):
 
     @result("keys")
     def held(self):
-        """Number of keys in the cache, and of dot products that the step takes."""
+        """Number of keys in the cache, which is also the number of dot products in the step."""
         return min(self.step, self.capacity)
 
     @result("bytes")

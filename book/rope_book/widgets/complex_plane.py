@@ -14,7 +14,7 @@ class ComplexPlane(LiveFigure):
     (radians per token). Six marks show which lines hold for this f at positions 0 to 8; the readout shows by how
     much the chosen line fails.
 
-    Its result is ``excess``, by how much the chosen line fails (0 if it holds).
+    Its result is ``excess``, the amount by which the chosen line fails (0 if it holds).
 
     An out-of-range value raises a TraitError that lists the allowed values.
 

@@ -157,6 +157,6 @@ class Fern(LiveFigure):
 
     @result()
     def score(self):
-        """Score of the query and the key: that share of the sum of the lengths."""
+        """Score of the query and the key: the same share of the sum of the lengths."""
         whole = maths.padded(self.lengths, len(spec_of(self).inv_freq), 1.0).sum()
         return Fern.reach.compute(self) * float(whole)

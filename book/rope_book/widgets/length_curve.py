@@ -24,7 +24,7 @@ class LengthCurve(LiveFigure):
     units of 3 nats. The curve of ``remedy`` (``widgets.maths.length.REMEDIES``) is drawn in bold. ``text`` is
     "narrative", "technical", "code", or the "mean" of the three.
 
-    Its results are ``extra``, at the end of the text with the remedy, and ``extra_trained`` without.
+    Its results are ``extra`` and ``extra_trained``, the final extra loss with and without the remedy.
 
     An out-of-range value raises a TraitError that lists the allowed values.
 

@@ -23,7 +23,7 @@ def frequencies_of(now):
 
 
 def score_of(now, down, right):
-    """Return the score of the patch so far away, up or left of a query near the lower or right edge."""
+    """Return the score of the patch at this offset, which points up or left near the lower or right edge."""
     down, right = (by if at + by < SIDE else -by for at, by in ((now.row, down), (now.column, right)))
     by_height, by_width = frequencies_of(now)
     return float(np.cos(down * by_height + right * by_width).mean())
@@ -34,11 +34,11 @@ class PatchScores(LiveFigure):
 
     ``scheme`` divides the frequencies between height and width: "axial" gives both the same list, "mixed"
     rotates the two axes by ``direction`` (degrees), and "contiguous" and "interleaved" cut one list into two
-    sections. Query and key are all ones, so that a score is a sum of cosines of position alone, regardless of the
-    image behind the patches. The query is the patch at ``row`` and ``column`` of 21 × 21, from 0 at the upper left;
-    click any patch to make it the query.
+    sections. Query and key are all ones, so that a score is a sum of cosines that depends only on position and not
+    on the image behind the patches. The query is the patch at ``row`` and ``column`` of 21 × 21, from 0 at the
+    upper left; click any patch to make it the query.
 
-    Its results are ``in_row``, ``in_column`` and ``in_both``, the scores of the patches 5 away.
+    Its results are ``in_row``, ``in_column`` and ``in_both``, the scores of the patches at a distance of 5.
 
     An out-of-range value raises a TraitError that lists the allowed values.
 
@@ -66,15 +66,15 @@ class PatchScores(LiveFigure):
 
     @result("of the query's own")
     def in_row(self):
-        """Score of the patch 5 away in the query's row."""
+        """Score of the patch at a distance of 5 in the query's row."""
         return score_of(self, 0, AWAY)
 
     @result("of the query's own")
     def in_column(self):
-        """Score of the patch 5 away in the query's column."""
+        """Score of the patch at a distance of 5 in the query's column."""
         return score_of(self, AWAY, 0)
 
     @result("of the query's own")
     def in_both(self):
-        """Score of the patch 5 away in both."""
+        """Score of the patch at a distance of 5 in both directions."""
         return score_of(self, AWAY, AWAY)

@@ -73,7 +73,7 @@ class Question(anywidget.AnyWidget):
             self._now = {name: getattr(figure, name) for name in figure.controls()}
 
     def _pass_on(self, widget: Any, content: Any, buffers: Any) -> None:
-        """Tell the figure to come into view, or to start or stop waiting for a click."""
+        """Scroll the figure into view, or tell it to start or stop waiting for a click."""
         if self.figure is not None and {"look", "pick"} & set(content):
             self.figure.send(content)
 

@@ -18,7 +18,7 @@ class Ramps(LiveFigure):
     rounds the ends of the code's ramp to whole pairs. ``shown`` is the share kept or the multiplier of the
     frequency, ``across`` the pair's index or its turns. ``pair`` is the cursor, limited to the head's pairs.
 
-    Its results are ``wavelength`` and ``turns`` of the pair, and ``multiplier``, that of YaRN's code.
+    Its results are the pair's ``wavelength`` and ``turns``, and its ``multiplier`` under YaRN's code.
 
     An out-of-range value raises a TraitError that lists the allowed values.
 
@@ -47,17 +47,17 @@ class Ramps(LiveFigure):
 
     @result("tokens")
     def wavelength(self):
-        """Tokens in which the pair turns once."""
+        """Number of tokens in which the pair turns once."""
         return float(2 * np.pi / inv_freq(self.head_dim, self.base)[self.pair])
 
     @result("turns")
     def turns(self):
-        """Turns of the pair in the trained length."""
+        """Number of turns that the pair makes in the trained length."""
         return self.trained_length * float(inv_freq(self.head_dim, self.base)[self.pair]) / (2 * np.pi)
 
     @result()
     def multiplier(self):
-        """By what YaRN's code multiplies the pair's frequency."""
+        """Factor by which YaRN's code multiplies the pair's frequency."""
         betas = {"beta_fast": self.beta_fast, "beta_slow": self.beta_slow, "truncate": self.truncate}
         spec = yarn(self.head_dim, self.factor, self.trained_length, base=self.base, **betas)
         return float(spec.inv_freq[self.pair] / inv_freq(self.head_dim, self.base)[self.pair])

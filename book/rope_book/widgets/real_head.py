@@ -43,13 +43,13 @@ class RealHead(LiveFigure):
 
     ``job`` chooses a head by its job (``widgets.maths.real_head.JOBS``), ``sentence`` one of three texts of 20
     tokens. Pairs count from 1, the fastest; those outside ``first_pair`` to ``last_pair`` do not turn. ``rule``
-    gives this head another rotation: none (as trained), pi, ntk-aware or yarn with their ``factor``, or abf with
-    another ``base``. ``layout`` determines which features form a pair; the weights expect "interleaved". The text
-    begins at position ``start``. ``query`` and ``key`` select two of its tokens, counted from 1.
+    gives this head a different rotation: none (as trained), pi, ntk-aware or yarn with their ``factor``, or abf
+    with a different ``base``. ``layout`` determines which features form a pair; the weights expect "interleaved".
+    The text begins at position ``start``. ``query`` and ``key`` select two of its tokens, counted from 1.
 
     The queries and keys are those of the unchanged model, in 8 bits, so a change affects only this head.
 
-    Its result is ``weight``, that of the key for the query.
+    Its result is ``weight``, the attention weight of the key for the query.
 
     An out-of-range value raises a TraitError that lists the allowed values.
 
@@ -83,7 +83,7 @@ class RealHead(LiveFigure):
 
     @result("%")
     def weight(self):
-        """Attention weight that the query gives the key."""
+        """Attention weight of the selected key for the selected query."""
         return 100 * float(weights_of(self)[self.query - 1, self.key - 1])
 
     @property

@@ -16,7 +16,7 @@ class Sharpness(LiveFigure):
     a² = (0.1 ln s + 1)². A static rule uses the same s at every length; a dynamic rule computes s from the length.
     ``shown`` is the weight of the matching key, or the number of keys that share the attention (e to the entropy).
 
-    Its results are ``share`` and ``sharing`` with YaRN's factor, ``share_plain`` and ``sharing_plain`` without.
+    Its results are ``share`` and ``sharing`` with YaRN's factor; ``share_plain`` and ``sharing_plain`` without it.
 
     An out-of-range value raises a TraitError that lists the allowed values.
 

@@ -17,7 +17,7 @@ class SinusoidHeatmap(LiveFigure):
     the last is shown as the last. The curve below is PE(p) · PE(p + k) or, with ``between`` "projection",
     PE(p) · W PE(p + k) for one fixed random W. The thin curves are for other values of p.
 
-    Its results are ``product``, of the two rows, and ``turn``, of the pair from one to the other.
+    Its results are ``product``, the dot product of the rows, and ``turn``, the pair's angle from one to the other.
 
     An out-of-range value raises a TraitError that lists the allowed values.
 
@@ -40,7 +40,7 @@ class SinusoidHeatmap(LiveFigure):
 
     @result()
     def product(self):
-        """Dot product of the two rows, with W between if there is one."""
+        """Dot product of the two rows, with W between them if it is used."""
         first, second = sinusoidal([self.position, self.position + self.offset], self.d_model, self.base)
         if self.between == "projection":
             first = random_matrix(2, self.d_model) @ first

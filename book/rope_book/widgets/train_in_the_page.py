@@ -41,9 +41,9 @@ class TrainInThePage(LiveFigure):
     number of training steps: *Train* raises it, *Pause* stops it, and the same settings, ``seed`` and steps give
     the same model in every browser. Bars show the right answers by position, on texts ``times`` as long; for RoPE a
     ``rule`` changes the frequencies after training, by the factor ``times`` (ABF takes ``abf_base``). Dynamic NTK
-    is omitted because at a single length it equals NTK-aware. ``against`` trains another encoding as well, and
-    ``seeds`` trains further seeds. ``head`` picks the head of the last block whose attention to the first test text
-    is shown.
+    is omitted because at a single length it equals NTK-aware. ``against`` also trains a second encoding, and
+    ``seeds`` trains more seeds. ``head`` picks the head of the last block whose attention to the first test text is
+    shown.
 
     ``base`` sets the frequencies of RoPE, p-RoPE and sinusoids. RoPE turns only the pairs from ``first_pair`` to
     ``last_pair``, and p-RoPE the share ``p`` of the pairs. The learning rate rises for 40 steps, then falls to a

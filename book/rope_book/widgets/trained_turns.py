@@ -17,7 +17,7 @@ class TrainedTurns(LiveFigure):
 
     Parts of the picture, for ``only``: "turns", the upper chart, and "map", the lower one.
 
-    Its results are ``new``, the number of pairs at an angle never seen, and ``complete``, of those
+    Its results are ``new``, the number of pairs at an angle never seen in training, and ``complete``, the number
     that complete a turn in training.
 
     An out-of-range value raises a TraitError that lists the allowed values.
@@ -43,7 +43,7 @@ class TrainedTurns(LiveFigure):
 
     @result("pairs")
     def new(self):
-        """Number of pairs that point at an angle never seen in training."""
+        """Number of pairs at an angle never seen in training."""
         distance = min(self.times, 1) * self.trained if self.window else self.times * self.trained
         return int(meets_new_angle([distance], inv_freq(self.head_dim, self.base), self.trained).sum())
 

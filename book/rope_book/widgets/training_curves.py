@@ -34,7 +34,7 @@ class TrainingCurves(LiveFigure):
     "accuracy" or "loss"; ``against`` is the cost, "steps" or CPU "seconds". The test texts are as long as the
     training texts, doubled ``doublings`` times; in longer texts only the new positions are scored.
 
-    Its results are ``accuracy`` and ``loss``, the medians of the first encoding on the test texts.
+    Its results are ``accuracy`` and ``loss``, the first encoding's medians on the test texts.
 
     An out-of-range value raises a TraitError that lists the allowed values.
 
@@ -57,10 +57,10 @@ class TrainingCurves(LiveFigure):
 
     @result("%")
     def accuracy(self):
-        """Median share of right answers of the first encoding's seeds."""
+        """Median share of right answers over the first encoding's seeds."""
         return 100 * tested(self, load_grid().accuracy)
 
     @result("nats")
     def loss(self):
-        """Median loss of the first encoding's seeds."""
+        """Median loss over the first encoding's seeds."""
         return tested(self, load_grid().loss)

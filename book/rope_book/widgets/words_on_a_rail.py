@@ -11,11 +11,11 @@ class WordsOnARail(LiveFigure):
 
     ``dog`` and ``pig`` are places in the sentence, 0 to 6; the other three words take the first free places.
     ``start`` words come in from the left and push the sentence along the rail, so the position of a word is
-    ``start`` plus its place, and its arrow is turned by 30° times that. Three of them fit into the picture, which
-    then follows the sentence. The needle shows the score: the dot product of the arrows of dog, a query, and pig, a
-    key.
+    ``start`` plus its place, and its arrow is turned by 30° per position. Three of the ``start`` words fit into the
+    picture, which then follows the sentence. The needle shows the score: the dot product of the arrows of dog, a
+    query, and pig, a key.
 
-    Its results are ``distance`` and ``score``, of dog and pig.
+    Its results are the ``distance`` and the ``score`` of dog and pig.
 
     An out-of-range value raises a TraitError that lists the allowed values.
 
@@ -33,7 +33,7 @@ class WordsOnARail(LiveFigure):
 
     @result("tokens")
     def distance(self):
-        """Words from pig to dog."""
+        """Number of words from pig to dog."""
         return abs(self.dog - self.pig)
 
     @result()

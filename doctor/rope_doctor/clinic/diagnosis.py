@@ -347,7 +347,7 @@ def _few_bits(probe: Probe, measured: _Measured, against: RopeSpec | None) -> di
 
 
 def _are_rounded(speeds: np.ndarray, expected: np.ndarray, number_format: str, exact: bool) -> bool:
-    """Return whether speeds have few bits and are close, but not equal, to `expected` (`exact`, or fitted)."""
+    """Return whether speeds have low precision and are close, but not equal, to `expected` (`exact`, or fitted)."""
     if len(expected) != len(speeds) or not matrices.has_few_bits(speeds, number_format, 1e-6):
         return False
     rounding = 2.0 ** -BITS[number_format] * (1 if exact else 2) * expected

@@ -181,7 +181,7 @@ class Clock:
 
 
 def read_clock(probe: Probe, pairs: Pairs, limit: float = math.inf) -> Clock:
-    """Return the pairs' clock, refining the speeds at ever larger positions from 1 on."""
+    """Return the pairs' clock, refining the speeds at ever larger positions, starting at 1."""
     start, second = phases(probe, pairs, (0, 1))
     clock = Clock(start, wrap(second - start), None)
     for position in positions_of(probe):

@@ -18,8 +18,8 @@ have cached them.
     claim                 the context that the server claims is not longer than that in --config
     first again           the first text, again at the end; central
 
-A full run takes some 42 requests and 6,000 tokens in addition to the long text; a check that differs is repeated up
-to twice. --dry-run prints the requests and the time limit, and sends nothing. A server that makes the same mistake
+A full run takes about 42 requests and 6,000 tokens besides the long text; a check that differs is repeated up to
+twice. --dry-run prints the requests and the time limit, and sends nothing. A server that makes the same mistake
 in every request passes all checks but `level`, which compares it with another program. So does a server that always
 counts the turns of a chat from 0, and one whose mistake has less effect than rounding, such as a cache that is off
 by one.
@@ -81,7 +81,7 @@ def _plan(rehearsal: Rehearsal) -> list[dict[str, object]]:
 
 
 def _plan_in_words(rehearsal: Rehearsal, seconds: float) -> str:
-    """Return one line per request, with the first words of its prompt, after the total and the time limit."""
+    """Return one line per request, with the first words of its prompt, preceded by the total and the time limit."""
     total = sum(tokens_in(body) for _, body in rehearsal.requests)
     head = (
         f"Nothing was asked. A run makes {len(rehearsal.requests)} requests of about {total:,} tokens in at most "

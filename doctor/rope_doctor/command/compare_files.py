@@ -39,7 +39,7 @@ CHECKS = {  # the check that reports each type of difference
     "query scale": "query-scale",
     "loading": "loading",
 }
-HIDDEN = "theta lost by 4"  # noted only if a single file has it, since every transformers 5 file does
+HIDDEN = "theta lost by 4"  # noted only if exactly one file has it; all transformers 5 files do
 REMARKS_THAT_STAY = (
     "layout assumed",
     "not read",

@@ -144,7 +144,7 @@ def _labels(config: dict[str, Any], family: str) -> Callable[[int, int], str] | 
 
 
 def _cycle(config: dict[str, Any], pattern: dict[str, Any]) -> list[str]:
-    """Return the labels that repeat, which the config may list under names of its own."""
+    """Return the labels that repeat; the config may list them under different names."""
     listed, called = config.get(pattern.get("listed", "")), pattern.get("called", {})
     return [called.get(each, each) for each in (listed if _are_names(listed) else pattern["cycle"])]
 
@@ -247,7 +247,7 @@ def _runs(indices: Iterable[int]) -> Iterator[tuple[int, int]]:
 
 
 def _are_names(value: Any) -> TypeGuard[list[str]]:
-    """Return whether a value is a list of names, which is not empty."""
+    """Return whether a value is a non-empty list of names."""
     return isinstance(value, list) and bool(value) and all(isinstance(each, str) for each in value)
 
 

@@ -27,7 +27,7 @@ ORDERS = {  # row orders in a fused tensor, by model_type
 
 
 class Held(Protocol):
-    """A tensor in a file, of which only some columns need be read."""
+    """A tensor in a file that can be read without loading all of its columns."""
 
     @property
     def path(self) -> Path:

@@ -30,7 +30,7 @@ class RuleTable:
     used: set[str] = field(default_factory=set)
 
     def run(self, facts: dict[str, Any]) -> None:
-        """Evaluate facts in order; later facts may use earlier ones. A name in place of rows refers to a group."""
+        """Evaluate facts in order; later facts may use earlier ones. A name instead of rows refers to a group."""
         for name, rows in facts.items():
             if isinstance(rows, str):
                 self.run(RULES[rows])

@@ -1,4 +1,4 @@
-r"""Hold two texts of equal length, a decoder's logits for them, and the difference that rounding can cause."""
+r"""Two texts of equal length, a decoder's logits for them, and the difference that rounding can cause."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -62,7 +62,7 @@ class Bench:
         self.text = drawn if text is None else _two_rows(text, length)
 
     def another(self) -> "Bench":
-        """Return a bench with other texts of the same length."""
+        """Return a bench with different texts of the same length."""
         return Bench(self.decoder, self.length, self.piece, text=self.given, seed=self.seed + 100)
 
     def shorter(self, length: int) -> "Bench":

@@ -25,7 +25,7 @@ from rope_doctor.probes.names import (
     windows,
 )
 
-NO_CACHE = object()  # passed in place of a cache to disable caching
+NO_CACHE = object()  # passed instead of a cache to disable caching
 
 
 def as_decoder(model: Any, **facts: Any) -> Decoder:
@@ -93,7 +93,7 @@ def of_transformers(model: Any) -> Decoder:
         growth=growth_of_queries(body),
         longest=_table_length(inner, body),
         unknown=_unknown(names),
-        crop=None if recurrent or pooled(body) > 1 else _crop,  # a pooled key would keep the tokens cut off
+        crop=None if recurrent or pooled(body) > 1 else _crop,  # a pooled key would keep removed tokens
         generate=_generate_of(model) if _generates(inner) else None,
         narrow=None if dtype == torch.bfloat16 else lambda: of_transformers(_narrowed(inner)),
         wide=None if dtype == torch.float32 else _wide_of(inner),

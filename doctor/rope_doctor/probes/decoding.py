@@ -70,7 +70,7 @@ def check_decoder(
     mistakes that affect all calls alike. All comparisons run on a text of 12 tokens, and the central ones also on a
     long text, past every window and switch. In float32, a difference counts if it exceeds 2¹² roundings in the same
     direction, plus 2⁴ per token. In a narrower type, it must exceed eight times the measured noise in half of the
-    tokens; a float32 copy is compared as well, by the bound of float32, since this noise hides some mistakes.
+    tokens; a float32 copy is also checked, against the float32 bound, because this noise hides some mistakes.
 
     Args:
         decoder: a `Decoder`, a causal model of transformers, or a function `(tokens, *, positions, mask, cache) ->

@@ -46,7 +46,7 @@ class Reach:
     verdict: Verdict
 
     def judged(self, verdict: Verdict) -> "Reach":
-        """Return a copy with another verdict."""
+        """Return a copy with a different verdict."""
         return replace(self, verdict=verdict)
 
     def __str__(self) -> str:

@@ -72,7 +72,7 @@ class _Recorder:
         return tuple(map(evened, args)), {key: evened(x) for key, x in options.items()}
 
     def through(self, attend: Callable[..., Any], first: int) -> Callable[..., Any]:
-        """Return an attention function that records its queries and keys, which are arguments from `first` on."""
+        """Return an attention function that records its queries and keys, which begin at argument `first`."""
 
         def call(*args: Any, **options: Any) -> Any:
             if not self.inside:

@@ -22,7 +22,7 @@ NEW, ANSWER = 8, 16  # number of tokens generated after a prompt, and for an ans
 LEAST_BOUND = (
     0.04  # probability; it is 0.018 for SmolLM2 in llama.cpp, between one token at a time and many at once
 )
-MOST_ROUNDING = 0.025  # in the bound; it is 0.018 for SmolLM2 in llama.cpp, and more is a fault
+MOST_ROUNDING = 0.025  # maximum in the bound; it is 0.018 for SmolLM2 in llama.cpp, and more is a fault
 NOISE_FACTOR = 4  # differences count above this multiple of the noise
 UNLIKE = 0.75  # largest distance of the best alignment, as a share of that of the next best
 UNSTEADY = 0.05  # noise that would hide most differences; it is 0.024 for SmolLM2 in bfloat16
@@ -30,7 +30,7 @@ ROOM, NEARLY = 12, 0.95  # tokens left free in a context, and share of it that c
 FALL = 1.0  # nats by which the loss on a repetitive text must fall; for SmolLM2, it falls by 3
 EARLY = slice(16, 80)  # tokens for which the phrases are still new
 LEVEL = 0.03  # change in mean loss, in nats, that different kernels and rounding may cause
-SPREAD = 0.1  # the same by token; for SmolLM2 it is 0.05 in llama.cpp, and 0.2 with five times its base
+SPREAD = 0.1  # mean absolute change by token; for SmolLM2 it is 0.05 in llama.cpp, and 0.2 with five times its base
 ALIGNMENT = {  # how many tokens late the distributions in an echo are, and what that means
     0: "each token has the distribution from which it is predicted",
     -1: "each token has the distribution that follows it, so every number is that of another place",
@@ -308,7 +308,7 @@ class Interview:
         return Check("", SAME, f"{ALIGNMENT[0]}: {least:.2g} of the probability moves.", off=least)
 
     def _joints(self) -> list[tuple[Place, tuple[Place, ...], int]]:
-        """Return, for each of four texts, the first new token after its beginning, its tokens, and where that ends.
+        """For four texts, return the first new token after the beginning, the tokens, and the end of the beginning.
 
         All beginnings are queried before the texts, by which time a cache with room for one text has evicted them.
         """
@@ -326,7 +326,7 @@ class Interview:
         return joints
 
     def prefix_cache(self) -> Check:
-        """Query a text, then twice another with its beginning and the text again, then ever longer parts of it."""
+        """Query a text; then, twice, a text with the same beginning and the first again; then growing parts."""
         base, tail, other = (self.prose.text(SENTENCES - 4), self.prose.sentences(2), self.prose.sentences(1))
         whole = f"{base} {tail}"
         cold = self.ask(whole)
@@ -383,7 +383,7 @@ class Interview:
         return self.compared("its answer as it wrote it, and as it reads it", (written.new, places[-count:]))
 
     def turns(self) -> Check:
-        """Query two chats, each whole, then its first turn, then whole again."""
+        """Query two chats: for each, the whole chat, then its first turn, then the whole chat again."""
         pairs = [self._chat_twice() for _ in range(2)]
         return self.compared("a chat asked whole, and after its first turn was asked", *pairs)
 

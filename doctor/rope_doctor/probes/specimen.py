@@ -107,7 +107,7 @@ class Specimen:
         return Kept(keys, values, cache.count - removed)
 
     def evict(self, cache: Kept, start: int, count: int) -> Kept:
-        """Return the cache without `count` tokens from `start` on; its token count does not change."""
+        """Return the cache without the `count` tokens starting at `start`; its token count does not change."""
         keys, values = (
             tuple(np.delete(layer, np.s_[start : start + count], axis=2) for layer in kept)
             for kept in (cache.keys, cache.values)

@@ -96,9 +96,9 @@ def _once(values: np.ndarray) -> np.ndarray | None:
 def _compared(
     values: np.ndarray, spec: RopeSpec, positions: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return cosines + i · sines per pair and which differ by more than rounding, or None if pairs do not match.
+    """Return cosines + i · sines per pair, and which of them differ beyond rounding; None if pairs do not match.
 
-    Rounding includes that to the number format of the table, and that of frequencies to float32.
+    Rounding includes rounding to the table's number format, and rounding of the frequencies to float32.
     """
     angles = positions[:, None] * spec.inv_freq
     expected = spec.attention_factor * np.exp(1j * angles)

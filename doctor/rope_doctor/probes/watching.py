@@ -301,7 +301,7 @@ def _inputs(call: Call, positions: np.ndarray, eps: float, even: bool, mixed: in
     if call.v is not None and call.v.data_ptr() != call.k.data_ptr():
         v = call.v.double().cpu().numpy()[0, 0]
         apart = np.abs(v - v[-1]).max(axis=1) > V_ROUNDINGS * eps * np.abs(v).max()
-    else:  # without values, tokens are known to be equal only if they were made so or lengths are constant
+    else:  # without values, tokens are known to be equal only if they were made equal or the lengths are constant
         length = np.linalg.norm(k, axis=1)
         apart = (np.abs(length - length[-1]) > V_ROUNDINGS * eps * length.max()) & (not even)
     start = int(np.flatnonzero(apart)[-1]) + 1 if apart.any() else 0

@@ -1,4 +1,4 @@
-r"""Watch the masks of a live torch model: does each layer see as many tokens as the window of its kind?"""
+r"""Check in a live torch model's masks that each layer sees as many tokens as the window of its kind."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,12 +11,12 @@ from rope_doctor.probes.names import windows
 from rope_doctor.probes.recording import OTHER_PARTS, Call, recorded
 
 BEYOND = 3  # tokens by which the text is longer than every window
-LONGEST = 4_200  # most tokens in the text
-HIDDEN = -1e3  # a mask's numbers below this hide a token
+LONGEST = 4_200  # maximum number of tokens in the text
+HIDDEN = -1e3  # a mask value below this hides a token
 
 
 def must_be_judged(kinds: LayerKinds) -> bool:
-    """Return whether the config states a window, and one that a text of reasonable length passes."""
+    """Return whether the config states a window that a text of reasonable length exceeds."""
     widths = windows(kinds.body)
     return bool(widths) and max(widths) + BEYOND <= LONGEST
 
@@ -45,7 +45,7 @@ def judge_windows(model: Any, kinds: LayerKinds) -> tuple[list[Fault], str]:
 
 
 def _is_stated(row: Layer) -> bool:
-    """Return whether the config says what a layer sees; those that pool tokens see a window and the pools."""
+    """Return whether the config specifies what a layer sees; layers that pool tokens see a window and the pools."""
     if row.label == FULL:
         return row.window is None
     return row.label in (SLIDING, CHUNKED) and isinstance(row.window, int)
@@ -63,14 +63,14 @@ def _faults(judged: dict[int, tuple[str, int]], rows: list[Layer], count: int) -
 
 
 def _visible(row: Layer, count: int) -> int:
-    """Return the number of tokens that the last of `count` tokens sees, itself included."""
+    """Return the number of tokens that the last of `count` tokens sees, including itself."""
     if not isinstance(row.window, int):
         return count
     return (count - 1) % row.window + 1 if row.label == CHUNKED else min(row.window, count)
 
 
 def _seen_by_layer(model: Any, count: int) -> Iterator[tuple[int, tuple[str, int]]]:
-    """Run a text, and yield for each layer its index, and its name with the tokens that the last one sees."""
+    """Run a text; for each layer, yield its index, its name, and the number of tokens that the last token sees."""
     import torch
 
     device = next(model.parameters()).device

@@ -11,9 +11,9 @@ def position_interpolation(head_dim: EvenDim, factor: AtLeastOne, *, base: Base 
 
         θ′_i = θ_i / s,   so position m is rotated as m/s was
 
-    All angles stay within the trained range. The price is that neighbouring angles differ s times less, even in the
-    fastest pair, so the model needs fine-tuning. ValueError if `factor`, s, is below 1 or not finite, or as for
-    `plain_rope`.
+    All angles stay within the trained range. The price is that neighbouring angles are s times closer together,
+    even in the fastest pair, so the model needs fine-tuning. ValueError if `factor`, s, is below 1 or not finite,
+    or as for `plain_rope`.
 
     >>> position_interpolation(4, 8).inv_freq.tolist()
     [0.125, 0.00125]

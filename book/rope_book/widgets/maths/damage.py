@@ -112,7 +112,7 @@ def reads(text: str) -> bool:
 
 
 def damage() -> dict[str, Any]:
-    """Return everything that the figure shows: the prompts, and the texts after them, right and under mistakes."""
+    """Return everything that the figure shows: the prompts, and their continuations with and without mistakes."""
     measured = load_real("real_mistakes")
     texts = {(row["name"], row["prompt"]): row["text"] for row in measured["words"]}
     losses = {(row["text"], row["name"]): row["decoded"] for row in measured["losses"]}

@@ -40,7 +40,7 @@ def places_of(task: str, length: int) -> int:
 
 
 def draw_texts(task: str, split: str, seed: int, step: int, rows: int, length: int) -> Texts:
-    """Return one batch, determined by the arguments alone.
+    """Return one batch, determined only by the arguments.
 
     >>> draw_texts("back", "train", 0, 0, 1, 7).tokens.tolist()
     [[16, 3, 12, 8, 3, 0, 8, 8]]

@@ -69,7 +69,7 @@ function columnsOf(boxes, scale, { left, wide }) {
   }));
 }
 
-/** Lay out one or more ferns side by side above the ground, with the distance rail below. Several take no more height than one. */
+/** Lay out one or more ferns side by side above the ground, no taller than one, with the distance rail below. */
 function plan(width, state, { shows }) {
   const several = state.shown === "rules";
   const room = Math.round(clamp(0.46 * width + 46, 300, 376)); // height from the top of the ferns to the rail

@@ -71,7 +71,7 @@ function legend({ task, measure }, width) {
   return legendOf([...PLACES, { words: phrase`after training: ${level}`, style: LEVEL }], width - 4);
 }
 
-const NEARLY = 0.9; // of what training reached
+const NEARLY = 0.9; // share of the value reached in training
 
 const barsAlone = ({ shows }) => !["attention", "angles", "row"].some(shows);
 

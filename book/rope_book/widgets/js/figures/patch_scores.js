@@ -111,7 +111,7 @@ function draw(pen, state, { width }) {
   return handles;
 }
 
-/** The scores of the patches `STEP` away, towards the side with more room. */
+/** The scores of the patches at distance `STEP`, on the side with more room. */
 function results(state) {
   const { row, column } = state;
   const { scores } = seen(state);

@@ -170,7 +170,7 @@ function plan(width, state, { small, shows }) {
   const [x, w] = [50, width - 72];
   const under = rows ? 26 + row * rows : 0;
   const bare = small && rows > 0;
-  const top = bare ? 40 : Math.max(legend(state, width).height, width < 620 ? 40 : 20) + 54; // whatever is drawn later
+  const top = bare ? 40 : Math.max(legend(state, width).height, width < 620 ? 40 : 20) + 54; // independent of later drawing
   const sum = { x, y: under + top, w, h: bare ? 120 : width < 480 ? 180 : 154 };
   return { rows, row, x, w, under, bare, sum, height: sum.y + sum.h + 46 };
 }

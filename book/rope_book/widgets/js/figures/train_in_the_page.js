@@ -156,7 +156,7 @@ function shown(state) {
   return { trained, total, size, runs, own: runs.filter(({ isOwn }) => isOwn), barsOf, guess: guessOf(task) };
 }
 
-const NEARLY = 0.9; // of the answers at trained places
+const NEARLY = 0.9; // share of the accuracy at trained places
 const RING = { fill: ink.paper, stroke: ink.text, width: 1.6 };
 const GUESSING = { words: phrase`guessing`, style: LEVEL };
 const SEED = { words: phrase`one seed`, sign: (pen, x, y) => pen.circle(x + 12, y, 3.5, { fill: ink.text }) };

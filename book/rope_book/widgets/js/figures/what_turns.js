@@ -52,7 +52,7 @@ const LAYERS_TOP = 4 * ROW + 4;
 const CHART_TOP = LAYERS_TOP + 96;
 const STRIP = 26; // pixels per variant in the chart
 
-/** A row's turning pairs, in a few words. */
+/** Describe a row's turning pairs in a few words. */
 function wordsOf({ over, most, pairs }, width) {
   if (!over) return phrase`nothing turns`;
   const exponent = phrase`exponent −2i/${over}`;
@@ -68,7 +68,7 @@ function seatsOf(row, headDim, width) {
   return { cell, top: row * ROW, y: row * ROW + TITLE + ARC, centre: (j) => 2 + (j + 0.5) * cell };
 }
 
-/** Arcs between partners, the chosen feature's last. */
+/** Draw arcs between partners, with the selected feature's arc on top. */
 function drawArcs(pen, pairs, chosen, pairing, { cell, y, centre }) {
   const tall = pairing === "interleaved" ? clamp(0.7 * cell, 8, ARC - 4) : ARC - 4;
   const arc = ({ features: [a, b] }) => halfEllipse(centre(a), centre(b), y - 1, tall);

@@ -26,10 +26,10 @@ function plan(width) {
   return { slot, size, radius, rail, numbers, reach, hub, height: hub + 38, X: (at) => 2 + slot * (at + 1.5) };
 }
 
-/** How far the sentence has been pushed along the rail, in slots; once the rail is full, it moves instead. */
+/** How far the sentence has been pushed along the rail, in slots; once the rail is full, the rail moves instead. */
 const pushed = ({ start }) => Math.min(start, RAIL.room);
 
-/** The opacity at a slot of a word that comes in from the left, which fades at the edge of the picture. */
+/** The opacity at a slot of a word that comes in from the left; words fade at the edge of the picture. */
 const seenAt = (slot) => (slot > -1 ? 1 - (1 - FAINT) * clamp(-slot, 0, 1) : FAINT * clamp(11 + 10 * slot, 0, 1));
 
 /** Each word with its place in the sentence; dog and pig come last, so that they are drawn on top. */
@@ -133,7 +133,7 @@ function draw(pen, state, { width }) {
   };
 }
 
-/** The distance from dog to pig in whole positions, like the controls; a word may be dragged between two. */
+/** The distance from dog to pig in whole positions, as in the controls; a dragged word may be between two. */
 const places = ({ dog, pig }) => Math.round(pig) - Math.round(dog);
 
 function readout({ dog, pig, start }) {

@@ -22,7 +22,7 @@ export const ink = {
   onOther: "var(--rl-on-other)", // text on that colour
 };
 
-/** Hues that are too light for a line have a darker one for it. @type {Record<string, string>} */
+/** Darker hues for lines, for colours that are too light. @type {Record<string, string>} */
 export const lineInk = { [ink.value]: "var(--rl-value-line)", [ink.other]: "var(--rl-other-line)" };
 
 /** Small labels. */

@@ -90,7 +90,7 @@ function mount(/** @type {Figure} */ figure, /** @type {Model} */ model, /** @ty
   return () => takeAway(root, [{ stop: () => stops.abort() }, glide, fit, bar, readout, address, work, keep]);
 }
 
-// The picture's height at a width, for a figure whose controls may be beside it.
+// A function that maps a width to the picture's height, for figures whose controls may be beside the picture.
 /** @type {(figure: Figure, state: Live, view: View, model: Model) => ((width: number) => number) | undefined} */
 function heightOf(figure, state, view, model) {
   if (view.small || model.host === "guided") return undefined;

@@ -2,7 +2,7 @@
 
 /** @import { Place } from "./layout.js" */
 
-// Arrange a figure anew, redraw the picture and reset the heights of the other parts when the width changes.
+// Rearrange a figure, redraw the picture and reset the heights of the other parts when the width changes.
 /** @type {(root: HTMLElement, place: Place, paint: () => void) => {stop: () => void}} */
 export function makeFit(root, { element, parts, measure, settled }, paint) {
   const steady = makeSteady(parts, settled);
@@ -20,8 +20,8 @@ export function makeFit(root, { element, parts, measure, settled }, paint) {
   return { stop };
 }
 
-// Never let a part shrink, so that the parts below do not jump when a sentence needs more or fewer lines. While the
-// figure is not `settled` at its width, heights mean nothing.
+// Never let a part shrink, so that the parts below do not jump when a sentence needs more or fewer lines. Heights
+// are ignored until the figure is `settled` at its width.
 /** @type {(parts: HTMLElement[], settled: () => boolean) => {release: () => void, stop: () => void}} */
 function makeSteady(parts, settled) {
   const observer = new ResizeObserver((entries) => {

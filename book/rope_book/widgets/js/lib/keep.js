@@ -49,7 +49,7 @@ async function showing(manager, model, trait) {
 /** The widgets stored in a notebook, by id. @type {(notebook: any) => Record<string, any>} */
 const storedIn = (notebook) => notebook.getMetadata("widgets")?.[STATE]?.state ?? {};
 
-/** The notebook's stored widgets, with a still picture in place of a widget that needs Python. */
+/** The notebook's stored widgets, with a still picture replacing any widget that needs Python. */
 /** @type {(notebook: any, id: string, still: string) => any} */
 function withStill(notebook, id, still) {
   const alive = new Set(shownIn(notebook).map((each) => each.id));

@@ -1,13 +1,13 @@
-// Places a figure's controls beside its picture or below it, whichever makes the figure lower.
+// Places a figure's controls beside its picture or below it, whichever makes the figure shorter.
 
 /** @typedef {{element: HTMLElement, parts: HTMLElement[], measure: () => boolean,
  *   settled: () => boolean}} Place */
 
-const ENOUGH = 560; // a figure of this height fits into a window together with some text
-const WIDE = 756; // least width of a figure, inside its border, that has room for both
+const ENOUGH = 560; // a figure of this height fits in a window together with some text
+const WIDE = 756; // minimum width inside a figure's border with room for both
 const SIDE = 200; // width of the controls beside a picture, with the gap, as in the style sheet
-const PADDING = 32; // left and right of a figure's parts
-const [BELOW, AROUND] = [209, 102]; // height of controls, bar, sentence and margins, and the same without the first two
+const PADDING = 32; // to the left and right of a figure's parts, in total
+const [BELOW, AROUND] = [209, 102]; // height of controls, bar, sentence and margins; the same without controls and bar
 
 /** @type {(width: number, height: (picture: number) => number) => boolean} */
 function fitsBeside(width, height) {
@@ -17,9 +17,10 @@ function fitsBeside(width, height) {
   return below > ENOUGH && height(room - SIDE) + AROUND < below;
 }
 
-// Puts the parts of a figure in order: {element, parts, measure(), settled()} are the picture, the parts that keep their greatest
-// height, and a function that arranges them for the figure's width and returns whether that has changed, and whether it is
-// arranged for the width that it has. Without `height`, which is the picture's at a width, controls stay below.
+// Arranges the parts of a figure: {element, parts, measure(), settled()}. `element` is the picture, and `parts` are
+// the parts that never shrink. measure arranges everything for the figure's width and returns whether the width has
+// changed; settled returns whether the arrangement fits the current width. `height` maps a width to the picture's
+// height; without it, the controls stay below.
 /** @type {(root: HTMLElement, all: {picture: {element: HTMLElement, measure: () => boolean},
  *   controls: {elements: HTMLElement[], grids: HTMLElement[]}, bar: {element: HTMLElement},
  *   readout: {elements: HTMLElement[], reserve: () => void}}, height?: (picture: number) => number) => Place} */

@@ -18,7 +18,7 @@ const stroked = ({ stroke = ink.text, width = 1.5, dash, opacity } = {}) => ({
 /** @type {(style: Style) => Attributes} */
 const filled = ({ fill = "none", opacity, ...style }) =>
   fill !== "none" && style.stroke
-    ? { ...stroked(style), fill, "fill-opacity": opacity } // the edge of a pale field is not pale
+    ? { ...stroked(style), fill, "fill-opacity": opacity } // a pale area keeps a dark edge
     : { ...(style.stroke && stroked(style)), fill, opacity };
 
 // Draws into an SVG group, between begin() and end(). A style is {stroke, width, dash, opacity, fill}. Each plural

@@ -18,8 +18,8 @@ export const PLACES = [
 ];
 
 /**
- * Draw bars, each the mean over `size` positions, and a line at `level`. A bar beyond the first `trained` positions is
- * a warning, unless it is as good as in training. Omits NaN bars. Returns the scales of axes.js.
+ * Draw bars, each the mean over `size` positions, and a line at `level`. Bars beyond the first `trained` positions
+ * have a warning colour, unless they are as good as in training. Omits NaN bars. Returns the scales of axes.js.
  * @param {Pen} pen
  * @param {Box} box
  * @param {Places} places

@@ -4,11 +4,11 @@ import { joined } from "./phrase.js";
 
 const REST = 500; // ms without changes before the text is announced
 
-const WIDTH = 720; // pixels in which a figure's sentences take the lines that it declares
+const WIDTH = 720; // width in pixels for which a figure declares the number of lines of its sentences
 
-// {elements, show(text, moving), tell(text), stop(), reserve()}: reserve keeps room for the longest text, which takes
-// `lines` lines on a desk. show displays the current text and announces it once nothing
-// has moved for a moment, but never while the figure is playing; tell announces its text immediately.
+// {elements, show(text, moving), tell(text), stop(), reserve()}: reserve keeps room for the longest text, which
+// takes `lines` lines on a wide screen. show displays the current text and announces it once nothing has moved for
+// a moment, but never while the figure is playing; tell announces its text immediately.
 export function makeReadout(/** @type {number} */ lines) {
   const words = html("p", { class: "rl-readout" });
   const spoken = html("p", { class: "rl-spoken", role: "status" });

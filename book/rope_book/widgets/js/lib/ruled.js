@@ -18,7 +18,7 @@ const CALLS = {
   "<=": (a, b) => a <= b,
   ">": (a, b) => a > b,
   ">=": (a, b) => a >= b,
-  "==": (a, b) => String(a) === String(b), // also of lists
+  "==": (a, b) => String(a) === String(b), // also compares lists
   "!=": (a, b) => String(a) !== String(b),
   not: (a) => !a,
   abs: Math.abs,
@@ -98,16 +98,16 @@ const FORMS = {
   ".4g": general(4),
 };
 
-/** A rule's sentence with its numbers. @type {(rule: Rule, names: Names) => string | null} */
+/** A rule's sentence, with the numbers filled in. @type {(rule: Rule, names: Names) => string | null} */
 function sentenceOf([, words, numbers], names) {
   const number = (/** @type {string} */ _, /** @type {number} */ n) =>
     FORMS[numbers[n][1]](formula(numbers[n][0])(names));
   return words && phraseOf(words).replace(/\{(\d)\}/g, number);
 }
 
-// The verdict on an answer: the sentence of the first rule that applies to it. A rule without a sentence marks right
-// answers; where no rule applies, `shows` is the reply to a right answer. `given` is a list of the numbers in `values`,
-// or an object of names without `values`.
+// The verdict on an answer: the sentence of the first rule that applies to it. A rule without a sentence marks
+// right answers; if no rule applies, `shows` is the reply to a right answer. `given` is a list of the numbers in
+// `values` or, without `values`, an object keyed by name.
 /** @type {(asked: Ruled, given: any) => Verdict} */
 export function ruled({ values, rules, shows }, given) {
   const names = values ? Object.fromEntries(values.map((name, at) => [name, given[at]])) : given;

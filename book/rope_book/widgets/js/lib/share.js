@@ -1,5 +1,5 @@
-// Offers a figure's state as a line of Python and as a link, in a panel behind one button, so that a line that grows
-// moves nothing.
+// Offers a figure's state as a line of Python and as a link, in a panel opened by a single button, so that nothing
+// moves when the line grows.
 import { button, html, say } from "./dom.js";
 import { phrase } from "./phrase.js";
 import { pythonLine } from "./state.js";
@@ -49,7 +49,7 @@ const asLink = (/** @type {Link} */ link) => ({
   },
 });
 
-/** A button that opens a panel; Escape, a second press or a move of the focus elsewhere closes it. */
+/** A button that opens a panel; Escape, a second press or moving the focus elsewhere closes it. */
 function makePopover(/** @type {string} */ name, /** @type {HTMLElement} */ panel) {
   const opener = button([html("span", { class: "rl-spoken" }, name)], () => open(Boolean(panel.hidden)), {
     title: name,

@@ -38,7 +38,7 @@ const first = (config, ...names) => names.map((name) => own(config, name)).find(
 const says = (value) =>
   value != null && value !== false && value !== 0 && !(typeof value === "object" && !Object.keys(value).length);
 
-/** Whether a value is a list of names, which is not empty. @param {any} value @returns {value is string[]} */
+/** Whether a value is a non-empty list of names. @param {any} value @returns {value is string[]} */
 const areNames = (value) => Array.isArray(value) && value.length > 0 && value.every((each) => typeof each === "string");
 
 /** The layers of the language model in a config. @type {(config: any, family: string, still: any[]) => Layers} */
@@ -105,7 +105,7 @@ function labelsOf(config, family) {
   return periodic(period, pattern.full === "first", Boolean(pattern.ends_full));
 }
 
-/** The labels that repeat, which the config may list under names of its own. @type {(config: any, pattern: any) => string[]} */
+/** The labels that repeat; the config may list them under different names. @type {(config: any, pattern: any) => string[]} */
 function cycleOf(config, pattern) {
   const listed = own(config, pattern.listed ?? "");
   return (areNames(listed) ? listed : pattern.cycle).map(

@@ -21,7 +21,7 @@ export class RuleTable {
     this.facts = facts;
   }
 
-  /** Evaluate facts in order; a name stands for a group of facts. @type {(facts: Record<string, any>) => void} */
+  /** Evaluate facts in order; a name refers to a group of facts. @type {(facts: Record<string, any>) => void} */
   run(facts) {
     for (const [name, rows] of Object.entries(facts)) {
       if (typeof rows === "string") this.run(RULES[rows]);

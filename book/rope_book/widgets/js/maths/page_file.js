@@ -25,7 +25,7 @@ export function fileOf(settings, kept) {
   return JSON.stringify({ format: FORMAT, version: VERSION, settings, losses: kept.losses, ...lists }, null, 1);
 }
 
-// Parse a file; throws an Error with a message for the user if the file is damaged or of another kind. `sizeOf`
+// Parse a file; throws an Error with a message for the user if the file is damaged or of a different kind. `sizeOf`
 // counts a model's weights.
 /** @type {(text: string, sizeOf: (settings: State) => number) => {settings: State, kept: Kept}} */
 export function readFile(text, sizeOf) {

@@ -1,4 +1,4 @@
-// Computes exp, log, cos, sin, powers and GELU from additions, multiplications and divisions alone. IEEE 754
+// Computes exp, log, cos, sin, powers and GELU with only additions, multiplications and divisions. IEEE 754
 // defines these exactly, but Math.exp differs between engines, and training amplifies any difference. With these
 // functions, all browsers produce the same run.
 

@@ -154,7 +154,7 @@ export function mount(root, start) {
   root.replaceChildren(...arranged(parts));
   const ready = connectActs(parts, shows);
   root.addEventListener("input", shows);
-  shown.pasted.addEventListener("input", () => (shown.table.hidden = true)); // measured on another text
+  shown.pasted.addEventListener("input", () => (shown.table.hidden = true)); // measured on a different text
   const why = obstacle(root.dataset.engine, location.protocol);
   if (why) {
     get.fetch.hidden = /** @type {HTMLElement} */ (get.file.parentElement).hidden = true;
