@@ -5,6 +5,7 @@ import functools
 import importlib
 import pkgutil
 import re
+import sys
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -54,6 +55,13 @@ class Exercise:
             raise ValueError(f"hints of exercise {self.id} must have at least one hint, got none")
 
 
+def _in_solutions() -> bool:
+    """Return whether the notebook cell that runs now is the one with the chapter's solutions."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    cells = shell.history_manager.input_hist_raw if shell and shell.history_manager else [""]
+    return cells[-1].startswith("# @title Solutions")
+
+
 class Checker:
     """The `check` that readers call: it judges each answer and gives the next hint if the answer is wrong."""
 
@@ -87,8 +95,10 @@ class Checker:
         if exercise_id in challenges():
             return self._challenge(exercise_id, answer)
         if exercise_id not in self.exercises:
-            known = ", ".join(self.exercises)
-            raise ValueError(f"exercise must be one of {known}; got {exercise_id!r}")
+            chapter = str(exercise_id).partition(".")[0] + "."
+            names = [*self.exercises, *challenges()]
+            known = [name for name in names if name.startswith(chapter)] or self.exercises
+            raise ValueError(f"exercise must be one of {', '.join(known)}; got {exercise_id!r}")
         exercise = self.exercises[exercise_id]
         print(f"Exercise {exercise.id}: {self._reply(exercise, answer)}")
 
@@ -117,7 +127,9 @@ class Checker:
         return copy.deepcopy(self._record)
 
     def _note(self, name: str, verdict: Verdict) -> None:
-        """Add a verdict to the record."""
+        """Add a verdict to the record, unless the answer is the book's own."""
+        if _in_solutions():
+            return
         noted = self._record.setdefault(name, {"right": False, "tries": 0, "mistakes": []})
         noted["tries"] += 1
         noted["right"] = noted["right"] or verdict is True

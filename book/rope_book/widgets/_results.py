@@ -20,6 +20,10 @@ class Result(traitlets.TraitType):
         self.compute, self.unit = compute, unit
         self.__doc__ = compute.__doc__
 
+    def __repr__(self) -> str:
+        words = (self.compute.__doc__ or self.name or "a result").splitlines()[0].rstrip(".")
+        return f"{words} ({self.unit})" if self.unit else words
+
     def at(self, state: Mapping[str, Any]) -> float:
         """Return the result for a state."""
         return self.compute(SimpleNamespace(**state))

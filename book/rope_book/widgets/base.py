@@ -189,6 +189,8 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
         It can also be used as a decorator, ``@figure.follow``. A later function with the same name replaces the
         earlier one.
         """
+        if not callable(function):
+            raise short(TypeError(f"follow takes a function of the figure, got {function!r}"))
         below = Output()
 
         def call(change: Any = None) -> None:

@@ -1,6 +1,8 @@
 """The exercise checkers say one thing at a time, always the same, and never swallow an error."""
 
 import math
+import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -116,3 +118,22 @@ def test_close_is_false_and_never_raises(a, b):
 def test_close_uses_its_tolerance():
     assert close(1.0, 1.05, tol=0.1)
     assert not close(1.0, 1.05, tol=0.01)
+
+
+def test_the_book_s_own_solutions_leave_no_trace_in_the_record(monkeypatch):
+    cells = [""]
+    history = SimpleNamespace(input_hist_raw=cells)
+    shell = SimpleNamespace(history_manager=history)
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    mine = Checker((Exercise("1.1", lambda x: x == 4, hints=("Add.",)),))
+    cells.append("# @title Solutions\ncheck('1.1', 4)")
+    mine("1.1", 4)
+    assert mine.record() == {}
+    cells.append("check('1.1', 4)")
+    mine("1.1", 4)
+    assert mine.record()["1.1"]["right"]
+
+
+def test_an_unknown_number_is_answered_with_those_of_its_chapter():
+    with pytest.raises(ValueError, match=r"^exercise must be one of 4\.1, 4\.2, 4\.3, 4\.c; got '4\.9'$"):
+        Checker()("4.9", 3)
