@@ -154,9 +154,12 @@ def test_a_click_on_a_label_reaches_its_control(alive):
 
 ON_ONE_LINE = """const all = [...book.figure(arguments[0]).querySelectorAll(".rl-value")];
 return all.filter((value) => value.getClientRects().length).map((value) => {
-    const label = document.createRange();
-    label.selectNode(value.previousSibling.previousSibling ?? value.previousSibling);
-    const [first, second] = [label, value].map((part) => part.getClientRects()[0]);
+    const words = (node) => { // their box, not that of the element around them, which is as high as a line
+        const range = document.createRange();
+        range.selectNodeContents(node);
+        return range.getClientRects()[0];
+    };
+    const [first, second] = [value.previousSibling.previousSibling ?? value.previousSibling, value].map(words);
     return second.top >= first.bottom ? 0 : Math.abs(first.bottom - second.bottom);
 })"""
 

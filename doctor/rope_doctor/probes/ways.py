@@ -21,7 +21,7 @@ from rope_doctor.probes.decoder import BFLOAT16_EPS
 GAP, SHIFT, NEW = 7, 17, 6  # lengths in tokens: a gap in the positions, a shift of a text, a generated text
 LEAST = PADS + 3  # minimum length of a text that is compared
 GROWN = 8  # largest logit difference per unit of query growth, in units of the spread
-EFFECT = "positions have an effect"  # a check that must run if rounding may hide mistakes
+EFFECT = "effect of positions"  # a check that must run if rounding may hide mistakes
 LONGROPE = "longrope"  # the rule that switches from one list of factors to another at a documented length
 
 

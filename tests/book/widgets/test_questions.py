@@ -8,8 +8,9 @@ import pytest
 from traitlets import TraitError
 
 import rope_edu
-from rope_book.widgets import Clocks, LiveFigure, Question, RotatePair
+from rope_book.widgets import Clocks, LiveFigure, PatchScores, Question, RotatePair
 from rope_book.widgets._questions import KINDS, chapters, questions
+from rope_book.widgets.patch_scores import score_of
 from rope_book.widgets.question import answer_of, as_list, rich
 
 from .v8 import scripts
@@ -210,3 +211,16 @@ def test_wrong_arguments_get_a_sentence():
         Question("04-lock", figure="Rotate")
     with pytest.raises(ValueError, match="a question must be one of 04-move"):
         Question("04-look")
+
+
+def test_the_scores_told_of_four_patches_are_those_of_the_figure():
+    asked = ASKED["20-mixed"]
+    figure = PatchScores(**asked["show"])
+    right, farther, down, both = asked["places"]
+    away = {right: (0, 5), farther: (0, 8), down: (5, 0), both: (5, 5)}
+    scores = {place: f"{score_of(figure, *steps):.2f}" for place, steps in away.items()}
+    assert (max(scores, key=scores.get), min(scores, key=scores.get)) == (asked["place"], farther)
+    assert re.findall(r"0\.\d\d", asked["because"]) == [scores[both], scores[right]]
+    assert {place: re.findall(r"0\.\d\d", why) for place, why in asked["slips"]} == {
+        place: [score] for place, score in scores.items() if place != both
+    }

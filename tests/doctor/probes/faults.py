@@ -335,7 +335,7 @@ class QueriesAndKeysByDifferentBases(Specimen):
         return super().rotate(x, positions * (1.0 if self.calls % 2 else 1.01))
 
 
-@wrong(differs="positions have an effect")
+@wrong(differs="effect of positions")
 class PositionIdsIgnored(Specimen):
     def count(self, tokens, positions, seen):
         return super().count(tokens, None, seen)

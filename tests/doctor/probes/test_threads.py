@@ -190,7 +190,7 @@ def test_what_rounding_hides_is_found_in_a_float32_copy():
         made, **LONG
     ).verdict  # without a copy, nothing differs, and nothing is called right
     assert alone.status == 2
-    assert alone.not_judged["positions have an effect"].startswith("rounding hides the effect")
+    assert alone.not_judged["effect of positions"].startswith("rounding hides the effect")
 
 
 # live models
