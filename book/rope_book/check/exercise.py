@@ -96,9 +96,11 @@ class Checker:
             return self._challenge(exercise_id, answer)
         if exercise_id not in self.exercises:
             chapter = str(exercise_id).partition(".")[0] + "."
-            names = [*self.exercises, *challenges()]
-            known = [name for name in names if name.startswith(chapter)] or self.exercises
-            raise ValueError(f"exercise must be one of {', '.join(known)}; got {exercise_id!r}")
+            known = [name for name in self.exercises if name.startswith(chapter)]
+            known += [name for name in challenges() if known and name.startswith(chapter)]
+            raise ValueError(
+                f"exercise must be one of {', '.join(known or self.exercises)}; got {exercise_id!r}"
+            )
         exercise = self.exercises[exercise_id]
         print(f"Exercise {exercise.id}: {self._reply(exercise, answer)}")
 
