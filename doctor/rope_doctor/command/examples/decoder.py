@@ -8,7 +8,7 @@ from rope_doctor.probes import Specimen
 
 
 class FromZero(Specimen):
-    """A wrong decoder, which ignores the number of tokens in its cache."""
+    """A buggy decoder that ignores the number of tokens in its cache."""
 
     def count(self, tokens: np.ndarray, positions: np.ndarray | None, seen: int) -> np.ndarray:
         """Return positions (batch, seq)."""

@@ -28,8 +28,7 @@ function turning(frequencies, pairing) {
   });
 }
 
-/** The four variants of a head, each with the divisor in the exponent, the number of pairs, and the rotating pairs.
- */
+/** The four variants of a head, each with its exponent divisor, its number of pairs, and the pairs that rotate. */
 function headsOf({ head_dim, fraction, base, pairing }) {
   const rotaryDim = head_dim * fraction;
   const partial = { name: phrase`partial rotary`, title: phrase`Partial rotary`, short: phrase`partial` };

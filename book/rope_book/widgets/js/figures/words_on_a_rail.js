@@ -52,7 +52,7 @@ function wordsOf(state) {
 
 /** Draw the positions in the text as a rail below the words. */
 function drawRail(pen, { start }, { X, rail, radius, numbers, slot }, width) {
-  const gone = Math.max(0, start - RAIL.room); // positions that have left the picture
+  const gone = Math.max(0, start - RAIL.room); // positions that have moved out of view
   const last = pushed({ start }) + RAIL.places - 1; // slot of the last place for dog or pig
   pen.line(gone ? 0 : X(-0.5), rail, gone ? width : X(last + 0.5), rail, { stroke: ink.grid, width: 3 });
   const places = range(Math.ceil(gone - 0.25), Math.floor(gone + last + 0.25)).map((position) => position - gone);

@@ -19,7 +19,8 @@ export const PLACES = [
 
 /**
  * Draw bars, each the mean over `size` positions, and a line at `level`. Bars beyond the first `trained` positions
- * have a warning colour, unless they are as good as in training. Omits NaN bars. Returns the scales of axes.js.
+ * are drawn in a warning colour unless they are as good as in training; NaN bars are omitted. Returns the scales
+ * from axes.js.
  * @param {Pen} pen
  * @param {Box} box
  * @param {Places} places

@@ -1,4 +1,4 @@
-// Applies the rules between a figure's controls, which are declared in _rules.py and sent with the controls. Python
+// Applies the rules that link a figure's controls, which are declared in _rules.py and sent with the controls. Python
 // rejects values that break a rule; JavaScript adjusts them.
 
 const TINY = 1e-9; // larger than the rounding error in a sum of tenths
