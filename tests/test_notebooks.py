@@ -395,5 +395,5 @@ def test_tags_are_those_that_something_reads(path, notebook):
         "set-figure",
         "variant",
     }
-    known |= {"nbval-ignore-output", "remove-cell"}
+    known |= {"nbval-ignore-output", "remove-cell", "remove-output"}
     assert {tag for cell in notebook.cells for tag in cell.metadata.get("tags", [])} <= known

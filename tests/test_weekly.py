@@ -105,8 +105,8 @@ def test_what_is_copyleft_among_the_pinned_packages_is_known():
         except metadata.PackageNotFoundError:
             continue
         stated = [
-            about["License-Expression"],
-            (about["License"] or "")[:80],
+            about.get("License-Expression"),
+            (about.get("License") or "")[:80],
             *(about.get_all("Classifier") or []),
         ]
         if re.search(r"\b[AL]?GPL|General Public License", " ".join(filter(None, stated))):
