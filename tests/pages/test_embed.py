@@ -37,7 +37,8 @@ const asked = ['display', 'fontSize', 'fontFamily', 'fontStyle', 'letterSpacing'
 return [...root.querySelectorAll('*')].map((element) => {{
     const style = getComputedStyle(element);
     const box = element.getBoundingClientRect();
-    const sides = [box.left - corner.left, box.top - corner.top, box.width, box.height];
+    const drawn = element.getClientRects().length > 0; // what is hidden has no place
+    const sides = drawn ? [box.left - corner.left, box.top - corner.top, box.width, box.height] : [];
     const place = sides.map((x) => Math.round(4 * x));
     return [element.tagName, ...place, ...asked.map((name) => style[name])].join(' ');
 }})"""

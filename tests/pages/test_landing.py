@@ -247,14 +247,14 @@ SWEEP = """async (places) => {
     return seen;
 }"""
 CLAIMS = {  # a sentence's claim, and how the figure words it
-    "Dog and pig are 3 tokens apart": "Dog and pig are 3 tokens apart. Each of the 64 pairs is a clock",
-    "both words are in the same place": "0 tokens apart, the 64 hands reach 1.00 of the straight stem",
+    "Pig comes 3 words": "Dog and pig are 3 tokens apart. Each of the 64 pairs is a clock",
+    "At distance 0 every hand points up": "0 tokens apart, the 64 hands reach 1.00 of the straight stem",
     "Walk away, and it curls": "12 tokens apart, the 64 hands reach 0.66 of the straight stem",
     "Put a thousand tokens in front": "12 tokens apart, the 64 hands reach 0.66 of the straight stem: that is the "
     "score of two equal vectors. Their positions are 1,000 and 1,012",
-    "At 8,000 tokens the whole stem is curled up": "8,000 tokens apart, the 64 hands reach −0.01",
-    "0.39 of the stem stands": "8,000 tokens apart, the 64 hands reach 0.39 of the straight stem",
-    "a word 8,000 tokens away gets the fern of one": "8,000 tokens apart the ferns reach: no rule −0.01, PI ",
+    "At 8,000 tokens the tip is as low as the root": "8,000 tokens apart, the 64 hands reach −0.01",
+    "the tip is back at 0.39": "8,000 tokens apart, the 64 hands reach 0.39 of the straight stem",
+    "8,000 tokens curl the stem only": "8,000 tokens apart the ferns reach: no rule −0.01, PI ",
     "Now grow your own": "8,000 tokens apart, the 64 hands reach 0.57 of the straight stem",
 }
 

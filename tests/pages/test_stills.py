@@ -67,7 +67,10 @@ def test_stored_state_is_small_and_of_today(data, model):
 
 @pytest.mark.parametrize(("data", "model"), STORED)
 def test_every_widget_has_a_picture_beside_it(data, model):
-    assert "image/png" in data or "questions" in model["state"]  # shown before the notebook is trusted
+    printed = model["model_name"] == "OutputModel"  # what a followed function printed; the page leaves it out
+    assert (
+        printed or "image/png" in data or "questions" in model["state"]
+    )  # shown before the notebook is trusted
 
 
 @pytest.mark.parametrize(("data", "model"), QUESTIONS)

@@ -141,10 +141,10 @@ function readout({ dog, pig, start }) {
   const [far, score] = [Math.abs(distance), fmt(railScore(distance))];
   const before = Math.round(start);
   if (!before)
-    return phrase`The arrows of dog and pig start in different directions and turn by 30° per position. They are ${far} apart, and for these two words that distance alone sets the score, ${score}.`;
+    return phrase`Each arrow turns 30° per position; those of dog and pig start differently. They are ${far} apart, and that distance alone sets their score, ${score}.`;
   return before === 1
-    ? phrase`1 word has come in from the left. So each position is the place in the sentence plus 1, and every arrow has turned. Dog and pig are still ${far} apart, and their score is still ${score}.`
-    : phrase`${before} words have come in from the left. So each position is the place in the sentence plus ${before}, and every arrow has turned. Dog and pig are still ${far} apart, and their score is still ${score}.`;
+    ? phrase`1 word came in from the left: each position is the place in the sentence plus 1. Dog and pig are still ${far} apart, and their score is still ${score}.`
+    : phrase`${before} words came in from the left: each position is the place in the sentence plus ${before}. Dog and pig are still ${far} apart, and their score is still ${score}.`;
 }
 
 /** A word dropped onto the other word moves past it. */
