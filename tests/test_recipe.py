@@ -10,6 +10,7 @@ import nbformat
 import numpy as np
 import pytest
 
+from rope_book.results.real import load_real
 from rope_doctor import rope_from_config
 from rope_edu.encodings import completes_turn, inv_freq, ntk_aware, reach, yarn
 
@@ -83,3 +84,11 @@ def test_the_memory_of_keys_and_values_is_the_product_beside_it():
     per_token = math.prod(map(int, factors.split(" × ")))
     assert per_token == int(product.replace(",", ""))
     assert f"takes\n{per_token * WANTED / 1e9:.1f} GB" in PAGE
+
+
+def test_what_yarn_costs_at_the_start_of_a_narrative_is_what_was_measured():
+    passes = load_real("real_length")["passes"]
+    bins = {(row["text"], row["name"]): row["bins"] for row in passes if row["tokens"] == 12_288}
+    cost = bins["narrative", "yarn-2"][0] - bins["narrative", "plain"][0]
+    tokens = 12_288 // len(bins["narrative", "plain"])
+    assert f"{cost:.2f} in the first {tokens} tokens of a narrative" in " ".join(PAGE.split())
