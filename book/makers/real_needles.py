@@ -2,10 +2,10 @@ r"""Eight numbers hidden in long texts, and asked for at their ends: what SmolLM
 
     PYTHONPATH=book python -m makers.real_needles --narrative genesis.txt
 
-A sentence such as "The secret number of Lisbon is 84721." stands at each of eight depths of a text. The text ends
-with all eight sentences again, in another order, so a model that finds the numbers predicts the digits there. The
-file keeps, by depth, the mean loss in nats of the five digits, and how many of the five have a probability over ½.
-A guess among ten digits costs ln 10 = 2.30 nats.
+A sentence such as "The secret number of Lisbon is 84721." is placed at each of eight depths of a text. The text
+ends with all eight sentences again, in another order, so a model that finds the numbers predicts the digits there.
+The file keeps, by depth, the mean loss in nats of the five digits, and how many of the five have a probability
+over ½. A guess among ten digits costs ln 10 = 2.30 nats.
 
 The texts are the "narrative" and the "code" of `real_length.py`, cut so that all has `tokens` tokens. Readings are
 those of `real_length.py`; "late" is not among them, since it never sees the whole text.

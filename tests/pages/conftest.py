@@ -150,6 +150,16 @@ def browser() -> Iterator[Browser]:
         yield started
 
 
+def paper(browser: Browser) -> Page:
+    """Return an empty page with the figures' style and shared scripts; a figure's script sets `window.figure`."""
+    page = browser.new_page(viewport={"width": 1200, "height": 900})
+    style = (SITE / "_static" / "live" / "figure.css").read_text(encoding="utf-8")
+    page.set_content(f"<style>{style}</style><div id=place></div>")
+    page.evaluate("window.RopeLive = { define: (name, figure) => (window.figure = figure) }")
+    page.add_script_tag(path=SITE / "_static" / "live" / "shared.js")
+    return page
+
+
 def patient(make: Callable) -> Callable:
     """Return what makes a page or a context, so that whatever is asked of these may take its time."""
 

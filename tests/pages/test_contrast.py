@@ -4,7 +4,7 @@ import pytest
 
 from rope_book.widgets import LiveFigure
 
-from .conftest import SITE
+from .conftest import SITE, paper
 
 pytestmark = pytest.mark.browser
 LINE, WORDS = 3, 4.5  # to 1, by WCAG
@@ -16,12 +16,9 @@ FAINT_ON_PURPOSE = {  # what is not yet there, and a rail that leads on
 
 @pytest.fixture(scope="module")
 def sheet(browser):
-    """An empty page with the figures' style."""
-    page = browser.new_page(viewport={"width": 1200, "height": 900})
-    style = (SITE / "_static" / "live" / "figure.css").read_text(encoding="utf-8")
-    page.set_content(f"<style>{style} #place {{ width: 760px }}</style><div id=place></div>")
-    page.evaluate("window.RopeLive = { define: (name, figure) => (window.figure = figure) }")
-    page.add_script_tag(path=SITE / "_static" / "live" / "shared.js")
+    """An empty page with the figures' style, and a place 760 px wide."""
+    page = paper(browser)
+    page.add_style_tag(content="#place { width: 760px }")
     yield page
     page.close()
 

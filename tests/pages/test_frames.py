@@ -12,7 +12,7 @@ from traitlets import TraitError
 from rope_book.widgets import LiveFigure
 from rope_book.widgets._traits import Control
 
-from .conftest import SITE
+from .conftest import SITE, paper
 
 pytestmark = pytest.mark.browser
 STATES = 100
@@ -89,11 +89,7 @@ def states(name: str) -> list[dict]:
 @pytest.fixture(scope="module")
 def sheet(browser):
     """An empty page with the figures' style."""
-    page = browser.new_page(viewport={"width": 1200, "height": 900})
-    style = (SITE / "_static" / "live" / "figure.css").read_text(encoding="utf-8")
-    page.set_content(f"<style>{style}</style><div id=place></div>")
-    page.evaluate("window.RopeLive = { define: (name, figure) => (window.figure = figure) }")
-    page.add_script_tag(path=SITE / "_static" / "live" / "shared.js")
+    page = paper(browser)
     page.add_script_tag(path=Path(__file__).with_name("frames.js"))
     yield page
     page.close()
