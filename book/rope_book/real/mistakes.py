@@ -74,7 +74,7 @@ class Recounted(PositionEncoding):
 
 
 class Two(PositionEncoding):
-    """One encoding for queries and another for keys."""
+    """Different encodings for queries and keys."""
 
     def __init__(self, of_q: PositionEncoding, of_k: PositionEncoding) -> None:
         self.of_q, self.of_k = of_q, of_k
