@@ -34,7 +34,7 @@ class Layer:
     queries: str = ""
 
     def coarse(self) -> "Layer":
-        """Return the layer with its kind reduced to what either a GGUF or a config.json can tell."""
+        """Return the layer with a kind that both a GGUF and a config.json can express."""
         label = "no attention" if self.label in WITHOUT_HEADS else FULL
         return self if self.label in (SLIDING, CHUNKED) else replace(self, label=label)
 

@@ -76,7 +76,7 @@ def _angles(positions: np.ndarray, spec: RopeSpec) -> np.ndarray:
 
 @dataclass
 class Watched:
-    """What was observed of attention: the faults, which layers were judged, and why others were not."""
+    """Observations of attention: the faults, the layers that were judged, and why others were not."""
 
     faults: list[Fault] = field(default_factory=list)
     # whether each layer was judged, keyed by layer name
