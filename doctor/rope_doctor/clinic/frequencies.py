@@ -166,7 +166,7 @@ def _exponents_width(speeds: np.ndarray, against: RopeSpec, tolerance: float) ->
 
 
 def _by_rule(speeds: np.ndarray, against: RopeSpec, base: float, own: BaseFit, tolerance: float) -> str:
-    """Return the mistake's name: a missing rule, a rule with different options, a different base, or some other."""
+    """Name the mistake: a missing rule, a rule with different options, a different base, or something else."""
     expected, ruled = against.inv_freq, against.kind not in ("rope", "p-rope")
     changed = not own.base or own.follow < (expected > 0).sum() or abs(own.times - 1) > SPEED_TOLERANCE
     if base > 1:

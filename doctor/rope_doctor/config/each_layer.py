@@ -150,7 +150,7 @@ def _cycle(config: dict[str, Any], pattern: dict[str, Any]) -> list[str]:
 
 
 def periodic(period: int, *, first: bool, ends: bool = False) -> Callable[[int, int], str]:
-    """Return the labels of a pattern with one full-attention layer per period, which is its first or its last."""
+    """Return the labels of a pattern with one full-attention layer per period, in first or last place."""
 
     def label(index: int, total: int) -> str:
         full = index % period == 0 if first else (index + 1) % period == 0

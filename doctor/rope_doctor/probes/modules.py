@@ -50,7 +50,7 @@ class ModuleProbe:
             ]
 
     def frequencies(self, name: str, buffer: str, values: Any, module: Any) -> None:
-        """Judge a module's frequencies by the cosines and sines that it returns, or by the numbers alone."""
+        """Judge a module's frequencies by the cosines and sines that it returns, or else by the stored numbers."""
         label = self.kinds.named(_prefix(buffer)) or self.kinds.of_module(name)
         if self.never_filled(f"{name}.{buffer}".lstrip("."), label, values):
             return
