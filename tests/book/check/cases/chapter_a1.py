@@ -30,7 +30,7 @@ ALSO_RIGHT = {
 }
 WRONG = {
     "A1.1": [
-        (lambda p: 2 ^ p, "^ is another operation"),
+        (lambda p: 2 ^ p, "^ is a different operation"),
         (lambda p: 2**p - 1, "2^8 fits too"),
         (lambda p: 2**p + 1, "it has 9 digits"),
         (lambda p: 2 ** (p - 1), "and so have many above it"),
