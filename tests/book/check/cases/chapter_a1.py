@@ -39,7 +39,7 @@ WRONG = {
     "A1.2": [
         (lambda n, theta: turns_until(n, -theta), "It turns the other way"),
         (lambda n, theta: turns_until(n, theta).astype(np.complex64), "Is something kept in complex64?"),
-        (lambda n, theta: turns_until(n, theta)[::-1], "in another order"),
+        (lambda n, theta: turns_until(n, theta)[::-1], "in a different order"),
         (all_taken, "it took 1,000 angles of each pair; 600 are allowed."),
         (lambda n, theta: turns_until(n, theta).real, "A turn is a complex number"),
         (
