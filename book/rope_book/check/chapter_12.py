@@ -85,7 +85,9 @@ def _moves(moved: Answer) -> Verdict:
         result = moved(stored.copy(), by, theta)
         result = array(result, stored.shape, "The keys keep their shape, here (9, 16).")
         layout = "That is the layout half_split; these keys are interleaved, as apply_rope is."
-        per_key = "You turned each key by a different angle; they are rotated already, and all move by the same."
+        per_key = (
+            "You turned each key by a different angle; they are rotated already, and all move by the same."
+        )
         slips = {
             "They have not moved.": stored,
             layout: apply_rope(stored, rope_angles(by, theta), layout="half_split"),
