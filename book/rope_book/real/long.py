@@ -82,7 +82,7 @@ def _attend(q: Tensor, k: Tensor, v: Tensor, rows: slice, keys: slice, seen: Ten
 
 
 def _merge(parts: list[tuple[Tensor, Tensor]]) -> Tensor:
-    """Return the values mixed over the keys in all parts."""
+    """Combine the mixed values of several groups of keys, weighted by their softmax sums."""
     shares = torch.stack([total for _, total in parts]).softmax(0)[..., None]
     return sum(share * mixed.nan_to_num() for share, (mixed, _) in zip(shares, parts, strict=True))
 

@@ -102,7 +102,7 @@ def layers_of_config(config: dict[str, Any], still: Collection[str | None]) -> L
 
 
 def _labels(config: dict[str, Any], family: str) -> Callable[[int, int], str] | str:
-    """Return a function from the index of a layer and the count to its label, or the reason why there is none."""
+    """Return a function that labels a layer by its index and the layer count, or the reason why there is none."""
     pattern, window = PATTERNS.get(family), config.get("sliding_window")
     if not family:
         return "without a model_type, the kinds of its layers are unknown"

@@ -133,7 +133,7 @@ def _attends(keys: dict[str, Any], arch: str, index: int) -> bool:
 
 
 def _labels(pattern: Any, facts: dict[str, Any]) -> Callable[[int, int], str] | str:
-    """Return a function from the index of a layer and the count to its label, or the reason why there is none."""
+    """Return a function that labels a layer by its index and the layer count, or the reason why there is none."""
     if not facts:
         return lambda index, total: FULL
     if isinstance(pattern, list):
