@@ -1,4 +1,4 @@
-r"""The axes of a rotation's input arrays."""
+r"""The order of the axes in a rotation's input arrays."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 SIZES = {"batch": 2, "heads": 3}
-LEADING = ("batch", "heads", "seq")  # order in which results are compared
+LEADING = ("batch", "heads", "seq")  # the order of axes in which results are compared
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Axes:
         raise ValueError(f"takes must name the axes of x, such as {examples}, got {takes!r}")
 
     def spread(self, x: np.ndarray, positions: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-        """Return x, filled into these axes by `fill`, and positions, `(batch, seq)` or `(seq,)`."""
+        """Return x in these axes, copied to all heads and batch rows, and positions, `(batch, seq)` or `(seq,)`."""
         return self.fill(np.array(x, dtype=np.float64), SIZES), self.repeat(positions)
 
     def fill(self, rows: np.ndarray, sizes: dict[str, int]) -> np.ndarray:

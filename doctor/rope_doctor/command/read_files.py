@@ -64,7 +64,8 @@ def in_words(statement: Statement) -> str:
 
 
 def _each_layer(statement: Statement) -> Iterator[tuple[str, str]]:
-    """Yield a line for each group of identical layers, unless the lines above show how the groups differ."""
+    """Yield a line for each group of identical layers, if there are several or a window, and one per query
+    factor."""
     layers = statement.layers
     rows = layers.rows(layers.count or 0)
     groups: dict[Layer, list[int]] = {}
