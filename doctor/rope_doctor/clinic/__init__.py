@@ -1,4 +1,4 @@
-"""The clinic: diagnose any rotation, and deliberately broken rotations to practise on."""
+"""The clinic: a diagnosis for any rotation, and deliberately broken rotations to test it."""
 
 from rope_doctor.clinic.broken import BROKEN, right
 from rope_doctor.clinic.diagnosis import Diagnosis, diagnose

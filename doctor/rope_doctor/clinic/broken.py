@@ -124,8 +124,7 @@ def _by_tables(
 
 
 def _late_sines(angles: np.ndarray) -> np.ndarray:
-    """Return sines shifted by a third of the pairs, as happens when the rows of a cos-and-sin table are too
-    wide."""
+    """Return sines shifted by a third of the pairs, as if the rows of a cosine and sine table were too wide."""
     late = -(-angles.shape[-1] // 3)
     return np.pad(np.sin(angles)[:, late:], ((0, 0), (0, late)))
 

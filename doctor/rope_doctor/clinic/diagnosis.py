@@ -49,7 +49,7 @@ class Diagnosis:
         inv_freq: unsigned radians per token, `(pairs,)`.
         precision: the number formats of the angles, cosines and sines, as text.
         mistakes, evidence: names from `MISTAKES`, and sentences with the actual and the expected numbers. The first
-        mistake is the likeliest cause. Fix it and diagnose again, because the others often disappear.
+            mistake is the likeliest cause. Fix it and diagnose again, because the others often disappear.
 
     >>> from rope_edu import plain_rope
     >>> from rope_doctor.clinic import right
@@ -347,8 +347,7 @@ def _few_bits(probe: Probe, measured: _Measured, against: RopeSpec | None) -> di
 
 
 def _are_rounded(speeds: np.ndarray, expected: np.ndarray, number_format: str, exact: bool) -> bool:
-    """Return whether speeds are `expected` rounded to a format; `exact` is False if `expected` was fitted to
-    them."""
+    """Return whether speeds are `expected` rounded to a format; `exact` is False if `expected` was fitted."""
     if len(expected) != len(speeds) or not matrices.has_few_bits(speeds, number_format, 1e-6):
         return False
     rounding = 2.0 ** -BITS[number_format] * (1 if exact else 2) * expected
@@ -411,7 +410,7 @@ def _memory(measured: _Measured, against: RopeSpec) -> dict[str, str]:
 
 
 def _spanned(against: RopeSpec, layout: str | None) -> int:
-    """Return the width that visibly rotates, without interleaved pairs at the end that do not turn, like a tail."""
+    """Return the width that visibly rotates; trailing interleaved pairs that do not turn look like a tail."""
     turning = np.flatnonzero(against.inv_freq)
     return 2 * (int(turning[-1]) + 1) if layout == "interleaved" and len(turning) else against.rotary_dim
 

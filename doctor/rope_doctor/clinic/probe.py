@@ -65,8 +65,7 @@ class Probe:
         )
 
     def matrix(self, position: int) -> np.ndarray | None:
-        """Return the matrix, `(head_dim, head_dim)`, that multiplies columns at a position, or None if a distant
-        call fails."""
+        """Return the matrix that multiplies columns, `(head_dim, head_dim)`, or None if a distant call fails."""
         raw = self._raw(position)
         return raw if raw is None or self.order is None else self.order.T @ raw
 

@@ -64,8 +64,7 @@ def in_words(statement: Statement) -> str:
 
 
 def _each_layer(statement: Statement) -> Iterator[tuple[str, str]]:
-    """Yield a line for each group of identical layers, if there are several or a window, and one per query
-    factor."""
+    """Yield lines on groups of identical layers, if there are several or a window, and on query factors."""
     layers = statement.layers
     rows = layers.rows(layers.count or 0)
     groups: dict[Layer, list[int]] = {}

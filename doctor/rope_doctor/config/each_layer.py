@@ -144,14 +144,13 @@ def _labels(config: dict[str, Any], family: str) -> Callable[[int, int], str] | 
 
 
 def _cycle(config: dict[str, Any], pattern: dict[str, Any]) -> list[str]:
-    """Return the repeating labels, from the config, which may use different names, or from the architecture."""
+    """Return the labels of a repeating pattern; the config may list them under different names."""
     listed, called = config.get(pattern.get("listed", "")), pattern.get("called", {})
     return [called.get(each, each) for each in (listed if _are_names(listed) else pattern["cycle"])]
 
 
 def periodic(period: int, *, first: bool, ends: bool = False) -> Callable[[int, int], str]:
-    """Return a function that labels the first or last layer of every period, and the very last if `ends`, as full
-    attention."""
+    """Return a function that labels each period's first or last layer, and with `ends` the very last, as full."""
 
     def label(index: int, total: int) -> str:
         full = index % period == 0 if first else (index + 1) % period == 0

@@ -110,7 +110,7 @@ def _by_layer(table: RuleTable, stated: Part, name: str) -> PartsByKind:
 
 
 def _with_still(table: RuleTable, kinds: PartsByKind) -> PartsByKind:
-    """Add the kinds that do not rotate."""
+    """Return the kinds together with those that do not rotate."""
     still = table.decide(RULES["still"])
     if still is None:
         return kinds

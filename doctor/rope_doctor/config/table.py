@@ -30,8 +30,7 @@ class RuleTable:
     used: set[str] = field(default_factory=set)
 
     def run(self, facts: dict[str, Any]) -> None:
-        """Evaluate facts in order; later facts may use earlier ones. A string in place of rows names a group of
-        facts."""
+        """Evaluate facts in order; later facts may use earlier ones. A string instead of rows names a group."""
         for name, rows in facts.items():
             if isinstance(rows, str):
                 self.run(RULES[rows])
@@ -39,8 +38,7 @@ class RuleTable:
                 self.facts[name] = self.decide(rows)
 
     def decide(self, rows: list[Row]) -> Any:
-        """Return the "is" of the first row that applies and has one; every row up to that one may reject a field or
-        add a remark."""
+        """Return the "is" of the first row that applies and has one; rows may also reject fields and add remarks."""
         for row in rows:
             if not holds(self.value(row.get("if", True))):
                 continue

@@ -132,7 +132,7 @@ class Part:
     values: dict[str, Any]
     start: str = ""
     paths: dict[str, str] = field(default_factory=dict)  # full paths of fields from other objects
-    apart: bool = False  # True for some layers only, so fields outside it may differ
+    apart: bool = False  # True if only some layers use it, so that fields outside may differ
     added: Collection[str] = ()  # fields that are not in the object itself
 
     def __post_init__(self) -> None:

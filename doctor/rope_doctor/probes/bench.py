@@ -156,8 +156,7 @@ class Bench:
         return np.where(np.isfinite(apart), apart, np.inf)
 
     def verdict(self, words: str, *pairs: tuple[np.ndarray, np.ndarray], ends: int | None = None) -> Check:
-        """Return a check that the logits in each pair are equal; they begin at token 0, or end before token
-        `ends`."""
+        """Return a check that the logits in each pair are equal; they begin at token 0, or end before `ends`."""
         distances = [self.distances(*pair) for pair in pairs]
         off = max(float(distance.max()) for distance in distances)
         wrong = [np.any(distance > self.bound, axis=0, keepdims=False) for distance in distances]

@@ -33,7 +33,7 @@ def as_decoder(model: Any, **facts: Any) -> Decoder:
 
     Raises:
         ValueError: the argument has a different type, or the function fails on two tokens or returns no logits; the
-        message gives the reason.
+            message gives the reason.
     """
     if isinstance(model, Decoder):
         return model

@@ -36,8 +36,7 @@ LONGEST = 8_448  # maximum length of a text in tokens, unless `length` is larger
 
 @dataclass(frozen=True)
 class DecoderReport(Report):
-    """The checks of a decoder, their verdict, and the causes of differences, likeliest first; `print` shows
-    them."""
+    """The checks of a decoder, their verdict, and the causes of differences; `print` shows them as text."""
 
     def _headline(self) -> str:
         central = [check for check in self.checks if check.central]
@@ -78,11 +77,12 @@ def check_decoder(
         decoder: a `Decoder`, a causal transformers model, or a function `(tokens, *, positions, mask, cache) ->
             (logits, cache)` with some or all of the keywords.
         length: number of tokens in the long text. By default, it is two chunks and 16 tokens, or 16 tokens past the
-        last window or switch, but at most 8,448. chunk: number of tokens per chunk when the long text is read in
-        chunks. window: width, in tokens, of a window that the decoder does not declare. text: token ids,
-        `(tokens,)`, repeated up to the length; random by default. only, skip, require: names of checks: the only
-        ones to run, those to skip, and those to count as central. facts: `Decoder` attributes, if `decoder` is a
-        function.
+            last window or switch, but at most 8,448.
+        chunk: number of tokens per chunk when the long text is read in chunks.
+        window: width, in tokens, of a window that the decoder does not declare.
+        text: token ids, `(tokens,)`, repeated up to the length; random by default.
+        only, skip, require: names of checks: the only ones to run, those to skip, and those to count as central.
+        facts: `Decoder` attributes, if `decoder` is a function.
 
     Raises:
         ValueError: the decoder cannot be called, or an argument is invalid; the message gives the reason.
@@ -213,8 +213,7 @@ class _Examination:
         return _combined(found)
 
     def twice(self, compare: Callable[[Bench], Check], bench: Bench) -> Check:
-        """Compare on a long text; if it differs, try a different one, since rounding may reroute a token to another
-        expert."""
+        """Compare on a long text; if it differs, repeat with a new one, since rounding may reroute a token once."""
         check = compare(bench)
         if check.outcome != DIFFERS:
             return check

@@ -80,8 +80,7 @@ class Endpoint:
         return self._complete([prompt], new, self._echo())[0]
 
     def together(self, prompts: Sequence[str], new: int, *, echo: bool) -> list[Answer]:
-        """Send several prompts in one request, or in parallel ones if the server refuses lists; return the
-        answers."""
+        """Query several prompts in one request, or in parallel requests if the server refuses lists."""
         extra = self._echo() if echo else {}
         if self.lists:
             try:

@@ -36,8 +36,7 @@ def _listed(place: Place) -> dict[str, float]:
 
 
 def _alone(p: dict[str, float], q: dict[str, float]) -> float:
-    """Return the sum of the amounts by which probabilities listed only in p exceed the largest possible ones in
-    q."""
+    """Return the total by which probabilities listed only in p exceed the largest that q can have."""
     most = min(q.values())
     return sum(max(0.0, p[token] - most) for token in p.keys() - q.keys())
 
@@ -51,8 +50,7 @@ def distances(ones: Sequence[Place], others: Sequence[Place]) -> np.ndarray:
 
 
 def worst(values: np.ndarray, bound: float) -> tuple[float, int | None]:
-    """Return the largest mean of four neighbouring distances, and the first index at which such a mean exceeds a
-    bound."""
+    """Return the largest mean of four neighbouring distances, and the index of the first mean above `bound`."""
     known = np.flatnonzero(np.isfinite(values))
     if not len(known):
         return math.nan, None

@@ -167,8 +167,7 @@ def _split(values: np.ndarray) -> int:
 
 
 def _onset(values: np.ndarray, level: float) -> int:
-    """Return the token before which the summed excess is smallest, or the number of losses if it does not rise
-    again."""
+    """Return the token before which the summed excess is smallest, or the number of losses if that is the end."""
     sums = np.cumsum(values[START:] - level - RISE)
     least = int(sums[BLOCK - 1 :].argmin()) + BLOCK  # the level part has at least `BLOCK` tokens
     return START + least

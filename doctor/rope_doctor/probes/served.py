@@ -248,8 +248,7 @@ class Interview:
         return any(check(self).outcome == DIFFERS for _ in range(2))
 
     def _off(self, pairs: Sequence[tuple[Sequence[Place], Sequence[Place]]]) -> tuple[float, int | None, int]:
-        """Return the largest distance in the pairs of answers, the first token that differs, and the token
-        count."""
+        """Return the largest distance in any pair of answers, the first token that differs, and the token count."""
         values = [distances(*pair) for pair in pairs]
         found = [worst(each, self.bound) for each in values]
         known = [off for off, _ in found if np.isfinite(off)]
@@ -309,8 +308,7 @@ class Interview:
         return Check("", SAME, f"{ALIGNMENT[0]}: {least:.2g} of the probability moves.", off=least)
 
     def _joints(self) -> list[tuple[Place, tuple[Place, ...], int]]:
-        """For four texts, return the token generated after the beginning, all tokens, and the beginning's token
-        count.
+        """For four texts, return the token generated after the beginning, all tokens, and the beginning's length.
 
         All beginnings are queried before the whole texts, so a cache with room for one text has evicted them by
         then.
@@ -347,8 +345,7 @@ class Interview:
         return self.compared("a new text, and the same after another with its beginning", *pairs)
 
     def _growing(self, whole: str, tail: str, cold: tuple[Place, ...]) -> tuple[list[Place], list[Place]]:
-        """Return the tokens generated after one to four words of the tail, and the same tokens from a single
-        reading."""
+        """Return the tokens generated after one to four words of the tail, and the same tokens read at once."""
         words, new, same = tail.split(), [], []
         for count in range(1, 1 + RUN):
             rest = " " + " ".join(words[count:])

@@ -43,8 +43,7 @@ def called(
 
 
 def _rows(values: np.ndarray, count: int) -> np.ndarray | None:
-    """Drop size-1 axes and all but the first entry of leading axes; return (positions, features), or None if it
-    fails."""
+    """Reduce axes of size 1, or else leading ones, to their first entry: (positions, features), or None."""
     while values.ndim > 2:
         axis = next((axis for axis, size in enumerate(values.shape) if size == 1), 0)
         values = values.take(0, axis=axis)
@@ -79,8 +78,7 @@ def stored(module: Any) -> Iterator[tuple[str, np.ndarray]]:
 
 
 def by_pair(values: np.ndarray, expected: np.ndarray) -> np.ndarray | None:
-    """Return a table with one column per pair, given one per pair or, in either layout, per feature; otherwise
-    None."""
+    """Return a table with a column per pair, given one per pair or, in either layout, per feature; else None."""
     pairs, once = expected.shape[1], _once(values)
     if values.shape[1] == pairs:
         return values if once is None or _once(expected) is not None else None
@@ -98,10 +96,9 @@ def _once(values: np.ndarray) -> np.ndarray | None:
 def _compared(
     values: np.ndarray, spec: RopeSpec, positions: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return cosines + i · sines per pair, and a mask of those off by more than rounding; None if pairs do not
-    match.
+    """Return cosines + i · sines per pair, and a mask of those that differ; None if the pairs do not match.
 
-    Rounding is that of the table to its number format, and of the frequencies to float32.
+    Rounding the table to its number format, or the frequencies to float32, is not a difference.
     """
     angles = positions[:, None] * spec.inv_freq
     expected = spec.attention_factor * np.exp(1j * angles)

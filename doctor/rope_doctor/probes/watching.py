@@ -121,8 +121,7 @@ def watch(model: Any, kinds: LayerKinds) -> Watched:
 
 
 def _judge_at(model: Any, kinds: LayerKinds, watched: Watched, length: int | None, after: int = 0) -> None:
-    """Run `length` tokens, or a short text if None, and add the faults; `after` is the length of an earlier
-    text."""
+    """Run `length` tokens, or a short text if None, and add the faults; `after` is an earlier text's length."""
     readings = kinds.readings if length is None else kinds.at_length(length)
     check = "queries and keys" if length is None else "longer texts"
     calls, positions = _run(model, kinds, watched, length)
@@ -253,8 +252,7 @@ def _of_the_text(call: Call, count: int) -> Call:
 
 
 def below_the_switch(reading: Reading) -> int | None:
-    """Return the length below which the frequencies do not depend on the text, or None if the config states
-    none."""
+    """Return the length below which the frequencies do not depend on the text, or None if it is not stated."""
     if reading.trained and reading.rope_type in BY_LENGTH:
         return reading.trained - 1
     return reading.trained or reading.longest

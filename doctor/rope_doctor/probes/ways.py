@@ -204,8 +204,7 @@ def _with_gap(bench: Bench, gap: int) -> np.ndarray:
 
 
 def gaps(bench: Bench) -> Check:
-    """Compare hiding tokens with omitting them, inside the narrowest window, whether it counts tokens or
-    positions."""
+    """Compare hiding tokens with omitting them, inside the narrowest window, counted in tokens or positions."""
     if bench.decoder.recurrent:
         raise NotJudgedError("layers with a state see hidden tokens")
     length = min(bench.length, *bench.decoder.windows, bench.length)

@@ -51,8 +51,7 @@ def load(name: str) -> list[dict[str, Any]]:
 
 
 def run(function: Callable[..., object], *, width: str = "float64", cases: str = "rotate") -> list[Result]:
-    r"""Run a function on all cases in a file; return the results, in which a failure lists mistakes that may
-    explain it.
+    r"""Run a function on all cases in a file and return the results; a failure lists mistakes that may explain it.
 
     A result passes if it is real, has x's shape, and is within the tolerance. A different shape fails even if it
     broadcasts, and a complex result fails even if its imaginary part is 0.
@@ -60,8 +59,8 @@ def run(function: Callable[..., object], *, width: str = "float64", cases: str =
     Args:
         function: `(x, positions, *, layout, rotary_dim, base, attention_factor) -> rotated x`; x is NumPy float64
             `(seq, head_dim)`, positions int64 `(seq,)`.
-        width: the function's number format, which determines the tolerance: "float64", "float32", "float32,
-            angles in float32", "bfloat16" or "float16".
+        width: the function's number format, which determines the tolerance: "float64", "float32", "float32, angles
+            in float32", "bfloat16" or "float16".
         cases: the file. "rotate"; "batch", x `(batch, seq, head_dim)` and positions `(batch, seq)`; "axes",
             positions `(axes, seq)` and a further argument `axes`, each pair's coordinate; "shift", where x holds
             rotated keys, and `shift`, the number of tokens by which they move, replaces positions.
