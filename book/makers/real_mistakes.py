@@ -25,21 +25,24 @@ Stop it at any time; the same command resumes. A pass takes four seconds on an i
 from __future__ import annotations
 
 import argparse
+import copy
 import hashlib
 import pydoc_data.topics
 import textwrap
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from torch.nn import functional
 
 import rope_book
 from makers import real_length
 from makers.runs import RunsFile, describe_machine
 from rope_book.real import MISTAKES, RealModel, broken, load
 from rope_book.real.mistakes import OWN
+from rope_book.real.talk import ROWS_AT_ONCE
 from rope_book.results.real import FORMATS
 from rope_edu.attention.cache import KVCache
 from rope_edu.attention.encoding import PositionEncoding, Rotary
@@ -93,17 +96,50 @@ def shows(losses: np.ndarray, right: np.ndarray) -> int | None:
     return int(enough[0]) + 1 if len(enough) else None
 
 
-def measure(model: RealModel, ids: list[int], name: str, right: np.ndarray | None) -> tuple[dict, np.ndarray]:
-    """Return a row of a table of losses, and the losses themselves."""
+class Right(NamedTuple):
+    """The right model's losses on a text, and its keys and values of the prompt."""
+
+    losses: np.ndarray
+    cache: list[KVCache]
+
+
+def read_right(model: RealModel, ids: list[int]) -> Right:
+    """Read a text as the right model does, first the prompt and then the decoded tokens."""
+    length, cache = len(ids) - DECODED, [KVCache() for _ in model.model.blocks]
+    prompt = read(model, ids, Rotary(model.spec), range(length), cache)
+    decoded = read(model, ids, Rotary(model.spec), range(length, len(ids) - 1), copy.deepcopy(cache))
+    return Right(np.concatenate((prompt, decoded)), cache)
+
+
+@torch.inference_mode()
+def read(
+    model: RealModel, ids: list[int], encoding: PositionEncoding, at: range, cache: list[KVCache]
+) -> np.ndarray:
+    """Return the losses, in nats, of the tokens after those at these positions, which the cache then holds."""
+    vectors = model.model(torch.tensor([ids[at.start : at.stop]]), encoding, at, cache)[0]
+    following = torch.tensor(ids[at.start + 1 : at.stop + 1])
+    rows = zip(vectors.split(ROWS_AT_ONCE), following.split(ROWS_AT_ONCE), strict=True)
+    parts = [functional.cross_entropy(model.model.head(x), y, reduction="none") for x, y in rows]
+    return torch.cat(parts).double().numpy()
+
+
+def losses_of(model: RealModel, ids: list[int], name: str, right: Right) -> np.ndarray:
+    """Return the losses of a broken model, which shares the right one's prompt if it reads that rightly."""
+    length = len(ids) - DECODED
+    encoding = encoding_of(model, name, length)
+    if not is_right(model, name, length, length):
+        return model.losses(ids, encoding).double().numpy()
+    decoded = read(model, ids, encoding, range(length, len(ids) - 1), copy.deepcopy(right.cache))
+    return np.concatenate((right.losses[:length], decoded))
+
+
+def measure(model: RealModel, ids: list[int], name: str, right: Right) -> dict[str, Any]:
+    """Return a row of a table of losses."""
     length = len(ids) - DECODED
     same = name != RIGHT and is_right(model, name, length, len(ids))
-    if same and right is not None:
-        losses = right
-    else:
-        losses = model.losses(ids, encoding_of(model, name, length)).double().numpy()
-    prompt, decoded = losses[: length - 1], losses[length - 1 :]
-    row: dict[str, Any] = {"prompt": perplexity(prompt), "decoded": perplexity(decoded), "same": same}
-    return row | {"shows": None if right is None else shows(losses, right)}, losses
+    losses = right.losses if same or name == RIGHT else losses_of(model, ids, name, right)
+    prompt, decoded = perplexity(losses[: length - 1]), perplexity(losses[length - 1 :])
+    return {"prompt": prompt, "decoded": decoded, "same": same, "shows": shows(losses, right.losses)}
 
 
 class Rows(PositionEncoding):
@@ -147,11 +183,11 @@ def add_losses(
     for kind, row in ids.items():
         missing = [name for name in names if not file.has(table, text=kind, name=name)]
         started = time.monotonic()
-        right = measure(model, row, RIGHT, None) if missing else None
+        right = read_right(model, row) if missing else None
         for name in missing:
-            measured = right if name == RIGHT else measure(model, row, name, right[1])
+            measured = measure(model, row, name, right)
             now = time.monotonic()
-            file.add(table, {"text": kind, "name": name, **measured[0]}, now - started)
+            file.add(table, {"text": kind, "name": name, **measured}, now - started)
             started = now
 
 
