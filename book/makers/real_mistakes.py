@@ -183,8 +183,9 @@ def add_losses(
     """Measure the mistakes that a table lacks on every text."""
     for kind, row in ids.items():
         missing = [name for name in names if not file.has(table, text=kind, name=name)]
-        started = time.monotonic()
-        right = read_right(model, row) if missing else None
+        if not missing:
+            continue
+        started, right = time.monotonic(), read_right(model, row)
         for name in missing:
             measured = measure(model, row, name, right)
             now = time.monotonic()
