@@ -38,7 +38,7 @@ class RuleTable:
                 self.facts[name] = self.decide(rows)
 
     def decide(self, rows: list[Row]) -> Any:
-        """Return the "is" of the first row that applies and has one; rows may also reject fields and add remarks."""
+        """Return the "is" of the first row that applies and has one; rows may reject fields and add remarks."""
         for row in rows:
             if not holds(self.value(row.get("if", True))):
                 continue
