@@ -170,7 +170,7 @@ class Clock:
 
     @property
     def first_position(self) -> float | None:
-        """Position of the first token, or None if the phases at 0 do not match any single position."""
+        """Position of the first token, or None if the phases at 0 match no single position."""
         if np.abs(self.start).max() < 1e-6:
             return 0.0
         speed = np.abs(self.speed)

@@ -42,7 +42,7 @@ class Probe:
         return self.axes.first_rows(self.call_whole(*self.axes.spread(x, positions)))
 
     def call_whole(self, x: np.ndarray, positions: np.ndarray) -> np.ndarray:
-        """Rotate x, given with its positions in the function's axes; return float64."""
+        """Call the function with x and positions in its axes; return the rotated x as float64."""
         x_passed, positions_passed = x.copy(), positions.copy()
         try:
             result = _as_float64(self.function(x_passed, positions_passed), x.shape)

@@ -14,7 +14,7 @@ from rope_doctor.config.values import format_value, visible
 
 
 def described(statement: Statement) -> dict[str, Any]:
-    """Return a file's rotations as numbers, strings and lists, ready for JSON."""
+    """Return a file's rotations as JSON-ready numbers, strings, lists and dicts."""
     layers = [_fields(reading) for reading in statement.readings]
     rows = statement.layers.rows(statement.layers.count or 0)
     return {

@@ -34,7 +34,7 @@ ELSEWHERE = [field for field, rule in RULES["fields"].items() if rule.get("place
 
 @dataclass(frozen=True)
 class Call:
-    """A rule of `rope_edu.encodings`, its arguments, and changes to the resulting spec."""
+    """A call of a rule in `rope_edu.encodings`, and changes to the resulting spec."""
 
     rule: str
     arguments: tuple[Any, ...]

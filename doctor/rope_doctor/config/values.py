@@ -85,7 +85,7 @@ def listed(names: Iterable[str]) -> str:
 
 
 def checked(name: str, path: str, value: object) -> Any:
-    """Return a value converted to the type of its field; ConfigError, with its path, if that fails."""
+    """Return a value converted to its field's type; ConfigError, which names the path, if that fails."""
     rule = FIELDS[name]
     try:
         if not rule.get("list"):
