@@ -37,7 +37,7 @@ SKIPPED = {
     r"""|(?:(?<=[(=,:!?&|])|(?<=[(=,:!?&|]\ ))/(?![/*\s])(?:\\.|\[(?:\\.|[^]\\\n])*\]|[^/\\\n[])+/""",
 }
 CHANGED = r"""(?P<spaced>(?<=\s)(?:[<>]=?|[!=]==?|[-+*/%]|//|&&|\|\|)(?=\s))  # a binary operator
-    |(?P<word>\b(?:and|or|[Tt]rue|[Ff]alse|sin|cos|min|max|floor|ceil)\b|\bnot\ (?!in\b)|!(?=[\w(]))
+    |(?P<word>\b(?:and|or|[Tt]rue|[Ff]alse|sin|cos|min|max|floor|ceil)\b(?!\.)|\bnot\ (?!in\b)|!(?=[\w(]))
     |(?P<number>(?<![\w.])\d[\d_]*(?:\.\d+)?(?:e[-+]?\d+)?(?![\w.]))
     |(?P<returned>\breturn\ (?=\S)(?!;))"""
 
@@ -136,16 +136,15 @@ def nearest_first(tests: list[str], path: str) -> list[str]:
 def noticed(copy: Path, tests: list[str], limit: float | None = None) -> bool:
     """Return whether a test fails, or takes far too long, in the copy of the repository."""
     paths = os.pathsep.join(str(copy / folder) for folder in ("", "doctor", "book"))
-    switches = ("PYTHONDONTWRITEBYTECODE", "OMP_NUM_THREADS", "PYTEST_DISABLE_PLUGIN_AUTOLOAD")
-    settings = {"PYTHONPATH": paths, **dict.fromkeys(switches, "1")}
-    pytest = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "pytest_timeout", "-m", "not nightly"]
+    environment = os.environ | {"PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1"}
+    pytest = ("-m", "pytest", "-x", "-q", "-m", "not nightly", "-pno:nbval")  # nbval loads slowly
     try:
-        run = subprocess.run(
-            [*pytest, *tests], cwd=copy, env=os.environ | settings, capture_output=True, timeout=limit
+        done = subprocess.run(
+            [sys.executable, *pytest, *tests], cwd=copy, env=environment, capture_output=True, timeout=limit
         )
     except subprocess.TimeoutExpired:
         return True
-    return run.returncode != 0
+    return done.returncode != 0
 
 
 def survivors(copy: Path, chosen: list[Mutant], tests: list[str], limit: float) -> list[str]:
