@@ -122,9 +122,11 @@ def drawn(files: list[str], count: int, seed: str) -> list[Mutant]:
 
 
 def nearest_first(tests: list[str], path: str) -> list[str]:
-    """Return the files of some tests, beginning with those that are named after the changed file or name it."""
+    """Return the files of some tests and those that import the changed file, those named after it before others."""
     stem, places = Path(path).stem, [ROOT / test for test in tests]
     files = {file for place in places for file in ([place] if place.is_file() else place.rglob("*.py"))}
+    module = ".".join(Path(path).with_suffix("").parts[-3:])
+    files |= {file for file in ROOT.glob("tests/*/*/test_*.py") if module in file.read_text(encoding="utf-8")}
 
     def rank(file: Path) -> tuple[bool, bool, int, Path]:
         named = re.findall(rf"[/\"'.]{stem}\b", file.read_text(encoding="utf-8"))
@@ -165,7 +167,7 @@ def run(copy: Path, room: str, count: int, seed: int) -> bool:
     """Try `count` changes of a room; print how many are noticed, and return whether they are enough."""
     files, tests = rooms()[room]
     chosen, before = drawn(files, count, f"{seed} {room}"), time.monotonic()
-    if noticed(copy, tests):
+    if noticed(copy, sorted({file for mutant in chosen for file in nearest_first(tests, mutant.path)})):
         print(f"{room}: its tests fail without any change")
         return False
     alive = survivors(copy, chosen, tests, 60 + 3 * (time.monotonic() - before))
