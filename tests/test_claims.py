@@ -90,7 +90,12 @@ def test_the_verdicts_are_counted_as_they_were_found():
     told = re.search(
         r"RoPE (\w+) simply holds, (\w+) hold under .+, (\w+) are false and (\w+) are open", short
     )
-    assert [{"one": "1", "four": "4"}.get(number, number) for number in told.groups()] == found
+    words = dict(
+        zip(
+            ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine"], "123456789", strict=True
+        )
+    )
+    assert [words.get(number, number) for number in told.groups()] == found
     assert f"Of {len(CLAIMS)} common claims" in short
 
 

@@ -37,7 +37,9 @@ def test_the_right_answer_is_the_one_that_is_found(asked):
     finding = found(asked["id"])
     if isinstance(finding, dict):
         assert len(finding) >= 2, "a finding that can only say yes"
-        assert not unread(asked, finding), "words that stand in no answer, or in more than one"
+        assert not unread(asked, finding), (
+            "words of tests/book/widgets/findings that stand in no answer, or in two"
+        )
     assert agrees(asked, finding)
 
 

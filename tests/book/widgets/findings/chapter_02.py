@@ -21,7 +21,7 @@ def offset():
         products.append(figure.product)
     spread = np.ptp(products)
     return {
-        "so does the dot": spread < 1e-9,
+        "No: the angle between": spread < 1e-9,
         "it falls slowly": bool((np.diff(products) < -1e-9).all()),
         "up to a small wave": 1e-9 <= spread < 1,
     }

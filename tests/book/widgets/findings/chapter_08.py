@@ -24,7 +24,7 @@ def converted():
     return {
         "Never": apart.max() < 1e-12,
         "only at position 0": apart[0] < 1e-12 < apart[1:].min(),
-        "gives pair 1 another frequency": apart[0] >= 1e-12,
+        "Yes, since half_split": apart[0] >= 1e-12,
     }
 
 

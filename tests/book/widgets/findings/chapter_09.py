@@ -29,7 +29,7 @@ def gaussian():
     near, far = waves[:200], waves[-200:]
     on_both_sides = near.min() < 0 < near.max() and far.min() < 0 < far.max()
     return {
-        "as high far away as near by": on_both_sides and 0.5 < np.ptp(far) / np.ptp(near) < 2,
+        "Waves above and below": on_both_sides and 0.5 < np.ptp(far) / np.ptp(near) < 2,
         "A flat line": np.ptp(waves) < 1,
         "High at first": waves[0] == waves.max() and not on_both_sides,
         "Noise": np.abs(np.diff(waves)).mean() > np.ptp(waves) / 4,

@@ -458,7 +458,7 @@ def no_effect():
 
 
 def stated_length():
-    score = after(source("23"), '"Llama 3.1 70B":')
+    score = after(source("23"), "Llama 3.1 70B ")
     return {
         "66.6": score == 66.6,
         "Above 95": score > 95,
