@@ -245,7 +245,15 @@ def test_a_letter_is_as_wide_as_its_kind(lib):
 
 @pytest.mark.parametrize(
     ("tip", "expected"),
-    [([10, 0], [25, -8]), ([-10, 0], [-25 - 60, -8]), ([0, -10], [-30, -33]), ([0, 0], [-30, -23])],
+    [
+        *(([10, 0], [25, -8]), ([-10, 0], [-25 - 60, -8]), ([0, -10], [-30, -33]), ([0, 0], [-30, -23])),
+        (
+            [9, 40],
+            [9 + 135 / 41, 32 + 600 / 41],
+        ),  # more than 3 pixels to the side: the words begin or end there
+        ([-9, 40], [-9 - 135 / 41 - 60, 32 + 600 / 41]),
+        ([11, 60], [11 + 165 / 61 - 30, 52 + 900 / 61]),  # less: they are centred
+    ],
 )
 def test_a_label_beyond_a_tip_is_straight_ahead_first(lib, tip, expected):
     spots = lib("labels", f"spotsBeyond({tip}, [0, 0], 60)")
