@@ -24,7 +24,7 @@ def where():
 def pi():
     near, far = _right(rule="pi")
     return {
-        "breaks it everywhere": near < 50 and far < 50,
+        "No, it breaks": near < 50 and far < 50,
         "that is what PI is for": near > 95 and far > 95,
         "Only beyond": near > 95 and far < 50,
         "a few mistakes remain": near > 95 and 50 <= far <= 95,
