@@ -163,10 +163,9 @@ def survivors(copy: Path, chosen: list[Mutant], tests: list[str], limit: float) 
     return alive
 
 
-def run(copy: Path, room: str, count: int, seed: int) -> bool:
-    """Try `count` changes of a room; print how many are noticed, and return whether they are enough."""
-    files, tests = rooms()[room]
-    chosen, before = drawn(files, count, f"{seed} {room}"), time.monotonic()
+def run(copy: Path, room: str, chosen: list[Mutant]) -> bool:
+    """Try some changes of a room; print how many are noticed, and return whether they are enough."""
+    tests, before = rooms()[room][1], time.monotonic()
     if noticed(copy, sorted({file for mutant in chosen for file in nearest_first(tests, mutant.path)})):
         print(f"{room}: its tests fail without any change")
         return False
@@ -185,12 +184,14 @@ def main(arguments: list[str]) -> int:
     asked = parser.parse_args(arguments)
     chosen = asked.rooms or list(rooms())
     counts = [len(range(n, asked.count, len(chosen))) for n in range(len(chosen))]
+    shares = dict(zip(chosen, counts, strict=True))
+    draws = {room: drawn(rooms()[room][0], share, f"{asked.seed} {room}") for room, share in shares.items()}
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
     with tempfile.TemporaryDirectory() as folder:
         for path in filter(None, listed.stdout.split("\0")):
             (Path(folder) / path).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / path, Path(folder) / path)
-        enough = [run(Path(folder), room, n, asked.seed) for room, n in zip(chosen, counts, strict=True) if n]
+        enough = [run(Path(folder), room, draw) for room, draw in draws.items() if draw]
     return int(not all(enough))
 
 
