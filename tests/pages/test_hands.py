@@ -101,7 +101,7 @@ def test_a_press_on_a_clock_unrolls_it_and_its_hand_can_be_turned(opened):
     seen.assert_clean()
 
 
-def test_orange_shrinks_until_no_hand_is_past_its_wedge(opened):
+def test_orange_shrinks_until_no_hand_is_past_what_it_saw(opened):
     seen = opened("StretchedClocks")
     lost = []
     for rule in ("rope", "ntk-aware", "pi"):
@@ -116,7 +116,7 @@ def test_orange_shrinks_until_no_hand_is_past_its_wedge(opened):
 
 
 RULES = {"rope": "no rule", "ntk-aware": "NTK-aware", "pi": "PI"}
-# how large a field the wedges of angles are that training never showed: those that no legend draws
+# how large the fields of angles are that training never showed, in bars and clock: all shapes but diamonds
 NEVER_SEEN = """(el) => {
     const paths = [...el.querySelectorAll('svg path[fill*="--rl-other"]')];
     const area = (corners) => Math.abs(corners.reduce((sum, [x, y], i) => {
@@ -124,8 +124,9 @@ NEVER_SEEN = """(el) => {
         return sum + x * v - u * y;
     }, 0)) / 2;
     const shapes = paths.flatMap((each) => each.getAttribute("d").split("Z").filter(Boolean));
+    const isDiamond = (corners) => corners.length === 4 && corners[0][1] !== corners[1][1];
     return shapes.map((d) => d.slice(1).split(" ").map((pair) => pair.split(",").map(Number)))
-        .filter((corners) => corners.length !== 4).reduce((sum, corners) => sum + area(corners), 0);
+        .filter((corners) => !isDiamond(corners)).reduce((sum, corners) => sum + area(corners), 0);
 }"""
 
 
