@@ -30,8 +30,8 @@ class StateSteps(LiveFigure):
     attention is a matrix of 8 · 8 numbers (and a vector of 8), drawn after division by the number of tokens. A
     query at the last token, 3 times the key of token ``query``, reads both: bars on one scale show its share of
     every token's value, by a softmax over the cache and through the state. With ``turned``, the query and keys are
-    rotated by their positions (RoPE, head width 8, base 10,000); for the state, φ(x) = elu(x) + 1 is applied first. Keys are
-    normal random numbers, and so are values, with mean 1.
+    rotated by their positions (RoPE, head width 8, base 10,000); for the state, φ(x) = elu(x) + 1 is applied first.
+    Keys are normal random numbers, and so are values, with mean 1.
 
     Its results are ``cached``, the numbers in the cache; ``weight``, that of the token's value in the answer from
     the cache; and ``factor``, that in the answer from the state.

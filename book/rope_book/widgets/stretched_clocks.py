@@ -19,10 +19,10 @@ class StretchedClocks(LiveFigure):
     """Show each pair as a bar: the share of a turn seen in training, and how far a rule lets the hand turn.
 
     ``rule`` stretches a head that was trained on ``trained`` tokens to texts of ``wanted`` tokens. A bar's lower
-    part covers the angles up to ``trained``, its upper part those that a text has reached beyond them at ``position``.
-    A dot is the hand there, a diamond a hand at an angle never seen in training. A pair that does not complete a
-    turn in training must be slowed by at least ``wanted`` / ``trained``; the thin chart shows by how much it is.
-    The clock is that of ``pair``. ``abf_base`` is the larger base of ABF.
+    part covers the angles up to ``trained``, its upper part those that a text has reached beyond them at
+    ``position``. A dot is the hand there, a diamond a hand at an angle never seen in training. A pair that does not
+    complete a turn in training must be slowed by at least ``wanted`` / ``trained``; the thin chart shows by how
+    much it is. The clock is that of ``pair``. ``abf_base`` is the larger base of ABF.
 
     Its results are ``new_hands``, the number of pairs at an angle never seen, and ``reach``, the first position at
     which a pair reaches such an angle (infinite if there is none).

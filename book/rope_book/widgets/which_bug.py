@@ -15,10 +15,10 @@ class WhichBug(LiveFigure):
     """Diagnose the mistake in a rotation of 8 features by comparison with the right rotation.
 
     Four clocks, one for each pair, have two hands at ``position``: as the pair should turn, and as the patient
-    turns it. Below them is the patient's matrix at that position, with the wrong entries marked, and one ``chart``: the
-    score of one query and one key against their distance, from three starts; the length of the rotated query; or
-    how far it is from its right place. ``patient`` chooses one of twelve rotations, one of them healthy; ``guess``
-    is your diagnosis, or ``"none"`` until you have one. The base is 100, and the layout is interleaved.
+    turns it. Below them is the patient's matrix at that position, with the wrong entries marked, and one ``chart``:
+    the score of one query and one key against their distance, from three starts; the length of the rotated query;
+    or how far it is from its right place. ``patient`` chooses one of twelve rotations, one of them healthy;
+    ``guess`` is your diagnosis, or ``"none"`` until you have one. The base is 100, and the layout is interleaved.
 
     Its results are the symptoms: ``shortest`` and ``longest``, the length of the rotated query as a multiple of the
     right length; ``spread``, the largest change of a score with the start; and ``error``, the largest distance of
