@@ -6,6 +6,8 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from rope_book.results import MODELS
+
 from .conftest import FRAMES, WHERE, at_rest, soon
 from .test_touch import PHONE, centre, stroke
 
@@ -217,10 +219,13 @@ def test_a_click_on_a_patch_makes_it_the_query_and_a_drag_brings_it_on(opened):
     seen.assert_clean()
 
 
-def test_on_a_phone_a_name_in_the_list_takes_its_model(opened):
+def test_on_a_phone_a_name_beside_a_dot_takes_its_model(opened):
     seen = opened("BaseBound", **PHONE)
-    names = seen.figure.locator(".rl-tap")
-    seen.page.touchscreen.tap(*centre(names.last, 0.5)[0])  # the last of nine: it has no equal among the dots
+    dots = (
+        len(MODELS) - 1
+    )  # all but the current model's; after them come names, that of the longest context first
+    name = seen.figure.locator(".rl-tap").nth(dots)
+    seen.page.touchscreen.tap(*centre(name, 0.5)[0])
     expect(seen.figure.locator(".rl-readout")).to_contain_text("With base 10,000,000", timeout=20_000)
     assert "model='Qwen2.5 7B 1M'" in line(seen)
     seen.assert_clean()
