@@ -65,6 +65,7 @@ def give(ask, asked: dict, answer: object, figure=None) -> None:
         ask.get_by_role("button", name="I left it there").press("Enter")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("chapter", EVERY_KIND)
 def test_a_wrong_answer_gets_its_sentence_a_right_one_the_reason_and_both_set_the_figure(visit, chapter):
     file = chapters()[chapter]
