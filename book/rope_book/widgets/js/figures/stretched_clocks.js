@@ -104,6 +104,9 @@ function pairsOf({ position, trained }, { plain, changed, seen, complete, slowed
   }));
 }
 
+/** How much slower a pair turns, in words. */
+const by = (value) => fmt(value, value < 100 ? 2 : 0);
+
 const isPast = ({ used, seen }) => used > seen * (1 + 1e-12);
 
 /** Draw each pair as a bar: the share of a turn that training has shown, how far beyond it the text has reached, and
@@ -164,8 +167,8 @@ function drawSlowed(pen, { x, y, w, h }, { rule }, pairs, factor) {
   const needed = powerOf(factor);
   const [low, high] = [Math.min(0, ...powers), Math.max(needed, 0.3, ...powers)];
   const Y = (power) => y + h - (h * (power - low)) / (high - low);
-  const by = (power) => fmt(10 ** power, power < 1 ? 1 : 0);
-  pen.text(x, y - 9, phrase`Slowed down by (needed: ${fmt(factor, factor < 10 ? 2 : 0)})`, {
+  const tick = (power) => fmt(10 ** power, power < 1 ? 1 : 0);
+  pen.text(x, y - 9, phrase`Slowed down by (needed: ${by(factor)})`, {
     size: 12,
   });
   pen.line(x, Y(needed), x + w, Y(needed), { stroke: ink.text, width: 1.2, dash: "2 3" });
@@ -174,8 +177,8 @@ function drawSlowed(pen, { x, y, w, h }, { rule }, pairs, factor) {
     powers.map((power, i) => [x + (i + 0.5) * column, Y(power)]),
     { stroke: ruleInk[rule], width: 3 },
   );
-  pen.text(x - 6, Y(low) + 4, by(low), noteEnd);
-  pen.text(x - 6, Y(high) + 4, by(high), noteEnd);
+  pen.text(x - 6, Y(low) + 4, tick(low), noteEnd);
+  pen.text(x - 6, Y(high) + 4, tick(high), noteEnd);
 }
 
 /** Draw the chosen pair's clock, with its numbers. */
@@ -190,8 +193,8 @@ function drawClock(pen, face, { rule }, factor, { narrow }) {
   const side = { x: narrow ? cx + r + 24 : cx, anchor: narrow ? "start" : "middle" };
   const top = narrow ? cy - 18 : cy + r + 22;
   const shown = face.complete ? phrase`a whole turn seen` : phrase`${fmt(turnsOf(face.seen))} of a turn seen`;
-  const lines = [shown, phrase`slowed down by ${fmt(face.slowed)}`];
-  if (!face.complete) lines.push(phrase`it needs ${fmt(factor)}`);
+  const lines = [shown, phrase`slowed down by ${by(face.slowed)}`];
+  if (!face.complete) lines.push(phrase`it needs ${by(factor)}`);
   pen.text(narrow ? side.x : cx, narrow ? top : cy - r - 10, phrase`Pair ${i}`, { ...side, weight: 600 });
   pen.part(() =>
     lines.forEach((words, n) => void pen.text(side.x, top + 17 * (narrow ? n + 1 : n), words, { ...side, size: 12 })),
@@ -215,7 +218,6 @@ function readout(state) {
   const all = measured(state);
   const { slowed, far, factor } = all;
   const last = slowed.length - 1;
-  const by = (value) => fmt(value, value < 100 ? 2 : 0);
   const many = pairsOf(state, all).filter(({ fresh }) => fresh).length;
   const hands =
     many === 1
