@@ -47,7 +47,7 @@ class StateSteps(LiveFigure):
     """
 
     step = Slider(24, 1, 64, label="Tokens read, n", unit="")
-    query = Slider(5, 0, 63, label="Query like the key of token", unit="").under(AtMost("step", plus=-1))
+    query = Slider(5, 0, 63, label="Query like token", unit="").under(AtMost("step", plus=-1))
     turned = Toggle(True, label="Turned by their positions")
 
     @result("numbers")

@@ -30,7 +30,7 @@ const curveOf = memo((headDim, base) => {
 /** Lay out the models' chart, with the curve at its right or, on a narrow screen, above it. */
 function plan(width) {
   const narrow = width < 560;
-  const plane = { x: 44, y: 66 + legend(width).height, w: narrow ? width - 58 : width - 350, h: narrow ? 250 : 214 };
+  const plane = { x: 44, y: 66 + legend(width).height, w: narrow ? width - 58 : width - 350, h: narrow ? 250 : 204 };
   if (!narrow) return { plane, curve: { ...plane, x: width - 250, w: 236 }, key: 32, height: plane.y + plane.h + 42 };
   const curve = { ...plane, y: 78, h: 90 };
   const key = curve.y + curve.h + 56;

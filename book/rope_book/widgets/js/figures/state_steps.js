@@ -176,15 +176,13 @@ function readout(state) {
   const { step, query, turned } = state;
   const { mean, weights, factors } = remembered(state);
   const [fast, slow] = [sizeOf(mean.slice(0, 4)), sizeOf(mean.slice(4))];
-  const numbers = heldIn(state);
-  const less = STATE_SIZE < numbers ? phrase`fewer` : phrase`more`;
   const rows = turned
     ? phrase`Per token, ${fmt(fast)} is left in the rows of the fast pairs and ${fmt(slow)} in those of the slow ones.`
-    : phrase`Nothing was turned: all rows keep their size (${fmt(fast)} and ${fmt(slow)}), and the order of the tokens is lost.`;
+    : phrase`Nothing was turned: all rows keep their size (${fmt(fast)} and ${fmt(slow)}), and the order is lost.`;
   const [weight, factor] = [fmt(weights[query]), fmt(factors[query])];
-  return phrase`After ${counted(step, "token")} the cache holds ${grouped(numbers)} numbers, the state ${STATE_SIZE}: ${less}.
-    A query like the key of token ${query} gets that token's value with weight ${weight} from the cache, and with factor
-    ${factor} from the sum. ${rows}`;
+  return phrase`After ${counted(step, "token")} the cache holds ${grouped(heldIn(state))} numbers, the state ${STATE_SIZE}. A
+    query like the key of token ${query} gets its value with weight ${weight} from the cache, and with factor ${factor} from the
+    sum. ${rows}`;
 }
 
 function results(state) {

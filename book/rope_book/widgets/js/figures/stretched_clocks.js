@@ -31,8 +31,8 @@ const HAND = { stroke: ink.text, width: 2.6 };
 const KEY = [
   { words: phrase`seen in training`, box: SEEN },
   { words: phrase`never seen`, box: UNSEEN },
-  { words: phrase`a hand now`, sign: (pen, x, y) => pen.circle(x + 12, y, 3.5, { fill: ink.text }) },
-  { words: phrase`a hand where none was`, sign: (pen, x, y) => unseenPoints(pen, [[x + 12, y]], 3.5) },
+  { words: phrase`hand now`, sign: (pen, x, y) => pen.circle(x + 12, y, 3.5, { fill: ink.text }) },
+  { words: phrase`at a new angle`, sign: (pen, x, y) => unseenPoints(pen, [[x + 12, y]], 3.5) },
   { words: phrase`without the rule`, style: WITHOUT },
 ];
 const legend = (width, ruled) => legendOf(ruled ? KEY : KEY.slice(0, -1), width - 4, { sample: 28, drop: 5 });
