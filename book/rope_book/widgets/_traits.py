@@ -162,7 +162,9 @@ class Choice(Control):
         """Add the options as [value, label] pairs."""
         options = {"options": [[value, words] for value, words in self.options.items()]}
         buttons = {"buttons": True} if self.buttons else {}
-        groups = {"groups": list(self.groups.items())} if self.groups else {}
+        groups = (
+            {"groups": [[heading, values] for heading, values in self.groups.items()]} if self.groups else {}
+        )
         return super().describe() | options | buttons | groups
 
 

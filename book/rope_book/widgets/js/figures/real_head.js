@@ -64,7 +64,7 @@ function seenOf({ job, sentence, start, ...state }) {
 /** Lay out the job, the square of weights, and the chart of pairs at its right or, in a narrow picture, below. */
 function plan(width, { shows }) {
   const [wide, both] = [width >= 640, shows("attention") && shows("sum")];
-  const cell = Math.min(13, (width - NAMES) / SEQ);
+  const cell = Math.min(13, (width - NAMES - 4) / SEQ);
   const square = { x: NAMES, y: 80, w: SEQ * cell, h: SEQ * cell, cell };
   const foot = square.y + square.h + 22;
   if (both && wide) {

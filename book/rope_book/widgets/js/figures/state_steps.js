@@ -148,14 +148,9 @@ function draw(pen, state, { width }) {
   const at = plan(width);
   const { mean, weights, factors } = remembered(state);
   const [cached, summed] = [heldIn(state), STATE_SIZE].map(grouped);
+  const grows = width < 310 ? phrase`${cached} numbers` : phrase`${cached} numbers, 16 more per token`;
   drawPour(pen, state, at);
-  drawAnswer(
-    pen,
-    { title: phrase`Cache`, numbers: phrase`${cached} numbers, 16 more per token` },
-    weights,
-    state.query,
-    at.first,
-  );
+  drawAnswer(pen, { title: phrase`Cache`, numbers: grows }, weights, state.query, at.first);
   const handles = drawCache(pen, state, at.cache);
   drawState(pen, mean, at.state);
   drawAnswer(
