@@ -117,13 +117,14 @@ def test_numbers_are_written_as_a_reader_writes_them(lib, call, expected):
 
 
 def test_lead_controls_are_beside_the_picture_and_the_others_under_more(lib):
-    assert lib("leads", 'placed(["a", "b", "c", "d"], {})') == [["a", "b", "c"], ["d"]]
-    assert lib("leads", 'placed(["a", "b", "c", "d"], { lead: ["d", "a"] })') == [["d", "a"], ["b", "c"]]
-    assert lib("leads", 'placed(["a", "b"], {})') == [["a", "b"], []]
+    assert lib("leads", 'placed(["a", "b", "c", "d"], {})') == [["a", "b", "c"], ["d"], []]
+    assert lib("leads", 'placed(["a", "b", "c", "d"], { lead: ["d", "a"] })') == [["d", "a"], ["b", "c"], []]
+    assert lib("leads", 'placed(["a", "b"], {})') == [["a", "b"], [], []]
+    assert lib("leads", 'placed(["a", "b", "c"], { answers: "b" })') == [["a", "c"], [], ["b"]]
 
 
 def test_a_small_form_has_the_controls_and_parts_asked_for(lib):
-    assert lib("leads", 'placed(["a", "b", "c"], { lead: ["a"], only: ["rail", "c"] })') == [["c"], []]
+    assert lib("leads", 'placed(["a", "b", "c"], { lead: ["a"], only: ["rail", "c"] })') == [["c"], [], []]
     shown = """["rail", "score"].map(viewOf(%s, ["a", "b"]).shows)"""
     assert lib("leads", shown % "null") == [True, True]
     assert lib("leads", shown % '["a"]') == [True, True]  # no part named means all of them

@@ -3,7 +3,7 @@
 import numpy as np
 
 from rope_book.widgets import GainAndTurn
-from rope_book.widgets.maths.patients import PATIENTS, symptoms
+from rope_book.widgets.maths.patients import PATIENTS, matrix_at, symptoms
 from rope_doctor.clinic import BROKEN, diagnose
 from rope_edu import plain_rope
 
@@ -37,10 +37,11 @@ def tell():
 
 
 def patients():
-    fourth, eleventh = (symptoms(PATIENTS[number - 1]) for number in (4, 11))
+    names = (PATIENTS[number - 1] for number in (4, 11))
+    fourth, eleventh = (symptoms(name) | {"matrix": matrix_at(name, 2)} for name in names)
     differ = {name for name in fourth if not np.allclose(fourth[name], eleventh[name])}
     return {
-        "the matrix and the last picture": differ == {"matrix", "errors"},
+        "clocks, matrix and place": differ == {"matrix", "errors"},
         "scores at equal distances": "scores" in differ,
         "the lengths after the turn": "lengths" in differ,
         "cannot be told apart": not differ,
