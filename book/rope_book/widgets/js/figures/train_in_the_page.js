@@ -9,7 +9,7 @@ import { makeHelper } from "../lib/helper.js";
 import { legendOf } from "../lib/legend.js";
 import { clamp, fmt, grouped, range } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
-import { attentionPicture, drawPlaceBars, LEVEL, PLACES } from "../lib/places.js";
+import { attentionPicture, drawPlaceBars, entriesOfPlaces, isRightEnough, LEVEL } from "../lib/places.js";
 import { counted, listed, textWidth } from "../lib/words.js";
 import { binSize, means } from "../maths/long_text.js";
 import { answer } from "../maths/page_answer.js";
@@ -156,14 +156,16 @@ function shown(state) {
   return { trained, total, size, runs, own: runs.filter(({ isOwn }) => isOwn), barsOf, guess: guessOf(task) };
 }
 
-const NEARLY = 0.9; // share of the accuracy at trained places
 const RING = { fill: ink.paper, stroke: ink.text, width: 1.6 };
 const GUESSING = { words: phrase`guessing`, style: LEVEL };
 const SEED = { words: phrase`one seed`, sign: (pen, x, y) => pen.circle(x + 12, y, 3.5, { fill: ink.text }) };
-function legend({ against, seeds, encoding }, width) {
+function legend({ task, length, against, seeds, encoding }, width) {
   const other = { words: NAMES[against], sign: (pen, x, y) => pen.circle(x + 12, y, 4, RING) };
   const beside = against && against !== encoding ? [other] : [];
-  return legendOf([...PLACES, GUESSING, ...(seeds > 1 ? [SEED] : []), ...beside], width - 4);
+  return legendOf(
+    [...entriesOfPlaces(placesOf(task, length) - 1), GUESSING, ...(seeds > 1 ? [SEED] : []), ...beside],
+    width - 4,
+  );
 }
 
 /** Lay out the losses beside or above the answers by position, with the head and its pairs below. */
@@ -213,7 +215,7 @@ function drawLoss(pen, state, { runs, guess }, box) {
 function drawPlaces(pen, state, all, box) {
   const { trained, total, size, own, barsOf, guess } = all;
   const bars = barsOf(own);
-  const asTrained = (bar) => bar >= NEARLY * 100 * own[0]?.known;
+  const asTrained = (bar) => isRightEnough(bar, 100 * own[0]?.known);
   const scales = drawPlaceBars(pen, box, { bars, size, trained, total, level: 100 * guess.right, asTrained }, 100, {
     xLabel: phrase`place in the text`,
     yLabel: phrase`Right answers (%)`,

@@ -1,5 +1,6 @@
 // A control for choosing one of a few named options.
-import { html } from "../dom.js";
+import { html, say } from "../dom.js";
+import { textWidth } from "../words.js";
 
 /** @type {ControlKind} */
 export const choice = {
@@ -13,14 +14,25 @@ export const choice = {
     const { label, options } = control;
     const select = html("select", {}, ...options.map(([value, words]) => html("option", { value }, words)));
     select.addEventListener("change", () => move(select.value));
+    const [shown, chosen] = makeShown(options.map(([, words]) => words));
+    const box = html("span", { class: "rl-select" }, shown, select);
     return {
-      element: html("label", { class: "rl-control" }, html("span", {}, label), select),
+      element: html("label", { class: "rl-control" }, html("span", {}, label), box),
       show(value) {
         select.value = String(value);
+        say(chosen, select.selectedOptions[0]?.textContent ?? "");
       },
     };
   },
 };
+
+// The chosen option as text that wraps, which a select cannot do, and whose room is that of the longest option.
+/** @type {(all: string[]) => [HTMLElement, HTMLElement]} */
+function makeShown(all) {
+  const longest = all.reduce((one, other) => (textWidth(other) > textWidth(one) ? other : one));
+  const chosen = html("span");
+  return [html("span", { "aria-hidden": "true" }, html("span", { class: "rl-room" }, longest), chosen), chosen];
+}
 
 /** The same control, with one button per option. */
 function buttons(/** @type {Control} */ { label, options }, /** @type {(value: any) => void} */ move) {
