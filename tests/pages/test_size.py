@@ -147,7 +147,7 @@ CUT = """(el) => {
         for (const { text } of box.querySelector("select").options) {
             words.textContent = text;
             const { height } = box.getBoundingClientRect();
-            if (isCut(box.firstChild) || height > room) cut.push(text);
+            if (isCut(box) || isCut(box.firstChild) || height > room) cut.push(text);
         }
         words.textContent = before;
     }

@@ -197,7 +197,7 @@ function drawPairs(pen, seen, { x, y, w, h }, width) {
     const left = narrow(width) ? x - 44 : x;
     const named = [
       { words: narrow(width) ? phrase`seen` : phrase`seen in training`, box: ANGLES.seen },
-      { words: phrase`new`, box: ANGLES.fresh },
+      { words: narrow(width) ? phrase`never` : phrase`never seen`, box: ANGLES.fresh },
     ];
     for (const { words, box, x: at } of inLines(named, width - left, { sample: 22 })) {
       pen.rect(left + at, y + h + 28, 16, 12, box);

@@ -3,7 +3,7 @@ import { clamp, last } from "./numbers.js";
 import { textWidth } from "./words.js";
 
 /** @import { Pen } from "./pen.js" */
-/** @typedef {{name: string, end: Pair, stroke: string, words: string}} Ending */
+/** @typedef {{name: string, end: Pair, stroke: string, words: string, weight?: number}} Ending */
 
 const [PITCH, REACH] = [15, 14]; // pixels from name to name, and from a line's end to its name
 
@@ -27,9 +27,9 @@ export function nameEnds(pen, box, lines) {
     top,
     foot,
   );
-  for (const [i, { name, end, stroke, words }] of ordered.entries()) {
+  for (const [i, { name, end, stroke, words, weight = 600 }] of ordered.entries()) {
     const left = box.x + box.w + REACH;
     pen.line(end[0], end[1], left - 2, ys[i], { stroke, width: 1 });
-    pen.text(left + 1, ys[i] + 4, name, { size: 12, weight: 600, fill: words });
+    pen.text(left + 1, ys[i] + 4, name, { size: 12, weight, fill: words });
   }
 }
