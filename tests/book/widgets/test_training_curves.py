@@ -68,7 +68,13 @@ def test_before_the_guess_no_line_says_how_it_ends(figure):
 
 def test_a_guess_is_judged_by_the_medians(figure):
     names = ("rotary", "sinusoidal", "none")
-    right = [round(100 * GRID.accuracy("back", name, GRID.test_lengths("back")[2]).median, 1) for name in names]
+    right = [
+        round(100 * GRID.accuracy("back", name, GRID.test_lengths("back")[2]).median, 1) for name in names
+    ]
     off = [height + 10 for height in right]
-    assert figure.said({"guess": right, "doublings": 2})["readout"].startswith("Your guess was off by 0 points")
-    assert figure.said({"guess": off, "doublings": 2})["readout"].startswith("Your guess was off by 10 points")
+    assert figure.said({"guess": right, "doublings": 2})["readout"].startswith(
+        "Your guess was off by 0 points"
+    )
+    assert figure.said({"guess": off, "doublings": 2})["readout"].startswith(
+        "Your guess was off by 10 points"
+    )

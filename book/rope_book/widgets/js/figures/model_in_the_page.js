@@ -5,7 +5,15 @@ import { legendOf } from "../lib/legend.js";
 import { BEYOND, SEEN } from "../lib/marks.js";
 import { clamp, decade, fmt, grouped, powerOf, range, sum, ticks } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
-import { attentionPicture, drawPlaceBars, entriesOfPlaces, isLowEnough, isRightEnough, LEVEL } from "../lib/places.js";
+import {
+  attentionPicture,
+  drawPlaceBars,
+  entriesOfPlaces,
+  isLowEnough,
+  isRightEnough,
+  LEVEL,
+  WITHIN,
+} from "../lib/places.js";
 import { pointsAround } from "../lib/shapes.js";
 import { counted, quoted, wrapped } from "../lib/words.js";
 import { binSize, means, pageRope, turnsWithin } from "../maths/long_text.js";
@@ -70,7 +78,8 @@ function legend({ task, measure }, width) {
   const { length, reached } = pageModel(task);
   const { loss, accuracy } = reached;
   const level = measure === "loss" ? phrase`${fmt(loss, 2)} nats` : `${fmt(100 * accuracy, 0)} %`;
-  return legendOf([{ words: phrase`in training: ${level}`, style: LEVEL }, ...entriesOfPlaces(length)], width - 4);
+  const now = { words: phrase`in training: ${level}`, style: LEVEL };
+  return legendOf([now, ...entriesOfPlaces(length, phrase`within ${WITHIN} % of it`)], width - 4);
 }
 
 const barsAlone = ({ shows }) => !["attention", "angles", "row"].some(shows);

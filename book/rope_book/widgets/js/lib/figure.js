@@ -62,7 +62,7 @@ function mount(/** @type {Figure} */ figure, /** @type {Model} */ model, /** @ty
   const draw = () => picture.paint(glide.shown(state.read()), glide.way());
   function paint() {
     const now = state.read();
-    controls.show(now, figure.uses?.(now) ?? inUse(state.controls, now));
+    controls.show(now, usedBy(figure, state.controls, now));
     bar.show(now);
     attempt(() => {
       draw();
@@ -88,6 +88,12 @@ function mount(/** @type {Figure} */ figure, /** @type {Model} */ model, /** @ty
   const fit = makeFit(root, place, paint);
   const keep = lend(root, model, work, calls, () => picture.still(figure.readout(state.read(), view)));
   return () => takeAway(root, [{ stop: () => stops.abort() }, glide, fit, bar, readout, address, work, keep]);
+}
+
+/** The names of the controls that have an effect. @type {(figure: Figure, controls: Controls, now: State) => string[]} */
+function usedBy(figure, controls, now) {
+  const used = inUse(controls, now);
+  return figure.uses?.(now, used) ?? used;
 }
 
 // A function that maps a width to the picture's height, for figures whose controls may be beside the picture.

@@ -24,10 +24,11 @@ function fitsBeside(width, height) {
 // changed; settled returns whether the arrangement fits the current width. `height` maps a width to the picture's
 // height; without it, the controls stay below.
 /** @type {(root: HTMLElement, all: {picture: {element: HTMLElement, measure: () => boolean},
- *   controls: {elements: HTMLElement[], grids: HTMLElement[]}, bar: {element: HTMLElement},
+ *   controls: {elements: HTMLElement[], grids: HTMLElement[]}, bar: {element: HTMLElement, folded: HTMLElement},
  *   readout: {elements: HTMLElement[], reserve: () => void}}, height?: (picture: number) => number) => Place} */
 export function makePlace(root, { picture, controls, bar, readout }, height) {
   const [lead, more] = controls.elements;
+  more.append(bar.folded);
   root.append(picture.element, lead, bar.element, more, ...readout.elements);
   let width = 0;
   function measure() {

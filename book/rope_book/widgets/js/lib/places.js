@@ -14,9 +14,10 @@ const EDGE = { stroke: ink.text, width: 1 };
 export const LEVEL = { stroke: ink.text, width: 1.5, dash: "5 3" };
 const TRAINED = { stroke: ink.position, width: 2 };
 const NEARLY = 0.1; // how far from the trained value a bar still counts as equally good, as a share of that value
-/** Legend entries for the bars and for the edge of the trained places. @type {(trained: number) => Entry[]} */
-export const entriesOfPlaces = (trained) => [
-  { words: phrase`within ${100 * NEARLY} % of it`, box: { ...EDGE, fill: ink.position } },
+export const WITHIN = 100 * NEARLY;
+/** Legend entries for bars that are `good` and worse, and for the edge of the trained places. @type {(trained: number, good: string) => Entry[]} */
+export const entriesOfPlaces = (trained, good) => [
+  { words: good, box: { ...EDGE, fill: ink.position } },
   { words: phrase`worse`, box: { ...EDGE, fill: ink.other } },
   { words: phrase`trained to ${grouped(trained)}`, style: TRAINED },
 ];
