@@ -79,7 +79,7 @@ function legend({ task, measure }, width) {
   const { loss, accuracy } = reached;
   const level = measure === "loss" ? phrase`${fmt(loss, 2)} nats` : `${fmt(100 * accuracy, 0)} %`;
   const now = { words: phrase`in training: ${level}`, style: LEVEL };
-  return legendOf([now, ...entriesOfPlaces(length, phrase`within ${WITHIN} % of it`)], width - 4);
+  return legendOf([now, ...entriesOfPlaces(length, phrase`within ${WITHIN} %`)], width - 4);
 }
 
 const barsAlone = ({ shows }) => !["attention", "angles", "row"].some(shows);

@@ -2,6 +2,8 @@
 import { html, say } from "../dom.js";
 import { textWidth } from "../words.js";
 
+const COLUMN = 230; // pixels; a select with a longer option has a row of its own
+
 /** @type {ControlKind} */
 export const choice = {
   allowed({ options }, value, current) {
@@ -14,10 +16,14 @@ export const choice = {
     const { label, options } = control;
     const select = html("select", {}, ...options.map(([value, words]) => html("option", { value }, words)));
     select.addEventListener("change", () => move(select.value));
-    const [shown, chosen] = makeShown(options.map(([, words]) => words));
+    const longest = options
+      .map(([, words]) => words)
+      .reduce((one, other) => (textWidth(other) > textWidth(one) ? other : one));
+    const kind = textWidth(longest, 15) > COLUMN ? "rl-control rl-long" : "rl-control";
+    const [shown, chosen] = makeShown(longest);
     const box = html("span", { class: "rl-select" }, shown, select);
     return {
-      element: html("label", { class: "rl-control" }, html("span", {}, label), box),
+      element: html("label", { class: kind }, html("span", {}, label), box),
       show(value) {
         select.value = String(value);
         say(chosen, select.selectedOptions[0]?.textContent ?? "");
@@ -27,9 +33,8 @@ export const choice = {
 };
 
 // The chosen option as text that wraps, which a select cannot do, and whose room is that of the longest option.
-/** @type {(all: string[]) => [HTMLElement, HTMLElement]} */
-function makeShown(all) {
-  const longest = all.reduce((one, other) => (textWidth(other) > textWidth(one) ? other : one));
+/** @type {(longest: string) => [HTMLElement, HTMLElement]} */
+function makeShown(longest) {
   const chosen = html("span");
   return [html("span", { "aria-hidden": "true" }, html("span", { class: "rl-room" }, longest), chosen), chosen];
 }
