@@ -17,15 +17,20 @@ settings.load_profile("no deadline")
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave two in three of a sampled test's parameters to the nightly run.
+    """Leave to the nightly run all but every third of a sampled test's parameters; of `sampled(n)`, every nth.
 
-    Tests begin to count at different parameters, so that each figure, chapter and model is met by some of them.
+    Tests begin to count at different parameters, so that each figure, chapter and model is met by some of them; but
+    all tests of a module's pages begin at the same one, since a page is opened once for all of them.
     """
     met: Counter[str] = Counter()
     for item in items:
-        if item.get_closest_marker("sampled") and not item.get_closest_marker("nightly"):
+        mark = item.get_closest_marker("sampled")
+        if mark and not item.get_closest_marker("nightly"):
+            every = mark.args[0] if mark.args else 3
             test = item.nodeid.partition("[")[0]
-            if (met[test] + crc32(test.encode())) % 3:
+            paged = "page" in item.callspec.params
+            begun = crc32((item.nodeid.partition("::")[0] if paged else test).encode())
+            if (met[test] + begun) % every:
                 item.add_marker(pytest.mark.nightly)
             met[test] += 1
 

@@ -373,13 +373,13 @@ def test_every_parameters_cell_checks_each_of_its_values(chapter):
         assert writes <= set(chapter.rules), writes - set(chapter.rules)
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("pick", ["low", "high"])
 def test_chapter_runs_at_both_ends(chapter, pick):
     chapter.run(chosen(chapter, pick))
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("pick", ["whole", "random"])
 def test_chapter_runs_with_whole_numbers_and_random_values_in_range(chapter, pick, seed):

@@ -138,7 +138,7 @@ def test_every_control_has_its_name_in_the_accessibility_tree(alive):
             assert right, f"{engine.name}: {name}.{trait} is called {said!r}"
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(6)
 def test_a_click_on_a_label_reaches_its_control(alive):
     engine, name = alive
     for trait, kind, _ in engine.js(
@@ -164,12 +164,13 @@ return all.filter((value) => value.getClientRects().length).map((value) => {
 })"""
 
 
+@pytest.mark.sampled
 def test_a_value_stands_on_the_line_of_its_label(alive):
     engine, name = alive
     assert max(engine.js(ON_ONE_LINE, name), default=0) < 1.5  # a figure may have neither slider nor number
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(6)
 def test_figure_answers_in_every_engine(alive):
     engine, name = alive
     engine.js("book.figure(arguments[0]).querySelector('.rl-reset').click()", name)

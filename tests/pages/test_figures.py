@@ -155,7 +155,7 @@ LEADS = """(el) => [...el.querySelectorAll(".rl-controls")].map((grid) =>
     [...grid.children].map((box) => box.dataset.trait))"""
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(6)
 def test_lead_controls_are_beside_the_picture_and_the_others_fold(figure):
     cls = LiveFigure.figures[figure.name]
     lead, rest = figure.evaluate(LEADS)
@@ -181,6 +181,7 @@ def values_of(figure) -> dict[str, object]:
     return {name: getattr(figure, name) for name in figure.controls()}
 
 
+@pytest.mark.sampled
 def test_a_cell_that_sets_the_figure_does_so_in_the_page(figure):
     made, setting = SETTING.get(figure.name, (None, None))
     if made is None:  # the second figure of its chapter, or the playground's
@@ -260,6 +261,7 @@ def test_controls_have_labels_and_units(figure):
             assert control.unit in words[name]
 
 
+@pytest.mark.sampled
 def test_state_can_be_linked(figure):
     figure.page.evaluate("history.replaceState(null, '', location.pathname)")
     box = figure.locator("input[type=range]").first
@@ -284,6 +286,7 @@ WRITTEN_ANEW = f"""(el) => {{
 }}"""
 
 
+@pytest.mark.sampled
 def test_a_link_with_nonsense_is_held_to_the_range(figure):
     figure.evaluate(WRITTEN_ANEW)  # nothing is left that would write over a link
     figure.page.wait_for_function("(name) => location.hash.includes(name)", arg=f"live={figure.name}")
@@ -305,6 +308,7 @@ SPOKEN = """([el, before]) => {
 }"""
 
 
+@pytest.mark.sampled
 def test_words_are_spoken_once_the_hand_rests(figure):
     before = figure.locator(".rl-readout").text_content()
     figure.locator("input[type=range]").first.press("ArrowRight")

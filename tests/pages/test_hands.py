@@ -234,6 +234,7 @@ SMOOTH = {  # a handle of each figure that moves along whole numbers
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", SMOOTH)
 def test_a_dragged_thing_follows_the_finger_and_lands_on_a_whole_number(opened, name):
     seen = opened(name)

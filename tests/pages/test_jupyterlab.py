@@ -87,6 +87,7 @@ def test_every_figure_in_jupyterlab_moves_both_ways(browser, lab):
         )
 
 
+@pytest.mark.nightly
 def test_controls_are_beside_the_picture_where_there_is_room(browser, lab):
     with opened(browser, lab, "sides") as (page, run):
         run(0)

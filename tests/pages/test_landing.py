@@ -535,6 +535,7 @@ IDLE = """window.MediaRecorder = class extends EventTarget {
 performance.now = () => 10 * Performance.prototype.now.call(performance);"""
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", RECORDERS)
 def test_a_recorder_that_delivers_nothing_gets_a_sentence_in_place_of_the_button(visit, kind):
     seen = visit(f"{INDEX}#fern-yours", maths=False, script=IDLE % RECORDERS[kind] + HURRIED)

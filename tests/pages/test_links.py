@@ -52,7 +52,7 @@ def first_slider(name: str) -> tuple[str, object]:
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: "x".join(map(str, size)))
-@pytest.mark.sampled
+@pytest.mark.sampled(6)
 def test_a_link_shows_the_picture_and_a_hostile_one_does_no_harm(tab, name, size):
     trait, value = first_slider(name)
     address = link(name, **{trait: value})

@@ -140,6 +140,7 @@ def plain(tab, page):
     return tab(page, wait=False, java_script_enabled=False)
 
 
+@pytest.mark.sampled
 @pytest.mark.browser
 def test_a_chapter_shows_its_figure_before_one_scrolls(wide, page):
     if page not in CHAPTERS or page == "notebooks/P1_playground.html":
@@ -230,6 +231,7 @@ def test_page_does_not_scroll_sideways_on_a_phone(narrow):
     assert widest <= 360, f"the page is {widest} px wide"
 
 
+@pytest.mark.sampled
 @pytest.mark.browser
 def test_plots_follow_the_theme_and_can_be_read_on_a_phone(narrow):
     page = narrow.visit.page

@@ -65,6 +65,7 @@ def give(ask, asked: dict, answer: object, figure=None) -> None:
         ask.get_by_role("button", name="I left it there").press("Enter")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("chapter", EVERY_KIND)
 def test_a_wrong_answer_gets_its_sentence_a_right_one_the_reason_and_both_set_the_figure(visit, chapter):
     file = chapters()[chapter]
@@ -193,7 +194,9 @@ def test_the_review_asks_what_was_read_brings_back_what_was_missed_and_forgets(v
     page, review = seen.page, seen.page.locator('[data-live="Review"]')
     assert "No chapter is marked as read" in review.get_by_role("status").first.text_content()
     expect(review.locator(".rl-card .rl-ask")).to_be_visible()  # a sample, with the figure that it is about
-    assert review.locator(".rl-card img").evaluate("async (img) => (await img.decode(), img.naturalWidth > 300)")
+    assert review.locator(".rl-card img").evaluate(
+        "async (img) => (await img.decode(), img.naturalWidth > 300)"
+    )
     read = '{"read": ["notebooks/04_rotate_one_pair"], "path": ""}'
     page.evaluate(f"localStorage.setItem('rope-turn-by-turn', '{read}')")
     page.reload()

@@ -99,7 +99,7 @@ GROWTH = """async (el) => {
 }"""
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(6)
 def test_no_figure_grows_while_a_control_moves(figure):
     assert figure.evaluate(GROWTH) == []
 

@@ -32,6 +32,7 @@ def sheet(browser):
     page.close()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("data", "model"), LIVE)
 def test_still_is_what_the_figure_draws_today(sheet, data, model):
     drawn = draw_still(sheet, model)

@@ -89,7 +89,7 @@ def sliders(phone) -> list:
     return phone.figure.locator("input[type=range]:visible").all()
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(6)
 def test_a_swipe_over_a_slider_scrolls_and_moves_nothing(phone):
     for slider in sliders(phone)[:3]:
         far = 0.15 if slider.evaluate(PLACE) > 0.5 else 0.85  # from where it stands
@@ -105,7 +105,7 @@ def test_a_swipe_over_a_slider_scrolls_and_moves_nothing(phone):
         assert line(phone) == before, "the slider has moved"
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(6)
 def test_a_finger_moves_a_slider_and_sees_the_picture(phone):
     for slider in sliders(phone):
         phone.figure.evaluate(RESET)  # another slider's end may hide this one

@@ -51,7 +51,7 @@ def heard(figure) -> int:
     return figure.page.evaluate("heard.count")
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(6)
 def test_a_drag_of_a_second_is_announced_once(figure):
     slider = figure.locator("input[type=range]:visible").first
     slider.scroll_into_view_if_needed()
@@ -69,7 +69,7 @@ def test_a_drag_of_a_second_is_announced_once(figure):
 
 
 @pytest.mark.parametrize("motion", ["no-preference", "reduce"])
-@pytest.mark.sampled
+@pytest.mark.sampled(6)
 def test_play_is_announced_when_it_stops(figure, motion):
     play = figure.locator(".rl-play")
     if not play.count():

@@ -212,6 +212,7 @@ def test_words_that_are_searched_for_begin_beside_the_magnifier(visit):
     assert 0 < gap < 20
 
 
+@pytest.mark.sampled
 @pytest.mark.browser
 @pytest.mark.parametrize("symptom", WALKS)
 def test_a_symptom_ends_at_its_causes_in_three_clicks(tab, symptom):

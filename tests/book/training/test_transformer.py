@@ -67,6 +67,7 @@ def test_every_parameter_gets_a_finite_nonzero_gradient(name):
         assert (model.encodings[0].table.grad.abs().amax(-1) > 0).all()
 
 
+@pytest.mark.sampled
 @pytest.mark.long
 @pytest.mark.parametrize("name", EVERY)
 def test_gradients_equal_finite_differences_in_float64(name):
@@ -80,6 +81,7 @@ def test_gradients_equal_finite_differences_in_float64(name):
     assert torch.autograd.gradcheck(forward, weights)
 
 
+@pytest.mark.sampled
 @pytest.mark.long
 @COMPILES
 @pytest.mark.parametrize("name", ["rotary", "learned-rotary"])

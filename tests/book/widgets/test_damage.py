@@ -66,7 +66,7 @@ def rotated(name, door):
 ROTATIONS = [name for name, (_, where) in SHOWN.items() if where in ("config", "rotation", "halves")]
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", ROTATIONS)
 def test_diagnose_finds_a_rotation_that_differs(name):
     found = [diagnose(rotated(name, door), 64, against=SPEC).mistakes for door in ("rotate_q", "rotate_k")]

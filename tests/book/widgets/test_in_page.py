@@ -123,6 +123,7 @@ def flat(answer) -> list[float]:
     return numbers.view(float).tolist()
 
 
+@pytest.mark.sampled
 @of_each_row
 def test_the_page_says_what_check_says_to_known_and_to_many_other_answers(name, page):
     verdicts = set()
@@ -261,6 +262,7 @@ def test_sentences_of_rules_are_found_in_the_language_of_the_page_with_their_num
     page.evaluate("(globalThis.RopeWords = undefined) ?? 0")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", challenges())
 def test_a_challenge_has_the_same_reply_in_the_page(page, name):
     asked = challenges_in_page()[name]

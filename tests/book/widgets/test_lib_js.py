@@ -195,6 +195,7 @@ def somewhere(figure, rng) -> dict:
     return {name: getattr(made, name) for name in figure.controls()}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("figure", sorted(LiveFigure.figures))
 def test_a_glide_ends_where_a_jump_would_and_every_state_on_the_way_is_one(gliding, figure):
     started, states = gliding

@@ -24,6 +24,7 @@ def numbers(readout: str) -> list[tuple[float, float]]:
     return [(float(text), 0.5000001 * 10.0 ** -len(text.partition(".")[2])) for text in plain]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", [name for name in WITH_RESULTS if name not in TRAINED])
 def test_the_readout_says_the_results(name):
     drawn, figure = Drawn(name), LiveFigure.figures[name]

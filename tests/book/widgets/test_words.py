@@ -221,7 +221,7 @@ def test_nothing_is_drawn_or_told_in_english_alone(marked):
     assert faults == {}
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("width", [760, 328])
 def test_chinese_labels_lie_in_the_picture(chinese, width):
     assert chinese.said({}, width)["title"] in WORDS.values()

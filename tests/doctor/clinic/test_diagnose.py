@@ -48,7 +48,7 @@ def draw(rng: np.random.Generator, name: str) -> RopeSpec:
     return spec.replace(attention_factor=rng.uniform(1.05, 1.5)) if name in BY_FACTOR else spec
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(6)
 @pytest.mark.long
 @pytest.mark.parametrize("third", THIRDS)
 @pytest.mark.parametrize("name", [*BROKEN, "right"])

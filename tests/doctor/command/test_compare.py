@@ -84,6 +84,7 @@ def test_all_presets_are_written_in_every_form(every):
     assert forms.count("GGUF") == len(PRESETS) - 1
 
 
+@pytest.mark.nightly
 @pytest.mark.long
 def test_all_pairs_of_presets_in_all_forms_are_judged_rightly(every):
     judged = []

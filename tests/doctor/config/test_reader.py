@@ -97,19 +97,21 @@ def test_hunyuans_alpha_gives_the_numbers_of_its_model():
 
 
 @pytest.mark.long
-def test_ten_thousand_configs_give_a_spec_or_an_error_that_names_a_field():
+@pytest.mark.sampled(5)
+@pytest.mark.parametrize("seed", range(21, 26))
+def test_two_thousand_configs_give_a_spec_or_an_error_that_names_a_field(seed):
     known = {
         name.split(".")[-1]
         for field, rule in RULES["fields"].items()
         for name in [field, *rule.get("names", [])]
     }
     specs, errors = [], []
-    for config, layer_type, seq_len in draws.cases(np.random.default_rng(21), 10_000):
+    for config, layer_type, seq_len in draws.cases(np.random.default_rng(seed), 2_000):
         try:
             specs.append(rope_from_config(config, layer_type=layer_type, seq_len=seq_len))
         except ConfigError as error:
             errors.append((config, error))
-    assert min(len(specs), len(errors)) > 2000  # neither of them is rare
+    assert min(len(specs), len(errors)) > 400  # neither of them is rare
     assert all(isinstance(spec, rope_edu.RopeSpec) and np.isfinite(spec.inv_freq).all() for spec in specs)
     assert all(_names_a_field(error, config, known) for config, error in errors)
 

@@ -39,6 +39,7 @@ class Peft(torch.nn.Module):
         return self.base_model.model(*args, **options)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "wrap", [Peft, torch.nn.DataParallel, lambda model: torch.compile(model, backend="eager", dynamic=True)]
 )

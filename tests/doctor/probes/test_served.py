@@ -68,6 +68,7 @@ def test_a_fault_is_found_and_its_cause_comes_first(fault, cause, check):
     assert report.of(check).words.rstrip(".") in str(report)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("fault", "room"),
     [

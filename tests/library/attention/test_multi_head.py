@@ -191,6 +191,7 @@ def test_gradients_reach_input_weights_and_frequencies(kind):
     assert torch.autograd.gradcheck(run, (frequencies, *arrays), fast_mode=True)
 
 
+@pytest.mark.sampled
 @pytest.mark.long
 @pytest.mark.parametrize("kind", [Rotary, XPos])
 @pytest.mark.parametrize(

@@ -234,6 +234,7 @@ def test_gradient_of_a_rotation_is_the_rotation_back(layout):
     close(x.grad, apply_rope(upstream, -angles_for(5, 8), layout=layout))
 
 
+@pytest.mark.sampled
 @layouts
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])
 def test_torch_compile_traces_angles_and_rotation_as_one_graph(backend, layout):

@@ -27,6 +27,7 @@ def example(*shape, seed=0):
     return torch.tensor(np.random.default_rng(seed).normal(size=shape))
 
 
+@pytest.mark.sampled
 @layouts
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_a_table_inside_a_compiled_function_is_one_graph_for_every_offset(dtype, layout):

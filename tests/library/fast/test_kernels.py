@@ -355,6 +355,7 @@ ROTATE = (
 )
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("trouble", [NO_PLACE, DISK_IS_FULL], ids=["no folder", "full disk"])
 def test_where_nothing_can_be_kept_on_disk_the_kernel_is_compiled_anew(trouble, tmp_path):
     assert run(trouble + ROTATE, NUMBA_CACHE_DIR=str(tmp_path)) == "[[-4.  3.]]"

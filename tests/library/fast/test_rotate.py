@@ -87,6 +87,7 @@ def test_equals_apply_rope(
     near(turned, expected, 1 + abs(x) if length else x + 1, case[1]) if length else same(turned, expected)
 
 
+@pytest.mark.sampled
 @layouts
 @axes
 @pytest.mark.parametrize("case", CASES)

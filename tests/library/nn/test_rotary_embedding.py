@@ -196,6 +196,7 @@ def test_a_model_made_on_meta_and_loaded_strictly_rotates_as_the_saved_one():
     assert not [*saved.rope.parameters(), *saved.rope.buffers()]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize(
     ("dtype", "backend"), [(torch.float32, "aot_eager"), (torch.bfloat16, "inductor")], ids=str

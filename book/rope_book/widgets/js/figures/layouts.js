@@ -16,7 +16,7 @@ const BASE = 100;
 const QUERY = [-0.8, -1.3, 0.6, 0.7, -0.3, 0.4, 1.7, 1.1, 0.7, 0.7, -0.9, 1, -1.6, -0.3, -0.4, -1.7];
 const KEY = [-0.1, 1.6, -0.3, -1.2, -0.1, 0.9, 0.2, 0.3, -1.4, 0.5, 0.5, 1.3, 1.5, 0.7, -1.6, -1.4];
 const REACH = 2.1; // the largest turned feature
-const speedOf = (pair, pairs) => pair / (pairs - 1); // from 0, fast, to 1, slow
+const speedOf = (pair, pairs) => pair / (pairs - 1); // from 0 for the fastest pair to 1 for the slowest
 
 /** Ways to rotate the trained vectors, each with the layout used for the query and the layout used for the key. */
 const WAYS = {
