@@ -158,8 +158,6 @@ UNTRANSLATED = {  # names of models, contents of their files, what SmolLM2 reads
         "compress",
     },
 }
-FINE_PRINT = {"ConfigInspector": 12}  # the font size of a source and of a line of Python
-
 
 BRIEF = {"TrainInThePage": {"steps": 2}, "ModelInThePage": {"times": 2}}  # the same words, sooner
 
@@ -213,7 +211,7 @@ def test_nothing_is_drawn_or_told_in_english_alone(marked):
                     said["title"],
                     said["readout"],
                     *said["buttons"],
-                    *(text["text"] for text in said["texts"] if text["size"] != FINE_PRINT.get(marked.name)),
+                    *(text["text"] for text in said["texts"]),
                 ]
                 for text in texts:
                     if words := not_said(text, known):

@@ -1,6 +1,6 @@
 import { PRESETS } from "../data/presets.js";
 import { axes } from "../lib/axes.js";
-import { ink, note } from "../lib/colour.js";
+import { ink } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
 import { inLines } from "../lib/labels.js";
 import { namedBy } from "../lib/leads.js";
@@ -104,32 +104,53 @@ function verdictOf(state) {
     : phrase`${slow} of ${many} never complete a turn in ${far} tokens; it claims no length`;
 }
 
-/** The verdict, the facts and the source, wrapped into lines. */
+/** The verdict and the facts, wrapped into lines. */
 const wordsOf = memo((state, width) => {
   const [{ reading, refused }, second] = readState(state);
   const fit = (text, size = 13) => wrapped(text, width - 8, size);
   const head = fit(verdictOf(state), 1.13 * HEAD.size); // in bold
-  if (refused) return { head, above: fit(refused.sentence), below: [] };
+  if (refused) return { head, above: fit(refused.sentence) };
   const theirs = () => second.refused?.sentence ?? facts(second.reading);
   const above = second ? [`● ${facts(reading)}`, `+ ${theirs()}`] : [facts(reading)];
-  const source = state.config.trim() ? [] : [phrase`Source: ${presetOf(state.preset).source}`];
-  return { head, above: above.flatMap((line) => fit(line)), below: source.flatMap((line) => fit(line, 12)) };
+  return { head, above: above.flatMap((line) => fit(line)) };
 });
 
 const chips = (width) => inLines(CHIPS, width, { sample: CHIP.w, gap: 6 });
 
-/** Lay out, from top to bottom, the models' chips, the verdict, the facts, the legend, the chart and its source. */
+/** The lines of the legend. */
+const legend = ({ reading }, { length }, width) =>
+  reading ? inLines(marks(reading, length), width, { sample: 26 }) : [];
+
+/** The most lines that any model needs, so that choosing another leaves the picture as it is. */
+const roomFor = memo((layers, width) => {
+  const all = PRESETS.map(({ name }) => ({
+    preset: name,
+    config: "",
+    other: "",
+    second: "none",
+    layers,
+    length: REACH,
+  }));
+  const words = all.map((state) => wordsOf(state, width));
+  return {
+    head: Math.max(...words.map(({ head }) => head.length)),
+    above: Math.max(...words.map(({ above }) => above.length)),
+    legend: Math.max(...all.map((state) => last(legend(readState(state)[0], state, width)).line)),
+  };
+});
+
+/** Lay out, from top to bottom, the models' chips, the verdict, the facts, the legend and the chart. */
 function plan(state, width, { small }) {
-  const { head, above, below } = wordsOf(state, width);
-  const [{ reading }] = readState(state);
-  const all = reading ? inLines(marks(reading, state.length), width, { sample: 26 }) : [];
-  const lines = all.at(-1)?.line ?? 0;
+  const { head, above } = wordsOf(state, width);
+  const room = roomFor(state.layers, width);
+  const all = legend(readState(state)[0], state, width);
   const first = small ? 0 : CHIP.pitch * (last(chips(width)).line + 1) + 4;
   const facts = first + HEAD.pitch * head.length + 4;
   const top = facts + LINE * above.length;
-  const box = { x: 46, y: top + 46 + LINE * lines, w: width - 60, h: 152 };
-  const height = box.y + box.h + 50 + LINE * below.length; // the same for a file that is refused
-  return { head, above, below, all, first, facts, top, box, height };
+  const least = first + HEAD.pitch * room.head + 4 + LINE * (room.above + room.legend);
+  const y = Math.max(least, top + LINE * (all.at(-1)?.line ?? 0)) + 46;
+  const box = { x: 46, y, w: width - 60, h: 152 };
+  return { head, above, all, first, facts, top, box, height: y + box.h + 46 };
 }
 
 /** Draw the names of a few models as switches; the one in use is filled. */
@@ -233,7 +254,7 @@ function drawScore(pen, reading, all, box, other) {
 function draw(pen, state, view) {
   const { width, small } = view;
   const [mine, second] = readState(state);
-  const { head, above, below, all, first, facts, top, box, height } = plan(state, width, view);
+  const { head, above, all, first, facts, top, box } = plan(state, width, view);
   /** @type {Record<string, Tap>} */
   let taps = {};
   pen.part(() => {
@@ -243,7 +264,6 @@ function draw(pen, state, view) {
     const bold = { size: HEAD.size, weight: 700 };
     for (const [i, line] of head.entries()) pen.text(4, first + 17 + HEAD.pitch * i, line, bold);
     for (const [i, line] of above.entries()) pen.text(4, facts + 15 + LINE * i, line, { fill: ink.muted });
-    for (const [i, line] of below.entries()) pen.text(4, height - 6 - LINE * (below.length - 1 - i), line, note);
   });
   if (mine.refused) return { taps };
   drawLegend(pen, all, top + 18);
@@ -267,7 +287,8 @@ function readout(state) {
     negative === null
       ? phrase`The mean score of equal vectors stays positive to ${grouped(FARTHEST)} tokens.`
       : phrase`The mean score of equal vectors is first negative at distance ${grouped(negative)}.`;
-  return [claim, score, ...reading.remarks.map(([, text]) => text)].join(" ");
+  const shown = state.view === "score" ? [score] : [];
+  return [claim, ...shown, ...reading.remarks.map(([, text]) => text)].join(" ");
 }
 
 /** The layer control has an effect only if there are two kinds of layer, and a second file follows a first. */
@@ -289,7 +310,7 @@ export default live({
   name: "ConfigInspector",
   title: phrase`What a model's config.json or GGUF says of its rotation`,
   height: (width, state, view) => plan(state, width, view).height,
-  lines: 4,
+  lines: 5,
   draw,
   readout,
   results,

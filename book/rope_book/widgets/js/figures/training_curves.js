@@ -255,6 +255,7 @@ export default live({
   name: "TrainingCurves",
   title: phrase`Right answers of tiny models with each encoding on longer and longer texts, or while they learn`,
   height: (width, state) => plan(width, state, measured(state)).height,
+  lines: 4,
   draw,
   readout,
   smooth: ["doublings"],
