@@ -127,6 +127,11 @@ def not_said(text: str, known: set[str]) -> list[str]:
     ]
 
 
+def is_middle(text: str) -> bool:
+    """Return whether a text of several words is a line from the middle of a template that was wrapped."""
+    return len(text.split()) >= 4 and any(text in key for key in WORDS)
+
+
 TYPED = {"now", *rail.ARROWS} | {
     word
     for figure in LiveFigure.figures.values()
@@ -214,7 +219,7 @@ def test_nothing_is_drawn_or_told_in_english_alone(marked):
                     *(text["text"] for text in said["texts"]),
                 ]
                 for text in texts:
-                    if words := not_said(text, known):
+                    if (words := not_said(text, known)) and not is_middle(text):
                         faults[text] = words
     assert faults == {}
 
