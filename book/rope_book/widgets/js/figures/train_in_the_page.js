@@ -230,7 +230,7 @@ function drawPlaces(pen, state, all, box) {
   const middle = (i) => scales.X(Math.min(total, (i + 0.5) * size));
   const trails = all.isLearning ? own[0].trail.map((places) => barsOf([{ places }])) : [];
   const paths = trails.map((bars) => bars.flatMap((bar, i) => (bar >= 0 ? [[middle(i), scales.Y(bar)]] : []))); // scored
-  pen.curves(paths, { stroke: ink.muted, width: 1, opacity: 0.6 });
+  pen.curves(paths, { stroke: ink.muted, width: 1, opacity: 0.75 });
   pen.part(() => drawOthers(pen, state, all, scales));
   if (!bars.some((bar) => bar >= 0)) return drawWaiting(pen, state, box);
   return {};
