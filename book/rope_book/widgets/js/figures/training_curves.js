@@ -126,7 +126,7 @@ function drawAxes(pen, state, { all, level, trained, unit }, box) {
   const label = isShare ? phrase`Right answers (%)` : phrase`Loss (nats)`;
   const learning = isShare ? phrase`While learning: right (%)` : phrase`While learning: loss (nats)`;
   const { X, Y } = axes(pen, box, [0, most], ends, {
-    xLabel: xLabel ?? phrase`length of the test texts (${unit})`,
+    xLabel: xLabel ?? (box.w < 230 ? phrase`length (${unit})` : phrase`length of the test texts (${unit})`),
     yLabel: byLength ? label : learning,
     xTicks: byLength ? range(0, FAR) : undefined,
     xFormat: byLength ? (t) => `${TIMES[t]}× (${TIMES[t] * trained})` : grouped,

@@ -14,7 +14,7 @@ import { namedBy, viewOf } from "./leads.js";
 import { phrase } from "./phrase.js";
 import { makePicture } from "./picture.js";
 import { makeReadout } from "./readout.js";
-import { inUse } from "./rules.js";
+import { usedBy } from "./rules.js";
 import { makeState } from "./state.js";
 import { invite, keepInSight } from "./view.js";
 import { makeWork } from "./work.js";
@@ -88,12 +88,6 @@ function mount(/** @type {Figure} */ figure, /** @type {Model} */ model, /** @ty
   const fit = makeFit(root, place, paint);
   const keep = lend(root, model, work, calls, () => picture.still(figure.readout(state.read(), view)));
   return () => takeAway(root, [{ stop: () => stops.abort() }, glide, fit, bar, readout, address, work, keep]);
-}
-
-/** The names of the controls that have an effect. @type {(figure: Figure, controls: Controls, now: State) => string[]} */
-function usedBy(figure, controls, now) {
-  const used = inUse(controls, now);
-  return figure.uses?.(now, used) ?? used;
 }
 
 // A function that maps a width to the picture's height, for figures whose controls may be beside the picture.
