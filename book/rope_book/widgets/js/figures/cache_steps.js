@@ -28,7 +28,7 @@ function held({ store, pair, capacity }, step) {
 function plan(width) {
   const narrow = width < 620;
   const side = width / STEPS; // width of a column
-  const tall = clamp(side - 4, 13, 17); // height of one step in the history
+  const tall = clamp(side - 4, 13, 15); // height of one step in the history
   const r = Math.min(side / 2 - 1, 18);
   const query = 30 + r;
   const keys = query + 2 * r + 42;
@@ -132,7 +132,7 @@ function drawHistory(pen, state, width, { side, tall, history }) {
 
 const COSTS = [
   { of: "turned", name: phrase`Keys turned (at this step)`, full: 136, fill: ink.position, adds: true },
-  { of: "products", name: phrase`Dot products (at this step)`, full: 816, fill: ink.score, adds: true },
+  { of: "products", name: phrase`Dot products (at this step)`, full: 816, fill: ink.text, adds: true },
   { of: "bytes", name: phrase`Bytes kept, read at each step`, full: 512, fill: ink.k, adds: false },
 ];
 
