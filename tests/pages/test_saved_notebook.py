@@ -29,10 +29,9 @@ def test_a_saved_notebook_shows_what_the_student_left(browser, tmp_path):
         return nbformat.reads(text, as_version=4).cells[0].outputs if text else []
 
     def saved(page, words):
-        """Save until the file's picture says this: a picture is kept a moment after the last move."""
+        """Save once, at once: the file's picture says this in the end."""
         page.keyboard.press("Control+s")
-        page.wait_for_timeout(1000)
-        return any(words in output.data.get("image/svg+xml", "") for output in stored())
+        soon(page, lambda: any(words in output.data.get("image/svg+xml", "") for output in stored()))
 
     with served(tmp_path) as lab, opened(browser, lab, "mine") as (page, run):
         for cell in (0, 1):
@@ -43,7 +42,7 @@ def test_a_saved_notebook_shows_what_the_student_left(browser, tmp_path):
         # a hand: the picture is of the last place, and nothing was drawn anew under the hand
         slider.press("ArrowRight")
         slider.press("ArrowRight")
-        soon(page, lambda: saved(page, "At position 9 q turns"))
+        saved(page, "At position 9 q turns")
         assert {VIEW, "image/png"} <= set(stored()[0].data)
         expect(slider).to_be_focused()
 
@@ -53,7 +52,7 @@ def test_a_saved_notebook_shows_what_the_student_left(browser, tmp_path):
 
         # code: the same, and Python has it for the next display
         run(2)
-        soon(page, lambda: saved(page, "At position 31 q turns"))
+        saved(page, "At position 31 q turns")
         assert run(3).strip() == "True"
         page.keyboard.press("Control+s")
 

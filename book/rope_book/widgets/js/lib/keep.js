@@ -78,28 +78,42 @@ async function write(model, trait, bundle) {
 }
 
 // Keep the picture in the notebook up to date by writing the result of `draw` whenever the figure has been idle for
-// a moment. A widget without `draw` keeps the HTML in its output. `trait` names a trait whose value is unique to
-// the model.
+// a moment; if the notebook is saved before, it is saved once more after. A widget without `draw` keeps the HTML in
+// its output. `trait` names a trait whose value is unique to the model.
 /** @param {HTMLElement} root @param {Model} model @param {string} trait @param {() => string} [draw] */
 export function keepPicture(root, model, trait, draw) {
   if (model.host === "page") return { stop() {} };
+  const context = model.widget_manager?.context;
   let waiting = setTimeout(keep, REST);
+  let [isStale, savedStale] = [true, false]; // whether the notebook's picture is old, and was old when it was saved
   function rest() {
     clearTimeout(waiting);
     waiting = setTimeout(keep, REST);
+    isStale = true;
   }
+  const saving = (/** @type {any} */ _, /** @type {string} */ state) => {
+    savedStale ||= isStale && state === "started";
+  };
   async function keep() {
     if (root.ariaBusy === "true") return rest();
     const picture = draw?.();
     if (picture && !root.querySelector(".rl-gone")) model.send?.({ still: picture }); // Python may be gone
-    if (!model.widget_manager?.context?.model?.sharedModel) return;
+    if (!context?.model?.sharedModel) return;
+    const mine = waiting;
     await write(model, trait, picture ? { [SVG]: picture, [PNG]: await asPng(picture) } : {});
+    if (waiting !== mine) return; // the figure has moved meanwhile
+    isStale = false;
+    if (!savedStale) return;
+    savedStale = false;
+    await context.save();
   }
+  context?.saveState?.connect(saving);
   const watch = new MutationObserver(rest);
   if (draw) watch.observe(root, { subtree: true, childList: true, attributes: true });
   function stop() {
     clearTimeout(waiting);
     watch.disconnect();
+    context?.saveState?.disconnect(saving);
   }
   return { stop };
 }
