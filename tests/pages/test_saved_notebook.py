@@ -42,7 +42,7 @@ def test_a_saved_notebook_shows_what_the_student_left(browser, tmp_path):
         # a hand: the picture is of the last place, and nothing was drawn anew under the hand
         slider.press("ArrowRight")
         slider.press("ArrowRight")
-        saved(page, "At position 9 q turns")
+        saved(page, "At position 9, q has turned")
         assert {VIEW, "image/png"} <= set(stored()[0].data)
         expect(slider).to_be_focused()
 
@@ -52,14 +52,14 @@ def test_a_saved_notebook_shows_what_the_student_left(browser, tmp_path):
 
         # code: the same, and Python has it for the next display
         run(2)
-        saved(page, "At position 31 q turns")
+        saved(page, "At position 31, q has turned")
         assert run(3).strip() == "True"
         page.keyboard.press("Control+s")
 
     # reopened without that kernel: the still, and the questions as a list
     with served(tmp_path) as lab:
         with opened(browser, lab, "mine") as (page, run):
-            expect(page.locator(".rope-still svg desc")).to_contain_text("At position 31 q turns")
+            expect(page.locator(".rope-still svg desc")).to_contain_text("At position 31, q has turned")
             expect(page.locator(".rope-still ol")).to_contain_text("The answer")
             assert not page.get_by_text(ERROR).count()
             run(0)

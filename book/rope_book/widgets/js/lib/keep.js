@@ -108,12 +108,14 @@ export function keepPicture(root, model, trait, draw) {
     await context.save();
   }
   context?.saveState?.connect(saving);
+  model.on("change", rest);
   const watch = new MutationObserver(rest);
   if (draw) watch.observe(root, { subtree: true, childList: true, attributes: true });
   function stop() {
     clearTimeout(waiting);
     watch.disconnect();
     context?.saveState?.disconnect(saving);
+    model.off("change", rest);
   }
   return { stop };
 }
