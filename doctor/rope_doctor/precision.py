@@ -128,11 +128,11 @@ def angle_error(
         step 0:      |arg((ĉ + iŝ)_m · e^{−imθ})|
         step k > 0:  |arg((ĉ + iŝ)_m · conj (ĉ + iŝ)_{m−k} · e^{−ikθ})|
 
-    The first is the error in an angle, and the second that in the rotation between tokens k apart. Scores depend
-    only on the second. With frequencies in bfloat16, it is the same at every m, so scores stay relative. Positions
-    in bfloat16 collide, so it then depends on m. Random angles have a mean error of π/2. The reference is m · θ in
-    float64, which is off by m · θ · 10⁻¹⁶; θ is assumed to be exact. ValueError as for `rope_angles`, or if `step`,
-    k in tokens, is not a whole number ≥ 0.
+    The first is the error in an angle, and the second is the error in the rotation between tokens k apart. Scores
+    depend only on the second. With frequencies in bfloat16, it is the same at every m, so scores stay relative.
+    Positions in bfloat16 collide, so it then depends on m. Random angles have a mean error of π/2. The reference is
+    m · θ in float64, which is off by m · θ · 10⁻¹⁶; θ is assumed to be exact. ValueError as for `rope_angles`, or
+    if `step`, k in tokens, is not a whole number ≥ 0.
 
     >>> coarse = Pipeline(positions="bfloat16")
     >>> angle_error([256, 257], [1.0], coarse).round(3).tolist()  # 257 becomes 256: one token, 1 rad

@@ -48,7 +48,7 @@ class Verdict:
 
     @property
     def not_judged(self) -> dict[str, str]:
-        """Return the reasons why checks did not run, by name of the check."""
+        """Return {check name: reason} for the checks that did not run."""
         return {check.name: check.reason for check in self.checks if check.outcome == NOT_RUN}
 
     def __str__(self) -> str:

@@ -34,7 +34,7 @@ class LinearState(NamedTuple):
 
 
 def elu_plus_one(x: Any) -> Any:
-    r"""Return positive features, whose products can be weights; shape, dtype and array type are those of `x`.
+    r"""Return positive features, whose products can be weights; shape, dtype and array type as for `x`.
 
         φ(x) = elu(x) + 1 = x + 1 for x > 0,  e^x otherwise
 

@@ -328,7 +328,7 @@ def _as_positive(**values: Any) -> list[Array]:
 
 
 def _check_widths(q: Array, **others: Array) -> None:
-    """Reject an array whose last axis differs in length from that of the queries."""
+    """Reject an array whose last axis differs in length from the queries' last axis."""
     for name, array in others.items():
         if array.shape[-1] != q.shape[-1]:
             raise ValueError(

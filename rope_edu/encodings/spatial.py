@@ -101,7 +101,7 @@ def section_axes(pairs: int, sections: tuple[int, ...] | list[int], order: str =
     >>> section_axes(6, [2, 2, 2]).tolist(), section_axes(6, [2, 2, 2], "interleaved").tolist()
     ([0, 0, 1, 1, 2, 2], [0, 1, 2, 0, 1, 2])
 
-    Source: that of `section_frequencies`. Chapter 20. Plain form: `plain.section_axes`.
+    Source: as for `section_frequencies`. Chapter 20. Plain form: `plain.section_axes`.
     """
     check_one_of("order", order, ORDERS)
     sections = [check_positive_int("each of sections", section) for section in sections]

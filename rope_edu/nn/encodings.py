@@ -140,7 +140,7 @@ class Learned(Encoding):
     """Learned vectors, one per position, added to x; rows beyond the trained length stay random."""
 
     def __init__(self, max_len: int, d_model: int, seed: int) -> None:
-        super().__init__()  # standard deviation 0.3; that of token embeddings is 1
+        super().__init__()  # standard deviation 0.3; token embeddings have 1
         self.table = nn.Parameter(torch.tensor(learned_table(max_len, d_model, scale=0.3, seed=seed)).float())
 
     def embed(self, x: Tensor, positions: Positions) -> Tensor:
@@ -224,7 +224,7 @@ class Sizes(NamedTuple):
 
 
 def _whole_head(module: Callable[[RopeSpec], Encoding]) -> Callable[..., Encoding]:
-    """Return a function that makes a module by plain RoPE on all features of a head."""
+    """Return a function that makes a module with plain RoPE on all features of a head."""
 
     def make(sizes: Sizes, *, base: float = 10_000.0, layout: str = "interleaved") -> Encoding:
         return module(plain_rope(sizes.head_dim, base, layout=layout))

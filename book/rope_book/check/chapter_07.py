@@ -83,7 +83,7 @@ def _fits(fit_angles: Answer) -> Verdict:
         positions = np.arange(seq) + 10 * np.arange(batch)[:, None]  # (batch, seq), different in each row
         angles = rope_angles(positions, inv_freq(8))
         x = RNG.normal(size=(batch, seq, heads, 8))
-        shaped = array(fit_angles(angles), None, "It must return the angles, in another shape.")
+        shaped = array(fit_angles(angles), None, "It must return the angles, in a different shape.")
         if shaped.shape == angles.shape:
             return "The angles have the same shape as before: the heads need an axis, in the right place."
         target = (batch, seq, heads, 4)

@@ -85,7 +85,9 @@ def _moves(moved: Answer) -> Verdict:
         result = moved(stored.copy(), by, theta)
         result = array(result, stored.shape, "The keys keep their shape, here (9, 16).")
         layout = "That is the layout half_split; these keys are interleaved, as apply_rope is."
-        per_key = "You turned each key by another angle; they are rotated already, and all move by the same."
+        per_key = (
+            "You turned each key by a different angle; they are rotated already, and all move by the same."
+        )
         slips = {
             "They have not moved.": stored,
             layout: apply_rope(stored, rope_angles(by, theta), layout="half_split"),
@@ -112,6 +114,6 @@ def _keeps_keys(keys_to_keep: Answer) -> Verdict:
             return "If the whole prompt is stored, its last token still has to be run again."
         equal = sum(a == b for a, b in zip(stored, prompt[:-1], strict=False))
         if close(result, equal) and equal > expected:
-            return "A token behind the first difference has other keys, even if it is the same token."
+            return "A token after the first difference has a different key, even if it is the same token."
         return f"For stored = {list(stored)} and prompt = {list(prompt)} it is {expected}, not {result}."
     return True

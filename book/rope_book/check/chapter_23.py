@@ -40,7 +40,7 @@ def _swings(result: float, q: Vector, k: Vector, gain_q: Vector, gain_k: Vector)
 @judges("23.2")
 @of_function
 def _keeps_relativity(stays_relative: Answer) -> Verdict:
-    """Judge exercise 23.2 on both layouts, gains with equal products only, and a mismatch in the last pair."""
+    """Judge exercise 23.2 in both layouts, with gains that agree only as products, and with a wrong last pair."""
     cases = (
         ([1.0, 1.0, 2.0, 2.0], [0.5, 0.5, 3.0, 3.0], "interleaved", True),
         ([1.0, 1.0, 2.0, 2.0], [0.5, 0.5, 3.0, 3.0], "half_split", False),

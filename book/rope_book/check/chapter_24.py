@@ -11,8 +11,8 @@ from rope_doctor.probes import Kept, Specimen
 BUGS = {"A", "B", "C", "D", "E"}
 SEEN = {"A": True, "B": False, "C": True, "D": False, "E": True}
 WHY = {
-    "A": "A: the stored keys turn on, the whole text's do not, so the two ways differ.",
-    "B": "B: another base turns the whole text and every step alike.",
+    "A": "A: the stored keys turn further, the whole text's do not, so the two ways differ.",
+    "B": "B: a different base turns the whole text and every step alike.",
     "C": "C: the row alone has no padding to see.",
     "D": "D: doubled positions are doubled in every way of asking.",
     "E": "E: the same text before and after the longer one differs.",

@@ -17,7 +17,7 @@ from rope_edu.encodings import inv_freq, rope_angles
 def _holds_whole_numbers(result: float, digits: int) -> Known:
     """Judge exercise A1.1 with five digit counts."""
     slips = {
-        "In Python a power is written 2**p; ^ is another operation.": 2 ^ digits,
+        "In Python a power is written 2**p; ^ is a different operation.": 2 ^ digits,
         f"2^{digits} fits too: it is one digit and zeros. The next one is the first that does not.": 2**digits
         - 1,
         f"2^{digits} + 1 begins and ends with a 1 in binary: it has {digits + 1} digits.": 2**digits + 1,
@@ -55,7 +55,7 @@ def _what_is_wrong(result: np.ndarray, expected: np.ndarray) -> Verdict:
     if close(result, expected, 1e-5):
         return "Nearly: right to 10⁻⁵, not to 10⁻⁹. Is something kept in complex64?"
     if close(np.sort_complex(np.ravel(result)), np.sort_complex(np.ravel(expected)), 1e-9):
-        return "These are the right numbers, in another order."
+        return "These are the right numbers, in a different order."
     return "Row m must hold e^{imθ} for each frequency, from m = 0 on."
 
 

@@ -117,6 +117,6 @@ def _moves_the_state(moved_state: Answer) -> Verdict:
         if close(kv, back):
             return "It moved the other way."
         if close(kv, there):
-            return "The norm does not depend on positions: it stays."
+            return "The norm does not depend on positions, so it does not change."
         return f"Moved by {by}, it is not the state of the text there."
     return True

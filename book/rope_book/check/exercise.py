@@ -57,7 +57,7 @@ class Exercise:
 
 
 def _in_solutions() -> bool:
-    """Return whether the notebook cell that runs now is the one with the chapter's solutions."""
+    """Return whether the running notebook cell is the one with the chapter's solutions."""
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
     cells = shell.history_manager.input_hist_raw if shell and shell.history_manager else [""]
     return cells[-1].startswith("# @title Solutions")

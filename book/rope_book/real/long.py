@@ -26,7 +26,7 @@ class Reading:
         rope: the rotation.
         window: the largest distance of the held pairs, a multiple of the block; None for plain RoPE.
         held: the pairs that use the window; all if None.
-        first: keys beyond the window that are seen, counted from the start; all if None, 0 for only the window.
+        first: number of initial keys that stay visible beyond the window; all if None, 0 for only the window.
         trained: training length for log-n: queries × max(1, ln n / ln trained), n keys so far; None disables it.
 
     Source: Su 2023, kexue.fm/archives/9708 (ReRoPE, log-n); Xiao 2023, arXiv 2309.17453 (first tokens). Chapter 18.
@@ -82,7 +82,7 @@ def _attend(q: Tensor, k: Tensor, v: Tensor, rows: slice, keys: slice, seen: Ten
 
 
 def _merge(parts: list[tuple[Tensor, Tensor]]) -> Tensor:
-    """Return the values mixed over the keys in all parts."""
+    """Combine the mixed values of several groups of keys, weighted by their softmax sums."""
     shares = torch.stack([total for _, total in parts]).softmax(0)[..., None]
     return sum(share * mixed.nan_to_num() for share, (mixed, _) in zip(shares, parts, strict=True))
 

@@ -74,7 +74,7 @@ class Recounted(PositionEncoding):
 
 
 class Two(PositionEncoding):
-    """One encoding for queries and another for keys."""
+    """Different encodings for queries and keys."""
 
     def __init__(self, of_q: PositionEncoding, of_k: PositionEncoding) -> None:
         self.of_q, self.of_k = of_q, of_k
@@ -219,7 +219,7 @@ def broken(name: str, spec: RopeSpec, prompt: int) -> PositionEncoding:
     r"""Return the encoding of a model with a known mistake, for `greedy(…, spec=…)`.
 
     Args:
-        name: one of `MISTAKES`: the clinic's and those of a whole model.
+        name: one of `MISTAKES`, which include the clinic's.
         spec: the right rotation.
         prompt: number of tokens in the prompt; the others are decoded.
 

@@ -76,7 +76,7 @@ def rule_accuracy(
 
 
 def chance(task: Task, *, length: int | None = None, rows: int = 192) -> float:
-    r"""Return the share of right answers, 0 … 1, of the most common training answer: a floor for every model.
+    r"""Return the accuracy, 0 … 1, of always giving the most common training answer: a floor for every model.
 
     Args:
         task, length, rows: as for `rule_accuracy`, except that all positions of longer texts count.

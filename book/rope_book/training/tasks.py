@@ -2,7 +2,7 @@ r"""Small tasks with generated data, for training and testing.
 
 Every task has the same interface, `batch(seed, step, batch_size, length)`. A batch is a pure function of its
 arguments, so a run that resumes at step n gets the same data without storing a generator's state. Every row begins
-with a special first token. Uniform attention yields only proportions; with a token that occurs exactly once, it can
+with a special first token. Uniform attention can measure only proportions; a token that occurs exactly once lets it
 count.
 """
 

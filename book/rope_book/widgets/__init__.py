@@ -1,4 +1,4 @@
-"""Live figures, which run as ipywidgets in a kernel and from the same scripts in the published page.
+"""Live figures: ipywidgets in a kernel, and the same scripts without Python in the published page.
 
 Needs ``pip install anywidget ipywidgets``.
 """

@@ -1,8 +1,8 @@
 """Bundle the small modules in ``js/`` into one self-contained script per figure.
 
-Imports run one way through five folders: ``data`` (written from Python, see ``_data``), ``lib`` (drawing and
-controls), ``maths`` (the library's functions in JavaScript), ``figures``, and ``real`` (SmolLM2 in a page). Every
-module becomes a function that returns its exports, so its other names stay private; dependencies come first.
+Imports go in one direction through five folders: ``data`` (written from Python, see ``_data``), ``lib`` (drawing
+and controls), ``maths`` (the library's functions in JavaScript), ``figures``, and ``real`` (SmolLM2 in a page).
+Every module becomes a function that returns its exports, so its other names stay private; dependencies come first.
 Bundles are not stored, so they cannot go stale.
 """
 
@@ -21,7 +21,7 @@ SHARED = ("lib/figure", "lib/axes", "lib/labels", "lib/shapes")
 COMMENT = re.compile(r"^[ ]*/\*\*(?:(?!\*/).)*\*/\n", re.DOTALL | re.MULTILINE)
 TYPE = re.compile(r"/\*\*[^*]*(?:\*(?!/)[^*]*)*\*/ ?")  # JSDoc inside a line of code
 REMARK = re.compile(r" // [^\"'`]*$")  # trailing comment; one with a quote may be part of a string
-UNRENAMED = re.compile(r"(?<=[{,] )(\w+): \1(?=,| \})")  # an export whose name is the same inside and outside
+UNRENAMED = re.compile(r"(?<=[{,] )(\w+): \1(?=,| \})")  # an export that is not renamed
 
 
 @cache

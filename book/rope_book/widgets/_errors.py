@@ -53,7 +53,7 @@ def meant(name: str, known: Iterable[str]) -> str:
 
 
 class Whole(list):
-    """A list that cannot be changed in place, since the picture would not update.
+    """A list that rejects in-place changes, because the figure would not notice them.
 
     >>> q = Whole([1.0, 0.0])
     >>> q[0], q == [1.0, 0.0]

@@ -37,7 +37,7 @@ class Module:
 
     name: str  # such as "maths/rotary"
     body: str = ""
-    exports: dict[str, str] = field(default_factory=dict)  # exported name → name inside
+    exports: dict[str, str] = field(default_factory=dict)  # exported name → local name
     imports: list[tuple[str, list[str], int]] = field(default_factory=list)  # (module, names, line)
 
 

@@ -117,7 +117,7 @@ class Preset(Rule):
         return differing if name in held or not differing else {name: self.own}
 
     def allowed(self, name: str, now: State) -> str:
-        """Describe the allowed value as that of the current option."""
+        """Describe the allowed value as the one set by the current option."""
         return f"that of {name} {now[name]!r}"
 
 

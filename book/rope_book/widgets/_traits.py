@@ -203,7 +203,7 @@ class Text(Control):
 
 
 class Paste(Control):
-    """A control for long text, typed or pasted: at most ``most`` characters, never part of the page's address."""
+    """A control for long text, typed or pasted: at most ``most`` characters, never included in the page's URL."""
 
     kind = "paste"
     sent = ("most",)

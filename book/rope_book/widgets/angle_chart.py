@@ -12,9 +12,10 @@ class AngleChart(LiveFigure):
     """Unroll a clock to see the angle m · θ_i of pair i, position by position, as a straight line.
 
     Above are the head's clocks at ``position`` m, each hand turned by m · θ_i, where θ_i = ``base`` ** (−2i /
-    ``head_dim``). Below is the clock of ``pair``, with its total turn wound round it like a thread. Beside it
-    the thread is unrolled over the positions 0 … ``n``. ``axis`` shows the angle (radians) unrolled, within one
-    turn as the hand does, or on logarithmic axes. A ``pair`` beyond the head's last one is shown as the last.
+    ``head_dim``). Below is the clock of ``pair``, with its total turn wound round it like a thread. Beside it the
+    thread is unrolled over the positions 0 … ``n``. ``axis`` selects how the angle (radians) is drawn: unrolled,
+    wrapped to one turn like the hand, or on logarithmic axes. A ``pair`` beyond the head's last one is shown as the
+    last.
 
     Its result is ``angle``.
 

@@ -21,8 +21,8 @@ from ._traits import Control, Names
 
 MOST_LEADS = 3
 EXTRAS = {"layout", "only"}  # arguments other than the controls
-SIDES = ("beside", "below")  # where the controls are in a wide notebook
-LONG_LIST = re.compile(r"\[[^]]{60,}\]")  # left out of a figure's text in a notebook
+SIDES = ("beside", "below")  # places for the controls in a wide notebook
+LONG_LIST = re.compile(r"\[[^]]{60,}\]")  # omitted from a figure's plain-text output
 
 
 class LiveFigure(anywidget.AnyWidget):
@@ -88,9 +88,7 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
 
     def __init__(self, *unnamed: Any, **values: Any) -> None:
         name, controls = type(self).__name__, self.controls()
-        self._kept: dict[
-            str, tuple[dict[str, Any], float]
-        ] = {}  # results read so far, with their state and value
+        self._kept: dict[str, tuple[dict[str, Any], float]] = {}  # cached results: name -> (state, value)
         self._followers: dict[str, Callable[[Any], None]] = {}
         if unnamed:
             by_name = ", ".join(
@@ -272,7 +270,7 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
         before = getattr(self, name, None)
         super().__setattr__(name, value)
         is_moved = name in self.controls() and getattr(self, name) != before
-        if is_moved and not self._cross_validation_lock:  # a reset or a drag may move idle controls
+        if is_moved and not self._cross_validation_lock:  # a reset or a drag may change idle controls
             self._warn_if_idle([name])
 
     def __repr__(self) -> str:

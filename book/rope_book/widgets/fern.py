@@ -58,11 +58,11 @@ class Fern(LiveFigure):
     share of the sum of ``lengths``. Both can be read and observed. The height is also drawn against distance.
 
     ``base``, ``head_dim`` and ``rule`` ("rope" for none, "pi", "ntk-aware", "yarn", "llama3", which stretch by
-    ``factor``) set the frequencies; ``model`` sets them to those of a released model. With the rule "file" they are
-    ``frequencies``, and the stem is longer by ``attention_factor`` squared: see :meth:`of_config`. A hand glows at
-    an angle that it never had while the model was trained on ``trained`` tokens. ``start`` tokens come before both
-    words and leave the fern as it is. ``gathered`` brings the hands together, from clocks (0) to the stem (1).
-    ``shown`` is "one" fern with its curve, or the "rules" side by side. ``stage`` sets all of these at once.
+    ``factor``) set the frequencies; ``model`` sets them to those of a released model. With the rule "file",
+    ``frequencies`` sets them, and the stem is longer by ``attention_factor`` squared: see :meth:`of_config`. A hand
+    glows at an angle that it never reached in training on ``trained`` tokens. ``start`` tokens precede both words
+    and do not change the fern. ``gathered`` brings the hands together, from clocks (0) to the stem (1). ``shown``
+    is "one" fern with its curve, or the "rules" side by side. ``stage`` sets all of these at once.
 
     ``lengths`` and ``angles`` (radians) make it the fern of a query and a key: see :meth:`of`. Pairs with neither
     have length 1 and angle 0, as for equal vectors; numbers beyond the last pair are ignored.
@@ -134,7 +134,7 @@ class Fern(LiveFigure):
     def of_config(
         cls, config: dict[str, Any] | str | Path, *, layer_type: str | None = None, **settings: Any
     ) -> "Fern":
-        """Return the fern of a config.json, for a text of the length that it claims.
+        """Return the fern of a config.json, for a text as long as the config claims to support.
 
         >>> Fern.of_config({"model_type": "llama", "head_dim": 128, "rope_theta": 1e6})
         Fern(stage='own', base=1000000.0, factor=1.0)
@@ -145,7 +145,7 @@ class Fern(LiveFigure):
 
     @property
     def spec(self) -> RopeSpec:
-        """The rotation of the hands; without ``frequencies``, the rule "file" has those of plain RoPE."""
+        """The rotation of the hands; without ``frequencies``, the rule "file" uses those of plain RoPE."""
         return spec_of(self)
 
     @result()

@@ -10,11 +10,11 @@ from .maths.two_layouts import DISTANCE, score_of
 class Layouts(LiveFigure):
     """Arrange the pairs of one head in two layouts, turn them, and read the score at distance 4.
 
-    The upper row is a query in the layout of its training, interleaved: features 2i and 2i + 1 are pair i. The
-    lower row shows the query under a half_split rotation, which turns features i and i + d/2 together. ``run``
-    chooses the weights: "converted" (each pair moved to its new features), "unconverted" (q and k unchanged) or
-    "mixed" (q rotated interleaved, k rotated unchanged by half_split). The base is 100, so that every pair visibly
-    turns; the key is 4 tokens before the query.
+    The upper row is a query in its training layout, interleaved: features 2i and 2i + 1 are pair i. The lower row
+    shows the query under a half_split rotation, which turns features i and i + d/2 together. ``run`` chooses the
+    weights: "converted" (each pair moved to its new features), "unconverted" (q and k unchanged) or "mixed" (q
+    rotated interleaved, k rotated unchanged by half_split). The base is 100, so that every pair visibly turns; the
+    key is 4 tokens before the query.
 
     Its results are ``score``, as run, and ``trained``, the score for which the model was trained.
 

@@ -7,7 +7,7 @@ from .base import LiveFigure
 from .maths.length import REMEDIES, costs
 
 PARTS = 16  # number of parts of the text, and of heights in a drawn guess
-TOP = 3.0  # the height of a guess of 1, in nats
+TOP = 3.0  # nats per unit of height in a guess
 
 
 def cost_at_end(remedy, text):
@@ -19,10 +19,10 @@ class LengthCurve(LiveFigure):
     """Draw SmolLM2-135M's extra loss on tokens beyond the trained length, then see the measured one.
 
     The model was trained on 8,192 tokens and reads 12,288. A curve is the loss in sixteen parts of the text, minus
-    a reference: the loss of the model as trained, which in the parts beyond 8,192 tokens reads only the last 8,192.
-    With ``guess_first`` the curves are hidden until you have drawn a ``guess``: up to 16 heights from -1 to 1, in
-    units of 3 nats. The curve of ``remedy`` (``widgets.maths.length.REMEDIES``) is drawn in bold. ``text`` is
-    "narrative", "technical", "code", or the "mean" of the three.
+    a reference loss. The reference is the model as trained, which in the parts beyond 8,192 tokens sees only the
+    last 8,192. With ``guess_first`` the curves are hidden until you have drawn a ``guess``: up to 16 heights from
+    -1 to 1, in units of 3 nats. The curve of ``remedy`` (``widgets.maths.length.REMEDIES``) is drawn in bold.
+    ``text`` is "narrative", "technical", "code", or the "mean" of the three.
 
     Its results are ``extra`` and ``extra_trained``, the final extra loss with and without the remedy.
 

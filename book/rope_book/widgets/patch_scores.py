@@ -23,7 +23,7 @@ def frequencies_of(now):
 
 
 def score_of(now, down, right):
-    """Return the score of the patch at this offset, which points up or left near the lower or right edge."""
+    """Return the score of the patch at this offset; near the lower or right edge, the offset points up or left."""
     down, right = (by if at + by < SIDE else -by for at, by in ((now.row, down), (now.column, right)))
     by_height, by_width = frequencies_of(now)
     return float(np.cos(down * by_height + right * by_width).mean())

@@ -13,7 +13,7 @@ TASKS = {
     "copy": "copy",
     "back": "5 tokens back",
     "recall": "as far back as told",
-    "clock": "count places by fours",
+    "clock": "count off by fours",
     "text": "characters of prose",
 }
 

@@ -34,7 +34,7 @@ class Axes:
         raise ValueError(f"takes must name the axes of x, such as {examples}, got {takes!r}")
 
     def spread(self, x: np.ndarray, positions: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-        """Return x, filled into these axes as by `fill`, and positions, `(batch, seq)` or `(seq,)`."""
+        """Return x, filled into these axes by `fill`, and positions, `(batch, seq)` or `(seq,)`."""
         return self.fill(np.array(x, dtype=np.float64), SIZES), self.repeat(positions)
 
     def fill(self, rows: np.ndarray, sizes: dict[str, int]) -> np.ndarray:

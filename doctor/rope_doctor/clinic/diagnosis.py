@@ -357,7 +357,7 @@ def _are_rounded(speeds: np.ndarray, expected: np.ndarray, number_format: str, e
 
 
 def _expected_speeds(measured: _Measured, against: RopeSpec | None) -> np.ndarray:
-    """Return the expected speeds, or those of the base that fits all pairs, or an empty array if no base fits."""
+    """Return the expected speeds, the speeds for a base that fits all pairs, or an empty array if none fits."""
     if against is not None:
         return against.inv_freq
     fit = frequencies.fit_base(measured.speeds, measured.pairs.rotary_dim)

@@ -133,7 +133,7 @@ def differ(speeds: np.ndarray, against: RopeSpec, base: float, tolerance: float)
         exponent = f"Found 2i/{width} in the exponent, expected 2i/{against.rotary_dim}."
         return {"other_denominator": f"{pair} {exponent}"}
     ratio = float(speeds[0] / expected[0]) if expected[0] > 0 else 0.0
-    # These speeds start at 1, unlike those of the rule (e.g. linear scaling), so the rule is missing.
+    # These speeds start at 1, unlike the rule's (e.g. linear scaling), so the rule was not applied.
     is_plain = base > 0 and abs(speeds[0] - 1) <= SPEED_TOLERANCE and abs(own.times - 1) > SPEED_TOLERANCE
     if ratio > 0 and _near(speeds, ratio * expected, tolerance) and not is_plain:
         return {"frequencies_scaled": f"{pair} All are {ratio:.6g} times the expected ones."}
@@ -166,7 +166,7 @@ def _exponents_width(speeds: np.ndarray, against: RopeSpec, tolerance: float) ->
 
 
 def _by_rule(speeds: np.ndarray, against: RopeSpec, base: float, own: BaseFit, tolerance: float) -> str:
-    """Return the mistake's name: a missing rule, a rule with different options, a different base, or some other."""
+    """Name the mistake: a missing rule, a rule with different options, a different base, or something else."""
     expected, ruled = against.inv_freq, against.kind not in ("rope", "p-rope")
     changed = not own.base or own.follow < (expected > 0).sum() or abs(own.times - 1) > SPEED_TOLERANCE
     if base > 1:

@@ -97,7 +97,7 @@ def _name_drift(probe: Probe, pairs: Pairs) -> str:
     """Return the name of the mistake in blocks [[a, −b], [b, a]] whose lengths change with the position.
 
     If the phases grow evenly, this is a rotation with a factor. Otherwise, cosine and sine have different factors
-    if two such factors would put all blocks on the unit circle. If not, they are those of different angles.
+    if two such factors would put all blocks on the unit circle. If not, they belong to different angles.
     """
     angles = phases(probe, pairs, SMALL)
     if np.abs(wrap(angles - np.outer(SMALL, angles[0]))).max() < 0.01:

@@ -11,11 +11,11 @@ from rope_doctor.clinic.broken import Rotation
 
 ROWS = 8  # rows per call
 SMALL = tuple(range(1, 8))
-DOUBLING = tuple(2**n for n in range(18))  # exact in bfloat16 and float16 (to 65,536)
+DOUBLING = tuple(2**n for n in range(18))  # positions that are exact in bfloat16 and, to 65,536, in float16
 FAR = 1_048_573  # odd and near 2²⁰
 MAX_INDEX = 64  # farthest position read if the rotation uses a row's index instead of its position
 MANY_ROWS = 8_200  # exceeds every length at which a rule changes
-ZERO_BELOW = 1e-8  # as a share of a matrix's largest entry
+ZERO_BELOW = 1e-8  # relative to a matrix's largest entry
 ENTRY_TOLERANCE = 1e-6  # allowed error of entries of order 1
 
 

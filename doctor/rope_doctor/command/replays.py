@@ -43,7 +43,7 @@ class Replay:
     """A publicly reported bug."""
 
     title: str
-    threads: Sequence[str]  # where it was reported, "repository number"
+    threads: Sequence[str]  # threads that report the bug, as "repository number"
     symptom: str
     command: str  # the command that detects the bug, or ""
     run: Run | None  # takes `broken` and returns the report, or None if no command detects the bug

@@ -34,7 +34,7 @@ class Layer:
     queries: str = ""
 
     def coarse(self) -> "Layer":
-        """Return the layer with its kind reduced to what either a GGUF or a config.json can tell."""
+        """Return the layer with a kind that both a GGUF and a config.json can express."""
         label = "no attention" if self.label in WITHOUT_HEADS else FULL
         return self if self.label in (SLIDING, CHUNKED) else replace(self, label=label)
 
@@ -102,7 +102,7 @@ def layers_of_config(config: dict[str, Any], still: Collection[str | None]) -> L
 
 
 def _labels(config: dict[str, Any], family: str) -> Callable[[int, int], str] | str:
-    """Return a function from the index of a layer and the count to its label, or the reason why there is none."""
+    """Return a function that labels a layer by its index and the layer count, or the reason why there is none."""
     pattern, window = PATTERNS.get(family), config.get("sliding_window")
     if not family:
         return "without a model_type, the kinds of its layers are unknown"
@@ -150,7 +150,7 @@ def _cycle(config: dict[str, Any], pattern: dict[str, Any]) -> list[str]:
 
 
 def periodic(period: int, *, first: bool, ends: bool = False) -> Callable[[int, int], str]:
-    """Return the labels of a pattern with one full-attention layer per period, which is its first or its last."""
+    """Return the labels of a pattern with one full-attention layer per period, in first or last place."""
 
     def label(index: int, total: int) -> str:
         full = index % period == 0 if first else (index + 1) % period == 0

@@ -12,7 +12,7 @@ from rope_doctor.config.gguf import is_gguf, read_header
 FUSED = re.compile(
     r"(?:\.|^)(?P<name>qkv_proj|query_key_value|c_attn|attn_qkv|Wqkv|W_pack|wqkv|in_proj_qkv)\.(?P<kind>weight|bias)$"
 )
-LATENT = re.compile(  # not the indexer, which has separate heads
+LATENT = re.compile(  # excludes the indexer, which has separate heads
     r"(?:^|(?<!indexer)\.)(?:(?P<q>q_b_proj|wq_b|attn_q_b)|(?P<k>kv_a_proj_with_mqa|wkv_a|attn_kv_a_mqa))"
     r"\.(?P<kind>weight|bias)$"
 )

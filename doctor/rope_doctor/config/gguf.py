@@ -16,8 +16,8 @@ from rope_doctor.config.values import config_error
 
 MAX_LENGTH = 16_384  # longest array (in elements) or string (in bytes) to keep
 MAX_KEPT = 8 * 2**20  # total number of bytes to keep
-MAX_ENTRIES = 200_000  # limit on keys and tensors combined
-MAX_STRINGS = 2_000_000  # limit on strings in arrays, such as a vocabulary's tokens
+MAX_ENTRIES = 200_000  # maximum number of keys and tensors combined
+MAX_STRINGS = 2_000_000  # maximum number of strings in arrays, such as a vocabulary's tokens
 NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 STRING, ARRAY, FLOAT32 = 8, 9, 6
 

@@ -41,7 +41,7 @@ KEYS_OF_RULE = {  # rules that use keys other than the factor
     "yarn": ("original_max_position_embeddings", "beta_fast", "beta_slow"),
 }
 Factors = dict[str, np.ndarray]
-# the different fields, by layer kind; None for layers that do not rotate
+# fields that differ, by layer kind; None for layers that do not rotate
 ChangesByKind = dict[str | None, dict[str, Any] | None]
 
 
@@ -133,7 +133,7 @@ def _attends(keys: dict[str, Any], arch: str, index: int) -> bool:
 
 
 def _labels(pattern: Any, facts: dict[str, Any]) -> Callable[[int, int], str] | str:
-    """Return a function from the index of a layer and the count to its label, or the reason why there is none."""
+    """Return a function that labels a layer by its index and the layer count, or the reason why there is none."""
     if not facts:
         return lambda index, total: FULL
     if isinstance(pattern, list):
@@ -262,7 +262,7 @@ def _reading(file: _File, label: str | None, kinds: ChangesByKind, seq_len: int 
 
 
 def _softmax_scale(reading: Reading, file: _File) -> float:
-    """Return the factor on the softmax scale other than 1/√d, which only a few architectures have."""
+    """Return the additional factor on the softmax scale 1/√d, which only a few architectures have."""
     if reading.rope_type != "yarn" or file.arch not in FACTS["softmax_by_yarn"] or not reading.factor:
         return 1.0
     stated = file.one(KEYS["rope_scaling.mscale_all_dim"])

@@ -33,7 +33,7 @@ class Check:
     bound: float | None = None  # largest difference that rounding can cause
     token: int | None = None  # first token that differs
     lengths: tuple[int, ...] = ()  # lengths of the compared texts, in tokens, or of the one that differs
-    edge: bool = False  # True if the text that differs ends exactly at a switch, before any change
+    edge: bool = False  # True if the text that differs ends exactly at a switch, and so still counts as short
     central: bool = False  # True if the verdict "right" requires this check
 
     def __str__(self) -> str:

@@ -93,7 +93,7 @@ def of_transformers(model: Any) -> Decoder:
         growth=growth_of_queries(body),
         longest=_table_length(inner, body),
         unknown=_unknown(names),
-        crop=None if recurrent or pooled(body) > 1 else _crop,  # a pooled key would keep removed tokens
+        crop=None if recurrent or pooled(body) > 1 else _crop,  # a pooled key would still hold removed tokens
         generate=_generate_of(model) if _generates(inner) else None,
         narrow=None if dtype == torch.bfloat16 else lambda: of_transformers(_narrowed(inner)),
         wide=None if dtype == torch.float32 else _wide_of(inner),

@@ -53,9 +53,9 @@ def causes_of(
     *,
     state: bool = False,
 ) -> tuple[Cause, ...]:
-    """Return the causes of differences, likeliest first: that of a matching pattern, then one per other check.
+    """Return the causes of differences, likeliest first: one from a matching pattern, then one per remaining check.
 
-    `state` is True if some layers carry a state from token to token beside the cached keys.
+    `state` is True if some layers carry a state from token to token in addition to the cached keys.
     """
     by_name = {check.name: check for check in checks}
     wrong = [check for check in checks if check.outcome == DIFFERS]

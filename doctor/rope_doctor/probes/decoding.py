@@ -115,7 +115,7 @@ def check_decoder(
 
 
 def _of_both(found: Check, copy: Check | None = None) -> Check:
-    """Return a decoder's check, or that of its float32 copy if it differs or if rounding hid the decoder's own."""
+    """Return a decoder's check, or its float32 copy's if that differs or if rounding hid the decoder's."""
     if copy is None or found.outcome == DIFFERS or copy.outcome == NOT_JUDGED:
         return found
     if found.outcome == NOT_JUDGED or copy.outcome == DIFFERS:

@@ -19,7 +19,7 @@ class Cause(NamedTuple):
 
 _TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 OWN = {name: Cause(**cause) for name, cause in _TABLE.items()}  # likeliest first
-FROM_CLINIC_BEFORE = "ignores_positions"  # the clinic's mistakes precede this cause
+FROM_CLINIC_BEFORE = "ignores_positions"  # the clinic's mistakes rank just ahead of this cause
 
 
 def cause_of(name: str) -> Cause:

@@ -20,7 +20,7 @@ NAME_PATTERNS = {  # patterns in the names of modules and buffers, keyed by laye
     "compress": re.compile(r"compress"),
     "main": re.compile(r"main"),
 }
-WITHOUT_ATTENTION = re.compile(r"linear|conv|mamba|recurrent|ssm|delta")  # in names of layer kinds
+WITHOUT_ATTENTION = re.compile(r"linear|conv|mamba|recurrent|ssm|delta")  # parts of the names of kinds
 LAYER_LISTS = ("layer_types", "layers_block_type", "block_types", "_block_types")  # a short list is repeated
 LAYER = re.compile(r"(?:^|\.)(?:layers|h|blocks|block|layer)\.(\d+)(?:\.|$)")
 
@@ -39,7 +39,7 @@ class LayerKinds:
 
     @staticmethod
     def of(model: Any, config: Any = None) -> "LayerKinds":
-        """Return the layer kinds in a config, by default that of the model; ValueError if there is no config."""
+        """Return the layer kinds in a config, by default the model's; ValueError if there is no config."""
         content = _content(model, config)
         body = body_of(content, Notes())[0].values
         readings = {reading.layer_type: reading for reading in read_kinds(content)}

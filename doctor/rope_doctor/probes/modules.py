@@ -50,7 +50,7 @@ class ModuleProbe:
             ]
 
     def frequencies(self, name: str, buffer: str, values: Any, module: Any) -> None:
-        """Judge a module's frequencies by the cosines and sines that it returns, or by the numbers alone."""
+        """Judge a module's frequencies by the cosines and sines that it returns, or else by the stored numbers."""
         label = self.kinds.named(_prefix(buffer)) or self.kinds.of_module(name)
         if self.never_filled(f"{name}.{buffer}".lstrip("."), label, values):
             return
@@ -185,7 +185,7 @@ def _cause_in_buffer(
 def _cause_in_table(
     values: np.ndarray, reading: Reading, positions: np.ndarray, kinds: LayerKinds
 ) -> str | None:
-    """Return the cause of these cosines and sines if they are those of an alternative rotation, or None."""
+    """Return the cause if these cosines and sines match an alternative rotation, otherwise None."""
     for other in alternatives(reading, kinds, int(positions[-1]) + 1):
         factors = {other.spec.attention_factor, reading.spec.attention_factor, 1.0}
         specs = (other.spec.replace(attention_factor=factor) for factor in factors)

@@ -20,7 +20,7 @@ WINDOWS = (
     "attention_window_size",
     "window_size",
 )
-WINDOWED = re.compile("sliding|chunked|local|swa")  # in the names of layer kinds with a window
+WINDOWED = re.compile("sliding|chunked|local|swa")  # patterns in the names of layer kinds with a window
 # modules that have a row for each position
 TABLES = re.compile(r"wpe|embed_positions|position_embeddings?$|pos_emb|sin|cos|freqs")
 LEARNED = re.compile(r"(?:wpe|embed_positions|position_embeddings?)\.weight$")

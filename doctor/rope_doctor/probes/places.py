@@ -74,7 +74,7 @@ def moved(places: Sequence[Place], by: int) -> tuple[Place, ...]:
 def losses(places: Sequence[Place]) -> np.ndarray:
     """Return the loss of each token, in nats, or NaN if it is unknown.
 
-    The loss of an unlisted token is taken as that of the last one listed, which is a lower bound.
+    An unlisted token gets the loss of the last one listed, which is a lower bound.
     """
 
     def loss(place: Place) -> float:

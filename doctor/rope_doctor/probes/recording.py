@@ -56,7 +56,7 @@ class _Recorder:
             self.outputs[name] = out[0].flatten(1)[0].detach() if out.shape[1] else out
 
     def even_out(self, name: str, args: tuple[Any, ...], options: dict[str, Any]) -> tuple[Any, Any] | None:
-        """Replace the hidden state of every token by that of the first, so that they differ only in position."""
+        """Give every token the hidden state of the first, so that tokens differ only in position."""
         given = [*args, *options.values()]
         first = next((x for x in given if hasattr(x, "is_floating_point") and x.is_floating_point()), None)
         if first is None or self.count not in first.shape:

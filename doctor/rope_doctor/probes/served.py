@@ -24,14 +24,14 @@ LEAST_BOUND = (
 )
 MOST_ROUNDING = 0.025  # maximum in the bound; it is 0.018 for SmolLM2 in llama.cpp, and more is a fault
 NOISE_FACTOR = 4  # differences count above this multiple of the noise
-UNLIKE = 0.75  # largest distance of the best alignment, as a share of that of the next best
+UNLIKE = 0.75  # largest distance of the best alignment, relative to the next best
 UNSTEADY = 0.05  # noise that would hide most differences; it is 0.024 for SmolLM2 in bfloat16
 ROOM, NEARLY = 12, 0.95  # tokens left free in a context, and share of it that counts as the whole context
 FALL = 1.0  # nats by which the loss on a repetitive text must fall; for SmolLM2, it falls by 3
 EARLY = slice(16, 80)  # tokens for which the phrases are still new
 LEVEL = 0.03  # change in mean loss, in nats, that different kernels and rounding may cause
 SPREAD = 0.1  # mean absolute change by token; for SmolLM2 it is 0.05 in llama.cpp, and 0.2 with five times its base
-ALIGNMENT = {  # how many tokens late the distributions in an echo are, and what that means
+ALIGNMENT = {  # number of tokens by which an echo's distributions are late -> meaning
     0: "each token has the distribution from which it is predicted",
     -1: "each token has the distribution that follows it, so every number is that of another place",
     1: "each token has the distribution before the previous token",
@@ -189,7 +189,7 @@ class Interview:
         """Return the distance between cold answers to the first text.
 
         The second answer comes after another text. In a cache with room for both texts it is a hit, and so is the
-        third, which then has the same faults. The smaller distance is therefore that of noise alone.
+        third, which then has the same faults. The smaller distance is therefore due to noise alone.
         """
         self.forget()
         answers = [self.first, self.ask(self.first_text), self.ask(self.first_text)]
@@ -326,7 +326,7 @@ class Interview:
         return joints
 
     def prefix_cache(self) -> Check:
-        """Query a text; then, twice, a text with the same beginning and the first again; then growing parts."""
+        """Query a text, repeat it twice after another with the same beginning, then query growing parts of it."""
         base, tail, other = (self.prose.text(SENTENCES - 4), self.prose.sentences(2), self.prose.sentences(1))
         whole = f"{base} {tail}"
         cold = self.ask(whole)
@@ -417,7 +417,7 @@ class Interview:
         return self.prose.text(max(1, int(min(self.length, claim - ROOM) / self.per_sentence)))
 
     def long_losses(self) -> np.ndarray:
-        """Return the losses on the long text, without that of its first token."""
+        """Return the losses on the long text, omitting its first token."""
         self.needs_echo()
         if not self.long:
             self.long = self.read(self.long_text())

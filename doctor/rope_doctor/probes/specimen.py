@@ -99,7 +99,7 @@ class Specimen:
         key, query = np.arange(keys), (seen + np.arange(tokens.shape[1]))[:, None]
         shown = np.ones((len(tokens), keys), int) if mask is None else mask
         visible = (key <= query) & (shown[:, None] == 1)
-        return (visible | (key == query))[:, None]  # with the diagonal, so that every row has a key
+        return (visible | (key == query))[:, None]  # includes the diagonal, so that every row has a key
 
     def crop(self, cache: Kept, length: int, removed: int) -> Kept:
         """Return the cache of the first `length` tokens."""

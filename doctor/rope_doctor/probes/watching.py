@@ -1,7 +1,7 @@
 r"""Check whether queries and keys are rotated as specified in the config when a live torch model runs.
 
 In a layer whose tokens are all equal, all queries are equal before the rotation. The query at position p must
-therefore be that at position 0, rotated to p.
+therefore equal the query at position 0, rotated to p.
 """
 
 import inspect
@@ -76,7 +76,7 @@ def _angles(positions: np.ndarray, spec: RopeSpec) -> np.ndarray:
 
 @dataclass
 class Watched:
-    """What was observed of attention: the faults, which layers were judged, and why others were not."""
+    """Observations of attention: the faults, the layers that were judged, and why others were not."""
 
     faults: list[Fault] = field(default_factory=list)
     # whether each layer was judged, keyed by layer name
@@ -244,7 +244,7 @@ def _run(
 
 
 def _of_the_text(call: Call, count: int) -> Call:
-    """Return a call without the keys that follow those of the text, such as the summaries in DeepSeek V4."""
+    """Return a call without the keys that follow the text's own, such as the summaries in DeepSeek V4."""
     if call.k.shape[-2] <= count:
         return call
     v = None if call.v is None else call.v[..., :count, :]
@@ -296,7 +296,7 @@ def _kernels(model: Any) -> dict[str, int]:
 
 
 def _inputs(call: Call, positions: np.ndarray, eps: float, even: bool, mixed: int) -> list[AttentionInput]:
-    """Return the queries and keys of a call, from the first token equal to all later ones; [] if too few are."""
+    """Return a call's queries and keys, from the first token that equals all later ones; [] if too few do."""
     q, k = (x.double().cpu().numpy()[0, 0] for x in (call.q, call.k))
     if call.v is not None and call.v.data_ptr() != call.k.data_ptr():
         v = call.v.double().cpu().numpy()[0, 0]

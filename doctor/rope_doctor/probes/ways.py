@@ -204,7 +204,7 @@ def _with_gap(bench: Bench, gap: int) -> np.ndarray:
 
 
 def gaps(bench: Bench) -> Check:
-    """Compare hidden with omitted tokens inside the narrowest window, which may be in tokens or positions."""
+    """Compare hidden with omitted tokens inside the narrowest window, whose width may be in tokens or positions."""
     if bench.decoder.recurrent:
         raise NotJudgedError("layers with a state see hidden tokens")
     length = min(bench.length, *bench.decoder.windows, bench.length)
@@ -389,8 +389,8 @@ class Way:
     compare: Callable[[Bench], Check]
     needs: tuple[str, ...] = ()
     central: bool = False
-    far: bool = False  # also on a text past every window and switch
-    edge: bool = False  # also on a text that ends exactly at a switch
+    far: bool = False  # if True, also run on a text past every window and switch
+    edge: bool = False  # if True, also run on a text that ends exactly at a switch
     by_slot: int | None = None  # number of tokens added to a text, if pooling layers may cause a difference
 
     def on(self, bench: Bench) -> Check:

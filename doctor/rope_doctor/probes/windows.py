@@ -45,7 +45,7 @@ def judge_windows(model: Any, kinds: LayerKinds) -> tuple[list[Fault], str]:
 
 
 def _is_stated(row: Layer) -> bool:
-    """Return whether the config specifies what a layer sees; layers that pool tokens see a window and the pools."""
+    """Return whether the config specifies which tokens a layer sees; pooling layers see a window and the pools."""
     if row.label == FULL:
         return row.window is None
     return row.label in (SLIDING, CHUNKED) and isinstance(row.window, int)

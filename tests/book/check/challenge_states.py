@@ -67,8 +67,8 @@ SLIPS = {
     ],
     "6.c": [({}, "slow them down"), ({"base": 1e8}, "too slow"), ({"head_dim": 32}, "Keep heads of 64")],
     "9.c": [
-        ({"head_dim": 16}, "More waves smooth"),
-        ({}, "Now the base"),
+        ({}, "Which head has the most"),
+        ({"head_dim": 256}, "Now the base"),
         ({"vectors": "identical"}, "Take q = k = all ones"),
     ],
     "2.c": [

@@ -1,4 +1,4 @@
-r"""SmolLM2's texts under known mistakes, what they look like, and the command that finds each mistake.
+r"""Texts that SmolLM2 writes under known mistakes, how they look, and the command that finds each mistake.
 
 A text is classified into one of six classes by its words alone, so that readers can look up their own text.
 """
@@ -18,7 +18,7 @@ LOOKS = {
     "fluent": "is good English",
     "same": "is right, word for word",
 }
-COMMANDS = {  # keyed by a mistake's location, the command that finds it; shifting all positions is not a mistake
+COMMANDS = {  # location of a mistake -> command that finds it; shifting all positions is not a mistake
     "config": "rope-doctor compare config.json model.gguf",
     "rotation": "rope-doctor diagnose module:rotate --config config.json",
     "halves": "rope-doctor diagnose module:rotate_k --config config.json",
@@ -73,14 +73,14 @@ SHOWN = {  # name -> (the mistake in a few words, its location)
     "decodes_at_0": ("every new token is at position 0", "count"),
     "decodes_in_place": ("all new tokens share one position", "count"),
 }
-PROMPTS = {"recipe": "a recipe", "story": "a story"}  # prompts in the file, in a few words
+PROMPTS = {"recipe": "a recipe", "story": "a story"}  # the file's prompts, with short descriptions
 LINES, AGAIN, LANGUAGE = 12, 0.5, 0.8  # number of line breaks in 60 tokens; two shares
 PIECE = re.compile(r"\n+(?:[^\S\n]*\n+)*|\S+")  # a word, or line breaks in a row
 WORD = re.compile(r"[\"'(]*[A-Za-z]+(['-][A-Za-z]+)*[.,;:!?\"')]*")
 
 
 def looks(text: str, right: str) -> str:
-    r"""Return which of `LOOKS` describes a text of 60 tokens.
+    r"""Return the name in `LOOKS` that describes a text of 60 tokens.
 
     >>> looks("wash it wash it " + "it " * 30, "add it")
     'word'

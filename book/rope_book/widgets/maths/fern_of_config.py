@@ -1,4 +1,4 @@
-"""The fern of a config: the figure's settings where they reproduce its rotation, otherwise its frequencies."""
+"""The fern of a config: the figure's settings if they reproduce the rotation, otherwise the frequencies."""
 
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,9 @@ NEAR = 1e-6  # relative tolerance for float32 numbers from a file
 
 
 def ferns(config: dict[str, Any] | str | Path) -> dict[str, dict[str, Any]]:
-    """Return {layers: figure settings} for each rotation of a config, for a text as long as the config claims.
+    """Return {layers: figure settings} for each rotation of a config, for the longest text that the config claims.
 
-    If all rotating layers turn in the same way, the only key is "". A ConfigError says what is wrong with a config.
+    If all rotating layers turn in the same way, the only key is "". ConfigError if the config is invalid.
 
     >>> ferns({"model_type": "llama", "hidden_size": 64, "num_attention_heads": 1, "rope_theta": 500})
     {'': {'rule': 'rope', 'base': 500.0, 'trained': 4096, 'head_dim': 64, 'factor': 1.0}}

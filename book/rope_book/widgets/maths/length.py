@@ -19,7 +19,7 @@ REMEDIES = {  # reading -> (name, rule whose colour it uses)
 
 
 def costs() -> dict[str, Any]:
-    r"""Return the cost of every remedy by part of the text: nats per token in excess of the yardstick.
+    r"""Return each remedy's loss in excess of the yardstick's, by part of the text, in nats per token.
 
     The text has sixteen parts. In those that begin within the trained length, the yardstick is the model as
     trained. Every remedy has a name, a description, a rule, and sixteen costs for each text and for their "mean".

@@ -55,7 +55,7 @@ WRONG = {
     ],
     "12.3": [
         (lambda k, by, f: moved(k, -by, f), "They moved the other way."),
-        (each_by_its_own, "You turned each key by another angle"),
+        (each_by_its_own, "You turned each key by a different angle"),
         (lambda k, by, f: k, "They have not moved."),
         (
             lambda k, by, f: apply_rope(k, rope_angles(by, f), layout="half_split"),
@@ -65,7 +65,7 @@ WRONG = {
     ],
     "12.4": [
         (lambda s, p: keys_to_keep(s, [*p, None]), "its last token still has to be run again"),
-        (same_tokens, "A token behind the first difference has other keys"),
+        (same_tokens, "A token after the first difference has a different key"),
         (lambda s, p: len(s), "For stored ="),
         (lambda s, p: (1, 2), "It must return one number."),
     ],

@@ -57,7 +57,7 @@ WRONG = {
         (lambda decoder, rows: 1.0, "For a decoder that is right it must be 0.0, not 1."),
     ],
     "24.3": [
-        ({"A", "B", "C", "E"}, "B: another base turns the whole text"),
+        ({"A", "B", "C", "E"}, "B: a different base turns the whole text"),
         ({"A", "C", "D", "E"}, "D: doubled positions"),
         ({"A", "C"}, "E: the same text"),
         ("A", "The answer is a set of letters."),

@@ -30,7 +30,7 @@ ALSO_RIGHT = {
 }
 WRONG = {
     "A1.1": [
-        (lambda p: 2 ^ p, "^ is another operation"),
+        (lambda p: 2 ^ p, "^ is a different operation"),
         (lambda p: 2**p - 1, "2^8 fits too"),
         (lambda p: 2**p + 1, "it has 9 digits"),
         (lambda p: 2 ** (p - 1), "and so have many above it"),
@@ -39,7 +39,7 @@ WRONG = {
     "A1.2": [
         (lambda n, theta: turns_until(n, -theta), "It turns the other way"),
         (lambda n, theta: turns_until(n, theta).astype(np.complex64), "Is something kept in complex64?"),
-        (lambda n, theta: turns_until(n, theta)[::-1], "in another order"),
+        (lambda n, theta: turns_until(n, theta)[::-1], "in a different order"),
         (all_taken, "it took 1,000 angles of each pair; 600 are allowed."),
         (lambda n, theta: turns_until(n, theta).real, "A turn is a complex number"),
         (

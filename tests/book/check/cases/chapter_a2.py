@@ -59,7 +59,7 @@ WRONG = {
         (lambda kv, norm, by, f: (kv, norm), "It has not moved."),
         (
             lambda kv, norm, by, f: (moved_state(kv, norm, by, f)[0], apply_rope(norm, rope_angles(by, f))),
-            "The norm does not depend on positions: it stays.",
+            "The norm does not depend on positions, so it does not change.",
         ),
     ],
 }

@@ -26,9 +26,9 @@ import { meetsNewAngle } from "../maths/trained_range.js";
 
 const FAR = 1048576; // end of the axis, in tokens
 const SIDE_BY_SIDE = ["rope", "pi", "ntk-aware", "yarn", "llama3"];
-const FEW = ["rope", "pi", "yarn"]; // where space is tight
+const FEW = ["rope", "pi", "yarn"]; // the rules drawn where space is tight
 const LABELS = 34; // height of the names and numbers below ferns side by side
-const CHUNKS = 8; // per stem, in decreasing thickness from the root
+const CHUNKS = 8; // pieces of a stem, ever thinner from the root to the tip
 const SAMPLES = sorted(range(0, 240).map((n) => Math.round(fromPlace((n / 240) * placeFromZero(FAR)))));
 const GLOW = { stroke: ink.other, opacity: 0.5 };
 
@@ -58,7 +58,8 @@ const allOf = memo((rule, settings, content) => {
 }, 16);
 const all = (state, rule = state.rule) => allOf(rule, settingsOf(state), contentOf(state));
 
-/** Columns as wide as their ferns, with equal gaps: for each, the x of its middle and of its fern's root. */
+/** Lay out columns as wide as their ferns, with equal gaps; returns the x of each column's middle and fern's root.
+ */
 function columnsOf(boxes, scale, { left, wide }) {
   const widths = boxes.map((box) => (box[1] - box[0]) * scale);
   const gap = (wide - sum(widths)) / boxes.length;
@@ -89,7 +90,7 @@ function plan(width, state, { shows }) {
   const scale = Math.min(tall / (highest - lowest), most);
   const ground = top + tall + lowest * scale;
   const columns = columnsOf(boxes, scale, { left, wide });
-  const thick = clamp(wide / rules.length / 26, 3, 7); // of the slowest hand
+  const thick = clamp(wide / rules.length / 26, 3, 7); // line width of the slowest hand
   const foot = top + room;
   return {
     several,

@@ -13,7 +13,7 @@ import { applyRope } from "../maths/rotary.js";
 
 const DISTANCE = LAYOUTS.distance; // tokens from the key to the query
 const REACH = 2.1; // the largest turned feature
-const speedOf = (pair, pairs) => pair / (pairs - 1); // from 0, fast, to 1, slow
+const speedOf = (pair, pairs) => pair / (pairs - 1); // from 0 for the fastest pair to 1 for the slowest
 
 /** For a head of width d: the rotated query and key, and their scores, under each way of rotating. */
 function head(d) {

@@ -187,7 +187,7 @@ function placesOf({ second, here }, at) {
   return [...groups, { spot: at(second.mean), words: [phrase`mean`], mean: true }];
 }
 
-/** A name for an output: up to two distinct words, each with the number of its occurrences. */
+/** An output's name: up to two distinct words, each with its count. */
 function nameOf(words) {
   const names = [...new Set(words)].map((word) => {
     const copies = words.filter((other) => other === word).length;
@@ -265,7 +265,7 @@ const inOrder = (words) => words.map(key).join(" ");
 const bag = (words) => words.map(key).sort().join(" ");
 const behind = (words) => (words.length ? quoted(words.join(" ")) : phrase`none`);
 
-/** Explain the effect of the mask on the selected word by the words that precede it. */
+/** Explain how the mask affects the selected word, given the words that precede it. */
 function toldByMask({ first, second, looked, here }, outcome, stayed) {
   const [before, after] = [first.words.slice(0, looked), second.words.slice(0, here)];
   if (bag(before) !== bag(after)) {

@@ -30,7 +30,7 @@ const shownOf = (state) => (state.task === "guess" ? caseOf(state) : mistakeOf(s
 const isList = ({ task }) => task in ALIKE;
 const isNamed = (state) => state.task === "choose" || state.guess === caseOf(state).name;
 
-/** The text that a mistake or the correct model wrote after the selected prompt, and a description of that text. */
+/** The model's text after the selected prompt, with a mistake or without any, and a description of the text. */
 const textOf = ({ written }, { prompt }) => written[prompt].text;
 const rightWordsOf = ({ written }, { prompt }) => written[prompt].rightWords;
 const looksOf = ({ written }, { prompt }) => written[prompt].looks;
@@ -187,7 +187,7 @@ function parting(state) {
   return shared === 1 ? phrase`Its first word is right, and no other.` : phrase`Its first ${shared} words are right.`;
 }
 
-/** The mistakes that no reader can tell from the one shown, since they write the same text. */
+/** The mistakes that cannot be told from the one shown, because the model writes the same text. */
 function twins(state) {
   const text = textOf(shownOf(state), state);
   const same = DAMAGE.mistakes.filter((mistake) => mistake !== shownOf(state) && textOf(mistake, state) === text);

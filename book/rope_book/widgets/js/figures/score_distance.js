@@ -15,7 +15,7 @@ import { applyRope } from "../maths/rotary.js";
 import { normals } from "../maths/words.js";
 
 const LOG = 100000; // the reach on a logarithmic axis
-const [PARTS, KNOTS] = [8, 16]; // steps in which all pairs are added, and heights in a drawn guess
+const [PARTS, KNOTS] = [8, 16]; // number of steps that add all pairs, and of heights in a drawn guess
 const DECADES = 2; // depth of the logarithmic axis below the trivial bound, used with RoFormer's bound
 
 const vectorsOf = memo((vectors, headDim, base, peak, seed) => {
@@ -297,7 +297,7 @@ function drawCursor(pen, state, all, scales, { sum: box, under, rows }, { width,
   const { distance, reach } = state;
   const off = distance > reach;
   const cx = scales.place(distance);
-  const ends = [...(waits(state) ? [] : [[box.y, box.y + box.h]]), ...(rows ? [[26, under]] : [])]; // clear of the text
+  const ends = [...(waits(state) ? [] : [[box.y, box.y + box.h]]), ...(rows ? [[26, under]] : [])]; // skips the text
   const marks = ends.map(([top, bottom]) => [cx, top, cx, bottom]);
   pen.lines(marks, { stroke: ink.position, width: 1.5, dash: "4 3" });
   const words = off ? `${distance} →` : `m − n = ${distance}`;

@@ -11,7 +11,7 @@ import { otherPlaces, passed, railScore, turnedArrow } from "../maths/rail.js";
 
 const OTHERS = ["the", "chases", "the"];
 
-const SLOTS = 1 + RAIL.room + RAIL.places; // the first is beside the rail and holds the next word
+const SLOTS = 1 + RAIL.room + RAIL.places; // the first, beside the rail, holds the waiting word
 const FAINT = 0.45; // opacity of the waiting word
 
 /** Lay out the rail above the needle. `X` maps a slot of the rail, counted from 0, to pixels. */
@@ -77,7 +77,7 @@ function drawWords(pen, state, { X, slot, size, radius, rail }) {
     const [x, y] = [X(pushed(state) + place), rail];
     const [dx, dy] = turnedArrow(word, state.start + place);
     const far = 0.84 * radius;
-    const rim = weight || place === -1 ? colour : ink.grid; // of a word that can be dragged
+    const rim = weight || place === -1 ? colour : ink.grid; // coloured if the word can be dragged
     pen.circle(x, y, radius, { fill: ink.paper, stroke: rim, width: weight ? 2.5 : 2, opacity });
     const style = { stroke: colour, width: weight ? 4 : 2.5, head: weight ? 11 : 8, opacity };
     pen.arrow(x - 0.35 * far * dx, y + 0.35 * far * dy, x + far * dx, y - far * dy, style);

@@ -73,7 +73,7 @@ export function makeControls(controls, asked, { moved, leapt, tell }) {
     if (asked.unfolds && inUse.length && fresh) more.open = true;
     [now, inUse] = [state, used];
     for (const name in parts) parts[name].show(state[name]);
-    const around = /** @type {Document | ShadowRoot} */ (grids[0].getRootNode()); // no activeElement outside a page
+    const around = /** @type {Document | ShadowRoot} */ (grids[0].getRootNode()); // detached elements have none
     hide(around.activeElement ?? null);
   }
   return { elements: [grids[0], more], grids, show };

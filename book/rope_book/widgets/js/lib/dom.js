@@ -35,7 +35,7 @@ export function button(words, click, attributes = {}) {
 /** Keys that controls handle themselves, by kind; text boxes handle all keys pressed without a modifier. */
 const MOVES = ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Home", "End", "PageUp", "PageDown"];
 const PRESSES = [" ", "Enter"];
-const EDITS = ["a", "c", "v", "x", "y", "z"]; // with Ctrl or Cmd
+const EDITS = ["a", "c", "v", "x", "y", "z"]; // editing keys, pressed with Ctrl or Cmd
 
 /** Whether a control handles a key itself. */
 function uses(

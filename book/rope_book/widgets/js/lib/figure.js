@@ -22,7 +22,7 @@ import { makeWork } from "./work.js";
 /** Create the module that anywidget expects from a figure as described in types.d.ts. */
 export function live(/** @type {Figure} */ figure) {
   function render(/** @type {{model: Model, el: HTMLElement}} */ { model, el }) {
-    el.classList.toggle("rope-host", !model.host); // in a kernel; the style sheet uses its width
+    el.classList.toggle("rope-host", !model.host); // in a kernel; styles depend on its width
     let unmount = mount(figure, model, el);
     function remount() {
       unmount();

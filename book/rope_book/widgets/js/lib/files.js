@@ -28,7 +28,7 @@ export function makeFiles(files, state, { moved, tell }) {
     attempt(async () => {
       const file = chooser.files?.[0];
       if (!file) return "";
-      chooser.value = ""; // the same file can be chosen again
+      chooser.value = ""; // so that the same file can be chosen again
       moved(await files.load(await file.text(), state.controls));
       return phrase`Loaded ${file.name}.`;
     });

@@ -3,9 +3,9 @@
 import { Cut, header, NUMBERS } from "./gguf_bytes.js";
 import { phrase } from "./phrase.js";
 
-const LONGEST = 16384; // limit on factors in a list
+const LONGEST = 16384; // maximum number of factors in a list
 const FIRST = 2 ** 20; // bytes in the first slice
-const MOST = 2 ** 27; // limit on bytes in a header
+const MOST = 2 ** 27; // maximum number of bytes in a header
 const FLOAT32 = 6;
 const FACTORS = ["rope_freqs.weight", "rope_factors_long.weight", "rope_factors_short.weight"];
 

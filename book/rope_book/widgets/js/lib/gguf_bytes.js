@@ -2,9 +2,9 @@ import { phrase } from "./phrase.js";
 
 // Parses the header of a GGUF from the file's first bytes, treating it as untrusted. Weights are not read.
 
-const LONGEST = 16384; // limits on the array elements to keep and on the bytes in a string
-const ENTRIES = 200000; // limit on keys and on tensors
-const TEXTS = 2000000; // limit on strings in arrays, such as the tokens of a vocabulary
+const LONGEST = 16384; // maximum number of array elements to keep, and of bytes in a string
+const ENTRIES = 200000; // maximum number of keys, and of tensors
+const TEXTS = 2000000; // maximum number of strings in arrays, such as a vocabulary's tokens
 const [TEXT, ARRAY] = [8, 9];
 /** A number's width in bytes and its reader, by GGUF type. @type {Record<number, [number, (view: DataView, at: number) => any]>} */
 export const NUMBERS = {

@@ -9,7 +9,7 @@ import { makeTaps } from "./taps.js";
 
 const [NARROWEST, WIDEST, UNSEEN] = [240, 760, 640]; // in pixels; the last is the default before layout
 
-/** The width of a held picture, which is the window's up to a maximum, as in the style sheet. */
+/** The width of a held picture: the window's width, up to the style sheet's maximum. */
 const held = () => Math.min(document.documentElement.clientWidth, WIDEST + 32);
 
 const LEAST = 11 / 12; // minimum scale of a held picture, at which text of 12 px shrinks to 11 px

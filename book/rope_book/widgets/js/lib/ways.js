@@ -112,7 +112,7 @@ function setting(asked, give, around) {
   return { element: html("div", { class: "rl-bar" }, button(phrase`I left it there`, leave), to(link)) };
 }
 
-/** A figure's controls and results are the answer. @type {Make} */
+/** Take the figure's controls and results as the answer. @type {Make} */
 function state(_, give, { now, link }) {
   const check = button(phrase`Check the figure`, () => now?.() && give(now()));
   return { element: html("div", { class: "rl-bar" }, check, to(link)) };

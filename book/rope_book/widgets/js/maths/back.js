@@ -5,8 +5,8 @@ import { dotAt, linearBack } from "./layers.js";
 /** @import { Shape } from "./attend.js" */
 /** @import { Workspace } from "./block.js" */
 
-// The backward pass through a block, which replaces the gradient of the block's output in `into` with the gradient
-// of the block's input.
+// Backpropagate through a block, replacing the gradient of the block's output in `into` with the gradient of the
+// block's input.
 /** @type {(space: Workspace, name: string, into: Float64Array, from: Float64Array, biasGradient?: Float64Array) => void} */
 export function blockBack(space, name, into, from, biasGradient) {
   const { tokens, shape } = space;
@@ -64,7 +64,7 @@ export function attendBack(into, from, { qkv, weights, biasGradient }, { rows, s
   }
 }
 
-// The backward pass through LayerNorm: adds the gradient of x to `into`, and sets the gradients of weight and bias.
+// Backpropagate through LayerNorm: adds the gradient of x to `into`, and sets the gradients of weight and bias.
 /** @type {(into: Float64Array, from: Float64Array, layer: {weight: Float64Array},
  *   stored: {normed: Float64Array, scale: Float64Array}, gradients: {weight: Float64Array, bias: Float64Array},
  *   tokens: number) => void} */

@@ -24,8 +24,8 @@ function settingsOf(/** @type {any} */ { invFreq, attentionFactor, rotaryDim, ..
   return { rule: "file", base, trained, frequencies: invFreq.map(short), attention_factor: short(attentionFactor) };
 }
 
-// [layers, settings] for each rotation in a file, for a text of the longest length that the file claims; `layers`
-// is "" if there is only one rotation. Throws an Error with the reason if the file cannot be read.
+// [layers, settings] for each rotation in a file, for the longest text that the file claims; `layers` is "" if
+// there is only one rotation. Throws an Error with the reason if the file cannot be read.
 /** @type {(content: any) => [string, State][]} */
 export function fernsOf(content) {
   const { longest } = statementOf(content, "").readings[0];

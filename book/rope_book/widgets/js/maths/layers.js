@@ -18,8 +18,8 @@ export function linearAll(out, x, { weight, bias }, tokens) {
   for (let t = 0; t < tokens; t++) for (let i = 0; i < rows; i++) out[t * rows + i] += bias[i];
 }
 
-// The backward pass of a linear layer. `from` is the gradient of `out`; writes the gradient of x to `into`, and the
-// gradients of weight and bias to `gradients`.
+// Backpropagate through a linear layer. Given the gradient of `out` in `from`, writes the gradient of x to `into`,
+// and the gradients of weight and bias to `gradients`.
 /** @type {(into: Float64Array, from: Float64Array, x: Float64Array, layer: Layer, gradients: Layer, tokens: number) => void} */
 export function linearBack(into, from, x, { weight }, gradients, tokens) {
   const [rows, columns] = [from.length / tokens, x.length / tokens];

@@ -58,7 +58,7 @@ export class Run {
     return this;
   }
 
-  /** The attention of a head and the influence of each pair; `reading` contains head, times and rule. */
+  /** A head's attention and the influence of each pair; `reading` contains head, times and rule. */
   inside(/** @type {State} */ reading) {
     const { task, length } = this.settings;
     const rope = readingRope({ ...this.settings, ...reading }, placesOf(task, length) - 1);

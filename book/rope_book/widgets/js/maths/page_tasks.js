@@ -9,7 +9,7 @@ import { partOf, prose } from "./page_prose.js";
 
 const SPLITS = ["train", "test"];
 const BACK = 5; // positions back to the repeated token
-const LETTERS = 8; // of recall; its token ids are the letters, then the numbers 1 … FAR
+const LETTERS = 8; // number of letters in recall; the token ids after them are the numbers 1 … FAR
 const FAR = 8;
 const ASKS = 0.25;
 
@@ -89,7 +89,7 @@ function drawCopy({ row, tokens, targets, counts }, n, stream) {
   tokens[n] = 16;
 }
 
-/** Repeat the letter as many positions back as the number just read. @type {Draw} */
+/** Repeat the letter at the distance given by the number just read. @type {Draw} */
 function drawRecall({ row, tokens, targets, counts }, length, stream) {
   const [letters, far, asks] = [stream(0), stream(1), stream(2)];
   for (let i = 0; i < length; i++) {

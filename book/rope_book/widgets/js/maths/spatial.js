@@ -1,7 +1,7 @@
 // Computes frequencies for positions with more than one coordinate; mirrors rope_edu/encodings/spatial.py.
 import { range } from "../lib/numbers.js";
 
-// Frequencies in one block of pairs per axis; each block gets the frequencies of a head of its own width.
+// Frequencies in one block of pairs per axis; each block has the frequencies of a head as wide as the block.
 /** @type {(headDim: number, axes?: number, base?: number) => Matrix} */
 export function axialFrequencies(headDim, axes = 2, base = 10000) {
   const block = headDim / (2 * axes);
