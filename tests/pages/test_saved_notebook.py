@@ -20,7 +20,9 @@ ERROR = "Error displaying widget"
 
 
 @pytest.mark.nightly
-def test_a_saved_notebook_shows_what_the_student_left(browser, tmp_path):
+@pytest.mark.parametrize("app", ["jupyterlab", "notebook"])
+def test_a_saved_notebook_shows_what_the_student_left(browser, tmp_path, app):
+    pytest.importorskip(app, reason="Notebook 7 is not installed: pip install notebook")
     path = tmp_path / "mine.ipynb"
     write(path, CELLS, WORDS)
 
@@ -39,7 +41,7 @@ def test_a_saved_notebook_shows_what_the_student_left(browser, tmp_path):
         page.wait_for_timeout(1000)
         return {VIEW, "image/png"} <= set().union(*(output.data for output in stored()))
 
-    with served(tmp_path) as lab, opened(browser, lab, "mine") as (page, run):
+    with served(tmp_path, app) as lab, opened(browser, lab, "mine") as (page, run):
         for cell in (0, 1):
             run(cell)
         slider = page.locator('[data-live="RotatePair"] [data-trait="position"] input')
@@ -52,6 +54,12 @@ def test_a_saved_notebook_shows_what_the_student_left(browser, tmp_path):
         soon(page, lambda: saved_with_image(page))
         expect(slider).to_be_focused()
 
+        # keys that the slider does not use are the notebook's: B makes a cell below, and Z takes it back
+        cells = page.locator(".jp-Notebook .jp-CodeCell")
+        for key, count in (("b", len(CELLS) + 1), ("z", len(CELLS))):
+            slider.press(key)
+            expect(cells).to_have_count(count)
+
         # a link in the text sets the figure
         page.get_by_role("link", name="▶ 19 and 12").click()
         expect(slider).to_have_value("19")
@@ -63,7 +71,7 @@ def test_a_saved_notebook_shows_what_the_student_left(browser, tmp_path):
         page.keyboard.press("Control+s")
 
     # reopened without that kernel: the still, and the questions as a list
-    with served(tmp_path) as lab:
+    with served(tmp_path, app) as lab:
         with opened(browser, lab, "mine") as (page, run):
             expect(page.locator(".rope-still svg desc")).to_contain_text("At position 31, q has turned")
             expect(page.locator(".rope-still ol")).to_contain_text("The answer")
