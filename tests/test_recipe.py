@@ -80,7 +80,7 @@ def test_the_scores_at_128k_are_those_of_claim_20_and_the_two_largest_models_pas
 
 
 def test_the_memory_of_keys_and_values_is_the_product_beside_it():
-    factors, product = re.search(r"these are ((?:\d+ × )+\d+) = ([\d,]+) bytes", PAGE).groups()
+    factors, product = re.search(r"that is ((?:\d+ × )+\d+) = ([\d,]+) bytes", PAGE).groups()
     per_token = math.prod(map(int, factors.split(" × ")))
     assert per_token == int(product.replace(",", ""))
     assert f"takes\n{per_token * WANTED / 1e9:.1f} GB" in PAGE

@@ -16,7 +16,7 @@ pairs find at least half of what plain finds at 8,192. A window with the first t
 window. PI finds less than NTK-aware.
 
 Observed: all of this, on the narrative. On the code, of which passes are missing, plain finds 0 of 40 digits at
-12,288 tokens, held slow pairs 22, NTK-aware and YaRN 24.
+12,288 tokens, PI none either, held slow pairs 22, NTK-aware and YaRN 24, a window with the first tokens 11.
 
 Stop it at any time; the same command resumes. A pass over 12,288 tokens takes two minutes on one core.
 """

@@ -170,7 +170,7 @@ def test_one_of_two_layouts_is_shown_and_both_where_no_script_runs(visit):
     expect(cells.first).to_be_visible()
     expect(cells.last).not_to_be_visible()
     assert names.all_text_contents() == [
-        " A pair is two halves apart: transformers",
+        " Partners half a head apart: transformers",
         " A pair is two neighbours: Meta, GPT-J",
     ]
     page.get_by_role("radio", name="transformers").press("ArrowRight")

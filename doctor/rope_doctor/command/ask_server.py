@@ -18,7 +18,7 @@ have cached them.
     claim                 the context that the server claims is not longer than that in --config
     first again           the first text, again at the end; central
 
-A full run takes about 42 requests and 6,000 tokens besides the long text; a check that differs is repeated up to
+A full run takes about 57 requests and 6,400 tokens besides the long text; a check that differs is repeated up to
 twice. --dry-run prints the requests and the time limit, and sends nothing. A server that makes the same mistake
 in every request passes all checks but `level`, which compares it with another program. So does a server that always
 counts the turns of a chat from 0, and one whose mistake has less effect than rounding, such as a cache that is off

@@ -87,7 +87,8 @@ def ask_server(
     inside a longer one, since rounding depends on how much is read at once. The latter counts as at most 0.025,
     since a cache with room for both texts makes it warm. A prefix cache that is off by one moves 0.01 to 0.03 of
     SmolLM2's probability, so it may remain undetected. If there is a difference, the check is repeated with other
-    texts, because mistakes recur and accidents do not.
+    texts, because mistakes recur and accidents do not. If there is none, the checks of a prefix cache and of a
+    batch are repeated once, because one text in ten hides a small difference.
 
     Args:
         endpoint: the server.
@@ -103,7 +104,7 @@ def ask_server(
     >>> from rope_doctor.probes.rehearsal import Rehearsal
     >>> report = ask_server(Endpoint(Rehearsal().post, "mine", seconds=60), only=["batch"])
     >>> report.requests, report.of("batch").outcome
-    (19, 'same')
+    (24, 'same')
 
     Chapter 11.
     """
@@ -237,6 +238,8 @@ class Interview:
         check = CHECKS[name]
         try:
             found = check(self)
+            if found.outcome == SAME and name in TWICE:
+                found = max(found, check(self), key=lambda each: each.outcome == DIFFERS)
             if found.outcome == DIFFERS and name in REPEATED and not self._again(check):
                 raise NotJudgedError(f"it differed once and then held twice: {found.words}")
         except (NotJudgedError, UnansweredError) as reason:
@@ -512,4 +515,5 @@ CHECKS: dict[str, Ask] = {  # in the order of execution
     "first again": Interview.first_again,
 }
 CENTRAL = ("same request twice", "prefix cache", "batch", "own answer", "after a long request", "first again")
+TWICE = ("prefix cache", "batch")  # in one text of ten, a fault that moves little stays within the bound
 REPEATED = ("prefix cache", "batch", "own answer", "turns", "level", "first again")

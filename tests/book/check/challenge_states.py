@@ -101,7 +101,7 @@ SLIPS = {
         ({"wanted": 8192}, "Keep 4,096"),
     ],
     "16.c": [({}, "multiplied by 0.50"), ({"pair": 20}, "Keep pair 34")],
-    "17.c": [({}, "first at 1,707 tokens"), ({"head_dim": 256}, "Keep 64 pairs")],
+    "17.c": [({}, "first negative at 1,707 tokens"), ({"head_dim": 256}, "Keep 64 pairs")],
     "19.c": [({}, "6 of 8 pairs"), ({"head_dim": 8}, "Keep heads of 16")],
     "20.c": [({}, "by width alone"), ({"scheme": "mixed", "direction": 0}, "Which direction leads to it")],
     "23.c": [

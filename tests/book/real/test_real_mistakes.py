@@ -3,8 +3,9 @@
 import pytest
 import torch
 
-from makers.real_mistakes import encoding_of, is_right, perplexity, shows
-from rope_book.real import MISTAKES, broken
+from makers import real_mistakes
+from makers.real_mistakes import encoding_of, is_right, losses_of, perplexity, read_right, shows
+from rope_book.real import MISTAKES, RealModel, broken
 from rope_book.real.mistakes import OWN, PerHead
 from rope_book.real.model import Llama, Sizes
 from rope_doctor.clinic import BROKEN
@@ -101,9 +102,23 @@ def test_evidence_is_summed():
     assert perplexity(float("nan") * right) is None
 
 
-def test_a_cache_gives_what_one_pass_gives():
+def little():
+    """Return an untrained model."""
     torch.manual_seed(0)
-    model = Llama(Sizes(vocab_size=11, d_model=32, d_ff=16, n_layers=2, n_heads=2, n_kv_heads=1, eps=1e-5))
+    return Llama(Sizes(vocab_size=11, d_model=32, d_ff=16, n_layers=2, n_heads=2, n_kv_heads=1, eps=1e-5))
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_shared_prompt_changes_no_loss(name, monkeypatch):
+    monkeypatch.setattr(real_mistakes, "DECODED", SEQ - PROMPT)
+    model, ids = RealModel(little(), SPEC, None), [3, 1, 4, 1, 5, 9, 2, 6, 10]
+    shared = torch.tensor(losses_of(model, ids, name, read_right(model, ids)))
+    one_pass = model.losses(ids, broken(name, SPEC, PROMPT)).double()
+    assert torch.allclose(shared, one_pass, atol=1e-5, equal_nan=True)
+
+
+def test_a_cache_gives_what_one_pass_gives():
+    model = little()
     tokens = torch.arange(9)[None]
     for encoding in (Rotary(SPEC), PerHead(lambda x, positions: x + positions[:, None])):
         cache = [KVCache(), KVCache()]

@@ -65,6 +65,8 @@ TABLE = record(
     cosine=mapping(COSINE), length=mapping(AMOUNT), median_length=POSITIVE, rank=mapping(LENGTH),
     pairs=mapping(AMOUNT), nearest=SHARE,
 )  # fmt: skip
+COSTS = rows(text=WORD, name=WORD, prompt=AMOUNT, decoded=AMOUNT, same={"type": "boolean"},
+             shows=LENGTH | {"type": ["integer", "null"]})  # fmt: skip
 SCHEMAS = {
     "grid.json": record(
         format={"const": grid.FORMAT},
@@ -162,8 +164,8 @@ SCHEMAS = {
     "real_mistakes.json": record(
         format={"const": real.FORMATS["real_mistakes"]},
         meta=OBJECT,
-        losses=rows(text=WORD, name=WORD, prompt=AMOUNT, decoded=AMOUNT, same={"type": "boolean"},
-                    shows=LENGTH | {"type": ["integer", "null"]}),
+        losses=COSTS,
+        far=COSTS,
         words=rows(prompt=WORD, name=WORD, text=WORD),
     ),
     "real_needles.json": record(
@@ -277,7 +279,10 @@ def assert_packed_agrees(content):
 
 
 def assert_mistakes_agree(content):
-    assert_distinct(content["losses"], ("text", "name"))
+    for table in ("losses", "far"):
+        assert_distinct(content[table], ("text", "name"))
+    near = {(row["text"], row["name"]) for row in content["losses"]}
+    assert near >= {(row["text"], row["name"]) for row in content["far"]}, "a mistake that is far only"
     assert_distinct(content["words"], ("prompt", "name"))
 
 
@@ -348,6 +353,10 @@ CORRUPTIONS = {
     ("real_finetune.json", "a pass twice"): (lambda c: c["passes"].append(c["passes"][0]), "occurs twice"),
     ("page_heads.json", "a head without keys"): (lambda c: c["heads"][0].pop("k"), "'k' is a required property"),
     ("real_mistakes.json", "a mistake twice"): (lambda c: c["losses"].append(c["losses"][0]), "occurs twice"),
+    ("real_mistakes.json", "a far one twice"): (lambda c: c["far"].append(c["far"][0]), "occurs twice"),
+    ("real_mistakes.json", "a mistake that is far only"): (
+        lambda c: c["far"][0].update(name="typo"), "far only"
+    ),
     ("real_needles.json", "a needle less"): (lambda c: c["passes"][0]["found"].pop(), "every needle"),
     ("real_packed.json", "a text less for a way"): (lambda c: c["losses"].pop(), "as many texts"),
     ("real_table.json", "a cosine of 2"): (lambda c: c["trained"]["cosine"].update({"1": 2}), "maximum of 1"),

@@ -86,6 +86,25 @@ def test_a_fault_of_a_cache_in_front_of_a_right_server_is_found(fault, room):
     assert asked(planted.Proxy(Server().post, room)).verdict.status == 0
 
 
+def test_a_second_text_is_asked_for_a_fault_that_hardly_moves_the_first():
+    class SparesTheFirst(planted.LastWordTwice):
+        """The hits before the check, and those of its first text, are right."""
+
+        def __init__(self, post):
+            super().__init__(post)
+            self.beginnings = []
+
+        def kept(self, words):
+            if words[:8] not in self.beginnings:
+                self.beginnings.append(words[:8])
+            return words if self.beginnings.index(words[:8]) < 3 else super().kept(words)
+
+    proxy = SparesTheFirst(Server().post)
+    report = asked(proxy, only=["prefix cache"])
+    assert report.of("prefix cache").outcome == "differs"
+    assert len(proxy.beginnings) > 4
+
+
 def test_a_fault_of_every_hit_does_not_widen_the_bound():
     class Drifts(Server):
         """Each hit is counted from further on than the last, so no two warm answers agree."""

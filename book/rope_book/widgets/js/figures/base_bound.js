@@ -178,7 +178,7 @@ function readout({ base, head_dim, context }) {
     first >= context
       ? phrase`No distance within a context of ${grouped(context)} tokens is negative.`
       : phrase`A context of ${grouped(context)} tokens reaches ${fmt(context / first, 1)} times as far.`;
-  return phrase`With base ${grouped(base)} and ${head_dim / 2} pairs the expected score of like vectors is negative first at distance
+  return phrase`With base ${grouped(base)} and ${head_dim / 2} pairs the expected score of like vectors is first negative at distance
     ${grouped(first)}. ${verdict} At ${grouped(context)} the mean cosine is ${fmt(at, 3)}.`;
 }
 
