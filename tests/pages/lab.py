@@ -1,4 +1,4 @@
-"""JupyterLab or Notebook 7 on localhost with notebooks made for a test, and a hand in it."""
+"""JupyterLab on localhost with notebooks made for a test, and a hand in it."""
 
 import json
 import os
@@ -16,7 +16,6 @@ from playwright.sync_api import TimeoutError as TooLong
 from .engines import PATIENCE, free_port, wait
 
 KERNEL = {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
-DOCUMENT = {"jupyterlab": "doc/tree", "notebook": "notebooks"}  # where each application opens one
 QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 
 
@@ -28,25 +27,25 @@ def write(path: Path, texts: list[str], words: str = "") -> None:
 
 
 @contextmanager
-def served(folder: Path, app: str = "jupyterlab") -> Iterator[str]:
-    """Serve a folder; the address under which the application opens notebooks."""
-    server, port = started(folder, app)
+def served(folder: Path) -> Iterator[str]:
+    """Serve a folder; the address of JupyterLab."""
+    server, port = started(folder)
     try:
-        yield f"http://127.0.0.1:{port}/{DOCUMENT[app]}"
+        yield f"http://127.0.0.1:{port}"
     finally:
         server.terminate()
         server.wait()
 
 
-def started(folder: Path, app: str) -> tuple[subprocess.Popen, int]:
-    """Start an application in a folder; its process and its port, another one where somebody was faster."""
+def started(folder: Path) -> tuple[subprocess.Popen, int]:
+    """Start JupyterLab in a folder; its process and its port, another one where somebody was faster."""
     for _ in range(5):
         port = free_port()
-        server = subprocess.Popen(command(folder, port, app), env=environment(folder), **QUIET)
+        server = subprocess.Popen(command(folder, port), env=environment(folder), **QUIET)
         wait(lambda server=server, port=port: server.poll() is not None or answers(port))
         if server.poll() is None:
             return server, port
-    raise RuntimeError(f"{app} ended at once, five times")
+    raise RuntimeError("JupyterLab ended at once, five times")
 
 
 def environment(folder: Path) -> dict[str, str]:
@@ -55,8 +54,8 @@ def environment(folder: Path) -> dict[str, str]:
     return os.environ | {"JUPYTER_CONFIG_DIR": config, "JUPYTERLAB_SETTINGS_DIR": settings}
 
 
-def command(folder: Path, port: int, app: str) -> list[str]:
-    """Return the command by which an application serves a folder at a port."""
+def command(folder: Path, port: int) -> list[str]:
+    """Return the command that serves a folder at a port."""
     options = [
         "--no-browser",
         "--allow-root",
@@ -64,11 +63,11 @@ def command(folder: Path, port: int, app: str) -> list[str]:
         "--ServerApp.port_retries=0",
         "--IdentityProvider.token=",
     ]
-    return [sys.executable, "-m", app, f"--notebook-dir={folder}", *options]
+    return [sys.executable, "-m", "jupyter", "lab", f"--notebook-dir={folder}", *options]
 
 
 def answers(port: int) -> bool:
-    """Return whether a server is there."""
+    """Return whether JupyterLab is there."""
     try:
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/api", timeout=PATIENCE) as answer:
             return "version" in json.load(answer)
@@ -78,12 +77,12 @@ def answers(port: int) -> bool:
 
 @contextmanager
 def opened(browser, lab, name):
-    """Open a notebook; yield its page, and a function that runs a cell by its number."""
+    """Open a notebook in JupyterLab; yield its page, and a function that runs a cell by its number."""
     page = browser.new_page(viewport={"width": 1200, "height": 1400})
-    page.goto(f"{lab}/{name}.ipynb?reset")
+    page.goto(f"{lab}/doc/tree/{name}.ipynb?reset")
     cells = page.locator(".jp-Notebook .jp-CodeCell")
     cells.first.wait_for()
-    page.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]").first.wait_for(state="attached")
+    page.get_by_text("Python 3 (ipykernel) | Idle").wait_for()
 
     def run(number):
         """Run a cell; what it has printed. Keys that come while the page is laid out are lost."""
