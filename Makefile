@@ -25,7 +25,7 @@ ENOUGH := 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or n
 # The tests of library and doctor that any system can run
 LIBRARY := rope_edu doctor/rope_doctor tests/library tests/doctor tests/book/check
 
-.PHONY: help book serve lab check test nightly coverage library lint notebooks bench dist walk weekly translate address clean
+.PHONY: help book serve lab check test nightly coverage library lint mutants notebooks bench dist walk weekly translate address clean
 
 help:  ## say what there is
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
@@ -60,6 +60,9 @@ library: .venv/test  ## the tests of the library alone: no browser, no notebook,
 
 lint: .venv/test  ## check format, style, the types of Python and scripts, and the order of rooms
 	@$(BIN)/python tests/run.py lint
+
+mutants: .venv/test  ## change one operator at a time, and see whether a test notices (COUNT=40 SEED=1 ROOM="encodings lib")
+	$(BIN)/python tests/mutants.py --count $(or $(COUNT),40) --seed $(or $(SEED),1) $(ROOM)
 
 notebooks: .venv/test  ## execute every notebook and write it back with its outputs
 	$(BIN)/python book/tools/notebooks.py $(ONLY)

@@ -7,7 +7,7 @@ fast/        the same rotation, about as fast as copying memory
 attention/   softmax attention, four doors for position, multiple heads, a KV cache
 nn/          PyTorch modules: a drop-in rotary embedding, and the encodings
 
-This package exports the names that a reader of the book needs; import the others from the subpackages. The library
+This package exports the names that readers of the book need; import the others from the subpackages. The library
 requires NumPy and array-api-compat. `rope_edu.nn` imports torch, and `rope_edu.fast` imports numba on first use.
 """
 

@@ -85,7 +85,7 @@ def as_kind_of(array: Any, like: Any) -> Any:
 
 
 def as_one_kind(first: Any, second: Any) -> tuple[Any, Any]:
-    """Return both arrays as the same type: torch tensors on the second one's device if either is a tensor."""
+    """Return both arrays as one type: tensors if either is, on the second's device if the second is a tensor."""
     if is_numpy_array(second):
         return first, as_kind_of(second, like=first)
     return as_kind_of(first, like=second), second

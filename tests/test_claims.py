@@ -1,5 +1,6 @@
 """Chapter 23: a section, a question and an experiment for every claim, and one table of their verdicts."""
 
+import collections
 import re
 from pathlib import Path
 
@@ -21,6 +22,15 @@ CLAIMS = dict(enumerate((line.partition(" | ")[0] for line in LISTED.strip().spl
 AT_THE_END = "".join(
     output["data"]["text/plain"] for output in the_cell("assert sorted(FOUND)").outputs if "data" in output
 )
+SUMMARY = the_cell("assert sorted(FOUND)").outputs[0]["text"]
+VERDICTS = {
+    int(number): verdict
+    for cell in CODE
+    for output in cell.outputs
+    for number, verdict in re.findall(
+        r"^(\d+)\. .+\n   (HOLDS IF|HOLDS|FALSE|OPEN)\b", output.get("text", ""), re.MULTILINE
+    )
+}
 
 
 @pytest.mark.parametrize("number", CLAIMS)
@@ -60,11 +70,33 @@ def test_one_claim_and_then_ten_that_cost_money_lead_and_all_but_the_first_are_t
     assert shown == {1}
 
 
-def test_the_verdicts_on_the_ten_are_told_in_the_open_below_their_questions():
+def test_the_verdicts_on_the_ten_are_told_in_the_open_below_their_questions_as_the_experiments_found_them():
     for number in (15, 19, 20, 22, 23, 24, 26, 27, 28, 29):
-        lead = rf"^\*\*Claim {number}\. “{re.escape(CLAIMS[number])}\.” (?:Holds if|False\.)\*\*"
-        (told,) = (i for i, cell in enumerate(NOTEBOOK.cells) if re.search(lead, cell.source, re.MULTILINE))
-        assert "Question(" in NOTEBOOK.cells[told - 1].source
+        lead = rf"^\*\*Claim {number}\. “{re.escape(CLAIMS[number])}\.” (.+?)\.?\*\*"
+        ((place, told),) = (
+            (place, found[1])
+            for place, cell in enumerate(NOTEBOOK.cells)
+            if (found := re.search(lead, cell.source, re.MULTILINE))
+        )
+        assert told.upper() == VERDICTS[number]
+        assert "Question(" in NOTEBOOK.cells[place - 1].source
+
+
+def test_the_verdicts_are_counted_as_they_were_found():
+    counts = collections.Counter(VERDICTS.values())
+    found = [str(counts[kind]) for kind in ("HOLDS", "HOLDS IF", "FALSE", "OPEN")]
+    assert re.findall(r"\d+", SUMMARY) == [found[0], found[2], found[3], found[1]]
+    short = next(cell.source for cell in NOTEBOOK.cells if cell.source.startswith("> **In short.**"))
+    told = re.search(
+        r"RoPE (\w+) simply holds, (\w+) hold under .+, (\w+) are false and (\w+) are open", short
+    )
+    words = dict(
+        zip(
+            ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine"], "123456789", strict=True
+        )
+    )
+    assert [words.get(number, number) for number in told.groups()] == found
+    assert f"Of {len(CLAIMS)} common claims" in short
 
 
 def test_every_claim_is_asked_once_in_its_part_before_its_experiment():

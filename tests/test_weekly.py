@@ -59,7 +59,7 @@ def test_a_family_that_has_changed_is_named_with_the_version(tmp_path, monkeypat
 
 def test_every_target_that_the_workflow_makes_exists():
     made = re.findall(r"\bmake ([a-z]+)", " ".join(step.get("run", "") for step in STEPS))
-    assert {"library", "dist", "weekly"} == set(made)
+    assert {"library", "dist", "mutants", "weekly"} == set(made)
     assert all(re.search(rf"^{target}:", MAKEFILE, re.MULTILINE) for target in made)
 
 

@@ -1,9 +1,9 @@
 """Sphinx extension: make the built pages load less, load it later, and declare what they may load.
 
 It runs when the pages are written: it drops the theme's unused scripts, defers the others, keeps the search index
-for the search page, cuts the icon font down to the icons in use, sets the page's theme before it is painted, marks
-table cells whose words may wrap, and adds a content security policy to every page. Running it twice over a page is
-safe.
+for the search page, cuts the icon font down to the icons in use, sets the page's theme before it is painted, begins
+with a script for browsers that keep nothing, marks table cells whose words may wrap, and adds a content security
+policy to every page. Running it twice over a page is safe.
 """
 
 import base64
@@ -31,6 +31,8 @@ THEME_AT_ONCE = """{
       dataset.theme = dataset.mode === "auto" ? system : dataset.mode;
     }"""
 SENTENCE = re.compile(r'<(td|th scope="row") (style="text-align: left">[^<]{25})')  # in a table of results
+CHARSET = '<meta charset="utf-8" />\n'
+STORAGE = Path(__file__).parents[1] / "assets" / "storage.js"
 PRINTS = ' onclick="window.print()"'  # an inline handler, which the policy forbids; site.js replaces it
 
 # 'self' does not cover files beside a page that was opened from a folder, hence file:. Formulas, tables and live
@@ -62,7 +64,8 @@ def finish(app: Sphinx, error: Exception | None) -> None:
     for page in pages:
         text = page.read_text(encoding="utf-8")
         whole = with_late_scripts(with_printed_number(text), search=page.name == "search.html")
-        whole = with_policy(whole.replace(PRINTS, "").replace(THEME_LATER, THEME_AT_ONCE))
+        whole = with_storage(whole.replace(PRINTS, "").replace(THEME_LATER, THEME_AT_ONCE))
+        whole = with_policy(whole)
         whole = SENTENCE.sub(r'<\1 class="words" \2', whole)
         if whole != text:
             page.write_text(whole, encoding="utf-8")
@@ -94,6 +97,13 @@ def with_late_scripts(text: str, *, search: bool) -> str:
     return SCRIPT.sub(late, text)
 
 
+def with_storage(text: str) -> str:
+    """Return the page with `storage.js` inline, before the theme's first script reads what was stored."""
+    code = re.sub(r"^ *//.*\n", "", STORAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    script = f"<script>{code}</script>\n"
+    return text if script in text else text.replace(CHARSET, CHARSET + script, 1)
+
+
 def with_policy(text: str) -> str:
     """Return the page with a policy that allows its own files, inline scripts by hash, and WebAssembly if asked."""
     inline = [match["code"] for match in SCRIPT.finditer(text) if runs_inline(match["attributes"])]
@@ -102,7 +112,7 @@ def with_policy(text: str) -> str:
     rules = RULES | {"script-src": " ".join([RULES["script-src"], *runs, *hashes])}
     content = "; ".join(f"{name} {sources}" for name, sources in rules.items())
     meta = f'<meta http-equiv="Content-Security-Policy" content="{content}">\n'
-    return POLICY.sub("", text).replace('<meta charset="utf-8" />', f'<meta charset="utf-8" />\n{meta}', 1)
+    return POLICY.sub("", text).replace(CHARSET, CHARSET + meta, 1)
 
 
 def runs_inline(attributes: str) -> bool:

@@ -1,8 +1,8 @@
-"""Find out what is wrong with a model's positions, in its files, in its weights or at run time.
+"""Find position bugs in a language model: in its files, in its weights or at run time.
 
 precision.py   errors in angles computed at low precision
 verdict.py     the outcome of every check, and the resulting exit status
-config/        reads a config.json or a GGUF into a `RopeSpec`, and writes it back
+config/        reads the rotation in a config.json or a GGUF as a `RopeSpec`, and writes config.json fields
 clinic/        `diagnose`, which probes a rotation as a black box, and deliberately broken rotations
 probes/        checks for live torch models, decoders and servers
 vectors/       test vectors for any rotation

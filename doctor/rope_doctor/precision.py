@@ -1,4 +1,4 @@
-r"""Compute the errors in angles that are computed at low precision. All functions take and return NumPy float64."""
+r"""Measure the errors of angles computed at low precision, with NumPy in float64."""
 
 from dataclasses import dataclass, field, fields
 
@@ -16,13 +16,13 @@ NUMBER_FORMATS = tuple(SIGNIFICAND_BITS)
 
 @dataclass(frozen=True)
 class Pipeline:
-    r"""Number formats of the steps from positions to cosines and sines.
+    r"""The number format of each step from positions to cosines and sines.
 
         φ = round(round(m) · round(θ)),   ĉ = round(cos φ),   ŝ = round(sin φ)
 
     `frequencies` is the format of θ, `positions` of m, `angles` of their product, and `cos_sin` of ĉ and ŝ;
-    ValueError unless each is "float64", "float32", "bfloat16" or "float16". Comparisons ignore `note`, a sentence
-    on practical use.
+    ValueError unless each is "float64", "float32", "bfloat16" or "float16". `note`, a sentence on where this occurs
+    in practice, is ignored in comparisons.
 
     >>> Pipeline(positions="bfloat16") == PIPELINES["positions in bfloat16"]
     True
@@ -67,7 +67,7 @@ PIPELINES = {
 
 
 def round_to(x: ArrayLike, number_format: str) -> np.ndarray:
-    r"""Return numbers rounded to a format, half to even: float64, with the shape of `x`.
+    r"""Round numbers to a format, half to even, and return them as float64 in the shape of `x`.
 
         bits of the significand:   float64 53,   float32 24,   float16 11,   bfloat16 8
         largest finite number:     1.8e308,      3.4e38,       65,504,       3.4e38
@@ -94,13 +94,13 @@ def round_to(x: ArrayLike, number_format: str) -> np.ndarray:
 
 
 def pipeline_cos_sin(positions: ArrayLike, inv_freq: ArrayLike, pipeline: Pipeline) -> np.ndarray:
-    r"""Return the cosines and sines of a pipeline's angles, ĉ + iŝ: complex128 `(…, seq, pairs)`.
+    r"""Return the cosines and sines that a pipeline computes, ĉ + iŝ: complex128 `(…, seq, pairs)`.
 
         ĉ + iŝ = round(cos φ) + i round(sin φ),   φ = round(round(m) · round(θ))
 
-    Cosine and sine are computed in float64 and then rounded, so the length is not exactly 1, and a float32 cosine
-    may differ in its last bit. NaN if the angle is infinite or 0 · ∞. Positions, frequencies and errors are as for
-    `rope_angles`.
+    Cosine and sine are computed in float64 and then rounded, so |ĉ + iŝ| is not exactly 1, and the last bit may
+    differ from that of a cosine computed in float32. The result is NaN where the angle is infinite or 0 · ∞.
+    Arguments and errors are like those of `rope_angles`.
 
     >>> from math import pi
     >>> coarse = Pipeline(positions="bfloat16")
@@ -123,16 +123,16 @@ def pipeline_cos_sin(positions: ArrayLike, inv_freq: ArrayLike, pipeline: Pipeli
 def angle_error(
     positions: ArrayLike, inv_freq: ArrayLike, pipeline: Pipeline, *, step: int = 0
 ) -> np.ndarray:
-    r"""Return the errors in a pipeline's angles, in radians from 0 to π: float64 `(…, seq, pairs)`.
+    r"""Return the errors of a pipeline's angles, in radians from 0 to π: float64 `(…, seq, pairs)`.
 
         step 0:      |arg((ĉ + iŝ)_m · e^{−imθ})|
         step k > 0:  |arg((ĉ + iŝ)_m · conj (ĉ + iŝ)_{m−k} · e^{−ikθ})|
 
     The first is the error in an angle, and the second is the error in the rotation between tokens k apart. Scores
-    depend only on the second. With frequencies in bfloat16, it is the same at every m, so scores stay relative.
-    Positions in bfloat16 collide, so it then depends on m. Random angles have a mean error of π/2. The reference is
-    m · θ in float64, which is off by m · θ · 10⁻¹⁶; θ is assumed to be exact. ValueError as for `rope_angles`, or
-    if `step`, k in tokens, is not a whole number ≥ 0.
+    depend only on the second. With frequencies in bfloat16, the second is the same at every m, so scores stay
+    relative. With positions in bfloat16, which collide, it depends on m. Random angles have a mean error of π/2.
+    The reference is m · θ in float64, which is off by m · θ · 10⁻¹⁶; θ is assumed to be exact. ValueError as for
+    `rope_angles`, or if `step`, k in tokens, is not a whole number ≥ 0.
 
     >>> coarse = Pipeline(positions="bfloat16")
     >>> angle_error([256, 257], [1.0], coarse).round(3).tolist()  # 257 becomes 256: one token, 1 rad

@@ -1,4 +1,4 @@
-r"""A verdict: the outcome of every check, which of them are central, and the resulting exit status.
+r"""A verdict: the outcome of every check, whether it is central, and the resulting exit status.
 
 >>> window = Judged("window", NOT_RUN, "neither file states it", central=True)
 >>> verdict = Verdict((Judged("layout", HOLDS, central=True), window))
@@ -29,7 +29,7 @@ class Judged:
 
 @dataclass(frozen=True)
 class Verdict:
-    """A command's checks; `print` shows the closing sentence of its report."""
+    """All checks of a command; `print` shows the closing sentence of its report."""
 
     checks: tuple[Judged, ...]
 
@@ -43,7 +43,7 @@ class Verdict:
 
     @property
     def right(self) -> bool | None:
-        """Return the status as True, False or None."""
+        """Return True for status 0, False for 1 and None for 2."""
         return {RIGHT: True, WRONG: False, COULD_NOT_TELL: None}[self.status]
 
     @property
@@ -65,9 +65,9 @@ def choose(
     skip: Collection[str] = (),
     require: Collection[str] = (),
 ) -> Verdict:
-    """Return the verdict after `--only`, `--skip` and `--require`.
+    """Return the verdict on the checks after applying `--only`, `--skip` and `--require`.
 
-    A skipped check stays in the verdict as one that did not run, so skipping a central check gives status 2. A
+    A skipped check stays in the verdict as one that did not run, so skipping a central check rules out status 0. A
     required check becomes central. ValueError for an unknown name.
     """
     known = [check.name for check in checks]

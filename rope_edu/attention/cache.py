@@ -66,8 +66,8 @@ class KVCache:
         Tokens are evicted before the method returns. If a chunk of tokens causes this, only its last query sees the
         full window of `capacity` tokens; for an exact sliding window, append one token at a time.
 
-        `k` holds floats `(…, heads, new, head_dim)`, already rotated; `v` is `(…, heads, new, v_dim)`. ValueError
-        if they do not match each other or the cache, or if there is no room for them; the cache is then unchanged.
+        `k` is a float array `(…, heads, new, head_dim)`, already rotated; `v` is `(…, heads, new, v_dim)`.
+        ValueError, with the cache unchanged, if they do not match each other or the cache, or if there is no room.
 
         Chapter 11.
         """

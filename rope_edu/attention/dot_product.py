@@ -23,7 +23,7 @@ def attention_scores(q: Array, k: Array, *, scale: float | None = None) -> Any:
         scores_{mn} = scale · ⟨q_m, k_n⟩,   scale = 1/√head_dim unless given
 
     `q` and `k` are floats `(…, q_len, head_dim)` and `(…, k_len, head_dim)`, already rotated if RoPE is used.
-    Models that rescale logits (YaRN, DeepSeek) pass `scale`. ValueError if `q` or `k` does not hold floats, has
+    Models that rescale logits (YaRN, DeepSeek) pass `scale`. ValueError if `q` or `k` is not a float array, has
     fewer than 2 axes or does not match the other, or if `scale` is not finite.
 
     >>> q, k = np.array([[2.0, 0.0, 0.0, 0.0]]), np.eye(4)[:2]
@@ -53,12 +53,12 @@ def causal_mask(q_len: int, k_len: int) -> np.ndarray:
 
 
 def softmax(x: Array) -> Any:
-    r"""Return weights that sum to 1, with the shape, dtype and array type of `x`; 16-bit floats use float32.
+    r"""Return weights that sum to 1, with the shape, dtype and array type of `x`, computed at least in float32.
 
         softmax(x)_j = e^{x_j − max x} / Σ_k e^{x_k − max x}
 
     The sum is over the last axis. If all entries of a row are −∞ (masked), its weights are 0, not NaN. ValueError
-    unless `x` holds floats.
+    unless `x` is a float array.
 
     >>> softmax(np.array([0.0, math.log(3.0), -math.inf])).round(3).tolist()  # 1 : 3 : 0
     [0.25, 0.75, 0.0]

@@ -25,7 +25,7 @@ class RotatesByTable(Protocol):
 
 
 class PositionEncoding:
-    r"""A base class whose four doors for position are closed; encodings open one or two by overriding methods.
+    r"""Base class with four doors for position, all closed; encodings open one or two by overriding methods.
 
         embed:               x_m + p_m                        once, at the model's input
         rotate_q, rotate_k:  R_m q_m and R_n k_n
@@ -265,7 +265,7 @@ class DynamicRotary(PositionEncoding):
 
 
 def _as_array(positions: ArrayLike, x: Array) -> Any:
-    """Return positions; convert a range to an integer array like x, which torch.compile can trace."""
+    """Return positions, a range as an integer array like x, which torch.compile can trace."""
     if not isinstance(positions, range):
         return positions
     return array_namespace(x).arange(positions.start, positions.stop, positions.step, device=device(x))

@@ -34,11 +34,11 @@ class LinearState(NamedTuple):
 
 
 def elu_plus_one(x: Any) -> Any:
-    r"""Return positive features, whose products can be weights; shape, dtype and array type as for `x`.
+    r"""Map x to positive features, whose products can be weights, in the same shape, dtype and array type.
 
         φ(x) = elu(x) + 1 = x + 1 for x > 0,  e^x otherwise
 
-    ValueError unless `x` holds floats.
+    ValueError unless `x` is a float array.
 
     >>> import numpy as np
     >>> elu_plus_one(np.array([-1.0, 0.0, 2.0])).round(4).tolist()
@@ -62,7 +62,7 @@ def linear_attention(
     causal: bool = True,
     return_state: bool = False,
 ) -> Array | tuple[Array, LinearState]:
-    r"""Return values mixed by products of features instead of a softmax, in time linear in the length.
+    r"""Return values weighted by products of features instead of a softmax, in time linear in the length.
 
                     Σ_n ⟨R_m φ(q_m), R_n φ(k_n)⟩ v_n
         output_m = ----------------------------------,   n ≤ m if causal
@@ -76,7 +76,7 @@ def linear_attention(
         angles: radians `(seq, pairs)` or broadcastable, for both q and k; None for no position encoding.
         feature_map: φ, maps floats of any shape to floats ≥ 0 before the rotation; may change the last axis.
         causal: whether a token sees only itself and earlier tokens.
-        return_state: whether to also return the state after the last key, so that `linear_attention_step` can
+        return_state: whether to return the state after the last key too, so that `linear_attention_step` can
             continue token by token after a prompt.
 
     Returns `(…, q_len, d_v)` with the dtype and array type of `q` (16-bit floats are computed in float32), and

@@ -1,4 +1,4 @@
-r"""Frequencies, wavelengths and angles of pairs, from a head's width and a base."""
+r"""Compute the frequencies, wavelengths and angles of a head's pairs."""
 
 import math
 
@@ -57,9 +57,9 @@ def rope_angles(positions: ArrayLike, inv_freq: ArrayLike) -> Array:
 
         angle(m, i) = m · θ_i
 
-    Angles are float64, because float32 would be off by 0.06 rad at position 10⁶. They are a torch tensor if either
-    argument is (on the device of `inv_freq` if that is a tensor, otherwise of `positions`), with gradients to both;
-    otherwise NumPy.
+    Angles are float64, because float32 would be off by 0.06 rad at position 10⁶. If either argument is a torch
+    tensor, so is the result, with gradients to both, on the device of `inv_freq` if that is a tensor, otherwise of
+    `positions`.
 
     Positions are token indices, whole or fractional, `(…, seq)` or one number; frequencies are in radians per
     token, `(pairs,)`, and negative ones turn clockwise. ValueError if `inv_freq` is not 1-D, if either contains a
@@ -75,7 +75,7 @@ def rope_angles(positions: ArrayLike, inv_freq: ArrayLike) -> Array:
 
 
 def as_pairs(inv_freq: ArrayLike) -> Array:
-    """Return `inv_freq` as float64; raise ValueError unless it is finite and `(pairs,)`."""
+    """Return `inv_freq` as float64; raise ValueError unless it is finite and one-dimensional, `(pairs,)`."""
     frequencies = as_finite("inv_freq", inv_freq)
     if frequencies.ndim != 1:
         raise ValueError(f"inv_freq must have one axis, (pairs,), got shape {tuple(frequencies.shape)}")

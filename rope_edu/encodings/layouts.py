@@ -25,7 +25,7 @@ LAYOUTS = ("interleaved", "half_split")
 
 
 def check_layout(layout: str, name: str = "layout") -> str:
-    """Return `layout` if it is one of the two."""
+    """Return `layout`; ValueError unless it is one of `LAYOUTS`."""
     return check_one_of(name, layout, LAYOUTS)
 
 
@@ -96,7 +96,7 @@ def half_split_to_interleaved(x: Array, rotary_dim: int | None = None) -> Any:
 
 
 def convert_projection(weight: Array, n_heads: int, *, to: str, rotary_dim: int | None = None) -> Any:
-    r"""Return a copy of the weight or bias that projects to q or k, converted to the other layout.
+    r"""Convert a weight or bias that projects to q or k to the other layout, and return the copy.
 
         W′ = (I_heads ⊗ P) W:   P permutes the rows of each head, so q′ = P q, and scores do not change
 

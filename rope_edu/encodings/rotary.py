@@ -55,8 +55,8 @@ def rotate_as_complex(x: Array, angles: ArrayLike) -> Any:
 
         z_i = x_{2i} + i·x_{2i+1},   z′_i = e^{iθ_i} z_i,   read back as (Re z′_i, Im z′_i)
 
-    `x` holds floats, `(…, seq, 2 · pairs)`, and `angles` radians, `(…, seq, pairs)`; 16-bit floats are rotated in
-    float32. ValueError if `x` does not hold floats or is not 2 · pairs wide, or if the angles do not broadcast.
+    `x` is a float array, `(…, seq, 2 · pairs)`, and `angles` are radians, `(…, seq, pairs)`; 16-bit floats are
+    rotated in float32. ValueError if `x` is not a float array or 2 · pairs wide, or if the angles do not broadcast.
 
     >>> rotate_as_complex(np.array([1.0, 0.0]), [math.pi / 2]).round(3).tolist()  # i·1 = i
     [0.0, 1.0]
@@ -79,7 +79,7 @@ def rotation_matrix(angles: ArrayLike, *, layout: str = "interleaved") -> Any:
         interleaved: R = diag(R(θ_0), R(θ_1), …),   R(θ) = [[cos θ, −sin θ], [sin θ, cos θ]]
         half_split:  R = [[C, −S], [S, C]],   C = diag(cos θ_i), S = diag(sin θ_i)
 
-    The matrix is dense, float64 and of the same array type as `angles`, radians `(…, pairs)`. R @ x rotates the
+    The matrix is dense, float64, and has the array type of `angles`, radians `(…, pairs)`. R @ x rotates the
     column vector x by +angle. ValueError if `layout` is misspelt, or if the angles are not real or have no axis.
 
     >>> rotation_matrix([0.0, math.pi / 2]).round(3).astype(int).tolist()  # pair 0 stays, pair 1 rotates
@@ -128,8 +128,8 @@ def apply_rope(
         second′ = a (first · sin θ + second · cos θ),   then the tail, unchanged
 
     Cosines and sines are computed in float64 and rounded once, to float32 unless `x` is float64; 16-bit floats are
-    rotated in float32 and rounded once. Gradients reach `x` and `angles`. ValueError if `x` does not hold floats,
-    the angles do not match it, `layout` is misspelt or `attention_factor` is not above 0. To rotate in place, use
+    rotated in float32 and rounded once. Gradients reach `x` and `angles`. ValueError if `x` is not a float array,
+    the angles do not match `x`, `layout` is misspelt or `attention_factor` is not above 0. To rotate in place, use
     `fast.rotate`.
 
     Args:
@@ -197,7 +197,7 @@ def must_not_write(x: Any, cos: Any) -> bool:
 
 
 def rotated_copy(x: Any, cos: Any, sin: Any, layout: str) -> Any:
-    """Return a copy of x, NumPy or torch, in the dtype of cos, and rotate the copy in place.
+    """Copy x, NumPy or torch, to the dtype of cos, rotate the copy in place, and return it.
 
     For 1 to 4,096 tokens, this takes 0.1 to 1.1 times as long as transformers' module and function. If every step
     made a new array, as in `rotate_by_cos_sin`, it would take 0.5 to 4.3 times as long.
@@ -250,7 +250,7 @@ def _as_angles(angles: ArrayLike) -> Any:
 
 
 def _fit_angles(x: Any, angles: Any, whole_head: bool = False) -> Any:
-    """Check that `angles` match `x`, and return them as float64 with its array type."""
+    """Check that `angles` match `x`, and return them as float64 in the array type of `x`."""
     check_floats("x", x)
     check_dense("angles", angles)
     usable = type(angles) is type(x) and dtype_name(angles) == "float64" and angles.device == x.device

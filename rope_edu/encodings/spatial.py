@@ -1,7 +1,7 @@
 r"""Rotation by several coordinates: axial, mixed and sectioned frequencies, and general rotations (LieRE).
 
-A position is a row of coordinates, such as the height and width of a patch, and in a video also its time. The angle
-of a pair is a weighted sum of them, and the schemes differ only in the matrix of frequencies, `(axes, pairs)`.
+A position is a row of coordinates, such as the height and width of a patch, and in a video also its time. A pair's
+angle is a weighted sum of the coordinates; the schemes differ only in the weights, the frequencies `(axes, pairs)`.
 """
 
 import math
@@ -148,7 +148,7 @@ def pair_generators(frequencies: ArrayLike, *, layout: str = "interleaved") -> n
 
         A_k = diag(F_{k0} J, F_{k1} J, …),   J = [[0, −1], [1, 0]]
 
-    F and the errors are as for `spatial_angles`; `layout` determines the rows and columns of a block.
+    F and errors are as for `spatial_angles`; `layout` determines the rows and columns of each block.
 
     >>> pair_generators([[0.5]]).tolist()
     [[[0.0, -0.5], [0.5, 0.0]]]
@@ -191,7 +191,7 @@ def lie_rotation(coordinates: ArrayLike, generators: ArrayLike) -> Array:
 
 
 def commutator_size(generators: ArrayLike) -> float:
-    r"""Return the largest entry of any commutator: 0 up to rounding if scores depend only on differences.
+    r"""Return the largest entry of any commutator; it is 0, up to rounding, if scores depend only on differences.
 
         max over k, l and all entries of |A_k A_l − A_l A_k|
 

@@ -23,12 +23,12 @@ __all__ = ["RopeSpec", "plain_rope", "rope_parts", "spec_angles"]
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class RopeSpec:
-    r"""How a head is rotated: the frequencies, the features that form a pair, and a factor that scales the result.
+    r"""A head's rotation: the frequencies, the features that form a pair, and a factor that scales the result.
 
         angle(m, i) = m · inv_freq[i],   pair i is rotated by it and multiplied by attention_factor
 
-    Fields are checked at construction and never change; `replace` makes a new spec. The frequencies are numbers,
-    not parameters; pass learned frequencies to `Rotary` as a tensor. ValueError if a field is out of range.
+    A spec is immutable, and its fields are checked at construction; `replace` makes a new spec. The frequencies are
+    constants; pass learned frequencies to `Rotary` as a tensor. ValueError if a field is out of range.
 
     Args:
         inv_freq: radians per token, `(pairs,)`, finite, at least one; 0 for a pair that never turns. A list, an
@@ -170,7 +170,7 @@ def spec_angles(spec: RopeSpec, positions: ArrayLike) -> Any:
 
 
 def pair_positions(spec: RopeSpec, positions: ArrayLike) -> Any:
-    """Return the coordinate by which each pair turns, float64 `(…, seq, pairs)`, or `(…, seq, 1)` if shared."""
+    """Return the coordinate that rotates each pair, float64 `(…, seq, pairs)`, or `(…, seq, 1)` if shared."""
     positions = as_positions(positions)
     if spec.axes is None:
         return positions[..., None]

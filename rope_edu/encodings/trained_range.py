@@ -1,4 +1,4 @@
-r"""The trained range: which angles each pair reached in training, and the first distance with a new angle."""
+r"""The trained range: the angles that each pair reached in training, and the longest distance without a new one."""
 
 import math
 
@@ -38,9 +38,9 @@ def meets_new_angle(
         r θ′_i mod 2π > L θ_i,   θ: frequencies in training, θ′: frequencies now
 
     A pair that completes a turn in training has no new angles. Other pairs have new angles beyond L (if θ′ = θ),
-    except for a while after each full turn, when the angle is one that they reached at a much shorter distance.
-    Training covered distances 0 … L, in tokens, like the distances r, `(n,)`; θ is θ′ unless `trained_inv_freq` is
-    given. ValueError for a negative distance, for different numbers of pairs, or as for `completes_turn`.
+    except for a while after each full turn, when they repeat angles of much shorter distances. Training covered
+    distances 0 … L, in tokens, like the distances r, `(n,)`; θ is θ′ unless `trained_inv_freq` is given. ValueError
+    for a negative distance, for different numbers of pairs, or as for `completes_turn`.
 
     >>> meets_new_angle([100, 101, 700], [1.0, 0.01], 100).tolist()  # the second: 1 rad, 1.01, 7 (0.7)
     [[False, False], [False, True], [False, False]]

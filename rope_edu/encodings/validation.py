@@ -61,7 +61,7 @@ Base = Annotated[float, check_base]
 
 
 def checked(function: Callable[P, R]) -> Callable[P, R]:
-    """Check the arguments whose types declare a range; None is accepted if the type allows it."""
+    """Decorate a function to check the arguments whose types declare a range; None passes if the type allows it."""
     signature = inspect.signature(function)
     hints = get_type_hints(function, include_extras=True).items()
     checks = {name: check for name, hint in hints if (check := _check_of(hint)) is not None}
@@ -83,7 +83,7 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _check_of(hint: Any) -> Check[Any] | None:
-    """Return the check in an annotated type, alone or in `… | None`."""
+    """Return the check in an annotated type, or in such a type `… | None`; None if there is no check."""
     parts = (part for part in (hint, *get_args(hint)) if hasattr(part, "__metadata__"))
     return next((part.__metadata__[0] for part in parts), None)
 
@@ -167,7 +167,7 @@ def as_real(name: str, values: Any) -> Any:
 
 
 def as_finite(name: str, values: Any) -> Array:
-    """Return `values` as `as_real` does; ValueError unless all are finite."""
+    """Like `as_real`, but raise ValueError unless all values are finite."""
     array: Array = as_real(name, values)
     if values_known(array):  # an array in a traced graph has no values yet
         xp = array_namespace(array)
@@ -177,7 +177,7 @@ def as_finite(name: str, values: Any) -> Array:
 
 
 def as_positions(positions: Any) -> Array:
-    """Return positions as `as_finite` does; ValueError unless all are within ±`POSITION_LIMIT`."""
+    """Like `as_finite`, but raise ValueError unless all positions are within ±`POSITION_LIMIT`."""
     array: Any = as_finite("positions", positions)
     if values_known(array) and bool((abs(array) >= POSITION_LIMIT).any()):
         raise ValueError("positions must be within ±2**52, or their angles would be arbitrary")

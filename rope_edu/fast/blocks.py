@@ -1,4 +1,4 @@
-r"""Rotate arrays that the kernel cannot, by array operations on blocks that keep temporary arrays small."""
+r"""Rotate arrays without the kernel, by array operations on blocks, so that temporary arrays stay small."""
 
 import math
 from typing import Any
@@ -7,7 +7,7 @@ from array_api_compat import array_namespace, is_numpy_array
 
 from rope_edu.encodings.rotary import must_not_write, rotate_by_cos_sin, rotated_copy
 
-BLOCK_SIZE = 2**18  # how many numbers to rotate at a time, so that temporary arrays stay in the cache
+BLOCK_SIZE = 2**18  # numbers rotated at a time, few enough for temporary arrays to stay in the cache
 GPU_FACTOR = 64  # a GPU is more efficient with larger blocks
 
 

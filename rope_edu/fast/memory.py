@@ -73,7 +73,7 @@ def check_out(out: Any, x: Any) -> None:
 
 
 def _clearly_fits(out: Any, x: Any) -> bool:
-    """Return True if two tensors certainly match and do not overlap; if False, they may still do so."""
+    """Return True if two tensors certainly match and do not overlap; False proves nothing."""
     if type(out) is not type(x) or is_numpy_array(x) or not hasattr(x, "data_ptr"):
         return False
     alike = out.dtype == x.dtype and out.shape == x.shape and out.device == x.device
@@ -135,7 +135,7 @@ def address(a: Any) -> int:
 
 @functools.cache
 def wide_dtype(dtype: Any) -> Any:
-    """Return the same library's dtype in which to rotate numbers of `dtype`, or None if it is not a float."""
+    """Return the same library's dtype for rotating numbers of `dtype`, or None if that is not a float dtype."""
     name = str(dtype).removeprefix("torch.")
     if name not in FLOAT_DTYPES:
         return None

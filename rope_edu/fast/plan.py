@@ -16,7 +16,7 @@ SEVERAL_THREADS = 2**22  # result size, in bytes, above which several threads pa
 
 
 class Plan(NamedTuple):
-    """How the kernel rotates x into `out`, or why it cannot; depends only on dtype, shape and strides."""
+    """The kernel that rotates x into `out`, or why there is none; depends only on dtype, shape and strides."""
 
     kernel: Callable[..., None] | None  # takes the addresses of x, out and rows, and a sign: −1 rotates by −θ
     x_span: tuple[int, int] = (0, 0)  # start and end of x's memory, in bytes from its first number
@@ -74,9 +74,9 @@ def plan_for(
 
 
 def make_plan(x: Any, out: Any, cos_sin: CosSinRows, addresses: int = 0) -> Plan:
-    r"""Return a plan for checked arrays; with `out` None, the result is a new array.
+    r"""Return a plan for checked arrays; if `out` is None, the result is a new array.
 
-    `addresses` is the bitwise or of those of x and `out`, because only their alignment matters.
+    `addresses` is the bitwise OR of the addresses of x and `out`, because only their alignment matters.
 
     Axis −2 holds the rows. If cos and sin differ between rows, all heads rotate one block of rows before they start
     the next, so that the block's cosines and sines stay in the cache.

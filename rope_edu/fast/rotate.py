@@ -41,7 +41,7 @@ def rotate(
         positions: an alternative to `offset`: `(seq,)` or `(batch, seq)`, fractions allowed; for a spec with axes,
             `(…, seq, n_axes)`.
         seq_axis: −2 for `(…, heads, seq, head_dim)`, −3 for `(…, seq, heads, head_dim)`.
-        out: array like q to write to, or with k a pair of arrays; `out=q` or `out=(q, k)` rotates in place.
+        out: an array like q to write to, or a pair if k is given; `out=q` or `out=(q, k)` rotates in place.
         compiled: None uses the kernel if numba is installed, arrays are in main memory with contiguous features,
             and no graph is being traced. True raises an error with the reason if the kernel cannot be used, except
             while torch.compile traces the call. False never uses it.
@@ -123,7 +123,7 @@ def _rotation() -> Any:
 
         @staticmethod
         def backward(ctx: Any, grad: torch.Tensor) -> Any:
-            if grad.stride(-1) != 1:  # e.g. the gradient of a sum, one number broadcast
+            if grad.stride(-1) != 1:  # e.g. the gradient of a sum, which is one broadcast number
                 grad = grad.contiguous()
             task = plan_for("x", grad, None, ctx.cos_sin, ctx.seq_axis, True, None)
             rotated = _rotate(grad, None, ctx.cos_sin, task, ctx.seq_axis, -ctx.sign)

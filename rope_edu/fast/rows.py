@@ -16,8 +16,8 @@ class CosSinRows:
     r"""Cosines and sines of all pairs at some positions: float64 for float64 inputs, otherwise float32.
 
     `RotaryTable.cos_sin` returns views of its cache, so do not write to them; `cos_sin_from_angles` makes new rows.
-    They rotate arrays of the same type on the same device. `rows`, `(…, seq, 2, pairs)`, holds the cosines and then
-    the sines of each position, and is copied unless it is contiguous.
+    They rotate arrays of the same type on the same device. `rows`, `(…, seq, 2, pairs)`, has the cosines and then
+    the sines of each position, and is copied unless contiguous.
 
     >>> import math, numpy as np
     >>> cos_sin_from_angles([[0.0, math.pi / 2]], like=np.ones(1)).as_complex().round(3).tolist()  # 1 and i
@@ -126,7 +126,7 @@ def cos_sin_from_angles(
 
     The angles are in radians, `(…, seq, pairs)`, NumPy or torch; `like` is an array of the type, device and dtype
     to be rotated; other arguments are as for `apply_rope`. ValueError if the angles are not real, lack a position
-    axis or require a gradient (use `apply_rope` for learned angles), if `like` does not hold floats, or if another
+    axis or require a gradient (use `apply_rope` for learned angles), if `like` is not a float array, or if another
     argument is out of range.
 
     >>> import math, numpy as np

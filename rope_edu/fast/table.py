@@ -36,8 +36,8 @@ class RotaryTable:
     starts a new window, so a text that starts at position 1,000,000 costs one block.
 
     A table is not a module and has no buffers, so `module.to(bfloat16)` cannot change it. Threads may share a
-    table. Under torch.compile, the sines are computed in the graph and not cached; for speed, pass `cos_sin(…)`
-    instead.
+    table. Under torch.compile, the sines are computed in the graph and not cached; for speed, pass the result of
+    `cos_sin(…)` instead.
 
     `rope` is a RopeSpec, or finite frequencies `(pairs,)` in radians per token, which are copied; their layout is
     "interleaved" and their `attention_factor` 1 by default. ValueError if `rope` is neither or requires a gradient

@@ -39,7 +39,7 @@ Positions = range | Tensor
 
 
 class Encoding(PositionEncoding, nn.Module):
-    r"""A base class: a `PositionEncoding` as a torch module, NoPE by default.
+    r"""Base class for a `PositionEncoding` that is also a torch module; NoPE by default.
 
     A subclass with parameters overrides the methods that it needs. `shared` is True if all layers share one module,
     and False if every layer needs a separate one.
@@ -83,7 +83,7 @@ class Encoding(PositionEncoding, nn.Module):
         if key not in self._constants:
             if len(self._constants) >= 64:  # decoding adds a constant for every token
                 self._constants.pop(next(iter(self._constants)))
-            with torch.inference_mode(False):  # so that autograd can use it later
+            with torch.inference_mode(False):  # so that autograd can use the tensor later
                 self._constants[key] = _tensor_like(like, function(*numbers))
         return self._constants[key]
 
@@ -95,7 +95,7 @@ def _tensor_like(like: Tensor, numbers: Any) -> Tensor:
 
 
 class RotaryModule(Encoding):
-    r"""Rotation of queries and keys by a RopeSpec: `Rotary` as a module.
+    r"""A module that rotates queries and keys by a RopeSpec, like `Rotary`.
 
     `RotaryEmbedding` does the same in one self-contained class. `rope` is a RopeSpec made by any rule; or
     frequencies in radians per token, `(pairs,)`, whose layout is `layout` ("interleaved" by default). The attribute
@@ -119,7 +119,7 @@ class RotaryModule(Encoding):
 
 
 class LearnedRotary(RotaryModule):
-    """Rotation by trainable frequencies θᵢ = exp(parameterᵢ) > 0, initialised from a RopeSpec."""
+    """A rotation with trainable frequencies θᵢ = exp(parameterᵢ) > 0, initialised from a RopeSpec."""
 
     def __init__(self, rope: RopeSpec) -> None:
         super().__init__(rope)
@@ -215,7 +215,7 @@ class Shaw(Encoding):
 
 
 class Sizes(NamedTuple):
-    """The dimensions of a model; each encoding uses some of them."""
+    """A model's dimensions, of which each encoding uses some."""
 
     d_model: int
     n_heads: int
@@ -249,7 +249,7 @@ def _dynamic_ntk(
 ) -> Encoding:
     trained = sizes.max_len if trained_length is None else trained_length
     rule = partial(_frequencies_at, sizes.head_dim, trained, factor, base)
-    rule(1)  # an argument out of range should raise an error now, not at the first text
+    rule(1)  # so that an argument out of range raises its error here, not at the first text
     return Encoding(DynamicRotary(rule, layout))
 
 

@@ -8,8 +8,10 @@ from .conftest import SITE, paper
 
 pytestmark = pytest.mark.browser
 LINE, WORDS = 3, 4.5  # to 1, by WCAG
-FAINT_ON_PURPOSE = {  # what is not yet there, and a rail that leads on
+HALO = "--rl-position × 0.3"  # around a line of the same colour that is dark enough
+FAINT_ON_PURPOSE = {  # what is not yet there, a rail that leads on, and a halo
     "Fern": {"polyline --rl-score × 0.8", "path --rl-other-line × 0.5"},
+    "WhichBug": {f"line {HALO}", f"path {HALO}", f"polyline {HALO}"},
     "WordsOnARail": {"text --rl-muted × 0.45"},
 }
 

@@ -90,3 +90,28 @@ def test_a_figure_that_fails_says_so_and_comes_back(browser):
         assert message in errors[-1]
         assert page.evaluate(MOVE, 6) == ["It shows 6.", False, "n is 6"]
     page.close()
+
+
+KEEPS_NOTHING = {
+    "denied": """for (const name of ["localStorage", "sessionStorage"]) {
+        const get = () => { throw new DOMException("Access is denied", "SecurityError"); };
+        Object.defineProperty(window, name, { configurable: true, get });
+    }""",
+    "absent": """for (const name of ["localStorage", "sessionStorage"])
+        Object.defineProperty(window, name, { configurable: true, value: null });""",
+    "full": """Storage.prototype.setItem = () => { throw new DOMException("", "QuotaExceededError"); };""",
+}
+KINDS = [
+    *("book/index.html", "book/review.html", "search.html?q=rope"),
+    *("notebooks/04_rotate_one_pair.html", "book/zh/04_rotate_one_pair.html"),
+]
+
+
+@pytest.mark.parametrize("storage", KEEPS_NOTHING)
+def test_a_page_has_no_error_where_the_browser_keeps_nothing(tab, storage):
+    for page in KINDS:
+        seen = tab(page, wait=False, maths=False, script=KEEPS_NOTHING[storage])
+        seen.page.wait_for_selector(".theme-switch-button")
+        seen.page.locator(".theme-switch-button").first.evaluate("(button) => button.click()")
+        assert seen.page.evaluate("localStorage.getItem('mode')"), "the theme that was chosen"
+        seen.assert_clean()

@@ -6,6 +6,8 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from rope_book.results import MODELS
+
 from .conftest import FRAMES, WHERE, at_rest, soon
 from .test_touch import PHONE, centre, stroke
 
@@ -101,7 +103,7 @@ def test_a_press_on_a_clock_unrolls_it_and_its_hand_can_be_turned(opened):
     seen.assert_clean()
 
 
-def test_orange_shrinks_until_no_hand_is_past_its_wedge(opened):
+def test_orange_shrinks_until_no_hand_is_past_what_it_saw(opened):
     seen = opened("StretchedClocks")
     lost = []
     for rule in ("rope", "ntk-aware", "pi"):
@@ -116,7 +118,7 @@ def test_orange_shrinks_until_no_hand_is_past_its_wedge(opened):
 
 
 RULES = {"rope": "no rule", "ntk-aware": "NTK-aware", "pi": "PI"}
-# how large a field the wedges of angles are that training never showed: those that no legend draws
+# how large the fields of angles are that training never showed, in bars and clock: all shapes but diamonds
 NEVER_SEEN = """(el) => {
     const paths = [...el.querySelectorAll('svg path[fill*="--rl-other"]')];
     const area = (corners) => Math.abs(corners.reduce((sum, [x, y], i) => {
@@ -124,8 +126,9 @@ NEVER_SEEN = """(el) => {
         return sum + x * v - u * y;
     }, 0)) / 2;
     const shapes = paths.flatMap((each) => each.getAttribute("d").split("Z").filter(Boolean));
+    const isDiamond = (corners) => corners.length === 4 && corners[0][1] !== corners[1][1];
     return shapes.map((d) => d.slice(1).split(" ").map((pair) => pair.split(",").map(Number)))
-        .filter((corners) => corners.length !== 4).reduce((sum, corners) => sum + area(corners), 0);
+        .filter((corners) => !isDiamond(corners)).reduce((sum, corners) => sum + area(corners), 0);
 }"""
 
 
@@ -216,10 +219,13 @@ def test_a_click_on_a_patch_makes_it_the_query_and_a_drag_brings_it_on(opened):
     seen.assert_clean()
 
 
-def test_on_a_phone_a_name_in_the_list_takes_its_model(opened):
+def test_on_a_phone_a_name_beside_a_dot_takes_its_model(opened):
     seen = opened("BaseBound", **PHONE)
-    names = seen.figure.locator(".rl-tap")
-    seen.page.touchscreen.tap(*centre(names.last, 0.5)[0])  # the last of nine: it has no equal among the dots
+    dots = (
+        len(MODELS) - 1
+    )  # all but the current model's; after them come names, that of the longest context first
+    name = seen.figure.locator(".rl-tap").nth(dots)
+    seen.page.touchscreen.tap(*centre(name, 0.5)[0])
     expect(seen.figure.locator(".rl-readout")).to_contain_text("With base 10,000,000", timeout=20_000)
     assert "model='Qwen2.5 7B 1M'" in line(seen)
     seen.assert_clean()

@@ -1,7 +1,7 @@
 """Traits that a reader can change, each with a range, a label and a unit. Errors list the allowed values."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -126,16 +126,25 @@ class Point(Control):
 class Choice(Control):
     """One of a few named options; ``options`` maps stored values to the labels that readers see.
 
-    With ``buttons``, every option is shown as a button.
+    With ``buttons``, every option is shown as a button. ``groups`` maps headings to the options below them, also
+    shown as buttons; an option that is in no group, such as "none yet", has no button.
     """
 
     kind = "choice"
 
     def __init__(
-        self, default: Any, options: dict[Any, str], *, label: str, unit: str = "", buttons: bool = False
+        self,
+        default: Any,
+        options: dict[Any, str],
+        *,
+        label: str,
+        unit: str = "",
+        buttons: bool = False,
+        groups: Mapping[str, Iterable[Any]] | None = None,
     ) -> None:
         super().__init__(default, label=label, unit=unit)
         self.options, self.buttons = options, buttons
+        self.groups = {heading: list(values) for heading, values in (groups or {}).items()}
 
     def clean(self, value: Any) -> Any:
         """Return the matching option; a page may send an int as a whole-valued float."""
@@ -152,7 +161,11 @@ class Choice(Control):
     def describe(self) -> dict[str, Any]:
         """Add the options as [value, label] pairs."""
         options = {"options": [[value, words] for value, words in self.options.items()]}
-        return super().describe() | options | ({"buttons": True} if self.buttons else {})
+        buttons = {"buttons": True} if self.buttons else {}
+        groups = (
+            {"groups": [[heading, values] for heading, values in self.groups.items()]} if self.groups else {}
+        )
+        return super().describe() | options | buttons | groups
 
 
 class Toggle(Control):

@@ -16,9 +16,9 @@ _NUMBERS = {m.name: {"base": m.base, "head_dim": m.rotary_dim, "context": m.cont
 class BaseBound(LiveFigure):
     """Plot where the expected score of similar vectors turns negative, and which bases keep it positive.
 
-    Top: the mean of cos(r · θ) over all pairs at each distance r, with the negative part filled. Bottom: the first
-    negative distance for each base; a ``context`` (tokens) below that curve is safe. ``model`` loads base, width
-    and context from a model's config; changing any of these sets ``model`` to "own".
+    One chart has the mean of cos(r · θ) over all pairs at each distance r, with the negative part filled. The other
+    has the first negative distance for each base; a ``context`` (tokens) below that curve is safe. ``model`` loads
+    base, width and context from a model's config; changing any of these sets ``model`` to "own".
 
     Its results are ``first_negative`` (tokens) and ``at_context``, the mean cosine at the context.
 

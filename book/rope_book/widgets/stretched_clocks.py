@@ -16,13 +16,13 @@ def speeds(now):
 
 
 class StretchedClocks(LiveFigure):
-    """Show each pair as a clock: the wedge seen in training, and how far a rule lets the hand turn.
+    """Show each pair as a bar: the share of a turn seen in training, and how far a rule lets the hand turn.
 
-    ``rule`` stretches a head that was trained on ``trained`` tokens to texts of ``wanted`` tokens. Each face has a
-    wedge, which covers the angles up to ``trained``. The hand is at ``position`` under the rule; a hand past its
-    wedge is at an angle never seen in training. A pair that does not complete a turn in training must be slowed by
-    at least ``wanted`` / ``trained``. The lower chart marks pairs slowed by less. ``abf_base`` is the larger base
-    of ABF.
+    ``rule`` stretches a head that was trained on ``trained`` tokens to texts of ``wanted`` tokens. A bar's lower
+    part covers the angles up to ``trained``, its upper part those that a text has reached beyond them at
+    ``position``. A dot is the hand there, a diamond a hand at an angle never seen in training. A pair that does not
+    complete a turn in training must be slowed by at least ``wanted`` / ``trained``; the thin chart shows by how
+    much it is. The clock is that of ``pair``. ``abf_base`` is the larger base of ABF.
 
     Its results are ``new_hands``, the number of pairs at an angle never seen, and ``reach``, the first position at
     which a pair reaches such an angle (infinite if there is none).
@@ -40,6 +40,7 @@ class StretchedClocks(LiveFigure):
     position = Slider(32_768, 1, 2**20, log=True, label="Position of the hands, m", unit="tokens").under(
         AtMost("wanted")
     )
+    pair = Slider(54, 0, 63, label="Pair of the clock, i").under(AtMost("head_dim", times=0.5, plus=-1))
     trained = Slider(4096, 64, 2**17, log=True, label="Trained length, L", unit="tokens")
     base = Slider(10_000.0, 100.0, 100_000_000.0, log=True, label="Base, b")
     abf_base = Slider(500_000.0, 100.0, 100_000_000.0, log=True, label="Base that ABF takes").under(

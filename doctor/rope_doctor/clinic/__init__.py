@@ -1,4 +1,4 @@
-"""The clinic: diagnosis for any rotation, and a collection of broken rotations."""
+"""The clinic: a diagnosis for any rotation, and deliberately broken rotations to test it."""
 
 from rope_doctor.clinic.broken import BROKEN, right
 from rope_doctor.clinic.diagnosis import Diagnosis, diagnose

@@ -3,7 +3,7 @@ r"""Deliberately broken rotations for the tests, the debugging chapter and its g
 A maker takes the correct RopeSpec and returns a function `(x, positions) -> rotated x` in the form that `diagnose`
 calls, with NumPy arrays `(seq, head_dim)` and `(seq,)`. Two mistakes appear only with heads or a batch. Their
 functions take `(batch, heads, seq, head_dim)` and `(batch, seq)`, and are correct if x has two axes. `MISTAKES`
-lists the names.
+describes each mistake.
 """
 
 from collections.abc import Callable
@@ -61,12 +61,12 @@ def _other_layout(spec: RopeSpec) -> RopeSpec:
 
 
 def _of_the_whole_head(spec: RopeSpec) -> RopeSpec:
-    """Rotate part of the head, but with θ_i = base^(−2i/head_dim)."""
+    """Return a spec that rotates part of the head, but with θ_i = base^(−2i/head_dim)."""
     return spec.replace(inv_freq=spec.inv_freq ** (spec.rotary_dim / spec.head_dim))
 
 
 def _whole_head(spec: RopeSpec) -> RopeSpec:
-    """Rotate all features, with the same base."""
+    """Return a spec that rotates all features, with the same base."""
     width = spec.head_dim
     base = spec.base or float((spec.inv_freq[0] / spec.inv_freq[1]) ** (spec.rotary_dim / 2))
     return spec.replace(inv_freq=base ** (-np.arange(0, width, 2) / width))
@@ -80,7 +80,7 @@ def _memory(expected: np.ndarray) -> np.ndarray:
     return leftovers
 
 
-# Mistakes that rotate by positions other than the (seq,) passed in
+# Mistakes that rotate by positions other than those passed in
 
 
 def _by_positions(change: Callable[[np.ndarray], np.ndarray]) -> Maker:
@@ -105,7 +105,7 @@ def _by_tables(
     laid_out_for: Callable[[RopeSpec], RopeSpec] = lambda spec: spec,
     angles_of: Callable[..., Any] = rope_angles,
 ) -> Maker:
-    """Rotate the first rotary_dim features with tables for this or the other layout; leave the rest unchanged."""
+    """Return a maker that rotates the first rotary_dim features by tables, any part of which can be replaced."""
 
     def make(spec: RopeSpec) -> Rotation:
         neighbours = laid_out_for(spec).layout == "interleaved"
@@ -124,7 +124,7 @@ def _by_tables(
 
 
 def _late_sines(angles: np.ndarray) -> np.ndarray:
-    """Return sines shifted by a third of the pairs, as happens if the rows of cosines and sines are too wide."""
+    """Return sines shifted by a third of the pairs, as if the rows of a cosine and sine table were too wide."""
     late = -(-angles.shape[-1] // 3)
     return np.pad(np.sin(angles)[:, late:], ((0, 0), (0, late)))
 

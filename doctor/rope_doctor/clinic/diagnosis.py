@@ -44,12 +44,12 @@ class Diagnosis:
         base: the frequencies' base, or that of the first pairs if a rule changed the others.
         rotary_dim, first_feature: width and first feature of the rotated part; the other features are unchanged.
         comes_out: a description of how output features are reordered or negated; "" if they are not.
-        first_position: position of the first token, usually 0; None if its phases do not match any single position.
+        first_position: position of the first token, usually 0; None if the phases match no single position.
         attention_factor: the factor on cosines and sines.
         inv_freq: unsigned radians per token, `(pairs,)`.
         precision: the number formats of the angles, cosines and sines, as text.
         mistakes, evidence: names from `MISTAKES`, and sentences with the actual and the expected numbers. The first
-            is the likeliest cause. Fix it and diagnose again, because the others often disappear with it.
+            mistake is the likeliest cause. Fix it and diagnose again, because the others often disappear.
 
     >>> from rope_edu import plain_rope
     >>> from rope_doctor.clinic import right
@@ -116,9 +116,9 @@ def diagnose(
 ) -> Diagnosis:
     r"""Diagnose any rotation by probing it as a black box; return a description with its mistakes.
 
-    The inputs are unit vectors, so the outputs form the matrix at every position. The nonzero entries determine the
-    pairs, and the blocks determine the angles. Frequencies are computed from the angles up to position 2¹⁷, and the
-    precision from those near 2²⁰.
+    The inputs are unit vectors, so the outputs at a position are the columns of its matrix. The nonzero entries
+    determine the pairs, and their 2 × 2 blocks determine the angles. Frequencies are computed from the angles up to
+    position 2¹⁷, and the precision from those near 2²⁰.
 
     Args:
         function: `(x, positions) -> rotated x` with NumPy arrays, x `(seq, head_dim)` float64, positions `(seq,)`
@@ -168,7 +168,7 @@ def _not_a_rotation(probe: Probe, mistakes: dict[str, str], layout: str | None =
 def find_side_effects(probe: Probe) -> tuple[dict[str, str], bool]:
     """Return the mistakes found without a matrix, with evidence, and whether matrices can be read at all.
 
-    If rows do not use the positions passed in, the probe then reads matrices in a different way.
+    If rows do not use the positions passed in, the probe is set to read matrices by row index or row by row.
     """
     mistakes: dict[str, str] = {}
     for check, is_fatal in SIDE_EFFECTS.items():
@@ -347,7 +347,7 @@ def _few_bits(probe: Probe, measured: _Measured, against: RopeSpec | None) -> di
 
 
 def _are_rounded(speeds: np.ndarray, expected: np.ndarray, number_format: str, exact: bool) -> bool:
-    """Return whether speeds have low precision and are close, but not equal, to `expected` (`exact`, or fitted)."""
+    """Return whether speeds are `expected` rounded to a format; `exact` is False if `expected` was fitted."""
     if len(expected) != len(speeds) or not matrices.has_few_bits(speeds, number_format, 1e-6):
         return False
     rounding = 2.0 ** -BITS[number_format] * (1 if exact else 2) * expected
@@ -410,7 +410,7 @@ def _memory(measured: _Measured, against: RopeSpec) -> dict[str, str]:
 
 
 def _spanned(against: RopeSpec, layout: str | None) -> int:
-    """Return the width that visibly rotates: trailing interleaved pairs that do not turn look like the tail."""
+    """Return the width that visibly rotates; trailing interleaved pairs that do not turn look like a tail."""
     turning = np.flatnonzero(against.inv_freq)
     return 2 * (int(turning[-1]) + 1) if layout == "interleaved" and len(turning) else against.rotary_dim
 

@@ -23,7 +23,7 @@ class BaseFit:
     times: float = 1.0  # θ_0
     follow: int = 0  # number of leading pairs that the base fits
     off: float = math.inf  # largest relative deviation of these pairs
-    steps: np.ndarray = field(default_factory=lambda: np.empty(0))  # (pairs,), 0 for pairs that do not turn
+    steps: np.ndarray = field(default_factory=lambda: np.empty(0))  # fitted speeds, (pairs,); 0 if still
 
 
 def fit_base(speeds: np.ndarray, rotary_dim: int, tolerance: float = SPEED_TOLERANCE) -> BaseFit:
@@ -105,7 +105,7 @@ def has_positive_exponent(signed: np.ndarray, expected: np.ndarray | None) -> bo
 
 
 def is_uninitialised(speeds: np.ndarray, expected: np.ndarray) -> bool:
-    """Return whether speeds increase while the expected ones only decrease, and reordering does not help."""
+    """Return whether speeds are neither sorted nor a reordering of the expected ones, which only decrease."""
     if not falls(expected) or falls(speeds) or rises(speeds):
         return False
     return not np.allclose(np.sort(speeds), np.sort(expected), rtol=0.01, atol=0)
@@ -133,7 +133,7 @@ def differ(speeds: np.ndarray, against: RopeSpec, base: float, tolerance: float)
         exponent = f"Found 2i/{width} in the exponent, expected 2i/{against.rotary_dim}."
         return {"other_denominator": f"{pair} {exponent}"}
     ratio = float(speeds[0] / expected[0]) if expected[0] > 0 else 0.0
-    # These speeds start at 1, unlike the rule's (e.g. linear scaling), so the rule was not applied.
+    # These speeds start at 1, unlike those of a rule such as linear scaling, so the rule was not applied.
     is_plain = base > 0 and abs(speeds[0] - 1) <= SPEED_TOLERANCE and abs(own.times - 1) > SPEED_TOLERANCE
     if ratio > 0 and _near(speeds, ratio * expected, tolerance) and not is_plain:
         return {"frequencies_scaled": f"{pair} All are {ratio:.6g} times the expected ones."}

@@ -9,7 +9,7 @@ import numpy as np
 from rope_doctor.clinic.probe import DOUBLING, FAR, MAX_INDEX, SMALL, Probe
 from rope_doctor.precision import round_to
 
-# maximum relative error of an entry; float32 tables have about 1e-7, equal in the two entries compared
+# maximum relative error of an entry; in float32 tables it is about 1e-7, and equal in both entries compared
 BLOCK_TOLERANCE = 1e-5
 MAX_DRIFT = 0.5  # in radians; an angle with a larger error does not match its position
 
@@ -96,8 +96,9 @@ def judge_blocks(probe: Probe, pairs: Pairs) -> tuple[str | None, float | None]:
 def _name_drift(probe: Probe, pairs: Pairs) -> str:
     """Return the name of the mistake in blocks [[a, −b], [b, a]] whose lengths change with the position.
 
-    If the phases grow evenly, this is a rotation with a factor. Otherwise, cosine and sine have different factors
-    if two such factors would put all blocks on the unit circle. If not, they belong to different angles.
+    If the phases grow evenly, the rotation has a factor that changes with the position. Otherwise, the tables have
+    different factors if one for the cosines and one for the sines would put all blocks on the unit circle. If not,
+    the sines belong to different pairs.
     """
     angles = phases(probe, pairs, SMALL)
     if np.abs(wrap(angles - np.outer(SMALL, angles[0]))).max() < 0.01:
@@ -118,9 +119,9 @@ def table_factors(probe: Probe, pairs: Pairs) -> tuple[float, float] | None:
 
 
 def tail_changes(probe: Probe, pairs: Pairs, factor: float, still: bool) -> str:
-    """Return the first unrotated feature whose value changes, as evidence, or "" if they are all unchanged.
+    """Return evidence from the first unrotated feature whose value changes, or "" if none changes.
 
-    With `still`, the factor may also scale these features, since the last pairs of p-RoPE do not turn.
+    If `still` is True, the factor may also scale these features, since p-RoPE's last pairs do not turn.
     """
     features = np.arange(probe.head_dim)
     inside = (
@@ -157,7 +158,7 @@ def wrap(angle: np.ndarray) -> np.ndarray:
 
 @dataclass
 class Clock:
-    """The phases and speeds of the pairs, and the first position at which they do not fit."""
+    """The phases and speeds of the pairs, and the first position at which they do not predict the angles."""
 
     start: np.ndarray  # (pairs,), the phase at position 0
     speed: np.ndarray  # (pairs,), signed, radians per position
@@ -169,7 +170,7 @@ class Clock:
 
     @property
     def first_position(self) -> float | None:
-        """Position of the first token, or None if the phases at 0 do not match any single position."""
+        """Position of the first token, or None if the phases at 0 match no single position."""
         if np.abs(self.start).max() < 1e-6:
             return 0.0
         speed = np.abs(self.speed)

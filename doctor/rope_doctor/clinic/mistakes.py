@@ -16,7 +16,7 @@ class Mistake(NamedTuple):
 
     does: str  # a sentence
     fix: str  # a sentence
-    needs_spec: bool = False  # a valid but unexpected rotation, which can be found only with a RopeSpec
+    needs_spec: bool = False  # True for a valid but unexpected rotation, found only with a RopeSpec
     takes: str = "seq head_dim"  # axes of x needed to find it, as in `diagnose`
 
 

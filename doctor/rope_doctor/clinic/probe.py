@@ -11,7 +11,7 @@ from rope_doctor.clinic.broken import Rotation
 
 ROWS = 8  # rows per call
 SMALL = tuple(range(1, 8))
-DOUBLING = tuple(2**n for n in range(18))  # positions that are exact in bfloat16 and, to 65,536, in float16
+DOUBLING = tuple(2**n for n in range(18))  # exact in bfloat16 and, up to 32,768, in float16
 FAR = 1_048_573  # odd and near 2²⁰
 MAX_INDEX = 64  # farthest position read if the rotation uses a row's index instead of its position
 MANY_ROWS = 8_200  # exceeds every length at which a rule changes
@@ -42,7 +42,7 @@ class Probe:
         return self.axes.first_rows(self.call_whole(*self.axes.spread(x, positions)))
 
     def call_whole(self, x: np.ndarray, positions: np.ndarray) -> np.ndarray:
-        """Rotate x, given with its positions in the function's axes; return float64."""
+        """Call the function with x and positions in its axes; return the rotated x as float64."""
         x_passed, positions_passed = x.copy(), positions.copy()
         try:
             result = _as_float64(self.function(x_passed, positions_passed), x.shape)
@@ -65,7 +65,7 @@ class Probe:
         )
 
     def matrix(self, position: int) -> np.ndarray | None:
-        """Return the matrix, `(head_dim, head_dim)`, for columns at a position, or None if a distant call fails."""
+        """Return the matrix that multiplies columns, `(head_dim, head_dim)`, or None if a distant call fails."""
         raw = self._raw(position)
         return raw if raw is None or self.order is None else self.order.T @ raw
 
@@ -89,7 +89,7 @@ class Probe:
         except ValueError:
             if position in SMALL or position == 0:
                 raise
-            return None  # going past the end of a table is not a mistake
+            return None  # a call beyond the end of a table is not a mistake
         matrix: np.ndarray = (out[:-1] - out[-1]).T
         return np.where(np.abs(matrix) > ZERO_BELOW * np.abs(matrix).max(), matrix, 0.0)
 
@@ -102,7 +102,7 @@ class Probe:
         return np.concatenate((np.eye(self.head_dim), np.zeros((1, self.head_dim))))
 
     def undo_order(self) -> bool:
-        """Undo the order of the output features if they are only permuted or negated at position 0."""
+        """If position 0 only permutes or negates the features, undo that from now on; return whether this is so."""
         order = np.sign(self.matrix_of(0))
         if not (np.abs(order).sum(axis=0) == 1).all() or not (np.abs(order).sum(axis=1) == 1).all():
             return False
@@ -188,7 +188,7 @@ class Probe:
         ones = self.call(np.ones((1, self.head_dim)), [3])
         try:
             added = np.abs(self.call(np.zeros((1, self.head_dim)), [3])).max()
-        except ValueError:  # for example because x is divided by its length
+        except ValueError:  # for example because x is divided by its norm
             return None
         words = f"Zeros give {added:.3g}, expected 0."
         return words if added > ENTRY_TOLERANCE * np.abs(ones).max() else None
@@ -203,8 +203,8 @@ class Probe:
     def miscounts(self) -> tuple[str, str] | None:
         """Return a mistake's name and evidence if rows ignore the positions passed in, otherwise None.
 
-        One vector is rotated alone at several positions, then in both rows of a pair. The second row must equal the
-        vector rotated alone at the position of that row.
+        One vector is rotated alone at several positions, then as both rows of a call. The second row must equal the
+        vector rotated alone at that row's position.
         """
         x = np.tile(self.x[0], (2, 1))
         alone = {p: self.call(x[:1], [p])[0] for p in (5, 6, 9, 10)}

@@ -43,7 +43,7 @@ from rope_doctor.probes.endpoint import Endpoint, over_http, tokens_in
 from rope_doctor.probes.rehearsal import Rehearsal
 from rope_doctor.probes.served import ask_server
 
-SHOWN = 60  # characters of a prompt in a dry run
+SHOWN = 60  # characters shown of each prompt in a dry run
 COULD_NOT_TELL = 2
 
 

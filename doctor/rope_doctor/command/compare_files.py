@@ -21,7 +21,7 @@ from rope_doctor.config.reader import NOPE, Reading
 from rope_doctor.config.values import ConfigError, format_value, visible
 from rope_doctor.verdict import COULD_NOT_TELL, DIFFERS, HOLDS, NOT_RUN, Judged, Verdict
 
-TOLERANCE = 1e-6  # tolerance in radians at the longest length; relative for an attention factor
+TOLERANCE = 1e-6  # in radians at the longest length; relative for an attention factor
 # relative error of factors in rope_freqs, which converters compute in float32; 2e-7 for Llama 3.2
 LIST_TOLERANCE = 5e-7
 SCALE_TOLERANCE = 1e-5  # relative error of a softmax scale; a GGUF stores a tenth of a multiplier in float32
@@ -39,7 +39,7 @@ CHECKS = {  # the check that reports each type of difference
     "query scale": "query-scale",
     "loading": "loading",
 }
-HIDDEN = "theta lost by 4"  # noted only if exactly one file has it; all transformers 5 files do
+HIDDEN = "theta lost by 4"  # shown only if exactly one file has it, because all files in the transformers 5 form do
 REMARKS_THAT_STAY = (
     "layout assumed",
     "not read",
@@ -94,7 +94,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The differences at lengths up to `length` (none if the rotations are the same), notes, and a verdict."""
+    """The differences between two rotations at lengths up to `length`, with notes and a verdict."""
 
     length: int
     differences: tuple[Difference, ...]
@@ -185,7 +185,7 @@ def _not_judged(wanted: Statement, found: Statement, differing: set[str]) -> dic
 
 
 def _lost(wanted: Statement, found: Statement) -> Iterator[Difference]:
-    """Yield a difference if transformers 5 reads the base in the first config but not in the second."""
+    """Yield a difference if transformers 5 reads the first config's base but loses the second's."""
     texts = [
         [each.text for reading in file.readings for each in reading.remarks if each.kind == "theta lost by 5"]
         for file in (wanted, found)
@@ -288,7 +288,7 @@ class _Sides:
 
     def differences(self) -> Iterator[Difference]:
         kinds = [[reading.layer_type for reading in file.readings] for file in (self.wanted, self.found)]
-        # the kinds named in either file, plus None if both have unnamed layers
+        # kinds named in either file, and None if both have unnamed layers
         labels = [label for names in kinds for label in names if label is not None]
         for label in dict.fromkeys([*([None] if all(None in names for names in kinds) else []), *labels]):
             try:

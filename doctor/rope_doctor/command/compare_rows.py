@@ -134,7 +134,7 @@ def compare_weights(wanted: str | Path, found: str | Path, *, head_dim: int | No
 
 
 def _verdict(right: bool | None, wrong: set[str], missing: dict[str, str]) -> Verdict:
-    """Return the verdict on q and k; if no layout is known, any change of order is an error in both."""
+    """Return the verdict on q and k; without known layouts, any change of order counts against both."""
     checks = []
     for part in ("q", "k"):
         outcome, reason = HOLDS, ""
@@ -154,7 +154,7 @@ def _missing(
     files: list[Statement | None],
     reasons: tuple[str, str],
 ) -> dict[str, str]:
-    """Return, for q and for k, the layers whose weight is missing from a checkpoint."""
+    """Return, for q and k, a sentence on the layers whose weight is missing from a checkpoint."""
     expected = {key[0] for rows in projections for key in rows if key[2] == "weight"}
     for file in files:
         if file and file.layers.count:
@@ -193,7 +193,7 @@ def _heads(path: Path, file: Statement | None) -> Heads:
 
 
 def _projections(tensors: dict[str, Held], heads: Heads, head_dim: int) -> tuple[Projections, str]:
-    """Return q and k by (layer, q or k, weight or bias), whatever their names, and why tensors were not split."""
+    """Return q and k by (layer, q or k, weight or bias), and the reason why a tensor could not be split, or ""."""
     by_key: Projections = {}
     why = ""
     for name, stored in tensors.items():

@@ -35,7 +35,7 @@ TRIES = (  # (command line, exit status, subject)
 
 
 def contents() -> dict[str, bytes]:
-    """Return the contents of each file by relative path."""
+    """Return {relative path: contents} for all files."""
     paths = [path for path in sorted(FOLDER.rglob("*")) if path.is_file() and "__pycache__" not in path.parts]
     return {path.relative_to(FOLDER).as_posix(): path.read_bytes() for path in paths}
 

@@ -14,7 +14,7 @@ from rope_doctor.config.values import format_value, visible
 
 
 def described(statement: Statement) -> dict[str, Any]:
-    """Return a file's rotations as numbers, strings and lists, ready for JSON."""
+    """Return a file's rotations as JSON-ready numbers, strings, lists and dicts."""
     layers = [_fields(reading) for reading in statement.readings]
     rows = statement.layers.rows(statement.layers.count or 0)
     return {
@@ -64,7 +64,7 @@ def in_words(statement: Statement) -> str:
 
 
 def _each_layer(statement: Statement) -> Iterator[tuple[str, str]]:
-    """Yield a line for each group of identical layers, unless the lines above show how the groups differ."""
+    """Yield lines on groups of identical layers, if there are several or a window, and on query factors."""
     layers = statement.layers
     rows = layers.rows(layers.count or 0)
     groups: dict[Layer, list[int]] = {}

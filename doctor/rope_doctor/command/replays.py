@@ -71,7 +71,7 @@ def model(config: dict[str, Any], wrong: Sequence[RopeSpec] | None = None, times
 
 
 def decoder(wrong: type[Specimen], spec: RopeSpec | None = None) -> Run:
-    """Return a replay that checks a decoder, of the wrong class if broken."""
+    """Return a replay that checks a `Specimen`, or a decoder of the wrong class if broken."""
     return lambda broken: check_decoder((wrong if broken else Specimen)(spec).decoder(), length=64)
 
 

@@ -25,7 +25,7 @@ class Layer:
         label: its kind, such as "full_attention".
         rotates: whether its queries and keys rotate.
         window: number of tokens that it sees; None if it sees all, "not stated" if the file does not specify it.
-        queries: the factor on the queries that grows with position, as text; "" if there is none.
+        queries: the position-dependent factor on the queries, as text; "" if there is none.
     """
 
     label: str
@@ -49,7 +49,7 @@ class Layers:
 
     Attributes:
         count: number of layers; None if the file does not specify it.
-        row: function that returns the layer, given its index and the count; None if the kinds are unknown.
+        row: function that returns a layer, given its index and the layer count; None if the kinds are unknown.
         why: the reason why the kinds are unknown.
         stated: the fields of the file that determine the layers, with their values.
     """
@@ -144,13 +144,13 @@ def _labels(config: dict[str, Any], family: str) -> Callable[[int, int], str] | 
 
 
 def _cycle(config: dict[str, Any], pattern: dict[str, Any]) -> list[str]:
-    """Return the labels that repeat; the config may list them under different names."""
+    """Return the labels of a repeating pattern; the config may list them under different names."""
     listed, called = config.get(pattern.get("listed", "")), pattern.get("called", {})
     return [called.get(each, each) for each in (listed if _are_names(listed) else pattern["cycle"])]
 
 
 def periodic(period: int, *, first: bool, ends: bool = False) -> Callable[[int, int], str]:
-    """Return the labels of a pattern with one full-attention layer per period, in first or last place."""
+    """Return a function that labels each period's first or last layer, and with `ends` the very last, as full."""
 
     def label(index: int, total: int) -> str:
         full = index % period == 0 if first else (index + 1) % period == 0
@@ -214,7 +214,7 @@ def _queries(config: dict[str, Any], family: str) -> Callable[[bool], str]:
 
 
 def grows(beta: object, length: object, offset: int) -> str:
-    """Return a factor that grows with the logarithm of position p, as text.
+    """Return, as text, a query factor that grows with the logarithm of position p.
 
     >>> grows(0.1, 8192, 1)
     '1 + 0.1·ln(1 + ⌊(p + 1)/8192⌋)'

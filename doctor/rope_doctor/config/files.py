@@ -46,7 +46,7 @@ class Statement:
 
     @cached_property
     def kept(self) -> "Statement":
-        """A copy with the numbers rounded to float32, as in a GGUF."""
+        """The statement with its numbers rounded to float32, as in a GGUF."""
         if self.config is None:
             return self
         config = in_float32(self.config)

@@ -1,4 +1,4 @@
-r"""Find the q and k rows that rotate, in fused projections and in those of latent attention (MLA)."""
+r"""Find the q and k rows in fused projections, and the rows that rotate in latent attention (MLA)."""
 
 import re
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ class Held(Protocol):
 
 @dataclass(frozen=True)
 class Split:
-    """Selected rows of a fused tensor."""
+    """Selected rows of a tensor."""
 
     whole: Held
     rows: np.ndarray
@@ -65,7 +65,7 @@ class Split:
 
 @dataclass(frozen=True)
 class Latent:
-    """The numbers of unrotated and of rotated features in a latent-attention head, in this order."""
+    """The numbers of unrotated and rotated features in a latent-attention head, in the order of its features."""
 
     still: int
     turning: int

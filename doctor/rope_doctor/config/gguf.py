@@ -1,4 +1,4 @@
-r"""The header of a GGUF file, with its keys and the offsets of its tensors, read without trusting the file.
+r"""Read the header of a GGUF file, with its keys and tensor offsets, without trusting the file.
 
 The weights are never read. Lengths are checked against the size of the file before anything is read or skipped.
 Arrays longer than `MAX_LENGTH` are skipped by default. Raises ConfigError if a file is truncated, too large or not
@@ -15,7 +15,7 @@ import numpy as np
 from rope_doctor.config.values import config_error
 
 MAX_LENGTH = 16_384  # longest array (in elements) or string (in bytes) to keep
-MAX_KEPT = 8 * 2**20  # total number of bytes to keep
+MAX_KEPT = 8 * 2**20  # maximum number of bytes to keep in total
 MAX_ENTRIES = 200_000  # maximum number of keys and tensors combined
 MAX_STRINGS = 2_000_000  # maximum number of strings in arrays, such as a vocabulary's tokens
 NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}

@@ -1,4 +1,4 @@
-r"""The rotation in a GGUF: its keys, mapped to config fields and read by the same rules.
+r"""Read the rotation in a GGUF: map its keys to config fields, and apply the rules for a config.json.
 
 gguf.json contains the facts that llama.cpp infers from the architecture alone, such as the layout and the layers
 that do not rotate.
@@ -262,7 +262,7 @@ def _reading(file: _File, label: str | None, kinds: ChangesByKind, seq_len: int 
 
 
 def _softmax_scale(reading: Reading, file: _File) -> float:
-    """Return the additional factor on the softmax scale 1/√d, which only a few architectures have."""
+    """Return the additional factor on the softmax scale 1/√d, which is 1 except in a few architectures."""
     if reading.rope_type != "yarn" or file.arch not in FACTS["softmax_by_yarn"] or not reading.factor:
         return 1.0
     stated = file.one(KEYS["rope_scaling.mscale_all_dim"])

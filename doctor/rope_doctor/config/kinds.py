@@ -7,8 +7,8 @@ from rope_doctor.config.values import RULES, Part, checked, config_error, names_
 
 THETA = "rope_theta"
 THETAS = names_of(THETA)
-NOPE = "nope"  # our name for layers without position, for which files have no name
-# parameters by kind; the key None means all layers, and the value None a kind that does not rotate
+NOPE = "nope"  # our name for layers without position encoding, which files do not name
+# {kind: parameters}; the key None means all layers, and the value None means that the kind does not rotate
 PartsByKind = dict[str | None, Part | None]
 
 
@@ -75,7 +75,7 @@ def _nested(table: RuleTable, stated: Part) -> PartsByKind:
 
 
 def _of_kind(table: RuleTable, stated: Part, *, whole: bool = False, base: str = "") -> Part:
-    """Return a kind's parameters: the file's if `whole`, otherwise none; and the base in the field `base`."""
+    """Return a kind's parameters: all in the file if `whole`, and the base in the field `base`, if one is named."""
     source = stated if whole else Part({}, stated.start)
     if not base:
         return source
@@ -110,7 +110,7 @@ def _by_layer(table: RuleTable, stated: Part, name: str) -> PartsByKind:
 
 
 def _with_still(table: RuleTable, kinds: PartsByKind) -> PartsByKind:
-    """Add the kinds that do not rotate to those that do."""
+    """Return the kinds together with those that do not rotate."""
     still = table.decide(RULES["still"])
     if still is None:
         return kinds

@@ -85,7 +85,7 @@ def with_own_width(table: RuleTable, label: str | None, part: Part | None) -> Pa
 
 
 def _own_width(table: RuleTable, label: str | None) -> tuple[Any, str]:
-    """Return the width of a kind and its path, from its layers or, failing that, from its separate field."""
+    """Return a kind's width and the width's path, from its layers or, failing that, from its separate field."""
     width, path = _of_layers(table, label)
     other = RULES["width_of_a_kind"].get(label)
     if other is None:

@@ -34,7 +34,7 @@ ELSEWHERE = [field for field, rule in RULES["fields"].items() if rule.get("place
 
 @dataclass(frozen=True)
 class Call:
-    """A rule of `rope_edu.encodings`, its arguments, and changes to the resulting spec."""
+    """A call of a rule in `rope_edu.encodings`, and changes to the resulting spec."""
 
     rule: str
     arguments: tuple[Any, ...]
@@ -138,9 +138,9 @@ def rope_from_config(
 def read_config(
     config: dict[str, Any] | str | Path, *, layer_type: str | None = None, seq_len: int | None = None
 ) -> Reading:
-    r"""Read a model's config.json as `rope_from_config` does, and return all that it specifies about the rotation.
+    r"""Read everything that a model's config.json specifies about the rotation.
 
-    Arguments and errors are those of `rope_from_config`; the RopeSpec is the `spec` of the result.
+    Takes the same arguments as `rope_from_config`, raises the same errors, and returns the same RopeSpec as `spec`.
 
     >>> file = {"model_type": "gpt_neox", "hidden_size": 64, "num_attention_heads": 1, "rope_theta": 25000}
     >>> for remark in read_config(file).remarks:
@@ -192,7 +192,7 @@ def _rule_of(table: RuleTable) -> dict[str, Any]:
 
 
 def _call(table: RuleTable, rule: dict[str, Any]) -> Call:
-    """Return the call of the rule, with arguments from the facts."""
+    """Return the call of the rule, with arguments taken from the facts."""
     table.run(rule["facts"])
     call = table.decide(rule["calls"])
     arguments = tuple(map(table.value, call["arguments"]))

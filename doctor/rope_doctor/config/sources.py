@@ -1,7 +1,7 @@
 r"""Find a file by name: a path, "-" for standard input, a pipe, or a model on the Hugging Face Hub.
 
-A pipe is copied into a temporary file. Reading stops after `SILENCE` seconds without data or after `MOST_BYTES`, so
-a command always terminates.
+A pipe is copied into a temporary file. Reading stops after `SILENCE` seconds without data, after `LONGEST` seconds
+in total, or after `MOST_BYTES`, so a command always terminates.
 """
 
 import contextlib

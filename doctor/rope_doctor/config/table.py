@@ -3,8 +3,8 @@ r"""The interpreter of rules.json: rows of conditions and values, tried in order
 A row is an object. If the value of its "if" expression is null or false, the row is skipped. Otherwise it rejects a
 field ("refuse", "at"), adds a remark ("remark", "lost"), sets the value of its fact ("is"), or does several of
 these. Its other entries are inserted into messages. An expression is a literal, a reference "@name" to a fact (or
-to a field of the file if there is no such fact), or a list [operator, operands …]. There is a second interpreter in
-JavaScript for the same file.
+to a field of the file if there is no such fact), or a list [operator, operands …]. A second interpreter, in
+JavaScript, reads the same file.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ Row = dict[str, Any]
 
 @dataclass
 class RuleTable:
-    """The state while a config is read: the two parts of the file, and the facts determined so far."""
+    """The interpreter's state: the two parts of the config, and the facts determined so far."""
 
     body: Part
     notes: Notes
@@ -30,7 +30,7 @@ class RuleTable:
     used: set[str] = field(default_factory=set)
 
     def run(self, facts: dict[str, Any]) -> None:
-        """Evaluate facts in order; later facts may use earlier ones. A name instead of rows refers to a group."""
+        """Evaluate facts in order; later facts may use earlier ones. A string instead of rows names a group."""
         for name, rows in facts.items():
             if isinstance(rows, str):
                 self.run(RULES[rows])
@@ -38,7 +38,7 @@ class RuleTable:
                 self.facts[name] = self.decide(rows)
 
     def decide(self, rows: list[Row]) -> Any:
-        """Return the "is" of the first row that applies and has one; reject fields and add remarks on the way."""
+        """Return the "is" of the first row that applies and has one; rows may reject fields and add remarks."""
         for row in rows:
             if not holds(self.value(row.get("if", True))):
                 continue

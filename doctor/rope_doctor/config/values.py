@@ -12,7 +12,7 @@ from typing import Any
 RULES: dict[str, Any] = json.loads(Path(__file__).with_name("rules.json").read_text(encoding="utf-8"))
 FIELDS: dict[str, dict[str, Any]] = RULES["fields"]
 TYPES = {"number": float, "whole": int, "flag": bool, "text": str, "object": dict}
-# arguments of messages that are already formatted as text
+# message arguments that are already formatted
 UNFORMATTED = {"allowed", "why", "detail", "field", "fields", "other", "rule", "nest", "model_type"}
 
 
@@ -85,7 +85,7 @@ def listed(names: Iterable[str]) -> str:
 
 
 def checked(name: str, path: str, value: object) -> Any:
-    """Return a value converted to the type of its field; ConfigError, with its path, if that fails."""
+    """Return a value converted to its field's type; ConfigError, which names the path, if that fails."""
     rule = FIELDS[name]
     try:
         if not rule.get("list"):
@@ -131,8 +131,8 @@ class Part:
 
     values: dict[str, Any]
     start: str = ""
-    paths: dict[str, str] = field(default_factory=dict)  # paths of fields that come from elsewhere
-    apart: bool = False  # applies only to some layers, so fields outside it may differ
+    paths: dict[str, str] = field(default_factory=dict)  # full paths of fields from other objects
+    apart: bool = False  # True if only some layers use it, so that fields outside may differ
     added: Collection[str] = ()  # fields that are not in the object itself
 
     def __post_init__(self) -> None:
@@ -173,14 +173,14 @@ class Remark:
 
 
 class Notes(list[Remark]):
-    """Remarks without duplicates."""
+    """A list of remarks without duplicates."""
 
     def add(self, kind: str, **words: Any) -> None:
-        """Add a remark."""
+        """Add a remark of this kind, with its placeholders filled in."""
         remark = Remark(kind, visible(RULES["remarks"][kind].format(**shown(words))))
         if remark not in self:
             self.append(remark)
 
     def lost(self, how: str, **words: Any) -> None:
-        """Add the remark that transformers 5 does not read this base."""
+        """Add the remark that transformers 5 does not read the base; `how` is the reason in rules.json."""
         self.add("theta lost by 5", detail=RULES["how_lost"][how].format(**shown(words)))

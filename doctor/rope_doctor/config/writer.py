@@ -9,7 +9,7 @@ from rope_edu.encodings.frequencies import inv_freq
 from rope_edu.encodings.spec import RopeSpec
 
 NOT_KEYS = ("base", "layout", "rotary_dim", "length")
-ERNIE = "ernie4_5_vl_moe_text"  # the only model_type that has no key for its section order
+ERNIE = "ernie4_5_vl_moe_text"  # the only model_type whose section order has no key
 
 
 def to_config(rotation: Reading | RopeSpec, *, spelling: int = 5) -> dict[str, Any]:

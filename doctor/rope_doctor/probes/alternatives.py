@@ -25,8 +25,8 @@ class Alternative:
 def alternatives(reading: Reading, kinds: LayerKinds, length: int) -> Iterator[Alternative]:
     """Yield the rotations that a model might apply by mistake to a text of `length` tokens.
 
-    The first match determines the cause: the rotation of another layer kind, the rule for another length, a rule
-    that is omitted or applied twice, or different sections.
+    The first one that matches the model determines the cause. Candidates are the rotation of a different layer
+    kind, the rule for a different text length, the rule omitted or applied twice, and different sections.
     """
     spec, rule = reading.spec, reading.rope_type
     for label, other in kinds.turning.items():

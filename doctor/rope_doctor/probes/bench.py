@@ -12,7 +12,7 @@ PADS = 5  # number of padding tokens, and length of a short text's first chunk
 ROUNDINGS = 2**12  # assumed number of float32 roundings from input to logit, all in the same direction
 ROUNDINGS_PER_TOKEN = (
     2**4
-)  # an angle of m radians has an error of m roundings, in q and in k; scores are about 8
+)  # an angle of m radians is off by m roundings, in q and in k, and scores are about 8
 NOISE_FACTOR = 8  # in a narrow type, differences count above this multiple of the measured noise
 LEAST_NOISE = 4 * BFLOAT16_EPS  # four successive roundings, in units of the logits' spread
 UNKNOWN_NOISE = 32 * BFLOAT16_EPS  # used if rounding cannot be measured with a float32 copy
@@ -21,18 +21,18 @@ SAME, DIFFERS, DOCUMENTED, NOT_JUDGED = "same", "differs", "as documented", "not
 
 @dataclass(frozen=True)
 class Check:
-    """One check of a decoder."""
+    """The outcome of a check of a decoder or a server."""
 
     name: str
     outcome: str  # "same", "differs", "as documented" or "not judged"
     words: str  # the calls compared and their difference, or why the check did not run
-    meaning: str = ""  # the interpretation of the difference
+    meaning: str = ""  # the likely meaning of the difference
     fix: str = ""  # the smallest change that removes the difference
     chapter: str = ""  # title of the chapter that explains the difference
     off: float | None = None  # largest difference between a token's logits, in units of their spread
     bound: float | None = None  # largest difference that rounding can cause
     token: int | None = None  # first token that differs
-    lengths: tuple[int, ...] = ()  # lengths of the compared texts, in tokens, or of the one that differs
+    lengths: tuple[int, ...] = ()  # token counts of the compared texts, or of the one that differs
     edge: bool = False  # True if the text that differs ends exactly at a switch, and so still counts as short
     central: bool = False  # True if the verdict "right" requires this check
 
@@ -72,7 +72,7 @@ class Bench:
 
     @cached_property
     def whole(self) -> np.ndarray:
-        """Logits of both rows, each read separately in one pass."""
+        """The logits of both texts, each run separately in one pass."""
         return np.concatenate([self.logits(row[None]) for row in self.text])
 
     @cached_property
@@ -86,7 +86,7 @@ class Bench:
 
     @cached_property
     def noise(self) -> tuple[float, float, float | None]:
-        """Differences due to rounding, from repeating the call, reordering the rows, and using a float32 copy."""
+        """The rounding noise of repeated calls, of reordered rows, and against a float32 copy, None without one."""
         again = self.distances(self.logits(self.text[:1]), self.whole[:1]).max()
         turned = self.logits(self.text[::-1].copy())[::-1]
         order = self.distances(turned, self.logits(self.text)).max()
@@ -110,13 +110,13 @@ class Bench:
                 raise NotJudgedError(self.decoder.unknown.get(name, f"the decoder takes no {name}"))
 
     def logits(self, tokens: np.ndarray, positions: Any = None, mask: Any = None) -> np.ndarray:
-        """Return the logits of a text read in one pass; positions are passed with a mask, as in batches."""
+        """Return the logits from one pass; if positions are given, a mask is passed with them, as in batches."""
         if positions is not None and mask is None:
             mask = np.ones(tokens.shape, int)
         return self.decoder(tokens, self.ids(positions, tokens.shape), mask)[0]
 
     def ids(self, positions: Any, shape: tuple[int, ...]) -> np.ndarray | None:
-        """Return the position ids of a batch, one set per coordinate."""
+        """Return the position ids of a batch, repeated for each coordinate unless they have three axes already."""
         if positions is None or np.ndim(positions) == 3:
             return positions
         rows = np.broadcast_to(np.asarray(positions), shape)
@@ -132,7 +132,7 @@ class Bench:
         cache: Any = None,
         seen: int = 0,
     ) -> tuple[np.ndarray, Any]:
-        """Return the logits of a text read in chunks with a cache, and the cache."""
+        """Run a text in chunks of the given sizes with a cache, and return the logits and the cache."""
         ids, pieces, start = self.ids(positions, tokens.shape), [], 0
         if positions is not None and mask is None:
             mask = np.ones((len(tokens), seen + tokens.shape[1]), int)
@@ -151,12 +151,12 @@ class Bench:
         return np.concatenate(pieces, axis=1), cache
 
     def distances(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
-        """Return the distance between each token's logits in units of the spread, or ∞ if they are not finite."""
+        """Return each token's RMS logit difference, in units of the spread; ∞ if it is not finite."""
         apart = np.sqrt(((one - other) ** 2).mean(axis=-1)) / self.spread
         return np.where(np.isfinite(apart), apart, np.inf)
 
     def verdict(self, words: str, *pairs: tuple[np.ndarray, np.ndarray], ends: int | None = None) -> Check:
-        """Return a check of whether the arrays in each pair are equal; they begin at token 0, or end at `ends`."""
+        """Return a check that the logits in each pair are equal; they begin at token 0, or end before `ends`."""
         distances = [self.distances(*pair) for pair in pairs]
         off = max(float(distance.max()) for distance in distances)
         wrong = [np.any(distance > self.bound, axis=0, keepdims=False) for distance in distances]
@@ -175,6 +175,6 @@ class Bench:
 
 
 def _two_rows(text: np.ndarray, length: int) -> np.ndarray:
-    """Return two rows of the given length that repeat a text; the second starts in its middle."""
+    """Return two rows of the given length that repeat a text; the second starts in the middle of the text."""
     rows = np.resize(text, (1, length)), np.resize(np.roll(text, -(len(text) // 2) - 1), (1, length))
     return np.concatenate(rows)

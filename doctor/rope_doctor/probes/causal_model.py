@@ -1,4 +1,4 @@
-r"""Wrap a function or a causal transformers model, which may be inside other wrappers, as a `Decoder`."""
+r"""Wrap a function or a causal transformers model, even one already wrapped by other libraries, as a `Decoder`."""
 
 import inspect
 from collections.abc import Mapping
@@ -29,11 +29,11 @@ NO_CACHE = object()  # passed instead of a cache to disable caching
 
 
 def as_decoder(model: Any, **facts: Any) -> Decoder:
-    """Return a Decoder as it is, or one made from a causal transformers model or a function with `call`'s keywords.
+    """Return a Decoder unchanged, or make one from a causal transformers model or a function like `Decoder.call`.
 
     Raises:
-        ValueError: the argument has a different type, or the function fails on two tokens; the message gives the
-            error.
+        ValueError: the argument has a different type, or the function fails on two tokens or returns no logits; the
+            message gives the reason.
     """
     if isinstance(model, Decoder):
         return model
@@ -93,7 +93,7 @@ def of_transformers(model: Any) -> Decoder:
         growth=growth_of_queries(body),
         longest=_table_length(inner, body),
         unknown=_unknown(names),
-        crop=None if recurrent or pooled(body) > 1 else _crop,  # a pooled key would still hold removed tokens
+        crop=None if recurrent or pooled(body) > 1 else _crop,  # a pooled key still contains removed tokens
         generate=_generate_of(model) if _generates(inner) else None,
         narrow=None if dtype == torch.bfloat16 else lambda: of_transformers(_narrowed(inner)),
         wide=None if dtype == torch.float32 else _wide_of(inner),
@@ -118,7 +118,7 @@ def _table_length(model: Any, body: Mapping[str, Any]) -> int | None:
 
 
 def _device_of(model: Any) -> Any:
-    """Return the device of a model's embedding, on which the tokens must be."""
+    """Return the device of a model's embedding, on which it expects the tokens."""
     inner = unwrapped(model)
     embedding = inner.get_input_embeddings() if hasattr(inner, "get_input_embeddings") else None
     return next((embedding or inner).parameters()).device
@@ -181,7 +181,7 @@ def _generate_of(model: Any) -> Any:
 
 
 def _narrowed(model: Any) -> Any:
-    """Return a bfloat16 copy as transformers would load it, with frequencies that are not cast."""
+    """Return a bfloat16 copy with uncast frequencies, as transformers would load it."""
     import torch
 
     copy = deepcopy(model)
@@ -192,7 +192,7 @@ def _narrowed(model: Any) -> Any:
 
 
 def _wide_of(model: Any) -> Any:
-    """Return a function that makes a float32 copy, or None if a model built from the config would differ."""
+    """Return a function that returns a float32 copy, or None if the config cannot rebuild the model."""
     import torch
 
     copy = type(model)._from_config(deepcopy(model.config), dtype=torch.float32)

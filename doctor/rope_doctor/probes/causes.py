@@ -1,4 +1,4 @@
-r"""Infer the cause and the fix from the pattern formed by the checks that differ."""
+r"""Infer the cause and the fix from the pattern of checks that differ."""
 
 import tomllib
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ Meanings = dict[str, dict[str, str]]
 
 
 def read_table(name: str) -> tuple[Patterns, Meanings]:
-    """Return the patterns, and the meanings of the checks, from a table in this folder."""
+    """Return the cause patterns, and the meaning of each check, from a TOML file in this folder."""
     table = tomllib.loads(Path(__file__).with_name(name).read_text(encoding="utf-8"))
     return table["cause"], table["check"]
 
@@ -20,7 +20,7 @@ def read_table(name: str) -> tuple[Patterns, Meanings]:
 PATTERNS, MEANINGS = read_table("causes.toml")
 
 
-SHORT = 12  # length of the text for all checks
+SHORT = 12  # length, in tokens, of the short text, on which all checks run
 
 
 @dataclass(frozen=True)
@@ -32,14 +32,14 @@ class Cause:
     evidence: str
     fix: str
     chapter: str
-    seen: str = ""  # a short form, for the list of further causes
+    seen: str = ""  # short description for the list of further causes
 
     def __str__(self) -> str:
         return f"Cause: {self.means}\n    Evidence: {self.evidence}\n    Fix: {self.fix} Chapter “{self.chapter}”."
 
 
 def explained(check: Check, meanings: Meanings = MEANINGS) -> Check:
-    """Add the meaning, the fix and the relevant chapter to a check that differs."""
+    """Return a check, with its meaning, fix and chapter added if it differs."""
     if check.outcome != DIFFERS:
         return check
     meaning = meanings[check.name]

@@ -13,7 +13,7 @@ FLOAT32_EPS, BFLOAT16_EPS = 2.0**-24, 2.0**-9  # largest relative rounding error
 
 @dataclass(frozen=True)
 class Decoder:
-    r"""A decoder and the known facts about it.
+    r"""A decoder and its known properties.
 
     Attributes:
         call: `(tokens, *, positions, mask, cache) -> (logits, cache)`, or just the logits if it has no cache.
@@ -21,25 +21,25 @@ class Decoder:
             `(batch, all tokens so far)` is 0 for hidden tokens.
         vocabulary: number of tokens in the vocabulary.
         takes: the keywords among positions, mask and cache that `call` accepts; others are not passed.
-        relative: True if logits must not change when a whole text is moved, as with rotations; False for absolute
-            position tables; None if unknown.
+        relative: True if logits must not change when all positions are shifted, as with rotations; False for
+            absolute position tables; None if unknown.
         windows: widths, in tokens, of the sliding windows and chunks in its layers.
-        pools: smallest number of tokens that a layer pools into one key, counted from the first; 1 without pooling.
+        pools: smallest number of tokens that a layer pools into one key, in blocks from token 0; 1 without pooling.
         scaled: first position at which queries are scaled, or None.
         growth: relative growth of the queries per token if they are scaled from position 0 on; otherwise 0.
-        longest: number of positions in its position table, or None if there is no table.
-        trained, rule: length beyond which a rule may change the frequencies, or None; the rule's name, or "".
-        coordinates: coordinates per position: 3 for M-RoPE, whose position ids are `(3, batch, seq)`.
-        recurrent: True if recurrent layers depend on the order of tokens even without positions.
+        longest: number of rows in its position table, or None if it has no table.
+        trained, rule: length beyond which a rule may change the frequencies, or None; the name of that rule, or "".
+        coordinates: number of coordinates per position; 3 for M-RoPE, whose position ids are `(3, batch, seq)`.
+        recurrent: True if it has recurrent layers, which depend on token order even without positions.
         eps: largest relative rounding error of its number format.
-        crop: `(cache, length, removed) -> cache` that keeps the first `length` tokens, or None.
-        shift: `(cache, by) -> cache` that moves the keys by `by` positions, or None.
-        evict: `(cache, start, count) -> cache` that drops tokens and keeps the others' positions, or None.
-        generate: `(tokens, mask, new) -> (tokens, logits)` that appends `new` tokens greedily, or None; the tokens
-            were chosen from these logits, `(batch, new, vocabulary)`.
-        unknown: the reason why a keyword is missing from `takes`, by keyword.
-        never: the value that disables caching if it is passed as the cache.
-        narrow, wide: functions that make a bfloat16 and a float32 copy of the decoder, or None.
+        crop: `(cache, length, removed) -> cache` that keeps `length` tokens and drops `removed`, or None.
+        shift: `(cache, by) -> cache` that rotates the keys by `by` further positions, or None.
+        evict: `(cache, start, count) -> cache` that drops `count` tokens and moves no others, or None.
+        generate: `(tokens, mask, new) -> (tokens, logits)` that appends `new` tokens greedily, or None; the logits,
+            `(batch, new, vocabulary)`, are those that chose the tokens.
+        unknown: {keyword: reason} for keywords that are missing from `takes`.
+        never: the value to pass as the cache to disable caching.
+        narrow, wide: functions that return a bfloat16 and a float32 copy of the decoder, or None.
 
     >>> copy = lambda tokens: np.eye(40)[tokens]  # predicts a repetition of every token
     >>> logits, cache = Decoder(copy, vocabulary=40)(np.array([[3, 1]]))

@@ -1,7 +1,7 @@
 r"""Check that a decoder gives the same logits however it is called.
 
-It is run in a single pass and step by step; on padded, batched, shifted and packed texts; and before and after a
-long text.
+The decoder runs in a single pass and step by step; on padded, batched, shifted and packed texts; and before and
+after a long text.
 """
 
 from collections.abc import Callable, Collection
@@ -28,15 +28,15 @@ from rope_doctor.probes.report import Report, run_chosen, verdict_of
 from rope_doctor.probes.ways import EFFECT, LONGROPE, WAYS, Way, chunks
 from rope_doctor.verdict import HOLDS, Judged, choose
 
-CHUNK = 512  # size, in tokens, of the chunks in which servers read a long prompt
-STEPS = 7  # number of tokens of a long text to read one at a time
+CHUNK = 512  # tokens per chunk when a server reads a long prompt
+STEPS = 7  # number of tokens at the end of a long text that are read one at a time
 PAST = 16  # number of tokens by which a long text extends past a window or a switch
 LONGEST = 8_448  # maximum length of a text in tokens, unless `length` is larger
 
 
 @dataclass(frozen=True)
 class DecoderReport(Report):
-    """The checks of a decoder, their verdict, and the causes of differences, likeliest first; `print` it."""
+    """The checks of a decoder, their verdict, and the causes of differences; `print` shows them as text."""
 
     def _headline(self) -> str:
         central = [check for check in self.checks if check.central]
@@ -69,18 +69,19 @@ def check_decoder(
     Every check compares the decoder with itself, so no reference is needed; `diagnose` and `check_model` find
     mistakes that affect all calls alike. All comparisons run on a text of 12 tokens, and the central ones also on a
     long text, past every window and switch. In float32, a difference counts if it exceeds 2¹² roundings in the same
-    direction, plus 2⁴ per token. In a narrower type, it must exceed eight times the measured noise in half of the
-    tokens; a float32 copy is also checked, against the float32 bound, because this noise hides some mistakes.
+    direction, plus 2⁴ per token. In a narrower dtype, it must exceed eight times the measured noise in at least
+    half of the tokens. Because this noise hides some mistakes, a float32 copy is checked too, against the float32
+    bound.
 
     Args:
-        decoder: a `Decoder`, a causal model of transformers, or a function `(tokens, *, positions, mask, cache) ->
+        decoder: a `Decoder`, a causal transformers model, or a function `(tokens, *, positions, mask, cache) ->
             (logits, cache)` with some or all of the keywords.
-        length: tokens in the long text. The default is two chunks and 16 tokens, or 16 tokens past the last window
-            or switch, but at most 8,448.
-        chunk: tokens per chunk when the long text is read in chunks.
+        length: number of tokens in the long text. By default, it is two chunks and 16 tokens, or 16 tokens past the
+            last window or switch, but at most 8,448.
+        chunk: number of tokens per chunk when the long text is read in chunks.
         window: width, in tokens, of a window that the decoder does not declare.
         text: token ids, `(tokens,)`, repeated up to the length; random by default.
-        only, skip, require: names of the only checks to run, of checks to skip, and of checks to count as central.
+        only, skip, require: names of checks: the only ones to run, those to skip, and those to count as central.
         facts: `Decoder` attributes, if `decoder` is a function.
 
     Raises:
@@ -115,7 +116,7 @@ def check_decoder(
 
 
 def _of_both(found: Check, copy: Check | None = None) -> Check:
-    """Return a decoder's check, or its float32 copy's if that differs or if rounding hid the decoder's."""
+    """Return the decoder's check, or its float32 copy's if only the copy differs or could be judged."""
     if copy is None or found.outcome == DIFFERS or copy.outcome == NOT_JUDGED:
         return found
     if found.outcome == NOT_JUDGED or copy.outcome == DIFFERS:
@@ -155,7 +156,7 @@ class _Examination:
         wanted = max([least, *marks]) if length is None else limit
         reached = [mark for mark in [least, *marks] if mark <= limit]
         self.far_length = wanted if wanted <= limit else max([2 * chunk + PAST, *reached])
-        if decoder.longest:  # the end of a position table
+        if decoder.longest:  # stays inside the position table
             self.far_length = min(self.far_length, max(2 * SHORT, decoder.longest - 2 * PAST))
         near = min(SHORT, self.switch or SHORT)
         self.near = Bench(decoder, near, min(PADS, near - 5), text=text)
@@ -169,7 +170,7 @@ class _Examination:
         return Bench(self.decoder, self.switch, self.switch - 3, text=self.text)
 
     def prepare(self) -> None:
-        """Read the short text; ValueError if the decoder fails on it."""
+        """Run the short text; ValueError if the decoder fails on it."""
         try:
             self.near.whole  # noqa: B018  # computed here and cached
         except Exception as error:
@@ -212,7 +213,7 @@ class _Examination:
         return _combined(found)
 
     def twice(self, compare: Callable[[Bench], Check], bench: Bench) -> Check:
-        """Compare on a long text; if it differs, try another, since rounding may change a token's expert once."""
+        """Compare on a long text; if it differs, repeat with a new one, since rounding may reroute a token once."""
         check = compare(bench)
         if check.outcome != DIFFERS:
             return check
@@ -225,7 +226,7 @@ class _Examination:
         return _combined([near, self.twice(partial(chunks, chunk=self.chunk), self.far)])
 
     def state(self) -> Check:
-        """Compare texts of increasing length with the same texts read again, longest first."""
+        """Run texts of increasing length, then the same texts in reverse order, and compare their logits."""
         lengths = [self.near.length, self.far_length]
         if self.switch:
             middle = (self.switch + self.far_length) // 2

@@ -47,14 +47,14 @@ class UnansweredError(Exception):
 
 
 class SpentError(UnansweredError):
-    """A request that was not sent because there was no time left."""
+    """A request that was not sent because the time limit was used up."""
 
 
 class Endpoint:
-    r"""A model on a server, with the number of requests, tokens and seconds used so far.
+    r"""A model on a server, with counters for the requests, tokens and seconds used so far.
 
     Args:
-        post: sends a body to a path and returns the JSON response; `over_http` makes one.
+        post: sends a body to a path and returns the JSON response; `over_http` makes such a function.
         model: the model's name.
         seconds: time limit for all requests together.
     """
@@ -63,16 +63,16 @@ class Endpoint:
         self.post, self.model, self.seconds = post, model, seconds
         self.began = time.monotonic()
         self.requests = self.tokens = 0
-        self.echoes: str = "echo"  # the field of a request that asks for the prompt's log probabilities
+        self.echoes: str = "echo"  # request field that asks for the prompt's log probabilities
         self.lists = True  # whether the server accepts several prompts in one request
 
     @property
     def spent(self) -> float:
-        """Return the seconds since the first request."""
+        """Return the seconds since the endpoint was created."""
         return time.monotonic() - self.began
 
     def write(self, prompt: str, new: int) -> Answer:
-        """Return `new` tokens after a prompt, generated greedily."""
+        """Generate `new` tokens after a prompt, greedily."""
         return self._complete([prompt], new, {})[0]
 
     def read(self, prompt: str, new: int = 1) -> Answer:
@@ -80,7 +80,7 @@ class Endpoint:
         return self._complete([prompt], new, self._echo())[0]
 
     def together(self, prompts: Sequence[str], new: int, *, echo: bool) -> list[Answer]:
-        """Return the answers to several prompts in one request, or in parallel ones if the server refuses lists."""
+        """Query several prompts in one request, or in parallel requests if the server refuses lists."""
         extra = self._echo() if echo else {}
         if self.lists:
             try:
@@ -99,7 +99,7 @@ class Endpoint:
         return Answer((), tuple(map(_of_chat, rows)), _cached(answered))
 
     def context(self) -> int | None:
-        """Return the context, in tokens, that the server claims for its model, or None."""
+        """Return the context, in tokens, that the server claims for its model, or None if it claims none."""
         try:
             models = self._send("/models", None).get("data") or []
         except UnansweredError:
@@ -150,10 +150,10 @@ def tokens_in(body: dict[str, Any]) -> int:
 
 
 def over_http(url: str, key: str = "") -> Post:
-    r"""Return a function that posts JSON to a server and returns its response.
+    r"""Return a function that sends JSON to a server and returns its response.
 
-    `url` may end with /v1 or not. The key is sent only to this server, so redirects are refused, and it does not
-    appear in messages.
+    A /v1 at the end of `url` is optional. The key is sent only to this server, so redirects are refused, and it
+    never appears in error messages.
     """
     base = url.rstrip("/")
     base = base if base.endswith("/v1") else f"{base}/v1"
@@ -198,7 +198,7 @@ def _cached(answered: dict[str, Any]) -> int | None:
 
 
 def _completed(choice: dict[str, Any], prompt: str, echo: bool, cached: int | None) -> Answer:
-    """Return a choice as an Answer, in which the prompt's tokens come first if they were requested."""
+    """Convert a choice to an Answer; if the prompt was echoed, the choice begins with its tokens."""
     places = tuple(_places(choice.get("logprobs") or {}))
     listed = choice.get("prompt_logprobs")
     if listed is not None:
@@ -227,7 +227,7 @@ def _of_chat(row: dict[str, Any]) -> Place:
 
 
 def prompt_length(places: Sequence[Place], prompt: str) -> int:
-    r"""Return the number of tokens up to the end of a prompt, including tokens before it; 0 if it is missing.
+    r"""Return the number of tokens up to the end of a prompt, including any before it; 0 if the prompt is missing.
 
     >>> prompt_length([Place("<s>"), Place("A"), Place(" boat"), Place(" sank")], "A boat")
     3
@@ -241,5 +241,5 @@ def prompt_length(places: Sequence[Place], prompt: str) -> int:
 
 
 def plain(text: str) -> str:
-    """Return a text without spaces, which servers represent in different ways."""
+    """Return a text without spaces, which servers encode in different ways."""
     return text.replace("▁", "").replace("Ġ", "").replace(" ", "")

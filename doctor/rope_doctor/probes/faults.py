@@ -1,4 +1,4 @@
-r"""Describe faults in a live model's rotation and the causes behind them, most likely first."""
+r"""Faults in a live model's rotation, and their causes, likeliest first."""
 
 import tomllib
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from rope_doctor.clinic.mistakes import MISTAKES
 
 
 class Cause(NamedTuple):
-    """A cause, its fix, and the chapter that explains it; `fix` may contain `{…}` for a name."""
+    """A cause, its fix, and the chapter that explains it; `fix` may contain placeholders for names, such as {0}."""
 
     does: str
     fix: str
@@ -23,7 +23,7 @@ FROM_CLINIC_BEFORE = "ignores_positions"  # the clinic's mistakes rank just ahea
 
 
 def cause_of(name: str) -> Cause:
-    """Return a cause by name, from `OWN` or from the clinic's mistakes."""
+    """Return the cause with this name, from `OWN` or from the clinic's mistakes."""
     return OWN[name] if name in OWN else Cause(MISTAKES[name].does, MISTAKES[name].fix)
 
 
@@ -32,7 +32,7 @@ class Fault:
     """A difference between a live model's rotation and its config, as text."""
 
     where: str  # name of the module
-    layers: str  # layer kind
+    layers: str  # the layers concerned, as text: "all layers"
     found: str
     wanted: str
     cause: str  # a name in `OWN` or in the clinic's `MISTAKES`
@@ -67,10 +67,10 @@ class Fault:
 
 
 def ranked(faults: Sequence[Fault]) -> tuple[Fault, ...]:
-    """Return the faults with the most likely cause first.
+    """Sort faults by cause, likeliest first.
 
-    A cause precedes others that it explains: frequencies come before the queries that they rotate, and a fault in
-    all layers before a fault in one layer kind.
+    A cause comes before those that it may explain: frequencies before the queries that they rotate, and faults in
+    all layers before faults in one layer kind.
     """
     order = list(OWN)
     clinic = order.index(FROM_CLINIC_BEFORE) - 0.5

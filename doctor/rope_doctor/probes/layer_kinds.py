@@ -1,4 +1,4 @@
-r"""Find a live model's layer kinds, each with its reading of the config and with its modules and layers."""
+r"""Find a live model's layer kinds, and match the config's rotations, the modules and the layers to them."""
 
 import re
 from collections.abc import Callable
@@ -14,13 +14,13 @@ from rope_doctor.config.reader import NOPE, Reading, loaded
 from rope_doctor.config.values import Notes
 from rope_edu.encodings.spec import RopeSpec
 
-NAME_PATTERNS = {  # patterns in the names of modules and buffers, keyed by layer kind
+NAME_PATTERNS = {  # patterns in the names of modules and buffers, keyed by part of the layer kind's name
     "sliding": re.compile(r"local|sliding|swa"),
     "full": re.compile(r"global|full"),
     "compress": re.compile(r"compress"),
     "main": re.compile(r"main"),
 }
-WITHOUT_ATTENTION = re.compile(r"linear|conv|mamba|recurrent|ssm|delta")  # parts of the names of kinds
+WITHOUT_ATTENTION = re.compile(r"linear|conv|mamba|recurrent|ssm|delta")  # in a layer kind's name
 LAYER_LISTS = ("layer_types", "layers_block_type", "block_types", "_block_types")  # a short list is repeated
 LAYER = re.compile(r"(?:^|\.)(?:layers|h|blocks|block|layer)\.(\d+)(?:\.|$)")
 
@@ -50,7 +50,7 @@ class LayerKinds:
         return {label: reading for label, reading in self.readings.items() if reading.rope_type != NOPE}
 
     def named(self, word: str) -> str | None:
-        """Return the kind suggested by a name, or None."""
+        """Return the layer kind that a name suggests, or None."""
         if word in self.readings:
             return word
         for part, pattern in NAME_PATTERNS.items():
@@ -86,7 +86,7 @@ class LayerKinds:
     def nearest(
         self, label: str | None, off: Callable[[RopeSpec], float]
     ) -> tuple[str | None, RopeSpec] | None:
-        """Return the candidate kind with the nearest rotation, and its spec, or None if all kinds are unrotated."""
+        """Return the candidate kind whose spec minimises `off`, and the spec, or None if no kind rotates."""
         best = min(self.candidates(label), key=lambda reading: off(reading.spec), default=None)
         return None if best is None else (best.layer_type, best.spec)
 

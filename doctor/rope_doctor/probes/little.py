@@ -1,4 +1,4 @@
-r"""A two-layer model that demonstrates `check_model`, right by default and wrong on request."""
+r"""A two-layer model for demonstrating `check_model`: correct by default, wrong on request."""
 
 from collections.abc import Callable, Sequence
 
@@ -12,7 +12,7 @@ HEADS, HEAD_DIM, VOCABULARY = 4, 16, 40
 
 
 class LittleRotary(nn.Module):
-    """Cosines and sines of a spec, duplicated as in the modules of transformers."""
+    """A spec's rotary module, which returns each pair's cosine and sine twice, as in transformers."""
 
     inv_freq: Tensor
 
@@ -28,7 +28,7 @@ class LittleRotary(nn.Module):
 
 
 class LittleLayer(nn.Module):
-    """Multi-head half_split attention with its own rotary module."""
+    """Multi-head attention with half_split rotation and a separate rotary module."""
 
     def __init__(self, spec: RopeSpec, times: int) -> None:
         super().__init__()
@@ -55,7 +55,7 @@ def rotated(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
 class Little(nn.Module):
     r"""A decoder with one layer per spec and no cache; by default, two layers with heads of 16 and base 10,000.
 
-    `times` is the number of times that each layer rotates; 1 is right.
+    `times` is how often each layer rotates its queries and keys; 1 is correct.
 
     >>> model = Little()
     >>> tuple(model(torch.tensor([[3, 1, 4]])).shape)
@@ -82,7 +82,7 @@ class Little(nn.Module):
 
 
 def emptied(model: Little, left: Callable[[Tensor], Tensor] = torch.zeros_like) -> Little:
-    """Return the model with frequencies as `to_empty` leaves them; by default they are 0, as in fresh memory."""
+    """Fill a model's frequencies with what `to_empty` may leave in memory, 0 by default, and return the model."""
     for module in model.modules():
         if isinstance(module, LittleRotary):
             module.inv_freq = left(module.inv_freq)

@@ -29,11 +29,11 @@ CHECKS = (  # (name, whether the verdict "right" requires this check)
 
 @dataclass(frozen=True)
 class ModelReport:
-    """The verdict on the rotation in a live model, its faults, the completed probes and notes; `print` shows them.
+    """The verdict on a live model's rotation, with its faults, completed probes and notes; `print` shows them.
 
     Attributes:
-        verdict: the outcome of each check, or the reason why it did not run.
-        faults: most likely cause first. Fix it and run the check again, because the others often disappear with it.
+        verdict: the outcome of each check and, if it did not run, the reason.
+        faults: likeliest cause first. Fix the first and check again, because the others often disappear with it.
     """
 
     verdict: Verdict
@@ -69,15 +69,15 @@ def check_model(
 ) -> ModelReport:
     r"""Probe a live torch model's rotary modules, and the queries and keys that reach its attention.
 
-    The model is probed in its current state: after loading, after `.to(torch.bfloat16)`, on its device. Modules
+    The model is probed as it is now, for example after loading or `.to(torch.bfloat16)`, and on its device. Modules
     that return cosines and sines are called, frequency buffers and tables are read, and the model runs on a text of
-    one repeated token, whose queries differ only because of the rotation. Each layer is compared with the reading
-    of its kind.
+    one repeated token, whose queries differ only because of the rotation. Each layer is compared with the config's
+    rotation for its kind.
 
     Args:
         model: a `torch.nn.Module`.
         config: the expected rotation: a dict, a config.json path, a preset name, or None for the model's config.
-        only, skip, require: names of the only checks to run, of checks to skip, and of checks to count as central.
+        only, skip, require: names of checks: the only ones to run, those to skip, and those to count as central.
 
     Raises:
         ValueError: the config is missing or cannot be read, or a check is unknown; the message gives the reason.
@@ -131,7 +131,7 @@ def _words_of(watched: Watched) -> Iterator[str]:
 
 
 def _of_all_layers(watched: Watched, kinds: LayerKinds) -> list[Fault]:
-    """Return the faults in attention, with causes that can be recognised only from all layers together."""
+    """Return the faults in attention, with causes that only a look at all layers reveals."""
     still = {fault.where for fault in watched.faults if fault.cause == "no_layer_rotates"}
     turning = {
         name
@@ -160,7 +160,7 @@ def _judged(
     told: dict[str, str],
     kinds: LayerKinds,
 ) -> list[Judged]:
-    """Return the outcome of every check; `told` has reasons for checks that did not run."""
+    """Return the outcome of every check; `told` gives the reasons why some checks did not run."""
     unseen, missing = watched.failed, "attention was not watched"
     if not unseen and not watched.judged():
         unseen = "no attention was seen in which tokens differ by position alone"
@@ -226,7 +226,7 @@ def _grouped_names(names: list[str]) -> str:
 
 
 def _grouped(items: Iterable[tuple[Any, str]]) -> Iterator[tuple[Any, str]]:
-    """Yield each distinct item, the name with which it first occurs, and the number of further occurrences."""
+    """Yield each distinct item with its first name and, as text, the number of further names."""
     places: dict[Any, list[str]] = {}
     for item, where in items:
         places.setdefault(item, []).append(where)

@@ -1,4 +1,4 @@
-r"""Check whether the rotary modules of a live torch model give the rotation specified in its config."""
+r"""Check whether the rotary modules of a live torch model produce the rotation that its config specifies."""
 
 import inspect
 from collections.abc import Callable
@@ -65,7 +65,7 @@ class ModuleProbe:
         self.compare(name, label, call, module, buffer)
 
     def never_filled(self, where: str, label: str | None, values: Any) -> bool:
-        """Report frequencies that were never filled, and return whether there are any."""
+        """Return whether a frequency buffer was never filled, after adding the fault if so."""
         if values.is_meta:
             found = "no numbers, on the meta device"
         else:
@@ -88,7 +88,7 @@ class ModuleProbe:
     def nearest(
         self, where: str, label: str | None, off: Callable[[RopeSpec], float], probe: str
     ) -> tuple[Reading, str] | None:
-        """Record the probe, and return the nearest kind's reading and name, or None if all kinds are unrotated."""
+        """Record the probe; return the reading with the smallest `off`, and its layers as text, or None."""
         best = min(self.kinds.candidates(label), key=lambda reading: off(reading.spec), default=None)
         if best is None:
             return None
@@ -97,7 +97,7 @@ class ModuleProbe:
         return best, words
 
     def compare(self, name: str, label: str | None, call: Any, module: Any, buffer: str) -> None:
-        """Compare the cosines and sines of a module with the expected ones."""
+        """Compare a module's cosines and sines with the expected ones, and add a fault if they differ."""
         readings = self.kinds.candidates(label)
         trained = min((watching.below_the_switch(reading) or 2048 for reading in readings), default=2048)
         positions = np.array([position for position in POSITIONS if position < min(trained, 2048)])
@@ -129,7 +129,7 @@ class ModuleProbe:
         self.add(name, words, cause, fault, named)
 
     def compare_numbers(self, name: str, label: str | None, module: Any, buffer: str, reason: str) -> None:
-        """Compare the stored frequencies of a module that cannot be called with the expected ones."""
+        """Compare the frequencies stored in a module that cannot be called with the expected ones."""
         values = dict(_frequencies(module))[buffer]
         own, where = values.double().cpu().numpy().ravel(), f"{name}.{buffer}".lstrip(".")
         best = self.nearest(where, label, partial(_frequency_error, own), f"stored numbers only: {reason}")
@@ -165,7 +165,7 @@ class ModuleProbe:
 def _cause_in_buffer(
     values: Any, buffer: str, reading: Reading, module: Any
 ) -> tuple[str, tuple[str, ...]] | None:
-    """Return the cause that a module's stored frequencies or rule reveal, and names for the fix."""
+    """Return the cause revealed by a module's stored frequencies or rule, with names for the fix, or None."""
     own, width = values.double().cpu().numpy().ravel(), str(values.dtype).removeprefix("torch.")
     expected = reading.spec.inv_freq
     narrow = width in ("bfloat16", "float16") and own.shape == expected.shape
@@ -195,7 +195,7 @@ def _cause_in_table(
 
 
 def _cause_in_clinic(call: Any, reading: Reading, positions: np.ndarray) -> str | None:
-    """Return the first mistake found by the clinic in a rotation with these cosines and sines, or None."""
+    """Diagnose a rotation with these cosines and sines in the clinic; return the first mistake, or None."""
     if reading.rope_type in watching.BY_LENGTH or reading.spec.axes is not None:
         return None
     spec = reading.spec
@@ -216,7 +216,7 @@ def _cause_in_clinic(call: Any, reading: Reading, positions: np.ndarray) -> str 
 
 
 def _by_speeds(values: np.ndarray, reading: Reading, positions: np.ndarray) -> str:
-    """Return the mistake in the frequencies computed from positions 0 and 1 of a table."""
+    """Return the mistake in the frequencies, which are the angles at position 1 of a table."""
     spec = reading.spec
     table = tables.by_pair(values, np.ones((len(values), len(spec.inv_freq)), complex))
     if table is None:

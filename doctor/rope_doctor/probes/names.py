@@ -1,7 +1,7 @@
-r"""The names that different libraries give to the same things, newest first, and the wrappers of models.
+r"""Names that different libraries use for the same argument, config field or module, newest first.
 
-Names that are not in these tables are unknown. A check that needs such a name does not run, and its report gives
-the reason.
+A name that is not in these tables counts as unknown. A check that needs it does not run, and the report gives the
+reason.
 """
 
 import inspect
@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-CACHES = ("cache", "past_key_values")  # argument names in transformers since 5.24, and before
+CACHES = ("cache", "past_key_values")  # argument names in transformers: since 5.24, and earlier
 POSITIONS = ("position_ids",)
 MASKS = ("attention_mask",)
 WRAPPED = ("_orig_mod", "base_model.model", "module")  # in torch.compile, PEFT, and DataParallel, DDP or FSDP
@@ -21,11 +21,11 @@ WINDOWS = (
     "window_size",
 )
 WINDOWED = re.compile("sliding|chunked|local|swa")  # patterns in the names of layer kinds with a window
-# modules that have a row for each position
+# modules that store one row per position
 TABLES = re.compile(r"wpe|embed_positions|position_embeddings?$|pos_emb|sin|cos|freqs")
 LEARNED = re.compile(r"(?:wpe|embed_positions|position_embeddings?)\.weight$")
 TABLE_LENGTHS = ("max_position_embeddings", "n_positions", "n_ctx")
-SCALED_FROM_THE_START = {"beam": 0.1 / 2048}  # growth per token of queries × (1 + position / 2048) ** 0.1
+SCALED_FROM_THE_START = {"beam": 0.1 / 2048}  # per token, for × (1 + position / 2048) ** 0.1
 RECURRENT = re.compile("Mamba|SSM|Recurrent|DeltaNet|LinearAttention|Lightning|Rwkv|xLSTM|ShortConv|KDA")
 
 
@@ -55,7 +55,7 @@ def argument(model: Any, names: tuple[str, ...]) -> str | None:
 
 
 def windows(config: Mapping[str, Any]) -> tuple[int, ...]:
-    """Return the widths, in tokens, of the windows and chunks in the body of a config, in ascending order.
+    """Return the widths, in tokens, of the sliding windows and chunks in a config, in ascending order.
 
     >>> windows({"sliding_window": 512, "layer_types": ["sliding_attention", "full_attention"]})
     (512,)
@@ -72,7 +72,7 @@ def windows(config: Mapping[str, Any]) -> tuple[int, ...]:
 
 
 def pooled(config: Mapping[str, Any]) -> int:
-    """Return the smallest number of tokens that a layer pools into one key, as in DeepSeek V4, or 1.
+    """Return the smallest number of tokens that a layer pools into one key, as in DeepSeek V4; 1 without pooling.
 
     >>> pooled({"compress_rates": {"a": 4, "b": 128}, "layer_types": ["a", "b"]})
     4

@@ -7,14 +7,14 @@ import numpy as np
 
 from rope_doctor.probes.endpoint import Place, plain
 
-RUN = 4  # neighbouring tokens whose distances are averaged
+RUN = 4  # number of neighbouring tokens over which distances are averaged
 
 
 def apart(one: Place, other: Place) -> float:
-    r"""Return a lower bound, from 0 to 1, on the probability that moved between two distributions of a token.
+    r"""Return a lower bound, from 0 to 1, on the total variation distance between two distributions of a token.
 
-    This is the total variation distance over the listed alternatives. If an alternative is listed in only one of
-    them, its probability in the other is at most that of the last one listed there. NaN if either list is empty.
+    Only the listed tokens have known probabilities. If a token is listed in only one distribution, its probability
+    in the other is at most the smallest listed there. NaN if either list is empty.
 
     >>> one, other = Place("a", None, {"a": -0.1, "b": -3.0}), Place("a", None, {"a": -0.1, "c": -3.0})
     >>> apart(one, one), apart(one, other)
@@ -36,13 +36,13 @@ def _listed(place: Place) -> dict[str, float]:
 
 
 def _alone(p: dict[str, float], q: dict[str, float]) -> float:
-    """Return the total amount by which probabilities listed only in p exceed their maximum in q."""
+    """Return the total by which probabilities listed only in p exceed the largest that q can have."""
     most = min(q.values())
     return sum(max(0.0, p[token] - most) for token in p.keys() - q.keys())
 
 
 def distances(ones: Sequence[Place], others: Sequence[Place]) -> np.ndarray:
-    """Return the distance between two readings for each token, up to and including the first token that differs."""
+    """Return the distance between two answers for each token, up to and including the first token that differs."""
     pairs = list(zip(ones, others, strict=False))
     same = [plain(one.token) == plain(other.token) for one, other in pairs]
     stop = same.index(False) + 1 if False in same else len(same)
@@ -50,7 +50,7 @@ def distances(ones: Sequence[Place], others: Sequence[Place]) -> np.ndarray:
 
 
 def worst(values: np.ndarray, bound: float) -> tuple[float, int | None]:
-    """Return the largest mean of four neighbouring distances, and the first index at which it exceeds a bound."""
+    """Return the largest mean of four neighbouring distances, and the index of the first mean above `bound`."""
     known = np.flatnonzero(np.isfinite(values))
     if not len(known):
         return math.nan, None
@@ -61,9 +61,9 @@ def worst(values: np.ndarray, bound: float) -> tuple[float, int | None]:
 
 
 def moved(places: Sequence[Place], by: int) -> tuple[Place, ...]:
-    """Return tokens with the distributions from `by` tokens later, and log probabilities from these distributions.
+    """Give each token the distribution found `by` tokens later, and its log probability in that distribution.
 
-    The log probability is None if the token is not listed in the distribution.
+    The log probability is None if the distribution does not list the token.
     """
     tops = [places[at + by].top if 0 <= at + by < len(places) else {} for at in range(len(places))]
     return tuple(
@@ -74,7 +74,7 @@ def moved(places: Sequence[Place], by: int) -> tuple[Place, ...]:
 def losses(places: Sequence[Place]) -> np.ndarray:
     """Return the loss of each token, in nats, or NaN if it is unknown.
 
-    An unlisted token gets the loss of the last one listed, which is a lower bound.
+    An unlisted token gets the loss of the least likely listed one, which is a lower bound.
     """
 
     def loss(place: Place) -> float:
@@ -86,7 +86,7 @@ def losses(places: Sequence[Place]) -> np.ndarray:
 
 
 def tail_length(places: Sequence[Place], rest: str) -> int:
-    """Return the number of tokens at the end that make up a text, or 0 if they do not.
+    """Return how many of the last tokens spell `rest`, or 0 if the tokens do not end with it.
 
     >>> tail_length([Place("A"), Place(" boat"), Place(" sank")], " boat sank")
     2

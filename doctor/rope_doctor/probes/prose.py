@@ -1,7 +1,7 @@
-r"""Draw new prose for a server: sentences made at random from a few phrases.
+r"""Generate random text for a server: sentences combined from a few phrases.
 
-The order has no meaning, so all parts of a text are equally difficult. A model that uses its context soon expects
-the phrases, so its loss falls and then stays level.
+The sentences are independent, so all parts of a text are equally difficult. A model that uses its context soon
+learns to expect the phrases, so its loss falls and then stays level.
 """
 
 import numpy as np
@@ -20,14 +20,14 @@ WHERE = (
     "without a word|for his sister|in the rain"
 )
 PHRASES = tuple(part.split("|") for part in (WHO, DOES, WHAT, WHERE))
-TOKENS = 11  # approximate length of a sentence
+TOKENS = 11  # approximate number of tokens per sentence
 
 
 CONSONANTS, VOWELS = "bdfgklmnprstvz", "aeiou"
 
 
 class Prose:
-    """Texts drawn from a seed.
+    """A generator of random texts, reproducible from a seed.
 
     >>> Prose(0).sentences(2)
     'A stranger counted the old piano in the winter. The tall doctor carried the blue boat near the river.'
@@ -41,7 +41,7 @@ class Prose:
         return " ".join(self._sentence() for _ in range(count))
 
     def text(self, count: int) -> str:
-        """Return `count` sentences after a name, so that all texts begin differently."""
+        """Return a random name and `count` sentences; the name makes texts differ from their first token on."""
         letters = [letters[self.draw.integers(len(letters))] for letters in (CONSONANTS, VOWELS) * 3]
         return f"{''.join(letters).capitalize()}: {self.sentences(count)}"
 

@@ -11,15 +11,15 @@ from rope_doctor.verdict import DIFFERS, HOLDS, NOT_RUN, Judged, Verdict
 START = 256  # tokens over which the loss still falls because there is little context
 LEAST = 512  # minimum number of losses after those tokens
 RISE = 0.5  # a rise by this many nats counts as leaving the level; perplexity is then 1.65 times as high
-DRAWS = 200  # number of resampled texts with which to estimate the uncertainty
-BLOCK = 64  # minimum length of the level, in tokens
-DRAWN = 256  # tokens resampled together, since losses of neighbouring tokens are correlated
+DRAWS = 200  # number of resampled texts for estimating the uncertainty
+BLOCK = 64  # minimum number of tokens in the level part
+DRAWN = 256  # tokens per resampled block, because losses of neighbouring tokens are correlated
 SMOOTH = 256  # tokens over which the loss is averaged after it has left its level
 CERTAIN = 0.9  # share of resampled texts between `low` and `high`
-# maximum fraction of departure-free texts in which chance produces an apparent departure this large
+# significance level: the share of texts without a departure that may appear to have one as large
 UNLIKELY = 0.01
 CHUNK = 512  # tokens read at once
-WORST = 20.0  # nats that replace a loss that is not finite: one token in 5e8
+WORST = 20.0  # nats that replace a loss that is not finite: a probability of 1 in 5e8
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,9 @@ class Reach:
         tokens: number of losses.
         level: mean loss in nats after the first 256 tokens and before the departure.
         token: token from which the loss stays above the level, counted from 0; None if it stays level to the end.
-        low, high: the interval that contains `token` in 90 % of resampled texts; None without a departure.
+        low, high: the 90 % interval of `token`, from resampled texts; None without a departure.
         after: mean loss from that token on; None without a departure.
-        claim: the claimed context, in tokens, if known.
+        claim: the claimed context, in tokens, or None if unknown.
         verdict: the checks "level" and "claim", both central.
     """
 
@@ -65,11 +65,11 @@ class Reach:
 def reach_of(losses: Any, claim: int | None = None, *, seed: int = 0) -> Reach:
     r"""Find the token at which losses leave their level.
 
-    The level μ is the mean loss before the change, without the first 256 tokens. The change is the token τ with the
-    smallest sum of ℓ − μ − 0.5 over the tokens before it, in nats. Every stretch that ends at τ therefore has a
-    mean below μ + 0.5, and every stretch that begins there has a mean above it. The change counts if fewer than 1 %
-    of texts resampled from the part before it depart as far by chance. The interval is computed from texts whose
-    deviations are resampled in blocks of 256 tokens. It accounts for noise in the losses, but not for a more
+    The level μ is the mean loss before the change, without the first 256 tokens. The change is at the token τ that
+    minimises the sum of ℓ − μ − 0.5 nats over the tokens before it. Every stretch that ends at τ therefore has a
+    mean below μ + 0.5, and every stretch that begins there has a mean above μ + 0.5. The change counts if fewer
+    than 1 % of texts resampled from the part before it depart as far by chance. The interval is computed from texts
+    whose deviations are resampled in blocks of 256 tokens. It accounts for noise in the losses, but not for a more
     difficult passage.
 
     Args:
@@ -106,9 +106,9 @@ def token_losses(model: Any, tokens: np.ndarray, *, chunk: int = CHUNK) -> np.nd
     r"""Return each token's loss in nats, `(tokens − 1,)`, for a text read in one context.
 
     Args:
-        model: a `Decoder`, a causal model of transformers, or a function, as in `check_decoder`.
+        model: a `Decoder`, a causal transformers model, or a function, as in `check_decoder`.
         tokens: token ids, `(tokens,)`.
-        chunk: tokens read into the cache at a time; a decoder without a cache reads all at once.
+        chunk: number of tokens read at a time; a decoder without a cache reads the whole text at once.
 
     >>> copy = lambda tokens: 9 * np.eye(40)[tokens]  # predicts a repetition of every token
     >>> token_losses(copy, np.array([3, 3, 1])).round(2)
@@ -156,7 +156,7 @@ def _change(values: np.ndarray) -> tuple[int | None, float]:
 
 
 def _split(values: np.ndarray) -> int:
-    """Return the token at which to split the losses for the largest difference of means, in standard errors."""
+    """Return the token at which a split gives the largest difference of means, in standard errors."""
     rest = values[START:]
     count = np.arange(1, len(rest))
     before = np.cumsum(rest)[:-1]
@@ -167,9 +167,9 @@ def _split(values: np.ndarray) -> int:
 
 
 def _onset(values: np.ndarray, level: float) -> int:
-    """Return the token with the smallest sum before it, or the number of losses if the sum does not rise again."""
+    """Return the token before which the summed excess is smallest, or the number of losses if that is the end."""
     sums = np.cumsum(values[START:] - level - RISE)
-    least = int(sums[BLOCK - 1 :].argmin()) + BLOCK  # the level has at least one block
+    least = int(sums[BLOCK - 1 :].argmin()) + BLOCK  # the level part has at least `BLOCK` tokens
     return START + least
 
 
@@ -188,7 +188,7 @@ def _departs(values: np.ndarray, token: int, level: float, draw: np.random.Gener
 
 
 def _interval(values: np.ndarray, token: int, level: float, draw: np.random.Generator) -> tuple[int, int]:
-    """Return the interval of changes found in texts resampled around the fitted losses."""
+    """Return the 90 % interval of the change, from texts resampled around the fitted losses."""
     kernel = np.ones(SMOOTH)
     later = values[token:]
     course = np.convolve(later, kernel, "same") / np.convolve(np.ones(len(later)), kernel, "same")
@@ -203,14 +203,14 @@ def _interval(values: np.ndarray, token: int, level: float, draw: np.random.Gene
 
 
 def _blocks(values: np.ndarray, length: int, draw: np.random.Generator) -> np.ndarray:
-    """Return a series of `length` values made of randomly chosen blocks of consecutive ones."""
+    """Return `length` values, concatenated from randomly chosen blocks of consecutive ones."""
     size = min(DRAWN, len(values))
     starts = draw.integers(0, len(values) - size + 1, size=-(-length // size))
     return values[(starts[:, None] + np.arange(size)).ravel()[:length]]
 
 
 def _claim(tokens: int, token: int | None, low: int | None, high: int | None, claim: int | None) -> Judged:
-    """Return the outcome of checking the claimed context."""
+    """Return the check of the claimed context."""
 
     def judged(outcome: Any, reason: str = "") -> Judged:
         return Judged("claim", outcome, reason, central=True)

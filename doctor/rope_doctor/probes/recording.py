@@ -1,7 +1,7 @@
 r"""Record the queries and keys that enter attention in a live torch model.
 
 Attention is intercepted in three forms: `scaled_dot_product_attention` of torch, the attention functions of
-transformers, and any matrix product (`matmul`, `bmm`, `einsum`) whose result has a number for each pair of tokens.
+transformers, and any matrix product (`matmul`, `bmm`, `einsum`) whose result has one entry per pair of tokens.
 """
 
 import contextlib
@@ -28,9 +28,9 @@ class Call:
     k: Any
     v: Any = None
     scale: float | None = None  # factor on q·k, or None if it cannot be observed
-    before: tuple[Any, ...] = ()  # outputs of the submodules of the calling module, at the first token
-    mask: Any = None  # (batch, heads, seq, keys); None if each token sees all tokens before it, or its window
-    window: int | None = None  # number of tokens, passed to a kernel that takes no mask
+    before: tuple[Any, ...] = ()  # submodule outputs of the calling module, at the first token
+    mask: Any = None  # (batch, heads, seq, keys); None if it is causal and limited only by `window`
+    window: int | None = None  # width in tokens, for a kernel that takes no mask
 
 
 @dataclass
@@ -56,7 +56,7 @@ class _Recorder:
             self.outputs[name] = out[0].flatten(1)[0].detach() if out.shape[1] else out
 
     def even_out(self, name: str, args: tuple[Any, ...], options: dict[str, Any]) -> tuple[Any, Any] | None:
-        """Give every token the hidden state of the first, so that tokens differ only in position."""
+        """Return the arguments with the first token's hidden state copied to all tokens; None if there is none."""
         given = [*args, *options.values()]
         first = next((x for x in given if hasattr(x, "is_floating_point") and x.is_floating_point()), None)
         if first is None or self.count not in first.shape:
@@ -72,7 +72,7 @@ class _Recorder:
         return tuple(map(evened, args)), {key: evened(x) for key, x in options.items()}
 
     def through(self, attend: Callable[..., Any], first: int) -> Callable[..., Any]:
-        """Return an attention function that records its queries and keys, which begin at argument `first`."""
+        """Wrap an attention function so that it records its queries and keys, which start at argument `first`."""
 
         def call(*args: Any, **options: Any) -> Any:
             if not self.inside:
@@ -92,7 +92,7 @@ class _Recorder:
         return call
 
     def see_product(self, name: str, args: tuple[Any, ...], out: Any) -> None:
-        """Record a matrix product if it has a number for each pair of tokens."""
+        """Record a matrix product if it has one entry per pair of tokens."""
         if self.inside or getattr(out, "ndim", 0) < 2:
             return
         factors = _of_einsum(args, self.count) if name == "einsum" else _of_matmul(args[-2:], self.count)
@@ -101,7 +101,7 @@ class _Recorder:
             self.products.append(Call(self.where, q, k, before=self.before))
 
     def found(self) -> list[Call]:
-        """Return the attention calls, and matrix products in layers for which there is no such call."""
+        """Return the attention calls, and the matrix products of layers without such a call."""
         seen = {_number(call.layer) for call in self.calls}
         return self.calls + [call for call in self.products if _number(call.layer) not in seen]
 
@@ -146,7 +146,7 @@ def _of_einsum(args: tuple[Any, ...], count: int) -> tuple[Any, Any] | None:
 
 @contextlib.contextmanager
 def recorded(model: Any, count: int) -> Iterator[_Recorder]:
-    """Record attention on a text of `count` tokens that are made equal in every layer."""
+    """Record attention while a text of `count` tokens runs, with all tokens made equal in every layer."""
     from unittest import mock
 
     import torch

@@ -1,4 +1,4 @@
-r"""Record the requests of an interview without a server."""
+r"""Record the requests of an interview with a server, without the server."""
 
 import re
 from typing import Any
@@ -7,16 +7,16 @@ WORD = re.compile(r" ?[^ ]+")
 
 
 class Rehearsal:
-    """A stand-in for a server that records requests and answers all of them in the same way.
+    """A fake server that records requests and gives all of them the same kind of answer.
 
-    Pass its `post` to `Endpoint`. Requests that depend on an earlier answer contain "…" in its place.
+    Pass its `post` to `Endpoint`. A request that quotes an earlier answer contains "…" instead.
     """
 
     def __init__(self) -> None:
         self.requests: list[tuple[str, dict[str, Any]]] = []
 
     def post(self, path: str, body: dict[str, Any] | None, seconds: float) -> dict[str, Any]:
-        """Record a request and answer it."""
+        """Return a fake answer, and record the request unless it has no body."""
         if body is None:
             return {}
         self.requests.append((path, body))

@@ -14,7 +14,7 @@ OUTCOMES = {SAME: HOLDS, DOCUMENTED: HOLDS, DIFFERS: WRONG, NOT_JUDGED: NOT_RUN}
 
 @dataclass(frozen=True)
 class Report(ABC):
-    """Checks, their verdict, and the causes of differences, likeliest first; `print` it."""
+    """Checks, their verdict, and the causes of differences, likeliest first; `print` shows them as text."""
 
     checks: tuple[Check, ...]
     verdict: Verdict

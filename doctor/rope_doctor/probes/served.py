@@ -20,17 +20,17 @@ LENGTH = 4_096  # tokens in the long text; with a tenth of its base, SmolLM2 lea
 SENTENCES = 12  # sentences in a short text, about 130 tokens
 NEW, ANSWER = 8, 16  # number of tokens generated after a prompt, and for an answer that is read back
 LEAST_BOUND = (
-    0.04  # probability; it is 0.018 for SmolLM2 in llama.cpp, between one token at a time and many at once
+    0.04  # probability; SmolLM2 in llama.cpp moves 0.018 between one token at a time and many at once
 )
-MOST_ROUNDING = 0.025  # maximum in the bound; it is 0.018 for SmolLM2 in llama.cpp, and more is a fault
+MOST_ROUNDING = 0.025  # cap on rounding in the bound; more is a fault, and SmolLM2 in llama.cpp has 0.018
 NOISE_FACTOR = 4  # differences count above this multiple of the noise
 UNLIKE = 0.75  # largest distance of the best alignment, relative to the next best
-UNSTEADY = 0.05  # noise that would hide most differences; it is 0.024 for SmolLM2 in bfloat16
-ROOM, NEARLY = 12, 0.95  # tokens left free in a context, and share of it that counts as the whole context
+UNSTEADY = 0.05  # more noise would hide most differences; SmolLM2 in bfloat16 has 0.024
+ROOM, NEARLY = 12, 0.95  # tokens left free in a context; share of a context that counts as all of it
 FALL = 1.0  # nats by which the loss on a repetitive text must fall; for SmolLM2, it falls by 3
 EARLY = slice(16, 80)  # tokens for which the phrases are still new
 LEVEL = 0.03  # change in mean loss, in nats, that different kernels and rounding may cause
-SPREAD = 0.1  # mean absolute change by token; for SmolLM2 it is 0.05 in llama.cpp, and 0.2 with five times its base
+SPREAD = 0.1  # mean absolute change per token; SmolLM2 in llama.cpp has 0.05, with five times its base 0.2
 ALIGNMENT = {  # number of tokens by which an echo's distributions are late -> meaning
     0: "each token has the distribution from which it is predicted",
     -1: "each token has the distribution that follows it, so every number is that of another place",
@@ -40,7 +40,7 @@ PATTERNS, MEANINGS = read_table("served.toml")
 
 
 class Reading(NamedTuple):
-    """A server's reading of a text: the tokens generated after it and, if available, those of the text itself."""
+    """A server's answer to a text: the generated tokens and, if available, the tokens of the text itself."""
 
     new: tuple[Place, ...]
     prompt: tuple[Place, ...] = ()
@@ -48,7 +48,7 @@ class Reading(NamedTuple):
 
 @dataclass(frozen=True)
 class ServerReport(Report):
-    """The checks of a server, their verdict, the causes of differences, and the cost; `print` it."""
+    """The checks of a server, their verdict, the causes of differences, and the cost; `print` shows them."""
 
     requests: int
     tokens: int  # estimated number of tokens read by the server
@@ -79,24 +79,24 @@ def ask_server(
 ) -> ServerReport:
     r"""Send the same texts to a server in different requests and report where its log probabilities differ.
 
-    All texts are drawn for this run, so the first answer cannot be from a cache. The distance between two answers
-    is the probability that moves from some listed tokens to others, averaged over four neighbouring tokens. It
-    counts as a difference if it exceeds 0.04 and four times the noise. The noise is taken from cold answers, so
-    a fault of the cache does not widen its own bound. It is the distance between two answers to one text, the
-    second after another text has evicted the first, or between a token at the end of a text and the same token
-    inside a longer one, since rounding depends on how much is read at once. The latter counts as at most 0.025,
-    since a cache with room for both texts makes it warm. A prefix cache that is off by one moves 0.01 to 0.03 of
-    SmolLM2's probability, so it may remain undetected. If there is a difference, the check is repeated with other
-    texts, because mistakes recur and accidents do not. If there is none, the checks of a prefix cache and of a
-    batch are repeated once, because one text in ten hides a small difference.
+    All texts are generated for this run, so the first answer to each is cold. The distance between two answers is
+    the probability that moves between listed tokens, averaged over four neighbouring tokens. It counts as a
+    difference if it exceeds both 0.04 and four times the noise. The noise is measured on cold answers, so that a
+    cache fault does not widen its own bound. It is the larger of two distances: between two answers to the same
+    text, with a different text in between to evict it from the cache; and between a token at the end of a text and
+    the same token inside a longer text, because rounding depends on the number of tokens read at once. The second
+    distance counts as at most 0.025, because in a cache with room for both texts it involves a cache hit. A prefix
+    cache that is off by one moves 0.01 to 0.03 of SmolLM2's probability, so it may remain undetected. Most checks
+    are repeated with new texts if they differ, because mistakes recur and accidents do not. The checks of the
+    prefix cache and of batches are also repeated if they pass, because one text in ten hides a small difference.
 
     Args:
         endpoint: the server.
         length: approximate number of tokens in the long text.
         context: the context in the model's config, in tokens.
-        text, expected: a text, and the losses in nats of its tokens in a correct run, except for the first token.
-        seed: seed for the texts; by default a new one each time.
-        only, skip, require: names of the only checks to run, of checks to skip, and of checks to count as central.
+        text, expected: a text, and its tokens' losses in a correct run, in nats, without the first token's.
+        seed: seed for the texts; by default, a new one for each run.
+        only, skip, require: names of checks: the only ones to run, those to skip, and those to count as central.
 
     Raises:
         ValueError: the server does not answer or does not return log probabilities, or a check is unknown.
@@ -129,7 +129,7 @@ def ask_server(
 
 
 def fresh_seed() -> int:
-    """Return a random seed, which earlier runs have not used."""
+    """Return a new random seed, so that the texts differ from those of earlier runs."""
     return int(np.random.SeedSequence().generate_state(1)[0])
 
 
@@ -171,7 +171,7 @@ class Interview:
         )
 
     def prepare(self) -> None:
-        """Determine which requests the server supports, its noise, and the alignment of its distributions."""
+        """Find out which requests the server supports, how noisy it is, and how its distributions are aligned."""
         self.claimed = self.endpoint.context()
         text = self.prose.text(1)
         if not any(_known(place) for place in self.endpoint.write(text, 1).new):
@@ -189,8 +189,8 @@ class Interview:
     def _noise_of_copies(self) -> float:
         """Return the distance between cold answers to the first text.
 
-        The second answer comes after another text. In a cache with room for both texts it is a hit, and so is the
-        third, which then has the same faults. The smaller distance is therefore due to noise alone.
+        The second answer follows a different text. In a cache with room for both texts, the second and third
+        answers are hits with the same faults, so the smaller distance is due to noise alone.
         """
         self.forget()
         answers = [self.first, self.ask(self.first_text), self.ask(self.first_text)]
@@ -210,7 +210,7 @@ class Interview:
         self.no_echo = f"the server gives no log probabilities of the prompt ({said})"
 
     def ask(self, text: str) -> Reading:
-        """Return the server's reading of a text from one request, which is cold if the text is new."""
+        """Query a text in one request and return the answer, which is cold if the text is new."""
         if self.no_echo:
             return Reading(self.endpoint.write(text, NEW).new)
         answer = self.endpoint.read(text, NEW)
@@ -218,15 +218,15 @@ class Interview:
         return Reading(places[count:], places[:count])
 
     def read(self, text: str) -> tuple[Place, ...]:
-        """Return the tokens of a prompt, each with its own distribution."""
+        """Return the tokens of a prompt, each with the distribution that predicts it."""
         return self.straight(self.endpoint.read(text).prompt)
 
     def straight(self, places: tuple[Place, ...]) -> tuple[Place, ...]:
-        """Return tokens with the distributions moved to the correct ones."""
+        """Return the tokens with late or early distributions moved to where they belong."""
         return places if self.late == 0 and self.consistent else moved(places, self.late)
 
     def forget(self) -> None:
-        """Query another text, which evicts the last one from a cache that has room for only one."""
+        """Query a new text, which evicts the last one from a cache with room for only one."""
         self.endpoint.write(self.prose.text(SENTENCES), 1)
 
     def needs_echo(self) -> None:
@@ -251,7 +251,7 @@ class Interview:
         return any(check(self).outcome == DIFFERS for _ in range(2))
 
     def _off(self, pairs: Sequence[tuple[Sequence[Place], Sequence[Place]]]) -> tuple[float, int | None, int]:
-        """Return the largest distance in pairs of readings, the first token that differs, and the token count."""
+        """Return the largest distance in any pair of answers, the first token that differs, and the token count."""
         values = [distances(*pair) for pair in pairs]
         found = [worst(each, self.bound) for each in values]
         known = [off for off, _ in found if np.isfinite(off)]
@@ -261,7 +261,7 @@ class Interview:
         return max(known), min(places, default=None), sum(int(np.isfinite(each).sum()) for each in values)
 
     def compared(self, words: str, *pairs: tuple[Sequence[Place], Sequence[Place]]) -> Check:
-        """Return a check of whether the two readings in every pair agree."""
+        """Return a check that the two answers in every pair agree."""
         off, place, count = self._off(pairs)
         figures = f"{off:.2g} of the probability moves, in {count} places"
         if place is None:
@@ -287,7 +287,7 @@ class Interview:
         return self.aligned
 
     def _align(self) -> Check:
-        """Compare the first new token after each beginning of a text with the same token in the whole text."""
+        """Compare the token generated after the beginning of each text with the same token in the whole text."""
         self.needs_echo()
         joints = self._joints()
         moves = {late: [_off_at(*joint, late) for joint in joints] for late in ALIGNMENT}
@@ -311,9 +311,10 @@ class Interview:
         return Check("", SAME, f"{ALIGNMENT[0]}: {least:.2g} of the probability moves.", off=least)
 
     def _joints(self) -> list[tuple[Place, tuple[Place, ...], int]]:
-        """For four texts, return the first new token after the beginning, the tokens, and the end of the beginning.
+        """For four texts, return the token generated after the beginning, all tokens, and the beginning's length.
 
-        All beginnings are queried before the texts, by which time a cache with room for one text has evicted them.
+        All beginnings are queried before the whole texts, so a cache with room for one text has evicted them by
+        then.
         """
         texts = [self.prose.text(SENTENCES // 2) for _ in range(RUN)]
         rests = [f" {' '.join(text.split()[24 + 2 * number :])}" for number, text in enumerate(texts)]
@@ -329,7 +330,7 @@ class Interview:
         return joints
 
     def prefix_cache(self) -> Check:
-        """Query a text, repeat it twice after another with the same beginning, then query growing parts of it."""
+        """Query a text, then again after a text with the same beginning, then growing parts of it, and compare."""
         base, tail, other = (self.prose.text(SENTENCES - 4), self.prose.sentences(2), self.prose.sentences(1))
         whole = f"{base} {tail}"
         cold = self.ask(whole)
@@ -347,7 +348,7 @@ class Interview:
         return self.compared("a new text, and the same after another with its beginning", *pairs)
 
     def _growing(self, whole: str, tail: str, cold: tuple[Place, ...]) -> tuple[list[Place], list[Place]]:
-        """Return the next token after one to four words of the tail, and the same tokens of a text read at once."""
+        """Return the tokens generated after one to four words of the tail, and the same tokens read at once."""
         words, new, same = tail.split(), [], []
         for count in range(1, 1 + RUN):
             rest = " " + " ".join(words[count:])
@@ -415,7 +416,7 @@ class Interview:
         )
 
     def long_text(self) -> str:
-        """Return a text of the desired length, or of the longest that the claimed context allows."""
+        """Return a text of the desired length, or the longest that fits the claimed context."""
         claim = min((each for each in (self.stated, self.claimed) if each), default=self.length)
         return self.prose.text(max(1, int(min(self.length, claim - ROOM) / self.per_sentence)))
 
@@ -490,7 +491,7 @@ class Interview:
 
 
 def _off_at(first: Place, places: tuple[Place, ...], at: int, late: int) -> float:
-    """Return the distance of a new token from the distribution `late` tokens after its own; 1 if there is none."""
+    """Return the distance between a new token's distribution and the one at `at + late`; 1 if there is none."""
     off = apart(first, places[at + late]) if at + late < len(places) else 1.0
     return 1.0 if np.isnan(off) else off
 

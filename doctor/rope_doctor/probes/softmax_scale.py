@@ -1,4 +1,4 @@
-r"""Read the factors on q·k in a config: the softmax scale, and query gains that grow with position."""
+r"""Read a config's factors on q·k: the softmax scale, and query gains that grow with position."""
 
 import math
 from collections.abc import Callable
@@ -31,11 +31,11 @@ def stated_scale(kinds: LayerKinds, width: int) -> tuple[float, bool]:
 
 
 def query_gains(kinds: LayerKinds) -> tuple[int, Callable[[np.ndarray, bool], np.ndarray]] | None:
-    """Return a length, in tokens, at which query gains are visible, and a function to compute them; or None.
+    """Return a text length at which query gains are visible, and a function that computes them; None without gains.
 
-    The arguments of the function are positions, `(seq,)`, and whether the layer rotates. Llama 4 and Beam scale the
-    queries of layers that do not rotate, and Ministral 3 those of all layers. There is no config field for Beam's
-    rule.
+    The function takes positions, `(seq,)`, and whether the layer rotates, and returns the gains, `(seq,)`. Llama 4
+    and Beam scale the queries of layers that do not rotate, and Ministral 3 those of all layers. Beam's rule has no
+    config field.
 
     Source: transformers 5.23, `modeling_llama4`, `modeling_ministral3`, `modeling_beam`.
     """

@@ -14,7 +14,7 @@ WIDTH, HEADS, VOCABULARY, LAYERS = 32, 2, 40, 2
 
 @dataclass(frozen=True)
 class Kept:
-    """The cache: rotated keys and values of each layer, (batch, heads, tokens, head_dim), and the token count."""
+    """A cache: each layer's rotated keys and its values, (batch, heads, tokens, head_dim), and the token count."""
 
     keys: tuple[np.ndarray, ...]
     values: tuple[np.ndarray, ...]
@@ -24,7 +24,7 @@ class Kept:
 class Specimen:
     r"""A decoder whose random weights are large enough to make attention sharp.
 
-    A subclass can break a part by overriding its method: `count` computes positions, `rotate` rotates queries and
+    A subclass can break one step by overriding its method: `count` computes positions, `rotate` rotates queries and
     keys, `store` appends keys and values to the cache, and `see` computes the mask.
 
     Args:
@@ -115,7 +115,7 @@ class Specimen:
         return replace(cache, keys=keys, values=values)
 
     def shift(self, cache: Kept, by: int) -> Kept:
-        """Return the cache with all keys moved by `by` positions."""
+        """Return the cache with all keys rotated by `by` further positions."""
         tokens = cache.keys[0].shape[-2]
         places = np.full((1, tokens) if self.many == 1 else (1, tokens, self.many), by)
         keys = tuple(Specimen.rotate(self, layer, places) for layer in cache.keys)

@@ -17,9 +17,9 @@ TABLES = re.compile(r"(cos|sin|freqs|rope|rotary|embed_positions)(?!.*inv)", re.
 def called(
     module: Any, model: Any, positions: np.ndarray, layer_type: str, exact: bool = False
 ) -> np.ndarray | None:
-    """Call a module and return cosines + i · sines with shape (positions, features or pairs), or None.
+    """Call a module; return cosines + i · sines, (positions, features or pairs), or None for any other result.
 
-    If `exact`, they are computed in float32, whatever the number format of the model.
+    If `exact` is True, the module computes in float32, whatever the model's dtype.
     """
     import torch
 
@@ -43,7 +43,7 @@ def called(
 
 
 def _rows(values: np.ndarray, count: int) -> np.ndarray | None:
-    """Drop size-1 axes and equal leading entries to get (positions, features), or return None if that fails."""
+    """Reduce axes of size 1, or else leading ones, to their first entry: (positions, features), or None."""
     while values.ndim > 2:
         axis = next((axis for axis, size in enumerate(values.shape) if size == 1), 0)
         values = values.take(0, axis=axis)
@@ -51,7 +51,7 @@ def _rows(values: np.ndarray, count: int) -> np.ndarray | None:
 
 
 def stored(module: Any) -> Iterator[tuple[str, np.ndarray]]:
-    """Yield the name of each table, and cosines + i · sines with one row per position."""
+    """Yield (name, cosines + i · sines) for each table that a module stores, with one row per position."""
     import torch
 
     own = {**dict(module.named_buffers(recurse=False)), **vars(module)}
@@ -78,7 +78,7 @@ def stored(module: Any) -> Iterator[tuple[str, np.ndarray]]:
 
 
 def by_pair(values: np.ndarray, expected: np.ndarray) -> np.ndarray | None:
-    """Return cosines and sines per pair from a table per pair or, in either layout, per feature; otherwise None."""
+    """Return a table with a column per pair, given one per pair or, in either layout, per feature; else None."""
     pairs, once = expected.shape[1], _once(values)
     if values.shape[1] == pairs:
         return values if once is None or _once(expected) is not None else None
@@ -86,7 +86,7 @@ def by_pair(values: np.ndarray, expected: np.ndarray) -> np.ndarray | None:
 
 
 def _once(values: np.ndarray) -> np.ndarray | None:
-    """Halve a table that stores the numbers of every pair twice, in either layout; None for any other table."""
+    """Halve a table that stores every pair's numbers twice, in either layout; return None for any other table."""
     if values.shape[1] % 2:
         return None
     neighbours, halves = (values[:, ::2], values[:, 1::2]), np.split(values, 2, axis=1)
@@ -96,9 +96,9 @@ def _once(values: np.ndarray) -> np.ndarray | None:
 def _compared(
     values: np.ndarray, spec: RopeSpec, positions: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return cosines + i · sines per pair, and which of them differ beyond rounding; None if pairs do not match.
+    """Return cosines + i · sines per pair, and a mask of those that differ; None if the pairs do not match.
 
-    Rounding includes rounding to the table's number format, and rounding of the frequencies to float32.
+    Rounding the table to its number format, or the frequencies to float32, is not a difference.
     """
     angles = positions[:, None] * spec.inv_freq
     expected = spec.attention_factor * np.exp(1j * angles)
@@ -117,13 +117,13 @@ def _compared(
 
 
 def off(values: np.ndarray, spec: RopeSpec, positions: np.ndarray) -> float:
-    """Return the fraction of numbers that differ; it is smallest for the nearest kind."""
+    """Return the fraction of entries that differ from the rotation, or 2 if the pairs do not match."""
     compared = _compared(values, spec, positions)
     return 2.0 if compared is None else float(compared[1].mean())
 
 
 def difference(values: np.ndarray, spec: RopeSpec, positions: np.ndarray) -> dict[str, Any] | None:
-    """Return the actual and the expected rotation as text, with the first difference, or None if they are equal."""
+    """Return the actual and the expected rotation as text, and the first difference, or None if they are equal."""
     pairs, width = len(spec.inv_freq), values.shape[1]
     compared = _compared(values, spec, positions)
     if compared is None:

@@ -1,4 +1,4 @@
-r"""Check whether queries and keys are rotated as specified in the config when a live torch model runs.
+r"""Check, while a live torch model runs, whether it rotates queries and keys as its config specifies.
 
 In a layer whose tokens are all equal, all queries are equal before the rotation. The query at position p must
 therefore equal the query at position 0, rotated to p.
@@ -27,9 +27,9 @@ ROWS = 61  # length of the text for a model that does not accept positions
 LONGEST_RUN = 4096  # maximum length of such a text
 QK_ROUNDINGS = 64  # allowed roundings in q and k between the embedding and attention
 FREQUENCY_TOLERANCE = 4e-6  # relative error of frequencies computed as powers in float32
-V_ROUNDINGS = 64  # allowed roundings between the values of equal tokens
+V_ROUNDINGS = 64  # allowed roundings by which the values of equal tokens differ
 SCALE_TOLERANCE = 1e-3  # relative error of a softmax scale, which some models round to bfloat16
-GAIN_TOLERANCE = 0.01  # relative error of a query's length in bfloat16
+GAIN_TOLERANCE = 0.01  # relative error of a query's norm in bfloat16
 FEWEST_ROWS = 8  # minimum number of equal tokens needed to judge a layer
 CLOCKWISE = {"nanochat"}  # architectures that rotate by −angle, for which there is no config field
 OF_COORDINATES = ("sections_contiguous", "sections_interleaved", "one_coordinate")
@@ -43,14 +43,14 @@ class AttentionInput:
     name: str  # "queries" or "keys"
     rows: np.ndarray  # (seq, width), scaled to the norm of the first row
     positions: np.ndarray  # (seq,), or coordinates (seq, axes)
-    eps: float  # relative rounding error of the number format of the model
-    before: tuple[np.ndarray, ...]  # outputs of the modules of this attention, at the first token
+    eps: float  # relative rounding error of the model's dtype
+    before: tuple[np.ndarray, ...]  # outputs of this attention's submodules, at the first token
     gains: np.ndarray  # (seq,), norms of the rows before scaling, relative to the first
 
     def off(self, spec: RopeSpec, at: np.ndarray | None = None, wide: float = 1.0) -> np.ndarray:
-        """Return whether each row differs from the first row, rotated to its position or to `at`.
+        """Return, for each row, whether it differs from the first row rotated to its position, or to that in `at`.
 
-        The rotated part may be the whole row, its beginning or its end.
+        The rotated part may be the whole row, its beginning or its end. `wide` multiplies the frequency tolerance.
         """
         positions, width = self.positions if at is None else at, self.rows.shape[1]
         if spec.kind != NOPE and spec.head_dim > width:
@@ -76,12 +76,12 @@ def _angles(positions: np.ndarray, spec: RopeSpec) -> np.ndarray:
 
 @dataclass
 class Watched:
-    """Observations of attention: the faults, the layers that were judged, and why others were not."""
+    """Observations of attention: the faults, the judged layers, and the reasons why others were not judged."""
 
     faults: list[Fault] = field(default_factory=list)
     # whether each layer was judged, keyed by layer name
     layers: dict[str, bool] = field(default_factory=dict)
-    scales: dict[str, tuple[float, int]] = field(default_factory=dict)  # softmax scale and width, by name
+    scales: dict[str, tuple[float, int]] = field(default_factory=dict)  # (softmax scale, width), by name
     failed: str = ""  # why the model could not be run
     long_texts: str = ""  # why there was no text at the trained length and beyond, or "" if there was one
     query_scale: str = ""  # why query gains were not judged, or "" if they were
@@ -121,7 +121,7 @@ def watch(model: Any, kinds: LayerKinds) -> Watched:
 
 
 def _judge_at(model: Any, kinds: LayerKinds, watched: Watched, length: int | None, after: int = 0) -> None:
-    """Run the model on a text of this length, or on a short one, and add its faults."""
+    """Run `length` tokens, or a short text if None, and add the faults; `after` is an earlier text's length."""
     readings = kinds.readings if length is None else kinds.at_length(length)
     check = "queries and keys" if length is None else "longer texts"
     calls, positions = _run(model, kinds, watched, length)
@@ -140,7 +140,7 @@ def _judge_at(model: Any, kinds: LayerKinds, watched: Watched, length: int | Non
 
 
 def _judge_gains(model: Any, kinds: LayerKinds, watched: Watched) -> None:
-    """If queries grow with position according to the config, run a text in which they do, and add its faults."""
+    """If the config makes queries grow with position, run a text in which they do, and add the faults."""
     stated = query_gains(kinds)
     if stated is None:
         grows = "queries grow with the position, and the config does not say how"
@@ -168,7 +168,7 @@ def _judge_gains(model: Any, kinds: LayerKinds, watched: Watched) -> None:
 def _of_one_layer(
     wrong: list[Fault], inputs: list[AttentionInput], check: str, after: int, length: int | None
 ) -> Iterator[Fault]:
-    """Yield at most one fault for the queries and keys of a layer."""
+    """Yield at most one fault for a layer's queries and keys."""
     if not wrong:
         return
     fault, both = wrong[0], len(wrong) == len(inputs)
@@ -190,7 +190,7 @@ def _run(
 ) -> tuple[list[tuple[str, float | None, list[AttentionInput]]], np.ndarray]:
     """Run a text of equal tokens; return (layer, softmax scale, queries and keys) for each call, and the positions.
 
-    The list of queries and keys is empty if the tokens in a layer may differ in more than position.
+    A call's list of queries and keys is empty if the layer's tokens may differ in more than position.
     """
     import torch
 
@@ -252,14 +252,14 @@ def _of_the_text(call: Call, count: int) -> Call:
 
 
 def below_the_switch(reading: Reading) -> int | None:
-    """Return the length below which a rule does not depend on the text, or None if it is not in the config."""
+    """Return the length below which the frequencies do not depend on the text, or None if it is not stated."""
     if reading.trained and reading.rope_type in BY_LENGTH:
         return reading.trained - 1
     return reading.trained or reading.longest
 
 
 def _positions(kinds: LayerKinds, length: int | None, given: bool) -> np.ndarray:
-    """Return positions below the trained length, or up to the end of a text of `length` tokens."""
+    """Return positions below the trained length, or up to `length` tokens; consecutive ones unless `given`."""
     if length is None:
         longest = min((below_the_switch(kind) or 1024 for kind in kinds.turning.values()), default=1024)
         if not given:
@@ -271,7 +271,7 @@ def _positions(kinds: LayerKinds, length: int | None, given: bool) -> np.ndarray
         return np.arange(length)
     else:
         chosen = np.append(POSITIONS[length - 1 > POSITIONS], length - 1)
-    # an odd number, so that it cannot be mistaken for a width
+    # an odd number of tokens, which cannot be mistaken for a width
     return np.delete(chosen, -2) if len(chosen) % 2 == 0 and len(chosen) > 2 else chosen
 
 
@@ -301,7 +301,7 @@ def _inputs(call: Call, positions: np.ndarray, eps: float, even: bool, mixed: in
     if call.v is not None and call.v.data_ptr() != call.k.data_ptr():
         v = call.v.double().cpu().numpy()[0, 0]
         apart = np.abs(v - v[-1]).max(axis=1) > V_ROUNDINGS * eps * np.abs(v).max()
-    else:  # without values, tokens are known to be equal only if they were made equal or the lengths are constant
+    else:  # without values, tokens are known to be equal only if they were made equal or the norms are constant
         length = np.linalg.norm(k, axis=1)
         apart = (np.abs(length - length[-1]) > V_ROUNDINGS * eps * length.max()) & (not even)
     start = int(np.flatnonzero(apart)[-1]) + 1 if apart.any() else 0
@@ -374,7 +374,7 @@ def _comes_out_in_halves(vectors: AttentionInput, spec: RopeSpec) -> bool:
 def _explained(
     vectors: AttentionInput, reading: Reading, kinds: LayerKinds, length: int | None
 ) -> tuple[str, str, tuple[str, ...]]:
-    """Return the cause, the finding, and names for the fix."""
+    """Return the cause, the finding as text, and names to insert into the fix."""
     spec, width = reading.spec, vectors.rows.shape[1]
     if spec.head_dim > width:
         return "narrow_head", f"{width} features wide", (str(spec.head_dim),)
@@ -402,7 +402,7 @@ def _explained(
 
 
 def _speeds(vectors: AttentionInput, spec: RopeSpec) -> str:
-    """Describe the base that fits the angles of the expected pairs from one position to the next."""
+    """Describe the base that fits the angles between the first two rows, in the expected pairs."""
     width, start = spec.rotary_dim, vectors.rows.shape[1] - spec.head_dim
     first, second = pair_slices(width, spec.layout)
     part = vectors.rows[:2, start : start + width]

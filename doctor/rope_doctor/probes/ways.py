@@ -18,10 +18,10 @@ from rope_doctor.probes.bench import (
 )
 from rope_doctor.probes.decoder import BFLOAT16_EPS
 
-GAP, SHIFT, NEW = 7, 17, 6  # lengths in tokens: a gap in the positions, a shift of a text, a generated text
-LEAST = PADS + 3  # minimum length of a text that is compared
+GAP, SHIFT, NEW = 7, 17, 6  # in tokens: size of a position gap, position shift, and length of generated text
+LEAST = PADS + 3  # minimum length of a compared text
 GROWN = 8  # largest logit difference per unit of query growth, in units of the spread
-EFFECT = "effect of positions"  # a check that must run if rounding may hide mistakes
+EFFECT = "effect of positions"  # this check is central if rounding may hide mistakes
 LONGROPE = "longrope"  # the rule that switches from one list of factors to another at a documented length
 
 
@@ -44,7 +44,7 @@ def step_by_step(bench: Bench) -> Check:
 
 def chunks(bench: Bench, chunk: int) -> Check:
     """Compare one pass with chunks of `chunk` tokens, and with smaller ones."""
-    least = bench.decoder.trained or 0 if _switches(bench) else 0  # the two lists must not be mixed in a text
+    least = bench.decoder.trained or 0 if _switches(bench) else 0  # a text must not mix the two factor lists
     pairs = []
     chunk = min(chunk, bench.length - 1)
     sizes = sorted({chunk, max(2, 3 * chunk // 8)}, reverse=True)
@@ -70,7 +70,7 @@ def step_by_step_with_positions(bench: Bench) -> Check:
 
 
 def _padded(bench: Bench, pads: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return tokens, mask, and positions counted from the mask, for two rows of which the second is padded."""
+    """Return tokens, mask, and positions counted from the mask, for two rows, the second of which is padded."""
     tokens, mask = bench.text.copy(), np.ones(bench.text.shape, int)
     tokens[1], mask[1, pads] = bench.text[0, 0], 0
     tokens[1, mask[1] == 1] = bench.text[1, : bench.length - PADS]
@@ -141,7 +141,7 @@ def _unscaled(bench: Bench, by: int) -> Bench:
 
 
 def _of_scaled_queries(bench: Bench, check: Check, by: int) -> Check:
-    """Return a check that allows a difference in proportion to the growth if queries grow from position 0 on."""
+    """Return the check, but accept a difference that queries growing from position 0 on can explain."""
     first, growth = bench.decoder.scaled, bench.decoder.growth
     if check.outcome != DIFFERS or first is None or bench.length + by <= first:
         return check
@@ -155,7 +155,7 @@ def _of_scaled_queries(bench: Bench, check: Check, by: int) -> Check:
 
 
 def _of_a_table(bench: Bench, check: Check, expected: str) -> Check:
-    """Return a check of a decoder whose positions may be absolute, which would explain a difference."""
+    """Return the check, but accept a difference if positions are absolute; NotJudgedError if they may be."""
     if check.outcome != DIFFERS or bench.decoder.relative:
         return check
     if bench.decoder.relative is False:
@@ -204,7 +204,7 @@ def _with_gap(bench: Bench, gap: int) -> np.ndarray:
 
 
 def gaps(bench: Bench) -> Check:
-    """Compare hidden with omitted tokens inside the narrowest window, whose width may be in tokens or positions."""
+    """Compare hiding tokens with omitting them, inside the narrowest window, counted in tokens or positions."""
     if bench.decoder.recurrent:
         raise NotJudgedError("layers with a state see hidden tokens")
     length = min(bench.length, *bench.decoder.windows, bench.length)
@@ -290,7 +290,7 @@ def evicted(bench: Bench) -> Check:
 
 
 def across(bench: Bench) -> Check:
-    """Compare a text that crosses the length at which the rule changes, with keys in the cache."""
+    """Compare one pass with single steps across the position at which the rule changes."""
     if not (bench.decoder.trained and bench.decoder.rule):
         raise NotJudgedError("no rule depends on the length")
     positions = bench.positions + bench.decoder.trained - bench.piece
@@ -311,7 +311,7 @@ def coordinates(bench: Bench) -> Check:
         raise NotJudgedError("a position is one number")
     bench.needs("positions", "cache")
     positions = with_an_image(count, bench.length)
-    # (coordinates, batch, seq): the second row is moved
+    # (coordinates, batch, seq), with the second row shifted
     ids = np.stack([positions, positions + SHIFT], axis=1)
     both = bench.logits(np.concatenate([row] * 2), ids)
     alone = bench.logits(row, ids[:, :1])
@@ -391,7 +391,7 @@ class Way:
     central: bool = False
     far: bool = False  # if True, also run on a text past every window and switch
     edge: bool = False  # if True, also run on a text that ends exactly at a switch
-    by_slot: int | None = None  # number of tokens added to a text, if pooling layers may cause a difference
+    by_slot: int | None = None  # tokens added to the text, if pooling layers may cause a difference
 
     def on(self, bench: Bench) -> Check:
         """Compare on one text."""
@@ -399,7 +399,7 @@ class Way:
         return check if self.by_slot is None else self._of_pools(bench, check, self.by_slot)
 
     def _of_pools(self, bench: Bench, check: Check, added: int) -> Check:
-        """Return a check that allows a difference if tokens are pooled by slot but seen by position.
+        """Return the check, but accept a difference if tokens are pooled by slot but seen by position.
 
         A text that ends before the first pool must not differ.
         """

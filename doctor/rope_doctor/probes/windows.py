@@ -1,4 +1,4 @@
-r"""Check in a live torch model's masks that each layer sees as many tokens as the window of its kind."""
+r"""Check, from a live torch model's attention masks, how many tokens each layer sees."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -10,19 +10,19 @@ from rope_doctor.probes.layer_kinds import LAYER, LayerKinds
 from rope_doctor.probes.names import windows
 from rope_doctor.probes.recording import OTHER_PARTS, Call, recorded
 
-BEYOND = 3  # tokens by which the text is longer than every window
+BEYOND = 3  # number of tokens by which the text exceeds every window
 LONGEST = 4_200  # maximum number of tokens in the text
 HIDDEN = -1e3  # a mask value below this hides a token
 
 
 def must_be_judged(kinds: LayerKinds) -> bool:
-    """Return whether the config states a window that a text of reasonable length exceeds."""
+    """Return whether the config has windows and a text of at most `LONGEST` tokens exceeds them all."""
     widths = windows(kinds.body)
     return bool(widths) and max(widths) + BEYOND <= LONGEST
 
 
 def judge_windows(model: Any, kinds: LayerKinds) -> tuple[list[Fault], str]:
-    """Return the faults in the windows, and the reason why they were not judged, or ""."""
+    """Return the faults in the windows and, if these were not judged, the reason, otherwise ""."""
     still = {label for label, reading in kinds.readings.items() if reading.rope_type == NOPE}
     layers = layers_of_config(kinds.body, still)
     rows = layers.rows(layers.count or 0)
@@ -45,7 +45,7 @@ def judge_windows(model: Any, kinds: LayerKinds) -> tuple[list[Fault], str]:
 
 
 def _is_stated(row: Layer) -> bool:
-    """Return whether the config specifies which tokens a layer sees; pooling layers see a window and the pools."""
+    """Return whether a layer's kind determines how many tokens it sees; a pooling layer's kind does not."""
     if row.label == FULL:
         return row.window is None
     return row.label in (SLIDING, CHUNKED) and isinstance(row.window, int)
@@ -70,7 +70,7 @@ def _visible(row: Layer, count: int) -> int:
 
 
 def _seen_by_layer(model: Any, count: int) -> Iterator[tuple[int, tuple[str, int]]]:
-    """Run a text; for each layer, yield its index, its name, and the number of tokens that the last token sees."""
+    """Run `count` tokens; yield each layer's index, its name, and the number of tokens that the last token sees."""
     import torch
 
     device = next(model.parameters()).device
@@ -89,7 +89,7 @@ def _seen_by_layer(model: Any, count: int) -> Iterator[tuple[int, tuple[str, int
 
 
 def _last_row(call: Call, count: int) -> int:
-    """Return the number of the text's keys that the last query sees."""
+    """Return how many of the text's keys the last query sees."""
     if call.mask is None or call.mask.ndim < 3:
         return min(call.window or count, count)
     row = call.mask[0, 0, -1, :count] if call.mask.ndim == 4 else call.mask[0, -1, :count]

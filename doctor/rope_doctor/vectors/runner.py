@@ -12,7 +12,7 @@ import numpy as np
 FILES = ("rotate", "frequencies", "configs", "batch", "axes", "shift", "scale")
 WIDTHS = ("float64", "float32", "float32, angles in float32", "bfloat16", "float16")
 KEYWORDS = ("layout", "rotary_dim", "base", "attention_factor")
-CALLS = {  # the case files that call a function, with its argument names
+CALLS = {  # argument names of the function that each case file calls
     "rotate": ("x", "positions", *KEYWORDS),
     "batch": ("x", "positions", *KEYWORDS),
     "axes": ("x", "positions", *KEYWORDS, "axes"),
@@ -51,7 +51,7 @@ def load(name: str) -> list[dict[str, Any]]:
 
 
 def run(function: Callable[..., object], *, width: str = "float64", cases: str = "rotate") -> list[Result]:
-    r"""Return the results of a function on all cases in a file; a failed one lists mistakes that could explain it.
+    r"""Run a function on all cases in a file and return the results; a failure lists mistakes that may explain it.
 
     A result passes if it is real, has x's shape, and is within the tolerance. A different shape fails even if it
     broadcasts, and a complex result fails even if its imaginary part is 0.
@@ -59,8 +59,8 @@ def run(function: Callable[..., object], *, width: str = "float64", cases: str =
     Args:
         function: `(x, positions, *, layout, rotary_dim, base, attention_factor) -> rotated x`; x is NumPy float64
             `(seq, head_dim)`, positions int64 `(seq,)`.
-        width: the number format of the function, which determines the tolerance: "float64", "float32", "float32,
-            angles in float32", "bfloat16" or "float16".
+        width: the function's number format, which determines the tolerance: "float64", "float32", "float32, angles
+            in float32", "bfloat16" or "float16".
         cases: the file. "rotate"; "batch", x `(batch, seq, head_dim)` and positions `(batch, seq)`; "axes",
             positions `(axes, seq)` and a further argument `axes`, each pair's coordinate; "shift", where x holds
             rotated keys, and `shift`, the number of tokens by which they move, replaces positions.
@@ -88,7 +88,7 @@ def check_call(function: Callable[..., object], width: str, cases: str) -> None:
             raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
     try:
         signature = inspect.signature(function)
-    except (TypeError, ValueError):  # for a built-in without a signature, the cases will fail instead
+    except (TypeError, ValueError):  # a built-in without a signature; the cases will fail instead
         return
     first, second, *keywords = CALLS[cases]
     try:
@@ -127,7 +127,7 @@ def _message(error: BaseException) -> str:
 
 
 def _compare(result: np.ndarray, expected: np.ndarray, bound: float, real: Any) -> tuple[bool, str]:
-    """Return whether a result matches the expected one, ignoring padding, and how they differ."""
+    """Return whether a result matches the expected one, ignoring padding, and the difference as text."""
     if np.iscomplexobj(result):
         return False, f"complex numbers, expected real numbers of shape {expected.shape}"
     if result.shape != expected.shape:

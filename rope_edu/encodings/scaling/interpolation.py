@@ -1,4 +1,4 @@
-r"""PI, which divides all frequencies by one number; ABF and NTK, whose larger base slows the slow pairs most."""
+r"""PI divides all frequencies by one number; ABF and NTK use a larger base, which slows the slow pairs most."""
 
 from rope_edu import plain
 from rope_edu.encodings.spec import RopeSpec

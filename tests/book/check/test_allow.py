@@ -14,6 +14,13 @@ def test_any_form_of_a_whole_number_is_taken(seven):
     assert allow.complex_number("z", seven, 0, 9) == 7
 
 
+def test_where_a_number_must_be_even_every_even_one_is_taken_and_no_odd_one():
+    assert [allow.whole("n", n, 2, 20, even=True) for n in range(2, 21, 2)] == list(range(2, 21, 2))
+    for odd in range(3, 20, 2):
+        with pytest.raises(ValueError, match="an even whole number from 2 to 20"):
+            allow.whole("n", odd, 2, 20, even=True)
+
+
 @pytest.mark.parametrize(
     "pair", [[1, 0], (1, 0), [1.0, 0], np.array([1, 0]), np.array([1, 0], np.float32)], ids=repr
 )

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from rope_book.results import first_negative_distance, smallest_base
+from rope_book.results.base_search import _first_feasible
 from rope_edu import plain
 from rope_edu.encodings import (
     inv_freq,
@@ -32,6 +33,13 @@ def test_the_first_negative_distance_is_that_of_the_sum_taken_term_by_term(head_
     if expected is not None:
         assert first_negative_distance(frequencies, expected) is None  # distances below the limit
         assert first_negative_distance(frequencies, expected + 1) == expected
+
+
+def test_the_base_after_one_that_fails_is_not_passed_over():
+    bases, context = (100.0, 10_000.0, 10_100.0), 500
+    negative = [first_negative_distance(inv_freq(128, base), context) is not None for base in bases]
+    assert negative == [True, False, False]
+    assert _first_feasible(np.array([inv_freq(128, base) for base in bases]), context, []) == 1
 
 
 def test_pairs_that_never_turn_or_turn_slower_put_the_first_negative_distance_off():

@@ -30,6 +30,7 @@ from rope_book.widgets.maths import (
     gained,
     order,
     pair_angle,
+    patients,
     rail,
     real_head,
     sentence,
@@ -116,6 +117,17 @@ def of_pair_angle():
             yield Call("angleBetween", [q, k, distance, rate], between)
             told = pair_angle.position_towards(q, abs(distance), rate, k, 64)
             yield Call("positionTowards", [q, abs(distance), rate, k, 64], told)
+
+
+@room
+def of_patients():
+    for name in patients.PATIENTS:
+        for position in (0, 2, 2.25, 7, 257, 320):
+            vector = patients.turned(name, patients.Q, [position])[0]
+            yield Call("turned", [name, patients.Q, position], vector)
+            yield Call("matrixAt", [name, position], patients.matrix_at(name, position))
+        yield Call("symptomsOf", [name], patients.symptoms(name))
+        yield Call("(name) => summary(symptomsOf(name))", [name], patients.summary(name))
 
 
 @room

@@ -242,6 +242,7 @@ SCORES = {  # what draws in pink and is a score, although its own lines do not s
     "sentence_attention drawSquare": "the cell whose score changes most",
     "sentence_attention drawCurve": "the change of the scores as the sentence moves",
     "sentence_attention draw": "how much they change",
+    "which_bug STARTS": "the lines of the score from three starts",
 }
 
 

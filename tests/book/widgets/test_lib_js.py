@@ -117,13 +117,14 @@ def test_numbers_are_written_as_a_reader_writes_them(lib, call, expected):
 
 
 def test_lead_controls_are_beside_the_picture_and_the_others_under_more(lib):
-    assert lib("leads", 'placed(["a", "b", "c", "d"], {})') == [["a", "b", "c"], ["d"]]
-    assert lib("leads", 'placed(["a", "b", "c", "d"], { lead: ["d", "a"] })') == [["d", "a"], ["b", "c"]]
-    assert lib("leads", 'placed(["a", "b"], {})') == [["a", "b"], []]
+    assert lib("leads", 'placed(["a", "b", "c", "d"], {})') == [["a", "b", "c"], ["d"], []]
+    assert lib("leads", 'placed(["a", "b", "c", "d"], { lead: ["d", "a"] })') == [["d", "a"], ["b", "c"], []]
+    assert lib("leads", 'placed(["a", "b"], {})') == [["a", "b"], [], []]
+    assert lib("leads", 'placed(["a", "b", "c"], { answers: "b" })') == [["a", "c"], [], ["b"]]
 
 
 def test_a_small_form_has_the_controls_and_parts_asked_for(lib):
-    assert lib("leads", 'placed(["a", "b", "c"], { lead: ["a"], only: ["rail", "c"] })') == [["c"], []]
+    assert lib("leads", 'placed(["a", "b", "c"], { lead: ["a"], only: ["rail", "c"] })') == [["c"], [], []]
     shown = """["rail", "score"].map(viewOf(%s, ["a", "b"]).shows)"""
     assert lib("leads", shown % "null") == [True, True]
     assert lib("leads", shown % '["a"]') == [True, True]  # no part named means all of them
@@ -225,11 +226,11 @@ def test_whole_numbers_leave_at_once_and_logarithms_glide_evenly(lib):
 def test_words_of_a_held_picture_stay_legible(lib, room, width, across):
     size = f"{{ width: {width}, height: 900 }}"
     box = lib("picture", f"heldBox({size}, [20, 700], {{ across: {across}, room: {room} }})")
-    assert box["y"] == 20
+    assert (box["x"], box["y"], box["w"]) == (0, 20, width)
     assert box["y"] + box["h"] <= 700
     assert 12 * min(across / width, room / box["h"]) >= 11 - 1e-9
-    small = lib("picture", f"heldBox({size}, [0, 90], {{ across: {across}, room: {room} }})")
-    assert small["h"] == 90
+    small = lib("picture", f"heldBox({size}, [20, 90], {{ across: {across}, room: {room} }})")
+    assert small["h"] == 70
     shown = lib("picture", f"heldBox({size}, [0, 9000], {{ across: {2 * width}, room: {room} }})")
     assert shown["h"] == pytest.approx(
         room * 12 / 11
@@ -245,7 +246,15 @@ def test_a_letter_is_as_wide_as_its_kind(lib):
 
 @pytest.mark.parametrize(
     ("tip", "expected"),
-    [([10, 0], [25, -8]), ([-10, 0], [-25 - 60, -8]), ([0, -10], [-30, -33]), ([0, 0], [-30, -23])],
+    [
+        *(([10, 0], [25, -8]), ([-10, 0], [-25 - 60, -8]), ([0, -10], [-30, -33]), ([0, 0], [-30, -23])),
+        (
+            [9, 40],
+            [9 + 135 / 41, 32 + 600 / 41],
+        ),  # more than 3 pixels to the side: the words begin or end there
+        ([-9, 40], [-9 - 135 / 41 - 60, 32 + 600 / 41]),
+        ([11, 60], [11 + 165 / 61 - 30, 52 + 900 / 61]),  # less: they are centred
+    ],
 )
 def test_a_label_beyond_a_tip_is_straight_ahead_first(lib, tip, expected):
     spots = lib("labels", f"spotsBeyond({tip}, [0, 0], 60)")

@@ -88,6 +88,7 @@ def from_python() -> Iterator[str]:
         for control in LiveFigure.figures[name].controls().values():
             yield from (control.label, control.unit)
             yield from (words for words in getattr(control, "options", {}).values() if words not in NAMES)
+            yield from getattr(control, "groups", {})
     yield from stretch.RULES.values()
     yield from (mistake["called"] for mistake in DAMAGE["mistakes"])
     for person in patients.patients()["people"]:

@@ -6,6 +6,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from numpy import fft
 
 from rope_doctor.command import importing
 from rope_doctor.vectors import runner
@@ -13,10 +14,8 @@ from rope_doctor.vectors import runner
 pytest_plugins = ("pytester",)
 ROOT = Path(__file__).resolve().parents[3]
 PLUGIN = "rope_doctor_pytest"
-LOADED = (
-    importing,
-    runner,
-)  # pytester forgets what is first imported inside it, and NumPy cannot be loaded twice
+# pytester forgets what is first imported inside it, and NumPy cannot be loaded twice
+LOADED = (importing, runner, fft)
 RIGHT = """
 from rope_edu import apply_rope, inv_freq, rope_angles
 

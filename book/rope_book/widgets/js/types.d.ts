@@ -68,6 +68,7 @@ interface Control {
   limit: number;
   options: [any, string][];
   buttons?: boolean;
+  groups?: [string, any[]][]; // headings, each with the options below it
   max_words: number;
   most: number;
   letters: string;
@@ -160,6 +161,7 @@ interface Figure {
   play?: { trait: string; perSecond: number; speeds?: number[] }; // a button that moves a slider by itself
   panel?(width: number, state: State, view: View): Pair; // top and bottom of the part to show when space is tight
   smooth?: string[]; // whole-number traits that the picture can also draw at fractional values during a transition
+  answers?: string; // a choice across the full width, with the readout directly below the picture
   glides?: string[]; // sliders whose every step the picture follows in a transition, as it does a choice
   time?: number; // duration of a transition in milliseconds, if the default of 400 is too short to follow
   unfolds?: boolean; // "More" opens when a choice makes a control in it relevant

@@ -1,7 +1,4 @@
-"""The patients in chapter 22's game: heads with 8 features and their symptoms, but no diagnosis.
-
-Numbers are rounded to three digits, which is enough for a picture.
-"""
+"""The patients in chapter 22's game: heads with 8 features, their rotations and their symptoms."""
 
 import numpy as np
 
@@ -23,47 +20,67 @@ PATIENTS = (
     "counts_from_one",
     "cos_and_sin_swapped",
 )
-CHOICES = {
-    "right": "nothing: it is right",
-    "other_layout": "the other layout",
-    "turns_backwards": "it turns backwards",
-    "minus_sign_missing": "a minus sign is missing",
-    "sine_missing": "the sines are missing",
-    "cos_and_sin_swapped": "cosine and sine are swapped",
-    "table_of_other_layout": "tables laid out for the other layout",
-    "rolls_features": "it rolls features by one",
-    "one_clock": "all pairs turn at one speed",
-    "uneven_gain": "a gain after the turn",
-    "counts_from_one": "positions count from 1",
-    "positions_in_bfloat16": "positions are kept in bfloat16",
+ANSWERS = {  # by what a mistake hits
+    "The angles": {
+        "turns_backwards": "it turns backwards",
+        "one_clock": "all pairs turn at one speed",
+        "counts_from_one": "positions count from 1",
+        "positions_in_bfloat16": "positions are kept in bfloat16",
+    },
+    "Cosine and sine": {
+        "minus_sign_missing": "a minus sign is missing",
+        "sine_missing": "the sines are missing",
+        "cos_and_sin_swapped": "cosine and sine are swapped",
+        "table_of_other_layout": "tables of the other layout",
+    },
+    "The features, or nothing": {
+        "other_layout": "the other layout",
+        "rolls_features": "it rolls features by one",
+        "uneven_gain": "a gain after the turn",
+        "right": "nothing: it is right",
+    },
 }
-STARTS, OFFSETS, PLACES, LOOK = (0, 40, 300), np.arange(33), np.arange(0, 321, 5), 2
+CHOICES = {name: called for group in ANSWERS.values() for name, called in group.items()}
+STARTS, OFFSETS, PLACES = (0, 40, 300), np.arange(33), np.arange(0, 321, 5)
 Q, K = (x / np.linalg.norm(x) for x in np.random.default_rng(8).normal(size=(2, 8)))
 
 
-def symptoms(name: str) -> dict[str, list]:
-    """Return scores (start by offset), lengths and errors (by position), and the matrix at one position."""
-    rotate, exact = right(SPEC) if name == "right" else BROKEN[name](SPEC), right(SPEC)
+def turned(name: str, x: np.ndarray, positions: np.ndarray) -> np.ndarray:
+    """Return a vector as a patient rotates it, at each position: (seq, 8)."""
+    rotate = right(SPEC) if name == "right" else BROKEN[name](SPEC)
+    return rotate(np.tile(x, (len(positions), 1)), np.asarray(positions, dtype=float))
 
-    def at(function, x, positions):
-        return function(np.tile(x, (len(positions), 1)), np.asarray(positions))
 
-    scores = [(at(rotate, Q, s + OFFSETS) * at(rotate, K, s + 0 * OFFSETS)).sum(axis=1) for s in STARTS]
-    turned = at(rotate, Q, PLACES)
-    measured = {
-        "scores": scores,
-        "lengths": np.linalg.norm(turned, axis=1),
-        "errors": np.linalg.norm(turned - at(exact, Q, PLACES), axis=1),
-        "matrix": rotate(np.eye(8), np.full(8, LOOK)).T,
+def matrix_at(name: str, position: float) -> np.ndarray:
+    """Return the matrix by which a patient multiplies at one position: (8, 8)."""
+    return np.array([turned(name, unit, np.array([position]))[0] for unit in np.eye(8)]).T
+
+
+def symptoms(name: str) -> dict[str, np.ndarray]:
+    """Return scores (start by offset), and lengths and errors (by position) of the rotated query."""
+    scores = [(turned(name, Q, s + OFFSETS) * turned(name, K, s + 0 * OFFSETS)).sum(axis=1) for s in STARTS]
+    query = turned(name, Q, PLACES)
+    off = np.linalg.norm(query - turned("right", Q, PLACES), axis=1)
+    return {"scores": np.array(scores), "lengths": np.linalg.norm(query, axis=1), "errors": off}
+
+
+def summary(name: str) -> dict[str, float]:
+    """Return least and greatest length, the largest change of a score with the start, and the largest error."""
+    measured = symptoms(name)
+    return {
+        "shortest": float(measured["lengths"].min()),
+        "longest": float(measured["lengths"].max()),
+        "spread": float(np.ptp(measured["scores"], axis=0).max()),
+        "error": float(measured["errors"].max()),
     }
-    return {key: (np.round(values, 3) + 0.0).tolist() for key, values in measured.items()}
 
 
 def patients() -> dict[str, object]:
-    """Return every patient with its diagnosis, its cure and its symptoms, and the axes of the pictures."""
+    """Return every patient with its diagnosis and its cure, and the vectors and places of the measurements."""
     healthy = {"does": "It turns every pair by its angle.", "fix": "Nothing to mend."}
     people = []
     for name in PATIENTS:
         verdict = healthy if name == "right" else {"does": MISTAKES[name].does, "fix": MISTAKES[name].fix}
-        people.append({"name": name, "called": CHOICES[name], **verdict, **symptoms(name)})
-    return {"people": people, "starts": STARTS, "places": PLACES.tolist(), "look": LOOK}
+        people.append({"name": name, "called": CHOICES[name], **verdict})
+    places = {"starts": STARTS, "offsets": OFFSETS.tolist(), "places": PLACES.tolist()}
+    return {"people": people, **places, "q": Q.tolist(), "k": K.tolist(), "base": SPEC.base}

@@ -16,7 +16,7 @@ def right(
     base: float = 10_000.0,
     attention_factor: float = 1.0,
 ) -> np.ndarray:
-    """Rotate the pairs of x, whose last axis holds the features, by angles that grow with the position."""
+    """Rotate pairs of features on the last axis of x, by angles that grow with the position."""
     width = x.shape[-1] if rotary_dim is None else rotary_dim
     angles = np.multiply.outer(positions, base ** (-np.arange(0, width, 2) / width))
     cos, sin = attention_factor * np.cos(angles), attention_factor * np.sin(angles)

@@ -3,7 +3,7 @@ import { axes } from "../lib/axes.js";
 import { ink, noteEnd } from "../lib/colour.js";
 import { cursor } from "../lib/cursor.js";
 import { live } from "../lib/figure.js";
-import { centred, inLines, Labels } from "../lib/labels.js";
+import { centred, Labels } from "../lib/labels.js";
 import { legendOf } from "../lib/legend.js";
 import { memo } from "../lib/memo.js";
 import { clamp, decade, fmt, geometric, grouped, last, powerOf, range, sorted } from "../lib/numbers.js";
@@ -27,13 +27,21 @@ const curveOf = memo((headDim, base) => {
   return { first, distances, means: meanCosine(frequencies, distances) };
 });
 
-const narrow = (width) => width < 560;
-const PLANE = 330; // top of the lower chart, in pixels
-const [LINE, CHIP] = [32, 26]; // line spacing and name height in the model list, in pixels
-const MODELS = BASES.models.map((model, i) => ({ ...model, number: `${i + 1}`, words: `${i + 1} ${model.name}` }));
-/** A list of all models by number and name, for narrow screens on which the dots are numbered. */
-const listed = (width) => inLines(MODELS, width - 4, { sample: 14, gap: 8, bold: true });
-const height = (width) => (narrow(width) ? PLANE + 312 + LINE * (last(listed(width)).line + 1) : PLANE + 310);
+/** Lay out the models' chart, with the curve at its right or, on a narrow screen, above it. */
+function plan(width) {
+  const narrow = width < 560;
+  const plane = { x: 44, y: 66 + legend(width).height, w: narrow ? width - 58 : width - 350, h: narrow ? 250 : 204 };
+  if (!narrow) return { plane, curve: { ...plane, x: width - 250, w: 236 }, key: 32, height: plane.y + plane.h + 42 };
+  const curve = { ...plane, y: 78, h: 90 };
+  const key = curve.y + curve.h + 56;
+  return {
+    plane: { ...plane, y: key + legend(width).height + 22 },
+    curve,
+    key,
+    height: key + legend(width).height + 314,
+  };
+}
+
 const LOG_TICKS = range(0, 6).map((power) => Number(`1e${power}`));
 
 const asPower = (value) => decade(Math.round(powerOf(value)), 0, 2);
@@ -55,14 +63,13 @@ function below(path, zero) {
 }
 
 /** Draw the upper chart: the mean cosine against the distance. */
-function drawCurve(pen, { base, head_dim, context }, width) {
-  const box = { x: 48, y: 78, w: width - 68, h: 190 };
+function drawCurve(pen, { base, head_dim, context }, box, width) {
   const { first, distances, means } = curveOf(head_dim, base);
   const { X, Y, at } = axes(pen, box, [1, FARTHEST], [-0.25, 1], {
-    xLabel: width < 480 ? phrase`distance r (tokens)` : phrase`distance r (tokens, logarithmic)`,
-    yLabel: width < 480 ? phrase`Mean of cos(r·θ)` : phrase`Mean of cos(r·θ) over ${head_dim / 2} pairs`,
+    xLabel: phrase`distance r (tokens)`,
+    yLabel: phrase`Mean of cos(r·θ)`,
     xLog: true,
-    xTicks: LOG_TICKS,
+    xTicks: LOG_TICKS.filter((_, power) => power % 2 === 0),
     xFormat: asPower,
     yTicks: [0, 0.5, 1],
   });
@@ -90,6 +97,7 @@ const LEGEND = [
   { words: phrase`a model`, sign: (pen, x, y) => pen.circle(x + 14, y, 4.5, MODEL) },
   { words: phrase`this state`, sign: (pen, x, y) => pen.circle(x + 14, y, 6, CURRENT) },
 ];
+const legend = (width) => legendOf(LEGEND, width, { text: 30 });
 
 /** Candidate label positions on both sides of a dot, starting level with the dot and moving up and down. @type {(at: Pair, width: number) => Pair[]} */
 const spotsBeside = (at, width) =>
@@ -97,9 +105,8 @@ const spotsBeside = (at, width) =>
     [0, -13, 13, -27, 27, -42, 42].flatMap((lift) => pointsAround(at, [out, lift - 8], [-out - width, lift - 8])),
   );
 
-/** Write each model's name beside its dot, or its number if there is no room. Clicking a name has the same effect
- * as clicking the dot. */
-function nameModels(pen, models, box, path, [x, y], numbered) {
+/** Write each model's name beside its dot where there is room. Clicking a name has the same effect as clicking the dot. */
+function nameModels(pen, models, box, path, [x, y]) {
   const labels = new Labels({ x: box.x + 4, y: box.y, w: box.w - 4, h: box.h });
   labels.avoidDot([x, y], 12);
   labels.avoid(x - 3, box.y, x + 3, box.y + box.h); // the line at the current base
@@ -107,39 +114,23 @@ function nameModels(pen, models, box, path, [x, y], numbered) {
   for (const { at } of models) labels.avoidDot(at, 5);
   for (const dot of path) labels.avoidDot(dot, 2);
   const highest = [...models].sort((a, b) => b.context - a.context); // keep the names in the same order as the dots
-  return highest.map(({ name, number, at }) => {
-    const words = numbered ? number : name;
-    const wide = textWidth(words, 12);
-    const { left, baseline } = labels.place(wide, spotsBeside(at, wide));
-    pen.text(left, baseline, words, { size: 12 });
+  return highest.flatMap(({ name, at }) => {
+    const wide = textWidth(name, 12);
+    const spot = labels.placeFree(wide, spotsBeside(at, wide));
+    if (!spot) return [];
+    const { left, baseline } = spot;
+    pen.text(left, baseline, name, { size: 12 });
     const near = /** @type {Pair} */ ([clamp(at[0], left, left + wide), clamp(at[1], baseline - 9, baseline)]);
     if (distance(near, at) > 13) pen.line(...near, ...at, { stroke: ink.muted, width: 1 });
-    return [`the name ${name}`, { x: left - 2, y: baseline - 13, w: wide + 4, h: 17, set: { model: name } }];
+    return [[`the name ${name}`, { x: left - 2, y: baseline - 13, w: wide + 4, h: 17, set: { model: name } }]];
   });
 }
 
-/** Write all models by number and name as click targets, with a frame around the current model. */
-function listModels(pen, model, width, top) {
-  return listed(width).map(({ words, name, x, line }) => {
-    const y = top + LINE * line;
-    const chosen = name === model;
-    const wide = textWidth(words, 13, true) + 12;
-    pen.rect(x + 2, y, wide, CHIP, { stroke: chosen ? ink.text : ink.muted, width: chosen ? 2 : 1, radius: 5 });
-    pen.text(x + 8, y + 17, words, { weight: chosen ? 600 : 400 });
-    return [`the name ${name}`, { x: x + 2, y, w: wide, h: CHIP, set: { model: name } }];
-  });
-}
-
-/** Draw the lower chart: the first negative distance for each base, the models, and the current state. */
-function drawPlane(pen, { base, head_dim, context, model }, width) {
-  const legend = legendOf(LEGEND, width, { text: 30 });
-  legend.draw(pen, PLANE - 2);
-  const bottom = PLANE + (narrow(width) ? 290 : 310);
-  const y = PLANE + 22 + legend.height;
-  const box = { x: 48, y, w: width - 68, h: bottom - 46 - y };
+/** Draw the models' chart: the first negative distance for each base, the models, and the current state. */
+function drawPlane(pen, { base, head_dim, context, model }, box) {
   const { X, Y, at } = axes(pen, box, [LOWEST, HIGHEST], [2, 6.1], {
-    xLabel: width < 480 ? phrase`base b` : phrase`base b (logarithmic)`,
-    yLabel: width < 480 ? phrase`Context (tokens)` : phrase`Context (tokens, logarithmic)`,
+    xLabel: phrase`base b`,
+    yLabel: phrase`Context (tokens)`,
     xLog: true,
     xTicks: LOG_TICKS.slice(3).concat(HIGHEST),
     xFormat: asPower,
@@ -152,7 +143,7 @@ function drawPlane(pen, { base, head_dim, context, model }, width) {
   const path = BASES.bases.filter((b) => b <= HIGHEST).map((b, i) => point(b, firsts[i]));
   pen.area([...path, [last(path)[0], Y(2)], [path[0][0], Y(2)]], { fill: ink.position, opacity: 0.14 });
   pen.curve(path, { stroke: ink.text, width: 1.6 });
-  const others = MODELS.filter(({ name }) => name !== model).map((m) => ({ ...m, at: point(m.base, m.context) }));
+  const others = BASES.models.filter(({ name }) => name !== model).map((m) => ({ ...m, at: point(m.base, m.context) }));
   const dots = others.map(({ at: [cx, cy] }) => /** @type {[number, number, number]} */ ([cx, cy, 4.5]));
   pen.circles(dots, MODEL);
   const now = point(base, context);
@@ -160,15 +151,18 @@ function drawPlane(pen, { base, head_dim, context, model }, width) {
   pen.circle(...now, 7, CURRENT);
   pen.text(box.x + box.w - 6, box.y + box.h - 8, phrase`safe below the line`, { ...noteEnd, fill: ink.positionWords });
   const tap = ({ name, at: [cx, cy] }) => [name, { x: cx - 11, y: cy - 11, w: 22, h: 22, set: { model: name } }];
-  const names = nameModels(pen, others, box, path, now, narrow(width));
-  const pressed = narrow(width) ? listModels(pen, model, width, bottom + 18) : names;
+  /** @type {any[]} */
+  let names = [];
+  pen.part(() => (names = nameModels(pen, others, box, path, now)));
   const handle = { x: now[0], y: now[1], at: (px) => Number(at(px).toPrecision(3)) };
-  return { base: handle, taps: Object.fromEntries([...others.map(tap), ...pressed]) };
+  return { base: handle, taps: Object.fromEntries([...others.map(tap), ...names]) };
 }
 
 function draw(pen, state, { width }) {
+  const { plane, curve, key } = plan(width);
   pen.text(2, 15, state.model === "own" ? phrase`A head of your own` : state.model, { weight: 600 });
-  return { ...drawCurve(pen, state, width), ...drawPlane(pen, state, width) };
+  legend(width).draw(pen, key);
+  return { ...drawCurve(pen, state, curve, width), ...drawPlane(pen, state, plane) };
 }
 
 function readout({ base, head_dim, context }) {
@@ -187,9 +181,9 @@ const results = ({ head_dim, base }) => ({ first_negative: curveOf(head_dim, bas
 export default live({
   name: "BaseBound",
   title: phrase`The base of RoPE, the first distance at which like vectors score below zero, and the contexts of models`,
-  height,
+  height: (width) => plan(width).height,
   draw,
   readout,
   results,
-  panel: () => [0, 316],
+  panel: (width) => [0, plan(width).height],
 });

@@ -1,12 +1,11 @@
 import { axes } from "../lib/axes.js";
 import { bitmap } from "../lib/bitmap.js";
-import { ink, noteEnd, noteMiddle } from "../lib/colour.js";
+import { ink, note, noteEnd } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
 import { speedShade } from "../lib/marks.js";
 import { memo } from "../lib/memo.js";
-import { clamp, fmt, grouped, sum } from "../lib/numbers.js";
+import { clamp, fmt, grouped, range, sum } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
-import { halfEllipse } from "../lib/shapes.js";
 import { quoted, shortened, textWidth } from "../lib/words.js";
 import { pageRope } from "../maths/long_text.js";
 import { pageHead } from "../maths/page_heads.js";
@@ -15,12 +14,8 @@ import { headWeights, jobDone, pairShares, targets } from "../maths/real_head.js
 const [TRAINED, HEAD_DIM, BASE, PAIRS, SEQ, LAYERS, HEADS] = [8192, 64, 100000, 32, 20, 30, 9]; // for SmolLM2 and its texts
 const AS_TRAINED = { rule: "none", first_pair: 1, last_pair: PAIRS, factor: 1, base: BASE, layout: "interleaved" };
 const FAST = 8; // pairs
-const ROW = 17; // pixels
-const LEVELS = [
-  { least: 0.5, style: { width: 3 } },
-  { least: 0.2, style: { width: 2, opacity: 0.8 } },
-  { least: 0.08, style: { width: 1, opacity: 0.7 } },
-];
+const NAMES = 92; // pixels for the words and their places
+
 const DOES = {
   previous: phrase`It reads the word before`,
   itself: phrase`It reads the word itself`,
@@ -33,7 +28,6 @@ const DOES = {
 };
 
 const percent = (share) => fmt(100 * share, 0);
-const narrow = (width) => width < 520;
 /** Format a token for display: trimmed, or a symbol for a line break or a single space. */
 const shownOf = (token) => token.trim() || (token.includes("\n") ? "↵" : "␣");
 
@@ -67,14 +61,18 @@ function seenOf({ job, sentence, start, ...state }) {
   };
 }
 
+/** Lay out the job, the square of weights, and the chart of pairs at its right or, in a narrow picture, below. */
 function plan(width, { shows }) {
-  const tall = narrow(width);
-  const [arcs, names] = tall ? [52, 64] : [150, 100];
-  const top = 74;
-  const square = { x: arcs + names, y: top, w: width - arcs - names - 4, h: SEQ * ROW };
-  const bottom = shows("attention") ? top + square.h + 26 : 60;
-  const chart = { x: 40, y: bottom + 46, w: width - 56, h: 120 };
-  return { tall, arcs, names, square, chart, height: shows("sum") ? chart.y + chart.h + 40 : bottom };
+  const [wide, both] = [width >= 640, shows("attention") && shows("sum")];
+  const cell = Math.min(13, (width - NAMES - 4) / SEQ);
+  const square = { x: NAMES, y: 80, w: SEQ * cell, h: SEQ * cell, cell };
+  const foot = square.y + square.h + 22;
+  if (both && wide) {
+    const left = square.x + square.w + 64;
+    return { square, chart: { x: left, y: 112, w: width - left - 8, h: square.h - 70 }, height: foot };
+  }
+  const chart = { x: 40, y: shows("attention") ? foot + 50 : 106, w: width - 56, h: 110 };
+  return { square, chart, height: shows("sum") ? chart.y + chart.h + 40 : foot };
 }
 
 /** How well the head does its job under the current rotation and as trained. */
@@ -90,60 +88,56 @@ function drawJob(pen, { layer, head, job, done, trained }, width) {
   pen.text(width, 36, phrase`${percent(done)} %, trained ${percent(trained.done)} %`, { anchor: "end" });
 }
 
-/** Draw an arc from each word to each word that it attends to, binned by weight, and a dot for each word's
- * attention to itself. */
-function drawArcs(pen, { weights, m: query }, { arcs, square }) {
-  const middle = (row) => square.y + ROW * (row + 0.5);
-  const reach = (rows) => 10 + ((arcs - 12) * rows) / SEQ;
-  const arcOf = ({ m, n }) =>
-    halfEllipse(middle(n), middle(m), arcs - 2, reach(m - n)).map(([y, x]) => /** @type {Pair} */ ([x, y]));
-  const all = weights.flatMap((row, m) => row.slice(0, m).map((weight, n) => ({ m, n, weight })));
-  LEVELS.forEach(({ least, style }, i) => {
-    const here = all.filter(({ weight }) => weight >= least && !(i && weight >= LEVELS[i - 1].least));
-    pen.curves(here.filter(({ m }) => m !== query).map(arcOf), { ...style, stroke: ink.muted });
-    pen.curves(here.filter(({ m }) => m === query).map(arcOf), { width: style.width + 1, stroke: ink.q });
+/** The corners of the steps above the diagonal: the places that no word may read. @type {(square: Box & {cell: number}) => Pair[]} */
+function future({ x, y, w, cell }) {
+  const steps = range(0, SEQ - 1).flatMap((n) => {
+    const across = x + (n + 1) * cell;
+    return /** @type {Pair[]} */ ([
+      [across, y + n * cell],
+      [across, y + (n + 1) * cell],
+    ]);
   });
-  const own = weights.flatMap((row, m) => (row[m] >= 0.08 ? [[arcs + 6, middle(m), 1 + 4 * row[m]]] : []));
-  pen.circles(own, { fill: ink.muted });
+  return [...steps.slice(0, -1), [x + w, y]];
 }
 
-/** Draw the words, one per row, beside the matrix of weights. */
-function drawSquare(pen, { words, start, picture, m, n }, { tall, arcs, names, square }) {
-  const { x, y, w, h } = square;
-  const style = (row) =>
-    row === m ? { fill: ink.qWords, weight: 700 } : row === n ? { fill: ink.kWords, weight: 700 } : {};
-  words.forEach((word, row) => {
-    const baseline = y + ROW * (row + 0.5) + 4;
-    const room = names - (tall ? 6 : 48);
-    pen.text(x - 6, baseline, shortened(word, room, 13, true), { anchor: "end", ...style(row) });
-    if (!tall) pen.text(arcs + 38, baseline, start + row + 1, noteEnd);
-  });
+/** Draw the square of weights in front of the words, with rows that read and columns that are read; the words of the
+ * columns are in the blank above the diagonal. */
+function drawSquare(pen, { words, start, picture, m, n }, { square }) {
+  const { x, y, w, h, cell } = square;
+  const style = (place) =>
+    place === m ? { fill: ink.qWords, weight: 700 } : place === n ? { fill: ink.kWords, weight: 700 } : {};
   pen.raster(x, y, w, h, picture);
-  const cell = w / SEQ;
-  pen.rect(x, y + ROW * m, w, ROW, { stroke: ink.q, width: 1.5 });
-  pen.rect(x + cell * n, y, cell, h, { stroke: ink.k, width: 1.5 });
-  pen.text(x + w / 2, y - 7, phrase`what it reads →`, noteMiddle);
-  if (tall) pen.text(x + w, y + h + 17, phrase`readers, from token ${grouped(start + 1)}`, noteEnd);
-  else pen.text(x + w / 2, y + h + 17, phrase`rows: who reads; bright: most`, noteMiddle);
+  pen.area(future(square), { fill: ink.paper });
+  pen.rect(x, y + cell * m, cell * (m + 1), cell, { stroke: ink.q, width: 1.5 });
+  pen.rect(x + cell * n, y + cell * n, cell, h - cell * n, { stroke: ink.k, width: 1.5 });
+  words.forEach((word, place) => {
+    const name = shortened(word, NAMES - 36, 12, true);
+    pen.text(x - 26, y + cell * (place + 0.5) + 4, name, { size: 12, anchor: "end", ...style(place) });
+    pen.text(x - 4, y + cell * (place + 0.5) + 4, place + 1, noteEnd);
+    const above = shortened(word, 32 + cell * place, 12, true);
+    const [across, foot] = [x + cell * (place + 0.5) + 4, y + cell * place - 4];
+    pen.text(across, foot, above, { size: 12, turn: -90, fill: ink.muted, ...(place === n ? style(n) : {}) });
+  });
+  pen.text(x + w, y - 8, phrase`columns: what is read`, noteEnd);
+  pen.text(x + w, y + h + 16, phrase`rows: who reads, from token ${grouped(start + 1)}`, noteEnd);
   const at = (px, py) => {
-    const [query, key] = [clamp(Math.ceil((py - y) / ROW), 2, SEQ), clamp(Math.ceil((px - x) / cell), 1, SEQ)];
+    const [query, key] = [clamp(Math.ceil((py - y) / cell), 2, SEQ), clamp(Math.ceil((px - x) / cell), 1, SEQ)];
     return { query, key: Math.min(key, query) };
   };
   return { cells: { x, y, w, h, at } };
 }
 
 /** Draw the score of the two words as a sum over pairs, fastest pair first. */
-function drawSum(pen, { words, m, n, shares, trained, turns }, box, tall) {
+function drawSum(pen, { shares, trained, turns }, box) {
   const total = fmt(sum(shares), 1);
-  const title = tall
-    ? phrase`Score: 32 pairs add up to ${total}`
-    : phrase`The score of ${quoted(words[n])} for ${quoted(words[m])}: 32 pairs add up to ${total}`;
-  pen.text(0, box.y - 26, title, { weight: 600 });
+  pen.text(box.x - 34, box.y - 30, phrase`Score: 32 pairs add up to ${total}`, { weight: 600 });
+  pen.line(box.x - 34, box.y - 15, box.x - 16, box.y - 15, { stroke: ink.score, width: 2 });
+  pen.text(box.x - 10, box.y - 11, phrase`as trained`, note);
   const most = Math.max(...[...shares, ...trained.shares].map(Math.abs));
   const limit = [1, 2, 4, 8, 16, 32].find((step) => step >= most) ?? 64;
   const { X, Y } = axes(pen, box, [0.5, PAIRS + 0.5], [-limit, limit], {
     xTicks: [1, 8, 16, 24, 32],
-    xLabel: tall ? phrase`pair, fastest to slowest` : phrase`pair, from the fastest to the slowest`,
+    xLabel: phrase`pair, fastest to slowest`,
     yTicks: [-limit, 0, limit],
   });
   const half = (0.36 * box.w) / PAIRS;
@@ -160,9 +154,8 @@ function draw(pen, state, { width, shows }) {
   const seen = seenOf(state);
   const at = plan(width, { shows });
   drawJob(pen, seen, width);
-  if (shows("sum")) drawSum(pen, seen, at.chart, at.tall);
+  if (shows("sum")) drawSum(pen, seen, at.chart);
   if (!shows("attention")) return {};
-  drawArcs(pen, seen, at);
   return { taps: drawSquare(pen, seen, at) };
 }
 
@@ -188,7 +181,7 @@ function readout(state) {
 
 export default live({
   name: "RealHead",
-  title: phrase`A head of SmolLM2 reading twenty words: its attention as arcs and as a square, and the pairs of one score`,
+  title: phrase`A head of SmolLM2 reading twenty words: its attention as a square, and the pairs of one score`,
   height: (width, _, view) => plan(width, view).height,
   lines: 2,
   draw,

@@ -1,8 +1,8 @@
-import { diverging, ink, note, noteEnd, shade, signedPlace } from "../lib/colour.js";
+import { ink, note, noteEnd, noteMiddle } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
 import { clamp, fmt, grouped, range, sum } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
-import { counted } from "../lib/words.js";
+import { counted, textWidth } from "../lib/words.js";
 import { attention } from "../maths/dot_product.js";
 import { invFreq, ropeAngles } from "../maths/frequencies.js";
 import { linearFactors, linearState } from "../maths/linear.js";
@@ -18,7 +18,7 @@ const KEYS = vectors(0);
 const VALUES = vectors(TOKENS * WIDTH).map((value) => value.map((number) => number + 1));
 
 const LOUD = 3; // the query is this many times the key that matches it
-const MOST = 2; // per token; larger sums are drawn in the same colour
+const MOST = 2; // per token; larger sums are drawn in the same ink
 
 /** The mean state after the tokens read so far, and each token value's weight in the query's output, from the cache
  * and from the state. */
@@ -33,104 +33,137 @@ function remembered({ step, query, turned }) {
   return { mean, weights: weights[0], factors: linearFactors(asked, keys, angles) };
 }
 
+/** Numbers in the cache. */
+const heldIn = ({ step }) => 2 * WIDTH * step;
+
 const sizeOf = (rows) => sum(rows.flat().map(Math.abs)) / rows.flat().length;
 
-const STRIP = 30; // height of a row of bars, in pixels
+const LEAST = -0.2; // lower factors are drawn like this one
 
-/** Lay out the cache, the query's weights from the cache and the state, the state, and the sizes of cache and
- * state. */
+/** Lay out, from top to bottom, the answers from the cache, the cache, the way into the state, and the answers from the
+ * state beside it or, on a narrow screen, below it. */
 function plan(width) {
   const narrow = width < 500;
-  const side = narrow ? 168 : 160;
-  const w = narrow ? width - 4 : width - side - 132;
+  const w = narrow ? width - 30 : width - 236;
   const column = w / TOKENS;
-  const cache = { x: 2, y: 42, w, h: 56, column, bar: column - Math.min(1.5, column / 4) };
-  const strips = cache.y + cache.h + 8;
-  const bottom = strips + 2 * (STRIP + 28) + 2;
-  const state = narrow ? { x: 2, y: bottom + 66 } : { x: width - side - 92, y: cache.y };
-  const bars = state.y + side + (narrow ? 46 : 44);
-  const height = bars + 66;
-  return { side, cache, strips, bottom, state, bars, height, lead: narrow ? bottom + 20 : height };
+  const row = { x: 26, w, h: narrow ? 60 : 74, column, bar: column - Math.min(1.5, column / 4) };
+  const first = { ...row, y: 26 };
+  const cache = { ...row, y: first.y + first.h + 18, h: 34 };
+  const pour = cache.y + cache.h + 4;
+  const side = narrow ? 104 : 136;
+  const state = { x: narrow ? row.x + w / 2 - side / 2 : width - side - 38, y: pour + 34, side };
+  const second = { ...row, y: narrow ? state.y + side + 62 : state.y + 22 };
+  const height = Math.max(second.y + second.h + (narrow ? 46 : 36), state.y + side + 24);
+  return { first, cache, pour, state, second, height, narrow };
 }
 
-/** Draw one column per token, with the key above the value. */
+/** Draw one column per token, with the key above the value; returns the handle of the token asked for. */
 function drawCache(pen, { step, query }, { x, y, w, h, column, bar }) {
-  pen.text(x, 15, phrase`Cache`, { weight: 600 });
-  pen.text(x, 33, phrase`key above, value below`, note);
   pen.rect(x, y, w, h, { fill: ink.grid, opacity: 0.35 });
   const columns = (top) => range(0, step - 1).map((n) => /** @type {Segment} */ ([x + n * column, top, bar, h / 2]));
   pen.rects(columns(y), { fill: ink.k, opacity: 0.45 });
   pen.rects(columns(y + h / 2), { fill: ink.value, opacity: 0.6 });
   pen.line(x, y + h / 2, x + column * step, y + h / 2, { stroke: ink.paper, width: 2 });
-  pen.rect(x, y, column * step, h, { stroke: ink.k, width: 2 });
   pen.rect(x + query * column - 1, y - 3, column + 1, h + 6, { stroke: ink.text, width: 2 });
   const at = (px) => clamp(Math.floor((px - x) / column), 0, step - 1);
   return { query: { x: x + (query + 0.5) * column, y: y + h / 2, at, box: [column + 8, h + 10] } };
 }
 
-/** Draw each token value's weight in the query's output as a bar, darker for the matching token. */
-function drawStrip(pen, words, shares, query, { x, w, column, bar }, top) {
-  const line = top + 20 + 0.8 * STRIP;
+/** Draw how much of each token's value an answer holds, as bars on one scale for both memories, with the number of the
+ * token asked for. */
+function drawAnswer(pen, { title, numbers }, shares, query, { x, y, w, h, column, bar }) {
+  const Y = (share) => y + (h * (1 - share)) / (1 - LEAST);
+  const heightOf = (share) => Y(clamp(share, LEAST, 1));
   const bars = shares.map((share, n) => {
-    const tall = 0.8 * STRIP * clamp(share, -0.25, 1);
-    return [x + n * column, Math.min(line, line - tall), bar, Math.abs(tall)];
+    const ends = [Y(0), heightOf(share)];
+    return [x + n * column, Math.min(...ends), bar, Math.abs(ends[0] - ends[1])];
   });
-  pen.text(x, top + 14, phrase`${words}: ${fmt(shares[query])} to token ${query}`, { size: 12 });
-  const others = bars.filter((_, n) => n !== query);
-  pen.rects(others, { fill: ink.muted });
-  pen.rects([bars[query]], { fill: ink.text });
-  pen.line(x, line, x + w, line, { stroke: ink.muted, width: 1 });
-}
-
-/** Draw the query's weights from the cache and from the state above the tokens. */
-function drawReading(pen, { weights, factors }, query, { cache, strips, bottom }) {
-  drawStrip(pen, phrase`Weights from the cache`, weights, query, cache, strips);
-  drawStrip(pen, phrase`Factors from the sum`, factors, query, cache, strips + STRIP + 26);
-  pen.text(cache.x, bottom + 12, phrase`token 0`, note);
-  pen.text(cache.x + cache.w, bottom + 12, TOKENS - 1, noteEnd);
-}
-
-/** Draw the state, labelling the pair that each row belongs to. */
-function drawState(pen, mean, { x, y }, side) {
-  const cell = side / WIDTH;
-  pen.text(x, y - 27, phrase`State: one sum over all tokens`, { weight: 600 });
-  pen.text(x, y - 9, phrase`divided by their number`, note);
-  pen.raster(x, y, side, side, WIDTH, WIDTH, (row, column) => signedPlace(mean[row][column], MOST), diverging);
-  pen.rect(x, y, side, side, { stroke: ink.text, width: 2 });
-  for (const pair of range(0, 3)) {
-    const top = y + 2 * pair * cell;
-    if (pair) pen.line(x, top, x + side, top, { stroke: ink.paper, width: 2 });
-    pen.text(x + side + 8, top + cell - 3, phrase`pair ${pair}`, { size: 12 });
-    pen.text(x + side + 8, top + cell + 12, `${FREQUENCIES[pair]} rad`, note);
+  pen.text(x, y - 10, title, { weight: 600 });
+  pen.text(x + textWidth(title, 13, true) + 10, y - 10, numbers, note);
+  for (const share of [0, 1]) {
+    pen.line(x, Y(share), x + w, Y(share), { stroke: share ? ink.grid : ink.muted, width: 1 });
+    pen.text(x - 6, Y(share) + 4, share, noteEnd);
   }
-  pen.text(x, y + side + 16, phrase`value features`, note);
+  pen.rects(
+    bars.filter((_, n) => n !== query),
+    { fill: ink.muted },
+  );
+  pen.rects([bars[query]], { fill: ink.text });
+  const words = fmt(shares[query]);
+  const left = query * column > w - 60;
+  const top = Math.max(heightOf(shares[query]), Y(1)) + (shares[query] > 0.8 ? 12 : -4);
+  const side = { anchor: left ? "end" : "start", weight: 600 };
+  pen.text(x + (query + (left ? -0.6 : 1.6)) * column, Math.min(top, Y(0) - 4), words, side);
 }
 
-/** Draw the sizes of the cache and the state as bars on a common scale, and the colour scale. */
-function drawSizes(pen, { step }, width, y) {
-  const pixel = (width - 150) / (2 * WIDTH * TOKENS); // pixels per number
-  const held = [
-    { name: phrase`cache`, numbers: 2 * WIDTH * step, colour: ink.k },
-    { name: phrase`state`, numbers: STATE_SIZE, colour: ink.text },
-  ];
-  held.forEach(({ name, numbers, colour }, i) => {
-    const top = y + 24 * i;
-    pen.text(2, top + 13, name);
-    pen.rect(50, top + 1, pixel * numbers, 15, { fill: colour });
-    pen.text(58 + pixel * numbers, top + 13, phrase`${grouped(numbers)} numbers`, { size: 12 });
-  });
-  for (const n of range(0, 8)) pen.rect(50 + 9 * n, y + 50, 9, 10, { fill: shade(n / 8, diverging) });
-  pen.text(44, y + 60, `−${MOST}`, noteEnd);
-  pen.text(137, y + 60, width < 320 ? phrase`${MOST} and more` : phrase`${MOST} and more; blank: 0`, note);
+/** Draw the state in shades of ink, its rows from the fast pairs to the slow ones. */
+function drawState(pen, mean, { x, y, side }) {
+  const cell = side / WIDTH;
+  const shades = range(0, 7);
+  const levelOf = (value) => Math.round(clamp(Math.abs(value) / MOST, 0, 1) * 7);
+  const cells = mean.flatMap((row, i) => row.map((value, j) => ({ level: levelOf(value), i, j })));
+  for (const level of shades) {
+    const boxes = cells
+      .filter((each) => each.level === level)
+      .map(({ i, j }) => [x + j * cell, y + i * cell, cell, cell]);
+    pen.rects(boxes, { fill: ink.text, opacity: 0.04 + 0.12 * level });
+  }
+  for (const pair of range(1, 3)) {
+    const top = y + 2 * pair * cell;
+    pen.line(x, top, x + side, top, { stroke: ink.paper, width: 2 });
+  }
+  pen.rect(x, y, side, side, { stroke: ink.text, width: 2 });
+  pen.text(x + side + 6, y + cell + 4, phrase`fast`, note);
+  pen.text(x + side + 6, y + side - cell + 4, phrase`slow`, note);
+  pen.text(x + side / 2, y + side + 16, phrase`sum ÷ tokens read`, noteMiddle);
+}
+
+/** Draw how the cache's columns are poured into the state, and the arrow from the state to its answers. */
+function drawPour(pen, { step }, { cache, pour, state, second, narrow }) {
+  const middle = state.x + state.side / 2;
+  const arrow = { stroke: ink.muted, width: 2 };
+  if (narrow) {
+    const right = cache.x + step * cache.column;
+    pen.area(
+      [
+        [cache.x, pour],
+        [right, pour],
+        [state.x + state.side, state.y - 3],
+        [state.x, state.y - 3],
+      ],
+      { fill: ink.muted, opacity: 0.18 },
+    );
+    pen.arrow(middle, state.y + state.side + 22, middle, second.y - 12, arrow);
+  } else {
+    const level = cache.y + cache.h / 2;
+    pen.line(cache.x + cache.w + 6, level, middle, level, arrow);
+    pen.arrow(middle, level - 1, middle, state.y - 4, arrow);
+    pen.text(middle, level - 8, phrase`each one is added`, noteMiddle);
+    const out = second.y + second.h - 14;
+    pen.arrow(state.x - 6, out, second.x + second.w + 6, out, arrow);
+  }
 }
 
 function draw(pen, state, { width }) {
   const at = plan(width);
-  const all = remembered(state);
+  const { mean, weights, factors } = remembered(state);
+  const [cached, summed] = [heldIn(state), STATE_SIZE].map(grouped);
+  const grows = width < 310 ? phrase`${cached} numbers` : phrase`${cached} numbers, 16 more per token`;
+  drawPour(pen, state, at);
+  drawAnswer(pen, { title: phrase`Cache`, numbers: grows }, weights, state.query, at.first);
   const handles = drawCache(pen, state, at.cache);
-  drawReading(pen, all, state.query, at);
-  drawState(pen, all.mean, at.state, at.side);
-  drawSizes(pen, state, width, at.bars);
+  drawState(pen, mean, at.state);
+  drawAnswer(
+    pen,
+    { title: phrase`State`, numbers: phrase`${summed} numbers, always` },
+    factors,
+    state.query,
+    at.second,
+  );
+  const [end, foot] = [at.first.x + at.first.w, at.second.y + at.second.h + 16];
+  pen.text(at.second.x, foot, phrase`token 0`, note);
+  pen.text(end, foot, TOKENS - 1, noteEnd);
+  pen.text(end, at.narrow ? foot + 20 : at.first.y - 10, phrase`bars: each token's share of the answer`, noteEnd);
   return handles;
 }
 
@@ -138,24 +171,27 @@ function readout(state) {
   const { step, query, turned } = state;
   const { mean, weights, factors } = remembered(state);
   const [fast, slow] = [sizeOf(mean.slice(0, 4)), sizeOf(mean.slice(4))];
-  const numbers = 2 * WIDTH * step;
-  const less = STATE_SIZE < numbers ? phrase`fewer` : phrase`more`;
   const rows = turned
     ? phrase`Per token, ${fmt(fast)} is left in the rows of the fast pairs and ${fmt(slow)} in those of the slow ones.`
-    : phrase`Nothing was turned: all rows keep their size (${fmt(fast)} and ${fmt(slow)}), and the order of the tokens is lost.`;
+    : phrase`Nothing was turned: all rows keep their size (${fmt(fast)} and ${fmt(slow)}), and the order is lost.`;
   const [weight, factor] = [fmt(weights[query]), fmt(factors[query])];
-  return phrase`After ${counted(step, "token")} the cache holds ${grouped(numbers)} numbers, the state ${STATE_SIZE}: ${less}.
-    A query like the key of token ${query} gets the value of that token with weight ${weight} from the cache and with factor
-    ${factor} from the sum. ${rows}`;
+  return phrase`After ${counted(step, "token")} the cache holds ${grouped(heldIn(state))} numbers, the state ${STATE_SIZE}. A
+    query like the key of token ${query} gets its value with weight ${weight} from the cache, and with factor ${factor} from the
+    sum. ${rows}`;
+}
+
+function results(state) {
+  const { weights, factors } = remembered(state);
+  return { cached: heldIn(state), weight: weights[state.query], factor: factors[state.query] };
 }
 
 export default live({
   name: "StateSteps",
   title: phrase`Two memories of a text: a cache that grows by a column per token, and a sum that stays eight by eight`,
   height: (width) => plan(width).height,
-  lines: 4,
+  lines: 3,
   draw,
   readout,
-  panel: (width) => [0, plan(width).lead],
+  results,
   play: { trait: "step", perSecond: 6, speeds: [1, 4] },
 });

@@ -1,15 +1,15 @@
 import { RULES } from "../data/rules.js";
 import { axes } from "../lib/axes.js";
-import { ink, noteMiddle, ruleInk } from "../lib/colour.js";
-import { boxAround, hands, inRows, rims, tips, wedges } from "../lib/faces.js";
+import { ink, noteEnd, ruleInk } from "../lib/colour.js";
+import { hands, rims, tips, wedges } from "../lib/faces.js";
 import { live } from "../lib/figure.js";
 import { centred } from "../lib/labels.js";
 import { legendOf } from "../lib/legend.js";
 import { SEEN, UNSEEN, unseenPoints } from "../lib/marks.js";
-import { abbreviated, clamp, decade, fmt, grouped, powerOf, range } from "../lib/numbers.js";
+import { abbreviated, clamp, fmt, grouped, powerOf, range } from "../lib/numbers.js";
 import { phrase, phraseOf } from "../lib/phrase.js";
 import { counted, textWidth } from "../lib/words.js";
-import { invFreq, reachWithin, ropeAngles, withinTurn } from "../maths/frequencies.js";
+import { invFreq, reachWithin, ropeAngles, turnsOf, withinTurn } from "../maths/frequencies.js";
 import { divisors, stretched } from "../maths/stretch.js";
 import { completesTurn, meetsNewAngle, reach } from "../maths/trained_range.js";
 
@@ -27,36 +27,42 @@ function measured({ rule, head_dim, base, trained, wanted, abf_base }) {
 }
 
 const WITHOUT = { stroke: ink.muted, width: 1.6, dash: "3 3" };
+const HAND = { stroke: ink.text, width: 2.6 };
 const KEY = [
   { words: phrase`seen in training`, box: SEEN },
-  { words: phrase`never seen`, box: UNSEEN, sign: (pen, x, y) => unseenPoints(pen, [[x + 12, y]], 3) },
-  { words: phrase`hand under the rule`, style: { stroke: ink.text, width: 2.4 } },
-  { words: phrase`without it`, style: WITHOUT },
+  { words: phrase`never seen`, box: UNSEEN },
+  { words: phrase`hand now`, sign: (pen, x, y) => pen.circle(x + 12, y, 3.5, { fill: ink.text }) },
+  { words: phrase`at a new angle`, sign: (pen, x, y) => unseenPoints(pen, [[x + 12, y]], 3.5) },
+  { words: phrase`without the rule`, style: WITHOUT },
 ];
-const legend = (width) => legendOf(KEY, width - 4, { drop: 5 });
+const legend = (width, ruled) => legendOf(ruled ? KEY : KEY.slice(0, -1), width - 4, { sample: 28, drop: 5 });
 
-const NUMBER = 14; // pixels under a face for its pair's number
-
-/** Place faces in a box, as large as possible, with `below` pixels under each. */
-function placed(faces, { x, y, w, h }, below) {
-  const sizes = range(1, Math.max(1, faces.length)).map((rows) => {
-    const columns = Math.max(1, Math.ceil(faces.length / rows));
-    return { columns, cell: Math.min(w / columns, h / rows - below, 92) };
-  });
-  const [{ columns, cell }] = sizes.sort((one, other) => other.cell - one.cell);
-  const r = cell / 2 - (below ? 6 : 2);
-  return inRows(faces, { x: x + (w - columns * cell) / 2, y, columns, cell, row: cell + below, r });
+/** Lay out, from top to bottom, the rail, the legend, the slowdowns and the bars, with the clock at the right or, on a
+ * narrow screen, below. */
+function plan(width) {
+  const narrow = width < 560;
+  const key = 62;
+  const slow = { x: 48, y: key + legend(width, true).height + 26, w: width - (narrow ? 62 : 226), h: 26 };
+  const bars = { ...slow, y: slow.y + slow.h + 26, h: narrow ? 150 : 132 };
+  const below = bars.y + bars.h + 42;
+  const r = narrow ? 46 : 58;
+  const clock = narrow ? { cx: 56, cy: below + 58, r } : { cx: width - 78, cy: bars.y + 54, r };
+  return { rail: 30, key, slow, bars, clock, narrow, height: narrow ? below + 112 : below };
 }
 
-/** Lay out, from top to bottom, the rail, the legend, the fast faces, the slow faces, and the chart of slowdowns.
- */
-function parts(width) {
-  const narrow = width < 560;
-  const [rail, key] = [34, 70];
-  const fast = { x: 2, y: key + legend(width).height + 28, w: width - 4, h: narrow ? 66 : 58 };
-  const slow = { ...fast, y: fast.y + fast.h + 30, h: narrow ? 226 : 190 };
-  const chart = { x: 52, y: slow.y + slow.h + 38, w: width - 70, h: 92 };
-  return { rail, key, fast, slow, chart, height: chart.y + chart.h + 44 };
+/** The words under the rail, at the ends of the trained and the wanted length, kept apart. */
+function lengthNames(lengths, X, width) {
+  const short = (length) => (length < 1e6 ? grouped(length) : abbreviated(Math.round(length / 1e4) * 1e4));
+  const names = [`L = ${short(lengths[0])}`, `L′ = ${short(lengths[1])}`];
+  const halves = names.map((name) => textWidth(name, 12) / 2);
+  const ends = lengths.map((token, i) => centred(X(token), names[i], 2, width - 2, { size: 12 }));
+  const room = halves[0] + halves[1] + 8;
+  if (Math.abs(ends[1] - ends[0]) < room) {
+    const [left, right] = ends[0] <= ends[1] ? [0, 1] : [1, 0];
+    ends[left] = clamp((ends[0] + ends[1] - room) / 2, 2 + halves[left], width - 2 - room - halves[right]);
+    ends[right] = ends[left] + room;
+  }
+  return names.map((name, i) => ({ name, x: ends[i] }));
 }
 
 /** Draw the text up to the wanted length, marking the trained part and the current position. */
@@ -67,17 +73,8 @@ function drawRail(pen, { position, trained, wanted }, width, y) {
   pen.line(x, y, x + w, y, { stroke: ink.muted, width: 1 });
   const marks = [trained, wanted].map((token) => [X(token), y - 6, X(token), y + 6]);
   pen.lines(marks, { stroke: ink.text, width: 1.5 });
-  const short = (length) => (length < 1e6 ? grouped(length) : abbreviated(Math.round(length / 1e4) * 1e4));
-  const names = [`L = ${short(trained)}`, `L′ = ${short(wanted)}`];
-  const halves = names.map((name) => textWidth(name, 12) / 2);
-  const ends = [trained, wanted].map((token, i) => centred(X(token), names[i], 2, width - 2, { size: 12 }));
-  const room = halves[0] + halves[1] + 8;
-  if (Math.abs(ends[1] - ends[0]) < room) {
-    const [left, right] = ends[0] <= ends[1] ? [0, 1] : [1, 0]; // keep both names inside the edges
-    ends[left] = clamp((ends[0] + ends[1] - room) / 2, 2 + halves[left], width - 2 - room - halves[right]);
-    ends[right] = ends[left] + room;
-  }
-  for (const [i, name] of names.entries()) pen.text(ends[i], y + 22, name, { anchor: "middle", size: 12 });
+  for (const end of lengthNames([trained, wanted], X, width))
+    pen.text(end.x, y + 22, end.name, { anchor: "middle", size: 12 });
   const words = `m = ${grouped(position)}`;
   const at = centred(X(position), words, 2, width - 2, { bold: true });
   pen.text(at, y - 14, words, { anchor: "middle", fill: ink.positionWords, weight: 600 });
@@ -86,100 +83,142 @@ function drawRail(pen, { position, trained, wanted }, width, y) {
   return { position: { x: X(position), y, at: token } };
 }
 
-/** Draw each pair as a clock face with the wedge seen in training, the angles that the text has reached, and the
- * hand with and without the rule. */
-function facesOf({ position, trained }, { plain, changed, seen }, way) {
+/** For each pair, the angles now: of the hand, of the hand without the rule, seen in training, and reached with and
+ * without the rule. */
+function pairsOf({ position, trained }, { plain, changed, seen, complete, slowed }, way) {
   const before = way ? measured(way.from).changed : [];
   const share = before.length === changed.length ? way.share : 1; // share of the way from the previous rule
   const speeds = changed.map((speed, i) => (share < 1 ? before[i] + (speed - before[i]) * share : speed));
   const [angles, without] = [speeds, plain].map((rates) => ropeAngles(position, rates).map(withinTurn));
   const fresh = meetsNewAngle(position, changed, trained, plain);
-  return speeds.map((speed, i) => {
-    const used = reachWithin(position, speed);
-    return { i, seen: seen[i], used, angle: angles[i], ghost: without[i], fresh: fresh[i] };
-  });
+  return speeds.map((speed, i) => ({
+    i,
+    seen: seen[i],
+    complete: complete[i],
+    slowed: slowed[i],
+    used: Math.max(seen[i], reachWithin(position, speed)),
+    usedWithout: Math.max(seen[i], reachWithin(position, plain[i])),
+    angle: angles[i],
+    ghost: without[i],
+    fresh: fresh[i],
+  }));
 }
 
-/** Draw the fast pairs, which completed a turn in training. */
-function drawFast(pen, faces, field) {
-  const pairs = counted(faces.length, "pair");
-  const words =
-    field.w < 330 ? phrase`${pairs} went all the way round` : phrase`${pairs} went all the way round in training`;
-  pen.text(2, field.y - 8, faces.length ? words : "");
-  const at = placed(faces, field, 0);
-  pen.circles(rims(at), { ...SEEN, stroke: ink.position, width: 1 });
-  pen.lines(hands(at, 1), { stroke: ink.text, width: 1.6 });
-}
+/** How much slower a pair turns, in words. */
+const by = (value) => fmt(value, value < 100 ? 2 : 0);
 
-/** Draw the slow pairs, with the wedge seen in training, the new angles that the text has reached, and the hands.
- */
-function drawSlow(pen, faces, field, ghosts) {
-  const words = faces.length ? phrase`${counted(faces.length, "pair")} saw only a wedge` : "";
-  pen.text(2, field.y - 8, words);
-  const at = placed(faces, field, NUMBER);
-  pen.areas(wedges(at, "seen", "", 6), SEEN);
-  const past = at.filter(({ used, seen }) => used > seen * (1 + 1e-12));
-  pen.areas(wedges(past, "used", "seen", 6), UNSEEN);
-  pen.circles(rims(at), { stroke: ink.muted, width: 1, dash: "3 3" });
-  const without = ghosts ? at.map((face) => ({ ...face, angle: face.ghost })) : [];
-  pen.lines(hands(without, 1), WITHOUT);
-  pen.lines(hands(at, 1), { stroke: ink.text, width: 2.6 });
-  const fresh = at.filter((face) => face.fresh);
-  unseenPoints(pen, tips(fresh, 1), Math.min(5, (at[0]?.r ?? 0) / 3));
-  pen.part(() => {
-    for (const { i, cx, cy, r } of at) pen.text(cx, cy + r + NUMBER, i, noteMiddle);
-  });
-  return Object.fromEntries(at.map((face) => [`pair ${face.i}`, boxAround(face, 2, NUMBER + 2)]));
-}
+const isPast = ({ used, seen }) => used > seen * (1 + 1e-12);
 
-/** Draw the lower chart, which compares each pair's slowdown with the slowdown needed. */
-function drawSlowed(pen, box, { rule }, { factor, slowed, short, complete }) {
-  const pairs = slowed.length;
-  const powers = [...slowed, factor].map(powerOf);
-  /** @type {Pair} */
-  const ends = [Math.min(0, ...powers) - 0.06, Math.max(0.35, ...powers) + 0.1];
-  const step = pairs >= 32 ? (box.w < 420 ? 16 : 8) : pairs / 4;
-  const decades = range(Math.floor(ends[0]), Math.ceil(ends[1]));
-  const apart = ends[1] - ends[0];
-  const marks = decades.flatMap((power) => (apart > 1.4 ? [1] : [1, 2, 5]).map((m) => power + powerOf(m)));
-  const { X, Y } = axes(pen, box, [-0.5, pairs - 0.5], ends, {
+/** Draw each pair as a bar: the share of a turn that training has shown, how far beyond it the text has reached, and
+ * the hand. Returns a box for each pair. */
+function drawBars(pen, box, pairs, state) {
+  const column = box.w / pairs.length;
+  const step = pairs.length >= 32 ? (box.w < 420 ? 16 : 8) : pairs.length / 4;
+  const { X, Y } = axes(pen, box, [-0.5, pairs.length - 0.5], [0, 1], {
     xLabel: box.w < 300 ? phrase`pair i (fast to slow)` : phrase`pair i (the fast ones left, the slow ones right)`,
-    yLabel: phrase`Slowed down by (logarithmic)`,
-    xTicks: range(0, pairs - 1, step),
-    yTicks: marks.filter((t) => t >= ends[0] && t <= ends[1]),
-    yFormat: (power) => decade(power, -1.5, 3.5),
+    yLabel: phrase`Share of a turn`,
+    xTicks: range(0, pairs.length - 1, step),
+    yTicks: [0, 0.5, 1],
+    yFormat: (turns) => (turns === 0.5 ? "½" : turns),
   });
-  const full = complete.filter(Boolean).length;
-  pen.rect(box.x, box.y, X(full - 0.5) - box.x, box.h, full ? SEEN : { opacity: 0 });
-  const y = Y(powerOf(factor));
-  pen.line(box.x, y, box.x + box.w, y, { stroke: ink.text, width: 1.2, dash: "2 3" });
-  const points = slowed.map((by, i) => /** @type {Pair} */ ([X(i), Y(powerOf(by))]));
-  pen.curve(points, { stroke: ruleInk[rule], width: 3.5 });
-  const tooLittle = points.filter((_, i) => short[i]);
-  unseenPoints(pen, tooLittle, 3.5);
-  const words = `L′/L = ${fmt(factor, factor < 10 ? 2 : 0)}`;
-  pen.text(box.x + 6, y < box.y + 20 ? y + 16 : y - 6, words, { size: 12 });
+  const barOf = (from, to) => (pair) => {
+    const [top, bottom] = [Y(turnsOf(pair[to])), Y(turnsOf(pair[from] ?? 0))];
+    return [X(pair.i - 0.5) + column * 0.08, top, column * 0.84, bottom - top];
+  };
+  const [whole, partly] = [true, false].map((complete) => pairs.filter((pair) => pair.complete === complete));
+  const past = partly.filter(isPast);
+  pen.rect(box.x, box.y, column * whole.length, box.h, SEEN);
+  pen.rects(partly.map(barOf("", "seen")), SEEN);
+  pen.rects(past.map(barOf("seen", "used")), UNSEEN);
+  const steps = partly.flatMap(({ i, usedWithout }) =>
+    [-0.5, 0.5].map((side) => [X(i + side), Y(turnsOf(usedWithout))]),
+  );
+  pen.curve(state.rule === "rope" ? [] : steps, WITHOUT);
+  const chosen = pairs[state.pair];
+  pen.rect(...[X(chosen.i - 0.5), box.y, column, box.h], { stroke: ink.text, width: 1.5 });
+  const r = clamp(column / 2.6, 1.8, 4);
+  const shown = pairs.filter(({ i, complete }) => !complete || i === state.pair);
+  const points = (fresh) =>
+    shown.filter((pair) => pair.fresh === fresh).map(({ i, angle }) => [X(i), Y(turnsOf(angle))]);
+  pen.circles(
+    points(false).map((point) => [...point, r]),
+    { fill: ink.text },
+  );
+  unseenPoints(pen, points(true), r + 0.6);
+  drawWhole(pen, box, whole.length, column);
+  const at = (px) => ({ pair: clamp(Math.floor((px - box.x) / column), 0, pairs.length - 1) });
+  const marks = pairs.map(({ i }) => [`pair ${i}`, { x: X(i - 0.5), y: box.y, w: column, h: box.h }]);
+  return { taps: { bars: { ...box, at } }, marks: Object.fromEntries(marks) };
+}
+
+/** Say over the fast pairs' bars that they went all the way round, where there is room. */
+function drawWhole(pen, { x, y, h }, count, column) {
+  const room = count * column - 12;
+  const lines = [counted(count, "pair"), phrase`went all the way`, phrase`round in training`];
+  const fits = lines.every((words) => textWidth(words) < room);
+  lines.forEach((words, n) => {
+    pen.text(x + (count * column) / 2, y + h / 2 - 14 + 18 * n, fits ? words : "", { anchor: "middle" });
+  });
+}
+
+/** Draw how much the rule slows each pair, and how much the slow ones need. */
+function drawSlowed(pen, { x, y, w, h }, { rule }, pairs, factor) {
+  const powers = pairs.map(({ slowed }) => powerOf(slowed));
+  const needed = powerOf(factor);
+  const [low, high] = [Math.min(0, ...powers), Math.max(needed, 0.3, ...powers)];
+  const Y = (power) => y + h - (h * (power - low)) / (high - low);
+  const tick = (power) => fmt(10 ** power, power < 1 ? 1 : 0);
+  pen.text(x, y - 9, phrase`Slowed down by (needed: ${by(factor)})`, {
+    size: 12,
+  });
+  pen.line(x, Y(needed), x + w, Y(needed), { stroke: ink.text, width: 1.2, dash: "2 3" });
+  const column = w / pairs.length;
+  pen.curve(
+    powers.map((power, i) => [x + (i + 0.5) * column, Y(power)]),
+    { stroke: ruleInk[rule], width: 3 },
+  );
+  pen.text(x - 6, Y(low) + 4, tick(low), noteEnd);
+  pen.text(x - 6, Y(high) + 4, tick(high), noteEnd);
+}
+
+/** Draw the chosen pair's clock, with its numbers. */
+function drawClock(pen, face, { rule }, factor, { narrow }) {
+  const { cx, cy, r, i } = face;
+  pen.areas(wedges([face], "seen", "", 6), SEEN);
+  pen.areas(isPast(face) ? wedges([face], "used", "seen", 6) : [], UNSEEN);
+  pen.circles(rims([face]), { stroke: ink.muted, width: 1, dash: "3 3" });
+  pen.lines(rule === "rope" ? [] : hands([{ ...face, angle: face.ghost }], 1), WITHOUT);
+  pen.lines(hands([face], 1), HAND);
+  unseenPoints(pen, face.fresh ? tips([face], 1) : [], 5);
+  const side = { x: narrow ? cx + r + 24 : cx, anchor: narrow ? "start" : "middle" };
+  const top = narrow ? cy - 18 : cy + r + 22;
+  const shown = face.complete ? phrase`a whole turn seen` : phrase`${fmt(turnsOf(face.seen))} of a turn seen`;
+  const lines = [shown, phrase`slowed down by ${by(face.slowed)}`];
+  if (!face.complete) lines.push(phrase`it needs ${by(factor)}`);
+  pen.text(narrow ? side.x : cx, narrow ? top : cy - r - 10, phrase`Pair ${i}`, { ...side, weight: 600 });
+  pen.part(() =>
+    lines.forEach((words, n) => void pen.text(side.x, top + 17 * (narrow ? n + 1 : n), words, { ...side, size: 12 })),
+  );
 }
 
 /** @param {any} pen @param {any} state @param {{width: number, way?: Way}} size */
 function draw(pen, state, { width, way }) {
   const all = measured(state);
-  const { rail, key, fast, slow, chart } = parts(width);
-  const faces = facesOf(state, all, way);
-  legend(width).draw(pen, key + 10);
-  const [round, partly] = [true, false].map((whole) => faces.filter(({ i }) => all.complete[i] === whole));
-  drawFast(pen, round, fast);
-  const marks = drawSlow(pen, partly, slow, state.rule !== "rope");
-  drawSlowed(pen, chart, state, all);
-  return { ...drawRail(pen, state, width, rail), marks };
+  const at = plan(width);
+  const pairs = pairsOf(state, all, way);
+  legend(width, state.rule !== "rope").draw(pen, at.key + 10);
+  const handles = drawRail(pen, state, width, at.rail);
+  drawSlowed(pen, at.slow, state, pairs, all.factor);
+  const grasp = drawBars(pen, at.bars, pairs, state);
+  drawClock(pen, { ...pairs[state.pair], ...at.clock }, state, all.factor, at);
+  return { ...handles, ...grasp };
 }
 
 function readout(state) {
   const all = measured(state);
   const { slowed, far, factor } = all;
   const last = slowed.length - 1;
-  const by = (value) => fmt(value, value < 100 ? 2 : 0);
-  const many = facesOf(state, all).filter(({ fresh }) => fresh).length;
+  const many = pairsOf(state, all).filter(({ fresh }) => fresh).length;
   const hands =
     many === 1
       ? phrase`${many} of ${last + 1} hands points where training never showed one`
@@ -204,12 +243,12 @@ const results = (state) => ({ reach: measured(state).far });
 
 export default live({
   name: "StretchedClocks",
-  title: phrase`Each pair's clock: the wedge that training has shown, and how far the hand goes under a rule`,
-  height: (width) => parts(width).height,
+  title: phrase`For each pair the share of a turn that training has shown, and how far its hand goes under a rule`,
+  height: (width) => plan(width).height,
   draw,
   readout,
   results,
-  panel: (width) => [0, parts(width).chart.y - 26],
+  panel: (width) => [0, plan(width).bars.y + plan(width).bars.h + 40],
   smooth: ["position", "wanted", "trained"],
   play: { trait: "position", perSecond: 4096, speeds: [1, 4, 16] },
 });

@@ -1,108 +1,175 @@
 import { PATIENTS } from "../data/patients.js";
 import { axes } from "../lib/axes.js";
-import { diverging, ink, noteMiddle, onShade, shade, signedPlace } from "../lib/colour.js";
+import { ink, note, noteEnd, noteMiddle } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
-import { inLines } from "../lib/labels.js";
+import { legendOf } from "../lib/legend.js";
+import { memo } from "../lib/memo.js";
 import { clamp, fmt, range } from "../lib/numbers.js";
 import { phrase, phraseOf } from "../lib/phrase.js";
+import { planeOf } from "../lib/shapes.js";
 import { quoted } from "../lib/words.js";
+import { matrixAt, summary, symptomsOf, turned } from "../maths/patients.js";
 
-const STYLES = [
-  { stroke: ink.text, width: 1.6 },
-  { stroke: ink.other, width: 3, dash: "7 4" },
-  { stroke: ink.value, width: 2.4, dash: "2 3" },
-];
-const GHOST = { stroke: ink.position, width: 6, opacity: 0.95 };
-const HEALTHY = PATIENTS.people.filter(({ name }) => name === "right")[0];
-const FULL = 1.5; // scores and entries are clamped to this value
-const FAR = 2; // lengths and errors are clamped to this value
+const PAIR = [0.8, 0.6]; // what every pair holds before it is rotated
+const VECTOR = range(0, 3).flatMap(() => PAIR);
+const APART = 0.02; // smaller differences are invisible
+const LOOK = 2; // position at which two patients' matrices are compared in words
+const LONGEST = 1.5; // of any arrow, as a multiple of the right length
+
+const HEALTHY = { stroke: ink.position, width: 1.5 };
+const AROUND = { stroke: ink.position, width: 8, opacity: 0.3 }; // a halo of the healthy line
+const PATIENT = { stroke: ink.text, width: 2.2 };
+const WRONG = { fill: ink.other, opacity: 0.75 };
+const RIGHT = { fill: ink.position, opacity: 0.22 };
+const STARTS = ["", "7 4", "2 3"].map((dash) => ({ stroke: ink.score, width: 2.2, dash: dash || undefined }));
 
 const personOf = ({ patient }) => PATIENTS.people[patient - 1];
-const narrow = (width) => width < 520;
+const measured = memo((name) => symptomsOf(name), PATIENTS.people.length);
 
-/** The frames of the four plots, in two columns or in one. */
-function frames(width) {
-  const columns = narrow(width) ? 1 : 2;
-  const across = width / columns;
-  return range(0, 3).map((n) => {
-    const [column, row] = [n % columns, Math.floor(n / columns)];
-    return { x: 44 + column * across, y: 30 + row * 226, w: across - (columns > 1 ? 58 : 56), h: 150 };
-  });
+const KEY = [
+  { words: phrase`healthy`, style: HEALTHY, sign: (pen, x, y) => pen.line(x + 2, y, x + 22, y, AROUND) },
+  { words: phrase`the patient`, style: PATIENT },
+  { words: phrase`wrong`, box: WRONG },
+];
+const legend = (width) => legendOf(KEY, width, { sample: 30 });
+
+/** Lay out, from top to bottom, the legend, the clocks, and the matrix beside the chart or above it. */
+function plan(width) {
+  const narrow = width < 480;
+  const key = { x: narrow ? 0 : 118, y: narrow ? 34 : 10 };
+  const top = key.y + legend(width - key.x).height;
+  const clocks = { y: top, cell: width / 4, r: Math.min(37, width / 13) };
+  const matrix = { x: 2, y: top + 2.6 * clocks.r + 28, cell: narrow ? Math.min(30, width / 8.2) : 23, row: 18 };
+  const below = matrix.y + 8 * matrix.row;
+  const left = narrow ? 44 : 8 * matrix.cell + 56;
+  const chart = { x: left, y: narrow ? below + 30 : matrix.y, w: width - left - 14, h: 8 * matrix.row - 38 };
+  return { key, clocks, matrix, chart, height: narrow ? chart.y + chart.h + 40 : below + 4 };
 }
 
-const legendAt = (width) => frames(width)[3].y + 212;
-const height = (width) => legendAt(width) + (width < 400 ? 76 : 52);
-
-/** Draw lines, clamped to the frame, in front of the line for a correct rotation. */
-function drawLines(pen, box, { xs, ys, xLabel }, yLabel, lines, healthy) {
-  const { X, Y } = axes(pen, box, [xs[0], xs.at(-1)], ys, { xLabel, yLabel });
-  const path = (values) => values.map((value, n) => [X(xs[n]), Y(clamp(value, ys[0], ys[1]))]);
-  pen.curve(path(healthy), GHOST);
-  for (const [i, values] of lines.entries()) pen.curve(path(values), STYLES[i]);
+/** Draw each pair's clock: the healthy hand, the patient's, and the gap between them. */
+function drawClocks(pen, { position, name }, { y, cell, r }) {
+  const [patient, healthy] = [name, "right"].map((whose) => turned(whose, VECTOR, position));
+  for (const i of range(0, 3)) {
+    /** @type {Pair} */
+    const centre = [(i + 0.5) * cell, y + 1.3 * r + 4];
+    const { at } = planeOf(centre[0], centre[1], r);
+    const [wanted, found] = [healthy, patient].map((vector) => at([vector[2 * i], vector[2 * i + 1]]));
+    pen.circle(centre[0], centre[1], r, { stroke: ink.grid, width: 1.5 });
+    pen.area([centre, wanted, found], WRONG);
+    for (const style of [AROUND, HEALTHY]) pen.lines([[...centre, ...wanted]], style);
+    pen.lines([[...wanted, ...found]], { stroke: ink.other, width: 3 });
+    pen.arrow(centre[0], centre[1], found[0], found[1], { ...PATIENT, head: 8 });
+    pen.text(centre[0] - r * LONGEST - 2, y + 12, phrase`pair ${i}`, note);
+  }
 }
 
-/** Draw the 8-by-8 matrix at one position, leaving zeros blank. */
-function drawMatrix(pen, box, matrix) {
-  pen.text(box.x, box.y - 9, phrase`Matrix at position ${PATIENTS.look}`);
-  const [w, h] = [Math.min(box.w / 8, 42), (box.h + 20) / 8];
-  pen.rect(box.x, box.y, 8 * w, 8 * h, { stroke: ink.muted, width: 1 });
+/** The entries of a patient's matrix that are not zero where they should be, or wrong. */
+function entriesOf(name, position) {
+  const [found, wanted] = [name, "right"].map((whose) => matrixAt(whose, position).flat());
+  const all = found.map((value, n) => ({ n, value, wanted: wanted[n], wrong: Math.abs(value - wanted[n]) > APART }));
+  return all.filter(({ value, wrong }) => wrong || Math.abs(value) > APART / 4);
+}
+
+/** A number in at most three characters: −.4, .9, 1, 1.5. */
+const short = (value) => fmt(value, 1).replace(/\.0$/, "").replace("0.", ".");
+
+/** Draw the 8-by-8 matrix, with zeros blank: right entries on green, wrong ones framed on amber. */
+function drawMatrix(pen, { position, name }, { x, y, cell, row }) {
+  pen.text(x, y - 8, phrase`Matrix at position ${fmt(position, 0)}`);
+  pen.rect(x, y, 8 * cell, 8 * row, { stroke: ink.muted, width: 1 });
+  const entries = entriesOf(name, position);
+  const boxOf = ({ n }) => [x + (n % 8) * cell + 1, y + Math.floor(n / 8) * row + 1, cell - 2, row - 2];
+  const boxes = (wrong) => entries.filter((entry) => entry.wrong === wrong).map(boxOf);
+  pen.rects(boxes(false), RIGHT);
+  pen.rects(boxes(true), { ...WRONG, stroke: ink.text, width: 1.2 });
   pen.part(() => {
-    for (const [n, value] of matrix.flat().entries()) {
-      if (!value) continue;
-      const place = signedPlace(value, FULL);
-      const [x, y] = [box.x + (n % 8) * w, box.y + Math.floor(n / 8) * h];
-      pen.rect(x, y, w, h, { fill: shade(place, diverging), stroke: ink.grid, width: 0.5 });
-      const style = { ...noteMiddle, fill: onShade(place, diverging) };
-      if (w >= 30) pen.text(x + w / 2, y + h / 2 + 4.5, fmt(value, 1), style);
+    for (const entry of entries) {
+      const [left, top, w, h] = boxOf(entry);
+      const fill = entry.wrong ? ink.onOther : ink.text;
+      pen.text(left + w / 2, top + h / 2 + 4.5, short(entry.value), { ...noteMiddle, fill });
     }
   });
 }
 
-function drawLegend(pen, width, number) {
-  const starts = PATIENTS.starts.map((start, i) => ({ words: phrase`key at ${start}`, style: STYLES[i] }));
-  const items = [...starts, { words: phrase`healthy`, style: GHOST }];
-  const y = legendAt(width);
-  pen.text(4, y, phrase`Patient ${number} of ${PATIENTS.people.length}`, { weight: 600 });
-  for (const { words, style, x, line } of inLines(items, width - 8)) {
-    const at = y + 22 + 22 * line;
-    pen.line(4 + x, at - 4, 32 + x, at - 4, style);
-    pen.text(38 + x, at, words);
-  }
+/** Draw one measurement in front of the healthy one; the place of the hands is marked along positions. */
+function drawLines(pen, box, { xs, ys, yTicks, xLabel, yLabel, lines, healthy, at }) {
+  const { X, Y } = axes(pen, box, [xs[0], xs.at(-1)], ys, { xLabel, yLabel, yTicks });
+  const path = (values) => values.map((value, n) => [X(xs[n]), Y(clamp(value, ys[0], ys[1]))]);
+  for (const style of [AROUND, HEALTHY]) pen.curve(path(healthy), style);
+  for (const [i, values] of lines.entries()) pen.curve(path(values), at === undefined ? STARTS[i] : PATIENT);
+  const place = at === undefined ? 0 : X(at);
+  pen.line(place, box.y, place, box.y + box.h, { stroke: ink.muted, width: place ? 1 : 0, dash: "3 3" });
+}
+
+/** Name the starts of the three scores beside their lines' dashes, at the right end of the heading. */
+function drawStarts(pen, { x, y, w }) {
+  pen.part(() => {
+    let end = x + w;
+    for (const [i, start] of [...PATIENTS.starts.entries()].reverse()) {
+      pen.text(end, y - 9, start, noteEnd);
+      const left = end - 8 * String(start).length - 26;
+      pen.line(left, y - 13, left + 22, y - 13, STARTS[i]);
+      end = left - 8;
+    }
+    pen.text(end, y - 9, phrase`key at`, noteEnd);
+  });
+}
+
+/** Draw the chosen chart. */
+function drawChart(pen, { chart, position, name }, box) {
+  const [patient, healthy] = [measured(name), measured("right")];
+  const byPosition = {
+    xs: PATIENTS.places,
+    xLabel: phrase`position (tokens)`,
+    ys: [0, 2],
+    yTicks: [0, 1, 2],
+    at: position,
+  };
+  const byDistance = {
+    xs: PATIENTS.offsets,
+    xLabel: phrase`distance (tokens)`,
+    ys: [-LONGEST, LONGEST],
+    yTicks: [-1, 0, 1],
+  };
+  const charts = {
+    score: { ...byDistance, yLabel: phrase`Score`, lines: patient.scores, healthy: healthy.scores[0] },
+    length: {
+      ...byPosition,
+      yLabel: phrase`Length after ÷ before`,
+      lines: [patient.lengths],
+      healthy: healthy.lengths,
+    },
+    place: { ...byPosition, yLabel: phrase`Off the right place by`, lines: [patient.errors], healthy: healthy.errors },
+  };
+  drawLines(pen, box, charts[chart]);
+  if (chart === "score") drawStarts(pen, box);
 }
 
 function draw(pen, state, { width }) {
-  const [score, matrix, length, error] = frames(width);
-  const person = personOf(state);
-  const offsets = range(0, person.scores[0].length - 1);
-  const byDistance = { xs: offsets, ys: [-FULL, FULL], xLabel: phrase`distance (tokens)` };
-  const byPosition = { xs: PATIENTS.places, ys: [0, FAR], xLabel: phrase`position (tokens)` };
-  drawLines(pen, score, byDistance, phrase`Score`, person.scores, HEALTHY.scores[0]);
-  drawMatrix(pen, matrix, person.matrix);
-  drawLines(pen, length, byPosition, phrase`Length after ÷ before`, [person.lengths], HEALTHY.lengths);
-  drawLines(pen, error, byPosition, phrase`Off the right place by`, [person.errors], HEALTHY.errors);
-  pen.part(() => drawLegend(pen, width, state.patient));
+  const now = { ...state, name: personOf(state).name };
+  const { key, clocks, matrix, chart } = plan(width);
+  pen.text(2, 14, phrase`Patient ${state.patient} of ${PATIENTS.people.length}`, { weight: 600 });
+  legend(width - key.x).draw(pen, key.y, key.x);
+  drawClocks(pen, now, clocks);
+  drawMatrix(pen, now, matrix);
+  pen.part(() => drawChart(pen, now, chart));
 }
 
-const APART = 0.02; // smaller differences between symptoms are invisible
-
-/** The largest change in any score when the start position moves. */
-const moved = ({ scores: [first, ...others] }) =>
-  Math.max(...others.flatMap((line) => line.map((value, n) => Math.abs(value - first[n]))));
-
 /** A patient's symptoms, in order: descriptions, and numbers that may distinguish two patients. */
-function symptoms(person) {
-  const [least, most] = [Math.min(...person.lengths), Math.max(...person.lengths)];
-  const [moves, off] = [moved(person), Math.max(...person.errors)];
+function symptoms({ name }) {
+  const { shortest, longest, spread, error } = summary(measured(name));
   const long =
-    most - least < 0.01 ? phrase`lengths stay ${fmt(most)}` : phrase`lengths run from ${fmt(least)} to ${fmt(most)}`;
+    longest - shortest < 0.01
+      ? phrase`lengths stay ${fmt(longest)}`
+      : phrase`lengths run from ${fmt(shortest)} to ${fmt(longest)}`;
   const apart =
-    moves < 0.01
+    spread < 0.01
       ? phrase`scores do not depend on the start`
-      : phrase`scores differ by up to ${fmt(moves)} with the start`;
+      : phrase`scores differ by up to ${fmt(spread)} with the start`;
   return [
-    { numbers: [least, most], words: long },
-    { numbers: [moves], words: apart },
-    { numbers: [off], words: phrase`vectors are off by up to ${fmt(off)}` },
+    { numbers: [shortest, longest], words: long },
+    { numbers: [spread], words: apart },
+    { numbers: [error], words: phrase`vectors are off by up to ${fmt(error)}` },
   ];
 }
 
@@ -115,7 +182,7 @@ function seen(person) {
 
 /** The matrix entry at which two patients differ most. */
 function otherEntry(person, guessed) {
-  const [actual, expected] = [person, guessed].map(({ matrix }) => matrix.flat());
+  const [actual, expected] = [person, guessed].map(({ name }) => matrixAt(name, LOOK).flat());
   const entries = actual.map((value, n) => ({ n, value, other: expected[n], gap: Math.abs(value - expected[n]) }));
   return entries.sort((one, other) => other.gap - one.gap)[0];
 }
@@ -124,24 +191,25 @@ function otherEntry(person, guessed) {
 function contradiction(person, guessed) {
   const [actual, expected] = [symptoms(person), symptoms(guessed)];
   const differ = (n) => actual[n].numbers.some((value, i) => Math.abs(value - expected[n].numbers[i]) > APART);
-  const words = (n) => phrase`${expected[n].words}; here ${actual[n].words}.`;
-  if (differ(0)) return words(0);
-  if (differ(1)) return words(1);
+  if (differ(0)) return expected[0].words;
+  if (differ(1)) return expected[1].words;
   const { n, value, other, gap } = otherEntry(person, guessed);
   const [row, column] = [Math.floor(n / 8) + 1, (n % 8) + 1];
   if (gap > APART)
-    return phrase`row ${row}, column ${column} of the matrix is ${fmt(other)}; here it is ${fmt(value)}.`;
-  return words(2);
+    return phrase`row ${row}, column ${column} of the matrix at position ${LOOK} is ${fmt(other)}; here it is ${fmt(value)}`;
+  return expected[2].words;
 }
 
 function readout(state) {
   const person = personOf(state);
-  const told = phrase`Patient ${state.patient} of ${PATIENTS.people.length}: ${seen(person)}`;
+  const told = seen(person);
   if (state.guess === "none") return phrase`${told} What is it?`;
   if (state.guess === person.name) return phrase`Right. ${phraseOf(person.does)} ${phraseOf(person.fix)}`;
   const guessed = PATIENTS.people.filter(({ name }) => name === state.guess)[0];
-  return phrase`Not ${quoted(phraseOf(guessed.called))}: with that, ${contradiction(person, guessed)} Look again.`;
+  return phrase`Not ${quoted(phraseOf(guessed.called))}: with that, ${contradiction(person, guessed)}. ${told} Look again.`;
 }
+
+const results = (state) => summary(measured(personOf(state).name));
 
 /** Choosing another patient resets the diagnosis. */
 function follow(before, held) {
@@ -150,14 +218,16 @@ function follow(before, held) {
 
 export default live({
   name: "WhichBug",
-  title: phrase`Symptoms of a rotation: scores from three starts, its matrix, lengths and errors`,
-  height,
-  lines: 2,
+  title: phrase`Each pair as it should turn and as the patient turns it, the patient’s matrix, and a chart of its symptoms`,
+  height: (width) => plan(width).height,
+  lines: 3,
   draw,
   readout,
-  panel: (width) => [0, narrow(width) ? frames(width)[2].y - 26 : height(width)],
+  results,
+  panel: (width) => [0, plan(width).matrix.y - 24],
   follow,
-  buttons: [
-    { label: phrase`Next patient`, move: ({ patient }) => ({ patient: (patient % PATIENTS.people.length) + 1 }) },
-  ],
+  answers: "guess",
+  smooth: ["position"],
+  play: { trait: "position", perSecond: 3 },
+  buttons: [{ label: phrase`Next`, move: ({ patient }) => ({ patient: (patient % PATIENTS.people.length) + 1 }) }],
 });

@@ -28,10 +28,12 @@ export function parsed(/** @type {Control} */ control, /** @type {string} */ tex
   return KINDS[control.kind].parse?.(text) ?? text;
 }
 
-// {elements, grids, show(state, names of the controls in use)}; `moved` is called when the user moves a slider, and
+// {elements, grids, show(state, names of the controls in use)}: the elements are the lead controls, "More", and the
+// answers, if the figure has any; `moved` is called when the user moves a slider, and
 // `leapt` when the user sets any other control or a slider named in `glides`. A control that has no effect is
 // hidden, but not while it has focus.
-/** @param {Controls} controls @param {Named & {only?: string[], unfolds?: boolean, glides?: string[]}} asked
+/** @param {Controls} controls
+ * @param {Named & {only?: string[], unfolds?: boolean, glides?: string[], answers?: string}} asked
  * @param {{moved: Moved, leapt: Moved, tell: Tell}} calls */
 export function makeControls(controls, asked, { moved, leapt, tell }) {
   const places = placed(Object.keys(controls), asked);
@@ -76,5 +78,6 @@ export function makeControls(controls, asked, { moved, leapt, tell }) {
     const around = /** @type {Document | ShadowRoot} */ (grids[0].getRootNode()); // detached elements have none
     hide(around.activeElement ?? null);
   }
-  return { elements: [grids[0], more], grids, show };
+  grids[2].classList.add("rl-answers");
+  return { elements: places[2].length ? [grids[0], more, grids[2]] : [grids[0], more], grids, show };
 }

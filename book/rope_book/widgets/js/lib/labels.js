@@ -44,6 +44,12 @@ export class Labels {
     return { left: inside, middle: inside + width / 2, baseline: clamp(top, y, y + h - LINE) + RISE };
   }
 
+  // The same, or undefined if the label would cover anything or leave the frame.
+  placeFree(/** @type {number} */ width, /** @type {Pair[]} */ spots) {
+    const free = spots.filter((spot) => this.#cost(spot, width) === 0);
+    return free.length ? this.place(width, free.slice(0, 1)) : undefined;
+  }
+
   #cost(/** @type {Pair} */ [left, top], /** @type {number} */ width) {
     const { x, y, w, h } = this.#frame;
     const box = [left, top, left + width, top + LINE];

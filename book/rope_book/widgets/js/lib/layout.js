@@ -8,30 +8,33 @@ const WIDE = 756; // minimum width inside a figure's border with room for both
 const SIDE = 200; // width of the controls beside a picture, with the gap, as in the style sheet
 const PADDING = 32; // to the left and right of a figure's parts, in total
 const [BELOW, AROUND] = [209, 102]; // height of controls, bar, sentence and margins; the same without controls and bar
+const ANSWERS = 152; // height of four rows of answers under a heading
 
-/** @type {(width: number, height: (picture: number) => number) => boolean} */
-function fitsBeside(width, height) {
+/** @type {(width: number, height: (picture: number) => number, enough: number) => boolean} */
+function fitsBeside(width, height, enough) {
   if (width < WIDE) return false;
   const room = width - PADDING;
   const below = height(room) + BELOW;
-  return below > ENOUGH && height(room - SIDE) + AROUND < below;
+  return below > enough && height(room - SIDE) + AROUND < below;
 }
 
 // Arranges the parts of a figure: {element, parts, measure(), settled()}. `element` is the picture, and `parts` are
 // the parts that never shrink. measure arranges everything for the figure's width and returns whether the width has
 // changed; settled returns whether the arrangement fits the current width. `height` maps a width to the picture's
-// height; without it, the controls stay below.
+// height; without it, the controls stay below. Answers are last, and the sentence is then right below the picture.
 /** @type {(root: HTMLElement, all: {picture: {element: HTMLElement, measure: () => boolean},
  *   controls: {elements: HTMLElement[], grids: HTMLElement[]}, bar: {element: HTMLElement},
  *   readout: {elements: HTMLElement[], reserve: () => void}}, height?: (picture: number) => number) => Place} */
 export function makePlace(root, { picture, controls, bar, readout }, height) {
-  const [lead, more] = controls.elements;
-  root.append(picture.element, lead, bar.element, more, ...readout.elements);
+  const [lead, more, answers] = controls.elements;
+  if (answers) root.append(picture.element, ...readout.elements, lead, bar.element, more, answers);
+  else root.append(picture.element, lead, bar.element, more, ...readout.elements);
+  const enough = ENOUGH - (answers ? ANSWERS : 0);
   let width = 0;
   function measure() {
     const before = width;
     width = root.clientWidth;
-    root.classList.toggle("rl-beside", Boolean(height && fitsBeside(width, height)));
+    root.classList.toggle("rl-beside", Boolean(height && fitsBeside(width, height, enough)));
     readout.reserve();
     return picture.measure() || width !== before;
   }

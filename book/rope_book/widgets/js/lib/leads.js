@@ -16,11 +16,14 @@ export const namedBy = (/** @type {string} */ figure) => NAMED[figure] ?? {};
 export const withFew = (control, few) =>
   few ? { ...control, options: control.options.filter(([value]) => few.includes(value)) } : control;
 
-// The controls next to the picture and the controls under "More". A small form has only the named controls.
-/** @type {(names: string[], asked: {lead?: string[], only?: string[]}) => [string[], string[]]} */
-export function placed(names, { lead = names.slice(0, MOST), only }) {
-  if (only) return [only.filter((name) => names.includes(name)), []];
-  return [lead, names.filter((name) => !lead.includes(name))];
+// The controls next to the picture, those under "More", and the answers to the figure's question. A small form has only
+// the named controls.
+/** @type {(names: string[], asked: {lead?: string[], only?: string[], answers?: string}) => string[][]} */
+export function placed(names, { lead, only, answers }) {
+  if (only) return [only.filter((name) => names.includes(name)), [], []];
+  const others = names.filter((name) => name !== answers);
+  const first = lead ?? others.slice(0, MOST);
+  return [first, others.filter((name) => !first.includes(name)), names.filter((name) => name === answers)];
 }
 
 // {only, small, shows(part)}: the names of the parts to show, if restricted, whether this is a small form, and

@@ -7,11 +7,12 @@ import { settle, shown } from "./rules.js";
 export const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
 /** Translate a control's text into the page's language. @type {(control: Control) => Control} */
-const inPage = ({ label, unit, options, ...control }) => ({
+const inPage = ({ label, unit, options, groups, ...control }) => ({
   ...control,
   label: phraseOf(label),
   unit: phraseOf(unit),
   options: options?.map(([value, words]) => [value, phraseOf(words)]),
+  groups: groups?.map(([heading, values]) => [phraseOf(heading), values]),
 });
 
 // The state in a model. Rules between controls resolve conflicting values, and `follow(before, changes)` returns

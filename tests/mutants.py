@@ -1,0 +1,199 @@
+"""Change one operator, number or word of the code at a time, and see whether a test notices.
+
+    python tests/mutants.py --count 40 --seed 1             40 changes, drawn evenly from all rooms
+    python tests/mutants.py --count 20 encodings lib        from two rooms
+
+A room is a folder of a package, or `lib` or `maths` of the figures' scripts; `lib` has the files that are tested in
+V8. The tests of a room run in a copy of the repository until the first fails, those nearest to the changed file
+first. A change that none of them notices survives. The changes in `equivalent_mutants.toml`, which nobody
+could notice, are not drawn. The status is 1 if fewer than 95 % of a room are noticed, or its tests fail unchanged.
+"""
+
+import argparse
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[1]
+EQUIVALENT = Path(__file__).with_name("equivalent_mutants.toml")
+ENOUGH = 0.95
+HOUSES = {"library": "rope_edu", "doctor": "doctor/rope_doctor", "book": "book/rope_book"}
+
+PAIRS = "< <= > >= == != === !== + - * / and or && || True False true false sin cos min max floor ceil"
+SWAPS = dict(zip(PAIRS.split()[::2], PAIRS.split()[1::2], strict=True))
+SWAPS |= {new: old for old, new in SWAPS.items()} | {"//": "/", "%": "*", "not ": "", "!": ""}
+SKIPPED = {
+    ".py": r"""[rbfu]{0,2}(?:\"{3}[\s\S]*?\"{3}|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')|\#.*""",
+    ".js": r""""(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`|//.*|/\*[\s\S]*?\*/"""
+    r"""|(?:(?<=[(=,:!?&|])|(?<=[(=,:!?&|]\ ))/(?![/*\s])(?:\\.|\[(?:\\.|[^]\\\n])*\]|[^/\\\n[])+/""",
+}
+CHANGED = r"""(?P<spaced>(?<=\s)(?:[<>]=?|[!=]==?|[-+*/%]|//|&&|\|\|)(?=\s))  # a binary operator
+    |(?P<word>\b(?:and|or|[Tt]rue|[Ff]alse|sin|cos|min|max|floor|ceil)\b(?!\.)|\bnot\ (?!in\b)|!(?=[\w(]))
+    |(?P<number>(?<![\w.])\d[\d_]*(?:\.\d+)?(?:e[-+]?\d+)?(?![\w.]))
+    |(?P<returned>\breturn\ (?=\S)(?!;))"""
+
+
+class Mutant(NamedTuple):
+    """A file, relative to the repository, and the part of it to replace."""
+
+    path: str
+    start: int
+    old: str
+    new: str
+
+    def applied(self, text: str) -> str:
+        """Return the file's text with the change."""
+        return text[: self.start] + self.new + text[self.start + len(self.old) :]
+
+    def line(self, text: str) -> tuple[int, str]:
+        """Return the number of the changed line, and the line as it will be."""
+        number = text.count("\n", 0, self.start)
+        return number + 1, self.applied(text).splitlines()[number].strip()
+
+
+def mutants(path: str) -> Iterator[Mutant]:
+    """Yield all changes of a file."""
+    text, suffix = (ROOT / path).read_text(encoding="utf-8"), Path(path).suffix
+    for found in re.finditer(f"(?P<skipped>{SKIPPED[suffix]})|{CHANGED}", text, re.VERBOSE):
+        old, kind = found[0], found.lastgroup
+        new = SWAPS.get(old, f"({old} + 1)")
+        if kind == "returned":
+            new = "return not " if suffix == ".py" else "return !"
+        if kind != "skipped":
+            yield Mutant(path, found.start(), old, new)
+
+
+def compiles(path: str, source: str) -> bool:
+    """Return whether Python reads a source; scripts are taken as they are."""
+    try:
+        return not path.endswith(".py") or bool(compile(source, path, "exec"))
+    except SyntaxError:
+        return False
+
+
+def equivalent() -> set[tuple[str, str]]:
+    """Return the changes that nobody could notice, each a file and the line as it would be."""
+    listed = tomllib.loads(EQUIVALENT.read_text(encoding="utf-8"))["mutant"]
+    return {(each["file"], each["line"]) for each in listed}
+
+
+def rooms() -> dict[str, tuple[list[str], list[str]]]:
+    """Return the files and the tests of every room."""
+    found = {}
+    for house, package in HOUSES.items():
+        for code in sorted((ROOT / package).iterdir()):
+            tests = [ROOT / "tests" / house / code.stem, ROOT / "tests" / house / f"test_{code.stem}.py"]
+            if suite := [relative(test) for test in tests if test.exists()]:
+                files = sorted(code.rglob("*.py")) if code.is_dir() else [code]
+                found[code.stem] = [relative(file) for file in files], [*suite, relative(code)]
+    suites = {path: path.read_text("utf-8") for path in (ROOT / "tests/book/widgets").glob("test_*.py")}
+    in_v8 = {relative(path): text for path, text in sorted(suites.items()) if "from .v8 import" in text}
+    named = set(re.findall(r'lib(?:/|\(")(\w+)', "".join(in_v8.values())))
+    for room in ("lib", "maths"):
+        files = sorted((ROOT / "book/rope_book/widgets/js" / room).glob("*.js"))
+        found[room] = [relative(file) for file in files if room == "maths" or file.stem in named], list(in_v8)
+    return found
+
+
+def relative(path: Path) -> str:
+    """Return a path below the repository."""
+    return path.relative_to(ROOT).as_posix()
+
+
+def drawn(files: list[str], count: int, seed: str) -> list[Mutant]:
+    """Return `count` changes of some files, or all if there are fewer."""
+    every, known, chosen = [mutant for file in files for mutant in mutants(file)], equivalent(), []
+    random.Random(seed).shuffle(every)
+    for mutant in every:
+        text = (ROOT / mutant.path).read_text(encoding="utf-8")
+        named = (mutant.path, mutant.line(text)[1])
+        if len(chosen) < count and named not in known and compiles(mutant.path, mutant.applied(text)):
+            chosen.append(mutant)
+    return chosen
+
+
+def nearest_first(tests: list[str], path: str) -> list[str]:
+    """Return the files of some tests and those that import the changed file, those named after it before others."""
+    stem, places = Path(path).stem, [ROOT / test for test in tests]
+    files = {file for place in places for file in ([place] if place.is_file() else place.rglob("*.py"))}
+    module = ".".join(Path(path).with_suffix("").parts[-3:])
+    files |= {file for file in ROOT.glob("tests/*/*/test_*.py") if module in file.read_text(encoding="utf-8")}
+
+    def rank(file: Path) -> tuple[bool, bool, int, Path]:
+        named = re.findall(rf"[/\"'.]{stem}\b", file.read_text(encoding="utf-8"))
+        return stem not in file.stem, not file.stem.startswith("test_"), -len(named), file
+
+    return [relative(file) for file in sorted(files, key=rank)]
+
+
+def noticed(copy: Path, tests: list[str], limit: float | None = None) -> bool:
+    """Return whether a test fails, or takes far too long, in the copy of the repository."""
+    paths = os.pathsep.join(str(copy / folder) for folder in ("", "doctor", "book"))
+    environment = os.environ | {"PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1"}
+    pytest = ("-m", "pytest", "-x", "-q", "-m", "not nightly", "-pno:nbval")  # nbval loads slowly
+    try:
+        done = subprocess.run(
+            [sys.executable, *pytest, *tests], cwd=copy, env=environment, capture_output=True, timeout=limit
+        )
+    except subprocess.TimeoutExpired:
+        return True
+    return done.returncode != 0
+
+
+def survivors(copy: Path, chosen: list[Mutant], tests: list[str], limit: float) -> list[str]:
+    """Return the changes that no test notices; print each change."""
+    alive = []
+    for mutant in chosen:
+        text = (copy / mutant.path).read_text(encoding="utf-8")
+        number, line = mutant.line(text)
+        (copy / mutant.path).write_text(mutant.applied(text), encoding="utf-8")
+        seen = noticed(copy, nearest_first(tests, mutant.path), limit)
+        (copy / mutant.path).write_text(text, encoding="utf-8")
+        print("noticed " if seen else "survives", f"{mutant.path}:{number}: {line}", flush=True)
+        alive += [] if seen else [f"{mutant.path}:{number}: {line}"]
+    return alive
+
+
+def run(copy: Path, room: str, chosen: list[Mutant]) -> bool:
+    """Try some changes of a room; print how many are noticed, and return whether they are enough."""
+    tests, before = rooms()[room][1], time.monotonic()
+    if noticed(copy, sorted({file for mutant in chosen for file in nearest_first(tests, mutant.path)})):
+        print(f"{room}: its tests fail without any change")
+        return False
+    alive = survivors(copy, chosen, tests, 60 + 3 * (time.monotonic() - before))
+    minutes = (time.monotonic() - before) / 60
+    print(f"{room}: {len(chosen) - len(alive)} of {len(chosen)} noticed, {minutes:.1f} minutes\n", flush=True)
+    return len(alive) <= (1 - ENOUGH) * len(chosen)
+
+
+def main(arguments: list[str]) -> int:
+    """Draw and try; return 0 if enough changes are noticed in every room."""
+    parser = argparse.ArgumentParser(description="change the code, and see whether a test notices")
+    parser.add_argument("rooms", nargs="*", metavar="ROOM", help=f"default: all, of {', '.join(rooms())}")
+    parser.add_argument("--count", type=int, default=40, help="changes in all")
+    parser.add_argument("--seed", type=int, default=1)
+    asked = parser.parse_args(arguments)
+    chosen = asked.rooms or list(rooms())
+    counts = [len(range(n, asked.count, len(chosen))) for n in range(len(chosen))]
+    shares = dict(zip(chosen, counts, strict=True))
+    draws = {room: drawn(rooms()[room][0], share, f"{asked.seed} {room}") for room, share in shares.items()}
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
+    with tempfile.TemporaryDirectory() as folder:
+        for path in filter(None, listed.stdout.split("\0")):
+            (Path(folder) / path).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / path, Path(folder) / path)
+        enough = [run(Path(folder), room, draw) for room, draw in draws.items() if draw]
+    return int(not all(enough))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

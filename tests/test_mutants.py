@@ -1,0 +1,85 @@
+"""The mutation run: which changes it makes, in which rooms, and whether it sees that a test fails."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import mutants
+
+CODE = '''def f(x, *, n=2):
+    """Return 1 + 1."""
+    if not x and n < 3:  # a comment + 1
+        return max(x, n) - 0.5
+'''
+SCRIPT = """// 1 + 1
+const f = (x) => x === 2 && /[+] "/.test("1 + 1");
+function g(x) { return !f(x) || `${x + 1}`; }
+"""
+KNOWN = mutants.tomllib.loads(mutants.EQUIVALENT.read_text(encoding="utf-8"))["mutant"]
+
+
+@pytest.fixture
+def house(tmp_path, monkeypatch):
+    """A repository with a file of Python, its test, and a script."""
+    monkeypatch.setattr(mutants, "ROOT", tmp_path)
+    (tmp_path / "code.py").write_text(CODE, encoding="utf-8")
+    (tmp_path / "script.js").write_text(SCRIPT, encoding="utf-8")
+    test = "from code_ import f\n\ndef test_f():\n    assert f(0) == 1.5\n"
+    (tmp_path / "test_code.py").write_text(test, encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("path", "changes"),
+    [
+        (
+            "code.py",
+            "2→(2 + 1), not→, and→or, <→<=, 3→(3 + 1), return→return not, max→min, -→+, 0.5→(0.5 + 1)",
+        ),
+        ("script.js", "===→!==, 2→(2 + 1), &&→||, return→return !, !→, ||→&&"),
+    ],
+    ids=["Python", "scripts"],
+)
+def test_operators_numbers_and_words_are_changed_but_no_text_and_no_comment(house, path, changes):
+    assert ", ".join(f"{old.strip()}→{new.strip()}" for _, _, old, new in mutants.mutants(path)) == changes
+
+
+def test_every_change_of_python_that_is_drawn_compiles_and_one_seed_draws_the_same(house):
+    chosen = mutants.drawn(["code.py"], 100, "1")
+    assert len(chosen) == 9
+    assert all(mutants.compiles("code.py", mutant.applied(CODE)) for mutant in chosen)
+    assert mutants.drawn(["code.py"], 100, "1") == chosen != mutants.drawn(["code.py"], 100, "2")
+
+
+def test_a_change_is_told_by_its_line(house):
+    change = next(mutant for mutant in mutants.mutants("code.py") if mutant.old == "<")
+    assert change.line(CODE) == (3, "if not x and n <= 3:  # a comment + 1")
+
+
+def test_a_change_that_no_test_notices_survives_and_the_copy_is_as_before(house, capsys):
+    (house / "code.py").rename(house / "code_.py")
+    chosen = [mutant for mutant in mutants.mutants("code_.py") if mutant.old in ("-", "<")]
+    alive = mutants.survivors(house, chosen, ["test_code.py"], 100)
+    assert alive == ["code_.py:3: if not x and n <= 3:  # a comment + 1"]
+    assert (house / "code_.py").read_text(encoding="utf-8") == CODE
+    assert capsys.readouterr().out.count("\n") == 2
+
+
+def test_every_room_has_files_and_tests():
+    rooms = mutants.rooms()
+    assert {"plain", "encodings", "attention", "clinic", "config", "check", "widgets", "lib", "maths"} <= set(
+        rooms
+    )
+    for room, (files, tests) in rooms.items():
+        assert files, room
+        assert tests, room
+
+
+@pytest.mark.parametrize("known", KNOWN, ids=lambda known: known["line"])
+def test_what_is_listed_as_equivalent_is_a_change_of_its_file_and_has_a_reason(known):
+    text = (mutants.ROOT / known["file"]).read_text(encoding="utf-8")
+    assert known["line"] in {mutant.line(text)[1] for mutant in mutants.mutants(known["file"])}
+    assert known["because"].endswith(".")
