@@ -25,6 +25,9 @@ function held({ store, pair, capacity }, step) {
   });
 }
 
+/** The keys that the newest query sees at a wrong angle. */
+const staleIn = (keys) => keys.filter((key) => key.off > VISIBLE);
+
 function plan(width) {
   const narrow = width < 620;
   const side = width / STEPS; // width of a column
@@ -163,7 +166,7 @@ function draw(pen, state, { width }) {
 function readout(state) {
   const { step, store, capacity, pair } = state;
   const all = held(state, step);
-  const off = all.filter((key) => key.off > VISIBLE).sort((one, other) => other.off - one.off);
+  const off = staleIn(all).sort((one, other) => other.off - one.off);
   const earlier = all.length - 1;
   const [bytes] = decodingWork(store, capacity, step).bytes;
   const added = phrase`Step ${step} writes one key, at position ${step - 1}, takes ${counted(all.length, "dot product")} and reads
@@ -191,6 +194,7 @@ function readout(state) {
 const results = (state) => ({
   held: held(state, state.step).length,
   bytes_held: decodingWork(state.store, state.capacity, state.step).bytes[0],
+  stale: staleIn(held(state, state.step)).length,
 });
 
 export default live({

@@ -268,11 +268,17 @@ function readout(state) {
     ${was}, a change of ${amount(seen, most)}, the largest.`;
 }
 
+function results(state) {
+  const { weights, still, most } = seenOf(state);
+  return { change: still ? 0 : most * (weights ? 100 : 1) };
+}
+
 export default live({
   name: "SentenceAttention",
   title: phrase`Attention of one head over a sentence, and how it changes when the sentence moves`,
   height: (width, { sentence }) => plan(width, sentence.split(" ").length).height,
   draw,
   readout,
+  results,
   play: { trait: "start", perSecond: 20, speeds: [1, 4] },
 });
