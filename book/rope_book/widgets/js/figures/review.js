@@ -23,7 +23,8 @@ function namesOf(all) {
 /** The first choice between answers in chapters spread over the book. */
 function sampled() {
   const pages = [...new Set(Object.values(ASKED).map(({ page }) => page))];
-  const chosen = pages.filter((_, i) => i % Math.ceil(pages.length / SAMPLE) === 0);
+  const step = Math.ceil(pages.length / SAMPLE);
+  const chosen = pages.filter((_, i) => i % step === 0);
   const names = Object.keys(ASKED).filter((name) => ASKED[name].kind === "choices");
   return chosen.flatMap((page) => names.find((name) => ASKED[name].page === page) ?? []);
 }
