@@ -29,9 +29,8 @@ export function parsed(/** @type {Control} */ control, /** @type {string} */ tex
 }
 
 // {elements, grids, show(state, names of the controls in use)}: the elements are the lead controls, "More", and the
-// answers, if the figure has any; `moved` is called when the user moves a slider, and
-// `leapt` when the user sets any other control or a slider named in `glides`. A control that has no effect is
-// hidden, but not while it has focus.
+// answers, if the figure has any. `moved` is called when the user moves a slider, and `leapt` when the user sets any
+// other control or a slider named in `glides`. A control that has no effect is hidden, but not while it has focus.
 /** @param {Controls} controls
  * @param {Named & {only?: string[], unfolds?: boolean, glides?: string[], answers?: string}} asked
  * @param {{moved: Moved, leapt: Moved, tell: Tell}} calls */
