@@ -30,7 +30,7 @@ export function turnsWithin(/** @type {Vector} */ frequencies, /** @type {number
   return frequencies.map((frequency) => Math.min(1, (frequency * (places - 1)) / TURN));
 }
 
-/** The number of positions per bar, such that there are at most 16 bars. @type {(length: number, times: number) => number} */
+/** The number of positions per bar, such that there are at most 17 bars. @type {(length: number, times: number) => number} */
 export function binSize(length, times) {
   let size = Math.floor(length / 8);
   while ((times * length) / size > 16) size *= 2;
