@@ -41,7 +41,7 @@ class TrainingCurves(LiveFigure):
     An out-of-range value raises a TraitError that lists the allowed values.
 
     >>> TrainingCurves(task="recall", doublings=2)
-    TrainingCurves(task='recall', doublings=2)
+    TrainingCurves(doublings=2, task='recall')
 
     Source: the grid of ``python -m makers.grid``, stored in ``book/rope_book/results``. Chapter 13.
     """

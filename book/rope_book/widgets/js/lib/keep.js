@@ -1,6 +1,6 @@
-// Stores a figure's current picture in the notebook, for when the notebook is reopened without Python, shown on
-// GitHub, printed or handed in. In JupyterLab and Notebook 7, widgets can access the notebook; Colab stores widget
-// state itself.
+// Stores a figure's current picture in the notebook, so that it appears when the notebook is reopened without Python,
+// viewed on GitHub, printed or handed in. In JupyterLab and Notebook 7, widgets can access the notebook; Colab stores
+// widget state itself.
 import { html } from "./dom.js";
 import { phrase } from "./phrase.js";
 
@@ -49,7 +49,7 @@ async function showing(manager, model, trait) {
 /** The widgets stored in a notebook, by id. @type {(notebook: any) => Record<string, any>} */
 const storedIn = (notebook) => notebook.getMetadata("widgets")?.[STATE]?.state ?? {};
 
-/** The notebook's stored widgets, with a still picture replacing any widget that needs Python. */
+/** The notebook's stored widgets with a still picture for widget `id`, and without stills of widgets that are gone. */
 /** @type {(notebook: any, id: string, still: string) => any} */
 function withStill(notebook, id, still) {
   const alive = new Set(shownIn(notebook).map((each) => each.id));

@@ -5,7 +5,7 @@
  *   settled: () => boolean}} Place */
 
 const ENOUGH = 560; // a figure of this height fits in a window together with some text
-const WIDE = 756; // minimum width inside a figure's border with room for both
+const WIDE = 756; // minimum inner width of a figure at which the controls fit beside the picture
 const SIDE = 200; // width of the controls beside a picture, with the gap, as in the style sheet
 const NARROW = 520; // maximum width of a figure whose controls form one column
 const PADDING = 32; // to the left and right of a figure's parts, in total
