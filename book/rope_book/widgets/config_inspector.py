@@ -11,11 +11,12 @@ from .base import LiveFigure
 class ConfigInspector(LiveFigure):
     """Read the rotation from a model's config.json or GGUF, and compare a second file with it.
 
-    ``config`` is the text of a file; unless it is empty, it replaces ``preset``. It is not sent anywhere, and the
-    page's address does not contain it. Only the header of a dropped or chosen GGUF is read; its keys are converted
-    to JSON. ``other`` is a second file, and ``second`` a model to use instead of a second file; the figure then
-    shows both sets of clocks and the verdict of ``rope-doctor compare``. ``layers`` picks a rotation, in file
-    order, if layers differ. ``length`` (tokens) is the length of the text: "dynamic" and "longrope" depend on it.
+    ``config`` is the text of a file, which replaces ``preset`` unless it is empty. The text is not sent anywhere
+    and does not appear in the page's URL. If a GGUF is dropped or chosen, only its header is read, and its keys are
+    converted to JSON. ``other`` is a second file, and ``second`` is a model to use instead of a second file; the
+    figure then shows both sets of clocks and the verdict of ``rope-doctor compare``. If layers differ, ``layers``
+    selects a rotation, in file order. ``length`` (tokens) is the text length, on which "dynamic" and "longrope"
+    depend.
 
     An out-of-range value raises a TraitError that lists the allowed values; for an invalid config, the picture
     shows the reason.
