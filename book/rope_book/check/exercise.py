@@ -23,6 +23,7 @@ Verdict = bool | str | EllipsisType  # True, False, a sentence about the mistake
 Judge = Callable[[Any], Verdict]
 Known = tuple[Any, Mapping[str, Any], str]  # right answer, known mistakes, sentence for any other answer
 HERE = Path(__file__).parent
+MISSING = object()  # no answer was given
 
 
 class Unread(str):
@@ -78,7 +79,7 @@ class Checker:
             self._exercises = _by_id(find_exercises())
         return self._exercises
 
-    def __call__(self, exercise_id: str, answer: object) -> None:
+    def __call__(self, exercise_id: str = "", answer: object = MISSING) -> None:
         r"""Print whether `answer` is right and, if it is wrong, the next hint.
 
         Arguments: `exercise_id` is "chapter.number"; `answer` is a value or a function, depending on the exercise.
@@ -91,7 +92,12 @@ class Checker:
         Hint 1 of 1: Try 2 * x.
         >>> Checker((doubled,))("1.1", lambda x: x + x)
         Exercise 1.1: correct. Doubling.
+        >>> Checker((doubled,))("1.1")
+        check takes an exercise and your answer, as in check("1.1", answer).
         """
+        if answer is MISSING:
+            name = exercise_id if str(exercise_id) in {*self.exercises, *challenges()} else "4.1"
+            return print(f'check takes an exercise and your answer, as in check("{name}", answer).')
         if exercise_id in challenges():
             return self._challenge(exercise_id, answer)
         if exercise_id not in self.exercises:

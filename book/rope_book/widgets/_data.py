@@ -18,7 +18,19 @@ from rope_doctor.precision import PIPELINES, SIGNIFICAND_BITS
 from ._grid import grid_table
 from ._questions import questions
 from ._registry import FIGURES
-from .maths import damage, decoding, gained, length, order, page_training, patients, rail, stretch, words
+from .maths import (
+    damage,
+    decoding,
+    gained,
+    length,
+    order,
+    page_training,
+    patients,
+    rail,
+    stretch,
+    two_layouts,
+    words,
+)
 
 
 def _precision() -> dict:
@@ -102,6 +114,13 @@ DATA: dict[str, Callable[[], Any]] = {
         "also_read": ALSO_READ,
     },
     "grid": grid_table,
+    "layouts": lambda: {
+        "base": two_layouts.BASE,
+        "distance": two_layouts.DISTANCE,
+        "query": two_layouts.QUERY,
+        "key": two_layouts.KEY,
+        "runs": two_layouts.RUNS,
+    },
     "leads": _leads,
     "length": length.costs,
     "order": lambda: {"query": order.W_Q, "key": order.W_K, "value": order.W_V, "seed": order.SEED},

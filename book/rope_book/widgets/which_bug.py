@@ -27,7 +27,7 @@ class WhichBug(LiveFigure):
     An out-of-range value raises a TraitError that lists the allowed values.
 
     >>> round(WhichBug(patient=3).shortest, 2)
-    0.14
+    0.34
     >>> WhichBug(patient=2, guess="one_clock")
     WhichBug(patient=2, guess='one_clock')
 

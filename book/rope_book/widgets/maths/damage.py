@@ -4,7 +4,8 @@ Each text is assigned one of six looks, so that readers can compare a text from 
 """
 
 import re
-from itertools import pairwise
+from functools import cache
+from itertools import pairwise, takewhile
 from typing import Any
 
 from rope_book.results.real import load_real
@@ -74,6 +75,7 @@ SHOWN = {  # name -> (the mistake in a few words, its location)
 }
 PROMPTS = {"recipe": "a recipe", "story": "a story"}  # prompts in the results file, with short descriptions
 LINES, AGAIN, LANGUAGE = 12, 0.5, 0.8  # thresholds: line breaks, share of repetitions, share of words
+PIECE = re.compile(r"\n+(?:[^\S\n]*\n+)*|\S+")  # a word, or line breaks in a row
 WORD = re.compile(r"[\"'(]*[A-Za-z]+(['-][A-Za-z]+)*[.,;:!?\"')]*")
 
 
@@ -111,6 +113,19 @@ def reads(text: str) -> bool:
     return sum(WORD.fullmatch(piece) is not None for piece in pieces) > LANGUAGE * len(pieces)
 
 
+def right_words(text: str, right: str) -> int:
+    r"""Return how many words and line breaks a text shares with the right one before it differs.
+
+    >>> right_words("wash it well", "wash it\nwell"), right_words("a b", "a b c")
+    (2, 2)
+
+    Chapter 22.
+    """
+    pairs = zip(PIECE.findall(text), PIECE.findall(right), strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
+@cache
 def damage() -> dict[str, Any]:
     """Return the figure's data: the prompts, and the model's continuations and perplexities with each mistake."""
     measured = load_real("real_mistakes")
@@ -118,11 +133,11 @@ def damage() -> dict[str, Any]:
     losses = {(row["text"], row["name"]): row["decoded"] for row in measured["losses"]}
     kinds = list(measured["meta"]["texts"])
 
+    def facts(text: str, right: str) -> dict[str, Any]:
+        return {"text": text, "looks": looks(text, right), "rightWords": right_words(text, right)}
+
     def described(name: str) -> dict[str, Any]:
-        written = {
-            prompt: {"text": texts[name, prompt], "looks": looks(texts[name, prompt], texts["right", prompt])}
-            for prompt in PROMPTS
-        }
+        written = {prompt: facts(texts[name, prompt], texts["right", prompt]) for prompt in PROMPTS}
         return {"name": name, "perplexity": [losses[kind, name] for kind in kinds], "written": written}
 
     mistakes = [

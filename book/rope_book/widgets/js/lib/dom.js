@@ -83,7 +83,7 @@ export function say(element, text) {
 
 /** Create a function that returns whether the user is still typing in an input, which a repaint must not overwrite.
  */
-export function typing(/** @type {HTMLInputElement} */ input) {
+export function typing(/** @type {HTMLElement} */ input) {
   let busy = false;
   input.addEventListener("input", () => (busy = true));
   for (const done of ["change", "blur"]) input.addEventListener(done, () => (busy = false));

@@ -61,3 +61,9 @@ export function inUse(controls, state) {
   const idle = rulesOf(controls).filter(({ rule }) => isIdle(rule, state));
   return Object.keys(controls).filter((name) => !idle.some((control) => control.name === name));
 }
+
+/** The controls that have an effect in a figure, which may say more than the rules. @type {(figure: Figure, controls: Controls, now: State) => string[]} */
+export function usedBy(figure, controls, now) {
+  const used = inUse(controls, now);
+  return figure.uses?.(now, used) ?? used;
+}
