@@ -43,11 +43,11 @@ def slow_within(reading: Reading | None, tokens: float | None) -> float:
 class ConfigInspector(LiveFigure):
     """Read the rotation from a model's config.json or GGUF, and compare a second file with it.
 
-    ``config`` is the text of a file; unless it is empty, it replaces ``preset``. It is not sent anywhere, and the
-    page's address does not contain it. Only the header of a dropped or chosen GGUF is read; its keys are converted
-    to JSON. After it there is room for a second file, ``other``; ``second`` is a model to use instead. The figure
-    then shows both rotations and the verdict of ``rope-doctor compare``. ``layers`` picks a rotation, in file
-    order, if layers differ. ``length`` (tokens) is the length of the text: "dynamic" and "longrope" depend on it.
+    ``config`` is the text of a file, which replaces ``preset`` unless it is empty. The text is not sent anywhere
+    and does not appear in the page's URL. If a GGUF is dropped or chosen, only its header is read, and its keys are
+    converted to JSON. A second file can follow in ``other``; ``second`` is a model to use instead. The figure then
+    shows both rotations and the verdict of ``rope-doctor compare``. If layers differ, ``layers`` selects a
+    rotation, in file order. ``length`` (tokens) is the text length, on which "dynamic" and "longrope" depend.
 
     Its results are ``pairs``, those that turn; ``slow``, those of them that complete no turn in the text; and
     ``slow_in_claim``, those that complete none in the length that the file claims (NaN if it claims none).

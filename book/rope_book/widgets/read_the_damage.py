@@ -1,4 +1,4 @@
-"""Chapter 22: a real model's writing when its positions are wrong."""
+"""Chapter 22: the text that a real model writes if its positions are wrong."""
 
 import math
 

@@ -19,7 +19,7 @@ TASKS = {
 
 
 def tested(now, measure):
-    """Return the median of a measure over the seeds of the first encoding; NaN for a task without it."""
+    """Return the median of a measure over the first encoding's seeds at the selected test length."""
     grid = load_grid()
     if not grid.select(now.task, now.first):
         return math.nan
