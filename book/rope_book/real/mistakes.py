@@ -154,9 +154,8 @@ def _held(pairs: slice) -> Callable[[RopeSpec], RopeSpec]:
 
 
 def _rounded(spec: RopeSpec, prompt: int) -> PositionEncoding:
-    frequencies = round_to(
-        spec.inv_freq, "bfloat16"
-    )  # position and product are also rounded, as in a cast module
+    # positions and angles are rounded too, as when the whole module is cast to bfloat16
+    frequencies = round_to(spec.inv_freq, "bfloat16")
     turn = BROKEN["angles_in_bfloat16"](spec.replace(inv_freq=frequencies))
     return PerHead(lambda x, positions: turn(x, round_to(positions, "bfloat16")))
 

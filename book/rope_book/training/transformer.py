@@ -36,7 +36,7 @@ class Attention(nn.Module):
     def forward(
         self, x: Tensor, encoding: Encoding, positions: Positions, cache: KVCache | None = None
     ) -> Tensor:
-        """Return the output of attention for x, `(…, seq, d_model)` like x."""
+        """Return the attention output for x, with the same shape as x: `(…, seq, d_model)`."""
         parts = self.w_qkv(x).chunk(3, dim=-1)
         q, k, v = (split_heads(part, self.n_heads) for part in parts)
         q, k = encoding.rotate_q(q, positions), encoding.rotate_k(k, positions)

@@ -69,7 +69,7 @@ def _page_heads() -> dict:
 
 
 def _words() -> dict:
-    """Return the constants of the small head for sentences."""
+    """Return the constants of the small attention head in the figures with sentences."""
     seeds = {"query": words.MATRIX_SEEDS["w_q"], "key": words.MATRIX_SEEDS["w_k"], "shaw": words.SHAW_SEED}
     return {"width": words.D_MODEL, "seeds": seeds, "clip": words.SHAW_CLIP, "slope": words.ALIBI_SLOPE}
 

@@ -69,7 +69,7 @@ class AtMost(Rule):
 
 @dataclass(frozen=True)
 class AtLeast(Rule):
-    """A lower bound of ``least`` while the control ``where`` is ``value``."""
+    """A lower bound, ``least``, that applies while the control named ``where`` is set to ``value``."""
 
     word = "at_least"
     least: float

@@ -1,4 +1,4 @@
-"""Generate the batches and initial weights of the models trained in the page, exactly as in JavaScript.
+"""Generate batches and initial weights for the models that the page trains, identical to those from JavaScript.
 
 The counterparts in ``js/maths`` are ``page_tasks.js``, ``page_weights.js`` and ``page_look.js``. The tasks are
 those of `rope_book.training.tasks`, with random numbers from `draws`.

@@ -20,7 +20,7 @@ PATIENTS = (
     "counts_from_one",
     "cos_and_sin_swapped",
 )
-ANSWERS = {  # grouped by the part that a mistake affects
+ANSWERS = {  # grouped by the part that each mistake affects
     "The angles": {
         "turns_backwards": "it turns backwards",
         "one_clock": "all pairs turn at one speed",

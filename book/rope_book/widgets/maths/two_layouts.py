@@ -4,7 +4,7 @@ import numpy as np
 
 from rope_edu.encodings import apply_rope, inv_freq, layout_permutation, rope_angles
 
-BASE = 100.0  # so that every pair visibly turns
+BASE = 100.0  # low enough that every pair visibly rotates
 DISTANCE = 4  # tokens from the key to the query
 # one query and one key, interleaved; narrower heads use the first features
 QUERY = [-0.8, -1.3, 0.6, 0.7, -0.3, 0.4, 1.7, 1.1, 0.7, 0.7, -0.9, 1, -1.6, -0.3, -0.4, -1.7]

@@ -14,7 +14,7 @@ import { errorCurve, errorParts, FARTHEST, LOST, withPosition } from "../maths/e
 import { invFreq, ropeAngles, turnsOf, withinTurn } from "../maths/frequencies.js";
 import { angleError, PIPELINES, pipelineCosSin, roundTo, STEPS } from "../maths/precision.js";
 
-const APART = 14; // ends of lines that are closer than this share their place, in pixels
+const APART = 14; // pixels; a line that ends closer than this to another is named along the line
 const FLOOR = -9.5; // smaller errors are drawn at the bottom of the chart
 
 /** The name of the known pipeline that uses these formats, or undefined. */

@@ -124,7 +124,7 @@ function drawCurve(pen, { scheme, length, query }, { causal, curve, keys }, box)
   pen.circle(X(0), Y(0), 5, { fill: ink.q, stroke: ink.paper, width: 1.5 });
 }
 
-/** Plot the selected row's attention weights for identical words, for which only position matters. */
+/** Plot the selected row's attention weights for identical words, so that only position matters. */
 function drawWeights(pen, { length, query }, { keys, weights }, box) {
   const most = [0.05, 0.1, 0.2, 0.5, 1].find((limit) => limit >= Math.max(...weights) - 1e-9) ?? 1;
   const { X, Y } = axes(pen, box, [-0.5, length - 0.5], [0, most], {

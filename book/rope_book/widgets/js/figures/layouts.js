@@ -62,7 +62,7 @@ function drawRow(pen, values, feature, lit, { x, cell }, { number, bars, tab, to
   const zero = bars + BAR / 2;
   const pairs = values.length / 2;
   const seats = values.map((value, seat) => {
-    const home = pairOf(feature[seat]); // the trained pair
+    const home = pairOf(feature[seat]); // the pair this feature belonged to in training
     return { seat, home, speed: speedOf(home, pairs), left: x + seat * cell + 1.5, tall: (value / REACH) * (BAR / 2) };
   });
   const frames = seats.map(({ left }) => [left, bars, inner, BAR]);
@@ -102,7 +102,7 @@ function drawLinks(pen, from, trained, centre) {
   }
 }
 
-/** Draw an arc between features that are rotated together, dashed if they were not a pair in training. */
+/** Draw an arc between each pair of features that are rotated together, dashed if they were not paired in training. */
 function drawArcs(pen, { pair, run, head_dim }, cell, centre) {
   const pairs = head_dim / 2;
   const arc = (layout, y, tall) => (i) => {

@@ -12,7 +12,7 @@ import { makeHead } from "../maths/encoding.js";
 import { readingHead, wordVector } from "../maths/words.js";
 
 const FARTHEST = 1000;
-const STRIDE = 10; // neighbours whose least and greatest change are drawn as one
+const STRIDE = 10; // number of consecutive k merged into one point of the band
 const MINE = { stroke: ink.text, width: 3 };
 const THEIRS = { stroke: ink.muted, width: 1.5 };
 const STILL = 1e-9; // smaller changes are ignored
@@ -175,8 +175,8 @@ function bandOf(values, X, Y) {
   return [...edge(Math.max), ...edge(Math.min).reverse()];
 }
 
-/** Plot the largest change at each k, for the selected encoding and for a second one: a line where it never varies,
- * and otherwise the band in which it varies from one k to the next. */
+/** Plot the largest change at each k, for the selected encoding and one other. A constant curve is drawn as a line, a
+ * varying one as the band between its local minimum and maximum. */
 function drawCurve(pen, { text, encoding, start, weights, most }, { curve: box, tall }, width) {
   const other = encoding === "sinusoidal" ? "rotary" : "sinusoidal";
   const [mine, theirs] = [encoding, other].map((name) => changeCurve(text, name));

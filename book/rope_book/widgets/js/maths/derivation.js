@@ -56,7 +56,7 @@ export function followedAngles(products) {
   return products.map((z, i) => (angle += i ? angleOf(timesConj(z, products[i - 1])) : 0));
 }
 
-/** The worst violation of line 2, in the product, and of line 6, in the product's real part. @type {(qs: Pair[], ks: Pair[]) => Pair} */
+/** The largest errors in lines 2 and 6: [error in the product, error in its real part]. @type {(qs: Pair[], ks: Pair[]) => Pair} */
 function breaksBySliding(qs, ks) {
   let [product, score] = [0, 0];
   for (const shift of range(-LAST, LAST)) {
