@@ -208,7 +208,7 @@ def assert_harmless(seen, name: str) -> None:
 def test_a_word_is_cut_between_characters_and_said_to_be(tab):
     page = tab(WHERE["OrderBlindness"], maths=False).page
     page.locator('[data-live="OrderBlindness"]').evaluate(UNFOLD)
-    box = page.locator('[data-trait="sentence"] input')
+    box = page.locator('[data-trait="sentence"] textarea')
     box.fill("👩‍👩‍👧‍👦👩‍👩‍👧‍👦👩‍👩‍👧‍👦 ok")
     box.press("Enter")
     expect(box).to_have_value("👩‍👩‍👧‍👦👩‍👩‍👧‍👦 ok")

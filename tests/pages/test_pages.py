@@ -39,7 +39,7 @@ CHAPTER_BUDGET = 400_000  # bytes, gzip, everything that a chapter loads on a co
 INDEX_BUDGET = 200_000
 TEN_MINUTES_BUDGET = 460_000  # of the page with scenes of seven figures, one of them the two models
 TRAINER_BUDGET = 420_000  # of the chapter in which a model is trained, with the trainer and its text
-CHINESE_WORDS = 45_000  # of a Chinese page, more than its English: what figures, questions and challenges say
+CHINESE_WORDS = 47_000  # of a Chinese page, more than its English: what figures, questions and 21 challenges say
 STAND_FOR_ALL = (f"{CHINESE}04_rotate_one_pair.html", f"{CHINESE}index.html")  # of the Chinese pages
 LOOKED_AT = [page for page in PAGES if EVERY_PAGE or not page.startswith(CHINESE) or page in STAND_FOR_ALL]
 MODEL_BUDGET = 560_000  # of the chapter that brings two trained models
@@ -438,7 +438,7 @@ def test_a_small_form_has_one_control_that_answers_and_keeps_its_state_in_the_ad
         )
         (control,) = figure.locator("[data-trait]").all()
         said = figure.locator(".rl-readout").inner_text()
-        box = control.locator("input").first
+        box = control.locator("input, textarea").first
         if box.get_attribute("type") in ("radio", "range"):
             box.press("ArrowRight")
         else:

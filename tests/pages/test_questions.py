@@ -154,7 +154,7 @@ def test_a_place_is_no_longer_asked_for_when_another_question_is_shown_and_a_dra
     page.mouse.down()
     page.mouse.move(last["x"] + last["width"] / 2, last["y"] + last["height"] / 2, steps=4)
     page.mouse.up()
-    moved = '(el) => el.querySelector("[data-trait=rearranged] input").value === "pig chases the dog the"'
+    moved = '(el) => el.querySelector("[data-trait=rearranged] textarea").value === "pig chases the dog the"'
     page.wait_for_function(f"(el) => ({moved})(el)", arg=figure.element_handle(), timeout=20_000)
     assert page.locator('[data-question="01-mask"]').get_by_role("status").text_content() == ""
     turns.get_by_role("button", name="Next question").click()

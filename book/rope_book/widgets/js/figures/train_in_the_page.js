@@ -378,9 +378,6 @@ async function load(text, controls) {
   return state;
 }
 
-/** Length and rule change what a trained model reads, so that both wait for one. */
-const uses = ({ steps }, used) => used.filter((name) => steps > 0 || !["times", "rule"].includes(name));
-
 function results(state) {
   const { trained, total, guess } = shown(state);
   return { trained_places: trained, new_places: total - trained, guessing: 100 * guess.right };
@@ -394,7 +391,6 @@ export default live({
   draw,
   readout,
   results,
-  uses,
   work,
   files: { name: "model.json", save, load },
   buttons: [
