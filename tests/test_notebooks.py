@@ -10,7 +10,7 @@ import pytest
 import words as words_of
 import yaml
 
-from notebooks import KEPT, is_students, tidied
+from notebooks import KEPT, in_sight, is_students, tidied
 from rope_book import widgets
 from rope_book.check import allow
 from rope_book.results import load_grid
@@ -315,7 +315,7 @@ def test_running_every_cell_leaves_the_figure_of_the_first_question_as_it_was_ma
 @of_chapters
 def test_two_cells_in_three_that_jupyter_shows_unfolded_are_the_students(path, notebook):
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    seen = [cell for cell in code if not cell.metadata.get("jupyter", {}).get("source_hidden")]
+    seen = in_sight(notebook)
     others = [cell for cell in seen if not is_students(cell)]
     most = 1 / 2 if path.name.startswith("07") else 1 / 3  # the subject of chapter 7 is its code
     assert len(others) <= most * len(seen), [cell.id for cell in others]

@@ -4,6 +4,7 @@
     python book/tools/notebooks.py 04 05           those whose names start with these
     python book/tools/notebooks.py --tidy          only tidy ids, metadata and lines
     python book/tools/notebooks.py --stills 04     only draw the stills anew
+    python book/tools/notebooks.py --cells         count the cells in sight and the student's among them
 
 Every notebook runs in a fresh kernel. Cell ids, widget ids and metadata are made stable. A live figure's stored
 state loses its script (the page and the kernel have their own), and its output gains a still picture that the
@@ -84,6 +85,19 @@ def is_students(cell: NotebookNode) -> bool:
     tags = set(cell.metadata.get("tags", []))
     asked = is_exercise(cell.source) or "✎" in cell.source
     return bool(tags & {"set-figure", "parameters"}) or (asked and "solution" not in tags)
+
+
+def in_sight(notebook: NotebookNode) -> list[NotebookNode]:
+    """Return the code cells that Jupyter shows unfolded."""
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    return [cell for cell in code if not cell.metadata.get("jupyter", {}).get("source_hidden")]
+
+
+def counted(path: Path) -> str:
+    """Return how many code cells of a notebook are in sight, and how many of these are the student's."""
+    seen = in_sight(nbformat.read(path, as_version=4))
+    own = sum(map(is_students, seen))
+    return f"{path.stem:40}{len(seen):4} in sight{own:4} the student's{len(seen) - own:4} not"
 
 
 def settle(notebook: NotebookNode, prefix: str) -> None:
@@ -284,6 +298,9 @@ def main(arguments: list[str]) -> None:
     paths = [
         p for p in sorted((ROOT / "notebooks").glob("*.ipynb")) if not starts or p.name.startswith(starts)
     ]
+    if "--cells" in arguments:
+        print(*map(counted, paths), sep="\n")
+        return
     if "--tidy" in arguments:
         for path in paths:
             path.write_text(tidied(path), encoding="utf-8")

@@ -152,7 +152,7 @@ def angle_error(
 
 
 def _to_bfloat16(single: np.ndarray) -> np.ndarray:
-    """Round float32 to its upper 16 bits, half to even: add just under half of the last bit, then truncate."""
+    """Round float32 to its upper 16 bits, ties to even: add 0x7FFF plus the lowest kept bit, then truncate."""
     bits = single.view(np.uint32)
     half = 0x7FFF + ((bits >> 16) & 1)
     rounded = ((bits + half) & 0xFFFF0000).astype(np.uint32).view(np.float32)

@@ -117,7 +117,7 @@ def multi_head_attention(
 
 
 def _repeat_heads(x: Array, n: int) -> Any:
-    """Repeat every key head for `n` neighbouring query heads: (…, kv, seq, d) -> (…, kv · n, seq, d)."""
+    """Repeat each head `n` times, for the query heads that share it: (…, kv, seq, d) -> (…, kv · n, seq, d)."""
     if n == 1:
         return x
     xp, (*leading, heads, seq, width) = array_namespace(x), x.shape

@@ -125,7 +125,7 @@ def traits_and_address(x: Any) -> tuple[tuple[Any, ...], int]:
         at = x.data_ptr()
         return (type(x), x.dtype, x.shape, x.stride(), x.device, x.is_neg(), at & 7 if at else None), at
     except (AttributeError, RuntimeError):  # not an array (rejected later), or a tensor without memory
-        return (object(),), 0  # differs from all other traits
+        return (object(),), 0  # a fresh object, which equals no other traits
 
 
 def address(a: Any) -> int:

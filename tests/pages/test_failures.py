@@ -14,7 +14,7 @@ pytestmark = pytest.mark.browser
 def test_a_sentence_can_be_typed_while_its_figure_plays(visit):
     figure = visit(WHERE["SentenceAttention"], maths=False).page.locator('[data-live="SentenceAttention"]')
     figure.evaluate(UNFOLD)
-    box, readout = figure.locator(".rl-sentence input"), figure.locator(".rl-readout")
+    box, readout = figure.locator(".rl-sentence textarea"), figure.locator(".rl-readout")
     figure.locator(".rl-play").click()
     box.fill("")
     box.press_sequentially("pigs ch")

@@ -193,6 +193,10 @@ def test_the_review_asks_what_was_read_brings_back_what_was_missed_and_forgets(v
     seen = visit(REVIEW, fresh=True)
     page, review = seen.page, seen.page.locator('[data-live="Review"]')
     assert "No chapter is marked as read" in review.get_by_role("status").first.text_content()
+    expect(review.locator(".rl-card .rl-ask")).to_be_visible()  # a sample, with the figure that it is about
+    assert review.locator(".rl-card img").evaluate(
+        "async (img) => (await img.decode(), img.naturalWidth > 300)"
+    )
     read = '{"read": ["notebooks/04_rotate_one_pair"], "path": ""}'
     page.evaluate(f"localStorage.setItem('rope-turn-by-turn', '{read}')")
     page.reload()

@@ -77,6 +77,7 @@ def test_a_real_gguf_of_five_gigabytes_is_read_in_under_a_second(browser, addres
     page = browser.new_page()
     page.goto(f"{address}{WHERE[NAME]}")
     figure = page.locator(f"[data-live={NAME}][data-ready=true]").first
+    figure.locator("[data-trait=config] textarea").fill(json.dumps(LLAMA))  # a second file follows a first
     chosen = figure.locator("[data-trait=other] input[type=file]")
     note = figure.locator("[data-trait=other] .rl-note")
     took, end = [], time.monotonic() + PATIENCE

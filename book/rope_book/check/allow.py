@@ -1,6 +1,6 @@
-"""Checks for the values in a parameters cell: valid values are converted, and invalid ones raise a clear error.
+"""Validate the values in a parameters cell: convert valid values, and raise a clear error for invalid ones.
 
-A parameters cell sets values and ends with one line per value. That line alone defines the allowed range:
+A parameters cell sets values and ends with one line per value, which alone defines the allowed range:
 
     length = 12  # tokens
     slope = 0.125  # ALiBi's μ, for one head
@@ -8,10 +8,11 @@ A parameters cell sets values and ends with one line per value. That line alone 
     length = allow.whole("length", length, 8, 64)
     slope = allow.number("slope", slope, 0.01, 2)
 
-Every function takes the parameter's name, its value and the allowed values, with bounds included. It returns the
-value in the type that the chapter needs: whole numbers become floats where fractions are allowed, and lists become
-arrays. Anything else raises ValueError with the name, the allowed values and the value. `tests/test_parameters.py`
-reads the ranges from these calls and runs every chapter at both ends of each range and inside it.
+Every function takes the parameter's name, its value and the allowed values (bounds are inclusive). It returns the
+value in the type that the chapter needs: integers become floats where fractions are allowed, and lists become
+arrays. Other values raise a ValueError that contains the name, the allowed values and the value.
+`tests/test_parameters.py` parses the ranges from these calls and runs every chapter at both ends of each range and
+inside it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -35,7 +36,7 @@ def number(name: str, value: object, low: float, high: float) -> float:
 
 
 def whole(name: str, value: object, low: int, high: int, *, even: bool = False) -> int:
-    """Return `value` as an int; it must be from `low` to `high`. 16.0 counts as whole, 16.5 does not.
+    """Return `value` as an int; it must be from `low` to `high`. 16.0 is accepted, but 16.5 is not.
 
     >>> whole("length", 16.0, 8, 64)
     16
@@ -104,7 +105,7 @@ def matrix(name: str, value: object, rows: int, columns: int, low: float, high: 
 def vectors(
     name: str, value: object, keys: Iterable[str], size: int, low: float, high: float
 ) -> dict[str, np.ndarray]:
-    """Return the dict `value` with float64 vectors; it must have a vector for each of `keys` and may have others.
+    """Return the dict `value` with float64 vectors; it must contain each of `keys` and may contain others.
 
     >>> vectors("words", {"dog": [1, 0]}, ["dog"], 2, -2, 2)
     {'dog': array([1., 0.])}
@@ -137,9 +138,9 @@ def sentence(
     known: Iterable[str] | None = None,
     order_of: str | None = None,
 ) -> str:
-    """Return `value`, a sentence of `least` to `most` words, with single spaces between words.
+    """Return the sentence `value` with single spaces; it must have `least` to `most` words.
 
-    `known` lists the allowed words. If `order_of` is given, `value` must consist of its words, in any order.
+    `known` lists the allowed words. If `order_of` is given, `value` must contain exactly its words, in any order.
 
     >>> sentence("first", "the  dog", 2, 8, known=["the", "dog"])
     'the dog'
@@ -155,7 +156,7 @@ def sentence(
 
 
 def _floats(value: object, shape: tuple[int, ...]) -> np.ndarray | None:
-    """Return finite real numbers of this shape as float64, or None for text, bools and ragged rows."""
+    """Return finite real numbers of the given shape as float64, or None for anything else, including bools."""
     try:
         parsed = np.asarray(value)
     except (TypeError, ValueError):

@@ -1,8 +1,8 @@
-"""Convert answers, as readers type them, to the single form that judges use.
+"""Convert readers' answers to the form that judges expect.
 
-A number may come as an int, a float, a NumPy scalar, a one-element array or tensor; a row as a list, a tuple,
-a range, an array or a tensor. `native` converts them all to one form; `number`, `whole`, `truth`, `row`, `names`,
-`array` and `function` each accept one kind of answer and reply to any other kind with a sentence.
+A number may be an int, a float, a NumPy scalar, or an array or tensor with one element. A row may be a list, a
+tuple, a range, an array or a tensor. `native` converts them all to one form; `number`, `whole`, `truth`, `row`,
+`names`, `array` and `function` each accept one kind of answer and reply to any other kind with a sentence.
 """
 
 import functools
@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-Answer = Callable[..., Any]  # a function that the reader wrote, wrapped so that its results are native
+Answer = Callable[..., Any]  # a reader's function, wrapped so that its results are native
 NOT_A_FUNCTION = "The answer is a function: give check the name, without parentheses."
-LONG = 1000  # number of items; longer lists of numbers are converted in one call
+LONG = 1000  # lists with more numbers than this are converted in one call
 
 
 class Reply(Exception):  # noqa: N818 - not an error, but a verdict that ends the judging
@@ -29,9 +29,9 @@ class Reply(Exception):  # noqa: N818 - not an error, but a verdict that ends th
 
 
 def native(answer: Any) -> Any:
-    """Return an answer as a native Python scalar, a list of such answers, or a NumPy array with at least one axis.
+    """Convert an answer to Python scalars, lists, sets and dicts, or to a NumPy array with at least one axis.
 
-    Strings, functions, sets of strings and `...` are returned unchanged.
+    Strings, functions and `...` are returned unchanged.
 
     >>> native(np.float64(0.5)), native(np.array(7)), native((np.int64(1), range(2)))
     (0.5, 7, [1, [0, 1]])
@@ -59,7 +59,7 @@ def native(answer: Any) -> Any:
 
 
 def number(answer: Any, ask: str = "The answer is one number.") -> int | float:
-    """Return a single real, finite number of any type; reply with `ask` to anything else.
+    """Return the answer if it is one finite real number, of any type; reply with `ask` to anything else.
 
     >>> number(np.array([0.5])), number(3)
     (0.5, 3)
@@ -71,7 +71,7 @@ def number(answer: Any, ask: str = "The answer is one number.") -> int | float:
 
 
 def complex_number(answer: Any, ask: str = "The answer is one complex number.") -> int | float | complex:
-    """Return a single number of any type, real or complex; reply with `ask` to anything else.
+    """Return the answer if it is one real or complex number, of any type; reply with `ask` to anything else.
 
     >>> complex_number(np.complex64(1 + 2j))
     (1+2j)
@@ -85,7 +85,7 @@ def complex_number(answer: Any, ask: str = "The answer is one complex number.") 
 
 
 def whole(answer: Any, ask: str = "The answer is a whole number.") -> int:
-    """Return a whole number as an int (16.0 as 16); reply with `ask` to anything else.
+    """Return the answer as an int if it is a whole number, such as 16 or 16.0; reply with `ask` to anything else.
 
     >>> whole(16.0), whole(np.int64(16))
     (16, 16)
@@ -97,7 +97,7 @@ def whole(answer: Any, ask: str = "The answer is a whole number.") -> int:
 
 
 def truth(answer: Any, ask: str = "The answer is True or False.") -> bool:
-    """Return True or False, which may be given as 1 or 0; reply with `ask` to anything else.
+    """Return the answer as a bool if it is True, False, 1 or 0; reply with `ask` to anything else.
 
     >>> truth(np.bool_(True)), truth(0)
     (True, False)
@@ -109,7 +109,7 @@ def truth(answer: Any, ask: str = "The answer is True or False.") -> bool:
 
 
 def row(answer: Any, length: int, ask: str) -> list:
-    """Return an ordered collection of `length` items as a list; reply with `ask` to anything else.
+    """Return the answer as a list if it has `length` items in order; reply with `ask` to anything else.
 
     >>> row(np.array([10, 5]), 2, "The answer is two positions.")
     [10, 5]
@@ -126,7 +126,7 @@ def row(answer: Any, length: int, ask: str) -> list:
 
 
 def numbers(answer: Any, length: int, ask: str) -> list[int | float]:
-    """Return an ordered collection of `length` numbers as a list; reply with `ask` to anything else.
+    """Return the answer as a list if it has `length` numbers in order; reply with `ask` to anything else.
 
     >>> numbers(range(3), 3, "The answer is three numbers.")
     [0, 1, 2]
@@ -135,7 +135,7 @@ def numbers(answer: Any, length: int, ask: str) -> list[int | float]:
 
 
 def names(answer: Any, allowed: Collection[str], ask: str) -> set[str]:
-    """Return the names in any collection as a set; reply with `ask`, or with the allowed names, to anything else.
+    """Return a collection of names as a set; reply with `ask` to anything else, and to unknown names with a list.
 
     >>> sorted(names(("b", "a"), {"a", "b", "c"}, "The answer is a set of names."))
     ['a', 'b']
@@ -149,7 +149,7 @@ def names(answer: Any, allowed: Collection[str], ask: str) -> set[str]:
 
 
 def array(answer: Any, shape: tuple[int, ...] | None = None, ask: str = "") -> np.ndarray:
-    """Return numbers as an array, with the given `shape` if any; reply with `ask` and the shape to anything else.
+    """Return the answer as an array of numbers; reply with `ask` to anything else, or if it does not have `shape`.
 
     >>> array([[1, 2], (3, 4.5)], (2, 2)).tolist()
     [[1.0, 2.0], [3.0, 4.5]]
@@ -167,9 +167,10 @@ def array(answer: Any, shape: tuple[int, ...] | None = None, ask: str = "") -> n
 
 
 def function(answer: Any, *, or_none: bool = False) -> Answer:
-    """Return a function with native results; reply with a sentence if it is not a function or returns nothing.
+    """Wrap the reader's function so that its results are native; reply with a sentence if it is not a function.
 
-    Arguments: `or_none` allows None as an answer. A stub that returns `...` counts as not yet answered.
+    Calls reply with a sentence if the function takes a different number of arguments or, unless `or_none` is set,
+    returns None. A stub that returns `...` counts as not yet answered.
     """
     if not callable(answer):
         raise Reply(NOT_A_FUNCTION)
@@ -208,14 +209,14 @@ def _is_table(answer: list | tuple) -> bool:
 
 
 def _only(value: Any) -> Any:
-    """Return the single item of a one-item list or array; any other value unchanged."""
+    """Return the only item of a list or array with one item; return any other value unchanged."""
     while isinstance(value, list | np.ndarray) and len(value) == 1:
         value = native(value[0])
     return value
 
 
 def _check_signature(answer: Callable, count: int) -> None:
-    """Reply with the required number of arguments if the answer cannot be called with them."""
+    """Reply with a sentence if the answer cannot be called with `count` positional arguments."""
     try:
         signature = inspect.signature(answer)
     except (TypeError, ValueError):  # not every NumPy function has a signature

@@ -1,4 +1,4 @@
-"""Challenges: states of a figure that a student must reach, judged from the figure's controls and results."""
+"""Judge challenges, which ask a student to bring a figure to a certain state, by its controls and results."""
 
 import tomllib
 from functools import cache
@@ -15,13 +15,13 @@ def challenges() -> dict[str, dict[str, Any]]:
 
 
 def reached(name: str, figure: Any) -> tuple[bool, str]:
-    """Return whether a figure's current state meets a challenge, and a sentence that explains why or why not."""
+    """Return whether a figure's current state meets a challenge, and a sentence for the student."""
     asked = challenges()[name]
     wanted = asked["figure"]
     if type(figure).__name__ != wanted:
         return False, f'Give check the figure itself, a {wanted}: check("{name}", figure).'
     seen = {each: getattr(figure, each) for each in (*figure.controls(), *figure.results())}
     for holds, sentence in asked["slips"]:
-        if eval(holds, {"__builtins__": {}}, seen):  # from our own table, never from a reader
+        if eval(holds, {"__builtins__": {}}, seen):  # formulas come only from challenges.toml
             return False, sentence.format(**seen)
     return True, asked["shows"].format(**seen)

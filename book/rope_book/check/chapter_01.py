@@ -14,7 +14,7 @@ Layer = Callable[[np.ndarray], np.ndarray]
 
 
 def _layers() -> list[tuple[str, Layer, bool]]:
-    """Return the test layers as (description, layer, whether it is blind to order)."""
+    """Return the layers for exercise 1.1, as (description, layer, whether the layer is blind to order)."""
     w_q, w_k, w_v = np.random.default_rng(5).normal(size=(3, 3, 3))
 
     def unmasked(x: np.ndarray) -> np.ndarray:

@@ -10,13 +10,13 @@ TERMS = {"word-word", "word-place", "place-word", "place-place"}
 MOVING = {
     "word-place",
     "place-word",
-}  # the terms that still change when place · W · place depends only on the distance
+}  # terms that change when the sentence moves, even if place · W · place depends only on the distance
 
 
 @judges("2.1")
 @of_function
 def _encodes(encode: Answer) -> Verdict:
-    """Judge exercise 2.1 with small and large positions, widths and bases."""
+    """Judge exercise 2.1 on small and large positions, widths and bases."""
     for position, d_model, base in [(0, 4, 100.0), (1, 4, 10_000.0), (7, 8, 10_000.0), (5000, 64, 500_000.0)]:
         expected = sinusoidal([position], d_model, base)[0]
         ask = f"For d = {d_model} the answer is {d_model} numbers in one row."
@@ -63,7 +63,7 @@ def _first_slow_pair(d_model: int, base: float, tokens: float) -> int:
 
 
 def _pairs(frequency: float, moved_by: float) -> np.ndarray:
-    """Return (sine, cosine) columns for a few positions, all shifted by `moved_by` tokens."""
+    """Return the pairs (sine, cosine) of a few positions, all moved by `moved_by` tokens, as columns `(2, 4)`."""
     angles = (np.array([0.0, 1.0, 5.0, 77.0]) + moved_by) * frequency
     return np.stack([np.sin(angles), np.cos(angles)])
 

@@ -25,7 +25,7 @@ HALF_LIFE = 10  # the distance, in tokens, over which the score halves in exerci
 
 
 def _rope(x: list[float], position: int, inv_freq: list[float]) -> list[float]:
-    """Rotate each pair (x[2i], x[2i+1]) by position · inv_freq[i], one complex number at a time."""
+    """Rotate each pair (x[2i], x[2i+1]) by position · inv_freq[i], as a complex number."""
     out: list[float] = []
     for i, frequency in enumerate(inv_freq):
         turned = complex(x[2 * i], x[2 * i + 1]) * cmath.exp(1j * position * frequency)
@@ -36,7 +36,7 @@ def _rope(x: list[float], position: int, inv_freq: list[float]) -> list[float]:
 @judges("5.1")
 @of_function
 def _is_rope(rope: Answer) -> Verdict:
-    """Judge exercise 5.1 with one pair and with three, at near and far positions."""
+    """Judge exercise 5.1 on vectors of one to three pairs, at near and far positions."""
     cases = [
         ([1.0, 0.0], 1, [math.pi / 2]),
         ([0.3, -1.2, 2.0, 0.5, -0.7, 1.1], 3, [1.0, 0.1, 0.01]),
@@ -60,7 +60,7 @@ def _is_rope(rope: Answer) -> Verdict:
 
 
 def _slip_of_order(got: np.ndarray, x: list[float], position: int, inv_freq: list[float]) -> str:
-    """Return a sentence about a mistake in the order of the numbers, or "" if there is none."""
+    """Return a sentence about the known mistake in the order of the numbers, or "" if there is none."""
     half = np.array(x).reshape(2, -1).T.ravel()  # pairs (i, i + d/2), side by side
     turned = np.array(_rope(x, position, inv_freq))
     if close(got, np.concatenate([turned[0::2], turned[1::2]])):
@@ -108,7 +108,7 @@ def _halves_every_ten(answer: object) -> Verdict:
 
 
 def _turner(answer: object) -> Callable[[complex, int], complex]:
-    """Return one of the reader's two functions for exercise 5.3, wrapped to give complex results."""
+    """Wrap one of the reader's two functions for exercise 5.3 so that its results are complex."""
     if not callable(answer):
         raise Reply("The answer is two functions, (f_q, f_k), without parentheses.")
     turn = function(answer)
@@ -127,6 +127,6 @@ def _complex(answer: object) -> complex:
 
 @judges("5.4")
 def _hides_the_sign(answer: object) -> Verdict:
-    """Judge exercise 5.4: q and k whose score stays the same when conj is applied to the wrong one."""
+    """Judge exercise 5.4: find q and k whose score stays the same if the wrong vector is conjugated."""
     q, k = map(_complex, row(answer, 2, "The answer is two complex numbers, (q, k)."))
     return judge_row("5.4", q.real, q.imag, k.real, k.imag)

@@ -10,7 +10,7 @@ from rope_edu.encodings import inv_freq, wavelength
 
 HANDS = (1.0, 0.1, 0.01, 0.001)  # radians per token in exercise 6.3
 POSITIONS = 64
-MISREAD = 0.2  # the largest error in an angle, in radians
+MISREAD = 0.2  # largest error of an angle, in radians
 
 
 @judges("6.1")
@@ -56,7 +56,7 @@ def _reads_the_clock(decode: Answer) -> Verdict:
 
 
 def _why_misread(result: np.ndarray, angles: np.ndarray) -> str:
-    """Return the likely reason for misreading 64 positions, or ""; `angles` is (64, 4)."""
+    """Return the likely reason for wrong positions, or "" if it is unknown; `angles` has the shape (64, 4)."""
     expected = np.outer(np.arange(POSITIONS), HANDS)
     if (result % 1).any():
         return " A position is a whole number."

@@ -18,7 +18,7 @@ ANGLES = rope_angles([0, 1, 2, 9, 400], inv_freq(8))  # (seq, pairs)
 
 
 def _judge_rotation(rotate: Rotation, layout: str) -> Verdict:
-    """Compare a reader's rotate(x, cos, sin) with the library's, on one vector and on a batch of sequences."""
+    """Compare a reader's rotate(x, cos, sin) with `apply_rope` on one vector and on a batch of sequences."""
     cos, sin = np.cos(ANGLES), np.sin(ANGLES)
     vector = SEQUENCE[0, 0, 3]
     given = vector.copy()
@@ -78,7 +78,7 @@ def _counts(nonzeros: Answer) -> Verdict:
 @judges("7.3")
 @of_function
 def _fits(fit_angles: Answer) -> Verdict:
-    """Judge exercise 7.3 with different sizes for batch, sequence and heads, and with equal ones."""
+    """Judge exercise 7.3 with equal and with different sizes for batch, sequence and heads."""
     for batch, seq, heads in [(2, 5, 3), (4, 4, 4), (1, 3, 3), (3, 3, 2)]:
         positions = np.arange(seq) + 10 * np.arange(batch)[:, None]  # (batch, seq), different in each row
         angles = rope_angles(positions, inv_freq(8))

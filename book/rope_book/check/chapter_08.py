@@ -14,7 +14,7 @@ Rope = Callable[[np.ndarray, float], np.ndarray]
 @judges("8.1")
 @of_function
 def _is_way_back(way_back: Answer) -> Verdict:
-    """Judge exercise 8.1 with three widths; the likely mistake is to return the forward permutation."""
+    """Judge exercise 8.1 on three widths; the most likely mistake is to return the forward permutation."""
     for d in (8, 4, 12):
         seats = array(way_back(d), (d,), f"For d = {d} it must return {d} features, one for each seat.")
         if close(seats, layout_permutation(d)) and d > 4:
@@ -59,7 +59,7 @@ def _converts_back(to_interleaved: Answer) -> Verdict:
 
 
 def _why_not_converted(answer: np.ndarray, weight: np.ndarray, n_heads: int, rotary_dim: int) -> str:
-    """Return the likely reason for a wrong weight, or ""."""
+    """Return a sentence with the likely mistake behind a wrong conversion, or "" if it is unknown."""
     head_dim = len(weight) // n_heads
     slips = {
         " That is the way there, from interleaved to half_split.": ("half_split", n_heads, rotary_dim),
@@ -74,7 +74,7 @@ def _why_not_converted(answer: np.ndarray, weight: np.ndarray, n_heads: int, rot
 
 
 def _black_box(layout: str, base: float, sign: int, calls: list[int]) -> Rope:
-    """Return a rotation with a hidden layout, base and sign that counts its calls."""
+    """Return a rotation with a hidden layout, base and sign; each call appends an item to `calls`."""
 
     def rope(x: np.ndarray, position: float) -> np.ndarray:
         calls.append(1)

@@ -13,7 +13,7 @@ DISTANCES = np.arange(-500, 501)
 @judges("9.1")
 @of_function
 def _finds_the_key(query_for: Answer) -> Verdict:
-    """Judge exercise 9.1: the score of the query with a random key must be highest at distance p."""
+    """Judge exercise 9.1: the score of the query and a random key must be highest at distance p."""
     keys = np.random.default_rng(9).normal(size=(3, 64))
     for key, p in zip(keys, (50, 3, 321), strict=True):
         query = array(
@@ -50,7 +50,7 @@ def _counts_rises(result: float, head_dim: int, base: float, far: int) -> Known:
 @judges("9.4")
 @of_function
 def _averages_to_zero(average_score: Answer) -> Verdict:
-    """Judge exercise 9.4: means of n scores must centre on 0, spread as 1/√n and depend on the distance."""
+    """Judge exercise 9.4: means of n scores must be centred on 0, scale with 1/√n and depend on the distance."""
 
     def average(n: int, distance: int, seed: int) -> float:
         return float(

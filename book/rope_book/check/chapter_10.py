@@ -30,7 +30,7 @@ def _is_a_head(rotary_head: Answer) -> Verdict:
 
 
 def _against_a_head(result: np.ndarray, x: np.ndarray, w: np.ndarray, start: int) -> Verdict:
-    """Compare the result with the causal head of exercise 10.1 and with known mistakes; `w` is (W_q, W_k, W_v)."""
+    """Compare a result with the causal head in exercise 10.1 and with known mistakes; `w` is (W_q, W_k, W_v)."""
     q, k, v = (x @ matrix.T for matrix in w)
     angles = rope_angles(np.arange(start, start + len(x)), inv_freq(q.shape[1]))
 
@@ -53,7 +53,7 @@ def _against_a_head(result: np.ndarray, x: np.ndarray, w: np.ndarray, start: int
 
 @judges("10.2")
 def _tears_pairs(answers: object) -> Verdict:
-    """Judge exercise 10.2: interleaved pairs stay within one head, but half-split pairs do not."""
+    """Judge exercise 10.2: does each layout, interleaved and half_split, keep pairs within one head?"""
     answers = row(answers, 2, "The answer is two truth values, one for interleaved and one for half_split.")
     return judge_row("10.2", *(truth(answer, "Answer with True or False, twice.") for answer in answers))
 
@@ -72,7 +72,7 @@ def _pair(pair: Any, ask: str) -> list[float]:
 
 
 def _layers() -> list[tuple[str, Layer, bool]]:
-    """Return test layers as (description, layer, whether it is translation-invariant)."""
+    """Return the layers for exercise 10.4, as (description, layer, whether the layer is translation-invariant)."""
     w = np.random.default_rng(7).normal(size=(3, 8, 4)) / 2
     frequencies = inv_freq(8)
 
@@ -113,7 +113,7 @@ def _layers() -> list[tuple[str, Layer, bool]]:
 @judges("10.4")
 @of_function
 def _finds_shifts(is_translation_invariant: Answer) -> Verdict:
-    """Judge exercise 10.4 on nine layers, with 3 to 5 rows, and on one whose period divides every shift tried."""
+    """Judge exercise 10.4 on nine layers with 3 to 5 rows, and on one whose period divides all shifts tried."""
     rng = np.random.default_rng(12)
     layers, moves = _layers(), set()
     layers[0] = (layers[0][0], _recording(layers[0][1], moves), True)
@@ -131,7 +131,7 @@ def _finds_shifts(is_translation_invariant: Answer) -> Verdict:
 
 
 def _recording(layer: Layer, moves: set[int]) -> Layer:
-    """Return a layer that records in `moves` how far its positions were shifted from 0, 1, 2, …"""
+    """Wrap a layer to record in `moves` how far the given positions are shifted from 0, 1, 2, …"""
 
     def recorded(x: np.ndarray, places: np.ndarray) -> np.ndarray:
         by = np.asarray(places) - np.arange(len(x))
@@ -143,6 +143,6 @@ def _recording(layer: Layer, moves: set[int]) -> Layer:
 
 
 def _listed(moves: set[int]) -> str:
-    """Describe up to three moves."""
+    """List up to three of the shifts."""
     some = sorted(moves - {0})[:3]
     return ", ".join(map(str, some)) + ("" if len(some) == len(moves - {0}) else ", …")

@@ -26,7 +26,7 @@ PACKED = ((0, 0, 0, 1, 1), (0, 1, 2, 2, 2, 2), (0, 0), (3, 3, 7, 7, 7, 9))  # do
 @judges("12.1")
 @of_function
 def _numbers_texts(positions_of: Answer) -> Verdict:
-    """Judge exercise 12.1 with left and right padding; padding may have any position from 0 up."""
+    """Judge exercise 12.1 with left and right padding; padding tokens may have any position ≥ 0."""
     for rows in BATCHES:
         is_text = np.array(rows, dtype=bool)
         result = array(
@@ -105,7 +105,7 @@ def _moves(moved: Answer) -> Verdict:
 @judges("12.4")
 @of_function
 def _keeps_keys(keys_to_keep: Answer) -> Verdict:
-    """Judge exercise 12.4 with a prompt and a stored text that differ early, late or not at all, or are empty."""
+    """Judge exercise 12.4 on stored texts and prompts that differ early, late or not at all, or are empty."""
     for stored, prompt, expected in TEXTS:
         result = number(keys_to_keep(list(stored), list(prompt)), "It must return one number.")
         if close(result, expected):

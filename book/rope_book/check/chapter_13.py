@@ -18,7 +18,7 @@ def _stays(steps: Sequence[int], accuracy: Sequence[float], level: float) -> int
 @judges("13.1")
 @of_function(or_none=True)
 def _waits_for_the_last_rise(settled: Answer) -> Verdict:
-    """Judge exercise 13.1 on curves that rise, fall back, touch the level, never reach it, or end below it."""
+    """Judge exercise 13.1 on curves that rise, fall back, touch the level, never reach it or end below it."""
     curves = (
         (0.1, 0.4, 0.92, 0.95, 0.97, 0.99),
         (0.1, 0.95, 0.6, 0.7, 0.93, 0.94),

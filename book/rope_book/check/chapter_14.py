@@ -31,7 +31,7 @@ def _names_new_pairs(new_pairs: Answer) -> Verdict:
 
 
 def _why_not_these(result: np.ndarray, r: int, rates: np.ndarray, length: int) -> str:
-    """Return a sentence about the pairs that were wrongly named, or "" if there is none."""
+    """Return a sentence about the known mistake that leads to these pairs, or "" if there is none."""
     turned, shown = np.mod(r * rates, 2 * math.pi), length * rates
     slips = {
         " Those are the pairs whose total angle is beyond training; a hand shows at most one turn.": r * rates

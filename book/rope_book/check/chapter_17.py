@@ -7,7 +7,7 @@ from rope_book.check.exercise import Verdict, close, judges
 from rope_book.results import first_negative_distance
 from rope_edu.encodings import inv_freq
 
-FAR = 20_000  # the length, in tokens, at which the search for a negative sum ends
+FAR = 20_000  # distance, in tokens, at which the search for a negative sum ends
 
 
 @judges("17.1")

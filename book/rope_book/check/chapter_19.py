@@ -88,7 +88,7 @@ def _fades_as_xpos(result: float, pair: int, width: int, distance: int) -> Known
 
 
 def _as_layers(result: Any) -> list[int]:
-    """Return whole numbers from any collection as a sorted list."""
+    """Return a collection of whole numbers as a sorted list."""
     ask = "It must return a list of layers."
     result = array(sorted(result) if isinstance(result, set) else native(result), None, ask)
     if result.ndim != 1:
@@ -99,7 +99,7 @@ def _as_layers(result: Any) -> list[int]:
 @judges("19.4")
 @of_function
 def _finds_still_layers(still_layers: Answer) -> Verdict:
-    """Judge exercise 19.4 on configs with a list of layers and on configs with an interval."""
+    """Judge exercise 19.4 on configs that specify the layers by a list or by an interval."""
     cases = [
         ({"num_hidden_layers": 8, "no_rope_layers": [1, 1, 1, 0, 1, 1, 1, 0]}, [3, 7]),
         ({"num_hidden_layers": 5, "no_rope_layers": [0, 1, 1, 1, 1]}, [0]),

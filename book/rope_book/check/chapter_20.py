@@ -13,7 +13,7 @@ Matrix = np.ndarray
 @judges("20.1")
 @of_function
 def _deals_one_row(deal: Answer) -> Verdict:
-    """Judge exercise 20.1 on three rows; the likely mistake is to give each axis one half of the row."""
+    """Judge exercise 20.1 on three rows; the most likely mistake is to give each axis one half of the row."""
     for width in (8, 16, 64):
         row = inv_freq(width)
         pairs = len(row)
@@ -82,7 +82,7 @@ def _sees_a_diagonal(frequencies: object) -> Verdict:
 @judges("20.4")
 @of_function
 def _knows_the_same_heads(same_heads: Answer) -> Verdict:
-    """Judge exercise 20.4 on reordered columns and on matrices that make different heads."""
+    """Judge exercise 20.4 on pairs of matrices with reordered columns and on matrices for different heads."""
     rng = np.random.default_rng(204)
     axial, row = axial_frequencies(16, 2, 100.0), inv_freq(16)
     cases = [

@@ -16,7 +16,7 @@ RULES = (
 @judges("21.3")
 @of_function
 def _to_five(convert: Answer) -> Verdict:
-    """Judge exercise 21.3 on a config without a rule and on two with one, under `type` and under `rope_type`."""
+    """Judge exercise 21.3 on configs without a rule, with `type` and with `rope_type`."""
     for rule in RULES:
         config = SHAPE | {"rope_theta": 5e5, "rope_scaling": rule}
         given = copy.deepcopy(config)

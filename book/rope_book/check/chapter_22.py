@@ -36,7 +36,7 @@ def _box(name: str, base: float = 10_000.0) -> Callable[[np.ndarray, np.ndarray]
 @judges("22.1")
 @of_function
 def _sees_relativity(is_relative: Answer) -> Verdict:
-    """Judge exercise 22.1 on rotations that are relative and on rotations that are not."""
+    """Judge exercise 22.1 on relative and non-relative rotations."""
     for name, relative in RELATIVE.items():
         result = truth(is_relative(_box(name)), "It must return True or False.")
         if result == relative:
@@ -93,7 +93,7 @@ def _names_it(name_it: Answer) -> Verdict:
 
 
 def _why_not_name(name: str, result: str) -> str:
-    """Return a question about the entries that distinguish the two rotations."""
+    """Return a question about the entries that distinguish two rotations, or "" if there is none."""
     if name == "cos_and_sin_swapped" and result == "right":
         return " That turns too: is the entry on the diagonal the cosine of 1 radian?"
     if name == "table_of_other_layout" and result == "right":

@@ -19,7 +19,7 @@ Vector = list[float]
     "It must return one number, 0 or more.",
 )
 def _swings(result: float, q: Vector, k: Vector, gain_q: Vector, gain_k: Vector) -> Known:
-    """Judge exercise 23.1 with gains that differ, gains with equal products, and gains with a negative sign."""
+    """Judge exercise 23.1 on gains that differ, have equal products, or include a negative one."""
     half, (a, b) = np.hypot(*q) * np.hypot(*k) / 2, np.multiply(gain_q, gain_k)
     right, whole = half * abs(a - b), 2 * half * abs(a - b)
     slips = {
@@ -40,7 +40,7 @@ def _swings(result: float, q: Vector, k: Vector, gain_q: Vector, gain_k: Vector)
 @judges("23.2")
 @of_function
 def _keeps_relativity(stays_relative: Answer) -> Verdict:
-    """Judge exercise 23.2 in both layouts, with gains that agree only as products, and with a wrong last pair."""
+    """Judge exercise 23.2 in both layouts, including gains with only equal products and with a wrong last pair."""
     cases = (
         ([1.0, 1.0, 2.0, 2.0], [0.5, 0.5, 3.0, 3.0], "interleaved", True),
         ([1.0, 1.0, 2.0, 2.0], [0.5, 0.5, 3.0, 3.0], "half_split", False),
@@ -106,7 +106,7 @@ def _why_not_mask(mask: np.ndarray, same: np.ndarray, causal: np.ndarray, length
 @judges("23.4")
 @of_function(or_none=True)
 def _reads_the_base(base_of: Answer) -> Verdict:
-    """Judge exercise 23.4 on configs with the base at one level, both or neither, or with two different bases."""
+    """Judge exercise 23.4 on configs with the base at one level, both levels or neither, and with two bases."""
     top, inside = {"rope_theta": 500_000.0}, {"rope_parameters": {"rope_type": "default", "rope_theta": 1e6}}
     alike = {"rope_theta": 1e6} | inside
     for config, base in (

@@ -42,7 +42,7 @@ def _finds_the_first_difference(first_difference: Answer) -> Verdict:
 
 
 class _Mixed(Specimen):
-    """A decoder that is wrong in the second of several rows."""
+    """A decoder whose logits are wrong in the second row of a batch."""
 
     def __call__(self, tokens: np.ndarray, **given: Any) -> tuple[np.ndarray, Kept]:
         logits, cache = super().__call__(tokens, **given)
@@ -69,7 +69,7 @@ def _compares_rows(together: Answer) -> Verdict:
 
 @judges("24.3")
 def _sees_what_differs(answer: Any) -> Verdict:
-    """Judge exercise 24.3: the bugs that make a decoder disagree with itself."""
+    """Judge exercise 24.3: find the bugs that make a decoder contradict itself."""
     result = names(answer, BUGS, "The answer is a set of letters.")
     for bug, seen in SEEN.items():
         if (bug in result) is not seen:

@@ -29,7 +29,7 @@ def _holds_whole_numbers(result: float, digits: int) -> Known:
 @judges("A1.2")
 @of_function
 def _makes_turns(turns_until: Answer) -> Verdict:
-    """Judge exercise A1.2: the turns must be correct and need few exponentials or sines, counted per element."""
+    """Judge exercise A1.2: the table must be correct and use few exponentials or sines, counted per element."""
     for length, head_dim in [(1, 4), (255, 8), (257, 6), (1000, 16), (65_536, 4)]:
         theta = inv_freq(head_dim)
         result, taken = _counted(turns_until, length, theta.copy())
@@ -47,7 +47,7 @@ def _makes_turns(turns_until: Answer) -> Verdict:
 
 
 def _what_is_wrong(result: np.ndarray, expected: np.ndarray) -> Verdict:
-    """Return a sentence that explains the mistake in a table of turns."""
+    """Return a sentence about the mistake in a table of e^{iθm}."""
     if not np.iscomplexobj(result):
         return "A turn is a complex number, e^{iθm}."
     if close(result, np.conj(expected), 1e-9):
@@ -60,7 +60,7 @@ def _what_is_wrong(result: np.ndarray, expected: np.ndarray) -> Verdict:
 
 
 def _counted(turns_until: Callable, length: int, theta: np.ndarray) -> tuple[Any, int]:
-    """Return the answer's result, and how many angles it passed to NumPy's exp, cos or sin."""
+    """Return the result of the answer, and the number of angles for which it computed exp, cos or sin in NumPy."""
     taken = {"exp": 0, "cos": 0, "sin": 0}
 
     def counting(name: str, function: Callable) -> Callable:
@@ -80,7 +80,7 @@ def _counted(turns_until: Callable, length: int, theta: np.ndarray) -> tuple[Any
 @judges("A1.3")
 @of_function
 def _angles_are_right(mended: Answer) -> Verdict:
-    """Judge exercise A1.3 with three dtypes, and with more rows than float16 can count."""
+    """Judge exercise A1.3 on three dtypes, including more rows than float16 can represent."""
     theta = inv_freq(8)
     for dtype, length in [("float64", 5), ("float16", 3000), ("float32", 3000), ("float16", 70_000)]:
         expected = rope_angles(np.arange(length), theta)

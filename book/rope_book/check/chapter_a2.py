@@ -16,7 +16,7 @@ ASK_STATE = "It must return two things: (kv, norm)."
 @judges("A2.1")
 @of_function
 def _steps(step: Answer) -> Verdict:
-    """Judge exercise A2.1: stepping token by token must equal linear attention over the whole text."""
+    """Judge exercise A2.1: token-by-token steps must match linear attention over the whole text."""
     rng = np.random.default_rng(4)
     q, k = rng.normal(size=(2, 20, 8))
     v, angles = rng.normal(size=(20, 3)), rope_angles(range(20), inv_freq(8))
@@ -43,7 +43,7 @@ def _steps(step: Answer) -> Verdict:
 @judges("A2.2")
 @of_function
 def _smaller_from(smaller_from: Answer) -> Verdict:
-    """Judge exercise A2.2 with equal and different widths of keys and values."""
+    """Judge exercise A2.2 on equal and different widths of keys and values."""
     right = [(d * d_v + d) // (d + d_v) + 1 for d, d_v in WIDTHS]
     results = [number(smaller_from(d, d_v), "It must return one number.") for d, d_v in WIDTHS]
     exact = np.array([(d * d_v + d) / (d + d_v) for d, d_v in WIDTHS])
@@ -64,7 +64,7 @@ def _example(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _state(k: np.ndarray, v: np.ndarray, angles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the state of a text: the rotated sum `(8, 3)` and the unrotated one `(8,)`."""
+    """Return a text's state: the rotated sum kv `(8, 3)` and the unrotated sum norm `(8,)`."""
     features = elu_plus_one(k)
     return apply_rope(features, angles).T @ v, features.sum(axis=0)
 
@@ -103,7 +103,7 @@ def _forgets(forget: Answer) -> Verdict:
 @judges("A2.4")
 @of_function
 def _moves_the_state(moved_state: Answer) -> Verdict:
-    """Judge exercise A2.4: rotate the state of a text into the state of the same text at other positions."""
+    """Judge exercise A2.4: rotate a text's state into the state of the same text at different positions."""
     k, v, _ = _example(9)
     theta = inv_freq(8)
     for by in (3, -2, 1000):

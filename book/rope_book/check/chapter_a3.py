@@ -17,7 +17,7 @@ DIFFERENCES = (
 
 
 def _flipped(differences: Sequence[float]) -> np.ndarray:
-    """Return the sum under every choice of signs, `(2ⁿ,)`, rounded so that equal sums compare equal."""
+    """Return the sums for all choices of signs, `(2ⁿ,)`, rounded so that equal sums compare equal."""
     signs = np.array(list(product((1, -1), repeat=len(differences))))
     return (signs @ np.array(differences)).round(9)
 
@@ -25,7 +25,7 @@ def _flipped(differences: Sequence[float]) -> np.ndarray:
 @judges("A3.1")
 @of_cases([(differences,) for differences in DIFFERENCES], "It must return one number, the chance.", tol=1e-9)
 def _flips_signs(result: float, differences: list[float]) -> Known:
-    """Judge exercise A3.1 on 2 to 8 differences: of one sign, of both signs, with ties, and all zero."""
+    """Judge exercise A3.1 on 2 to 8 differences with equal or mixed signs, with ties, or all zero."""
     sums, total = _flipped(differences), round(sum(differences), 9)
     as_far, farther = abs(sums) >= abs(total), abs(sums) > abs(total)
     one_side = "That counts one side. Nobody said beforehand who would be better: compare sizes."

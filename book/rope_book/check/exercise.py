@@ -1,4 +1,4 @@
-"""Exercises, collected from the chapters, and the replies that readers see."""
+"""Collect the chapters' exercises, judge answers, and reply to the reader."""
 
 import copy
 import functools
@@ -23,10 +23,11 @@ Verdict = bool | str | EllipsisType  # True, False, a sentence about the mistake
 Judge = Callable[[Any], Verdict]
 Known = tuple[Any, Mapping[str, Any], str]  # right answer, known mistakes, sentence for any other answer
 HERE = Path(__file__).parent
+MISSING = object()  # no answer was given
 
 
 class Unread(str):
-    """A reply to an answer that could not be judged, for example because of a typo; it does not use up a hint."""
+    """A reply to an answer that could not be judged, for example because of a typo; no hint is used up."""
 
     __slots__ = ()
 
@@ -36,11 +37,11 @@ JUDGES: dict[str, Judge] = {}  # filled when chapter_NN and rows are imported
 
 @dataclass(frozen=True)
 class Exercise:
-    """One exercise: its id, its judge, hints from subtle to explicit, and its lesson.
+    """An exercise: its id, its judge, hints from subtle to explicit, and the lesson to show after a right answer.
 
-    `right(answer)` returns True, False or a sentence that explains the mistake. It converts the answer with
-    `rope_book.check.answers`, which raises Reply to end the judging. Any other exception comes from the reader's
-    function, which the judge calls, and is shown to the reader.
+    The judge `right(answer)` returns True, False or a sentence that explains the mistake. It converts the answer
+    with `rope_book.check.answers`, which raises Reply to end the judging. Any other exception is attributed to the
+    reader's function and shown to the reader.
     """
 
     id: str
@@ -56,17 +57,17 @@ class Exercise:
 
 
 def _in_solutions() -> bool:
-    """Return whether the running notebook cell is the one with the chapter's solutions."""
+    """Return whether the current notebook cell contains the chapter's solutions."""
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
     cells = shell.history_manager.input_hist_raw if shell and shell.history_manager else [""]
     return cells[-1].startswith("# @title Solutions")
 
 
 class Checker:
-    """The `check` that readers call: it judges each answer and gives the next hint if the answer is wrong."""
+    """The callable `check`, which judges readers' answers and gives the next hint after a wrong answer."""
 
     def __init__(self, exercises: tuple[Exercise, ...] | None = None) -> None:
-        """Check the given exercises, or by default those of all chapters, which are imported on the first call."""
+        """Use the given exercises or, by default, those of all chapters, which are imported on first use."""
         self._exercises = None if exercises is None else _by_id(exercises)
         self._failures: Counter[str] = Counter()
         self._record: dict[str, dict[str, Any]] = {}
@@ -78,12 +79,12 @@ class Checker:
             self._exercises = _by_id(find_exercises())
         return self._exercises
 
-    def __call__(self, exercise_id: str, answer: object) -> None:
-        r"""Print whether `answer` is right; if it is not, print the next hint.
+    def __call__(self, exercise_id: str = "", answer: object = MISSING) -> None:
+        r"""Print whether `answer` is right and, if it is wrong, the next hint.
 
         Arguments: `exercise_id` is "chapter.number"; `answer` is a value or a function, depending on the exercise.
-        For an id such as "18.c" it is a figure, whose current state is judged (see challenges.toml).
-        Raises: ValueError for an unknown exercise. An error in the answer is printed, not raised.
+        For a challenge such as "18.c", it is a figure, whose current state is judged (see challenges.toml).
+        Raises: ValueError for an unknown exercise. Errors in the answer are printed, not raised.
 
         >>> doubled = Exercise("1.1", lambda f: f(4) == 8, hints=("Try 2 * x.",), shows="Doubling.")
         >>> Checker((doubled,))("1.1", lambda x: x + 1)
@@ -91,7 +92,12 @@ class Checker:
         Hint 1 of 1: Try 2 * x.
         >>> Checker((doubled,))("1.1", lambda x: x + x)
         Exercise 1.1: correct. Doubling.
+        >>> Checker((doubled,))("1.1")
+        check takes an exercise and your answer, as in check("1.1", answer).
         """
+        if answer is MISSING:
+            name = exercise_id if str(exercise_id) in {*self.exercises, *challenges()} else "4.1"
+            return print(f'check takes an exercise and your answer, as in check("{name}", answer).')
         if exercise_id in challenges():
             return self._challenge(exercise_id, answer)
         if exercise_id not in self.exercises:
@@ -105,7 +111,7 @@ class Checker:
         print(f"Exercise {exercise.id}: {self._reply(exercise, answer)}")
 
     def reset(self) -> None:
-        """Forget all failures, so that the next one brings the first hint again."""
+        """Forget all failures, so that hints start again from the first."""
         self._failures.clear()
 
     def _challenge(self, name: str, figure: object) -> None:
@@ -115,9 +121,9 @@ class Checker:
         print(f"Challenge {name}: {'reached' if right else 'not yet'}. {why}")
 
     def record(self) -> dict[str, dict[str, Any]]:
-        """Return the progress so far, for a teacher: right or not, number of tries, and replies to mistakes.
+        """Return the reader's progress for a teacher: per exercise, whether it is right, and tries and mistakes.
 
-        It contains neither answers nor names. ``json.dumps(check.record())`` converts it to JSON.
+        The record contains neither answers nor names. ``json.dumps(check.record())`` converts it to JSON.
 
         >>> mine = Checker((Exercise("1.1", lambda x: x == 4 or "That is the square.", hints=("Add.",)),))
         >>> mine("1.1", 9)
@@ -129,7 +135,7 @@ class Checker:
         return copy.deepcopy(self._record)
 
     def _note(self, name: str, verdict: Verdict) -> None:
-        """Add a verdict to the record, unless the answer is the book's own."""
+        """Add a verdict to the record, unless the solutions cell gave the answer."""
         if _in_solutions():
             return
         noted = self._record.setdefault(name, {"right": False, "tries": 0, "mistakes": []})
@@ -155,7 +161,7 @@ class Checker:
 
 
 def judges(exercise_id: str) -> Callable[[Judge], Judge]:
-    """Decorate a function to make it the judge of an exercise.
+    """Return a decorator that registers a function as an exercise's judge.
 
     Raises: ValueError if the exercise already has a judge.
     """
@@ -171,7 +177,7 @@ def judges(exercise_id: str) -> Callable[[Judge], Judge]:
 
 @functools.cache
 def find_exercises() -> tuple[Exercise, ...]:
-    """Return all chapters' exercises in order: judges from `chapter_NN` and `rows`, texts from hints.toml."""
+    """Return the exercises of all chapters in order, with judges from `chapter_NN` and `rows`, and hints.toml."""
     for module in pkgutil.iter_modules([str(HERE)]):
         if module.name.startswith(("chapter_", "rows")):
             importlib.import_module(f"rope_book.check.{module.name}")
@@ -182,9 +188,9 @@ def find_exercises() -> tuple[Exercise, ...]:
 
 
 def close(a: object, b: object, tol: float = 1e-6) -> bool:
-    """Return whether two numbers, lists or arrays have the same shape and differ by at most `tol` everywhere.
+    """Return whether two numbers, lists or arrays have the same shape and differ by at most `tol` in each entry.
 
-    Any answer is allowed; the result is False for text, a different shape or NaN.
+    Any values are accepted; the result is False for text, different shapes or NaN.
 
     >>> close([1, 2], np.array([1.0, 2.0])), close([1, 2], [[1, 2]]), close("1", 1)
     (True, False, False)
@@ -199,7 +205,7 @@ def close(a: object, b: object, tol: float = 1e-6) -> bool:
 def slip_of(
     result: Any, slips: Mapping[str, Any], otherwise: str = "", *, tol: float = 1e-6, ratio: bool = False
 ) -> str:
-    """Return the sentence about the known mistake that leads to this result, or `otherwise`.
+    """Return the sentence about the known mistake that leads to `result`, or `otherwise` if there is none.
 
     Arguments: `slips` is {sentence: result of the mistake}; `tol` is as in `close`; with `ratio`, result / slip is
     compared with 1.
@@ -219,7 +225,7 @@ def against(
     tol: float = 1e-6,
     ratio: bool = False,
 ) -> Verdict:
-    """Return True for the right result, otherwise the sentence from `slip_of`.
+    """Return True if `result` is right, or else the sentence from `slip_of`.
 
     >>> against(4, 4, {}, "It is not 4.")
     True
@@ -230,10 +236,10 @@ def against(
 def of_cases(
     cases: Iterable[tuple], ask: str = "It must return one number.", *, tol: float = 1e-6, ratio: bool = False
 ) -> Callable[[Callable[..., Known]], Judge]:
-    """Decorate a judge whose answers are functions that return a single number; each is called with every case.
+    """Return a decorator that makes a judge for functions that return one number, which it calls on every case.
 
-    The decorated function receives a case's result and arguments; it returns (right, slips, otherwise) for
-    `against`.
+    The decorated function receives the result and the arguments of a case, and returns (right, slips, otherwise)
+    for `against`.
 
     >>> @of_cases([(1,), (4,)])
     ... def doubled(found, x):
@@ -278,7 +284,7 @@ def _is_stub(answer: object) -> bool:
 
 
 def _judge(exercise: Exercise, answer: object) -> Verdict:
-    """Return the exercise's verdict; an error that the answer raises becomes part of the reply."""
+    """Return the verdict on an answer; an exception becomes a reply with its message."""
     try:
         verdict = exercise.right(answer)
     except Reply as reply:

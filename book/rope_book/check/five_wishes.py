@@ -2,7 +2,7 @@ r"""Five desirable properties of a positional encoding, each tested by a small e
 
 order       swap two words: does any output change?
 distance    move the text by 100 tokens: do all scores stay the same?
-any length  does it have a value at position 100,000? (How well a trained model does there is another question.)
+any length  is it defined at position 100,000? (A trained model may still perform badly there.)
 cache       append a word: do the earlier keys and values stay the same?
 cost        how many numbers does it add or rotate for 1,000 tokens in one head of width 64?
 """
@@ -25,7 +25,7 @@ W_Q, W_K, W_V = _DRAWN.normal(size=(3, WIDTH, WIDTH)) / np.sqrt(WIDTH)
 
 @dataclass(frozen=True)
 class Wishes:
-    """An encoding's results for the five wishes; `cost` is a count of numbers."""
+    """An encoding's results for the five wishes; `cost` counts the numbers added or rotated."""
 
     order: bool
     distance: bool
@@ -53,7 +53,7 @@ def wishes(encoding: PositionEncoding) -> Wishes:
 
 
 def scorecard(encodings: Mapping[str, PositionEncoding]) -> dict[str, list[str | int]]:
-    r"""Return the `wishes` of {name: encoding} as table columns, {heading: values}, for `rope_book.plots.Table`.
+    r"""Return the `wishes` of named encodings as columns {heading: values} for `rope_book.plots.Table`.
 
     >>> from rope_edu.attention import NoPosition, Rotary
     >>> from rope_book.plots import Table
@@ -87,14 +87,14 @@ def _queries(encoding: PositionEncoding, words: np.ndarray) -> np.ndarray:
 
 
 def _scores(encoding: PositionEncoding, words: np.ndarray) -> np.ndarray:
-    """Return the scores `(seq, seq)`, bias included."""
+    """Return the scores `(seq, seq)`, including the bias."""
     q, (k, _) = _queries(encoding, words), _keys_and_values(encoding, words)
     bias = encoding.bias(q, len(words))
     return attention_scores(q[0], k) + (0.0 if bias is None else bias[0])
 
 
 def _sees_order(encoding: PositionEncoding) -> bool:
-    """Swap words 1 and 4 of six, and return whether any word's output changes."""
+    """Return whether swapping words 1 and 4 of six changes any word's output."""
     swapped = np.array([0, 4, 2, 3, 1, 5])
 
     def outputs(words: np.ndarray) -> np.ndarray:
@@ -122,13 +122,13 @@ def _reaches(encoding: PositionEncoding) -> bool:
 
 
 def _keeps_keys(encoding: PositionEncoding) -> bool:
-    """Append a seventh word, and return whether the keys and values of the first six stay the same."""
+    """Return whether the keys and values of six words stay the same when a seventh word is appended."""
     before, after = _keys_and_values(encoding, WORDS[:6]), _keys_and_values(encoding, WORDS[:7])
     return all(np.allclose(old, new[:6]) for old, new in zip(before, after, strict=True))
 
 
 def _numbers_touched(encoding: PositionEncoding, length: int) -> int:
-    """Count the numbers that the encoding adds or rotates for a text of `length` tokens."""
+    """Return how many numbers the encoding adds or rotates for a text of `length` tokens."""
     x, positions = np.tile(WORDS[0], (length, 1)), np.arange(length)
     q, bias = x[None], encoding.bias(x[None], length)
     touched = x.size * (encoding.embed(x, positions) is not x)

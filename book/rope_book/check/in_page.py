@@ -1,6 +1,6 @@
-"""Prepare exercises and challenges for pages that reply like `check`, without Python.
+"""Export exercises and challenges to pages that give the same replies as `check` without Python.
 
-The exercises are those answered by numbers, names or an order; a challenge is judged from the figure above it.
+Only exercises answered with numbers, names or an order are exported. Challenges are judged by a figure's state.
 """
 
 from functools import cache
@@ -14,7 +14,7 @@ from rope_book.check.rows import as_rule, as_trees, entries, right_numbers
 
 @cache
 def in_page() -> dict[str, dict[str, Any]]:
-    """Return these exercises by id, in the question format of `widgets.Question`.
+    """Return the exercises for the page by id, in the format of `widgets.Question`.
 
     >>> in_page()["4.2"]["kind"], in_page()["4.2"]["numbers"], in_page()["2.5"]["items"][0]
     ('row', [0.5], 'word-word')
@@ -25,9 +25,9 @@ def in_page() -> dict[str, dict[str, Any]]:
 
 @cache
 def challenges_in_page() -> dict[str, dict[str, Any]]:
-    """Return the challenges by id, in the question format of `widgets.Question`.
+    """Return the challenges by id, in the format of `widgets.Question`.
 
-    The last rule has no condition: its sentence is the reply to a state that meets the challenge.
+    If no rule applies, the sentence under "shows" is the reply to a state that meets the challenge.
 
     >>> asked = challenges_in_page()["4.c"]
     >>> asked["kind"], asked["figure"], asked["rules"]["rules"][2][0]
@@ -37,7 +37,7 @@ def challenges_in_page() -> dict[str, dict[str, Any]]:
 
 
 def _challenge(name: str, entry: dict[str, Any]) -> dict[str, Any]:
-    """Return a challenge with the rules by which the page judges its figure."""
+    """Return a challenge with the rules that the page uses to judge the figure."""
     rules = [as_rule(*slip) for slip in entry["slips"]]
     return {
         "id": name,
@@ -62,12 +62,12 @@ def _asked(exercise: Exercise, entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def _row(exercise: Exercise, entry: dict[str, Any]) -> dict[str, Any]:
-    """Return the rules for the numbers and one right answer."""
+    """Return the rules for an answer in numbers, and one right answer."""
     return {"kind": "row", "numbers": right_numbers(exercise.id), "rules": as_trees(exercise.id)}
 
 
 def _names(exercise: Exercise, entry: dict[str, Any]) -> dict[str, Any]:
-    """Return the verdict on every subset of a few names."""
+    """Return the reply to every subset of the names."""
     names = entry["names"]
     chosen = [some for count in range(len(names) + 1) for some in combinations(names, count)]
     verdicts = {" ".join(some): _verdict(exercise, set(some)) for some in chosen}
@@ -75,7 +75,7 @@ def _names(exercise: Exercise, entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def _order(exercise: Exercise, entry: dict[str, Any]) -> dict[str, Any]:
-    """Return the verdict on every order of a few words."""
+    """Return the reply to every order of the words."""
     orders = [" ".join(words) for words in permutations(entry["order"])]
     verdicts = {order: _verdict(exercise, order) for order in orders}
     return {"kind": "order", "items": entry["order"], "verdicts": verdicts}

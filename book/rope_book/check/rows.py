@@ -1,18 +1,18 @@
-"""Exercises answered by a row of numbers, each defined once for both Python and the page without Python.
+"""Exercises answered with a row of numbers, each defined once for both Python and the page.
 
-An entry of ``in_page.toml`` has these keys:
+An entry in ``in_page.toml`` has these keys:
 
-- ``values``: names of the numbers; ``where``: names of formulas that use them;
-- ``answer``: the right numbers, to within ``within`` (default 1e-6) or a ``share`` of each; or, if many answers are
-  right, one ``example``;
-- ``rules``, in order: a condition, and the sentence for an answer that meets it (default: ``ask``). A list as a
-  condition is met if the answer begins with these numbers, to within an optional third item (default: ``within``);
-- ``otherwise``: the sentence for any other wrong answer;
-- ``ask``: the sentence for an answer in the wrong form, or a list of sentences: for the row, then for each number.
-  An exercise without this key has a judge in chapter_NN.py that reads the answer and calls `judge_row`.
+- ``values``: names for the numbers; ``where``: names for formulas that use these numbers;
+- ``answer``: the right numbers, with an absolute tolerance ``within`` (default 1e-6) or a relative tolerance
+  ``share``; or, if there are many right answers, one ``example``;
+- ``rules``, in order: a condition and the sentence for answers that meet it (default: ``ask``). A list as a
+  condition is met if the answer begins with these numbers, within the tolerance in an optional third item;
+- ``otherwise``: the sentence for all other wrong answers;
+- ``ask``: the sentence for answers in the wrong form, or a list of sentences: for the row, then for each number.
+  Exercises without this key have a judge in chapter_NN.py that parses the answer and calls `judge_row`.
 
-Formulas use Python syntax; the page receives them as trees. In a formula, ``wrong`` is the index of the first wrong
-number, from 0, and ``reordered`` is true if the right numbers come in the wrong order.
+Formulas use Python syntax and are sent to the page as trees. In a formula, ``wrong`` is the index of the first
+wrong number, counted from 0, and ``reordered`` is true if the numbers are right but in the wrong order.
 """
 
 import ast
@@ -45,7 +45,7 @@ SIGNS |= {ast.Pow: "**", ast.And: "and", ast.Or: "or"}
 
 
 def judge_row(exercise_id: str, *values: float) -> Verdict:
-    """Return the verdict on an answer: True, False, or the sentence of the first rule that applies.
+    """Return the verdict on an answer: True, or the sentence of the first rule that applies (False if it is empty).
 
     >>> judge_row("4.3", 10, 6), judge_row("16.2", 1.459)
     ('There m − n is 4, and 9 − 4 = 5.', True)
@@ -72,7 +72,7 @@ def entries() -> dict[str, dict[str, Any]]:
 
 
 def right_numbers(exercise_id: str) -> list[float]:
-    """Return a right answer to an exercise; there may be others.
+    """Return one right answer to an exercise; there may be others.
 
     >>> right_numbers("4.2"), right_numbers("1.3")
     ([0.5], [16, 65])
@@ -82,7 +82,7 @@ def right_numbers(exercise_id: str) -> list[float]:
 
 
 def as_trees(exercise_id: str) -> dict[str, Any]:
-    """Return an exercise's rules for the page: a condition tree, a sentence with {0}, {1}, …, and their formulas.
+    """Return an exercise's rules in the format for the page, each from `as_rule`.
 
     A rule whose sentence is None marks right answers.
     """
@@ -97,7 +97,7 @@ def as_trees(exercise_id: str) -> dict[str, Any]:
 def as_rule(
     condition: str, sentence: str | None, where: Mapping[str, str] = MappingProxyType({})
 ) -> list[Any]:
-    """Return a rule for the page: a condition tree, a sentence with {0}, {1}, …, and [tree, format] for each.
+    """Return a rule in the format for the page: [condition tree, sentence with {0}, {1}, …, [[tree, format], …]].
 
     >>> as_rule("score > 0", "The score is {score:.3f}.")
     [['>', 'score', 0], 'The score is {0}.', [['score', '.3f']]]
@@ -136,7 +136,7 @@ def _rules(exercise_id: str) -> list[tuple[str, str | None]]:
 
 @cache
 def _where(exercise_id: str) -> dict[str, str]:
-    """Return {name: formula} for the names that an exercise's formulas may use."""
+    """Return {name: formula} for the additional names in an exercise's formulas."""
     entry = entries()[exercise_id]
     names, answer, wrong = entry["values"], entry.get("answer", []), "0"
     for near in reversed(_near(entry, answer)):
@@ -147,7 +147,7 @@ def _where(exercise_id: str) -> dict[str, str]:
 
 
 def _near(entry: Mapping[str, Any], numbers: list[float | str], within: float | None = None) -> list[str]:
-    """Return one condition per number, met if the answer's number at that index is close to it."""
+    """Return one condition per number, which is met if the answer's number at the same index is close enough."""
     share = f"{entry['share']} * abs({{}})" if "share" in entry else entry.get("within", 1e-6)
     far = share if within is None else within
     bounds = far if isinstance(far, list) else [far] * len(numbers)
@@ -158,7 +158,7 @@ def _near(entry: Mapping[str, Any], numbers: list[float | str], within: float | 
 
 
 def _add_judge(exercise_id: str, entry: Mapping[str, Any]) -> None:
-    """Add a judge for an exercise whose entry has `ask`, the reply to an answer in the wrong form."""
+    """Register a judge for an exercise whose entry has the key ``ask``."""
     ask, many = entry["ask"], len(entry["values"])
     shape = entry.get("shape", [many] if many > 1 else [])
 
@@ -170,14 +170,14 @@ def _add_judge(exercise_id: str, entry: Mapping[str, Any]) -> None:
 
 
 def _read(answer: object, shape: list[int], ask: str) -> list[float]:
-    """Return the numbers of an answer of this shape, row by row."""
+    """Return the numbers in an answer of the given shape, in row-major order."""
     if not shape:
         return [number(answer, ask)]
     return [value for part in row(answer, shape[0], ask) for value in _read(part, shape[1:], ask)]
 
 
 class _Where(ast.NodeTransformer):
-    """A transformer that replaces names by their formulas."""
+    """Replace names with their formulas."""
 
     def __init__(self, where: Mapping[str, str]) -> None:
         self.where = where
@@ -188,12 +188,12 @@ class _Where(ast.NodeTransformer):
 
 
 def _syntax(formula: str, where: Mapping[str, str]) -> ast.expr:
-    """Return a formula as a Python syntax tree, with the names in `where` replaced."""
+    """Parse a formula as Python syntax, and replace the names in `where`."""
     return _Where(where).visit(ast.parse(formula, mode="eval").body)
 
 
 def _value(exercise_id: str, formula: str, names: Mapping[str, float]) -> Any:
-    """Return the value of an exercise's formula."""
+    """Evaluate an exercise's formula."""
     known = {"__builtins__": {}, "pi": math.pi, "range": range, **CALLS, **LOOPS}
     return eval(_code(exercise_id, formula), known | names)
 
@@ -254,7 +254,7 @@ def _tree(node: Any) -> Any:
 
 
 def _loop(node: ast.GeneratorExp) -> list[Any]:
-    """Return the name, the bounds and the body of a loop over whole numbers."""
+    """Return the variable, the bounds and the body of a loop over range(low, high)."""
     match node.generators:
         case [ast.comprehension(target=ast.Name(id=name), iter=ast.Call(args=[low, high]), ifs=[])]:
             return [name, _tree(low), _tree(high), _tree(node.elt)]

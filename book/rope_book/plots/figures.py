@@ -1,7 +1,7 @@
-"""The book's figures: functions that draw numbers on an `ax` and return the `ax`.
+"""Draw the book's figures: each function draws numbers on an `ax` and returns the `ax`.
 
-Axis labels are required and end with the unit in parentheses; counts, shares and names have no unit. Numbers may be
-NumPy arrays, torch tensors or lists. Nothing is computed here except the layout.
+Axis labels are required and end with the unit in parentheses, except for counts, shares and names. Numbers may be
+NumPy arrays, torch tensors or lists. Only the layout is computed here.
 """
 
 from collections.abc import Mapping, Sequence
@@ -44,10 +44,10 @@ def heatmap(
 ) -> "Axes":
     """Draw a matrix as a heatmap, with row 0 on top and a labelled colour bar.
 
-    `x_ticks` and `y_ticks` name the columns and rows; `annotate` writes each number into its cell (for matrices up
-    to about 8 × 8; with more than five columns, the zero before the decimal point is omitted). `limits` fixes the
-    ends of the colour bar, so that figures can be compared. A `diverging` colour bar has a blank zero in its
-    middle.
+    `x_ticks` and `y_ticks` name the columns and rows. `annotate` writes each number into its cell, for matrices up
+    to about 8 × 8; with more than five columns, the zero before the decimal point is omitted. `limits` sets the
+    ends of the colour bar, so that figures can be compared. If `diverging`, the colour bar is centred on a blank
+    zero.
     """
     matrix = _numbers(matrix)
     if matrix.ndim != 2:
@@ -77,7 +77,8 @@ def heatmap(
 def attention_matrix(ax: "Axes", weights: Numbers, tokens: Sequence[str], *, annotate: bool = True) -> "Axes":
     """Draw attention weights `(q_len, k_len)`: one row per query token, one column per key token.
 
-    If there are fewer queries than tokens (decoding), the rows are the last tokens. Colours always run from 0 to 1.
+    If there are fewer queries than tokens, as in decoding, the rows are the last tokens. The colour bar always
+    ranges from 0 to 1.
     """
     weights = _numbers(weights)
     if weights.ndim != 2 or weights.shape[1] != len(tokens) or weights.shape[0] > len(tokens):
@@ -108,10 +109,10 @@ def curves(
     log_x: bool = False,
     log_y: bool = False,
 ) -> "Axes":
-    """Draw one line per label over the same `x`, with distinct colours, dashes and markers.
+    """Draw one line per label over the same `x`, each with a distinct style.
 
-    `colours` gives labels the colours of their roles (`{"query": QUERY}`); other lines get colours without a role.
-    There may be at most eight lines.
+    `colours` maps labels to the colours of their roles, as in `{"query": QUERY}`; other lines have colours without
+    a role. There may be at most eight lines.
     """
     x = _numbers(x)
     if len(ys) > len(SERIES):
@@ -140,9 +141,9 @@ def bands(
     y_label: str,
     colours: Mapping[str, str] | None = None,
 ) -> "Axes":
-    """Draw one line per label, with a band around it, from rows x, low, middle, high: `(4, points)`.
+    """Draw one line with a band per label, from an array `(4, points)` with the rows x, low, middle and high.
 
-    Lines have distinct colours, dashes and markers. Bands are pale, so that three may overlap.
+    Each line has a distinct style. Bands are pale, so that up to three may overlap.
     """
     if len(series) > len(SERIES):
         raise ValueError(f"series must have at most {len(SERIES)} bands to stay readable, got {len(series)}")
@@ -163,8 +164,8 @@ def bands(
 def angle_chart(ax: "Axes", positions: Numbers, angles: Numbers) -> "Axes":
     """Draw the angles of all pairs, one line per position: `angles` `(seq, pairs)`, radians.
 
-    At each pair, the lines of consecutive positions are equally spaced. All lines have the position colour and are
-    labelled where they start.
+    For consecutive positions, the lines are equally spaced at each pair. All lines have the position colour and are
+    labelled at the start.
     """
     positions, angles = _numbers(positions), _numbers(angles)
     if positions.ndim != 1 or angles.ndim != 2 or angles.shape[0] != len(positions):
@@ -183,9 +184,9 @@ def angle_chart(ax: "Axes", positions: Numbers, angles: Numbers) -> "Axes":
 
 
 def vectors(ax: "Axes", arrows: Mapping[str, Numbers], colours: Mapping[str, str] | None = None) -> "Axes":
-    """Draw vectors in the plane as arrows from the origin, with names at their tips and equal axis scales.
+    """Draw vectors in the plane as arrows from the origin, with names at the tips and equal axis scales.
 
-    `arrows` maps names to (x, y); `colours` maps names to the colours of their roles; the default is grey.
+    `arrows` maps names to (x, y), and `colours` maps names to the colours of their roles; other arrows are grey.
     """
     tips = {name: _numbers(tip) for name, tip in arrows.items()}
     for n, (name, tip) in enumerate(tips.items()):
@@ -215,9 +216,9 @@ def bars(
     colours: Sequence[str] | None = None,
     log: bool = False,
 ) -> "Axes":
-    """Draw one horizontal bar per label, from top to bottom, with its value at its end.
+    """Draw one horizontal bar per label, from top to bottom, with the value at the end.
 
-    Horizontal bars keep long labels readable on a phone; hatches distinguish them in greyscale.
+    Bars are horizontal so that long labels remain readable on a phone, and hatched to be distinct in greyscale.
     """
     values = _numbers(values)
     if values.shape != (len(labels),):

@@ -11,7 +11,7 @@ SCORE = "#CC79A7"  # reddish purple: attention scores and weights
 VALUE = "#56B4E9"  # sky blue: values and attention outputs
 NEUTRAL = "#6E6E6E"  # grey: axes, references, and everything without a role
 
-# Context extension rules, by their names in the live figures, which use the same colours.
+# Context-extension rules, named as in the live figures, which use the same colours.
 RULES = {
     "rope": NEUTRAL,
     "pi": "#B87800",
@@ -25,9 +25,9 @@ RULES = {
 DARK_INK, LIGHT_INK = "#101010", "#f8f8f8"  # text on heatmaps, in every page theme
 
 SEQUENTIAL = "viridis"  # heatmaps from low to high
-DIVERGING = "PuOr_r"  # signed numbers: zero is blank, in the middle
+DIVERGING = "PuOr_r"  # heatmaps of signed numbers; zero, in the middle, is blank
 
-# Styles for series without a role: colours that no role uses, with dash patterns and markers.
+# Styles for series without a role: a colour that no role uses, a dash pattern and a marker.
 SERIES = (
     ("#000000", "-", "o"),
     ("#E69F00", "--", "s"),
@@ -38,7 +38,7 @@ SERIES = (
     ("#000000", (0, (7, 3)), "P"),
     ("#E69F00", (0, (3, 1, 1, 1)), "*"),
 )
-HATCHES = ("", "//", "..", "xx", "\\\\", "oo", "--", "++")  # to distinguish bars, as dashes distinguish lines
+HATCHES = ("", "//", "..", "xx", "\\\\", "oo", "--", "++")  # one per bar, to distinguish bars in greyscale
 
-SMALL = (3.6, 2.9)  # inches: 360 px wide at 100 dpi, the narrowest supported page
-FONT = 8  # points: 11 px at 100 dpi
+SMALL = (3.6, 2.9)  # in inches; 360 px at 100 dpi, the width of the narrowest supported page
+FONT = 8  # in points; 11 px at 100 dpi

@@ -1,4 +1,4 @@
-"""Result tables, as text for tests to compare and as HTML for pages and notebooks."""
+"""Display result tables as HTML in pages and notebooks, and as text for tests."""
 
 import html
 from collections.abc import Mapping, Sequence
@@ -6,16 +6,16 @@ from numbers import Integral, Real
 
 
 class Table:
-    r"""Named columns of equal length, with a caption; the first column names the rows.
+    r"""A table of named columns with a caption, in which the first column names the rows.
 
-    A table on the last line of a cell is displayed; elsewhere, write ``display(Table(…))``. Numbers are
-    right-aligned, and text is left-aligned.
+    A table on the last line of a cell is displayed automatically; elsewhere, call ``display(Table(…))``. Numbers
+    are right-aligned, and text is left-aligned.
 
     Args:
-        columns: {heading with unit: values}. Values are numbers, text or None (shown as –).
-        caption: a sentence or a title for the numbers.
-        formats: {heading: format}, as in ``format(value, ".2f")``. By default, integers get thousands separators
-            and other numbers three digits.
+        columns: {heading with unit: values}, of equal length. Values are numbers, text or None (shown as –).
+        caption: a sentence or a title.
+        formats: {heading: format specification such as ".2f"}. By default, integers have thousands separators, and
+            other numbers have three significant digits.
 
     Raises:
         ValueError: the columns are missing or differ in length, or a format refers to an unknown column.
@@ -88,12 +88,12 @@ class Table:
 
 
 def is_number(value: object) -> bool:
-    """Return whether a value belongs in a column of numbers; None (a missing number) does."""
+    """Return whether a value is a number or None, which represents a missing number."""
     return value is None or (isinstance(value, Real) and not isinstance(value, bool))
 
 
 def as_text(value: object, form: str | None) -> str:
-    """Return a value as text."""
+    """Format a value with `form`, or with the defaults of `Table` if `form` is None."""
     if value is None:
         return "–"
     if form is not None:

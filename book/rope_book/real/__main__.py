@@ -1,4 +1,4 @@
-r"""Make SmolLM2 write a text with whatever positions you choose.
+r"""Continue a text with SmolLM2 and any choice of positions.
 
 python -m rope_book.real "Once upon a time" --tokens 60 --mistake layouts_mixed
 """
@@ -56,7 +56,7 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def encoding_of(options: argparse.Namespace, model: RealModel) -> RopeSpec | PositionEncoding | str:
-    """Return the encoding that the options describe; raise ValueError if one is out of range."""
+    """Return the encoding that the options specify; raise ValueError if an option is out of range."""
     if options.encoding:
         return options.encoding
     spec = model.spec

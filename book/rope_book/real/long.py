@@ -1,4 +1,4 @@
-r"""Run SmolLM2 on texts of many thousands of tokens: query by block, with modified distances or fewer keys."""
+r"""Run SmolLM2 on texts of many thousands of tokens, in blocks, with modified distances or fewer keys."""
 
 import math
 from collections.abc import Sequence
@@ -13,21 +13,22 @@ from rope_book.real.talk import ROWS_AT_ONCE, RealModel
 from rope_edu.attention import merge_heads, split_heads
 from rope_edu.encodings import RopeSpec, apply_rope, rope_angles
 
-BLOCK = 512  # queries computed at once
+BLOCK = 512  # number of queries per block
 
 
 @dataclass(frozen=True)
 class Reading:
-    r"""Distances and keys for a long text: ρ(r) replaces the distance r, and each query sees only some keys.
+    r"""The distances and keys for a long text: ρ(r) replaces the distance r, and queries may see only some keys.
 
         ρ = min(r, window) in the `held` pairs,   ρ = r in all others
 
     Attributes:
         rope: the rotation.
-        window: the largest distance of the held pairs, a multiple of the block; None for plain RoPE.
-        held: the pairs that use the window; all if None.
-        first: number of initial keys that stay visible beyond the window; all if None, 0 for only the window.
-        trained: training length for log-n: queries × max(1, ln n / ln trained), n keys so far; None disables it.
+        window: the largest distance in the held pairs, a multiple of `BLOCK`; None for plain RoPE.
+        held: the pairs to which the window applies; all if None.
+        first: number of initial keys that remain visible beyond the window; all if None.
+        trained: training length for log-n scaling, which multiplies a query by max(1, ln n / ln trained), where n
+            is the number of keys so far; None for no scaling.
 
     Source: Su 2023, kexue.fm/archives/9708 (ReRoPE, log-n); Xiao 2023, arXiv 2309.17453 (first tokens). Chapter 18.
     """
@@ -39,7 +40,7 @@ class Reading:
     trained: int | None = None
 
     def mix(self, q: Tensor, k: Tensor, v: Tensor, block: int = BLOCK) -> Tensor:
-        """Return the mixed values, shaped like q, of q, k, v `(batch, heads, seq, head_dim)`, not yet rotated."""
+        """Return attention, shaped like q, for unrotated q, k and v `(batch, heads, seq, head_dim)`."""
         seq = q.shape[-2]
         at = torch.arange(seq, dtype=torch.float64)
         if self.trained is not None:
@@ -74,7 +75,7 @@ class Reading:
 
 
 def _attend(q: Tensor, k: Tensor, v: Tensor, rows: slice, keys: slice, seen: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the mixed values and the log of the softmax sum for some rows over some keys."""
+    """Return attention from some queries to some keys, and the logarithms of the softmax denominators."""
     mask = torch.zeros(seen.shape, dtype=q.dtype).masked_fill(~seen, -torch.inf)[None, None]
     return torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(
         q[..., rows, :], k[..., keys, :], v[..., keys, :], attn_mask=mask
@@ -82,13 +83,13 @@ def _attend(q: Tensor, k: Tensor, v: Tensor, rows: slice, keys: slice, seen: Ten
 
 
 def _merge(parts: list[tuple[Tensor, Tensor]]) -> Tensor:
-    """Combine the mixed values of several groups of keys, weighted by their softmax sums."""
+    """Combine the attention outputs over several groups of keys, weighted by the softmax denominators."""
     shares = torch.stack([total for _, total in parts]).softmax(0)[..., None]
     return sum(share * mixed.nan_to_num() for share, (mixed, _) in zip(shares, parts, strict=True))
 
 
 def attend(layer: SharedKeyAttention, x: Tensor, reading: Reading) -> Tensor:
-    """Return a layer's output for x `(batch, seq, d_model)`, as its `forward` does."""
+    """Return an attention layer's output for x `(batch, seq, d_model)` with a `Reading` instead of an encoding."""
     q = split_heads(layer.w_q(x), layer.n_heads)
     k, v = (split_heads(w(x), layer.n_kv_heads) for w in (layer.w_k, layer.w_v))
     k, v = (part.repeat_interleave(layer.n_heads // layer.n_kv_heads, dim=-3) for part in (k, v))
@@ -97,9 +98,9 @@ def attend(layer: SharedKeyAttention, x: Tensor, reading: Reading) -> Tensor:
 
 @torch.inference_mode()
 def read(model: RealModel, ids: Sequence[int], reading: Reading) -> Tensor:
-    r"""Return each token's loss in nats, `(seq − 1,)`, as `model.losses` does, for a text of any length.
+    r"""Return each token's loss in nats, `(seq − 1,)`, for a text of any length; see `RealModel.losses`.
 
-    Raises ValueError if the window is not a multiple of the block.
+    Raises ValueError if the window is not a multiple of `BLOCK`.
     """
     if reading.window is not None and reading.window % BLOCK:
         raise ValueError(f"window must be a multiple of {BLOCK}, got {reading.window}")

@@ -1,8 +1,8 @@
-r"""Mistakes in a whole model's positions: the clinic's, mismatched q and k, wrong caches, and wrong configs.
+r"""Mistakes in the positions of a whole model: those in the clinic, and in configs, q and k, or decoding.
 
-A mistake is an encoding made from the right spec and the number of tokens in the prompt. Cache mistakes begin after
-the prompt, with the tokens that are decoded one at a time. A single pass over a whole text measures them too,
-because a key is rotated only once, by the position it has when it is stored.
+Each mistake is an encoding built from the right spec and the number of tokens in the prompt. Decoding mistakes
+affect only tokens after the prompt, which are decoded one at a time. A single pass over a whole text measures them
+too, because a key is rotated only once, according to its position when it is stored.
 """
 
 from collections.abc import Callable
@@ -24,14 +24,14 @@ from rope_edu.encodings.scaling import llama3, ntk_aware, position_interpolation
 
 
 class PerHead(PositionEncoding):
-    r"""Wrap a function of x and positions, called with NumPy arrays, as an encoding.
+    r"""An encoding that calls a function with NumPy arrays, x and positions.
 
     The function receives each head of q and k separately, `(seq, head_dim)` with positions `(seq,)`, as in the
     doctor's `diagnose`.
 
     Args:
-        rotate: the function.
-        whole: pass all heads at once instead, `(batch, heads, seq, head_dim)`.
+        rotate: the function, which returns the rotated x.
+        whole: whether to pass all heads at once instead, `(batch, heads, seq, head_dim)`.
         prompt: number of tokens after which the function is called for one token at a time, as in decoding; None
             for a single call.
     """
@@ -61,7 +61,7 @@ class PerHead(PositionEncoding):
 
 
 class Recounted(PositionEncoding):
-    """An encoding that first changes the positions, in the same way for q and k."""
+    """An encoding that applies another encoding at changed positions, which are the same for q and k."""
 
     def __init__(self, encoding: PositionEncoding, recount: Callable[[Tensor], Tensor]) -> None:
         self.encoding, self.recount = encoding, recount
@@ -74,7 +74,7 @@ class Recounted(PositionEncoding):
 
 
 class Two(PositionEncoding):
-    """Different encodings for queries and keys."""
+    """An encoding that uses different encodings for queries and keys."""
 
     def __init__(self, of_q: PositionEncoding, of_k: PositionEncoding) -> None:
         self.of_q, self.of_k = of_q, of_k
@@ -86,7 +86,7 @@ class Two(PositionEncoding):
         return self.of_k.rotate_k(k, positions)
 
 
-BY_CALL = {  # mistakes in the clinic whose result depends on how a text is split into calls
+BY_CALL = {  # mistakes in the clinic whose effect depends on how a text is split into calls
     "adds_row_number",
     "counts_from_the_first",
     "depends_on_length",
@@ -105,7 +105,7 @@ TRAINED = 8192  # SmolLM2's training length in tokens
 
 @dataclass(frozen=True)
 class Mistake:
-    """A mistake: its effect as a sentence, and its encoding, made from the right spec and the prompt length."""
+    """A mistake: a sentence about its effect, and a function from right spec and prompt length to an encoding."""
 
     does: str
     make: Callable[[RopeSpec, int], PositionEncoding]
@@ -120,7 +120,7 @@ def _config(does: str, change: Callable[[RopeSpec], RopeSpec]) -> Mistake:
 
 
 def _count(does: str, recount: Callable[[Tensor, int], Tensor]) -> Mistake:
-    """Return a mistake that affects only decoding; `recount` takes the decoded positions and the prompt length."""
+    """Return a mistake that affects only decoding; `recount` maps positions and the prompt length to positions."""
 
     def make(spec: RopeSpec, prompt: int) -> PositionEncoding:
         return Recounted(Rotary(spec), lambda at: torch.where(at < prompt, at, recount(at, prompt)))
@@ -154,9 +154,8 @@ def _held(pairs: slice) -> Callable[[RopeSpec], RopeSpec]:
 
 
 def _rounded(spec: RopeSpec, prompt: int) -> PositionEncoding:
-    frequencies = round_to(
-        spec.inv_freq, "bfloat16"
-    )  # position and product are also rounded, as in a cast module
+    # positions and angles are rounded too, as when the whole module is cast to bfloat16
+    frequencies = round_to(spec.inv_freq, "bfloat16")
     turn = BROKEN["angles_in_bfloat16"](spec.replace(inv_freq=frequencies))
     return PerHead(lambda x, positions: turn(x, round_to(positions, "bfloat16")))
 
@@ -216,15 +215,15 @@ MISTAKES: dict[str, Mistake] = OWN | {
 
 
 def broken(name: str, spec: RopeSpec, prompt: int) -> PositionEncoding:
-    r"""Return the encoding of a model with a known mistake, for `greedy(…, spec=…)`.
+    r"""Return an encoding with a known mistake, for `greedy(…, spec=…)`.
 
     Args:
-        name: one of `MISTAKES`, which include the clinic's.
+        name: a key in `MISTAKES`, which includes the mistakes in the clinic.
         spec: the right rotation.
-        prompt: number of tokens in the prompt; the others are decoded.
+        prompt: number of tokens in the prompt; later tokens are decoded.
 
     Raises:
-        ValueError: `name` is not one of them.
+        ValueError: `name` is not in `MISTAKES`.
 
     >>> right = plain_rope(2)
     >>> behind = broken("cache_one_behind", right, prompt=2)

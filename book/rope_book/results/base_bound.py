@@ -1,6 +1,6 @@
-r"""The smallest base that a context needs: our search over many bases and contexts, and published bounds.
+r"""The smallest base that each context needs, from our search over many bases and from published bounds.
 
-`PYTHONPATH=book python -m makers.base_bound` repeats the search, in a few minutes on one core.
+`PYTHONPATH=book python -m makers.base_bound` repeats the search and takes a few minutes on one core.
 """
 
 from dataclasses import dataclass
@@ -16,11 +16,11 @@ WIDTHS = (64, 96, 128, 256)
 CONTEXTS = (1024, 2048, 4096, 8192, 16_384, 32_768, 65_536, 131_072, 1_048_576)
 BASES = np.geomspace(1e3, 1e8, 251).round()
 PUBLISHED = dict(zip(CONTEXTS, (4.3e3, 1.6e4, 2.7e4, 8.4e4, 3.1e5, 6.4e5, 2.1e6, 7.8e6, 5.1e8), strict=True))
-"""Smallest base for a context, head of 128: Men 2024, arXiv 2405.14591, the table of lower bounds."""
+"""The smallest base for each context, for heads of 128: Men 2024, arXiv 2405.14591, the table of lower bounds."""
 
 
 class Model(NamedTuple):
-    """Plain RoPE as in a model's config.json: base, number of rotated features, longest supported text."""
+    """A model's plain RoPE, as stated in config.json; `context` is the longest supported text, in tokens."""
 
     name: str
     base: float
@@ -44,7 +44,7 @@ MODELS = tuple(
         ("Qwen2.5 7B 1M", 1e7, 128, 1_010_000, "Qwen/Qwen2.5-7B-Instruct-1M"),
     )
 )
-"""Models without a rule for long texts; `source` is the config.json with the numbers."""
+"""Models without a context-extension rule; `source` is the config.json that states the numbers."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,8 @@ class BaseSearch:
 
     Attributes:
         bases: the bases searched, `(n,)`, increasing.
-        first_negative: rotary_dim -> `(n,)`, for each base, the first distance (tokens) with Σ cos(r θ_i) < 0.
-        smallest: context (tokens) -> the smallest base whose sum stays non-negative, for head_dim 128.
+        first_negative: rotary_dim -> the first distance r, in tokens, with Σ cos(r θ_i) < 0 for each base, `(n,)`.
+        smallest: context (tokens) -> the smallest base with no such distance in the context, for head_dim 128.
     """
 
     bases: np.ndarray

@@ -11,17 +11,17 @@ from rope_edu.encodings.validation import check_base, check_even_dim, check_posi
 
 __all__ = ["first_negative_distance", "smallest_base"]
 
-_STEP = 1e-3  # grid step: ln of the ratio between neighbouring bases
+_STEP = 1e-3  # grid step in ln(base)
 _BATCH = 512  # bases tested together
 
 
 def first_negative_distance(inv_freq: ArrayLike, limit: int) -> int | None:
-    r"""Return the first distance, in tokens, with a negative expected score for equal vectors, or None.
+    r"""Return the first distance, in tokens, at which equal vectors have a negative expected score.
 
         min { r : Σ_i cos(r θ_i) < 0 },   0 ≤ r < limit
 
-    At that distance, a key similar to the query has a lower mean score than a random key. `inv_freq` and its errors
-    are as for `rope_angles`; `limit`, in tokens, must be a whole number ≥ 1.
+    At this distance, a key similar to the query has a lower mean score than a random key. Returns None if there is
+    no such distance below `limit`, a whole number of tokens ≥ 1. `inv_freq` is validated as in `rope_angles`.
 
     >>> first_negative_distance([math.pi / 3], 10)  # cos 0, cos 60°, cos 120° = −1/2
     2
@@ -37,15 +37,15 @@ def first_negative_distance(inv_freq: ArrayLike, limit: int) -> int | None:
 
 
 def smallest_base(context: int, head_dim: int = 128, *, above: float = 2.0) -> float:
-    r"""Return the smallest base for which the expected score is not negative at any distance in a context.
+    r"""Return the smallest base with a non-negative expected score at every distance in a context.
 
         min { b : Σ_i cos(r b^(−2i/d)) ≥ 0 for all r = 0 … context − 1 }
 
-    The result is at most 0.1 % too large, the step of the search grid, unless the search missed a narrower window.
-    Some larger bases fail again, so check the base that you want to use with `first_negative_distance`. `context`
-    is in tokens, d = `head_dim` is the number of rotated features, and the search begins at `above`. Raises
-    ValueError unless `context` is a whole number ≥ 1, `head_dim` is even and ≥ 4, `above` is greater than 1, and
-    some base up to 10¹⁵ suffices.
+    The result is at most 0.1 % (one grid step) too large, unless the search missed a narrower window. Some larger
+    bases fail again, so check the base that you want to use with `first_negative_distance`. `context` is in tokens,
+    d = `head_dim` is the number of rotated features, and the search begins at `above`. Raises ValueError unless
+    `context` is a whole number ≥ 1, `head_dim` is even and ≥ 4, `above` is greater than 1, and some base up to 10¹⁵
+    suffices.
 
     With d = 128 the result agrees with the published table to within 1.5 % at 1k, 4k, 8k, 32k and 64k tokens, and
     to within 6 % at 128k. At 2k, 16k and 1M it is 28, 25 and 34 % lower, in narrow windows that a coarser search
@@ -75,7 +75,7 @@ def smallest_base(context: int, head_dim: int = 128, *, above: float = 2.0) -> f
 
 
 def _first_feasible(frequencies: np.ndarray, context: int, witnesses: list[int]) -> int | None:
-    """Return the first row of `(bases, pairs)` without a negative sum, or None; record failing distances."""
+    """Return the index of the first base with no negative sum, or None; add failing distances to `witnesses`."""
     rows = np.arange(len(frequencies))
     for distance in list(witnesses):
         rows = rows[~_refuted(frequencies[rows], distance)]
@@ -91,10 +91,10 @@ def _first_feasible(frequencies: np.ndarray, context: int, witnesses: list[int])
 
 
 def _refuted(frequencies: np.ndarray, distance: int) -> np.ndarray:
-    """Return which rows have a negative sum, computed in float32 (ten times as fast), or in float64 if in doubt.
+    """Return which rows have a negative sum at a distance, using float32 (ten times as fast) unless in doubt.
 
-    A float32 angle has a relative error of at most 2 · 2⁻²⁴ (frequency and product are rounded), and a cosine is
-    off by no more than its angle; 10⁻⁴ covers the rounding of the cosines and of their sum.
+    A float32 angle has a relative error of at most 2 · 2⁻²⁴, because frequency and product are rounded, and the
+    error of a cosine is no larger than that of its angle. 10⁻⁴ covers the rounding of the cosines and the sum.
     """
     angles = np.float32(distance) * frequencies.astype(np.float32)  # (bases, pairs)
     sums, doubt = np.cos(angles).sum(-1), 1e-4 + 2**-23 * angles.sum(-1)
@@ -104,9 +104,9 @@ def _refuted(frequencies: np.ndarray, distance: int) -> np.ndarray:
 
 
 def _cosine_sums(frequencies: np.ndarray, n: int) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield the sums for r < n in batches: (r, [Σ_i cos(r θ_i), Σ_i cos((r + 1) θ_i), …]).
+    """Yield the sums for all r < n in batches (start, [Σ_i cos(start · θ_i), Σ_i cos((start + 1) θ_i), …]).
 
-    cos((a + b) θ) = cos(aθ) cos(bθ) − sin(aθ) sin(bθ): two small matrix products give the sums.
+    Because cos((a + b) θ) = cos(aθ) cos(bθ) − sin(aθ) sin(bθ), each batch needs only two small matrix products.
     """
     start, rows = 0, max(8, math.isqrt(n) // 2)
     fine = np.arange(rows)[:, None] * frequencies  # (rows, pairs)

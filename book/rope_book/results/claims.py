@@ -1,4 +1,4 @@
-r"""Load the measurements that decide some of the claims in chapter 23."""
+r"""Load the measurements that settle some of chapter 23's claims."""
 
 from pathlib import Path
 from typing import Any
@@ -16,10 +16,10 @@ def load_claims(path: str | Path | None = None) -> dict[str, list[dict[str, Any]
         path: a file written by `python -m makers.claims`; the committed one if None.
 
     Returns:
-        Table -> rows. `times`: length (tokens), way (encoding and implementation), milliseconds, ratio to attention
-        without positions. `rows`: mean cosine between learned rows `offset` apart: initial, trained, and their
-        difference. `swaps`: share of right answers as trained, after the switch to RoPE, and after more training.
-        `linear`: area under the learning curve of linear attention on *back* and *text*, with each encoding.
+        Table name -> rows. `times`: length (tokens), way (encoding and implementation), milliseconds, and ratio to
+        attention without positions. `rows`: mean cosine between learned rows `offset` apart, initially and after
+        training, and the difference. `swaps`: accuracy as trained, after switching to RoPE, and after more
+        training. `linear`: area under the learning curve of linear attention on *back* and *text*, per encoding.
 
     Raises:
         ValueError: the file has a different format.

@@ -1,4 +1,4 @@
-r"""Helpers for all result files: read them, check their format, and parse numbered predictions."""
+r"""Read result files, check their format, and parse numbered predictions."""
 
 import json
 import re
@@ -20,15 +20,15 @@ def read(name: str, path: str | Path | None = None) -> str:
 def load(name: str, format_: str, path: str | Path | None = None) -> dict[str, Any]:
     r"""Return the content of a results file.
 
-    Only the format name is checked here; tests/book/results checks the committed files against a schema.
+    Only the format's name is checked here; tests/book/results validates the committed files against a schema.
 
     Args:
-        name: name of a file in this package.
-        format_: required value of its "format" key.
-        path: another file in this format to read instead.
+        name: a file in this package.
+        format_: the required value of the key "format".
+        path: a different file to read instead; the packaged file if None.
 
     Raises:
-        ValueError: the file is not JSON, or its "format" is different.
+        ValueError: the file is not JSON, or has a different format.
 
     >>> sorted(load("claims.json", "rope_book claims 1"))
     ['format', 'linear', 'meta', 'rows', 'swaps', 'times']
@@ -44,7 +44,7 @@ def load(name: str, format_: str, path: str | Path | None = None) -> dict[str, A
 
 
 def numbered(text: str) -> dict[int, str]:
-    r"""Return the numbered sentences of a Markdown text, {number: sentence}, with continuation lines joined.
+    r"""Return the items of numbered lists in a Markdown text, {number: item}, with continuation lines joined.
 
     >>> numbered("# Expected\n\n1. Rain,\n    and wind.\n2. Sun.\n")
     {1: 'Rain, and wind.', 2: 'Sun.'}

@@ -1,4 +1,4 @@
-r"""A grid of training runs: every encoding × task × seed, with curves and tests."""
+r"""Load and summarise a grid of training runs, one per encoding, task and seed, with curves and tests."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -30,13 +30,13 @@ class GridRun:
     """One training run.
 
     Attributes:
-        task, encoding, seed: identify the run.
-        learning_rate, own_rate: tuned values; their product is the learning rate for the encoding's own parameters.
+        task, encoding, seed: what was trained.
+        learning_rate, own_rate: tuned values; their product is the learning rate of the encoding's own parameters.
         parameters: number of trainable parameters.
         seconds: wall time, including evaluations.
-        curve: column -> array: step, loss, accuracy (unseen texts of the training length), cpu_seconds
-            (training only).
-        tests: length -> (loss, accuracy); on longer texts, only new positions count.
+        curve: column name -> array, for step, loss and accuracy (on unseen texts of the training length), and
+            cpu_seconds (training only).
+        tests: length -> (loss, accuracy); on texts longer than in training, only new positions count.
     """
 
     task: str
@@ -52,12 +52,12 @@ class GridRun:
 
 @dataclass(frozen=True)
 class Grid:
-    r"""All runs of a grid and their settings.
+    r"""All runs and settings of a grid.
 
     Attributes:
-        meta: versions, machine, date, seconds, and the settings for every task and for tuning.
+        meta: versions, machine, date, seconds, and the settings for each task and for tuning.
         runs: all runs, in no particular order.
-        tuning: one dict per tuning run: task, encoding, seed, learning_rate, own_rate, loss (on tuning texts).
+        tuning: one dict per tuning run: task, encoding, seed, learning_rate, own_rate, and loss on tuning texts.
     """
 
     meta: dict[str, Any]
@@ -66,12 +66,12 @@ class Grid:
 
     @property
     def tasks(self) -> tuple[str, ...]:
-        """Return the tasks, in the order of the settings."""
+        """Return the tasks that have runs, in the order of the settings."""
         return tuple(name for name in self.meta["tasks"] if any(run.task == name for run in self.runs))
 
     @property
     def encodings(self) -> tuple[str, ...]:
-        """Return the encodings, in the order of the settings."""
+        """Return the encodings that have runs, in the order of the settings."""
         return tuple(
             name for name in self.meta["encodings"] if any(run.encoding == name for run in self.runs)
         )
@@ -81,7 +81,7 @@ class Grid:
         return tuple(self.select(task)[0].tests)
 
     def select(self, task: str, encoding: str | None = None) -> list[GridRun]:
-        r"""Return a task's runs, or only those with `encoding` if given, sorted by seed.
+        r"""Return a task's runs, sorted by encoding and seed; only those with `encoding` if given.
 
         Raises:
             ValueError: no run matches.
@@ -103,13 +103,13 @@ class Grid:
         return self._tested(task, encoding, length, 0)
 
     def curve(self, task: str, encoding: str, column: str = "accuracy") -> dict[str, np.ndarray]:
-        r"""Return one encoding's learning curve against steps, summarised over its runs.
+        r"""Return an encoding's learning curve on a task, summarised over seeds.
 
         Returns:
             step, median, low, high, lower_quartile, upper_quartile, cpu_seconds (median), each `(points,)`.
 
         Raises:
-            ValueError: the run or the column does not exist.
+            ValueError: there is no such run or column.
         """
         if column not in CURVE[1:]:
             raise ValueError(f"column must be one of {', '.join(CURVE[1:])}, got {column!r}")
@@ -121,7 +121,7 @@ class Grid:
         return {"step": runs[0].curve["step"], **result, "cpu_seconds": seconds}
 
     def reached(self, task: str, encoding: str, accuracy: float, column: str = "step") -> list[float]:
-        """Return each seed's first step (or cpu_seconds) with at least this accuracy, or ∞ if there is none."""
+        """Return each seed's first step (or cpu_seconds) with at least this accuracy, or ∞ if it is not reached."""
         values = []
         for run in self.select(task, encoding):
             points = np.flatnonzero(run.curve["accuracy"] >= accuracy)
@@ -163,17 +163,17 @@ def spread(values: Iterable[float]) -> Spread:
 
 
 def sign_flip_p(differences: Iterable[float]) -> float:
-    r"""Return how often chance alone makes paired differences this lopsided: an exact two-sided test.
+    r"""Return the two-sided p-value of an exact sign-flip test on paired differences.
 
-    If two encodings are equally good, each difference could just as well have the opposite sign. Among all 2ⁿ sign
-    choices, count those whose sum is at least as far from 0. The test ignores everything that all seeds share, such
-    as tuned rates and test texts.
+    If two encodings are equally good, each difference could just as well have the opposite sign. The p-value is the
+    fraction of all 2ⁿ choices of signs whose sum is at least as far from 0. The test cannot account for anything
+    that all seeds share, such as tuned rates and test texts.
 
     Args:
-        differences: one per seed, 1 to 20 numbers.
+        differences: 1 to 20 numbers, one per seed.
 
     Returns:
-        A probability, at least 2 / 2ⁿ unless all differences are 0.
+        A probability, at least 2 / 2ⁿ for n differences.
 
     Raises:
         ValueError: `differences` is empty or has more than 20 numbers.
@@ -197,7 +197,7 @@ def best_setting(tuning: Iterable[dict], task: str, encoding: str) -> dict[str, 
 
     Args:
         tuning: rows with task, encoding, learning_rate, own_rate and loss.
-        task, encoding: select the rows to compare.
+        task, encoding: the rows to compare.
 
     Returns:
         {"learning_rate": …, "own_rate": …}.
@@ -240,7 +240,7 @@ def load_grid(path: str | Path | None = None) -> Grid:
 
 
 def load_predictions() -> dict[int, str]:
-    r"""Return the predictions written before the grid was run, as number -> sentences.
+    r"""Return the predictions written before the grid was run, {number: prediction}.
 
     >>> load_predictions()[6].split(":")[0]
     '*clock*, 2×'
@@ -251,7 +251,7 @@ def load_predictions() -> dict[int, str]:
 
 
 def make_grid(content: dict[str, Any]) -> Grid:
-    """Return the grid from a file's content."""
+    """Build a grid from a file's content."""
     return Grid(content["meta"], tuple(map(_make_run, content["runs"])), tuple(content["tuning"]))
 
 

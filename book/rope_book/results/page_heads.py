@@ -1,4 +1,4 @@
-r"""The SmolLM2 heads shown on the page: 8-bit queries and keys for three sentences, and how they were found."""
+r"""Load the SmolLM2 heads that run in the page, with 8-bit queries and keys for three sentences."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,12 +14,12 @@ FORMAT = "rope_book page heads 1"
 
 @dataclass(frozen=True)
 class PageHead:
-    r"""One head, with exactly the numbers that the page uses.
+    r"""A head, with exactly the numbers that the page uses.
 
     Attributes:
-        job: the head's job, one of `rope_book.widgets.maths.real_head.JOBS`.
-        layer, head: its layer and index in SmolLM2, counted from 0.
-        q, k: before the rotation, in the interleaved layout, float64 `(sentences, seq, head_dim)`.
+        job: the head's job, a key in `rope_book.widgets.maths.real_head.JOBS`.
+        layer, head: the layer, and the head's index in this layer, counted from 0.
+        q, k: queries and keys before rotation, in the interleaved layout, float64 `(sentences, seq, head_dim)`.
     """
 
     job: str

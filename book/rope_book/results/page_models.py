@@ -1,4 +1,4 @@
-r"""The trained models that run on the page: 8-bit weights, and the texts used to test them there."""
+r"""Load the trained models that run in the page, with 8-bit weights and test texts."""
 
 import base64
 from dataclasses import dataclass
@@ -10,23 +10,23 @@ import numpy as np
 from rope_book.results.files import load
 
 FORMAT = "rope_book page models 1"
-UNCOUNTED = "\t"  # placeholder for an answer that does not count
+UNCOUNTED = "\t"  # stands for an answer that does not count
 
 
 @dataclass(frozen=True)
 class PageModel:
-    r"""A trained model, with the weights that run on the page.
+    r"""A trained model, with the weights that the page uses.
 
     Attributes:
-        task: name of its task.
+        task: the name of the task.
         length: length of the training texts, in the task's unit.
-        n_heads, head_dim, base: settings of its attention, with plain RoPE in the half_split layout.
-        alphabet: one character per token; the last is the token that begins every text.
+        n_heads, head_dim, base: settings of attention, which uses plain RoPE in the half_split layout.
+        alphabet: one character per token; the last stands for the token that begins every text.
         texts: rows of tokens, ints `(rows, 1 + 16 · length)`, including the first token.
         answers: expected outputs, shaped like `texts`; −1 where the output does not count.
         reached: "accuracy" (share) and "loss" (nats) on other texts of the trained length.
-        config: its `TrainingConfig`.
-        weights: name -> float64 array, equal to the page's weights.
+        config: the settings of its `TrainingConfig`, as a dict.
+        weights: name -> float64 array, dequantised as in the page.
     """
 
     task: str
@@ -43,12 +43,12 @@ class PageModel:
 
     @property
     def trained_places(self) -> int:
-        """Return how many of a row's positions occurred in training, including the first token's."""
+        """Return the number of positions that occurred in training, including that of the first token."""
         return self.length + 1
 
 
 def load_page_models(path: str | Path | None = None) -> dict[str, PageModel]:
-    r"""Load the models that run on the page, or your own.
+    r"""Load the models that run in the page, or your own.
 
     Args:
         path: a file written by `python -m makers.page_models`; the committed one if None.
@@ -69,18 +69,18 @@ def load_page_models(path: str | Path | None = None) -> dict[str, PageModel]:
 
 
 def read_page_models(path: str | Path | None = None) -> dict[str, Any]:
-    """Return the file's content, which is also sent to the page; raise ValueError if the format differs."""
+    """Return the content of the file, which the page also loads; raise ValueError if the format differs."""
     return load("page_models.json", FORMAT, path)
 
 
 def packed(weight: np.ndarray) -> dict[str, Any]:
-    r"""Quantise a weight to 8 bits: codes from −127 to 127, and one scale per row, max |row| / 127.
+    r"""Quantise a weight to 8 bits, with codes from −127 to 127 and one scale per row, max |row| / 127.
 
     Args:
         weight: `(rows, columns)`, or `(columns,)` for a single row.
 
     Returns:
-        shape; scales (float32) and codes (int8), both as little-endian base64.
+        {"shape", "scales", "codes"}, with scales as little-endian float32 and codes as int8, both in base64.
 
     >>> unpacked(packed(np.array([[0.5, -1.27], [0.0, 0.0]]))).round(4).tolist()
     [[0.5, -1.27], [0.0, 0.0]]
@@ -93,7 +93,7 @@ def packed(weight: np.ndarray) -> dict[str, Any]:
 
 
 def unpacked(stored: dict[str, Any]) -> np.ndarray:
-    r"""Return the float64 weight stored by `packed`, rounding included."""
+    r"""Dequantise a weight from `packed` to float64."""
     shape = stored["shape"]
     scales = np.frombuffer(base64.b64decode(stored["scales"]), "<f4").astype(np.float64)
     codes = np.frombuffer(base64.b64decode(stored["codes"]), "i1").astype(np.float64)

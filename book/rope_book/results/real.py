@@ -1,4 +1,4 @@
-r"""Load the measurements of real models, and of small ones for comparison."""
+r"""Load the measurements of real models, and of small models for comparison."""
 
 from pathlib import Path
 from typing import Any
@@ -18,16 +18,16 @@ FORMATS = {
 
 
 def load_real(name: str, path: str | Path | None = None) -> dict[str, Any]:
-    r"""Load a measurement; the maker of the same name documents how each was made.
+    r"""Load a measurement; the module of the same name in `book/makers` documents the method.
 
     Args:
-        name: "real_length", "real_finetune", "real_heads", "real_mistakes", "real_needles",
-            "real_packed" of SmolLM2-135M;
-            "real_table" of MiniLM's learned positions; "causes" of small models with fewer and fewer slow pairs.
-        path: another file in the same format; the committed one if None.
+        name: "real_length", "real_finetune", "real_heads", "real_mistakes", "real_needles" or "real_packed" for
+            SmolLM2-135M; "real_table" for MiniLM's learned positions; "causes" for small models with fewer and
+            fewer slow pairs.
+        path: a different file in the same format; the committed one if None.
 
     Returns:
-        The file: "format", "meta" (settings, machine, versions), and its tables.
+        The content of the file: "format", "meta" (settings, machine, versions), and the tables.
 
     Raises:
         ValueError: `name` is not one of these, or the file has a different format.

@@ -1,4 +1,4 @@
-r"""The rotation benchmark: cost and accuracy of our functions and of widely used libraries."""
+r"""Load the rotation benchmark: speed, memory and accuracy of our functions and of widely used libraries."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,17 +13,17 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Rotation:
-    r"""Measurements from one benchmark run.
+    r"""The measurements of one benchmark run.
 
     Attributes:
         machine: processor, threads, clock, date, versions.
         head_dim: features per head.
-        left_out: one sentence per library that could not be measured.
-        sections: name -> rows. `speed`: name, length, heads, dtype, allocator, milliseconds, ratio (to copy_).
+        left_out: one sentence for each library that could not be measured.
+        sections: name -> rows. `speed`: name, length, heads, dtype, allocator, milliseconds, and ratio to copy_.
             `backward`, `memory`: peak_memory as a multiple of the size of q and k. `decode`: microseconds per
             token for q and k, and ratio to one torch.mul. `door`: ratio of our functions to eager transformers.
             `numpy`: ratio to np.copyto. `building`: ratio for rebuilding a table. `precision`: the largest angle
-            error just before a position, in radians; None if a library returned NaN.
+            error just before a position, in radians, or None if the library returned NaN.
     """
 
     machine: Row
@@ -32,7 +32,7 @@ class Rotation:
     sections: dict[str, tuple[Row, ...]]
 
     def rows(self, section: str, **like: object) -> list[Row]:
-        r"""Return a section's rows that have these values, in the order in which they were measured.
+        r"""Return the rows of a section with the given values, in the order of measurement.
 
         Raises:
             ValueError: the section does not exist, or no row matches.
@@ -45,7 +45,7 @@ class Rotation:
         return rows
 
     def value(self, section: str, column: str, **like: object) -> float:
-        r"""Return one number: a column's value in the only row that has these values.
+        r"""Return the value in a column of the only row with the given values.
 
         Raises:
             ValueError: the section, row or column does not exist, or several rows match.

@@ -1,4 +1,4 @@
-r"""The stretching experiment: models trained at one length and tested at lengths up to 16 times as long."""
+r"""Load the stretching experiment, which tests models at up to 16 times their trained length."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,14 +15,14 @@ UNSTRETCHED = ("plain", "abf", "dynamic-cached")  # rules with a factor of 1 at 
 
 
 class Place(NamedTuple):
-    """A way of stretching, tested at a given length.
+    """A combination of training, rule, factor and test length.
 
     Attributes:
         way: "zero-shot"; "tuned-4" or "tuned-16", fine-tuned on texts 4 or 16 times as long; "retuned-4" or
-            "retuned-16", the same with a rate chosen from more candidates; "from-start"; "few-keys", zero-shot on
-            texts of the trained length with a gap in the positions.
-        rule: name of a rule, or of a reading that does not change the frequencies.
-        factor: the stretch that the rule is set for; 1 if none.
+            "retuned-16", fine-tuned with a rate chosen from more candidates; "from-start", trained with the rule;
+            "few-keys", zero-shot on texts of the trained length with a gap in the positions.
+        rule: the name of a rule, or of a reading that changes attention without changing the frequencies.
+        factor: the stretch factor of the rule; 1 if the rule has none.
         multiple: test length as a multiple of the trained length.
     """
 
@@ -34,13 +34,14 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Stretch:
-    r"""All scores of the experiment and their settings.
+    r"""All scores and settings of the experiment.
 
     Attributes:
         meta: versions, machine, date, seconds, and all settings.
-        tuning: task -> choices made on tuning texts: learning_rate, slow, fast, lists, tuned_rates, and `rates`
+        tuning: task -> settings chosen on tuning texts: learning_rate, slow, fast, lists, tuned_rates, and `rates`
             (multiple -> rule -> rate) for the second fine-tuning.
-        scores: (task, seed) -> place -> (loss, accuracy); on longer texts, only new positions count.
+        scores: (task, seed) -> place -> (loss, accuracy); on texts longer than in training, only new positions
+            count.
     """
 
     meta: dict[str, Any]
@@ -72,10 +73,10 @@ class Stretch:
         return sorted(seed for name, seed in self.scores if name == task)
 
     def place(self, rule: str, multiple: int, way: str = "zero-shot", factor: int | None = None) -> Place:
-        r"""Return a place; without a `factor`, a zero-shot rule stretches by the multiple of the text's length.
+        r"""Return the place with these attributes, choosing the factor if it is None.
 
-        For every other `way`, the rule was chosen before training, for the longest texts. A factor of 1 is plain
-        RoPE.
+        The default factor is `multiple` for zero-shot and, for any other `way`, the largest multiple, because the
+        rule was set before training, for the longest texts. With a factor of 1, the rule becomes "plain".
         """
         if rule in UNSTRETCHED or rule in self.readings:
             return Place(way, rule, 1, multiple)
@@ -84,7 +85,7 @@ class Stretch:
         return Place(way, "plain" if factor == 1 else rule, factor, multiple)
 
     def values(self, task: str, place: Place, column: str = "accuracy") -> list[float]:
-        r"""Return the accuracies (0 … 1) or losses (nats) of all seeds.
+        r"""Return the accuracies (0 … 1) or losses (nats) of all seeds at a place.
 
         Raises:
             ValueError: a seed has no score at this place, or the task has no seeds.
@@ -109,7 +110,7 @@ class Stretch:
         return sign_flip_p([a - b for a, b in pairs])
 
     def better(self, task: str, place: Place, other: Place, *, by: float = 0.0, p: float = 0.01) -> bool:
-        """Return whether the median accuracy at `place` is significantly higher, by at least `by`."""
+        """Return whether the median accuracy at `place` is higher by at least `by`, and `paired_p` is below `p`."""
         lead = self.accuracy(task, place).median - self.accuracy(task, other).median
         return lead > 0 and lead >= by and self.paired_p(task, place, other) < p
 
@@ -134,7 +135,7 @@ def load_stretch(path: str | Path | None = None) -> Stretch:
 
 
 def load_stretch_predictions() -> dict[int, str]:
-    r"""Return the predictions written before the experiment was run, as number -> sentences.
+    r"""Return the predictions written before the experiment was run, {number: prediction}.
 
     >>> load_stretch_predictions()[5].split(":")[0]
     'No rule takes a model to 16×'
@@ -145,7 +146,7 @@ def load_stretch_predictions() -> dict[int, str]:
 
 
 def make_stretch(content: dict[str, Any]) -> Stretch:
-    """Return the experiment from a file's content."""
+    """Build the experiment from a file's content."""
     scores: dict[tuple[str, int], dict[Place, tuple[float, float]]] = {}
     for run in (run for table in SCORE_TABLES for run in content[table]):
         of_run = scores.setdefault((run["task"], run["seed"]), {})

@@ -1,6 +1,6 @@
 """Tasks, training, baselines, attention variants for trained models, and the models that run in the page.
 
-Needs ``pip install torch tqdm``.
+The package needs ``pip install torch tqdm``.
 """
 
 from rope_book.training.baselines import chance, match_last, rule_accuracy
@@ -8,7 +8,7 @@ from rope_book.training.loop import Point, TrainingConfig, TrainingResult, train
 from rope_book.training.restore import restore
 from rope_book.training.tasks import TASKS, Batch, Task, make_task
 from rope_book.training.variants import AttentionVariant, with_attention
-from rope_edu import nn as _nn  # noqa: F401  (without torch, this import raises an error with install instructions)
+from rope_edu import nn as _nn  # noqa: F401  (if torch is missing, this raises an error with install instructions)
 
 __all__ = [
     "TASKS",

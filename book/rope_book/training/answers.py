@@ -1,4 +1,4 @@
-r"""Score the answers that one of the page's models gives on its texts, position by position."""
+r"""Score one of the page's models on its texts, position by position."""
 
 import numpy as np
 import torch
@@ -10,9 +10,9 @@ from .restore import restore
 
 
 def answered(model: PageModel, rope: RopeSpec, places: int) -> tuple[np.ndarray, np.ndarray]:
-    r"""Return whether the model is right, and its loss (nats), at the first positions of its texts.
+    r"""Return whether the model is right (1 or 0), and its loss (nats), at the first `places` positions.
 
-    Both have the shape `(texts, positions)`, with NaN where the answer does not count.
+    Both arrays have the shape `(texts, places)`, with NaN where the answer does not count.
 
     >>> from rope_book.results import load_page_models
     >>> from rope_edu.encodings import plain_rope

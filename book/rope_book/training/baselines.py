@@ -1,6 +1,6 @@
-r"""Baselines without positions: rules that only compare tokens with their neighbours.
+r"""Baselines that do not use positions, but only match tokens with earlier tokens.
 
-A task on which such a rule scores high does not need positions, because a model without them may solve it.
+If such a rule scores high on a task, the task does not need positions, because a model without them may solve it.
 """
 
 import numpy as np
@@ -12,17 +12,17 @@ SIDES = ("after", "before")
 
 
 def match_last(tokens: np.ndarray, n: int, side: str = "after") -> np.ndarray:
-    r"""Return the token next to the latest earlier match of the last n tokens, ints `(rows, seq)`.
+    r"""Return the token next to the latest earlier match of the last n tokens at each position, `(rows, seq)`.
 
-    If there is no match, the last n − 1 tokens are tried, and so on; the result is −1 if none of these match.
+    If there is no match, the last n − 1 tokens are tried, and so on. The result is −1 if no token matches.
 
     Args:
         tokens: ints `(rows, seq)`.
         n: number of tokens to match, at least 1.
-        side: "after" returns the token that followed the match, "before" the token that preceded it.
+        side: "after" for the token that follows the match, "before" for the token that precedes the match.
 
     Raises:
-        ValueError: `n` or `side` is not allowed.
+        ValueError: `n` or `side` is invalid.
 
     >>> match_last(np.array([[7, 8, 9, 7, 8]]), 2).tolist()
     [[-1, -1, -1, 8, 9]]
@@ -51,8 +51,7 @@ def _match_row(row: list[int], n: int, side: str) -> list[int]:
 def rule_accuracy(
     task: Task, n: int, *, length: int | None = None, side: str = "after", rows: int = 192
 ) -> float:
-    r"""Return `match_last`'s share of right answers, 0 … 1, on test texts; on longer texts, only new positions
-    count.
+    r"""Return the accuracy, 0 … 1, of `match_last` on test texts; on longer texts, only new positions count.
 
     Args:
         task: a task from `make_task`.
@@ -76,10 +75,10 @@ def rule_accuracy(
 
 
 def chance(task: Task, *, length: int | None = None, rows: int = 192) -> float:
-    r"""Return the accuracy, 0 … 1, of always giving the most common training answer: a floor for every model.
+    r"""Return the test accuracy, 0 … 1, of always giving the most common answer in training.
 
     Args:
-        task, length, rows: as for `rule_accuracy`, except that all positions of longer texts count.
+        task, length, rows: as for `rule_accuracy`, except that all positions count even on longer texts.
 
     >>> from rope_book.training.tasks import make_task
     >>> 0.04 < chance(make_task("copy")) < 0.08  # one of 16 letters

@@ -1,8 +1,8 @@
-r"""Train a tiny transformer, reproducibly from a seed, with one function that can resume after being killed.
+r"""Train a tiny transformer reproducibly from a seed, with checkpoints from which a killed run can resume.
 
 Batches and the learning rate depend only on the step, and nothing is random after initialisation, so a checkpoint
-needs only the weights, the optimizer's state, the step and the curve. A run that is killed and resumed ends bit for
-bit like an uninterrupted one (on the same machine, with the same number of threads, on a CPU).
+needs only the weights, the optimizer's state, the step and the curve. On a CPU, a resumed run gives bit-identical
+results to an uninterrupted run (on the same machine, with the same number of threads).
 """
 
 import io
@@ -22,8 +22,8 @@ from rope_edu.encodings.validation import check_one_of, check_positive_int, chec
 from rope_edu.nn.encodings import ENCODINGS, OPTIONS
 
 FORMAT = "rope_edu.nn checkpoint 1"
-TEST_SEED = 0  # shared by all runs, so that they have the same test texts
-NOT_COMPARED = ("device", "checkpoint_every")  # settings that may change when a run resumes
+TEST_SEED = 0  # the same for all runs, so that all use the same test texts
+NOT_COMPARED = ("device", "checkpoint_every")  # settings that may differ when a run resumes
 
 
 @dataclass(frozen=True)
@@ -32,25 +32,25 @@ class TrainingConfig:
 
     Attributes:
         task: a name in `TASKS`.
-        encoding: a name in `ENCODINGS`.
+        encoding: a name in `ENCODINGS`, or "dynamic-ntk".
         seed: seed for weights and batches.
-        steps, learning_rate, length: the task's values if None.
+        steps, learning_rate, length: the task's defaults if None.
         batch_size: rows per step.
-        warmup: linear warm-up steps before the cosine decay to a tenth.
+        warmup: number of linear warm-up steps before the cosine decay to a tenth.
         d_model, n_layers, n_heads, d_ff: model sizes.
         layout: layout of the rotations.
         weight_decay, clip: AdamW's weight decay, and the maximum gradient norm.
-        own_rate: multiplier for the learning rate of the encoding's own parameters. Under Adam, a parameter can
-            move by little more than the sum of the learning rates, which is too little for a table that starts
-            small.
+        own_rate: multiplier for the learning rate of the encoding's own parameters. With Adam, a parameter moves
+            by little more than the sum of the learning rates, which can be too little for a table of small initial
+            values.
         evaluate_on: "test", or "tune" to choose a learning rate on texts whose scores are never reported.
-        points: number of evaluations during training, not counting the one before the first step.
+        points: number of evaluations during training, in addition to the evaluation before the first step.
         rows, test_rows: number of texts per evaluation, and per final test.
         device: "auto" (CUDA if available), "cpu" or "cuda".
         checkpoint_every: steps between checkpoints.
 
     Raises:
-        ValueError: a value is not allowed.
+        ValueError: a value is invalid.
 
     >>> config = TrainingConfig(task="copy", encoding="rotary").resolved()
     >>> config.length
@@ -100,7 +100,7 @@ class TrainingConfig:
         check_one_of("evaluate_on", self.evaluate_on, ("test", "tune"))
 
     def resolved(self) -> "TrainingConfig":
-        """Return a copy in which the task's values replace settings that are None."""
+        """Return a copy in which settings that are None are replaced with the task's defaults."""
         task = make_task(self.task)
         names = ("steps", "learning_rate", "length")
         return replace(self, **{name: getattr(task, name) for name in names if getattr(self, name) is None})
@@ -108,7 +108,7 @@ class TrainingConfig:
 
 @dataclass(frozen=True)
 class Point:
-    """One evaluation after a step: scores on unseen texts of the training length, and the cost up to then."""
+    """An evaluation after a step: scores on unseen texts of the training length, and the training time so far."""
 
     step: int
     loss: float
@@ -124,7 +124,7 @@ class TrainingResult:
     config: TrainingConfig
     model: TinyTransformer
     history: list[Point]
-    tests: dict[int, tuple[float, float]]  # length -> (loss, accuracy); if longer, at new positions
+    tests: dict[int, tuple[float, float]]  # length -> (loss, accuracy), see `score`
     seconds: float  # wall time of this call to `train`
 
     @property
@@ -145,9 +145,9 @@ def train(
 
     Args:
         config: all settings.
-        checkpoint: file to write every `checkpoint_every` steps, and to resume from if it exists.
-        model: a model to train further, in place, instead of a new one; `config`'s sizes and encoding are ignored.
-        test_lengths: text lengths for the final tests; the task's if None.
+        checkpoint: file to write every `checkpoint_every` steps and, if it exists, to resume from; none if None.
+        model: an existing model to train further, in place; the sizes and encoding in `config` are then ignored.
+        test_lengths: text lengths for the final tests; the task's test lengths if None.
         progress: whether to show a progress bar.
 
     Raises:
@@ -196,7 +196,7 @@ def learning_rate(config: TrainingConfig, step: int) -> float:
 
 
 def pick_device(name: str) -> torch.device:
-    """Return the device for "auto", "cpu" or "cuda".
+    """Return the device for "auto", "cpu" or "cuda"; raise ValueError for "cuda" without a GPU.
 
     >>> pick_device("cpu")
     device(type='cpu')
@@ -207,9 +207,9 @@ def pick_device(name: str) -> torch.device:
 
 
 def make_model(config: TrainingConfig) -> TinyTransformer:
-    """Build the model for a configuration, with weights drawn from its seed.
+    """Create the model for a configuration, with weights initialised from the seed.
 
-    Models with the same seed but different encodings start with the same weights outside the encoding.
+    Models with the same seed but different encodings have the same initial weights outside the encoding.
     """
     task = _task(config)
     with torch.random.fork_rng(devices=[]):
@@ -228,13 +228,13 @@ def make_model(config: TrainingConfig) -> TinyTransformer:
 
 
 def answer_loss(logits: torch.Tensor, batch: Batch) -> torch.Tensor:
-    """Return the mean cross-entropy over the positions that count, in nats."""
+    """Return the mean cross-entropy, in nats, over the positions that count."""
     loss = functional.cross_entropy(logits.flatten(0, -2), batch.targets.flatten(), reduction="none")
     return loss @ batch.weights.flatten() / batch.weights.sum()
 
 
 def make_optimizer(model: TinyTransformer, config: TrainingConfig) -> torch.optim.AdamW:
-    """Return AdamW with two learning rates: one for the encoding's own parameters, one for all others."""
+    """Return AdamW with separate learning rates for the encoding's own parameters and for all others."""
     own = list(model.encodings.parameters())
     others = [weight for name, weight in model.named_parameters() if not name.startswith("encodings.")]
     groups = [{"params": others, "rate": 1.0}, {"params": own, "rate": config.own_rate}]
@@ -251,11 +251,11 @@ def make_optimizer(model: TinyTransformer, config: TrainingConfig) -> torch.opti
 def score(
     model: TinyTransformer, task: Task, length: int, rows: int = 128, *, split: str = "test"
 ) -> tuple[float, float]:
-    r"""Return loss (nats) and share of right answers on unseen texts, counting only new positions on longer texts.
+    r"""Return the loss (nats) and the accuracy on unseen texts; on longer texts, only new positions count.
 
     Args:
         model: the model to score.
-        task: a task whose `length` is the trained length; positions beyond it are new.
+        task: a task whose `length` is the trained length; later positions are new.
         length: text length, in the task's unit.
         rows: number of texts.
         split: "test" or "tune".
@@ -285,7 +285,7 @@ def _on(device: torch.device, batch: Batch) -> Batch:
 
 
 class _Run:
-    """A run in progress, with everything that a checkpoint stores."""
+    """A training run in progress, which can be saved in a checkpoint."""
 
     def __init__(self, config: TrainingConfig, model: TinyTransformer | None = None) -> None:
         self.config, self.task, self.device = config, _task(config), pick_device(config.device)
@@ -296,7 +296,7 @@ class _Run:
         self.evaluations = {round(n * config.steps / config.points) for n in range(config.points + 1)}
 
     def steps(self) -> Iterator[int]:
-        """Take the remaining steps, yielding after each; only the time spent on them is counted."""
+        """Take the remaining steps, yielding after each; only the time of the steps themselves is counted."""
         if self.step == 0 and not self.history:
             self.evaluate()
         while self.step < self.config.steps:
@@ -325,7 +325,7 @@ class _Run:
         return self.history[-1]
 
     def test(self, rows: int, length: int) -> tuple[float, float]:
-        """Return the model's `score` on the `evaluate_on` split."""
+        """Return the model's `score` on the split `evaluate_on`."""
         return score(self.model, self.task, length, rows, split=self.config.evaluate_on)
 
     def save(self, path: Path) -> None:
@@ -354,7 +354,7 @@ class _Run:
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file atomically: even if the process is killed, the file has either its old or its new content."""
+    """Write a file such that, even if the process is killed, it has either its old or its new content."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     with open(temporary, "wb") as file:
         file.write(data)
@@ -378,7 +378,7 @@ def _read_checkpoint(path: Path) -> dict:
 
 
 def _check_same(path: Path, stored: dict, config: TrainingConfig) -> None:
-    """Raise ValueError, with the differences, if the checkpoint belongs to a different run."""
+    """Raise ValueError, listing the differences, if a checkpoint belongs to a different run."""
     expected = asdict(config)
     names = [field.name for field in fields(config) if field.name not in NOT_COMPARED]
     differences = [

@@ -1,4 +1,4 @@
-r"""The page's models as PyTorch modules."""
+r"""Convert the page's models to PyTorch modules."""
 
 import torch
 
@@ -10,12 +10,12 @@ from rope_edu.encodings import RopeSpec, plain_rope
 def restore(
     model: PageModel, rope: RopeSpec | None = None, *, dtype: torch.dtype = torch.float64
 ) -> TinyTransformer:
-    r"""Return one of the page's models as a `TinyTransformer` in evaluation mode, with any rotation.
+    r"""Convert one of the page's models to a `TinyTransformer` in evaluation mode, with any rotation.
 
     Args:
         model: a model from `load_page_models`.
-        rope: a half_split rotation for heads of `model.head_dim`; plain RoPE, as in training, if None.
-        dtype: dtype of the weights.
+        rope: a half_split rotation with the head_dim of the model; plain RoPE, as in training, if None.
+        dtype: the dtype of the weights.
 
     Raises:
         ValueError: `rope` has a different head_dim or layout.

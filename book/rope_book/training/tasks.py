@@ -1,9 +1,9 @@
-r"""Small tasks with generated data, for training and testing.
+r"""Small tasks that generate data for training and testing.
 
-Every task has the same interface, `batch(seed, step, batch_size, length)`. A batch is a pure function of its
-arguments, so a run that resumes at step n gets the same data without storing a generator's state. Every row begins
-with a special first token. Uniform attention can measure only proportions; a token that occurs exactly once lets it
-count.
+All tasks have the same interface, `batch(seed, step, batch_size, length)`. A batch is a pure function of the
+arguments, so a run that resumes at step n gets the same data without storing the state of a generator. Every row
+begins with a special token. Uniform attention can measure only proportions, but a token that occurs exactly once
+allows it to count.
 """
 
 import math
@@ -17,7 +17,7 @@ import torch
 
 from rope_edu.encodings.validation import check_one_of, check_positive_int
 
-SPLITS = ("train", "test", "tune")  # "tune" is for choosing learning rates, "test" for reported results
+SPLITS = ("train", "test", "tune")  # "tune" is for choosing learning rates; results are reported on "test"
 Drawn = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
@@ -31,15 +31,15 @@ class Batch(NamedTuple):
 
 @dataclass(frozen=True)
 class Task:
-    r"""A task, which draws batches and holds its training settings for the grid.
+    r"""A task that generates batches, with default training settings.
 
     Attributes:
-        name: name for `make_task`.
-        vocab_size: tokens are 0 … vocab_size − 1; the last one begins every row.
-        length: length of training texts, in `unit`s.
-        unit: unit of `length`.
-        steps: training steps in the grid, for every encoding.
-        learning_rate: default if not tuned.
+        name: the name for `make_task`.
+        vocab_size: number of tokens, 0 … vocab_size − 1; the last begins every row.
+        length: length of the training texts, in `unit`s.
+        unit: the unit of `length`.
+        steps: default number of training steps, for all encodings.
+        learning_rate: default learning rate.
 
     Chapter 13.
     """
@@ -57,7 +57,7 @@ class Task:
         return self.length, 2 * self.length, 4 * self.length
 
     def seq_len(self, length: int) -> int:
-        """Return the number of tokens in a row of this `length`, including the first token."""
+        """Return the number of tokens in a row for a text of the given length, including the first token."""
         return length + 1
 
     @property
@@ -68,14 +68,14 @@ class Task:
     def batch(
         self, seed: int, step: int, batch_size: int, length: int | None = None, *, split: str = "train"
     ) -> Batch:
-        r"""Return a batch: tokens, targets, weights, each `(batch_size, seq)`; a pure function of the arguments.
+        r"""Generate a batch of tokens, targets and weights, each `(batch_size, seq)`, as a pure function.
 
         Args:
             seed: the run's seed, a whole number ≥ 0.
             step: the training step, a whole number ≥ 0.
             batch_size: number of rows.
             length: text length in the task's unit; the training length if None.
-            split: "train", "test" or "tune"; they never share a generator (or, in `text`, a passage).
+            split: "train", "test" or "tune", which never share random numbers (or, in `text`, passages).
 
         Raises:
             ValueError: a number or `split` is out of range, or `length` is too short for the task.
@@ -103,7 +103,7 @@ class Task:
         )
 
     def spell(self, tokens) -> str:
-        """Return tokens as text, with the first token as ^."""
+        """Return tokens as text, with ^ for the first token."""
         return " ".join("^" if token == self.vocab_size - 1 else self._word(int(token)) for token in tokens)
 
     def _word(self, token: int) -> str:
@@ -125,11 +125,11 @@ def _led_by(first: int, rows: np.ndarray, dtype: type) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Copy(Task):
-    r"""Repeat a sequence after the separator; in training, its length varies from half of `length` to `length`.
+    r"""Repeat a sequence after a separator; in training, its length varies from half of `length` to `length`.
 
         ^ a₁ … a_n | a₁ … a_n
 
-    Positions hardly matter: matching on the last three tokens gives the right answer nine times in ten.
+    Positions hardly matter, because matching the last three tokens gives the right answer nine times in ten.
 
     >>> task = make_task("copy")
     >>> batch = task.batch(seed=0, step=0, batch_size=1, length=4, split="test")
@@ -162,7 +162,7 @@ class Copy(Task):
 
 @dataclass(frozen=True)
 class Back(Task):
-    r"""At every position, repeat the token k positions earlier, so that a single fixed distance matters.
+    r"""At every position, repeat the token from k positions earlier, so that only one distance matters.
 
         target_i = token_{i−k},   for i ≥ k
 
@@ -190,7 +190,7 @@ class Back(Task):
 
 @dataclass(frozen=True)
 class Recall(Task):
-    r"""Return the letter at the distance given by the current number: the content determines the distance.
+    r"""Recall the letter at the distance given by the current token, so that content determines the distance.
 
         … c b a 3 → c        (numbers are distances: 1 is the previous letter)
 
@@ -234,11 +234,11 @@ class Recall(Task):
 
 @dataclass(frozen=True)
 class Needle(Task):
-    r"""Recall the letter after each key. The keys are hidden in a haystack of letters and queried at the end.
+    r"""Recall the letter after each key, where the keys are hidden in letters and asked for at the end.
 
-        ^ … B e … A h … … A h B e        (e follows B everywhere; the order of the questions is random)
+        ^ … B e … A h … … A h B e        (B is followed by e both times; the keys are asked for in random order)
 
-    Only the haystack grows with the length, so a model that sees only a window has to guess.
+    Only the haystack grows with the length, so a model with a limited window has to guess.
 
     Attributes:
         n_letters, n_keys: tokens are `n_letters` letters, then `n_keys` keys.
@@ -274,7 +274,7 @@ class Needle(Task):
         positions = slots + np.arange(n)  # positions of the keys in the haystack: a letter follows each
         keys = rng.random((rows, n)).argsort(axis=1)
         np.put_along_axis(tokens, positions, self.n_letters + keys, axis=1)
-        asked = rng.random((rows, n)).argsort(axis=1)  # order in which the keys are asked
+        asked = rng.random((rows, n)).argsort(axis=1)  # order of the questions
         sources = np.take_along_axis(positions, asked, axis=1)
         tokens[:, haystack::2] = np.take_along_axis(tokens, sources, axis=1)
         tokens[:, haystack + 1 :: 2] = np.take_along_axis(tokens, sources + 1, axis=1)
@@ -288,7 +288,7 @@ class Clock(Task):
 
         target_i = i mod m,   for any tokens
 
-    This is the only task that depends on absolute positions rather than distances.
+    This is the only task that requires absolute positions rather than distances.
 
     >>> make_task("clock").batch(seed=0, step=0, batch_size=1, length=6).targets.tolist()
     [[0, 0, 1, 2, 3, 0, 1]]
@@ -310,9 +310,9 @@ class Clock(Task):
 
 @dataclass(frozen=True)
 class Text(Task):
-    r"""Predict the next character in the book's prose (prose.txt, a fixed copy of its first nine chapters).
+    r"""Predict the next character in the book's prose (prose.txt, a fixed copy of the first nine chapters).
 
-    The last tenth of the text is for testing, the tenth before it for tuning.
+    The last tenth of the text is for testing, and the tenth before that is for tuning.
 
     >>> task = make_task("text")
     >>> len(task.spell(task.batch(seed=0, step=0, batch_size=1).tokens[0]))
@@ -380,5 +380,5 @@ def make_task(name: str, **changes) -> Task:
 
 
 def longest(task: Task) -> int:
-    """Return the token count of a task's longest training or test text."""
+    """Return the number of tokens in a task's longest training or test text."""
     return max(math.ceil(task.seq_len(length)) for length in (task.length, *task.test_lengths))

@@ -1,4 +1,4 @@
-r"""A tiny decoder-only transformer with any of the positional encodings."""
+r"""A tiny decoder-only transformer that supports all positional encodings."""
 
 from typing import Any, cast
 
@@ -16,9 +16,8 @@ from rope_edu.nn.encodings import Encoding, Positions, make_encoding
 class Attention(nn.Module):
     r"""Causal multi-head attention on torch's `scaled_dot_product_attention`.
 
-    The result equals `rope_edu.attention.multi_head_attention` with this module's weights; n_heads must divide
-    d_model. Without a bias, the kernel receives `is_causal` instead of a mask; an encoding with a bias needs a
-    float mask.
+    The output equals that of `rope_edu.attention.multi_head_attention` with the same weights. `n_heads` must divide
+    `d_model`. The kernel receives a float mask only if the encoding has a bias.
 
     >>> Attention(8, 2)(torch.ones(1, 3, 8), Encoding(), range(3)).shape
     torch.Size([1, 3, 8])
@@ -37,7 +36,7 @@ class Attention(nn.Module):
     def forward(
         self, x: Tensor, encoding: Encoding, positions: Positions, cache: KVCache | None = None
     ) -> Tensor:
-        """Return the mixed values of the tokens x, `(…, seq, d_model)` like x."""
+        """Return the attention output for x, with the same shape as x: `(…, seq, d_model)`."""
         parts = self.w_qkv(x).chunk(3, dim=-1)
         q, k, v = (split_heads(part, self.n_heads) for part in parts)
         q, k = encoding.rotate_q(q, positions), encoding.rotate_k(k, positions)
@@ -48,7 +47,7 @@ class Attention(nn.Module):
 
 
 def attend_causally(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None) -> Tensor:
-    """Return the causally mixed values, shaped like q; the queries are at the last of the keys' positions."""
+    """Return causal attention, shaped like q, for queries at the last positions of the keys."""
     q_len, k_len = q.shape[-2], k.shape[-2]
     if bias is None and q_len == k_len:
         return functional.scaled_dot_product_attention(q, k, v, is_causal=True)
@@ -59,7 +58,7 @@ def attend_causally(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None) -> Ten
 
 
 class Block(nn.Module):
-    r"""Attention and an MLP with d_ff hidden units, both pre-norm with a residual connection.
+    r"""A pre-norm block: attention and an MLP with `d_ff` hidden units, each with a residual connection.
 
     >>> Block(8, 2, 16)(torch.ones(1, 3, 8), Encoding(), range(3)).shape
     torch.Size([1, 3, 8])
@@ -84,10 +83,9 @@ class Block(nn.Module):
 class TinyTransformer(nn.Module):
     r"""A decoder-only transformer that maps tokens to logits for the next token at every position.
 
-    Tokens are 0 … vocab_size − 1. `encoding` and its options are as for `make_encoding`, with heads of
-    d_model / n_heads features; n_heads must divide d_model. Only a learned table limits the length, to `max_len`.
-    `d_ff` is the number of hidden units in the MLP; 4 · d_model if None. Raises ValueError if a size, a name or an
-    option is not allowed.
+    Tokens are 0 … vocab_size − 1. `encoding` and its options are as for `make_encoding`, and `n_heads` must divide
+    `d_model`. `max_len` limits the length only for a learned table. `d_ff` is the number of hidden units in the
+    MLP; 4 · d_model if None. Raises ValueError if a size, a name or an option is invalid.
 
     >>> _ = torch.manual_seed(0)
     >>> model = TinyTransformer(10, d_model=16, n_layers=1)
@@ -120,14 +118,14 @@ class TinyTransformer(nn.Module):
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
         self._start_small(n_layers)
-        # created last, so that models with different encodings start from the same weights
+        # created last, so that models with different encodings start with the same other weights
         sizes = {"d_model": d_model, "n_heads": n_heads, "max_len": max_len}
         self.encodings = nn.ModuleList([make_encoding(encoding, **sizes, **encoding_options)])
         while len(self.encodings) < n_layers and not self._encoding(0).shared:
             self.encodings.append(make_encoding(encoding, **sizes, **encoding_options))
 
     def _start_small(self, n_layers: int) -> None:
-        """Initialise as in GPT-2, scaled to the width; matrices that write to the residual stream start smaller."""
+        """Initialise as in GPT-2, scaled to the width; matrices that add to the residual stream start smaller."""
         for name, weight in self.named_parameters():
             if weight.ndim == 2 and not name.startswith("embedding"):
                 adds = name.endswith(("w_o.weight", "mlp.2.weight"))
@@ -136,9 +134,9 @@ class TinyTransformer(nn.Module):
     def forward(self, tokens: Tensor, cache: list[KVCache] | None = None) -> Tensor:
         r"""Return logits for the next token at every position, `(…, seq, vocab_size)`, from tokens `(…, seq)`.
 
-        With a cache from `new_cache`, `tokens` follow the cached tokens, and their keys and values are appended.
+        With a cache from `new_cache`, `tokens` continue the cached text, and their keys and values are appended.
         Raises ValueError if a token is not in the vocabulary, the text is longer than a learned table, or the
-        encoding does not allow a cache. (Tokens are not checked during compilation.)
+        encoding does not allow a cache. (Tokens are not checked on a GPU or during compilation.)
         """
         self._check_tokens(tokens)
         if cache is not None:
@@ -151,7 +149,7 @@ class TinyTransformer(nn.Module):
         return self.head(self.norm(x))
 
     def _encoding(self, layer: int) -> Encoding:
-        """Return a layer's encoding, which all layers may share."""
+        """Return a layer's encoding; some encodings are shared by all layers."""
         return cast(Encoding, self.encodings[layer % len(self.encodings)])
 
     def _check_cache(self) -> None:
@@ -160,7 +158,7 @@ class TinyTransformer(nn.Module):
             raise ValueError(f"{self.encoding_name!r} cannot use a cache: {problem}")
 
     def new_cache(self, capacity: int | None = None, *, when_full: str = "error") -> list[KVCache]:
-        """Return one empty `KVCache` per layer; raise ValueError, with the reason, if the encoding allows none."""
+        """Return one empty `KVCache` per layer; raise ValueError if the encoding does not allow a cache."""
         self._check_cache()
         return [KVCache(capacity, when_full=when_full) for _ in self.blocks]
 
@@ -168,11 +166,11 @@ class TinyTransformer(nn.Module):
     def generate(
         self, tokens: Tensor, n: int, *, temperature: float = 0.0, seed: int = 0, use_cache: bool = True
     ) -> Tensor:
-        r"""Return texts continued by `n` tokens, `(…, seq + n)`, including `tokens`.
+        r"""Return `tokens`, ints `(…, seq)` with at least one per row, followed by `n` new tokens, `(…, seq + n)`.
 
-        `tokens` are ints `(…, seq)`, at least one per row. Temperature 0 picks the most likely token; above 0,
-        tokens are drawn from softmax(logits / temperature), using `seed`. `use_cache` caches keys and values if
-        the encoding allows it. Raises ValueError if `n` or `temperature` is out of range, and as `forward` does.
+        At temperature 0, each new token is the most likely; otherwise, tokens are sampled from softmax(logits /
+        temperature) with `seed`. `use_cache` caches keys and values if the encoding allows it. Raises ValueError if
+        `n` or `temperature` is out of range, or if `forward` does.
         """
         check_positive_int("n", n)
         if not (isinstance(temperature, int | float) and 0 <= temperature < float("inf")):

@@ -1,8 +1,8 @@
-r"""Variants of a trained model's attention: the same weights with modified distances, fewer keys or sharper scores.
+r"""Change a trained model's attention without training: modified distances, fewer keys or sharper scores.
 
-The rules in `encodings.scaling` change the pairs' frequencies. An `AttentionVariant` changes distances and scores:
-ReRoPE and leaky ReRoPE, a window mask, queries that grow with the logarithm of the number of keys, a gap in the
-positions. It materialises all scores, so it is meant for small models.
+While the rules in `encodings.scaling` change frequencies, an `AttentionVariant` changes distances and scores. It
+implements ReRoPE and leaky ReRoPE, a window mask, queries scaled with the logarithm of the number of keys, and a
+gap in the positions. All scores are materialised, so variants are meant for small models.
 """
 
 import copy
@@ -17,25 +17,25 @@ from rope_book.training.transformer import Attention, TinyTransformer
 from rope_edu.attention import merge_heads, split_heads
 from rope_edu.encodings import RopeSpec, apply_rope, rope_angles
 
-ROWS_AT_ONCE = 2  # number of texts to score together, chosen so that the scores fit into the CPU cache
+ROWS_AT_ONCE = 2  # number of texts per pass, such that the scores fit into the CPU cache
 
 
 @dataclass(frozen=True)
 class AttentionVariant:
-    r"""A map from the distance r between query and key to the distance ρ that attention uses, and a mask.
+    r"""A mapping from the distance r between query and key to the distance ρ that attention uses, with a mask.
 
         ρ = r   for r < window,      ρ = window + (r − window)/leak   for r ≥ window, in the `held` pairs
 
     Attributes:
         rope: the rotation, in the half_split layout.
-        window: width in tokens; None for plain RoPE at every distance.
+        window: window size in tokens; None for plain RoPE at every distance.
         leak: divisor for the part of a distance beyond the window; ∞ caps distances at the window (ReRoPE).
         fold: distances beyond the window cycle through window … window + fold − 1; with 1, all equal the window.
-        held: the pairs that use the window; all if None. The others keep the true distance.
-        sees: number of nearest keys that a query attends to, including its own; all if None.
-        trained: training length in tokens, for log-n: scales a query by max(1, ln n / ln trained), where n is the
-            number of keys so far. None leaves the scores unchanged.
-        gap: (index, tokens): positions at and after this index are larger by this many tokens.
+        held: the pairs to which the window applies; all if None. Other pairs use the true distance.
+        sees: number of nearest keys that each query attends to, including its own; all if None.
+        trained: training length in tokens, for log-n scaling: a query is multiplied by max(1, ln n / ln trained),
+            where n is the number of keys so far; None for no scaling.
+        gap: (index, tokens) adds `tokens` to all positions from `index` on; None for no gap.
 
     >>> variant = AttentionVariant(RopeSpec([1.0], head_dim=2, layout="half_split"), window=2)
     >>> q = k = torch.tensor([[1.0, 0.0]] * 4)
@@ -91,14 +91,14 @@ class AttentionVariant:
 
 
 class VariantAttention(nn.Module):
-    """A trained attention layer with an `AttentionVariant`'s scores; it ignores the model's encoding."""
+    """A trained attention layer with the scores of an `AttentionVariant` in place of the model's encoding."""
 
     def __init__(self, attention: Attention, variant: AttentionVariant) -> None:
         super().__init__()
         self.attention, self.variant = attention, variant
 
     def forward(self, x: torch.Tensor, *unused: object) -> torch.Tensor:
-        """Return the mixed values of the tokens x, `(…, seq, d_model)` like x."""
+        """Return the output of attention for x, `(batch, seq, d_model)` like x."""
         return torch.cat([self._attend(rows) for rows in x.split(ROWS_AT_ONCE)])
 
     def _attend(self, x: torch.Tensor) -> torch.Tensor:
@@ -107,11 +107,11 @@ class VariantAttention(nn.Module):
 
 
 def with_attention(model: TinyTransformer, variant: AttentionVariant) -> TinyTransformer:
-    r"""Return a copy of a trained model with modified attention: same weights, texts `(batch, seq)`, no cache.
+    r"""Return a copy of a trained model with modified attention, for texts `(batch, seq)` without a cache.
 
     Args:
-        model: a trained model with rotary positions.
-        variant: distances, keys and scores for the copy's attention.
+        model: a trained model with a rotary encoding.
+        variant: the distances, keys and scores in the copy.
 
     >>> from rope_edu.encodings import plain_rope
     >>> rope = plain_rope(8, layout="half_split")

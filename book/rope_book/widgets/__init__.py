@@ -1,6 +1,6 @@
-"""Live figures: ipywidgets in a kernel, and the same scripts without Python in the published page.
+"""Live figures, which are ipywidgets in a kernel and plain scripts in the published page.
 
-Needs ``pip install anywidget ipywidgets``.
+The package needs ``pip install anywidget ipywidgets``.
 """
 
 try:

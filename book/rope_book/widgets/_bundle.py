@@ -1,9 +1,9 @@
 """Bundle the small modules in ``js/`` into one self-contained script per figure.
 
-Imports go in one direction through five folders: ``data`` (written from Python, see ``_data``), ``lib`` (drawing
-and controls), ``maths`` (the library's functions in JavaScript), ``figures``, and ``real`` (SmolLM2 in a page).
-Every module becomes a function that returns its exports, so its other names stay private; dependencies come first.
-Bundles are not stored, so they cannot go stale.
+Each folder may import only from itself and earlier ones: ``data`` (generated in Python, see ``_data``), ``lib``
+(drawing and controls), ``maths`` (the library's functions in JavaScript), ``figures``, and ``real`` (SmolLM2 in a
+page); figures are never imported. In a bundle, each module is a function that returns the module's exports, so all
+other names stay private. Bundles are generated when needed and not stored, so they cannot become stale.
 """
 
 import json
@@ -16,17 +16,17 @@ from ._data import DATA
 from ._modules import BundleError, Module, constant, read
 
 JS = Path(__file__).parent / "js"
-# modules that nearly every figure needs; their dependencies are added
+# modules that nearly every figure needs, listed without their dependencies
 SHARED = ("lib/figure", "lib/axes", "lib/labels", "lib/shapes")
 COMMENT = re.compile(r"^[ ]*/\*\*(?:(?!\*/).)*\*/\n", re.DOTALL | re.MULTILINE)
 TYPE = re.compile(r"/\*\*[^*]*(?:\*(?!/)[^*]*)*\*/ ?")  # JSDoc inside a line of code
-REMARK = re.compile(r" // [^\"'`]*$")  # trailing comment; one with a quote may be part of a string
+REMARK = re.compile(r" // [^\"'`]*$")  # trailing comment without quotes, which could belong to a string
 UNRENAMED = re.compile(r"(?<=[{,] )(\w+): \1(?=,| \})")  # an export that is not renamed
 
 
 @cache
 def source(name: str) -> str:
-    """Return the text of ``js/<name>.js`` or of a data module; raise FileNotFoundError for a missing file."""
+    """Return the source of ``js/<name>.js`` or a data module; raise FileNotFoundError if there is no such file."""
     folder, _, file = name.partition("/")
     if folder == "data" and file in DATA:
         value = json.dumps(DATA[file](), ensure_ascii=False, separators=(",", ":"))
@@ -36,7 +36,7 @@ def source(name: str) -> str:
 
 @cache
 def module(name: str) -> Module:
-    """Read ``js/<name>.js``."""
+    """Parse the module ``js/<name>.js``."""
     return read(name, source(name))
 
 
@@ -46,7 +46,7 @@ def is_figure(name: str) -> bool:
 
 
 def modules(*names: str) -> list[str]:
-    """Return the names of modules and their dependencies, dependencies first; raise BundleError for a cycle.
+    """Return the names of modules after those of their dependencies; raise BundleError for a cycle.
 
     >>> modules("figures/rotate_pair")[-4:]
     ['maths/pair_angle', 'maths/layouts', 'maths/rotary', 'figures/rotate_pair']
@@ -55,22 +55,22 @@ def modules(*names: str) -> list[str]:
 
 
 def scopes(*names: str, without: Iterable[str] = ()) -> str:
-    """Return code with one constant per module, such as `$maths$rotary` with the exports of "maths/rotary"."""
+    """Return code that defines one constant per module, such as `$maths$rotary`, with the module's exports."""
     return "\n".join(_scope(script) for script in _in_order(names) if script.name not in without)
 
 
 @cache
 def module_script(figure: str) -> str:
-    """Return the ES module that a kernel's front end imports (its default export has ``render``)."""
+    """Return the ES module that a notebook's front end imports; the default export has a method ``render``."""
     name = f"figures/{figure}"
     return lean(f"{scopes(name)}\nexport default {constant(name)}.default;\n")
 
 
 def page_script(figure: str, class_name: str, alone: bool = True) -> str:
-    """Return the classic script that a page loads (ES modules do not load from ``file://``).
+    """Return the classic script for a page; an ES module would not load from ``file://``.
 
-    It is self-contained if ``alone``. Otherwise ``shared_script`` must be loaded first, once for all the
-    figures on a site.
+    The script is self-contained if ``alone``. Otherwise, the page must load ``shared_script`` first, which is the
+    same for all figures.
     """
     name = f"figures/{figure}"
     shared = [] if alone else modules(*SHARED)
@@ -90,7 +90,7 @@ def shared_script() -> str:
 def real_script() -> str:
     """Return the classic script that adds SmolLM2 to its section of a page.
 
-    The engine is an ES module that the script imports only when a reader asks the model to write.
+    The script imports the engine, an ES module, only when a reader asks the model to write.
     """
     call = """for (const root of document.querySelectorAll(".real-model")) {
 $real$page.mount(root, () => import(new URL(root.dataset.engine, document.baseURI)));
@@ -99,7 +99,7 @@ $real$page.mount(root, () => import(new URL(root.dataset.engine, document.baseUR
 
 
 def ferns_script() -> str:
-    """Return the classic script that reads a file's ferns in a page, ``RopeLive.ferns``, fetched on request."""
+    """Return the classic script, loaded on request, for ``RopeLive.ferns``, which reads ferns from a file."""
     name = "maths/fern_of_config"
     return lean(f"(() => {{\n{scopes(name)}\nRopeLive.ferns = {constant(name)};\n}})();\n")
 
@@ -124,18 +124,18 @@ def lean(script: str) -> str:
 
 
 def _named(names: Iterable[str]) -> str:
-    """Return the modules' constants in braces, as a JavaScript object or as the pattern that unpacks one."""
+    """Return the modules' constants in braces, which is a JavaScript object or a destructuring pattern."""
     return f"{{ {', '.join(map(constant, names))} }}"
 
 
 @cache
 def style() -> str:
-    """Return the style sheet that all figures share."""
+    """Return the style sheet of all figures."""
     return (JS / "lib" / "figure.css").read_text(encoding="utf-8")
 
 
 def _in_order(names: Iterable[str]) -> list[Module]:
-    """Return the modules after their dependencies; raise BundleError for a cycle or a name that is not exported."""
+    """Return modules after their dependencies; raise BundleError for a cycle or a name that is not exported."""
     order: dict[str, Module] = {}
 
     def visit(name: str, path: tuple[str, ...]) -> None:
@@ -168,4 +168,4 @@ def _engine() -> str:
     return lean(f"{scopes('maths/page_answer')}\nconst {{ answer }} = $maths$page_answer;")
 
 
-DATA["engine"] = _engine  # data that is itself a bundle of scripts
+DATA["engine"] = _engine  # a bundle of scripts as data, added here because _data cannot import this module

@@ -1,6 +1,6 @@
-"""Data for the figures' scripts. A script that imports ``../data/<name>.js`` gets the ``DATA`` entry of that name.
+"""Provide data for the figures' scripts: ``../data/<name>.js`` contains the entry ``<name>`` of ``DATA``.
 
-The module exports one constant, named in capitals: ``import { GRID } from "../data/grid.js";``.
+Each data module exports one constant, named in capitals, as in ``import { GRID } from "../data/grid.js";``.
 """
 
 import re
@@ -18,11 +18,23 @@ from rope_doctor.precision import PIPELINES, SIGNIFICAND_BITS
 from ._grid import grid_table
 from ._questions import questions
 from ._registry import FIGURES
-from .maths import damage, decoding, gained, length, order, page_training, patients, rail, stretch, words
+from .maths import (
+    damage,
+    decoding,
+    gained,
+    length,
+    order,
+    page_training,
+    patients,
+    rail,
+    stretch,
+    two_layouts,
+    words,
+)
 
 
 def _precision() -> dict:
-    """Return the number formats, and the named pipelines without their notes."""
+    """Return the significand bits of number formats, and the named pipelines without their notes."""
     pipelines = {name: asdict(pipeline) for name, pipeline in PIPELINES.items()}
     for pipeline in pipelines.values():
         del pipeline["note"]
@@ -30,7 +42,7 @@ def _precision() -> dict:
 
 
 def _bases() -> dict:
-    """Return the first negative distance for each of many bases, and a list of well-known models."""
+    """Return the first negative distance for each of many bases, and the numbers of well-known models."""
     bound = load_base_bound()
     return {
         "bases": bound.bases.tolist(),
@@ -42,7 +54,7 @@ def _bases() -> dict:
 
 
 def _page_models() -> dict:
-    """Return the trained models, omitting their configurations and versions."""
+    """Return the trained models without their configurations and versions."""
     models = read_page_models()["models"]
     return {
         task: {k: v for k, v in model.items() if k not in ("config", "versions")}
@@ -51,19 +63,19 @@ def _page_models() -> dict:
 
 
 def _page_heads() -> dict:
-    """Return SmolLM2's sentences and heads, omitting how they were found."""
+    """Return the sentences and SmolLM2's heads, without the rest of the file."""
     content = read_page_heads()
     return {name: content[name] for name in ("sentences", "heads")}
 
 
 def _words() -> dict:
-    """Return the constants of the small head that reads sentences."""
+    """Return the constants of the small attention head in the figures with sentences."""
     seeds = {"query": words.MATRIX_SEEDS["w_q"], "key": words.MATRIX_SEEDS["w_k"], "shaw": words.SHAW_SEED}
     return {"width": words.D_MODEL, "seeds": seeds, "clip": words.SHAW_CLIP, "slope": words.ALIBI_SLOPE}
 
 
 def _leads() -> dict[str, dict[str, Any]]:
-    """Return the lead controls of figures that declare any, and the options that their small forms offer."""
+    """Return the lead controls and the reduced options of each figure that declares lead controls."""
     return {
         name: {"lead": list(figure.lead), "few": {trait: list(few) for trait, few in figure.few.items()}}
         for name, figure in FIGURES.items()
@@ -72,7 +84,7 @@ def _leads() -> dict[str, dict[str, Any]]:
 
 
 def _presets() -> list[dict[str, Any]]:
-    """Return the presets, with Hugging Face sources shortened to the model name to fit on a line of a picture."""
+    """Return the presets, with Hugging Face URLs shortened to the model name, so that they fit on one line."""
     model = re.compile(r"https://huggingface\.co/(\S+)/blob/main/config\.json")
     return [
         {
@@ -102,6 +114,13 @@ DATA: dict[str, Callable[[], Any]] = {
         "also_read": ALSO_READ,
     },
     "grid": grid_table,
+    "layouts": lambda: {
+        "base": two_layouts.BASE,
+        "distance": two_layouts.DISTANCE,
+        "query": two_layouts.QUERY,
+        "key": two_layouts.KEY,
+        "runs": two_layouts.RUNS,
+    },
     "leads": _leads,
     "length": length.costs,
     "order": lambda: {"query": order.W_Q, "key": order.W_K, "value": order.W_V, "seed": order.SEED},

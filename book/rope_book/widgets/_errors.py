@@ -1,4 +1,4 @@
-"""Show students an error as a sentence under the line that caused it, with a suggestion for a misspelt name."""
+"""Show students an error as the line that caused it and a sentence, with suggestions for misspelt names."""
 
 import traceback
 from collections.abc import Iterable
@@ -23,7 +23,7 @@ Raised = TypeVar("Raised", bound=Exception)
 
 
 def short(error: Raised) -> Raised:
-    """Return the error, which IPython then shows without the frames of this package and its callees."""
+    """Return the error, modified so that IPython shows only the student's line and the message."""
 
     def rendered() -> list[str]:
         frames = traceback.extract_tb(error.__traceback__)
@@ -40,7 +40,7 @@ def short(error: Raised) -> Raised:
 
 
 def meant(name: str, known: Iterable[str]) -> str:
-    """Return a question that suggests similar known names, or "" if there are none.
+    """Return a question that suggests a similar known name, or "" if there is none.
 
     >>> meant("positon", ["position", "inv_freq"]), meant("theta", ["position", "inv_freq"])
     (' Did you mean position?', ' Did you mean inv_freq?')
@@ -53,7 +53,7 @@ def meant(name: str, known: Iterable[str]) -> str:
 
 
 class Whole(list):
-    """A list that rejects in-place changes, because the figure would not notice them.
+    """A list that rejects in-place changes, which a figure would not notice.
 
     >>> q = Whole([1.0, 0.0])
     >>> q[0], q == [1.0, 0.0]
@@ -73,5 +73,5 @@ class Whole(list):
     append = extend = insert = pop = remove = clear = sort = reverse = _refuse  # type: ignore[assignment]
 
     def __reduce_ex__(self, protocol: object) -> tuple[type, tuple[list]]:
-        """Copy and pickle as a plain list."""
+        """Make copies and pickles plain lists."""
         return list, (list(self),)

@@ -1,4 +1,4 @@
-"""What a function prints, displays and returns, as the outputs of an Output widget."""
+"""Capture what a function prints, displays and returns, for an Output widget."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,10 +8,10 @@ from IPython.utils.capture import capture_output
 
 
 def outputs_of(function: Callable[[Any], Any], figure: Any) -> list[dict[str, Any]]:
-    """Call a function with a figure and return its outputs; an error becomes a sentence.
+    """Call a function with a figure; return what it prints, displays and returns, or the message of its exception.
 
-    The outputs are collected first and replace the earlier ones all at once. If the front end cleared its output
-    and then filled it, the output would be empty in between.
+    All outputs are collected, so that the caller can replace the previous outputs at once. If the front end cleared
+    and refilled the Output widget instead, it would be empty in between.
 
     >>> outputs_of(print, 3)
     [{'output_type': 'stream', 'name': 'stdout', 'text': '3\\n'}]

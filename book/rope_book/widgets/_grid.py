@@ -1,6 +1,6 @@
-"""Encode the training grid for the figures' scripts: every curve of every seed, at two characters per number.
+"""Encode the training grid for the figures' scripts, with all curves of all seeds in two characters per number.
 
-The bundler embeds the data in the script that imports it, so that the page makes no request.
+The bundler embeds the data in the script, so that the page makes no request.
 """
 
 import math
@@ -22,24 +22,24 @@ ENCODINGS = {
     "learned-rotary": "learned rotary",
     "xpos": "xPos",
 }
-LEVELS = {"text": 0.4}  # share of right answers that counts as learned; `LEVEL` for other tasks
+LEVELS = {"text": 0.4}  # accuracy at which a task counts as learned; `LEVEL` for other tasks
 LEVEL = 0.75
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 MOST = len(DIGITS) ** 2 - 1
 
 
 def share_code(share: float) -> int:
-    """Convert a share between 0 and 1 to whole thousandths."""
+    """Encode a share between 0 and 1 in thousandths."""
     return round(1000 * share)
 
 
 def loss_code(loss: float) -> int:
-    """Encode a loss as 200 · log₁₀(loss / 10^−4.5), in steps of 1.2 % up to a loss of 93."""
+    """Encode a loss as 200 · log₁₀(loss / 10^−4.5), in steps of 1.2 %, clamped to losses of at most 93."""
     return min(MOST, max(0, round(200 * (math.log10(max(loss, 1e-9)) + 4.5))))
 
 
 def packed(codes: Iterable[int]) -> str:
-    """Write whole numbers from 0 to 1,295 as two base-36 digits each.
+    """Encode integers from 0 to 1,295 as two base-36 digits each.
 
     >>> packed([0, 36, 1295])
     '0010zz'
@@ -48,13 +48,13 @@ def packed(codes: Iterable[int]) -> str:
 
 
 def grid_table() -> dict:
-    """Return the names of the encodings, and the curves and tests of every task."""
+    """Return the encodings' names, and the curves and tests for each task."""
     grid = load_grid()
     return {"names": ENCODINGS, "tasks": {task: _task(grid, task) for task in grid.tasks}}
 
 
 def _task(grid: Grid, task: str) -> dict:
-    """Return the curves and tests of one task."""
+    """Return the settings, curves and tests for a task."""
     runs = {name: [run for run in grid.select(task) if run.encoding == name] for name in ENCODINGS}
     return {
         "level": LEVELS.get(task, LEVEL),
@@ -66,7 +66,7 @@ def _task(grid: Grid, task: str) -> dict:
 
 
 def _encoding(runs: list[GridRun]) -> dict:
-    """Return the curves and tests of all seeds, and the median CPU time of a step in milliseconds."""
+    """Return an encoding's curves and tests for all seeds, and the median CPU time per step in milliseconds."""
     tests = [list(run.tests.values()) for run in runs]
     return {
         "ms": round(1000 * median(run.curve["cpu_seconds"][-1] / run.curve["step"][-1] for run in runs), 3),

@@ -1,14 +1,14 @@
-"""Read a script in ``js/``: its imports, its exports, and its body as a function body.
+"""Parse a script in ``js/`` into its imports, its exports, and the body of a function.
 
-This is not a full parser: an ``import`` or ``export`` at the start of a line must have one of the ``FORMS``. Any
-other form is rejected with its file and line, and so is an import that breaks the order of the ``FOLDERS``.
+This is not a full parser: an ``import`` or ``export`` at the start of a line must have one of the ``FORMS``. Other
+forms, and imports that violate the order of the ``FOLDERS``, are rejected with file and line.
 """
 
 import posixpath
 import re
 from dataclasses import dataclass, field
 
-# each may import from itself and from earlier ones; figures are never imported, not even by each other
+# each folder may import from itself and earlier folders, except that figures are never imported
 FOLDERS = ("data", "lib", "maths", "figures", "real")
 FORMS = (
     'import { a, b as c } from "./x.js"; import * as x from "./x.js"; export function, const or class; '
@@ -28,12 +28,12 @@ _DYNAMIC = re.compile(r"\bimport\s*[(.]")
 
 
 class BundleError(Exception):
-    """Raised for a script that cannot be bundled; the message names its file and line."""
+    """Raised for a script that cannot be bundled; the message contains the file and usually the line."""
 
 
 @dataclass
 class Module:
-    """A script in ``js/``."""
+    """A parsed script."""
 
     name: str  # such as "maths/rotary"
     body: str = ""
@@ -42,7 +42,7 @@ class Module:
 
 
 def read(name: str, text: str) -> Module:
-    """Parse a script; raise BundleError for a line that does not match any of the ``FORMS``."""
+    """Parse a script; raise BundleError for a dynamic import, or a form that is not among the ``FORMS``."""
     module = Module(name)
 
     def rewritten(statement: re.Match) -> str:
@@ -68,7 +68,7 @@ def read(name: str, text: str) -> Module:
 
 
 def constant(name: str) -> str:
-    """Return the name of the constant that holds a module's exports in a bundle.
+    """Return the name of the constant for a module's exports in a bundle.
 
     >>> constant("lib/controls/slider")
     '$lib$controls$slider'
@@ -81,7 +81,7 @@ def _line(text: str, match: re.Match) -> int:
 
 
 def _import(module: Module, statement: re.Match, line: int) -> str:
-    """Record the import; return the statement that unpacks the other module's exports."""
+    """Record an import; return the statement that replaces it in the bundle."""
     other = _resolved(module.name, statement["path"], line)
     module.imports.append((other, list(_pairs(statement["names"])), line))
     whole = statement["names"].startswith("*")
@@ -90,7 +90,7 @@ def _import(module: Module, statement: re.Match, line: int) -> str:
 
 
 def _resolved(name: str, path: str, line: int) -> str:
-    """Return the module that ``name`` imports as ``path``; raise BundleError if its folder may not be imported."""
+    """Return the module that ``name`` imports as ``path``; raise BundleError if the import is not allowed."""
     where = f"js/{name}.js:{line}"
     if not path.startswith(".") or not path.endswith(".js"):
         raise BundleError(f'{where}: import a file of js/, such as "../lib/pen.js", not "{path}"')

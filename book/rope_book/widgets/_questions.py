@@ -1,19 +1,20 @@
-"""The book's questions, from ``questions/NN.toml``: one source for Python, the page and the review.
+"""Load the book's questions from ``questions/NN.toml``, for Python, the page and the review.
 
-A file has the chapter's ``figure``, its ``page``, and ``[[question]]`` tables. Every table has an ``id``
-(``"04-lock"``), the question (``ask``), the reason for the answer (``because``) and the state of the figure that
-shows it (``show``: the values that differ from those of a new figure). Its kind follows from its other keys:
+Each file has the chapter's ``figure`` and ``page``, and ``[[question]]`` tables. Each table has an ``id``
+(``"04-lock"``), the question (``ask``), the reason for the answer (``because``), and the state of the figure that
+demonstrates it (``show``, with the values that differ from those of a new figure). The other keys determine the
+kind of question:
 
-- ``right`` and ``wrong``: choices; every wrong one is [answer, reply];
+- ``right`` and ``wrong``: a choice; each wrong one is [answer, reply];
 - ``number`` with ``within`` and ``unit``: a number; ``slips`` are [number, reply], and ``otherwise`` is the
   reply to any other wrong answer;
 - ``order``: names in the right order; ``slips`` are [names, reply];
-- ``control`` and ``number``: the value at which a reader leaves that control of the figure;
+- ``control`` and ``number``: the value to which the reader must set this control of the figure;
 - ``place``: the part of the figure to click, one of ``places``; ``slips`` are [place, reply] for the others.
 
-A question without a figure has ``figure = ""`` and lacks ``show``.
+A question without a figure has ``figure = ""`` and no ``show``.
 
-In texts ``*a*`` is set in italics and ```` `a` ```` as code.
+In texts, ``*a*`` is rendered in italics and ```` `a` ```` as code.
 """
 
 import hashlib
@@ -46,7 +47,7 @@ def chapters() -> dict[str, dict[str, Any]]:
 
 @cache
 def questions() -> dict[str, dict[str, Any]]:
-    """Return all questions by id, each with its kind, figure, page, and choices in the order shown."""
+    """Return all questions by id, each with its kind, figure, page, and choices in display order."""
     return {
         entry["id"]: _complete(chapter, file, entry)
         for chapter, file in chapters().items()
@@ -55,7 +56,7 @@ def questions() -> dict[str, dict[str, Any]]:
 
 
 def question(name: str) -> dict[str, Any]:
-    """Return the question with this id; raise ValueError with its chapter's ids if it is unknown.
+    """Return the question with the given id; for an unknown id, raise ValueError with the ids in the chapter.
 
     >>> question("04-lock")["figure"]
     'RotatePair'
@@ -68,7 +69,7 @@ def question(name: str) -> dict[str, Any]:
 
 
 def _complete(chapter: str, file: dict[str, Any], entry: dict[str, Any]) -> dict[str, Any]:
-    """Return an entry, completed with the keys that its file defines once for all questions."""
+    """Return an entry with its kind, the keys shared by its file, and shuffled choices or items."""
     kind = next(kind for name, kind in KINDS.items() if name in entry)
     whole = {"chapter": chapter, "kind": kind, "figure": file["figure"], "page": file["page"]} | entry
     if kind == "choices":
@@ -85,5 +86,5 @@ def _complete(chapter: str, file: dict[str, Any], entry: dict[str, Any]) -> dict
 
 
 def _place(name: str, text: str) -> str:
-    """Return a sort key that gives a fixed order without hinting at the answer."""
+    """Return a sort key for a fixed order that does not give away the answer."""
     return hashlib.sha256(f"{name} {text}".encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""Every figure class by name: defining a class registers it, and the scripts' data is written from this table."""
+"""The figure classes by name; defining a class registers it."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A figure's results: numbers that the library computes from the figure's controls and exposes to Python."""
+"""Results of figures: read-only numbers that the library computes from a figure's controls."""
 
 from collections.abc import Callable, Iterable, Mapping
 from types import SimpleNamespace
@@ -12,7 +12,7 @@ from ._errors import short
 class Result(traitlets.TraitType):
     """A read-only number with a unit; ``compute`` takes an object with the controls' values as attributes.
 
-    To make one, decorate a function: ``@result("tokens")`` above ``def distance(now): …``.
+    Results are defined with the decorator ``result``, as in ``@result("tokens")`` above ``def distance(now): …``.
     """
 
     def __init__(self, compute: Callable[[Any], float], unit: str) -> None:
@@ -29,7 +29,7 @@ class Result(traitlets.TraitType):
         return self.compute(SimpleNamespace(**state))
 
     def get(self, obj: Any, cls: Any = None) -> float:
-        """Return the result for the figure's current state, cached until a control moves."""
+        """Return the result for the figure's current state, cached until a control changes."""
         now = obj.values()
         before, value = obj._kept.get(self.name, (None, None))
         if before != now:
@@ -38,7 +38,7 @@ class Result(traitlets.TraitType):
         return value
 
     def set(self, obj: Any, value: Any) -> NoReturn:
-        """Raise TraitError, because results follow from the controls."""
+        """Raise TraitError, because results are computed from the controls."""
         raise short(
             traitlets.TraitError(
                 f"{type(obj).__name__}.{self.name} is a result: set the controls that it follows from "
@@ -50,12 +50,12 @@ class Result(traitlets.TraitType):
 
 
 def result(unit: str = "") -> Callable[[Callable[[Any], float]], Result]:
-    """Return a decorator that turns a function of the controls into a result in this unit."""
+    """Return a decorator that makes a function of the controls a result with the given unit."""
     return lambda compute: Result(compute, unit)
 
 
 def tabulated(figure: Any, control: str, values: Iterable[Any]) -> dict[str, list]:
-    """Return a table as {column: values}: a control's values, and each result of the figure at these values."""
+    """Return {column: values} with a control's values, and the figure's results at each of these values."""
     rows = []
     for value in values:
         held = {control: figure.controls()[control].validate(figure, value)}

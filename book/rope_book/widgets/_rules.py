@@ -1,7 +1,7 @@
-"""Rules between a figure's controls, declared once. Python rejects values that break them; the page clamps them.
+"""Rules between a figure's controls. Python rejects values that break a rule; the page adjusts them.
 
-Each rule belongs to one control (see :meth:`Control.under`) and is sent with its description to
-``js/lib/rules.js``, which implements the same four kinds: at_most, at_least, only_if, preset.
+Each rule belongs to a control (see :meth:`Control.under`) and is sent to the page in the control's description.
+``js/lib/rules.js`` implements the same four kinds: at_most, at_least, only_if, preset.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,29 +14,29 @@ TINY = 1e-9  # more than the rounding error in a sum of tenths
 
 @dataclass(frozen=True)
 class Rule:
-    """A constraint between the values of two controls."""
+    """A constraint between a control and one or more others."""
 
     word: ClassVar[str] = ""
 
     def describe(self) -> dict[str, Any]:
-        """Return the rule in the form that the page reads."""
+        """Return the rule as a dict for the page."""
         return {"rule": self.word} | asdict(self)
 
     def settle(self, name: str, now: State, held: Iterable[str], controls: Mapping[str, Any]) -> State:
-        """Return the changes that make ``now`` obey the rule; ``held`` names the controls just set."""
+        """Return the changes that make ``now`` satisfy the rule; ``held`` contains the controls just set."""
         return {}
 
     def allowed(self, name: str, now: State) -> str:
-        """Return the allowed values as text, to fill in "x must be …, got …"."""
+        """Return the allowed values as text that completes "x must be …, got …"."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True)
 class AtMost(Rule):
-    """An upper bound of ``times`` · ``limit`` + ``plus``; a sentence counts as its number of words.
+    """An upper bound of ``times`` · ``limit`` + ``plus``; if ``limit`` is a sentence, its number of words counts.
 
-    Lowering the limit lowers the control too. A new value beyond the limit is rejected or, with ``either``, raises
-    the limit.
+    Lowering the limit also lowers the control. Setting the control above the limit is an error or, with ``either``,
+    raises the limit.
     """
 
     word = "at_most"
@@ -60,7 +60,7 @@ class AtMost(Rule):
         return {name: most}
 
     def allowed(self, name: str, now: State) -> str:
-        """Describe the limit and where it comes from."""
+        """Describe the bound and how it is computed."""
         count = "words of " if isinstance(now[self.limit], str) else ""
         times = {1: "", 0.5: "half of "}.get(self.times, f"{self.times} × ")
         plus = f" {'−' if self.plus < 0 else '+'} {abs(self.plus)}" if self.plus else ""
@@ -69,7 +69,7 @@ class AtMost(Rule):
 
 @dataclass(frozen=True)
 class AtLeast(Rule):
-    """A lower bound of ``least`` while the control ``where`` is ``value``."""
+    """A lower bound, ``least``, that applies while the control named ``where`` is set to ``value``."""
 
     word = "at_least"
     least: float
@@ -89,8 +89,8 @@ class AtLeast(Rule):
 class OnlyIf(Rule):
     """A condition: the control has an effect only while ``where`` is one of ``values``.
 
-    Otherwise the page hides it as soon as it loses focus; moving it sets ``where`` to the first of ``values``.
-    Any value is accepted at any time, so this rule never rejects one.
+    Otherwise, the page hides the control unless it has focus; moving the control sets ``where`` to the first of
+    ``values``. This rule never rejects a value.
     """
 
     word = "only_if"
@@ -104,7 +104,7 @@ class OnlyIf(Rule):
 
 @dataclass(frozen=True)
 class Preset(Rule):
-    """Named options that set other controls; once one of those differs, the control becomes ``own``."""
+    """Named options that set other controls; if one of those is then changed, the option becomes ``own``."""
 
     word = "preset"
     table: Mapping[str, State]
@@ -124,9 +124,10 @@ class Preset(Rule):
 def settle(
     controls: Mapping[str, Any], before: State, held: State
 ) -> tuple[State, tuple[str, Rule, State] | None]:
-    """Return the changes that follow from setting ``held`` in the state ``before``, and the first rule broken.
+    """Return the changes that rules require after ``held`` is set in the state ``before``, and a broken rule.
 
-    The broken rule is (name of its control, rule, state in which it was applied), or None.
+    The broken rule is (name of its control, rule, state in which it was applied), or None if ``held`` breaks no
+    rule.
     """
     now, implied = {**before, **held}, {}
     for name, control in controls.items():
@@ -140,5 +141,5 @@ def settle(
 
 
 def tidy(value: float) -> float:
-    """Round to twelve digits, so that sums of tenths come out as tenths in both Python and JavaScript."""
+    """Round to twelve significant digits, so that sums of tenths are equal in Python and JavaScript."""
     return float(f"{value:.12g}")

@@ -1,4 +1,4 @@
-"""Traits that a reader can change, each with a range, a label and a unit. Errors list the allowed values."""
+"""Traits with native controls, each with a range, a label and a unit. Errors list the allowed values."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -12,11 +12,11 @@ from ._rules import Rule
 
 
 class Control(traitlets.TraitType):
-    """A value with a native control in the figure.
+    """A trait with a native control in the figure.
 
-    Subclasses implement :meth:`clean`, which returns the value or raises ``ValueError`` with the allowed values.
-    They list in ``sent`` the attributes from which the page builds the control. An invalid value raises
-    ``traitlets.TraitError``, which names the trait, the allowed values and the value received.
+    Subclasses implement :meth:`clean`, which returns the value or raises ``ValueError`` with the allowed values,
+    and list in ``sent`` the attributes that the page needs to build the control. An invalid value raises
+    ``traitlets.TraitError``, which contains the trait's name, the allowed values and the given value.
     """
 
     kind = ""
@@ -29,7 +29,7 @@ class Control(traitlets.TraitType):
         self.tag(sync=True)
 
     def under(self, *rules: Rule) -> Self:
-        """Tie the control to others by rules (see ``_rules``); return the control."""
+        """Set the rules that link this control to others (see ``_rules``); return the control."""
         self.rules = rules
         return self
 
@@ -42,7 +42,7 @@ class Control(traitlets.TraitType):
             raise short(traitlets.TraitError(message)) from None
 
     def _cross_validate(self, obj: Any, value: Any) -> Any:
-        """Return the value, or raise TraitError if it contradicts another control."""
+        """Return the value, or raise TraitError if it breaks a rule."""
         value = super()._cross_validate(obj, value)
         obj.settled({self.name: value})
         return value
@@ -52,20 +52,20 @@ class Control(traitlets.TraitType):
         raise NotImplementedError
 
     def enough(self, value: float) -> Any:
-        """Return the smallest allowed value that is not below ``value``."""
+        """Return the smallest allowed value that is at least ``value``."""
         return value
 
     def describe(self) -> dict[str, Any]:
-        """Return the description from which the page builds the native control."""
+        """Return the description that the page needs to build the native control."""
         common = {"kind": self.kind, "label": self.label, "unit": self.unit, "default": self.default_value}
         rules = {"rules": [rule.describe() for rule in self.rules]} if self.rules else {}
         return common | rules | {name: getattr(self, name) for name in self.sent}
 
 
 class Slider(Control):
-    """A number from ``low`` to ``high``, whole if ``default`` and ``step`` are ints.
+    """A number from ``low`` to ``high``, which is whole if ``default`` and ``step`` are ints.
 
-    ``log=True`` makes the slider logarithmic (for bases and lengths); one that begins at 0 follows log(1 + value).
+    ``log=True`` makes the slider logarithmic, for bases and lengths; if ``low`` is 0, it uses log(1 + value).
     """
 
     kind = "slider"
@@ -102,7 +102,7 @@ class Slider(Control):
 
 
 class Point(Control):
-    """A vector ``[x, y]`` that can be dragged in the plane, each coordinate within ±``limit``."""
+    """A vector ``[x, y]`` that can be dragged in the plane, with coordinates within ±``limit``."""
 
     kind = "point"
     sent = ("limit",)
@@ -124,10 +124,10 @@ class Point(Control):
 
 
 class Choice(Control):
-    """One of a few named options; ``options`` maps stored values to the labels that readers see.
+    """One of a few named options; ``options`` maps values to labels.
 
-    With ``buttons``, every option is shown as a button. ``groups`` maps headings to the options below them, also
-    shown as buttons; an option that is in no group, such as "none yet", has no button.
+    With ``buttons``, each option is a button. ``groups`` maps headings to options, which are also buttons; an
+    option in no group, such as "none yet", has no button.
     """
 
     kind = "choice"
@@ -147,7 +147,7 @@ class Choice(Control):
         self.groups = {heading: list(values) for heading, values in (groups or {}).items()}
 
     def clean(self, value: Any) -> Any:
-        """Return the matching option; a page may send an int as a whole-valued float."""
+        """Return the option equal to the value; a page may send an int as a float."""
         for option in self.options:
             same_kind = isinstance(option, str) == isinstance(value, str) and not isinstance(value, bool)
             if same_kind and isinstance(value, (str, Integral, Real)) and value == option:
@@ -155,7 +155,7 @@ class Choice(Control):
         raise ValueError("one of " + ", ".join(repr(option) for option in self.options))
 
     def enough(self, value: float) -> Any:
-        """Return the smallest option that is not below ``value``."""
+        """Return the smallest option that is at least ``value``."""
         return min(option for option in self.options if option >= value)
 
     def describe(self) -> dict[str, Any]:
@@ -174,14 +174,14 @@ class Toggle(Control):
     kind = "toggle"
 
     def clean(self, value: Any) -> bool:
-        """Return the bool; any other type raises ValueError."""
+        """Return the value if it is a bool."""
         if not isinstance(value, bool):
             raise ValueError("True or False")
         return value
 
 
 class Sentence(Control):
-    """A short text of at most ``max_words`` words separated by spaces."""
+    """A short text of 1 to ``max_words`` words, of at most 16 letters each."""
 
     kind = "sentence"
     sent = ("max_words",)
@@ -199,7 +199,7 @@ class Sentence(Control):
 
 
 class Text(Control):
-    """A possibly empty text of at most ``most`` characters, all of them from ``letters``."""
+    """A possibly empty text of at most ``most`` characters, all in ``letters``."""
 
     kind = "text"
     sent = ("most", "letters")
@@ -216,7 +216,7 @@ class Text(Control):
 
 
 class Paste(Control):
-    """A control for long text, typed or pasted: at most ``most`` characters, never included in the page's URL."""
+    """A long text of at most ``most`` characters, typed or pasted, which never appears in the page's URL."""
 
     kind = "paste"
     sent = ("most",)
@@ -233,7 +233,7 @@ class Paste(Control):
 
 
 class Sketch(Control):
-    """A line drawn by hand from left to right: at most ``most`` heights from −1 to 1, initially empty."""
+    """A line drawn by hand, as a list of at most ``most`` heights from −1 to 1, initially empty."""
 
     kind = "sketch"
     sent = ("most",)
@@ -271,14 +271,14 @@ class Numbers(Control):
 
 
 def _is_number(value: Any) -> bool:
-    """Return whether the value is a finite real number; bools do not count."""
+    """Return whether the value is a finite real number and not a bool."""
     return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
 
 
 class Names(traitlets.TraitType):
-    """Names of controls and of parts of the picture, or None for all of them.
+    """Names of the controls and parts of the picture to show in a small figure, or None for a full figure.
 
-    This is not a control: it selects the parts that a small form of the figure shows (``LiveFigure.only``).
+    This is the type of ``LiveFigure.only``, which is not a control.
     """
 
     def __init__(self) -> None:

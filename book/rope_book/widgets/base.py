@@ -1,4 +1,4 @@
-"""The base class of live figures, which are ipywidgets in a kernel and plain scripts in the published page."""
+"""The base class for live figures, which are ipywidgets in a kernel and plain scripts in the published page."""
 
 import re
 import warnings
@@ -20,31 +20,31 @@ from ._rules import OnlyIf, settle
 from ._traits import Control, Names
 
 MOST_LEADS = 3
-EXTRAS = {"layout", "only"}  # arguments other than the controls
-SIDES = ("beside", "below")  # places for the controls in a wide notebook
+EXTRAS = {"layout", "only"}  # additional arguments, besides the controls
+SIDES = ("beside", "below")  # where the controls are in a wide notebook
 LONG_LIST = re.compile(r"\[[^]]{60,}\]")  # omitted from a figure's plain-text output
 
 
 class LiveFigure(anywidget.AnyWidget):
     """A live figure, with the same picture and controls in a notebook and in the published page.
 
-    A subclass declares its controls as traits (each a :class:`Control` with range, label and unit); the script of
+    Subclasses declare controls as traits, each a :class:`Control` with a range, a label and a unit; the script of
     the same name in ``js/figures/`` draws the picture. Traits synchronise both ways: moving a control changes the
-    attribute, and setting the attribute updates the picture. An out-of-range value, or an attribute that the figure
-    lacks, raises an error that lists what is allowed.
+    attribute, and setting the attribute updates the picture. Out-of-range values and unknown attributes raise an
+    error that lists the allowed ones.
 
-    Up to three **lead** controls appear next to the picture; the others are folded under *More*. ``lead`` names the
-    lead controls in the order in which they appear; by default they are the first three.
+    Up to three **lead** controls are next to the picture, and the others are folded under *More*. ``lead`` lists
+    the lead controls in display order; by default, they are the first three.
 
-    A figure also has **results**, listed by ``results()``: read-only numbers that the library computes from the
+    Figures also have **results**, listed by ``results()``: read-only numbers that the library computes from the
     controls. They can be observed, ``sweep`` tabulates them, and ``follow`` calls a function at every move.
 
-    In a notebook at least 800 px wide, the controls are beside the picture; ``layout="below"`` puts them under it.
+    In a notebook at least 800 px wide, the controls are beside the picture; ``layout="below"`` puts them below.
 
-    ``only`` turns any figure into a small one with just the controls that it names, without Reset or the line of
-    Python. A choice becomes a row of buttons; ``few`` lists the options worth a button. A class may name ``parts``
-    of its picture; once ``only`` names some of them, the others are not drawn. Once set, ``only`` is part of the
-    state.
+    ``only`` makes a figure small, with just the listed controls and without Reset or the line of Python. In a small
+    figure, a choice is a row of buttons, for which ``few`` can list a subset of the options. A class may define
+    ``parts`` of its picture; if ``only`` lists any of them, the others are not drawn. Once set, ``only`` is part of
+    the state.
 
     >>> from rope_book.widgets import RotatePair
     >>> figure = RotatePair(position=7)
@@ -73,11 +73,11 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
     few: ClassVar[dict[str, tuple[Any, ...]]] = {}
     parts: ClassVar[tuple[str, ...]] = ()
     only = Names()
-    _still = ""  # the picture (SVG) of the current state, as last drawn by a front end
-    _controls = traitlets.List().tag(sync=True)  # not a dict: saving a notebook sorts its keys
+    _still = ""  # the latest SVG picture from a front end
+    _controls = traitlets.List().tag(sync=True)  # a list, because saving a notebook sorts the keys of a dict
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Find the script of the same name and register the class for the site's build."""
+        """Register the class if it has a script, and collect its controls and results."""
         if cls.__name__ not in LiveFigure.figures and is_figure(cls.module_name()):
             cls._script = cls.module_name()
             LiveFigure.figures[cls.__name__] = cls
@@ -123,7 +123,7 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
 
     @property
     def _esm(self) -> str:
-        """Return the script, bundled when the first figure of its class is made."""
+        """Return the script, which is bundled when the first figure of its class is created."""
         return module_script(self._script)
 
     @property
@@ -156,20 +156,20 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
         return cls.lead or tuple(cls.controls())[:MOST_LEADS]
 
     def reset(self) -> None:
-        """Reset every control to its value when this figure was made."""
+        """Reset all controls to their values at the creation of this figure."""
         with self.hold_trait_notifications():
             for control in self._controls:
                 setattr(self, control["name"], control["initial"])
 
     def get_state(self, key: Any = None, drop_defaults: bool = False) -> dict[str, Any]:
-        """Return the complete state, because a page that embeds the figure does not know the defaults."""
+        """Return the state including defaults, which a page that embeds the figure does not know."""
         state = super().get_state(key=key)
         if key is None and self.only is None:
             del state["only"]  # omitted from the state of a full figure
         return state
 
     def sweep(self, control: str, values: Iterable[Any]) -> dict[str, list]:
-        """Return a table of the results as one control takes several values; the figure itself does not change.
+        """Return a table of the results for several values of a control, without changing the figure.
 
         >>> from rope_book.widgets import RotatePair
         >>> table = RotatePair(key_position=0).sweep("position", [0, 1, 2])
@@ -184,8 +184,8 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
     def follow(self, function: Callable[["LiveFigure"], Any]) -> Callable[["LiveFigure"], Any]:
         """Call a function with the figure now and on every move, and show its output and result below.
 
-        It can also be used as a decorator, ``@figure.follow``. A later function with the same name replaces the
-        earlier one.
+        This can be used as a decorator, ``@figure.follow``. A function replaces any earlier function of the same
+        name.
         """
         if not callable(function):
             raise short(TypeError(f"follow takes a function of the figure, got {function!r}"))
@@ -204,12 +204,12 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
         return function
 
     def _keep_still(self, widget: Any, content: Any, buffers: Any) -> None:
-        """Store the picture that a front end sends once nothing has changed for a moment."""
+        """Store a picture sent by a front end, which does so whenever the figure has been idle for a moment."""
         if "still" in content:
             self._still = content["still"]
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        """Return the widget's view, its text without long lists, and its picture once drawn."""
+        """Return the widget's view, its repr without long lists, and its picture if there is one."""
         bundle = super()._repr_mimebundle_(**kwargs)
         data = bundle[0] if isinstance(bundle, tuple) else bundle
         if data is not None:
@@ -220,7 +220,7 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
         return bundle
 
     def settled(self, held: dict[str, Any]) -> dict[str, Any]:
-        """Return the other values that rules change once ``held`` is set; raise TraitError if it breaks a rule."""
+        """Return the changes that rules require after ``held`` is set; raise TraitError if it breaks a rule."""
         controls = self.controls()
         implied, broken = settle(controls, {name: getattr(self, name) for name in controls}, held)
         if broken:
@@ -233,7 +233,7 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
 
     @traitlets.observe(traitlets.All)
     def _apply_rules(self, change: Any) -> None:
-        """Move the controls that yield to the one just set, and notify observers of results that change."""
+        """Apply the changes that rules require after a control changes, and notify observers of changed results."""
         if change.name in self.controls():
             before = self.values() | {change.name: change.old}
             implied = self.settled({change.name: getattr(self, change.name)})
@@ -244,14 +244,14 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
                 self._tell(name, before)
 
     def _tell(self, name: str, before: dict[str, Any]) -> None:
-        """Notify a result's observers unless it equals its value in the earlier state."""
+        """Notify a result's observers if the result differs from that in the state ``before``."""
         old, new = self._results[name].at(before), getattr(self, name)
         if new != old:
             told = {"name": name, "old": old, "new": new, "owner": self, "type": "change"}
             self.notify_change(traitlets.Bunch(told))
 
     def _warn_if_idle(self, names: Iterable[str]) -> None:
-        """Warn about controls just set that have no effect while another control keeps its current value."""
+        """Warn about each named control that has no effect in the current state."""
         for name in names:
             for rule in self.controls()[name].rules:
                 offered = isinstance(rule, OnlyIf) and rule.where in (self.only or ())
@@ -262,7 +262,7 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
                     warnings.warn(message, stacklevel=3)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Reject a misspelt attribute, which Python would accept silently; warn about one without effect."""
+        """Reject unknown attributes, which Python would accept silently, and warn about controls without effect."""
         if not name.startswith("_") and not hasattr(type(self), name):
             known = self.controls()
             lacks = f"{type(self).__name__} has no attribute {name!r}.{meant(name, known)}"
@@ -274,7 +274,7 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
             self._warn_if_idle([name])
 
     def __repr__(self) -> str:
-        """Return the line of Python that recreates this figure."""
+        """Return a line of Python that recreates this figure."""
         changed = {
             name: getattr(self, name)
             for name, control in self.controls().items()

@@ -1,10 +1,20 @@
 """Chapter 3: bias by distance."""
 
+import numpy as np
+
+from ._results import result
 from ._rules import AtMost, OnlyIf
 from ._traits import Choice, Slider
 from .base import LiveFigure
+from .maths.example_bias import table_entry
 
 _T5 = ("t5_causal", "t5_bidirectional")
+
+
+def seen_by(now):
+    """Return the relative positions j − i of the keys that the query sees."""
+    last = now.query if now.scheme in ("alibi", "t5_causal") else now.length - 1
+    return np.arange(last + 1) - now.query
 
 
 class BiasMatrix(LiveFigure):
@@ -14,6 +24,9 @@ class BiasMatrix(LiveFigure):
     (``num_buckets``, ``max_distance``), or Shaw's clipped row (``clip``, K). ``head``, 1 to 8, sets ALiBi's slope
     and the steepness of the made-up values for the other two. ``length`` is the number of tokens; ``query``, which
     must be below it, is the row to follow.
+
+    Its results are ``seen``, the number of keys that the query sees; ``farthest``, the distance of the farthest;
+    and ``biases``, the number of biases among which the keys are divided.
 
     An out-of-range value raises a TraitError that lists the allowed values.
 
@@ -40,3 +53,21 @@ class BiasMatrix(LiveFigure):
     num_buckets = Slider(32, 8, 64, label="T5 table", unit="buckets").under(OnlyIf("scheme", _T5))
     max_distance = Slider(128, 40, 256, label="T5 max distance", unit="tokens").under(OnlyIf("scheme", _T5))
     clip = Slider(4, 1, 24, label="Shaw's clip K", unit="tokens").under(OnlyIf("scheme", ("shaw",)))
+
+    @result("keys")
+    def seen(self):
+        """Number of keys that the query sees."""
+        return len(seen_by(self))
+
+    @result("tokens")
+    def farthest(self):
+        """Distance of the farthest key that the query sees."""
+        return int(abs(seen_by(self)).max())
+
+    @result()
+    def biases(self):
+        """Number of table entries that the keys use; under ALiBi each distance has its own bias."""
+        if self.scheme == "alibi":
+            return self.query + 1
+        table = {"num_buckets": self.num_buckets, "max_distance": self.max_distance, "clip": self.clip}
+        return len({table_entry(self.scheme, int(relative), **table) for relative in seen_by(self)})

@@ -9,7 +9,7 @@ from .base import LiveFigure
 
 
 class BlockMatrix(LiveFigure):
-    """Multiply a vector by its rotation matrix, or by the two stripes of it that code stores.
+    """Rotate a vector with the whole rotation matrix, or with the two stripes that code stores.
 
     ``position`` m turns pair i of a vector x of ``head_dim`` numbers by m · θ_i, where θ_i = ``base`` ** (−2i /
     head_dim). ``form`` "matrix" shows R and R x, with the cells that are always zero left blank; "elementwise"

@@ -3,7 +3,9 @@
 from ._results import result
 from ._traits import Choice, Slider
 from .base import LiveFigure
-from .maths.decoding import decoding_work
+from .maths.decoding import decoding_work, held_keys
+
+VISIBLE = 0.005  # rad; smaller errors are invisible
 
 
 class CacheSteps(LiveFigure):
@@ -12,11 +14,12 @@ class CacheSteps(LiveFigure):
     ``step`` tokens have been read; each row of the picture is one step. ``store`` chooses the kind of keys in the
     cache: "rotated", "unrotated" (turned again at every step), or "dynamic", which are rotated with frequencies
     that follow the length (dynamic NTK, trained on 8 tokens, factor 4), so that stored keys become stale. A cache
-    beyond its ``capacity`` evicts the oldest key. Bars show the work of all steps, and the bytes of keys and values
-    in the cache: 2 · 8 numbers of 16 bits per token. All keys have the same content; the hands show one ``pair`` of
-    a head of width 8, base 100.
+    that exceeds its ``capacity`` evicts the oldest key. Bars show the work of all steps and the size of the cache
+    in bytes, with 2 · 8 numbers of 16 bits per token. All keys have the same content. The hands show one ``pair``
+    of a head with width 8 and base 100.
 
-    Its results are ``held``, the number of keys in the cache, and ``bytes_held``, its size.
+    Its results are ``held``, the number of keys in the cache; ``bytes_held``, its size; and ``stale``, the number
+    of keys that the newest query sees at a wrong angle.
 
     An out-of-range value raises a TraitError that lists the allowed values.
 
@@ -53,3 +56,9 @@ class CacheSteps(LiveFigure):
     def bytes_held(self):
         """Size of the keys and values in the cache."""
         return decoding_work(self.store, self.capacity, self.step)["bytes"][0]
+
+    @result("keys")
+    def stale(self):
+        """Number of keys whose shown pair the newest query sees at a wrong angle."""
+        keys = held_keys(self.store, self.pair, self.capacity, self.step)
+        return sum(abs(key["used"] - key["wanted"]) > VISIBLE for key in keys)

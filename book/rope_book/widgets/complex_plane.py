@@ -9,12 +9,12 @@ from .maths.derivation import HOLDS, breaks, encoder
 class ComplexPlane(LiveFigure):
     """Follow the derivation of RoPE line by line in the complex plane, with the right f or a wrong one.
 
-    ``line`` chooses one of the six lines, ``candidate`` the function f that puts a pair at a position. The query
-    pair ``q`` is at ``position`` m, the key pair ``k`` at ``key_position`` n (tokens); ``inv_freq`` is θ
-    (radians per token). Six marks show which lines hold for this f at positions 0 to 8; the readout shows by how
-    much the chosen line fails.
+    ``line`` selects one of the six lines, and ``candidate`` selects the function f that encodes a pair's position.
+    The query pair ``q`` is at ``position`` m, and the key pair ``k`` is at ``key_position`` n (tokens);
+    ``inv_freq`` is θ (radians per token). Six marks show which lines hold for this f at positions 0 to 8, and the
+    readout shows by how much the selected line fails.
 
-    Its result is ``excess``, the amount by which the chosen line fails (0 if it holds).
+    Its result is ``excess``, the amount by which the selected line fails (0 if it holds).
 
     An out-of-range value raises a TraitError that lists the allowed values.
 

@@ -1,21 +1,56 @@
 """Chapter 21: the rotation in a model's config.json or GGUF, and whether two files agree."""
 
-from typing import ClassVar
+import json
+import math
+from typing import Any, ClassVar
 
-from rope_doctor.config import PRESETS
+from rope_doctor.config import PRESETS, ConfigError, Reading, preset, read_config
+from rope_edu.encodings import wavelength
 
+from ._results import result
 from ._traits import Choice, Paste, Slider
 from .base import LiveFigure
+
+
+def reading_of(now: Any) -> Reading | None:
+    """Return the reading of the first file, or of its selected layers if they differ; None if it is refused."""
+    try:
+        content = json.loads(now.config) if now.config.strip() else preset(now.preset).config
+        kinds = kinds_of(content, now.length)
+        chosen = kinds[now.layers == "second" and len(kinds) > 1] if kinds else None
+        return read_config(content, layer_type=chosen, seq_len=now.length)
+    except ValueError:
+        return None
+
+
+def kinds_of(content: dict[str, Any], length: int) -> tuple[str, ...]:
+    """Return the names of the kinds of layers that a file tells apart."""
+    try:
+        return read_config(content, seq_len=length).layer_types
+    except ConfigError as refused:
+        if not refused.choices:
+            raise
+        return refused.choices
+
+
+def slow_within(reading: Reading | None, tokens: float | None) -> float:
+    """Return the number of pairs that complete no turn within a number of tokens; NaN if one of them is missing."""
+    if reading is None or not tokens:
+        return math.nan
+    return int((wavelength(reading.spec.inv_freq) > tokens).sum())
 
 
 class ConfigInspector(LiveFigure):
     """Read the rotation from a model's config.json or GGUF, and compare a second file with it.
 
-    ``config`` is the text of a file; unless it is empty, it replaces ``preset``. It is not sent anywhere, and the
-    page's address does not contain it. Only the header of a dropped or chosen GGUF is read; its keys are converted
-    to JSON. ``other`` is a second file, and ``second`` a model to use instead of a second file; the figure then
-    shows both sets of clocks and the verdict of ``rope-doctor compare``. ``layers`` picks a rotation, in file
-    order, if layers differ. ``length`` (tokens) is the length of the text: "dynamic" and "longrope" depend on it.
+    ``config`` is the text of a file, which replaces ``preset`` unless it is empty. The text is not sent anywhere
+    and does not appear in the page's URL. If a GGUF is dropped or chosen, only its header is read, and its keys are
+    converted to JSON. A second file can follow in ``other``; ``second`` is a model to use instead. The figure then
+    shows both rotations and the verdict of ``rope-doctor compare``. If layers differ, ``layers`` selects a
+    rotation, in file order. ``length`` (tokens) is the text length, on which "dynamic" and "longrope" depend.
+
+    Its results are ``pairs``, those that turn; ``slow``, those of them that complete no turn in the text; and
+    ``slow_in_claim``, those that complete none in the length that the file claims (NaN if it claims none).
 
     An out-of-range value raises a TraitError that lists the allowed values; for an invalid config, the picture
     shows the reason.
@@ -26,7 +61,7 @@ class ConfigInspector(LiveFigure):
     Source: `rope_doctor.config.read_config`, `rope_doctor.command.compare`. Chapter 21.
     """
 
-    lead = ("preset", "config", "other")
+    lead = ("preset", "config")
     few: ClassVar = {
         "preset": (
             "Llama 3.1 8B",
@@ -45,10 +80,27 @@ class ConfigInspector(LiveFigure):
     )
     layers = Choice("first", {"first": "the first kind", "second": "the second kind"}, label="Layers")
     length = Slider(8192, 1, 2**20, log=True, label="Text", unit="tokens")
-    config = Paste("", 65_536, label="Or paste or drop a config.json or GGUF: it stays in this page")
+    config = Paste("", 65_536, label="Or your own config.json or GGUF")
     other = Paste("", 65_536, label="Compare with a second one")
     second = Choice(
         "none",
         {"none": "no second model"} | {model.name: model.name for model in PRESETS},
         label="Compare with a model",
     )
+
+    @result("pairs")
+    def pairs(self):
+        """Pairs of a head that turn."""
+        reading = reading_of(self)
+        return len(reading.spec.inv_freq) if reading else math.nan
+
+    @result("pairs")
+    def slow(self):
+        """Pairs that complete no turn in the text."""
+        return slow_within(reading_of(self), self.length)
+
+    @result("pairs")
+    def slow_in_claim(self):
+        """Pairs that complete no turn in the claimed length; NaN without a claim."""
+        reading = reading_of(self)
+        return slow_within(reading, reading and reading.longest)

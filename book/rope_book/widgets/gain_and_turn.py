@@ -9,9 +9,10 @@ from .maths.gained import K, Q, gained_score
 class GainAndTurn(LiveFigure):
     """Apply a gain to each feature of a pair, before or after the turn, and follow the score along a text.
 
-    The key is at ``position`` n, the query ``distance`` tokens later; both turn by position × ``inv_freq`` and
-    have the gains ``first`` and ``second`` on their features; ``where`` puts these "after" or "before" the turn.
-    Left: the paths of the turned pairs' tips. Right: the score at that distance, at every position of the text.
+    The key is at ``position`` n, and the query is ``distance`` tokens later. Both turn by position × ``inv_freq``
+    and have the gains ``first`` and ``second`` on their features, applied "after" or "before" the turn, as set by
+    ``where``. The left chart shows the paths of the turned pairs' tips; the right chart shows the score at this
+    distance for every position in the text.
 
     Its result is ``score``.
 

@@ -1,8 +1,10 @@
 """Chapter 8: tell two layouts apart."""
 
+from ._results import result
 from ._rules import AtMost
 from ._traits import Choice, Slider
 from .base import LiveFigure
+from .maths.two_layouts import DISTANCE, score_of
 
 
 class Layouts(LiveFigure):
@@ -13,6 +15,8 @@ class Layouts(LiveFigure):
     weights: "converted" (each pair moved to its new features), "unconverted" (q and k unchanged) or "mixed" (q
     rotated interleaved, k rotated unchanged by half_split). The base is 100, so that every pair visibly turns; the
     key is 4 tokens before the query.
+
+    Its results are ``score``, as run, and ``trained``, the score for which the model was trained.
 
     An out-of-range value raises a TraitError that lists the allowed values.
 
@@ -35,3 +39,13 @@ class Layouts(LiveFigure):
     position = Slider(16, 4, 64, label="Position of q, m", unit="tokens")
     pair = Slider(1, 0, 7, label="Pair to follow, i").under(AtMost("head_dim", times=0.5, plus=-1))
     head_dim = Choice(8, {4: "4", 8: "8", 12: "12", 16: "16"}, label="Width of the head, d")
+
+    @result()
+    def score(self):
+        """Score with the key 4 tokens back, as run."""
+        return score_of(self.run, self.head_dim, self.position)
+
+    @result()
+    def trained(self):
+        """Score with the key 4 tokens back, as trained."""
+        return score_of("trained", self.head_dim, DISTANCE)

@@ -40,7 +40,7 @@ def rope_of(now: Any) -> RopeSpec:
 
 
 def means_of(now: Any) -> dict[str, tuple[float, float]]:
-    """Return the means over the answers that count, at the trained and at the new positions, by measure."""
+    """Return {measure: (mean at trained positions, mean at new positions)}, over the answers that count."""
     spec = rope_of(now)
     return _means(now.task, now.times, spec.attention_factor, *spec.inv_freq)
 

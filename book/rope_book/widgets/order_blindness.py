@@ -1,8 +1,33 @@
 """Chapter 1: see attention miss word order."""
 
+import math
+
+import numpy as np
+
+from ._results import result
 from ._rules import AtMost
 from ._traits import Choice, Sentence, Slider, Toggle
 from .base import LiveFigure
+from .maths.order import read_words
+
+STILL = 1e-9  # outputs closer than this coincide
+
+
+def named(words):
+    """Return a name for each word: the word, and how often it occurs before."""
+    lower = [word.lower() for word in words]
+    return [(word, lower[:place].count(word)) for place, word in enumerate(lower)]
+
+
+def shifts(now):
+    """Return how far the output of each word of the first sentence has moved; NaN where the second lacks it."""
+    first, second = (text.split() for text in (now.sentence, now.rearranged))
+    before, after = (read_words(words, causal=now.causal, layers=now.layers)[1] for words in (first, second))
+    place = {name: n for n, name in enumerate(named(second))}
+    return [
+        float(np.linalg.norm(after[place[name]] - before[m])) if name in place else math.nan
+        for m, name in enumerate(named(first))
+    ]
 
 
 class OrderBlindness(LiveFigure):
@@ -12,6 +37,9 @@ class OrderBlindness(LiveFigure):
     all words share small query, key and value matrices. Positions are not used. ``look`` selects a word by its
     index in the first sentence, counted from 1. With ``causal`` a word attends only to itself and the words before
     it; ``layers`` is the number of layers, 1 or 2.
+
+    Its results are ``shared``, the number of words that both sentences have; ``moved``, the number of these whose
+    output differs; and ``shift``, how far the output of the selected word has moved.
 
     Parts of the picture, for ``only``: "sentences", "outputs" and "weights".
 
@@ -31,3 +59,19 @@ class OrderBlindness(LiveFigure):
     look = Slider(2, 1, 6, label="Look at word number").under(AtMost("sentence"))
     layers = Choice(1, {1: "one", 2: "two, one after the other"}, label="Attention layers")
     causal = Toggle(False, label="Causal mask: no word sees the words after it")
+
+    @result("words")
+    def shared(self):
+        """Number of words of the first sentence that the second has too."""
+        return sum(not math.isnan(shift) for shift in shifts(self))
+
+    @result("outputs")
+    def moved(self):
+        """Number of words whose output differs between the two sentences."""
+        return sum(shift >= STILL for shift in shifts(self))
+
+    @result()
+    def shift(self):
+        """Distance that the selected word's output has moved; NaN if the second sentence lacks the word."""
+        shift = shifts(self)[self.look - 1]
+        return 0.0 if shift < STILL else shift

@@ -1,4 +1,4 @@
-"""Questions to answer before reading the explanation, next to the figure that shows why."""
+"""Questions to answer before reading the explanation, next to the figure that demonstrates it."""
 
 import html
 import re
@@ -14,13 +14,13 @@ from .base import LiveFigure
 
 
 class Question(anywidget.AnyWidget):
-    """Ask questions from the book, reply to each answer, and set the figure to the state that shows why.
+    """Ask questions from the book, reply to answers, and set a figure to the state that demonstrates the answer.
 
-    ``Question("04-lock", "04-key")`` asks these two questions. ``figure`` is an object or the name of a class; by
-    default, it is the newest figure of the class that the questions belong to. ``given`` holds the answers so far,
-    ``{id: [answer, whether it is right]}``.
+    ``Question("04-lock", "04-key")`` asks these two questions. ``figure`` is a figure or the name of a class, whose
+    newest figure is then used; by default, the class is that of the first question. ``given`` contains the answers
+    so far, ``{id: [answer, whether it is right]}``.
 
-    An unknown id raises ValueError, with the ids of its chapter.
+    An unknown id raises a ValueError that lists the ids in the chapter.
 
     >>> from rope_book.widgets import RotatePair
     >>> figure = RotatePair()
@@ -38,8 +38,8 @@ class Question(anywidget.AnyWidget):
 
     questions = traitlets.List().tag(sync=True)
     given = traitlets.Dict().tag(sync=True)
-    _show = traitlets.Dict().tag(sync=True)  # the state to which the page asks the kernel to set the figure
-    _now = traitlets.Dict().tag(sync=True)  # the current values of the kernel's figure
+    _show = traitlets.Dict().tag(sync=True)  # set by the page to request a state of the figure
+    _now = traitlets.Dict().tag(sync=True)  # the current values of the figure's controls
 
     def __init__(self, *names: str, figure: LiveFigure | str | None = None) -> None:
         if not names:
@@ -59,7 +59,7 @@ class Question(anywidget.AnyWidget):
 
     @property
     def _esm(self) -> str:
-        """Return the script, bundled when the first question is made."""
+        """Return the script, which is bundled when the first question is created."""
         return module_script(self.SCRIPT)
 
     @property
@@ -68,23 +68,23 @@ class Question(anywidget.AnyWidget):
         return style()
 
     def _follow(self, change: Any = None) -> None:
-        """Send the figure's values to the page, which needs them for questions answered by moving a slider."""
+        """Send the figure's values to the page, for questions that are answered by setting a control."""
         if (figure := self.figure) is not None:
             self._now = {name: getattr(figure, name) for name in figure.controls()}
 
     def _pass_on(self, widget: Any, content: Any, buffers: Any) -> None:
-        """Scroll the figure into view, or tell it to start or stop waiting for a click."""
+        """Pass a message to the figure: scroll into view, or start or stop waiting for a click."""
         if self.figure is not None and {"look", "pick"} & set(content):
             self.figure.send(content)
 
     def _tell_click(self, widget: Any, content: Any, buffers: Any) -> None:
-        """Tell the page which part of the figure was clicked."""
+        """Send the name of the clicked part of the figure to the page."""
         if "picked" in content:
             self.send(content)
 
     @traitlets.observe("_show")
     def _set_figure(self, change: Any) -> None:
-        """Set the figure to the state that shows why an answer is right."""
+        """Set the figure to the state that demonstrates an answer."""
         figure = self.figure
         if figure is not None and change.new:
             figure.reset()
@@ -94,7 +94,7 @@ class Question(anywidget.AnyWidget):
                     setattr(figure, name, value)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        """Return the widget's view and, for pages without scripts, the questions as a list with folds."""
+        """Return the widget's view and, for pages without scripts, the questions as HTML."""
         bundle = super()._repr_mimebundle_(**kwargs)
         if bundle is not None:
             data = bundle[0] if isinstance(bundle, tuple) else bundle
@@ -102,17 +102,17 @@ class Question(anywidget.AnyWidget):
         return bundle
 
     def __repr__(self) -> str:
-        """Return the line of Python that asks these questions."""
+        """Return a line of Python that asks these questions."""
         return f"Question({', '.join(repr(entry['id']) for entry in self.questions)})"
 
 
 def as_list(questions: Iterable[dict[str, Any]]) -> str:
-    """Return the questions as HTML without scripts: a list with each answer folded away."""
+    """Return the questions as an HTML list that needs no scripts, with folded answers."""
     return f"<ol>\n{''.join(f'<li>{_item(entry)}</li>{chr(10)}' for entry in questions)}</ol>"
 
 
 def _item(entry: dict[str, Any]) -> str:
-    """Return a question, its choices, and a fold with the right answer and the replies to wrong answers."""
+    """Return a question as HTML, with its options, the right answer and the replies to wrong answers."""
     choices = [answer for answer, _ in entry.get("choices", [])]
     options = choices or entry.get("items", []) or entry.get("places", [])
     listed = f"<ul>{''.join(f'<li>{rich(option)}</li>' for option in options)}</ul>" if options else ""
@@ -138,14 +138,14 @@ def answer_of(entry: dict[str, Any]) -> str:
 
 
 def _words(answer: Any, entry: dict[str, Any]) -> str:
-    """Return an answer as text, with the unit after a number."""
+    """Format an answer as text, with its unit if it is a number."""
     if isinstance(answer, list):
         return ", ".join(answer)
     return answer if isinstance(answer, str) else f"{answer:,} {entry.get('unit', '')}".strip()
 
 
 def rich(text: str) -> str:
-    r"""Return text as HTML: ``*a*`` in italics, `` `a` `` as code.
+    r"""Convert a text to HTML, with ``*a*`` in italics and `` `a` `` as code.
 
     >>> rich("*m* < `n`")
     '<em>m</em> &lt; <code>n</code>'

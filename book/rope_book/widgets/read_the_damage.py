@@ -1,9 +1,20 @@
-"""Chapter 22: a real model's writing when its positions are wrong."""
+"""Chapter 22: the text that a real model writes if its positions are wrong."""
 
+import math
+
+from ._results import result
 from ._rules import OnlyIf
 from ._traits import Choice, Slider
 from .base import LiveFigure
-from .maths.damage import CASES, LOOKS, PROMPTS, SHOWN
+from .maths.damage import CASES, LOOKS, PROMPTS, SHOWN, damage
+
+
+def shown_in(now):
+    """Return the mistake whose text is shown, or None where mistakes are listed."""
+    if now.task in LOOKS:
+        return None
+    name = CASES[now.number - 1] if now.task == "guess" else now.mistake
+    return next(each for each in damage()["mistakes"] if each["name"] == name)
 
 
 class ReadTheDamage(LiveFigure):
@@ -14,6 +25,8 @@ class ReadTheDamage(LiveFigure):
     ``widgets.maths.damage.LOOKS``). With a description, all mistakes that produce such a text are listed, with the
     commands that tell them apart. ``prompt`` is the text that the model continues, ``words`` the number of words
     shown. Three bars compare perplexities on texts of three kinds.
+
+    Its results are ``right_words``, ``worse`` and ``alike``; the first two are NaN where mistakes are listed.
 
     An out-of-range value raises a TraitError that lists the allowed values.
 
@@ -43,3 +56,25 @@ class ReadTheDamage(LiveFigure):
     prompt = Choice("recipe", PROMPTS, label="What it continues")
     number = Slider(1, 1, len(CASES), label="Text, number").under(OnlyIf("task", ("guess",)))
     words = Slider(60, 0, 60, label="Words shown").under(OnlyIf("task", ("guess", "choose")))
+
+    @result("words")
+    def right_words(self):
+        """Number of words that are right before the text differs."""
+        mistake = shown_in(self)
+        return mistake["written"][self.prompt]["rightWords"] if mistake else math.nan
+
+    @result("times the right one")
+    def worse(self):
+        """Largest perplexity of the three texts, divided by the right model's."""
+        mistake, right = shown_in(self), damage()["right"]["perplexity"]
+        if mistake is None:
+            return math.nan
+        pairs = zip(mistake["perplexity"], right, strict=True)
+        return max(math.inf if bad is None else bad / good for bad, good in pairs)
+
+    @result("mistakes")
+    def alike(self):
+        """Number of known mistakes whose text looks like the one shown or described."""
+        mistake = shown_in(self)
+        wanted = mistake["written"][self.prompt]["looks"] if mistake else self.task
+        return sum(each["written"][self.prompt]["looks"] == wanted for each in damage()["mistakes"])

@@ -1,4 +1,4 @@
-"""Chapter 10: a real model's head at work, and without some of its pairs."""
+"""Chapter 10: the attention of a real model's heads, with all pairs turning or only some."""
 
 from typing import ClassVar
 
@@ -41,11 +41,12 @@ def weights_of(now):
 class RealHead(LiveFigure):
     """Watch eight heads of SmolLM2-135M at work, and break them by changing their rotation.
 
-    ``job`` chooses a head by its job (``widgets.maths.real_head.JOBS``), ``sentence`` one of three texts of 20
-    tokens. Pairs count from 1, the fastest; those outside ``first_pair`` to ``last_pair`` do not turn. ``rule``
-    gives this head a different rotation: none (as trained), pi, ntk-aware or yarn with their ``factor``, or abf
-    with a different ``base``. ``layout`` determines which features form a pair; the weights expect "interleaved".
-    The text begins at position ``start``. ``query`` and ``key`` select two of its tokens, counted from 1.
+    ``job`` selects a head by its job (``widgets.maths.real_head.JOBS``), and ``sentence`` selects one of three
+    texts of 20 tokens. Pairs count from 1, the fastest; those outside ``first_pair`` to ``last_pair`` do not turn.
+    ``rule`` gives this head a different rotation: none (as trained), pi, ntk-aware or yarn with their ``factor``,
+    or abf with a different ``base``. ``layout`` determines which features form a pair; the weights expect
+    "interleaved". The text begins at position ``start``. ``query`` and ``key`` select two of its tokens, counted
+    from 1.
 
     The queries and keys are those of the unchanged model, in 8 bits, so a change affects only this head.
 

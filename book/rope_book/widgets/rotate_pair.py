@@ -1,9 +1,13 @@
 """Chapter 4: rotate one pair."""
 
+from typing import Any
+
 import numpy as np
+import traitlets
 
 from rope_edu.encodings import rotate_pair
 
+from ._errors import short
 from ._results import result
 from ._traits import Point, Slider, Toggle
 from .base import LiveFigure
@@ -15,7 +19,7 @@ class RotatePair(LiveFigure):
 
     ``position`` m and ``key_position`` n (tokens) turn ``q`` and ``k`` counter-clockwise by m·θ and n·θ, where θ is
     ``inv_freq`` (radians per token); the score is the dot product of the turned pairs. With ``lock``, moving one
-    position by hand moves the other too, so that the distance m − n stays the same.
+    position moves the other too, so that the distance m − n stays the same.
 
     Parts of the picture, for ``only``: "arrows" and "rail" (only those of q, unless "key" is named too), and
     "score", the score's curve.
@@ -40,6 +44,21 @@ class RotatePair(LiveFigure):
     inv_freq = Slider(0.25, 0.0, 1.0, step=0.01, label="Angle per token, θ", unit="rad/token")
     q = Point([1.2, 0.3], 1.5, label="Query pair q")
     k = Point([0.8, 0.8], 1.5, label="Key pair k")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Keep the distance if it is locked; a front end and ``reset`` set both positions at once."""
+        other = {"position": "key_position", "key_position": "position"}.get(name)
+        if other is None or self._cross_validation_lock or not self.lock:
+            return super().__setattr__(name, value)
+        control, apart = self.controls()[name], getattr(self, other) - getattr(self, name)
+        low, high = max(control.low, control.low - apart), min(control.high, control.high - apart)
+        value = control.validate(self, value)
+        if not low <= value <= high:
+            message = f"RotatePair.{name} must be from {low:g} to {high:g} while lock is True, got {value!r}."
+            raise short(traitlets.TraitError(message))
+        with self.hold_trait_notifications():
+            super().__setattr__(name, value)
+            super().__setattr__(other, value + apart)
 
     @result("tokens")
     def distance(self):

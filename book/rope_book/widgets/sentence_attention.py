@@ -1,7 +1,22 @@
 """Chapter 10: attention with RoPE and other encodings, while the sentence moves."""
 
+import numpy as np
+
+from rope_edu.attention import softmax
+
+from ._results import result
 from ._traits import Choice, Sentence, Slider, Toggle
 from .base import LiveFigure
+from .maths.sentence import sentence_scores
+
+STILL = 1e-9  # smaller changes are ignored
+
+
+def square(now, encoding, start):
+    """Return the scores or weights of the sentence at a position, with 0 for masked keys."""
+    scores = sentence_scores(now.sentence, encoding, start, causal=now.causal)
+    shown = softmax(scores) if now.show == "weights" else scores
+    return np.where(np.isfinite(scores), shown, 0)
 
 
 class SentenceAttention(LiveFigure):
@@ -12,6 +27,8 @@ class SentenceAttention(LiveFigure):
     and Shaw tables are made up. The first word is at position ``start``, s. ``show`` picks the attention
     weights or the scores before the softmax; ``against`` picks the comparison: the same sentence at position 0,
     or the same sentence without any encoding. With ``causal``, each word sees only itself and earlier words.
+
+    Its result is ``change``, the largest difference from the comparison.
 
     An out-of-range value raises a TraitError that lists the allowed values.
 
@@ -42,3 +59,10 @@ class SentenceAttention(LiveFigure):
         "start", {"start": "the same sentence at s = 0", "none": "no encoding"}, label="Compare with"
     )
     causal = Toggle(False, label="Causal mask")
+
+    @result("points of weights, or scores")
+    def change(self):
+        """Largest difference from the comparison, of a weight (in percentage points) or of a score."""
+        other = self.encoding if self.against == "start" else "none"
+        most = abs(square(self, self.encoding, self.start) - square(self, other, 0)).max()
+        return 0.0 if most < STILL else float(most) * (100 if self.show == "weights" else 1)

@@ -11,10 +11,11 @@ from .maths.sharpness import matching_share, sharing_keys
 class Sharpness(LiveFigure):
     """See the attention on one matching key fade as the text grows, with and without YaRN's factor.
 
-    One key scores ``match``; all others score around 0 with a standard deviation of ``spread``. ``length`` (tokens)
-    is the cursor; the model was trained on 4,096. ``factor`` is YaRN's stretch s: all scores are multiplied by
-    a² = (0.1 ln s + 1)². A static rule uses the same s at every length; a dynamic rule computes s from the length.
-    ``shown`` is the weight of the matching key, or the number of keys that share the attention (e to the entropy).
+    One key scores ``match``; the scores of all others have mean 0 and standard deviation ``spread``. ``length``
+    (tokens) is the cursor; the model was trained on 4,096. ``factor`` is YaRN's stretch s: all scores are
+    multiplied by a² = (0.1 ln s + 1)². A static rule uses the same s at every length; a dynamic rule computes s
+    from the length. ``shown`` is the weight of the matching key, or the number of keys that share the attention (e
+    to the entropy).
 
     Its results are ``share`` and ``sharing`` with YaRN's factor; ``share_plain`` and ``sharing_plain`` without it.
 

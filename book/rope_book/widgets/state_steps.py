@@ -16,7 +16,7 @@ KEYS = np.reshape(normals(12, 2 * TOKENS * WIDTH)[: TOKENS * WIDTH], (TOKENS, WI
 
 
 def read(now):
-    """Return the query in the last row of zeros, the keys read so far and their angles."""
+    """Return queries that are zero except for the last, the keys read so far, and their angles."""
     keys = KEYS[: now.step]
     query = np.zeros_like(keys)
     query[-1] = LOUD * KEYS[now.query]

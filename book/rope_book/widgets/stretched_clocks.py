@@ -1,4 +1,4 @@
-"""Chapter 15: how far each hand turns under each rule, and how much of the turn training covered."""
+"""Chapter 15: how far each hand turns under each rule, and which angles training covered."""
 
 from rope_edu.encodings import inv_freq, meets_new_angle, reach
 
@@ -10,7 +10,7 @@ from .maths.stretch import RULES, stretched
 
 
 def speeds(now):
-    """Return the head's frequencies with and without its rule."""
+    """Return the head's frequencies with and without the rule."""
     spec = stretched(now.rule, now.head_dim, now.base, now.trained, now.wanted, now.abf_base)
     return spec.inv_freq, inv_freq(now.head_dim, now.base)
 
@@ -18,11 +18,11 @@ def speeds(now):
 class StretchedClocks(LiveFigure):
     """Show each pair as a bar: the share of a turn seen in training, and how far a rule lets the hand turn.
 
-    ``rule`` stretches a head that was trained on ``trained`` tokens to texts of ``wanted`` tokens. A bar's lower
-    part covers the angles up to ``trained``, its upper part those that a text has reached beyond them at
-    ``position``. A dot is the hand there, a diamond a hand at an angle never seen in training. A pair that does not
-    complete a turn in training must be slowed by at least ``wanted`` / ``trained``; the thin chart shows by how
-    much it is. The clock is that of ``pair``. ``abf_base`` is the larger base of ABF.
+    ``rule`` stretches a head that was trained on ``trained`` tokens to texts of ``wanted`` tokens. The lower part
+    of a bar covers the angles up to ``trained``, and the upper part covers the additional angles in a text up to
+    ``position``. A dot marks the hand at this position, or a diamond if its angle was never seen in training. A
+    pair that does not complete a turn in training must be slowed by at least ``wanted`` / ``trained``; the thin
+    chart shows the actual factor. The clock belongs to ``pair``. ``abf_base`` is the larger base of ABF.
 
     Its results are ``new_hands``, the number of pairs at an angle never seen, and ``reach``, the first position at
     which a pair reaches such an angle (infinite if there is none).

@@ -2,9 +2,11 @@
 
 from typing import ClassVar
 
+from ._results import result
 from ._rules import OnlyIf
 from ._traits import Choice, Slider
 from .base import LiveFigure
+from .maths.page_training import guess_of, places_of
 
 ENCODINGS = {
     "rotary": "RoPE",
@@ -39,15 +41,18 @@ class TrainInThePage(LiveFigure):
     The model has 32 features, two heads of eight pairs, and ``layers`` blocks. It learns a ``task`` from 16 texts
     of ``length`` letters per step: "back", "copy" (which needs two layers), "recall" or "text". ``steps`` is the
     number of training steps: *Train* raises it, *Pause* stops it, and the same settings, ``seed`` and steps give
-    the same model in every browser. Bars show the right answers by position, on texts ``times`` as long; for RoPE a
-    ``rule`` changes the frequencies after training, by the factor ``times`` (ABF takes ``abf_base``). Dynamic NTK
-    is omitted because at a single length it equals NTK-aware. ``against`` also trains a second encoding, and
-    ``seeds`` trains more seeds. ``head`` picks the head of the last block whose attention to the first test text is
-    shown.
+    the same model in every browser. Bars show the right answers by position. After training, the texts can be
+    ``times`` as long, and for RoPE a ``rule`` changes the frequencies, by the factor ``times`` (ABF takes
+    ``abf_base``). Dynamic NTK is omitted because at a single length it equals NTK-aware. ``against`` also trains a
+    second encoding, and ``seeds`` trains more seeds. ``head`` picks the head of the last block whose attention to
+    the first test text is shown.
 
     ``base`` sets the frequencies of RoPE, p-RoPE and sinusoids. RoPE turns only the pairs from ``first_pair`` to
     ``last_pair``, and p-RoPE the share ``p`` of the pairs. The learning rate rises for 40 steps, then falls to a
     tenth as in ``rope_book.training``.
+
+    Its results are ``trained_places`` and ``new_places``, the places within the trained length and beyond it, and
+    ``guessing`` (%), the right answers of one who guesses. Those of the model arise in the page alone.
 
     An out-of-range value raises a TraitError that lists the allowed values.
 
@@ -82,3 +87,18 @@ class TrainInThePage(LiveFigure):
     head = Slider(1, 1, 2, label="Attention of head")
     learning_rate = Slider(0.005, 0.0005, 0.02, log=True, label="Learning rate")
     seed = Slider(0, 0, 99, label="Seed")
+
+    @result("places")
+    def trained_places(self):
+        """Places of a text of the trained length, without its first token."""
+        return places_of(self.task, self.length) - 1
+
+    @result("places")
+    def new_places(self):
+        """Places of the longer text beyond the trained ones."""
+        return places_of(self.task, self.length * self.times) - places_of(self.task, self.length)
+
+    @result("%")
+    def guessing(self):
+        """Right answers of one who guesses."""
+        return 100 * guess_of(self.task)[0]

@@ -6,7 +6,7 @@ from rope_book.results import load_grid
 
 from ._grid import ENCODINGS
 from ._results import result
-from ._traits import Choice, Slider, Toggle
+from ._traits import Choice, Numbers, Slider, Toggle
 from .base import LiveFigure
 
 TASKS = {
@@ -19,7 +19,7 @@ TASKS = {
 
 
 def tested(now, measure):
-    """Return the median of a measure over the seeds of the first encoding; NaN for a task without it."""
+    """Return the median of a measure over the first encoding's seeds at the selected test length."""
     grid = load_grid()
     if not grid.select(now.task, now.first):
         return math.nan
@@ -27,33 +27,42 @@ def tested(now, measure):
 
 
 class TrainingCurves(LiveFigure):
-    """Draw the learning curves of every encoding on one task, eight seeds each, and the tests on longer texts.
+    """Draw how well every encoding does on longer texts, eight seeds each, after a guess; or how each one learns.
 
     Up to three encodings (``first``, ``second``, ``third``) stand out from the others, which are grey. They are
-    drawn as the median and range of the eight seeds or, with ``every_seed``, as individual runs. ``measure`` is
-    "accuracy" or "loss"; ``against`` is the cost, "steps" or CPU "seconds". The test texts are as long as the
-    training texts, doubled ``doublings`` times; in longer texts only the new positions are scored.
+    drawn as the median and range of the eight seeds or, with ``every_seed``, as individual runs. The lines run
+    ``against`` "length" up to texts that are as long as the training texts, doubled ``doublings`` times; in longer
+    texts only the new positions are scored. Without doublings, the names of the three wait to be dragged to a
+    ``guess``: three numbers in percent, for texts four times as long. Learning curves run against "steps" or CPU
+    "seconds". ``measure`` is "accuracy" or "loss".
 
     Its results are ``accuracy`` and ``loss``, the first encoding's medians on the test texts.
 
     An out-of-range value raises a TraitError that lists the allowed values.
 
     >>> TrainingCurves(task="recall", doublings=2)
-    TrainingCurves(task='recall', doublings=2)
+    TrainingCurves(doublings=2, task='recall')
 
     Source: the grid of ``python -m makers.grid``, stored in ``book/rope_book/results``. Chapter 13.
     """
 
-    task = Choice("back", TASKS, label="Task")
+    lead = ("doublings", "task", "against")
+
     doublings = Slider(0, 0, 2, label="Length of test texts", unit="doublings")
+    task = Choice("back", TASKS, label="Task")
+    against = Choice(
+        "length",
+        {"length": "length of the texts", "steps": "steps of training", "seconds": "CPU seconds"},
+        label="Against",
+    )
     measure = Choice(
         "accuracy", {"accuracy": "right answers (%)", "loss": "loss (nats, logarithmic)"}, label="Measure"
     )
-    against = Choice("steps", {"steps": "steps", "seconds": "CPU seconds"}, label="Against")
     first = Choice("rotary", ENCODINGS, label="First encoding")
     second = Choice("sinusoidal", {"": "no other", **ENCODINGS}, label="Second encoding")
     third = Choice("none", {"": "no other", **ENCODINGS}, label="Third encoding")
     every_seed = Toggle(False, label="Each seed as a line")
+    guess = Numbers(3, 0.0, 100.0, label="Your guess at four times the length (%)")
 
     @result("%")
     def accuracy(self):

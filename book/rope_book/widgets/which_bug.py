@@ -7,17 +7,17 @@ from .maths.patients import ANSWERS, CHOICES, PATIENTS, PLACES, summary
 
 
 def measured(now):
-    """Return the numbers that sum up a patient's symptoms."""
+    """Return a summary of the selected patient's symptoms."""
     return summary(PATIENTS[now.patient - 1])
 
 
 class WhichBug(LiveFigure):
     """Diagnose the mistake in a rotation of 8 features by comparison with the right rotation.
 
-    Four clocks, one for each pair, have two hands at ``position``: as the pair should turn, and as the patient
-    turns it. Below them is the patient's matrix at that position, with the wrong entries marked, and one ``chart``:
-    the score of one query and one key against their distance, from three starts; the length of the rotated query;
-    or how far it is from its right place. ``patient`` chooses one of twelve rotations, one of them healthy;
+    Four clocks, one per pair, have two hands at ``position``: the right one, and the patient's. Below them are the
+    patient's matrix at this position, with wrong entries marked, and one ``chart``: the score of a query and a key
+    as a function of their distance, from three starts; the length of the rotated query; or its distance from the
+    right place. ``patient`` selects one of twelve rotations, of which one is healthy;
     ``guess`` is your diagnosis, or ``"none"`` until you have one. The base is 100, and the layout is interleaved.
 
     Its results are the symptoms: ``shortest`` and ``longest``, the length of the rotated query as a multiple of the
@@ -27,7 +27,7 @@ class WhichBug(LiveFigure):
     An out-of-range value raises a TraitError that lists the allowed values.
 
     >>> round(WhichBug(patient=3).shortest, 2)
-    0.14
+    0.34
     >>> WhichBug(patient=2, guess="one_clock")
     WhichBug(patient=2, guess='one_clock')
 

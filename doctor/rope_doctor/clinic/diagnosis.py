@@ -14,7 +14,7 @@ from rope_edu.encodings.spec import RopeSpec
 from rope_edu.encodings.validation import check_positive_int
 
 FACTOR_TOLERANCE = 1e-4  # attention factors this close to 1 count as 1
-SIDE_EFFECTS = {  # checks, in order; True if no matrix can be read after a failure, which ends the diagnosis
+SIDE_EFFECTS = {  # checks, in order; True if failing one makes the matrices unreadable and ends the diagnosis
     Probe.turns_along_heads: True,
     Probe.differs_when_repeated: True,
     Probe.keeps_first_positions: True,

@@ -154,7 +154,7 @@ def _missing(
     files: list[Statement | None],
     reasons: tuple[str, str],
 ) -> dict[str, str]:
-    """Return, for q and k, a sentence on the layers whose weight is missing from a checkpoint."""
+    """Return a message for q and for k that names the layers whose weights a checkpoint lacks."""
     expected = {key[0] for rows in projections for key in rows if key[2] == "weight"}
     for file in files:
         if file and file.layers.count:

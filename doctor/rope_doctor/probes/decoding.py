@@ -269,7 +269,7 @@ class _Examination:
 
 
 def _combined(found: list[Check]) -> Check:
-    """Return the first check that differs, otherwise one check for all texts."""
+    """Return the first check that differs, or a single check that covers all texts if none does."""
     wrong = next((check for check in found if check.outcome == DIFFERS), None)
     if wrong is not None:
         return wrong

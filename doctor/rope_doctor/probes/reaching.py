@@ -16,7 +16,7 @@ BLOCK = 64  # minimum number of tokens in the level part
 DRAWN = 256  # tokens per resampled block, because losses of neighbouring tokens are correlated
 SMOOTH = 256  # tokens over which the loss is averaged after it has left its level
 CERTAIN = 0.9  # share of resampled texts between `low` and `high`
-# significance level: the share of texts without a departure that may appear to have one as large
+# significance level: a departure counts if fewer than this share of resampled texts without one show one as large
 UNLIKELY = 0.01
 CHUNK = 512  # tokens read at once
 WORST = 20.0  # nats that replace a loss that is not finite: a probability of 1 in 5e8

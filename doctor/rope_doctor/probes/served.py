@@ -16,7 +16,7 @@ from rope_doctor.probes.reaching import LEAST, START, reach_of
 from rope_doctor.probes.report import Report, run_chosen, verdict_of
 from rope_doctor.verdict import HOLDS, NOT_RUN, Judged, choose
 
-LENGTH = 4_096  # tokens in the long text; with a tenth of its base, SmolLM2 leaves its level at 2,328
+LENGTH = 4_096  # tokens in the long text; with base/10, SmolLM2's loss starts to climb at token 2,328
 SENTENCES = 12  # sentences in a short text, about 130 tokens
 NEW, ANSWER = 8, 16  # number of tokens generated after a prompt, and for an answer that is read back
 LEAST_BOUND = (

@@ -1,6 +1,12 @@
 """States of figures that meet the challenges, and states that miss them, each with words of the reply."""
 
 REACHED = {
+    "1.c": {"rearranged": "chases the dog the pig", "causal": True, "look": 5},
+    "3.c": {"scheme": "shaw", "query": 31, "clip": 2},
+    "8.c": {"run": "mixed", "position": 4},
+    "10.c": {"encoding": "rotary", "start": 500, "against": "none"},
+    "12.c": {"step": 13, "capacity": 4},
+    "24.c": {"step": 8, "store": "dynamic"},
     "4.c": {"position": 15, "key_position": 0},
     "6.c": {"base": 500_000.0},
     "9.c": {"head_dim": 256, "base": 100.0},
@@ -18,6 +24,42 @@ REACHED = {
     "18.c": {"rule": "by-parts", "times": 16, "factor": 16.0},
 }
 SLIPS = {
+    "1.c": [
+        ({}, "Without the mask"),
+        ({"causal": True, "layers": 2}, "Take one layer"),
+        ({"causal": True, "rearranged": "the dog"}, "share 2 words"),
+        ({"causal": True}, "you look at word 2"),
+        ({"causal": True, "look": 5, "rearranged": "the dog chases the pig"}, "No output moved"),
+        ({"causal": True, "look": 5}, "moved by 1.08"),
+    ],
+    "3.c": [
+        ({}, "yours is query 20"),
+        ({"query": 31}, "32 distances have 32 biases"),
+        ({"query": 31, "scheme": "t5_bidirectional", "num_buckets": 8}, "T5 still gives the keys 4 biases"),
+        ({"query": 31, "scheme": "shaw"}, "The keys have 5 biases"),
+    ],
+    "8.c": [
+        ({}, "as trained everywhere"),
+        ({"run": "unconverted"}, "wherever q is"),
+        ({"run": "mixed"}, "Where must k be"),
+    ],
+    "10.c": [
+        ({}, "it is at 300"),
+        ({"encoding": "rotary", "start": 700, "show": "scores"}, "Show the attention weights"),
+        ({"encoding": "rotary", "start": 700}, "alike everywhere"),
+        ({"encoding": "rotary", "start": 700, "against": "none", "sentence": "I"}, "0.0 points"),
+    ],
+    "12.c": [
+        ({"capacity": 6}, "holds 6 keys"),
+        ({"step": 12, "capacity": 4}, "no key is at position 12"),
+        ({"step": 14, "capacity": 4}, "beyond position 12"),
+    ],
+    "24.c": [
+        ({}, "Only dynamic NTK"),
+        ({"store": "dynamic", "pair": 0}, "never changes pair 0"),
+        ({"store": "dynamic", "step": 12}, "Of 12 keys 10 are stale"),
+        ({"store": "dynamic", "step": 6}, "read on"),
+    ],
     "4.c": [
         ({}, "makes it negative"),
         ({"q": [-1.2, -0.3]}, "Leave q and k"),

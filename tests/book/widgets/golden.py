@@ -33,6 +33,7 @@ from rope_book.widgets.maths import (
     patients,
     rail,
     real_head,
+    sentence,
     sharpness,
     stretch,
     words,
@@ -434,24 +435,7 @@ def of_dot_product():
 
 
 SENTENCE = "I love natural language processing I"
-DOORS = {
-    "none": lambda causal: attention.NoPosition(),
-    "sinusoidal": lambda causal: attention.Additive(lambda positions: rope_edu.sinusoidal(positions, 8)),
-    "alibi": lambda causal: attention.ScoreBias(
-        lambda q, k_len: rope_edu.alibi_bias(8, q.shape[-2], k_len)[:1]
-    ),
-    "t5": lambda causal: attention.ScoreBias(
-        lambda q, k_len: rope_edu.encodings.t5_bias(
-            words.t5_table(bidirectional=not causal), q.shape[-2], k_len, bidirectional=not causal
-        )
-    ),
-    "shaw": lambda causal: attention.ScoreBias(
-        lambda q, k_len: (
-            rope_edu.encodings.shaw_scores(q, np.zeros((k_len, 8)), words.shaw_table()) / math.sqrt(8)
-        )
-    ),
-    "rotary": lambda causal: attention.Rotary(rope_edu.inv_freq(8)),
-}
+DOORS = ("none", "sinusoidal", "alibi", "t5", "shaw", "rotary")
 
 
 def reading_head(causal: bool) -> dict:
@@ -466,7 +450,7 @@ def of_encoding():
     rows, eye = words.word_vectors(SENTENCE), np.eye(8)
     w_q, w_k, _ = words.head_matrices()
     for name, causal, k in itertools.product(DOORS, [True, False], [0, 1, 300, 1000]):
-        door, positions = DOORS[name](causal), np.arange(k, k + len(rows))
+        door, positions = sentence.encoding_of(name, causal=causal), np.arange(k, k + len(rows))
         x = door.embed(rows, positions)
         _, weights = attention.multi_head_attention(
             x, w_q, w_k, eye, eye, n_heads=1, encoding=door, positions=positions, causal=causal
@@ -474,12 +458,8 @@ def of_encoding():
         yield Call(call, [rows, reading_head(causal), name, causal, k], weights[0])
     scores = "(rows, head, encoding, k) => makeHead(rows, head, encoding, false)(k)"  # softmax hides a sum
     for name, k in itertools.product(DOORS, [0, 300]):
-        door, positions = DOORS[name](False), np.arange(k, k + len(rows))
-        x = door.embed(rows, positions)
-        query = door.rotate_q((x @ w_q.T)[None], positions)
-        key, bias = door.rotate_k((x @ w_k.T)[None], positions), door.bias(query, len(rows))
-        found = attention.attention_scores(query, key) + (0 if bias is None else bias)
-        yield Call(scores, [rows, reading_head(False), name, k], found[0])
+        found = sentence.sentence_scores(SENTENCE, name, k, causal=False)
+        yield Call(scores, [rows, reading_head(False), name, k], found)
 
 
 @room

@@ -14,6 +14,9 @@ from .drawn import Drawn, states
 WITH_RESULTS = sorted(name for name, figure in LiveFigure.figures.items() if figure.results())
 
 
+TRAINED = ("ModelInThePage", "TrainInThePage")  # a model has to run before they speak
+
+
 def numbers(readout: str) -> list[tuple[float, float]]:
     """Return the numbers in a readout, each with half a unit of its last digit."""
     found = re.findall(r"[−-]?\d[\d,\u202f]*(?:\.\d+)?", readout)
@@ -27,7 +30,7 @@ def angles(readout: str) -> list[tuple[float, float]]:
 
 
 @pytest.mark.sampled
-@pytest.mark.parametrize("name", [name for name in WITH_RESULTS if name != "ModelInThePage"])
+@pytest.mark.parametrize("name", [name for name in WITH_RESULTS if name not in TRAINED])
 def test_the_readout_says_the_results(name):
     drawn, figure = Drawn(name), LiveFigure.figures[name]
     said, in_radians = (dict.fromkeys(figure.results(), 0) for _ in range(2))
@@ -65,6 +68,34 @@ def test_a_line_of_the_derivation_fails_by_radians_only_if_it_compares_angles():
             found.update(re.findall(r"off by up to [\d.]+( rad)?\b", readout))
     drawn.close()
     assert units == {line: {" rad" if line in (4, 5) else ""} for line in units}
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("ConfigInspector", {"length": 500_000}),
+        ("ConfigInspector", {"preset": "Gemma 3 4B", "layers": "second"}),
+        ("ConfigInspector", {"config": "{"}),
+        ("TrainInThePage", {"task": "copy", "length": 12}),
+        ("TrainInThePage", {"task": "text"}),
+    ],
+)
+def test_the_script_has_the_results_of_python(name, values):
+    drawn, figure = Drawn(name), LiveFigure.figures[name](**values)
+    found = {
+        key: math.nan if value is None else value for key, value in drawn.said(values)["results"].items()
+    }
+    drawn.close()
+    assert found == pytest.approx({key: getattr(figure, key) for key in figure.results()}, nan_ok=True)
+
+
+def test_training_says_its_places_and_what_guessing_reaches():
+    drawn, figure = Drawn("TrainInThePage"), LiveFigure.figures["TrainInThePage"](steps=2, times=3)
+    (before, after) = (numbers(drawn.said(values)["readout"]) for values in ({}, {"steps": 2, "times": 3}))
+    drawn.close()
+    assert (figure.trained_places, 0.5000001) in before
+    assert any(abs(figure.guessing - number) <= half for number, half in before)
+    assert {(figure.trained_places, 0.5000001), (figure.new_places, 0.5000001)} <= set(after)
 
 
 def test_a_result_is_observed_only_when_it_changes_and_cannot_be_set():

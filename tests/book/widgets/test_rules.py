@@ -7,7 +7,7 @@ import pytest
 import traitlets
 
 from rope_book import widgets
-from rope_book.widgets import LiveFigure
+from rope_book.widgets import LiveFigure, RotatePair
 from rope_book.widgets._rules import AtMost, OnlyIf
 from rope_book.widgets._traits import Control
 
@@ -185,3 +185,18 @@ def test_sentences_say_what_is_allowed_and_where_it_comes_from():
         figure, *given = values
         with pytest.raises(traitlets.TraitError, match=f"^{re.escape(sentence)}$"):
             getattr(widgets, figure)(**dict(given))
+
+
+def test_a_lock_set_in_code_holds_the_distance_and_a_reset_does_not_move_it():
+    figure = RotatePair(position=12, key_position=8)
+    figure.lock = True
+    figure.position = 20
+    assert (figure.position, figure.key_position) == (20, 16)
+    figure.key_position = 3
+    assert (figure.position, figure.key_position) == (7, 3)
+    with pytest.raises(traitlets.TraitError, match="position must be from 4 to 64 while lock is True, got 3"):
+        figure.position = 3
+    figure.reset()
+    assert (figure.position, figure.key_position) == (12, 8)
+    figure.position = 9
+    assert (figure.position, figure.key_position) == (9, 8)

@@ -8,6 +8,8 @@ from rope_book.results import load_grid
 from rope_book.widgets import _grid
 from rope_book.widgets._bundle import source
 
+from .drawn import Drawn
+
 GRID = load_grid()
 SCRIPT = source("data/grid")
 TABLE = json.loads(SCRIPT.removeprefix("export const GRID = ").rstrip(";\n"))
@@ -48,3 +50,31 @@ def test_packing_holds_what_lies_outside_its_scale():
     assert _grid.loss_code(0.0) == 0
     assert _grid.loss_code(1e9) == _grid.MOST
     assert _grid.share_code(1.0) < _grid.MOST
+
+
+@pytest.fixture(scope="module")
+def figure():
+    drawn = Drawn("TrainingCurves")
+    yield drawn
+    drawn.close()
+
+
+def test_before_the_guess_no_line_says_how_it_ends(figure):
+    words = figure.said({})
+    assert words["readout"].startswith("Where will these lines end")
+    assert "ALiBi" not in {text["text"] for text in words["texts"]}
+    assert "ALiBi" in {text["text"] for text in figure.said({"doublings": 2})["texts"]}
+
+
+def test_a_guess_is_judged_by_the_medians(figure):
+    names = ("rotary", "sinusoidal", "none")
+    right = [
+        round(100 * GRID.accuracy("back", name, GRID.test_lengths("back")[2]).median, 1) for name in names
+    ]
+    off = [height + 10 for height in right]
+    assert figure.said({"guess": right, "doublings": 2})["readout"].startswith(
+        "Your guess was off by 0 points"
+    )
+    assert figure.said({"guess": off, "doublings": 2})["readout"].startswith(
+        "Your guess was off by 10 points"
+    )

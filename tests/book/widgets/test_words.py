@@ -128,6 +128,11 @@ def not_said(text: str, known: set[str]) -> list[str]:
     ]
 
 
+def is_middle(text: str) -> bool:
+    """Return whether a text of several words is a line from the middle of a template that was wrapped."""
+    return len(text.split()) >= 4 and any(text in key for key in WORDS)
+
+
 TYPED = {"now", *rail.ARROWS} | {
     word
     for figure in LiveFigure.figures.values()
@@ -159,8 +164,6 @@ UNTRANSLATED = {  # names of models, contents of their files, what SmolLM2 reads
         "compress",
     },
 }
-FINE_PRINT = {"ConfigInspector": 12}  # the font size of a source and of a line of Python
-
 
 BRIEF = {"TrainInThePage": {"steps": 2}, "ModelInThePage": {"times": 2}}  # the same words, sooner
 
@@ -214,10 +217,10 @@ def test_nothing_is_drawn_or_told_in_english_alone(marked):
                     said["title"],
                     said["readout"],
                     *said["buttons"],
-                    *(text["text"] for text in said["texts"] if text["size"] != FINE_PRINT.get(marked.name)),
+                    *(text["text"] for text in said["texts"]),
                 ]
                 for text in texts:
-                    if words := not_said(text, known):
+                    if (words := not_said(text, known)) and not is_middle(text):
                         faults[text] = words
     assert faults == {}
 

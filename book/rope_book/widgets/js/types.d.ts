@@ -156,7 +156,7 @@ interface Figure {
   lines?: number; // of the longest readout on a desk, which are kept free; 3 if not given
   results?(state: State): Record<string, number>; // numbers that challenges judge, as in Python
   follow?(before: State, changes: State): State; // other changes that follow from the reader's move, beyond the control rules
-  uses?(state: State): string[]; // names of controls that currently have an effect, where no control rule decides this
+  uses?(state: State, used: string[]): string[]; // names of controls that currently have an effect; `used` are those that the control rules allow
   work?(state: State, whole?: boolean): Iterator<unknown>; // steps that work towards the finished picture; see lib/work.js
   play?: { trait: string; perSecond: number; speeds?: number[] }; // a button that moves a slider by itself
   panel?(width: number, state: State, view: View): Pair; // top and bottom of the part to show when space is tight
@@ -167,7 +167,8 @@ interface Figure {
   unfolds?: boolean; // "More" opens when a choice makes a control in it relevant
   /** The reader's own file, saved and loaded. */
   files?: { name: string; save(state: State): Promise<string>; load(text: string, controls: Controls): Promise<State> };
-  buttons?: { label: string; move(state: State): State }[]; // moves that no single control makes
+  /** Moves that no single control makes; the primary one stands out, and seldom ones are under "More". */
+  buttons?: { label: string; move(state: State): State; kind?: "primary" | "seldom" }[];
 }
 
 /** A question as defined in book/rope_book/widgets/_questions.py, and the feedback on an answer. */

@@ -1,5 +1,4 @@
-"""The mathematics that only figures need: words as vectors, made-up tables and candidate derivations.
+"""Mathematics that only the figures need, such as word vectors, made-up tables and candidate derivations.
 
-NumPy only. As in the library, each module has a counterpart with the same name in ``js/maths``, which is tested
-against it.
+The modules need only NumPy. Most have a counterpart with the same name in ``js/maths`` and are tested against it.
 """

@@ -1,10 +1,11 @@
-r"""Texts that SmolLM2 writes under known mistakes, how they look, and the command that finds each mistake.
+r"""Texts that SmolLM2 writes with known mistakes, how the texts look, and the command that finds each mistake.
 
-A text is classified into one of six classes by its words alone, so that readers can look up their own text.
+Each text is assigned one of six looks, so that readers can compare a text from their own model.
 """
 
 import re
-from itertools import pairwise
+from functools import cache
+from itertools import pairwise, takewhile
 from typing import Any
 
 from rope_book.results.real import load_real
@@ -72,13 +73,14 @@ SHOWN = {  # name -> (the mistake in a few words, its location)
     "decodes_at_0": ("every new token is at position 0", "count"),
     "decodes_in_place": ("all new tokens share one position", "count"),
 }
-PROMPTS = {"recipe": "a recipe", "story": "a story"}  # the file's prompts, with short descriptions
-LINES, AGAIN, LANGUAGE = 12, 0.5, 0.8  # number of line breaks in 60 tokens; two shares
+PROMPTS = {"recipe": "a recipe", "story": "a story"}  # prompts in the results file, with short descriptions
+LINES, AGAIN, LANGUAGE = 12, 0.5, 0.8  # thresholds: line breaks, share of repetitions, share of words
+PIECE = re.compile(r"\n+(?:[^\S\n]*\n+)*|\S+")  # a word, or line breaks in a row
 WORD = re.compile(r"[\"'(]*[A-Za-z]+(['-][A-Za-z]+)*[.,;:!?\"')]*")
 
 
 def looks(text: str, right: str) -> str:
-    r"""Return the name in `LOOKS` that describes a text of 60 tokens.
+    r"""Return the key in `LOOKS` for a text of 60 tokens, given the text that the model writes without mistakes.
 
     >>> looks("wash it wash it " + "it " * 30, "add it")
     'word'
@@ -102,7 +104,7 @@ def looks(text: str, right: str) -> str:
 
 
 def reads(text: str) -> bool:
-    """Return whether most pieces of a text are words, or words with punctuation before or after them.
+    """Return whether more than four in five pieces of a text are words, possibly with punctuation around them.
 
     >>> reads("You can, for example, wash it."), reads('(--_;"RRR A- building!_ sha -AsBY.-If!')
     (True, False)
@@ -111,18 +113,31 @@ def reads(text: str) -> bool:
     return sum(WORD.fullmatch(piece) is not None for piece in pieces) > LANGUAGE * len(pieces)
 
 
+def right_words(text: str, right: str) -> int:
+    r"""Return how many words and line breaks a text shares with the right one before it differs.
+
+    >>> right_words("wash it well", "wash it\nwell"), right_words("a b", "a b c")
+    (2, 2)
+
+    Chapter 22.
+    """
+    pairs = zip(PIECE.findall(text), PIECE.findall(right), strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
+@cache
 def damage() -> dict[str, Any]:
-    """Return everything that the figure shows: the prompts, and their continuations with and without mistakes."""
+    """Return the figure's data: the prompts, and the model's continuations and perplexities with each mistake."""
     measured = load_real("real_mistakes")
     texts = {(row["name"], row["prompt"]): row["text"] for row in measured["words"]}
     losses = {(row["text"], row["name"]): row["decoded"] for row in measured["losses"]}
     kinds = list(measured["meta"]["texts"])
 
+    def facts(text: str, right: str) -> dict[str, Any]:
+        return {"text": text, "looks": looks(text, right), "rightWords": right_words(text, right)}
+
     def described(name: str) -> dict[str, Any]:
-        written = {
-            prompt: {"text": texts[name, prompt], "looks": looks(texts[name, prompt], texts["right", prompt])}
-            for prompt in PROMPTS
-        }
+        written = {prompt: facts(texts[name, prompt], texts["right", prompt]) for prompt in PROMPTS}
         return {"name": name, "perplexity": [losses[kind, name] for kind in kinds], "written": written}
 
     mistakes = [

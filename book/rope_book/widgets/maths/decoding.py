@@ -1,4 +1,4 @@
-"""Cached keys, step by step: their stored and their correct angles, and the work that the cache saves."""
+"""Simulate a key cache step by step: the keys' stored and correct angles, and the work that the cache saves."""
 
 from rope_edu.encodings import dynamic_ntk, rope_angles
 
@@ -8,9 +8,9 @@ STORES = ("rotated", "unrotated", "dynamic")
 
 
 def key_angle(store: str, pair: int, position: int, length: int) -> float:
-    """Return the angle, in radians, of one pair of the key at `position`, with frequencies for `length` tokens.
+    """Return a pair's angle, in radians, in the key at `position`, with the frequencies for `length` tokens.
 
-    The frequencies depend on the length only in the "dynamic" store, once it exceeds the trained length.
+    Only the "dynamic" store has frequencies that depend on the length, once the length exceeds the trained length.
 
     >>> key_angle("rotated", 0, 3, 100)
     3.0
@@ -25,8 +25,8 @@ def key_angle(store: str, pair: int, position: int, length: int) -> float:
 def held_keys(store: str, pair: int, capacity: int, step: int) -> list[dict[str, float]]:
     """Return {position, stored, used, wanted} of each key in the cache after `step` tokens, oldest first.
 
-    Angles are in radians: as stored, as this step's query uses them, and as they should be. A key is stored when it
-    is the newest; the "unrotated" store keeps it unrotated and rotates it at every step.
+    The three angles are in radians: the key's angle as stored, as used for this step's scores, and as it should be.
+    Each key is stored in the step that computes it. The "unrotated" store rotates all its keys again at every step.
 
     >>> [key["position"] for key in held_keys("rotated", 0, 2, 5)]
     [3, 4]
@@ -43,10 +43,10 @@ def held_keys(store: str, pair: int, capacity: int, step: int) -> list[dict[str,
 
 
 def decoding_work(store: str, capacity: int, step: int) -> dict[str, list[int]]:
-    """Count rotated keys and dot products over all steps so far, and bytes stored: [with the cache, without one].
+    """Return the keys rotated and dot products computed so far, and the bytes stored, each [with cache, without].
 
-    Without a cache, every step rotates every key again, and every token attends to its window again. A cache stores
-    a key and a value of 16-bit numbers per token, and every step reads all of them.
+    Without a cache, every step recomputes the whole text: it rotates every key and lets every token attend to its
+    window again. The cache stores a key and a value per token, in 16-bit numbers.
 
     >>> decoding_work("rotated", 16, 3)
     {'turned': [3, 6], 'products': [6, 10], 'bytes': [96, 0]}

@@ -1,7 +1,7 @@
-"""Candidate ways to encode a position in a pair, and the six lines of the derivation that test them.
+"""Candidate encodings of a pair's position, tested against the six lines of the derivation.
 
-A pair is a complex number. Each line makes a claim about f(z, m), the pair z at position m, for m from 0 to
-``LAST``.
+A pair is a complex number. Each line makes a claim about f(z, m), the pair z encoded at position m, and is tested
+for m from 0 to ``LAST``.
 """
 
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 LAST = 8
-HOLDS = 1e-9  # the rounding tolerance for a line that holds
+HOLDS = 1e-9  # tolerance for rounding: a line with a smaller violation holds
 PLACES = range(LAST + 1)
 Encoder = Callable[[complex, int], complex]
 
@@ -52,13 +52,13 @@ def slide(f: Encoder, q: complex, k: complex, distance: int) -> list[complex]:
 
 
 def breaks(f: Encoder, q: complex, k: complex) -> list[float]:
-    r"""Compute the worst violation of each of the six lines, which is only rounding error for a line that holds.
+    r"""Return the worst violation of each of the six lines; if a line holds, this is only rounding error.
 
         1  f(q, 0) = q                              4  q and k turn equally far at equal positions
         2  f(q, m) conj f(k, n) depends on m − n    5  all steps from one position to the next are equal
         3  |f(q, m)| |f(k, m)| = |q| |k|            6  the real part of line 2 depends on m − n
 
-    Lines 1, 2, 3 and 6 are in the products' units, 4 and 5 in radians (0 if q or k is zero and has no angle).
+    Lines 4 and 5 are in radians, or 0 if q or k is zero and so has no angle; the other lines have no unit.
 
     >>> [amount > 1e-9 for amount in breaks(encoder("grow", 0.5), 1 + 0j, 1j)]
     [False, True, True, False, False, True]
@@ -81,5 +81,5 @@ def breaks(f: Encoder, q: complex, k: complex) -> list[float]:
 
 
 def wrapped(angles: np.ndarray) -> np.ndarray:
-    """Remove whole turns from angles in radians, so that they lie within [−π, π]."""
+    """Reduce angles, in radians, modulo 2π to [−π, π]."""
     return angles - 2 * np.pi * np.round(angles / (2 * np.pi))

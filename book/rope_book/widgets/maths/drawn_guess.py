@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 
 def guess_at(start: float, heights: Sequence[float], share: float) -> float:
-    r"""Return the height of a drawn line at a given share, 0 to 1, of its length.
+    r"""Return the height of a drawn line at a fraction of its length, 0 to 1, by linear interpolation.
 
-    The line begins at `start` and runs straight from one of its `heights` to the next, evenly spaced.
+    The line begins at the height `start` and continues through `heights`, which are evenly spaced.
 
     >>> guess_at(1.0, [0.5, 0.0], 0.75)
     0.25
@@ -24,7 +24,7 @@ def guess_at(start: float, heights: Sequence[float], share: float) -> float:
 def guess_gap(
     start: float, heights: Sequence[float], shares: Sequence[float], truth: Sequence[float]
 ) -> float:
-    r"""Return the mean distance between a drawn line and the true curve at the given shares of its length.
+    r"""Return the mean vertical distance between a drawn line and the true curve at some fractions of its length.
 
     >>> guess_gap(1.0, [0.5, 0.0], [0.0, 0.5, 1.0], [1.0, 0.5, 0.3])
     0.09999999999999999

@@ -1,4 +1,4 @@
-"""Random numbers, identical in Python and in every browser: a stream of hashed 32-bit counters."""
+"""Generate random numbers that are identical in Python and in every browser, by hashing 32-bit counters."""
 
 from collections.abc import Iterable
 
@@ -8,7 +8,7 @@ STEP = np.uint32(0x9E3779B9)  # 2³² over the golden ratio
 
 
 def mixed(x: np.ndarray) -> np.ndarray:
-    """Mix the bits of `x`, as uint32, so that every input bit changes about half of the output bits."""
+    """Hash `x` as uint32, so that every input bit affects about half of the output bits."""
     x = np.asarray(x, np.uint32)
     with np.errstate(over="ignore"):
         x = (x ^ (x >> 16)) * np.uint32(0x7FEB352D)
@@ -17,7 +17,7 @@ def mixed(x: np.ndarray) -> np.ndarray:
 
 
 def stream_of(keys: Iterable[int]) -> np.uint32:
-    """Return the initial state of the stream identified by these whole numbers."""
+    """Return the initial state of the stream identified by these integer keys."""
     state = np.uint32(0)
     with np.errstate(over="ignore"):
         for key in keys:
@@ -37,12 +37,12 @@ def uniform(keys: Iterable[int], count: int) -> np.ndarray:
 
 
 def whole(keys: Iterable[int], count: int, most: int) -> np.ndarray:
-    """Return the first `count` numbers of a stream as whole numbers from 0 to `most` − 1, int64 `(count,)`."""
+    """Return the first `count` numbers of a stream as integers from 0 to `most` − 1, int64 `(count,)`."""
     return np.floor(uniform(keys, count) * most).astype(np.int64)
 
 
 def normal(keys: Iterable[int], count: int) -> np.ndarray:
-    """Return numbers with mean 0 and standard deviation 1, `(count,)`: sums of twelve uniform numbers, minus 6."""
+    """Return approximately normal numbers, `(count,)`, each the sum of twelve uniform numbers minus 6."""
     summed = np.full(count, -6.0)
     for part in uniform(keys, 12 * count).reshape(count, 12).T:  # summed in the same order as in JavaScript
         summed = summed + part

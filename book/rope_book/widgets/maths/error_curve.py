@@ -1,4 +1,4 @@
-"""Compute a pipeline's largest error up to a position, the contribution of each step, and a bound."""
+"""Compute the largest error of a pipeline up to each position, each step's contribution, and an upper bound."""
 
 import math
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from rope_doctor.precision import SIGNIFICAND_BITS, Pipeline, angle_error, round_to
 
-FARTHEST = 2**20  # the last position shown
+FARTHEST = 2**20  # last position shown
 GOLDEN = (math.sqrt(5) - 1) / 2
 FEW = 6  # number of pairs examined at `spread_positions`
 SMALLEST = {"float16": 2.0**-24}  # spacing of subnormal numbers, for formats where it matters
@@ -20,8 +20,8 @@ def roundoff(number_format: str) -> float:
 def tie_positions() -> list[int]:
     """Return the positions up to 2²⁰ at which rounding to 16 bits is worst.
 
-    In each doubling, these are its start and middle, the first ties in float16 and in bfloat16, and the tokens just
-    after those ties, where a rounded position jumps. The last position that fits in float16 is added.
+    In each doubling, these are its start, its middle, the first ties in float16 and bfloat16, and the tokens right
+    after the ties, where the rounded position jumps. The last finite position in float16 is also included.
 
     >>> tie_positions()[-6:]
     [524544, 524545, 526336, 526337, 786432, 1048576]
@@ -37,16 +37,16 @@ def tie_positions() -> list[int]:
 
 
 def spread_positions() -> list[int]:
-    """Return ten evenly spaced positions per doubling from 2⁸, because the worst float32 error can be anywhere."""
+    """Return ten evenly spread positions per doubling from 2⁸, because the worst float32 error can be anywhere."""
     shares = [n * GOLDEN % 1 for n in range(1, 11)]
     return sorted({math.floor(2**power * (1 + share) + 0.5) for power in range(8, 20) for share in shares})
 
 
 def error_parts(position: int, inv_freq: float, pipeline: Pipeline, step: int = 0) -> dict[str, float]:
-    r"""Compute how far each pipeline step moves one pair's hand, in radians.
+    r"""Return the error, in radians, that each step of a pipeline adds to a pair's angle.
 
-    With `step` > 0, the hand shows the turn since the token `step` positions earlier. Cosine and sine are assumed
-    to be off by half the unit roundoff.
+    With `step` > 0, the angle is the pair's rotation since the token `step` positions earlier. The error of cosine
+    and sine is assumed to be half the unit roundoff.
 
     Chapter A1.
     """
@@ -63,11 +63,11 @@ def error_parts(position: int, inv_freq: float, pipeline: Pipeline, step: int = 
 
 
 def error_bound(position: int, inv_freq: np.ndarray, pipeline: Pipeline, step: int = 0) -> np.ndarray | None:
-    r"""Bound the error of every pair at a position, without computing a sine: add the steps' worst cases.
+    r"""Return an upper bound on each pair's error at a position: the sum of all steps' worst cases.
 
         |round(m) − m| θ  +  m |round(θ) − θ|  +  u_angles m θ  +  u_cos_sin / √2
 
-    With `step` > 0 two angles, and two cosines and sines, are rounded.
+    The bound needs no sine or cosine. With `step` > 0, two angles and two cosines and sines are rounded.
 
     Args:
         position: m in tokens.
@@ -76,7 +76,7 @@ def error_bound(position: int, inv_freq: np.ndarray, pipeline: Pipeline, step: i
         step: k in tokens.
 
     Returns:
-        Radians, float64 `(pairs,)`; None if the fastest pair has no finite angle.
+        Radians, float64 `(pairs,)`; None if the fastest pair's angle overflows.
 
     >>> error_bound(257, np.array([1.0]), Pipeline(positions="bfloat16")).round(3).tolist()
     [1.0]
@@ -97,10 +97,10 @@ def error_bound(position: int, inv_freq: np.ndarray, pipeline: Pipeline, step: i
 
 
 def error_curve(inv_freq: np.ndarray, pipeline: Pipeline, step: int = 0) -> tuple[list[int], list[float]]:
-    """Return positions and the largest error of any pair up to each, in radians, while angles stay finite.
+    """Return positions, and the largest error of any pair up to each, in radians, until an angle overflows.
 
-    The positions are `tie_positions` and, if float32 is the coarsest format of an angle, `spread_positions`, at
-    which only the `FEW` fastest pairs are examined.
+    The positions are `tie_positions` and, if float32 is the coarsest format before the cosine, `spread_positions`,
+    at which only the `FEW` fastest pairs are examined.
 
     Chapter A1.
     """

@@ -1,4 +1,4 @@
-"""Made-up biases for schemes that learn theirs: plausible table entries and the resulting curve."""
+"""Example biases for ALiBi and for schemes that learn their biases, with made-up table entries."""
 
 import math
 
@@ -11,7 +11,7 @@ N_HEADS = 8
 def table_entry(
     scheme: str, relative: int, *, num_buckets: int = 32, max_distance: int = 128, clip: int = 4
 ) -> int:
-    """Return the table entry that a scheme reads at a relative position j − i: T5's bucket or Shaw's row.
+    """Return the index of a scheme's table entry for the relative position j − i: T5's bucket or Shaw's row.
 
     >>> table_entry("shaw", -9), table_entry("t5_causal", -3)
     (0, 3)
@@ -26,7 +26,7 @@ def table_entry(
 
 
 def example_value(head: int, relative: int) -> float:
-    r"""Make up a plausible learned value: lower at larger distances, half as large for keys to the right.
+    r"""Return a plausible value for a learned bias: lower at larger distances, halved for keys to the right.
 
         −2 · 2^{−(head − 1)/2} · ln(1 + |j − i|)
 
@@ -39,9 +39,9 @@ def example_value(head: int, relative: int) -> float:
 
 
 def bias_curve(scheme: str, head: int, length: int, **table: int) -> list[float]:
-    """Return the bias at every relative position from −(length − 1) to 0 if causal, otherwise to length − 1.
+    """Return the biases at relative positions from −(length − 1) to 0 for causal schemes, or to length − 1.
 
-    ALiBi's bias is its slope times the distance. A table entry has one value, made up for its nearest position.
+    Positions that share a table entry all have the example value of the smallest distance among them.
 
     >>> bias_curve("alibi", 1, 3)
     [-1.0, -0.5, 0.0]

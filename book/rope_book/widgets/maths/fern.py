@@ -1,7 +1,7 @@
-"""A fern: the hands of a head, laid tip to tail, slowest first, form a stem that curls as the distance grows.
+"""Compute a fern: a head's clock hands, chained tip to tail from the slowest, curl as the distance grows.
 
-At distance 0 every hand points straight up. At distance r a hand has turned by r θ_i, clockwise in the picture. The
-height of the tip is therefore a sum of cosines: the score.
+At distance 0, every hand points straight up; at distance r, hand i has turned clockwise by r θ_i. The height of the
+tip is therefore a sum of cosines, which is the score.
 """
 
 from collections.abc import Sequence
@@ -19,9 +19,10 @@ def fern(
     lengths: Sequence[float] = (),
     angles: Sequence[float] = (),
 ) -> np.ndarray:
-    """Return the joints of the fern from root to tip, (sideways, up), `(pairs + 1, 2)`; the stem has length 1.
+    """Return a fern's joints (sideways, up) from root to tip, `(pairs + 1, 2)`, relative to the straight stem.
 
-    A missing length defaults to 1 and a missing angle to 0 (radians), as in the fern of equal vectors.
+    `lengths` and `angles` (radians) describe the content of each pair. They default to 1 and 0, as for equal
+    vectors.
 
     >>> fern(np.array([np.pi / 2, 0.0]), 1.0, 1.0).round(12).tolist()  # slow hand up, fast hand sideways
     [[0.0, 0.0], [0.0, 0.5], [0.5, 0.5]]
@@ -37,7 +38,7 @@ def fern(
 
 
 def padded(values: Sequence[float], pairs: int, otherwise: float) -> np.ndarray:
-    """Return one value per pair: those given, and `otherwise` for the rest.
+    """Return one value per pair, truncating `values` or padding with `otherwise`.
 
     >>> padded([2.0], 3, 1.0).tolist(), padded([1.0, 2.0, 3.0], 2, 0.0).tolist()
     ([2.0, 1.0, 1.0], [1.0, 2.0])
@@ -57,7 +58,7 @@ def content_score(joints: np.ndarray, lengths: Sequence[float] = ()) -> float:
 
 
 def extent(joints: Sequence[np.ndarray]) -> list[float]:
-    """Return the box around some ferns: left, right, bottom, top.
+    """Return the bounding box of some ferns: left, right, bottom, top.
 
     >>> extent([fern(np.array([np.pi]), 1.0, r) for r in (0.0, 1.0)])
     [0.0, 0.0, -1.0, 1.0]
@@ -75,7 +76,7 @@ def followed(
     lengths: Sequence[float] = (),
     angles: Sequence[float] = (),
 ) -> float:
-    """Return the distance, near `distance`, that brings the tip nearest to a point, so that the tip can be dragged.
+    """Return the distance near `distance` at which the tip is closest to a point, for dragging the tip.
 
     >>> rates = np.array([0.1, 0.01])
     >>> followed(rates, 1.0, 3.0, fern(rates, 1.0, 4.0)[-1])

@@ -1,4 +1,4 @@
-"""The fern of a config: the figure's settings if they reproduce the rotation, otherwise the frequencies."""
+"""Find the figure settings that draw a config's fern: a rule if one matches, otherwise the frequencies."""
 
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,9 @@ NEAR = 1e-6  # relative tolerance for float32 numbers from a file
 
 
 def ferns(config: dict[str, Any] | str | Path) -> dict[str, dict[str, Any]]:
-    """Return {layers: figure settings} for each rotation of a config, for the longest text that the config claims.
+    """Return {layers: figure settings} for each rotation in a config, at the longest length that the config claims.
 
-    If all rotating layers turn in the same way, the only key is "". ConfigError if the config is invalid.
+    If all rotating layers have the same rotation, the only key is "". Raises ConfigError if the config is invalid.
 
     >>> ferns({"model_type": "llama", "hidden_size": 64, "num_attention_heads": 1, "rope_theta": 500})
     {'': {'rule': 'rope', 'base': 500.0, 'trained': 4096, 'head_dim': 64, 'factor': 1.0}}
@@ -37,7 +37,7 @@ def ferns(config: dict[str, Any] | str | Path) -> dict[str, dict[str, Any]]:
 
 
 def settings(reading: Reading) -> dict[str, Any]:
-    """Return the settings of the figure that draw a reading's fern."""
+    """Return the figure settings that draw a reading's fern."""
     spec, factor = reading.spec, float(np.clip(reading.factor or 1, *FACTORS))
     trained = int(np.clip(reading.trained or (reading.longest or 4096) // factor, *LENGTHS))
     base = float(np.clip(reading.base, *BASES))
@@ -60,7 +60,7 @@ def _short(number: float) -> float:
 
 
 def models() -> dict[str, dict[str, Any]]:
-    """Return {model: figure settings} for the models of the census, once for each kind of layer if these differ."""
+    """Return {model: figure settings} for the doctor's presets, with one entry per kind of layer if they differ."""
     return {
         f"{preset.name}, {layers}" if layers else preset.name: drawn
         for preset in PRESETS

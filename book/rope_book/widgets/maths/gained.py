@@ -1,4 +1,4 @@
-"""Apply a gain to each feature of one pair, before or after its turn, and compute the effect on a score."""
+"""Apply a gain to each feature of a pair, before or after the rotation, and compute the effect on the score."""
 
 import math
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ Q, K = [1.1, 0.3], [0.7, 0.8]  # query and key pair of the figure
 
 
 def gained_pair(pair: Pair, angle: float, gains: Pair, after: bool) -> tuple[float, float]:
-    r"""Turn a pair by an angle, with a gain on each feature before or after the turn.
+    r"""Rotate a pair by an angle, applying a gain to each feature before or after the rotation.
 
         after:  G R(α) x      before:  R(α) G x,      G = diag(gains)
 
@@ -35,9 +35,9 @@ def gained_pair(pair: Pair, angle: float, gains: Pair, after: bool) -> tuple[flo
 def gained_score(
     q: Pair, k: Pair, position: float, distance: float, inv_freq: float, gains: Pair, after: bool
 ) -> float:
-    r"""Score a query pair at `position` + `distance` and a key pair at `position`, both with the same gains.
+    r"""Return the score of a query pair at `position` + `distance` and a key pair at `position`, with equal gains.
 
-    Positions and distances are in tokens, `inv_freq` in radians per token; the other arguments are as for
+    `position` and `distance` are in tokens, and `inv_freq` is in radians per token. The gains are applied as in
     `gained_pair`.
 
     >>> turned = dict(distance=1, inv_freq=0.5, gains=(2.0, 1.0))
@@ -56,11 +56,12 @@ def gained_score(
 
 
 def gained_parts(q: Pair, k: Pair, distance: float, inv_freq: float, gains: Pair) -> tuple[float, float]:
-    r"""Split a score with gains after the turn into its constant part and the amplitude of its varying part.
+    r"""Return the constant part of a score and the amplitude of the varying part, with gains after the rotation.
 
         s(n) = |q||k| [ (a+b)/2 · cos(rθ + φ_q − φ_k) + (a−b)/2 · cos((2n+r)θ + φ_q + φ_k) ]
 
-    a and b are the squares of the two gains; r is `distance` in tokens, n the key's position, φ the pairs' angles.
+    Here, a and b are the squares of the two gains, r is `distance` in tokens, n is the key's position, and φ_q and
+    φ_k are the pairs' angles.
 
     Returns:
         (first term, |q||k||a−b|/2).

@@ -1,4 +1,4 @@
-r"""SmolLM2's extra loss on a text beyond its trained length, by part of the text and by remedy."""
+r"""SmolLM2's extra loss on texts beyond the trained length, for each remedy and each part of the text."""
 
 from typing import Any
 
@@ -19,10 +19,10 @@ REMEDIES = {  # reading -> (name, rule whose colour it uses)
 
 
 def costs() -> dict[str, Any]:
-    r"""Return each remedy's loss in excess of the yardstick's, by part of the text, in nats per token.
+    r"""Return each remedy's extra loss relative to the yardstick, for each part of the text, in nats per token.
 
-    The text has sixteen parts. In those that begin within the trained length, the yardstick is the model as
-    trained. Every remedy has a name, a description, a rule, and sixteen costs for each text and for their "mean".
+    In parts that begin within the trained length, the yardstick is the model as trained. Each remedy has a name, a
+    description, a rule, and one cost per part for each text and for the "mean" over texts.
     """
     measured = load_real("real_length")
     kinds, trained = list(measured["meta"]["texts"]), measured["meta"]["trained"]

@@ -1,6 +1,6 @@
-r"""Run a trained model on texts longer than its training texts: its rotation, and its answers by position.
+r"""Choose the rotation for a trained model on texts beyond its trained length, and summarise its answers.
 
-The Python twin of `js/maths/long_text.js`; the model itself is `rope_book.training.restore.restore`.
+This is the Python twin of `js/maths/long_text.js`; `rope_book.training.restore.restore` returns the model itself.
 """
 
 import math
@@ -74,7 +74,7 @@ def page_rope(rule: str, length: int, head_dim: int, trained_base: float, **sett
 
 
 def turns_within(inv_freq: np.ndarray, places: int) -> np.ndarray:
-    r"""Return how many turns each pair makes within `places` positions, capped at one, which covers all angles.
+    r"""Return the number of turns that each pair makes within `places` positions, capped at one.
 
     >>> turns_within(np.array([1.0, 0.001]), 101).round(4).tolist()
     [1.0, 0.0159]
@@ -95,7 +95,7 @@ def bin_size(length: int, times: int) -> int:
 
 
 def means(rows: np.ndarray, size: int) -> list[float]:
-    r"""Average every `size` columns over all rows, ignoring NaN; return NaN where all values are NaN.
+    r"""Return the mean of each block of `size` columns over all rows, ignoring NaN, or NaN if all values are NaN.
 
     >>> means(np.array([[1.0, 0.0, np.nan], [1.0, 1.0, np.nan]]), 2)
     [0.75, nan]
@@ -111,7 +111,7 @@ def loss_of(logits: np.ndarray, answer: int) -> float:
 
 
 def pooled(weights: np.ndarray, size: int) -> np.ndarray:
-    r"""Return the largest weight of every block of `size` queries by `size` keys.
+    r"""Return the largest weight in each block of `size` queries and `size` keys.
 
     >>> pooled(np.array([[1.0, 0.0, 0.0], [0.25, 0.75, 0.0], [0.2, 0.2, 0.6]]), 2).tolist()
     [[1.0, 0.0], [0.2, 0.6]]

@@ -1,4 +1,4 @@
-"""One small layer of attention without positions, over words represented by directions in the plane."""
+"""Apply a small attention layer without positions to words represented by unit vectors in the plane."""
 
 import math
 
@@ -16,9 +16,9 @@ SEED = 180062
 
 
 def word_direction(word: str) -> tuple[float, float]:
-    r"""Make a unit vector from a word's letters, ignoring case.
+    r"""Return a unit vector derived from a word's letters, ignoring case.
 
-        angle = 2π · hash / 2³², the hash: FNV-1a from `SEED`, then mixed so that every bit affects the highest ones
+        angle = 2π · hash / 2³²,   hash: FNV-1a starting from `SEED`, then mixed so that all bits affect the highest
 
     Args:
         word: any text.
@@ -41,7 +41,7 @@ def word_direction(word: str) -> tuple[float, float]:
 
 
 def read_words(words: list[str], *, causal: bool, layers: int = 1) -> tuple[np.ndarray, np.ndarray]:
-    """Pass words through the same layer `layers` times; return the last weights and outputs.
+    """Apply the same layer to the words `layers` times; return the last weights and outputs.
 
     >>> weights, outputs = read_words(["one", "two"], causal=True)
     >>> weights.shape, outputs.shape, weights[0].tolist()

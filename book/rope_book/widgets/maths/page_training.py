@@ -1,6 +1,7 @@
-"""Batches and initial weights of the models trained in the page, identical to those in ``js/maths/page_tasks.js``.
+"""Generate batches and initial weights for the models that the page trains, identical to those from JavaScript.
 
-The tasks are those of `rope_book.training.tasks`, drawn from a generator that JavaScript shares (`draws`).
+The counterparts in ``js/maths`` are ``page_tasks.js``, ``page_weights.js`` and ``page_look.js``. The tasks are
+those of `rope_book.training.tasks`, with random numbers from `draws`.
 """
 
 from functools import cache
@@ -13,13 +14,13 @@ from .draws import normal, uniform, whole
 
 WIDTH, HEADS, HIDDEN = 32, 2, 64
 BUCKETS = 32  # number of buckets in T5's table
-BACK = 5  # distance to the repeated token, in positions
-LETTERS, FAR, ASKS = 8, 8, 0.25  # for "recall": letters, farthest position back, share of questions
+BACK = 5  # distance to the token to repeat
+LETTERS, FAR, ASKS = 8, 8, 0.25  # in "recall": number of letters, largest distance, probability of a question
 VOCABULARY = {"back": 17, "copy": 18, "recall": 17, "text": 76}
 PLANNED = {"back": 400, "copy": 600, "recall": 400, "text": 500}  # training steps
 PARTS = {"train": (0, 8), "test": (9, 10)}  # start and end, in tenths of the prose
-PROSE = Path(__file__).parents[2] / "training" / "prose.txt"  # read as a file; its package needs torch
-# the challenge: the mean percentage of right answers at new positions, and settings that reach it
+PROSE = Path(__file__).parents[2] / "training" / "prose.txt"  # importing it needs torch
+# The challenge: the mean percentage of right answers to reach at new positions, and settings that reach it.
 RECORD = {"task": "back", "length": 24, "times": 4, "percent": 92}
 RECORD_SETTINGS = {"encoding": "rotary", "base": 100.0, "last_pair": 4, "steps": 400}
 SPLITS = ("train", "test")
@@ -27,7 +28,7 @@ LONGEST = 4  # rows of a learned table, as a multiple of the trained length
 
 
 class Texts(NamedTuple):
-    """Input tokens, the correct output token at every position, and whether it counts, all `(rows, seq)`."""
+    """Input tokens, the right output at each position, and whether the position counts, each `(rows, seq)`."""
 
     tokens: np.ndarray
     targets: np.ndarray
@@ -40,7 +41,7 @@ def places_of(task: str, length: int) -> int:
 
 
 def draw_texts(task: str, split: str, seed: int, step: int, rows: int, length: int) -> Texts:
-    """Return one batch, determined only by the arguments.
+    """Return a batch, as a pure function of the arguments.
 
     >>> draw_texts("back", "train", 0, 0, 1, 7).tokens.tolist()
     [[16, 3, 12, 8, 3, 0, 8, 8]]
@@ -89,7 +90,7 @@ def _recall(keys: list[int], rows: int, length: int) -> tuple[np.ndarray, ...]:
 
 @cache
 def prose() -> tuple[np.ndarray, str]:
-    """Return the prose as numbers, and its distinct characters in order."""
+    """Return the prose as token numbers, and its alphabet in order."""
     text = PROSE.read_text(encoding="ascii")
     alphabet = "".join(sorted(set(text)))
     number = {character: n for n, character in enumerate(alphabet)}
@@ -97,7 +98,7 @@ def prose() -> tuple[np.ndarray, str]:
 
 
 def part_of(split: str) -> np.ndarray:
-    """Return the characters of a split, as numbers."""
+    """Return the characters in a split, as token numbers."""
     numbers, _ = prose()
     low, high = PARTS[split]
     return numbers[len(numbers) * low // 10 : len(numbers) * high // 10]
@@ -111,7 +112,7 @@ def _text(keys: list[int], rows: int, length: int, split: str) -> tuple[np.ndarr
 
 
 def guess_of(task: str) -> tuple[float, float]:
-    """Return the accuracy and loss (nats) of a guess, which for "text" uses the character frequencies."""
+    """Return the accuracy and loss (nats) of guessing uniformly or, for "text", from the character frequencies."""
     if task == "text":
         shares = np.bincount(part_of("train")) / len(part_of("train"))
         shares = shares[shares > 0]
@@ -121,10 +122,10 @@ def guess_of(task: str) -> tuple[float, float]:
 
 
 def sway_of_pairs(q: np.ndarray, k: np.ndarray) -> np.ndarray:
-    """Return how much each pair (i, i + half) of a head influences the scores, given q and k `(seq, head_dim)`.
+    """Return the influence of each of a head's pairs on the scores, given q and k `(seq, head_dim)`.
 
-    The influence is the standard deviation of the pair's part of the score over the keys that a query sees,
-    averaged over all queries but the first.
+    The influence is the standard deviation of the pair's contribution over a query's visible keys, averaged over
+    all queries but the first. Pairs are (i, i + half).
     """
     half = q.shape[-1] // 2
     parts = q[:, None] * k[None, :] / np.sqrt(q.shape[-1])  # (queries, keys, features)
@@ -135,7 +136,7 @@ def sway_of_pairs(q: np.ndarray, k: np.ndarray) -> np.ndarray:
 def weights_of(
     task: str, encoding: str, layers: int, length: int
 ) -> list[tuple[str, tuple[int, ...], str, float]]:
-    """Return every weight's torch name, shape, distribution and spread, with the encoding's weights last."""
+    """Return each weight's name in torch, shape, distribution and scale, with the encoding's weights last."""
     thin, thick, adds = WIDTH**-0.5, HIDDEN**-0.5, (2 * layers) ** -0.5
     named: list[tuple[str, tuple[int, ...], str, float]] = [
         ("embedding.weight", (VOCABULARY[task], WIDTH), "normal", 1.0)
@@ -164,7 +165,7 @@ def _norm(name: str) -> list[tuple[str, tuple[int, ...], str, float]]:
 
 
 def draw_weights(task: str, encoding: str, layers: int, length: int, seed: int) -> dict[str, np.ndarray]:
-    """Return the initial weights for a seed, by torch name, as float64."""
+    """Return the initial weights for a seed as float64 arrays, by name in torch."""
     drawn = {}
     for n, (name, shape, kind, spread) in enumerate(weights_of(task, encoding, layers, length)):
         count, keys = int(np.prod(shape)), [1000 + n, seed]

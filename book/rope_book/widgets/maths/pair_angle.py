@@ -1,4 +1,4 @@
-"""The angle between two arrows that turn with their positions, and the position of a dragged arrow."""
+"""Compute the angle between two arrows that turn with their positions, and the position of a dragged arrow."""
 
 import math
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ Pair = Sequence[float]
 
 
 def content_angle(q: Pair, k: Pair) -> float:
-    r"""Return φ, the angle from k to q before any turn: radians in [−π, π].
+    r"""Return φ, the angle from k to q before rotation, in radians in [−π, π].
 
     >>> round(content_angle((0.0, 1.0), (1.0, 0.0)) / math.pi, 12)
     0.5
@@ -18,9 +18,9 @@ def content_angle(q: Pair, k: Pair) -> float:
 
 
 def angle_between(q: Pair, k: Pair, distance: float, inv_freq: float) -> float:
-    r"""Return φ + (m − n)θ, the angle from the turned k to the turned q, in radians, including whole turns.
+    r"""Return φ + (m − n)θ, the angle from the rotated k to the rotated q, in radians, including whole turns.
 
-    `distance` is m − n in tokens, `inv_freq` is θ in radians per token.
+    `distance` is m − n in tokens, and `inv_freq` is θ in radians per token.
 
     >>> angle_between((1.0, 0.0), (1.0, 0.0), 30, 0.25)  # more than a turn
     7.5
@@ -33,9 +33,8 @@ def angle_between(q: Pair, k: Pair, distance: float, inv_freq: float) -> float:
 def position_towards(pair: Pair, position: float, inv_freq: float, pointed: Pair, most: int) -> float:
     r"""Return the position from 0 to `most`, possibly fractional, at which a pair points towards `pointed`.
 
-    If there are several, the result is the one less than half a turn from `position`, so that an arrow dragged
-    round and round passes through every turn. If `inv_freq` is 0, the pair never turns, and the result is
-    `position`.
+    Of several such positions, the result is the one within half a turn of `position`, so that an arrow can be
+    dragged around several times. If `inv_freq` is 0, the pair never turns, and the result is `position`.
 
     >>> position_towards((1.0, 0.0), 6, math.pi / 4, (0.0, -1.0), 64)  # it points down already
     6.0

@@ -20,7 +20,7 @@ PATIENTS = (
     "counts_from_one",
     "cos_and_sin_swapped",
 )
-ANSWERS = {  # by what a mistake hits
+ANSWERS = {  # grouped by the part that each mistake affects
     "The angles": {
         "turns_backwards": "it turns backwards",
         "one_clock": "all pairs turn at one speed",
@@ -46,18 +46,18 @@ Q, K = (x / np.linalg.norm(x) for x in np.random.default_rng(8).normal(size=(2, 
 
 
 def turned(name: str, x: np.ndarray, positions: np.ndarray) -> np.ndarray:
-    """Return a vector as a patient rotates it, at each position: (seq, 8)."""
+    """Rotate a vector as a patient does, at each position: `(seq, 8)`."""
     rotate = right(SPEC) if name == "right" else BROKEN[name](SPEC)
     return rotate(np.tile(x, (len(positions), 1)), np.asarray(positions, dtype=float))
 
 
 def matrix_at(name: str, position: float) -> np.ndarray:
-    """Return the matrix by which a patient multiplies at one position: (8, 8)."""
+    """Return the matrix by which a patient multiplies vectors at a position, `(8, 8)`."""
     return np.array([turned(name, unit, np.array([position]))[0] for unit in np.eye(8)]).T
 
 
 def symptoms(name: str) -> dict[str, np.ndarray]:
-    """Return scores (start by offset), and lengths and errors (by position) of the rotated query."""
+    """Return a patient's scores (start by offset), and the rotated query's lengths and errors (by position)."""
     scores = [(turned(name, Q, s + OFFSETS) * turned(name, K, s + 0 * OFFSETS)).sum(axis=1) for s in STARTS]
     query = turned(name, Q, PLACES)
     off = np.linalg.norm(query - turned("right", Q, PLACES), axis=1)
@@ -65,7 +65,7 @@ def symptoms(name: str) -> dict[str, np.ndarray]:
 
 
 def summary(name: str) -> dict[str, float]:
-    """Return least and greatest length, the largest change of a score with the start, and the largest error."""
+    """Return the shortest and longest length, the largest range of a score over starts, and the largest error."""
     measured = symptoms(name)
     return {
         "shortest": float(measured["lengths"].min()),
@@ -76,7 +76,7 @@ def summary(name: str) -> dict[str, float]:
 
 
 def patients() -> dict[str, object]:
-    """Return every patient with its diagnosis and its cure, and the vectors and places of the measurements."""
+    """Return all patients with their diagnoses and cures, and the vectors and positions for the measurements."""
     healthy = {"does": "It turns every pair by its angle.", "fix": "Nothing to mend."}
     people = []
     for name in PATIENTS:

@@ -1,7 +1,7 @@
-"""Five words on a rail, each with an arrow that turns with its position: the picture on the first page.
+"""Place five words on a rail, each with an arrow that turns with its position, as on the first page.
 
-The arrow of "dog" is its query and the arrow of "pig" its key; both are made up and have length 1. They turn by
-a twelfth of a turn per word, like an hour hand, and the score at distance 3 is 0.8.
+The arrow of "dog" is its query, and the arrow of "pig" is its key. All arrows are made up, have length 1, and turn
+by a twelfth of a turn per word, like an hour hand. The score at distance 3 is 0.8.
 """
 
 import math
@@ -11,15 +11,15 @@ import numpy as np
 from rope_edu.encodings import rotate_pair
 
 THETA = math.pi / 6  # radians per word
-PLACES = 7  # places for dog and pig in their sentence, counted from 0
-ROOM = 3  # words in front of the sentence that fit into the picture
-BEFORE = ("day", "one", "so", "and")  # words in front of the sentence, from the nearest
+PLACES = 7  # number of positions for dog and pig in the sentence
+ROOM = 3  # number of words before the sentence that fit into the picture
+BEFORE = ("day", "one", "so", "and")  # words before the sentence, nearest first
 SENTENCE = {"dog": [0.6, 0.8], "pig": [1.0, 0.0], "the": [0.8, 0.6], "chases": [0.0, 1.0]}
 ARROWS = SENTENCE | {"day": [0.8, -0.6], "one": [-0.6, 0.8], "so": [0.6, -0.8], "and": [-0.8, 0.6]}
 
 
 def other_places(dog: float, pig: float) -> list[int]:
-    """Return the places of "the", "chases" and "the": the first three at least one place away from both animals.
+    """Return the positions of "the", "chases" and "the": the first three at least 1 away from both animals.
 
     >>> other_places(1, 4), other_places(4, 1), other_places(0.5, 4)
     ([0, 2, 3], [0, 2, 3], [2, 3, 5])
@@ -31,7 +31,7 @@ def other_places(dog: float, pig: float) -> list[int]:
 
 
 def turned_arrow(word: str, position: float) -> list[float]:
-    """Return a word's arrow, rotated by its position in the text.
+    """Return a word's arrow, rotated according to the word's position.
 
     >>> [round(part, 12) for part in turned_arrow("pig", 3)]
     [0.0, 1.0]
@@ -42,7 +42,7 @@ def turned_arrow(word: str, position: float) -> list[float]:
 
 
 def rail_score(distance: float) -> float:
-    """Return the dog–pig score with the pig ``distance`` places after the dog.
+    """Return the score of dog and pig when the pig is `distance` positions after the dog.
 
     >>> round(rail_score(3), 12), round(rail_score(0), 12), rail_score(6) < 0
     (0.8, 0.6, True)
@@ -53,7 +53,9 @@ def rail_score(distance: float) -> float:
 
 
 def passed(moved: float, before: float, other: float) -> float:
-    """Return the place for a word moved onto another: just past it, or just before it at the end of the rail.
+    """Return where a dragged word ends up, given its previous position and the position of the other word.
+
+    If the words would overlap, the dragged word jumps past the other or, at the end of the rail, stops before it.
 
     >>> passed(4, 3, 4), passed(4, 5, 4), passed(6, 1, 6), passed(2, 1, 4)
     (5.0, 3.0, 5.0, 2.0)

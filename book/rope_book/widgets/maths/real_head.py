@@ -1,6 +1,6 @@
-r"""One SmolLM2 head on a short text: each pair's share of a score, the weights, and how well the head does its job.
+r"""Run one head of SmolLM2 on a short text: attention weights, pairs' contributions, and how well it does its job.
 
-The Python twin of `js/maths/real_head.js`; `rope_book.results.load_page_heads` loads the vectors.
+This is the Python twin of `js/maths/real_head.js`; `rope_book.results.page_heads` loads the queries and keys.
 """
 
 import numpy as np
@@ -8,7 +8,7 @@ import numpy as np
 from rope_edu.attention import causal_mask, softmax
 from rope_edu.encodings import RopeSpec, apply_rope, rope_angles
 
-NEAR, FAR = 2, 8  # in tokens: "near" is between these two, "far" is the second or more
+NEAR, FAR = 2, 8  # distances in tokens: "near" begins at the first, "far" at the second
 JOBS = {
     "previous": "reads the word before",
     "itself": "reads the word itself",
@@ -22,7 +22,7 @@ JOBS = {
 
 
 def targets(job: str, tokens: list[str]) -> np.ndarray:
-    r"""Return the keys that a job targets, for every query: bool `(seq, seq)`.
+    r"""Return which keys each query should attend to for a job, bool `(seq, seq)`.
 
     Args:
         job: one of `JOBS`.
@@ -56,7 +56,7 @@ def targets(job: str, tokens: list[str]) -> np.ndarray:
 
 
 def pair_shares(q: np.ndarray, k: np.ndarray, m: float, n: float, spec: RopeSpec) -> np.ndarray:
-    r"""Return each pair's share of the score of a query at m and a key at n, `(pairs,)`; they sum to q·k/√d.
+    r"""Return each pair's contribution to the score of a query at m and a key at n, `(pairs,)`; the sum is q·k/√d.
 
     >>> pair_shares(np.array([1.0, 0.0, 0.0, 2.0]), np.ones(4), 5, 5, RopeSpec([1.0, 0.1])).tolist()
     [0.5, 1.0]
@@ -70,7 +70,7 @@ def pair_shares(q: np.ndarray, k: np.ndarray, m: float, n: float, spec: RopeSpec
 
 
 def head_weights(q: np.ndarray, k: np.ndarray, start: float, spec: RopeSpec) -> np.ndarray:
-    r"""Return the causal attention weights `(seq, seq)` of a text that begins at position `start`.
+    r"""Return causal attention weights `(seq, seq)` for a text that begins at position `start`.
 
     Chapter 10.
     """
@@ -83,7 +83,7 @@ def head_weights(q: np.ndarray, k: np.ndarray, start: float, spec: RopeSpec) -> 
 
 
 def job_done(weights: np.ndarray, counts: np.ndarray) -> float:
-    r"""Return the mean weight on the keys that count, over the queries that have such keys, or NaN if none do.
+    r"""Return the total weight on the target keys, averaged over all queries that have targets, or NaN if none do.
 
     >>> job_done(np.array([[1.0, 0.0], [0.25, 0.75]]), np.array([[False, False], [True, False]]))
     0.25

@@ -1,4 +1,4 @@
-"""Attention with one matching key among many others: the matching key's share, and the entropy."""
+"""Compute the attention weight of one matching key among many others, and the entropy of all weights."""
 
 import math
 
@@ -8,13 +8,14 @@ def matching_share(keys: float, match: float, spread: float, scale: float = 1.0)
 
         p = e^{t·g} / (e^{t·g} + (n − 1) e^{t²σ²/2})
 
-    The other scores are normal with mean 0; a sum of many e^{t·score} is close to its expectation.
+    The other scores are normally distributed with mean 0, and the sum of their e^{t·score} is replaced with its
+    expectation.
 
     Args:
         keys: n, the number of keys.
         match: g, the matching key's score before scaling.
-        spread: σ, standard deviation of the other scores.
-        scale: t, the factor on all scores: a² under YaRN.
+        spread: σ, the standard deviation of the other scores before scaling.
+        scale: t, the factor on all scores; a² under YaRN.
 
     >>> matching_share(2, 0.0, 0.0)  # two equal scores
     0.5
@@ -25,11 +26,11 @@ def matching_share(keys: float, match: float, spread: float, scale: float = 1.0)
 
 
 def attention_entropy(keys: float, match: float, spread: float, scale: float = 1.0) -> float:
-    r"""Compute the entropy of the attention weights, in nats; the arguments are as for `matching_share`.
+    r"""Return the entropy of the attention weights, in nats, for the arguments of `matching_share`.
 
-        H = ln Z − E[t·score] = ln Z − p·t·g − (1 − p)·t²σ²,   Z the denominator of p
+        H = ln Z − E[t·score] = ln Z − p·t·g − (1 − p)·t²σ²,   Z: the denominator of p
 
-    Weighted by e^{t·score}, the normal scores have mean tσ².
+    Weighted by e^{t·score}, the normally distributed scores have mean tσ².
 
     >>> round(attention_entropy(100, 0.0, 0.0), 6) == round(math.log(100), 6)  # all scores alike
     True
@@ -42,7 +43,7 @@ def attention_entropy(keys: float, match: float, spread: float, scale: float = 1
 
 
 def sharing_keys(keys: float, match: float, spread: float, scale: float = 1.0) -> float:
-    r"""Compute e^H, the number of equal keys whose attention weights have that entropy.
+    r"""Return e^H, the number of equally weighted keys with the same entropy.
 
     >>> round(sharing_keys(100, 0.0, 0.0), 6)
     100.0

@@ -1,4 +1,4 @@
-"""Compare rules: the rotation that each named rule gives, and the score trend under it."""
+"""Apply context-extension rules by name, and compute the trend of the score."""
 
 import math
 
@@ -29,7 +29,7 @@ RULES = {
 def stretched(
     rule: str, head_dim: int, base: float, trained: int, wanted: float, abf_base: float = 500_000.0
 ) -> RopeSpec:
-    """Return the rotation of a head that a rule stretches to `wanted` tokens, with the published thresholds.
+    """Return the rotation of a head whose context a rule stretches to `wanted` tokens, with published thresholds.
 
     >>> stretched("pi", 4, 10_000.0, 4096, 8192).inv_freq.tolist()
     [0.5, 0.005]
@@ -50,11 +50,11 @@ def stretched(
 
 
 def score_trend(inv_freq: np.ndarray, attention_factor: float, distance: float, spread: float) -> float:
-    """Return the score of equal vectors as a share of plain RoPE's at 0, averaged over `distance` · (1 ± `spread`).
+    """Return the score of equal vectors, averaged over `distance` · (1 ± `spread`), relative to plain RoPE's at 0.
 
         a²/pairs · Σ_i cos(r θ_i) sinc(spread · r θ_i),   sinc x = sin(x)/x
 
-    With a `spread` of 0, the result is the score at `distance` itself.
+    With `spread` = 0, the result is the score at `distance` itself.
 
     >>> round(score_trend(np.array([math.pi]), 1.0, 1.0, 0.0), 6)
     -1.0

@@ -1,9 +1,9 @@
-"""Word vectors and one small head, with the same numbers in Python and in the figures.
+"""Generate word vectors and a small head, with the same numbers in Python and in the figures.
 
-None of these numbers are learned. A word's vector is drawn from a normal distribution seeded by its letters, so
-that equal words have equal vectors on every machine; the head's matrices are drawn in the same way. Their seeds
-were chosen so that the weights of the book's five-word sentence are easy to tell apart; other seeds would make the
-same points.
+None of these numbers are learned. A word's vector is drawn from a normal distribution, seeded by the word's
+letters, so that equal words have equal vectors on every machine. The head's matrices are drawn in the same way,
+with seeds chosen so that the weights for the book's five-word sentence are easy to tell apart; other seeds would
+make the same points.
 """
 
 import math
@@ -19,13 +19,13 @@ BITS_32 = 0xFFFFFFFF
 
 
 def normals(seed: int, count: int) -> list[float]:
-    r"""Draw standard normal numbers, the same on every machine for the same seed.
+    r"""Draw standard normal numbers that are the same on every machine and in the figures' scripts.
 
-    The figures' scripts draw the same stream: mulberry32 for uniform numbers, Box–Muller for normal ones.
+    The generator is mulberry32, followed by the Box–Muller transform.
 
     Args:
-        seed: a whole number; only its lowest 32 bits count.
-        count: how many numbers to draw.
+        seed: an integer, of which only the lowest 32 bits are used.
+        count: number of draws.
 
     Returns:
         A list of `count` floats, dimensionless.
@@ -41,13 +41,13 @@ def normals(seed: int, count: int) -> list[float]:
 
 
 def word_vector(word: str, width: int = D_MODEL) -> list[float]:
-    r"""Make a word's vector from its letters, ignoring case.
+    r"""Return a word's vector, seeded by the word's letters, ignoring case.
 
         vector = normals(FNV-1a hash of the letters' code points, width)
 
     Args:
         word: any text.
-        width: numbers in the vector.
+        width: length of the vector.
 
     Returns:
         A list of `width` floats, dimensionless.
@@ -69,23 +69,23 @@ def word_vectors(sentence: str, width: int = D_MODEL) -> np.ndarray:
 
 
 def head_matrices() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the head's W_q, W_k and W_v, `(8, 8)` each; each row gives one feature, as in torch's Linear."""
+    """Return the head's W_q, W_k and W_v, each `(8, 8)`, with one row per output feature, as in torch's Linear."""
     return tuple(random_matrix(seed, D_MODEL) for seed in MATRIX_SEEDS.values())
 
 
 def t5_table(*, bidirectional: bool) -> np.ndarray:
-    """Make up a T5 table for one head, `(32, 1)`: −ln(1 + bucket), halved for keys to the right."""
+    """Return a made-up T5 table for one head, `(32, 1)`: −ln(1 + bucket), halved for keys to the right."""
     near_to_far = -np.log1p(np.arange(16 if bidirectional else 32))
     return np.concatenate([near_to_far, near_to_far / 2] if bidirectional else [near_to_far])[:, None]
 
 
 def shaw_table() -> np.ndarray:
-    """Make up Shaw's vectors for one head, `(9, 8)`: relative positions −4 to 4."""
+    """Return made-up Shaw vectors for one head, `(9, 8)`, for relative positions from −4 to 4."""
     return _rows(SHAW_SEED, 2 * SHAW_CLIP + 1)
 
 
 def random_matrix(seed: int, width: int) -> np.ndarray:
-    """Draw a square matrix of normal numbers with variance 1/width, which keeps lengths on average."""
+    """Draw a square matrix of normal numbers with variance 1/width, which preserves lengths on average."""
     return np.array(normals(seed, width * width)).reshape(width, width) / math.sqrt(width)
 
 
@@ -95,7 +95,7 @@ def _rows(seed: int, count: int) -> np.ndarray:
 
 
 def _uniform(seed: int) -> Iterator[float]:
-    """Yield numbers in [0, 1): mulberry32, in 32-bit arithmetic."""
+    """Yield uniform numbers in [0, 1) from mulberry32."""
     state = seed & BITS_32
     while True:
         state = (state + 0x6D2B79F5) & BITS_32

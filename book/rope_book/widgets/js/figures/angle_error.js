@@ -3,9 +3,10 @@ import { ink, note } from "../lib/colour.js";
 import { cursor } from "../lib/cursor.js";
 import { live } from "../lib/figure.js";
 import { polar } from "../lib/geometry.js";
-import { placeLineNames } from "../lib/line_names.js";
+import { nameEnds, roomForNames } from "../lib/line_ends.js";
+import { placeLineNames, spotOn } from "../lib/line_names.js";
 import { memo } from "../lib/memo.js";
-import { abbreviated, decade, fmt, grouped, powerOf, range, significant } from "../lib/numbers.js";
+import { abbreviated, decade, fmt, grouped, last, powerOf, range, significant } from "../lib/numbers.js";
 import { phrase, phraseOf } from "../lib/phrase.js";
 import { sector } from "../lib/shapes.js";
 import { angleOf, timesConj, wrapped } from "../maths/complex.js";
@@ -13,6 +14,7 @@ import { errorCurve, errorParts, FARTHEST, LOST, withPosition } from "../maths/e
 import { invFreq, ropeAngles, turnsOf, withinTurn } from "../maths/frequencies.js";
 import { angleError, PIPELINES, pipelineCosSin, roundTo, STEPS } from "../maths/precision.js";
 
+const APART = 14; // pixels; a line that ends closer than this to another is named along the line
 const FLOOR = -9.5; // smaller errors are drawn at the bottom of the chart
 
 /** The name of the known pipeline that uses these formats, or undefined. */
@@ -81,12 +83,14 @@ const SHORT = {
   "cos and sin in bfloat16": phrase`cos in bfloat16`,
 };
 
+const shortNameOf = (name) => SHORT[name] ?? phraseOf(name);
+const ENDS = roomForNames(Object.keys(PIPELINES).map(shortNameOf)); // margin for the names at the lines' ends
 const placeNames = memo(placeLineNames, 4);
 
 /** Lay out the chart, and the clock with its text below. */
 function plan(width) {
   const [tiny, narrow] = [width < 300, width < 480];
-  const box = { x: 50, y: 54, w: width - 66, h: narrow ? 270 : 234 };
+  const box = { x: 50, y: 54, w: width - 50 - (narrow ? 16 : ENDS), h: narrow ? 270 : 234 };
   const [top, r] = [box.y + box.h + 62, tiny ? 40 : 48];
   return { tiny, narrow, box, top, clock: { cx: r + 6, cy: top + 20 + r, r }, height: top + 34 + 2 * r };
 }
@@ -129,15 +133,28 @@ function drawCurves(pen, paths, chosen, ended) {
   pen.lines(cross, { stroke: ink.text, width: 2 });
 }
 
-/** Write the curves' names, with `chosen` in bold. lines: [[name, path], …]. */
-function drawNames(pen, box, lines, chosen) {
+/** Whether a line ends at the right edge of a box, apart from all others, so that its name may be beside its end. */
+function endsAlone([, path], lines, box) {
+  const [x, y] = last(path);
+  const others = lines.filter(([, other]) => other !== path).map(([, other]) => last(other)[1]);
+  return x > box.x + box.w - 1 && others.every((other) => Math.abs(other - y) > APART);
+}
+
+/** Write the curves' names, with `chosen` in bold: at the end of a line that ends alone, and on any other line.
+ * lines: [[name, path], …]. */
+function drawNames(pen, box, lines, chosen, narrow) {
+  const inkOf = (name) =>
+    name === chosen ? { stroke: ink.other, words: ink.otherWords } : { stroke: ink.muted, words: ink.muted };
+  const alone = narrow ? [] : lines.filter((line) => endsAlone(line, lines, box));
+  const ends = alone.map(([name, path]) => ({ name, end: last(path), ...inkOf(name) }));
+  nameEnds(pen, box, ends);
   /** @type {(path: Pair[]) => Pair[]} */
   const pixels = (path) => path.map(([x, y]) => [Math.round(x), Math.round(y)]);
   const rounded = lines.map(([name, path]) => /** @type {[string, Pair[]]} */ ([name, pixels(path)]));
-  for (const { name, x, y, half } of placeNames(rounded, box)) {
-    pen.rect(x - half - 2, y - 11, 2 * half + 4, 14, { fill: ink.paper, opacity: 0.7 });
-    const style = name === chosen ? { fill: ink.otherWords, weight: 700 } : { fill: ink.muted };
-    pen.text(x, y, name, { size: 12, anchor: "middle", ...style });
+  const placed = placeNames(rounded, box, spotOn);
+  for (const { name, x, y, half } of placed.filter(({ name }) => ends.every((end) => end.name !== name))) {
+    pen.rect(x - half - 2, y - 11, 2 * half + 4, 14, { fill: ink.paper });
+    pen.text(x, y, name, { size: 12, anchor: "middle", fill: inkOf(name).words, weight: name === chosen ? 700 : 400 });
   }
 }
 
@@ -151,11 +168,10 @@ function drawChart(pen, { position, head_dim, base }, width, place, seen) {
   const cx = X(position);
   cursor(pen, box, cx, `m = ${grouped(position)}`, width);
 
-  const short = (name) => (narrow && SHORT[name]) || phraseOf(name);
   const name = nameOf(pipeline);
-  const chosen = name ? short(name) : phrase`chosen`;
-  const named = known.map(([other, path]) => [short(other), path]);
-  pen.part(() => drawNames(pen, box, name ? named : [[chosen, curve.map(point)], ...named], chosen));
+  const chosen = name ? shortNameOf(name) : phrase`chosen`;
+  const named = known.map(([other, path]) => [shortNameOf(other), path]);
+  pen.part(() => drawNames(pen, box, name ? named : [[chosen, curve.map(point)], ...named], chosen, narrow));
 
   const cy = missing ? box.y + box.h - 14 : point([position, error])[1];
   pen.circle(cx, cy, 6.5, { fill: missing ? ink.paper : ink.other, stroke: ink.text, width: 1.5 });

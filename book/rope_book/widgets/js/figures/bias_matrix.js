@@ -124,7 +124,7 @@ function drawCurve(pen, { scheme, length, query }, { causal, curve, keys }, box)
   pen.circle(X(0), Y(0), 5, { fill: ink.q, stroke: ink.paper, width: 1.5 });
 }
 
-/** Plot the selected row's attention weights for identical words, for which only position matters. */
+/** Plot the selected row's attention weights for identical words, so that only position matters. */
 function drawWeights(pen, { length, query }, { keys, weights }, box) {
   const most = [0.05, 0.1, 0.2, 0.5, 1].find((limit) => limit >= Math.max(...weights) - 1e-9) ?? 1;
   const { X, Y } = axes(pen, box, [-0.5, length - 0.5], [0, most], {
@@ -171,7 +171,7 @@ function readout(state) {
   if (scheme === "shaw") {
     const clipped = keys.filter((key) => Math.abs(key - query) >= clip).length;
     const [own, far] = [entry(0), counted(clip, "token")];
-    return phrase`The table has ${2 * clip + 1} rows. Query ${query} reads row ${own} for itself; ${clipped} of its
+    return phrase`Query ${query} reads ${results(state).biases} of the table's ${2 * clip + 1} rows, row ${own} for itself; ${clipped} of its
       ${keys.length} keys are ${far} away or more and read row 0 (left) or row ${2 * clip} (right). A row is a vector, so the
       real bias depends on the query; this one is made up.`;
   }
@@ -184,12 +184,20 @@ function readout(state) {
     key ${farthest}, is ${far} away and falls into bucket ${entry(farthest - query)}. ${madeUp}`;
 }
 
+function results(state) {
+  const { keys, entry } = followed(state);
+  const distances = keys.map((key) => Math.abs(key - state.query));
+  const used = state.scheme === "alibi" ? distances : keys.map((key) => entry(key - state.query));
+  return { seen: keys.length, farthest: Math.max(...distances), biases: new Set(used).size };
+}
+
 export default live({
   name: "BiasMatrix",
   title: phrase`A bias for every query and key, constant along the diagonals, and the attention that it makes`,
   height: (width) => places(width).height,
   draw,
   readout,
+  results,
   panel: (width) => [0, places(width).lead],
   unfolds: true,
   buttons: [{ label: phrase`Next query`, move: ({ query, length }) => ({ query: (query + 1) % length }) }],

@@ -2,6 +2,7 @@ import { diverging, ink, note, noteEnd, noteMiddle, onShade, shade, signedPlace 
 import { live } from "../lib/figure.js";
 import { fmt, range } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
+import { textWidth } from "../lib/words.js";
 import { length } from "../maths/complex.js";
 import { invFreq, ropeAngles, turnsOf } from "../maths/frequencies.js";
 import { pairFeatures } from "../maths/layouts.js";
@@ -12,8 +13,8 @@ const FEATURES = [
   0.7, 0.2, 0.5, -0.6, -0.3, 0.7, 0.6, 0.4, -0.7, 0.1, 0.3, 0.6, -0.5, -0.4, 0.7, -0.2, 0.1, -0.7, 0.4, 0.5, 0.6, -0.1,
   -0.6, 0.3, 0.2, 0.7, -0.4, -0.7, 0.5, 0.1, -0.2, 0.6,
 ];
-const TOP = 42; // space above the cells, for the headings
-const BELOW = 202; // space below the cells for the selected row's sum and the multiplication count
+const TOP = 26; // space above the cells, for the headings
+const BELOW = 140; // space below the cells for the selected row's sum and the multiplication count
 
 /**
  * All numbers for a state: x, the rows of R, the result, each row's pair, angle and partner, and the columns used
@@ -37,35 +38,34 @@ function rotated({ position, head_dim, base, pairing, row: j }) {
   return { d: head_dim, x, matrix, out: applyRope(x, angles, pairing), j, rows, ...columns, followed: rows[j] };
 }
 
-/** The cell layout: the matrix, with x and the result at `ends`, and five columns of the same height. */
+/** The cell layout: the square matrix, with x and the result at `ends`, and five columns of the same height. */
 function grid(width, { head_dim, form }) {
   const left = 22;
   const narrow = width < 430;
-  const column = narrow ? 48 : 56;
+  const column = 48;
   const room = width - left - (narrow ? 0 : 62); // reserves 62 pixels for the legend
-  const side = Math.min(352, room - 2 * column - (narrow ? 28 : 46));
-  const height = narrow ? Math.max(side, 176) : Math.min(side, 214);
-  const first = left + side + (narrow ? 6 : 14);
+  const side = Math.min(288, room - 2 * column - (narrow ? 34 : 52));
+  const first = left + side + (narrow ? 12 : 20);
   const ends = [first, first + column + (narrow ? 20 : 30)];
   const gap = narrow ? 12 : 24;
   const wide = Math.min(84, (room - 4 * gap) / 5);
   const edges = range(0, 4).map((i) => left + i * (wide + gap));
-  const [w, h] = [side / head_dim, height / head_dim];
-  return { left, narrow, column, room, side, height, w, h, ends, gap, wide, edges, isMatrix: form === "matrix" };
+  const cell = side / head_dim;
+  return { left, narrow, column, room, side, cell, ends, gap, wide, edges, isMatrix: form === "matrix" };
 }
 
 const height = (width, state) => {
-  const { height: cells, narrow } = grid(width, state);
-  return TOP + cells + BELOW + (narrow ? 90 : 0);
+  const { side, narrow } = grid(width, state);
+  return TOP + side + BELOW + (narrow ? 92 : 0);
 };
 
 /** Draw a coloured cell, with the number if there is room. */
 function cell(pen, value, x, y, w, h) {
   const place = signedPlace(value);
   pen.rect(x, y, w, h, { fill: shade(place, diverging), stroke: ink.grid, width: 0.5 });
-  if (w >= 42 && h >= 15) {
-    pen.text(x + w / 2, y + h / 2 + 4.5, fmt(value), { fill: onShade(place, diverging), size: 12, anchor: "middle" });
-  }
+  const words = fmt(value);
+  if (w < textWidth(words, 12) || h < 15) return;
+  pen.text(x + w / 2, y + h / 2 + 4.5, words, { fill: onShade(place, diverging), size: 12, anchor: "middle" });
 }
 
 /** Draw a column of cells with a heading and a frame around each `marked` row. */
@@ -82,26 +82,27 @@ function frame(pen, x, y, w, h) {
 }
 
 /** Draw R, leaving cells that are always zero blank. */
-function drawMatrix(pen, { d, matrix, rows, j }, pairing, { left, side, height: tall, w, h }) {
+function drawMatrix(pen, { d, matrix, rows, j }, pairing, { left, side, cell: w }) {
   pen.text(left + side / 2, TOP - 12, `R, ${d} × ${d}`, { anchor: "middle", weight: 600 });
-  const across = range(0, d).map((i) => [left, TOP + i * h, left + side, TOP + i * h]);
-  const down = range(0, d).map((i) => [left + i * w, TOP, left + i * w, TOP + tall]);
+  const across = range(0, d).map((i) => [left, TOP + i * w, left + side, TOP + i * w]);
+  const down = range(0, d).map((i) => [left + i * w, TOP, left + i * w, TOP + side]);
   pen.lines([...across, ...down], { stroke: ink.grid, width: 1 });
   for (const [r, { partner }] of rows.entries()) {
-    for (const c of [r, partner]) cell(pen, matrix[r][c], left + c * w, TOP + r * h, w, h);
+    for (const c of [r, partner]) cell(pen, matrix[r][c], left + c * w, TOP + r * w, w, w);
   }
   if (pairing === "interleaved") {
-    const blocks = range(0, d - 1, 2).map((i) => [left + i * w, TOP + i * h, 2 * w, 2 * h]);
+    const blocks = range(0, d - 1, 2).map((i) => [left + i * w, TOP + i * w, 2 * w, 2 * w]);
     pen.rects(blocks, { stroke: ink.muted, width: 1.5 });
   }
-  frame(pen, left, TOP + j * h, side, h);
+  frame(pen, left, TOP + j * w, side, w);
 }
 
 /** Draw the matrix form, in which R times x is the result. */
 function drawProduct(pen, at, pairing, place) {
   const { x, out, j, followed } = at;
-  const { column, h, ends, narrow } = place;
+  const { column, cell: h, left, side, ends, narrow } = place;
   drawMatrix(pen, at, pairing, place);
+  drawSign(pen, "×", (left + side + ends[0]) / 2, place);
   drawColumn(pen, x, "x", ends[0], column, h, [j, followed.partner]);
   drawSign(pen, "=", ends[1] - (narrow ? 10 : 15), place);
   drawColumn(pen, out, "x′", ends[1], column, h, [j]);
@@ -109,7 +110,7 @@ function drawProduct(pen, at, pairing, place) {
 
 /** Draw the elementwise form, with five columns and the operators between them. */
 function drawColumns(pen, { x, cos, turned, sin, out, j }, place) {
-  const { edges, wide, gap, h, narrow } = place;
+  const { edges, wide, gap, cell: h, narrow } = place;
   const columns = [
     [x, "x", "⊙"],
     [cos, "cos", "+"],
@@ -123,29 +124,29 @@ function drawColumns(pen, { x, cos, turned, sin, out, j }, place) {
   });
 }
 
-function drawSign(pen, sign, x, { height: tall, narrow }) {
-  pen.text(x, TOP + tall / 2 + 5, sign, { anchor: "middle", size: narrow ? 14 : 17 });
+function drawSign(pen, sign, x, { side, narrow }) {
+  pen.text(x, TOP + side / 2 + 5, sign, { anchor: "middle", size: narrow ? 14 : 17 });
 }
 
 /**
  * Animate between the two forms: each row's cosine and sine move from the matrix to their columns, x and x′ move
  * aside, and the partner features emerge from x. `share` is 0 for the matrix and 1 for the columns.
  */
-function drawBetween(pen, { x, cos, turned, sin, out, rows }, { left, column, w, h, ends, wide, edges }, share) {
+function drawBetween(pen, { x, cos, turned, sin, out, rows }, { left, column, cell: w, ends, wide, edges }, share) {
   const to = (from, end) => from + (end - from) * share;
   const [inMatrix, inColumn] = [to(w, wide), to(column, wide)];
   for (const [r, { partner, sign }] of rows.entries()) {
-    const y = TOP + r * h;
-    cell(pen, cos[r], to(left + r * w, edges[1]), y, inMatrix, h);
-    cell(pen, sin[r] * (share > 0.5 ? 1 : sign), to(left + partner * w, edges[3]), y, inMatrix, h);
-    cell(pen, turned[r], to(ends[0], edges[2]), to(TOP + partner * h, y), inColumn, h);
-    cell(pen, x[r], to(ends[0], edges[0]), y, inColumn, h);
-    cell(pen, out[r], to(ends[1], edges[4]), y, inColumn, h);
+    const y = TOP + r * w;
+    cell(pen, cos[r], to(left + r * w, edges[1]), y, inMatrix, w);
+    cell(pen, sin[r] * (share > 0.5 ? 1 : sign), to(left + partner * w, edges[3]), y, inMatrix, w);
+    cell(pen, turned[r], to(ends[0], edges[2]), to(TOP + partner * w, y), inColumn, w);
+    cell(pen, x[r], to(ends[0], edges[0]), y, inColumn, w);
+    cell(pen, out[r], to(ends[1], edges[4]), y, inColumn, w);
   }
 }
 
 /** Write as many row numbers as fit. */
-function drawRows(pen, { d, j }, { left, h }) {
+function drawRows(pen, { d, j }, { left, cell: h }) {
   const every = h >= 14 ? 1 : h >= 7 ? 4 : 8;
   for (const r of range(0, d - 1)) {
     const chosen = r === j;
@@ -155,10 +156,10 @@ function drawRows(pen, { d, j }, { left, h }) {
   }
 }
 
-function drawLegend(pen, { left, narrow, height: tall, room, isMatrix }, width) {
+function drawLegend(pen, { left, narrow, side, room, isMatrix }, width) {
   const steps = 24;
   if (narrow) {
-    const [x, y, w] = [left + 26, TOP + tall + 18, Math.min(150, width - left - 60)];
+    const [x, y, w] = [left + 26, TOP + side + 18, Math.min(150, width - left - 60)];
     pen.raster(x, y, w, 10, 1, steps, (_, i) => (i + 0.5) / steps, diverging);
     pen.text(x - 6, y + 10, "−1", noteEnd);
     pen.text(x + w + 6, y + 10, "1", note);
@@ -175,10 +176,10 @@ function drawLegend(pen, { left, narrow, height: tall, room, isMatrix }, width) 
 }
 
 /** All cells of a small matrix, by name. @returns {Record<string, Box>} */
-function cellsOf({ d }, { left, w, h }) {
+function cellsOf({ d }, { left, cell }) {
   if (d > 8) return {};
   const cells = range(0, d * d - 1).map((n) => [Math.floor(n / d), n % d]);
-  const box = (r, c) => ({ x: left + c * w, y: TOP + r * h, w, h });
+  const box = (r, c) => ({ x: left + c * cell, y: TOP + r * cell, w: cell, h: cell });
   return Object.fromEntries(cells.map(([r, c]) => [`row ${r}, column ${c}`, box(r, c)]));
 }
 
@@ -201,22 +202,16 @@ function drawRow(pen, { d, x, out, j, cos, sin, followed }, { isMatrix, narrow }
   return y + 20 * lines.length;
 }
 
-/** Draw the number of multiplications in each form to scale. */
+/** Draw the number of multiplications in each form to scale, as one bar: those by zero are its pale part. */
 function drawCount(pen, { head_dim: d, form }, y, width) {
   const full = width - 8;
-  const bars = [
-    { name: "matrix", words: phrase`matrix: ${d * d} (${d * d - 2 * d} by zero)`, count: d * d },
-    { name: "elementwise", words: phrase`elementwise: ${2 * d}`, count: 2 * d },
-  ];
+  const style = (name) => (name === form ? { weight: 600 } : { fill: ink.muted });
   pen.text(4, y, phrase`Multiplications for all rows`, { weight: 600 });
-  bars.forEach(({ name, words, count }, i) => {
-    const top = y + 12 + i * 42;
-    const chosen = name === form;
-    if (name === "matrix") pen.rect(4, top, full, 14, { fill: ink.grid });
-    pen.rect(4, top, (full * 2) / d, 14, { fill: chosen ? ink.text : ink.muted });
-    pen.rect(4, top, (full * count) / (d * d), 14, { stroke: chosen ? ink.text : ink.muted, width: 1.5 });
-    pen.text(4, top + 29, words, { size: 13, weight: chosen ? 600 : 400, fill: chosen ? ink.text : ink.muted });
-  });
+  pen.rect(4, y + 9, full, 14, { fill: ink.grid, stroke: ink.muted, width: 1.5 });
+  pen.rect(4, y + 9, (full * 2) / d, 14, { fill: ink.text });
+  pen.text(4, y + 39, phrase`elementwise: ${2 * d}`, style("elementwise"));
+  const words = phrase`matrix: ${d * d} (${d * d - 2 * d} by zero)`;
+  pen.text(4 + full, y + 39, words, { ...style("matrix"), anchor: "end" });
 }
 
 function draw(pen, state, /** @type {any} */ { width, way }) {
@@ -229,8 +224,8 @@ function draw(pen, state, /** @type {any} */ { width, way }) {
   else if (isMatrix) drawProduct(pen, at, state.pairing, place);
   else drawColumns(pen, at, place);
   drawLegend(pen, place, width);
-  const end = drawRow(pen, at, place, TOP + place.height + (narrow ? 84 : 32));
-  drawCount(pen, state, end + 36, width);
+  const end = drawRow(pen, at, place, TOP + place.side + (narrow ? 76 : 26));
+  drawCount(pen, state, end + 30, width);
   return { marks: isMatrix && !isBetween ? cellsOf(at, place) : {} };
 }
 

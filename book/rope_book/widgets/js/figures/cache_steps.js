@@ -25,10 +25,13 @@ function held({ store, pair, capacity }, step) {
   });
 }
 
+/** The keys that the newest query sees at a wrong angle. */
+const staleIn = (keys) => keys.filter((key) => key.off > VISIBLE);
+
 function plan(width) {
   const narrow = width < 620;
   const side = width / STEPS; // width of a column
-  const tall = clamp(side - 4, 13, 17); // height of one step in the history
+  const tall = clamp(side - 4, 13, 15); // height of one step in the history
   const r = Math.min(side / 2 - 1, 18);
   const query = 30 + r;
   const keys = query + 2 * r + 42;
@@ -132,7 +135,7 @@ function drawHistory(pen, state, width, { side, tall, history }) {
 
 const COSTS = [
   { of: "turned", name: phrase`Keys turned (at this step)`, full: 136, fill: ink.position, adds: true },
-  { of: "products", name: phrase`Dot products (at this step)`, full: 816, fill: ink.score, adds: true },
+  { of: "products", name: phrase`Dot products (at this step)`, full: 816, fill: ink.text, adds: true },
   { of: "bytes", name: phrase`Bytes kept, read at each step`, full: 512, fill: ink.k, adds: false },
 ];
 
@@ -163,7 +166,7 @@ function draw(pen, state, { width }) {
 function readout(state) {
   const { step, store, capacity, pair } = state;
   const all = held(state, step);
-  const off = all.filter((key) => key.off > VISIBLE).sort((one, other) => other.off - one.off);
+  const off = staleIn(all).sort((one, other) => other.off - one.off);
   const earlier = all.length - 1;
   const [bytes] = decodingWork(store, capacity, step).bytes;
   const added = phrase`Step ${step} writes one key, at position ${step - 1}, takes ${counted(all.length, "dot product")} and reads
@@ -191,6 +194,7 @@ function readout(state) {
 const results = (state) => ({
   held: held(state, state.step).length,
   bytes_held: decodingWork(state.store, state.capacity, state.step).bytes[0],
+  stale: staleIn(held(state, state.step)).length,
 });
 
 export default live({

@@ -1,23 +1,27 @@
 import { PRESETS } from "../data/presets.js";
 import { axes } from "../lib/axes.js";
-import { ink, note } from "../lib/colour.js";
+import { ink } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
 import { inLines } from "../lib/labels.js";
+import { namedBy } from "../lib/leads.js";
 import { memo } from "../lib/memo.js";
-import { abbreviated, clamp, decade, geometric, grouped, powerOf, range } from "../lib/numbers.js";
+import { abbreviated, clamp, decade, geometric, grouped, last, powerOf, range } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
 import { counted, textWidth, wrapped } from "../lib/words.js";
 import { firstNegativeDistance } from "../maths/base_bound.js";
 import { comparedFiles, inWords } from "../maths/compare.js";
 import { meanCosine } from "../maths/decay.js";
 import { invFreq, wavelength } from "../maths/frequencies.js";
-import { contentOf, lineOf, readAny } from "../maths/statement.js";
+import { contentOf, readAny } from "../maths/statement.js";
 
 const FARTHEST = 32768; // how far to search for a negative score, in tokens
 const REACH = 131072; // end of the distance axis, in tokens
 const LINE = 19; // pixels
-const BADGE = 30; // height of the verdict, in pixels
+const HEAD = { size: 16, pitch: 22 }; // of the verdict, in pixels
+const CHIP = { w: 22, h: 24, pitch: 30 }; // of a model's name as a switch: its ends, height and distance, in pixels
 const SLOWEST = 9; // the wavelength axis ends at 10^SLOWEST tokens per turn
+
+const CHIPS = (namedBy("ConfigInspector").few?.preset ?? []).map((name) => ({ name, words: name.split(" (")[0] }));
 
 const presetOf = (preset) => PRESETS.filter(({ name }) => name === preset)[0];
 
@@ -81,46 +85,111 @@ function facts({ ropeType, base, headDim, rotaryDim, layout, attentionFactor, se
   ].join(" · ");
 }
 
-/** The text above and below the chart, wrapped into lines. */
+/** The pairs of a reading, and those that complete no turn within a number of tokens. */
+const slowOf = ({ invFreq }, tokens) => wavelength(invFreq).filter((wave) => wave > tokens).length;
+
+/** The picture's first sentence: how far the file's claim is from whole turns, whether two files agree, or that a file
+ * is refused. */
+function verdictOf(state) {
+  const [{ reading, refused }, second] = readState(state);
+  if (refused) return phrase`This config is not read.`;
+  if (second?.refused) return phrase`The second file is not read.`;
+  if (second) return comparison(textsOf(state)).split(/(?<=[.。])/u)[0];
+  const pairs = reading.invFreq.length;
+  const [within, slow] = [reading.longest ?? state.length, slowOf(reading, reading.longest ?? state.length)];
+  const [many, far] = [counted(pairs, "hand"), grouped(within)];
+  if (slow === 1) return phrase`1 of ${many} never completes a turn in ${far} tokens`;
+  return reading.longest
+    ? phrase`${slow} of ${many} never complete a turn in the ${far} tokens that it claims`
+    : phrase`${slow} of ${many} never complete a turn in ${far} tokens; it claims no length`;
+}
+
+/** The verdict and the facts, wrapped into lines. */
 const wordsOf = memo((state, width) => {
-  const [{ reading, refused, content }, second] = readState(state);
-  const fit = (text, size) => wrapped(text, width - 8, size);
-  if (refused) return { above: fit(refused.sentence), below: [] };
+  const [{ reading, refused }, second] = readState(state);
+  const fit = (text, size = 13) => wrapped(text, width - 8, size);
+  const head = fit(verdictOf(state), 1.13 * HEAD.size); // in bold
+  if (refused) return { head, above: fit(refused.sentence) };
   const theirs = () => second.refused?.sentence ?? facts(second.reading);
   const above = second ? [`● ${facts(reading)}`, `+ ${theirs()}`] : [facts(reading)];
-  const source = state.config.trim() ? [] : [phrase`Source: ${presetOf(state.preset).source}`];
+  return { head, above: above.flatMap((line) => fit(line)) };
+});
+
+const chips = (width) => inLines(CHIPS, width, { sample: CHIP.w, gap: 6 });
+
+/** The lines of the legend. */
+const legend = ({ reading }, { length }, width) =>
+  reading ? inLines(marks(reading, length), width, { sample: 26 }) : [];
+
+/** The most lines that any model needs, so that choosing another leaves the picture as it is. */
+const roomFor = memo((layers, width) => {
+  const all = PRESETS.map(({ name }) => ({
+    preset: name,
+    config: "",
+    other: "",
+    second: "none",
+    layers,
+    length: REACH,
+  }));
+  const words = all.map((state) => wordsOf(state, width));
   return {
-    above: above.flatMap((line) => fit(line)),
-    below: [lineOf(reading, content), ...source].flatMap((line) => fit(line, 12)),
+    head: Math.max(...words.map(({ head }) => head.length)),
+    above: Math.max(...words.map(({ above }) => above.length)),
+    legend: Math.max(...all.map((state) => last(legend(readState(state)[0], state, width)).line)),
   };
 });
 
-/** Lay out, from top to bottom, the text, the legend, the chart and the remaining text. */
-function plan(state, width) {
-  const { above, below } = wordsOf(state, width);
-  const [{ reading }] = readState(state);
-  const all = reading ? inLines(marks(reading, state.length), width, { sample: 26 }) : [];
-  const lines = all.at(-1)?.line ?? 0;
-  const top = BADGE + LINE * above.length;
-  const chart = width < 480 ? 300 : 340;
-  const box = { x: 46, y: top + 50 + LINE * lines, w: width - 60, h: chart - 110 };
-  return { above, below, all, top, box, height: top + LINE * (lines + below.length) + (reading ? chart : 20) };
+/** Lay out, from top to bottom, the models' chips, the verdict, the facts, the legend and the chart. */
+function plan(state, width, { small }) {
+  const { head, above } = wordsOf(state, width);
+  const room = roomFor(state.layers, width);
+  const all = legend(readState(state)[0], state, width);
+  const first = small ? 0 : CHIP.pitch * (last(chips(width)).line + 1) + 4;
+  const facts = first + HEAD.pitch * head.length + 4;
+  const top = facts + LINE * above.length;
+  const least = first + HEAD.pitch * room.head + 4 + LINE * (room.above + room.legend);
+  const y = Math.max(least, top + LINE * (all.at(-1)?.line ?? 0)) + 46;
+  const box = { x: 46, y, w: width - 60, h: 152 };
+  return { head, above, all, first, facts, top, box, height: y + box.h + 46 };
+}
+
+/** Draw the names of a few models as switches; the one in use is filled. */
+function drawChips(pen, { preset, config }, width) {
+  /** @type {Record<string, Tap>} */
+  const taps = {};
+  for (const { name, words, x, line } of chips(width)) {
+    const [isOn, box] = [name === preset && !config.trim(), { x: x + 1, y: CHIP.pitch * line + 1 }];
+    const size = { w: CHIP.w + textWidth(words) - 2, h: CHIP.h };
+    const fill = isOn ? ink.text : ink.paper;
+    pen.rect(box.x, box.y, size.w, size.h, { fill, stroke: isOn ? ink.text : ink.muted, width: 1, radius: 12 });
+    pen.text(box.x + size.w / 2, box.y + 16.5, words, { anchor: "middle", fill: isOn ? ink.paper : ink.text });
+    taps[name] = { ...box, ...size, set: { preset: name, config: "" } };
+  }
+  return taps;
 }
 
 /** The lengths that a chart marks. */
 function marks({ longest, trained }, length) {
-  const mark = (name, tokens, stroke, dash) => ({ words: `${name} ${grouped(tokens)}`, tokens, stroke, dash });
+  const mark = (name, tokens, stroke, dash) => ({
+    words: `${name} ${grouped(tokens)}`,
+    tokens,
+    stroke,
+    dash,
+    width: 1.5,
+  });
   return [
     longest && mark(phrase`claimed`, longest, ink.text, "7 4"),
     trained && trained !== longest && mark(phrase`trained`, trained, ink.muted, "2 4"),
-    mark(phrase`text`, length, ink.position, "4 3"),
-  ].filter(Boolean);
+    { ...mark(phrase`text`, length, ink.position), width: 3 }, // wider, as it may be under another
+  ]
+    .filter(Boolean)
+    .reverse();
 }
 
 function drawLegend(pen, all, top) {
-  for (const { words: name, x, line, stroke, dash } of all) {
+  for (const { words: name, x, line, stroke, dash, width } of all) {
     const y = top + LINE * line;
-    pen.line(x, y - 4, x + 20, y - 4, { stroke, width: 2, dash });
+    pen.line(x, y - 4, x + 20, y - 4, { stroke, width, dash });
     pen.text(x + 26, y, name);
   }
 }
@@ -137,8 +206,8 @@ function drawWaves(pen, reading, all, box, other) {
     yTicks: range(0, SLOWEST, 3),
     yFormat: (power) => decade(power),
   });
-  for (const { tokens, stroke, dash } of all) {
-    pen.line(box.x, Y(level(tokens)), box.x + box.w, Y(level(tokens)), { stroke, width: 1.5, dash });
+  for (const { tokens, stroke, dash, width } of all) {
+    pen.line(box.x, Y(level(tokens)), box.x + box.w, Y(level(tokens)), { stroke, width, dash });
   }
   if (reading.ropeType !== "nope") {
     const plain = wavelength(invFreq(reading.rotaryDim, reading.base)).slice(0, waves.length);
@@ -171,9 +240,9 @@ function drawScore(pen, reading, all, box, other) {
     xFormat: abbreviated,
     yTicks: [-0.5, 0, 0.5, 1],
   });
-  for (const { tokens, stroke, dash } of all) {
+  for (const { tokens, stroke, dash, width } of all) {
     const x = X(clamp(tokens, 1, REACH));
-    pen.line(x, box.y, x, box.y + box.h, { stroke, width: 1.5, dash });
+    pen.line(x, box.y, x, box.y + box.h, { stroke, width, dash });
   }
   pen.line(box.x, Y(0), box.x + box.w, Y(0), { stroke: ink.muted, width: 1 });
   const curve = (points) => points.map(([distance, score]) => [X(distance), Y(clamp(score, -0.5, 1))]);
@@ -182,28 +251,25 @@ function drawScore(pen, reading, all, box, other) {
   if (negative !== null) pen.circle(X(Math.max(1, negative)), Y(0), 5, { fill: ink.score, stroke: ink.text });
 }
 
-/** Write the verdict above the facts: read, read with remarks, or rejected. */
-function drawBadge(pen, { reading, refused }) {
-  const remarks = reading?.remarks.length ?? 0;
-  const good = [phrase`✓ read`, ink.positionWords, ink.paper];
-  const noted = [phrase`! read, with ${counted(remarks, "remark")}`, ink.other, ink.onOther];
-  const [words, fill, on] = refused ? [phrase`✗ refused`, ink.text, ink.paper] : remarks ? noted : good;
-  pen.rect(4, 2, textWidth(words, 13, true) + 18, 22, { fill, radius: 11 });
-  pen.text(13, 18, words, { fill: on, weight: 600 });
-}
-
-function draw(pen, state, { width }) {
-  const [first, second] = readState(state);
-  const { above, below, all, top, box, height } = plan(state, width);
-  drawBadge(pen, first);
+function draw(pen, state, view) {
+  const { width, small } = view;
+  const [mine, second] = readState(state);
+  const { head, above, all, first, facts, top, box } = plan(state, width, view);
+  /** @type {Record<string, Tap>} */
+  let taps = {};
   pen.part(() => {
-    for (const [i, line] of above.entries()) pen.text(4, BADGE + 15 + LINE * i, line);
-    for (const [i, line] of below.entries()) pen.text(4, height - 6 - LINE * (below.length - 1 - i), line, note);
+    if (!small) taps = drawChips(pen, state, width);
   });
-  if (first.refused) return;
+  pen.part(() => {
+    const bold = { size: HEAD.size, weight: 700 };
+    for (const [i, line] of head.entries()) pen.text(4, first + 17 + HEAD.pitch * i, line, bold);
+    for (const [i, line] of above.entries()) pen.text(4, facts + 15 + LINE * i, line, { fill: ink.muted });
+  });
+  if (mine.refused) return { taps };
   drawLegend(pen, all, top + 18);
   const drawChart = state.view === "score" ? drawScore : drawWaves;
-  pen.part(() => drawChart(pen, first.reading, all, box, second?.reading));
+  pen.part(() => drawChart(pen, mine.reading, all, box, second?.reading));
+  return { taps };
 }
 
 function readout(state) {
@@ -211,32 +277,43 @@ function readout(state) {
   if (refused) return phrase`This config is not read. ${refused.sentence}.`;
   if (second?.refused) return phrase`The second file is not read. ${second.refused.sentence}.`;
   if (second) return comparison(textsOf(state));
-  const waves = wavelength(reading.invFreq);
+  const pairs = counted(reading.invFreq.length, "pair");
   const { negative } = measured(reading.invFreq);
-  const slow = (tokens) => waves.filter((wave) => wave > tokens).length;
-  const inText = phrase`${slow(state.length)} of ${counted(waves.length, "pair")} make no full turn in a text of ${grouped(state.length)} tokens`;
+  const inText = phrase`${slowOf(reading, state.length)} of ${pairs} make no full turn in a text of ${grouped(state.length)} tokens`;
   const claim = reading.longest
-    ? phrase`${inText}, ${slow(reading.longest)} in the ${grouped(reading.longest)} that the file claims.`
+    ? phrase`${inText}, ${slowOf(reading, reading.longest)} in the ${grouped(reading.longest)} that the file claims.`
     : phrase`${inText}; the file claims no length.`;
   const score =
     negative === null
       ? phrase`The mean score of equal vectors stays positive to ${grouped(FARTHEST)} tokens.`
       : phrase`The mean score of equal vectors is first negative at distance ${grouped(negative)}.`;
-  return [claim, score, ...reading.remarks.map(([, text]) => text)].join(" ");
+  const shown = state.view === "score" ? [score] : [];
+  return [claim, ...shown, ...reading.remarks.map(([, text]) => text)].join(" ");
 }
 
-/** The layer control has an effect only if there are two kinds of layer. */
-function uses(state) {
+/** The layer control has an effect only if there are two kinds of layer, and a second file follows a first. */
+function uses(state, used) {
   const [{ reading }] = readState(state);
-  return Object.keys(state).filter((name) => name !== "layers" || reading?.layerTypes.length > 1);
+  const idle = { layers: !(reading?.layerTypes.length > 1), other: !(state.config.trim() || state.other.trim()) };
+  return used.filter((name) => !idle[name]);
+}
+
+function results(state) {
+  const [{ reading }] = readState(state);
+  if (!reading) return { pairs: NaN, slow: NaN, slow_in_claim: NaN };
+  const { invFreq, longest } = reading;
+  const inClaim = longest ? slowOf(reading, longest) : NaN;
+  return { pairs: invFreq.length, slow: slowOf(reading, state.length), slow_in_claim: inClaim };
 }
 
 export default live({
   name: "ConfigInspector",
   title: phrase`What a model's config.json or GGUF says of its rotation`,
-  height: (width, state) => plan(state, width).height,
-  lines: 6,
+  height: (width, state, view) => plan(state, width, view).height,
+  lines: 5,
   draw,
   readout,
+  results,
   uses,
+  unfolds: true,
 });

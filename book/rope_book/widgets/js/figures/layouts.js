@@ -1,3 +1,4 @@
+import { LAYOUTS } from "../data/layouts.js";
 import { axes } from "../lib/axes.js";
 import { ink, noteMiddle } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
@@ -10,30 +11,18 @@ import { invFreq, ropeAngles } from "../maths/frequencies.js";
 import { layoutPermutation, pairFeatures, pairOf } from "../maths/layouts.js";
 import { applyRope } from "../maths/rotary.js";
 
-const DISTANCE = 4; // tokens from the key to the query
-const BASE = 100;
-// one query and one key, interleaved; narrower heads use the first features
-const QUERY = [-0.8, -1.3, 0.6, 0.7, -0.3, 0.4, 1.7, 1.1, 0.7, 0.7, -0.9, 1, -1.6, -0.3, -0.4, -1.7];
-const KEY = [-0.1, 1.6, -0.3, -1.2, -0.1, 0.9, 0.2, 0.3, -1.4, 0.5, 0.5, 1.3, 1.5, 0.7, -1.6, -1.4];
+const DISTANCE = LAYOUTS.distance; // tokens from the key to the query
 const REACH = 2.1; // the largest turned feature
 const speedOf = (pair, pairs) => pair / (pairs - 1); // from 0 for the fastest pair to 1 for the slowest
 
-/** Ways to rotate the trained vectors, each with the layout used for the query and the layout used for the key. */
-const WAYS = {
-  trained: ["interleaved", "interleaved"],
-  converted: ["half_split", "half_split"], // after the features are permuted
-  unconverted: ["half_split", "half_split"],
-  mixed: ["interleaved", "half_split"],
-};
-
 /** For a head of width d: the rotated query and key, and their scores, under each way of rotating. */
 function head(d) {
-  const frequencies = invFreq(d, BASE);
+  const frequencies = invFreq(d, LAYOUTS.base);
   const order = layoutPermutation(d);
   const rows = (way, m) =>
-    [QUERY, KEY].map((vector, i) => {
+    [LAYOUTS.query, LAYOUTS.key].map((vector, i) => {
       const x = range(0, d - 1).map((seat) => vector[way === "converted" ? order[seat] : seat]);
-      return applyRope(x, ropeAngles(m - i * DISTANCE, frequencies), WAYS[way][i]);
+      return applyRope(x, ropeAngles(m - i * DISTANCE, frequencies), LAYOUTS.runs[way][i]);
     });
   const score = (way, m) => {
     const [query, key] = rows(way, m);
@@ -73,7 +62,7 @@ function drawRow(pen, values, feature, lit, { x, cell }, { number, bars, tab, to
   const zero = bars + BAR / 2;
   const pairs = values.length / 2;
   const seats = values.map((value, seat) => {
-    const home = pairOf(feature[seat]); // the trained pair
+    const home = pairOf(feature[seat]); // the pair this feature belonged to in training
     return { seat, home, speed: speedOf(home, pairs), left: x + seat * cell + 1.5, tall: (value / REACH) * (BAR / 2) };
   });
   const frames = seats.map(({ left }) => [left, bars, inner, BAR]);
@@ -113,7 +102,7 @@ function drawLinks(pen, from, trained, centre) {
   }
 }
 
-/** Draw an arc between features that are rotated together, dashed if they were not a pair in training. */
+/** Draw an arc between each pair of features that are rotated together, dashed if they were not paired in training. */
 function drawArcs(pen, { pair, run, head_dim }, cell, centre) {
   const pairs = head_dim / 2;
   const arc = (layout, y, tall) => (i) => {
@@ -194,11 +183,17 @@ function readout(state) {
     trained: ${wanted}.`;
 }
 
+const results = ({ run, head_dim, position }) => ({
+  score: heads[head_dim].score(run, position),
+  trained: heads[head_dim].score("trained", DISTANCE),
+});
+
 export default live({
   name: "Layouts",
   title: phrase`One head of a query in two layouts, its pairs turned, and the score they give`,
   height: () => BOTTOM + 220,
   draw,
   readout,
+  results,
   play: { trait: "position", perSecond: 6, speeds: [1, 4] },
 });

@@ -11,6 +11,7 @@ import { guessGap } from "../maths/drawn_guess.js";
 
 const [PARTS, TOP] = [16, 3]; // number of parts of the text; nats per unit of height in a drawn guess
 const [LOW, HIGH] = [-0.25, 3];
+const PENCIL = 9; // distance of a waiting pencil from the axis, in pixels
 const WITHIN = 4; // a part within the trained length
 const MIDDLES = range(0, PARTS - 1).map((part) => (LENGTH.tokens * (part + 0.5)) / PARTS);
 
@@ -50,7 +51,8 @@ function drawGuess(pen, state, box, Y) {
   const line = [0, ...guess].map(at);
   pen.curve(line, { stroke: ink.other, width: 3.5 });
   const [x, y] = last(line);
-  pen.circle(x, y, 7, { fill: ink.other, stroke: ink.text, width: 1.5 });
+  const tip = Math.max(x, box.x + PENCIL); // inside the chart, off the axis's numbers
+  pen.circle(tip, y, 7, { fill: ink.other, stroke: ink.text, width: 1.5 });
   if (waits(state)) {
     const words =
       box.w < 320 ? phrase`Draw: drag this pencil` : phrase`Draw what the tokens will cost: drag this pencil`;
@@ -60,7 +62,7 @@ function drawGuess(pen, state, box, Y) {
     const to = clamp(Math.round((px - box.x) / step), 0, PARTS);
     return to ? drawnTo(guess, to, clamp((Y(0) - py) / (Y(0) - Y(TOP)), -1, 1), 0) : [];
   };
-  return { guess: { x, y, at: drawn, ink: ink.other } };
+  return { guess: { x: tip, y, at: drawn, ink: ink.other } };
 }
 
 function draw(pen, state, { width }) {

@@ -1,10 +1,19 @@
 import { ink, noteEnd, noteMiddle } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
+import { inLines } from "../lib/labels.js";
 import { legendOf } from "../lib/legend.js";
 import { BEYOND, SEEN } from "../lib/marks.js";
 import { clamp, decade, fmt, grouped, powerOf, range, sum, ticks } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
-import { attentionPicture, drawPlaceBars, LEVEL, PLACES } from "../lib/places.js";
+import {
+  attentionPicture,
+  drawPlaceBars,
+  entriesOfPlaces,
+  isLowEnough,
+  isRightEnough,
+  LEVEL,
+  WITHIN,
+} from "../lib/places.js";
 import { pointsAround } from "../lib/shapes.js";
 import { counted, quoted, wrapped } from "../lib/words.js";
 import { binSize, means, pageRope, turnsWithin } from "../maths/long_text.js";
@@ -66,12 +75,12 @@ function measured({ measure, times }, { length, total, reading }) {
 }
 
 function legend({ task, measure }, width) {
-  const { loss, accuracy } = pageModel(task).reached;
+  const { length, reached } = pageModel(task);
+  const { loss, accuracy } = reached;
   const level = measure === "loss" ? phrase`${fmt(loss, 2)} nats` : `${fmt(100 * accuracy, 0)} %`;
-  return legendOf([...PLACES, { words: phrase`after training: ${level}`, style: LEVEL }], width - 4);
+  const now = { words: phrase`in training: ${level}`, style: LEVEL };
+  return legendOf([now, ...entriesOfPlaces(length, phrase`within ${WITHIN} %`)], width - 4);
 }
-
-const NEARLY = 0.9; // share of the value reached in training
 
 const barsAlone = ({ shows }) => !["attention", "angles", "row"].some(shows);
 
@@ -111,7 +120,7 @@ function drawChart(pen, state, seen, box, width, alone) {
   const most = Math.max(3, ...bars.filter((bar) => bar > 0));
   const inLetters =
     state.task === "text" ? phrase`place in the text (characters)` : phrase`place in the text (letters)`;
-  const asTrained = (bar) => (loss ? bar <= level / NEARLY : bar >= NEARLY * level);
+  const asTrained = (bar) => (loss ? isLowEnough : isRightEnough)(bar, level);
   const { X, at } = drawPlaceBars(
     pen,
     box,
@@ -144,11 +153,11 @@ function drawField(pen, { head }, { length, total, place, attends, reading }, { 
   pen.text(x + w + 14, y + w / 2, phrase`queries →`, { ...noteMiddle, turn: 90 });
 }
 
-/** The factor by which a pair turns more slowly than in training. */
+/** The factor by which a pair turns more slowly than in training, or "" if a rule leaves it alone. */
 function slower(now, trained) {
   if (now === 0) return phrase`still`;
   const ratio = trained / now;
-  if (ratio === 1) return "÷ 1";
+  if (ratio === 1) return "";
   return ratio < 0.995 ? `× ${fmt(1 / ratio, 1)}` : `÷ ${fmt(ratio, ratio < 9.95 ? 1 : 0)}`;
 }
 
@@ -158,15 +167,18 @@ const reachedAngles = ({ now, trained, length, total }) => ({
   is: turnsWithin(now.invFreq, total + 1),
 });
 
+const ANGLES = { seen: { fill: ink.position }, fresh: { fill: ink.other, stroke: ink.text, width: 0.7 } };
+
 /** Draw the pairs' angles, and the factors by which the pairs turn more slowly than in training. */
 function drawPairs(pen, seen, { x, y, w, h }, width) {
   const { was, is } = reachedAngles(seen);
   const at = (power) => x + (w * (power - LEAST)) / -LEAST;
   const X = (turns) => at(clamp(powerOf(turns || 1e-9), LEAST, 0));
   const title =
-    width < 300 ? phrase`Turns` : narrow(width) ? phrase`Angles (turns)` : phrase`Farthest angle of each pair (turns)`;
+    width < 300 ? phrase`Turns` : w < 230 ? phrase`Angles (turns)` : phrase`Farthest angle of each pair (turns)`;
   pen.text(x, y - 9, title);
-  if (w > 230) pen.text(x + w + 50, y - 9, phrase`slower`, { anchor: "end" });
+  const factors = seen.now.invFreq.map((frequency, i) => slower(frequency, seen.trained.invFreq[i]));
+  pen.text(x + w + 50, y - 9, factors.some(Boolean) ? phrase`slower` : "", { anchor: "end" });
   for (const power of narrow(width) ? [-3, -1] : range(LEAST, 0)) {
     pen.line(at(power), y, at(power), y + h, { stroke: ink.grid, width: 1 });
     pen.text(at(power), y + h + 17, decade(power, -9), noteMiddle);
@@ -178,18 +190,27 @@ function drawPairs(pen, seen, { x, y, w, h }, width) {
   const [none, known] = [() => 0, (i) => was[i]];
   pen.rects(
     bars(none, (i) => Math.min(is[i], was[i])),
-    { fill: ink.position },
+    ANGLES.seen,
   );
   pen.rects(
     bars(known, (i) => Math.max(is[i], was[i])),
-    { fill: ink.other, stroke: ink.text, width: 0.7 },
+    ANGLES.fresh,
   );
   pen.rects(bars(none, known), { stroke: ink.text, width: 1 });
   pen.part(() => {
-    for (const [i, frequency] of seen.now.invFreq.entries()) {
+    for (const [i, factor] of factors.entries()) {
       const baseline = y + PITCH * i + 10;
       pen.text(x - 6, baseline, i + 1, noteEnd);
-      pen.text(x + w + 50, baseline, slower(frequency, seen.trained.invFreq[i]), { anchor: "end", size: 12 });
+      pen.text(x + w + 50, baseline, factor, { anchor: "end", size: 12 });
+    }
+    const left = narrow(width) ? x - 44 : x;
+    const named = [
+      { words: narrow(width) ? phrase`seen` : phrase`seen in training`, box: ANGLES.seen },
+      { words: narrow(width) ? phrase`never` : phrase`never seen`, box: ANGLES.fresh },
+    ];
+    for (const { words, box, x: at } of inLines(named, width - left, { sample: 22 })) {
+      pen.rect(left + at, y + h + 28, 16, 12, box);
+      pen.text(left + at + 22, y + h + 38, words);
     }
   });
 }
@@ -210,7 +231,7 @@ function drawRow(pen, seen, { x, y, w, h }, width) {
     if (!weights) return;
     const shown = [...weights.slice(first)];
     const bars = shown.map((weight, i) => [middle(i) - step / 2 + 2, y + h - h * weight, step - 4, h * weight]);
-    pen.rects(bars, { fill: ink.k, stroke: ink.text, width: 0.7 });
+    pen.rects(bars, { fill: ink.muted });
     for (const [i, weight] of shown.entries())
       if (weight >= 0.095) pen.text(middle(i), y + h - h * weight - 5, fmt(100 * weight, 0), MIDDLE);
     const rest = sum([...weights.slice(0, first)]);

@@ -291,9 +291,9 @@ function readout(state, { shows }) {
   const [was, is] = [vector(first.outputs[looked]), vector(second.outputs[here])];
   const stayed = moves[looked] < STILL;
   const outcome = stayed
-    ? phrase`The output of ${word} is ${is} in both sentences, equal to 9 decimals.`
-    : phrase`The output of ${word} moved from ${was} to ${is}.`;
-  if (!shows("weights")) return phrase`${verdict(seen)}. ${outcome}`;
+    ? phrase`${verdict(seen)}. The output of ${word} is ${is} in both sentences, equal to 9 decimals.`
+    : phrase`${verdict(seen)}. The output of ${word} moved by ${fmt(moves[looked])}, from ${was} to ${is}.`;
+  if (!shows("weights")) return outcome;
   if (!sameWords)
     return phrase`${outcome} The two sentences hold different words: attention sees which words there are.`;
   if (inOrder(first.words) === inOrder(second.words)) return phrase`${outcome} Give sentence 2 another order.`;
@@ -326,12 +326,18 @@ function follow(before, held) {
   return "sentence" in held && !isOwn ? { rearranged: reversed(sentence) } : {};
 }
 
+function results(state) {
+  const { kept, moved, moves, looked } = compare(state);
+  return { shared: kept.length, moved, shift: moves[looked] < STILL ? 0 : moves[looked] };
+}
+
 export default live({
   name: "OrderBlindness",
   title: phrase`Two sentences of the same words, and where attention puts each word`,
   height: (width, state, view) => plan(width, state, view).height,
   draw,
   readout,
+  results,
   follow,
   buttons: [
     { label: phrase`Next order`, move: nextOrder },

@@ -39,7 +39,7 @@ const HILLS = "0,0.66 0.14,0.57 0.3,0.6 0.46,0.5 0.62,0.56 0.8,0.48 1,0.58";
 const HOUSE = "0.1,0.86 0.1,0.68 0.21,0.57 0.32,0.68 0.32,0.86 0.1,0.86";
 const DOOR = "0.18,0.86 0.18,0.76 0.24,0.76 0.24,0.86";
 const TRUNK = "0.76,0.88 0.76,0.74";
-const [SUN, CROWN] = ["0.8,0.19", "0.76,0.65"]; // centres in the picture
+const [SUN, CROWN] = ["0.8,0.19", "0.76,0.65"]; // centres of the circles
 
 /** Draw the picture on top of the patches' colours. */
 function drawPicture(pen, { x, y, side }) {

@@ -32,6 +32,7 @@ const isNamed = (state) => state.task === "choose" || state.guess === caseOf(sta
 
 /** The model's text after the selected prompt, with a mistake or without any, and a description of the text. */
 const textOf = ({ written }, { prompt }) => written[prompt].text;
+const rightWordsOf = ({ written }, { prompt }) => written[prompt].rightWords;
 const looksOf = ({ written }, { prompt }) => written[prompt].looks;
 
 /** Split a text into words and line breaks, writing consecutive breaks as one piece with a count. */
@@ -40,12 +41,6 @@ const piecesOf = (text) =>
     const breaks = piece.split("\n").length - 1;
     return breaks > 1 ? `↵×${breaks}` : breaks ? "↵" : piece;
   });
-
-/** The length of the common prefix of two texts, in pieces. */
-function sharedPieces(one, other) {
-  const differs = one.findIndex((piece, n) => piece !== other[n]);
-  return differs < 0 ? one.length : differs;
-}
 
 /** Whether the three pieces ending at index n have already occurred in this order. */
 function isRepeat(pieces, n) {
@@ -172,7 +167,7 @@ function draw(pen, state, { width }) {
     pen.text(2, 14 + LINE * n, line, note);
   });
   const [good, bad] = [DAMAGE.right, mistake].map((each) => piecesOf(textOf(each, state)));
-  const shared = sharedPieces(bad, good);
+  const shared = rightWordsOf(mistake, state);
   drawText(pen, at.first, at.across, phrase`It should write`, good, shared, state.words);
   const title = isNamed(state)
     ? phraseOf(mistake.called)
@@ -186,9 +181,8 @@ const begun = (mistake, state) => quoted(shortened(piecesOf(textOf(mistake, stat
 
 /** Describe where a text diverges from the correct one. */
 function parting(state) {
-  const [good, bad] = [DAMAGE.right, shownOf(state)].map((mistake) => piecesOf(textOf(mistake, state)));
-  const shared = sharedPieces(bad, good);
-  if (shared === bad.length) return phrase`Every word is right.`;
+  const shared = rightWordsOf(shownOf(state), state);
+  if (shared === piecesOf(textOf(shownOf(state), state)).length) return phrase`Every word is right.`;
   if (shared === 0) return phrase`Its first word is wrong.`;
   return shared === 1 ? phrase`Its first word is right, and no other.` : phrase`Its first ${shared} words are right.`;
 }

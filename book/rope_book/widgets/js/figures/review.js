@@ -8,12 +8,28 @@ import { counted } from "../lib/words.js";
 
 const READ = "rope-turn-by-turn"; // the storage key under which progress.js records the pages read
 const MOST = 10; // questions in a session
+const SAMPLE = 5; // questions for somebody who has read no chapter
 
 /** @type {Record<string, Asked>} */
 const ASKED = QUESTIONS;
 
-/** The names of the questions in all chapters, or only in chapters that have been read. @param {boolean} all */
+/** The names of the questions in all chapters, or only in chapters that have been read; a sample if none has.
+ * @param {boolean} all */
 function namesOf(all) {
+  const read = namesRead();
+  return all ? Object.keys(ASKED) : read.length ? read : sampled();
+}
+
+/** The first choice between answers in chapters spread over the book. */
+function sampled() {
+  const pages = [...new Set(Object.values(ASKED).map(({ page }) => page))];
+  const step = Math.ceil(pages.length / SAMPLE);
+  const chosen = pages.filter((_, i) => i % step === 0);
+  const names = Object.keys(ASKED).filter((name) => ASKED[name].kind === "choices");
+  return chosen.flatMap((page) => names.find((name) => ASKED[name].page === page) ?? []);
+}
+
+function namesRead() {
   let read = /** @type {unknown} */ ([]);
   try {
     read = JSON.parse(localStorage.getItem(READ) ?? "{}").read;
@@ -21,7 +37,20 @@ function namesOf(all) {
     // without storage, no chapter counts as read
   }
   const isRead = (/** @type {Asked} */ { page }) => Array.isArray(read) && read.includes(`notebooks/${page}`);
-  return Object.keys(ASKED).filter((name) => all || isRead(ASKED[name]));
+  return Object.keys(ASKED).filter((name) => isRead(ASKED[name]));
+}
+
+/** A card with a question and the picture of its figure. @type {(asked: Asked, ask: HTMLElement) => HTMLElement} */
+function cardOf({ figure }, ask) {
+  const card = html("div", { class: "rl-card" }, ask);
+  if (!figure) return card;
+  const picture = html("img", {
+    src: `../_static/stills/${figure}.svg`,
+    alt: phrase`The figure that the question is about`,
+  });
+  picture.addEventListener("error", () => picture.remove());
+  card.append(picture);
+  return card;
 }
 
 /**
@@ -58,13 +87,17 @@ function makeSitting(memory, names) {
     if (!right) queue.push(name);
   }
   function ending() {
-    if (!names().length)
-      return phrase`No chapter is marked as read in this browser yet: its end has to have been in sight.`;
     const cards = memory.cards();
     const days = names().flatMap((name) => (Object.hasOwn(cards, name) ? [cards[name].due - today()] : []));
     return phrase`That is all for today. The next questions come in ${counted(Math.max(1, Math.min(...days)), "day")}.`;
   }
-  const status = () => (queue.length ? phrase`${counted(queue.length, "question")} to go in this sitting.` : ending());
+  function status() {
+    const left = counted(queue.length, "question");
+    if (!queue.length) return ending();
+    return namesRead().length
+      ? phrase`${left} to go in this sitting.`
+      : phrase`No chapter is marked as read in this browser yet, so this is a sample: ${left} to go. A chapter counts once its end has been in sight.`;
+  }
   const more = () => !queue.length && dueOn(names(), memory.cards(), today(), 1).length > 0;
   return { begin, note, status, more, next: () => queue[0] };
 }
@@ -121,7 +154,7 @@ function render(/** @type {{el: HTMLElement}} */ { el }) {
     place.replaceChildren();
     if (!name) return;
     const { element } = makeAsk(ASKED[name], { answered, link: () => linkTo(ASKED[name]) });
-    place.append(element);
+    place.append(cardOf(ASKED[name], element));
     if (moved) element.focus();
   }
   all.addEventListener("change", begin);

@@ -120,18 +120,18 @@ function drawBetween(pen, state, { cx, cy, unit, labels }, { x, y }, { small }) 
   const from = angleOf(state.k) + state.key_position * state.inv_freq;
   const { between } = apart(state);
   const turn = small ? wrapped(between) : between;
-  pen.area(sector(cx, cy, unit, from, from + wrapped(between), 24), { fill: ink.score, opacity: 0.35 });
+  pen.area(sector(cx, cy, unit, from, from + wrapped(between), 24), { fill: ink.position, opacity: 0.25 });
   const arc = spiral(cx, cy, unit, unit * 0.12, from, turn);
-  pen.curve(arc.slice(0, -1), { stroke: ink.score, width: 3 });
+  pen.curve(arc.slice(0, -1), { stroke: ink.position, width: 3 });
   const far = Math.abs(turn) * unit; // arc length in pixels, which may be too short for an arrowhead
   const neck = polar(cx, cy, from + turn * (1 - 10 / far), unit);
-  if (far > 10) pen.arrow(...neck, ...last(arc), { stroke: ink.score, width: 3, head: 11 });
+  if (far > 10) pen.arrow(...neck, ...last(arc), { stroke: ink.position, width: 3, head: 11 });
   const lines = small
     ? [phrase`between them: ${degrees(Math.abs(wrapped(between)))}`]
     : [phrase`between the solid arrows:`, phrase`φ + (m − n)θ = ${fmt(between)} rad`];
   for (const [i, words] of lines.entries()) {
     const top = y + 18 * i;
-    pen.text(x + 4, top + 16, words, { fill: ink.scoreWords, weight: 600 });
+    pen.text(x + 4, top + 16, words, { fill: ink.positionWords, weight: 600 });
     labels.avoid(x, top + 2, x + 8 + textWidth(words, 13, true), top + 22);
   }
 }

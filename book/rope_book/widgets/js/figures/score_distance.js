@@ -16,6 +16,7 @@ import { normals } from "../maths/words.js";
 
 const LOG = 100000; // the reach on a logarithmic axis
 const [PARTS, KNOTS] = [8, 16]; // number of steps that add all pairs, and of heights in a drawn guess
+const PENCIL = 9; // distance of a waiting pencil from the axis, in pixels
 const DECADES = 2; // depth of the logarithmic axis below the trivial bound, used with RoFormer's bound
 
 const vectorsOf = memo((vectors, headDim, base, peak, seed) => {
@@ -231,13 +232,14 @@ function drawGuess(pen, state, all, box, Y) {
     const top = { size: 14, weight: 600, fill: ink.otherWords };
     pen.text(box.x + 24, Y(all.limit) - (guess.length ? 0 : -5), words, top);
   }
-  pen.circle(x, y, 7, { fill: ink.other, stroke: ink.text, width: 1.5 });
+  const tip = Math.max(x, box.x + PENCIL); // inside the chart, off the axis's numbers
+  pen.circle(tip, y, 7, { fill: ink.other, stroke: ink.text, width: 1.5 });
   const unit = Y(0) - Y(all.limit);
   function at(px, py) {
     const to = clamp(Math.round((px - box.x) / step), 0, KNOTS);
     return to ? drawnTo(guess, to, clamp((Y(0) - py) / unit, -1, 1), start) : [];
   }
-  return { guess: { x, y, at, ink: ink.other } };
+  return { guess: { x: tip, y, at, ink: ink.other } };
 }
 
 function nameOfHeight({ bound }, rows, width) {
@@ -246,8 +248,15 @@ function nameOfHeight({ bound }, rows, width) {
   return width < 340 ? phrase`Sum of all waves` : phrase`The score: the sum of all waves`;
 }
 
+/** The heights named while a guess is drawn, which are the largest possible score, its half and 0, if they are whole. */
+function ticksOf(state, { low, high, limit }) {
+  const heights = [-limit, -limit / 2, 0, limit / 2, limit].filter((height) => height >= low && height <= high);
+  return canGuess(state) && heights.every(Number.isInteger) ? heights : undefined;
+}
+
 /** Draw the axes; returns the scales and a function that maps a distance, clamped to the reach, to x. */
-function drawAxes(pen, state, { low, high }, { sum: box, rows }, width) {
+function drawAxes(pen, state, all, { sum: box, rows }, width) {
+  const { low, high } = all;
   const { reach, bound } = state;
   const log = reach === LOG;
   const { X, Y, at } = axes(pen, box, log ? [1, LOG] : [0, reach], [low, high], {
@@ -256,7 +265,7 @@ function drawAxes(pen, state, { low, high }, { sum: box, rows }, width) {
     xLog: log,
     xTicks: log ? [1, 10, 100, 1000, 10000, 100000] : range(0, reach, reach / 4),
     xFormat: log ? abbreviated : grouped,
-    yTicks: bound ? range(Math.ceil(low), high) : undefined,
+    yTicks: bound ? range(Math.ceil(low), high) : ticksOf(state, all),
     yFormat: bound ? (power) => abbreviated(Number(`1e${power}`)) : undefined,
   });
   if (!bound) pen.line(box.x, Y(0), box.x + box.w, Y(0), { stroke: ink.muted, width: 1 });

@@ -1,10 +1,10 @@
 import { RULES } from "../data/rules.js";
 import { axes } from "../lib/axes.js";
-import { ink, noteEnd, ruleInk } from "../lib/colour.js";
+import { ink, noteEnd, ruleInk, ruleWords } from "../lib/colour.js";
 import { cursor } from "../lib/cursor.js";
 import { live } from "../lib/figure.js";
 import { inLines } from "../lib/labels.js";
-import { placeLineNames } from "../lib/line_names.js";
+import { nameEnds, roomForNames } from "../lib/line_ends.js";
 import { BEYOND } from "../lib/marks.js";
 import { memo } from "../lib/memo.js";
 import { abbreviated, clamp, fmt, geometric, grouped, last, powerOf, range } from "../lib/numbers.js";
@@ -44,26 +44,38 @@ const curve = memo((rule, head_dim, base, trained, wanted, abf_base, smooth) => 
 const curveOf = (rule, { head_dim, base, trained, wanted, abf_base, smooth }) =>
   curve(rule, head_dim, base, trained, wanted, rule === "abf" ? abf_base : 0, smooth);
 
-const placeNames = memo(placeLineNames, 4);
 const NAMES = Object.keys(CURVES).map((rule) => ({ rule, words: phraseOf(RULES[rule]) }));
-const switches = (width) => inLines(NAMES, width - 4, { sample: 30 });
-const topOf = (width) => 24 * (last(switches(width)).line + 1) + 10; // height of the switches, in pixels
-const height = (width) => topOf(width) + (width < 480 ? 360 : 400);
+const [SAMPLE, PITCH] = [28, 28]; // room for a switch's sign and ends, and from line to line, in pixels
+const switches = (width) => inLines(NAMES, width, { sample: SAMPLE, gap: 5 });
+const topOf = (width) => PITCH * (last(switches(width)).line + 1) + 6; // height of the switches, in pixels
+const isNarrow = (width) => width < 480; // too narrow for names beside the curves; the switches name them
+const height = (width) => topOf(width) + (isNarrow(width) ? 360 : 390);
 
-/** Write the rules' names as switches: clicking a name shows or hides its curve. */
+/** Write the rules' names as switches, each with its curve's line or, if it is off, with a plus sign. */
 function drawSwitches(pen, state, width) {
   /** @type {Record<string, Tap>} */
   const taps = {};
   for (const { rule, words, x, line } of switches(width)) {
     const { trait, ...style } = CURVES[rule];
-    const [on, y] = [state[trait], 24 * line];
-    const wide = 30 + textWidth(words, 13, on) + 4;
-    pen.line(x + 4, y + 12, x + 26, y + 12, on ? style : { stroke: ink.grid, width: 2 });
-    pen.text(x + 32, y + 16, words, on ? { weight: 600 } : { fill: ink.muted });
-    taps[rule] = { x, y, w: wide, h: 22, set: { [trait]: !on } };
+    const [on, y] = [state[trait], PITCH * line];
+    const box = { x: x + 1, y: y + 1, w: SAMPLE + textWidth(words) - 2, h: 22 };
+    pen.rect(box.x, box.y, box.w, box.h, { fill: ink.paper, stroke: on ? ink.text : ink.muted, width: 1, radius: 11 });
+    pen.line(x + 7, y + 12, x + 19, y + 12, on ? style : { stroke: ink.muted, width: 1.5 });
+    if (!on) pen.line(x + 13, y + 6, x + 13, y + 18, { stroke: ink.muted, width: 1.5 });
+    pen.text(x + 22, y + 16.5, words, { fill: on ? ink.text : ink.muted });
+    taps[rule] = { ...box, set: { [trait]: !on } };
   }
   return taps;
 }
+
+/** The curves' names and colours, each with the curve's right end. */
+const endingsOf = (rules, paths) =>
+  rules.map((rule, i) => ({
+    name: phraseOf(RULES[rule]),
+    end: last(paths[i]),
+    stroke: ruleInk[rule],
+    words: ruleWords[rule],
+  }));
 
 /** The axes, with the distances beyond training shaded. */
 function drawAxes(pen, box, state, values, width) {
@@ -90,8 +102,9 @@ function drawAxes(pen, box, state, values, width) {
 function draw(pen, state, { width, height: tall }) {
   const taps = drawSwitches(pen, state, width);
   const top = topOf(width) + 52;
-  const box = { x: 48, y: top, w: width - 66, h: tall - top - 48 };
   const rules = shown(state);
+  const right = isNarrow(width) ? 18 : roomForNames(NAMES.map(({ words }) => words));
+  const box = { x: 48, y: top, w: width - 48 - right, h: tall - top - 48 };
   const curves = rules.map((rule) => curveOf(rule, state));
   const values = curves.flat().map(([, value]) => value);
   const { X, Y, at } = drawAxes(pen, box, state, values.length ? values : [0, 1], width);
@@ -107,13 +120,7 @@ function draw(pen, state, { width, height: tall }) {
     const dot = { fill: ink.paper, stroke: ink.text };
     for (const rule of rules) pen.circle(cx, Y(scorer(rule, state)(distance)), 4, dot);
   });
-  pen.part(() => {
-    const whole = paths.map((path, i) => [phraseOf(RULES[rules[i]]), path.map((point) => point.map(Math.round))]);
-    for (const { name, x, y, half } of placeNames(/** @type {any} */ (whole), { ...box, h: box.h - 22 })) {
-      pen.rect(x - half - 2, y - 11, 2 * half + 4, 14, { fill: ink.paper, opacity: 0.75 });
-      pen.text(x, y, name, { size: 12, anchor: "middle", weight: 600 });
-    }
-  });
+  pen.part(() => nameEnds(pen, box, isNarrow(width) ? [] : endingsOf(rules, paths)));
   const foot = box.y + box.h;
   pen.circle(cx, foot, 6.5, { fill: ink.position, stroke: ink.text, width: 1.5 });
   return { distance: { x: cx, y: foot, ring: 8, at: (px) => Math.round(at(px)) }, taps };

@@ -1,6 +1,7 @@
 import { axes } from "../lib/axes.js";
 import { diverging, ink, noteEnd, onShade, shade, signedPlace, viridis } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
+import { legendOf } from "../lib/legend.js";
 import { memo } from "../lib/memo.js";
 import { clamp, fmt, grouped, range } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
@@ -11,6 +12,9 @@ import { makeHead } from "../maths/encoding.js";
 import { readingHead, wordVector } from "../maths/words.js";
 
 const FARTHEST = 1000;
+const STRIDE = 10; // number of consecutive k merged into one point of the band
+const MINE = { stroke: ink.text, width: 3 };
+const THEIRS = { stroke: ink.muted, width: 1.5 };
 const STILL = 1e-9; // smaller changes are ignored
 
 const NAMES = {
@@ -134,7 +138,7 @@ function drawSquare(pen, { names, cell, panel }, { words, where, causal }, [x, y
   });
   if (!where) return;
   const [px, py] = [left + cell * where.n, top + cell * where.m];
-  pen.rect(px - 0.5, py - 0.5, cell, cell, { stroke: ink.score, width: 3 });
+  pen.rect(px - 0.5, py - 0.5, cell, cell, { stroke: ink.text, width: 3 });
 }
 
 const HIDDEN = { fill: ink.paper, text: "·", ink: ink.muted }; // a key that the query cannot see
@@ -164,14 +168,22 @@ function drawChange(pen, seen, place) {
   });
 }
 
-/** Plot the largest change at each k, in pink for the selected encoding and in grey for a second encoding. */
-function drawCurve(pen, { text, encoding, start, weights, most }, { curve: box, tall }) {
+/** The band between the least and the greatest of every `STRIDE` neighbours, as a closed path. */
+function bandOf(values, X, Y) {
+  const starts = range(0, FARTHEST, STRIDE);
+  const edge = (most) => starts.map((k) => [X(k), Y(most(...values.slice(k, k + STRIDE)))]);
+  return [...edge(Math.max), ...edge(Math.min).reverse()];
+}
+
+/** Plot the largest change at each k, for the selected encoding and one other. A constant curve is drawn as a line, a
+ * varying one as the band between its local minimum and maximum. */
+function drawCurve(pen, { text, encoding, start, weights, most }, { curve: box, tall }, width) {
   const other = encoding === "sinusoidal" ? "rotary" : "sinusoidal";
   const [mine, theirs] = [encoding, other].map((name) => changeCurve(text, name));
   const limits = weights ? [0.1, 0.2, 0.4, 0.6, 1] : [0.5, 1, 2, 4, 8, 16];
   const limit = limits.find((step) => step >= Math.max(...mine, ...theirs)) ?? 32;
   const title = weights && !tall ? phrase`Largest change at each s (points)` : phrase`Largest change at each s`;
-  pen.text(0, box.y - (tall ? 42 : 26), title, { weight: 600 });
+  pen.text(0, box.y - (tall ? 48 : 28), title, { weight: 600 });
   const { X, Y } = axes(pen, box, [0, FARTHEST], [0, limit], {
     xLabel: tall ? phrase`s (tokens)` : phrase`s, the position of the first word (tokens)`,
     xTicks: range(0, FARTHEST, tall ? 500 : 250),
@@ -180,19 +192,20 @@ function drawCurve(pen, { text, encoding, start, weights, most }, { curve: box, 
     yFormat: (t) => (weights ? percent(t) : t),
   });
   const named = (name, values) => (Math.max(...values) < STILL ? phrase`${NAMES[name]}, always 0` : NAMES[name]);
-  const pink = { size: 12, fill: ink.scoreWords, weight: 600 };
-  pen.text(box.x, box.y - (tall ? 25 : 9), phrase`pink: ${named(encoding, mine)}`, pink);
-  const grey = { size: 12, fill: ink.muted, anchor: tall ? "start" : "end" };
-  pen.text(tall ? box.x : box.x + box.w, box.y - 9, phrase`grey: ${named(other, theirs)}`, grey);
-  const line = (values) => {
-    const flat = Math.max(...values) - Math.min(...values) < STILL;
-    return (flat ? [0, FARTHEST] : range(0, FARTHEST)).map((k) => [X(k), Y(values[k])]);
+  const legend = [
+    { words: named(encoding, mine), style: MINE },
+    { words: named(other, theirs), style: THEIRS },
+  ];
+  legendOf(legend, width, { sample: 26 }).draw(pen, box.y - (tall ? 32 : 12));
+  const plot = (values, style) => {
+    const varies = Math.max(...values) - Math.min(...values) >= STILL;
+    pen.areas(varies ? [bandOf(values, X, Y)] : [], { fill: style.stroke, opacity: 0.6 });
+    pen.curve(varies ? [] : [0, FARTHEST].map((k) => [X(k), Y(values[k])]), style);
   };
-  const calm = encoding !== "sinusoidal";
-  pen.curve(line(theirs), { stroke: ink.muted, width: calm ? 1 : 2.5, opacity: calm ? 0.6 : 1 });
-  pen.curve(line(mine), { stroke: ink.score, width: calm ? 3 : 1 });
+  plot(theirs, THEIRS);
+  plot(mine, MINE);
   pen.line(X(start), Y(0), X(start), Y(most), { stroke: ink.position, width: 1.5, dash: "3 3" });
-  pen.circle(X(start), Y(most), 6, { fill: ink.score, stroke: ink.text, width: 1.5 });
+  pen.circle(X(start), Y(most), 6, { fill: ink.position, stroke: ink.text, width: 1.5 });
 }
 
 /** A caption for the picture, shorter in a narrow figure. */
@@ -216,11 +229,10 @@ function draw(pen, state, { width }) {
   const place = plan(width, seen.words.length);
   const { tall } = place;
   const handles = drawPlace(pen, seen, width, tall);
-  const fill = seen.still ? ink.text : ink.scoreWords;
-  pen.text(width / 2, 124, verdict(seen, tall), { size: tall ? 14 : 16, weight: 700, anchor: "middle", fill });
+  pen.text(width / 2, 124, verdict(seen, tall), { size: tall ? 14 : 16, weight: 700, anchor: "middle" });
   drawNow(pen, seen, place);
   drawChange(pen, seen, place);
-  drawCurve(pen, seen, place);
+  drawCurve(pen, seen, place, width);
   return handles;
 }
 
@@ -256,11 +268,17 @@ function readout(state) {
     ${was}, a change of ${amount(seen, most)}, the largest.`;
 }
 
+function results(state) {
+  const { weights, still, most } = seenOf(state);
+  return { change: still ? 0 : most * (weights ? 100 : 1) };
+}
+
 export default live({
   name: "SentenceAttention",
   title: phrase`Attention of one head over a sentence, and how it changes when the sentence moves`,
   height: (width, { sentence }) => plan(width, sentence.split(" ").length).height,
   draw,
   readout,
+  results,
   play: { trait: "start", perSecond: 20, speeds: [1, 4] },
 });

@@ -121,7 +121,7 @@ function drawScale(pen, { x, y, w }) {
   for (const [i, words] of ["−1", "0", "1"].entries()) pen.text(x + (w * i) / 2, y + 24, words, noteMiddle);
 }
 
-/** Draw the selected pair of both rows as arrows, with the cosine to the right and the sine up. */
+/** Draw the selected pair of each row as an arrow, with the cosine on the horizontal axis. */
 function drawPair(pen, state, { x: cx, y: cy, r }) {
   const { frequency, turn } = turned(state);
   const start = state.position * frequency;

@@ -163,18 +163,17 @@ function drawWhole(pen, { x, y, h }, count, column) {
 
 /** Draw how much the rule slows each pair, and how much the slow ones need. */
 function drawSlowed(pen, { x, y, w, h }, { rule }, pairs, factor) {
-  const powers = pairs.map(({ slowed }) => powerOf(slowed));
-  const needed = powerOf(factor);
-  const [low, high] = [Math.min(0, ...powers), Math.max(needed, 0.3, ...powers)];
-  const Y = (power) => y + h - (h * (power - low)) / (high - low);
-  const tick = (power) => fmt(10 ** power, power < 1 ? 1 : 0);
+  const values = pairs.map(({ slowed }) => slowed);
+  const [low, high] = [Math.min(1, ...values), Math.max(factor, 2, ...values)];
+  const Y = (value) => y + h - (h * (powerOf(value) - powerOf(low))) / (powerOf(high) - powerOf(low));
+  const tick = (value) => fmt(value, value < 10 ? 1 : 0);
   pen.text(x, y - 9, phrase`Slowed down by (needed: ${by(factor)})`, {
     size: 12,
   });
-  pen.line(x, Y(needed), x + w, Y(needed), { stroke: ink.text, width: 1.2, dash: "2 3" });
+  pen.line(x, Y(factor), x + w, Y(factor), { stroke: ink.text, width: 1.2, dash: "2 3" });
   const column = w / pairs.length;
   pen.curve(
-    powers.map((power, i) => [x + (i + 0.5) * column, Y(power)]),
+    values.map((value, i) => [x + (i + 0.5) * column, Y(value)]),
     { stroke: ruleInk[rule], width: 3 },
   );
   pen.text(x - 6, Y(low) + 4, tick(low), noteEnd);

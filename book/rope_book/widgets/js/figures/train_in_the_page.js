@@ -1,30 +1,28 @@
 import { ENGINE } from "../data/engine.js";
 import { PROSE } from "../data/prose.js";
 import { RECORD } from "../data/record.js";
-import { axes } from "../lib/axes.js";
 import { ink, noteMiddle } from "../lib/colour.js";
 import { allowed } from "../lib/controls.js";
 import { live } from "../lib/figure.js";
 import { makeHelper } from "../lib/helper.js";
 import { legendOf } from "../lib/legend.js";
-import { clamp, fmt, grouped, range } from "../lib/numbers.js";
+import { clamp, fmt, grouped, last, range } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
-import { attentionPicture, drawPlaceBars, LEVEL, PLACES } from "../lib/places.js";
+import { attentionPicture, drawPlaceBars, entriesOfPlaces, isRightEnough, LEVEL, WITHIN } from "../lib/places.js";
 import { counted, listed, textWidth } from "../lib/words.js";
 import { binSize, means } from "../maths/long_text.js";
 import { answer } from "../maths/page_answer.js";
-import { trainedRope } from "../maths/page_doors.js";
 import { fileOf, readFile } from "../maths/page_file.js";
 import { runName } from "../maths/page_plan.js";
 import { holdProse } from "../maths/page_prose.js";
 import { guessOf, pageTask, placesOf } from "../maths/page_tasks.js";
 import { sizeOf } from "../maths/page_weights.js";
 
-const CHART = 170; // height of a chart, in pixels
-const HEADMAP = 150; // side of the attention map, in pixels
-const POINTS = 160; // maximum number of points per curve
+const CHART = 250; // height of the chart, in pixels
+const MAP = 170; // side of the attention map, in pixels
+const SPARK = { w: 56, h: 16 }; // the line of losses, in pixels
+const TRAIL = 6; // earlier answers that are still drawn while a model learns
 const MOST_STEPS = 2000;
-const PAIRS = 8; // pairs per head
 const ASK = 200; // target duration of a worker's request, in ms
 const LOOK = 1000; // ms between two evaluations of the model
 const NAMES = {
@@ -50,7 +48,7 @@ const helpers = [makeHelper(ENGINE), makeHelper(ENGINE)]; // one per encoding: a
 
 /** The progress of each run: losses, steps requested, and answers for each way of reading. */
 const standings = new Map();
-const untrained = () => ({ step: 0, losses: [], asked: 0, kept: undefined, looks: new Map() });
+const untrained = () => ({ step: 0, losses: [], asked: 0, kept: undefined, looks: new Map(), trail: [] });
 const begun = () => ({ ...untrained(), chunk: 8, looked: 0 });
 function standing(state) {
   const name = runName(state);
@@ -78,7 +76,9 @@ const isDone = (member) => standing(member).step === member.steps && lookAt(memb
 function keep(member, { step, losses, right, inside }, asked) {
   const run = standing(member);
   Object.assign(run, { step, losses, asked, kept: undefined });
-  if (right) run.looks.set(readingName(member), { step, right, inside });
+  if (!right) return;
+  run.looks.set(readingName(member), { step, right, inside });
+  run.trail = [...run.trail, right].slice(-TRAIL);
 }
 
 /** Train up to the state's step, in workers or on this thread; with `whole`, train synchronously. */
@@ -135,9 +135,11 @@ function shown(state) {
   const { task, length, times, encoding } = state;
   const [trained, total] = [placesOf(task, length) - 1, placesOf(task, length * times) - 1];
   const mean = (part) => (part?.length ? means([part], part.length)[0] : NaN);
-  const runs = membersOf(state).map((member) => {
+  const members = membersOf(state);
+  const answersOf = (right) => Float64Array.from(right).subarray(1);
+  const runs = members.map((member) => {
     const look = lookAt(member);
-    const places = look && Float64Array.from(look.right).subarray(1);
+    const places = look && answersOf(look.right);
     return {
       encoding: member.encoding,
       isOwn: member.encoding === encoding,
@@ -146,6 +148,9 @@ function shown(state) {
       known: mean(places?.subarray(0, trained)),
       beyond: mean(places?.subarray(trained, total)),
       losses: standing(member).losses.slice(0, stepOf(member)),
+      trail: standing(member)
+        .trail.map(answersOf)
+        .filter((places) => places.length >= total),
     };
   });
   const size = binSize(trained, times);
@@ -153,89 +158,99 @@ function shown(state) {
     const known = runs.map(({ places }) => places).filter(Boolean);
     return known.length ? means(known, size).map((bar) => 100 * bar) : [];
   }
-  return { trained, total, size, runs, own: runs.filter(({ isOwn }) => isOwn), barsOf, guess: guessOf(task) };
+  const own = runs.filter(({ isOwn }) => isOwn);
+  const isLearning = state.steps > 0 && !members.every(isDone);
+  return { trained, total, size, runs, own, barsOf, guess: guessOf(task), isLearning };
 }
 
-const NEARLY = 0.9; // share of the accuracy at trained places
 const RING = { fill: ink.paper, stroke: ink.text, width: 1.6 };
 const GUESSING = { words: phrase`guessing`, style: LEVEL };
 const SEED = { words: phrase`one seed`, sign: (pen, x, y) => pen.circle(x + 12, y, 3.5, { fill: ink.text }) };
-function legend({ against, seeds, encoding }, width) {
+function legend({ task, length, against, seeds, encoding, steps }, width) {
   const other = { words: NAMES[against], sign: (pen, x, y) => pen.circle(x + 12, y, 4, RING) };
   const beside = against && against !== encoding ? [other] : [];
-  return legendOf([...PLACES, GUESSING, ...(seeds > 1 ? [SEED] : []), ...beside], width - 4);
+  const bars = entriesOfPlaces(placesOf(task, length) - 1, phrase`within ${WITHIN} % of trained`);
+  const [good, worse, edge] = bars;
+  const results = [good, worse, ...(seeds > 1 ? [SEED] : []), ...beside];
+  return legendOf([GUESSING, edge, ...(steps ? results : [])], width - 4);
 }
 
-/** Lay out the losses beside or above the answers by position, with the head and its pairs below. */
-function plan(width, state) {
-  const top = legend(state, width).height + 32;
-  const isWide = width >= 560;
-  const left = { x: 44, y: top, w: isWide ? Math.round(0.36 * width) - 44 : width - 66, h: isWide ? CHART : 110 };
-  const beside = left.x + left.w + 62;
-  const right = isWide
-    ? { x: beside, y: top, w: width - beside - 16, h: CHART }
-    : { ...left, y: top + left.h + 78, h: CHART };
-  const y = right.y + CHART + 78;
-  const side = Math.min(HEADMAP, isWide ? left.w : 0.32 * width);
-  const x = isWide ? beside : left.x + side + 54;
-  const pairs = { x, y, w: width - x - 16, h: side };
-  return { left, right, field: { x: left.x, y, w: side, h: side }, pairs, bottom: y + side + 44 };
+const isWide = (width) => width >= 480;
+
+/** Lay out the chart; a head's attention joins it after training, beside it or below it, in the same height. */
+function plan(width, state, hasMap) {
+  const top = legend({ ...state, steps: 1 }, width).height + 36; // the same before training
+  const side = isWide(width) ? MAP : Math.min(MAP, width - 80);
+  const whole = { x: 44, y: top, w: width - 60, h: isWide(width) ? CHART : CHART + side };
+  const bottom = whole.y + whole.h + 46;
+  if (!hasMap) return { chart: whole, bottom };
+  if (!isWide(width)) {
+    const chart = { ...whole, h: CHART - 76 };
+    return { chart, field: { x: 44, y: bottom - side - 22, w: side, h: side }, bottom };
+  }
+  const chart = { ...whole, w: whole.w - side - 56 };
+  return { chart, field: { x: width - side - 8, y: top, w: side, h: side }, bottom };
 }
 
-function drawLoss(pen, state, { runs, guess }, box) {
-  const most = Math.max(pageTask(state.task).steps, state.steps);
+/** Draw the latest loss as a number, with its course so far as a small line before it. */
+function drawLoss(pen, state, { runs, own }, box) {
   const top = state.task === "text" ? 5 : 3.5; // nats
-  const { X, Y } = axes(pen, box, [0, most], [0, top], {
-    xLabel: phrase`step`,
-    yLabel: phrase`Loss (nats)`,
-    xTicks: range(0, most, most / 2),
-    xFormat: grouped,
-    yTicks: range(0, Math.floor(top)),
-  });
-  pen.line(box.x, Y(guess.loss), box.x + box.w, Y(guess.loss), LEVEL);
+  const latest = last(own[0].losses);
+  const words = latest === undefined ? "" : phrase`loss ${fmt(latest, 2)} nats`;
+  const right = box.x + box.w;
+  pen.text(right, box.y - 12, words, { anchor: "end" });
+  const left = right - textWidth(words) - SPARK.w - 10;
   const pathOf = (losses) => {
-    const size = Math.max(1, Math.ceil(losses.length / POINTS));
-    const points = losses.length ? means([losses], size) : [];
-    return points.map((loss, i) => [X(Math.min(losses.length, (i + 0.5) * size)), Y(clamp(loss, 0, top))]);
+    const points = losses.length ? means([losses], Math.max(1, Math.ceil(losses.length / SPARK.w))) : [];
+    const step = SPARK.w / Math.max(1, points.length - 1);
+    return points.map((loss, i) => [left + i * step, box.y - 8 - (SPARK.h * clamp(loss, 0, top)) / top]);
   };
-  const width = runs.length > 1 ? 1.5 : 2.5;
+  const hasRoom = left > box.x + textWidth(phrase`Right answers (%)`) + 10;
   pen.part(() => {
-    for (const { isOwn, losses } of runs) {
-      const path = pathOf(losses);
-      if (path.length > 1)
-        pen.curve(path, isOwn ? { stroke: ink.text, width } : { stroke: ink.muted, width, dash: "2 2" });
-      for (const [x, y] of path.slice(-1))
-        pen.circle(x, y, 4, { fill: isOwn ? ink.text : ink.paper, stroke: ink.text, width: 1 });
-    }
+    for (const { isOwn, losses } of hasRoom ? runs : [])
+      if (losses.length > 1)
+        pen.curve(pathOf(losses), {
+          stroke: isOwn ? ink.text : ink.muted,
+          width: 1.5,
+          dash: isOwn ? undefined : "2 2",
+        });
   });
 }
 
+/** Draw the right answers by place, over pale trails of earlier ones while the model still learns. */
 function drawPlaces(pen, state, all, box) {
   const { trained, total, size, own, barsOf, guess } = all;
   const bars = barsOf(own);
-  const asTrained = (bar) => bar >= NEARLY * 100 * own[0]?.known;
+  const asTrained = (bar) => isRightEnough(bar, 100 * own[0]?.known);
   const scales = drawPlaceBars(pen, box, { bars, size, trained, total, level: 100 * guess.right, asTrained }, 100, {
     xLabel: phrase`place in the text`,
     yLabel: phrase`Right answers (%)`,
     yTicks: [0, 25, 50, 75, 100],
   });
+  const middle = (i) => scales.X(Math.min(total, (i + 0.5) * size));
+  const trails = all.isLearning ? own[0].trail.map((places) => barsOf([{ places }])) : [];
+  const paths = trails.map((bars) => bars.flatMap((bar, i) => (bar >= 0 ? [[middle(i), scales.Y(bar)]] : []))); // scored
+  pen.curves(paths, { stroke: ink.muted, width: 1, opacity: 0.75 });
   pen.part(() => drawOthers(pen, state, all, scales));
-  pen.part(() => {
-    if (bars.some((bar) => bar >= 0)) return;
-    const [edge, right] = [scales.X(trained), box.x + box.w];
-    drawWaiting(pen, state, box, 2 * trained < total ? [edge, right] : [box.x, edge]); // clear of the line
-  });
+  if (!bars.some((bar) => bar >= 0)) return drawWaiting(pen, state, box);
+  return {};
 }
 
-/** Write a hint to press Train or to wait, and the settings of the run, between two edges. */
-function drawWaiting(pen, state, box, [from, to]) {
-  const middle = (from + to) / 2;
-  const words = state.steps === 0 ? phrase`Press Train` : phrase`Training …`;
-  const lines = settings(state, to - from < 140);
-  const wide = 12 + Math.max(textWidth(words, 15, true), ...lines.map((line) => textWidth(line)));
-  pen.rect(middle - wide / 2, box.y + 34, wide, 28 + 18 * lines.length, { fill: ink.paper, radius: 5 }); // over the grid
-  pen.text(middle, box.y + 50, words, { anchor: "middle", weight: 600, size: 15 });
-  for (const [i, line] of lines.entries()) pen.text(middle, box.y + 72 + 18 * i, line, { anchor: "middle" });
+/** Draw the button that trains, or a word that asks to wait, with the settings of the run. */
+function drawWaiting(pen, state, box) {
+  const isNew = state.steps === 0;
+  const words = isNew ? phrase`Train` : phrase`Training …`;
+  const lines = settings(state);
+  const wide = 36 + textWidth(words, 16, true);
+  const [middle, top] = [box.x + box.w / 2, box.y + box.h / 2 - 46];
+  const button = { x: middle - wide / 2, y: top, w: wide, h: 36 };
+  const room = 12 + Math.max(...lines.map((line) => textWidth(line)));
+  pen.rect(middle - room / 2, top - 8, room, 52 + 18 * lines.length, { fill: ink.paper, radius: 5 }); // over the grid
+  pen.rect(button.x, button.y, wide, 36, { fill: isNew ? ink.text : ink.paper, stroke: ink.text, radius: 6 });
+  const style = { anchor: "middle", weight: 600, size: 16, fill: isNew ? ink.paper : ink.text };
+  pen.text(middle, top + 24, words, style);
+  for (const [i, line] of lines.entries()) pen.text(middle, top + 56 + 18 * i, line, { anchor: "middle" });
+  return isNew ? { taps: { train: { ...button, set: trainOn(state) } } } : {};
 }
 
 /** Draw a mark for each run beside the bars: a dot for the first encoding, a ring for the second. */
@@ -252,45 +267,18 @@ function drawOthers(pen, { seeds }, { runs, barsOf, size, total }, { X, Y }) {
 
 /** Draw one head's attention over the first test text, with queries from top to bottom and keys from left to right.
  */
-function drawField(pen, { head }, inside, { x, y, w, h }) {
-  pen.text(x, y - 9, phrase`Attention, head ${head}`);
-  pen.part(() => {
-    if (inside) pen.raster(x, y, w, h, attentionPicture(inside.weights, inside.seq));
-    else pen.text(x + w / 2, y + h / 2, phrase`after training`, { anchor: "middle", fill: ink.muted });
-  });
+function drawField(pen, { head }, { weights, seq }, { x, y, w, h }) {
+  pen.text(x, y - 12, phrase`Attention, head ${head}`);
+  pen.raster(x, y, w, h, attentionPicture(weights, seq));
   pen.rect(x, y, w, h, { stroke: ink.muted, width: 1 });
   pen.text(x + w / 2, y + h + 17, phrase`keys →`, noteMiddle);
   pen.text(x - 8, y + h / 2, phrase`← queries`, { ...noteMiddle, turn: -90 });
 }
 
-/** The longest label that fits beside the pairs' bars. */
-function nameOfSway(room) {
-  if (room < 110) return phrase`Sway`;
-  return room < 280 ? phrase`Sway (nats)` : phrase`How much each pair sways the scores (nats)`;
-}
-
-/** Draw the influence of each of the head's pairs on the scores, with hollow bars for pairs that do not turn. */
-function drawPairs(pen, state, inside, box) {
-  const sways = inside ? Array.from(inside.pairs) : [];
-  const most = Math.max(1, ...sways.map((sway) => Math.ceil(sway)));
-  const { X, Y } = axes(pen, box, [0.5, PAIRS + 0.5], [0, most], {
-    xLabel: box.w < 200 ? phrase`pair` : phrase`pair, fast to slow`,
-    yLabel: nameOfSway(box.w),
-    xTicks: box.w < 200 ? [1, PAIRS] : range(1, PAIRS),
-    yTicks: [0, most],
-  });
-  const rotates = ["rotary", "p-rope"].includes(state.encoding);
-  const turns = trainedRope(state).invFreq.map((frequency) => rotates && frequency > 0);
-  const bars = sways.map((sway, i) => [X(i + 0.65), Y(sway), X(i + 1.35) - X(i + 0.65), box.y + box.h - Y(sway)]);
-  const part = (wanted) => bars.filter((_, i) => turns[i] === wanted);
-  pen.rects(part(true), { fill: ink.position, stroke: ink.text, width: 0.7 });
-  pen.rects(part(false), { fill: ink.paper, stroke: ink.text, width: 1 });
-}
-
 /** The next run's settings, in short lines. */
-function settings({ encoding, layers, seed, learning_rate, base, first_pair, last_pair, p }, short) {
+function settings({ encoding, layers, seed, learning_rate, base, first_pair, last_pair, p }) {
   const [speed, blocks] = [fmt(learning_rate, 4), counted(layers, "layer")];
-  const lines = [phrase`${blocks}, seed ${seed}`, short ? phrase`rate ${speed}` : phrase`learning rate ${speed}`];
+  const lines = [phrase`${blocks}, seed ${seed}`, phrase`learning rate ${speed}`];
   if (encoding === "rotary")
     lines.push(phrase`base ${grouped(Math.round(base))}`, phrase`pairs ${first_pair} to ${last_pair}`);
   if (encoding === "p-rope") lines.push(`p = ${fmt(p, 3)}`);
@@ -299,12 +287,15 @@ function settings({ encoding, layers, seed, learning_rate, base, first_pair, las
 
 function draw(pen, state, { width }) {
   legend(state, width).draw(pen, 10);
-  const [all, { left, right, field, pairs }] = [shown(state), plan(width, state)];
-  const [{ inside }] = all.runs;
-  drawLoss(pen, state, all, left);
-  drawPlaces(pen, state, all, right);
-  drawField(pen, state, inside, field);
-  drawPairs(pen, state, inside, pairs);
+  const all = shown(state);
+  const inside = all.isLearning ? undefined : all.runs[0].inside;
+  const { chart, field } = plan(width, state, Boolean(inside));
+  drawLoss(pen, state, all, chart);
+  const grasp = drawPlaces(pen, state, all, chart);
+  pen.part(() => {
+    if (inside && field) drawField(pen, state, inside, field);
+  });
+  return grasp;
 }
 
 const percent = (share) => fmt(100 * share, 0);
@@ -332,7 +323,7 @@ function readout(state) {
   const { trained, total, runs, own } = all;
   const name = NAMES[encoding];
   if (steps === 0) {
-    return phrase`Nothing is trained yet. Press Train: a model with 32 features learns in this page, on texts of ${trained} places.`;
+    return phrase`Nothing is trained yet. Press Train: a model with 32 features learns in this page, on texts of ${trained} places. Guessing is right ${percent(all.guess.right)} % of the time.`;
   }
   const [{ losses }] = own;
   if (runs.some(({ known }) => Number.isNaN(known))) {
@@ -387,18 +378,28 @@ async function load(text, controls) {
   return state;
 }
 
+/** Length and rule change what a trained model reads, so that both wait for one. */
+const uses = ({ steps }, used) => used.filter((name) => steps > 0 || !["times", "rule"].includes(name));
+
+function results(state) {
+  const { trained, total, guess } = shown(state);
+  return { trained_places: trained, new_places: total - trained, guessing: 100 * guess.right };
+}
+
 export default live({
   name: "TrainInThePage",
   title: phrase`A tiny transformer that learns in this page, and what it answers on longer texts`,
-  height: (width, state) => plan(width, state).bottom,
+  height: (width, state) => plan(width, state, false).bottom,
   lines: 2,
   draw,
   readout,
+  results,
+  uses,
   work,
   files: { name: "model.json", save, load },
   buttons: [
-    { label: phrase`Train`, move: trainOn },
+    { label: phrase`Train`, move: trainOn, kind: "primary" },
     { label: phrase`Pause`, move: hold },
-    { label: phrase`One step`, move: ({ steps }) => ({ steps: Math.min(MOST_STEPS, steps + 1) }) },
+    { label: phrase`One step`, move: ({ steps }) => ({ steps: Math.min(MOST_STEPS, steps + 1) }), kind: "seldom" },
   ],
 });

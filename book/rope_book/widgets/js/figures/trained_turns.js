@@ -5,6 +5,7 @@ import { legendOf } from "../lib/legend.js";
 import { SEEN, UNSEEN, unseenPoints } from "../lib/marks.js";
 import { clamp, fmt, grouped, range } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
+import { textWidth } from "../lib/words.js";
 import { invFreq, ropeAngles, TURN, turnsOf, withinTurn } from "../maths/frequencies.js";
 import { completesTurn, meetsNewAngle, newStretches } from "../maths/trained_range.js";
 
@@ -74,11 +75,17 @@ function drawTurns(pen, box, all, alone) {
   unseenPoints(pen, fresh, r + 1.6);
 }
 
-/** The middle pair in the region of new angles, or undefined if the region is narrow. */
-function centreOf(stretches) {
-  const last = stretches.length;
-  const first = stretches.findIndex((ends) => ends.length && ends[0][1] - ends[0][0] > 2);
-  return first < 0 || last - first < 0.12 * last ? undefined : (first + last) / 2;
+/** Write "never seen" in two lines at the right end of the new angles, if their colour surrounds it without a gap and
+ * the line of the distance does not cross it. */
+function drawNever(pen, { X, Y }, times, stretches) {
+  const lines = [phrase`never`, phrase`seen`];
+  const [top, foot] = [3.6, 1.9]; // in trained lengths
+  const left = X(stretches.length) - 10 - Math.max(...lines.map((line) => textWidth(line, 13, true)));
+  const under = stretches.filter((_, i) => X(i + 1) > left);
+  const isFull = under.length && under.every((ends) => ends.some(([a, b]) => a <= foot && b >= top));
+  const style = { anchor: "end", weight: 600, fill: ink.onOther };
+  for (const [i, line] of (isFull && (times < foot || times > top) ? lines : []).entries())
+    pen.text(X(stretches.length) - 6, Y(2.75) - 2 + 16 * i, line, style);
 }
 
 /** Draw the lower chart, which shows which pairs are at a new angle at each distance; returns the distance handle.
@@ -103,9 +110,7 @@ function drawMap(pen, box, state, pairs) {
   pen.line(box.x, Y(1), box.x + box.w, Y(1), { stroke: ink.text, width: 1.2, dash: "6 4" });
   const named = { weight: 600, anchor: "middle" };
   pen.text(box.x + box.w * 0.3, Y(4.5), phrase`seen in training`, named);
-  const pair = centreOf(stretches);
-  const unseen = pair && box.w > 320 ? phrase`never seen` : "";
-  pen.text(X(pair ?? 0), Y(3) + 4, unseen, { ...named, fill: ink.onOther });
+  drawNever(pen, { X, Y }, times, stretches);
   const words = window ? phrase`beyond L every pair stays at L` : phrase`trained to here`;
   const y = Y(times);
   const low = times > 1.05 && times < 1.9; // the distance line would cross the text

@@ -7,8 +7,8 @@ import { makePlay } from "./play.js";
 import { makeShare } from "./share.js";
 import { initialOf } from "./state.js";
 
-// {element, show(state), playing(), stop()}; `rested()` is called when Play stops. In a small form the bar contains
-// at most Play.
+// {element, folded, show(state), playing(), stop()}; `rested()` is called when Play stops. `folded` has the buttons for
+// which "More" is the place, and those of files. In a small form the bar contains at most Play.
 /** @param {Figure} figure @param {Live} state @param {string[] | undefined} only
  * @param {{moved: Moved, leapt: Moved, rested: () => void, tell: Tell, link?: Link}} calls */
 export function makeBar({ name, play, files, buttons = [] }, state, only, { moved, leapt, rested, tell, link }) {
@@ -17,9 +17,17 @@ export function makeBar({ name, play, files, buttons = [] }, state, only, { move
   const player = play && isShown(play.trait) ? makePlay(play, state, moved, rested) : undefined;
   if (player) element.append(...player.elements);
   const share = makeShare(name, state.controls, only, { tell, link });
-  const rest = [
-    ...buttons.map(({ label, move }) => button(label, () => leapt(move(state.read())))),
+  const pressed = (/** @type {NonNullable<Figure["buttons"]>[number]} */ { label, move, kind }) =>
+    button(label, () => leapt(move(state.read())), { class: kind === "primary" ? "rl-primary" : undefined });
+  const seldom = buttons.filter(({ kind }) => kind === "seldom").map(pressed);
+  const folded = html(
+    "div",
+    { class: "rl-bar" },
+    ...seldom,
     ...(files ? makeFiles(files, state, { moved, tell }) : []),
+  );
+  const rest = [
+    ...buttons.filter(({ kind }) => kind !== "seldom").map(pressed),
     button(phrase`Reset`, () => leapt(initialOf(state.controls)), { class: "rl-reset" }),
     share.element,
   ];
@@ -28,6 +36,7 @@ export function makeBar({ name, play, files, buttons = [] }, state, only, { move
   element.hidden = Boolean(only) && !player;
   return {
     element,
+    folded,
     show: share.show,
     playing: () => player?.playing() ?? false,
     stop: () => player?.stop(),

@@ -42,6 +42,9 @@ export const ruleInk = {
   llama3: "var(--rl-llama)",
 };
 
+/** The same colours for names of rules; one is too light for text. @type {Record<string, string>} */
+export const ruleWords = { ...ruleInk, pi: ink.otherWords };
+
 /** Light-theme values, for still pictures where no script runs. */
 /** @type {Record<string, string>} */
 export const LIGHT = {

@@ -29,9 +29,9 @@ export function parsed(/** @type {Control} */ control, /** @type {string} */ tex
 }
 
 // {elements, grids, show(state, names of the controls in use)}: the elements are the lead controls, "More", and the
-// answers, if the figure has any; `moved` is called when the user moves a slider, and
-// `leapt` when the user sets any other control or a slider named in `glides`. A control that has no effect is
-// hidden, but not while it has focus.
+// answers, if the figure has any. The first lead control has a grid of its own, since the sentence follows it on a
+// phone. `moved` is called when the user moves a slider, and `leapt` when the user sets any other control or a slider
+// named in `glides`. A control that has no effect is hidden, but not while it has focus.
 /** @param {Controls} controls
  * @param {Named & {only?: string[], unfolds?: boolean, glides?: string[], answers?: string}} asked
  * @param {{moved: Moved, leapt: Moved, tell: Tell}} calls */
@@ -39,8 +39,7 @@ export function makeControls(controls, asked, { moved, leapt, tell }) {
   const places = placed(Object.keys(controls), asked);
   const small = Boolean(asked.only);
   const parts = /** @type {Record<string, ReturnType<ControlKind["make"]>>} */ ({});
-  const grids = places.map((names) => {
-    const grid = html("div", { class: "rl-controls" });
+  const fill = (/** @type {HTMLElement} */ grid, /** @type {string[]} */ names) => {
     for (const name of names) {
       const control = small ? withFew(controls[name], asked.few?.[name]) : controls[name];
       const move = control.kind !== "slider" || asked.glides?.includes(name) ? leapt : moved;
@@ -49,12 +48,17 @@ export function makeControls(controls, asked, { moved, leapt, tell }) {
       grid.append(parts[name].element);
     }
     return grid;
-  });
-  const more = html("details", { class: "rl-more" }, html("summary", {}, phrase`More`), grids[1]);
+  };
+  const made = (/** @type {string} */ kind, /** @type {string[]} */ names) => fill(html("div", { class: kind }), names);
+  const [first, rest] = [made("rl-first", places[0].slice(0, 1)), made("rl-rest", places[0].slice(1))];
+  const lead = small ? made("rl-controls", places[0]) : html("div", { class: "rl-controls rl-lead" }, first, rest);
+  const folded = made("rl-controls", places[1]);
+  const answers = made("rl-controls rl-answers", places[2]);
+  const more = html("details", { class: "rl-more" }, html("summary", {}, phrase`More`), folded);
   // the earlier values, to restore if a touch turns into scrolling
   /** @type {[State, State, string[]]} */
   let [now, before, inUse] = [{}, {}, []];
-  for (const grid of grids) {
+  for (const grid of [lead, folded, answers]) {
     grid.addEventListener("pointerdown", () => (before = now));
     grid.addEventListener("pointercancel", () => moved(before));
     grid.addEventListener("focusout", ({ relatedTarget }) => hide(relatedTarget));
@@ -67,7 +71,7 @@ export function makeControls(controls, asked, { moved, leapt, tell }) {
       element.classList.toggle("rl-idle", idle);
       element.hidden = idle && !(focus instanceof Node && element.contains(focus));
     }
-    grids[0].hidden = !places[0].some((name) => !parts[name].element.hidden);
+    lead.hidden = !places[0].some((name) => !parts[name].element.hidden);
     more.hidden = !places[1].some((name) => !parts[name].element.hidden);
   }
   function show(/** @type {State} */ state, /** @type {string[]} */ used) {
@@ -75,9 +79,9 @@ export function makeControls(controls, asked, { moved, leapt, tell }) {
     if (asked.unfolds && inUse.length && fresh) more.open = true;
     [now, inUse] = [state, used];
     for (const name in parts) parts[name].show(state[name]);
-    const around = /** @type {Document | ShadowRoot} */ (grids[0].getRootNode()); // detached elements have none
+    const around = /** @type {Document | ShadowRoot} */ (lead.getRootNode()); // detached elements have none
     hide(around.activeElement ?? null);
   }
-  grids[2].classList.add("rl-answers");
-  return { elements: places[2].length ? [grids[0], more, grids[2]] : [grids[0], more], grids, show };
+  const elements = places[2].length ? [lead, more, answers] : [lead, more];
+  return { elements, grids: [lead, first, rest, folded, answers], show };
 }

@@ -1,5 +1,5 @@
 // Exports questions as a file for Anki (File → Import): one note per question, with a stable id so that importing
-// again updates the note
+// again updates the note.
 import { answerOf } from "./judge.js";
 
 const HEAD = [
@@ -24,7 +24,7 @@ const written = (text) =>
 /** @param {string[]} items */
 const list = (items) => (items.length ? `<ul>${items.map((item) => `<li>${written(item)}</li>`).join("")}</ul>` : "");
 
-/** A question's note: guid, front, back, tags. @type {(asked: Asked) => string[]} */
+/** Convert a question to a note: guid, front, back, tags. @type {(asked: Asked) => string[]} */
 function note(asked) {
   const options = asked.choices?.map(([words]) => words) ?? asked.places ?? asked.items ?? [];
   const wrong = (asked.choices ?? []).filter(([, why]) => why).map(([words, why]) => `“${words}”: ${why}`);

@@ -7,7 +7,7 @@ export const SVG = "http://www.w3.org/2000/svg";
  * @param {(Node | string)[]} children @returns {HTMLElementTagNameMap[Tag]} */
 export const html = (tag, attributes = {}, ...children) => filled(document.createElement(tag), attributes, children);
 
-// The same for SVG.
+// Create an SVG element, with the same arguments as html().
 /** @template {keyof SVGElementTagNameMap} Tag @param {Tag} tag @param {Attributes} [attributes]
  * @param {(Node | string)[]} children @returns {SVGElementTagNameMap[Tag]} */
 export function svg(tag, attributes = {}, ...children) {
@@ -76,14 +76,14 @@ export function write(/** @type {Element} */ element, /** @type {Attributes} */ 
   }
 }
 
-/** The same for text. @type {(element: Node, text: string) => void} */
+/** Set a node's text, but only if it differs. @type {(element: Node, text: string) => void} */
 export function say(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
 /** Create a function that returns whether the user is still typing in an input, which a repaint must not overwrite.
  */
-export function typing(/** @type {HTMLInputElement} */ input) {
+export function typing(/** @type {HTMLElement} */ input) {
   let busy = false;
   input.addEventListener("input", () => (busy = true));
   for (const done of ["change", "blur"]) input.addEventListener(done, () => (busy = false));

@@ -34,8 +34,8 @@ export function flown({ cx, cy, r }, [[x0, y0], [x1, y1]], share) {
 }
 
 /**
- * A wedge for each face between two angles, given by the names of the properties that hold them; the default start
- * is 0.
+ * Compute a wedge for each face. `from` and `to` name the face's properties with the start and end angles; without
+ * `from`, wedges start at 0.
  * @type {(faces: any[], to: string, from?: string, perRadian?: number) => Pair[][]}
  */
 export const wedges = (faces, to, from = "", perRadian = 5) =>

@@ -14,7 +14,7 @@ import { namedBy, viewOf } from "./leads.js";
 import { phrase } from "./phrase.js";
 import { makePicture } from "./picture.js";
 import { makeReadout } from "./readout.js";
-import { inUse } from "./rules.js";
+import { usedBy } from "./rules.js";
 import { makeState } from "./state.js";
 import { invite, keepInSight } from "./view.js";
 import { makeWork } from "./work.js";
@@ -62,7 +62,7 @@ function mount(/** @type {Figure} */ figure, /** @type {Model} */ model, /** @ty
   const draw = () => picture.paint(glide.shown(state.read()), glide.way());
   function paint() {
     const now = state.read();
-    controls.show(now, figure.uses?.(now) ?? inUse(state.controls, now));
+    controls.show(now, usedBy(figure, state.controls, now));
     bar.show(now);
     attempt(() => {
       draw();

@@ -1,5 +1,5 @@
-// Reads the rotation in a file as text. A GGUF's header is read slice by slice, in the page; no data is sent over
-// the network.
+// Reads a GGUF or a configuration file as text. A GGUF's header is read slice by slice, in the page; no data is sent
+// over the network.
 import { Cut, header, NUMBERS } from "./gguf_bytes.js";
 import { phrase } from "./phrase.js";
 
@@ -10,7 +10,7 @@ const FLOAT32 = 6;
 const FACTORS = ["rope_freqs.weight", "rope_factors_long.weight", "rope_factors_short.weight"];
 
 /**
- * The rotation that a GGUF specifies, as JSON with the architecture's keys and the lists of factors.
+ * Extract the rotation from a GGUF, as JSON with the architecture's keys and the lists of factors.
  * @type {(file: Blob) => Promise<string>}
  */
 async function digest(file) {

@@ -51,7 +51,7 @@ class Reader {
   at = 0;
   texts = 0;
 
-  /** @param {ArrayBuffer} bytes @param {number} size of the whole file, in bytes @param {boolean} keep arrays of strings too */
+  /** @param {ArrayBuffer} bytes @param {number} size of the whole file, in bytes @param {boolean} keep whether to keep arrays of strings */
   constructor(bytes, size, keep) {
     this.view = new DataView(bytes);
     this.size = size;
@@ -98,7 +98,7 @@ class Reader {
     return null;
   }
 
-  /** Strings, kept or skipped. @param {number} length */
+  /** Read an array of strings; returns null if they are skipped. @param {number} length */
   list(length) {
     this.texts += length;
     if (this.texts > TEXTS) throw new Error(phrase`it states ${this.texts} texts, more than a vocabulary has`);
@@ -107,7 +107,7 @@ class Reader {
     return null;
   }
 
-  /** A tensor, with its offset from the start of the data. */
+  /** Read a tensor's entry, with its offset from the start of the data. */
   tensor() {
     const [name, axes] = [this.text(), this.number(4)];
     if (axes > 8) throw new Error(phrase`a tensor has ${axes} axes`);

@@ -30,7 +30,7 @@ export function numbersOf(/** @type {string} */ text) {
   });
 }
 
-// The verdict on an answer, which is the index of a choice, a number, several numbers, or an ordering of names.
+// Judge an answer: the index of a choice, a number, several numbers, an ordering of names, or a figure's state.
 export function judge(/** @type {Asked} */ asked, /** @type {any} */ given) {
   if (asked.rules) return ruled(asked.rules, given);
   if (asked.kind === "choices") {

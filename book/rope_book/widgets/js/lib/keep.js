@@ -1,6 +1,6 @@
-// Stores a figure's current picture in the notebook, for when the notebook is reopened without Python, shown on
-// GitHub, printed or handed in. In JupyterLab and Notebook 7, widgets can access the notebook; Colab stores widget
-// state itself.
+// Stores a figure's current picture in the notebook, so that it appears when the notebook is reopened without Python,
+// viewed on GitHub, printed or handed in. In JupyterLab and Notebook 7, widgets can access the notebook; Colab stores
+// widget state itself.
 import { html } from "./dom.js";
 import { phrase } from "./phrase.js";
 
@@ -49,7 +49,7 @@ async function showing(manager, model, trait) {
 /** The widgets stored in a notebook, by id. @type {(notebook: any) => Record<string, any>} */
 const storedIn = (notebook) => notebook.getMetadata("widgets")?.[STATE]?.state ?? {};
 
-/** The notebook's stored widgets, with a still picture replacing any widget that needs Python. */
+/** The notebook's stored widgets with a still picture for widget `id`, and without stills of widgets that are gone. */
 /** @type {(notebook: any, id: string, still: string) => any} */
 function withStill(notebook, id, still) {
   const alive = new Set(shownIn(notebook).map((each) => each.id));
@@ -62,44 +62,67 @@ function withStill(notebook, id, still) {
   return { [STATE]: { version_major: 2, version_minor: 0, state } };
 }
 
-/** Write the pictures and a still into the outputs that show a model, skipping outputs that are up to date. */
-/** @type {(model: Model, trait: string, bundle: Record<string, string>) => Promise<void>} */
-async function write(model, trait, bundle) {
-  const { widget_manager: manager } = model;
-  const notebook = manager.context.model.sharedModel;
-  for (const { cell, place, output, id } of await showing(manager, model, trait)) {
-    const isThere = id in storedIn(notebook);
-    if (isThere && Object.entries(bundle).every(([kind, text]) => output.data[kind] === text)) continue;
-    const data = { ...output.data, ...bundle };
-    cell.updateOutputs(place, place + 1, [{ ...output, data }], QUIET);
-    notebook.setMetadata("widgets", withStill(notebook, id, data[SVG] ?? data[HTML]));
-    manager.context.model.dirty = true; // not yet saved
-  }
+/** Write the pictures and a still into an output, unless it is up to date. A picture that is undefined is removed. */
+/** @type {(context: any, shown: any, bundle: Record<string, string | undefined>) => void} */
+function write(context, { cell, place, output, id }, bundle) {
+  const notebook = context.model.sharedModel;
+  const isThere = id in storedIn(notebook);
+  if (isThere && Object.entries(bundle).every(([kind, text]) => output.data[kind] === text)) return;
+  const data = JSON.parse(JSON.stringify({ ...output.data, ...bundle }));
+  cell.updateOutputs(place, place + 1, [{ ...output, data }], QUIET);
+  notebook.setMetadata("widgets", withStill(notebook, id, data[SVG] ?? data[HTML]));
+  context.model.dirty = true; // not yet saved
 }
 
 // Keep the picture in the notebook up to date by writing the result of `draw` whenever the figure has been idle for
-// a moment. A widget without `draw` keeps the HTML in its output. `trait` names a trait whose value is unique to
-// the model.
+// a moment; a save before that writes the SVG first. A widget without `draw` keeps the HTML in its output. `trait`
+// names a trait whose value is unique to the model.
 /** @param {HTMLElement} root @param {Model} model @param {string} trait @param {() => string} [draw] */
 export function keepPicture(root, model, trait, draw) {
   if (model.host === "page") return { stop() {} };
+  const manager = model.widget_manager;
+  const context = manager?.context;
+  const notebook = context?.model?.sharedModel;
   let waiting = setTimeout(keep, REST);
+  let [isOld, known] = [true, new Set()]; // whether the notebook's picture is old; the ids of the outputs
+  async function find() {
+    const shown = await showing(manager, model, trait);
+    known = new Set(shown.map(({ id }) => id));
+    return shown;
+  }
   function rest() {
     clearTimeout(waiting);
     waiting = setTimeout(keep, REST);
+    isOld = true;
   }
   async function keep() {
     if (root.ariaBusy === "true") return rest();
     const picture = draw?.();
     if (picture && !root.querySelector(".rl-gone")) model.send?.({ still: picture }); // Python may be gone
-    if (!model.widget_manager?.context?.model?.sharedModel) return;
-    await write(model, trait, picture ? { [SVG]: picture, [PNG]: await asPng(picture) } : {});
+    if (!notebook) return;
+    const mine = waiting;
+    const bundle = picture ? { [SVG]: picture, [PNG]: await asPng(picture) } : {};
+    for (const shown of await find()) write(context, shown, bundle);
+    isOld = waiting !== mine; // it may have moved meanwhile
+  }
+  /** Write the present picture before JupyterLab reads the notebook; an image in another format would come too late. */
+  function flush(/** @type {any} */ _, /** @type {string} */ state) {
+    if (state !== "started" || !isOld || !draw || root.ariaBusy === "true") return;
+    const bundle = { [SVG]: draw(), [PNG]: undefined };
+    for (const shown of shownIn(notebook).filter(({ id }) => known.has(id))) write(context, shown, bundle);
   }
   const watch = new MutationObserver(rest);
   if (draw) watch.observe(root, { subtree: true, childList: true, attributes: true });
+  model.on("change", rest);
+  if (notebook) {
+    find();
+    context.saveState.connect(flush);
+  }
   function stop() {
     clearTimeout(waiting);
     watch.disconnect();
+    model.off("change", rest);
+    context?.saveState.disconnect(flush);
   }
   return { stop };
 }

@@ -3,7 +3,7 @@ import { clamp } from "./numbers.js";
 import { textWidth } from "./words.js";
 
 const [LINE, RISE] = [16, 12]; // line height, and distance from top to baseline, in pixels
-const OUTSIDE = 1e4; // the cost of leaving the frame, compared with the covered area in pixels²
+const OUTSIDE = 1e4; // cost of leaving the frame; covering another label costs the overlap in pixels²
 
 // The centre nearest to x for which the text fits between two edges.
 /** @type {(x: number, words: string, low: number, high: number, style?: {size?: number, bold?: boolean}) => number} */
@@ -44,7 +44,7 @@ export class Labels {
     return { left: inside, middle: inside + width / 2, baseline: clamp(top, y, y + h - LINE) + RISE };
   }
 
-  // The same, or undefined if the label would cover anything or leave the frame.
+  // Like place(), but considers only spots inside the frame that cover nothing; returns undefined if there are none.
   placeFree(/** @type {number} */ width, /** @type {Pair[]} */ spots) {
     const free = spots.filter((spot) => this.#cost(spot, width) === 0);
     return free.length ? this.place(width, free.slice(0, 1)) : undefined;

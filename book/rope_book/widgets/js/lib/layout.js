@@ -1,11 +1,13 @@
-// Places a figure's controls beside its picture or below it, whichever makes the figure shorter.
+// Places a figure's controls beside its picture or below it, whichever makes the figure shorter. Below it, the sentence
+// comes first, since it asks or judges; in a narrow figure it follows the first control, within reach of the picture.
 
 /** @typedef {{element: HTMLElement, parts: HTMLElement[], measure: () => boolean,
  *   settled: () => boolean}} Place */
 
 const ENOUGH = 560; // a figure of this height fits in a window together with some text
-const WIDE = 756; // minimum width inside a figure's border with room for both
+const WIDE = 756; // minimum inner width of a figure at which the controls fit beside the picture
 const SIDE = 200; // width of the controls beside a picture, with the gap, as in the style sheet
+const NARROW = 520; // maximum width of a figure whose controls form one column
 const PADDING = 32; // to the left and right of a figure's parts, in total
 const [BELOW, AROUND] = [209, 102]; // height of controls, bar, sentence and margins; the same without controls and bar
 const ANSWERS = 152; // height of four rows of answers under a heading
@@ -23,10 +25,11 @@ function fitsBeside(width, height, enough) {
 // changed; settled returns whether the arrangement fits the current width. `height` maps a width to the picture's
 // height; without it, the controls stay below. Answers are last, and the sentence is then right below the picture.
 /** @type {(root: HTMLElement, all: {picture: {element: HTMLElement, measure: () => boolean},
- *   controls: {elements: HTMLElement[], grids: HTMLElement[]}, bar: {element: HTMLElement},
+ *   controls: {elements: HTMLElement[], grids: HTMLElement[]}, bar: {element: HTMLElement, folded: HTMLElement},
  *   readout: {elements: HTMLElement[], reserve: () => void}}, height?: (picture: number) => number) => Place} */
 export function makePlace(root, { picture, controls, bar, readout }, height) {
   const [lead, more, answers] = controls.elements;
+  more.append(bar.folded);
   if (answers) root.append(picture.element, ...readout.elements, lead, bar.element, more, answers);
   else root.append(picture.element, lead, bar.element, more, ...readout.elements);
   const enough = ENOUGH - (answers ? ANSWERS : 0);
@@ -34,7 +37,11 @@ export function makePlace(root, { picture, controls, bar, readout }, height) {
   function measure() {
     const before = width;
     width = root.clientWidth;
-    root.classList.toggle("rl-beside", Boolean(height && fitsBeside(width, height, enough)));
+    const isBeside = Boolean(height && fitsBeside(width, height, enough));
+    const isSmall = root.classList.contains("rl-small");
+    root.classList.toggle("rl-beside", isBeside);
+    root.classList.toggle("rl-below", !isBeside && !isSmall);
+    root.classList.toggle("rl-narrow", width <= NARROW && !isSmall);
     readout.reserve();
     return picture.measure() || width !== before;
   }

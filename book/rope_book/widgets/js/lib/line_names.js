@@ -52,10 +52,21 @@ function isFree([x, y], half, box, placed) {
   return inside && placed.every(clear);
 }
 
+/** Baselines for a name beside a point of its line: above, below, right and left. @type {(point: Pair, half: number) => Pair[]} */
+const spotsBeside = ([x, y], half) => [
+  [x, y - 10],
+  [x, y + 18],
+  [x + half + 8, y + 4],
+  [x - half - 8, y + 4],
+];
+
+/** The baseline for a name that interrupts its line. @type {(point: Pair) => Pair[]} */
+export const spotOn = ([x, y]) => [[x, y + 4]];
+
 // The best free position for a name, {cost, x, y}, or undefined.
-/** @type {(dots: Pair[], half: number, all: Count, mine: Count, free: (at: Pair) => boolean) =>
- *   {cost: number, x: number, y: number} | undefined} */
-function bestPlace(dots, half, all, mine, free) {
+/** @type {(dots: Pair[], half: number, all: Count, mine: Count, free: (at: Pair) => boolean,
+ *   spotsAt: (point: Pair, half: number) => Pair[]) => {cost: number, x: number, y: number} | undefined} */
+function bestPlace(dots, half, all, mine, free, spotsAt) {
   /** @type {Count} */
   const others = (...corners) => all(...corners) - mine(...corners);
   const cover = (/** @type {Pair} */ [x, y]) =>
@@ -64,14 +75,7 @@ function bestPlace(dots, half, all, mine, free) {
   for (let i = 0; i < dots.length; i += 4) {
     const [x, y] = dots[i];
     const beside = 8 * others(x - 9, y - 9, x + 9, y + 9); // a name would be ambiguous where two lines run together
-    /** @type {Pair[]} */
-    const spots = [
-      [x, y - 10],
-      [x, y + 18],
-      [x + half + 8, y + 4],
-      [x - half - 8, y + 4],
-    ];
-    for (const at of spots) {
+    for (const at of spotsAt([x, y], half)) {
       if (beside >= (best?.cost ?? Infinity) || !free(at)) continue;
       const cost = beside + cover(at);
       if (cost < (best?.cost ?? Infinity)) best = { cost, x: at[0], y: at[1] };
@@ -82,15 +86,15 @@ function bestPlace(dots, half, all, mine, free) {
 
 // Positions for the lines' names, {name, x, y, half}: x is the centre, and `half` is half the width. lines: [[name,
 // path], …], in decreasing order of importance. Names without a free position are omitted.
-/** @type {(lines: [string, Pair[]][], box: Box, size?: number) => LineName[]} */
-export function placeLineNames(lines, box, size = 12) {
+/** @type {(lines: [string, Pair[]][], box: Box, spotsAt?: typeof spotsBeside) => LineName[]} */
+export function placeLineNames(lines, box, spotsAt = spotsBeside) {
   const dots = lines.map(([, path]) => walk(path, CELL));
   const all = counter(dots.flat(), box);
   const placed = /** @type {LineName[]} */ ([]);
   lines.forEach(([name], own) => {
-    const half = textWidth(name, size) / 2;
+    const half = textWidth(name, 12) / 2;
     const mine = counter(dots[own], box);
-    const best = bestPlace(dots[own], half, all, mine, (at) => isFree(at, half, box, placed));
+    const best = bestPlace(dots[own], half, all, mine, (at) => isFree(at, half, box, placed), spotsAt);
     if (best) placed.push({ name, x: best.x, y: best.y, half });
   });
   return placed;

@@ -13,7 +13,7 @@ export function unseenPoints(pen, points, r) {
   pen.areas(shapes(r), { fill: ink.other });
 }
 
-/** A pair's speed as a position in the colour map, from fast (share 0, light) to slow (1, dark). */
+/** Map a pair's speed to a position in the colour map, from fast (share 0, light) to slow (1, dark). */
 const tintOf = (/** @type {number} */ share) => 0.95 - 0.85 * share;
 
 /** The colour for a pair's speed, and the text colour to use on top. */

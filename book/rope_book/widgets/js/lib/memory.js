@@ -5,7 +5,7 @@
 /** @typedef {Record<string, Card>} Cards */
 
 export const KEY = "rope-turn-by-turn.review";
-const KNOWN = 4; // first interval of a question answered correctly the first time, in days
+const KNOWN = 4; // first interval in days, if the first answer is correct
 const MOST = 180; // longest interval in days
 const DAY = 86_400_000; // ms
 
@@ -27,8 +27,8 @@ function mixed(text) {
   return (hash ^ (hash >>> 13)) >>> 0;
 }
 
-// At most `most` questions for a day: due questions first, longest overdue at the top, then new questions in an
-// order that changes daily.
+// Select at most `most` questions for a day: due questions first, starting with the longest overdue, then new
+// questions in an order that changes daily.
 /** @type {(names: string[], cards: Cards, today: number, most: number) => string[]} */
 export function dueOn(names, cards, today, most) {
   const chance = Object.fromEntries(names.map((name) => [name, mixed(`${today} ${name}`)]));

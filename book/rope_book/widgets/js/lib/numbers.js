@@ -22,7 +22,7 @@ export const raised = (power) => [...String(power)].map((character) => RAISED[ch
 /** The decimal logarithm, used as a position on logarithmic axes. @type {(value: number) => number} */
 export const powerOf = (value) => Math.log10(value);
 
-/** The position of a value on an axis that starts at 0 and becomes logarithmic, and the inverse. */
+/** Map a value to its position on an axis that starts at 0 and is logarithmic for large values, and back. */
 export const placeFromZero = (/** @type {number} */ value) => Math.log10(1 + value);
 export const fromPlace = (/** @type {number} */ place) => 10 ** place - 1;
 

@@ -4,7 +4,7 @@ import { ink, lineInk } from "./colour.js";
 import { arcPoints, arrowShape } from "./geometry.js";
 import { Slots } from "./slots.js";
 
-const px = (/** @type {number} */ value) => Math.round(value * 100) / 100; // pixels, to hundredths
+const px = (/** @type {number} */ value) => Math.round(value * 100) / 100; // rounds to 1/100 pixel
 const points = (/** @type {Pair[]} */ list) => list.map(([x, y]) => `${px(x)},${px(y)}`).join(" ");
 const trace = (/** @type {Pair[]} */ list) => `M${points(list)}`;
 /** @type {(style?: Style) => Attributes} */
@@ -18,7 +18,7 @@ const stroked = ({ stroke = ink.text, width = 1.5, dash, opacity } = {}) => ({
 /** @type {(style: Style) => Attributes} */
 const filled = ({ fill = "none", opacity, ...style }) =>
   fill !== "none" && style.stroke
-    ? { ...stroked(style), fill, "fill-opacity": opacity } // a pale area keeps a dark edge
+    ? { ...stroked(style), fill, "fill-opacity": opacity } // opacity must not fade the edge
     : { ...(style.stroke && stroked(style)), fill, opacity };
 
 // Draws into an SVG group, between begin() and end(). A style is {stroke, width, dash, opacity, fill}. Each plural
@@ -107,7 +107,7 @@ export class Pen extends Slots {
     this.curve(arcPoints(cx, cy, r, a, b), style);
   }
 
-  // A heatmap, given the arguments of bitmap() or the result.
+  // Draw a heatmap from an image URL, or from the arguments of bitmap().
   /** @type {(x: number, y: number, w: number, h: number, ...field: [string] | Parameters<typeof bitmap>) => void} */
   raster(x, y, w, h, ...field) {
     const href = field.length === 1 ? field[0] : bitmap(...field);

@@ -5,17 +5,27 @@ import { ink } from "./colour.js";
 import { grouped, range } from "./numbers.js";
 import { phrase } from "./phrase.js";
 
+/** @import { Entry } from "./legend.js" */
 /** @import { Pen } from "./pen.js" */
 /** @typedef {{bars: number[], size: number, trained: number, total: number, level: number,
  *   asTrained: (bar: number) => boolean}} Places */
 
 const EDGE = { stroke: ink.text, width: 1 };
 export const LEVEL = { stroke: ink.text, width: 1.5, dash: "5 3" };
-/** Legend entries for the bars. */
-export const PLACES = [
-  { words: phrase`as good as trained`, box: { ...EDGE, fill: ink.position } },
+const TRAINED = { stroke: ink.position, width: 2 };
+const NEARLY = 0.1; // how far from the trained value a bar still counts as equally good, as a share of that value
+export const WITHIN = 100 * NEARLY;
+/** Legend entries for bars that are `good` and worse, and for the edge of the trained places. @type {(trained: number, good: string) => Entry[]} */
+export const entriesOfPlaces = (trained, good) => [
+  { words: good, box: { ...EDGE, fill: ink.position } },
   { words: phrase`worse`, box: { ...EDGE, fill: ink.other } },
+  { words: phrase`trained to ${grouped(trained)}`, style: TRAINED },
 ];
+
+/** Whether a share of right answers is nearly the trained one, and the same for a loss. @type {(bar: number, level: number) => boolean} */
+export const isRightEnough = (bar, level) => bar >= (1 - NEARLY) * level;
+/** @type {(bar: number, level: number) => boolean} */
+export const isLowEnough = (bar, level) => bar <= (1 + NEARLY) * level;
 
 /**
  * Draw bars, each the mean over `size` positions, and a line at `level`. Bars beyond the first `trained` positions
@@ -44,7 +54,7 @@ export function drawPlaceBars(pen, box, { bars, size, trained, total, level, asT
     });
   pen.rects(part(true), { fill: ink.position, stroke: ink.text, width: 0.7 });
   pen.rects(part(false), { fill: ink.other, stroke: ink.text, width: 0.7 });
-  pen.line(edge, box.y, edge, bottom, { stroke: ink.position, width: 2 });
+  pen.line(edge, box.y, edge, bottom, TRAINED);
   pen.line(box.x, Y(level), box.x + box.w, Y(level), LEVEL);
   return scales;
 }

@@ -1,6 +1,7 @@
 // Draws a plane with axes, labelled arrows from the origin, and draggable pairs.
 import { ink } from "./colour.js";
 import { Labels, spotsBeyond } from "./labels.js";
+import { range } from "./numbers.js";
 import { crossOf, planeOf } from "./shapes.js";
 import { textWidth } from "./words.js";
 
@@ -23,13 +24,21 @@ export function drawUnitPlane(pen, { x, y, side }, reach) {
   return { cx, cy, unit, ...planeOf(cx, cy, unit), labels: new Labels({ x, y, w: side, h: side }) };
 }
 
+const SHAFT = 4; // half the width of the squares along an arrow that names avoid
+
+/** Points along an arrow, from near its start to near its tip. @type {(from: Pair, to: Pair) => Pair[]} */
+const along = ([x0, y0], [x1, y1]) => range(0.1, 0.9, 0.1).map((t) => [x0 + t * (x1 - x0), y0 + t * (y1 - y0)]);
+
 /**
- * Write names just beyond the tips of arrows, in order, without covering any tip or the circle of radius `r` around
- * a tip.
+ * Write names just beyond the tips of arrows, in order, without covering an arrow or the circle of radius `r` around
+ * its tip.
  * @type {(pen: Pen, plane: Plane, tips: {z: Pair, name: string, fill: string, bold: boolean, r: number}[]) => void}
  */
 export function nameTips(pen, { cx, cy, at, labels }, tips) {
-  for (const { z, r } of tips) labels.avoidDot(at(z), r);
+  for (const { z, r } of tips) {
+    labels.avoidDot(at(z), r);
+    for (const dot of along([cx, cy], at(z))) labels.avoidDot(dot, SHAFT);
+  }
   for (const { z, name, fill, bold } of tips) {
     const width = textWidth(name, 13, bold);
     const { left, baseline } = labels.place(width, spotsBeyond(at(z), [cx, cy], width));

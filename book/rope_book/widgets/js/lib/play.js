@@ -29,7 +29,7 @@ function makeSpeed(/** @type {number[]} */ speeds) {
   return { element, speed: () => Number(element.value) };
 }
 
-// {elements, playing(), stop()}; `rested()` is called when the user stops playback. Playback also stops when the
+// Returns {elements, playing(), stop()}. Playback stops when the user stops it, which calls `rested()`, or when the
 // figure is removed from the page.
 /** @param {Play} play @param {Live} state @param {Moved} moved @param {() => void} rested */
 export function makePlay(play, state, moved, rested) {

@@ -5,12 +5,12 @@ const TINY = 1e-9; // larger than the rounding error in a sum of tenths
 
 const tidy = (/** @type {number} */ value) => Number(value.toPrecision(12));
 
-/** The smallest allowed value of a control that is not below `value`. */
+/** The smallest option of a choice that is at least `value`; for other controls, `value` itself. */
 const enough = (/** @type {Control} */ { kind, options }, /** @type {number} */ value) =>
   kind === "choice" ? options.map(([option]) => option).find((option) => option >= value) : value;
 
-// For each kind of rule on the control `name`: the changes to the state `now` that the rule requires after `held`
-// is set.
+// One function per kind of rule: returns the changes to the state `now` that a rule on the control `name` requires
+// after the values in `held` are set.
 /** @type {Record<string, (name: string, rule: ControlRule, now: State, held: State, controls: Controls) => State>} */
 const KINDS = {
   at_most(name, { limit, times, plus, either }, now, held, controls) {
@@ -60,4 +60,10 @@ const isIdle = ({ rule, where, values }, state) => rule === "only_if" && !values
 export function inUse(controls, state) {
   const idle = rulesOf(controls).filter(({ rule }) => isIdle(rule, state));
   return Object.keys(controls).filter((name) => !idle.some((control) => control.name === name));
+}
+
+/** The controls that have an effect in a figure, which may say more than the rules. @type {(figure: Figure, controls: Controls, now: State) => string[]} */
+export function usedBy(figure, controls, now) {
+  const used = inUse(controls, now);
+  return figure.uses?.(now, used) ?? used;
 }

@@ -3,7 +3,7 @@ import { dotAt } from "./layers.js";
 import { steadyExp } from "./steady.js";
 
 /** Batch dimensions: texts, positions per text, heads, features per head. Each token's query, key and value are stored in that order. @typedef {{rows: number, seq: number, heads: number, wide: number}} Shape */
-/** An encoding's inputs to attention: cosines and sines per position and pair, and a bias per head and distance. @typedef {{cos?: Float64Array, sin?: Float64Array, bias?: Float64Array}} Doors */
+/** What an encoding contributes to attention: cosines and sines per position and pair, and a bias per head and distance. @typedef {{cos?: Float64Array, sin?: Float64Array, bias?: Float64Array}} Doors */
 
 // Rotate queries and keys in place, pairing features i and i + half of each head; `sense` = −1 inverts the
 // rotation.
@@ -29,8 +29,8 @@ export function turnAll(qkv, { cos, sin }, { rows, seq, heads, wide }, sense) {
   }
 }
 
-// Attend from one query of a head to all keys up to the query's position: writes the weights, and adds the weighted
-// values to `mixed`.
+// Attend from one query of a head to all keys up to the query's position. Writes the weights to `weights` and adds
+// the weighted values to `mixed`.
 /** @type {(qkv: Float64Array, place: number, head: number, weights: Float64Array, mixed: Float64Array,
  *   shape: {heads: number, wide: number}, bias?: Float64Array) => void} */
 export function attendOne(qkv, place, head, weights, mixed, { heads, wide }, bias) {
@@ -60,7 +60,8 @@ export function attendOne(qkv, place, head, weights, mixed, { heads, wide }, bia
   }
 }
 
-// Attention for all heads: writes the weights (text, head, query, key) and each token's mixed values.
+// Compute attention for all heads. Writes `weights`, indexed by text, head, query and key, and each token's weighted
+// values to `mixed`.
 /** @type {(qkv: Float64Array, weights: Float64Array, mixed: Float64Array, doors: Doors, shape: Shape) => void} */
 export function attendAll(qkv, weights, mixed, { bias }, shape) {
   const { rows, seq, heads, wide } = shape;

@@ -5,8 +5,8 @@ import { dotAt, linearBack } from "./layers.js";
 /** @import { Shape } from "./attend.js" */
 /** @import { Workspace } from "./block.js" */
 
-// Backpropagate through a block, replacing the gradient of the block's output in `into` with the gradient of the
-// block's input.
+// Backpropagate through a block. `into` contains the gradient of the block's output and is overwritten with the
+// gradient of the block's input; `from` is scratch space.
 /** @type {(space: Workspace, name: string, into: Float64Array, from: Float64Array, biasGradient?: Float64Array) => void} */
 export function blockBack(space, name, into, from, biasGradient) {
   const { tokens, shape } = space;
@@ -30,7 +30,7 @@ export function blockBack(space, name, into, from, biasGradient) {
   normBack(into, from, layer("norm_1"), first, gradients("norm_1"), tokens);
 }
 
-// Backpropagate from the mixed values to queries, keys, values and bias.
+// Backpropagate through attention, from the mixed values to the queries, keys, values and bias.
 /** @type {(into: Float64Array, from: Float64Array,
  *   stored: {qkv: Float64Array, weights: Float64Array, biasGradient?: Float64Array}, shape: Shape) => void} */
 export function attendBack(into, from, { qkv, weights, biasGradient }, { rows, seq, heads, wide }) {

@@ -1,9 +1,9 @@
-// Computes the lower bound on the base from book/rope_book/results/base_search.py with a different algorithm.
+// Computes the same lower bound on the base as book/rope_book/results/base_search.py, with a faster algorithm.
 
-const DOUBT = 1e-9; // well above a walk's accumulated rounding error
+const DOUBT = 1e-9; // well above the rounding error accumulated over all jumps
 
-// The smallest distance r below the limit with Σ cos(r θ_i) < 0, for decreasing frequencies, or null if there is
-// none.
+// Find the smallest distance r below the limit at which Σ cos(r θ_i) is negative, for decreasing frequencies; returns
+// null if there is none.
 //
 // Most distances can be skipped. Each of the i fastest pairs contributes at least −1, so the total remains positive
 // while the sum S of the remaining pairs exceeds i. With slope S′ and curvature at most C = Σ θ², that sum is at
@@ -48,7 +48,7 @@ function turnsAt(/** @type {Float64Array} */ rates, /** @type {number} */ distan
   return { cos: angles.map(Math.cos), sin: angles.map(Math.sin) };
 }
 
-/** Rotate in place. @type {(turns: Turns, by: Turns) => void} */
+/** Rotate `turns` in place. @type {(turns: Turns, by: Turns) => void} */
 function turnOn({ cos, sin }, by) {
   for (let i = 0; i < cos.length; i++) {
     const c = cos[i];

@@ -20,7 +20,7 @@ export class Workspace {
     this.buffers = /** @type {Map<string, Float64Array>} */ (new Map());
   }
 
-  /** A named buffer with `perToken` numbers per token. @type {(name: string, perToken: number) => Float64Array} */
+  /** A named buffer with `perToken` numbers per token, allocated on first use. @type {(name: string, perToken: number) => Float64Array} */
   room(name, perToken) {
     const room = this.buffers.get(name) ?? new Float64Array(this.tokens * perToken);
     this.buffers.set(name, room);
@@ -35,13 +35,13 @@ export class Workspace {
     return this.layer(name, this.gradientsOf);
   }
 
-  /** The buffers for a norm. */
+  /** The buffers of a LayerNorm. */
   normed(/** @type {string} */ name) {
     const [out, normed] = [this.room(`${name}.out`, this.width), this.room(`${name}.normed`, this.width)];
     return { out, normed, scale: this.room(`${name}.scale`, 1) };
   }
 
-  /** Computes the mixed values of a block's heads. @type {(name: string, qkv: Float64Array, mixed: Float64Array) => void} */
+  /** Compute attention for all heads of a block, writing the weighted values to `mixed`. @type {(name: string, qkv: Float64Array, mixed: Float64Array) => void} */
   attend(name, qkv, mixed) {
     const { heads, seq } = this.shape;
     attendAll(qkv, this.room(`${name}.weights`, seq * heads), mixed, this.doors, this.shape);
@@ -58,7 +58,7 @@ export class Workspace {
   }
 }
 
-// The forward pass through a block: adds the attention and MLP outputs to x.
+// Run the forward pass through a block, which adds the attention and MLP outputs to x.
 /** @type {(space: Workspace, name: string, x: Float64Array) => void} */
 export function blockForward(space, name, x) {
   const { tokens, width } = space;

@@ -1,4 +1,5 @@
-// Compares the rotations that two files specify, and reports the differences in the words of rope-doctor compare.
+// Compares the rotations that two files specify, and reports the differences exactly as rope-doctor compare prints
+// them.
 import { CHECKS, kindsOfRemarks, notJudged, verdictOf } from "./compare_judged.js";
 import { between } from "./compare_kinds.js";
 import { layersBetween } from "./compare_layers.js";
@@ -7,7 +8,8 @@ import { kept, statementOf } from "./statement.js";
 
 /** @import { Difference } from "./compare_kinds.js" */
 /** @import { Statement } from "./statement.js" */
-const HIDDEN = "theta lost by 4"; // noted only if exactly one file has it; all transformers 5 files do
+// Shown only if exactly one file has it, because all files in the transformers 5 form do.
+const HIDDEN = "theta lost by 4";
 const REMARKS_THAT_STAY = [
   "layout assumed",
   "not read",
@@ -15,7 +17,7 @@ const REMARKS_THAT_STAY = [
   "softmax not scaled",
   "factor ignored by 5",
 ];
-const UNKNOWN_LENGTH = 4096; // tokens, if neither file has a length
+const UNKNOWN_LENGTH = 4096; // in tokens; for kinds of layer without a stated length
 /** The chapter for each kind of difference; kinds not listed here fall back to "Read a config". @type {Record<string, string>} */
 const CHAPTERS = {
   windows: "Count positions",
@@ -28,7 +30,8 @@ const CHAPTERS = {
 };
 
 /**
- * The differences between two files, the length up to which the files are compared, and notes.
+ * Compare two files; returns the differences, the length up to which the files were compared, notes, and the reasons
+ * why some checks did not run.
  * @param {any} first the content of the correct file
  * @param {any} second the content of the file to check
  */
@@ -65,7 +68,7 @@ function* lostIn(a, b) {
   yield { what: "loading", layers: "all layers", wanted, found, fix };
 }
 
-/** The comparison as printed by the command, in lines. @type {(comparison: ReturnType<typeof comparedFiles>) => string[]} */
+/** Format a comparison as the lines that the command prints. @type {(comparison: ReturnType<typeof comparedFiles>) => string[]} */
 export function inWords({ length, differences, notes, leftOpen }) {
   const [status, judged] = verdictOf(differences, leftOpen);
   const lines = differences.flatMap(({ what, layers, wanted, found, cost, fix }) => [

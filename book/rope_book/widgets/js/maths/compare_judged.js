@@ -1,4 +1,4 @@
-// Reports which checks of a comparison ran, why the remaining checks did not run, and the verdict.
+// Determines which checks of a comparison ran, why others did not, and the verdict.
 /** @import { Difference } from "./compare_kinds.js" */
 /** @import { Statement } from "./statement.js" */
 
@@ -17,7 +17,7 @@ export const CHECKS = {
   loading: "loading",
 };
 
-/** Reasons why some rotation checks did not run. @type {(a: Statement, b: Statement, found: Difference[]) => Record<string, string>} */
+/** The rotation checks that could not run, with the reasons. @type {(a: Statement, b: Statement, found: Difference[]) => Record<string, string>} */
 export function notJudged(a, b, found) {
   /** @type {Record<string, string>} */
   const reasons = {};

@@ -1,5 +1,5 @@
-// Compares two files, one kind of layer at a time, and reports where the rotations differ, by how much, and how to
-// fix the difference.
+// Compares the rotations in two files, one kind of layer at a time, and reports where they differ, by how much, and
+// how to fix the difference.
 import { sectionsOf } from "./config_table.js";
 import { own } from "./config_values.js";
 import { formatValue, general } from "./config_words.js";
@@ -16,14 +16,14 @@ const SCALE_TOLERANCE = 1e-5; // relative tolerance for a softmax scale
 export const nameOf = (label) =>
   label === null ? "all layers" : label === "nope" ? "layers without position" : `${label} layers`;
 
-/** A rule as text. @param {any} reading */
+/** Describe a rule with its base and factor. @param {any} reading */
 export function ruleOf({ ropeType, base, factor }) {
   if (ropeType === "nope") return "no rotation";
   const stretch = factor === null ? "" : `, factor ${formatValue(factor)}`;
   return `${ropeType}, base ${formatValue(base)}${stretch}`;
 }
 
-/** The differences in each kind of layer named in either file. @type {(a: Statement, b: Statement, length: number) => Generator<Difference & {layers: string}>} */
+/** Iterate over the differences in each kind of layer that either file names. @type {(a: Statement, b: Statement, length: number) => Generator<Difference & {layers: string}>} */
 export function* between(a, b, length) {
   const kinds = [a, b].map(({ readings }) => readings.map(({ layerType }) => layerType));
   const labels = [...new Set(kinds.flat().filter((label) => label !== null))];

@@ -1,4 +1,4 @@
-// Compares two files layer by layer, and groups layers that differ in the same way in kind, window or query scale.
+// Compares the kind, window and query scale of each layer in two files, and groups layers that differ in the same way.
 import { coarse, NOT_STATED, rowsOf } from "./config_each_layer.js";
 import { runs } from "./config_words.js";
 
@@ -8,7 +8,7 @@ import { runs } from "./config_words.js";
 
 const UNKNOWN_LAYERS = 48; // number of layers to compare if neither file states one
 
-/** The differences in kind, window and query scale, and the reason why each check that did not run was skipped. @type {(a: Statement, b: Statement) => [(Difference & {layers: string})[], Record<string, string>]} */
+/** The differences in kind, window and query scale, and the reason for each check that was skipped. @type {(a: Statement, b: Statement) => [(Difference & {layers: string})[], Record<string, string>]} */
 export function layersBetween(a, b) {
   const untold = [a, b].find(({ layers }) => layers.row === null);
   if (untold) {

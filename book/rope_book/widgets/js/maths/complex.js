@@ -15,5 +15,5 @@ export const timesConj = ([a, b], [c, d]) => [a * c + b * d, b * c - a * d];
 /** |z − w|. @type {(z: Pair, w: Pair) => number} */
 export const distance = ([a, b], [c, d]) => Math.hypot(a - c, b - d);
 
-/** An angle reduced modulo 2π to [−π, π]. @type {(angle: number) => number} */
+/** Reduce an angle modulo 2π to [−π, π]. @type {(angle: number) => number} */
 export const wrapped = (angle) => angle - 2 * Math.PI * Math.round(angle / (2 * Math.PI));

@@ -7,12 +7,12 @@ import { cut, formatValue, listed } from "./config_words.js";
 import { pRope } from "./partial.js";
 import * as scaling from "./scaling.js";
 
-const OBJECTS = ["rope_parameters", "rope_scaling", "rotary"]; // unread fields in these sections are rejected
+const OBJECTS = ["rope_parameters", "rope_scaling", "rotary"]; // ruleOf rejects unread fields in these objects
 const ELSEWHERE = Object.keys(RULES.fields).flatMap((name) => {
   return RULES.fields[name].place === "rotation" ? [] : namesOf(name);
 });
 
-/** For each function named in a call, build the rotation from the width, the positional arguments and the settings. @type {Record<string, (width: number, given: any[], settings: any) => Rotation>} */
+/** For each function in rope_edu, the equivalent here, given the width, the positional arguments and the settings. @type {Record<string, (width: number, given: any[], settings: any) => Rotation>} */
 const ROTATIONS = {
   nope: (width) => ({ invFreq: Array(width / 2).fill(0), attentionFactor: 1 }),
   plain_rope: (width, _, { base }) => scaling.plainRope(width, base),
@@ -33,7 +33,8 @@ const camel = (settings) =>
   );
 
 /**
- * The rotation that a config specifies; throws a ConfigError {reason, field, message, choices}.
+ * Read the rotation that a config specifies; throws a ConfigError {reason, field, message, choices} if the config is
+ * invalid or unsupported.
  * @type {(config: any, layerType?: string | null, seqLen?: number | null) => any}
  */
 export function readConfig(config, layerType = null, seqLen = null) {
@@ -66,7 +67,7 @@ export function readConfig(config, layerType = null, seqLen = null) {
 }
 
 /**
- * The rule in a config; throws if the config contains a key that the rule does not use.
+ * Determine a config's rule; throws if the rotation parameters contain a key that the rule does not use.
  * @param {RuleTable} table
  */
 function ruleOf(table) {
@@ -83,7 +84,7 @@ function ruleOf(table) {
   return rule;
 }
 
-/** The call that matches the facts about a rule, and the resulting rotation. @type {(table: RuleTable, rule: any) => any} */
+/** The call that a rule's facts lead to, and the rotation that this call returns. @type {(table: RuleTable, rule: any) => any} */
 function callOf(table, { facts: rows, calls }) {
   table.run(rows);
   const { facts } = table;
@@ -102,7 +103,7 @@ function callOf(table, { facts: rows, calls }) {
   return { rule: call.function, kind: call.kind, given, settings, changes, dividedBy, ...made };
 }
 
-/** A line of Python code that creates the rotation of a reading. @type {(reading: any) => string} */
+/** A line of Python that creates a reading's rotation. @type {(reading: any) => string} */
 export function pythonOf({ rule, given, settings, changes, axes, dividedBy }) {
   if (rule === NOPE || rule === "longrope" || dividedBy !== 1 || axes) return 'rope_from_config("config.json")';
   const literal = (/** @type {any} */ value) => (value === false ? "False" : formatValue(value));
@@ -113,7 +114,7 @@ export function pythonOf({ rule, given, settings, changes, axes, dividedBy }) {
 }
 
 /**
- * The paths of all fields whose names suggest a rotation; throws if the file is nested too deeply.
+ * The paths of all non-empty fields whose names suggest a rotation; throws if the file is nested too deeply.
  * @type {(config: any) => string[]}
  */
 function suggestivePaths(config) {

@@ -10,7 +10,7 @@ export const NOT_STATED = "not stated";
 export const WITHOUT_HEADS = ["linear_attention", "conv", "mamba", "recurrent"]; // kinds without queries to rotate
 
 /** A layer; a null window means every earlier token. @typedef {{label: string, rotates: boolean, window: number | string | null, queries: string}} Layer */
-/** Labels the layer at an index, given the layer count. @typedef {(index: number, total: number) => string} Labels */
+/** A function from a layer's index and the layer count to the layer's label. @typedef {(index: number, total: number) => string} Labels */
 /** The layers of a file. A null row means that the kinds of layer are unknown. @typedef {{count: number | null, row: ((index: number, total: number) => Layer) | null, why: string, stated: string}} Layers */
 
 /**
@@ -22,7 +22,7 @@ export function rowsOf({ count: stated, row }, count) {
   return row === null ? [] : range(0, Math.min(count, total) - 1).map((index) => row(index, total));
 }
 
-/** A layer, reduced to kinds that both GGUF and config.json distinguish. @type {(layer: Layer) => Layer} */
+/** Reduce a layer's label to the kinds that both GGUF and config.json distinguish. @type {(layer: Layer) => Layer} */
 export function coarse(layer) {
   if ([SLIDING, CHUNKED].includes(layer.label)) return layer;
   return { ...layer, label: WITHOUT_HEADS.includes(layer.label) ? "no attention" : FULL };
@@ -70,7 +70,7 @@ export function layersOfConfig(config, family, still) {
   }
 }
 
-/** A function that labels a layer by its index and the layer count, or the reason why no such function exists. @type {(config: any, family: string) => Labels | string} */
+/** The function that labels each layer, or the reason why the labels are unknown. @type {(config: any, family: string) => Labels | string} */
 function labelsOf(config, family) {
   const [pattern, window] = [own(RULES.layer_patterns, family), own(config, "sliding_window") ?? null];
   const slidesBy = own(config, "use_sliding_window");
@@ -105,7 +105,7 @@ function labelsOf(config, family) {
   return periodic(period, pattern.full === "first", Boolean(pattern.ends_full));
 }
 
-/** The labels that repeat; the config may list them under different names. @type {(config: any, pattern: any) => string[]} */
+/** The repeating sequence of labels, from the config if listed there, with names translated to labels. @type {(config: any, pattern: any) => string[]} */
 function cycleOf(config, pattern) {
   const listed = own(config, pattern.listed ?? "");
   return (areNames(listed) ? listed : pattern.cycle).map(
@@ -142,7 +142,7 @@ function windowOf(config, family, label) {
   return whole(own(config, field)) ?? NOT_STATED;
 }
 
-/** A function that describes the query scale of a layer, given whether the layer rotates. @type {(config: any, family: string) => (rotates: boolean) => string} */
+/** A function that returns a layer's query scale as a formula, or "" for none, given whether the layer rotates. @type {(config: any, family: string) => (rotates: boolean) => string} */
 function scaledQueries(config, family) {
   const stated = ["rope_parameters", "rope_scaling"].map((name) => own(config, name)).find(says);
   const part = isObject(stated) ? stated : {};
@@ -159,6 +159,6 @@ function scaledQueries(config, family) {
   return () => "";
 }
 
-/** Write a factor that grows logarithmically with position p as text. @type {(beta: any, length: any, offset: number) => string} */
+/** The formula of a factor that grows logarithmically with position p. @type {(beta: any, length: any, offset: number) => string} */
 export const grows = (beta, length, offset) =>
   `1 + ${formatValue(beta)}·ln(1 + ⌊${offset ? `(p + ${offset})` : "p"}/${formatValue(length)}⌋)`;

@@ -1,4 +1,4 @@
-// Finds the kinds of layer in a config, and the rotation parameters for each kind.
+// Finds the kinds of layer in a config and the rotation parameters of each kind.
 import { range } from "../lib/numbers.js";
 import { RuleTable } from "./config_table.js";
 import { checked, configError, isObject, namesOf, own, Part, RULES, same } from "./config_values.js";
@@ -7,7 +7,7 @@ const THETA = "rope_theta";
 export const THETAS = namesOf(THETA);
 export const NOPE = "nope"; // our name for layers without positional encoding, which files do not name
 
-/** The name of a kind of layer, or null for all layers. @typedef {string | null} Label */
+/** The label of a kind of layer, or null if the parameters apply to all layers. @typedef {string | null} Label */
 /** Rotation parameters for each kind of layer, with null for layers that do not rotate. @typedef {Map<Label, Part | null>} PartsByKind */
 
 /** The rotation parameters for every kind of layer. @type {(table: RuleTable) => PartsByKind} */
@@ -114,7 +114,7 @@ function byLayer(table, stated, name) {
   return kinds;
 }
 
-/** The kinds, including any that do not rotate. @type {(table: RuleTable, kinds: PartsByKind) => PartsByKind} */
+/** Add the kinds of layer that do not rotate. @type {(table: RuleTable, kinds: PartsByKind) => PartsByKind} */
 function withStill(table, kinds) {
   const still = table.decide(RULES.still);
   if (still === null) return kinds;
@@ -143,7 +143,7 @@ function noteStill({ notes }, turning) {
   if (still) notes.add("layers without position", { count: still, layers: turning.length });
 }
 
-/** Throw if two parts differ. @type {(part: Part, other: Part, name: string, otherName?: string) => void} */
+/** Throw if two parts have different values for a field. @type {(part: Part, other: Part, name: string, otherName?: string) => void} */
 export function checkSame(part, other, name, otherName = name) {
   const [value, otherValue] = [part.raw(name), other.raw(otherName)];
   if (same(value, otherValue)) return;

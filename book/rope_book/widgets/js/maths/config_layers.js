@@ -60,7 +60,7 @@ export function layersOf(table, layerType) {
   return [label, part !== null, names];
 }
 
-/** The first rotating kind, provided that all rotating kinds rotate in the same way. @type {(kinds: PartsByKind, names: string[]) => Label} */
+/** The first kind that rotates; throws if others rotate differently. @type {(kinds: PartsByKind, names: string[]) => Label} */
 function onlyOne(kinds, names) {
   const turning = [...kinds].filter(([, part]) => part);
   const [label, first] = turning[0] ?? [...kinds][0];

@@ -1,4 +1,4 @@
-// Interprets rules, which are rows of conditions and values as defined in doctor/rope_doctor/config/table.py.
+// Evaluates rules, which are rows of conditions and values as described in doctor/rope_doctor/config/table.py.
 
 import { range, sum } from "../lib/numbers.js";
 import { phraseOf } from "../lib/phrase.js";
@@ -9,7 +9,7 @@ import { sectionAxes } from "./spatial.js";
 
 const RESERVED = ["if", "is", "refuse", "at", "remark", "lost"];
 
-/** The state of a reading: the two parts of the file, and the facts established so far. */
+/** The state while a file is read: the body, the rotation parameters, and the facts established so far. */
 export class RuleTable {
   part = new Part({});
   used = /** @type {Set<string>} */ (new Set());
@@ -29,7 +29,7 @@ export class RuleTable {
     }
   }
 
-  /** The value of the first row that has one and whose conditions hold. @type {(rows: Record<string, any>[]) => any} */
+  /** The value of the first row whose condition holds, or null; rows without a value only add remarks or throw. @type {(rows: Record<string, any>[]) => any} */
   decide(rows) {
     for (const row of rows) {
       if (!holds(this.value(row.if ?? true))) continue;
@@ -66,7 +66,7 @@ export class RuleTable {
     return this.places(name)[0]?.[0] ?? usual.path(name);
   }
 
-  /** A validated field, or null; throws if the field appears twice with different values. @type {(name: string, agreed?: boolean) => any} */
+  /** A field's validated value, or null; throws if the field appears twice with different values. @type {(name: string, agreed?: boolean) => any} */
   get(name, agreed = false) {
     const found = this.places(name).map(([path, value]) => [path, checked(name, path, value)]);
     for (const [other, value] of found) {
@@ -84,7 +84,7 @@ export class RuleTable {
     return own(own(RULES.defaults, this.facts.model_type) ?? {}, name) ?? null;
   }
 
-  /** A field, or the architecture's default with a remark. @type {(name: string, silently?: boolean) => any} */
+  /** A field's value or, with a remark, the architecture's default. @type {(name: string, silently?: boolean) => any} */
   taken(name, silently = false) {
     const stated = own(RULES.fields, name) ? this.get(name) : null;
     const value = stated ?? this.default(name);
@@ -111,7 +111,7 @@ export class RuleTable {
 /** Whether a condition holds. Only null and false do not hold; 0 does. @type {(value: any) => boolean} */
 const holds = (value) => value !== null && value !== false;
 
-/** The coordinate that rotates each pair. @type {(sections: number[], order: string) => number[]} */
+/** The index of the coordinate that rotates each pair. @type {(sections: number[], order: string) => number[]} */
 export function pairAxes(sections, order) {
   if (order !== "rows and columns first") return sectionAxes(sections, order);
   const [rows, columns, times] = sections; // ERNIE: rows and columns alternate, followed by times
@@ -122,7 +122,7 @@ export function pairAxes(sections, order) {
 export const sectionsOf = (axes) =>
   range(0, Math.max(...axes)).map((axis) => axes.filter((each) => each === axis).length);
 
-/** Operators that take their operands unevaluated. @type {Record<string, (table: any, ...operands: any[]) => any>} */
+/** Operators that receive their operands unevaluated. @type {Record<string, (table: any, ...operands: any[]) => any>} */
 export const LAZY = {
   all: (table, ...operands) => operands.every((operand) => holds(table.value(operand))),
   any: (table, ...operands) => operands.some((operand) => holds(table.value(operand))),
@@ -145,7 +145,7 @@ export const LAZY = {
 /** The names in one of the lists or tables of the rules. @type {(name: string) => string[]} */
 const namesIn = (name) => (Array.isArray(RULES[name]) ? RULES[name] : Object.keys(RULES[name]));
 
-/** Operators that take evaluated operands. @type {Record<string, (...operands: any[]) => any>} */
+/** Operators that receive evaluated operands. @type {Record<string, (...operands: any[]) => any>} */
 export const EAGER = {
   not: (value) => !holds(value),
   "=": same,

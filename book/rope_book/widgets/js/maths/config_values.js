@@ -1,4 +1,4 @@
-// Validates config values, and defines their errors, their remarks and the objects that contain them.
+// Validates config values, and defines the errors, the remarks, and the objects of a config.
 import { CONFIG_RULES as WRITTEN } from "../data/config_rules.js";
 import { phraseOf } from "../lib/phrase.js";
 import { filled, shown, visible } from "./config_words.js";
@@ -74,9 +74,9 @@ export class Part {
   /**
    * @param {Record<string, any>} values
    * @param {string} [start]
-   * @param {Record<string, string>} [paths] paths of fields that come from elsewhere
-   * @param {boolean} [apart] whether it applies only to some layers, so that fields outside it may differ
-   * @param {string[]} [added] fields that the object itself lacks
+   * @param {Record<string, string>} [paths] full paths of fields that are not directly under `start`
+   * @param {boolean} [apart] whether the object applies only to some layers, so that fields outside it may differ
+   * @param {string[]} [added] fields that were added and are not in the file's object
    */
   constructor(values, start = "", paths = {}, apart = false, added = []) {
     this.values = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null));
@@ -86,7 +86,7 @@ export class Part {
     this.added = added;
   }
 
-  /** The named field's value, unchecked, or null; a name such as "attn_config.rope_theta" reaches inside an object. @type {(name: string) => any} */
+  /** A field's unvalidated value, or null. A dotted name such as "attn_config.rope_theta" refers to a nested field. @type {(name: string) => any} */
   raw(name) {
     if (Object.hasOwn(this.values, name) || !name.includes(".")) return own(this.values, name) ?? null;
     const [outer, inner] = name.split(".", 2);
@@ -121,7 +121,7 @@ export class Notes extends Array {
     if (!this.some(([, other]) => other === text)) this.push([kind, text]);
   }
 
-  /** Add a remark that transformers 5 does not read this base. @type {(how: string, words?: Record<string, any>) => void} */
+  /** Add a remark that transformers 5 does not read the base, and why. @type {(how: string, words?: Record<string, any>) => void} */
   lost(how, words = {}) {
     this.add("theta lost by 5", { detail: filled(RULES.how_lost[how], shown(words)) });
   }

@@ -1,4 +1,4 @@
-// Computes scores against distance; mirrors rope_edu/encodings/decay.py.
+// Computes the score as a function of distance; mirrors rope_edu/encodings/decay.py.
 import { timesConj } from "./complex.js";
 
 /** [cos, sin, cos, sin, …] of distance·θ_i. @typedef {(distance: number) => Vector} Turns */

@@ -5,8 +5,7 @@ import { range, sum } from "../lib/numbers.js";
 import { ropeAngles } from "./frequencies.js";
 import { dynamicNtk } from "./scaling.js";
 
-// The angle of one pair of a key in radians, given the key's position and the length that determines the
-// frequencies.
+// A key's angle in one pair, in radians, given the key's position and the length that determines the frequencies.
 /** @type {(store: string, pair: number, position: number, length: number) => number} */
 export function keyAngle(store, pair, position, length) {
   const { headDim, base, trained, factor } = DECODING;
@@ -14,8 +13,8 @@ export function keyAngle(store, pair, position, length) {
   return ropeAngles(position, dynamicNtk(headDim, trained, used, factor, base).invFreq)[pair];
 }
 
-// Keys in the cache after a step, oldest first. `stored`, `used` and `wanted` are a key's angle in radians as stored,
-// as the query sees it, and as it should be. A key is stored during the step in which it is newest.
+// The keys in the cache after a step, oldest first, with three angles in radians: as stored, as used for the score,
+// and as they should be. Each key is stored in the step that computes it.
 /** @type {(store: string, pair: number, capacity: number, step: number) =>
  *   {position: number, stored: number, used: number, wanted: number}[]} */
 export function heldKeys(store, pair, capacity, step) {

@@ -7,7 +7,7 @@ import { rotatePair } from "./rotary.js";
 /** Encodes the pair z at position m. @typedef {(z: Pair, m: number) => Pair} Encoder */
 
 export const LAST = 8; // each line is tested at positions 0 … LAST
-export const HOLDS = 1e-9; // the rounding tolerance for a line that holds
+export const HOLDS = 1e-9; // tolerance for rounding: a line with a smaller violation holds
 export const PLACES = range(0, LAST);
 
 /** The pair z encoded at position m, with θ radians per token. @type {Record<string, (z: Pair, m: number, theta: number) => Pair>} */
@@ -56,7 +56,7 @@ export function followedAngles(products) {
   return products.map((z, i) => (angle += i ? angleOf(timesConj(z, products[i - 1])) : 0));
 }
 
-/** The violations of line 2, by the product, and of line 6, by the product's real part. @type {(qs: Pair[], ks: Pair[]) => Pair} */
+/** The largest errors in lines 2 and 6: [error in the product, error in its real part]. @type {(qs: Pair[], ks: Pair[]) => Pair} */
 function breaksBySliding(qs, ks) {
   let [product, score] = [0, 0];
   for (const shift of range(-LAST, LAST)) {
@@ -71,7 +71,7 @@ function breaksBySliding(qs, ks) {
   return [product, score];
 }
 
-// The worst violation of each of the six lines over positions 0 … LAST, in radians for lines 4 and 5.
+// The worst violation of each of the six lines at positions 0 … LAST; those of lines 4 and 5 are in radians.
 /** @type {(f: Encoder, q: Pair, k: Pair) => number[]} */
 export function breaks(f, q, k) {
   const [qs, ks] = [PLACES.map((m) => f(q, m)), PLACES.map((n) => f(k, n))];

@@ -1,13 +1,13 @@
 // Computes dot-product attention; mirrors rope_edu/attention/dot_product.py.
 
-/** Sum of products. @type {(a: Vector, b: Vector) => number} */
+/** The dot product of two vectors. @type {(a: Vector, b: Vector) => number} */
 export function dot(a, b) {
   let sum = 0;
   for (let i = 0; i < a.length; i++) sum += a[i] * b[i];
   return sum;
 }
 
-/** Matrix times vector. @type {(matrix: Matrix, x: Vector) => number[]} */
+/** Multiply a matrix by a vector. @type {(matrix: Matrix, x: Vector) => number[]} */
 export const matVec = (matrix, x) => matrix.map((row) => dot(row, x));
 
 /** Softmax over an array, with weight 0 for a score of −Infinity. @type {(scores: Vector) => number[]} */
@@ -18,7 +18,7 @@ export function softmax(scores) {
   return exps.map((e) => e / sum);
 }
 
-// Attention for one head: {weights, outputs}. If `causal`, queries do not see later keys.
+// Compute attention for one head: {weights, outputs}. If `causal` is set, queries do not see later keys.
 /** @type {(queries: Matrix, keys: Matrix, values: Matrix, causal?: boolean) => {weights: Matrix, outputs: Matrix}} */
 export function attention(queries, keys, values, causal = false) {
   const root = Math.sqrt(keys[0].length);

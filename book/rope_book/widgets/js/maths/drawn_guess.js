@@ -1,4 +1,4 @@
-// Compares a curve drawn by the reader with the true one; mirrors book/rope_book/widgets/maths/drawn_guess.py.
+// Compares a curve drawn by the reader with the true curve; mirrors book/rope_book/widgets/maths/drawn_guess.py.
 
 // The interpolated height of a drawn line at a fraction of its length. The heights are evenly spaced, starting at
 // `start`.

@@ -5,7 +5,7 @@ import { angleError, roundoff, roundTo } from "./precision.js";
 
 export const FARTHEST = 2 ** 20; // positions shown
 export const LOST = 3.1; // in radians; an angle with a larger error is meaningless
-const FEW = 6; // pairs checked at evenly spread positions
+const FEW = 6; // number of pairs checked at the evenly spread positions
 const GOLDEN = (Math.sqrt(5) - 1) / 2;
 /** @type {Record<string, number>} */
 const SMALLEST = { float16: 2 ** -24 }; // the spacing of subnormal numbers, for formats where it matters
@@ -54,8 +54,8 @@ export function errorParts(position, frequency, pipeline, step = 0) {
   };
 }
 
-// A function m → i → an upper bound on the error of pair i at m, in radians. The bound adds the worst cases of all
-// steps and needs no trigonometric function. If an angle overflows at m, the function returns null.
+// A function from a position m to a function from a pair i to an upper bound on the pair's error at m, in radians, or
+// null if an angle overflows at m. The bound adds the worst cases of all steps and needs no trigonometric function.
 /** @type {(frequencies: Vector, pipeline: Pipeline, step: number) => (m: number) => ((i: number) => number) | null} */
 export function makeErrorBound(frequencies, pipeline, step) {
   const rates = frequencies.map((frequency) => roundTo(frequency, pipeline.frequencies));
@@ -72,8 +72,8 @@ export function makeErrorBound(frequencies, pipeline, step) {
   };
 }
 
-// The largest error up to each sampled position, [[position, radians], …], until angles overflow. Skips pairs that
-// cannot raise the curve by a tenth, or about one pixel.
+// The largest error up to each sampled position, [[position, radians], …], until angles overflow. Pairs that cannot
+// raise the curve by a tenth, which is about one pixel, are skipped.
 /** @type {(frequencies: Vector, pipeline: Pipeline, step: number) => Pair[]} */
 export function errorCurve(frequencies, pipeline, step) {
   const boundAt = makeErrorBound(frequencies, pipeline, step);

@@ -16,7 +16,7 @@ export const slopeOf = (head) => SLOPES[head - 1];
 /** The factor by which a bias multiplies a weight before normalisation. @type {(bias: number) => number} */
 export const factorOf = (bias) => Math.exp(bias);
 
-// The table entry that a scheme reads at a relative position: T5's bucket or Shaw's row.
+// The index of a scheme's table entry for a relative position: T5's bucket or Shaw's row.
 /** @type {(scheme: string, relative: number, table: BiasTable) => number} */
 export function tableEntry(scheme, relative, { numBuckets, maxDistance, clip }) {
   if (scheme === "shaw") return shawIndex(relative, clip);
@@ -29,8 +29,8 @@ export function exampleValue(/** @type {number} */ head, /** @type {number} */ r
   return -steepness * Math.log1p(Math.abs(relative)) * (relative > 0 ? 0.5 : 1);
 }
 
-// The bias at each relative position, starting at −(length − 1). Positions that share a table entry have the value
-// of the nearest of them.
+// The bias at each relative position, starting at −(length − 1). Positions that share a table entry all have the
+// example value of the smallest distance among them.
 /** @type {(scheme: string, head: number, length: number, table: BiasTable) => any[]} */
 export function biasCurve(scheme, head, length, table) {
   const far = length - 1;

@@ -8,7 +8,7 @@ const RULES = ["rope", "pi", "llama3", "yarn"]; // rules that configs can specif
 const WIDTHS = [16, 20, 24, 32, 64, 96, 128, 256];
 const NEAR = 1e-6; // relative tolerance for float32 numbers from a file
 
-/** The settings that draw a reading's fern, with the name of a rule or, if no rule matches, the frequencies. */
+/** The settings that draw a reading's fern: the name of a rule or, if no rule matches, the frequencies themselves. */
 function settingsOf(/** @type {any} */ { invFreq, attentionFactor, rotaryDim, ...reading }) {
   const factor = clamp(reading.factor ?? 1, 1, 128);
   const trained = Math.floor(clamp(reading.trained ?? Math.floor((reading.longest ?? 4096) / factor), 64, 2 ** 20));
@@ -24,8 +24,8 @@ function settingsOf(/** @type {any} */ { invFreq, attentionFactor, rotaryDim, ..
   return { rule: "file", base, trained, frequencies: invFreq.map(short), attention_factor: short(attentionFactor) };
 }
 
-// [layers, settings] for each rotation in a file, for the longest text that the file claims; `layers` is "" if
-// there is only one rotation. Throws an Error with the reason if the file cannot be read.
+// [layers, settings] for each different rotation in a file, at the longest length that the file claims; `layers` is
+// "" if there is only one rotation. Throws an Error with the reason if the file cannot be read.
 /** @type {(content: any) => [string, State][]} */
 export function fernsOf(content) {
   const { longest } = statementOf(content, "").readings[0];

@@ -16,10 +16,10 @@ export function ropeAngles(/** @type {number} */ position, /** @type {Vector} */
 /** A full turn, in radians. */
 export const TURN = 2 * Math.PI;
 
-/** An angle in turns. @type {(angle: number) => number} */
+/** Convert an angle from radians to turns. @type {(angle: number) => number} */
 export const turnsOf = (angle) => angle / TURN;
 
-/** An angle modulo 2π, in [0, 2π). @type {(angle: number) => number} */
+/** Reduce an angle modulo 2π to [0, 2π). @type {(angle: number) => number} */
 export function withinTurn(angle) {
   const rest = angle % TURN;
   return rest < 0 ? rest + TURN : rest;

@@ -9,7 +9,7 @@ export const FACTS = GGUF.facts;
 export const KEYS = GGUF.keys;
 const SECTIONS = KEYS["rope_scaling.mrope_section"];
 const [LONG, SHORT] = ["rope_factors_long.weight", "rope_factors_short.weight"];
-/** Additional keys of rules that require more than a factor. @type {Record<string, string[]>} */
+/** The keys, besides the factor, that each rule requires. @type {Record<string, string[]>} */
 const KEYS_OF_RULE = {
   longrope: ["original_max_position_embeddings", "attention_factor"],
   yarn: ["original_max_position_embeddings", "beta_fast", "beta_slow"],
@@ -33,7 +33,7 @@ export function windowOf(arch, get) {
   return window ? (facts.fixed ?? window) : null;
 }
 
-/** The kinds of layer in a GGUF. @type {(arch: string, get: (key: string) => any) => ChangesByKind} */
+/** The kinds of layer in a GGUF, with the fields that differ from the rest of the file. @type {(arch: string, get: (key: string) => any) => ChangesByKind} */
 export function kindsOf(arch, get) {
   const compressed = own(FACTS.compressed_layers, arch);
   if (compressed)
@@ -67,7 +67,7 @@ function one({ arch, get }, key) {
   return found[0] ?? null;
 }
 
-/** The equivalent config fields. @type {(keys: Keys) => Record<string, any>} */
+/** Convert a GGUF's keys to the equivalent config fields. @type {(keys: Keys) => Record<string, any>} */
 export function fieldsOf(keys) {
   /** @type {Record<string, any>} */
   const fields = Object.fromEntries(TOP_LEVEL.map(([name, key]) => [name, one(keys, key)]));

@@ -5,7 +5,7 @@ import { FACTS, KEYS, windowOf } from "./gguf_fields.js";
 
 /** @import { Labels, Layer, Layers } from "./config_each_layer.js" */
 
-/** The layers that llama.cpp builds from an architecture's keys. @type {(values: Record<string, any>) => Layers} */
+/** The layers that llama.cpp builds from a GGUF's keys. @type {(values: Record<string, any>) => Layers} */
 export function layersOfKeys(values) {
   const arch = String(values["general.architecture"]);
   const get = (/** @type {string} */ key) => own(values, `${arch}.${key}`) ?? null;
@@ -38,7 +38,7 @@ export function layersOfKeys(values) {
   }
 }
 
-/** Whether a layer has attention heads, and not a recurrence or a convolution. @type {(arch: string, get: (key: string) => any, index: number) => boolean} */
+/** Whether a layer has attention heads rather than a recurrence or a convolution. @type {(arch: string, get: (key: string) => any, index: number) => boolean} */
 function attendsIn(arch, get, index) {
   const [interval, heads] = [own(FACTS.attends_every, arch), get("attention.head_count_kv")];
   const recurrent = get("attention.recurrent_layers");
@@ -47,7 +47,7 @@ function attendsIn(arch, get, index) {
   return !interval || (index + 1) % (get("full_attention_interval") || interval) === 0;
 }
 
-/** A function that labels a layer by its index and the layer count, or the reason why no such function exists. @type {(pattern: any, facts: any) => Labels | string} */
+/** The function that labels each layer, or the reason why the labels are unknown. @type {(pattern: any, facts: any) => Labels | string} */
 function labelsOf(pattern, facts) {
   if (!facts) return () => FULL;
   if (Array.isArray(pattern)) return (index) => (index < pattern.length && pattern[index] ? SLIDING : FULL);

@@ -10,8 +10,8 @@ import { plainRope } from "./scaling.js";
 const FREQS = "rope_freqs.weight";
 
 /**
- * One Reading for each kind of layer in a GGUF.
- * @param {Record<string, any>} values its keys, and the factor lists under their tensor names
+ * Read the rotation of each kind of layer in a GGUF; throws a ConfigError if the file is invalid or unsupported.
+ * @param {Record<string, any>} values the GGUF's keys, and the factor lists under their tensor names
  * @param {number | null} [seqLen]
  */
 export function readGguf(values, seqLen = null) {
@@ -43,7 +43,7 @@ function readingOf(keys, label, kinds, seqLen) {
   return { ...reading, layerType: label, layerTypes, remarks: remarksOf(keys, reading) };
 }
 
-/** An additional factor on the softmax scale 1/√d, which few architectures have. @type {(reading: any, keys: Keys) => number} */
+/** The factor by which an architecture multiplies the softmax scale 1/√d; 1 for most architectures. @type {(reading: any, keys: Keys) => number} */
 function softmaxScaleOf({ ropeType, factor, attentionFactor }, { arch, get }) {
   if (ropeType !== "yarn" || !FACTS.softmax_by_yarn.includes(arch) || !factor) return 1;
   const multiplier = mscales(arch, get(KEYS["rope_scaling.mscale_all_dim"])).mscale_all_dim ?? 0;
@@ -64,7 +64,7 @@ function asLlamaCppMixes(reading, { arch, get }) {
   return { ...reading, attentionFactor, invFreq };
 }
 
-/** A reading whose errors name the GGUF key. @type {(arch: string, fields: any, seqLen: number | null) => any} */
+/** Read converted fields, with GGUF keys instead of config fields in errors. @type {(arch: string, fields: any, seqLen: number | null) => any} */
 function read(arch, fields, seqLen) {
   try {
     return readConfig(fields, null, seqLen);

@@ -30,14 +30,14 @@ export function turnsWithin(/** @type {Vector} */ frequencies, /** @type {number
   return frequencies.map((frequency) => Math.min(1, (frequency * (places - 1)) / TURN));
 }
 
-/** The number of positions per bar. @type {(length: number, times: number) => number} */
+/** The number of positions per bar, such that there are at most 17 bars. @type {(length: number, times: number) => number} */
 export function binSize(length, times) {
   let size = Math.floor(length / 8);
   while ((times * length) / size > 16) size *= 2;
   return size;
 }
 
-// The mean of each block of `size` columns over all rows, ignoring NaN unless all values are NaN.
+// The mean of each block of `size` columns over all rows. NaN values are ignored; a block of only NaN has the mean NaN.
 export function means(/** @type {ArrayLike<number>[]} */ rows, /** @type {number} */ size) {
   const bars = Math.ceil(rows[0].length / size);
   const [sums, counts] = [new Float64Array(bars), new Float64Array(bars)];

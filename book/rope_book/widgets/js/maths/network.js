@@ -13,7 +13,7 @@ import { steadyExp, steadyLog } from "./steady.js";
 
 const TABLE = "encodings.0.table";
 
-/** A model on texts of one shape. */
+/** A model that processes batches of a fixed shape. */
 export class Network extends Workspace {
   /** @param {Model} model @param {number} rows @param {number} seq @param {Rotation} rope */
   constructor(model, rows, seq, rope) {

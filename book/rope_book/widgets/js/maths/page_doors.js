@@ -1,4 +1,4 @@
-// Adds positional encodings to a model trained in the page, as vectors, as a rotation, or as a bias per distance.
+// Provides the positional encodings for models trained in the page: added vectors, rotations, or biases per distance.
 import { pageRope } from "./long_text.js";
 import { HEADS, WIDTH } from "./page_weights.js";
 import { alibiSlopes, t5Bucket } from "./relative.js";
@@ -31,7 +31,7 @@ export function readingRope(settings, length) {
   return pageRope(rule, length, WIDE, base, { ...ramp, ...stretch });
 }
 
-// Cosines and sines for every position and pair.
+// The cosines and sines for every position and pair, identical in all engines.
 /** @type {(frequencies: Vector, seq: number) => {cos: Float64Array, sin: Float64Array}} */
 function turnsOf(frequencies, seq) {
   const pairs = frequencies.length;

@@ -9,7 +9,7 @@ const FORMAT = "rope-book model of the page";
 const VERSION = 1;
 const LISTS = /** @type {const} */ (["weights", "means", "squares"]);
 
-/** Numbers as base64-encoded float64, little-endian. */
+/** Encode numbers as little-endian float64 in base64. */
 export const packed = (/** @type {Float64Array} */ numbers) => toBase64(new Uint8Array(numbers.slice().buffer));
 
 /** Decode the numbers in a string written by `packed`; returns undefined for any other string. */

@@ -1,4 +1,4 @@
-// Inspects a trained head on the first test text, for its attention weights and the influence of each pair.
+// Runs a trained head on the first test text and returns the attention weights and the influence of each pair.
 import { Network } from "./network.js";
 import { drawTexts } from "./page_tasks.js";
 import { HEADS, WIDTH } from "./page_weights.js";

@@ -14,7 +14,7 @@ const STORED = /** @type {Record<string, any>} */ (PAGE_MODELS);
  */
 export const tokensOf = (text, alphabet) => Array.from(text, (character) => alphabet.indexOf(character));
 
-/** The model for a task, unpacked once. @type {(task: string) => PageModel} */
+/** The model for a task, memoised. @type {(task: string) => PageModel} */
 export const pageModel = memo((task) => {
   const { weights, n_heads: heads, head_dim: headDim, ...stored } = STORED[task];
   const named = Object.entries(weights).map(([name, weight]) => [name, unpacked(weight)]);

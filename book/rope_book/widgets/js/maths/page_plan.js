@@ -4,10 +4,10 @@ import { steadyTurn } from "./steady.js";
 
 const WARMUP = 40; // training steps
 
-/** The settings that determine a run. A figure's remaining settings affect only how the run is read. */
+/** The settings that determine a run. A figure's other settings affect only how the trained model is tested. */
 const OF_A_RUN = "task encoding base first_pair last_pair p length learning_rate layers seed".split(" ");
 
-/** The name of a run. States with the same name train the same model. @type {(settings: State) => string} */
+/** A run's cache key: states with the same key train the same model. @type {(settings: State) => string} */
 export const runName = (settings) => JSON.stringify(OF_A_RUN.map((name) => settings[name]));
 
 // The learning rate at a step, with linear warm-up and then cosine decay to a tenth over the planned steps.

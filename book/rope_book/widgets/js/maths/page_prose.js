@@ -1,8 +1,8 @@
-// Holds the prose for the "text" task, which is sent to the worker so that the worker's script needs no copy.
+// Stores the prose for the "text" task. The worker receives the prose in a message, so that its script needs no copy.
 
 /** The text, the ordered alphabet, the text as numbers, and the character frequencies in the training split. @type {{text: string, alphabet: string, numbers: Int32Array, shares: Vector}} */
 const held = { text: "", alphabet: "", numbers: new Int32Array(0), shares: [] };
-const PARTS = { train: [0, 8], test: [9, 10] }; // in tenths; the ninth is for tuning and not needed here
+const PARTS = { train: [0, 8], test: [9, 10] }; // in tenths; the ninth tenth is for validation and not used here
 
 /** Store the text for the task. @type {(text: string) => void} */
 export function holdProse(text) {

@@ -91,8 +91,8 @@ export class Run {
     }
   }
 
-  // The accuracy at each position of unseen texts, or NaN where nothing is scored; `reading` contains times and
-  // rule.
+  // The accuracy at each position of unseen texts, or NaN at positions that are not scored; `reading` contains times
+  // and rule.
   right(/** @type {State} */ reading) {
     const { task, length } = this.settings;
     const texts = drawTexts(task, { split: "test", seed: 0, step: 0 }, TEST_ROWS, reading.times * length);

@@ -8,7 +8,7 @@ import { partOf, prose } from "./page_prose.js";
 /** @typedef {(row: Row, length: number, stream: (n: number) => number, split: string) => void} Draw */
 
 const SPLITS = ["train", "test"];
-const BACK = 5; // positions back to the repeated token
+const BACK = 5; // distance to the token to repeat
 const LETTERS = 8; // number of letters in recall; the token ids after them are the numbers 1 … FAR
 const FAR = 8;
 const ASKS = 0.25;
@@ -27,8 +27,8 @@ const TASKS = {
 /** A task by name. */
 export const pageTask = (/** @type {string} */ name) => TASKS[/** @type {keyof typeof TASKS} */ (name)];
 
-// The accuracy and the loss, in nats, of guessing among a task's letters. For text, the accuracy is that of the
-// most common character, and the loss is the entropy of the character frequencies.
+// The accuracy and the loss, in nats, of guessing uniformly among a task's letters. For text, the accuracy is that of
+// always guessing the most common character, and the loss is the entropy of the character frequencies.
 export function guessOf(/** @type {string} */ name) {
   if (name === "text") {
     const shares = prose().shares.filter((share) => share > 0);

@@ -1,4 +1,4 @@
-// Computes frequencies for rotating part of a head; mirrors rope_edu/encodings/partial.py.
+// Computes frequencies for heads that are only partly rotated; mirrors rope_edu/encodings/partial.py.
 import { invFreq } from "./frequencies.js";
 
 /** The frequencies of a head of width rotaryDim. @type {(rotaryDim: number, base?: number) => number[]} */

@@ -14,7 +14,7 @@ const anglesAt = (/** @type {number} */ m) => ropeAngles(m, FREQUENCIES);
 
 /** @typedef {(x: Vector, m: number) => number[]} Rotation8 */
 
-/** Each pair (first, second) as (sign · second, first). @type {(x: Vector, sign?: number) => number[]} */
+/** Replace each half-split pair (first, second) with (sign · second, first). @type {(x: Vector, sign?: number) => number[]} */
 function swapped(x, sign = -1) {
   const out = [...x];
   for (let i = 0; i < WIDTH / 2; i++) {
@@ -24,7 +24,7 @@ function swapped(x, sign = -1) {
   return out;
 }
 
-/** Each number twice, as neighbours or half the width apart. @type {(table: Vector, halves: boolean) => number[]} */
+/** Repeat each number, next to the original or half the width apart. @type {(table: Vector, halves: boolean) => number[]} */
 const laidOut = (table, halves) => (halves ? [...table, ...table] : table.flatMap((value) => [value, value]));
 
 // A rotation of the form x · cos + partner · sin, with a mistake in one of its parts.
@@ -56,13 +56,13 @@ const ROTATIONS = {
   rolls_features: byTables({ partner: (x) => [...x.slice(-1), ...x.slice(0, -1)] }),
 };
 
-/** A vector as a patient rotates it at one position. @type {(name: string, x: Vector, m: number) => number[]} */
+/** Rotate a vector as a patient does at a position. @type {(name: string, x: Vector, m: number) => number[]} */
 export const turned = (name, x, m) => ROTATIONS[name](x, m);
 
 /** The unit vectors. */
 const UNITS = Array.from({ length: WIDTH }, (_, j) => Array.from({ length: WIDTH }, (_, n) => Number(n === j)));
 
-/** The rows of the matrix by which a patient multiplies at one position. @type {(name: string, m: number) => Matrix} */
+/** The rows of the matrix by which a patient multiplies vectors at a position. @type {(name: string, m: number) => Matrix} */
 export function matrixAt(name, m) {
   const columns = UNITS.map((unit) => turned(name, unit, m));
   return columns.map((_, row) => columns.map((column) => column[row]));
@@ -85,8 +85,8 @@ export function symptomsOf(name) {
   return { scores, lengths: query.map(lengthOf), errors: off };
 }
 
-/** The numbers that sum up symptoms: the least and greatest length, the largest change of a score with the start, and
- * the largest error. @type {(symptoms: {scores: Matrix, lengths: Vector, errors: Vector}) =>
+/** Summarise symptoms: the shortest and longest length, the largest range of a score over the starts, and the largest
+ * error. @type {(symptoms: {scores: Matrix, lengths: Vector, errors: Vector}) =>
  *   {shortest: number, longest: number, spread: number, error: number}} */
 export function summary({ scores, lengths, errors }) {
   const spreads = scores[0].map((_, n) => {

@@ -57,8 +57,8 @@ export function pipelineCosSin(position, frequencies, pipeline) {
   });
 }
 
-// Each pair's error in radians, in the angle or, for a step k > 0, in the rotation since the token k positions
-// earlier.
+// Each pair's error in radians: the error of its angle or, if `step` is positive, of its rotation relative to the
+// token `step` positions earlier.
 /** @type {(position: number, frequencies: Vector, pipeline: Pipeline, step?: number) => number[]} */
 export function angleError(position, frequencies, pipeline, step = 0) {
   const [rate, angle, turn] = [ROUND[pipeline.frequencies], ROUND[pipeline.angles], ROUND[pipeline.cos_sin]];

@@ -7,8 +7,7 @@ import { rotatePair } from "./rotary.js";
 
 const LAST = RAIL.places - 1;
 
-// The positions of "the", "chases" and "the", which are the first three at least one position away from dog and
-// pig.
+// The positions of "the", "chases" and "the": the first three positions at least 1 away from both dog and pig.
 export function otherPlaces(/** @type {number} */ dog, /** @type {number} */ pig) {
   const free = (/** @type {number} */ place) => Math.abs(place - dog) >= 1 && Math.abs(place - pig) >= 1;
   return range(0, LAST).filter(free).slice(0, 3);
@@ -24,8 +23,8 @@ export function turnedArrow(word, position) {
 /** The score of dog and pig when the pig is `distance` positions after the dog. @type {(distance: number) => number} */
 export const railScore = (distance) => dot(turnedArrow("dog", 0), turnedArrow("pig", distance));
 
-// The position of a word after a move: if it would land on the other word, it goes past that word or, at the end of
-// the rail, stops before it.
+// Where a dragged word ends up. If it would overlap the other word, it jumps past that word or, at the end of the rail,
+// stops in front of it.
 /** @type {(moved: number, before: number, other: number) => number} */
 export function passed(moved, before, other) {
   if (Math.abs(moved - other) >= 1) return moved;

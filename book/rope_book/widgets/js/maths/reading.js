@@ -27,8 +27,8 @@ export class Reading {
     this.field = memo(blank, FIELDS); // attention pictures of the first text, possibly incomplete
   }
 
-  /** Continue reading, one token per step: the first text, the attention picture of the first text, then the
-   * remaining texts. */
+  /** Continue reading up to `places` tokens, one token or one row of the attention picture per step: first the first
+   * text, then its attention picture, then the other texts. */
   *steps(/** @type {number} */ places, /** @type {number} */ layer, /** @type {number} */ head) {
     for (const n of this.texts.keys()) {
       this.texts[n].reader.reserve(places);
@@ -48,7 +48,7 @@ export class Reading {
     right[place] = likeliest(logits) === answer ? 1 : 0;
   }
 
-  // The measurements for each text at each position after the first, or NaN where unknown.
+  // A measure for each text at each position after the first, or NaN at positions without a measurement.
   /** @type {(measure: "right" | "loss", places: number) => Float64Array[]} */
   rows(measure, places) {
     return this.texts.map((text) => text[measure].subarray(1, places));
@@ -100,8 +100,8 @@ class OwnText {
   }
 }
 
-/** A model's predictions for the user's own text, memoised during typing. @type {(task: string, rope: Rotation, text: string) => OwnText} */
+/** The OwnText for a task, a rotation and a text, memoised so that deleting a letter costs nothing. @type {(task: string, rope: Rotation, text: string) => OwnText} */
 export const ownTextOf = memo((task, rope, text) => new OwnText(task, rope, text), 12);
 
-/** The reading of a task's texts with the given rotation, memoised for switching back and forth. @type {(task: string, rope: Rotation) => Reading} */
+/** The Reading for a task and a rotation, memoised so that switching back costs nothing. @type {(task: string, rope: Rotation) => Reading} */
 export const readingOf = memo((task, rope) => new Reading(task, rope), 12);

@@ -7,7 +7,7 @@ import { applyRope } from "./rotary.js";
 const [NEAR, FAR] = [2, 8]; // distances in tokens: "near" is at least the first, "far" at least the second
 const LETTER = /[\p{L}\p{N}]/u;
 
-// Whether the job attends from query m to key n.
+// For each job: whether query m should attend to key n.
 /** @type {Record<string, (tokens: string[], m: number, n: number) => boolean>} */
 const COUNTS = {
   previous: (_, m, n) => n === m - 1,
@@ -47,7 +47,7 @@ export function headWeights(q, k, start, { invFreq, attentionFactor }, layout) {
   return queries.map((query, m) => softmax(keys.map((key, n) => (n > m ? -Infinity : scale * dot(query, key)))));
 }
 
-// The mean total weight on the keys that count, over all queries with such keys, or NaN if there are none.
+// The total weight on the target keys, averaged over all queries that have targets, or NaN if none do.
 /** @type {(weights: Matrix, counts: boolean[][]) => number} */
 export function jobDone(weights, counts) {
   const asked = counts.map((row, m) => ({ row, m })).filter(({ row }) => row.includes(true));

@@ -1,7 +1,7 @@
 // Computes frequencies for positions with more than one coordinate; mirrors rope_edu/encodings/spatial.py.
 import { range } from "../lib/numbers.js";
 
-// Frequencies in one block of pairs per axis; each block has the frequencies of a head as wide as the block.
+// Frequencies for one block of pairs per axis; each block has the frequencies of a head of the block's width.
 /** @type {(headDim: number, axes?: number, base?: number) => Matrix} */
 export function axialFrequencies(headDim, axes = 2, base = 10000) {
   const block = headDim / (2 * axes);
@@ -41,8 +41,8 @@ export function gridCoordinates(height, width) {
   return Array.from({ length: height * width }, (_, n) => [Math.floor(n / width), n % width]);
 }
 
-// The score of all-ones vectors for a `query` and each place, relative to the score at the query, as a mean of
-// cosines.
+// The score of all-ones vectors between the `query` and each place, relative to the score at the query itself; this
+// is a mean of cosines.
 /** @type {(query: Pair, places: Pair[], frequencies: Matrix) => number[]} */
 export function patchScores([row, column], places, [byHeight, byWidth]) {
   return places.map(([y, x]) => {

@@ -12,7 +12,7 @@ import { readGguf } from "./gguf_rotation.js";
 /** @import { Layers } from "./config_each_layer.js" */
 /** @typedef {{name: string, form: string, model: string, readings: any[], config: any, permuted: string | null, layers: Layers}} Statement */
 
-/** One Reading for each kind of layer in a config. @type {(config: any, seqLen?: number | null) => any[]} */
+/** Read the rotation of each kind of layer in a config. @type {(config: any, seqLen?: number | null) => any[]} */
 export function readKinds(config, seqLen = null) {
   /** @type {any} */
   let first = null;
@@ -34,7 +34,7 @@ export function readKinds(config, seqLen = null) {
 const isGguf = (config) => isObject(config) && Object.hasOwn(config, "general.architecture");
 
 /**
- * The rotations that a file specifies, given the content and a name for the file in sentences.
+ * The rotations that a file specifies. `config` is the file's content, and `name` refers to the file in messages.
  * @type {(config: any, name: string, seqLen?: number | null) => Statement}
  */
 export function statementOf(config, name, seqLen = null) {
@@ -65,7 +65,7 @@ export function inFloat32(value) {
   return typeof value === "number" && Math.abs(value) < 1e30 ? shortest(value) : value;
 }
 
-/** A statement as a GGUF would store it. @type {(statement: Statement) => Statement} */
+/** A statement with its numbers rounded as in a GGUF. @type {(statement: Statement) => Statement} */
 export const kept = (statement) =>
   statement.form === "GGUF" ? statement : statementOf(inFloat32(statement.config), statement.name);
 
@@ -82,7 +82,7 @@ export function contentOf(text) {
   }
 }
 
-/** A line of Python code that creates the rotation of a reading. @type {(reading: any, config: any) => string} */
+/** A line of Python that creates a reading's rotation. @type {(reading: any, config: any) => string} */
 export const lineOf = (reading, config) => (isGguf(config) ? 'rotation_of("model.gguf")' : pythonOf(reading));
 
 /**

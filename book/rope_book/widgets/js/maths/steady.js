@@ -62,7 +62,7 @@ export function steadyTurn(angle) {
   return turned[((k % 4) + 4) % 4];
 }
 
-/** Φ and φ at every node. */
+/** The normal distribution Φ and its density φ at every node. */
 const table = { below: new Float64Array(2 * FAR * GRID + 1), density: new Float64Array(2 * FAR * GRID + 1) };
 for (let i = 0; i < table.below.length; i++) {
   const x = i / GRID - FAR;
@@ -75,8 +75,7 @@ for (let i = 0; i < table.below.length; i++) {
   table.below[i] = 0.5 + sum * table.density[i];
 }
 
-// GELU x·Φ(x) and its derivative Φ(x) + x·φ(x) at each number, computed with a Taylor series around the nearest
-// node.
+// Compute GELU, x·Φ(x), and its derivative, Φ(x) + x·φ(x), with a Taylor series around the nearest node of the table.
 /** @type {(x: Float64Array, out: Float64Array, slope: Float64Array, count: number) => void} */
 export function geluAll(x, out, slope, count) {
   for (let i = 0; i < count; i++) {

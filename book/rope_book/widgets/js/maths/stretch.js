@@ -1,7 +1,7 @@
-// Compares rules and computes the trend of the score; mirrors book/rope_book/widgets/maths/stretch.py.
+// Applies context-extension rules and computes the trend of the score; mirrors book/rope_book/widgets/maths/stretch.py.
 import { abf, llama3, ntkAware, ntkByParts, plainRope, positionInterpolation, yarn } from "./scaling.js";
 
-// The rotation {invFreq, attentionFactor} of a head after a rule stretches the context to `wanted` tokens.
+// The rotation {invFreq, attentionFactor} of a head whose context a rule stretches to `wanted` tokens.
 /** @type {(rule: string, headDim: number, base: number, trained: number, wanted: number, abfBase?: number) => Rotation} */
 export function stretched(rule, headDim, base, trained, wanted, abfBase = 500000) {
   const s = Math.max(1, wanted / trained);

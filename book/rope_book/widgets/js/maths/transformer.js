@@ -15,7 +15,7 @@ export class Reader extends Workspace {
     this.past = Array.from({ length: this.layers }, () => new Float64Array(0)); // queries, keys, values
   }
 
-  /** Make room for texts of this many tokens. */
+  /** Grow the buffers for texts of up to `places` tokens. */
   reserve(/** @type {number} */ places) {
     if (this.scores.length >= places) return;
     this.scores = new Float64Array(places);

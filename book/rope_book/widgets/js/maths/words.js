@@ -17,7 +17,7 @@ export function normals(/** @type {number} */ seed, /** @type {number} */ count)
   });
 }
 
-/** A word's vector from its letters, ignoring case. @type {(word: string, width?: number) => number[]} */
+/** A vector of normal numbers seeded by a word's letters, ignoring case. @type {(word: string, width?: number) => number[]} */
 export function wordVector(word, width = WORDS.width) {
   let seed = 0x811c9dc5;
   for (const letter of word.toLowerCase()) seed = Math.imul(seed ^ Number(letter.codePointAt(0)), 0x01000193);

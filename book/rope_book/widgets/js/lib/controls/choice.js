@@ -1,5 +1,8 @@
 // A control for choosing one of a few named options.
-import { html } from "../dom.js";
+import { html, say } from "../dom.js";
+import { textWidth } from "../words.js";
+
+const COLUMN = 230; // pixels; a select with a longer option has a row of its own
 
 /** @type {ControlKind} */
 export const choice = {
@@ -13,14 +16,28 @@ export const choice = {
     const { label, options } = control;
     const select = html("select", {}, ...options.map(([value, words]) => html("option", { value }, words)));
     select.addEventListener("change", () => move(select.value));
+    const longest = options
+      .map(([, words]) => words)
+      .reduce((one, other) => (textWidth(other) > textWidth(one) ? other : one));
+    const kind = textWidth(longest, 15) > COLUMN ? "rl-control rl-long" : "rl-control";
+    const [shown, chosen] = makeShown(longest);
+    const box = html("span", { class: "rl-select" }, shown, select);
     return {
-      element: html("label", { class: "rl-control" }, html("span", {}, label), select),
+      element: html("label", { class: kind }, html("span", {}, label), box),
       show(value) {
         select.value = String(value);
+        say(chosen, select.selectedOptions[0]?.textContent ?? "");
       },
     };
   },
 };
+
+// The chosen option as text that wraps, which a select cannot do, and whose room is that of the longest option.
+/** @type {(longest: string) => [HTMLElement, HTMLElement]} */
+function makeShown(longest) {
+  const chosen = html("span");
+  return [html("span", { "aria-hidden": "true" }, html("span", { class: "rl-room" }, longest), chosen), chosen];
+}
 
 /** The same control, with one button per option; in groups under their headings, if it has any. */
 function buttons(/** @type {Control} */ { label, options, groups }, /** @type {(value: any) => void} */ move) {

@@ -1,6 +1,6 @@
 // A control for a longer text, typed, pasted or dropped as a file. The text does not appear in the URL, and the
 // file never leaves the page.
-import { html, say } from "../dom.js";
+import { html, say, write } from "../dom.js";
 import { textOf } from "../gguf.js";
 import { phrase } from "../phrase.js";
 
@@ -9,8 +9,10 @@ export const paste = {
   allowed: ({ most }, value) => [...String(value)].slice(0, most).join(""),
 
   make(control, move, tell) {
-    const area = html("textarea", { rows: "3", autocomplete: "off", spellcheck: "false" });
-    const chosen = html("input", { type: "file", "aria-label": phrase`${control.label}, or a file` });
+    const place = phrase`Paste or drop it here: it stays in this page.`;
+    const area = html("textarea", { rows: "2", autocomplete: "off", spellcheck: "false", placeholder: place });
+    const chosen = html("input", { type: "file", class: "rl-spoken" });
+    write(chosen, { "aria-label": phrase`${control.label}, or a file` });
     const note = html("span", { class: "rl-note", "aria-hidden": "true" }); // tell announces the note
     area.addEventListener("input", () => {
       say(note, "");
@@ -36,7 +38,7 @@ export const paste = {
       tell(note.textContent);
     }
     const typed = html("label", {}, html("span", {}, control.label), area);
-    const file = html("label", { class: "rl-file" }, html("span", {}, phrase`or a file`), chosen);
+    const file = html("label", { class: "rl-file" }, html("span", {}, phrase`Choose a file`), chosen);
     return {
       element: html("div", { class: "rl-control rl-paste" }, typed, file, note),
       show(value) {

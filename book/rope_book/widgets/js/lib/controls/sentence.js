@@ -29,9 +29,14 @@ export const sentence = {
   },
 
   make(control, move, tell) {
-    const input = html("input", { type: "text", autocomplete: "off", spellcheck: "false" });
+    const input = html("textarea", { rows: "1", autocomplete: "off", spellcheck: "false" }); // wraps in a narrow column
     const note = html("span", { class: "rl-note", "aria-hidden": "true" }); // tell announces the note
     const isTyped = typing(input);
+    input.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" || event.isComposing) return;
+      event.preventDefault(); // a sentence has one line
+      input.dispatchEvent(new Event("change"));
+    });
     input.addEventListener("change", () => {
       const typed = wordsIn(input.value).join(" ");
       const short = sentence.allowed(control, typed, typed) !== typed;

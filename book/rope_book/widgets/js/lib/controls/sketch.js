@@ -28,7 +28,8 @@ export const sketch = {
     /** @type {(words: string, low: number, high: number) => [HTMLElement, HTMLInputElement, HTMLElement]} */
     function part(words, low, high) {
       const shown = html("span", { class: "rl-value", "aria-hidden": "true" });
-      const input = html("input", { type: "range", min: low, max: high, step: 1, "aria-label": `${label}, ${words}` });
+      const input = html("input", { type: "range", min: low, max: high, step: 1, value: 0 });
+      write(input, { "aria-label": `${label}, ${words}` });
       return [html("label", {}, html("span", {}, words, " ", shown), input), input, shown];
     }
     const [far, farther, farWords] = part(phrase`how far`, 0, most);
@@ -48,7 +49,7 @@ export const sketch = {
         line = value;
         const words = [phrase`${line.length} of ${most}`, `${Math.round(100 * end())} %`];
         farther.value = String(line.length);
-        if (line.length) higher.value = String(Math.round(100 * end()));
+        higher.value = String(Math.round(100 * end()));
         say(farWords, words[0]);
         say(highWords, words[1]);
         write(farther, { "aria-valuetext": words[0] });

@@ -34,7 +34,7 @@ export const slider = {
   make(control, move) {
     const { log, whole, low, high, step, label } = control;
     const [to, from] = scaleOf(control);
-    const counts = log && (whole || low === 0); // the arrow keys count by ones, except for large values
+    const counts = log && (whole || low === 0); // arrow keys step by 1, except at large values
     const shown = html("span", { class: "rl-value", "aria-hidden": "true" }); // aria-valuetext already contains it
     const input = html("input", { type: "range", min: to(low), max: to(high), step: log ? 0.01 : step });
     const words = wordsOf(control);
