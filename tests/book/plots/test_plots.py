@@ -57,6 +57,22 @@ def test_every_figure_returns_its_ax_names_both_axes_and_leaves_no_global_state(
     assert dict(mpl.rcParams) == before
 
 
+@pytest.mark.parametrize(
+    ("name", "x_label", "y_label"),
+    [
+        ("heatmap", *NAMES.values()),
+        ("attention_matrix", *NAMES.values()),
+        ("curves", "distance (tokens)", "score"),
+        ("bands", "steps", "loss (nats)"),
+        ("angle_chart", "pair i", "angle of position (radians)"),
+        ("bars", "time (ms)", "form (name)"),
+    ],
+)
+def test_the_labels_are_on_the_axes_that_they_name(name, x_label, y_label):
+    ax = DRAWN[name](new_ax())
+    assert (ax.get_xlabel(), ax.get_ylabel()) == (x_label, y_label)
+
+
 @pytest.mark.parametrize("name", DRAWN)
 def test_every_text_stays_inside_a_figure_of_360_pixels(name):
     ax = new_ax()

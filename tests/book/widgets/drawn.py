@@ -46,8 +46,10 @@ function said(values, width, names) {
     const drawn = figure.draw(noting(texts), state, { width, height, ...view }) ?? {};
     const marks = Object.keys(drawn.marks ?? {});
     const words = { title: figure.title, buttons: (figure.buttons ?? []).map(({ label }) => label) };
+    const handles = Object.entries(drawn).filter(([trait, { at } = {}]) => trait in controls && at);
+    const held = Object.fromEntries(handles.map(([trait, { x, y, at }]) => [trait, at(x, y)]));
     const results = figure.results?.(state);
-    return { ...words, state, results, texts, height, marks, readout: joined(figure.readout(state, view)) };
+    return { ...words, state, results, texts, height, marks, held, readout: joined(figure.readout(state, view)) };
 }
 """
 PASTED = (

@@ -280,3 +280,28 @@ def test_a_glide_starts_fast_and_ends_slowly(lib):
         }})()""",
     )
     assert at == pytest.approx([1 - (1 - share) ** 3 for share in (0, 0.25, 0.5, 0.75, 1)])
+
+
+PLAYED = """(() => {
+    const element = { setAttribute() {}, append() {}, classList: { add() {}, remove() {} }, isConnected: true };
+    let [frame, now, press, value] = [undefined, 0, undefined, 0];
+    globalThis.matchMedia = () => ({ matches: %s });
+    globalThis.performance = { now: () => now };
+    globalThis.document = { createElement: () => element };
+    globalThis.requestAnimationFrame = (call) => { frame = call; return 1; };
+    element.addEventListener = (_, call) => { press = call; };
+    const controls = { n: { low: 0, high: 3, step: 1, whole: true } };
+    globalThis.cancelAnimationFrame = () => { frame = undefined; };
+    const [live, moved] = [{ controls, read: () => ({ n: value }) }, ({ n }) => { value = n; }];
+    const { playing } = makePlay({ trait: "n", perSecond: 1 }, live, moved, () => { value = "rests"; });
+    press();
+    const seen = Array.from({ length: 6 }, () => { frame((now += 1000)); return value; });
+    const before = playing();
+    press();
+    return [seen, before, playing(), value, frame === undefined];
+})()"""
+
+
+@pytest.mark.parametrize("calm", ["false", "true"])
+def test_play_shows_the_last_value_before_it_begins_again(lib, calm):
+    assert lib("play", PLAYED % calm) == [[1, 2, 3, 0, 1, 2], True, False, "rests", True]

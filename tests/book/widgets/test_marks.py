@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from rope_book.widgets import StateSteps, StretchedClocks
+from rope_book.widgets import LiveFigure, StateSteps, StretchedClocks
 from rope_book.widgets.maths.patients import PATIENTS, matrix_at
 
 from .drawn import Drawn
@@ -65,3 +65,20 @@ def test_every_wrong_entry_of_the_matrix_is_marked_and_no_other(patient, positio
     left, top = 3, min((y for _, y, _, _ in found), default=0) - 18 * min(rows, default=0)
     places = sorted((round((y - top) / 18), round((x - left) / 23)) for x, y, _, _ in found)
     assert places == sorted(zip(rows.tolist(), columns.tolist(), strict=True))
+
+
+UNDRAGGED = {"Question", "Review", "ModelInThePage", "TrainInThePage"}
+KNEES = {("Ramps", "beta_fast"), ("Ramps", "beta_slow")}  # they lie at whole pairs
+
+
+def test_what_can_be_dragged_stands_where_its_control_is():
+    """What a hand would set where a thing lies is the value that the thing shows."""
+    lie = {}
+    for name in LiveFigure.figures.keys() - UNDRAGGED:
+        drawn = Drawn(name)
+        words = drawn.said({})
+        drawn.close()
+        lie |= {(name, trait): (words["state"][trait], value) for trait, value in words["held"].items()}
+    assert lie.keys() > KNEES
+    wrong = {key: pair for key, pair in lie.items() if pair[1] != pytest.approx(pair[0], rel=0.01)}
+    assert wrong.keys() <= KNEES, wrong

@@ -6,7 +6,7 @@ import re
 import pytest
 import traitlets
 
-from rope_book.widgets import LiveFigure, ModelInThePage, RotatePair
+from rope_book.widgets import ComplexPlane, LiveFigure, ModelInThePage, RotatePair
 from rope_book.widgets._follow import outputs_of
 
 from .drawn import Drawn, states
@@ -24,20 +24,27 @@ def numbers(readout: str) -> list[tuple[float, float]]:
     return [(float(text), 0.5000001 * 10.0 ** -len(text.partition(".")[2])) for text in plain]
 
 
+def angles(readout: str) -> list[tuple[float, float]]:
+    """Return the numbers that a readout gives in radians."""
+    return numbers(" ".join(re.findall(r"[−-]?[\d,.\u202f]+ rad\b", readout)))
+
+
 @pytest.mark.sampled
 @pytest.mark.parametrize("name", [name for name in WITH_RESULTS if name not in TRAINED])
 def test_the_readout_says_the_results(name):
     drawn, figure = Drawn(name), LiveFigure.figures[name]
-    said = dict.fromkeys(figure.results(), 0)
+    said, in_radians = (dict.fromkeys(figure.results(), 0) for _ in range(2))
     every = list(states(name, 12))
     for values in every:
         words = drawn.said(values)
-        told = numbers(words["readout"])
         for name, each in figure.results().items():
             value = each.at(words["state"])
-            said[name] += any(abs(value - number) <= half for number, half in told)
+            for count, read in ((said, numbers), (in_radians, angles)):
+                count[name] += any(abs(value - number) <= half for number, half in read(words["readout"]))
     drawn.close()
     assert all(count >= 3 for count in said.values()), (said, len(every))
+    for name, each in figure.results().items():
+        assert (2 * in_radians[name] > said[name]) == (each.unit == "rad"), (name, in_radians, said)
 
 
 @pytest.mark.parametrize(
@@ -50,6 +57,17 @@ def test_the_model_in_the_page_answers_as_in_python(values):
     kind = "loss" if "measure" in values else "share_right"
     for name in (kind, f"{kind}_beyond"):
         assert any(abs(getattr(figure, name) - number) <= half + 1e-9 for number, half in told), (name, told)
+
+
+def test_a_line_of_the_derivation_fails_by_radians_only_if_it_compares_angles():
+    drawn, control = Drawn("ComplexPlane"), ComplexPlane.controls()
+    units = {line: set() for line in control["line"].options}
+    for line, found in units.items():
+        for candidate in control["candidate"].options:
+            readout = drawn.said({"line": line, "candidate": candidate})["readout"]
+            found.update(re.findall(r"off by up to [\d.]+( rad)?\b", readout))
+    drawn.close()
+    assert units == {line: {" rad" if line in (4, 5) else ""} for line in units}
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from rope_doctor.config import PRESETS, ConfigError, preset, read_config
 from rope_doctor.config.each_layer import layers_of_config
 from rope_doctor.config.files import Statement, read_file
 from rope_doctor.config.gguf import Header
-from rope_doctor.config.gguf_rotation import layers_of_keys, readings_of
+from rope_doctor.config.gguf_rotation import KEYS, layers_of_keys, readings_of
 from rope_doctor.verdict import NOT_RUN
 
 from .written import ARCHITECTURES, LOST, written
@@ -417,6 +417,23 @@ def test_the_share_of_unstretched_angles_in_a_gguf_changes_its_frequencies(share
     used = 1.0 if share < 0 else share
     assert spec.inv_freq == pytest.approx(plain / 4 + used * (usual.inv_freq - plain / 4))
     assert (spec.attention_factor == 1) == (share == 0)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("beta_fast", 8.0), ("beta_slow", 4.0), ("original_max_position_embeddings", 512)]
+)
+def test_what_bounds_the_ramp_of_yarn_is_read_in_a_gguf_as_in_a_config(field, value):
+    config = {"model_type": "qwen2", "head_dim": 32, "rope_theta": 1e4, "max_position_embeddings": 8192}
+    rule = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 2048}
+    keys = {"rope__scaling__type": "yarn", "rope__scaling__factor": 4.0, "rope__freq_base": 1e4}
+    keys |= {"rope__scaling__original_context_length": 2048, "attention__key_length": 32}
+    of_field = KEYS[f"rope_scaling.{field}"].replace(".", "__")
+    usual, wanted = (
+        read_config(config | {"rope_scaling": each}).spec for each in (rule, rule | {field: value})
+    )
+    ((found,), _) = gguf("qwen2", **keys | {of_field: value})
+    assert found.spec.inv_freq == pytest.approx(wanted.inv_freq)
+    assert wanted.inv_freq != pytest.approx(usual.inv_freq)
 
 
 @pytest.mark.parametrize(("share", "status"), [(None, 0), (-1.0, 0), (64.0, 1)])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from rope_doctor.probes import Kept, Specimen, check_decoder
+from rope_doctor.probes.causes import read_table
 from rope_edu.encodings.spec import plain_rope
 
 LONG = {"length": 96, "chunk": 24}
@@ -117,6 +118,15 @@ def test_a_thread_is_found_with_its_cause_first(kind, options, cause):
     assert report.verdict.status == 1, str(report)
     assert report.causes[0].name == cause, str(report)
     assert str(report).count("Fix: ") == 1
+
+
+@pytest.mark.parametrize("table", ["causes.toml", "served.toml"])
+@pytest.mark.parametrize("part", ["means", "fix"])
+def test_a_cause_has_no_sentence_of_a_check_that_may_hold(table, part):
+    patterns, meanings = read_table(table)
+    for pattern in patterns:
+        of_checks = {name for name, meaning in meanings.items() if meaning[part] == pattern[part]}
+        assert not of_checks or of_checks & set(pattern["differ"]), pattern["name"]
 
 
 def test_both_sides_of_a_documented_switch_are_right():

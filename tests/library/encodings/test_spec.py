@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from rope_edu import inv_freq
-from rope_edu.encodings import RopeSpec, plain_rope, rope_parts
+from rope_edu.encodings import RopeSpec, plain_rope, rope_parts, section_axes
 
 
 @pytest.mark.parametrize("make", [list, np.asarray, torch.tensor], ids=["list", "numpy", "torch"])
@@ -30,6 +30,12 @@ def test_no_field_can_be_set():
 def test_widths_follow_from_the_frequencies_unless_the_head_is_wider():
     assert (RopeSpec([1.0, 0.1]).head_dim, RopeSpec([1.0, 0.1]).rotary_dim) == (4, 4)
     assert (RopeSpec([1.0, 0.1], head_dim=7).head_dim, RopeSpec([1.0, 0.0], head_dim=7).rotary_dim) == (7, 4)
+
+
+def test_sections_count_the_pairs_of_each_coordinate_if_there_are_several():
+    spec = plain_rope(8)
+    assert spec.sections is None
+    assert spec.replace(axes=section_axes(4, [1, 2, 1])).sections == (1, 2, 1)
 
 
 def test_replace_changes_one_field_keeps_the_rest_and_checks_anew():
