@@ -116,7 +116,7 @@ return [...all].filter((el) => el.getClientRects().length).map((el) => {
 })"""
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(6)
 def test_every_control_has_its_name_in_the_accessibility_tree(alive):
     engine, name = alive
     controls = LiveFigure.figures[name].controls()

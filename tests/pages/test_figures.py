@@ -183,7 +183,7 @@ def values_of(figure) -> dict[str, object]:
     return {name: getattr(figure, name) for name in figure.controls()}
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(6)
 def test_a_cell_that_sets_the_figure_does_so_in_the_page(figure):
     made, setting = SETTING.get(figure.name, (None, None))
     if made is None:  # the second figure of its chapter, or the playground's
@@ -207,6 +207,7 @@ def test_a_cell_that_sets_the_figure_does_so_in_the_page(figure):
     assert figure.locator(".rl-line").inner_text() == f"figure = {line(figure)}"
 
 
+@pytest.mark.sampled
 def test_no_control_is_dead(figure, ends):
     for where, saw in ends.items():
         assert where.partition(" at ")[0] not in saw["idle"], (
@@ -318,7 +319,7 @@ def test_words_are_spoken_once_the_hand_rests(figure):
     figure.page.wait_for_function(SPOKEN, arg=[figure.element_handle(), before])
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(6)
 def test_words_in_the_picture_are_never_cut_off(figure, ends):
     assert figure.evaluate(CUT_OFF) == [], f"{figure.name} at 1200 px"
     for where, saw in ends.items():

@@ -95,7 +95,7 @@ def sheet(browser):
     page.close()
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("width", [1200, 1280, 360])
 def test_everything_drawn_lies_in_the_picture_and_no_label_covers_another(sheet, name, width):
     sheet.add_script_tag(path=SITE / "_static" / "live" / f"{name}.js")

@@ -140,8 +140,8 @@ def plain(tab, page):
     return tab(page, wait=False, java_script_enabled=False)
 
 
-@pytest.mark.sampled
 @pytest.mark.browser
+@pytest.mark.sampled(4)
 def test_a_chapter_shows_its_figure_before_one_scrolls(wide, page):
     if page not in CHAPTERS or page == "notebooks/P1_playground.html":
         return
@@ -180,13 +180,14 @@ def assert_whole(seen: Visit) -> None:
 
 
 @pytest.mark.browser
+@pytest.mark.sampled(4)
 def test_page_is_whole_without_network(met):
     for seen in met.values():
         assert_whole(seen.visit)
 
 
 @pytest.mark.browser
-@pytest.mark.sampled
+@pytest.mark.sampled(4)
 def test_page_is_whole_and_obeys_its_policy_from_a_folder(folder, page):
     folder.go(page, until="commit")
     seen = loaded(folder)
@@ -195,6 +196,7 @@ def test_page_is_whole_and_obeys_its_policy_from_a_folder(folder, page):
 
 
 @pytest.mark.browser
+@pytest.mark.sampled(4)
 def test_page_obeys_its_own_policy(met, page):
     policy = re.search(
         r'Content-Security-Policy" content="([^"]*)"', (SITE / page).read_text(encoding="utf-8")
@@ -206,12 +208,14 @@ def test_page_obeys_its_own_policy(met, page):
 
 
 @pytest.mark.browser
+@pytest.mark.sampled(4)
 def test_nothing_moves_while_a_page_loads_on_a_slow_line(wide, narrow):
     for seen in (wide, narrow):
         assert seen.shifted <= 0.05, f"the page moves by {seen.shifted:.3f}"
 
 
 @pytest.mark.browser
+@pytest.mark.sampled(4)
 def test_page_is_light_on_a_cold_cache(wide, page):
     others = {
         "book/index.html": INDEX_BUDGET,
@@ -226,13 +230,14 @@ def test_page_is_light_on_a_cold_cache(wide, page):
 
 
 @pytest.mark.browser
+@pytest.mark.sampled(4)
 def test_page_does_not_scroll_sideways_on_a_phone(narrow):
     widest = narrow.visit.page.evaluate("document.documentElement.scrollWidth")
     assert widest <= 360, f"the page is {widest} px wide"
 
 
-@pytest.mark.sampled
 @pytest.mark.browser
+@pytest.mark.sampled(4)
 def test_plots_follow_the_theme_and_can_be_read_on_a_phone(narrow):
     page = narrow.visit.page
     assert page.locator("main .cell_output img[src$='.png']").count() == 0
@@ -245,7 +250,7 @@ def test_plots_follow_the_theme_and_can_be_read_on_a_phone(narrow):
 
 
 @pytest.mark.browser
-@pytest.mark.sampled
+@pytest.mark.sampled(4)
 def test_axe_finds_no_violation_wide_and_light_narrow_and_dark_with_every_fold_open(wide, narrow):
     # formulas are the same markup in the ink of the words around them: once is enough, where some of them scroll
     wide.visit.page.evaluate("document.querySelectorAll('mjx-container').forEach((math) => math.remove())")
@@ -261,7 +266,7 @@ def test_axe_finds_no_violation_in_what_only_wide_pages_have_in_the_dark(visit):
 
 
 @pytest.mark.browser
-@pytest.mark.sampled
+@pytest.mark.sampled(4)
 def test_stills_with_words_stand_where_no_script_runs(plain, page):
     slots = plain.page.locator(".live-slot")
     assert slots.count() > 0 or page not in CHAPTERS
@@ -278,6 +283,7 @@ def test_stills_with_words_stand_where_no_script_runs(plain, page):
 TAG = re.compile(r'<(\w+)((?:\s+[\w:.@-]+(?:="[^"]*")?)*)\s*/?>')
 
 
+@pytest.mark.sampled(4)
 def test_every_picture_has_alt_text_that_says_something(page):
     main = (SITE / page).read_text(encoding="utf-8").partition("<main")[2].partition("</main>")[0]
     tags = [(name, dict(re.findall(r'([\w:.@-]+)="([^"]*)"', rest))) for name, rest in TAG.findall(main)]
@@ -349,6 +355,7 @@ def test_search_answers_any_word(visit, word):
     assert (found > 0) == (word == "rotation")
 
 
+@pytest.mark.sampled(4)
 def test_no_two_things_of_a_page_have_one_id(page):
     ids = re.findall(r'\sid="([^"]+)"', (SITE / page).read_text(encoding="utf-8"))
     assert len(ids) == len(set(ids))

@@ -120,7 +120,7 @@ PARTS = """(el) => {
 }"""
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(6)
 def test_a_figure_and_its_first_control_fit_into_the_window(figure, window, name):
     height, reach = figure.evaluate(PARTS)
     size, most, excused = (height, ENOUGH, TALL) if window == "desk" else (reach, SCREEN, LONG)
@@ -151,7 +151,7 @@ CUT = """(el) => {
 }"""
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(6)
 def test_no_words_of_a_select_or_a_field_are_cut(figure):
     assert figure.evaluate(CUT) == []
 

@@ -143,7 +143,7 @@ FOLLOWED = """(el) => {
 }"""
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(6)
 def test_what_can_be_dragged_follows_one_finger_and_one_button(phone):
     if not phone.figure.locator(".rl-handle").count():
         return
