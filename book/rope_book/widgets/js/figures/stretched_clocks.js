@@ -166,7 +166,7 @@ function drawSlowed(pen, { x, y, w, h }, { rule }, pairs, factor) {
   const values = pairs.map(({ slowed }) => slowed);
   const [low, high] = [Math.min(1, ...values), Math.max(factor, 2, ...values)];
   const Y = (value) => y + h - (h * (powerOf(value) - powerOf(low))) / (powerOf(high) - powerOf(low));
-  const tick = (value) => fmt(value, value < 10 ? 1 : 0);
+  const tick = (value) => (value < 1000 ? fmt(value, value < 10 ? 1 : 0) : abbreviated(Number(value.toPrecision(2))));
   pen.text(x, y - 9, phrase`Slowed down by (needed: ${by(factor)})`, {
     size: 12,
   });
