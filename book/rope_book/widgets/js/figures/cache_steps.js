@@ -11,13 +11,14 @@ import { decodingWork, heldKeys, keyAngle } from "../maths/decoding.js";
 const STEPS = 16;
 const VISIBLE = 0.005; // in radians; smaller errors are invisible
 
-// hands
+// styles of the clock hands
 const STORED = { stroke: ink.k, width: 1.5 };
 const KEPT = { stroke: ink.k, width: 3 };
 const AGAIN = { stroke: ink.position, width: 3 };
 const WANTED = { stroke: ink.position, width: 2, dash: "3 2" };
 
-/** The cached keys after a step, oldest first, each with its error and with the effect of the step. */
+/** The keys in the cache after a step, oldest first, each with its kind ("new", "kept" or "again") and its angle
+ * error. */
 function held({ store, pair, capacity }, step) {
   return heldKeys(store, pair, capacity, step).map((key) => {
     const kind = key.position === step - 1 ? "new" : store === "unrotated" ? "again" : "kept";
@@ -30,8 +31,8 @@ const staleIn = (keys) => keys.filter((key) => key.off > VISIBLE);
 
 function plan(width) {
   const narrow = width < 620;
-  const side = width / STEPS; // width of a column
-  const tall = clamp(side - 4, 13, 15); // height of one step in the history
+  const side = width / STEPS; // column width
+  const tall = clamp(side - 4, 13, 15); // height of a row of the history
   const r = Math.min(side / 2 - 1, 18);
   const query = 30 + r;
   const keys = query + 2 * r + 42;
@@ -48,7 +49,7 @@ function hand(pen, cx, cy, length, angle, style) {
   pen.line(cx, cy, ...polar(cx, cy, angle, length), style);
 }
 
-/** Draw the current cache: the newest query at the top, its dot products, and one clock face per column. */
+/** Draw the current cache: the newest query at the top, a line per dot product, and one clock face per column. */
 function drawNow(pen, state, width, { side, r, query, keys }) {
   const { store, pair, step } = state;
   const X = (position) => (position + 0.5) * side;
@@ -72,7 +73,7 @@ function drawNow(pen, state, width, { side, r, query, keys }) {
   }
 }
 
-/** Draw one clock face with the stored key and the key that the query sees. */
+/** Draw a key's clock face, with hands for the stored and the used angle and a shaded sector for the error. */
 function drawKey(pen, store, { kind, stored, used, wanted, off }, cx, cy, r) {
   const fresh = kind === "new";
   if (fresh) pen.rect(cx - r - 1, cy - r - 1, 2 * r + 2, 2 * r + 2, { fill: ink.k, opacity: 0.28, radius: 3 });
@@ -111,7 +112,7 @@ function drawLegend(pen, { store, capacity, step }, width, top) {
   }
 }
 
-/** Draw each step so far as a row of small hands, aligned with the columns. */
+/** Draw one row of small clock hands for each step so far, aligned with the columns above. */
 function drawHistory(pen, state, width, { side, tall, history }) {
   pen.text(2, history - 7, width < 320 ? phrase`One row per step` : phrase`One row per step, one column per position`);
   pen.line(0, history, width, history, { stroke: ink.grid, width: 1 });

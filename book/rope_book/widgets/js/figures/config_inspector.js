@@ -16,9 +16,9 @@ import { contentOf, readAny } from "../maths/statement.js";
 
 const FARTHEST = 32768; // how far to search for a negative score, in tokens
 const REACH = 131072; // end of the distance axis, in tokens
-const LINE = 19; // pixels
-const HEAD = { size: 16, pitch: 22 }; // of the verdict, in pixels
-const CHIP = { w: 22, h: 24, pitch: 30 }; // of a model's name as a switch: its ends, height and distance, in pixels
+const LINE = 19; // line height, in pixels
+const HEAD = { size: 16, pitch: 22 }; // font size and line height of the verdict, in pixels
+const CHIP = { w: 22, h: 24, pitch: 30 }; // a model's chip: padding, height and row spacing, in pixels
 const SLOWEST = 9; // the wavelength axis ends at 10^SLOWEST tokens per turn
 
 const CHIPS = (namedBy("ConfigInspector").few?.preset ?? []).map((name) => ({ name, words: name.split(" (")[0] }));
@@ -28,13 +28,14 @@ const presetOf = (preset) => PRESETS.filter(({ name }) => name === preset)[0];
 /** The text of the user's file or, if there is none, of the selected model's file. */
 const textOf = (brought, preset) => (brought.trim() ? brought : JSON.stringify(presetOf(preset).config));
 
-/** The text of the file and, in a comparison, the text of the second file. */
+/** The texts to read: one file's or, in a comparison, both files'. */
 function textsOf({ preset, config, second, other }) {
   const hasSecond = other.trim() || second !== "none";
   return [textOf(config, preset), ...(hasSecond ? [textOf(other, second)] : [])];
 }
 
-/** The reading of a text, or the reason why it was rejected; if layers differ, the reading of the selected layers.
+/** Read a config's text and return {reading} or, if it was rejected, {refused}. If the layers differ, read those
+ * that the user selected.
  */
 const read = memo((text, layers, length) => {
   const first = readAny(text, null, length);
@@ -46,7 +47,7 @@ const read = memo((text, layers, length) => {
 /** @type {(state: any) => any[]} */
 const readState = (state) => textsOf(state).map((text) => read(text, state.layers, state.length));
 
-/** The lines that `rope-doctor compare` prints for two texts, or the reason why there is no verdict. */
+/** The lines that `rope-doctor compare` prints for two texts, or the reason why they cannot be compared. */
 const comparison = memo((texts) => {
   try {
     const [first, second] = texts.map(contentOf);
@@ -56,10 +57,10 @@ const comparison = memo((texts) => {
   }
 });
 
-/** End a line with a full stop. */
+/** Add a full stop unless the line already ends in punctuation. */
 const stopped = (line) => (/[.!?]$/.test(line.trim()) ? line.trim() : `${line.trim()}.`);
 
-/** The score curve for a set of frequencies, and the first distance with a negative score. */
+/** The mean score by distance for the given frequencies, and the first distance at which it is negative. */
 const measured = memo((frequencies) => {
   const distances = geometric(1, REACH, 240).map(Math.round);
   const means = meanCosine(frequencies, distances);
@@ -72,7 +73,7 @@ const measured = memo((frequencies) => {
 /** Format a number with at most five significant digits. */
 const short = (value) => String(Number(value.toPrecision(5)));
 
-/** A reading's facts, as phrases on one line. */
+/** A one-line summary of a reading's settings. */
 function facts({ ropeType, base, headDim, rotaryDim, layout, attentionFactor, sections, factor, layerType }) {
   return [
     `${ropeType}${factor ? phrase`, factor ${short(factor)}` : ""}`,
@@ -85,11 +86,10 @@ function facts({ ropeType, base, headDim, rotaryDim, layout, attentionFactor, se
   ].join(" · ");
 }
 
-/** The pairs of a reading, and those that complete no turn within a number of tokens. */
+/** The number of pairs that do not complete a turn within the given number of tokens. */
 const slowOf = ({ invFreq }, tokens) => wavelength(invFreq).filter((wave) => wave > tokens).length;
 
-/** The picture's first sentence: how far the file's claim is from whole turns, whether two files agree, or that a file
- * is refused. */
+/** The headline: how many pairs never complete a turn, whether two files agree, or that a file was rejected. */
 function verdictOf(state) {
   const [{ reading, refused }, second] = readState(state);
   if (refused) return phrase`This config is not read.`;
@@ -108,7 +108,7 @@ function verdictOf(state) {
 const wordsOf = memo((state, width) => {
   const [{ reading, refused }, second] = readState(state);
   const fit = (text, size = 13) => wrapped(text, width - 8, size);
-  const head = fit(verdictOf(state), 1.13 * HEAD.size); // in bold
+  const head = fit(verdictOf(state), 1.13 * HEAD.size); // allows for bold type
   if (refused) return { head, above: fit(refused.sentence) };
   const theirs = () => second.refused?.sentence ?? facts(second.reading);
   const above = second ? [`● ${facts(reading)}`, `+ ${theirs()}`] : [facts(reading)];
@@ -117,11 +117,12 @@ const wordsOf = memo((state, width) => {
 
 const chips = (width) => inLines(CHIPS, width, { sample: CHIP.w, gap: 6 });
 
-/** The lines of the legend. */
+/** The legend's entries, wrapped into lines. */
 const legend = ({ reading }, { length }, width) =>
   reading ? inLines(marks(reading, length), width, { sample: 26 }) : [];
 
-/** The most lines that any model needs, so that choosing another leaves the picture as it is. */
+/** The number of lines that the longest preset needs, so that choosing a different preset does not shift the
+ * layout. */
 const roomFor = memo((layers, width) => {
   const all = PRESETS.map(({ name }) => ({
     preset: name,
@@ -153,7 +154,7 @@ function plan(state, width, { small }) {
   return { head, above, all, first, facts, top, box, height: y + box.h + 46 };
 }
 
-/** Draw the names of a few models as switches; the one in use is filled. */
+/** Draw a chip for each of a few models, filled for the selected one, and return the chips' tap targets. */
 function drawChips(pen, { preset, config }, width) {
   /** @type {Record<string, Tap>} */
   const taps = {};
@@ -168,7 +169,7 @@ function drawChips(pen, { preset, config }, width) {
   return taps;
 }
 
-/** The lengths that a chart marks. */
+/** The lengths to mark in a chart: the text's, the trained length, and the claimed length. */
 function marks({ longest, trained }, length) {
   const mark = (name, tokens, stroke, dash) => ({
     words: `${name} ${grouped(tokens)}`,
@@ -180,7 +181,7 @@ function marks({ longest, trained }, length) {
   return [
     longest && mark(phrase`claimed`, longest, ink.text, "7 4"),
     trained && trained !== longest && mark(phrase`trained`, trained, ink.muted, "2 4"),
-    { ...mark(phrase`text`, length, ink.position), width: 3 }, // wider, as it may be under another
+    { ...mark(phrase`text`, length, ink.position), width: 3 }, // wider, because another line may cover it
   ]
     .filter(Boolean)
     .reverse();
@@ -229,7 +230,7 @@ function drawWaves(pen, reading, all, box, other) {
   pen.lines(crosses, { stroke: ink.text, width: 1.2 });
 }
 
-/** Plot the mean score of equal vectors, relative to its value at distance 0. */
+/** Plot the mean score of equal vectors by distance, relative to its value at distance 0. */
 function drawScore(pen, reading, all, box, other) {
   const { scores, negative } = measured(reading.invFreq);
   const { X, Y } = axes(pen, box, [1, REACH], [-0.5, 1], {
@@ -291,7 +292,8 @@ function readout(state) {
   return [claim, ...shown, ...reading.remarks.map(([, text]) => text)].join(" ");
 }
 
-/** The layer control has an effect only if there are two kinds of layer, and a second file follows a first. */
+/** List the controls that have an effect: the layer control only if layers differ, and the second file's only once
+ * the user has given a file. */
 function uses(state, used) {
   const [{ reading }] = readState(state);
   const idle = { layers: !(reading?.layerTypes.length > 1), other: !(state.config.trim() || state.other.trim()) };

@@ -22,10 +22,10 @@ import { ownTextOf, readingOf } from "../maths/reading.js";
 
 const PITCH = 12; // pixels per pair
 const PAIRS = 16;
-const CHART = 110; // height of the bars, in pixels
+const CHART = 110; // chart height, in pixels
 const LEAST = -4; // the angle axis begins at 10^LEAST turns
 const PUBLISHED = { "by-parts": [1, 32], yarn: [1, 32], llama3: [1, 4] }; // ends of the ramp, in turns
-const TRAINED = { first_pair: 1, last_pair: PAIRS, attention_factor: 1 }; // rotation settings in training
+const TRAINED = { first_pair: 1, last_pair: PAIRS, attention_factor: 1 }; // rotation settings used in training
 const MIDDLE = { anchor: "middle", size: 12 };
 const UNSEEN = { " ": "␣", "\n": "↵" };
 const OWN = {
@@ -37,8 +37,8 @@ const OWN = {
 const narrow = (width) => width < 520;
 
 /**
- * Everything that a state selects: the model, the `total` number of positions in the text, the query's `place`,
- * [layer, head], the current and the trained rotation, and the reading of the texts.
+ * Collect the data that a state selects: the model's fields, the text length `total`, the query's position `place`,
+ * the selected [layer, head] as `attends`, the current and the trained rotation, and the `Reading` of the texts.
  */
 function seenOf({ task, times, ...state }) {
   const model = pageModel(task);
@@ -51,16 +51,17 @@ function seenOf({ task, times, ...state }) {
   return { ...model, total, place, attends, trained, now, reading: readingOf(task, now) };
 }
 
-/** The model's reading of the user's own text, for tasks that accept one. */
+/** The `OwnText` of the user's own text, or undefined if there is none or the task does not accept one. */
 const ownOf = ({ task, own }, { now }) => (own && task === "text" ? ownTextOf(task, now, own) : undefined);
 
-/** A token's character, or a symbol for whitespace. */
+/** A token's character, with a visible symbol for whitespace. */
 function letter({ alphabet }, token) {
   const character = alphabet[token] ?? "";
   return UNSEEN[character] ?? character;
 }
 
-/** The bars of the selected measure, and the means over trained and over new positions (NaN if unknown). */
+/** The selected measure as bars over position, and its means over trained and over new positions (NaN if unknown).
+ */
 function measured({ measure, times }, { length, total, reading }) {
   const unit = measure === "loss" ? 1 : 100; // nats, or percent
   const rows = reading.rows(measure, total + 1);
@@ -102,7 +103,7 @@ function plan(width, state, view) {
   };
 }
 
-/** The layout of the user's own text, with the lines above the text, the letters per line, and the total height. */
+/** Lay out the user's own text: its wrapped heading, the number of letters per line, and the total height. */
 function ownPlan({ own, task }, box) {
   const head = wrapped(OWN.words, box.w);
   const columns = Math.floor(box.w / OWN.cell);
@@ -110,7 +111,7 @@ function ownPlan({ own, task }, box) {
   return { ...box, head, columns, h: lines && 18 * head.length + OWN.line * lines + 8 };
 }
 
-/** Draw the measurements by position; returns the handle for the query's position. */
+/** Draw the measured values by position, and return the handle that moves the query. */
 function drawChart(pen, state, seen, box, width, alone) {
   legend(state, width).draw(pen, 10);
   const { length: trained, total, place, reached } = seen;
@@ -153,7 +154,7 @@ function drawField(pen, { head }, { length, total, place, attends, reading }, { 
   pen.text(x + w + 14, y + w / 2, phrase`queries →`, { ...noteMiddle, turn: 90 });
 }
 
-/** The factor by which a pair turns more slowly than in training, or "" if a rule leaves it alone. */
+/** The change in a pair's speed since training, as text: "÷" if slower, "×" if faster, "" if unchanged. */
 function slower(now, trained) {
   if (now === 0) return phrase`still`;
   const ratio = trained / now;
@@ -319,7 +320,7 @@ function toldOwn(state, seen) {
     : phrase` Of your text the model says ${known} letters at trained places; next it would write ${next}.`;
 }
 
-/** The number of pairs that reach angles beyond those in training. */
+/** Say how many pairs reach angles beyond those seen in training. */
 function toldAngles(seen) {
   const { was, is } = reachedAngles(seen);
   const fresh = is.filter((turns, i) => turns > 1.001 * was[i]).length;
@@ -347,8 +348,8 @@ function* work(state) {
   yield* seen.reading.steps(seen.total + 1, ...seen.attends);
 }
 
-/** Moving the length also moves the factor while the two are equal. This is not a rule between controls, because
- * they may differ. */
+/** While the factor equals the length multiple, changing the length changes both. This cannot be a rule between
+ * controls, because a rule would never let them differ. */
 const follow = (before, held) =>
   "times" in held && !("factor" in held) && before.factor === before.times ? { factor: held.times } : {};
 
@@ -365,7 +366,7 @@ export default live({
   work,
   panel(width, state, view) {
     const { own, height } = plan(width, state, view);
-    return [own.h ? own.y - 20 : 0, height]; // so that the result is visible while the user types
+    return [own.h ? own.y - 20 : 0, height]; // keeps the result visible while the user types
   },
   buttons: [
     {

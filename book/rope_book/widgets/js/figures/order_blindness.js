@@ -8,20 +8,21 @@ import { quoted, shortened, textWidth } from "../lib/words.js";
 import { distance } from "../maths/complex.js";
 import { readWords } from "../maths/order.js";
 
-const STILL = 1e-9; // outputs closer than this coincide
+const STILL = 1e-9; // outputs closer than this count as equal
 
 const wordsOf = (text) => text.split(" ");
 const key = (word) => word.toLowerCase();
 
-/** A unique name for each word, made of the word and the number of earlier occurrences: "the 0", "the 1". */
+/** Give each word a unique name by appending its number of earlier occurrences: "the 0", "the 1". */
 function tokens(words) {
   const before = (place) => words.slice(0, place).filter((word) => key(word) === key(words[place])).length;
   return words.map((word, place) => `${key(word)} ${before(place)}`);
 }
 
 /**
- * Both sentences after attention, the index in the second sentence of each word of the first (−1 if absent; `here`
- * for the selected word), how far each output moved, and how many of the comparable outputs moved.
+ * Run attention on both sentences and compare the outputs of the words that they share. `to` maps each word of the
+ * first sentence to its index in the second, or −1 if it is absent; `here` is that index for the selected word.
+ * `moves` says how far each output moved, and `moved` counts the outputs that did.
  */
 function compare({ sentence, rearranged, look, causal, layers }) {
   const [first, second] = [sentence, rearranged].map((text) => {
@@ -38,7 +39,7 @@ function compare({ sentence, rearranged, look, causal, layers }) {
   return { first, second, to, kept, looked: look - 1, here: to[look - 1], moves, moved, sameWords, causal };
 }
 
-const NAMES = 54; // pixels reserved beside the weights for names
+const NAMES = 54; // pixels reserved beside the weights for the words
 
 /** Lay out the plane below the sentences, with the weights beside or below the plane if they are shown. */
 function plan(width, state, { shows }) {
@@ -57,7 +58,7 @@ function plan(width, state, { shows }) {
   return { tall, top, side, table, height: rows + (tall ? side + below + 106 : 18 + Math.max(side + 32, 16 + below)) };
 }
 
-/** The words' horizontal positions in both sentences. */
+/** Lay out the word boxes of both sentences. */
 function seats(width, tall, { first, second }) {
   const [x0, size, h] = tall ? [2, 12, 28] : [84, 14, 30];
   const [top, bottom] = tall ? [20, 110] : [8, 88];
@@ -77,7 +78,7 @@ function drawSentences(pen, seen, width, tall) {
   const [others, own] = [kept.filter((m) => m !== looked), kept.filter((m) => m === looked)].map(moves);
   pen.lines(others, { stroke: ink.muted, width: 1.2 });
   pen.lines(own, { stroke: ink.text, width: 2.5 });
-  if (tall) pen.rect(0, bottom - 21, 78, 18, { fill: ink.paper }); // keep the lines clear of the text
+  if (tall) pen.rect(0, bottom - 21, 78, 18, { fill: ink.paper }); // keeps the lines off the label
   pen.text(tall ? 2 : 0, tall ? 13 : top + 20, phrase`Sentence 1`);
   pen.text(tall ? 2 : 0, tall ? bottom - 7 : bottom + 20, phrase`Sentence 2`, { weight: 600 });
   const box = (word, place, y, filled, marked, missing) => {
@@ -122,7 +123,7 @@ function movedTo(words, from, place) {
   return [...others.slice(0, place), words[from], ...others.slice(place)].join(" ");
 }
 
-/** Summarise the comparison of the outputs. */
+/** Say how many outputs moved. */
 function verdict({ to, kept, moved, sameWords }) {
   if (!sameWords) return phrase`${moved} of ${kept.length} shared words moved`;
   if (moved) return phrase`${moved} of ${to.length} outputs moved`;
@@ -141,7 +142,7 @@ function drawOutputs(pen, seen, x, y, side) {
   pen.lines(crossOf(x, y, side), { stroke: ink.grid, width: 1 });
   const labels = new Labels({ x, y, w: side, h: side });
 
-  // the value at the end of each axis
+  // label the end of each axis
   pen.text(x + side - 4, cy + 14, reach, noteEnd);
   pen.text(cx + 5, y + 14, reach, note);
   labels.avoid(x + side - 30, cy + 2, x + side, cy + 17);
@@ -151,7 +152,7 @@ function drawOutputs(pen, seen, x, y, side) {
   to.forEach((n, m) => {
     const [a, b] = [first.outputs[m], n < 0 ? first.outputs[m] : second.outputs[n]].map(at);
     const far = gap(a, b);
-    const hidden = far < 14; // draw it even when invisible, so that later elements keep their slots
+    const hidden = far < 14; // a hidden arrow is still drawn, so that later elements keep their slots
     const [ux, uy] = hidden ? [0, 0] : [(b[0] - a[0]) / far, (b[1] - a[1]) / far];
     const style = { ...edgeOf(m, 2, 1.3), dash: "4 3", head: 7, opacity: hidden ? 0 : 1 };
     pen.arrow(a[0] + 8 * ux, a[1] + 8 * uy, b[0] - 6 * ux, b[1] - 6 * uy, style);
@@ -173,7 +174,7 @@ function drawOutputs(pen, seen, x, y, side) {
   pen.part(() => nameOutputs(pen, seen, at, labels));
 }
 
-/** The outputs of sentence 2 as {spot, words, marked}, with one entry for words that coincide and the mean last. */
+/** The outputs of sentence 2 as {spot, words, marked}, with coinciding outputs merged and the mean last. */
 function placesOf({ second, here }, at) {
   const groups = [];
   second.outputs.map(at).forEach((spot, n) => {
@@ -187,7 +188,7 @@ function placesOf({ second, here }, at) {
   return [...groups, { spot: at(second.mean), words: [phrase`mean`], mean: true }];
 }
 
-/** An output's name: up to two distinct words, each with its count. */
+/** An output's label: up to two distinct words, each with its count if it is repeated. */
 function nameOf(words) {
   const names = [...new Set(words)].map((word) => {
     const copies = words.filter((other) => other === word).length;
@@ -319,7 +320,8 @@ function nextOrder({ sentence, rearranged }) {
 
 const reversed = (text) => wordsOf(text).reverse().join(" ");
 
-/** When the first sentence changes, build the second from its words, which rules between controls cannot do. */
+/** When the first sentence changes and the second no longer has the same words, reverse the first to make a new
+ * second. Rules between controls cannot do this. */
 function follow(before, held) {
   const { sentence, rearranged } = { ...before, ...held };
   const isOwn = "rearranged" in held || bag(wordsOf(rearranged)) === bag(wordsOf(sentence));

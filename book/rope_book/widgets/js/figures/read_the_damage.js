@@ -25,17 +25,17 @@ const columns = (width) => (width < 520 ? 1 : 2);
 const mistakeOf = (name) => DAMAGE.mistakes.filter((mistake) => mistake.name === name)[0];
 const caseOf = ({ number }) => mistakeOf(DAMAGE.cases[number - 1]);
 
-/** The mistake to show, or undefined if the figure lists mistakes. */
+/** The mistake to show, or undefined if the figure shows a list. */
 const shownOf = (state) => (state.task === "guess" ? caseOf(state) : mistakeOf(state.mistake));
 const isList = ({ task }) => task in ALIKE;
 const isNamed = (state) => state.task === "choose" || state.guess === caseOf(state).name;
 
-/** The model's text after the selected prompt, with a mistake or without any, and a description of the text. */
+/** The text that the correct model or one with a mistake writes after the selected prompt. */
 const textOf = ({ written }, { prompt }) => written[prompt].text;
 const rightWordsOf = ({ written }, { prompt }) => written[prompt].rightWords;
 const looksOf = ({ written }, { prompt }) => written[prompt].looks;
 
-/** Split a text into words and line breaks, writing consecutive breaks as one piece with a count. */
+/** Split a text into words and line breaks. Consecutive line breaks become one piece with a count. */
 const piecesOf = (text) =>
   [...text.matchAll(/\n+(?:[^\S\n]*\n+)*|[^\s]+/g)].map(([piece]) => {
     const breaks = piece.split("\n").length - 1;
@@ -48,7 +48,7 @@ function isRepeat(pieces, n) {
   return n > 1 && range(2, n - 1).some((at) => three(at) === three(n));
 }
 
-/** Break pieces into lines of the given width: {piece, x, line}. */
+/** Wrap pieces to the given width and return a {piece, x, line} for each. */
 function placedIn(pieces, width) {
   let [x, line] = [0, 0];
   return pieces.map((piece) => {
@@ -66,7 +66,7 @@ const linesNeeded = memo((width) => {
   return 1 + Math.max(...texts.map(({ text }) => placedIn(piecesOf(text), width).at(-1)?.line ?? 0));
 }, 4);
 
-/** A prompt in lines that fit a width. */
+/** The lines of a prompt in quotation marks, wrapped to the given width. */
 const askedOf = (prompt, width) => wrapped(`${quoted(piecesOf(DAMAGE.prompts[prompt]).join(" "))} …`, width - 4);
 
 function plan(width) {
@@ -90,7 +90,7 @@ function drawText(pen, { x, y }, across, title, pieces, shared, words) {
   });
 }
 
-/** Plot the perplexities on three texts, with a dot for the correct model and a diamond for the broken model. */
+/** Plot the perplexities on three texts, with a dot for the correct model and a diamond for the broken one. */
 function drawBars(pen, { perplexity }, y, width) {
   const [left, right] = [clamp(0.38 * width, 124, 150), width - 16];
   const X = (value) =>
@@ -116,10 +116,10 @@ function drawBars(pen, { perplexity }, y, width) {
   });
 }
 
-/** The mistakes whose text fits the selected description. */
+/** The mistakes whose text matches the selected description. */
 const lookingLike = (state) => DAMAGE.mistakes.filter((mistake) => looksOf(mistake, state) === state.task);
 
-/** List the commands that distinguish mistakes, each with the mistakes that it finds. */
+/** The commands that tell the given mistakes apart, each with the mistakes that it finds. */
 function commandsFor(mistakes) {
   const commands = [...new Set(mistakes.map(({ run }) => run).filter(Boolean))];
   return commands.map((run) => ({ run, names: mistakes.filter((mistake) => mistake.run === run) }));
@@ -176,10 +176,10 @@ function draw(pen, state, { width }) {
   drawBars(pen, mistake, at.bars, width);
 }
 
-/** The first words of a text, in quotation marks. */
+/** The beginning of the text that a mistake produces, in quotation marks. */
 const begun = (mistake, state) => quoted(shortened(piecesOf(textOf(mistake, state)).join(" "), 260));
 
-/** Describe where a text diverges from the correct one. */
+/** Say how many of the text's first words are right. */
 function parting(state) {
   const shared = rightWordsOf(shownOf(state), state);
   if (shared === piecesOf(textOf(shownOf(state), state)).length) return phrase`Every word is right.`;
@@ -187,7 +187,7 @@ function parting(state) {
   return shared === 1 ? phrase`Its first word is right, and no other.` : phrase`Its first ${shared} words are right.`;
 }
 
-/** The mistakes that cannot be told from the one shown, because the model writes the same text. */
+/** A sentence that names the other mistakes with exactly the same text, or "" if there are none. */
 function twins(state) {
   const text = textOf(shownOf(state), state);
   const same = DAMAGE.mistakes.filter((mistake) => mistake !== shownOf(state) && textOf(mistake, state) === text);
@@ -195,7 +195,7 @@ function twins(state) {
   return names.length ? phrase`The same words come from: ${listed(names)}.` : "";
 }
 
-/** List the mistakes that match the selected description, and the commands that find them. */
+/** Say how many mistakes match the selected description, and how many of them each command finds. */
 function readList(state) {
   const mistakes = lookingLike(state);
   const everywhere = mistakes.filter(({ written }) =>

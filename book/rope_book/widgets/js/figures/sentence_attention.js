@@ -12,7 +12,7 @@ import { makeHead } from "../maths/encoding.js";
 import { readingHead, wordVector } from "../maths/words.js";
 
 const FARTHEST = 1000;
-const STRIDE = 10; // number of consecutive k merged into one point of the band
+const STRIDE = 10; // number of consecutive values of k merged into one point of the band
 const MINE = { stroke: ink.text, width: 3 };
 const THEIRS = { stroke: ink.muted, width: 1.5 };
 const STILL = 1e-9; // smaller changes are ignored
@@ -28,32 +28,32 @@ const NAMES = {
 
 const percent = (x, decimals = 0) => fmt(100 * x, decimals);
 const signed = (text) => (text.startsWith("−") || Number(text) === 0 ? text : `+${text}`);
-/** Formatters for weights or scores: one for numbers in cells, one for changes in sentences. */
+/** Format a weight or a score: `entry` for a cell of a matrix, `amount` for a change in a sentence. */
 const entry = ({ weights }, x) => (weights ? percent(x) : fmt(x, 1));
 const amount = ({ weights }, x) => (weights ? phrase`${percent(x, 1)} points` : fmt(x, 2));
 
-/** A function that maps k to the sentence's scores or weights at position k under the given encoding. */
+/** A function of k that returns the matrix of scores or weights when the sentence starts at position k. */
 const readingOf = memo(({ sentence, show, causal }, encoding) => {
   const rows = sentence.split(" ").map((word) => wordVector(word));
   const scoresAt = makeHead(rows, readingHead(causal), encoding, causal);
   return show === "scores" ? scoresAt : (k) => scoresAt(k).map(softmax);
 }, 24);
 
-/** The matrix with which the displayed matrix is compared. */
+/** The baseline for the comparison: the same encoding at k = 0, or no encoding. */
 const referenceOf = (text, encoding) => readingOf(text, text.against === "start" ? encoding : "none")(0);
 
-/** The elementwise difference of two matrices, with 0 for hidden keys. */
+/** Subtract b from a elementwise, with 0 for masked keys. */
 const minusMatrix = (a, b) => a.map((row, m) => row.map((x, n) => (Number.isFinite(x) ? x - b[m][n] : 0)));
 const largest = (matrix) => Math.max(...matrix.flat().map(Math.abs));
 
-/** The largest change at each k. */
+/** The largest change in any cell, for each k. */
 const changeCurve = memo((text, encoding) => {
   const [at, before] = [readingOf(text, encoding), referenceOf(text, encoding)];
   return range(0, FARTHEST).map((k) => largest(minusMatrix(at(k), before)));
 }, 24);
 
-/** Everything to draw for the given state. The curves depend only on `text`, and `where` is the cell with the
- * largest change. */
+/** Collect the data to draw for the given state. The curves depend only on `text` and `encoding`; `where` is the
+ * cell with the largest change, or null if nothing changes. */
 function seenOf({ start, encoding, ...text }) {
   const now = readingOf(text, encoding)(start);
   const change = minusMatrix(now, referenceOf(text, encoding));
@@ -67,8 +67,8 @@ function seenOf({ start, encoding, ...text }) {
   return { text, words, weights, causal, against, start, encoding, now, change, most, still, where };
 }
 
-const HEADER = 92; // space above each matrix for the title and the words of the columns
-const TURN = 62; // slant of the column words, in degrees
+const HEADER = 92; // pixels above each matrix for the title and the column labels
+const TURN = 62; // slant of the column labels, in degrees
 
 /** Lay out the two matrices side by side, or one above the other. */
 function plan(width, count) {
@@ -84,7 +84,8 @@ function plan(width, count) {
   return { tall, names, panel, cell, first: [0, top], second, curve, height: below + 148 };
 }
 
-/** Draw the text from 0 to 1000, the sentence within the text, and the words with their positions. */
+/** Draw the position axis from 0 to 1,000 and, below it, the sentence's words with their positions; return the
+ * handle that moves the sentence. */
 function drawPlace(pen, { start, words }, width, tall) {
   const [x0, w, y, top] = [14, width - 28, 22, 54];
   const X = (token) => x0 + (w * token) / (FARTHEST + words.length);
@@ -110,7 +111,8 @@ function drawPlace(pen, { start, words }, width, tall) {
   return { start: { x: X(start + words.length / 2), y, at } };
 }
 
-/** Draw a matrix with the words along its sides and a frame around one cell. paint(x) → {fill, text, ink}. */
+/** Draw a matrix with the words along its sides and a frame around the cell `where`; `paint(x)` returns a cell's
+ * {fill, text, ink}. */
 function drawSquare(pen, { names, cell, panel }, { words, where, causal }, [x, y], title, matrix, paint) {
   pen.text(x, y, title, { weight: 600 });
   const [left, top] = [x + names, y + HEADER - 8];
@@ -141,9 +143,9 @@ function drawSquare(pen, { names, cell, panel }, { words, where, causal }, [x, y
   pen.rect(px - 0.5, py - 0.5, cell, cell, { stroke: ink.text, width: 3 });
 }
 
-const HIDDEN = { fill: ink.paper, text: "·", ink: ink.muted }; // a key that the query cannot see
+const HIDDEN = { fill: ink.paper, text: "·", ink: ink.muted }; // a masked key
 
-/** The scores or weights. */
+/** Draw the matrix of scores or weights. */
 function drawNow(pen, seen, place) {
   const { now, weights } = seen;
   const limit = [4, 8, 16].find((size) => size >= largest(now.map((row) => row.filter(Number.isFinite)))) ?? 32;
@@ -158,7 +160,7 @@ function drawNow(pen, seen, place) {
 function drawChange(pen, seen, place) {
   const { change, weights, against } = seen;
   const what = against === "start" ? phrase`Change since s = 0` : phrase`Change by the encoding`;
-  const most = weights ? 0.3 : 3; // the change drawn in full colour
+  const most = weights ? 0.3 : 3; // changes near this size get the strongest colours
   drawSquare(pen, place, seen, place.second, weights ? phrase`${what} (points)` : what, change, (x) => {
     const number = entry(seen, x);
     const text = weights ? signed(number) : number;
@@ -168,15 +170,15 @@ function drawChange(pen, seen, place) {
   });
 }
 
-/** The band between the least and the greatest of every `STRIDE` neighbours, as a closed path. */
+/** A closed path around the band between the minimum and the maximum of every `STRIDE` consecutive values. */
 function bandOf(values, X, Y) {
   const starts = range(0, FARTHEST, STRIDE);
   const edge = (most) => starts.map((k) => [X(k), Y(most(...values.slice(k, k + STRIDE)))]);
   return [...edge(Math.max), ...edge(Math.min).reverse()];
 }
 
-/** Plot the largest change at each k, for the selected encoding and one other. A constant curve is drawn as a line, a
- * varying one as the band between its local minimum and maximum. */
+/** Plot the largest change at each k, for the selected encoding and one other. A constant curve is drawn as a line,
+ * and a varying one as the band between its local minimum and maximum. */
 function drawCurve(pen, { text, encoding, start, weights, most }, { curve: box, tall }, width) {
   const other = encoding === "sinusoidal" ? "rotary" : "sinusoidal";
   const [mine, theirs] = [encoding, other].map((name) => changeCurve(text, name));
@@ -208,7 +210,7 @@ function drawCurve(pen, { text, encoding, start, weights, most }, { curve: box, 
   pen.circle(X(start), Y(most), 6, { fill: ink.position, stroke: ink.text, width: 1.5 });
 }
 
-/** A caption for the picture, shorter in a narrow figure. */
+/** The picture's headline, which is shorter in a narrow figure. */
 function verdict({ weights, against, start, encoding, most, still }, tall) {
   const by = weights ? phrase`${percent(most)} points` : fmt(most, 1);
   if (against === "none" && encoding === "none")

@@ -17,11 +17,11 @@ const vectors = (start) => range(0, TOKENS - 1).map((n) => drawn.slice(start + n
 const KEYS = vectors(0);
 const VALUES = vectors(TOKENS * WIDTH).map((value) => value.map((number) => number + 1));
 
-const LOUD = 3; // the query is this many times the key that matches it
-const MOST = 2; // per token; larger sums are drawn in the same ink
+const LOUD = 3; // the query is the matching key times this factor
+const MOST = 2; // upper end of the shading scale, per token
 
-/** The mean state after the tokens read so far, and each token value's weight in the query's output, from the cache
- * and from the state. */
+/** The state after `step` tokens divided by `step`, with each value's share of the output for the query: `weights`
+ * from the cache and `factors` from the state. */
 function remembered({ step, query, turned }) {
   const keys = KEYS.slice(0, step);
   const angles = keys.map((_, n) => ropeAngles(turned ? n : 0, FREQUENCIES));
@@ -33,15 +33,15 @@ function remembered({ step, query, turned }) {
   return { mean, weights: weights[0], factors: linearFactors(asked, keys, angles) };
 }
 
-/** Numbers in the cache. */
+/** How many numbers the cache holds: a key and a value of WIDTH features per token. */
 const heldIn = ({ step }) => 2 * WIDTH * step;
 
 const sizeOf = (rows) => sum(rows.flat().map(Math.abs)) / rows.flat().length;
 
-const LEAST = -0.2; // lower factors are drawn like this one
+const LEAST = -0.2; // lower end of the bars' scale; smaller factors are clipped
 
-/** Lay out, from top to bottom, the answers from the cache, the cache, the way into the state, and the answers from the
- * state beside it or, on a narrow screen, below it. */
+/** Lay out, from top to bottom, the cache's answer, the cache, the arrow into the state, and the state with its
+ * answer beside or, on a narrow screen, below the state. */
 function plan(width) {
   const narrow = width < 500;
   const w = narrow ? width - 30 : width - 236;
@@ -57,7 +57,7 @@ function plan(width) {
   return { first, cache, pour, state, second, height, narrow };
 }
 
-/** Draw one column per token, with the key above the value; returns the handle of the token asked for. */
+/** Draw one column per token, with the key above the value, and return the handle of the queried token. */
 function drawCache(pen, { step, query }, { x, y, w, h, column, bar }) {
   pen.rect(x, y, w, h, { fill: ink.grid, opacity: 0.35 });
   const columns = (top) => range(0, step - 1).map((n) => /** @type {Segment} */ ([x + n * column, top, bar, h / 2]));
@@ -69,8 +69,8 @@ function drawCache(pen, { step, query }, { x, y, w, h, column, bar }) {
   return { query: { x: x + (query + 0.5) * column, y: y + h / 2, at, box: [column + 8, h + 10] } };
 }
 
-/** Draw how much of each token's value an answer holds, as bars on one scale for both memories, with the number of the
- * token asked for. */
+/** Draw each token's share of an answer as a bar, and print the queried token's share. Both memories use the same
+ * scale. */
 function drawAnswer(pen, { title, numbers }, shares, query, { x, y, w, h, column, bar }) {
   const Y = (share) => y + (h * (1 - share)) / (1 - LEAST);
   const heightOf = (share) => Y(clamp(share, LEAST, 1));
@@ -96,7 +96,7 @@ function drawAnswer(pen, { title, numbers }, shares, query, { x, y, w, h, column
   pen.text(x + (query + (left ? -0.6 : 1.6)) * column, Math.min(top, Y(0) - 4), words, side);
 }
 
-/** Draw the state in shades of ink, its rows from the fast pairs to the slow ones. */
+/** Draw the state as a heatmap, with the fastest pair's rows at the top and the slowest pair's at the bottom. */
 function drawState(pen, mean, { x, y, side }) {
   const cell = side / WIDTH;
   const shades = range(0, 7);
@@ -118,7 +118,7 @@ function drawState(pen, mean, { x, y, side }) {
   pen.text(x + side / 2, y + side + 16, phrase`sum ÷ tokens read`, noteMiddle);
 }
 
-/** Draw how the cache's columns are poured into the state, and the arrow from the state to its answers. */
+/** Draw the flow from the cache into the state, and the arrow from the state to its answer. */
 function drawPour(pen, { step }, { cache, pour, state, second, narrow }) {
   const middle = state.x + state.side / 2;
   const arrow = { stroke: ink.muted, width: 2 };

@@ -20,8 +20,8 @@ import { sizeOf } from "../maths/page_weights.js";
 
 const CHART = 250; // height of the chart, in pixels
 const MAP = 170; // side of the attention map, in pixels
-const SPARK = { w: 56, h: 16 }; // the line of losses, in pixels
-const TRAIL = 6; // earlier answers that are still drawn while a model learns
+const SPARK = { w: 56, h: 16 }; // size of the loss sparkline, in pixels
+const TRAIL = 6; // number of earlier evaluations drawn while a model learns
 const MOST_STEPS = 2000;
 const ASK = 200; // target duration of a worker's request, in ms
 const LOOK = 1000; // ms between two evaluations of the model
@@ -44,9 +44,9 @@ const RULES = {
 };
 
 holdProse(PROSE);
-const helpers = [makeHelper(ENGINE), makeHelper(ENGINE)]; // one per encoding: at most two threads
+const helpers = [makeHelper(ENGINE), makeHelper(ENGINE)]; // one per encoding, so at most two threads
 
-/** The progress of each run: losses, steps requested, and answers for each way of reading. */
+/** The progress of each run by name: its losses, the step requested, and an evaluation for each reading setting. */
 const standings = new Map();
 const untrained = () => ({ step: 0, losses: [], asked: 0, kept: undefined, looks: new Map(), trail: [] });
 const begun = () => ({ ...untrained(), chunk: 8, looked: 0 });
@@ -57,14 +57,14 @@ function standing(state) {
 }
 const readingName = ({ times, rule, abf_base, head }) => `${times} ${rule} ${abf_base} ${head}`;
 
-/** The runs that a state includes, each as a state of its own, with the main run first. */
+/** Split a state into one state per run, with the main run first. */
 function membersOf(state) {
   const { encoding, against, seeds, seed } = state;
   const encodings = [encoding, against].filter((name, i, all) => name && all.indexOf(name) === i);
   return encodings.flatMap((name) => range(0, seeds - 1).map((n) => ({ ...state, encoding: name, seed: seed + n })));
 }
 
-/** The answers of a run by position, unless they belong to a later step than the current state. */
+/** A run's latest evaluation, or undefined if it belongs to a later step than the state's. */
 function lookAt(member) {
   const look = standing(member).looks.get(readingName(member));
   return look && look.step <= member.steps ? look : undefined;
@@ -87,7 +87,7 @@ function* work(state, whole) {
   if (state.steps === 0 || members.every(isDone)) return;
   if (!whole) yield; // do not start training while a control is still moving
   for (const run of members.map(standing)) {
-    if (run.step > state.steps) Object.assign(run, untrained()); // the run is already past the requested step
+    if (run.step > state.steps) Object.assign(run, untrained()); // restart a run that is past the requested step
   }
   while (!members.every(isDone)) {
     const left = members.filter((member) => !isDone(member));
@@ -103,7 +103,8 @@ function* work(state, whole) {
   }
 }
 
-/** The next request to an engine: `chunk` steps, plus an evaluation at the end of the run or when one is due. */
+/** Build the next request to an engine: `chunk` steps, and an evaluation at the end of the run or when one is due.
+ */
 function questionOf(member, chunk) {
   const run = standing(member);
   const until = Math.min(member.steps, run.step + chunk);
@@ -112,7 +113,7 @@ function questionOf(member, chunk) {
   return { settings: member, until, look, kept: run.kept };
 }
 
-/** Send a request to a worker; if none is available, the next round runs on this thread. Each run stays with the
+/** Ask a worker to train a run; if the worker fails, the next round runs on this thread. Each run stays with the
  * worker that started it. */
 async function asked(member, first) {
   const run = standing(member);
@@ -129,8 +130,8 @@ async function asked(member, first) {
   else run.chunk = clamp(Math.round(run.chunk * clamp(ASK / (performance.now() - began), 0.5, 2)), 1, 100);
 }
 
-/** What to show for a state: all runs, the first encoding's runs as `own`, and a function that computes bars of
- * mean accuracy, in percent. */
+/** Collect the data to show for a state: all runs, those of the first encoding as `own`, and `barsOf`, which
+ * averages runs into bars of accuracy in percent. */
 function shown(state) {
   const { task, length, times, encoding } = state;
   const [trained, total] = [placesOf(task, length) - 1, placesOf(task, length * times) - 1];
@@ -177,9 +178,10 @@ function legend({ task, length, against, seeds, encoding, steps }, width) {
 
 const isWide = (width) => width >= 480;
 
-/** Lay out the chart; a head's attention joins it after training, beside it or below it, in the same height. */
+/** Lay out the chart. After training, a head's attention map is added beside or below the chart without changing
+ * the total height. */
 function plan(width, state, hasMap) {
-  const top = legend({ ...state, steps: 1 }, width).height + 36; // the same before training
+  const top = legend({ ...state, steps: 1 }, width).height + 36; // includes the full legend even before training
   const side = isWide(width) ? MAP : Math.min(MAP, width - 80);
   const whole = { x: 44, y: top, w: width - 60, h: isWide(width) ? CHART : CHART + side };
   const bottom = whole.y + whole.h + 46;
@@ -192,7 +194,7 @@ function plan(width, state, hasMap) {
   return { chart, field: { x: width - side - 8, y: top, w: side, h: side }, bottom };
 }
 
-/** Draw the latest loss as a number, with its course so far as a small line before it. */
+/** Draw the latest loss as a number, preceded by a sparkline of the losses so far. */
 function drawLoss(pen, state, { runs, own }, box) {
   const top = state.task === "text" ? 5 : 3.5; // nats
   const latest = last(own[0].losses);
@@ -217,7 +219,7 @@ function drawLoss(pen, state, { runs, own }, box) {
   });
 }
 
-/** Draw the right answers by place, over pale trails of earlier ones while the model still learns. */
+/** Draw the accuracy by position, with faint curves of earlier evaluations while the model is learning. */
 function drawPlaces(pen, state, all, box) {
   const { trained, total, size, own, barsOf, guess } = all;
   const bars = barsOf(own);
@@ -229,14 +231,14 @@ function drawPlaces(pen, state, all, box) {
   });
   const middle = (i) => scales.X(Math.min(total, (i + 0.5) * size));
   const trails = all.isLearning ? own[0].trail.map((places) => barsOf([{ places }])) : [];
-  const paths = trails.map((bars) => bars.flatMap((bar, i) => (bar >= 0 ? [[middle(i), scales.Y(bar)]] : []))); // scored
+  const paths = trails.map((bars) => bars.flatMap((bar, i) => (bar >= 0 ? [[middle(i), scales.Y(bar)]] : []))); // skip NaN
   pen.curves(paths, { stroke: ink.muted, width: 1, opacity: 0.75 });
   pen.part(() => drawOthers(pen, state, all, scales));
   if (!bars.some((bar) => bar >= 0)) return drawWaiting(pen, state, box);
   return {};
 }
 
-/** Draw the button that trains, or a word that asks to wait, with the settings of the run. */
+/** Draw the Train button, or "Training …" once training has begun, above the settings of the run. */
 function drawWaiting(pen, state, box) {
   const isNew = state.steps === 0;
   const words = isNew ? phrase`Train` : phrase`Training …`;
@@ -245,7 +247,7 @@ function drawWaiting(pen, state, box) {
   const [middle, top] = [box.x + box.w / 2, box.y + box.h / 2 - 46];
   const button = { x: middle - wide / 2, y: top, w: wide, h: 36 };
   const room = 12 + Math.max(...lines.map((line) => textWidth(line)));
-  pen.rect(middle - room / 2, top - 8, room, 52 + 18 * lines.length, { fill: ink.paper, radius: 5 }); // over the grid
+  pen.rect(middle - room / 2, top - 8, room, 52 + 18 * lines.length, { fill: ink.paper, radius: 5 }); // hide the grid
   pen.rect(button.x, button.y, wide, 36, { fill: isNew ? ink.text : ink.paper, stroke: ink.text, radius: 6 });
   const style = { anchor: "middle", weight: 600, size: 16, fill: isNew ? ink.paper : ink.text };
   pen.text(middle, top + 24, words, style);
@@ -253,7 +255,7 @@ function drawWaiting(pen, state, box) {
   return isNew ? { taps: { train: { ...button, set: trainOn(state) } } } : {};
 }
 
-/** Draw a mark for each run beside the bars: a dot for the first encoding, a ring for the second. */
+/** Draw a mark on each bar for each run: a dot for the first encoding, a ring for the second. */
 function drawOthers(pen, { seeds }, { runs, barsOf, size, total }, { X, Y }) {
   if (runs.length === 1) return;
   const marksOf = (mine, shift) =>
@@ -275,7 +277,7 @@ function drawField(pen, { head }, { weights, seq }, { x, y, w, h }) {
   pen.text(x - 8, y + h / 2, phrase`← queries`, { ...noteMiddle, turn: -90 });
 }
 
-/** The next run's settings, in short lines. */
+/** The settings of the next run, as short lines of text. */
 function settings({ encoding, layers, seed, learning_rate, base, first_pair, last_pair, p }) {
   const [speed, blocks] = [fmt(learning_rate, 4), counted(layers, "layer")];
   const lines = [phrase`${blocks}, seed ${seed}`, phrase`learning rate ${speed}`];
@@ -309,7 +311,7 @@ function beside({ times, against }, { runs, own }) {
   return others.length ? seeds + phrase` ${NAMES[against]}: ${shares(others)} %.` : seeds;
 }
 
-/** The challenge that this state attempts, if any. */
+/** A sentence about the record if the state attempts that challenge, otherwise "". */
 function challenge({ task, length, times, encoding, against, seeds }, beyond) {
   const isTry = task === RECORD.task && length === RECORD.length && times === RECORD.times && seeds === 1 && !against;
   if (!isTry || !encoding) return "";
@@ -352,7 +354,7 @@ const hold = (state) => ({
   steps: Math.min(state.steps, Math.max(...membersOf(state).map((member) => standing(member).asked))),
 });
 
-/** The first run as a file with everything needed to continue training. */
+/** Save the first run as a file that contains everything needed to continue training. */
 async function save(state) {
   const [member] = membersOf(state);
   const run = standing(member);

@@ -13,13 +13,13 @@ import { pairFeatures } from "../maths/layouts.js";
 import { partialRope, pRope } from "../maths/partial.js";
 import { completesTurn } from "../maths/trained_range.js";
 
-const [FAST, SLOW] = [2, 4e6]; // ends of the chart, in tokens per turn
+const [FAST, SLOW] = [2, 4e6]; // range of the chart, in tokens per turn
 const LAYERS = 8;
 
-/** A wavelength's position on the scale from 0 (fast) to 1 (slow). */
+/** Map a wavelength to a scale from 0 (fast) to 1 (slow). */
 const speedOf = (wave) => (powerOf(wave) - powerOf(FAST)) / (powerOf(SLOW) - powerOf(FAST));
 
-/** For each rotating pair: frequency, features, tokens per turn, and position between fast and slow. */
+/** List the rotating pairs, each with its frequency, features, wavelength and place between fast and slow. */
 function turning(frequencies, pairing) {
   const waves = wavelength(frequencies);
   return frequencies.flatMap((frequency, i) => {
@@ -28,7 +28,7 @@ function turning(frequencies, pairing) {
   });
 }
 
-/** The four variants of a head, each with its exponent divisor, its number of pairs, and the pairs that rotate. */
+/** The four variants of a head, each with its exponent divisor, number of pairs, and rotating pairs. */
 function headsOf({ head_dim, fraction, base, pairing }) {
   const rotaryDim = head_dim * fraction;
   const partial = { name: phrase`partial rotary`, title: phrase`Partial rotary`, short: phrase`partial` };
@@ -40,18 +40,18 @@ function headsOf({ head_dim, fraction, base, pairing }) {
   ].map(({ frequencies, ...head }) => ({ ...head, most: frequencies.length, pairs: turning(frequencies, pairing) }));
 }
 
-/** The rotating pair that a feature belongs to, if any. */
+/** The rotating pair that contains the given feature, if any. */
 const pairWith = (pairs, feature) => pairs.find(({ features }) => features.includes(feature));
 
 const narrow = (width) => width < 480;
 const [TITLE, ARC, CELL, GAP] = [20, 22, 44, 14];
-const HAND = 31; // distance from the top of a cell to the middle of its hand, in pixels
+const HAND = 31; // distance from the top of a cell to the hub of its hand, in pixels
 const ROW = TITLE + ARC + CELL + GAP;
 const LAYERS_TOP = 4 * ROW + 4;
 const CHART_TOP = LAYERS_TOP + 96;
 const STRIP = 26; // pixels per variant in the chart
 
-/** Describe a row's turning pairs in a few words. */
+/** Summarise a variant's rotating pairs in a few words. */
 function wordsOf({ over, most, pairs }, width) {
   if (!over) return phrase`nothing turns`;
   const exponent = phrase`exponent −2i/${over}`;
@@ -116,7 +116,7 @@ function drawHead(pen, head, { head_dim, pairing, feature, position }, seats, wi
   for (const j of chosen?.features ?? [feature, feature]) pen.rect(centre(j) - cell / 2, y - 1, cell, CELL + 2, frame);
 }
 
-/** Draw the fifth variant, which differs between layers and not within a head. */
+/** Draw the fifth variant, in which whole layers differ rather than the pairs of a head. */
 function drawLayers(pen, width) {
   const words = narrow(width)
     ? phrase`Hybrid, layer by layer`
