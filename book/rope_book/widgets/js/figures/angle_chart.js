@@ -12,10 +12,10 @@ import { counted, textWidth } from "../lib/words.js";
 import { invFreq, ropeAngles, TURN, turnsOf, withinTurn } from "../maths/frequencies.js";
 import { positionTowards } from "../maths/pair_angle.js";
 
-const MOST = 16; // clocks in the upper rows
+const MOST = 16; // most clocks that the upper rows show
 const stacked = (width) => width < 560;
 
-/** Lay out the clocks, the unrolled clock, and the chart of its angle. */
+/** Lay out the rows of clocks, the selected clock, and the chart of its angle. */
 function parts(width) {
   const narrow = stacked(width);
   const columns = narrow ? MOST / 2 : MOST;
@@ -30,7 +30,7 @@ function parts(width) {
   return { clocks, big, chart, height, lead: narrow ? big.y + big.h : height };
 }
 
-/** The pairs whose clocks are drawn: all pairs, or an evenly spaced subset that includes the selected pair. */
+/** The pairs whose clocks to draw: all of them, or an evenly spaced subset that includes the selected pair. */
 function shownOf(pairs, chosen) {
   if (pairs <= MOST) return range(0, pairs - 1);
   const spread = range(0, MOST - 1).map((j) => Math.round((j * (pairs - 1)) / (MOST - 1)));
@@ -38,7 +38,7 @@ function shownOf(pairs, chosen) {
   return sorted(spread.map((i) => (Math.abs(i - chosen) === nearest ? chosen : i)));
 }
 
-/** Draw the clocks in rows; clicking a clock unrolls it. */
+/** Draw the clocks in rows and return their tap targets. Clicking a clock selects its pair. */
 function drawClocks(pen, { pair, position }, frequencies, rows, width) {
   const long = phrase`Press a clock to unroll it: its angle against the position is below.`;
   pen.text(2, 14, stacked(width) ? phrase`Press a clock to unroll it.` : long);
@@ -60,7 +60,7 @@ function drawClocks(pen, { pair, position }, frequencies, rows, width) {
   return { taps: Object.fromEntries(faces.map((face) => [face.i, tap(face)])) };
 }
 
-/** Draw the unrolled clock with a spiral of all its turns. */
+/** Draw the selected clock, with a spiral that shows all its turns. */
 function drawBig(pen, { pair, position, n }, frequency, { x, y, w, h }) {
   const r = Math.min(w, h - 34) / 2 - 6;
   const [cx, cy] = [x + w / 2, y + r + 6];
@@ -87,7 +87,7 @@ function drawBig(pen, { pair, position, n }, frequency, { x, y, w, h }) {
 }
 
 /**
- * The vertical axis for a mode, with a function that maps an angle to a position on the axis.
+ * The vertical axis in the given mode, with a function `place` that maps an angle to a position on the axis.
  * @returns {{place: (angle: number) => number, ys: Pair, yTicks?: number[], yFormat: (t: number) => string, yLabel: string}}
  */
 function scale(axis, frequencies, chosen, n) {
@@ -120,7 +120,8 @@ function scaleNow({ pair, axis, n }, frequencies, way) {
   return { ...whole, ys, place, yTicks: undefined, broken: true };
 }
 
-/** The positions on a line, in one run per turn if the line breaks after each turn and in a single run otherwise.
+/** Sample the positions of a line, in one run per turn if the line breaks after each turn and in a single run
+ * otherwise.
  */
 function runsOf(frequency, broken, log, from, to) {
   const steps = broken ? Math.ceil((to - from) * 4) : log ? 60 : 1;
@@ -146,8 +147,7 @@ function drawTurns(pen, turns, box, Y) {
   pen.text(box.x + box.w - 4, Y(TURN) + 14, words, { ...noteEnd, fill: ink.positionWords });
 }
 
-/** Draw the unrolled thread: the selected pair's angle, in bold up to the current position, and faint lines for the
- * other clocks. */
+/** Plot the selected pair's angle, in bold up to the current position, with faint lines for the other clocks. */
 function drawChart(pen, state, frequencies, box, { width, way }) {
   const { pair, position, axis, n } = state;
   const { place, broken, ys, ...vertical } = scaleNow(state, frequencies, way);

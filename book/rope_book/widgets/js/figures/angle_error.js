@@ -14,8 +14,8 @@ import { errorCurve, errorParts, FARTHEST, LOST, withPosition } from "../maths/e
 import { invFreq, ropeAngles, turnsOf, withinTurn } from "../maths/frequencies.js";
 import { angleError, PIPELINES, pipelineCosSin, roundTo, STEPS } from "../maths/precision.js";
 
-const APART = 14; // pixels; a line that ends closer than this to another is named along the line
-const FLOOR = -9.5; // smaller errors are drawn at the bottom of the chart
+const APART = 14; // pixels; a line that ends closer than this to another has its name along the line
+const FLOOR = -9.5; // bottom of the chart, as a power of ten; smaller errors are drawn there
 
 /** The name of the known pipeline that uses these formats, or undefined. */
 const nameOf = (pipeline) =>
@@ -23,8 +23,8 @@ const nameOf = (pipeline) =>
 
 const curveOf = memo((pipeline, headDim, base, step) => errorCurve(invFreq(headDim, base), pipeline, step), 64);
 
-/** The pipeline, the pair with the largest error at the current position, and that pair's hand, exact angle and
- * error. */
+/** The pipeline, the pair with the largest error at the current position, and that pair's computed angle, exact
+ * angle and error. */
 function worst(state) {
   const { position, head_dim, base, measure } = state;
   const pipeline = /** @type {any} */ (Object.fromEntries(STEPS.map((name) => [name, state[`${name}_in`]])));
@@ -52,7 +52,7 @@ function apart(a, b) {
   return [a, b].map((value) => String(Number(value.toPrecision(digits + 1))));
 }
 
-/** Describe the step that contributes most to the error. */
+/** Say which rounding contributes most to the error. */
 function cause({ position }, { pipeline, step, frequency }) {
   const before = step ? position - step : 0;
   const [m, n] = [position, before].map((p) => roundTo(p, pipeline.positions));
@@ -84,7 +84,7 @@ const SHORT = {
 };
 
 const shortNameOf = (name) => SHORT[name] ?? phraseOf(name);
-const ENDS = roomForNames(Object.keys(PIPELINES).map(shortNameOf)); // margin for the names at the lines' ends
+const ENDS = roomForNames(Object.keys(PIPELINES).map(shortNameOf)); // right margin for the lines' names
 const placeNames = memo(placeLineNames, 4);
 
 /** Lay out the chart, and the clock with its text below. */
@@ -95,7 +95,7 @@ function plan(width) {
   return { tiny, narrow, box, top, clock: { cx: r + 6, cy: top + 20 + r, r }, height: top + 34 + 2 * r };
 }
 
-/** Draw the chart's axes; returns the scales and a function that maps a curve to points in the chart. */
+/** Draw the chart's axes. Returns the scales, and `point`, which maps [position, error] to pixels. */
 function drawAxes(pen, { tiny, narrow, box }, width, step) {
   const { X, Y, at } = axes(pen, box, [1, FARTHEST], [FLOOR, 1.1], {
     xLabel: width < 400 ? phrase`position m (tokens)` : phrase`position m (tokens, logarithmic)`,
@@ -120,7 +120,7 @@ function drawAxes(pen, { tiny, narrow, box }, width, step) {
 }
 
 /** Draw the known pipelines' curves in grey and the selected one in colour, with a cross where it ends early.
- * paths: [[name, path], …]. */
+ * `paths` is a list of [name, path]. */
 function drawCurves(pen, paths, chosen, ended) {
   const known = paths.map(([, path]) => path);
   pen.curves(known, { stroke: ink.muted, width: 1.5, opacity: 0.75 });
@@ -133,15 +133,16 @@ function drawCurves(pen, paths, chosen, ended) {
   pen.lines(cross, { stroke: ink.text, width: 2 });
 }
 
-/** Whether a line ends at the right edge of a box, apart from all others, so that its name may be beside its end. */
+/** Whether a line ends at the right edge of a box and apart from all others, so that its name fits beside its end.
+ */
 function endsAlone([, path], lines, box) {
   const [x, y] = last(path);
   const others = lines.filter(([, other]) => other !== path).map(([, other]) => last(other)[1]);
   return x > box.x + box.w - 1 && others.every((other) => Math.abs(other - y) > APART);
 }
 
-/** Write the curves' names, with `chosen` in bold: at the end of a line that ends alone, and on any other line.
- * lines: [[name, path], …]. */
+/** Write the curves' names, with `chosen` in bold: beside the end of a line that ends alone, and along any other
+ * line. `lines` is a list of [name, path]. */
 function drawNames(pen, box, lines, chosen, narrow) {
   const inkOf = (name) =>
     name === chosen ? { stroke: ink.other, words: ink.otherWords } : { stroke: ink.muted, words: ink.muted };
@@ -158,7 +159,7 @@ function drawNames(pen, box, lines, chosen, narrow) {
   }
 }
 
-/** Draw the chart; returns its position handle. */
+/** Draw the chart and return the handle that moves the position. */
 function drawChart(pen, { position, head_dim, base }, width, place, seen) {
   const { narrow, box } = place;
   const { pipeline, step, missing, error, curve } = seen;
@@ -191,7 +192,7 @@ function drawClock(pen, { cx, cy, r }, { missing, exact, hand }) {
   pen.circle(cx, cy, 3, { fill: ink.text });
 }
 
-/** The clock's title, with pair and position. */
+/** The clock's title, which names the pair and the position. */
 function titleOf({ position }, { step, pair, pairs, missing }, { tiny, narrow }) {
   const m = grouped(position);
   const when = step && !tiny ? phrase`from ${grouped(position - 1)} to ${m}` : phrase`at ${m}`;

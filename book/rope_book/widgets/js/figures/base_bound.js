@@ -15,11 +15,12 @@ import { distance } from "../maths/complex.js";
 import { meanCosine } from "../maths/decay.js";
 import { invFreq } from "../maths/frequencies.js";
 
-const [FARTHEST, LOWEST, HIGHEST] = [1048576, 1000, 10000000]; // tokens, then bases
-const SEARCHED = 294912; // in tokens; beyond the first negative distance in every state
+const [FARTHEST, LOWEST, HIGHEST] = [1048576, 1000, 10000000]; // FARTHEST is in tokens; the others are bases
+const SEARCHED = 294912; // tokens; every state's first negative distance is below this
 const SPREAD = geometric(1, FARTHEST, 380).map(Math.round);
 
-/** The first negative distance for a head and base, and the mean cosine near this distance and along the axis. */
+/** The first negative distance for a head width and base, and the mean cosine at sampled distances, which are
+ * denser near that one. */
 const curveOf = memo((headDim, base) => {
   const frequencies = invFreq(headDim, base);
   const first = firstNegativeDistance(frequencies, SEARCHED) ?? SEARCHED;
@@ -47,7 +48,7 @@ const LOG_TICKS = range(0, 6).map((power) => Number(`1e${power}`));
 const asPower = (value) => decade(Math.round(powerOf(value)), 0, 2);
 
 /**
- * The regions between the curve and the axis where the curve is below zero.
+ * The regions enclosed by the zero line and the curve where the curve is negative.
  * @type {(path: Pair[], zero: number) => Pair[][]}
  */
 function below(path, zero) {
@@ -99,21 +100,21 @@ const LEGEND = [
 ];
 const legend = (width) => legendOf(LEGEND, width, { text: 30 });
 
-/** Candidate label positions on both sides of a dot, starting level with the dot and moving up and down. @type {(at: Pair, width: number) => Pair[]} */
+/** Candidate label positions on both sides of a dot, nearest first. @type {(at: Pair, width: number) => Pair[]} */
 const spotsBeside = (at, width) =>
   [12, 26, 44, 64].flatMap((out) =>
     [0, -13, 13, -27, 27, -42, 42].flatMap((lift) => pointsAround(at, [out, lift - 8], [-out - width, lift - 8])),
   );
 
-/** Write each model's name beside its dot where there is room. Clicking a name has the same effect as clicking the dot. */
+/** Write each model's name beside its dot where there is room. Clicking a name works like clicking its dot. */
 function nameModels(pen, models, box, path, [x, y]) {
   const labels = new Labels({ x: box.x + 4, y: box.y, w: box.w - 4, h: box.h });
   labels.avoidDot([x, y], 12);
-  labels.avoid(x - 3, box.y, x + 3, box.y + box.h); // the line at the current base
+  labels.avoid(x - 3, box.y, x + 3, box.y + box.h); // avoid the line at the current base
   labels.avoid(box.x + box.w - 150, box.y + box.h - 22, box.x + box.w, box.y + box.h);
   for (const { at } of models) labels.avoidDot(at, 5);
   for (const dot of path) labels.avoidDot(dot, 2);
-  const highest = [...models].sort((a, b) => b.context - a.context); // keep the names in the same order as the dots
+  const highest = [...models].sort((a, b) => b.context - a.context); // same vertical order as the dots
   return highest.flatMap(({ name, at }) => {
     const wide = textWidth(name, 12);
     const spot = labels.placeFree(wide, spotsBeside(at, wide));
@@ -126,7 +127,7 @@ function nameModels(pen, models, box, path, [x, y]) {
   });
 }
 
-/** Draw the models' chart: the first negative distance for each base, the models, and the current state. */
+/** Draw the models' chart: the first negative distance at each base, a dot per model, and the current state. */
 function drawPlane(pen, { base, head_dim, context, model }, box) {
   const { X, Y, at } = axes(pen, box, [LOWEST, HIGHEST], [2, 6.1], {
     xLabel: phrase`base b`,

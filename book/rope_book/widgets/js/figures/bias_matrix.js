@@ -8,7 +8,8 @@ import { counted } from "../lib/words.js";
 import { softmax } from "../maths/dot_product.js";
 import { biasCurve, factorOf, isCausal, slopeOf, tableEntry } from "../maths/example_bias.js";
 
-/** The selected row's visible keys, attention weights for identical content, curve, and table entries. */
+/** The selected row's visible keys, the attention weights that identical words would get, the bias curve, and a
+ * function that looks up a table entry. */
 function followed({ scheme, head, length, query, num_buckets, max_distance, clip }) {
   const table = { numBuckets: num_buckets, maxDistance: max_distance, clip };
   const causal = isCausal(scheme);
@@ -19,7 +20,7 @@ function followed({ scheme, head, length, query, num_buckets, max_distance, clip
   return { causal, curve, keys, weights, entry, last: scheme === "shaw" ? 2 * clip : num_buckets - 1 };
 }
 
-/** Lay out the matrix, with the curve and the weights beside or below. */
+/** Lay out the matrix, with the curve and the weights beside or below it. */
 function places(width) {
   const narrow = width < 520;
   const side = narrow ? Math.min(width - 44, 238) : Math.min(300, Math.round(width * 0.46));
@@ -57,14 +58,14 @@ function drawMatrix(pen, { scheme, length }, { causal, curve, entry, last }, { x
   pen.text(x + side - 8, y + 22, phrase`masked`, { anchor: "end" });
 }
 
-/** Draw the row and column numbers and frame the selected row; returns the row's handle. */
+/** Draw the row and column numbers, frame the selected row, and return the row's handle. */
 function drawRow(pen, { length, query }, { x, y, side }) {
   const cell = side / length;
   const marks = range(0, length - 1, length > 24 ? 8 : 4);
   pen.part(() => {
     for (const t of marks) pen.text(x + (t + 0.5) * cell, y + side + 15, t, noteMiddle);
     for (const t of marks) {
-      const words = Math.abs(t - query) * cell < 14 ? "" : t; // there is no room next to the selected row
+      const words = Math.abs(t - query) * cell < 14 ? "" : t; // no room beside the selected row's number
       pen.text(x - 6, y + (t + 0.5) * cell + 4, words, noteEnd);
     }
   });
@@ -80,7 +81,7 @@ function drawRow(pen, { length, query }, { x, y, side }) {
   return { query: { x: cx, y: cy, at } };
 }
 
-/** Write the entries as numbers if the cells are large enough, except the one under the dot. */
+/** Write the entries as numbers if the cells are large enough, skipping the cell under the dot. */
 function drawEntries(pen, { scheme, length, query }, { causal, entry, last }, { x, y, side }) {
   const cell = side / length;
   if (scheme === "alibi" || cell < 19) return;
@@ -138,7 +139,7 @@ function drawWeights(pen, { length, query }, { keys, weights }, box) {
     const tall = Y(weights[key]) - Y(0);
     return pointsAround([X(key), Y(0)], [-half, 0], [-half, tall], [half, tall], [half, 0]);
   };
-  pen.area(keys.flatMap(bar), { fill: ink.q, opacity: 0.6 }); // one path for all keys is cheaper than one shape per key
+  pen.area(keys.flatMap(bar), { fill: ink.q, opacity: 0.6 }); // a single path is cheaper than a shape per key
   pen.area(bar(query), { fill: ink.q });
 }
 

@@ -8,7 +8,7 @@ import { invFreq, ropeAngles, turnsOf } from "../maths/frequencies.js";
 import { pairFeatures } from "../maths/layouts.js";
 import { applyRope, rotationMatrix } from "../maths/rotary.js";
 
-// The vector to rotate. No pair is longer than 1, so that one colour scale fits all cells.
+// The vector to rotate. No pair of features has a norm above 1, so that one colour scale fits all cells.
 const FEATURES = [
   0.7, 0.2, 0.5, -0.6, -0.3, 0.7, 0.6, 0.4, -0.7, 0.1, 0.3, 0.6, -0.5, -0.4, 0.7, -0.2, 0.1, -0.7, 0.4, 0.5, 0.6, -0.1,
   -0.6, 0.3, 0.2, 0.7, -0.4, -0.7, 0.5, 0.1, -0.2, 0.6,
@@ -17,8 +17,9 @@ const TOP = 26; // space above the cells, for the headings
 const BELOW = 140; // space below the cells for the selected row's sum and the multiplication count
 
 /**
- * All numbers for a state: x, the rows of R, the result, each row's pair, angle and partner, and the columns used
- * in code, which are the cosine, the sine, and x turned by 90° with the sine's sign.
+ * Compute all numbers that a state shows: x, R, the rotated vector, and each row's pair, angle and partner. The
+ * columns of the elementwise form are the cosine, the sine, and x with partners swapped and one of each pair
+ * negated.
  */
 function rotated({ position, head_dim, base, pairing, row: j }) {
   const x = FEATURES.slice(0, head_dim);
@@ -38,12 +39,13 @@ function rotated({ position, head_dim, base, pairing, row: j }) {
   return { d: head_dim, x, matrix, out: applyRope(x, angles, pairing), j, rows, ...columns, followed: rows[j] };
 }
 
-/** The cell layout: the square matrix, with x and the result at `ends`, and five columns of the same height. */
+/** Lay out the cells: the square matrix, x and the result at `ends`, and five columns of the same height at
+ * `edges`. */
 function grid(width, { head_dim, form }) {
   const left = 22;
   const narrow = width < 430;
   const column = 48;
-  const room = width - left - (narrow ? 0 : 62); // reserves 62 pixels for the legend
+  const room = width - left - (narrow ? 0 : 62); // 62 pixels are for the legend
   const side = Math.min(288, room - 2 * column - (narrow ? 34 : 52));
   const first = left + side + (narrow ? 12 : 20);
   const ends = [first, first + column + (narrow ? 20 : 30)];
@@ -59,7 +61,7 @@ const height = (width, state) => {
   return TOP + side + BELOW + (narrow ? 92 : 0);
 };
 
-/** Draw a coloured cell, with the number if there is room. */
+/** Draw a coloured cell, with its value as a number if there is room. */
 function cell(pen, value, x, y, w, h) {
   const place = signedPlace(value);
   pen.rect(x, y, w, h, { fill: shade(place, diverging), stroke: ink.grid, width: 0.5 });
@@ -97,7 +99,7 @@ function drawMatrix(pen, { d, matrix, rows, j }, pairing, { left, side, cell: w 
   frame(pen, left, TOP + j * w, side, w);
 }
 
-/** Draw the matrix form, in which R times x is the result. */
+/** Draw the matrix form, R times x. */
 function drawProduct(pen, at, pairing, place) {
   const { x, out, j, followed } = at;
   const { column, cell: h, left, side, ends, narrow } = place;
@@ -186,8 +188,7 @@ function cellsOf({ d }, { left, cell }) {
 /** A factor formatted for a sum, in parentheses if negative. */
 const factor = (value) => (fmt(value).startsWith("−") ? `(${fmt(value)})` : fmt(value));
 
-/** Write the selected row in symbols and in numbers, with its number of products. Returns the bottom of the text.
- */
+/** Write the selected row in symbols and in numbers, and count its products. Returns the y of the last line. */
 function drawRow(pen, { d, x, out, j, cos, sin, followed }, { isMatrix, narrow }, y) {
   const { partner: p, sign } = followed;
   const [angle, between] = [fmt(followed.angle), sign > 0 ? "+" : "−"];
@@ -202,7 +203,8 @@ function drawRow(pen, { d, x, out, j, cos, sin, followed }, { isMatrix, narrow }
   return y + 20 * lines.length;
 }
 
-/** Draw the number of multiplications in each form to scale, as one bar: those by zero are its pale part. */
+/** Draw a bar for the matrix form's multiplications. Its dark part is the elementwise form's share; the pale rest
+ * multiplies by zero. */
 function drawCount(pen, { head_dim: d, form }, y, width) {
   const full = width - 8;
   const style = (name) => (name === form ? { weight: 600 } : { fill: ink.muted });

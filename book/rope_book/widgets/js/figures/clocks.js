@@ -6,7 +6,8 @@ import { fmt, grouped, powerOf } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
 import { invFreq, reachWithin, ropeAngles, turnsOf, wavelength, withinTurn } from "../maths/frequencies.js";
 
-/** For each pair, the wavelength, turns, angle and reach, and whether it completes a turn within the context. */
+/** List the pairs, each with its wavelength, turns, angle and reach, and whether it completes a turn within the
+ * context. */
 function pairsOf({ position, head_dim, base }, context) {
   const frequencies = invFreq(head_dim, base);
   const [waves, angles] = [wavelength(frequencies), ropeAngles(position, frequencies)];
@@ -45,7 +46,7 @@ function turnWords(value) {
   return fmt(value, value >= 1 ? 1 : Math.min(12, 1 - Math.floor(powerOf(value))));
 }
 
-/** Draw the key to the numbers and colours above the faces. */
+/** Draw the legend that explains the faces' numbers and colours. */
 function drawLegend(pen, wide, reach) {
   const long = phrase`In the corner: pair i. Below a face: tokens for a full turn.`;
   pen.text(2, 14, wide ? long : phrase`Corner: pair i. Below: tokens per turn.`);

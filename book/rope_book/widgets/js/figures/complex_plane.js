@@ -21,32 +21,32 @@ const FORMULA = {
   mirror: phrase`f(q, m) = q, or conj(q) at odd m`,
 };
 
-/** The state in the derivation's notation, the product f(q, m) · conj f(k, n), and the products at all other
- * positions with the same distance, from n = `first`. */
+/** The state in the derivation's notation, the product f(q, m) · conj f(k, n), and the products at every pair of
+ * positions with the same distance, where n starts at `first`. */
 function seenOf({ candidate, inv_freq, q, k, position: m, key_position: n }) {
   const f = encoder(candidate, inv_freq);
   return { f, q, k, m, n, product: timesConj(f(q, m), f(k, n)), ...slide(f, q, k, m - n) };
 }
 
-/** How far each line is violated; 0 where the line holds. */
+/** By how much each line of the derivation is violated, or 0 where it holds. */
 const breaksOf = ({ f, q, k }) => breaks(f, q, k).map((amount) => (amount > HOLDS ? amount : 0));
 
 const BLUE = { stroke: ink.q, words: ink.qWords };
 const RED = { stroke: ink.k, words: ink.kWords };
 const GIVEN = { width: 1.5, dash: "5 4" };
 
-/** The given pairs. */
+/** Arrows for the two given pairs, q and k. */
 const given = ({ q, k }) => [
   { z: q, ...BLUE, name: "q", ...GIVEN },
   { z: k, ...RED, name: "k", ...GIVEN },
 ];
 const ofQuery = (z) => ({ z, ...BLUE, name: "f(q, m)", width: 3.5 });
 const ofKey = (z, place) => ({ z, ...RED, name: `f(k, ${place})`, width: 3.5 });
-/** Both pairs at position m. */
+/** Arrows for both pairs, encoded at position m. */
 const atEqual = ({ f, q, k, m }) => [ofQuery(f(q, m)), ofKey(f(k, m), "m")];
 const fan = ({ f }, z, stroke) => PLACES.map((p) => ({ z: f(z, p), stroke, width: 1.3, opacity: 0.55, head: 6 }));
 
-/** Line 1: each pair as real and imaginary parts, and as a length and an angle. */
+/** Line 1: each pair, both as real and imaginary parts and as a length and an angle. */
 function sceneOfStart(seen) {
   const { f, q, k } = seen;
   const parts = (z, stroke) => [
@@ -83,7 +83,7 @@ function sceneOfProduct(seen, opacity = 1) {
   };
 }
 
-/** Line 3: the circle on which each pair stays if its length is constant. */
+/** Line 3: the circle that each pair stays on if its length is constant. */
 function sceneOfLengths(seen) {
   const { f, q, k } = seen;
   const trail = (z, fill) => ({ places: PLACES.map((p) => f(z, p)), fill, r: 3.5, opacity: 0.7 });
@@ -131,7 +131,7 @@ function sceneOfScore(seen) {
   };
 }
 
-/** Draw a scene in the plane, scaled to the next round number beyond the farthest tip. */
+/** Draw a scene in the plane, with axes that end at the next round number beyond the farthest tip. */
 function drawPlane(pen, { segments = [], arcs = [], circles = [], dots = [], arrows }, square) {
   const tips = [...arrows.map(({ z }) => z), ...dots.flatMap(({ places }) => places)];
   const reach = 1.18 * Math.max(...tips.map(length), ...circles.map(({ r }) => r), 1);
@@ -148,13 +148,13 @@ function drawPlane(pen, { segments = [], arcs = [], circles = [], dots = [], arr
     const spots = places.map((z) => [...at(z), r]);
     pen.circles(spots, style);
   }
-  const named = arrows.filter(({ name }) => name).reverse(); // the last arrow's name is placed first
+  const named = arrows.filter(({ name }) => name).reverse(); // place the last arrow's name first
   const label = ({ z, name, words, dash }) => ({ z, name, fill: words, bold: name.length > 1, r: dash ? RINGED : 8 });
   nameTips(pen, plane, named.map(label));
   return plane;
 }
 
-/** Write the axis names and the marks for 1 and i. */
+/** Write the axes' names, and label 1 and i. */
 function nameAxes(pen, { cx, cy, unit, labels }, { x, y, side }) {
   const name = (left, baseline, words) => {
     pen.text(left, baseline, words, note);
@@ -167,8 +167,8 @@ function nameAxes(pen, { cx, cy, unit, labels }, { x, y, side }) {
   name(cx + 5, y + 11, phrase`imaginary`);
 }
 
-/** Draw the axes of a chart over positions, with a vertical range that fits the values; returns functions for
- * drawing in the chart. */
+/** Draw the axes of a chart over positions, with a vertical range that fits the values. Returns functions that draw
+ * in the chart. */
 function makeChart(pen, box, values, xLabel, yLabel) {
   const [low, top] = [Math.min(0, ...values), Math.max(0, ...values)];
   const marks = ticks(low, Math.max(top, low + 1), 4);
@@ -181,7 +181,7 @@ function makeChart(pen, box, values, xLabel, yLabel) {
     Y,
     yTicks,
     /**
-     * Draw the values as dots on a line, starting at position `from`; returns the dots.
+     * Draw the values as dots joined by a line, starting at position `from`, and return the dots.
      * @param {{dash?: string, r?: number, from?: number}} [style]
      */
     dotted(list, fill, style = {}) {
@@ -191,7 +191,7 @@ function makeChart(pen, box, values, xLabel, yLabel) {
       pen.circles(dots, { fill });
       return dots;
     },
-    /** Draw the value that all points should share. */
+    /** Draw a dashed line at the value that all points should share. */
     reference: (value) => pen.line(X(0), Y(value), X(LAST), Y(value), { stroke: ink.muted, width: 1.5, dash: "6 4" }),
     mark: (place, value, fill) => pen.circle(X(place), Y(value), 6, { fill, stroke: ink.text, width: 1.5 }),
   };
@@ -263,7 +263,7 @@ function panelOfScore(pen, { m, n, first, product, products }, box) {
 
 const complex = ([a, b]) => `${fmt(a)} ${b < -0.005 ? "−" : "+"} ${fmt(Math.abs(b))} i`;
 
-/** Line 1 in numbers, as a sum, in polar form, and with the effect of position 0. */
+/** Write out line 1 in numbers: each pair as a sum, in polar form, and after encoding at position 0. */
 function drawNumbers(pen, { f, q, k }, { x, y }) {
   /** @type {[string, Pair, string][]} */
   const pairs = [
@@ -315,8 +315,7 @@ function drawHead(pen, { line, candidate }, amounts, width, narrow) {
   return drawMarks(pen, line, amounts, { x: 2, y: narrow ? 68 : 34, step: Math.min(50, (width - 4) / 6) });
 }
 
-/** Draw six marks that show which lines hold for this f, with a frame around the selected line. Returns the click
- * targets. */
+/** Draw six marks that show which lines hold for this f, frame the selected line's, and return the tap targets. */
 function drawMarks(pen, line, amounts, { x, y, step }) {
   for (const [i, fails] of amounts.entries()) {
     const left = x + i * step;
@@ -380,8 +379,8 @@ function readout(state) {
   return `${SAYS[line - 1](seen)} ${verdict} ${all}`;
 }
 
-/** The state after the button is pressed: both positions advance by one, or return to the start when either would
- * pass the end. */
+/** The controls' values after the button is pressed: both positions advance by one, or move back to the start, at
+ * the same distance, when either would pass the end. */
 function slideBoth({ position, key_position }) {
   const by = Math.max(position, key_position) < LAST ? 1 : -Math.min(position, key_position);
   return { position: position + by, key_position: key_position + by };

@@ -26,13 +26,13 @@ import { meetsNewAngle } from "../maths/trained_range.js";
 
 const FAR = 1048576; // end of the axis, in tokens
 const SIDE_BY_SIDE = ["rope", "pi", "ntk-aware", "yarn", "llama3"];
-const FEW = ["rope", "pi", "yarn"]; // the rules drawn where space is tight
-const LABELS = 34; // height of the names and numbers below ferns side by side
-const CHUNKS = 8; // pieces of a stem, ever thinner from the root to the tip
+const FEW = ["rope", "pi", "yarn"]; // rules drawn where space is tight
+const LABELS = 34; // pixels below side-by-side ferns for their names and numbers
+const CHUNKS = 8; // pieces of a stem, thinner from the root to the tip
 const SAMPLES = sorted(range(0, 240).map((n) => Math.round(fromPlace((n / 240) * placeFromZero(FAR)))));
 const GLOW = { stroke: ink.other, opacity: 0.5 };
 
-/** A head's frequencies with and without a rule, and the attention factor by which the hands are scaled. */
+/** A head's frequencies with and without a rule, and the attention factor, which scales the hands. */
 const rotationOf = memo((rule, { head_dim, base, trained, factor, frequencies, attention_factor }) => {
   if (rule === "file") {
     const plain = invFreq(2 * frequencies.length || head_dim, base);
@@ -48,17 +48,18 @@ const contentOf = ({ lengths, angles }) => ({ lengths, angles });
 const rotationIn = (state, rule = state.rule) => rotationOf(rule, settingsOf(state));
 const pairsIn = (state) => rotationIn(state).invFreq.length;
 
-/** The fern for a state and a distance. */
+/** The fern's joints for a state and a distance. */
 const grown = (state, distance, rule) => fern(rotationIn(state, rule), distance, contentOf(state));
 
-/** The score curve under a rule, and the bounding box of the fern over all distances. */
+/** The score curve under a rule, and a box that bounds the fern at every distance. */
 const allOf = memo((rule, settings, content) => {
   const ferns = SAMPLES.map((distance) => fern(rotationOf(rule, settings), distance, content));
   return { box: extent(ferns), scores: ferns.map(heightOf) };
 }, 16);
 const all = (state, rule = state.rule) => allOf(rule, settingsOf(state), contentOf(state));
 
-/** Lay out columns as wide as their ferns, with equal gaps; returns the x of each column's middle and fern's root.
+/** Lay out columns as wide as their ferns, with equal gaps. Returns the x of each column's middle and of its fern's
+ * root.
  */
 function columnsOf(boxes, scale, { left, wide }) {
   const widths = boxes.map((box) => (box[1] - box[0]) * scale);
@@ -70,7 +71,7 @@ function columnsOf(boxes, scale, { left, wide }) {
   }));
 }
 
-/** Lay out one or more ferns side by side above the ground, no taller than one, with the distance rail below. */
+/** Lay out one fern, or several side by side in the same height, on the ground with the distance rail below. */
 function plan(width, state, { shows }) {
   const several = state.shown === "rules";
   const room = Math.round(clamp(0.46 * width + 46, 300, 376)); // height from the top of the ferns to the rail
@@ -111,7 +112,8 @@ function plan(width, state, { shows }) {
   };
 }
 
-/** Joints in pixels. @type {(joints: Pair[], root: number, at: {ground: number, scale: number}) => Pair[]} */
+/** Convert joints to pixels. @type {(joints: Pair[], root: number, at: {ground: number, scale: number}) => Pair[]}
+ */
 const inPicture = (joints, root, { ground, scale }) => joints.map(([x, y]) => [root + x * scale, ground - y * scale]);
 
 /** Draw the ground, and grid lines at multiples of one half. */
@@ -130,7 +132,8 @@ function drawGround(pen, { left, right, ground, scale, lowest, highest }, faint)
 /** @type {(n: number, joints: Pair[]) => Pair} */
 const midway = (n, joints) => [(joints[n][0] + joints[n + 1][0]) / 2, (joints[n][1] + joints[n + 1][1]) / 2];
 
-/** Draw the stem, thicker where its hands are slower, with an orange diamond at each angle never seen in training. */
+/** Draw the stem, thicker where its hands are slower, with an orange diamond at each hand whose angle was never
+ * seen in training. */
 function drawStem(pen, joints, fresh, thick) {
   const pairs = joints.length - 1;
   const odd = range(0, pairs - 1).filter((n) => fresh[pairs - 1 - n]);
@@ -148,7 +151,7 @@ function drawStem(pen, joints, fresh, thick) {
   );
 }
 
-/** Draw a fern beside the straight stem of distance 0; returns the fern's joints in pixels. */
+/** Draw a fern beside the straight stem of distance 0, and return the fern's joints in pixels. */
 function drawFern(pen, state, rule, root, { ground, scale, thick, highest }) {
   const rotation = rotationIn(state, rule);
   const joints = inPicture(grown(state, state.distance, rule), root, { ground, scale });
@@ -178,7 +181,7 @@ function drawGathering(pen, state, at) {
     range(0, pairs - 1).map((i) => ({ i })),
     grid,
   );
-  const shareOf = (i) => clamp(1.8 * state.gathered - (0.8 * i) / pairs, 0, 1); // the fastest hand arrives last
+  const shareOf = (i) => clamp(1.8 * state.gathered - (0.8 * i) / pairs, 0, 1); // the fastest hand comes last
   pen.circles(rims(faces), { stroke: ink.grid, width: 1.5, opacity: 1 - state.gathered });
   const hands = faces.map(({ i, ...face }) =>
     flown(face, [joints[pairs - 1 - i], joints[pairs - i]], shareOf(pairs - 1 - i)),
@@ -232,7 +235,7 @@ function drawScore(pen, state, { ground, scale, top, tall, rail }, X, shown) {
   return spot;
 }
 
-/** Draw a horizontal line from the tip to the curve. */
+/** Draw a horizontal line from the tip to the score curve. */
 function drawLevel(pen, state, tip, [x, y], { right, top }, width) {
   pen.line(tip[0], tip[1], x, y, { stroke: ink.score, width: 1.5, dash: "5 4" });
   pen.circle(x, y, 6, { fill: ink.score, stroke: ink.text, width: 1.5 });
@@ -250,7 +253,7 @@ function drawLevel(pen, state, tip, [x, y], { right, top }, width) {
   });
 }
 
-/** Draw the rules' ferns side by side, each with the rule's name and the height of the tip. */
+/** Draw the rules' ferns side by side, each with the rule's name and its tip's height. */
 function drawRules(pen, state, at) {
   for (const [n, rule] of at.rules.entries()) {
     const joints = drawFern(pen, state, rule, at.columns[n].root, at);
@@ -304,7 +307,7 @@ function freshWords(state, distance) {
     : phrase` ${fresh} hands glow: they point where training never showed them.`;
 }
 
-/** A clause with the score of a query and a key, computed from the height of their fern. */
+/** A clause that gives the score of a query and a key, computed from the height of their fern. */
 function contentWords(state, distance) {
   const score = contentScore(grown(state, distance), contentOf(state));
   return phrase`the score of this query and key is ${fmt(score, 1)}.`;

@@ -11,7 +11,7 @@ import { length } from "../maths/complex.js";
 import { gainedPair, gainedParts, gainedScore } from "../maths/gained.js";
 
 const { q: Q, k: K } = /** @type {{q: Pair, k: Pair}} */ (GAINED);
-const [SPAN, LAST] = [2.4, 96]; // half the width of the plane, and the key's last position
+const [SPAN, LAST] = [2.4, 96]; // half the plane's width; the key's last position
 const ROUND = range(0, 64).map((i) => (i * Math.PI) / 32); // angles around the circle
 
 /** The gains, and whether they are applied after the turn. @returns {[Pair, boolean]} */
@@ -19,7 +19,7 @@ const gainsOf = ({ first, second, where }) => [[first, second], where === "after
 
 const scoreOf = (state) => gainedScore(Q, K, state.position, state.distance, state.inv_freq, ...gainsOf(state));
 
-/** Lay out the plane and the score side by side, or one below the other. */
+/** Lay out the plane and the score chart side by side or, in a narrow figure, one below the other. */
 function plan(width) {
   const narrow = width < 560;
   const size = narrow ? Math.min(width - 8, 360) : Math.min(290, width * 0.46);
@@ -56,7 +56,7 @@ function drawPlane(pen, state, { x, y, size }) {
   for (const { tip, words, name } of arrows) {
     const width = textWidth(name, 13, true);
     const { left, baseline } = labels.place(width, spotsBeyond(tip, [cx, cy], width));
-    pen.rect(left - 2, baseline - 12, width + 4, 16, { fill: ink.paper, opacity: 0.8 }); // above the paths
+    pen.rect(left - 2, baseline - 12, width + 4, 16, { fill: ink.paper, opacity: 0.8 }); // hides the paths
     pen.text(left, baseline, name, { fill: words, weight: 600 });
   }
 }
@@ -118,7 +118,7 @@ export default live({
   draw,
   readout,
   results,
-  panel: (width) => [plan(width).narrow ? plan(width).score.y - 48 : 0, plan(width).height], // shows the score
+  panel: (width) => [plan(width).narrow ? plan(width).score.y - 48 : 0, plan(width).height], // show the score
   play: { trait: "position", perSecond: 12, speeds: [1, 4] },
   buttons: [{ label: phrase`Equal gains`, move: ({ first }) => ({ second: first }) }],
 });

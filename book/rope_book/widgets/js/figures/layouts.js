@@ -12,10 +12,10 @@ import { layoutPermutation, pairFeatures, pairOf } from "../maths/layouts.js";
 import { applyRope } from "../maths/rotary.js";
 
 const DISTANCE = LAYOUTS.distance; // tokens from the key to the query
-const REACH = 2.1; // the largest turned feature
+const REACH = 2.1; // magnitude drawn at full height
 const speedOf = (pair, pairs) => pair / (pairs - 1); // from 0 for the fastest pair to 1 for the slowest
 
-/** For a head of width d: the rotated query and key, and their scores, under each way of rotating. */
+/** For a head of width d, the rotated query and key and their scores under each layout. */
 function head(d) {
   const frequencies = invFreq(d, LAYOUTS.base);
   const order = layoutPermutation(d);
@@ -35,8 +35,8 @@ function head(d) {
 }
 const heads = Object.fromEntries([4, 8, 12, 16].map((d) => [d, head(d)]));
 
-/** The features that the selected pair had in training, those turned together in the lower row, and the trained
- * feature in each of the lower row's seats. */
+/** The features of the selected pair in training, the features that the lower row rotates together, and the trained
+ * feature in each seat of the lower row. */
 function seatsOf({ head_dim, pair, run }) {
   const pairOfLayout = (layout) => pairFeatures(pair, head_dim / 2, layout);
   const from = run === "converted" ? heads[head_dim].order : range(0, head_dim - 1);
@@ -44,7 +44,7 @@ function seatsOf({ head_dim, pair, run }) {
 }
 
 const [BAR, TAB, GAP] = [36, 22, 40];
-/** Vertical positions within a row: the numbers, the bars, the tabs, and the top edge. */
+/** Vertical positions of a row's numbers, bars, tabs and top edge, in pixels. */
 const UPPER = { number: 59, bars: 64, tab: 64 + BAR, top: 64 };
 const LOWER_TOP = UPPER.tab + TAB + GAP;
 const LOWER = { number: LOWER_TOP + TAB + BAR + 14, bars: LOWER_TOP + TAB, tab: LOWER_TOP, top: LOWER_TOP };
@@ -55,14 +55,14 @@ const LOWER_TITLE = {
   mixed: phrase`k, not converted`,
 };
 
-/** Draw a row of seats, each with the number of the trained pair on a tab, a bar for the rotated value, and the
- * feature's number. */
+/** Draw a row of seats, each with a bar for the rotated value, the feature's number, and a tab with the number of
+ * the pair that the feature was trained in. */
 function drawRow(pen, values, feature, lit, { x, cell }, { number, bars, tab, top }) {
   const inner = cell - 3;
   const zero = bars + BAR / 2;
   const pairs = values.length / 2;
   const seats = values.map((value, seat) => {
-    const home = pairOf(feature[seat]); // the pair this feature belonged to in training
+    const home = pairOf(feature[seat]); // the feature's pair in training
     return { seat, home, speed: speedOf(home, pairs), left: x + seat * cell + 1.5, tall: (value / REACH) * (BAR / 2) };
   });
   const frames = seats.map(({ left }) => [left, bars, inner, BAR]);
@@ -89,8 +89,7 @@ function drawRow(pen, values, feature, lit, { x, cell }, { number, bars, tab, to
   }
 }
 
-/** Draw a line from each lower seat to the upper seat of the same feature, with the selected pair's lines on top.
- */
+/** Draw a line from each lower seat to the upper seat of the same feature, with the selected pair's lines on top. */
 function drawLinks(pen, from, trained, centre) {
   const isChosen = (seat) => trained.includes(from[seat]);
   const seats = range(0, from.length - 1);

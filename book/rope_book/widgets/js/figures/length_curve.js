@@ -9,10 +9,10 @@ import { clamp, fmt, grouped, last, range } from "../lib/numbers.js";
 import { phrase, phraseOf } from "../lib/phrase.js";
 import { guessGap } from "../maths/drawn_guess.js";
 
-const [PARTS, TOP] = [16, 3]; // number of parts of the text; nats per unit of height in a drawn guess
+const [PARTS, TOP] = [16, 3]; // number of parts of the text; loss at height 1 of a drawn guess, in nats
 const [LOW, HIGH] = [-0.25, 3];
 const PENCIL = 9; // distance of a waiting pencil from the axis, in pixels
-const WITHIN = 4; // a part within the trained length
+const WITHIN = 4; // index of a part within the trained length
 const MIDDLES = range(0, PARTS - 1).map((part) => (LENGTH.tokens * (part + 0.5)) / PARTS);
 
 const waits = ({ guess_first, guess }) => guess_first && guess.length < PARTS;
@@ -20,7 +20,7 @@ const remedyOf = ({ remedy }) => LENGTH.remedies.filter(({ name }) => name === r
 const trained = () => LENGTH.remedies[0];
 const boxOf = (width) => ({ x: 40, y: 44, w: width - 72, h: width < 480 ? 230 : 270 });
 
-/** Draw the curves of all remedies, with the selected one in bold. */
+/** Draw one curve per remedy, with the selected remedy's in bold. */
 function drawCurves(pen, state, box, { X, Y }) {
   const chosen = remedyOf(state);
   const pathOf = ({ costs }) => costs[state.text].map((cost, n) => [X(MIDDLES[n]), Y(clamp(cost, LOW, HIGH))]);
@@ -42,7 +42,7 @@ function drawCurves(pen, state, box, { X, Y }) {
   });
 }
 
-/** Draw the line drawn by the reader, with the pencil at its end. */
+/** Draw the reader's guess as a line, with the pencil at its end. */
 function drawGuess(pen, state, box, Y) {
   if (!state.guess_first) return {};
   const { guess } = state;
@@ -51,7 +51,7 @@ function drawGuess(pen, state, box, Y) {
   const line = [0, ...guess].map(at);
   pen.curve(line, { stroke: ink.other, width: 3.5 });
   const [x, y] = last(line);
-  const tip = Math.max(x, box.x + PENCIL); // inside the chart, off the axis's numbers
+  const tip = Math.max(x, box.x + PENCIL); // keeps the pencil off the axis labels
   pen.circle(tip, y, 7, { fill: ink.other, stroke: ink.text, width: 1.5 });
   if (waits(state)) {
     const words =
@@ -83,7 +83,7 @@ function draw(pen, state, { width }) {
   return drawGuess(pen, state, box, scales.Y);
 }
 
-/** The distance between a drawn guess and the model as trained. */
+/** Say how far the drawn guess is from the model as trained. */
 function judged({ guess_first, guess, text }) {
   if (!guess_first) return "";
   const shares = MIDDLES.map((token) => token / LENGTH.tokens);

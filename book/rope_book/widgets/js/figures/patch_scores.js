@@ -7,7 +7,7 @@ import { arrowPlace, gridCoordinates, patchScores, schemeFrequencies } from "../
 
 const SIDE = 21; // patches along a side
 const PLACES = gridCoordinates(SIDE, SIDE);
-const STEP = 5; // the distance in the readout, in patches
+const STEP = 5; // distance used in the readout, in patches
 
 // click targets for questions, relative to the query: [rows down, columns to the right]
 /** @type {Record<string, Pair>} */
@@ -18,13 +18,13 @@ const NEAR = {
   "5 to the right and 5 down": [STEP, STEP],
 };
 
-/** For the given state, the frequencies along the height and the width, and the score of each patch. */
+/** The frequencies along the height and along the width for a state, and the score of each patch. */
 const seen = memo(({ scheme, row, column, head_dim, base, direction }) => {
   const [byHeight, byWidth] = schemeFrequencies(scheme, head_dim, base, direction);
   return { byHeight, byWidth, scores: patchScores([row, column], PLACES, [byHeight, byWidth]) };
 });
 
-/** Lay out the patches and the colour scale, with the pairs beside or below. */
+/** Lay out the patches and the colour scale, with the pairs beside or below them. */
 function places(width) {
   const narrow = width < 520;
   const side = Math.min(380, narrow ? width - 44 : Math.round(width * 0.56));
@@ -34,14 +34,14 @@ function places(width) {
   return { x: 38, y: 26, side, scaleTop, cx, cy, radius, height: Math.max(scaleTop + 46, cy + radius + 78) };
 }
 
-// The picture that is cut into patches, as points in SVG notation in units of the side length.
+// The picture behind the patches, as SVG points in units of its side length.
 const HILLS = "0,0.66 0.14,0.57 0.3,0.6 0.46,0.5 0.62,0.56 0.8,0.48 1,0.58";
 const HOUSE = "0.1,0.86 0.1,0.68 0.21,0.57 0.32,0.68 0.32,0.86 0.1,0.86";
 const DOOR = "0.18,0.86 0.18,0.76 0.24,0.76 0.24,0.86";
 const TRUNK = "0.76,0.88 0.76,0.74";
 const [SUN, CROWN] = ["0.8,0.19", "0.76,0.65"]; // centres of the circles
 
-/** Draw the picture on top of the patches' colours. */
+/** Draw the picture's outlines over the coloured patches. */
 function drawPicture(pen, { x, y, side }) {
   const style = { stroke: ink.text, width: 2, opacity: 0.55 };
   const place = ([a, b]) => /** @type {Pair} */ ([x + a * side, y + b * side]);
@@ -85,7 +85,7 @@ function drawScale(pen, { x, side, scaleTop }) {
   pen.text(x + side, scaleTop + 27, phrase`1 (own)`, noteEnd);
 }
 
-/** Draw one spoke per pair, showing the direction in which the pair turns fastest and its speed. */
+/** Draw one spoke per pair, which shows the pair's speed and the direction in which it turns fastest. */
 function drawPairs(pen, { byHeight, byWidth }, base, { cx, cy, radius }) {
   pen.text(cx, cy - radius - 38, phrase`Each pair turns by`, { anchor: "middle" });
   pen.circle(cx, cy, radius, { stroke: ink.grid, width: 1 });
@@ -111,7 +111,7 @@ function draw(pen, state, { width }) {
   return handles;
 }
 
-/** The scores of the patches at distance `STEP`, on the side with more room. */
+/** The scores of patches at distance `STEP`, to the side where there is more room. */
 function results(state) {
   const { row, column } = state;
   const { scores } = seen(state);

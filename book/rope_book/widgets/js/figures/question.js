@@ -4,24 +4,24 @@ import { keepPicture } from "../lib/keep.js";
 import { makeMemory } from "../lib/memory.js";
 import { phrase } from "../lib/phrase.js";
 
-// The nearest figure of the given class that precedes an element in the page.
+// The last figure of the given class before an element in the page.
 function above(/** @type {Element} */ element, /** @type {string} */ name) {
   const all = [...document.querySelectorAll(`[data-live="${name}"]`)];
   return all.findLast((figure) => figure.compareDocumentPosition(element) & Node.DOCUMENT_POSITION_FOLLOWING);
 }
 
-// A button that brings a question's figure into view, for questions that have one.
+// A button that shows a question's figure, or undefined if the question has none.
 /** @type {(asked: Asked, words: string | undefined, look: () => void) => HTMLElement | undefined} */
 const lookButton = (asked, words = phrase`See it in the figure`, look) =>
   asked.figure ? button(words, look, { class: "rl-look" }) : undefined;
 
-// Access to the questions' figure through Python, for use in a kernel: {now(asked), show(asked), link(asked, words),
+// Access to the questions' figure in a notebook, through the kernel: {now(asked), show(asked), link(asked, words),
 // pick(asked, names, take)}.
 /** @param {Model} model */
 function ofKernel(model) {
   let turn = 0;
   function show(/** @type {Asked} */ { id, show: state }) {
-    turn += 1; // send unchanged states too: the user may have moved the figure
+    turn += 1; // makes an unchanged state count as new, since the user may have moved the figure
     model.set("_show", { id, state, turn });
     model.save_changes();
   }
@@ -39,7 +39,7 @@ function ofKernel(model) {
   return { now: () => model.get("_now"), show, link, pick };
 }
 
-// The same interface for a page.
+// The same interface in a page without a kernel.
 /** @param {HTMLElement} root */
 function ofPage(root) {
   const figure = (/** @type {Asked} */ asked) => above(root, asked.figure ?? "");
@@ -57,7 +57,7 @@ function ofPage(root) {
   return { now, show: (/** @type {Asked} */ asked) => tell(asked, "rl-show", asked.show), link, pick };
 }
 
-/** Show several questions one at a time, with buttons for next and previous. @param {HTMLElement[]}
+/** Show several questions one at a time, with Previous and Next buttons. @param {HTMLElement[]}
  * asks */
 function makeTurns(asks) {
   let at = 0;

@@ -13,8 +13,8 @@ const RULES = [
   { name: phrase`Llama 3: 1, 4`, style: { stroke: ruleInk.llama3, width: 2.5, dash: "2 4" }, shape: 4.5 },
 ];
 
-/** Each pair's wavelength and turns and, for each rule, the factor on θ, the share of θ kept, and the curve to
- * show. */
+/** Each pair's wavelength and number of turns and, for each rule, the multiplier of θ, the share of θ that is kept,
+ * and the curve to show. */
 function measured({ factor, trained_length: trained, base, head_dim, beta_fast, beta_slow, truncate, shown }) {
   const plain = invFreq(head_dim, base);
   const betas = { betaFast: beta_fast, betaSlow: beta_slow, base };
@@ -29,14 +29,14 @@ function measured({ factor, trained_length: trained, base, head_dim, beta_fast, 
   return { waves: wavelength(plain), turns, multipliers, kept, rows: shown === "kept" ? kept : multipliers };
 }
 
-/** How many pairs a rule keeps, blends and divides. */
+/** Count the pairs that a rule keeps, blends and divides. */
 function counts(kept) {
   const whole = kept.filter((share) => share > 1 - 1e-9).length;
   const none = kept.filter((share) => share < 1e-9).length;
   return [whole, kept.length - whole - none, none];
 }
 
-/** Draw a legend with one line per rule and the rule's counts. */
+/** Draw a legend with one line per rule, which includes the rule's counts. */
 function drawLegend(pen, { kept }, narrow) {
   const words = narrow ? phrase`pairs kept / blended / divided` : phrase`pairs kept / blended / divided by s`;
   pen.text(36, 15, words, note);
@@ -48,9 +48,10 @@ function drawLegend(pen, { kept }, narrow) {
   }
 }
 
-const TOP = 1.12; // top of the vertical axis, high enough that a knee at 1 stays clear of its label
+const TOP = 1.12; // top of the vertical axis, with room for the label of a knee at 1
 
-/** Draw the axes; returns the scales and a function that maps pair i to x. */
+/** Draw the axes. Returns the scales, `place`, which maps pair i to x, and `isOn`, which tells whether pair i is in
+ * range. */
 function drawAxes(pen, { head_dim, beta_fast, factor, shown, across }, { turns }, box, narrow) {
   const byPair = across === "pair";
   const most = byPair ? head_dim / 2 - 1 : 1.25 * beta_fast;
@@ -67,7 +68,7 @@ function drawAxes(pen, { head_dim, beta_fast, factor, shown, across }, { turns }
   return { X, Y, at, place: (i) => X(Math.min(placeOf(i), most)), isOn: (i) => placeOf(i) <= most, byPair };
 }
 
-/** Draw the three rules' lines, leaving out pairs beyond the range of the axis when plotting against turns. */
+/** Draw the three rules' lines, leaving out pairs beyond the axis when plotting against turns. */
 function drawRules(pen, { pair }, { rows }, { place, Y, isOn }) {
   for (const [rule, { style, shape }] of RULES.entries()) {
     const path = rows[rule].map((value, i) => /** @type {Pair} */ ([place(i), Y(value)])).filter((_, i) => isOn(i));

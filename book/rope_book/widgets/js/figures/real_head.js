@@ -11,10 +11,10 @@ import { pageRope } from "../maths/long_text.js";
 import { pageHead } from "../maths/page_heads.js";
 import { headWeights, jobDone, pairShares, targets } from "../maths/real_head.js";
 
-const [TRAINED, HEAD_DIM, BASE, PAIRS, SEQ, LAYERS, HEADS] = [8192, 64, 100000, 32, 20, 30, 9]; // for SmolLM2 and its texts
+const [TRAINED, HEAD_DIM, BASE, PAIRS, SEQ, LAYERS, HEADS] = [8192, 64, 100000, 32, 20, 30, 9]; // for SmolLM2
 const AS_TRAINED = { rule: "none", first_pair: 1, last_pair: PAIRS, factor: 1, base: BASE, layout: "interleaved" };
-const FAST = 8; // pairs
-const NAMES = 92; // pixels for the words and their places
+const FAST = 8; // number of fastest pairs summed in the readout
+const NAMES = 92; // pixels for the words and their positions
 
 const DOES = {
   previous: phrase`It reads the word before`,
@@ -28,7 +28,7 @@ const DOES = {
 };
 
 const percent = (share) => fmt(100 * share, 0);
-/** Format a token for display: trimmed, or a symbol for a line break or a single space. */
+/** Format a token for display: trimmed, or as a symbol if it is only a line break or a space. */
 const shownOf = (token) => token.trim() || (token.includes("\n") ? "↵" : "␣");
 
 const rotationOf = ({ rule, first_pair, last_pair, factor, base }) =>
@@ -45,7 +45,7 @@ const workOf = memo((job, sentence, start, settings) => {
   return { weights, picture, done: jobDone(weights, targets(job, tokens)) };
 }, 24);
 
-/** Everything that the picture shows for a state. */
+/** Collect the data that the picture shows for a state. */
 function seenOf({ job, sentence, start, ...state }) {
   const settings = Object.fromEntries(Object.keys(AS_TRAINED).map((name) => [name, state[name]]));
   const [m, n] = [state.query - 1, state.key - 1];
@@ -61,7 +61,8 @@ function seenOf({ job, sentence, start, ...state }) {
   };
 }
 
-/** Lay out the job, the square of weights, and the chart of pairs at its right or, in a narrow picture, below. */
+/** Lay out the job's lines, the square of weights, and the chart of pairs to its right or, in a narrow picture,
+ * below it. */
 function plan(width, { shows }) {
   const [wide, both] = [width >= 640, shows("attention") && shows("sum")];
   const cell = Math.min(13, (width - NAMES - 4) / SEQ);
@@ -75,7 +76,7 @@ function plan(width, { shows }) {
   return { square, chart, height: shows("sum") ? chart.y + chart.h + 40 : foot };
 }
 
-/** How well the head does its job under the current rotation and as trained. */
+/** Draw how well the head does its job under the current rotation and as trained. */
 function drawJob(pen, { layer, head, job, done, trained }, width) {
   const where = phrase`Layer ${layer + 1} of ${LAYERS}, head ${head + 1} of ${HEADS}`;
   pen.text(0, 13, shortened(DOES[job], width, 13, true), { weight: 600 });
@@ -88,7 +89,10 @@ function drawJob(pen, { layer, head, job, done, trained }, width) {
   pen.text(width, 36, phrase`${percent(done)} %, trained ${percent(trained.done)} %`, { anchor: "end" });
 }
 
-/** The corners of the steps above the diagonal: the places that no word may read. @type {(square: Box & {cell: number}) => Pair[]} */
+/**
+ * The outline of the stepped area above the diagonal, which holds the masked keys.
+ * @type {(square: Box & {cell: number}) => Pair[]}
+ */
 function future({ x, y, w, cell }) {
   const steps = range(0, SEQ - 1).flatMap((n) => {
     const across = x + (n + 1) * cell;
@@ -100,8 +104,8 @@ function future({ x, y, w, cell }) {
   return [...steps.slice(0, -1), [x + w, y]];
 }
 
-/** Draw the square of weights in front of the words, with rows that read and columns that are read; the words of the
- * columns are in the blank above the diagonal. */
+/** Draw the square of weights, with queries as rows and keys as columns. The rows' words are at the left; the
+ * columns' words are in the masked area above the diagonal. */
 function drawSquare(pen, { words, start, picture, m, n }, { square }) {
   const { x, y, w, h, cell } = square;
   const style = (place) =>
@@ -127,7 +131,7 @@ function drawSquare(pen, { words, start, picture, m, n }, { square }) {
   return { cells: { x, y, w, h, at } };
 }
 
-/** Draw the score of the two words as a sum over pairs, fastest pair first. */
+/** Draw the two words' score as a sum over pairs, fastest pair first. */
 function drawSum(pen, { shares, trained, turns }, box) {
   const total = fmt(sum(shares), 1);
   pen.text(box.x - 34, box.y - 30, phrase`Score: 32 pairs add up to ${total}`, { weight: 600 });
@@ -159,7 +163,7 @@ function draw(pen, state, { width, shows }) {
   return { taps: drawSquare(pen, seen, at) };
 }
 
-/** Describe how well the head does its job, under the current rotation and as trained. */
+/** Say how well the head does its job under the current rotation and as trained. */
 function fate({ job, done, trained }) {
   const [now, was] = [percent(done), percent(trained.done)];
   if (now === was) return phrase`${DOES[job]}, with ${now} % of its attention, as trained.`;

@@ -6,21 +6,21 @@ import { dayOf, dueOn, makeMemory } from "../lib/memory.js";
 import { phrase } from "../lib/phrase.js";
 import { counted } from "../lib/words.js";
 
-const READ = "rope-turn-by-turn"; // the storage key under which progress.js records the pages read
+const READ = "rope-turn-by-turn"; // the storage key that progress.js uses for the pages read
 const MOST = 10; // questions in a session
-const SAMPLE = 5; // questions for somebody who has read no chapter
+const SAMPLE = 5; // questions for a reader who has read no chapter
 
 /** @type {Record<string, Asked>} */
 const ASKED = QUESTIONS;
 
-/** The names of the questions in all chapters, or only in chapters that have been read; a sample if none has.
+/** The names of all questions, of those in the chapters read, or, if no chapter has been read, of a sample.
  * @param {boolean} all */
 function namesOf(all) {
   const read = namesRead();
   return all ? Object.keys(ASKED) : read.length ? read : sampled();
 }
 
-/** The first choice between answers in chapters spread over the book. */
+/** The first multiple-choice question of each of a few chapters spread over the book. */
 function sampled() {
   const pages = [...new Set(Object.values(ASKED).map(({ page }) => page))];
   const step = Math.ceil(pages.length / SAMPLE);
@@ -40,7 +40,7 @@ function namesRead() {
   return Object.keys(ASKED).filter((name) => isRead(ASKED[name]));
 }
 
-/** A card with a question and the picture of its figure. @type {(asked: Asked, ask: HTMLElement) => HTMLElement} */
+/** A card with a question and a picture of its figure. @type {(asked: Asked, ask: HTMLElement) => HTMLElement} */
 function cardOf({ figure }, ask) {
   const card = html("div", { class: "rl-card" }, ask);
   if (!figure) return card;
@@ -54,7 +54,8 @@ function cardOf({ figure }, ask) {
 }
 
 /**
- * A link to the chapter that also sets the question's figure, if any, to the state that explains the answer.
+ * A link to the question's chapter. If the question has a figure, the link puts it in the state that explains the
+ * answer.
  * @param {Asked} asked
  */
 function linkTo({ page = "", figure, show }) {
@@ -73,7 +74,8 @@ function save(text, name) {
   setTimeout(() => URL.revokeObjectURL(href), 1000);
 }
 
-// A review session: the questions that are due, in order. A question answered wrong comes back in the same session.
+// A review session: the questions that are due, in order. A question answered wrongly comes back in the same
+// session.
 /** @param {ReturnType<typeof makeMemory>} memory @param {() => string[]} names */
 function makeSitting(memory, names) {
   const today = () => dayOf(new Date());
@@ -102,7 +104,10 @@ function makeSitting(memory, names) {
   return { begin, note, status, more, next: () => queue[0] };
 }
 
-/** The page's buttons and lines of text. @param {{show: () => void, begin: () => void, write: () => void, clear: () => void}} calls */
+/**
+ * Make the page's buttons and lines of text.
+ * @param {{show: () => void, begin: () => void, write: () => void, clear: () => void}} calls
+ */
 function makeParts({ show, begin, write, clear }) {
   const all = html("input", { type: "checkbox" });
   const status = html("p", { class: "rl-readout", role: "status" });

@@ -21,7 +21,7 @@ const PAIRS = [
   { name: "k", trait: "key_position", colour: ink.k, words: ink.kWords, r: 0.3 },
 ];
 
-/** The visible pairs, with each pair before (`z`) and after (`end`) its turn. */
+/** The visible pairs, each with its vector before (`z`) and after (`end`) rotation. */
 const pairsOf = (state, { shows }) =>
   PAIRS.slice(0, shows("key") ? 2 : 1).map((pair) => {
     const [z, angle] = [state[pair.name], state[pair.trait] * state.inv_freq];
@@ -29,8 +29,8 @@ const pairsOf = (state, { shows }) =>
   });
 
 /**
- * The distance between the words, their score, and the angle φ + (m − n)θ between their solid arrows, from k to q.
- * The score and the angle depend only on the distance.
+ * The distance between the words, their score, and the angle φ + (m − n)θ from the rotated k to the rotated q.
+ * Positions affect the score and the angle only through the distance.
  */
 function apart({ position, key_position, inv_freq, q, k }) {
   const distance = position - key_position;
@@ -38,7 +38,7 @@ function apart({ position, key_position, inv_freq, q, k }) {
   return { distance, between: angleBetween(q, k, distance, inv_freq), scoreAt, score: scoreAt(distance) };
 }
 
-/** Format an angle in degrees, for small forms. */
+/** Format an angle in degrees, for the small form of the figure. */
 const degrees = (angle) => `${fmt(360 * turnsOf(angle), Math.abs(angle) < 1 ? 1 : 0)}°`;
 
 const isWide = (width) => width >= 560;
@@ -72,8 +72,7 @@ function planSmall(width, shows) {
   return { plane: { x: two ? 0 : (width - side) / 2, y: 2, side }, rail, score, height: Math.max(y, side + 8) };
 }
 
-/** Draw the plane: q and k before (dashed) and after (solid) their turns, and the angle between the solid arrows.
- */
+/** Draw the plane: q and k before (dashed) and after (solid) rotation, and the angle between the solid arrows. */
 function drawPlane(pen, state, square, view) {
   const plane = drawUnitPlane(pen, square, SPAN);
   const { cx, cy, unit, at } = plane;
@@ -106,7 +105,7 @@ function arrowHandles(pairs, { inv_freq, lock, ...state }, plane, { small }) {
   return handles;
 }
 
-/** A spiral around (cx, cy) that ends at radius `r`, with `gap` pixels between successive turns. */
+/** The points of a spiral around (cx, cy) that ends at radius `r`, with `gap` pixels between successive turns. */
 function spiral(cx, cy, r, gap, from, sweep) {
   const turns = turnsOf(Math.abs(sweep));
   const inwards = Math.min(turns * gap, 0.6 * r);
@@ -114,8 +113,8 @@ function spiral(cx, cy, r, gap, from, sweep) {
   return range(0, steps).map((i) => polar(cx, cy, from + (sweep * i) / steps, r - inwards * (1 - i / steps)));
 }
 
-/** Draw the angle between the turned arrows as a sector, an arc from k to q (a spiral beyond one turn), and a
- * label. */
+/** Draw the angle between the rotated arrows as a sector, with a labelled arc from k to q. Beyond one turn, the arc
+ * is a spiral. */
 function drawBetween(pen, state, { cx, cy, unit, labels }, { x, y }, { small }) {
   const from = angleOf(state.k) + state.key_position * state.inv_freq;
   const { between } = apart(state);
@@ -151,7 +150,7 @@ function drawTokens(pen, { position, key_position, lock }, { x, y, w }, { small,
     return query;
   }
   pen.line(X(position), y, X(key_position), y, { stroke: ink.position, width: 6 });
-  pen.circle(X(key_position), y, 8, { fill: ink.paper, stroke: ink.k, width: 3.5 }); // a ring, visible around the dot
+  pen.circle(X(key_position), y, 8, { fill: ink.paper, stroke: ink.k, width: 3.5 }); // a ring around the dot
   pen.circle(X(position), y, 5, { fill: ink.q });
   const distance = fmt(position - key_position, 0);
   const words = lock ? phrase`m − n = ${distance}, locked` : `m − n = ${distance}`;
@@ -188,7 +187,7 @@ function draw(pen, state, view) {
   };
 }
 
-/** The readout for the visible parts. */
+/** A short readout that describes only the visible parts. */
 function briefly(state, { shows }) {
   const { position, key_position, inv_freq } = state;
   if (!shows("key")) {
@@ -221,7 +220,8 @@ const results = (state) => {
 
 const STEP = 10; // tokens that both words advance per press
 
-/** The state after the button is pressed: both words advance along the text, wrapping from the end to the start.
+/** The positions after the button is pressed: both words advance along the text, wrapping from the end to the
+ * start.
  */
 function slide({ position, key_position }) {
   const [first, last] = [Math.min(position, key_position), Math.max(position, key_position)];
@@ -229,7 +229,7 @@ function slide({ position, key_position }) {
   return { position: position + by, key_position: key_position + by };
 }
 
-/** With the lock on, moving one position moves the other by the same amount, stopping when either reaches an end of
+/** With the lock on, moving one position moves the other by the same amount, until one of them reaches an end of
  * the text. */
 function follow(before, held) {
   const moved = ["position", "key_position"].filter((name) => name in held);

@@ -14,10 +14,10 @@ import { invFreq, ropeAngles, withinTurn } from "../maths/frequencies.js";
 import { applyRope } from "../maths/rotary.js";
 import { normals } from "../maths/words.js";
 
-const LOG = 100000; // the reach on a logarithmic axis
-const [PARTS, KNOTS] = [8, 16]; // number of steps that add all pairs, and of heights in a drawn guess
+const LOG = 100000; // reach of the logarithmic axis, in tokens
+const [PARTS, KNOTS] = [8, 16]; // number of steps in which pairs are added; number of heights in a drawn guess
 const PENCIL = 9; // distance of a waiting pencil from the axis, in pixels
-const DECADES = 2; // depth of the logarithmic axis below the trivial bound, used with RoFormer's bound
+const DECADES = 2; // decades below the trivial bound that the logarithmic axis shows with RoFormer's bound
 
 const vectorsOf = memo((vectors, headDim, base, peak, seed) => {
   const drawn = normals(1000 + seed, 2 * headDim); // q, then k
@@ -26,13 +26,13 @@ const vectorsOf = memo((vectors, headDim, base, peak, seed) => {
   return { q, k: vectors === "rotated" ? applyRope(q, ropeAngles(peak, invFreq(headDim, base))) : q };
 });
 
-/** The frequencies and their memoised rotations, shared by the curves for q and k, the average and the bound. */
+/** The frequencies and a memoised function for their rotations, which the curve, the average and the bound share. */
 const turnsOf = memo((base, headDim) => {
   const frequencies = invFreq(headDim, base);
   return { frequencies, turns: makeTurns(frequencies) };
 });
 
-/** The q and k of a state, and three functions of distance: the score of the `count` fastest pairs, RoFormer's
+/** A state's q and k, and three functions of distance: the score summed over the `count` fastest pairs, RoFormer's
  * bound, and the score of all-ones vectors. */
 function headOf({ vectors, head_dim, base, peak, seed }) {
   const { q, k } = vectorsOf(vectors, head_dim, base, peak, seed);
@@ -69,32 +69,32 @@ function sampled({ reach, vectors, peak }, step) {
 const canGuess = ({ guess_first, bound, reach }) => guess_first && !bound && reach !== LOG;
 const waits = (state) => canGuess(state) && state.guess.length < KNOTS;
 
-/** The number of pairs added, and whether all pairs have been added. */
+/** The number of pairs added so far. */
 const countOf = ({ added, head_dim, bound }) => (bound ? head_dim / 2 : Math.round((added * head_dim) / 2 / PARTS));
 const isWhole = (state) => countOf(state) === state.head_dim / 2;
 
 /** The score at the cursor, summed over the pairs added so far. */
 const scoreHere = (state) => headOf(state).scores([state.distance], countOf(state))[0];
 
-/** The part of a state that affects the curves. */
+/** The state without the fields that do not affect the curves, for use as a memo key. */
 const withoutCursor = (state) => ({ ...state, distance: null, guess: null, added: null });
 
-/** Partial sums of the score at the sampled distances, fastest pairs first, each adding another eighth of the
- * pairs. */
+/** The score at the sampled distances, summed over the fastest eighth of the pairs, the fastest two eighths, and so
+ * on. */
 const partialSums = memo((state) => {
   const { scores } = headOf(state);
   const distances = sampled(state, 2);
   return range(0, PARTS).map((added) => scores(distances, countOf({ ...state, added, bound: false })));
 }, 3);
 
-/** The average over all draws at the given distances, or null if there is only one draw. */
+/** The average score over all random draws at the given distances, or null if the vectors are constant. */
 function averageOf({ vectors, peak }, { ones }, distances) {
   if (vectors === "constant") return null;
   if (vectors === "independent") return distances.map(() => 0);
   return ones(vectors === "rotated" ? distances.map((r) => r - peak) : distances);
 }
 
-/** Everything to draw: the curves, the bounds, and the vertical axis, as an interval and a function that maps a
+/** Collect the data to draw: the curves, the bounds, the interval of the vertical axis, and a function that maps a
  * score to the axis. */
 const measure = memo((state, isPartial) => {
   const { head_dim, bound, trivial, guess_first, reach } = state;
@@ -120,13 +120,13 @@ const measure = memo((state, isPartial) => {
 });
 const measured = (state) => measure(withoutCursor(state), state.added < PARTS && !state.bound);
 
-/** The number of steps among the first 256 that raise the score. */
+/** The number of distances up to 256 at which the score is higher than one token earlier. */
 const stepsUp = memo((state) => {
   const curve = headOf(state).scores(range(0, 256));
   return curve.slice(1).filter((score, r) => score > curve[r]).length;
 });
 
-/** The stretches of the curve where the score rises. */
+/** The segments of the curve in which the score rises. */
 function rises(scores) {
   const runs = [];
   for (let i = 1; i < scores.length; i++) {
@@ -171,7 +171,7 @@ function plan(width, state, { small, shows }) {
   const [x, w] = [50, width - 72];
   const under = rows ? 26 + row * rows : 0;
   const bare = small && rows > 0;
-  const top = bare ? 40 : Math.max(legend(state, width).height, width < 620 ? 40 : 20) + 54; // independent of later drawing
+  const top = bare ? 40 : Math.max(legend(state, width).height, width < 620 ? 40 : 20) + 54; // fixed
   const sum = { x, y: under + top, w, h: bare ? 120 : width < 480 ? 180 : 154 };
   return { rows, row, x, w, under, bare, sum, height: sum.y + sum.h + 46 };
 }
@@ -189,7 +189,8 @@ const summands = memo((state, rows) => {
   });
 }, 3);
 
-/** Draw each pair's wave beside its hand, in bold if the pair has been added. Returns the dots at the cursor. */
+/** Draw each pair's wave beside its clock hand, in bold if the pair has been added. Returns the dots at the cursor.
+ */
 function drawWaves(pen, state, { rows, row, x, w }, { place, X }, width) {
   const { head_dim, distance } = state;
   const waves = summands(withoutCursor(state), rows);
@@ -214,13 +215,13 @@ function drawWaves(pen, state, { rows, row, x, w }, { place, X }, width) {
   return waves.map(({ sharesAt }, j) => [place(distance), at(sharesAt([distance])[0], j), 3.5]);
 }
 
-/** Draw the line drawn by the reader, with the pencil at its end. */
+/** Draw the reader's guess as a line, with the pencil at its end. */
 function drawGuess(pen, state, all, box, Y) {
   if (!canGuess(state)) return {};
   const { guess } = state;
   const step = box.w / KNOTS;
   const start = all.scores[0] / all.limit;
-  const floor = all.low / all.limit; // the bottom of the chart; a guess may go lower
+  const floor = all.low / all.limit; // bottom of the chart, which clips a lower guess
   const line = [start, ...guess].map(
     (height, i) => /** @type {Pair} */ ([box.x + i * step, Y(Math.max(floor, height) * all.limit)]),
   );
@@ -232,7 +233,7 @@ function drawGuess(pen, state, all, box, Y) {
     const top = { size: 14, weight: 600, fill: ink.otherWords };
     pen.text(box.x + 24, Y(all.limit) - (guess.length ? 0 : -5), words, top);
   }
-  const tip = Math.max(x, box.x + PENCIL); // inside the chart, off the axis's numbers
+  const tip = Math.max(x, box.x + PENCIL); // keeps the pencil off the axis labels
   pen.circle(tip, y, 7, { fill: ink.other, stroke: ink.text, width: 1.5 });
   const unit = Y(0) - Y(all.limit);
   function at(px, py) {
@@ -248,13 +249,14 @@ function nameOfHeight({ bound }, rows, width) {
   return width < 340 ? phrase`Sum of all waves` : phrase`The score: the sum of all waves`;
 }
 
-/** The heights named while a guess is drawn, which are the largest possible score, its half and 0, if they are whole. */
+/** The tick values while a guess is drawn: 0, and plus or minus the largest possible score and its half, if they
+ * are integers in range. */
 function ticksOf(state, { low, high, limit }) {
   const heights = [-limit, -limit / 2, 0, limit / 2, limit].filter((height) => height >= low && height <= high);
   return canGuess(state) && heights.every(Number.isInteger) ? heights : undefined;
 }
 
-/** Draw the axes; returns the scales and a function that maps a distance, clamped to the reach, to x. */
+/** Draw the axes. Returns the scales and `place`, which clamps a distance to the reach and maps it to x. */
 function drawAxes(pen, state, all, { sum: box, rows }, width) {
   const { low, high } = all;
   const { reach, bound } = state;
@@ -272,7 +274,7 @@ function drawAxes(pen, state, all, { sum: box, rows }, width) {
   return { X, Y, at, place: (r) => X(clamp(r, log ? 1 : 0, reach)) };
 }
 
-/** Draw the bounds, the curve with its rising parts highlighted, and the average over all draws, or just the curve
+/** Draw the bounds, the curve with its rising parts highlighted, and the average over all draws, or only the curve
  * in a bare chart. */
 function drawCurves(pen, state, all, { X, Y }, box, bare) {
   const { reach, bound, trivial } = state;
@@ -306,7 +308,7 @@ function drawCursor(pen, state, all, scales, { sum: box, under, rows }, { width,
   const { distance, reach } = state;
   const off = distance > reach;
   const cx = scales.place(distance);
-  const ends = [...(waits(state) ? [] : [[box.y, box.y + box.h]]), ...(rows ? [[26, under]] : [])]; // skips the text
+  const ends = [...(waits(state) ? [] : [[box.y, box.y + box.h]]), ...(rows ? [[26, under]] : [])]; // skip the text
   const marks = ends.map(([top, bottom]) => [cx, top, cx, bottom]);
   pen.lines(marks, { stroke: ink.position, width: 1.5, dash: "4 3" });
   const words = off ? `${distance} →` : `m − n = ${distance}`;
@@ -340,7 +342,7 @@ function draw(pen, state, view) {
   return { ...pencil, ...cursor };
 }
 
-/** The verdict on a completed guess. */
+/** A sentence that judges a completed guess. */
 function judged(state) {
   if (!canGuess(state) || state.guess.length < KNOTS) return "";
   const all = measured(state);
@@ -382,8 +384,8 @@ function readout(state, { small, shows }) {
 }
 
 /**
- * Choosing a peak beyond the reach extends the reach once. This is not a rule between controls, because the reach
- * can be shortened again. Adding waves before a guess is drawn reveals the sum.
+ * Choosing a peak beyond the reach extends the reach once. This cannot be a rule between controls, because the user
+ * may shorten the reach again. Adding pairs before a guess is drawn skips the guess.
  */
 function follow(before, held) {
   const now = { ...before, ...held };

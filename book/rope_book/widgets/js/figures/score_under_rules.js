@@ -12,7 +12,7 @@ import { phrase, phraseOf } from "../lib/phrase.js";
 import { listed, textWidth } from "../lib/words.js";
 import { scoreTrend, stretched } from "../maths/stretch.js";
 
-const SPREAD = 0.1; // a smoothed curve averages over distance · (1 ± this share)
+const SPREAD = 0.1; // a smoothed curve averages over distances within this fraction of each distance
 const POINTS = 112; // points per curve
 
 /** Each rule's switch and curve style, plainest first. */
@@ -45,13 +45,13 @@ const curveOf = (rule, { head_dim, base, trained, wanted, abf_base, smooth }) =>
   curve(rule, head_dim, base, trained, wanted, rule === "abf" ? abf_base : 0, smooth);
 
 const NAMES = Object.keys(CURVES).map((rule) => ({ rule, words: phraseOf(RULES[rule]) }));
-const [SAMPLE, PITCH] = [28, 28]; // room for a switch's sign and ends, and from line to line, in pixels
+const [SAMPLE, PITCH] = [28, 28]; // pixels for a switch's sign and padding; pixels from row to row
 const switches = (width) => inLines(NAMES, width, { sample: SAMPLE, gap: 5 });
 const topOf = (width) => PITCH * (last(switches(width)).line + 1) + 6; // height of the switches, in pixels
-const isNarrow = (width) => width < 480; // too narrow for names beside the curves; the switches name them
+const isNarrow = (width) => width < 480; // too narrow for names beside the curves
 const height = (width) => topOf(width) + (isNarrow(width) ? 360 : 390);
 
-/** Write the rules' names as switches, each with its curve's line or, if it is off, with a plus sign. */
+/** Draw a switch for each rule, with a sample of its curve or, if it is off, a plus sign; return the tap targets. */
 function drawSwitches(pen, state, width) {
   /** @type {Record<string, Tap>} */
   const taps = {};
@@ -68,7 +68,7 @@ function drawSwitches(pen, state, width) {
   return taps;
 }
 
-/** The curves' names and colours, each with the curve's right end. */
+/** Each curve's name, colour and right end. */
 const endingsOf = (rules, paths) =>
   rules.map((rule, i) => ({
     name: phraseOf(RULES[rule]),
@@ -77,7 +77,7 @@ const endingsOf = (rules, paths) =>
     words: ruleWords[rule],
   }));
 
-/** The axes, with the distances beyond training shaded. */
+/** Draw the axes, shading the distances beyond training. */
 function drawAxes(pen, box, state, values, width) {
   const far = farOf(state);
   const low = Math.min(0, Math.floor(4 * Math.min(...values)) / 4);

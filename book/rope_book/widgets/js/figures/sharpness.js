@@ -17,14 +17,14 @@ const LINES = [
   { words: phrase`YaRN, s = length / 4,096`, style: { stroke: ink.value, width: 2.5, dash: "2 4" } },
 ];
 
-/** The value of a² for each line at the given length. */
+/** The factor a² that each line uses at the given length. */
 function scales(factor, length) {
   const square = (s) => yarnMscale(s) * yarnMscale(s);
   return [1, square(factor), square(Math.max(1, length / TRAINED))];
 }
 
-/** The three lines' values at the given length: shares, or the number of equally weighted keys with the same
- * entropy. */
+/** The three lines' values at the given length: the matching key's share, or the number of equally weighted keys
+ * with the same entropy. */
 function valuesAt({ factor, match, spread, shown }, length) {
   return scales(factor, length).map((scale) =>
     shown === "share" ? matchingShare(length, match, spread, scale) : sharingKeys(length, match, spread, scale),

@@ -12,11 +12,11 @@ import { dot, matVec } from "../maths/dot_product.js";
 import { invFreq, TURN } from "../maths/frequencies.js";
 import { randomMatrix } from "../maths/words.js";
 
-const ROWS = 160; // positions drawn, 0 … 159
-const REACH = 64; // offsets drawn, −64 … 64
+const ROWS = 160; // draws positions 0 … 159
+const REACH = 64; // draws offsets −64 … 64
 const OTHERS = range(0, 90, 15); // positions of the faint curves
 
-/** The encoding of each position, as numbers and as an image. */
+/** The positions' encodings, as rows of numbers and as an image. */
 const fieldOf = memo((dModel, base) => {
   const rows = range(0, ROWS - 1).map((p) => sinusoidal(p, dModel, base));
   return { rows, picture: bitmap(ROWS, dModel, (p, feature) => (rows[p][feature] + 1) / 2, diverging) };
@@ -32,10 +32,10 @@ function scorer({ d_model, base, between }, p) {
   return (k) => dot(left, rows[p + k]);
 }
 
-/** The offsets from position p that stay in range, up to 64 tokens in each direction. */
+/** The offsets from position p, up to 64 tokens in each direction, that do not lead below position 0. */
 const offsetsOf = (p, step = 1) => range(Math.max(-REACH, -p), REACH, step);
 
-/** The vertical range, the same for every p. */
+/** The vertical range of the chart, which is the same for every p. */
 const spanOf = memo((d_model, base, between) => {
   const projected = between === "projection";
   const places = projected ? range(0, 95, 7) : [0];
@@ -45,13 +45,14 @@ const spanOf = memo((d_model, base, between) => {
   return [Math.floor(low - room), Math.ceil(high + room)];
 });
 
-/** The frequency of the pair drawn beside the heatmap, and how far it turns between the two rows. */
+/** The selected pair's frequency, and how far the pair turns between the two rows. */
 function turned({ pair, offset, d_model, base }) {
   const frequency = invFreq(d_model, base)[pair];
   return { frequency, turn: offset * frequency };
 }
 
-/** Lay out the heatmap, the selected pair with its text beside or below, the colour scale, and the products. */
+/** Lay out the heatmap with its colour scale, the selected pair with its text beside or below it, and the chart of
+ * dot products. */
 function plan(width) {
   if (width < 500)
     return {
@@ -93,12 +94,12 @@ function drawField(pen, { d_model, base, pair }, box) {
   pen.text(box.x + box.w / 2, bottom + 38, phrase`feature`, { anchor: "middle" });
 }
 
-/** Draw the two rows; returns their handles. */
+/** Draw the two selected rows and return their handles. */
 function drawRows(pen, { position, offset }, { x, y, w, h }) {
   const Y = (p) => y + (h * (p + 0.5)) / ROWS;
   const rowAt = (py) => ((py - y) / h) * ROWS - 0.5;
   const [first, second] = [Y(position), Y(position + offset)];
-  const lean = Math.max(0, (15 - (second - first)) / 2); // to keep their names apart
+  const lean = Math.max(0, (15 - (second - first)) / 2); // keeps their names apart
   const grounds = [first, second].map((row) => [x, row, x + w, row]);
   pen.lines(grounds, { stroke: ink.paper, width: 5 });
   pen.line(x, first, x + w + 4, first, { stroke: ink.position, width: 2.5 });

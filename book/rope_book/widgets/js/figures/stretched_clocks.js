@@ -13,8 +13,8 @@ import { invFreq, reachWithin, ropeAngles, turnsOf, withinTurn } from "../maths/
 import { divisors, stretched } from "../maths/stretch.js";
 import { completesTurn, meetsNewAngle, reach } from "../maths/trained_range.js";
 
-/** For each pair: the frequency before and after the rule, the range of angles seen in training, and whether the
- * rule slows the pair enough. */
+/** Each pair's frequency with and without the rule, the range of angles it saw in training, and whether the rule
+ * slows it enough. */
 function measured({ rule, head_dim, base, trained, wanted, abf_base }) {
   const plain = invFreq(head_dim, base);
   const changed = stretched(rule, head_dim, base, trained, wanted, abf_base).invFreq;
@@ -37,8 +37,8 @@ const KEY = [
 ];
 const legend = (width, ruled) => legendOf(ruled ? KEY : KEY.slice(0, -1), width - 4, { sample: 28, drop: 5 });
 
-/** Lay out, from top to bottom, the rail, the legend, the slowdowns and the bars, with the clock at the right or, on a
- * narrow screen, below. */
+/** Lay out, from top to bottom, the rail, the legend, the slowdowns and the bars, with the clock to their right or,
+ * on a narrow screen, below them. */
 function plan(width) {
   const narrow = width < 560;
   const key = 62;
@@ -50,7 +50,7 @@ function plan(width) {
   return { rail: 30, key, slow, bars, clock, narrow, height: narrow ? below + 112 : below };
 }
 
-/** The words under the rail, at the ends of the trained and the wanted length, kept apart. */
+/** The labels under the rail at the trained and the wanted length, placed so that they do not overlap. */
 function lengthNames(lengths, X, width) {
   const short = (length) => (length < 1e6 ? grouped(length) : abbreviated(Math.round(length / 1e4) * 1e4));
   const names = [`L = ${short(lengths[0])}`, `L′ = ${short(lengths[1])}`];
@@ -83,11 +83,11 @@ function drawRail(pen, { position, trained, wanted }, width, y) {
   return { position: { x: X(position), y, at: token } };
 }
 
-/** For each pair, the angles now: of the hand, of the hand without the rule, seen in training, and reached with and
- * without the rule. */
+/** Each pair's current angles: of the hand with and without the rule, the largest seen in training, and the largest
+ * reached with and without the rule. */
 function pairsOf({ position, trained }, { plain, changed, seen, complete, slowed }, way) {
   const before = way ? measured(way.from).changed : [];
-  const share = before.length === changed.length ? way.share : 1; // share of the way from the previous rule
+  const share = before.length === changed.length ? way.share : 1; // progress of the animation, from 0 to 1
   const speeds = changed.map((speed, i) => (share < 1 ? before[i] + (speed - before[i]) * share : speed));
   const [angles, without] = [speeds, plain].map((rates) => ropeAngles(position, rates).map(withinTurn));
   const fresh = meetsNewAngle(position, changed, trained, plain);
@@ -104,13 +104,13 @@ function pairsOf({ position, trained }, { plain, changed, seen, complete, slowed
   }));
 }
 
-/** How much slower a pair turns, in words. */
+/** Format the factor by which a pair turns more slowly. */
 const by = (value) => fmt(value, value < 100 ? 2 : 0);
 
 const isPast = ({ used, seen }) => used > seen * (1 + 1e-12);
 
-/** Draw each pair as a bar: the share of a turn that training has shown, how far beyond it the text has reached, and
- * the hand. Returns a box for each pair. */
+/** Draw each pair as a bar that shows the share of a turn seen in training, how far beyond it the text has reached,
+ * and the hand. Returns a box for each pair. */
 function drawBars(pen, box, pairs, state) {
   const column = box.w / pairs.length;
   const step = pairs.length >= 32 ? (box.w < 420 ? 16 : 8) : pairs.length / 4;
@@ -151,7 +151,7 @@ function drawBars(pen, box, pairs, state) {
   return { taps: { bars: { ...box, at } }, marks: Object.fromEntries(marks) };
 }
 
-/** Say over the fast pairs' bars that they went all the way round, where there is room. */
+/** Label the fast pairs' bars as having gone all the way round, if there is room. */
 function drawWhole(pen, { x, y, h }, count, column) {
   const room = count * column - 12;
   const lines = [counted(count, "pair"), phrase`went all the way`, phrase`round in training`];
@@ -161,7 +161,7 @@ function drawWhole(pen, { x, y, h }, count, column) {
   });
 }
 
-/** Draw how much the rule slows each pair, and how much the slow ones need. */
+/** Plot how much the rule slows each pair, and how much slowing the slow pairs need. */
 function drawSlowed(pen, { x, y, w, h }, { rule }, pairs, factor) {
   const values = pairs.map(({ slowed }) => slowed);
   const [low, high] = [Math.min(1, ...values), Math.max(factor, 2, ...values)];
@@ -180,7 +180,7 @@ function drawSlowed(pen, { x, y, w, h }, { rule }, pairs, factor) {
   pen.text(x - 6, Y(high) + 4, tick(high), noteEnd);
 }
 
-/** Draw the chosen pair's clock, with its numbers. */
+/** Draw the selected pair's clock, with its numbers. */
 function drawClock(pen, face, { rule }, factor, { narrow }) {
   const { cx, cy, r, i } = face;
   pen.areas(wedges([face], "seen", "", 6), SEEN);

@@ -11,8 +11,8 @@ import { completesTurn, meetsNewAngle, newStretches } from "../maths/trained_ran
 
 const MOST = 8; // range of the lower chart, in trained lengths
 
-/** For each pair at the selected distance: its angle in turns, the fraction of a turn seen in training, and whether
- * the angle is new. */
+/** Each pair's angle at the selected distance in turns, the fraction of a turn seen in training, and whether the
+ * angle is new. */
 function pairsOf({ times, trained, base, head_dim, window }) {
   const frequencies = invFreq(head_dim, base);
   const distance = times * trained;
@@ -54,7 +54,7 @@ const height = (width, _, { shows }) => {
 const acrossOf = ({ w }) =>
   w < 300 ? phrase`pair i (fast to slow)` : phrase`pair i (the fast ones left, the slow ones right)`;
 
-/** Draw the upper chart, which shows each pair's full turn, the part seen in training, and the hand. */
+/** Draw the upper chart, which shows each pair's full turn, the part of it seen in training, and the hand. */
 function drawTurns(pen, box, all, alone) {
   const { X, Y } = axes(pen, box, [0, all.length], [0, 1], {
     xLabel: alone ? acrossOf(box) : undefined,
@@ -75,8 +75,8 @@ function drawTurns(pen, box, all, alone) {
   unseenPoints(pen, fresh, r + 1.6);
 }
 
-/** Write "never seen" in two lines at the right end of the new angles, if their colour surrounds it without a gap and
- * the line of the distance does not cross it. */
+/** Write "never seen" in two lines at the right end of the new angles, if it fits within their coloured area and
+ * the distance line does not cross it. */
 function drawNever(pen, { X, Y }, times, stretches) {
   const lines = [phrase`never`, phrase`seen`];
   const [top, foot] = [3.6, 1.9]; // in trained lengths
@@ -88,7 +88,8 @@ function drawNever(pen, { X, Y }, times, stretches) {
     pen.text(X(stretches.length) - 6, Y(2.75) - 2 + 16 * i, line, style);
 }
 
-/** Draw the lower chart, which shows which pairs are at a new angle at each distance; returns the distance handle.
+/** Draw the lower chart, which shows the pairs that are at a new angle at each distance, and return the distance
+ * handle.
  */
 function drawMap(pen, box, state, pairs) {
   const { times, window } = state;
@@ -129,7 +130,7 @@ function draw(pen, state, { width, shows }) {
   return shows("map") ? drawMap(pen, lower, state, all.length) : {};
 }
 
-/** "pairs 46 to 63", "pair 50", "pairs between 46 and 63". */
+/** Name a set of pairs: "pairs 46 to 63", "pair 50" or, if some are missing, "pairs between 46 and 63". */
 function named(which) {
   const [first, last] = [which[0], which.at(-1)];
   if (first === last) return phrase`pair ${first}`;

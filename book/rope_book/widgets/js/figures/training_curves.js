@@ -12,10 +12,10 @@ import { listed } from "../lib/words.js";
 import { span, unpackLosses, unpackShares } from "../maths/results.js";
 
 const TIMES = [1, 2, 4]; // lengths of the test texts, in trained lengths
-const FAR = TIMES.length - 1; // doublings up to the longest
-const PARKED = [75, 50, 25]; // where the names wait for a guess, in percent
+const FAR = TIMES.length - 1; // doublings up to the longest test text
+const PARKED = [75, 50, 25]; // initial heights of the guesses, in percent
 
-/** Styles for the three highlighted encodings; all others are grey. `edge` is the width of a dark outline. */
+/** Styles of the three highlighted encodings; all others are grey. `edge` is the width of a dark outline. */
 const RANKS = [
   { stroke: ink.text, words: ink.text, width: 2.6, band: 0.13 },
   { stroke: ink.other, words: ink.otherWords, width: 2.6, edge: 5, band: 0.25 },
@@ -29,8 +29,8 @@ function bandOf(seeds) {
   return [0, 1, 2].map((k) => spans.map((part) => part[k]));
 }
 
-/** The selected task: for each encoding its seeds' curves against the length or the cost, and their band; and up to
- * three highlighted encodings. */
+/** The selected task's results: each encoding's curves, one per seed and against the length or the cost, their
+ * band, and the highlighted encodings as `chosen`. */
 const measured = memo(({ task, measure, against, first, second, third }) => {
   const { runs, steps, level, unit, lengths } = GRID.tasks[task];
   const names = Object.keys(runs);
@@ -54,8 +54,8 @@ const measured = memo(({ task, measure, against, first, second, third }) => {
   return { all, chosen, level, trained: lengths[0], unit: phraseOf(unit) };
 });
 
-/** Whether the lines run against the length, whether the reader can guess where they go, and whether they wait for
- * it. */
+/** Whether the horizontal axis is the length, whether the reader can guess the lines' ends, and whether the lines
+ * are hidden until then. */
 const isByLength = ({ against }) => against === "length";
 const canGuess = ({ against, measure }) => against === "length" && measure === "accuracy";
 const waits = (state) => canGuess(state) && state.doublings === 0;
@@ -63,10 +63,10 @@ const waits = (state) => canGuess(state) && state.doublings === 0;
 /** The guessed heights in percent, one for each highlighted encoding. */
 const guessOf = ({ guess }, { chosen }) => PARKED.map((height, i) => guess[i] ?? height).slice(0, chosen.length);
 
-const isNarrow = (width) => width < 480; // only the highlighted lines have names
+const isNarrow = (width) => width < 480; // too narrow to name any but the highlighted lines
 const legend = (/** @type {any[]} */ chosen, width) => inLines(chosen, width - 2, { sample: 32, bold: true });
 
-/** Lay out the legend, and the chart with its names at the right. */
+/** Lay out the legend and, below it, the chart with the lines' names on the right. */
 function plan(width, state, { all, chosen }) {
   const named = isNarrow(width) ? chosen : all;
   const right = isByLength(state) ? roomForNames(named.map(({ words }) => words)) : 16;
@@ -108,7 +108,7 @@ function drawLegend(pen, chosen, width) {
   }
 }
 
-/** A line's values up to a number of doublings, which may lie between two of them. */
+/** A line's values up to the given number of doublings, interpolated at the end if that number is fractional. */
 function upTo(values, doublings) {
   const whole = Math.floor(doublings);
   const part = doublings - whole;
@@ -116,7 +116,7 @@ function upTo(values, doublings) {
   return part ? [...points, [doublings, values[whole] + part * (values[whole + 1] - values[whole])]] : points;
 }
 
-/** The axes, with a function that maps an encoding and its values to a path. */
+/** Draw the axes. Returns the scales and `pathOf`, which maps an encoding and its values to a path. */
 function drawAxes(pen, state, { all, level, trained, unit }, box) {
   const byLength = isByLength(state);
   const { place, ends, ticks, format } = scale(state, all.map(({ band }) => band).flat(2));
@@ -161,7 +161,7 @@ function drawLines(pen, { every_seed }, { all, chosen }, pathOf) {
   }
 }
 
-/** Draw where the reader guesses that the lines end; returns the handles. */
+/** Draw rings where the reader guesses that the lines end, and return their handles. */
 function drawGuess(pen, state, task, { X, Y, pathOf }) {
   const heights = guessOf(state, task);
   const isGuessed = state.guess.length > 0;
@@ -209,7 +209,7 @@ function draw(pen, state, { width }) {
   return handles;
 }
 
-/** Describe the median and the range of the tests over all seeds. */
+/** Give an encoding's median and range over all seeds at the selected length. */
 function told({ measure, doublings }, { words, tested }) {
   const [low, middle, high] = tested.map((values) =>
     measure === "loss" ? String(Number(values[doublings].toPrecision(2))) : fmt(100 * values[doublings], 0),
@@ -217,7 +217,7 @@ function told({ measure, doublings }, { words, tested }) {
   return phrase`${words} ${middle} (${low} to ${high})`;
 }
 
-/** Describe when each encoding's median first reached the task's level, where the curves show it. */
+/** Say when each encoding's median first reached the task's level, if the curves show that. */
 function speed({ against, measure }, { chosen, level }) {
   if (against === "length" || measure === "loss") return "";
   const times = chosen.map(({ words, band, across }) => {
@@ -228,7 +228,7 @@ function speed({ against, measure }, { chosen, level }) {
   return phrase`The median run has ${fmt(100 * level, 0)} % right: ${listed(times)}. `;
 }
 
-/** Ask for the guess, or judge it. */
+/** Ask for a guess, or judge the one that was made. */
 function opening(state, task) {
   if (waits(state))
     return phrase`Where will these lines end on texts four times as long? Drag each ring to your guess, then press Show. `;

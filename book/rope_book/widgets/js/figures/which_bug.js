@@ -10,14 +10,14 @@ import { planeOf } from "../lib/shapes.js";
 import { quoted } from "../lib/words.js";
 import { matrixAt, summary, symptomsOf, turned } from "../maths/patients.js";
 
-const PAIR = [0.8, 0.6]; // what every pair holds before it is rotated
+const PAIR = [0.8, 0.6]; // features of every pair before rotation
 const VECTOR = range(0, 3).flatMap(() => PAIR);
-const APART = 0.02; // smaller differences are invisible
+const APART = 0.02; // smaller differences count as equal
 const LOOK = 2; // position at which two patients' matrices are compared in words
-const LONGEST = 1.5; // of any arrow, as a multiple of the right length
+const LONGEST = 1.5; // length of the longest arrow, as a multiple of the right length
 
 const HEALTHY = { stroke: ink.position, width: 1.5 };
-const AROUND = { stroke: ink.position, width: 8, opacity: 0.3 }; // a halo of the healthy line
+const AROUND = { stroke: ink.position, width: 8, opacity: 0.3 }; // halo around the healthy line
 const PATIENT = { stroke: ink.text, width: 2.2 };
 const WRONG = { fill: ink.other, opacity: 0.75 };
 const RIGHT = { fill: ink.position, opacity: 0.22 };
@@ -33,7 +33,8 @@ const KEY = [
 ];
 const legend = (width) => legendOf(KEY, width, { sample: 30 });
 
-/** Lay out, from top to bottom, the legend, the clocks, and the matrix beside the chart or above it. */
+/** Lay out, from top to bottom, the legend, the clocks, and the matrix, with the chart beside or below the matrix.
+ */
 function plan(width) {
   const narrow = width < 480;
   const key = { x: narrow ? 0 : 118, y: narrow ? 34 : 10 };
@@ -46,7 +47,7 @@ function plan(width) {
   return { key, clocks, matrix, chart, height: narrow ? chart.y + chart.h + 40 : below + 4 };
 }
 
-/** Draw each pair's clock: the healthy hand, the patient's, and the gap between them. */
+/** Draw each pair's clock, with the healthy hand, the patient's hand and the gap between them. */
 function drawClocks(pen, { position, name }, { y, cell, r }) {
   const [patient, healthy] = [name, "right"].map((whose) => turned(whose, VECTOR, position));
   for (const i of range(0, 3)) {
@@ -63,17 +64,17 @@ function drawClocks(pen, { position, name }, { y, cell, r }) {
   }
 }
 
-/** The entries of a patient's matrix that are not zero where they should be, or wrong. */
+/** The entries of a patient's matrix that are visibly nonzero or wrong. */
 function entriesOf(name, position) {
   const [found, wanted] = [name, "right"].map((whose) => matrixAt(whose, position).flat());
   const all = found.map((value, n) => ({ n, value, wanted: wanted[n], wrong: Math.abs(value - wanted[n]) > APART }));
   return all.filter(({ value, wrong }) => wrong || Math.abs(value) > APART / 4);
 }
 
-/** A number in at most three characters: −.4, .9, 1, 1.5. */
+/** Format a number in at most three characters: −.4, .9, 1, 1.5. */
 const short = (value) => fmt(value, 1).replace(/\.0$/, "").replace("0.", ".");
 
-/** Draw the 8-by-8 matrix, with zeros blank: right entries on green, wrong ones framed on amber. */
+/** Draw the 8-by-8 matrix, with right entries on green, wrong ones framed on amber, and zeros blank. */
 function drawMatrix(pen, { position, name }, { x, y, cell, row }) {
   pen.text(x, y - 8, phrase`Matrix at position ${fmt(position, 0)}`);
   pen.rect(x, y, 8 * cell, 8 * row, { stroke: ink.muted, width: 1 });
@@ -91,7 +92,7 @@ function drawMatrix(pen, { position, name }, { x, y, cell, row }) {
   });
 }
 
-/** Draw one measurement in front of the healthy one; the place of the hands is marked along positions. */
+/** Plot a patient's measurement over the healthy one, marking the current position if the axis shows positions. */
 function drawLines(pen, box, { xs, ys, yTicks, xLabel, yLabel, lines, healthy, at }) {
   const { X, Y } = axes(pen, box, [xs[0], xs.at(-1)], ys, { xLabel, yLabel, yTicks });
   const path = (values) => values.map((value, n) => [X(xs[n]), Y(clamp(value, ys[0], ys[1]))]);
@@ -101,7 +102,7 @@ function drawLines(pen, box, { xs, ys, yTicks, xLabel, yLabel, lines, healthy, a
   pen.line(place, box.y, place, box.y + box.h, { stroke: ink.muted, width: place ? 1 : 0, dash: "3 3" });
 }
 
-/** Name the starts of the three scores beside their lines' dashes, at the right end of the heading. */
+/** Draw a legend of the three scores' start positions at the right end of the heading. */
 function drawStarts(pen, { x, y, w }) {
   pen.part(() => {
     let end = x + w;
@@ -115,7 +116,7 @@ function drawStarts(pen, { x, y, w }) {
   });
 }
 
-/** Draw the chosen chart. */
+/** Draw the selected chart. */
 function drawChart(pen, { chart, position, name }, box) {
   const [patient, healthy] = [measured(name), measured("right")];
   const byPosition = {
@@ -155,7 +156,7 @@ function draw(pen, state, { width }) {
   pen.part(() => drawChart(pen, now, chart));
 }
 
-/** A patient's symptoms, in order: descriptions, and numbers that may distinguish two patients. */
+/** A patient's symptoms in order, each as words and as numbers that may distinguish two patients. */
 function symptoms({ name }) {
   const { shortest, longest, spread, error } = summary(measured(name));
   const long =
@@ -187,7 +188,7 @@ function otherEntry(person, guessed) {
   return entries.sort((one, other) => other.gap - one.gap)[0];
 }
 
-/** The first symptom that contradicts a diagnosis. */
+/** Describe the first symptom that contradicts a diagnosis. */
 function contradiction(person, guessed) {
   const [actual, expected] = [symptoms(person), symptoms(guessed)];
   const differ = (n) => actual[n].numbers.some((value, i) => Math.abs(value - expected[n].numbers[i]) > APART);

@@ -11,13 +11,13 @@ import { otherPlaces, passed, railScore, turnedArrow } from "../maths/rail.js";
 
 const OTHERS = ["the", "chases", "the"];
 
-const SLOTS = 1 + RAIL.room + RAIL.places; // the first, beside the rail, holds the waiting word
+const SLOTS = 1 + RAIL.room + RAIL.places; // the first slot, beside the rail, holds the waiting word
 const FAINT = 0.45; // opacity of the waiting word
 
 /** Lay out the rail above the needle. `X` maps a slot of the rail, counted from 0, to pixels. */
 function plan(width) {
   const slot = (width - 4) / SLOTS;
-  const size = clamp(slot * 0.3, 12, 26); // size of the words
+  const size = clamp(slot * 0.3, 12, 26); // font size of the words
   const radius = Math.min(42, slot * 0.44);
   const rail = 2 * (size + 4) + 6 + radius; // y of the clocks' centres
   const numbers = rail + radius + 20;
@@ -26,13 +26,13 @@ function plan(width) {
   return { slot, size, radius, rail, numbers, reach, hub, height: hub + 38, X: (at) => 2 + slot * (at + 1.5) };
 }
 
-/** How far the sentence has been pushed along the rail, in slots; once the rail is full, the rail moves instead. */
+/** How far the sentence has been pushed along the rail, in slots. Once the rail is full, the rail moves instead. */
 const pushed = ({ start }) => Math.min(start, RAIL.room);
 
-/** The opacity at a slot of a word that comes in from the left; words fade at the edge of the picture. */
+/** The opacity of a word at the given slot. Words fade in as they enter from the left. */
 const seenAt = (slot) => (slot > -1 ? 1 - (1 - FAINT) * clamp(-slot, 0, 1) : FAINT * clamp(11 + 10 * slot, 0, 1));
 
-/** Each word with its place in the sentence; dog and pig come last, so that they are drawn on top. */
+/** Each word with its place in the sentence. The dog and the pig come last, so that they are drawn on top. */
 function wordsOf(state) {
   const { dog, pig } = state;
   const plain = { colour: ink.muted, words: ink.muted, weight: undefined, opacity: 1 };
@@ -53,7 +53,7 @@ function wordsOf(state) {
 /** Draw the positions in the text as a rail below the words. */
 function drawRail(pen, { start }, { X, rail, radius, numbers, slot }, width) {
   const gone = Math.max(0, start - RAIL.room); // positions that have moved out of view
-  const last = pushed({ start }) + RAIL.places - 1; // slot of the last place for dog or pig
+  const last = pushed({ start }) + RAIL.places - 1; // last slot that the dog or the pig can reach
   pen.line(gone ? 0 : X(-0.5), rail, gone ? width : X(last + 0.5), rail, { stroke: ink.grid, width: 3 });
   const places = range(Math.ceil(gone - 0.25), Math.floor(gone + last + 0.25)).map((position) => position - gone);
   pen.part(() => {
@@ -65,7 +65,7 @@ function drawRail(pen, { start }, { X, rail, radius, numbers, slot }, width) {
     pen.lines(marks, { stroke: ink.muted, width: 1.5 });
     const style = { ...noteMiddle, size: slot < 50 ? 12 : 13 };
     for (const at of places) pen.text(X(at), numbers, Math.round(gone + at), style);
-    if (start < RAIL.room) pen.text(X(-1), numbers, "→", style); // the waiting word can be pushed in
+    if (start < RAIL.room) pen.text(X(-1), numbers, "→", style); // shows that the waiting word can be pushed in
   });
 }
 
@@ -133,7 +133,8 @@ function draw(pen, state, { width }) {
   };
 }
 
-/** The distance from dog to pig in whole positions, as in the controls; a dragged word may be between two. */
+/** The distance from the dog to the pig, rounded as in the controls, because a dragged word may be between two
+ * positions. */
 const places = ({ dog, pig }) => Math.round(pig) - Math.round(dog);
 
 function readout({ dog, pig, start }) {
