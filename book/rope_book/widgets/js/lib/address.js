@@ -6,7 +6,7 @@ import { keepInView } from "./view.js";
 
 /** Values as text, keyed by name. @typedef {Record<string, string>} Texts */
 
-const REST = 300; // ms after the last move
+const REST = 300; // ms to wait after the last move
 
 /** Parse the figures in a URL's hash: [[figure, {name: text}], …]. @type {(hash: string) => [string, Texts][]} */
 function sections(hash) {
@@ -18,7 +18,7 @@ function sections(hash) {
   return figures;
 }
 
-/** The inverse of sections(). @type {(figures: [string, Texts][]) => string} */
+/** Format figures as a URL's hash, the inverse of sections(). @type {(figures: [string, Texts][]) => string} */
 function toHash(figures) {
   const pairs = figures.flatMap(([figure, texts]) => [["live", figure], ...Object.entries(texts)]);
   return `#${new URLSearchParams(pairs)}`;
@@ -109,7 +109,7 @@ export function makeAddress(figure, state, root, signal) {
   }
   function recall() {
     const linked = sections(location.hash);
-    if (!linked.length && location.hash) return; // an anchor in the page, not a figure
+    if (!linked.length && location.hash) return; // the hash is an anchor in the page, not a figure's state
     stop();
     const texts = linked.find(([other]) => other === name())?.[1] ?? {};
     state.set(stateOf(state.controls, texts));

@@ -9,7 +9,7 @@ import { WAYS } from "./ways.js";
 
 const TEXTS = ["ask", "because", "otherwise", "unit"];
 
-/** Translate a question into the page's language, except for the names with which answers are compared. @type {(asked: Asked) => Asked} */
+/** Translate a question into the page's language, except for the names that answers are compared with. @type {(asked: Asked) => Asked} */
 function inPage(asked) {
   const translated = (/** @type {any[]} */ [answer, words]) => [answer, phraseOf(words)];
   const texts = TEXTS.map((name) => [name, phraseOf(/** @type {any} */ (asked)[name])]);
@@ -41,7 +41,7 @@ export function makeAsk(question, { answered, now, link = () => undefined, pick 
     after.hidden = !open && !leads;
   }
   function show() {
-    element.focus(); // the pressed button disappears
+    element.focus(); // the focused button is about to be removed
     way.stop?.();
     tell(phrase`The answer`, joined(`${answerOf(asked)} ${asked.because}`), false);
   }

@@ -7,8 +7,8 @@ import { makePlay } from "./play.js";
 import { makeShare } from "./share.js";
 import { initialOf } from "./state.js";
 
-// {element, folded, show(state), playing(), stop()}; `rested()` is called when Play stops. `folded` has the buttons for
-// which "More" is the place, and those of files. In a small form the bar contains at most Play.
+// {element, folded, show(state), playing(), stop()}; `rested()` is called when Play stops. `folded` contains the
+// buttons that belong under "More", including those for files. In a small form the bar contains at most Play.
 /** @param {Figure} figure @param {Live} state @param {string[] | undefined} only
  * @param {{moved: Moved, leapt: Moved, rested: () => void, tell: Tell, link?: Link}} calls */
 export function makeBar({ name, play, files, buttons = [] }, state, only, { moved, leapt, rested, tell, link }) {

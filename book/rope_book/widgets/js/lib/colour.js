@@ -8,7 +8,7 @@ export const ink = {
   position: "var(--rl-position)",
   score: "var(--rl-score)",
   value: "var(--rl-value)",
-  other: "var(--rl-other)", // for a series with no role of its own, alongside ink.text
+  other: "var(--rl-other)", // for a second series without a meaning of its own, beside ink.text
   text: "var(--rl-text)",
   muted: "var(--rl-muted)",
   grid: "var(--rl-grid)",
@@ -19,10 +19,10 @@ export const ink = {
   positionWords: "var(--rl-position-words)",
   scoreWords: "var(--rl-score-words)",
   otherWords: "var(--rl-other-words)",
-  onOther: "var(--rl-on-other)", // text on that colour
+  onOther: "var(--rl-on-other)", // for text on `other`
 };
 
-/** Darker hues for lines, for colours that are too light. @type {Record<string, string>} */
+/** Darker line colours that replace hues too light for thin lines. @type {Record<string, string>} */
 export const lineInk = { [ink.value]: "var(--rl-value-line)", [ink.other]: "var(--rl-other-line)" };
 
 /** Small labels. */
@@ -42,10 +42,10 @@ export const ruleInk = {
   llama3: "var(--rl-llama)",
 };
 
-/** The same colours for names of rules; one is too light for text. @type {Record<string, string>} */
+/** The colours of the rules' names, with a replacement for the one that is too light for text. @type {Record<string, string>} */
 export const ruleWords = { ...ruleInk, pi: ink.otherWords };
 
-/** Light-theme values, for still pictures where no script runs. */
+/** Light-theme values, for still pictures that are shown without scripts. */
 /** @type {Record<string, string>} */
 export const LIGHT = {
   q: "#0072B2",

@@ -33,5 +33,5 @@ function note(asked) {
   return [`rope-turn-${asked.id}`, written(asked.ask + unit) + list(options), back, `chapter::${asked.chapter}`];
 }
 
-/** The whole file. @type {(questions: Asked[]) => string} */
+/** The text of the whole file. @type {(questions: Asked[]) => string} */
 export const deckOf = (questions) => `${[...HEAD, ...questions.map((asked) => note(asked).join("\t"))].join("\n")}\n`;

@@ -24,7 +24,7 @@ function filled(element, attributes, children) {
   return element;
 }
 
-// A button; its label may include elements.
+// Create a button, whose label may include elements.
 /** @type {(words: string | (Node | string)[], click: () => void, attributes?: Attributes) => HTMLButtonElement} */
 export function button(words, click, attributes = {}) {
   const element = html("button", { type: "button", ...attributes }, ...[words].flat());
@@ -32,7 +32,8 @@ export function button(words, click, attributes = {}) {
   return element;
 }
 
-/** Keys that controls handle themselves, by kind; text boxes handle all keys pressed without a modifier. */
+/** The keys that controls handle themselves, by kind of control. Text boxes also handle every key pressed without a
+ * modifier. */
 const MOVES = ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Home", "End", "PageUp", "PageDown"];
 const PRESSES = [" ", "Enter"];
 const EDITS = ["a", "c", "v", "x", "y", "z"]; // editing keys, pressed with Ctrl or Cmd

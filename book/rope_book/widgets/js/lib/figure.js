@@ -22,7 +22,7 @@ import { makeWork } from "./work.js";
 /** Create the module that anywidget expects from a figure as described in types.d.ts. */
 export function live(/** @type {Figure} */ figure) {
   function render(/** @type {{model: Model, el: HTMLElement}} */ { model, el }) {
-    el.classList.toggle("rope-host", !model.host); // in a kernel; styles depend on its width
+    el.classList.toggle("rope-host", !model.host); // with a kernel, styles depend on el's width
     let unmount = mount(figure, model, el);
     function remount() {
       unmount();
@@ -90,7 +90,7 @@ function mount(/** @type {Figure} */ figure, /** @type {Model} */ model, /** @ty
   return () => takeAway(root, [{ stop: () => stops.abort() }, glide, fit, bar, readout, address, work, keep]);
 }
 
-// A function that maps a width to the picture's height, for figures whose controls may be beside the picture.
+// A function that maps a width to the picture's height, or undefined if the controls are never beside the picture.
 /** @type {(figure: Figure, state: Live, view: View, model: Model) => ((width: number) => number) | undefined} */
 function heightOf(figure, state, view, model) {
   if (view.small || model.host === "guided") return undefined;
@@ -107,13 +107,13 @@ function resultsOf({ results }, work) {
   };
 }
 
-const TOUCHED = "rl-touched"; // class of a figure that has moved; nothing is announced before the first move
+const TOUCHED = "rl-touched"; // class of a figure that the user has moved; nothing is announced before then
 
 const isTouched = (/** @type {HTMLElement} */ root) => root.classList.contains(TOUCHED);
 
 // Methods for external scripts: root.still() returns the picture as a file, and root.take({position: 7}) sets a
-// control as if the user had moved it; after root.leap the picture glides to the new state. The picture is stored in
-// the enclosing notebook automatically.
+// control as if the user had moved it. root.leap does the same, but the picture glides to the new state. The
+// picture is stored in the enclosing notebook automatically.
 /** @param {HTMLElement} root @param {Model} model @param {{finish: () => void}} work
  * @param {{moved: Moved, leapt: Moved}} calls @param {() => string} draw */
 function lend(root, model, work, { moved, leapt }, draw) {

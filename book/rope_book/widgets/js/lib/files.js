@@ -28,7 +28,7 @@ export function makeFiles(files, state, { moved, tell }) {
     attempt(async () => {
       const file = chooser.files?.[0];
       if (!file) return "";
-      chooser.value = ""; // so that the same file can be chosen again
+      chooser.value = ""; // lets the user choose the same file again
       moved(await files.load(await file.text(), state.controls));
       return phrase`Loaded ${file.name}.`;
     });

@@ -4,7 +4,7 @@ import { clamp } from "./numbers.js";
 import { settle } from "./rules.js";
 import { same } from "./state.js";
 
-const TIME = 400; // ms
+const TIME = 400; // duration in ms
 
 const eased = (/** @type {number} */ share) => 1 - (1 - share) ** 3;
 

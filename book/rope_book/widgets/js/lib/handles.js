@@ -39,7 +39,7 @@ export function makeHandles(picture, { dragged, dropped }, signal) {
   }
   /** @type {(event: PointerEvent, name: string, circle: Element) => void} */
   function grab(event, name, circle) {
-    if (held || event.button !== 0) return; // a second finger or another button
+    if (held || event.button !== 0) return; // ignore a second finger and other buttons
     held = { name, pointer: event.pointerId };
     circle.setPointerCapture(event.pointerId);
     event.preventDefault();

@@ -7,7 +7,7 @@ import { phrase } from "./phrase.js";
 const VIEW = "application/vnd.jupyter.widget-view+json";
 const STATE = "application/vnd.jupyter.widget-state+json";
 const [SVG, PNG, HTML] = ["image/svg+xml", "image/png", "text/html"];
-const REST = 700; // ms after the last change
+const REST = 700; // ms to wait after the last change
 const QUIET = "silent-change"; // JupyterLab's name for a change that does not cause a redraw
 const OURS = '<div class="rope-still">';
 const ASLEEP = phrase`Run this cell to bring the figure to life.`;
@@ -49,7 +49,8 @@ async function showing(manager, model, trait) {
 /** The widgets stored in a notebook, by id. @type {(notebook: any) => Record<string, any>} */
 const storedIn = (notebook) => notebook.getMetadata("widgets")?.[STATE]?.state ?? {};
 
-/** The notebook's stored widgets with a still picture for widget `id`, and without stills of widgets that are gone. */
+/** The notebook's stored widgets after adding a still picture for widget `id` and dropping the stills of widgets
+ * that no longer exist. */
 /** @type {(notebook: any, id: string, still: string) => any} */
 function withStill(notebook, id, still) {
   const alive = new Set(shownIn(notebook).map((each) => each.id));
@@ -62,7 +63,8 @@ function withStill(notebook, id, still) {
   return { [STATE]: { version_major: 2, version_minor: 0, state } };
 }
 
-/** Write the pictures and a still into an output, unless it is up to date. A picture that is undefined is removed. */
+/** Write a figure's pictures and its still into the notebook, unless they are up to date. A picture that is
+ * undefined is removed. */
 /** @type {(context: any, shown: any, bundle: Record<string, string | undefined>) => void} */
 function write(context, { cell, place, output, id }, bundle) {
   const notebook = context.model.sharedModel;
@@ -71,12 +73,12 @@ function write(context, { cell, place, output, id }, bundle) {
   const data = JSON.parse(JSON.stringify({ ...output.data, ...bundle }));
   cell.updateOutputs(place, place + 1, [{ ...output, data }], QUIET);
   notebook.setMetadata("widgets", withStill(notebook, id, data[SVG] ?? data[HTML]));
-  context.model.dirty = true; // not yet saved
+  context.model.dirty = true; // the notebook has unsaved changes
 }
 
 // Keep the picture in the notebook up to date by writing the result of `draw` whenever the figure has been idle for
-// a moment; a save before that writes the SVG first. A widget without `draw` keeps the HTML in its output. `trait`
-// names a trait whose value is unique to the model.
+// a moment. If the notebook is saved earlier, the SVG is written first. A widget without `draw` keeps the HTML in
+// its output. `trait` names a trait whose value is unique to the model.
 /** @param {HTMLElement} root @param {Model} model @param {string} trait @param {() => string} [draw] */
 export function keepPicture(root, model, trait, draw) {
   if (model.host === "page") return { stop() {} };
@@ -84,7 +86,7 @@ export function keepPicture(root, model, trait, draw) {
   const context = manager?.context;
   const notebook = context?.model?.sharedModel;
   let waiting = setTimeout(keep, REST);
-  let [isOld, known] = [true, new Set()]; // whether the notebook's picture is old; the ids of the outputs
+  let [isOld, known] = [true, new Set()]; // whether the notebook's picture is out of date; the outputs' ids
   async function find() {
     const shown = await showing(manager, model, trait);
     known = new Set(shown.map(({ id }) => id));
@@ -98,14 +100,14 @@ export function keepPicture(root, model, trait, draw) {
   async function keep() {
     if (root.ariaBusy === "true") return rest();
     const picture = draw?.();
-    if (picture && !root.querySelector(".rl-gone")) model.send?.({ still: picture }); // Python may be gone
+    if (picture && !root.querySelector(".rl-gone")) model.send?.({ still: picture }); // the kernel may be gone
     if (!notebook) return;
     const mine = waiting;
     const bundle = picture ? { [SVG]: picture, [PNG]: await asPng(picture) } : {};
     for (const shown of await find()) write(context, shown, bundle);
-    isOld = waiting !== mine; // it may have moved meanwhile
+    isOld = waiting !== mine; // the figure may have changed in the meantime
   }
-  /** Write the present picture before JupyterLab reads the notebook; an image in another format would come too late. */
+  /** Write the current SVG before JupyterLab reads the notebook. Converting it to PNG would take too long. */
   function flush(/** @type {any} */ _, /** @type {string} */ state) {
     if (state !== "started" || !isOld || !draw || root.ariaBusy === "true") return;
     const bundle = { [SVG]: draw(), [PNG]: undefined };

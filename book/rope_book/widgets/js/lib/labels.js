@@ -5,7 +5,7 @@ import { textWidth } from "./words.js";
 const [LINE, RISE] = [16, 12]; // line height, and distance from top to baseline, in pixels
 const OUTSIDE = 1e4; // cost of leaving the frame; covering another label costs the overlap in pixels²
 
-// The centre nearest to x for which the text fits between two edges.
+// The x closest to the given one at which centred text fits between two edges.
 /** @type {(x: number, words: string, low: number, high: number, style?: {size?: number, bold?: boolean}) => number} */
 export function centred(x, words, low, high, { size = 13, bold = false } = {}) {
   const half = textWidth(words, size, bold) / 2;
@@ -16,7 +16,7 @@ export function centred(x, words, low, high, { size = 13, bold = false } = {}) {
 export class Labels {
   #frame;
   /** @type {Segment[]} */
-  #taken = []; // [left, top, right, bottom]
+  #taken = []; // each as [left, top, right, bottom]
 
   /** @param {Box} frame */
   constructor(frame) {
@@ -33,8 +33,8 @@ export class Labels {
     this.avoid(x - r, y - r, x + r, y + r);
   }
 
-  // Choose the spot [left, top] for a label of the given width that covers the least and is inside the frame,
-  // preferring earlier spots. Returns {left, middle, baseline} and reserves the spot.
+  // Choose the spot [left, top] at which a label of the given width is inside the frame and covers the least.
+  // Earlier spots win ties. Returns {left, middle, baseline} and reserves the spot.
   place(/** @type {number} */ width, /** @type {Pair[]} */ spots) {
     const costs = spots.map((spot) => this.#cost(spot, width));
     const [left, top] = spots[costs.indexOf(Math.min(...costs))];
@@ -44,7 +44,7 @@ export class Labels {
     return { left: inside, middle: inside + width / 2, baseline: clamp(top, y, y + h - LINE) + RISE };
   }
 
-  // Like place(), but considers only spots inside the frame that cover nothing; returns undefined if there are none.
+  // Like place(), but consider only spots inside the frame that cover nothing. Returns undefined if there are none.
   placeFree(/** @type {number} */ width, /** @type {Pair[]} */ spots) {
     const free = spots.filter((spot) => this.#cost(spot, width) === 0);
     return free.length ? this.place(width, free.slice(0, 1)) : undefined;
@@ -79,7 +79,7 @@ export function spotsAround([x, y], width) {
   });
 }
 
-const LEANS = [0, 0.6, -0.6, 1.2, -1.2, 1.8, -1.8, 2.6, -2.6]; // radians
+const LEANS = [0, 0.6, -0.6, 1.2, -1.2, 1.8, -1.8, 2.6, -2.6]; // angles to either side, in radians
 
 // Candidate spots beyond the tip of an arrow from `centre`: straight ahead, then leaning further to either side, at
 // increasing distances.
@@ -96,8 +96,8 @@ export function spotsBeyond([x, y], [cx, cy], width) {
   return [15, 26, 40, 56].flatMap((out) => LEANS.map((lean) => spot(out, lean)));
 }
 
-// Break items {words, …} into lines of at most `width` pixels: {…, x, line}. Each item has room for a swatch before
-// the words.
+// Break items {words, …} into lines of at most `width` pixels by adding `x` and `line` to each. Each item has room
+// for a swatch before the words.
 /** @template {{words: string}} Item @param {Item[]} items @param {number} width
  * @param {{sample?: number, gap?: number, bold?: boolean}} [room] @returns {(Item & {x: number, line: number})[]} */
 export function inLines(items, width, { sample = 34, gap = 14, bold = false } = {}) {

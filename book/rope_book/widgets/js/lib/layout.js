@@ -1,15 +1,16 @@
 // Places a figure's controls beside its picture or below it, whichever makes the figure shorter. Below it, the sentence
-// comes first, since it asks or judges; in a narrow figure it follows the first control, within reach of the picture.
+// comes first, because it asks or judges. In a narrow figure it follows the first control, so that it stays near
+// the picture.
 
 /** @typedef {{element: HTMLElement, parts: HTMLElement[], measure: () => boolean,
  *   settled: () => boolean}} Place */
 
-const ENOUGH = 560; // a figure of this height fits in a window together with some text
+const ENOUGH = 560; // a figure up to this height fits in a window together with some text
 const WIDE = 756; // minimum inner width of a figure at which the controls fit beside the picture
-const SIDE = 200; // width of the controls beside a picture, with the gap, as in the style sheet
+const SIDE = 200; // width of the controls beside a picture, including the gap, as in the style sheet
 const NARROW = 520; // maximum width of a figure whose controls form one column
-const PADDING = 32; // to the left and right of a figure's parts, in total
-const [BELOW, AROUND] = [209, 102]; // height of controls, bar, sentence and margins; the same without controls and bar
+const PADDING = 32; // total padding to the left and right of a figure's parts
+const [BELOW, AROUND] = [209, 102]; // height of controls, bar, sentence and margins; height of sentence and margins
 const ANSWERS = 152; // height of four rows of answers under a heading
 
 /** @type {(width: number, height: (picture: number) => number, enough: number) => boolean} */
@@ -23,7 +24,8 @@ function fitsBeside(width, height, enough) {
 // Arranges the parts of a figure: {element, parts, measure(), settled()}. `element` is the picture, and `parts` are
 // the parts that never shrink. measure arranges everything for the figure's width and returns whether the width has
 // changed; settled returns whether the arrangement fits the current width. `height` maps a width to the picture's
-// height; without it, the controls stay below. Answers are last, and the sentence is then right below the picture.
+// height; without it, the controls stay below the picture. Answers come last, and the sentence is then right below
+// the picture.
 /** @type {(root: HTMLElement, all: {picture: {element: HTMLElement, measure: () => boolean},
  *   controls: {elements: HTMLElement[], grids: HTMLElement[]}, bar: {element: HTMLElement, folded: HTMLElement},
  *   readout: {elements: HTMLElement[], reserve: () => void}}, height?: (picture: number) => number) => Place} */

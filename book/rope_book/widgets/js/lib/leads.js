@@ -1,5 +1,5 @@
-// Selects the parts of a figure to show: all controls, lead controls first, or a small form with only the named
-// parts.
+// Selects the parts of a figure to show: all controls with the lead controls first, or a small form with only the
+// named parts.
 import { LEADS } from "../data/leads.js";
 
 const MOST = 3; // default number of lead controls
@@ -26,8 +26,8 @@ export function placed(names, { lead, only, answers }) {
   return [first, others.filter((name) => !first.includes(name)), names.filter((name) => name === answers)];
 }
 
-// {only, small, shows(part)}: the names of the parts to show, if restricted, whether this is a small form, and
-// whether to draw a part of the picture.
+// {only, small, shows(part)}: `only` names the parts to show, if they are restricted; `small` is whether this is
+// the small form; and `shows` returns whether to draw a part of the picture.
 /** @type {(names: string[] | null | undefined, controls: string[]) => View & {only: string[] | undefined}} */
 export function viewOf(names, controls) {
   const only = names ?? undefined;

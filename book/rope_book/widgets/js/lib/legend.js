@@ -1,8 +1,8 @@
 // Draws a legend of a picture's marks, wrapped to the picture's width.
 import { inLines } from "./labels.js";
 
-// A label with a swatch, which is a styled line, a box, or drawn by `sign`, given the left edge and the middle of
-// the entry.
+// A label with a swatch: a styled line, a box, or a drawing by `sign`, which receives the entry's left edge and
+// middle.
 /** @typedef {{words: string, style?: Style, box?: Style, sign?: (pen: Pen, x: number, y: number) => void}} Entry */
 
 const PITCH = 20; // pixels from line to line

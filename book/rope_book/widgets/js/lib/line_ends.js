@@ -1,23 +1,24 @@
-// Writes lines' names at their right ends, in order of height and apart, each joined to its line.
+// Writes lines' names at their right ends, ordered by height without overlap, each joined to its line.
 import { clamp, last } from "./numbers.js";
 import { textWidth } from "./words.js";
 
 /** @import { Pen } from "./pen.js" */
 /** @typedef {{name: string, end: Pair, stroke: string, words: string, weight?: number}} Ending */
 
-const [PITCH, REACH] = [15, 14]; // pixels from name to name, and from a line's end to its name
+const [PITCH, REACH] = [15, 14]; // pixels between names, and between a line's end and its name
 
-/** The width of the margin that names need. @type {(names: string[]) => number} */
+/** The width of the right margin that the given names need. @type {(names: string[]) => number} */
 export const roomForNames = (names) => REACH + 4 + Math.max(0, ...names.map((name) => textWidth(name, 12, true)));
 
-/** Heights nearest to the given ones, in ascending order, apart and between two edges. @type {(ys: number[], low: number, high: number) => number[]} */
+/** Move heights as little as possible so that they are at least PITCH apart and between two edges; returned in ascending order. @type {(ys: number[], low: number, high: number) => number[]} */
 export function spread(ys, low, high) {
   const down = /** @type {number[]} */ ([]);
   for (const y of ys) down.push(Math.max(y, low, (down.length ? last(down) : -Infinity) + PITCH));
   return down.map((y, i) => Math.min(y, high - PITCH * (down.length - 1 - i)));
 }
 
-// Names `lines` beside a box, between its top and its bottom. `words` is the ink of a name, dark enough for text.
+// Write the names of `lines` to the right of a box, between its top and its bottom. `words` is a name's colour,
+// which must be dark enough for text.
 /** @type {(pen: Pen, box: Box, lines: Ending[]) => void} */
 export function nameEnds(pen, box, lines) {
   const ordered = [...lines].sort((one, other) => one.end[1] - other.end[1]);

@@ -2,7 +2,7 @@
 import { clamp } from "./numbers.js";
 import { textWidth } from "./words.js";
 
-const CELL = 8; // pixels
+const CELL = 8; // size of a cell of the summed-area table, in pixels
 
 /** @typedef {{name: string, x: number, y: number, half: number}} LineName */
 /** @typedef {(x0: number, y0: number, x1: number, y1: number) => number} Count */
@@ -18,7 +18,7 @@ function walk(path, gap) {
   return points;
 }
 
-// A function (x0, y0, x1, y1) → the number of dots in that rectangle, backed by a summed-area table.
+// A function that counts the dots in the rectangle (x0, y0, x1, y1), backed by a summed-area table.
 function counter(/** @type {Pair[]} */ dots, /** @type {Box} */ box) {
   const [columns, rows] = [box.x + box.w, box.y + box.h].map((end) => Math.ceil(end / CELL) + 2);
   const sums = new Int32Array(columns * rows);
@@ -52,7 +52,7 @@ function isFree([x, y], half, box, placed) {
   return inside && placed.every(clear);
 }
 
-/** Baselines for a name beside a point of its line: above, below, right and left. @type {(point: Pair, half: number) => Pair[]} */
+/** Candidate baselines for a name beside a point of its line: above, below, right and left. @type {(point: Pair, half: number) => Pair[]} */
 const spotsBeside = ([x, y], half) => [
   [x, y - 10],
   [x, y + 18],
@@ -74,7 +74,7 @@ function bestPlace(dots, half, all, mine, free, spotsAt) {
   let best;
   for (let i = 0; i < dots.length; i += 4) {
     const [x, y] = dots[i];
-    const beside = 8 * others(x - 9, y - 9, x + 9, y + 9); // a name would be ambiguous where two lines run together
+    const beside = 8 * others(x - 9, y - 9, x + 9, y + 9); // a name near two lines would be ambiguous
     for (const at of spotsAt([x, y], half)) {
       if (beside >= (best?.cost ?? Infinity) || !free(at)) continue;
       const cost = beside + cover(at);
@@ -84,8 +84,8 @@ function bestPlace(dots, half, all, mine, free, spotsAt) {
   return best;
 }
 
-// Positions for the lines' names, {name, x, y, half}: x is the centre, and `half` is half the width. lines: [[name,
-// path], …], in decreasing order of importance. Names without a free position are omitted.
+// Positions {name, x, y, half} for the lines' names, where x is the centre and `half` is half the width. `lines` is
+// a list of [name, path] in decreasing order of importance. Names without a free position are omitted.
 /** @type {(lines: [string, Pair[]][], box: Box, spotsAt?: typeof spotsBeside) => LineName[]} */
 export function placeLineNames(lines, box, spotsAt = spotsBeside) {
   const dots = lines.map(([, path]) => walk(path, CELL));

@@ -16,6 +16,6 @@ export function unseenPoints(pen, points, r) {
 /** Map a pair's speed to a position in the colour map, from fast (share 0, light) to slow (1, dark). */
 const tintOf = (/** @type {number} */ share) => 0.95 - 0.85 * share;
 
-/** The colour for a pair's speed, and the text colour to use on top. */
+/** The colour of a pair's speed. */
 export const speedShade = (/** @type {number} */ share) => shade(tintOf(share));
 export const onSpeed = (/** @type {number} */ share) => onShade(tintOf(share));

@@ -1,4 +1,4 @@
-// Stores the reader's answers for review, in this browser only. A question answered wrong comes back in the same
+// Stores the reader's answers for review, in this browser only. A question answered wrongly comes back in the same
 // session; each later correct answer doubles the interval.
 
 /** The interval until the next review, in days, and the day on which the question is due. @typedef {{days: number, due: number}} Card */
@@ -7,7 +7,7 @@
 export const KEY = "rope-turn-by-turn.review";
 const KNOWN = 4; // first interval in days, if the first answer is correct
 const MOST = 180; // longest interval in days
-const DAY = 86_400_000; // ms
+const DAY = 86_400_000; // in ms
 
 /**
  * Update a question's card after an answer.

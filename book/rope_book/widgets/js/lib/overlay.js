@@ -4,7 +4,7 @@
 export function spotOf(picture, event) {
   const [box, view] = [picture.getBoundingClientRect(), picture.viewBox.baseVal];
   const scale = Math.min(box.width / view.width, box.height / view.height);
-  const left = box.left + (box.width - scale * view.width) / 2; // a held picture is centred in its strip
+  const left = box.left + (box.width - scale * view.width) / 2; // held pictures are centred in a strip
   return [(event.clientX - left) / scale, (event.clientY - box.top) / scale + view.y];
 }
 

@@ -4,7 +4,7 @@ import { ink, lineInk } from "./colour.js";
 import { arcPoints, arrowShape } from "./geometry.js";
 import { Slots } from "./slots.js";
 
-const px = (/** @type {number} */ value) => Math.round(value * 100) / 100; // rounds to 1/100 pixel
+const px = (/** @type {number} */ value) => Math.round(value * 100) / 100; // round to 1/100 pixel
 const points = (/** @type {Pair[]} */ list) => list.map(([x, y]) => `${px(x)},${px(y)}`).join(" ");
 const trace = (/** @type {Pair[]} */ list) => `M${points(list)}`;
 /** @type {(style?: Style) => Attributes} */
@@ -18,7 +18,7 @@ const stroked = ({ stroke = ink.text, width = 1.5, dash, opacity } = {}) => ({
 /** @type {(style: Style) => Attributes} */
 const filled = ({ fill = "none", opacity, ...style }) =>
   fill !== "none" && style.stroke
-    ? { ...stroked(style), fill, "fill-opacity": opacity } // opacity must not fade the edge
+    ? { ...stroked(style), fill, "fill-opacity": opacity } // keeps the edge opaque
     : { ...(style.stroke && stroked(style)), fill, opacity };
 
 // Draws into an SVG group, between begin() and end(). A style is {stroke, width, dash, opacity, fill}. Each plural

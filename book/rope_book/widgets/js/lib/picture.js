@@ -7,12 +7,12 @@ import { Pen } from "./pen.js";
 import { makePicks } from "./picks.js";
 import { makeTaps } from "./taps.js";
 
-const [NARROWEST, WIDEST, UNSEEN] = [240, 760, 640]; // in pixels; the last is the default before layout
+const [NARROWEST, WIDEST, UNSEEN] = [240, 760, 640]; // widths in pixels; the last is the default before layout
 
 /** The width of a held picture: the window's width, up to the style sheet's maximum. */
 const held = () => Math.min(document.documentElement.clientWidth, WIDEST + 32);
 
-const LEAST = 11 / 12; // minimum scale of a held picture, at which text of 12 px shrinks to 11 px
+const LEAST = 11 / 12; // minimum scale of a held picture, which shrinks 12-pixel text to 11 pixels
 const HALF = 0.5; // maximum fraction of the window height for a held picture
 const EDGES = 2; // height of the borders, in pixels
 

@@ -13,7 +13,7 @@ import { phrase } from "./phrase.js";
 const EDGE = { stroke: ink.text, width: 1 };
 export const LEVEL = { stroke: ink.text, width: 1.5, dash: "5 3" };
 const TRAINED = { stroke: ink.position, width: 2 };
-const NEARLY = 0.1; // how far from the trained value a bar still counts as equally good, as a share of that value
+const NEARLY = 0.1; // relative tolerance within which a bar counts as good as the trained value
 export const WITHIN = 100 * NEARLY;
 /** Legend entries for bars that are `good` and worse, and for the edge of the trained places. @type {(trained: number, good: string) => Entry[]} */
 export const entriesOfPlaces = (trained, good) => [
@@ -22,7 +22,7 @@ export const entriesOfPlaces = (trained, good) => [
   { words: phrase`trained to ${grouped(trained)}`, style: TRAINED },
 ];
 
-/** Whether a share of right answers is nearly the trained one, and the same for a loss. @type {(bar: number, level: number) => boolean} */
+/** Whether an accuracy is at least nearly as good as the trained one. @type {(bar: number, level: number) => boolean} */
 export const isRightEnough = (bar, level) => bar >= (1 - NEARLY) * level;
 /** @type {(bar: number, level: number) => boolean} */
 export const isLowEnough = (bar, level) => bar <= (1 + NEARLY) * level;

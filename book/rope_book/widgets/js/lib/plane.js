@@ -12,7 +12,7 @@ const LINE = { stroke: ink.grid, width: 1 };
 
 /**
  * Draw the axes and the unit circle in a square that covers −reach … reach. Returns {cx, cy, unit, at, back,
- * labels}: the origin, the scale of shapes.js, and labels that stay inside the square.
+ * labels}: the origin, the mapping from planeOf in shapes.js, and labels that stay inside the square.
  * @param {Pen} pen
  * @param {{x: number, y: number, side: number}} square
  * @param {number} reach
@@ -24,7 +24,7 @@ export function drawUnitPlane(pen, { x, y, side }, reach) {
   return { cx, cy, unit, ...planeOf(cx, cy, unit), labels: new Labels({ x, y, w: side, h: side }) };
 }
 
-const SHAFT = 4; // half the width of the squares along an arrow that names avoid
+const SHAFT = 4; // half the width of the squares that names avoid along an arrow
 
 /** Points along an arrow, from near its start to near its tip. @type {(from: Pair, to: Pair) => Pair[]} */
 const along = ([x0, y0], [x1, y1]) => range(0.1, 0.9, 0.1).map((t) => [x0 + t * (x1 - x0), y0 + t * (y1 - y0)]);

@@ -4,7 +4,7 @@ import { phrase } from "./phrase.js";
 
 /** @typedef {NonNullable<Figure["play"]>} Play */
 
-const [PLAY, PAUSE] = [phrase`Play`, phrase`Pause`]; // icons come from the style sheet: fonts may lack them
+const [PLAY, PAUSE] = [phrase`Play`, phrase`Pause`]; // the style sheet adds the icons, which fonts may lack
 
 // The slider's value after the given number of milliseconds, or undefined if unchanged. With reduced motion, the
 // slider moves by one step per second.
@@ -29,8 +29,8 @@ function makeSpeed(/** @type {number[]} */ speeds) {
   return { element, speed: () => Number(element.value) };
 }
 
-// Returns {elements, playing(), stop()}. Playback stops when the user stops it, which calls `rested()`, or when the
-// figure is removed from the page.
+// Create the Play button and return {elements, playing(), stop()}. Playback stops when the user stops it, which
+// calls `rested()`, or when the figure is removed from the page.
 /** @param {Play} play @param {Live} state @param {Moved} moved @param {() => void} rested */
 export function makePlay(play, state, moved, rested) {
   const element = button(PLAY, toggle, { class: "rl-play" });

@@ -17,7 +17,7 @@ export function makeReadout(/** @type {number} */ lines) {
   /** @type {Tell} */
   function tell(text) {
     stop();
-    say(spoken, text === spoken.textContent ? `${text}\u00a0` : text); // so that repeated text is announced again
+    say(spoken, text === spoken.textContent ? `${text}\u00a0` : text); // repeated text is announced too
   }
   /** @type {(text: string, moving?: boolean) => void} */
   function show(sentences, moving = false) {

@@ -1,7 +1,7 @@
 // Renders the markup in questions: *a* in italics, `a` as code.
 import { html } from "./dom.js";
 
-const CHINESE = /[\u3400-\u9fff]/; // Latin letters are italic, and Chinese characters have emphasis dots
+const CHINESE = /[\u3400-\u9fff]/; // Chinese characters get emphasis dots instead of italics
 
 /** The DOM nodes for a string with markup. @type {(text: string) => (Node | string)[]} */
 export const rich = (text) =>

@@ -18,7 +18,7 @@ const CALLS = {
   "<=": (a, b) => a <= b,
   ">": (a, b) => a > b,
   ">=": (a, b) => a >= b,
-  "==": (a, b) => String(a) === String(b), // also compares lists
+  "==": (a, b) => String(a) === String(b), // also for lists
   "!=": (a, b) => String(a) !== String(b),
   not: (a) => !a,
   abs: Math.abs,
@@ -105,7 +105,7 @@ function sentenceOf([, words, numbers], names) {
   return words && phraseOf(words).replace(/\{(\d)\}/g, number);
 }
 
-// The verdict on an answer: the sentence of the first rule that applies to it. A rule without a sentence marks
+// Judge an answer by the sentence of the first rule that applies to it. A rule without a sentence marks
 // right answers; if no rule applies, `shows` is the reply to a right answer. `given` is a list of the numbers in
 // `values` or, without `values`, an object keyed by name.
 /** @type {(asked: Ruled, given: any) => Verdict} */

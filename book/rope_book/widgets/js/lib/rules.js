@@ -62,7 +62,7 @@ export function inUse(controls, state) {
   return Object.keys(controls).filter((name) => !idle.some((control) => control.name === name));
 }
 
-/** The controls that have an effect in a figure, which may say more than the rules. @type {(figure: Figure, controls: Controls, now: State) => string[]} */
+/** The controls that currently have an effect, where a figure's `uses` overrides the rules. @type {(figure: Figure, controls: Controls, now: State) => string[]} */
 export function usedBy(figure, controls, now) {
   const used = inUse(controls, now);
   return figure.uses?.(now, used) ?? used;

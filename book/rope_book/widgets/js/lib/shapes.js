@@ -46,7 +46,7 @@ export function halfEllipse(x1, x2, y, tall) {
   return range(0, 20).map((i) => at((Math.PI * i) / 20));
 }
 
-// The length of a slanted line that spans `across` pixels horizontally.
+// The length of a line at the given slant that spans `across` pixels horizontally.
 export function roomAslant(/** @type {number} */ across, /** @type {number} */ degrees) {
   return across / Math.cos((degrees * Math.PI) / 180);
 }

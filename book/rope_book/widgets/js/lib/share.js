@@ -6,8 +6,8 @@ import { pythonLine } from "./state.js";
 
 /** @typedef {{name: string, rest: string, kind: string, text: () => string, byHand: () => string}} Copy */
 
-// A button that copies a string to the clipboard. If there is no clipboard, `byHand` shows the string for manual
-// copying and returns a sentence to announce.
+// Create a button that copies a string to the clipboard. If there is no clipboard, `byHand` shows the string for
+// manual copying and returns a sentence to announce.
 /** @type {(copied: Copy, tell: Tell) => HTMLButtonElement} */
 function makeCopy({ name, rest, kind, text, byHand }, tell) {
   const word = html("span", {}, name);
@@ -49,7 +49,7 @@ const asLink = (/** @type {Link} */ link) => ({
   },
 });
 
-/** A button that opens a panel; Escape, a second press or moving the focus elsewhere closes it. */
+/** Create a button that opens a panel. Escape, a second press, or moving the focus elsewhere closes the panel. */
 function makePopover(/** @type {string} */ name, /** @type {HTMLElement} */ panel) {
   const opener = button([html("span", { class: "rl-spoken" }, name)], () => open(Boolean(panel.hidden)), {
     title: name,

@@ -22,7 +22,7 @@ export class Slots {
     this.#current.next = 0;
   }
 
-  /** Remove the elements that the previous drawing used and this one does not. */
+  /** Remove elements left over from the previous drawing. */
   end() {
     for (const slot of this.#current.slots.splice(this.#current.next)) slot.element.remove();
   }

@@ -74,7 +74,7 @@ export function pythonLine(figure, controls, state, only) {
   return `${figure}(${[...changed.map((name) => `${name}=${python(state[name])}`), ...small].join(", ")})`;
 }
 
-const UNSEEN = /[\p{C}\p{Zl}\p{Zp}]/gu; // invisible: control and format characters, lone surrogates
+const UNSEEN = /[\p{C}\p{Zl}\p{Zp}]/gu; // invisible characters: control and format characters, lone surrogates
 
 /** Escape a character as in Python strings. @type {(character: string) => string} */
 function escaped(character) {

@@ -1,6 +1,6 @@
 // Keeps figures in view in a page's window.
 
-const SETTLED = 10_000; // ms until the layout is stable, with stills replaced and formulas typeset
+const SETTLED = 10_000; // ms after which stills are replaced, formulas are typeset and the layout is stable
 const HANDS = ["wheel", "touchstart", "pointerdown", "keydown"];
 const ENOUGH = 0.7; // fraction of the picture that must be visible for it to count as in view
 const GAP = 8; // gap between the held picture and the control in use, in pixels
@@ -51,8 +51,8 @@ function watched(/** @type {Element} */ element, /** @type {AbortSignal} */ sign
 }
 
 // While the user moves a control whose picture is out of view, a shrunken picture is held over the page on the side
-// away from the control. Scrolling or touching anything else releases the picture. {use(element)}: call `use` when
-// an element outside the figure has changed the figure.
+// away from the control. Scrolling or touching anything else releases the picture. Returns {use(element)}, to be
+// called when an element outside the figure has changed the figure.
 /** @param {Element} root @param {{element: HTMLElement, hold: (room: number) => void}} picture @param {() => void} paint
  * @param {AbortSignal} signal */
 export function keepInSight(root, { element, hold: crop }, paint, signal) {
@@ -79,7 +79,7 @@ export function keepInSight(root, { element, hold: crop }, paint, signal) {
     element.style.setProperty("--rl-room", `${space}px`);
     root.classList.add("rl-held");
     root.classList.toggle("rl-held-below", below > above);
-    if (space === room) return; // the move itself has already painted it
+    if (space === room) return; // already painted by the move itself
     room = space;
     crop(room);
     paint();
@@ -93,7 +93,7 @@ export function keepInSight(root, { element, hold: crop }, paint, signal) {
   const scrolled = () => used && release();
 
   for (const type of ["input", "click", "focusin"]) root.addEventListener(type, use, { signal });
-  root.addEventListener("pointercancel", release, { signal }); // a touch that scrolls
+  root.addEventListener("pointercancel", release, { signal }); // sent when a touch starts to scroll
   addEventListener("scroll", scrolled, { signal, passive: true });
   for (const type of ["pointerdown", "focusin"]) document.addEventListener(type, leave, { signal });
   return { use: hold };

@@ -28,7 +28,7 @@ const choice = (words, press) => button(rich(words), press, { class: "rl-choice"
 /** @type {(buttons: HTMLElement[]) => HTMLElement} */
 const listOf = (buttons) => html("ul", { class: "rl-choices" }, ...buttons.map((item) => html("li", {}, item)));
 
-/** A form whose button submits its content. @type {(kind: string, parts: HTMLElement[], press: string, give: () => void) => Way} */
+/** Create a form whose button submits its content. @type {(kind: string, parts: HTMLElement[], press: string, give: () => void) => Way} */
 function form(kind, parts, press, give) {
   const element = html("form", { class: kind }, ...parts, html("button", { type: "submit" }, press));
   element.addEventListener("submit", (event) => {
@@ -38,7 +38,7 @@ function form(kind, parts, press, give) {
   return { element };
 }
 
-// A labelled text box; its button calls `take(text)`.
+// Create a labelled text box, whose button calls `take(text)`.
 /** @type {(words: string, attributes: Attributes, press: string, take: (text: string, input: HTMLElement) => void) => Way} */
 function box(words, attributes, press, take) {
   const input = html("input", { type: "text", ...attributes });
@@ -107,7 +107,7 @@ const to = (link) => link?.(TO_FIGURE) ?? "";
 /** @type {Make} */
 function setting(asked, give, around) {
   const { now, link } = around;
-  if (!now) return number(asked, give, around); // there is no figure
+  if (!now) return number(asked, give, around); // without a figure, ask for a number
   const leave = () => give(now()?.[asked.control ?? ""] ?? NaN);
   return { element: html("div", { class: "rl-bar" }, button(phrase`I left it there`, leave), to(link)) };
 }

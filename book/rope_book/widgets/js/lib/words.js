@@ -6,7 +6,7 @@ const WIDE = "mwMW@…";
 const EMOJI = /\p{Extended_Pictographic}/u;
 const FULL_WIDTH = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60]/;
 const BOLD = 1.13; // width relative to regular text
-const PLAIN = /^[\x20-\x7e]*$/; // every code point is one character
+const PLAIN = /^[\x20-\x7e]*$/; // text in which every code point is one grapheme
 const segmenter = globalThis.Intl?.Segmenter && new Intl.Segmenter(); // slow to construct
 
 // Split a string into graphemes, so that an emoji of several code points counts as one character.
@@ -50,20 +50,20 @@ export function shortened(text, space, size = 13, bold = false) {
   return `${(end > cut.length / 2 ? cut.slice(0, end) : cut).trimEnd()}…`;
 }
 
-/** "a, b and c". @type {(words: (string | number)[]) => string} */
+/** Join words as in "a, b and c". @type {(words: (string | number)[]) => string} */
 export function listed(words) {
   return words.length < 2 ? words.join("") : phrase`${words.slice(0, -1).join(phrase`, `)} and ${words.at(-1)}`;
 }
 
-/** "1 token", "2 tokens". @type {(count: number, noun: string) => string} */
+/** A count with its noun: "1 token", "2 tokens". @type {(count: number, noun: string) => string} */
 export function counted(count, noun) {
   return phraseOf(`{0} ${noun}${count === 1 ? "" : "s"}`).replace("{0}", String(count));
 }
 
-/** “word”. @type {(word: string) => string} */
+/** Put a word in quotation marks. @type {(word: string) => string} */
 export const quoted = (word) => `“${word}”`;
 
-const BREAK = /(?= )|(?=[\u3400-\u9fff])/; // breaks before spaces and Chinese characters
+const BREAK = /(?= )|(?=[\u3400-\u9fff])/; // line breaks are allowed before spaces and Chinese characters
 
 // Wrap a string to the given width, breaking at spaces and before Chinese characters.
 /** @type {(text: string, space: number, size?: number) => string[]} */

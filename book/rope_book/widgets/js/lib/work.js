@@ -3,7 +3,7 @@
 const SLICE = 10; // ms of work per slice
 const SHOW = 90; // ms between two redraws of partial results
 
-/** Resolves once the page is visible. */
+/** A promise that resolves once the page is visible. */
 const inSight = () =>
   new Promise((resolve) => {
     if (document.hidden) document.addEventListener("visibilitychange", resolve, { once: true });

@@ -1,6 +1,6 @@
 // Computes the same lower bound on the base as book/rope_book/results/base_search.py, with a faster algorithm.
 
-const DOUBT = 1e-9; // well above the rounding error accumulated over all jumps
+const DOUBT = 1e-9; // margin well above the rounding error that all jumps accumulate
 
 // Find the smallest distance r below the limit at which Σ cos(r θ_i) is negative, for decreasing frequencies; returns
 // null if there is none.
@@ -12,7 +12,7 @@ const DOUBT = 1e-9; // well above the rounding error accumulated over all jumps
 /** @type {(frequencies: Vector, limit: number) => number | null} */
 export function firstNegativeDistance(frequencies, limit) {
   const rates = Float64Array.from(frequencies);
-  const bends = slowerSums(rates.map((rate) => Math.max(rate ** 2, 1e-30))); // a pair may be stationary
+  const bends = slowerSums(rates.map((rate) => Math.max(rate ** 2, 1e-30))); // a pair may have frequency 0
   const leaps = Array.from({ length: 1 + Math.ceil(Math.log2(limit)) }, (_, power) => turnsAt(rates, 2 ** power));
   const turns = turnsAt(rates, 0);
   for (let r = 0; r < limit; ) {
@@ -27,8 +27,8 @@ export function firstNegativeDistance(frequencies, limit) {
 
 /** @typedef {{cos: Float64Array, sin: Float64Array}} Turns */
 
-// Σ cos at the current distance, and the number of tokens to the next distance that must be checked, which is at
-// least 1.
+// Σ cos at the current distance, and how many tokens (at least 1) to jump to the next distance that must be
+// checked.
 /** @type {(rates: Float64Array, bends: Float64Array, turns: Turns) => {sum: number, reach: number}} */
 function outlook(rates, bends, { cos, sin }) {
   let sum = 0;
@@ -65,7 +65,7 @@ function cosineSum(/** @type {Float64Array} */ rates, /** @type {number} */ dist
 }
 
 /**
- * For each pair, the sum of the values of this pair and all slower pairs.
+ * For each pair, the sum of its value and those of all slower pairs.
  * @type {(values: Float64Array) => Float64Array}
  */
 function slowerSums(values) {

@@ -35,7 +35,7 @@ export class Workspace {
     return this.layer(name, this.gradientsOf);
   }
 
-  /** The buffers of a LayerNorm. */
+  /** The buffers for a LayerNorm's output and for its backward pass. */
   normed(/** @type {string} */ name) {
     const [out, normed] = [this.room(`${name}.out`, this.width), this.room(`${name}.normed`, this.width)];
     return { out, normed, scale: this.room(`${name}.scale`, 1) };

@@ -8,7 +8,7 @@ import { kept, statementOf } from "./statement.js";
 
 /** @import { Difference } from "./compare_kinds.js" */
 /** @import { Statement } from "./statement.js" */
-// Shown only if exactly one file has it, because all files in the transformers 5 form do.
+// This remark is shown only if exactly one file has it, because every file in the transformers 5 form does.
 const HIDDEN = "theta lost by 4";
 const REMARKS_THAT_STAY = [
   "layout assumed",
@@ -17,7 +17,7 @@ const REMARKS_THAT_STAY = [
   "softmax not scaled",
   "factor ignored by 5",
 ];
-const UNKNOWN_LENGTH = 4096; // in tokens; for kinds of layer without a stated length
+const UNKNOWN_LENGTH = 4096; // in tokens, for kinds of layer without a stated length
 /** The chapter for each kind of difference; kinds not listed here fall back to "Read a config". @type {Record<string, string>} */
 const CHAPTERS = {
   windows: "Count positions",
@@ -49,7 +49,7 @@ export function comparedFiles(first, second) {
     if (!differences.some(({ what, layers }) => what === each.what && layers === each.layers)) differences.push(each);
   }
   const [layers, leftOpen] = layersBetween(a, b);
-  const named = layers.some(({ what }) => what === "kinds of layers"); // reported above, layer by layer
+  const named = layers.some(({ what }) => what === "kinds of layers"); // the layer differences already report it
   const byKind = differences.filter(({ what }) => !named || CHECKS[what] !== "kinds");
   const found = [...layers, ...byKind, ...lost];
   Object.assign(leftOpen, notJudged(a, b, found));

@@ -7,12 +7,13 @@ import { cut, formatValue, listed } from "./config_words.js";
 import { pRope } from "./partial.js";
 import * as scaling from "./scaling.js";
 
-const OBJECTS = ["rope_parameters", "rope_scaling", "rotary"]; // ruleOf rejects unread fields in these objects
+const OBJECTS = ["rope_parameters", "rope_scaling", "rotary"]; // here ruleOf rejects fields that no rule reads
 const ELSEWHERE = Object.keys(RULES.fields).flatMap((name) => {
   return RULES.fields[name].place === "rotation" ? [] : namesOf(name);
 });
 
-/** For each function in rope_edu, the equivalent here, given the width, the positional arguments and the settings. @type {Record<string, (width: number, given: any[], settings: any) => Rotation>} */
+/** The counterpart of each function in rope_edu, called with the width, the positional arguments and the settings.
+ * @type {Record<string, (width: number, given: any[], settings: any) => Rotation>} */
 const ROTATIONS = {
   nope: (width) => ({ invFreq: Array(width / 2).fill(0), attentionFactor: 1 }),
   plain_rope: (width, _, { base }) => scaling.plainRope(width, base),
@@ -84,7 +85,7 @@ function ruleOf(table) {
   return rule;
 }
 
-/** The call that a rule's facts lead to, and the rotation that this call returns. @type {(table: RuleTable, rule: any) => any} */
+/** Determine the call that a rule makes, and the rotation that the call returns. @type {(table: RuleTable, rule: any) => any} */
 function callOf(table, { facts: rows, calls }) {
   table.run(rows);
   const { facts } = table;

@@ -9,7 +9,7 @@ export const CHUNKED = "chunked_attention";
 export const NOT_STATED = "not stated";
 export const WITHOUT_HEADS = ["linear_attention", "conv", "mamba", "recurrent"]; // kinds without queries to rotate
 
-/** A layer; a null window means every earlier token. @typedef {{label: string, rotates: boolean, window: number | string | null, queries: string}} Layer */
+/** A layer, where a null window means that queries see every earlier token. @typedef {{label: string, rotates: boolean, window: number | string | null, queries: string}} Layer */
 /** A function from a layer's index and the layer count to the layer's label. @typedef {(index: number, total: number) => string} Labels */
 /** The layers of a file. A null row means that the kinds of layer are unknown. @typedef {{count: number | null, row: ((index: number, total: number) => Layer) | null, why: string, stated: string}} Layers */
 
@@ -28,7 +28,7 @@ export function coarse(layer) {
   return { ...layer, label: WITHOUT_HEADS.includes(layer.label) ? "no attention" : FULL };
 }
 
-/** A valid count, or null. @param {any} value @returns {number | null} */
+/** The value if it is a valid count, otherwise null. @param {any} value @returns {number | null} */
 const whole = (value) => (Number.isInteger(value) && value >= 0 && value <= 1e15 ? value : null);
 
 /** @type {(config: any, ...names: string[]) => any} */
@@ -51,7 +51,7 @@ export function layersOfConfig(config, family, still) {
   /** @type {Labels | string} */
   let labelOf;
   if (areNames(types)) {
-    const kept = types.filter((each) => each !== "mlp"); // dory lists a layer's blocks separately
+    const kept = types.filter((each) => each !== "mlp"); // dory lists each layer's MLP as a separate entry
     if (kept.length < types.length) count = kept.length;
     count = Math.min(kept.length, count || kept.length);
     labelOf = (index) => kept[index];
@@ -105,7 +105,7 @@ function labelsOf(config, family) {
   return periodic(period, pattern.full === "first", Boolean(pattern.ends_full));
 }
 
-/** The repeating sequence of labels, from the config if listed there, with names translated to labels. @type {(config: any, pattern: any) => string[]} */
+/** The sequence of labels that repeats over the layers, taken from the config if it lists one. @type {(config: any, pattern: any) => string[]} */
 function cycleOf(config, pattern) {
   const listed = own(config, pattern.listed ?? "");
   return (areNames(listed) ? listed : pattern.cycle).map(
@@ -113,7 +113,7 @@ function cycleOf(config, pattern) {
   );
 }
 
-/** A pattern with one full-attention layer per period, in first or last place. @type {(period: number, atFirst: boolean, ends?: boolean) => Labels} */
+/** A pattern with one full-attention layer per period, which is the period's first or last layer. @type {(period: number, atFirst: boolean, ends?: boolean) => Labels} */
 export function periodic(period, atFirst, ends = false) {
   if (!period) return () => SLIDING;
   return (index, total) => {
@@ -142,7 +142,7 @@ function windowOf(config, family, label) {
   return whole(own(config, field)) ?? NOT_STATED;
 }
 
-/** A function that returns a layer's query scale as a formula, or "" for none, given whether the layer rotates. @type {(config: any, family: string) => (rotates: boolean) => string} */
+/** A function that takes whether a layer rotates and returns the layer's query scale as a formula, or "" if there is none. @type {(config: any, family: string) => (rotates: boolean) => string} */
 function scaledQueries(config, family) {
   const stated = ["rope_parameters", "rope_scaling"].map((name) => own(config, name)).find(says);
   const part = isObject(stated) ? stated : {};

@@ -46,7 +46,7 @@ function statedIn({ body, notes }) {
 const baseBeside = (body) => THETAS.some((name) => body.has(name));
 
 /**
- * The kinds of layer in a file with one object per kind.
+ * The rotation parameters in a file that has one object per kind of layer.
  * @type {(table: RuleTable, stated: Part) => PartsByKind}
  */
 function nested(table, stated) {
@@ -74,8 +74,8 @@ function nested(table, stated) {
 }
 
 /**
- * The parameters of one kind of layer: the file's parameters if `whole`, with the base from the key `base` if
- * given.
+ * The parameters of one kind of layer: all of the file's parameters if `whole`, with the base taken from the key
+ * `base` if given.
  * @type {(table: RuleTable, stated: Part, rule: {whole?: boolean, base?: string}) => Part}
  */
 function ofKind(table, stated, { whole = false, base = "" }) {
@@ -89,7 +89,7 @@ function ofKind(table, stated, { whole = false, base = "" }) {
 }
 
 /**
- * The kinds of layer in a file that lists one base per layer, where 0 means that the layer does not rotate.
+ * The rotation parameters in a file that lists one base per layer, where 0 means that the layer does not rotate.
  * @type {(table: RuleTable, stated: Part, name: string) => PartsByKind}
  */
 function byLayer(table, stated, name) {

@@ -54,13 +54,13 @@ export function layersOf(table, layerType) {
   const names = /** @type {string[]} */ ([...kinds.keys()].filter((label) => label !== null));
   const full = new Map([...kinds].map(([label, part]) => [label, withOwnWidth(table, label, part)]));
   const label = layerType === null ? onlyOne(full, names) : named(table, full, names, layerType);
-  table.notes.length = count; // drop remarks about kinds that were not requested
+  table.notes.length = count; // drop remarks about other kinds
   const part = withOwnWidth(table, label, kinds.get(label) ?? null);
   table.part = part ?? new Part({});
   return [label, part !== null, names];
 }
 
-/** The first kind that rotates; throws if others rotate differently. @type {(kinds: PartsByKind, names: string[]) => Label} */
+/** The first kind that rotates. Throws if other kinds rotate differently. @type {(kinds: PartsByKind, names: string[]) => Label} */
 function onlyOne(kinds, names) {
   const turning = [...kinds].filter(([, part]) => part);
   const [label, first] = turning[0] ?? [...kinds][0];
@@ -98,7 +98,7 @@ function ownWidth(table, label) {
   const [width, path] = ofLayers(table, label);
   const other = own(RULES.width_of_a_kind, label);
   if (!other) return [width, path];
-  const replaced = table.body.has("per_layer_config") && table.default(other) !== null; // overwritten by the model's class
+  const replaced = table.body.has("per_layer_config") && table.default(other) !== null; // replaced by the model
   if (width === null && !replaced) return [table.taken(other), table.path(other)];
   const [read, stated] = [width ?? ofTheRest(table), table.get(other)];
   if (stated !== null && !same(read, stated)) {

@@ -9,7 +9,7 @@ import { sectionAxes } from "./spatial.js";
 
 const RESERVED = ["if", "is", "refuse", "at", "remark", "lost"];
 
-/** The state while a file is read: the body, the rotation parameters, and the facts established so far. */
+/** The state while reading a file: the body, the rotation parameters, and the facts established so far. */
 export class RuleTable {
   part = new Part({});
   used = /** @type {Set<string>} */ (new Set());
@@ -21,7 +21,7 @@ export class RuleTable {
     this.facts = facts;
   }
 
-  /** Evaluate facts in order; a name refers to a group of facts. @type {(facts: Record<string, any>) => void} */
+  /** Evaluate facts in order. A name instead of rows refers to a group of facts. @type {(facts: Record<string, any>) => void} */
   run(facts) {
     for (const [name, rows] of Object.entries(facts)) {
       if (typeof rows === "string") this.run(RULES[rows]);
@@ -66,7 +66,7 @@ export class RuleTable {
     return this.places(name)[0]?.[0] ?? usual.path(name);
   }
 
-  /** A field's validated value, or null; throws if the field appears twice with different values. @type {(name: string, agreed?: boolean) => any} */
+  /** A field's validated value, or null. Throws if the field appears twice with different values. @type {(name: string, agreed?: boolean) => any} */
   get(name, agreed = false) {
     const found = this.places(name).map(([path, value]) => [path, checked(name, path, value)]);
     for (const [other, value] of found) {
@@ -114,7 +114,7 @@ const holds = (value) => value !== null && value !== false;
 /** The index of the coordinate that rotates each pair. @type {(sections: number[], order: string) => number[]} */
 export function pairAxes(sections, order) {
   if (order !== "rows and columns first") return sectionAxes(sections, order);
-  const [rows, columns, times] = sections; // ERNIE: rows and columns alternate, followed by times
+  const [rows, columns, times] = sections; // ERNIE alternates rows and columns, followed by times
   return [...range(0, rows + columns - 1).map((i) => 1 + (i % 2)), ...Array(times).fill(0)];
 }
 

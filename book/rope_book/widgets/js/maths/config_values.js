@@ -34,7 +34,7 @@ export const configError = (reason, field, words = {}, choices) =>
  */
 export const own = (object, key) => (Object.hasOwn(object, key) ? object[key] : undefined);
 
-/** Return the value if the field allows it; throw otherwise. @type {(name: string, path: string, value: any) => any} */
+/** Return the value if the field allows it, and throw otherwise. @type {(name: string, path: string, value: any) => any} */
 export function checked(name, path, value) {
   const rule = FIELDS[name];
   const good = (/** @type {any} */ each) => KINDS[rule.kind](each, rule);
@@ -121,7 +121,7 @@ export class Notes extends Array {
     if (!this.some(([, other]) => other === text)) this.push([kind, text]);
   }
 
-  /** Add a remark that transformers 5 does not read the base, and why. @type {(how: string, words?: Record<string, any>) => void} */
+  /** Add a remark that says why transformers 5 does not read the base. @type {(how: string, words?: Record<string, any>) => void} */
   lost(how, words = {}) {
     this.add("theta lost by 5", { detail: filled(RULES.how_lost[how], shown(words)) });
   }

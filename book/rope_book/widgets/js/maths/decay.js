@@ -1,7 +1,7 @@
 // Computes the score as a function of distance; mirrors rope_edu/encodings/decay.py.
 import { timesConj } from "./complex.js";
 
-/** [cos, sin, cos, sin, …] of distance·θ_i. @typedef {(distance: number) => Vector} Turns */
+/** The cosine and sine of distance·θ_i for each pair: [cos, sin, cos, sin, …]. @typedef {(distance: number) => Vector} Turns */
 
 /** h_i = q_i · conj(k_i) for each interleaved pair, [real, imaginary]. @type {(q: Vector, k: Vector) => Pair[]} */
 export function pairProducts(q, k) {
@@ -9,8 +9,8 @@ export function pairProducts(q, k) {
   return Array.from({ length: q.length / 2 }, (_, i) => timesConj(pair(q, i), pair(k, i)));
 }
 
-// A memoised function from an integer distance to the turns of all pairs, shared by curves and bounds. Up to 1024,
-// each row is computed cheaply as the complex product of the rows for half the distance.
+// Create a memoised function that maps an integer distance to the rotations of all pairs, for curves and bounds to
+// share. Up to 1,024, each row is computed cheaply as the complex product of the rows for half the distance.
 export function makeTurns(/** @type {Vector} */ frequencies) {
   const rows = /** @type {Map<number, Vector>} */ (new Map());
   /** @type {Turns} */
@@ -35,7 +35,7 @@ export function makeTurns(/** @type {Vector} */ frequencies) {
   return turns;
 }
 
-// Score of interleaved q and k at each distance m − n: Σ Re(h_i e^{i·distance·θ_i}).
+// The score of interleaved q and k at each distance m − n: Σ Re(h_i e^{i·distance·θ_i}).
 /** @type {(q: Vector, k: Vector, frequencies: Vector, distances: Vector, turns?: Turns) => number[]} */
 export function scoreCurve(q, k, frequencies, distances, turns = makeTurns(frequencies)) {
   const products = pairProducts(q, k);
@@ -49,7 +49,8 @@ export function scoreCurve(q, k, frequencies, distances, turns = makeTurns(frequ
   });
 }
 
-// RoFormer §3.4.3: max |h_{i+1} − h_i| · Σ_j |S_j|, S_j the sum of the first j unit numbers e^{i·distance·θ}.
+// RoFormer's bound (§3.4.3), max |h_{i+1} − h_i| · Σ_j |S_j|, where S_j is the sum of the first j unit numbers
+// e^{i·distance·θ}.
 /** @type {(q: Vector, k: Vector, frequencies: Vector, distances: Vector, turns?: Turns) => number[]} */
 export function roformerBound(q, k, frequencies, distances, turns = makeTurns(frequencies)) {
   const products = pairProducts(q, k);

@@ -7,7 +7,7 @@ import { rotatePair } from "./rotary.js";
 /** Encodes the pair z at position m. @typedef {(z: Pair, m: number) => Pair} Encoder */
 
 export const LAST = 8; // each line is tested at positions 0 … LAST
-export const HOLDS = 1e-9; // tolerance for rounding: a line with a smaller violation holds
+export const HOLDS = 1e-9; // tolerance for rounding; a line holds if its violation is smaller
 export const PLACES = range(0, LAST);
 
 /** The pair z encoded at position m, with θ radians per token. @type {Record<string, (z: Pair, m: number, theta: number) => Pair>} */
@@ -56,7 +56,7 @@ export function followedAngles(products) {
   return products.map((z, i) => (angle += i ? angleOf(timesConj(z, products[i - 1])) : 0));
 }
 
-/** The largest errors in lines 2 and 6: [error in the product, error in its real part]. @type {(qs: Pair[], ks: Pair[]) => Pair} */
+/** The largest violations of lines 2 and 6: [that of the product, that of its real part]. @type {(qs: Pair[], ks: Pair[]) => Pair} */
 function breaksBySliding(qs, ks) {
   let [product, score] = [0, 0];
   for (const shift of range(-LAST, LAST)) {
@@ -76,7 +76,7 @@ function breaksBySliding(qs, ks) {
 export function breaks(f, q, k) {
   const [qs, ks] = [PLACES.map((m) => f(q, m)), PLACES.map((n) => f(k, n))];
   const [product, score] = breaksBySliding(qs, ks);
-  const empty = length(q) < HOLDS || length(k) < HOLDS; // a pair of zeros has no angle
+  const empty = length(q) < HOLDS || length(k) < HOLDS; // a zero pair has no angle
   const uneven = (/** @type {Pair} */ z) => {
     const steps = stepsOf(f, z);
     return Math.max(...steps.map((step) => Math.abs(wrapped(step - steps[0]))));

@@ -10,7 +10,7 @@ export function dot(a, b) {
 /** Multiply a matrix by a vector. @type {(matrix: Matrix, x: Vector) => number[]} */
 export const matVec = (matrix, x) => matrix.map((row) => dot(row, x));
 
-/** Softmax over an array, with weight 0 for a score of −Infinity. @type {(scores: Vector) => number[]} */
+/** Softmax over an array, where a score of −Infinity gets weight 0. @type {(scores: Vector) => number[]} */
 export function softmax(scores) {
   const top = Math.max(...scores);
   const exps = scores.map((score) => Math.exp(score - top));
@@ -18,7 +18,7 @@ export function softmax(scores) {
   return exps.map((e) => e / sum);
 }
 
-// Compute attention for one head: {weights, outputs}. If `causal` is set, queries do not see later keys.
+// Compute attention for one head and return {weights, outputs}. If `causal` is set, queries do not see later keys.
 /** @type {(queries: Matrix, keys: Matrix, values: Matrix, causal?: boolean) => {weights: Matrix, outputs: Matrix}} */
 export function attention(queries, keys, values, causal = false) {
   const root = Math.sqrt(keys[0].length);

@@ -1,7 +1,7 @@
 // Generates random numbers that agree across engines and with book/rope_book/widgets/maths/draws.py. Each number is
 // a hash of the index n and the keys of the stream.
 
-const STEP = 0x9e3779b9; // 2^32 over the golden ratio
+const STEP = 0x9e3779b9; // 2³² divided by the golden ratio
 
 /** Hash x so that each input bit affects about half of the 32 output bits. @type {(x: number) => number} */
 export function mixed(x) {

@@ -6,8 +6,8 @@ import { invFreq, ropeAngles } from "./frequencies.js";
 import { shawIndex, t5Bucket } from "./relative.js";
 import { applyRope } from "./rotary.js";
 
-// A function from k to a head's scaled scores for `rows` (word vectors), which start at position k, with −Infinity
-// where `causal` hides a key. encoding: none, sinusoidal, alibi, t5, shaw or rotary.
+// A function that maps k to a head's scaled scores for the word vectors `rows`, placed from position k on, with
+// −Infinity where `causal` masks a key. `encoding` is none, sinusoidal, alibi, t5, shaw or rotary.
 /** @type {(rows: Matrix, head: Head, encoding: string, causal: boolean) => (k: number) => Matrix} */
 export function makeHead(rows, head, encoding, causal) {
   const width = head.wQuery.length;
@@ -15,7 +15,7 @@ export function makeHead(rows, head, encoding, causal) {
   const frequencies = invFreq(width);
   const added = memo((/** @type {number} */ position) => {
     const vector = sinusoidal(position, head.wQuery[0].length);
-    return [matVec(head.wQuery, vector), matVec(head.wKey, vector)]; // contributions to query and key
+    return [matVec(head.wQuery, vector), matVec(head.wKey, vector)]; // terms of the query and the key
   }, Infinity);
   /** @type {(content: Matrix, which: 0 | 1, k: number) => Matrix} */
   const placed = (content, which, k) =>

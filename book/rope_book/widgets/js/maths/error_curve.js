@@ -3,9 +3,9 @@
 import { range, sorted } from "../lib/numbers.js";
 import { angleError, roundoff, roundTo } from "./precision.js";
 
-export const FARTHEST = 2 ** 20; // positions shown
-export const LOST = 3.1; // in radians; an angle with a larger error is meaningless
-const FEW = 6; // number of pairs checked at the evenly spread positions
+export const FARTHEST = 2 ** 20; // number of positions shown
+export const LOST = 3.1; // in radians; an angle with a larger error says nothing
+const FEW = 6; // number of pairs to check at the evenly spread positions
 const GOLDEN = (Math.sqrt(5) - 1) / 2;
 /** @type {Record<string, number>} */
 const SMALLEST = { float16: 2 ** -24 }; // the spacing of subnormal numbers, for formats where it matters
@@ -13,9 +13,9 @@ const TIES = tiePositions();
 const SPREAD = new Set(spreadPositions());
 const FINE = sorted([...TIES, ...SPREAD]);
 
-// Positions with the worst 16-bit rounding. In each doubling, these are the start, the middle, the first ties
-// between two positions in float16 and bfloat16, and the tokens right after the ties, where the rounded position
-// jumps. The last finite position in float16 is also included.
+// The positions at which 16-bit rounding is worst. In each doubling, these are the start, the middle, the first
+// ties between two positions in float16 and bfloat16, and the tokens right after the ties, where the rounded
+// position jumps. The last finite position in float16 is also included.
 export function tiePositions() {
   const around = (/** @type {number} */ power) => {
     const start = 2 ** power;
@@ -54,13 +54,14 @@ export function errorParts(position, frequency, pipeline, step = 0) {
   };
 }
 
-// A function from a position m to a function from a pair i to an upper bound on the pair's error at m, in radians, or
-// null if an angle overflows at m. The bound adds the worst cases of all steps and needs no trigonometric function.
+// Create a function that takes a position m and returns a function of i, the upper bound on pair i's error at m in
+// radians, or null if an angle overflows at m. The bound adds the worst cases of all steps and needs no
+// trigonometric function.
 /** @type {(frequencies: Vector, pipeline: Pipeline, step: number) => (m: number) => ((i: number) => number) | null} */
 export function makeErrorBound(frequencies, pipeline, step) {
   const rates = frequencies.map((frequency) => roundTo(frequency, pipeline.frequencies));
   const wrong = rates.map((rate, i) => Math.abs(rate - frequencies[i]));
-  const count = step ? 2 : 1; // number of times that an angle, a cosine and a sine are rounded
+  const count = step ? 2 : 1; // how often an angle, a cosine and a sine are rounded
   const fixed = count * (Math.SQRT1_2 * roundoff(pipeline.cos_sin) + (SMALLEST[pipeline.angles] ?? 0) / 2);
   return (m) => {
     const to = roundTo(m, pipeline.positions);

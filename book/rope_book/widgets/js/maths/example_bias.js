@@ -29,8 +29,8 @@ export function exampleValue(/** @type {number} */ head, /** @type {number} */ r
   return -steepness * Math.log1p(Math.abs(relative)) * (relative > 0 ? 0.5 : 1);
 }
 
-// The bias at each relative position, starting at −(length − 1). Positions that share a table entry all have the
-// example value of the smallest distance among them.
+// The bias at each relative position, starting at −(length − 1). Positions that share a table entry all get the
+// example value for their smallest distance.
 /** @type {(scheme: string, head: number, length: number, table: BiasTable) => any[]} */
 export function biasCurve(scheme, head, length, table) {
   const far = length - 1;

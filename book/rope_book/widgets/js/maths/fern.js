@@ -1,9 +1,9 @@
 // Chains a head's hands tip to tail; mirrors book/rope_book/widgets/maths/fern.py.
 
 const STEP = 0.01; // step in log10(1 + distance) between the candidate positions of a dragged tip
-const LOOK = 24; // number of steps to try on either side
+const LOOK = 24; // number of candidate steps to either side
 
-/** Lengths and angles of the content, one per pair, with defaults 1 and 0. @typedef {{lengths?: Vector, angles?: Vector}} Content */
+/** The content's lengths and angles, one of each per pair, which default to 1 and 0. @typedef {{lengths?: Vector, angles?: Vector}} Content */
 
 // The joints [sideways, up] from root to tip, slowest hand first, as fractions of the straight stem's length.
 /** @type {(rotation: Rotation, distance: number, content?: Content) => Pair[]} */
@@ -47,7 +47,7 @@ export function extent(ferns) {
   return /** @type {Segment} */ ([left, right, bottom, top].map((edge) => Math.round(edge * 1e12) / 1e12 + 0));
 }
 
-// The distance near `distance` at which the tip is closest to a point, for dragging the tip.
+// The distance near the current one at which the tip is closest to a point, for dragging the tip.
 /** @type {(rotation: Rotation, distance: number, point: Pair, content?: Content) => number} */
 export function followed(rotation, distance, [x, y], content) {
   const start = Math.log10(1 + distance);

@@ -20,7 +20,7 @@ function settingsOf(/** @type {any} */ { invFreq, attentionFactor, rotaryDim, ..
     return same && Math.abs(drawn.attentionFactor - attentionFactor) < NEAR;
   });
   if (rule) return { rule, base, trained, head_dim: rotaryDim, factor };
-  const short = (/** @type {number} */ each) => Number(each.toPrecision(7)); // the precision of float32
+  const short = (/** @type {number} */ each) => Number(each.toPrecision(7)); // at float32 precision
   return { rule: "file", base, trained, frequencies: invFreq.map(short), attention_factor: short(attentionFactor) };
 }
 

@@ -5,7 +5,7 @@ export function invFreq(headDim, base = 10000) {
   return Array.from({ length: headDim / 2 }, (_, i) => base ** (-(2 * i) / headDim));
 }
 
-/** Tokens per turn for each frequency. @type {(frequencies: Vector) => number[]} */
+/** The number of tokens per turn at each frequency. @type {(frequencies: Vector) => number[]} */
 export const wavelength = (frequencies) => frequencies.map((frequency) => (2 * Math.PI) / frequency);
 
 // The angles at one position, in radians, one per pair.

@@ -6,7 +6,7 @@ import { rotatePair } from "./rotary.js";
 /** @type {(pair: Pair, gains: Pair) => Pair} */
 const scaledBy = ([x, y], [first, second]) => [first * x, second * y];
 
-// Rotate a pair by an angle, applying a gain to each feature before or after the rotation.
+// Rotate a pair by an angle, and apply a gain to each feature before or after the rotation.
 /** @type {(pair: Pair, angle: number, gains: Pair, after: boolean) => Pair} */
 export function gainedPair(pair, angle, gains, after) {
   return after ? scaledBy(rotatePair(pair, angle), gains) : rotatePair(scaledBy(pair, gains), angle);

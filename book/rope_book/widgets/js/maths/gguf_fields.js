@@ -58,7 +58,7 @@ const wholeWidth = (keys) => one(keys, KEYS.rotary_dim) || one(keys, KEYS.head_d
 /** Whether sections divide the pairs among coordinates. @param {any} sections */
 const divides = (sections) => Array.isArray(sections) && sections.some(Boolean);
 
-/** The value of a key or, for a per-layer list, the only nonzero value. @type {(keys: Pick<Keys, "arch" | "get">, key: string) => any} */
+/** The value of a key or, if it is a per-layer list, the list's only nonzero value. @type {(keys: Pick<Keys, "arch" | "get">, key: string) => any} */
 function one({ arch, get }, key) {
   const value = get(key);
   if (!Array.isArray(value) || key === SECTIONS) return value;

@@ -64,7 +64,7 @@ function asLlamaCppMixes(reading, { arch, get }) {
   return { ...reading, attentionFactor, invFreq };
 }
 
-/** Read converted fields, with GGUF keys instead of config fields in errors. @type {(arch: string, fields: any, seqLen: number | null) => any} */
+/** Read converted fields, and name GGUF keys instead of config fields in errors. @type {(arch: string, fields: any, seqLen: number | null) => any} */
 function read(arch, fields, seqLen) {
   try {
     return readConfig(fields, null, seqLen);

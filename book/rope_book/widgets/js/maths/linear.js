@@ -3,7 +3,7 @@ import { dot } from "./dot_product.js";
 import { applyRope } from "./rotary.js";
 
 /**
- * The elementwise positive feature map: x + 1 for positive x, and e^x otherwise.
+ * The elementwise feature map elu(x) + 1, which is always positive: x + 1 for positive x, and e^x otherwise.
  * @type {(x: Vector) => number[]}
  */
 export const eluPlusOne = (x) => x.map((value) => (value > 0 ? value + 1 : Math.exp(value)));

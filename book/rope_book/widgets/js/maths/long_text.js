@@ -2,7 +2,7 @@
 import { TURN } from "./frequencies.js";
 import * as scaling from "./scaling.js";
 
-// The rotation for the figure's settings; see book/rope_book/widgets/maths/long_text.py.
+// The rotation for the figure's settings, as in book/rope_book/widgets/maths/long_text.py.
 /** @type {(rule: string, length: number, headDim: number, base: number, settings: State) => Rotation} */
 export function pageRope(rule, length, headDim, base, settings) {
   const { times, factor, ramp_from: slow, ramp_to: fast, first_pair: first, last_pair: last } = settings;
@@ -37,7 +37,8 @@ export function binSize(length, times) {
   return size;
 }
 
-// The mean of each block of `size` columns over all rows. NaN values are ignored; a block of only NaN has the mean NaN.
+// The mean of each block of `size` columns over all rows. NaN values are ignored, and a block that contains nothing
+// else has the mean NaN.
 export function means(/** @type {ArrayLike<number>[]} */ rows, /** @type {number} */ size) {
   const bars = Math.ceil(rows[0].length / size);
   const [sums, counts] = [new Float64Array(bars), new Float64Array(bars)];

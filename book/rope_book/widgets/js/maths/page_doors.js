@@ -40,7 +40,7 @@ function turnsOf(frequencies, seq) {
   return { cos, sin };
 }
 
-// The vector added to the embedding at each position, or undefined for encodings that add no vectors.
+// The vector to add to the embedding at each position, or undefined for encodings that add no vectors.
 /** @type {(encoding: string, base: number, seq: number) => Float64Array | undefined} */
 export function addedTo(encoding, base, seq) {
   if (encoding !== "sinusoidal") return undefined;

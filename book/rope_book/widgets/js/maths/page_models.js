@@ -9,12 +9,12 @@ import { unpacked } from "./packed.js";
 const STORED = /** @type {Record<string, any>} */ (PAGE_MODELS);
 
 /**
- * The token for each character of `text`; −1 for characters not in the alphabet.
+ * The token for each character of `text`, or −1 for a character that is not in the alphabet.
  * @type {(text: string, alphabet: string) => number[]}
  */
 export const tokensOf = (text, alphabet) => Array.from(text, (character) => alphabet.indexOf(character));
 
-/** The model for a task, memoised. @type {(task: string) => PageModel} */
+/** The memoised model for a task. @type {(task: string) => PageModel} */
 export const pageModel = memo((task) => {
   const { weights, n_heads: heads, head_dim: headDim, ...stored } = STORED[task];
   const named = Object.entries(weights).map(([name, weight]) => [name, unpacked(weight)]);

@@ -2,7 +2,7 @@
 // book/rope_book/training/loop.py.
 import { steadyTurn } from "./steady.js";
 
-const WARMUP = 40; // training steps
+const WARMUP = 40; // number of training steps
 
 /** The settings that determine a run. A figure's other settings affect only how the trained model is tested. */
 const OF_A_RUN = "task encoding base first_pair last_pair p length learning_rate layers seed".split(" ");

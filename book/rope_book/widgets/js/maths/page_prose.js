@@ -17,7 +17,7 @@ export function holdProse(text) {
   held.shares = Array.from(counts, (count) => count / seen.length);
 }
 
-/** The stored prose. */
+/** The stored prose and what was derived from it. */
 export const prose = () => held;
 
 /** The characters in a split. @type {(split: string) => Int32Array} */

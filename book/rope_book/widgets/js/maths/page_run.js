@@ -36,7 +36,7 @@ export class Run {
     this.network = memo((seq) => new Network(this.model, ROWS, seq, trainedRope(settings)), Infinity);
     this.means = new Float64Array(this.weights.all.length);
     this.squares = new Float64Array(this.weights.all.length);
-    this.losses = /** @type {number[]} */ ([]); // one before each step
+    this.losses = /** @type {number[]} */ ([]); // measured before each step
   }
 
   get step() {
@@ -58,14 +58,14 @@ export class Run {
     return this;
   }
 
-  /** A head's attention and the influence of each pair; `reading` contains head, times and rule. */
+  /** A head's attention and the influence of each pair, where `reading` selects head, times and rule. */
   inside(/** @type {State} */ reading) {
     const { task, length } = this.settings;
     const rope = readingRope({ ...this.settings, ...reading }, placesOf(task, length) - 1);
     return lookInside(this.model, { task, length, head: reading.head }, rope);
   }
 
-  /** Take one step; returns the loss before it. */
+  /** Take one training step and return the loss before it. */
   train() {
     const { task, length, seed, learning_rate: most } = this.settings;
     const texts = drawTexts(task, { split: "train", seed, step: this.step }, ROWS, length);
@@ -91,7 +91,7 @@ export class Run {
     }
   }
 
-  // The accuracy at each position of unseen texts, or NaN at positions that are not scored; `reading` contains times
+  // The accuracy at each position of unseen texts, or NaN at positions that are not scored. `reading` selects times
   // and rule.
   right(/** @type {State} */ reading) {
     const { task, length } = this.settings;

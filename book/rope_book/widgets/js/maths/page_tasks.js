@@ -8,7 +8,7 @@ import { partOf, prose } from "./page_prose.js";
 /** @typedef {(row: Row, length: number, stream: (n: number) => number, split: string) => void} Draw */
 
 const SPLITS = ["train", "test"];
-const BACK = 5; // distance to the token to repeat
+const BACK = 5; // how many positions back the token to repeat is
 const LETTERS = 8; // number of letters in recall; the token ids after them are the numbers 1 … FAR
 const FAR = 8;
 const ASKS = 0.25;
@@ -24,7 +24,7 @@ const TASKS = {
   text: { vocab: 76, steps: 500, seq: once, draw: drawText, letters: 75 },
 };
 
-/** A task by name. */
+/** The task with the given name. */
 export const pageTask = (/** @type {string} */ name) => TASKS[/** @type {keyof typeof TASKS} */ (name)];
 
 // The accuracy and the loss, in nats, of guessing uniformly among a task's letters. For text, the accuracy is that of

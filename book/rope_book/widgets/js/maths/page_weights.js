@@ -9,7 +9,7 @@ import { pageTask, placesOf } from "./page_tasks.js";
 export const WIDTH = 32;
 export const HEADS = 2;
 export const HIDDEN = 64;
-export const BUCKETS = 32; // buckets in the table of T5
+export const BUCKETS = 32; // number of buckets in T5's table
 const LONGEST = 4; // rows of a learned table, in multiples of the trained length
 
 /** A uniform number from −1 to 1. @type {(stream: number, n: number) => number} */
@@ -19,7 +19,7 @@ const one = () => 1;
 /** The weights of a block, in drawing order. @type {(n: number, layers: number) => Named[]} */
 function blockOf(n, layers) {
   const name = (/** @type {string} */ part) => `blocks.${n}.${part}`;
-  const adds = 1 / Math.sqrt(2 * layers); // smaller for matrices that add to the residual stream
+  const adds = 1 / Math.sqrt(2 * layers); // scales down matrices that add to the residual stream
   const [thin, thick] = [1 / Math.sqrt(WIDTH), 1 / Math.sqrt(HIDDEN)];
   return [
     ...normOf(name("norm_1")),
@@ -64,7 +64,7 @@ export function weightsOf(task, encoding, layers, length) {
 export const sizeOf = ({ task, encoding, layers, length }) =>
   weightsOf(task, encoding, layers, length).reduce((sum, { rows, columns }) => sum + rows * columns, 0);
 
-/** Zero-filled arrays for these weights. @type {(named: Named[]) => Weights} */
+/** Allocate zero-filled arrays for the given weights. @type {(named: Named[]) => Weights} */
 export function roomFor(named) {
   const all = new Float64Array(named.reduce((sum, { rows, columns }) => sum + rows * columns, 0));
   const of = /** @type {Record<string, Float64Array>} */ ({});

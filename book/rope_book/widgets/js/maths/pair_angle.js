@@ -2,7 +2,7 @@
 // book/rope_book/widgets/maths/pair_angle.py.
 import { angleOf, wrapped } from "./complex.js";
 
-/** φ, the angle from k to q before any turn: radians in [−π, π]. @type {(q: Pair, k: Pair) => number} */
+/** φ, the angle from k to q before rotation, in radians in [−π, π]. @type {(q: Pair, k: Pair) => number} */
 export const contentAngle = (q, k) => wrapped(angleOf(q) - angleOf(k));
 
 // The angle from the rotated k to the rotated q, φ + (m − n)θ, including whole turns.

@@ -4,7 +4,7 @@ import { invFreq } from "./frequencies.js";
 /** The frequencies of a head of width rotaryDim. @type {(rotaryDim: number, base?: number) => number[]} */
 export const partialRope = (rotaryDim, base = 10000) => invFreq(rotaryDim, base);
 
-/** p-RoPE: the frequencies of the whole head, with the slowest replaced by 0. @type {(headDim: number, p: number, base?: number) => number[]} */
+/** The frequencies of p-RoPE: those of the whole head, with the slowest replaced by 0. @type {(headDim: number, p: number, base?: number) => number[]} */
 export function pRope(headDim, p, base = 10000) {
   const turning = Math.floor((p * headDim) / 2);
   return invFreq(headDim, base).map((frequency, i) => (i < turning ? frequency : 0));

@@ -13,8 +13,8 @@ function toBfloat16(/** @type {number} */ x) {
   return SINGLE[0];
 }
 
-// Round to the nearest float16 via float32, half to even. Adding 2⁵² units of the last bit rounds a float64 to
-// whole units.
+// Round to the nearest float16 via float32, half to even. Adding 2⁵² times the float16's last bit rounds a float64
+// to a multiple of that bit.
 function toFloat16(/** @type {number} */ x) {
   SINGLE[0] = x;
   const value = SINGLE[0];
@@ -43,7 +43,7 @@ export const PIPELINES = PRECISION.pipelines;
 /** The steps of a pipeline, in order. */
 export const STEPS = /** @type {const} */ (["frequencies", "positions", "angles", "cos_sin"]);
 
-// The unit roundoff of a format, which is half a unit in the last place, relative to the number.
+// The unit roundoff of a format: half a unit in the last place, relative to the number.
 export const roundoff = (/** @type {string} */ numberFormat) => 2 ** -BITS[numberFormat];
 
 // The rotation [cos, sin] of each pair at one position as computed by a pipeline, with NaN on overflow.

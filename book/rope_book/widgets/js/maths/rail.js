@@ -23,8 +23,8 @@ export function turnedArrow(word, position) {
 /** The score of dog and pig when the pig is `distance` positions after the dog. @type {(distance: number) => number} */
 export const railScore = (distance) => dot(turnedArrow("dog", 0), turnedArrow("pig", distance));
 
-// Where a dragged word ends up. If it would overlap the other word, it jumps past that word or, at the end of the rail,
-// stops in front of it.
+// The position at which a dragged word ends up. If it would overlap the other word, it jumps past that word or, at
+// the end of the rail, stops in front of it.
 /** @type {(moved: number, before: number, other: number) => number} */
 export function passed(moved, before, other) {
   if (Math.abs(moved - other) >= 1) return moved;

@@ -4,9 +4,10 @@ import { likeliest, lossOf } from "./long_text.js";
 import { pageModel, tokensOf } from "./page_models.js";
 import { Reader } from "./transformer.js";
 
-/** The largest weight in each block of `size` queries and `size` keys, with the number of queries so far in `rows`. @typedef {{size: number, cells: number, rows: number, values: Float64Array}} Field */
+/** The largest weight in each block of `size` queries and `size` keys, where `rows` counts the queries so far.
+ * @typedef {{size: number, cells: number, rows: number, values: Float64Array}} Field */
 
-const CELLS = 128; // largest number of cells across an attention picture
+const CELLS = 128; // maximum number of cells across an attention picture
 const FIELDS = 6; // number of pictures kept in memory
 
 /** Create an empty attention picture of a head. @type {(places: number, layer: number, head: number) => Field} */
@@ -48,7 +49,8 @@ export class Reading {
     right[place] = likeliest(logits) === answer ? 1 : 0;
   }
 
-  // A measure for each text at each position after the first, or NaN at positions without a measurement.
+  // A measure's values, in one row per text and one column per position after the first, with NaN where nothing is
+  // measured.
   /** @type {(measure: "right" | "loss", places: number) => Float64Array[]} */
   rows(measure, places) {
     return this.texts.map((text) => text[measure].subarray(1, places));
@@ -93,14 +95,14 @@ class OwnText {
       this.said.push(likeliest(this.reader.read(this.tokens[this.said.length])));
   }
 
-  /** Whether the model predicted each letter after the first from the preceding letters. */
+  /** For each letter, whether the model predicted it from the preceding letters; false for the first. */
   foretold() {
     const [, ...letters] = this.tokens;
     return letters.map((letter, n) => n > 0 && this.said[n] === letter);
   }
 }
 
-/** The OwnText for a task, a rotation and a text, memoised so that deleting a letter costs nothing. @type {(task: string, rope: Rotation, text: string) => OwnText} */
+/** The OwnText for a task, a rotation and a text, memoised so that undoing an edit costs nothing. @type {(task: string, rope: Rotation, text: string) => OwnText} */
 export const ownTextOf = memo((task, rope, text) => new OwnText(task, rope, text), 12);
 
 /** The Reading for a task and a rotation, memoised so that switching back costs nothing. @type {(task: string, rope: Rotation) => Reading} */

@@ -4,7 +4,7 @@ import { ropeAngles } from "./frequencies.js";
 import { pairFeatures } from "./layouts.js";
 import { applyRope } from "./rotary.js";
 
-const [NEAR, FAR] = [2, 8]; // distances in tokens: "near" is at least the first, "far" at least the second
+const [NEAR, FAR] = [2, 8]; // minimum distances in tokens for "near" and "far"
 const LETTER = /[\p{L}\p{N}]/u;
 
 // For each job: whether query m should attend to key n.
@@ -20,7 +20,7 @@ const COUNTS = {
   first: (_, _m, n) => n === 0,
 };
 
-// The keys that a job attends to, in one row per query. The row of the first query is false because that query sees
+// The keys that a job attends to, in one row per query. The first query's row is all false, because that query sees
 // only one key.
 /** @type {(job: string, tokens: string[]) => boolean[][]} */
 export const targets = (job, tokens) =>

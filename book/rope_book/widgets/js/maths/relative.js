@@ -12,7 +12,7 @@ export function t5Bucket(relativePosition, bidirectional, numBuckets = 32, maxDi
   return offset + Math.min(exact + Math.floor(share * (buckets - exact) + 1e-9), buckets - 1);
 }
 
-/** ALiBi's slopes, by the published rule for any number of heads. @type {(nHeads: number) => number[]} */
+/** ALiBi's slopes, following the published rule for any number of heads. @type {(nHeads: number) => number[]} */
 export function alibiSlopes(nHeads) {
   const power = 2 ** Math.floor(Math.log2(nHeads));
   const slopes = (/** @type {number} */ heads) =>

@@ -6,10 +6,10 @@ import { invFreq } from "./frequencies.js";
  * to whole pairs.
  * @typedef {{betaSlow?: number, betaFast?: number, truncate?: boolean, base?: number}} Ramp */
 
-/** Plain RoPE. @type {(headDim: number, base?: number) => Rotation} */
+/** Plain RoPE, without a context extension. @type {(headDim: number, base?: number) => Rotation} */
 export const plainRope = (headDim, base = 10000) => rotation(invFreq(headDim, base));
 
-/** PI: θ/s, the same for every pair. @type {(headDim: number, factor: number, base?: number) => Rotation} */
+/** PI: divides every pair's θ by s. @type {(headDim: number, factor: number, base?: number) => Rotation} */
 export function positionInterpolation(headDim, factor, base = 10000) {
   return rotation(invFreq(headDim, base).map((frequency) => frequency / factor));
 }
@@ -63,8 +63,8 @@ export function yarn(headDim, factor, trainedLength, settings = {}) {
   return rotation(blend(frequencies, factor, kept), settings.attentionFactor ?? usual);
 }
 
-// LongRoPE: frequencies are divided by one list of factors up to the trained length and by another for longer
-// texts; a = √(1 + ln s / ln L).
+// LongRoPE: divides the frequencies by one list of factors up to the trained length and by a second list for longer
+// texts, with a = √(1 + ln s / ln L).
 /** @type {(headDim: number, factor: number, trainedLength: number, settings: {length: number, shortFactor: Vector,
  *   longFactor: Vector, attentionFactor?: number, base?: number}) => Rotation} */
 export function longrope(headDim, factor, trainedLength, settings) {
@@ -75,12 +75,12 @@ export function longrope(headDim, factor, trainedLength, settings) {
   return rotation(frequencies, settings.attentionFactor ?? usual);
 }
 
-// 0.1·mscale·ln s + 1, the factor on cos and sin; scores grow by its square.
+// The factor on cos and sin, 0.1·mscale·ln s + 1. Scores grow by its square.
 /** @type {(factor: number, mscale?: number) => number} */
 export const yarnMscale = (factor, mscale = 1) => 0.1 * mscale * Math.log(factor) + 1;
 
-// γ, the share of θ that each pair keeps, increasing with the pair's turns in the trained length; a step if slow =
-// fast.
+// γ, the share of θ that each pair keeps, increasing with the pair's turns in the trained length; a step function
+// if slow = fast.
 /** @type {(frequencies: Vector, trainedLength: number, slow: number, fast: number) => number[]} */
 export function keptByTurns(frequencies, trainedLength, slow, fast) {
   return frequencies.map((frequency) => {
@@ -91,7 +91,7 @@ export function keptByTurns(frequencies, trainedLength, slow, fast) {
 
 // γ for each pair, decreasing linearly with the pair's index between the ends of the ramp.
 export function keptByIndex(/** @type {number} */ pairs, /** @type {Pair} */ [low, high]) {
-  const width = high - low || 0.001; // as in the released code; makes a step if low = high
+  const width = high - low || 0.001; // as in the released code: a step function if low = high
   return Array.from({ length: pairs }, (_, i) => 1 - clip((i - low) / width));
 }
 

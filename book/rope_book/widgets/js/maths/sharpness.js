@@ -1,6 +1,6 @@
 // Computes the attention on one matching key among many others; mirrors book/rope_book/widgets/maths/sharpness.py.
 
-// Attention weight of the matching key: e^{t·match} / (e^{t·match} + (keys − 1) e^{t²·spread²/2}), t = scale.
+// The matching key's attention weight, e^{t·match} / (e^{t·match} + (keys − 1) e^{t²·spread²/2}) with t = scale.
 /** @type {(keys: number, match: number, spread: number, scale?: number) => number} */
 export function matchingShare(keys, match, spread, scale = 1) {
   return Math.exp(scale * match - logTotal(keys, match, spread, scale));
@@ -16,7 +16,7 @@ export function attentionEntropy(keys, match, spread, scale = 1) {
   return logTotal(keys, match, spread, scale) - mean;
 }
 
-// e to the entropy, which is the number of equally weighted keys with the same entropy.
+// The exponential of the entropy, which is the number of equally weighted keys with the same entropy.
 /** @type {(keys: number, match: number, spread: number, scale?: number) => number} */
 export const sharingKeys = (keys, match, spread, scale = 1) => Math.exp(attentionEntropy(keys, match, spread, scale));
 

@@ -18,7 +18,7 @@ export function sectionAxes(sections, order = "contiguous") {
   return runs.map((_, i) => (Math.floor(i / axes) < sections[i % axes] ? i % axes : 0));
 }
 
-/** One list of frequencies, divided among the axes. @type {(row: Vector, sections: Vector, order?: string) => number[][]} */
+/** Divide one list of frequencies among the axes. @type {(row: Vector, sections: Vector, order?: string) => number[][]} */
 export function sectionFrequencies(row, sections, order = "contiguous") {
   const axes = sectionAxes(sections, order);
   return sections.map((_, axis) => row.map((frequency, i) => (axes[i] === axis ? frequency : 0)));

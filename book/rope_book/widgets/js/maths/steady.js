@@ -2,10 +2,10 @@
 // defines these exactly, but Math.exp differs between engines, and training amplifies any difference. With these
 // functions, all browsers produce the same run.
 
-const LN_2 = [0.6931471803691238, 1.9082149292705877e-10]; // the first part has 32 bits: integer products are exact
+const LN_2 = [0.6931471803691238, 1.9082149292705877e-10]; // the first part has 32 bits, for exact integer products
 const QUARTER = [1.5707963267341256, 6.077100506506192e-11]; // π/2 split in the same way
 const GRID = 64; // nodes per unit in the table of Φ
-const FAR = 9; // beyond this, Φ rounds to 0 or 1
+const FAR = 9; // Φ rounds to 0 or 1 beyond this
 
 /** 1/n! @type {Float64Array} */
 const OVER = new Float64Array(20).fill(1);
@@ -16,7 +16,7 @@ const POWERS = new Float64Array(2046).fill(1);
 for (let n = 1; n <= 1023; n++) POWERS[1022 + n] = 2 * POWERS[1021 + n];
 for (let n = 1; n <= 1022; n++) POWERS[1022 - n] = POWERS[1023 - n] / 2;
 
-/** e^x; 0 below −708, infinite above 709. @type {(x: number) => number} */
+/** e^x, which is 0 below −708 and infinite above 709. @type {(x: number) => number} */
 export function steadyExp(x) {
   if (x < -708) return 0;
   if (x > 709) return Infinity;
@@ -38,10 +38,10 @@ export function steadyLog(/** @type {number} */ x) {
   return 2 * s * sum + k * LN_2[1] + k * LN_2[0];
 }
 
-/** base^power, for a base above 0. @type {(base: number, power: number) => number} */
+/** base^power for a positive base. @type {(base: number, power: number) => number} */
 export const steadyPower = (base, power) => steadyExp(power * steadyLog(base));
 
-// Σ (−1)^n r^(2n + first)/(2n + first)!: the sine for first = 1, the cosine for 0.
+// Σ (−1)^n r^(2n + first)/(2n + first)!, which is the sine for first = 1 and the cosine for first = 0.
 function series(/** @type {number} */ r, /** @type {number} */ first) {
   let sum = 0;
   for (let n = 18 + first; n >= 0; n -= 2) sum = OVER[n] - sum * r * r;

@@ -1,7 +1,7 @@
 // Computes which angles each pair has seen in training; mirrors rope_edu/encodings/trained_range.py.
 import { TURN } from "./frequencies.js";
 
-const EDGE = 1 + 1e-12; // an angle at the edge counts as seen despite rounding
+const EDGE = 1 + 1e-12; // tolerance, so that an angle at the edge counts as seen
 
 /** Whether each pair makes a full turn in training. @type {(frequencies: Vector, trainedLength: number) => boolean[]} */
 export function completesTurn(frequencies, trainedLength) {

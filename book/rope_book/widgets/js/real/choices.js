@@ -2,10 +2,10 @@
 // equivalent.
 
 export const PAIRS = 32;
-const HELD = 1e9; // llama.cpp divides a pair's angle by its factor
+const HELD = 1e9; // stops a pair, because llama.cpp divides the angle by this
 const [BASE, TRAINED] = [100_000, 8192];
 
-/** Factors that stop some of the pairs. @type {(held: (pair: number) => boolean) => number[]} */
+/** A list of factors that stops the pairs for which `held` returns true. @type {(held: (pair: number) => boolean) => number[]} */
 const holding = (held) => Array.from({ length: PAIRS }, (_, pair) => (held(pair) ? HELD : 1));
 
 /** @type {Record<string, RealChoice>} */
@@ -60,7 +60,7 @@ export const CHOICES = {
   hands: { words: "All 32 hands, set below", spec: "" },
 };
 
-/** A choice by name; for "hands", with the given speeds relative to training. @type {(name: string, speeds: number[]) => RealChoice} */
+/** The choice with the given name. For "hands", `speeds` are the pairs' speeds relative to training. @type {(name: string, speeds: number[]) => RealChoice} */
 export function chosen(name, speeds) {
   if (name !== "hands") return CHOICES[name];
   const factors = speeds.map((speed) => (speed === 0 ? HELD : 1 / speed));

@@ -3,7 +3,7 @@ import { begun, makeTokenizer } from "./tokens.js";
 
 // Runs SmolLM2 in llama.cpp, reloading the model when a different rotation is requested.
 
-const CONTEXT = 1024; // tokens in the prompt and the answer
+const CONTEXT = 1024; // most tokens in the prompt and the answer together
 const SILENT = { debug() {}, log() {}, warn() {}, error() {} };
 const GREEDY = { temperature: 0, top_k: 1 };
 
@@ -68,7 +68,7 @@ function makeLoader(file, head, wasm, start) {
   return { complete, close, threadsInUse };
 }
 
-/** The model in a file. @type {(file: Blob, head: GgufHead, wasm: string, start: () => Promise<{Wllama: any}>) => RealModel} */
+/** Create the model that a file contains. @type {(file: Blob, head: GgufHead, wasm: string, start: () => Promise<{Wllama: any}>) => RealModel} */
 export function makeModel(file, head, wasm, start) {
   const tokenize = makeTokenizer(head.values["tokenizer.ggml.tokens"], head.values["tokenizer.ggml.merges"]);
   const { complete, close, threadsInUse } = makeLoader(file, head, wasm, start);

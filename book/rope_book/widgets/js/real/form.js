@@ -9,12 +9,12 @@ const PASTED =
   "upon the face of the deep. And the Spirit of God moved upon the face of the waters. And God said, Let there be " +
   "light: and there was light. And God saw the light, that it was good: and God divided the light from the darkness.";
 export const TOKENS = { least: 1, most: 200, first: 24 };
-const FASTEST = 2; // times the trained speed
+const FASTEST = 2; // as a multiple of the trained speed
 
-/** A control under its label. @type {<Control extends HTMLElement>(words: string, control: Control) => HTMLLabelElement} */
+/** Put a control under its label. @type {<Control extends HTMLElement>(words: string, control: Control) => HTMLLabelElement} */
 const labelled = (words, control) => html("label", { class: "real-control" }, html("span", {}, words), control);
 
-/** Sliders for the speed of each pair; 1 is the trained speed, and 0 stops the pair. */
+/** Create a slider for each pair's speed, where 1 is the trained speed and 0 stops the pair. */
 function makeHands() {
   const sliders = Array.from({ length: PAIRS }, (_, pair) =>
     html("input", {
@@ -45,7 +45,7 @@ function makeHands() {
   return { hands, speeds: () => sliders.map(({ value }) => Number(value)) };
 }
 
-/** A sheet for the text that a model writes and the writing speed. @param {string} words */
+/** Create a sheet that shows the text a model writes and the writing speed. @param {string} words */
 function makeSheet(words) {
   const [title, text, speed] = [
     html("h2", {}, words),
@@ -94,7 +94,7 @@ export function makeParts(bytes) {
   return { get, choose, act, shown };
 }
 
-/** All parts arranged for the page. @type {(parts: ReturnType<typeof makeParts>) => HTMLElement[]} */
+/** Arrange all parts for the page. @type {(parts: ReturnType<typeof makeParts>) => HTMLElement[]} */
 export function arranged({ get, choose, act, shown }) {
   const file = labelled("The model's file, on this computer", get.file);
   return [

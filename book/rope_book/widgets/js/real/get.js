@@ -15,7 +15,7 @@ export function obstacle(engine, protocol) {
 
 const megabytes = (/** @type {number} */ bytes) => (bytes / 1e6).toFixed(0);
 
-/** Show the first step, with an offer to get the model or with the stored model.
+/** Show the first step, which offers to get the model or shows the stored one.
  * @param {RealGet} get @param {DOMStringMap} data */
 function makeView(get, { weights, bytes }) {
   const size = `${megabytes(Number(bytes))} MB`;

@@ -4,14 +4,14 @@ import { Cut, header } from "../lib/gguf_bytes.js";
 // W_k. Only the header and those rows are read; all other data remains a slice of the user's file.
 
 const FACTORS = "rope_freqs.weight";
-const FIRST = 2 ** 21; // bytes in which the header is expected
+const FIRST = 2 ** 21; // number of bytes that usually contain the header
 const ALIGN = 32;
 const FLOAT32 = 0;
-/** Numbers and bytes per block, by ggml type: float32, float16, Q4_0, Q4_1, Q8_0. @type {Record<number, [number, number]>} */
+/** Values per block and bytes per block, by ggml type: float32, float16, Q4_0, Q4_1, Q8_0. @type {Record<number, [number, number]>} */
 const BLOCKS = { 0: [1, 4], 1: [1, 2], 2: [32, 18], 3: [32, 20], 8: [32, 34] };
 
 /**
- * Read a file's header; also returns the bytes that contain the header.
+ * Read a file's header, and keep the bytes that contain it.
  * @type {(file: Blob) => Promise<GgufHead>}
  */
 export async function headOf(file) {
@@ -84,7 +84,7 @@ function listed(front, length, start) {
   return joined(front.slice(0, 8), integers([8, count + 1]), front.slice(16), ...entry);
 }
 
-/** The data with the rows of each W_q and W_k reordered for the other layout. @type {(file: Blob, head: GgufHead) => Promise<(Blob | Uint8Array<ArrayBuffer>)[]>} */
+/** A file's data, with the rows of each W_q and W_k reordered for the other layout. @type {(file: Blob, head: GgufHead) => Promise<(Blob | Uint8Array<ArrayBuffer>)[]>} */
 async function reordered(file, head) {
   const width = head.values["llama.rope.dimension_count"];
   const parts = [];

@@ -3,7 +3,7 @@
 const SHELF = "smollm2";
 const PLACE = "model.gguf"; // the cache key, regardless of the file's source
 
-/** The stored file, or undefined. The cache exists only on pages served from https or localhost. @returns {Promise<Blob | undefined>} */
+/** The stored file, or undefined. The cache is available only on pages served from https or localhost. @returns {Promise<Blob | undefined>} */
 export async function kept() {
   const answer = await globalThis.caches?.match(PLACE, { cacheName: SHELF });
   return answer?.blob();
@@ -21,7 +21,7 @@ export async function keep(file) {
 
 export const forget = () => caches.delete(SHELF);
 
-/** Download a file; calls `told` with the number of bytes received so far. @type {(address: string, told: (bytes: number) => void) => Promise<Blob>} */
+/** Download a file, calling `told` with the number of bytes received so far. @type {(address: string, told: (bytes: number) => void) => Promise<Blob>} */
 export async function fetched(address, told) {
   const answer = await fetch(address);
   if (!answer.ok || !answer.body)

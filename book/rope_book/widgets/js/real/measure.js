@@ -3,8 +3,8 @@
 /** The exponential of the mean loss. @type {(losses: number[]) => number} */
 export const perplexity = (losses) => Math.exp(losses.reduce((sum, loss) => sum + loss, 0) / losses.length);
 
-/** Split the text into at most `parts` equal parts; returns the first token, the last token (from 1) and the
- * perplexity of each part.
+/** Split the text into at most `parts` equal parts, and return each part's perplexity, first token and last token,
+ * counting from 1.
  * @type {(losses: number[], parts: number) => {first: number, last: number, perplexity: number}[]} */
 export function byPlace(losses, parts) {
   const size = Math.ceil(losses.length / parts);

@@ -118,7 +118,7 @@ function connectActs({ choose, act, shown }, shows) {
     }
     running = undefined;
     allow();
-    if (document.activeElement === document.body) pressed.focus(); // a disabled button loses focus
+    if (document.activeElement === document.body) pressed.focus(); // disabling the button took its focus
   }
   act.write.addEventListener("click", () => run((model, signal) => writeBoth(model, read(choose), shown, signal)));
   act.measure.addEventListener("click", () =>
@@ -154,7 +154,7 @@ export function mount(root, start) {
   root.replaceChildren(...arranged(parts));
   const ready = connectActs(parts, shows);
   root.addEventListener("input", shows);
-  shown.pasted.addEventListener("input", () => (shown.table.hidden = true)); // measured on a different text
+  shown.pasted.addEventListener("input", () => (shown.table.hidden = true)); // the table no longer matches the text
   const why = obstacle(root.dataset.engine, location.protocol);
   if (why) {
     get.fetch.hidden = /** @type {HTMLElement} */ (get.file.parentElement).hidden = true;

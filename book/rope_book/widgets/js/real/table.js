@@ -3,7 +3,7 @@ import { byPlace, perplexity } from "./measure.js";
 
 const PARTS = 8;
 
-/** A table of perplexity by position for the correct and the chosen rotation, side by side. @type {(right: number[], wrong: number[], words: string) => HTMLTableElement} */
+/** A table that compares perplexity by position under the correct and the chosen rotation. @type {(right: number[], wrong: number[], words: string) => HTMLTableElement} */
 export function tableOf(right, wrong, words) {
   const row = (/** @type {string} */ place, /** @type {number[]} */ numbers) =>
     html(

@@ -3,8 +3,8 @@
 
 const WORDS = /'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+/gu;
 
-/** The character for each byte as in GPT-2: printable bytes map to themselves, and all others to characters from
- * 256 on. */
+/** The character for each byte as in GPT-2: printable bytes map to themselves, and all others to code points from
+ * 256 up. */
 const LETTERS = (() => {
   const printable = (/** @type {number} */ byte) =>
     (byte > 32 && byte < 127) || (byte > 160 && byte < 256 && byte !== 173);
@@ -27,7 +27,7 @@ export function makeTokenizer(tokens, merges) {
   };
 }
 
-/** Merge neighbours, the lowest-ranked pair first. @type {(parts: string[], ranks: Map<string, number>) => string[]} */
+/** Merge neighbouring parts, lowest-ranked pair first. @type {(parts: string[], ranks: Map<string, number>) => string[]} */
 function merged(parts, ranks) {
   for (;;) {
     const each = parts.slice(1).map((part, i) => ranks.get(`${parts[i]} ${part}`) ?? Infinity);

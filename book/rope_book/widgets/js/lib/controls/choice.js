@@ -2,7 +2,7 @@
 import { html, say } from "../dom.js";
 import { textWidth } from "../words.js";
 
-const COLUMN = 230; // pixels; a select with a longer option has a row of its own
+const COLUMN = 230; // in pixels; a select with a longer option gets a full row
 
 /** @type {ControlKind} */
 export const choice = {
@@ -32,14 +32,14 @@ export const choice = {
   },
 };
 
-// The chosen option as text that wraps, which a select cannot do, and whose room is that of the longest option.
+// Show the selected option as text that wraps, which a select cannot do, in a space that fits the longest option.
 /** @type {(longest: string) => [HTMLElement, HTMLElement]} */
 function makeShown(longest) {
   const chosen = html("span");
   return [html("span", { "aria-hidden": "true" }, html("span", { class: "rl-room" }, longest), chosen), chosen];
 }
 
-/** The same control, with one button per option; in groups under their headings, if it has any. */
+/** The same control with one button per option, grouped under headings if there are any. */
 function buttons(/** @type {Control} */ { label, options, groups }, /** @type {(value: any) => void} */ move) {
   const name = `rl-${crypto.getRandomValues(new Uint32Array(2)).join("-")}`; // unique across figures
   const inputs = options.map(([value]) => html("input", { type: "radio", name, value, class: "rl-spoken" }));

@@ -13,7 +13,7 @@ export const paste = {
     const area = html("textarea", { rows: "2", autocomplete: "off", spellcheck: "false", placeholder: place });
     const chosen = html("input", { type: "file", class: "rl-spoken" });
     write(chosen, { "aria-label": phrase`${control.label}, or a file` });
-    const note = html("span", { class: "rl-note", "aria-hidden": "true" }); // tell announces the note
+    const note = html("span", { class: "rl-note", "aria-hidden": "true" }); // announced by `tell`
     area.addEventListener("input", () => {
       say(note, "");
       move(area.value);
@@ -22,7 +22,7 @@ export const paste = {
     area.addEventListener("dragover", (event) => event.preventDefault());
     area.addEventListener("drop", (event) => {
       const file = event.dataTransfer?.files[0];
-      if (!file) return; // the browser handles dragged text
+      if (!file) return; // leave dragged text to the browser
       event.preventDefault();
       take(file);
     });

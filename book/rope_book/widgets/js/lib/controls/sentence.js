@@ -29,12 +29,12 @@ export const sentence = {
   },
 
   make(control, move, tell) {
-    const input = html("textarea", { rows: "1", autocomplete: "off", spellcheck: "false" }); // wraps in a narrow column
-    const note = html("span", { class: "rl-note", "aria-hidden": "true" }); // tell announces the note
+    const input = html("textarea", { rows: "1", autocomplete: "off", spellcheck: "false" }); // wraps if narrow
+    const note = html("span", { class: "rl-note", "aria-hidden": "true" }); // announced by `tell`
     const isTyped = typing(input);
     input.addEventListener("keydown", (event) => {
       if (event.key !== "Enter" || event.isComposing) return;
-      event.preventDefault(); // a sentence has one line
+      event.preventDefault(); // no line breaks in a sentence
       input.dispatchEvent(new Event("change"));
     });
     input.addEventListener("change", () => {

@@ -1,5 +1,5 @@
-// A control for a freehand line, drawn with a pencil in the picture or set with two sliders, for its length and end
-// height.
+// A control for a freehand line, drawn with a pencil in the picture or set with two sliders, one for its length and
+// one for its end height.
 import { html, say, write } from "../dom.js";
 import { clamp } from "../numbers.js";
 import { phrase } from "../phrase.js";

@@ -5,7 +5,7 @@ import { clamp, fmt, fromPlace, grouped, placeFromZero } from "../numbers.js";
 /** @type {Record<string, number>} */
 const KEYS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 };
 
-/** A formatter for the numbers of a slider. @type {(control: Control) => (value: number) => string} */
+/** A function that formats a slider's numbers. @type {(control: Control) => (value: number) => string} */
 function wordsOf({ log, whole, step, unit }) {
   const decimals = (String(step).split(".")[1] ?? "").length;
   return (value) => {
@@ -22,7 +22,7 @@ function scaleOf({ log, low }) {
 
 /** @type {ControlKind} */
 export const slider = {
-  /** The allowed value nearest to `value`; `current` if `value` is not a number. */
+  /** The allowed value nearest to `value`, or `current` if `value` is not a number. */
   allowed(control, value, current) {
     if (!Number.isFinite(value)) return current;
     const held = clamp(value, control.low, control.high);
@@ -35,10 +35,10 @@ export const slider = {
     const { log, whole, low, high, step, label } = control;
     const [to, from] = scaleOf(control);
     const counts = log && (whole || low === 0); // arrow keys step by 1, except at large values
-    const shown = html("span", { class: "rl-value", "aria-hidden": "true" }); // aria-valuetext already contains it
+    const shown = html("span", { class: "rl-value", "aria-hidden": "true" }); // repeats aria-valuetext
     const input = html("input", { type: "range", min: to(low), max: to(high), step: log ? 0.01 : step });
     const words = wordsOf(control);
-    shown.style.minWidth = `${Math.max(words(low).length, words(high).length)}ch`; // a longer number must not wrap
+    shown.style.minWidth = `${Math.max(words(low).length, words(high).length)}ch`; // room for longer numbers
     let current = low;
     input.addEventListener("input", () => {
       const value = from(Number(input.value));

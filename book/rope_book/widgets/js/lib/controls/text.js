@@ -19,9 +19,9 @@ export const text = {
 
   make(control, move, tell) {
     const input = html("input", { type: "text", autocomplete: "off", spellcheck: "false" });
-    const note = html("span", { class: "rl-note", "aria-hidden": "true" }); // tell announces the note
+    const note = html("span", { class: "rl-note", "aria-hidden": "true" }); // announced by `tell`
     function typed(/** @type {Event} */ event) {
-      if (event instanceof InputEvent && event.isComposing) return; // a character that is still being composed
+      if (event instanceof InputEvent && event.isComposing) return; // wait until the character is composed
       say(note, lost(control, input.value));
       if (note.textContent) tell(note.textContent);
       move(input.value);
