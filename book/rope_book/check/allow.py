@@ -21,7 +21,7 @@ import numpy as np
 
 
 def number(name: str, value: object, low: float, high: float) -> float:
-    """Return `value` as a float; it must be from `low` to `high`.
+    """Return `value` as a float, which must be from `low` to `high`.
 
     >>> number("slope", 1, 0.01, 2)
     1.0
@@ -36,7 +36,7 @@ def number(name: str, value: object, low: float, high: float) -> float:
 
 
 def whole(name: str, value: object, low: int, high: int, *, even: bool = False) -> int:
-    """Return `value` as an int; it must be from `low` to `high`. 16.0 is accepted, but 16.5 is not.
+    """Return `value` as an int, which must be from `low` to `high`. 16.0 is accepted, but 16.5 is not.
 
     >>> whole("length", 16.0, 8, 64)
     16
@@ -105,7 +105,7 @@ def matrix(name: str, value: object, rows: int, columns: int, low: float, high: 
 def vectors(
     name: str, value: object, keys: Iterable[str], size: int, low: float, high: float
 ) -> dict[str, np.ndarray]:
-    """Return the dict `value` with float64 vectors; it must contain each of `keys` and may contain others.
+    """Return the dict `value` with its vectors as float64 arrays. It must contain `keys`, and may contain others.
 
     >>> vectors("words", {"dog": [1, 0]}, ["dog"], 2, -2, 2)
     {'dog': array([1., 0.])}
@@ -117,7 +117,7 @@ def vectors(
 
 
 def complex_number(name: str, value: object, shortest: float, longest: float) -> complex:
-    """Return `value` as a complex number; its length |value| must be from `shortest` to `longest`.
+    """Return `value` as a complex number, whose absolute value must be from `shortest` to `longest`.
 
     >>> complex_number("q", 2, 0.1, 10)
     (2+0j)
@@ -138,7 +138,7 @@ def sentence(
     known: Iterable[str] | None = None,
     order_of: str | None = None,
 ) -> str:
-    """Return the sentence `value` with single spaces; it must have `least` to `most` words.
+    """Return `value` as a sentence with single spaces, which must have `least` to `most` words.
 
     `known` lists the allowed words. If `order_of` is given, `value` must contain exactly its words, in any order.
 
@@ -177,7 +177,7 @@ def _literal(bound: float) -> str:
 
 
 def _range(low: float, high: float) -> str:
-    """Return the text "from low to high"."""
+    """Format a range as "from low to high"."""
     return f"from {_literal(low)} to {_literal(high)}"
 
 

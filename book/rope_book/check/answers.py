@@ -149,7 +149,7 @@ def names(answer: Any, allowed: Collection[str], ask: str) -> set[str]:
 
 
 def array(answer: Any, shape: tuple[int, ...] | None = None, ask: str = "") -> np.ndarray:
-    """Return the answer as an array of numbers; reply with `ask` to anything else, or if it does not have `shape`.
+    """Return the answer as an array of numbers; reply with `ask` if it is anything else or has a different shape.
 
     >>> array([[1, 2], (3, 4.5)], (2, 2)).tolist()
     [[1.0, 2.0], [3.0, 4.5]]
@@ -167,10 +167,10 @@ def array(answer: Any, shape: tuple[int, ...] | None = None, ask: str = "") -> n
 
 
 def function(answer: Any, *, or_none: bool = False) -> Answer:
-    """Wrap the reader's function so that its results are native; reply with a sentence if it is not a function.
+    """Wrap the reader's function so that its results are native; reply with a sentence to anything but a function.
 
-    Calls reply with a sentence if the function takes a different number of arguments or, unless `or_none` is set,
-    returns None. A stub that returns `...` counts as not yet answered.
+    A call replies with a sentence if the function takes a different number of arguments or, unless `or_none` is
+    set, returns None. A stub that returns `...` counts as not yet answered.
     """
     if not callable(answer):
         raise Reply(NOT_A_FUNCTION)

@@ -1,4 +1,5 @@
-"""Judge challenges, which ask a student to bring a figure to a certain state, by its controls and results."""
+"""Judge challenges, which ask a student to put a figure into a certain state, by the figure's controls and
+results."""
 
 import tomllib
 from functools import cache

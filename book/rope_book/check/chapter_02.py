@@ -63,7 +63,8 @@ def _first_slow_pair(d_model: int, base: float, tokens: float) -> int:
 
 
 def _pairs(frequency: float, moved_by: float) -> np.ndarray:
-    """Return the pairs (sine, cosine) of a few positions, all moved by `moved_by` tokens, as columns `(2, 4)`."""
+    """Return the (sine, cosine) pairs of a few positions, each shifted by `moved_by` tokens, as columns `(2,
+    4)`."""
     angles = (np.array([0.0, 1.0, 5.0, 77.0]) + moved_by) * frequency
     return np.stack([np.sin(angles), np.cos(angles)])
 

@@ -11,7 +11,7 @@ from rope_edu.encodings import shaw_index, t5_bucket
 
 
 def _buckets(distances: Any, num_buckets: int = 32, max_distance: int = 128) -> np.ndarray:
-    """Return the causal bucket of each distance, in tokens back."""
+    """Return the causal bucket of each distance, in tokens back from the query."""
     return t5_bucket(
         -np.asarray(distances), bidirectional=False, num_buckets=num_buckets, max_distance=max_distance
     )
@@ -34,7 +34,7 @@ def _finds_first_distance(first: Answer) -> Verdict:
 
 
 def _why_not_first(seen: float, expected: int, last: bool) -> str:
-    """Return a sentence with the likely mistake behind a wrong first distance, or "" if it is unknown."""
+    """Return a sentence that names the likely mistake behind a wrong first distance, or "" if it is unknown."""
     if seen % 1:
         return " A distance is whole: round up."
     if last:

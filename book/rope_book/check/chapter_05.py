@@ -60,7 +60,7 @@ def _is_rope(rope: Answer) -> Verdict:
 
 
 def _slip_of_order(got: np.ndarray, x: list[float], position: int, inv_freq: list[float]) -> str:
-    """Return a sentence about the known mistake in the order of the numbers, or "" if there is none."""
+    """Return a sentence about a known mistake in the order of the numbers, or "" if none explains the answer."""
     half = np.array(x).reshape(2, -1).T.ravel()  # pairs (i, i + d/2), side by side
     turned = np.array(_rope(x, position, inv_freq))
     if close(got, np.concatenate([turned[0::2], turned[1::2]])):

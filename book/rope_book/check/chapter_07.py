@@ -56,7 +56,7 @@ def _rotates_interleaved(rotate: Rotation) -> Verdict:
 @judges("7.2")
 @of_function
 def _counts(nonzeros: Answer) -> Verdict:
-    """Judge exercise 7.2: count two entries for each rotated row and one for each row of the tail."""
+    """Judge exercise 7.2: each rotated row has two nonzero entries, and each row of the tail has one."""
     cases = [(8, 8), (2, 2), (8, 4), (64, 16), (128, 126)]
     results = [number(nonzeros(d, r), "It must return one number.") for d, r in cases]
     slips = {
@@ -78,7 +78,7 @@ def _counts(nonzeros: Answer) -> Verdict:
 @judges("7.3")
 @of_function
 def _fits(fit_angles: Answer) -> Verdict:
-    """Judge exercise 7.3 with equal and with different sizes for batch, sequence and heads."""
+    """Judge exercise 7.3 on shapes whose batch, sequence and head counts are equal or different."""
     for batch, seq, heads in [(2, 5, 3), (4, 4, 4), (1, 3, 3), (3, 3, 2)]:
         positions = np.arange(seq) + 10 * np.arange(batch)[:, None]  # (batch, seq), different in each row
         angles = rope_angles(positions, inv_freq(8))

@@ -59,7 +59,7 @@ def _converts_back(to_interleaved: Answer) -> Verdict:
 
 
 def _why_not_converted(answer: np.ndarray, weight: np.ndarray, n_heads: int, rotary_dim: int) -> str:
-    """Return a sentence with the likely mistake behind a wrong conversion, or "" if it is unknown."""
+    """Return a sentence that names the likely mistake behind a wrong conversion, or "" if it is unknown."""
     head_dim = len(weight) // n_heads
     slips = {
         " That is the way there, from interleaved to half_split.": ("half_split", n_heads, rotary_dim),

@@ -53,14 +53,14 @@ def _against_a_head(result: np.ndarray, x: np.ndarray, w: np.ndarray, start: int
 
 @judges("10.2")
 def _tears_pairs(answers: object) -> Verdict:
-    """Judge exercise 10.2: does each layout, interleaved and half_split, keep pairs within one head?"""
+    """Judge exercise 10.2: whether interleaved and half_split each keep every pair within one head."""
     answers = row(answers, 2, "The answer is two truth values, one for interleaved and one for half_split.")
     return judge_row("10.2", *(truth(answer, "Answer with True or False, twice.") for answer in answers))
 
 
 @judges("10.3")
 def _by_hand(pairs: object) -> Verdict:
-    """Judge exercise 10.3: two pairs, rotated by hand."""
+    """Judge exercise 10.3, which asks for two pairs rotated by hand."""
     ask = "The answer is two pairs of numbers."
     return judge_row("10.3", *(part for pair in row(pairs, 2, ask) for part in _pair(pair, ask)))
 

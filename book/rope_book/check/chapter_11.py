@@ -11,7 +11,7 @@ from rope_edu.encodings import apply_rope, inv_freq, rope_angles
 
 MODELS = ((9 * 2**30, 32, 32, 8, 4096, 4), (2**30, 32, 32, 32, 4096, 2), (10**9 + 7, 126, 128, 8, 16_384, 1))
 
-WRITTEN = ((8, 1), (8, 5), (1, 2), (100, 100))  # number of tokens in the prompt, and generated tokens
+WRITTEN = ((8, 1), (8, 5), (1, 2), (100, 100))  # (prompt tokens, generated tokens)
 
 
 @judges("11.1")

@@ -31,7 +31,7 @@ def _names_new_pairs(new_pairs: Answer) -> Verdict:
 
 
 def _why_not_these(result: np.ndarray, r: int, rates: np.ndarray, length: int) -> str:
-    """Return a sentence about the known mistake that leads to these pairs, or "" if there is none."""
+    """Return a sentence about the known mistake that leads to these pairs, or "" if no known mistake does."""
     turned, shown = np.mod(r * rates, 2 * math.pi), length * rates
     slips = {
         " Those are the pairs whose total angle is beyond training; a hand shows at most one turn.": r * rates
@@ -49,7 +49,7 @@ def _why_not_these(result: np.ndarray, r: int, rates: np.ndarray, length: int) -
 @judges("14.2")
 @of_cases(((4096, 0.84), (100_000, 0.1), (2, 0.5), (3, 0.9)))
 def _outweighs(result: float, n: int, weight: float) -> Known:
-    """Judge exercise 14.2 with few and many keys."""
+    """Judge exercise 14.2 with few keys and with many."""
     odds = weight / (1 - weight)
     expected = math.log(odds * (n - 1))
     slips = {

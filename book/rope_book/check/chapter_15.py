@@ -37,7 +37,7 @@ def _finds_the_factor(factor_for: Answer) -> Verdict:
     """Judge exercise 15.2: the factor at which NTK-aware scaling reaches a given length."""
     for length, trained, d, base in ((120_000, 8192, 128, 500_000.0), (16_384, 4096, 128, 10_000.0)):
         result = number(factor_for(length, trained, d, base), "It must return one number.")
-        first = int(completes_turn(inv_freq(d, base), trained).sum())  # the first incomplete turn
+        first = int(completes_turn(inv_freq(d, base), trained).sum())  # index of the first incomplete turn
         last, s = d // 2 - 1, length / trained
         expected = s ** (last / first)
         if close(result / expected, 1, 0.02):

@@ -10,7 +10,7 @@ CASES = ((0.5, 16.0, 4096), (0.02, 16.0, 4096), (0.01, 4.0, 4096), (0.0016, 8.0,
 
 
 def _blended(theta: float, s: float, share: float) -> float:
-    """Return θ/s and θ blended, with `share` as the weight of θ."""
+    """Blend θ/s with θ, where `share` is the weight of θ."""
     return (1 - share) * theta / s + share * theta
 
 

@@ -13,7 +13,7 @@ Matrix = np.ndarray
 @judges("20.1")
 @of_function
 def _deals_one_row(deal: Answer) -> Verdict:
-    """Judge exercise 20.1 on three rows; the most likely mistake is to give each axis one half of the row."""
+    """Judge exercise 20.1 on three rows; the most likely mistake is to give each axis half of the row."""
     for width in (8, 16, 64):
         row = inv_freq(width)
         pairs = len(row)

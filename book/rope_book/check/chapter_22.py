@@ -27,7 +27,7 @@ NAMES = ("right", "sine_missing", "minus_sign_missing", "cos_and_sin_swapped", "
 
 
 def _box(name: str, base: float = 10_000.0) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
-    """Return the rotation with this name, wrapped so that it also accepts lists."""
+    """Return the rotation with the given name, wrapped so that it also accepts lists."""
     spec = plain_rope(8, base)
     rotate = right(spec) if name == "right" else BROKEN[name](spec)
     return lambda x, positions: rotate(np.array(x, dtype=np.float64), np.array(positions))

@@ -40,7 +40,8 @@ def _swings(result: float, q: Vector, k: Vector, gain_q: Vector, gain_k: Vector)
 @judges("23.2")
 @of_function
 def _keeps_relativity(stays_relative: Answer) -> Verdict:
-    """Judge exercise 23.2 in both layouts, including gains with only equal products and with a wrong last pair."""
+    """Judge exercise 23.2 in both layouts, also for gains that are equal only as products or differ only in the
+    last pair."""
     cases = (
         ([1.0, 1.0, 2.0, 2.0], [0.5, 0.5, 3.0, 3.0], "interleaved", True),
         ([1.0, 1.0, 2.0, 2.0], [0.5, 0.5, 3.0, 3.0], "half_split", False),
@@ -106,7 +107,8 @@ def _why_not_mask(mask: np.ndarray, same: np.ndarray, causal: np.ndarray, length
 @judges("23.4")
 @of_function(or_none=True)
 def _reads_the_base(base_of: Answer) -> Verdict:
-    """Judge exercise 23.4 on configs with the base at one level, both levels or neither, and with two bases."""
+    """Judge exercise 23.4 on configs that state the base at one level, at both levels or at neither, and on one
+    that states two bases."""
     top, inside = {"rope_theta": 500_000.0}, {"rope_parameters": {"rope_type": "default", "rope_theta": 1e6}}
     alike = {"rope_theta": 1e6} | inside
     for config, base in (

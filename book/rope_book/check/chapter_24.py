@@ -27,7 +27,7 @@ def _finds_the_first_difference(first_difference: Answer) -> Verdict:
     for changed in (None, 0, 5, 8):
         wrong = right + 1e-6
         if changed is not None:
-            wrong[changed, 3] -= 0.5  # negative, and for one vocabulary entry only
+            wrong[changed, 3] -= 0.5  # a negative difference, in one vocabulary entry
         result = first_difference(right.copy(), wrong, 1e-3)
         if changed is None:
             if result is not None:

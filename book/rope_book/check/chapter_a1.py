@@ -47,7 +47,7 @@ def _makes_turns(turns_until: Answer) -> Verdict:
 
 
 def _what_is_wrong(result: np.ndarray, expected: np.ndarray) -> Verdict:
-    """Return a sentence about the mistake in a table of e^{iθm}."""
+    """Return a sentence that explains what is wrong with a table of e^{iθm}."""
     if not np.iscomplexobj(result):
         return "A turn is a complex number, e^{iθm}."
     if close(result, np.conj(expected), 1e-9):
@@ -60,7 +60,7 @@ def _what_is_wrong(result: np.ndarray, expected: np.ndarray) -> Verdict:
 
 
 def _counted(turns_until: Callable, length: int, theta: np.ndarray) -> tuple[Any, int]:
-    """Return the result of the answer, and the number of angles for which it computed exp, cos or sin in NumPy."""
+    """Return the answer's result, and the number of elements for which it called NumPy's exp, cos or sin."""
     taken = {"exp": 0, "cos": 0, "sin": 0}
 
     def counting(name: str, function: Callable) -> Callable:

@@ -121,7 +121,8 @@ class Checker:
         print(f"Challenge {name}: {'reached' if right else 'not yet'}. {why}")
 
     def record(self) -> dict[str, dict[str, Any]]:
-        """Return the reader's progress for a teacher: per exercise, whether it is right, and tries and mistakes.
+        """Return the reader's progress for a teacher: whether each exercise is right, the number of tries, and the
+        mistakes.
 
         The record contains neither answers nor names. ``json.dumps(check.record())`` converts it to JSON.
 
@@ -177,7 +178,7 @@ def judges(exercise_id: str) -> Callable[[Judge], Judge]:
 
 @functools.cache
 def find_exercises() -> tuple[Exercise, ...]:
-    """Return the exercises of all chapters in order, with judges from `chapter_NN` and `rows`, and hints.toml."""
+    """Return all chapters' exercises in order, with their judges from `chapter_NN` and `rows` and their hints."""
     for module in pkgutil.iter_modules([str(HERE)]):
         if module.name.startswith(("chapter_", "rows")):
             importlib.import_module(f"rope_book.check.{module.name}")
@@ -205,7 +206,7 @@ def close(a: object, b: object, tol: float = 1e-6) -> bool:
 def slip_of(
     result: Any, slips: Mapping[str, Any], otherwise: str = "", *, tol: float = 1e-6, ratio: bool = False
 ) -> str:
-    """Return the sentence about the known mistake that leads to `result`, or `otherwise` if there is none.
+    """Return the sentence about the known mistake that leads to `result`, or `otherwise` if no known mistake does.
 
     Arguments: `slips` is {sentence: result of the mistake}; `tol` is as in `close`; with `ratio`, result / slip is
     compared with 1.
@@ -236,7 +237,8 @@ def against(
 def of_cases(
     cases: Iterable[tuple], ask: str = "It must return one number.", *, tol: float = 1e-6, ratio: bool = False
 ) -> Callable[[Callable[..., Known]], Judge]:
-    """Return a decorator that makes a judge for functions that return one number, which it calls on every case.
+    """Return a decorator that makes a judge, which calls the reader's function on every case and expects one
+    number.
 
     The decorated function receives the result and the arguments of a case, and returns (right, slips, otherwise)
     for `against`.
@@ -284,7 +286,7 @@ def _is_stub(answer: object) -> bool:
 
 
 def _judge(exercise: Exercise, answer: object) -> Verdict:
-    """Return the verdict on an answer; an exception becomes a reply with its message."""
+    """Return the verdict on an answer. An exception becomes a reply that contains its message."""
     try:
         verdict = exercise.right(answer)
     except Reply as reply:

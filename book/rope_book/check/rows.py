@@ -177,7 +177,7 @@ def _read(answer: object, shape: list[int], ask: str) -> list[float]:
 
 
 class _Where(ast.NodeTransformer):
-    """Replace names with their formulas."""
+    """Replaces names with their formulas."""
 
     def __init__(self, where: Mapping[str, str]) -> None:
         self.where = where

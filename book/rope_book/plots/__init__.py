@@ -1,4 +1,4 @@
-"""`Table`, and functions that draw a figure on an `ax` and return the `ax`. Neither computes anything."""
+"""`Table`, and functions that draw a figure on an `ax` and return the `ax`. None of them computes anything."""
 
 from rope_book.plots.figures import (
     angle_chart,

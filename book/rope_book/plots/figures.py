@@ -77,7 +77,7 @@ def heatmap(
 def attention_matrix(ax: "Axes", weights: Numbers, tokens: Sequence[str], *, annotate: bool = True) -> "Axes":
     """Draw attention weights `(q_len, k_len)`: one row per query token, one column per key token.
 
-    If there are fewer queries than tokens, as in decoding, the rows are the last tokens. The colour bar always
+    If there are fewer queries than tokens, as in decoding, the queries are the last tokens. The colour bar always
     ranges from 0 to 1.
     """
     weights = _numbers(weights)
@@ -111,8 +111,8 @@ def curves(
 ) -> "Axes":
     """Draw one line per label over the same `x`, each with a distinct style.
 
-    `colours` maps labels to the colours of their roles, as in `{"query": QUERY}`; other lines have colours without
-    a role. There may be at most eight lines.
+    `colours` maps labels to the colours of their roles, as in `{"query": QUERY}`; other lines have colours that
+    stand for no role. There may be at most eight lines.
     """
     x = _numbers(x)
     if len(ys) > len(SERIES):
@@ -141,7 +141,7 @@ def bands(
     y_label: str,
     colours: Mapping[str, str] | None = None,
 ) -> "Axes":
-    """Draw one line with a band per label, from an array `(4, points)` with the rows x, low, middle and high.
+    """Draw a line and a band for each label, from an array `(4, points)` with the rows x, low, middle and high.
 
     Each line has a distinct style. Bands are pale, so that up to three may overlap.
     """
@@ -216,7 +216,7 @@ def bars(
     colours: Sequence[str] | None = None,
     log: bool = False,
 ) -> "Axes":
-    """Draw one horizontal bar per label, from top to bottom, with the value at the end.
+    """Draw one horizontal bar per label, from top to bottom, with the value at the bar's end.
 
     Bars are horizontal so that long labels remain readable on a phone, and hatched to be distinct in greyscale.
     """

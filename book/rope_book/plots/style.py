@@ -11,7 +11,7 @@ SCORE = "#CC79A7"  # reddish purple: attention scores and weights
 VALUE = "#56B4E9"  # sky blue: values and attention outputs
 NEUTRAL = "#6E6E6E"  # grey: axes, references, and everything without a role
 
-# Context-extension rules, named as in the live figures, which use the same colours.
+# The colours of the context-extension rules, which are the same in the live figures.
 RULES = {
     "rope": NEUTRAL,
     "pi": "#B87800",

@@ -40,7 +40,7 @@ class Reading:
     trained: int | None = None
 
     def mix(self, q: Tensor, k: Tensor, v: Tensor, block: int = BLOCK) -> Tensor:
-        """Return attention, shaped like q, for unrotated q, k and v `(batch, heads, seq, head_dim)`."""
+        """Return the attention output, shaped like q, for unrotated q, k and v `(batch, heads, seq, head_dim)`."""
         seq = q.shape[-2]
         at = torch.arange(seq, dtype=torch.float64)
         if self.trained is not None:
@@ -75,7 +75,7 @@ class Reading:
 
 
 def _attend(q: Tensor, k: Tensor, v: Tensor, rows: slice, keys: slice, seen: Tensor) -> tuple[Tensor, Tensor]:
-    """Return attention from some queries to some keys, and the logarithms of the softmax denominators."""
+    """Return the output of some queries' attention to some keys, and the logarithms of the softmax denominators."""
     mask = torch.zeros(seen.shape, dtype=q.dtype).masked_fill(~seen, -torch.inf)[None, None]
     return torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(
         q[..., rows, :], k[..., keys, :], v[..., keys, :], attn_mask=mask

@@ -1,4 +1,4 @@
-r"""Mistakes in the positions of a whole model: those in the clinic, and in configs, q and k, or decoding.
+r"""Mistakes in a whole model's positions: those in the clinic, and others in configs, in q and k, or in decoding.
 
 Each mistake is an encoding built from the right spec and the number of tokens in the prompt. Decoding mistakes
 affect only tokens after the prompt, which are decoded one at a time. A single pass over a whole text measures them
@@ -105,7 +105,8 @@ TRAINED = 8192  # SmolLM2's training length in tokens
 
 @dataclass(frozen=True)
 class Mistake:
-    """A mistake: a sentence about its effect, and a function from right spec and prompt length to an encoding."""
+    """A mistake: a sentence about its effect, and a function that makes its encoding from the right spec and the
+    prompt length."""
 
     does: str
     make: Callable[[RopeSpec, int], PositionEncoding]

@@ -49,7 +49,7 @@ class SharedKeyAttention(nn.Module):
     def forward(
         self, x: Tensor, encoding: PositionEncoding, positions: Positions, cache: KVCache | None = None
     ) -> Tensor:
-        """Return the output of attention for x, `(…, seq, d_model)` like x."""
+        """Return the attention output for x, `(…, seq, d_model)` like x."""
         q = encoding.rotate_q(split_heads(self.w_q(x), self.n_heads), positions)
         k = encoding.rotate_k(split_heads(self.w_k(x), self.n_kv_heads), positions)
         v = split_heads(self.w_v(x), self.n_kv_heads)

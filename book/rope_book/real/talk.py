@@ -22,7 +22,7 @@ from rope_edu.nn import make_encoding
 
 Ids = Sequence[int] | Tensor
 Rotate = Callable[[np.ndarray, np.ndarray], Any]
-ROWS_AT_ONCE = 256  # positions per batch of logits over the vocabulary: 50 MB
+ROWS_AT_ONCE = 256  # positions whose logits are computed at once, which takes 50 MB
 
 
 def load(path: str | Path | None = None) -> "RealModel":
@@ -122,7 +122,7 @@ class RealModel:
         return math.exp(self.losses(ids, spec, **options).mean())
 
     def greedy(self, text: str, n: int, spec: Any = None, rotate: Rotate | None = None) -> str:
-        r"""Return the continuation of `text` by `n` tokens, each the most likely.
+        r"""Continue `text` by `n` tokens, each the most likely, and return the continuation.
 
         Keys are cached if the encoding allows it. Raises ValueError as `logits` does, and also unless `n` is a
         whole number ≥ 1.
@@ -170,7 +170,8 @@ class RealModel:
         return tokens.long()
 
     def _encoding(self, spec: Any, rotate: Rotate | None) -> PositionEncoding:
-        """Return the encoding for the arguments `spec` and `rotate`; the model's own if both are None."""
+        """Return the encoding for the arguments `spec` and `rotate`, or the model's own encoding if both are
+        None."""
         if rotate is not None:
             if spec is not None:
                 raise ValueError(

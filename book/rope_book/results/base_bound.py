@@ -16,7 +16,8 @@ WIDTHS = (64, 96, 128, 256)
 CONTEXTS = (1024, 2048, 4096, 8192, 16_384, 32_768, 65_536, 131_072, 1_048_576)
 BASES = np.geomspace(1e3, 1e8, 251).round()
 PUBLISHED = dict(zip(CONTEXTS, (4.3e3, 1.6e4, 2.7e4, 8.4e4, 3.1e5, 6.4e5, 2.1e6, 7.8e6, 5.1e8), strict=True))
-"""The smallest base for each context, for heads of 128: Men 2024, arXiv 2405.14591, the table of lower bounds."""
+"""The smallest base for each context and head_dim 128, from the table of lower bounds in Men 2024, arXiv
+2405.14591."""
 
 
 class Model(NamedTuple):

@@ -12,7 +12,7 @@ from rope_edu.encodings.validation import check_base, check_even_dim, check_posi
 __all__ = ["first_negative_distance", "smallest_base"]
 
 _STEP = 1e-3  # grid step in ln(base)
-_BATCH = 512  # bases tested together
+_BATCH = 512  # number of bases tested together
 
 
 def first_negative_distance(inv_freq: ArrayLike, limit: int) -> int | None:

@@ -81,7 +81,7 @@ class Grid:
         return tuple(self.select(task)[0].tests)
 
     def select(self, task: str, encoding: str | None = None) -> list[GridRun]:
-        r"""Return a task's runs, sorted by encoding and seed; only those with `encoding` if given.
+        r"""Return a task's runs, or only those with the given encoding, sorted by encoding and seed.
 
         Raises:
             ValueError: no run matches.

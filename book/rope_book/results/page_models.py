@@ -10,7 +10,7 @@ import numpy as np
 from rope_book.results.files import load
 
 FORMAT = "rope_book page models 1"
-UNCOUNTED = "\t"  # stands for an answer that does not count
+UNCOUNTED = "\t"  # marks an answer that does not count
 
 
 @dataclass(frozen=True)
@@ -20,8 +20,8 @@ class PageModel:
     Attributes:
         task: the name of the task.
         length: length of the training texts, in the task's unit.
-        n_heads, head_dim, base: settings of attention, which uses plain RoPE in the half_split layout.
-        alphabet: one character per token; the last stands for the token that begins every text.
+        n_heads, head_dim, base: attention settings; the encoding is plain RoPE in the half_split layout.
+        alphabet: one character per token; the last represents the token that begins every text.
         texts: rows of tokens, ints `(rows, 1 + 16 · length)`, including the first token.
         answers: expected outputs, shaped like `texts`; −1 where the output does not count.
         reached: "accuracy" (share) and "loss" (nats) on other texts of the trained length.

@@ -32,7 +32,7 @@ class Rotation:
     sections: dict[str, tuple[Row, ...]]
 
     def rows(self, section: str, **like: object) -> list[Row]:
-        r"""Return the rows of a section with the given values, in the order of measurement.
+        r"""Return the rows of a section that have the given values, in the order of measurement.
 
         Raises:
             ValueError: the section does not exist, or no row matches.
@@ -45,7 +45,7 @@ class Rotation:
         return rows
 
     def value(self, section: str, column: str, **like: object) -> float:
-        r"""Return the value in a column of the only row with the given values.
+        r"""Return the value in a column of the only row that has the given values.
 
         Raises:
             ValueError: the section, row or column does not exist, or several rows match.

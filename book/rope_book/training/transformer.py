@@ -47,7 +47,7 @@ class Attention(nn.Module):
 
 
 def attend_causally(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None) -> Tensor:
-    """Return causal attention, shaped like q, for queries at the last positions of the keys."""
+    """Return the causal attention output, shaped like q, for queries at the last of the keys' positions."""
     q_len, k_len = q.shape[-2], k.shape[-2]
     if bias is None and q_len == k_len:
         return functional.scaled_dot_product_attention(q, k, v, is_causal=True)

@@ -98,7 +98,7 @@ class VariantAttention(nn.Module):
         self.attention, self.variant = attention, variant
 
     def forward(self, x: torch.Tensor, *unused: object) -> torch.Tensor:
-        """Return the output of attention for x, `(batch, seq, d_model)` like x."""
+        """Return the attention output for x, `(batch, seq, d_model)` like x."""
         return torch.cat([self._attend(rows) for rows in x.split(ROWS_AT_ONCE)])
 
     def _attend(self, x: torch.Tensor) -> torch.Tensor:

@@ -46,7 +46,7 @@ def is_figure(name: str) -> bool:
 
 
 def modules(*names: str) -> list[str]:
-    """Return the names of modules after those of their dependencies; raise BundleError for a cycle.
+    """Return the names of modules and their dependencies, dependencies first; raise BundleError for a cycle.
 
     >>> modules("figures/rotate_pair")[-4:]
     ['maths/pair_angle', 'maths/layouts', 'maths/rotary', 'figures/rotate_pair']
@@ -99,7 +99,8 @@ $real$page.mount(root, () => import(new URL(root.dataset.engine, document.baseUR
 
 
 def ferns_script() -> str:
-    """Return the classic script, loaded on request, for ``RopeLive.ferns``, which reads ferns from a file."""
+    """Return the classic script, loaded on request, that defines ``RopeLive.ferns``, which reads ferns from a
+    file."""
     name = "maths/fern_of_config"
     return lean(f"(() => {{\n{scopes(name)}\nRopeLive.ferns = {constant(name)};\n}})();\n")
 

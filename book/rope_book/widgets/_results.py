@@ -50,12 +50,12 @@ class Result(traitlets.TraitType):
 
 
 def result(unit: str = "") -> Callable[[Callable[[Any], float]], Result]:
-    """Return a decorator that makes a function of the controls a result with the given unit."""
+    """Return a decorator that turns a function of the controls into a result with the given unit."""
     return lambda compute: Result(compute, unit)
 
 
 def tabulated(figure: Any, control: str, values: Iterable[Any]) -> dict[str, list]:
-    """Return {column: values} with a control's values, and the figure's results at each of these values."""
+    """Return {column: values} for several values of a control and the figure's results at each of them."""
     rows = []
     for value in values:
         held = {control: figure.controls()[control].validate(figure, value)}

@@ -33,7 +33,8 @@ class Rule:
 
 @dataclass(frozen=True)
 class AtMost(Rule):
-    """An upper bound of ``times`` · ``limit`` + ``plus``; if ``limit`` is a sentence, its number of words counts.
+    """An upper bound of ``times`` · ``limit`` + ``plus``; if ``limit`` is a sentence, the number of its words is
+    used.
 
     Lowering the limit also lowers the control. Setting the control above the limit is an error or, with ``either``,
     raises the limit.
@@ -77,7 +78,7 @@ class AtLeast(Rule):
     value: Any
 
     def settle(self, name: str, now: State, held: Iterable[str], controls: Mapping[str, Any]) -> State:
-        """Raise the control to the bound if it is below it."""
+        """Raise the control to the bound if it is lower."""
         return {name: self.least} if now[self.where] == self.value and now[name] < self.least else {}
 
     def allowed(self, name: str, now: State) -> str:
@@ -104,7 +105,8 @@ class OnlyIf(Rule):
 
 @dataclass(frozen=True)
 class Preset(Rule):
-    """Named options that set other controls; if one of those is then changed, the option becomes ``own``."""
+    """Named options that set other controls; when one of these controls changes later, the option becomes
+    ``own``."""
 
     word = "preset"
     table: Mapping[str, State]
@@ -117,14 +119,14 @@ class Preset(Rule):
         return differing if name in held or not differing else {name: self.own}
 
     def allowed(self, name: str, now: State) -> str:
-        """Describe the allowed value as the one set by the current option."""
+        """Describe the allowed value, which is the one that the current option sets."""
         return f"that of {name} {now[name]!r}"
 
 
 def settle(
     controls: Mapping[str, Any], before: State, held: State
 ) -> tuple[State, tuple[str, Rule, State] | None]:
-    """Return the changes that rules require after ``held`` is set in the state ``before``, and a broken rule.
+    """Return the changes that rules require after ``held`` is set in the state ``before``, and any broken rule.
 
     The broken rule is (name of its control, rule, state in which it was applied), or None if ``held`` breaks no
     rule.

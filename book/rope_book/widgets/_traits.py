@@ -112,7 +112,7 @@ class Point(Control):
         self.limit = limit
 
     def clean(self, value: Any) -> list[float]:
-        """Return two finite floats, as a list that cannot be changed in place."""
+        """Return two finite floats as an immutable list."""
         allowed = f"two numbers from {-self.limit} to {self.limit}"
         try:
             x, y = value
@@ -209,7 +209,7 @@ class Text(Control):
         self.most, self.letters = most, letters
 
     def clean(self, value: Any) -> str:
-        """Return the text unchanged."""
+        """Return the text if it is short enough and has only allowed characters."""
         if not isinstance(value, str) or len(value) > self.most or not set(value) <= set(self.letters):
             raise ValueError(f"a text of at most {self.most} characters, each one of {self.letters!r}")
         return value
@@ -226,7 +226,7 @@ class Paste(Control):
         self.most = most
 
     def clean(self, value: Any) -> str:
-        """Return the text."""
+        """Return the text if it is short enough."""
         if not isinstance(value, str) or len(value) > self.most:
             raise ValueError(f"a text of at most {self.most} characters")
         return value
@@ -243,7 +243,7 @@ class Sketch(Control):
         self.most = most
 
     def clean(self, value: Any) -> list[float]:
-        """Return a list of floats that cannot be changed in place."""
+        """Return an immutable list of floats."""
         heights = list(value) if isinstance(value, Iterable) and not isinstance(value, str) else [None]
         if len(heights) > self.most or not all(_is_number(height) and abs(height) <= 1 for height in heights):
             raise ValueError(f"at most {self.most} numbers from -1 to 1")
@@ -261,7 +261,7 @@ class Numbers(Control):
         self.most, self.low, self.high = most, low, high
 
     def clean(self, value: Any) -> list[float]:
-        """Return a list of floats that cannot be changed in place; arrays are accepted."""
+        """Return an immutable list of floats; arrays are accepted."""
         given = list(value) if isinstance(value, Iterable) and not isinstance(value, str) else [None]
         if len(given) > self.most or not all(
             _is_number(each) and self.low <= each <= self.high for each in given

@@ -11,13 +11,13 @@ from .base import LiveFigure
 class AngleChart(LiveFigure):
     """Unroll a clock to see the angle m · θ_i of pair i, position by position, as a straight line.
 
-    Above are the head's clocks at ``position`` m, each hand turned by m · θ_i, where θ_i = ``base`` ** (−2i /
-    ``head_dim``). Below is the clock of ``pair``, with its total turn wound round it like a thread. Beside it the
-    thread is unrolled over the positions 0 … ``n``. ``axis`` selects how the angle (radians) is drawn: unrolled,
-    wrapped to one turn like the hand, or on logarithmic axes. A ``pair`` beyond the head's last one is shown as the
-    last.
+    The upper rows show the head's clocks at ``position`` m, with each hand turned by m · θ_i, where θ_i = ``base``
+    ** (−2i / ``head_dim``). Below them is the clock of ``pair``, with its total angle wound around it like a
+    thread. Beside this clock, the thread is unrolled over the positions 0 … ``n``. ``axis`` selects how the angle
+    (radians) is drawn: unrolled, wrapped to one turn like the hand, or on logarithmic axes. If the head has no such
+    ``pair``, its last pair is shown.
 
-    Its result is ``angle``.
+    Its result is ``angle``, m · θ_i for the selected pair.
 
     An out-of-range value raises a TraitError that lists the allowed values.
 
@@ -40,5 +40,5 @@ class AngleChart(LiveFigure):
 
     @result("rad")
     def angle(self):
-        """m · θ_i, including whole turns."""
+        """Angle m · θ_i of the selected pair, including whole turns."""
         return float(self.position * inv_freq(self.head_dim, self.base)[self.pair])

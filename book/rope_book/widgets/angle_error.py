@@ -26,10 +26,10 @@ class AngleError(LiveFigure):
     """See how far off a head's worst pair is at every position, for a pipeline that you choose.
 
     A pipeline is four number formats: ``frequencies_in``, ``positions_in``, ``angles_in`` (the product) and
-    ``cos_sin_in`` (cos and sin). A known ``pipeline`` sets all four; changing one of them makes the pipeline
-    "own". ``measure`` is the error of the angle m · θ, or of the turn from one token to the next, on which scores
-    depend. Lines show the largest error up to a position (over about 100 positions, chosen where rounding is
-    worst); the clock shows the worst pair at ``position``.
+    ``cos_sin_in`` (cos and sin). Selecting a known ``pipeline`` sets all four; changing one of them sets
+    ``pipeline`` to "own". ``measure`` selects the error of the angle m · θ or that of the rotation from one token
+    to the next, on which scores depend. Lines show the largest error up to each position, sampled at about 100
+    positions where rounding is worst. The clock shows the worst pair at ``position``.
 
     Its result is ``error``, the error of the worst pair (NaN if an angle is infinite).
 

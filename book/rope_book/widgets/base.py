@@ -20,8 +20,8 @@ from ._rules import OnlyIf, settle
 from ._traits import Control, Names
 
 MOST_LEADS = 3
-EXTRAS = {"layout", "only"}  # additional arguments, besides the controls
-SIDES = ("beside", "below")  # where the controls are in a wide notebook
+EXTRAS = {"layout", "only"}  # arguments that are not controls
+SIDES = ("beside", "below")  # possible places for the controls in a wide notebook
 LONG_LIST = re.compile(r"\[[^]]{60,}\]")  # omitted from a figure's plain-text output
 
 
@@ -65,8 +65,8 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
     """
 
     figures: ClassVar[dict[str, type["LiveFigure"]]] = FIGURES
-    newest: ClassVar[WeakValueDictionary[str, "LiveFigure"]] = WeakValueDictionary()  # by class
-    _script: ClassVar[str] = ""  # shared by a figure's subclasses
+    newest: ClassVar[WeakValueDictionary[str, "LiveFigure"]] = WeakValueDictionary()  # newest of each class
+    _script: ClassVar[str] = ""  # the script's name, which subclasses inherit
     _declared: ClassVar[dict[str, Control]] = {}
     _results: ClassVar[dict[str, Result]] = {}
     lead: ClassVar[tuple[str, ...]] = ()
@@ -156,7 +156,7 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
         return cls.lead or tuple(cls.controls())[:MOST_LEADS]
 
     def reset(self) -> None:
-        """Reset all controls to their values at the creation of this figure."""
+        """Reset all controls to the values with which this figure was created."""
         with self.hold_trait_notifications():
             for control in self._controls:
                 setattr(self, control["name"], control["initial"])
@@ -220,7 +220,8 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
         return bundle
 
     def settled(self, held: dict[str, Any]) -> dict[str, Any]:
-        """Return the changes that rules require after ``held`` is set; raise TraitError if it breaks a rule."""
+        """Return the changes that rules require after ``held`` is set; raise TraitError if ``held`` breaks a
+        rule."""
         controls = self.controls()
         implied, broken = settle(controls, {name: getattr(self, name) for name in controls}, held)
         if broken:

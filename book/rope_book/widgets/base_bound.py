@@ -9,16 +9,16 @@ from ._rules import Preset
 from ._traits import Choice, Slider
 from .base import LiveFigure
 
-SEARCHED = 294_912  # a distance in tokens, beyond the first negative one in every state
+SEARCHED = 294_912  # in tokens; every state's first negative distance is smaller
 _NUMBERS = {m.name: {"base": m.base, "head_dim": m.rotary_dim, "context": m.context} for m in MODELS}
 
 
 class BaseBound(LiveFigure):
     """Plot where the expected score of similar vectors turns negative, and which bases keep it positive.
 
-    One chart has the mean of cos(r · θ) over all pairs at each distance r, with the negative part filled. The other
-    has the first negative distance for each base; a ``context`` (tokens) below that curve is safe. ``model`` loads
-    base, width and context from a model's config; changing any of these sets ``model`` to "own".
+    One chart shows the mean of cos(r · θ) over all pairs at each distance r, with the negative part filled. The
+    other shows the first negative distance for each base; a ``context`` (tokens) below that curve is safe.
+    ``model`` loads base, width and context from a model's config; changing any of these sets ``model`` to "own".
 
     Its results are ``first_negative`` (tokens) and ``at_context``, the mean cosine at the context.
 

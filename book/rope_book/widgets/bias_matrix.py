@@ -25,8 +25,8 @@ class BiasMatrix(LiveFigure):
     and the steepness of the made-up values for the other two. ``length`` is the number of tokens; ``query``, which
     must be below it, is the row to follow.
 
-    Its results are ``seen``, the number of keys that the query sees; ``farthest``, the distance of the farthest;
-    and ``biases``, the number of biases among which the keys are divided.
+    Its results are ``seen``, the number of keys that the query sees; ``farthest``, the distance to the farthest of
+    them; and ``biases``, the number of different biases that they have.
 
     An out-of-range value raises a TraitError that lists the allowed values.
 

@@ -14,7 +14,7 @@ class BlockMatrix(LiveFigure):
     ``position`` m turns pair i of a vector x of ``head_dim`` numbers by m · θ_i, where θ_i = ``base`` ** (−2i /
     head_dim). ``form`` "matrix" shows R and R x, with the cells that are always zero left blank; "elementwise"
     shows x ⊙ cos + (x, each pair turned by 90°) ⊙ sin. ``pairing`` is the layout: which two features form a
-    pair. ``row`` is followed from x to the result; a row beyond the last is shown as the last.
+    pair. The picture follows ``row`` from x to the result; if the head has no such row, it follows the last.
 
     Its result is ``angle``, the angle of the pair in the selected row.
 
@@ -43,7 +43,7 @@ class BlockMatrix(LiveFigure):
 
     @result("rad")
     def angle(self):
-        """m · θ of the pair to which the row belongs, including whole turns."""
+        """Angle m · θ of the selected row's pair, including whole turns."""
         pairs = self.head_dim // 2
         pair = self.row // 2 if self.pairing == "interleaved" else self.row % pairs
         return float(self.position * inv_freq(self.head_dim, self.base)[pair])

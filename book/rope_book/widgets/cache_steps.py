@@ -5,7 +5,7 @@ from ._traits import Choice, Slider
 from .base import LiveFigure
 from .maths.decoding import decoding_work, held_keys
 
-VISIBLE = 0.005  # rad; smaller errors are invisible
+VISIBLE = 0.005  # in radians; smaller errors are not visible
 
 
 class CacheSteps(LiveFigure):
@@ -59,6 +59,6 @@ class CacheSteps(LiveFigure):
 
     @result("keys")
     def stale(self):
-        """Number of keys whose shown pair the newest query sees at a wrong angle."""
+        """Number of keys that the newest query sees at a wrong angle in the selected pair."""
         keys = held_keys(self.store, self.pair, self.capacity, self.step)
         return sum(abs(key["used"] - key["wanted"]) > VISIBLE for key in keys)

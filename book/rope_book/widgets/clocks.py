@@ -15,9 +15,9 @@ class Clocks(LiveFigure):
     ``position`` (tokens) turns hand i counter-clockwise from three o'clock by position · θ_i, where θ_i = ``base``
     ** (−2i / ``head_dim``) radians per token. Under each face is its wavelength, the number of tokens in a full
     turn. The coloured part of a face is the reach of its hand within ``context`` tokens; a face whose hand
-    completes a turn within it is coloured all the way round.
+    completes a turn within ``context`` is coloured all the way round.
 
-    Parts of the picture, for ``only``: "faces" and "reach", their coloured parts.
+    Parts of the picture, for ``only``: "faces", and "reach" for the faces' coloured parts.
 
     Its results are ``fastest`` and ``slowest``, the turns that the first and the last hand have made, and
     ``complete``, the number of pairs that complete a turn within ``context``.

@@ -57,7 +57,7 @@ class ComplexPlane(LiveFigure):
 
     @result()
     def excess(self):
-        """Largest violation of the line, in radians for lines 4 and 5."""
+        """Largest violation of the selected line, in radians for lines 4 and 5."""
         f = encoder(self.candidate, self.inv_freq)
         amount = breaks(f, complex(*self.q), complex(*self.k))[self.line - 1]
         return amount if amount > HOLDS else 0.0

@@ -13,7 +13,8 @@ from .base import LiveFigure
 
 
 def reading_of(now: Any) -> Reading | None:
-    """Return the reading of the first file, or of its selected layers if they differ; None if it is refused."""
+    """Return the reading of the first file, or of its selected layers if they differ; None if the file is
+    rejected."""
     try:
         content = json.loads(now.config) if now.config.strip() else preset(now.preset).config
         kinds = kinds_of(content, now.length)
@@ -24,7 +25,7 @@ def reading_of(now: Any) -> Reading | None:
 
 
 def kinds_of(content: dict[str, Any], length: int) -> tuple[str, ...]:
-    """Return the names of the kinds of layers that a file tells apart."""
+    """Return the names of the kinds of layers that a file distinguishes."""
     try:
         return read_config(content, seq_len=length).layer_types
     except ConfigError as refused:
@@ -34,7 +35,7 @@ def kinds_of(content: dict[str, Any], length: int) -> tuple[str, ...]:
 
 
 def slow_within(reading: Reading | None, tokens: float | None) -> float:
-    """Return the number of pairs that complete no turn within a number of tokens; NaN if one of them is missing."""
+    """Return the number of pairs that complete no turn within ``tokens``, or NaN without a reading or a length."""
     if reading is None or not tokens:
         return math.nan
     return int((wavelength(reading.spec.inv_freq) > tokens).sum())
@@ -45,12 +46,14 @@ class ConfigInspector(LiveFigure):
 
     ``config`` is the text of a file, which replaces ``preset`` unless it is empty. The text is not sent anywhere
     and does not appear in the page's URL. If a GGUF is dropped or chosen, only its header is read, and its keys are
-    converted to JSON. A second file can follow in ``other``; ``second`` is a model to use instead. The figure then
-    shows both rotations and the verdict of ``rope-doctor compare``. If layers differ, ``layers`` selects a
-    rotation, in file order. ``length`` (tokens) is the text length, on which "dynamic" and "longrope" depend.
+    converted to JSON. ``other`` is the text of a second file, and ``second`` selects a model to use instead. The
+    figure then shows both rotations and the verdict of ``rope-doctor compare``. If a file's layers differ,
+    ``layers`` selects the first or the second rotation, in file order. ``length`` (tokens) is the text length, on
+    which "dynamic" and "longrope" depend.
 
-    Its results are ``pairs``, those that turn; ``slow``, those of them that complete no turn in the text; and
-    ``slow_in_claim``, those that complete none in the length that the file claims (NaN if it claims none).
+    Its results are ``pairs``, the number of rotating pairs; ``slow``, the number that complete no turn in the text;
+    and ``slow_in_claim``, the number that complete no turn within the length that the file claims (NaN if it claims
+    none).
 
     An out-of-range value raises a TraitError that lists the allowed values; for an invalid config, the picture
     shows the reason.
@@ -90,17 +93,17 @@ class ConfigInspector(LiveFigure):
 
     @result("pairs")
     def pairs(self):
-        """Pairs of a head that turn."""
+        """Number of rotating pairs in a head."""
         reading = reading_of(self)
         return len(reading.spec.inv_freq) if reading else math.nan
 
     @result("pairs")
     def slow(self):
-        """Pairs that complete no turn in the text."""
+        """Number of pairs that complete no turn in the text."""
         return slow_within(reading_of(self), self.length)
 
     @result("pairs")
     def slow_in_claim(self):
-        """Pairs that complete no turn in the claimed length; NaN without a claim."""
+        """Number of pairs that complete no turn within the claimed length; NaN if the file claims none."""
         reading = reading_of(self)
         return slow_within(reading, reading and reading.longest)

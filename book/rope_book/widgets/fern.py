@@ -18,7 +18,7 @@ from .maths import fern as maths
 from .maths import fern_of_config
 from .maths.stretch import RULES, stretched
 
-_FAR = 2.0**20  # tokens
+_FAR = 2.0**20  # in tokens
 _PLAIN = {
     "model": "own",
     "base": 10_000.0,
@@ -54,8 +54,9 @@ class Fern(LiveFigure):
     """Lay the hands of a head tip to tail, slowest first, each turned by distance · θ_i, to form a fern.
 
     At ``distance`` 0 all hands point up, and the stem is straight. As the distance grows, it curls from the tip,
-    where the hands are fast. ``reach`` is the height of the tip as a share of the straight stem; ``score`` is that
-    share of the sum of ``lengths``. Both can be read and observed. The height is also drawn against distance.
+    where the hands are fast. ``reach`` is the height of the tip as a share of the straight stem; ``score`` is
+    ``reach`` times the sum of ``lengths``. Both can be read and observed. A chart plots the height against the
+    distance.
 
     ``base``, ``head_dim`` and ``rule`` ("rope" for none, "pi", "ntk-aware", "yarn", "llama3", which stretch by
     ``factor``) set the frequencies; ``model`` sets them to those of a released model. With the rule "file",
@@ -64,8 +65,8 @@ class Fern(LiveFigure):
     and do not change the fern. ``gathered`` brings the hands together, from clocks (0) to the stem (1). ``shown``
     is "one" fern with its curve, or the "rules" side by side. ``stage`` sets all of these at once.
 
-    ``lengths`` and ``angles`` (radians) make it the fern of a query and a key: see :meth:`of`. Pairs with neither
-    have length 1 and angle 0, as for equal vectors; numbers beyond the last pair are ignored.
+    ``lengths`` and ``angles`` (radians) turn the fern into that of a query and a key: see :meth:`of`. Pairs with
+    neither have length 1 and angle 0, as for equal vectors; numbers beyond the last pair are ignored.
 
     An out-of-range value raises a TraitError that lists the allowed values.
 
@@ -150,13 +151,13 @@ class Fern(LiveFigure):
 
     @result()
     def reach(self):
-        """Height of the tip, as a share of the straight stem."""
+        """Height of the tip, as a fraction of the straight stem's."""
         spec = spec_of(self)
         joints = maths.fern(spec.inv_freq, spec.attention_factor, self.distance, self.lengths, self.angles)
         return round(float(joints[-1, 1]), 12) + 0.0
 
     @result()
     def score(self):
-        """Score of the query and the key: the same share of the sum of the lengths."""
+        """Score of the query and the key: ``reach`` times the sum of the lengths."""
         whole = maths.padded(self.lengths, len(spec_of(self).inv_freq), 1.0).sum()
         return Fern.reach.compute(self) * float(whole)

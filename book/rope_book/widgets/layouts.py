@@ -16,7 +16,7 @@ class Layouts(LiveFigure):
     rotated interleaved, k rotated unchanged by half_split). The base is 100, so that every pair visibly turns; the
     key is 4 tokens before the query.
 
-    Its results are ``score``, as run, and ``trained``, the score for which the model was trained.
+    Its results are ``score``, the score of this run, and ``trained``, the score in training.
 
     An out-of-range value raises a TraitError that lists the allowed values.
 
@@ -42,10 +42,10 @@ class Layouts(LiveFigure):
 
     @result()
     def score(self):
-        """Score with the key 4 tokens back, as run."""
+        """Score of the query and the key 4 tokens before it, in the selected run."""
         return score_of(self.run, self.head_dim, self.position)
 
     @result()
     def trained(self):
-        """Score with the key 4 tokens back, as trained."""
+        """Score of the query and the key 4 tokens before it, in training."""
         return score_of("trained", self.head_dim, DISTANCE)

@@ -16,7 +16,7 @@ def cost_at_end(remedy, text):
 
 
 class LengthCurve(LiveFigure):
-    """Draw SmolLM2-135M's extra loss on tokens beyond the trained length, then see the measured one.
+    """Draw SmolLM2-135M's extra loss on tokens beyond the trained length, then see the measured curve.
 
     The model was trained on 8,192 tokens and reads 12,288. A curve is the loss in sixteen parts of the text, minus
     a reference loss. The reference is the model as trained, which in the parts beyond 8,192 tokens sees only the

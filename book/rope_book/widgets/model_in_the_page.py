@@ -68,10 +68,11 @@ class ModelInThePage(LiveFigure):
     the stretch ``factor``, the ramp from ``ramp_from`` to ``ramp_to`` turns in the trained length (beta_slow and
     beta_fast; for Llama 3 low_freq_factor and high_freq_factor), the ``base`` of abf, and an ``attention_factor``
     on cos and sin, in addition to YaRN's own. Pairs count from 1, the fastest; those outside ``first_pair`` to
-    ``last_pair`` do not turn. Bars show ``measure``, "right" or "loss", by position, over four texts. Below are the
-    attention of one ``head`` ("layer.head") over the first text, with the row of the query at ``place``, and the
-    angles unseen in training. The model for "text" also reads a text that you type (``own``), up to 192 characters
-    from its alphabet. Under each character is a tick if the model predicted it; otherwise, the prediction.
+    ``last_pair`` do not turn. Bars show ``measure``, "right" or "loss", by position, over four texts. Below them
+    are the attention of one ``head`` ("layer.head") over the first text, with the row of the query at ``place``,
+    and the angles that training never reached. The model for "text" also reads a text that you type (``own``), up
+    to 192 characters from its alphabet. Under each character is a tick if the model predicted it, or else the
+    prediction.
 
     Its results are ``share_right`` and ``share_right_beyond`` (%), at the trained and at the new positions, and, in
     the same way, ``loss`` and ``loss_beyond`` (nats). If ``times`` is 1, no position is new, and the two results

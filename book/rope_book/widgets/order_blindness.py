@@ -10,17 +10,18 @@ from ._traits import Choice, Sentence, Slider, Toggle
 from .base import LiveFigure
 from .maths.order import read_words
 
-STILL = 1e-9  # outputs closer than this coincide
+STILL = 1e-9  # outputs closer than this count as equal
 
 
 def named(words):
-    """Return a name for each word: the word, and how often it occurs before."""
+    """Return a unique name for each word: the word and the number of its earlier occurrences."""
     lower = [word.lower() for word in words]
     return [(word, lower[:place].count(word)) for place, word in enumerate(lower)]
 
 
 def shifts(now):
-    """Return how far the output of each word of the first sentence has moved; NaN where the second lacks it."""
+    """Return how far each output of the first sentence moves in the second; NaN for a word that the second
+    lacks."""
     first, second = (text.split() for text in (now.sentence, now.rearranged))
     before, after = (read_words(words, causal=now.causal, layers=now.layers)[1] for words in (first, second))
     place = {name: n for n, name in enumerate(named(second))}
@@ -62,7 +63,7 @@ class OrderBlindness(LiveFigure):
 
     @result("words")
     def shared(self):
-        """Number of words of the first sentence that the second has too."""
+        """Number of the first sentence's words that also occur in the second."""
         return sum(not math.isnan(shift) for shift in shifts(self))
 
     @result("outputs")

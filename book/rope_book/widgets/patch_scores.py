@@ -10,7 +10,7 @@ from ._traits import Choice, Slider
 from .base import LiveFigure
 
 SIDE = 21  # patches along a side
-AWAY = 5  # distance of the patches whose scores are results
+AWAY = 5  # distance, in patches, at which scores are reported
 
 
 def frequencies_of(now):

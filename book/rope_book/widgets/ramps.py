@@ -11,12 +11,13 @@ from .base import LiveFigure
 
 
 class Ramps(LiveFigure):
-    """Draw how much of each pair's frequency three rules keep: YaRN's code, YaRN's paper, Llama 3's thresholds.
+    """Draw how much of each pair's frequency three rules keep: YaRN's code, YaRN's paper, and Llama 3's thresholds.
 
     A pair that turns ``beta_fast`` times or more in ``trained_length`` (tokens) keeps its frequency; one that turns
     ``beta_slow`` times or less has it divided by ``factor``. Llama 3's thresholds are 4 and 1 turns. ``truncate``
-    rounds the ends of the code's ramp to whole pairs. ``shown`` is the share kept or the multiplier of the
-    frequency, ``across`` the pair's index or its turns. ``pair`` is the cursor, limited to the head's pairs.
+    rounds the ends of the code's ramp to whole pairs. ``shown`` selects the share kept or the multiplier of the
+    frequency, and ``across`` plots it against the pair's index or its number of turns. ``pair`` is the cursor,
+    limited to the head's pairs.
 
     Its results are the pair's ``wavelength`` and ``turns``, and its ``multiplier`` under YaRN's code.
 

@@ -10,7 +10,7 @@ from .maths.damage import CASES, LOOKS, PROMPTS, SHOWN, damage
 
 
 def shown_in(now):
-    """Return the mistake whose text is shown, or None where mistakes are listed."""
+    """Return the mistake whose text is shown, or None if the figure lists mistakes."""
     if now.task in LOOKS:
         return None
     name = CASES[now.number - 1] if now.task == "guess" else now.mistake
@@ -23,10 +23,12 @@ class ReadTheDamage(LiveFigure):
     ``task`` is "guess" (which mistake produced text ``number``? ``guess`` is your answer, or "none"), "choose"
     (show a ``mistake`` by name), or a description of a broken text of your own (one of
     ``widgets.maths.damage.LOOKS``). With a description, all mistakes that produce such a text are listed, with the
-    commands that tell them apart. ``prompt`` is the text that the model continues, ``words`` the number of words
-    shown. Three bars compare perplexities on texts of three kinds.
+    commands that tell them apart. ``prompt`` is the text that the model continues, and ``words`` is the number of
+    words shown. Three bars compare perplexities on three kinds of text.
 
-    Its results are ``right_words``, ``worse`` and ``alike``; the first two are NaN where mistakes are listed.
+    Its results are ``right_words``, the number of right words before the text goes wrong; ``worse``, the largest
+    increase in perplexity as a factor; and ``alike``, the number of mistakes with such a text. The first two are
+    NaN if the figure lists mistakes.
 
     An out-of-range value raises a TraitError that lists the allowed values.
 
@@ -59,13 +61,13 @@ class ReadTheDamage(LiveFigure):
 
     @result("words")
     def right_words(self):
-        """Number of words that are right before the text differs."""
+        """Number of right words before the text goes wrong."""
         mistake = shown_in(self)
         return mistake["written"][self.prompt]["rightWords"] if mistake else math.nan
 
     @result("times the right one")
     def worse(self):
-        """Largest perplexity of the three texts, divided by the right model's."""
+        """Largest increase in perplexity on the three texts, as a factor."""
         mistake, right = shown_in(self), damage()["right"]["perplexity"]
         if mistake is None:
             return math.nan

@@ -14,7 +14,7 @@ from .base import LiveFigure
 from .maths.long_text import page_rope
 from .maths.real_head import JOBS, head_weights, job_done, targets
 
-TRAINED, HEAD_DIM, BASE, PAIRS = 8192, 64, 100_000.0, 32  # SmolLM2's
+TRAINED, HEAD_DIM, BASE, PAIRS = 8192, 64, 100_000.0, 32  # SmolLM2's sizes
 SEQ = 20  # tokens per sentence
 RULES = {
     "none": "as trained",
@@ -26,7 +26,7 @@ RULES = {
 
 
 def spec_of(now):
-    """Return the rotation of the head."""
+    """Return the head's rotation in a state."""
     names = ("factor", "base", "first_pair", "last_pair")
     settings = {name: getattr(now, name) for name in names} | {"ramp_from": 1.0, "ramp_to": 32.0}
     return page_rope(now.rule, TRAINED, HEAD_DIM, BASE, **settings).replace(layout=now.layout)

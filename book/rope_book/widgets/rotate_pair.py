@@ -21,7 +21,7 @@ class RotatePair(LiveFigure):
     ``inv_freq`` (radians per token); the score is the dot product of the turned pairs. With ``lock``, moving one
     position moves the other too, so that the distance m − n stays the same.
 
-    Parts of the picture, for ``only``: "arrows" and "rail" (only those of q, unless "key" is named too), and
+    Parts of the picture, for ``only``: "arrows" and "rail" (only those of q, unless "key" is listed too), and
     "score", the score's curve.
 
     Its results are ``distance`` (tokens), ``angle``, from the turned key to the turned query (rad), and ``score``.
@@ -46,7 +46,8 @@ class RotatePair(LiveFigure):
     k = Point([0.8, 0.8], 1.5, label="Key pair k")
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Keep the distance if it is locked; a front end and ``reset`` set both positions at once."""
+        """Keep the distance if it is locked, except for front ends and ``reset``, which set both positions at
+        once."""
         other = {"position": "key_position", "key_position": "position"}.get(name)
         if other is None or self._cross_validation_lock or not self.lock:
             return super().__setattr__(name, value)
@@ -62,12 +63,12 @@ class RotatePair(LiveFigure):
 
     @result("tokens")
     def distance(self):
-        """m − n."""
+        """Distance m − n from the key to the query."""
         return self.position - self.key_position
 
     @result("rad")
     def angle(self):
-        """φ + (m − n)θ, including whole turns."""
+        """Angle φ + (m − n)θ from the turned key to the turned query, including whole turns."""
         return angle_between(self.q, self.k, self.position - self.key_position, self.inv_freq)
 
     @result()

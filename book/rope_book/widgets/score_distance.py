@@ -10,7 +10,7 @@ from ._traits import Choice, Sketch, Slider, Toggle
 from .base import LiveFigure
 from .maths.words import normals
 
-KNOTS = 16  # heights in a drawn guess
+KNOTS = 16  # number of heights in a drawn guess
 STEPS = 256  # number of distances over which rising steps are counted
 
 
@@ -100,5 +100,5 @@ class ScoreDistance(LiveFigure):
 
     @result("steps of 256")
     def rises(self):
-        """Steps within the first 256 tokens on which the score rises."""
+        """Number of steps within the first 256 tokens on which the score rises."""
         return int((np.diff(score_curve(*head_of(self), np.arange(STEPS + 1))) > 0).sum())

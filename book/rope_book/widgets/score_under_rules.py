@@ -6,11 +6,11 @@ from ._traits import Choice, Slider, Toggle
 from .base import LiveFigure
 from .maths.stretch import RULES, score_trend, stretched
 
-SPREAD = 0.1  # a smoothed curve averages over distance · (1 ± this share)
+SPREAD = 0.1  # a smoothed curve averages over distances within this fraction of each distance
 
 
 def score_under(rule: str) -> Result:
-    """Make the result that holds the score under a rule."""
+    """Make the result for the score under a rule."""
 
     def score(now):
         rotation = stretched(rule, now.head_dim, now.base, now.trained, now.wanted, now.abf_base)
@@ -26,7 +26,7 @@ class ScoreUnderRules(LiveFigure):
     """Compare the score of equal vectors at every distance, under several rules.
 
     Each rule has a switch: ``plain`` (no rule), ``pi``, ``abf``, ``ntk_aware``, ``by_parts``, ``yarn``, ``llama3``.
-    They stretch a head that was trained on ``trained`` tokens to texts of ``wanted`` tokens. Scores are shares of
+    They stretch a head that was trained on ``trained`` tokens to texts of ``wanted`` tokens. Scores are relative to
     plain RoPE's at distance 0; YaRN's include its squared attention factor. With ``smooth`` a curve is the mean
     over distances ± 10 %, which shows the trend; ``distance`` is the cursor.
 

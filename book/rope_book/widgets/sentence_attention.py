@@ -13,7 +13,7 @@ STILL = 1e-9  # smaller changes are ignored
 
 
 def square(now, encoding, start):
-    """Return the scores or weights of the sentence at a position, with 0 for masked keys."""
+    """Return the matrix of scores or weights for the sentence at position ``start``, with 0 for masked keys."""
     scores = sentence_scores(now.sentence, encoding, start, causal=now.causal)
     shown = softmax(scores) if now.show == "weights" else scores
     return np.where(np.isfinite(scores), shown, 0)
@@ -62,7 +62,7 @@ class SentenceAttention(LiveFigure):
 
     @result("points of weights, or scores")
     def change(self):
-        """Largest difference from the comparison, of a weight (in percentage points) or of a score."""
+        """Largest difference of a weight (in percentage points) or a score from the comparison."""
         other = self.encoding if self.against == "start" else "none"
         most = abs(square(self, self.encoding, self.start) - square(self, other, 0)).max()
         return 0.0 if most < STILL else float(most) * (100 if self.show == "weights" else 1)

@@ -12,12 +12,13 @@ from .maths.words import random_matrix
 class SinusoidHeatmap(LiveFigure):
     """See PE(p) and PE(p + k) as two rows of one heatmap, and their dot product for every offset k.
 
-    ``position`` p and ``offset`` k (tokens) choose the rows. ``pair`` i is drawn next to the field as an arrow that
-    turns by k · θ_i from p to p + k, where θ_i = ``base`` ** (−2i / ``d_model``) radians per token; a pair beyond
-    the last is shown as the last. The curve below is PE(p) · PE(p + k) or, with ``between`` "projection",
+    ``position`` p and ``offset`` k (tokens) choose the rows. ``pair`` i is drawn next to the heatmap as an arrow
+    that turns by k · θ_i from p to p + k, where θ_i = ``base`` ** (−2i / ``d_model``) radians per token; if there
+    is no such pair, the last one is drawn. The curve below is PE(p) · PE(p + k) or, with ``between`` "projection",
     PE(p) · W PE(p + k) for one fixed random W. The thin curves are for other values of p.
 
-    Its results are ``product``, the dot product of the rows, and ``turn``, the pair's angle from one to the other.
+    Its results are ``product``, the dot product of the rows, and ``turn``, the pair's angle from one row to the
+    other.
 
     An out-of-range value raises a TraitError that lists the allowed values.
 
@@ -48,5 +49,5 @@ class SinusoidHeatmap(LiveFigure):
 
     @result("rad")
     def turn(self):
-        """k · θ_i, including whole turns."""
+        """Angle k · θ_i of the selected pair, including whole turns."""
         return float(self.offset * inv_freq(self.d_model, self.base)[self.pair])

@@ -28,13 +28,13 @@ class StateSteps(LiveFigure):
 
     After ``step`` tokens the cache holds a column of 8 key and 8 value features per token. The state of linear
     attention is a matrix of 8 · 8 numbers (and a vector of 8), drawn after division by the number of tokens. A
-    query at the last token, 3 times the key of token ``query``, reads both: bars on one scale show its share of
-    every token's value, by a softmax over the cache and through the state. With ``turned``, the query and keys are
-    rotated by their positions (RoPE, head width 8, base 10,000); for the state, φ(x) = elu(x) + 1 is applied first.
-    Keys are normal random numbers, and so are values, with mean 1.
+    query at the last token, 3 times the key of token ``query``, reads both. Bars on one scale show the share of
+    each token's value in the answer: the softmax weight from the cache, and the factor from the state. With
+    ``turned``, the query and keys are rotated by their positions (RoPE, head width 8, base 10,000); for the state,
+    φ(x) = elu(x) + 1 is applied first. Keys are normal random numbers, and so are values, with mean 1.
 
-    Its results are ``cached``, the numbers in the cache; ``weight``, that of the token's value in the answer from
-    the cache; and ``factor``, that in the answer from the state.
+    Its results are ``cached``, how many numbers the cache holds; ``weight``, the weight of the token's value in the
+    answer from the cache; and ``factor``, its factor in the answer from the state.
 
     An out-of-range value raises a TraitError that lists the allowed values.
 
@@ -52,7 +52,7 @@ class StateSteps(LiveFigure):
 
     @result("numbers")
     def cached(self):
-        """Numbers in the cache."""
+        """How many numbers the cache holds."""
         return 2 * WIDTH * self.step
 
     @result()

@@ -22,10 +22,10 @@ class StretchedClocks(LiveFigure):
     of a bar covers the angles up to ``trained``, and the upper part covers the additional angles in a text up to
     ``position``. A dot marks the hand at this position, or a diamond if its angle was never seen in training. A
     pair that does not complete a turn in training must be slowed by at least ``wanted`` / ``trained``; the thin
-    chart shows the actual factor. The clock belongs to ``pair``. ``abf_base`` is the larger base of ABF.
+    chart shows the actual factor. The clock shows ``pair``. ``abf_base`` is the larger base of ABF.
 
-    Its results are ``new_hands``, the number of pairs at an angle never seen, and ``reach``, the first position at
-    which a pair reaches such an angle (infinite if there is none).
+    Its results are ``new_hands``, the number of pairs at an angle never seen in training, and ``reach``, the first
+    position at which a pair reaches such an angle (infinite if there is none).
 
     An out-of-range value raises a TraitError that lists the allowed values.
 

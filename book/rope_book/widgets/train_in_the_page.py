@@ -51,8 +51,9 @@ class TrainInThePage(LiveFigure):
     ``last_pair``, and p-RoPE the share ``p`` of the pairs. The learning rate rises for 40 steps, then falls to a
     tenth as in ``rope_book.training``.
 
-    Its results are ``trained_places`` and ``new_places``, the places within the trained length and beyond it, and
-    ``guessing`` (%), the right answers of one who guesses. Those of the model arise in the page alone.
+    Its results are ``trained_places`` and ``new_places``, the number of positions within the trained length and
+    beyond it, and ``guessing``, the accuracy of guessing in percent. The model's own accuracy is computed only in
+    the page.
 
     An out-of-range value raises a TraitError that lists the allowed values.
 
@@ -90,15 +91,15 @@ class TrainInThePage(LiveFigure):
 
     @result("places")
     def trained_places(self):
-        """Places of a text of the trained length, without its first token."""
+        """Number of positions in a text of the trained length, without the first token."""
         return places_of(self.task, self.length) - 1
 
     @result("places")
     def new_places(self):
-        """Places of the longer text beyond the trained ones."""
+        """Number of positions in the longer text beyond the trained length."""
         return places_of(self.task, self.length * self.times) - places_of(self.task, self.length)
 
     @result("%")
     def guessing(self):
-        """Right answers of one who guesses."""
+        """Accuracy of guessing."""
         return 100 * guess_of(self.task)[0]

@@ -27,14 +27,14 @@ def tested(now, measure):
 
 
 class TrainingCurves(LiveFigure):
-    """Draw how well every encoding does on longer texts, eight seeds each, after a guess; or how each one learns.
+    """Guess and then see how well every encoding does on longer texts, or see how each one learns.
 
     Up to three encodings (``first``, ``second``, ``third``) stand out from the others, which are grey. They are
-    drawn as the median and range of the eight seeds or, with ``every_seed``, as individual runs. The lines run
-    ``against`` "length" up to texts that are as long as the training texts, doubled ``doublings`` times; in longer
-    texts only the new positions are scored. Without doublings, the names of the three wait to be dragged to a
-    ``guess``: three numbers in percent, for texts four times as long. Learning curves run against "steps" or CPU
-    "seconds". ``measure`` is "accuracy" or "loss".
+    drawn as the median and range of the eight seeds or, with ``every_seed``, as individual runs. With ``against``
+    set to "length", the lines end at the training length doubled ``doublings`` times; on longer texts, only the new
+    positions are scored. While ``doublings`` is 0, the names of the three wait to be dragged to a ``guess``: three
+    percentages for texts four times as long. Learning curves are plotted against "steps" or CPU "seconds".
+    ``measure`` is "accuracy" or "loss".
 
     Its results are ``accuracy`` and ``loss``, the first encoding's medians on the test texts.
 
@@ -66,7 +66,7 @@ class TrainingCurves(LiveFigure):
 
     @result("%")
     def accuracy(self):
-        """Median share of right answers over the first encoding's seeds."""
+        """Median accuracy over the first encoding's seeds."""
         return 100 * tested(self, load_grid().accuracy)
 
     @result("nats")

@@ -14,8 +14,8 @@ class WhatTurns(LiveFigure):
     Each row shows the same head under one of these variants, with one cell per feature, coloured by speed or empty
     if the feature does not turn. An arc joins two features that turn together, and a hand in each cell shows how
     far they have turned at ``position``. ``fraction`` is partial rotary's share of features and p-RoPE's share of
-    pairs; ``pairing`` is the layout. ``feature`` is followed through all rows. Below is the wavelength of each
-    turning pair, compared with ``trained_length`` (tokens).
+    pairs; ``pairing`` is the layout. The picture follows ``feature`` through all rows. Below is the wavelength of
+    each turning pair, compared with ``trained_length`` (tokens).
 
     Its result is ``complete``, the number of RoPE's pairs that complete a turn in training.
 

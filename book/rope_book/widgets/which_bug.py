@@ -43,12 +43,12 @@ class WhichBug(LiveFigure):
 
     @result()
     def shortest(self):
-        """Least length of the rotated query."""
+        """Shortest length of the rotated query."""
         return measured(self)["shortest"]
 
     @result()
     def longest(self):
-        """Greatest length of the rotated query."""
+        """Longest length of the rotated query."""
         return measured(self)["longest"]
 
     @result()

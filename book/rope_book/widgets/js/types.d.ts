@@ -1,4 +1,4 @@
-// Types shared by several scripts, for type checking only: none of this reaches a page.
+// Declares the types that several scripts share, for type checking only. Nothing in this file reaches a page.
 
 /** A point in pixels, a vector of the plane, or a complex number [real, imaginary]. */
 type Pair = [number, number];
@@ -8,48 +8,48 @@ type Matrix = number[][];
 /** A rectangle in pixels. */
 type Box = { x: number; y: number; w: number; h: number };
 
-/** A line or a box, given by its ends in pixels: [x1, y1, x2, y2]. */
+/** A line's two ends in pixels, [x1, y1, x2, y2], or a box, [x, y, w, h]. */
 type Segment = [number, number, number, number];
 
-/** How a rule turns a head: radians per token for each pair, and the factor on cosine and sine. */
+/** A head's rotation under a rule: radians per token for each pair, and the factor on cosine and sine. */
 type Rotation = { invFreq: Vector; attentionFactor: number };
 
-/** Attributes of an element; undefined ones are left out. */
+/** Attributes of an element. Undefined attributes are omitted. */
 type Attributes = Record<string, string | number | undefined>;
 
-/** How a shape is drawn; opacity from 0 to 1, the rest as in SVG. */
+/** The style of a shape, as in SVG. */
 type Style = { stroke?: string; width?: number; dash?: string; opacity?: number; fill?: string };
 type TextStyle = {
   fill?: string;
   size?: number;
-  anchor?: string; // start, middle, end
+  anchor?: string; // start, middle or end
   weight?: number;
-  turn?: number; // degrees
+  turn?: number; // in degrees
   opacity?: number;
 };
 
-/** A point where a picture can be grabbed, and the value that a pixel position represents. */
+/** A drag handle of a picture. `at` returns the trait's value at a pixel position. */
 type Handle = {
   x: number;
   y: number;
   at: (px: number, py: number) => unknown;
-  several?: boolean; // at returns several traits: {trait: value}
-  ink?: string; // the object's colour
-  box?: number[]; // its width and height, unless it is a dot
-  ring?: number; // the visible radius, if the object is larger or smaller than a dot
-  trait?: string; // the trait that it moves, if that differs from its name
+  several?: boolean; // whether `at` returns several traits, as {trait: value}
+  ink?: string; // colour of the ring
+  box?: number[]; // width and height, for a box instead of a dot
+  ring?: number; // visible radius, if it differs from a dot's
+  trait?: string; // the trait to set, if it differs from the handle's name
 };
 
-/** A clickable box in a picture, and the state that a click sets: a fixed one, or one that depends on where the click lands. */
+/** A click target in a picture. A click applies the changes `set`, or those that `at` returns for the click's position. */
 type Tap = Box & { set?: State; at?: (px: number, py: number) => State };
 
-/** The interactive parts of a picture: things to drag, by name, boxes to click, and boxes that a question may ask about. */
+/** The interactive parts of a picture: drag handles by name, click targets, and boxes that a question may ask about. */
 type Grasp = { [name: string]: any; taps?: Record<string, Tap>; marks?: Record<string, Box> };
 
-/** A point between two states: the first state, and the fraction of the way from it, 0 to 1. */
+/** The progress of a transition: the state where it started, and the completed fraction, from 0 to 1. */
 type Way = { from: State; share: number };
 
-/** {trait: value}; each figure has its own traits. */
+/** Values by trait. Each figure has different traits. */
 type State = Record<string, any>;
 
 /** A trait as returned by `describe` in _traits.py, which omits any field that its kind lacks. */
@@ -68,7 +68,7 @@ interface Control {
   limit: number;
   options: [any, string][];
   buttons?: boolean;
-  groups?: [string, any[]][]; // headings, each with the options below it
+  groups?: [string, any[]][]; // headings, each with its options
   max_words: number;
   most: number;
   letters: string;
@@ -76,7 +76,7 @@ interface Control {
 }
 type Controls = Record<string, Control>;
 
-/** A rule between controls, as returned by `describe` in _rules.py; each kind has only some of these fields. */
+/** A rule between controls, as returned by `describe` in _rules.py. Each kind of rule has only some of these fields. */
 interface ControlRule {
   rule: string;
   limit: string;
@@ -94,11 +94,11 @@ interface ControlRule {
 /** The part of a Jupyter widget model that figures use. */
 interface Model {
   host?: string;
-  widget_manager?: any; // in JupyterLab and Notebook 7, it has a reference to the notebook
+  widget_manager?: any; // refers to the notebook in JupyterLab and Notebook 7
   get(name: string): any;
   set(name: string, value: unknown): void;
   save_changes(): void;
-  send?(content: any): void; // to Python, in a kernel
+  send?(content: any): void; // sends a message to Python, if there is a kernel
   on(event: string, heard: (content?: any) => void): void;
   off(event: string, heard: (content?: any) => void): void;
 }
@@ -106,19 +106,19 @@ interface Model {
 /** The number format of each step from position to turn. */
 type Pipeline = { frequencies: string; positions: string; angles: string; cos_sin: string };
 
-/** One head's parameters: matrices, ALiBi's slope, T5's bias for each bucket, Shaw's vector for each relative position. */
+/** One head's parameters: its matrices, ALiBi's slope, T5's bias per bucket, and Shaw's vector per relative position. */
 type Head = { wQuery: Matrix; wKey: Matrix; slope: number; t5: Vector; shaw: Matrix };
 
-/** Called when the reader moves something: {trait: value}, not yet limited to allowed values. */
+/** Called with the changes that the reader makes, before they are limited to allowed values. */
 type Moved = (changes: State) => void;
 
-/** Announces a text immediately. */
+/** Announces a text to screen readers immediately. */
 type Tell = (text: string) => void;
 
-/** The URL of a state, and a way to show it to the reader. */
+/** A state's URL: `text` returns it, and `show` puts it in the address bar. */
 type Link = { text(): string; show(): void };
 
-/** A kind of control: the nearest allowed value, how to parse a text from a URL (by default, as it is), and the control's element. */
+/** A kind of control, which finds the nearest allowed value, parses text from a URL (by default, returns it as it is), and creates the element. */
 interface ControlKind {
   allowed(control: Control, value: any, current: any): any;
   parse?(text: string): any;
@@ -130,44 +130,44 @@ interface ControlKind {
   ): { element: HTMLElement; show(value: any): void };
 }
 
-/** A figure's state in its model. */
+/** The state that a figure keeps in its model. */
 interface Live {
   controls: Controls;
   names: string[];
   read(): State;
-  set(values: State): void; // apply values that are already allowed
-  move(changes: State): void; // apply the reader's changes, limited to allowed values
-  listen(f: () => void): () => void; // call f when anything but the reader changes a value; returns a function that stops this
+  set(values: State): void; // applies values that are already allowed
+  move(changes: State): void; // applies the reader's changes, limited to allowed values
+  listen(f: () => void): () => void; // calls f when anything but the reader changes a value; returns a function that stops listening
 }
 
 type Pen = import("./lib/pen.js").Pen;
 
-/** How much of a figure is shown: a small form has few controls, and often omits parts of the picture. */
+/** Which parts of a figure are shown. The small form has few controls, and often omits parts of the picture. */
 type View = { small: boolean; shows(part: string): boolean };
 
 /** The interface that every figure implements. */
 interface Figure {
-  name: string; // of its class, the same in Python
+  name: string; // the name of its class in Python
   title: string; // a short description of the picture
   height(width: number, state: State, view: View): number;
   /** Draws the whole picture; `way` is set during a transition from another state. */
   draw(pen: Pen, state: State, size: { width: number; height: number; way?: Way } & View): Grasp | void;
   readout(state: State, view: View): string; // a description of the picture in one to three sentences
-  lines?: number; // of the longest readout on a desk, which are kept free; 3 if not given
-  results?(state: State): Record<string, number>; // numbers that challenges judge, as in Python
-  follow?(before: State, changes: State): State; // other changes that follow from the reader's move, beyond the control rules
-  uses?(state: State, used: string[]): string[]; // names of controls that currently have an effect; `used` are those that the control rules allow
-  work?(state: State, whole?: boolean): Iterator<unknown>; // steps that work towards the finished picture; see lib/work.js
-  play?: { trait: string; perSecond: number; speeds?: number[] }; // a button that moves a slider by itself
+  lines?: number; // number of lines to reserve for the readout on a wide screen; 3 by default
+  results?(state: State): Record<string, number>; // the numbers that challenges judge, as in Python
+  follow?(before: State, changes: State): State; // changes that follow from the reader's, beyond the rules between controls
+  uses?(state: State, used: string[]): string[]; // the controls that currently have an effect, out of `used`, which the rules between controls allow
+  work?(state: State, whole?: boolean): Iterator<unknown>; // runs the computation in steps; see lib/work.js
+  play?: { trait: string; perSecond: number; speeds?: number[] }; // a Play button, which animates a slider
   panel?(width: number, state: State, view: View): Pair; // top and bottom of the part to show when space is tight
-  smooth?: string[]; // whole-number traits that the picture can also draw at fractional values during a transition
-  answers?: string; // a choice across the full width, with the readout directly below the picture
-  glides?: string[]; // sliders whose every step the picture follows in a transition, as it does a choice
-  time?: number; // duration of a transition in milliseconds, if the default of 400 is too short to follow
-  unfolds?: boolean; // "More" opens when a choice makes a control in it relevant
-  /** The reader's own file, saved and loaded. */
+  smooth?: string[]; // whole-number traits that the picture can draw at fractional values during a transition
+  answers?: string; // a choice that gets the full width, with the readout directly below the picture
+  glides?: string[]; // sliders whose changes the picture animates like those of a choice
+  time?: number; // duration of a transition in milliseconds; 400 by default
+  unfolds?: boolean; // whether "More" opens when a choice makes a control in it relevant
+  /** Saves the reader's file and loads it again. */
   files?: { name: string; save(state: State): Promise<string>; load(text: string, controls: Controls): Promise<State> };
-  /** Moves that no single control makes; the primary one stands out, and seldom ones are under "More". */
+  /** Buttons that change several controls at once. A primary button stands out, and seldom ones are under "More". */
   buttons?: { label: string; move(state: State): State; kind?: "primary" | "seldom" }[];
 }
 
@@ -188,9 +188,9 @@ interface Asked {
   unit?: string;
   slips?: any[][];
   otherwise?: string;
-  numbers?: number[]; // a right answer
-  verdicts?: Record<string, string>; // for each answer (names separated by spaces), a sentence; empty for a right one
-  rules?: Ruled; // for the numbers in an answer
+  numbers?: number[]; // a correct answer
+  verdicts?: Record<string, string>; // a sentence per answer (names separated by spaces), which is empty for a correct one
+  rules?: Ruled; // rules that judge the numbers in an answer
   hints?: string[];
   order?: string[];
   items?: string[];
@@ -199,46 +199,46 @@ interface Asked {
   control?: string;
 }
 
-/** [condition tree, sentence with {0}, {1}, … or null if right, [tree, format] for each {n}] */
+/** A rule, [condition, sentence, numbers]: the condition as a tree, a sentence with {0}, {1}, … (null for a right answer), and [tree, format] for each {n}. */
 type Rule = [any, string | null, any[][]];
 
-/** Names for an answer's numbers, its rules, and the reply to a right answer that no rule mentions. */
+/** Names for the numbers in an answer, the rules, and the reply to a right answer to which no rule applies. */
 type Ruled = { values?: string[]; rules: Rule[]; shows?: Rule };
 
 type Give = (given: any) => void;
 type Verdict = { right: boolean; why: string };
 
-/** The click in a picture that a question waits for, on one of these places; without names, it waits for none. */
+/** A question's request for a click on one of the named targets. Without names, it ends the request. */
 type Wanted = { id?: string; names?: string[]; take?: (name: string) => void };
 
-/** The surroundings of a question. */
+/** What a question needs from its surroundings. */
 interface Around {
-  now?: () => State | undefined; // the state of its figure
-  link?: (words?: string) => HTMLElement | undefined; // a button that takes the reader to the figure
+  now?: () => State | undefined; // returns the state of the question's figure
+  link?: (words?: string) => HTMLElement | undefined; // creates a button that takes the reader to the figure
   pick?: (names?: string[], take?: (name: string) => void) => void; // asks for clicks in the figure
   tell: Tell;
 }
 
-/** A tensor of a GGUF: its shape, fastest axis first, its ggml type, and where its data begins. */
+/** A tensor in a GGUF: its shape with the fastest axis first, its ggml type, and the offset of its data. */
 type Placed = { name: string; shape: number[]; kind: number; start: number };
 
-/** A GGUF's header, and the bytes that it was read from. */
+/** A GGUF's header, with the bytes that contain it. */
 type GgufHead = { values: Record<string, any>; tensors: Placed[]; end: number; data: number; bytes: ArrayBuffer };
 
-/** Changes to a GGUF: per-pair factors are added, a key is renamed, the rows of W_q and W_k are permuted. */
+/** Edits to a GGUF: factors to add, one per pair; a key to rename; and whether to permute the rows of W_q and W_k. */
 type Edit = { factors?: number[]; forget?: string; permute?: boolean };
 
-/** A rotation for the real model: its name, llama.cpp's settings and flags, the edit to its file, and the Python equivalent. */
+/** A rotation for the real model: its name, llama.cpp's settings and flags, the edit to the file, and the Python equivalent. */
 interface RealChoice {
   words: string;
   settings?: Record<string, number | string>;
   flags?: string;
   edit?: Edit;
-  needs?: string; // a name in rope_edu
+  needs?: string; // the function to import from rope_edu
   spec: string;
 }
 
-/** The elements of the first step, which gets the real model's file. */
+/** The page elements of the first step, which gets the real model's file. */
 interface RealGet {
   status: HTMLElement;
   bar: HTMLProgressElement;
@@ -247,7 +247,7 @@ interface RealGet {
   remove: HTMLButtonElement;
 }
 
-/** The real model in the page; a wait ends with an AbortError when its signal aborts. */
+/** The real model in the page. Its promises reject with an AbortError when `signal` aborts. */
 interface RealModel {
   write(
     choice: RealChoice,
@@ -263,8 +263,8 @@ interface RealModel {
     signal: AbortSignal,
   ): Promise<number[]>;
   edit(choice: RealChoice): Promise<Blob>;
-  length(text: string): number; // in tokens, approximately
+  length(text: string): number; // approximate number of tokens
   close(): Promise<void>;
-  threads(): number; // in use; 0 while nothing is loaded
-  most: number; // tokens in a text plus those generated after it
+  threads(): number; // number of threads in use, or 0 if no model is loaded
+  most: number; // maximum number of tokens in a text and its continuation
 }

@@ -114,7 +114,7 @@ def reads(text: str) -> bool:
 
 
 def right_words(text: str, right: str) -> int:
-    r"""Return how many words and line breaks a text shares with the right one before it differs.
+    r"""Return how many words and line breaks a text shares with the right one before the two differ.
 
     >>> right_words("wash it well", "wash it\nwell"), right_words("a b", "a b c")
     (2, 2)

@@ -23,7 +23,7 @@ def key_angle(store: str, pair: int, position: int, length: int) -> float:
 
 
 def held_keys(store: str, pair: int, capacity: int, step: int) -> list[dict[str, float]]:
-    """Return {position, stored, used, wanted} of each key in the cache after `step` tokens, oldest first.
+    """Return {position, stored, used, wanted} for each key in the cache after `step` tokens, oldest first.
 
     The three angles are in radians: the key's angle as stored, as used for this step's scores, and as it should be.
     Each key is stored in the step that computes it. The "unrotated" store rotates all its keys again at every step.
@@ -43,7 +43,8 @@ def held_keys(store: str, pair: int, capacity: int, step: int) -> list[dict[str,
 
 
 def decoding_work(store: str, capacity: int, step: int) -> dict[str, list[int]]:
-    """Return the keys rotated and dot products computed so far, and the bytes stored, each [with cache, without].
+    """Return the keys rotated and dot products computed so far, and the bytes stored, each as [with cache,
+    without].
 
     Without a cache, every step recomputes the whole text: it rotates every key and lets every token attend to its
     window again. The cache stores a key and a value per token, in 16-bit numbers.

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 LAST = 8
-HOLDS = 1e-9  # tolerance for rounding: a line with a smaller violation holds
+HOLDS = 1e-9  # tolerance for rounding; a line holds if its violation is smaller
 PLACES = range(LAST + 1)
 Encoder = Callable[[complex, int], complex]
 

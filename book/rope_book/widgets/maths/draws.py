@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-STEP = np.uint32(0x9E3779B9)  # 2³² over the golden ratio
+STEP = np.uint32(0x9E3779B9)  # 2³² divided by the golden ratio
 
 
 def mixed(x: np.ndarray) -> np.ndarray:

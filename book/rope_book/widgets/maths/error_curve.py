@@ -8,7 +8,7 @@ from rope_doctor.precision import SIGNIFICAND_BITS, Pipeline, angle_error, round
 
 FARTHEST = 2**20  # last position shown
 GOLDEN = (math.sqrt(5) - 1) / 2
-FEW = 6  # number of pairs examined at `spread_positions`
+FEW = 6  # number of pairs to examine at `spread_positions`
 SMALLEST = {"float16": 2.0**-24}  # spacing of subnormal numbers, for formats where it matters
 
 

@@ -41,7 +41,7 @@ def example_value(head: int, relative: int) -> float:
 def bias_curve(scheme: str, head: int, length: int, **table: int) -> list[float]:
     """Return the biases at relative positions from −(length − 1) to 0 for causal schemes, or to length − 1.
 
-    Positions that share a table entry all have the example value of the smallest distance among them.
+    Positions that share a table entry all get the example value for their smallest distance.
 
     >>> bias_curve("alibi", 1, 3)
     [-1.0, -0.5, 0.0]

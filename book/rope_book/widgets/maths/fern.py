@@ -1,4 +1,5 @@
-"""Compute a fern: a head's clock hands, chained tip to tail from the slowest, curl as the distance grows.
+"""Compute a fern: a head's clock hands, chained tip to tail with the slowest first, which curls as the distance
+grows.
 
 At distance 0, every hand points straight up; at distance r, hand i has turned clockwise by r θ_i. The height of the
 tip is therefore a sum of cosines, which is the score.
@@ -8,8 +9,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-STEP = 0.01  # in log10(1 + distance), between two candidate positions of a dragged tip
-LOOK = 24  # number of steps to try on either side
+STEP = 0.01  # step in log10(1 + distance) between candidate positions of a dragged tip
+LOOK = 24  # number of candidate steps to either side
 
 
 def fern(

@@ -12,7 +12,7 @@ from .stretch import stretched
 
 RULES = ("rope", "pi", "llama3", "yarn")  # rules that configs can specify
 WIDTHS = (16, 20, 24, 32, 64, 96, 128, 256)
-LENGTHS, BASES, FACTORS = (64, 2**20), (100.0, 1e8), (1.0, 128.0)  # ranges of the figure
+LENGTHS, BASES, FACTORS = (64, 2**20), (100.0, 1e8), (1.0, 128.0)  # ranges of the figure's controls
 NEAR = 1e-6  # relative tolerance for float32 numbers from a file
 
 

@@ -1,6 +1,7 @@
 r"""Choose the rotation for a trained model on texts beyond its trained length, and summarise its answers.
 
-This is the Python twin of `js/maths/long_text.js`; `rope_book.training.restore.restore` returns the model itself.
+This is the Python counterpart of `js/maths/long_text.js`; `rope_book.training.restore.restore` returns the model
+itself.
 """
 
 import math
@@ -83,7 +84,8 @@ def turns_within(inv_freq: np.ndarray, places: int) -> np.ndarray:
 
 
 def bin_size(length: int, times: int) -> int:
-    r"""Return the positions per bar: an eighth of the trained length, doubled until there are at most 17 bars.
+    r"""Return the number of positions per bar: an eighth of the trained length, doubled until at most 17 bars
+    remain.
 
     >>> [bin_size(32, times) for times in (1, 2, 4, 8, 16)]
     [4, 4, 8, 16, 32]

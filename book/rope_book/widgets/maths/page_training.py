@@ -14,12 +14,12 @@ from .draws import normal, uniform, whole
 
 WIDTH, HEADS, HIDDEN = 32, 2, 64
 BUCKETS = 32  # number of buckets in T5's table
-BACK = 5  # distance to the token to repeat
+BACK = 5  # how many positions back the token to repeat is
 LETTERS, FAR, ASKS = 8, 8, 0.25  # in "recall": number of letters, largest distance, probability of a question
 VOCABULARY = {"back": 17, "copy": 18, "recall": 17, "text": 76}
-PLANNED = {"back": 400, "copy": 600, "recall": 400, "text": 500}  # training steps
+PLANNED = {"back": 400, "copy": 600, "recall": 400, "text": 500}  # number of training steps
 PARTS = {"train": (0, 8), "test": (9, 10)}  # start and end, in tenths of the prose
-PROSE = Path(__file__).parents[2] / "training" / "prose.txt"  # importing it needs torch
+PROSE = Path(__file__).parents[2] / "training" / "prose.txt"  # importing its package needs torch
 # The challenge: the mean percentage of right answers to reach at new positions, and settings that reach it.
 RECORD = {"task": "back", "length": 24, "times": 4, "percent": 92}
 RECORD_SETTINGS = {"encoding": "rotary", "base": 100.0, "last_pair": 4, "steps": 400}
@@ -165,7 +165,7 @@ def _norm(name: str) -> list[tuple[str, tuple[int, ...], str, float]]:
 
 
 def draw_weights(task: str, encoding: str, layers: int, length: int, seed: int) -> dict[str, np.ndarray]:
-    """Return the initial weights for a seed as float64 arrays, by name in torch."""
+    """Return the initial weights for a seed as float64 arrays, keyed by their names in torch."""
     drawn = {}
     for n, (name, shape, kind, spread) in enumerate(weights_of(task, encoding, layers, length)):
         count, keys = int(np.prod(shape)), [1000 + n, seed]

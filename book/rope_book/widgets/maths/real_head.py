@@ -1,6 +1,7 @@
 r"""Run one head of SmolLM2 on a short text: attention weights, pairs' contributions, and how well it does its job.
 
-This is the Python twin of `js/maths/real_head.js`; `rope_book.results.page_heads` loads the queries and keys.
+This is the Python counterpart of `js/maths/real_head.js`; `rope_book.results.page_heads` loads the queries and
+keys.
 """
 
 import numpy as np
@@ -8,7 +9,7 @@ import numpy as np
 from rope_edu.attention import causal_mask, softmax
 from rope_edu.encodings import RopeSpec, apply_rope, rope_angles
 
-NEAR, FAR = 2, 8  # distances in tokens: "near" begins at the first, "far" at the second
+NEAR, FAR = 2, 8  # minimum distances in tokens for "near" and "far"
 JOBS = {
     "previous": "reads the word before",
     "itself": "reads the word itself",

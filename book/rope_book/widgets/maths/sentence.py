@@ -32,7 +32,7 @@ def _t5(causal: bool) -> Callable[[np.ndarray, int], np.ndarray]:
 
 
 def encoding_of(name: str, *, causal: bool) -> PositionEncoding:
-    """Return the encoding of this name for a head of width 8; T5's table depends on the mask.
+    """Return the encoding with the given name for a head of width 8; T5's table depends on the mask.
 
     >>> encoding_of("none", causal=False)
     NoPosition()

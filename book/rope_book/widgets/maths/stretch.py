@@ -50,7 +50,7 @@ def stretched(
 
 
 def score_trend(inv_freq: np.ndarray, attention_factor: float, distance: float, spread: float) -> float:
-    """Return the score of equal vectors, averaged over `distance` · (1 ± `spread`), relative to plain RoPE's at 0.
+    """Return the score of equal vectors, averaged over `distance` · (1 ± `spread`), relative to plain RoPE at 0.
 
         a²/pairs · Σ_i cos(r θ_i) sinc(spread · r θ_i),   sinc x = sin(x)/x
 

@@ -1,4 +1,4 @@
-"""One head's query and key, trained interleaved, and their score when code rotates them by the other layout."""
+"""One head's query and key, trained interleaved, and their score when code rotates them in the other layout."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ DISTANCE = 4  # tokens from the key to the query
 # one query and one key, interleaved; narrower heads use the first features
 QUERY = [-0.8, -1.3, 0.6, 0.7, -0.3, 0.4, 1.7, 1.1, 0.7, 0.7, -0.9, 1, -1.6, -0.3, -0.4, -1.7]
 KEY = [-0.1, 1.6, -0.3, -1.2, -0.1, 0.9, 0.2, 0.3, -1.4, 0.5, 0.5, 1.3, 1.5, 0.7, -1.6, -1.4]
-RUNS = {  # layouts by which the query and the key are rotated
+RUNS = {  # (query's layout, key's layout) for each run
     "trained": ("interleaved", "interleaved"),
     "converted": ("half_split", "half_split"),  # after the features are permuted
     "unconverted": ("half_split", "half_split"),
