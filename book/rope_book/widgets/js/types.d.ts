@@ -103,7 +103,7 @@ interface Model {
   off(event: string, heard: (content?: any) => void): void;
 }
 
-/** The number format of each step from position to turn. */
+/** The number format of each step from position to rotation. */
 type Pipeline = { frequencies: string; positions: string; angles: string; cos_sin: string };
 
 /** One head's parameters: its matrices, ALiBi's slope, T5's bias per bucket, and Shaw's vector per relative position. */
@@ -211,7 +211,7 @@ type Verdict = { right: boolean; why: string };
 /** A question's request for a click on one of the named targets. Without names, it ends the request. */
 type Wanted = { id?: string; names?: string[]; take?: (name: string) => void };
 
-/** What a question needs from its surroundings. */
+/** The functions that a question receives from its surroundings. */
 interface Around {
   now?: () => State | undefined; // returns the state of the question's figure
   link?: (words?: string) => HTMLElement | undefined; // creates a button that takes the reader to the figure

@@ -12,7 +12,7 @@ import { counted, textWidth } from "../lib/words.js";
 import { invFreq, ropeAngles, TURN, turnsOf, withinTurn } from "../maths/frequencies.js";
 import { positionTowards } from "../maths/pair_angle.js";
 
-const MOST = 16; // most clocks that the upper rows show
+const MOST = 16; // maximum number of clocks in the upper rows
 const stacked = (width) => width < 560;
 
 /** Lay out the rows of clocks, the selected clock, and the chart of its angle. */

@@ -20,7 +20,7 @@ const SEARCHED = 294912; // tokens; every state's first negative distance is bel
 const SPREAD = geometric(1, FARTHEST, 380).map(Math.round);
 
 /** The first negative distance for a head width and base, and the mean cosine at sampled distances, which are
- * denser near that one. */
+ * densest near that distance. */
 const curveOf = memo((headDim, base) => {
   const frequencies = invFreq(headDim, base);
   const first = firstNegativeDistance(frequencies, SEARCHED) ?? SEARCHED;
@@ -63,7 +63,7 @@ function below(path, zero) {
   return parts;
 }
 
-/** Draw the upper chart: the mean cosine against the distance. */
+/** Draw the chart of the mean cosine by distance. */
 function drawCurve(pen, { base, head_dim, context }, box, width) {
   const { first, distances, means } = curveOf(head_dim, base);
   const { X, Y, at } = axes(pen, box, [1, FARTHEST], [-0.25, 1], {

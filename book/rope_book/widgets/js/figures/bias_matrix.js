@@ -41,7 +41,7 @@ const WORDS = {
   t5_bidirectional: T5,
 };
 
-/** Draw all query–key pairs, with queries as rows and keys as columns. */
+/** Draw a cell for each query–key pair, with queries as rows and keys as columns. */
 function drawMatrix(pen, { scheme, length }, { causal, curve, entry, last }, { x, y, side }) {
   const cell = side / length;
   const shadeOf = range(1 - length, length - 1).map((relative) =>

@@ -169,7 +169,7 @@ function drawChips(pen, { preset, config }, width) {
   return taps;
 }
 
-/** The lengths to mark in a chart: the text's, the trained length, and the claimed length. */
+/** The lengths to mark in a chart: the text length, the trained length and the claimed length. */
 function marks({ longest, trained }, length) {
   const mark = (name, tokens, stroke, dash) => ({
     words: `${name} ${grouped(tokens)}`,

@@ -71,7 +71,7 @@ function columnsOf(boxes, scale, { left, wide }) {
   }));
 }
 
-/** Lay out one fern, or several side by side in the same height, on the ground with the distance rail below. */
+/** Lay out one fern, or several side by side at the same height, above the distance rail. */
 function plan(width, state, { shows }) {
   const several = state.shown === "rules";
   const room = Math.round(clamp(0.46 * width + 46, 300, 376)); // height from the top of the ferns to the rail
@@ -173,7 +173,7 @@ function drawGathering(pen, state, at) {
   const [w, h] = [at.right - at.left, at.tall];
   const cellOf = (columns) => Math.min(w / columns, (columns * h) / pairs);
   const [columns] = range(1, pairs)
-    .filter((count) => pairs % count === 0) // only full rows
+    .filter((count) => pairs % count === 0) // allow only full rows
     .sort((one, other) => cellOf(other) - cellOf(one));
   const cell = cellOf(columns);
   const grid = { x: at.left + (w - columns * cell) / 2, y: at.top, columns, cell, row: cell, r: 0.42 * cell };

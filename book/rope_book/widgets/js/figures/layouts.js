@@ -15,7 +15,8 @@ const DISTANCE = LAYOUTS.distance; // tokens from the key to the query
 const REACH = 2.1; // magnitude drawn at full height
 const speedOf = (pair, pairs) => pair / (pairs - 1); // from 0 for the fastest pair to 1 for the slowest
 
-/** For a head of width d, the rotated query and key and their scores under each layout. */
+/** For a head of width d, functions that return the rotated query and key and their score in each run, and the
+ * score curves. */
 function head(d) {
   const frequencies = invFreq(d, LAYOUTS.base);
   const order = layoutPermutation(d);

@@ -83,7 +83,7 @@ function draw(pen, state, { width }) {
   return drawGuess(pen, state, box, scales.Y);
 }
 
-/** Say how far the drawn guess is from the model as trained. */
+/** Say how far the drawn guess is from the curve of the model as trained. */
 function judged({ guess_first, guess, text }) {
   if (!guess_first) return "";
   const shares = MIDDLES.map((token) => token / LENGTH.tokens);

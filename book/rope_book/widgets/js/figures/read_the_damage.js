@@ -127,7 +127,7 @@ function commandsFor(mistakes) {
 
 const commandLines = (mistakes, width) => commandsFor(mistakes).flatMap(({ run }) => wrapped(run, width - 4, MONO));
 
-const ENTRY = 44; // pixels
+const ENTRY = 44; // height of a list entry, in pixels
 function listHeight(state, width) {
   const mistakes = lookingLike(state);
   return 78 + ENTRY * mistakes.length + LINE * commandLines(mistakes, width).length;

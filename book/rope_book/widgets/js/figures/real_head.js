@@ -37,7 +37,7 @@ const rotationOf = ({ rule, first_pair, last_pair, factor, base }) =>
     ...{ times: 1, ramp_from: 1, ramp_to: 32, attention_factor: 1 },
   });
 
-/** The head's attention weights under the given rotation, and how well it does its job; memoised. */
+/** The head's attention weights under the given rotation, and how well the head does its job, memoised. */
 const workOf = memo((job, sentence, start, settings) => {
   const { q, k, tokens } = pageHead(job, sentence - 1);
   const weights = headWeights(q, k, start, rotationOf(settings), settings.layout);

@@ -20,7 +20,7 @@ const PENCIL = 9; // distance of a waiting pencil from the axis, in pixels
 const DECADES = 2; // decades below the trivial bound that the logarithmic axis shows with RoFormer's bound
 
 const vectorsOf = memo((vectors, headDim, base, peak, seed) => {
-  const drawn = normals(1000 + seed, 2 * headDim); // q, then k
+  const drawn = normals(1000 + seed, 2 * headDim); // q, followed by k
   const q = vectors === "constant" ? Array(headDim).fill(1) : drawn.slice(0, headDim);
   if (vectors === "independent") return { q, k: drawn.slice(headDim) };
   return { q, k: vectors === "rotated" ? applyRope(q, ropeAngles(peak, invFreq(headDim, base))) : q };
@@ -65,7 +65,7 @@ function sampled({ reach, vectors, peak }, step) {
   return sorted([...far, ...near]);
 }
 
-/** Whether the user can draw a guess, and whether the sum stays hidden until then. */
+/** Whether the user can draw a guess, and whether the sum stays hidden until the guess is complete. */
 const canGuess = ({ guess_first, bound, reach }) => guess_first && !bound && reach !== LOG;
 const waits = (state) => canGuess(state) && state.guess.length < KNOTS;
 
@@ -171,7 +171,8 @@ function plan(width, state, { small, shows }) {
   const [x, w] = [50, width - 72];
   const under = rows ? 26 + row * rows : 0;
   const bare = small && rows > 0;
-  const top = bare ? 40 : Math.max(legend(state, width).height, width < 620 ? 40 : 20) + 54; // fixed
+  // independent of the guess, so that drawing one does not shift the chart
+  const top = bare ? 40 : Math.max(legend(state, width).height, width < 620 ? 40 : 20) + 54;
   const sum = { x, y: under + top, w, h: bare ? 120 : width < 480 ? 180 : 154 };
   return { rows, row, x, w, under, bare, sum, height: sum.y + sum.h + 46 };
 }

@@ -15,7 +15,7 @@ import { scoreTrend, stretched } from "../maths/stretch.js";
 const SPREAD = 0.1; // a smoothed curve averages over distances within this fraction of each distance
 const POINTS = 112; // points per curve
 
-/** Each rule's switch and curve style, plainest first. */
+/** Each rule's switch and curve style, with plain RoPE first. */
 const CURVES = {
   rope: { trait: "plain", stroke: ruleInk.rope, width: 2.4 },
   pi: { trait: "pi", stroke: ruleInk.pi, width: 2.6 },

@@ -12,8 +12,8 @@ import { dot, matVec } from "../maths/dot_product.js";
 import { invFreq, TURN } from "../maths/frequencies.js";
 import { randomMatrix } from "../maths/words.js";
 
-const ROWS = 160; // draws positions 0 … 159
-const REACH = 64; // draws offsets −64 … 64
+const ROWS = 160; // number of positions drawn, 0 … 159
+const REACH = 64; // largest offset drawn, in either direction
 const OTHERS = range(0, 90, 15); // positions of the faint curves
 
 /** The positions' encodings, as rows of numbers and as an image. */

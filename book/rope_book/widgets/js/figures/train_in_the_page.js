@@ -196,7 +196,7 @@ function plan(width, state, hasMap) {
 
 /** Draw the latest loss as a number, preceded by a sparkline of the losses so far. */
 function drawLoss(pen, state, { runs, own }, box) {
-  const top = state.task === "text" ? 5 : 3.5; // nats
+  const top = state.task === "text" ? 5 : 3.5; // top of the sparkline, in nats
   const latest = last(own[0].losses);
   const words = latest === undefined ? "" : phrase`loss ${fmt(latest, 2)} nats`;
   const right = box.x + box.w;

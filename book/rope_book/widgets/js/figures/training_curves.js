@@ -209,7 +209,7 @@ function draw(pen, state, { width }) {
   return handles;
 }
 
-/** Give an encoding's median and range over all seeds at the selected length. */
+/** Describe an encoding's median and range over all seeds at the selected length. */
 function told({ measure, doublings }, { words, tested }) {
   const [low, middle, high] = tested.map((values) =>
     measure === "loss" ? String(Number(values[doublings].toPrecision(2))) : fmt(100 * values[doublings], 0),

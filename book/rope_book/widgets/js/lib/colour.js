@@ -25,7 +25,7 @@ export const ink = {
 /** Darker line colours that replace hues too light for thin lines. @type {Record<string, string>} */
 export const lineInk = { [ink.value]: "var(--rl-value-line)", [ink.other]: "var(--rl-other-line)" };
 
-/** Small labels. */
+/** The text style of small labels. */
 export const note = { size: 12, fill: ink.muted };
 export const noteMiddle = { ...note, anchor: "middle" };
 export const noteEnd = { ...note, anchor: "end" };

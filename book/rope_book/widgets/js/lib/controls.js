@@ -79,7 +79,8 @@ export function makeControls(controls, asked, { moved, leapt, tell }) {
     if (asked.unfolds && inUse.length && fresh) more.open = true;
     [now, inUse] = [state, used];
     for (const name in parts) parts[name].show(state[name]);
-    const around = /** @type {Document | ShadowRoot} */ (lead.getRootNode()); // itself, if detached
+    const around = /** @type {Document | ShadowRoot} */ (lead.getRootNode());
+    // a detached element's root has no activeElement
     hide(around.activeElement ?? null);
   }
   const elements = places[2].length ? [lead, more, answers] : [lead, more];

@@ -50,23 +50,23 @@ export class Pen extends Slots {
     this.put("rect", { x: px(x), y: px(y), ...size, rx: radius, ...filled(style) });
   }
 
-  /** Lines [[x1, y1, x2, y2], …]. @type {(list: Segment[], style?: Style) => void} */
+  /** Draw lines [[x1, y1, x2, y2], …]. @type {(list: Segment[], style?: Style) => void} */
   lines(list, style) {
     const d = list.map(([x1, y1, x2, y2]) => `M${px(x1)},${px(y1)} ${px(x2)},${px(y2)}`);
     this.put("path", { d: d.join(""), ...stroked(style) });
   }
 
-  /** Curves [[[x, y], …], …]. @type {(list: Pair[][], style?: Style) => void} */
+  /** Draw curves [[[x, y], …], …]. @type {(list: Pair[][], style?: Style) => void} */
   curves(list, style) {
     this.put("path", { d: list.map(trace).join(""), "stroke-linejoin": "round", ...stroked(style) });
   }
 
-  /** Areas [[[x, y], …], …]. @type {(list: Pair[][], style?: Style) => void} */
+  /** Draw areas [[[x, y], …], …]. @type {(list: Pair[][], style?: Style) => void} */
   areas(list, { fill = ink.grid, opacity } = {}) {
     this.put("path", { d: list.map((corners) => `${trace(corners)}Z`).join(""), fill, opacity });
   }
 
-  /** Circles [[x, y, r], …]. @type {(list: [number, number, number][], style?: Style) => void} */
+  /** Draw circles [[x, y, r], …]. @type {(list: [number, number, number][], style?: Style) => void} */
   circles(list, style = {}) {
     /** @type {(r: number, way: 1 | -1) => string} */
     const half = (r, way) => `a${px(r)} ${px(r)} 0 0 0 ${px(2 * way * r)} 0`;
@@ -74,7 +74,7 @@ export class Pen extends Slots {
     this.put("path", { d: d.join(""), ...filled(style) });
   }
 
-  /** Rectangles [[x, y, w, h], …]. @type {(list: Segment[], style?: Style) => void} */
+  /** Draw rectangles [[x, y, w, h], …]. @type {(list: Segment[], style?: Style) => void} */
   rects(list, style = {}) {
     const d = list.map(([x, y, w, h]) => {
       const [left, top, right, bottom] = [x, y, x + w, y + h].map(px);
@@ -83,7 +83,8 @@ export class Pen extends Slots {
     this.put("path", { d: d.join(""), ...filled(style) });
   }
 
-  // Text at (x, y). anchor: start, middle, end; turn: degrees. For coloured text use the inks named …Words.
+  // Write text at (x, y). `anchor` is start, middle or end, and `turn` is in degrees. Coloured text needs the inks
+  // named …Words.
   /** @type {(x: number, y: number, words: unknown, style?: TextStyle) => void} */
   text(x, y, words, { fill = ink.text, size = 13, anchor = "start", weight, turn, opacity } = {}) {
     const place = { x: px(x), y: px(y) };
@@ -92,7 +93,7 @@ export class Pen extends Slots {
     this.put("text", { ...place, ...style }, String(words));
   }
 
-  // An arrow from (x1, y1) to (x2, y2) with a filled head.
+  // Draw an arrow from (x1, y1) to (x2, y2) with a filled head.
   /** @type {(x1: number, y1: number, x2: number, y2: number, style?: Style & {head?: number}) => void} */
   arrow(x1, y1, x2, y2, { stroke = ink.text, width = 2.5, dash, opacity, head = 9 } = {}) {
     const { neck, tip, outline } = arrowShape(x1, y1, x2, y2, width, head);
@@ -100,8 +101,8 @@ export class Pen extends Slots {
     this.area(dash ? tip : outline, { fill: stroke, opacity });
   }
 
-  // A circular arc around (cx, cy) from angle a to angle b (radians, counter-clockwise, y up), which may span more
-  // than a full turn.
+  // Draw a circular arc around (cx, cy) from angle a to angle b (radians, counter-clockwise, y up), which may span
+  // more than a full turn.
   /** @type {(cx: number, cy: number, r: number, a: number, b: number, style?: Style) => void} */
   arc(cx, cy, r, a, b, style) {
     this.curve(arcPoints(cx, cy, r, a, b), style);

@@ -17,7 +17,7 @@ const isIn = ([px, py], { x, y, w, h }) =>
 const away = ([px, py], { x, y, w, h }) => Math.hypot(px - x - w / 2, py - y - h / 2);
 
 // {element, place(marks), ask(wanted)} over a picture. In `ask`, {id, names, take} starts a question's request and
-// {id} ends it. It returns whether the picture contains all requested targets.
+// {id} ends it. `ask` returns whether the picture contains all requested targets.
 export function makePicks(/** @type {SVGSVGElement} */ picture, /** @type {AbortSignal} */ signal) {
   const element = svg("g", { class: "rl-picks" });
   let marks = /** @type {Record<string, Box>} */ ({});

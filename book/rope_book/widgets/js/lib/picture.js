@@ -39,7 +39,7 @@ export function makePicture({ title, height, draw, panel }, view, { dragged, dro
   const element = html("div", { class: "rl-picture" }, canvas);
   const pen = new Pen(group);
   let width = 0;
-  let room = 0; // height for a held picture, or 0 while not held
+  let room = 0; // maximum height of a held picture, or 0 while the picture is not held
 
   function measure() {
     const now = element.clientWidth ? Math.round(clamp(element.clientWidth, NARROWEST, WIDEST)) : width;

@@ -27,14 +27,14 @@ const KINDS = {
 
   preset(name, { table, own }, now, held) {
     const values = Object.hasOwn(table, now[name]) ? table[now[name]] : {};
-    const differing = Object.entries(values).filter(([other, value]) => String(now[other]) !== String(value)); // or lists
+    const differing = Object.entries(values).filter(([other, value]) => String(now[other]) !== String(value)); // for lists
     return name in held || !differing.length ? Object.fromEntries(differing) : { [name]: own };
   },
 
   only_if: () => ({}),
 };
 
-/** All rules with the names of their controls. */
+/** All rules, each with its control's name. */
 const rulesOf = (/** @type {Controls} */ controls) =>
   Object.values(controls).flatMap(({ name, rules = [] }) => rules.map((rule) => ({ name, rule })));
 

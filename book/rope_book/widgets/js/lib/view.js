@@ -39,8 +39,8 @@ export function invite(root, picture, signal) {
 /** The height of the page header at the top of the window. */
 const roof = () => Number.parseFloat(getComputedStyle(document.documentElement).scrollPaddingTop) || 0;
 
-// A function that returns whether enough of an element is visible, as last reported by an observer, because
-// measuring during a draw would force a second layout.
+// A function that returns whether enough of an element is visible. An observer reports this, because measuring
+// during a draw would force a second layout.
 function watched(/** @type {Element} */ element, /** @type {AbortSignal} */ signal) {
   let share = 1;
   const options = { rootMargin: `-${roof()}px 0px 0px`, threshold: ENOUGH };

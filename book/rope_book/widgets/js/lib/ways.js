@@ -101,7 +101,7 @@ function order({ items = [] }, give) {
   return { element: html("div", {}, so, list, again) };
 }
 
-/** A button that leads to the figure, if the figure can be reached. @param {Around["link"]} link */
+/** A button that leads to the figure, or "" if the figure cannot be reached. @param {Around["link"]} link */
 const to = (link) => link?.(TO_FIGURE) ?? "";
 
 /** @type {Make} */
@@ -133,7 +133,7 @@ function place({ places = [] }, give, { link, pick }) {
     element.parentElement?.querySelector(".rl-reply")?.scrollIntoView({ block: "nearest" });
   }
   const seen = new IntersectionObserver((entries) => entries.at(-1)?.isIntersecting && pick(places, take));
-  const hidden = new ResizeObserver(() => element.offsetParent || pick()); // hidden by another question
+  const hidden = new ResizeObserver(() => element.offsetParent || pick()); // end the request when hidden
   const watches = [seen, hidden];
   for (const watch of watches) watch.observe(element);
   function stop() {

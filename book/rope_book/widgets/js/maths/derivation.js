@@ -10,7 +10,7 @@ export const LAST = 8; // each line is tested at positions 0 … LAST
 export const HOLDS = 1e-9; // tolerance for rounding; a line holds if its violation is smaller
 export const PLACES = range(0, LAST);
 
-/** The pair z encoded at position m, with θ radians per token. @type {Record<string, (z: Pair, m: number, theta: number) => Pair>} */
+/** Each candidate's encoding of the pair z at position m, with θ radians per token. @type {Record<string, (z: Pair, m: number, theta: number) => Pair>} */
 const CANDIDATES = {
   turn: (z, m, theta) => rotatePair(z, m * theta),
   head_start: (z, m, theta) => rotatePair(z, m * theta + 0.5),

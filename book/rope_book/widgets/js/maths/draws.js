@@ -10,7 +10,7 @@ export function mixed(x) {
   return (x ^ (x >>> 16)) >>> 0;
 }
 
-/** A stream's initial state, from integer keys. @type {(keys: Vector) => number} */
+/** The initial state of the stream that the integer keys identify. @type {(keys: Vector) => number} */
 export const streamOf = (keys) => keys.reduce((state, key) => mixed((state ^ key) + STEP), 0);
 
 /** The n-th number in a stream, in [0, 1). @type {(stream: number, n: number) => number} */

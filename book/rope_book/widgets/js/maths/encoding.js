@@ -15,7 +15,7 @@ export function makeHead(rows, head, encoding, causal) {
   const frequencies = invFreq(width);
   const added = memo((/** @type {number} */ position) => {
     const vector = sinusoidal(position, head.wQuery[0].length);
-    return [matVec(head.wQuery, vector), matVec(head.wKey, vector)]; // terms of the query and the key
+    return [matVec(head.wQuery, vector), matVec(head.wKey, vector)]; // added to query and key
   }, Infinity);
   /** @type {(content: Matrix, which: 0 | 1, k: number) => Matrix} */
   const placed = (content, which, k) =>

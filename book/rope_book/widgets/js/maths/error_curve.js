@@ -4,7 +4,7 @@ import { range, sorted } from "../lib/numbers.js";
 import { angleError, roundoff, roundTo } from "./precision.js";
 
 export const FARTHEST = 2 ** 20; // number of positions shown
-export const LOST = 3.1; // in radians; an angle with a larger error says nothing
+export const LOST = 3.1; // in radians; an angle with a larger error is useless
 const FEW = 6; // number of pairs to check at the evenly spread positions
 const GOLDEN = (Math.sqrt(5) - 1) / 2;
 /** @type {Record<string, number>} */

@@ -24,7 +24,7 @@ function swapped(x, sign = -1) {
   return out;
 }
 
-/** Repeat each number, next to the original or half the width apart. @type {(table: Vector, halves: boolean) => number[]} */
+/** Repeat each number, next to the original or half the width away. @type {(table: Vector, halves: boolean) => number[]} */
 const laidOut = (table, halves) => (halves ? [...table, ...table] : table.flatMap((value) => [value, value]));
 
 // A rotation of the form x · cos + partner · sin, with a mistake in one of its parts.

@@ -97,7 +97,7 @@ export function readAny(text, layerType, seqLen) {
     return { reading: readings.find((each) => each.layerType === layerType) ?? readings[0], content };
   } catch (error) {
     const { reason, field, message, choices } = /** @type {any} */ (error);
-    const sentence = reason ? message : `The reader failed on this file: ${message}`; // replaces a stale picture
+    const sentence = reason ? message : `The reader failed on this file: ${message}`; // avoids a stale picture
     return { refused: { reason: reason ?? "failed", field, sentence, choices: choices ?? [] } };
   }
 }
