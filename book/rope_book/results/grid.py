@@ -30,7 +30,7 @@ class GridRun:
     """One training run.
 
     Attributes:
-        task, encoding, seed: what was trained.
+        task, encoding, seed: the task, the encoding and the seed that were trained.
         learning_rate, own_rate: tuned values; their product is the learning rate of the encoding's own parameters.
         parameters: number of trainable parameters.
         seconds: wall time, including evaluations.

@@ -73,5 +73,5 @@ class Whole(list):
     append = extend = insert = pop = remove = clear = sort = reverse = _refuse  # type: ignore[assignment]
 
     def __reduce_ex__(self, protocol: object) -> tuple[type, tuple[list]]:
-        """Make copies and pickles plain lists."""
+        """Turn copies and unpickled objects into plain lists."""
         return list, (list(self),)

@@ -54,7 +54,7 @@ class Fern(LiveFigure):
     """Lay the hands of a head tip to tail, slowest first, each turned by distance · θ_i, to form a fern.
 
     At ``distance`` 0 all hands point up, and the stem is straight. As the distance grows, it curls from the tip,
-    where the hands are fast. ``reach`` is the height of the tip as a share of the straight stem; ``score`` is
+    where the hands are fast. ``reach`` is the height of the tip as a fraction of the straight stem's; ``score`` is
     ``reach`` times the sum of ``lengths``. Both can be read and observed. A chart plots the height against the
     distance.
 

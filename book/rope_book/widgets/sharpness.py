@@ -14,8 +14,8 @@ class Sharpness(LiveFigure):
     One key scores ``match``; the scores of all others have mean 0 and standard deviation ``spread``. ``length``
     (tokens) is the cursor; the model was trained on 4,096. ``factor`` is YaRN's stretch s: all scores are
     multiplied by a² = (0.1 ln s + 1)². A static rule uses the same s at every length; a dynamic rule computes s
-    from the length. ``shown`` is the weight of the matching key, or the number of keys that share the attention (e
-    to the entropy).
+    from the length. ``shown`` selects the weight of the matching key, or the number of keys that share the
+    attention (e to the entropy).
 
     Its results are ``share`` and ``sharing`` with YaRN's factor; ``share_plain`` and ``sharing_plain`` without it.
 

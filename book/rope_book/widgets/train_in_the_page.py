@@ -41,7 +41,7 @@ class TrainInThePage(LiveFigure):
     The model has 32 features, two heads of eight pairs, and ``layers`` blocks. It learns a ``task`` from 16 texts
     of ``length`` letters per step: "back", "copy" (which needs two layers), "recall" or "text". ``steps`` is the
     number of training steps: *Train* raises it, *Pause* stops it, and the same settings, ``seed`` and steps give
-    the same model in every browser. Bars show the right answers by position. After training, the texts can be
+    the same model in every browser. Bars show the accuracy by position. After training, the texts can be
     ``times`` as long, and for RoPE a ``rule`` changes the frequencies, by the factor ``times`` (ABF takes
     ``abf_base``). Dynamic NTK is omitted because at a single length it equals NTK-aware. ``against`` also trains a
     second encoding, and ``seeds`` trains more seeds. ``head`` picks the head of the last block whose attention to

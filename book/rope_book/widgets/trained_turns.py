@@ -10,9 +10,9 @@ from .base import LiveFigure
 class TrainedTurns(LiveFigure):
     """See which pairs reach an angle that never occurred in training, and at which distances.
 
-    Each column is a pair. The upper chart shows its angle at the distance, from 0 to a whole turn, with the angles
-    at distances up to ``trained`` (tokens) shaded. The lower chart covers all distances up to eight times
-    ``trained``; a column changes colour where the angle is new. ``times`` is the distance, as a multiple of
+    Each column is a pair. The upper chart shows its angle at the selected distance, from 0 to a whole turn, with
+    the angles at distances up to ``trained`` (tokens) shaded. The lower chart covers all distances up to eight
+    times ``trained``; a column changes colour where the angle is new. ``times`` is the distance, as a multiple of
     ``trained``. With ``window``, distances are capped at ``trained``, as in ReRoPE.
 
     Parts of the picture, for ``only``: "turns", the upper chart, and "map", the lower one.

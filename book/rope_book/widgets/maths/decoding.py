@@ -43,8 +43,7 @@ def held_keys(store: str, pair: int, capacity: int, step: int) -> list[dict[str,
 
 
 def decoding_work(store: str, capacity: int, step: int) -> dict[str, list[int]]:
-    """Return the keys rotated and dot products computed so far, and the bytes stored, each as [with cache,
-    without].
+    """Return how many keys were rotated and dot products computed, and the bytes stored, as [with cache, without].
 
     Without a cache, every step recomputes the whole text: it rotates every key and lets every token attend to its
     window again. The cache stores a key and a value per token, in 16-bit numbers.

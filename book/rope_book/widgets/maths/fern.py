@@ -1,5 +1,4 @@
-"""Compute a fern: a head's clock hands, chained tip to tail with the slowest first, which curls as the distance
-grows.
+"""Compute a fern, which is a head's clock hands chained tip to tail, slowest first. It curls as the distance grows.
 
 At distance 0, every hand points straight up; at distance r, hand i has turned clockwise by r θ_i. The height of the
 tip is therefore a sum of cosines, which is the score.

@@ -57,7 +57,8 @@ def targets(job: str, tokens: list[str]) -> np.ndarray:
 
 
 def pair_shares(q: np.ndarray, k: np.ndarray, m: float, n: float, spec: RopeSpec) -> np.ndarray:
-    r"""Return each pair's contribution to the score of a query at m and a key at n, `(pairs,)`; the sum is q·k/√d.
+    r"""Return each pair's contribution to the score of a query at m and a key at n, `(pairs,)`, which add up to
+    q·k/√d.
 
     >>> pair_shares(np.array([1.0, 0.0, 0.0, 2.0]), np.ones(4), 5, 5, RopeSpec([1.0, 0.1])).tolist()
     [0.5, 1.0]

@@ -90,7 +90,7 @@ export function followLinks(
 }
 
 // {recall(), remember(), link, stop()} for a figure in a page. recall restores the state from the URL and scrolls
-// to the figure.
+// to the figure; remember stores the state in the URL.
 /** @param {string} figure @param {Live} state @param {HTMLElement} root @param {AbortSignal} signal */
 export function makeAddress(figure, state, root, signal) {
   let writing = 0;

@@ -8,7 +8,7 @@ import { kindOf } from "./statement.js";
 
 /** @import { Statement } from "./statement.js" */
 /** @typedef {{what: string, wanted: string, found: string, fix: string, cost?: string}} Difference */
-const TOLERANCE = 1e-6; // in radians at the longest length; for attention factors, relative
+const TOLERANCE = 1e-6; // tolerance in radians at the longest length; relative tolerance for attention factors
 const LIST_TOLERANCE = 5e-7; // relative tolerance for factors in rope_freqs
 const SCALE_TOLERANCE = 1e-5; // relative tolerance for a softmax scale
 

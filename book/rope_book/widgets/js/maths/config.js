@@ -7,7 +7,7 @@ import { cut, formatValue, listed } from "./config_words.js";
 import { pRope } from "./partial.js";
 import * as scaling from "./scaling.js";
 
-const OBJECTS = ["rope_parameters", "rope_scaling", "rotary"]; // here ruleOf rejects fields that no rule reads
+const OBJECTS = ["rope_parameters", "rope_scaling", "rotary"]; // objects in which ruleOf rejects unread fields
 const ELSEWHERE = Object.keys(RULES.fields).flatMap((name) => {
   return RULES.fields[name].place === "rotation" ? [] : namesOf(name);
 });

@@ -98,7 +98,8 @@ function ownWidth(table, label) {
   const [width, path] = ofLayers(table, label);
   const other = own(RULES.width_of_a_kind, label);
   if (!other) return [width, path];
-  const replaced = table.body.has("per_layer_config") && table.default(other) !== null; // replaced by the model
+  // the model's class overwrites the stated width
+  const replaced = table.body.has("per_layer_config") && table.default(other) !== null;
   if (width === null && !replaced) return [table.taken(other), table.path(other)];
   const [read, stated] = [width ?? ofTheRest(table), table.get(other)];
   if (stated !== null && !same(read, stated)) {

@@ -56,7 +56,7 @@ export function followedAngles(products) {
   return products.map((z, i) => (angle += i ? angleOf(timesConj(z, products[i - 1])) : 0));
 }
 
-/** The largest violations of lines 2 and 6: [that of the product, that of its real part]. @type {(qs: Pair[], ks: Pair[]) => Pair} */
+/** The largest violations of lines 2 and 6, as [product, real part]. @type {(qs: Pair[], ks: Pair[]) => Pair} */
 function breaksBySliding(qs, ks) {
   let [product, score] = [0, 0];
   for (const shift of range(-LAST, LAST)) {

@@ -5,7 +5,7 @@ import { unpacked } from "./packed.js";
 
 /** A head's queries and keys for one sentence, before rotation. @typedef {{layer: number, head: number, tokens: string[], q: Matrix, k: Matrix}} PageHead */
 
-/** The queries and keys of the head for a job, for the sentence at an index. @type {(job: string, sentence: number) => PageHead} */
+/** The queries and keys of the head for a job, for the sentence at the given index. @type {(job: string, sentence: number) => PageHead} */
 export const pageHead = memo((job, sentence) => {
   const { layer, head, q, k } = PAGE_HEADS.heads.filter((/** @type {{job: string}} */ each) => each.job === job)[0];
   const tokens = PAGE_HEADS.sentences[sentence];

@@ -67,7 +67,7 @@ function shortened(stream, length) {
   return half + wholeAt(stream, 0, length - half + 1);
 }
 
-/** At each position, repeat the token from five positions earlier. @type {Draw} */
+/** Draw a row of "back", in which each position repeats the token from five positions earlier. @type {Draw} */
 function drawBack({ row, tokens, targets, counts }, length, stream) {
   const first = stream(0);
   for (let i = 0; i < length; i++) tokens[i] = wholeAt(first, row * length + i, 16);
@@ -77,7 +77,7 @@ function drawBack({ row, tokens, targets, counts }, length, stream) {
   }
 }
 
-/** Repeat a sequence after the separator. @type {Draw} */
+/** Draw a row of "copy", which repeats a sequence after a separator. @type {Draw} */
 function drawCopy({ row, tokens, targets, counts }, n, stream) {
   const first = stream(0);
   for (let i = 0; i < n; i++) {
@@ -89,7 +89,7 @@ function drawCopy({ row, tokens, targets, counts }, n, stream) {
   tokens[n] = 16;
 }
 
-/** Repeat the letter at the distance given by the number just read. @type {Draw} */
+/** Draw a row of "recall", in which a number asks for the letter at that distance. @type {Draw} */
 function drawRecall({ row, tokens, targets, counts }, length, stream) {
   const [letters, far, asks] = [stream(0), stream(1), stream(2)];
   for (let i = 0; i < length; i++) {
@@ -106,7 +106,7 @@ function drawRecall({ row, tokens, targets, counts }, length, stream) {
   }
 }
 
-/** Predict the next character of the prose, starting at a random position. @type {Draw} */
+/** Draw a row of "text", which is a passage of the prose from a random position. @type {Draw} */
 function drawText({ row, tokens, targets, counts }, length, stream, split) {
   const part = partOf(split);
   const start = wholeAt(stream(0), row, part.length - length);

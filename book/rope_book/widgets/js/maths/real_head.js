@@ -26,7 +26,7 @@ const COUNTS = {
 export const targets = (job, tokens) =>
   tokens.map((_, m) => tokens.map((_, n) => m > 0 && n <= m && COUNTS[job](tokens, m, n)));
 
-// The contribution of each pair to the score of a query at m and a key at n; the sum is q·k/√d.
+// The contribution of each pair to the score of a query at m and a key at n. The contributions add up to q·k/√d.
 /** @type {(q: Vector, k: Vector, m: number, n: number, rotation: Rotation, layout: string) => number[]} */
 export function pairShares(q, k, m, n, { invFreq, attentionFactor }, layout) {
   const [a, b] = [applyRope(q, ropeAngles(m, invFreq), layout), applyRope(k, ropeAngles(n, invFreq), layout)];

@@ -34,20 +34,20 @@ export function dynamicNtk(headDim, trainedLength, length, factor = 1, base = 10
 }
 
 // NTK-by-parts with the paper's ramp: pairs that turn at least betaFast times keep θ, and pairs that turn at most
-// betaSlow times have θ/s.
+// betaSlow times get θ/s.
 /** @type {(headDim: number, factor: number, trainedLength: number, ramp?: Ramp) => Rotation} */
 export function ntkByParts(headDim, factor, trainedLength, { betaSlow = 1, betaFast = 32, base = 10000 } = {}) {
   const frequencies = invFreq(headDim, base);
   return rotation(blend(frequencies, factor, keptByTurns(frequencies, trainedLength, betaSlow, betaFast)));
 }
 
-// Llama 3.1's rule: by parts, between lowFreqFactor and highFreqFactor turns.
+// Llama 3.1's rule: NTK-by-parts between lowFreqFactor and highFreqFactor turns.
 /** @type {(headDim: number, factor: number, trainedLength: number,
  *   settings?: {lowFreqFactor?: number, highFreqFactor?: number, base?: number}) => Rotation} */
 export const llama3 = (headDim, factor, trainedLength, { lowFreqFactor = 1, highFreqFactor = 4, base = 500000 } = {}) =>
   ntkByParts(headDim, factor, trainedLength, { betaSlow: lowFreqFactor, betaFast: highFreqFactor, base });
 
-// YaRN: by parts with an attention factor, and with the ramp of the code ("index") or of the paper ("turns").
+// YaRN: NTK-by-parts with an attention factor, and with the ramp of the code ("index") or of the paper ("turns").
 // Python rejects settings that produce a decreasing ramp, for which `rampEnds` returns low > high.
 /** @type {(headDim: number, factor: number, trainedLength: number,
  *   settings?: Ramp & {ramp?: string, mscale?: number, mscaleAllDim?: number, attentionFactor?: number}) => Rotation} */
