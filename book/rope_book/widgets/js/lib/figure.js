@@ -37,7 +37,7 @@ export function live(/** @type {Figure} */ figure) {
   return { render };
 }
 
-/** Mount a figure in an element; returns the function that removes it. */
+/** Mount a figure in an element, and return the function that removes the figure. */
 function mount(/** @type {Figure} */ figure, /** @type {Model} */ model, /** @type {HTMLElement} */ el) {
   const stops = new AbortController();
   const state = makeState(model, figure.follow);

@@ -98,7 +98,7 @@ class Reader {
     return null;
   }
 
-  /** Read an array of strings; returns null if they are skipped. @param {number} length */
+  /** Read an array of strings, or skip the strings and return null. @param {number} length */
   list(length) {
     this.texts += length;
     if (this.texts > TEXTS) throw new Error(phrase`it states ${this.texts} texts, more than a vocabulary has`);
@@ -117,7 +117,7 @@ class Reader {
 }
 
 /**
- * Parse the first bytes of a file of `size` bytes; returns the keys with their values, the tensors with shape, kind
+ * Parse the first bytes of a file of `size` bytes. Returns the keys with their values, the tensors with shape, kind
  * and offset, the end of the header, and the start of the data. Arrays of strings, such as a vocabulary, are null
  * unless `keep` is set.
  * @type {(bytes: ArrayBuffer, size: number, keep?: boolean) => {values: Record<string, any>, tensors: Placed[], end: number, data: number}}

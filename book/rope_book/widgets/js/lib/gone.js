@@ -6,7 +6,7 @@ import { phrase } from "./phrase.js";
 const ENDS = ["restarting", "autorestarting", "terminating", "dead"];
 const GONE = phrase`Python was restarted and no longer knows this figure: run its cell again.`;
 
-// Show the note when the notebook reports that the kernel is gone, as JupyterLab and Notebook 7 do; returns a
+// Show the note when the notebook reports that the kernel is gone, as JupyterLab and Notebook 7 do. Returns a
 // function that stops listening.
 /** @type {(root: HTMLElement, model: Model) => () => void} */
 export function tellWhenGone(root, model) {

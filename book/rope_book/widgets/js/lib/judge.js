@@ -2,7 +2,7 @@
 import { phrase, phraseOf } from "./phrase.js";
 import { ruled } from "./ruled.js";
 
-// Parse a typed number, such as 1,707, 15.9, 15,9, 1/3, −2 or 50 %; returns NaN for anything else.
+// Parse a typed number, such as 1,707, 15.9, 15,9, 1/3, −2 or 50 %. Returns NaN for anything else.
 export function numberOf(/** @type {string} */ text) {
   const plain = text
     .trim()

@@ -10,7 +10,7 @@ const [PITCH, REACH] = [15, 14]; // pixels between names, and between a line's e
 /** The width of the right margin that the given names need. @type {(names: string[]) => number} */
 export const roomForNames = (names) => REACH + 4 + Math.max(0, ...names.map((name) => textWidth(name, 12, true)));
 
-/** Move heights as little as possible so that they are at least PITCH apart and between two edges; returned in ascending order. @type {(ys: number[], low: number, high: number) => number[]} */
+/** Move heights as little as possible so that they are at least PITCH apart and between two edges. Returns them in ascending order. @type {(ys: number[], low: number, high: number) => number[]} */
 export function spread(ys, low, high) {
   const down = /** @type {number[]} */ ([]);
   for (const y of ys) down.push(Math.max(y, low, (down.length ? last(down) : -Infinity) + PITCH));

@@ -25,7 +25,7 @@ export function makeWork(work, shown, failed) {
     steps = undefined;
     failed(error);
   }
-  /** Run one step; returns a promise to await before the next step, if any. */
+  /** Run one step, and return a promise to await before the next step, if there is one. */
   function step() {
     try {
       const next = steps?.next();

@@ -2,8 +2,8 @@
 
 const DOUBT = 1e-9; // margin well above the rounding error that all jumps accumulate
 
-// Find the smallest distance r below the limit at which Σ cos(r θ_i) is negative, for decreasing frequencies; returns
-// null if there is none.
+// Find the smallest distance r below the limit at which Σ cos(r θ_i) is negative, for decreasing frequencies.
+// Returns null if there is none.
 //
 // Most distances can be skipped. Each of the i fastest pairs contributes at least −1, so the total remains positive
 // while the sum S of the remaining pairs exceeds i. With slope S′ and curvature at most C = Σ θ², that sum is at

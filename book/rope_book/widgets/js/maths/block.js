@@ -47,7 +47,7 @@ export class Workspace {
     attendAll(qkv, this.room(`${name}.weights`, seq * heads), mixed, this.doors, this.shape);
   }
 
-  /** Run the embedded tokens x through all blocks; returns the logits. */
+  /** Run the embedded tokens x through all blocks, and return the logits. */
   through(/** @type {Float64Array} */ x) {
     for (let n = 0; n < this.layers; n++) blockForward(this, `blocks.${n}`, x);
     const norm = this.normed("norm");

@@ -30,8 +30,8 @@ const CHAPTERS = {
 };
 
 /**
- * Compare two files; returns the differences, the length up to which the files were compared, notes, and the reasons
- * why some checks did not run.
+ * Compare two files. Returns the differences, the length up to which the files were compared, notes, and the
+ * reasons why some checks did not run.
  * @param {any} first the content of the correct file
  * @param {any} second the content of the file to check
  */

@@ -34,8 +34,8 @@ const camel = (settings) =>
   );
 
 /**
- * Read the rotation that a config specifies; throws a ConfigError {reason, field, message, choices} if the config is
- * invalid or unsupported.
+ * Read the rotation that a config specifies. Throws a ConfigError {reason, field, message, choices} if the config
+ * is invalid or unsupported.
  * @type {(config: any, layerType?: string | null, seqLen?: number | null) => any}
  */
 export function readConfig(config, layerType = null, seqLen = null) {
@@ -68,7 +68,7 @@ export function readConfig(config, layerType = null, seqLen = null) {
 }
 
 /**
- * Determine a config's rule; throws if the rotation parameters contain a key that the rule does not use.
+ * Determine a config's rule. Throws if the rotation parameters contain a key that the rule does not use.
  * @param {RuleTable} table
  */
 function ruleOf(table) {
@@ -115,7 +115,7 @@ export function pythonOf({ rule, given, settings, changes, axes, dividedBy }) {
 }
 
 /**
- * The paths of all non-empty fields whose names suggest a rotation; throws if the file is nested too deeply.
+ * The paths of all non-empty fields whose names suggest a rotation. Throws if the file is nested too deeply.
  * @type {(config: any) => string[]}
  */
 function suggestivePaths(config) {

@@ -45,7 +45,7 @@ function inherited(outer, inner, nest, notes) {
 }
 
 /**
- * Select the requested layers in the table; returns their kind, whether they rotate, and the names of all kinds.
+ * Select the requested layers in the table. Returns their kind, whether they rotate, and the names of all kinds.
  * @type {(table: RuleTable, layerType: any) => [Label, boolean, string[]]}
  */
 export function layersOf(table, layerType) {
@@ -109,7 +109,7 @@ function ownWidth(table, label) {
   return [width, path];
 }
 
-/** The width stated for individual layers of a kind, and the field's path; throws if the layers disagree. @type {(table: RuleTable, label: Label) => [any, string]} */
+/** The width stated for individual layers of a kind, and the field's path. Throws if the layers disagree. @type {(table: RuleTable, label: Label) => [any, string]} */
 function ofLayers(table, label) {
   /** @type {string[]} */
   const types = table.get("layer_types") ?? [];

@@ -40,7 +40,7 @@ export function fernsOf(content) {
   return all.length > 1 ? all : all.map(([, settings]) => ["", settings]);
 }
 
-/** Read the text of a file; returns {ferns}, or {refused} with the reason on failure. */
+/** Read the text of a file, and return {ferns} or, on failure, {refused} with the reason. */
 export function readFerns(/** @type {string} */ text) {
   try {
     return { ferns: fernsOf(contentOf(text)) };

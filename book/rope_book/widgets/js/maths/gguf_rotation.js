@@ -10,7 +10,7 @@ import { plainRope } from "./scaling.js";
 const FREQS = "rope_freqs.weight";
 
 /**
- * Read the rotation of each kind of layer in a GGUF; throws a ConfigError if the file is invalid or unsupported.
+ * Read the rotation of each kind of layer in a GGUF. Throws a ConfigError if the file is invalid or unsupported.
  * @param {Record<string, any>} values the GGUF's keys, and the factor lists under their tensor names
  * @param {number | null} [seqLen]
  */

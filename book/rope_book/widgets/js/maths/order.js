@@ -13,7 +13,7 @@ export function wordDirection(/** @type {string} */ word) {
   return [Math.cos(angle), Math.sin(angle)];
 }
 
-/** Apply the same layer to the words `layers` times; returns the last weights, the outputs and the mean output. */
+/** Apply the same layer to the words `layers` times. Returns the last weights, the outputs and the mean output. */
 export function readWords(/** @type {string[]} */ words, /** @type {boolean} */ causal, /** @type {number} */ layers) {
   /** @type {Matrix} */
   let outputs = words.map(wordDirection);

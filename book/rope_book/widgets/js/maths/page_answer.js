@@ -13,7 +13,7 @@ const MOST = 6; // maximum number of runs in memory: two encodings with three se
 /** @type {(name: string) => {run?: Run}} */
 const place = memo(() => ({}), MOST);
 
-// Train up to a step; returns the loss before each step, the accuracy at each position, and one head's attention.
+// Train up to a step. Returns the loss before each step, the accuracy at each position, and one head's attention.
 export function answer(/** @type {Request} */ { settings, until, look, keep, text, kept }) {
   if (text) holdProse(text);
   const slot = place(runName(settings));

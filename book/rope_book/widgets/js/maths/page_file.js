@@ -12,7 +12,7 @@ const LISTS = /** @type {const} */ (["weights", "means", "squares"]);
 /** Encode numbers as little-endian float64 in base64. */
 export const packed = (/** @type {Float64Array} */ numbers) => toBase64(new Uint8Array(numbers.slice().buffer));
 
-/** Decode the numbers in a string written by `packed`; returns undefined for any other string. */
+/** Decode the numbers in a string written by `packed`. Returns undefined for any other string. */
 export function unpacked(/** @type {unknown} */ text) {
   if (typeof text !== "string" || text.length % 4 || !/^[A-Za-z0-9+/]*={0,2}$/.test(text)) return undefined;
   const { buffer } = fromBase64(text);
@@ -25,7 +25,7 @@ export function fileOf(settings, kept) {
   return JSON.stringify({ format: FORMAT, version: VERSION, settings, losses: kept.losses, ...lists }, null, 1);
 }
 
-// Parse a file; throws an Error with a message for the user if the file is damaged or of a different kind. `sizeOf`
+// Parse a file. Throws an Error with a message for the user if the file is damaged or of a different kind. `sizeOf`
 // counts a model's weights.
 /** @type {(text: string, sizeOf: (settings: State) => number) => {settings: State, kept: Kept}} */
 export function readFile(text, sizeOf) {

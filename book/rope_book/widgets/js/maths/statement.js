@@ -73,7 +73,7 @@ export const kept = (statement) =>
 export const kindOf = ({ readings }, label) =>
   readings.find(({ layerType }) => layerType === label) ?? readings.find(({ layerType }) => layerType === null);
 
-/** Parse the text of a file; throws an Error with the reason on failure. @param {string} text */
+/** Parse the text of a file. Throws an Error with the reason on failure. @param {string} text */
 export function contentOf(text) {
   try {
     return JSON.parse(text);
@@ -86,7 +86,7 @@ export function contentOf(text) {
 export const lineOf = (reading, config) => (isGguf(config) ? 'rotation_of("model.gguf")' : pythonOf(reading));
 
 /**
- * Read a file's text for one kind of layer; returns {refused} with the reason on failure.
+ * Read a file's text for one kind of layer. On failure, returns {refused} with the reason.
  * @type {(text: string, layerType: string | null, seqLen: number | null) => any}
  */
 export function readAny(text, layerType, seqLen) {

@@ -20,7 +20,7 @@ export function lacking() {
 /** The number of threads, which is 1 unless the page is cross-origin isolated. */
 export const threads = () => (globalThis.crossOriginIsolated ? Math.max(1, navigator.hardwareConcurrency >> 1) : 1);
 
-/** Read a file's header; throws an Error with the reason if the file is not SmolLM2. @type {(file: Blob) => Promise<GgufHead>} */
+/** Read a file's header. Throws an Error with the reason if the file is not SmolLM2. @type {(file: Blob) => Promise<GgufHead>} */
 export async function checked(file) {
   const head = await headOf(file).catch((error) => {
     throw new Error(`This is not a GGUF that the page can read: ${error.message || "it is cut"}.`);

@@ -9,7 +9,7 @@ export async function kept() {
   return answer?.blob();
 }
 
-/** Store a file; returns whether this succeeded. @type {(file: Blob) => Promise<boolean>} */
+/** Store a file, and return whether this succeeded. @type {(file: Blob) => Promise<boolean>} */
 export async function keep(file) {
   try {
     await (await caches.open(SHELF)).put(PLACE, new Response(file));

@@ -87,7 +87,7 @@ function save(file, name) {
   setTimeout(() => URL.revokeObjectURL(href), 60_000);
 }
 
-/** Attach the buttons' handlers; returns a function that sets or clears the model. @param {ReturnType<typeof makeParts>} parts @param {() => void} shows */
+/** Attach the buttons' handlers, and return a function that sets or clears the model. @param {ReturnType<typeof makeParts>} parts @param {() => void} shows */
 function connectActs({ choose, act, shown }, shows) {
   /** @type {RealModel | undefined} */
   let model;

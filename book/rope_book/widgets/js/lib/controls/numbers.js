@@ -3,7 +3,7 @@ import { html, say } from "../dom.js";
 import { clamp } from "../numbers.js";
 import { phrase } from "../phrase.js";
 
-/** Parse a string; returns the numbers and the parts that are not numbers. @type {(text: string) => [number[], string[]]} */
+/** Parse a string, and return the numbers and the parts that are not numbers. @type {(text: string) => [number[], string[]]} */
 function found(text) {
   const words = text
     .replace(/−/g, "-")
