@@ -57,8 +57,7 @@ function ofPage(root) {
   return { now, show: (/** @type {Asked} */ asked) => tell(asked, "rl-show", asked.show), link, pick };
 }
 
-/** Show several questions one at a time, with Previous and Next buttons. @param {HTMLElement[]}
- * asks */
+/** Show several questions one at a time, with Previous and Next buttons. @param {HTMLElement[]} asks */
 function makeTurns(asks) {
   let at = 0;
   const word = html("span", { class: "rl-note" });
