@@ -25,8 +25,8 @@ class Reading:
     Attributes:
         rope: the rotation.
         window: the largest distance in the held pairs, a multiple of `BLOCK`; None for plain RoPE.
-        held: the pairs to which the window applies; all if None.
-        first: number of initial keys that remain visible beyond the window; all if None.
+        held: the pairs to which the window applies, or None for all.
+        first: number of initial keys that remain visible beyond the window, or None for all.
         trained: training length for log-n scaling, which multiplies a query by max(1, ln n / ln trained), where n
             is the number of keys so far; None for no scaling.
 

@@ -13,7 +13,7 @@ def load_claims(path: str | Path | None = None) -> dict[str, list[dict[str, Any]
     r"""Load the measurements behind chapter 23's claims 17, 34 to 36 and 41.
 
     Args:
-        path: a file written by `python -m makers.claims`; the committed one if None.
+        path: a file written by `python -m makers.claims`, or None for the committed file.
 
     Returns:
         Table name -> rows. `times`: length (tokens), way (encoding and implementation), milliseconds, and ratio to

@@ -25,7 +25,7 @@ def load(name: str, format_: str, path: str | Path | None = None) -> dict[str, A
     Args:
         name: a file in this package.
         format_: the required value of the key "format".
-        path: a different file to read instead; the packaged file if None.
+        path: a different file to read instead, or None for the packaged file.
 
     Raises:
         ValueError: the file is not JSON, or has a different format.

@@ -225,7 +225,7 @@ def load_grid(path: str | Path | None = None) -> Grid:
     r"""Load a grid of training runs.
 
     Args:
-        path: a file written by `python -m makers.grid`; the committed one if None.
+        path: a file written by `python -m makers.grid`, or None for the committed file.
 
     Raises:
         ValueError: the file has a different format.

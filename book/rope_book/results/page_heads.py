@@ -33,7 +33,7 @@ def load_page_heads(path: str | Path | None = None) -> dict[str, PageHead]:
     r"""Load the page's heads by job.
 
     Args:
-        path: a file written by `python -m makers.page_heads`; the committed one if None.
+        path: a file written by `python -m makers.page_heads`, or None for the committed file.
 
     Raises:
         ValueError: the file has a different format.

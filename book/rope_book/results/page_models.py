@@ -51,7 +51,7 @@ def load_page_models(path: str | Path | None = None) -> dict[str, PageModel]:
     r"""Load the models that run in the page, or your own.
 
     Args:
-        path: a file written by `python -m makers.page_models`; the committed one if None.
+        path: a file written by `python -m makers.page_models`, or None for the committed file.
 
     Returns:
         task name -> `PageModel`.

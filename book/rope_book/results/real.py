@@ -24,7 +24,7 @@ def load_real(name: str, path: str | Path | None = None) -> dict[str, Any]:
         name: "real_length", "real_finetune", "real_heads", "real_mistakes", "real_needles" or "real_packed" for
             SmolLM2-135M; "real_table" for MiniLM's learned positions; "causes" for small models with fewer and
             fewer slow pairs.
-        path: a different file in the same format; the committed one if None.
+        path: a different file in the same format, or None for the committed file.
 
     Returns:
         The content of the file: "format", "meta" (settings, machine, versions), and the tables.

@@ -119,7 +119,7 @@ def load_stretch(path: str | Path | None = None) -> Stretch:
     r"""Load the results of a stretching experiment.
 
     Args:
-        path: a file written by `python -m makers.stretch`; the committed one if None.
+        path: a file written by `python -m makers.stretch`, or None for the committed file.
 
     Raises:
         ValueError: the file has a different format.

@@ -56,7 +56,7 @@ def rule_accuracy(
     Args:
         task: a task from `make_task`.
         n, side: as for `match_last`.
-        length: text length in the task's unit; the training length if None.
+        length: text length in the task's unit, or None for the training length.
         rows: number of texts.
 
     >>> from rope_book.training.tasks import make_task

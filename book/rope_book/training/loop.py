@@ -145,9 +145,9 @@ def train(
 
     Args:
         config: all settings.
-        checkpoint: file to write every `checkpoint_every` steps and, if it exists, to resume from; if None, no
-        checkpoint is written. model: an existing model to train further, in place; the sizes and encoding in
-        `config` are then ignored. test_lengths: text lengths for the final tests; the task's test lengths if None.
+        checkpoint: file to write every `checkpoint_every` steps, and to resume from if it exists; None for no file.
+        model: an existing model to train further, in place; the sizes and encoding in `config` are then ignored.
+        test_lengths: text lengths for the final tests, or None for the task's test lengths.
         progress: whether to show a progress bar.
 
     Raises:

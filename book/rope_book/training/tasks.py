@@ -74,7 +74,7 @@ class Task:
             seed: the run's seed, a whole number ≥ 0.
             step: the training step, a whole number ≥ 0.
             batch_size: number of rows.
-            length: text length in the task's unit; the training length if None.
+            length: text length in the task's unit, or None for the training length.
             split: "train", "test" or "tune", which never share random numbers (or, in `text`, passages).
 
         Raises:

@@ -31,8 +31,8 @@ class AttentionVariant:
         window: window size in tokens; None for plain RoPE at every distance.
         leak: divisor for the part of a distance beyond the window; ∞ caps distances at the window (ReRoPE).
         fold: distances beyond the window cycle through window … window + fold − 1; with 1, all equal the window.
-        held: the pairs to which the window applies; all if None. Other pairs use the true distance.
-        sees: number of nearest keys that each query attends to, including its own; all if None.
+        held: the pairs to which the window applies, or None for all. Other pairs use the true distance.
+        sees: number of nearest keys that each query attends to, including its own, or None for all.
         trained: training length in tokens, for log-n scaling: a query is multiplied by max(1, ln n / ln trained),
             where n is the number of keys so far; None for no scaling.
         gap: (index, tokens) adds `tokens` to all positions from `index` on; None for no gap.

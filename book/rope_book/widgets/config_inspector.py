@@ -13,7 +13,7 @@ from .base import LiveFigure
 
 
 def reading_of(now: Any) -> Reading | None:
-    """Return the reading of the first file, or of its selected layers if they differ; None if the file is
+    """Return the reading of the first file, or of its selected layers if they differ, or None if the file is
     rejected."""
     try:
         content = json.loads(now.config) if now.config.strip() else preset(now.preset).config
@@ -104,6 +104,6 @@ class ConfigInspector(LiveFigure):
 
     @result("pairs")
     def slow_in_claim(self):
-        """Number of pairs that complete no turn within the claimed length; NaN if the file claims none."""
+        """Number of pairs that complete no turn within the claimed length, or NaN if the file claims none."""
         reading = reading_of(self)
         return slow_within(reading, reading and reading.longest)

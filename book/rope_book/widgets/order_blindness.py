@@ -20,7 +20,7 @@ def named(words):
 
 
 def shifts(now):
-    """Return how far each output of the first sentence moves in the second; NaN for a word that the second
+    """Return how far each output of the first sentence moves in the second, or NaN for a word that the second
     lacks."""
     first, second = (text.split() for text in (now.sentence, now.rearranged))
     before, after = (read_words(words, causal=now.causal, layers=now.layers)[1] for words in (first, second))
@@ -73,6 +73,6 @@ class OrderBlindness(LiveFigure):
 
     @result()
     def shift(self):
-        """Distance that the selected word's output has moved; NaN if the second sentence lacks the word."""
+        """Distance that the selected word's output has moved, or NaN if the second sentence lacks the word."""
         shift = shifts(self)[self.look - 1]
         return 0.0 if shift < STILL else shift

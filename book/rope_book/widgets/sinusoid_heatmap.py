@@ -41,7 +41,7 @@ class SinusoidHeatmap(LiveFigure):
 
     @result()
     def product(self):
-        """Dot product of the two rows, with W between them if it is used."""
+        """Dot product of the two rows, with W between them if ``between`` is "projection"."""
         first, second = sinusoidal([self.position, self.position + self.offset], self.d_model, self.base)
         if self.between == "projection":
             first = random_matrix(2, self.d_model) @ first

@@ -14,7 +14,7 @@ from .draws import normal, uniform, whole
 
 WIDTH, HEADS, HIDDEN = 32, 2, 64
 BUCKETS = 32  # number of buckets in T5's table
-BACK = 5  # how many positions back the token to repeat is
+BACK = 5  # the token to repeat is this many positions back
 LETTERS, FAR, ASKS = 8, 8, 0.25  # in "recall": number of letters, largest distance, probability of a question
 VOCABULARY = {"back": 17, "copy": 18, "recall": 17, "text": 76}
 PLANNED = {"back": 400, "copy": 600, "recall": 400, "text": 500}  # number of training steps

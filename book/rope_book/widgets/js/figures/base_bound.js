@@ -114,7 +114,7 @@ function nameModels(pen, models, box, path, [x, y]) {
   labels.avoid(box.x + box.w - 150, box.y + box.h - 22, box.x + box.w, box.y + box.h);
   for (const { at } of models) labels.avoidDot(at, 5);
   for (const dot of path) labels.avoidDot(dot, 2);
-  const highest = [...models].sort((a, b) => b.context - a.context); // same vertical order as the dots
+  const highest = [...models].sort((a, b) => b.context - a.context); // in the dots' vertical order
   return highest.flatMap(({ name, at }) => {
     const wide = textWidth(name, 12);
     const spot = labels.placeFree(wide, spotsBeside(at, wide));

@@ -43,7 +43,7 @@ const degrees = (angle) => `${fmt(360 * turnsOf(angle), Math.abs(angle) < 1 ? 1 
 
 const isWide = (width) => width >= 560;
 
-/** Lay out the parts in one column, or the plane beside the other parts. */
+/** Lay out the parts in one column or, in a wide figure, with the plane beside the other parts. */
 function plan(width, { small, shows }) {
   if (small) return planSmall(width, shows);
   if (isWide(width)) {

@@ -76,7 +76,8 @@ function plan(width, state, { all, chosen }) {
 }
 
 /**
- * The scale for a measure, with round ticks: percent up to 100 or 50, or logarithmic for the loss.
+ * The scale for a measure, with round ticks. It ends at 50 or 100 percent for the accuracy and is logarithmic for
+ * the loss.
  * @returns {{place: (v: number) => number, ends: Pair, ticks: number[], format: (t: number) => string}}
  */
 function scale(state, values) {

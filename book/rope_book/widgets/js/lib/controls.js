@@ -18,7 +18,7 @@ import { phrase } from "./phrase.js";
 /** @type {Record<string, ControlKind>} */
 const KINDS = { slider, point, choice, toggle, sentence, text, paste, sketch, numbers };
 
-/** The allowed value nearest to `value`; `current` if `value` is unusable. */
+/** The allowed value nearest to `value`, or `current` if `value` is unusable. */
 export function allowed(/** @type {Control} */ control, /** @type {any} */ value, /** @type {any} */ current) {
   return KINDS[control.kind].allowed(control, value, current);
 }

@@ -51,12 +51,12 @@ export function abbreviated(value) {
 /** Clamp a value to [low, high]. @type {(value: number, low: number, high: number) => number} */
 export const clamp = (value, low, high) => Math.min(high, Math.max(low, value));
 
-/** [low, low + 1, …, high]. @type {(low: number, high: number, step?: number) => number[]} */
+/** The numbers from `low` to `high` in steps of `step`. @type {(low: number, high: number, step?: number) => number[]} */
 export function range(low, high, step = 1) {
   return Array.from({ length: Math.floor((high - low) / step + 1e-9) + 1 }, (_, i) => low + i * step);
 }
 
-/** `count` + 1 numbers in geometric progression. @type {(low: number, high: number, count: number) => number[]} */
+/** `count` + 1 numbers in geometric progression from `low` to `high`. @type {(low: number, high: number, count: number) => number[]} */
 export const geometric = (low, high, count) => range(0, count).map((i) => low * (high / low) ** (i / count));
 
 /** About `count` round numbers in [low, high]. @type {(low: number, high: number, count?: number) => number[]} */

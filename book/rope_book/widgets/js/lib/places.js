@@ -13,7 +13,7 @@ import { phrase } from "./phrase.js";
 const EDGE = { stroke: ink.text, width: 1 };
 export const LEVEL = { stroke: ink.text, width: 1.5, dash: "5 3" };
 const TRAINED = { stroke: ink.position, width: 2 };
-const NEARLY = 0.1; // relative tolerance within which a bar counts as being as good as in training
+const NEARLY = 0.1; // relative tolerance within which a bar counts as good as in training
 export const WITHIN = 100 * NEARLY;
 /** Legend entries for bars that are `good` and worse, and for the edge of the trained places. @type {(trained: number, good: string) => Entry[]} */
 export const entriesOfPlaces = (trained, good) => [

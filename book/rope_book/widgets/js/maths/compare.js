@@ -49,7 +49,7 @@ export function comparedFiles(first, second) {
     if (!differences.some(({ what, layers }) => what === each.what && layers === each.layers)) differences.push(each);
   }
   const [layers, leftOpen] = layersBetween(a, b);
-  const named = layers.some(({ what }) => what === "kinds of layers"); // the layer differences already report it
+  const named = layers.some(({ what }) => what === "kinds of layers"); // already reported layer by layer
   const byKind = differences.filter(({ what }) => !named || CHECKS[what] !== "kinds");
   const found = [...layers, ...byKind, ...lost];
   Object.assign(leftOpen, notJudged(a, b, found));

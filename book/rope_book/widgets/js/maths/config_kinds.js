@@ -29,7 +29,7 @@ function madeKinds(table, stated, kinds) {
   return new Map(Object.entries(kinds).map(([label, rule]) => [label, ofKind(table, stated, rule)]));
 }
 
-/** rope_parameters or rope_scaling, or both merged if they agree. @type {(table: RuleTable) => Part} */
+/** The content of rope_parameters or rope_scaling, or of both if they agree. @type {(table: RuleTable) => Part} */
 function statedIn({ body, notes }) {
   const says = (/** @type {any} */ value) => value && !(typeof value === "object" && !Object.keys(value).length);
   const found = ["rope_scaling", "rope_parameters"].filter((name) => says(own(body.values, name)));

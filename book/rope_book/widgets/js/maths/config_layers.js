@@ -131,7 +131,7 @@ function ofLayers(table, label) {
   return [width, first];
 }
 
-/** [layer, path, width] for each layer whose width the file states. @type {(table: RuleTable, count: number) => [number, string, any][]} */
+/** A list of [layer, path, width] for the layers whose width the file states. @type {(table: RuleTable, count: number) => [number, string, any][]} */
 function byLayer(table, count) {
   const start = table.path("per_layer_config");
   /** @type {[number, string, any][]} */

@@ -43,7 +43,7 @@ export class RuleTable {
     return null;
   }
 
-  /** [path, value] for each occurrence of a field. @type {(name: string) => [string, any][]} */
+  /** All occurrences of a field, as [path, value]. @type {(name: string) => [string, any][]} */
   places(name) {
     const { place, silent = null } = RULES.fields[name];
     /** @type {(part: Part) => [string, any][]} */

@@ -43,7 +43,7 @@ function readingOf(keys, label, kinds, seqLen) {
   return { ...reading, layerType: label, layerTypes, remarks: remarksOf(keys, reading) };
 }
 
-/** The factor by which an architecture multiplies the softmax scale 1/√d; 1 for most architectures. @type {(reading: any, keys: Keys) => number} */
+/** The factor by which an architecture multiplies the softmax scale 1/√d, which is 1 for most of them. @type {(reading: any, keys: Keys) => number} */
 function softmaxScaleOf({ ropeType, factor, attentionFactor }, { arch, get }) {
   if (ropeType !== "yarn" || !FACTS.softmax_by_yarn.includes(arch) || !factor) return 1;
   const multiplier = mscales(arch, get(KEYS["rope_scaling.mscale_all_dim"])).mscale_all_dim ?? 0;

@@ -8,7 +8,7 @@ import { partOf, prose } from "./page_prose.js";
 /** @typedef {(row: Row, length: number, stream: (n: number) => number, split: string) => void} Draw */
 
 const SPLITS = ["train", "test"];
-const BACK = 5; // how many positions back the token to repeat is
+const BACK = 5; // the token to repeat is this many positions back
 const LETTERS = 8; // number of letters in recall; the token ids after them are the numbers 1 … FAR
 const FAR = 8;
 const ASKS = 0.25;

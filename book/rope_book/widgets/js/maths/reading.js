@@ -95,7 +95,7 @@ class OwnText {
       this.said.push(likeliest(this.reader.read(this.tokens[this.said.length])));
   }
 
-  /** For each letter, whether the model predicted it from the preceding letters; false for the first. */
+  /** For each letter, whether the model predicted it from the preceding letters, which is false for the first. */
   foretold() {
     const [, ...letters] = this.tokens;
     return letters.map((letter, n) => n > 0 && this.said[n] === letter);

@@ -7,11 +7,11 @@ const QUARTER = [1.5707963267341256, 6.077100506506192e-11]; // π/2 split in th
 const GRID = 64; // nodes per unit in the table of Φ
 const FAR = 9; // Φ rounds to 0 or 1 beyond this
 
-/** 1/n! @type {Float64Array} */
+/** The reciprocal factorials 1/n!. @type {Float64Array} */
 const OVER = new Float64Array(20).fill(1);
 for (let n = 2; n < OVER.length; n++) OVER[n] = OVER[n - 1] / n;
 
-/** 2^n for n from −1022 to 1023, exact. @type {Float64Array} */
+/** The exact powers 2^n for n from −1022 to 1023. @type {Float64Array} */
 const POWERS = new Float64Array(2046).fill(1);
 for (let n = 1; n <= 1023; n++) POWERS[1022 + n] = 2 * POWERS[1021 + n];
 for (let n = 1; n <= 1022; n++) POWERS[1022 - n] = POWERS[1023 - n] / 2;
@@ -48,7 +48,7 @@ function series(/** @type {number} */ r, /** @type {number} */ first) {
   return first ? sum * r : sum;
 }
 
-/** [cos, sin] of an angle up to a million radians. @type {(angle: number) => Pair} */
+/** The cosine and the sine of an angle up to a million radians. @type {(angle: number) => Pair} */
 export function steadyTurn(angle) {
   const k = Math.round(angle / (QUARTER[0] + QUARTER[1]));
   const r = angle - k * QUARTER[0] - k * QUARTER[1];

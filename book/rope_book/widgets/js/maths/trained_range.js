@@ -14,7 +14,8 @@ export function meetsNewAngle(distance, frequencies, trainedLength, trained = fr
   return frequencies.map((frequency, i) => (distance * frequency) % TURN > trainedLength * trained[i] * EDGE);
 }
 
-// The largest distance, in tokens, up to which every angle has been seen in training; Infinity if there is no limit.
+// The largest distance, in tokens, up to which every angle has been seen in training, or Infinity if there is no
+// limit.
 /** @type {(frequencies: Vector, trainedLength: number, trained?: Vector) => number} */
 export function reach(frequencies, trainedLength, trained = frequencies) {
   const complete = completesTurn(trained, trainedLength);
