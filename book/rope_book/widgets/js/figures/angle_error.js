@@ -84,7 +84,7 @@ const SHORT = {
 };
 
 const shortNameOf = (name) => SHORT[name] ?? phraseOf(name);
-const ENDS = roomForNames(Object.keys(PIPELINES).map(shortNameOf)); // right margin for the lines' names
+const ENDS = roomForNames(Object.keys(PIPELINES).map(shortNameOf)); // right margin for the line names
 const placeNames = memo(placeLineNames, 4);
 
 /** Lay out the chart, and the clock with its text below. */

@@ -16,7 +16,7 @@ import { meanCosine } from "../maths/decay.js";
 import { invFreq } from "../maths/frequencies.js";
 
 const [FARTHEST, LOWEST, HIGHEST] = [1048576, 1000, 10000000]; // FARTHEST is in tokens; the others are bases
-const SEARCHED = 294912; // tokens; every state's first negative distance is below this
+const SEARCHED = 294912; // tokens; the first negative distance is below this in every state
 const SPREAD = geometric(1, FARTHEST, 380).map(Math.round);
 
 /** The first negative distance for a head width and base, and the mean cosine at sampled distances, which are
@@ -114,7 +114,7 @@ function nameModels(pen, models, box, path, [x, y]) {
   labels.avoid(box.x + box.w - 150, box.y + box.h - 22, box.x + box.w, box.y + box.h);
   for (const { at } of models) labels.avoidDot(at, 5);
   for (const dot of path) labels.avoidDot(dot, 2);
-  const highest = [...models].sort((a, b) => b.context - a.context); // in the dots' vertical order
+  const highest = [...models].sort((a, b) => b.context - a.context); // in the vertical order of the dots
   return highest.flatMap(({ name, at }) => {
     const wide = textWidth(name, 12);
     const spot = labels.placeFree(wide, spotsBeside(at, wide));

@@ -65,7 +65,7 @@ function drawRow(pen, { length, query }, { x, y, side }) {
   pen.part(() => {
     for (const t of marks) pen.text(x + (t + 0.5) * cell, y + side + 15, t, noteMiddle);
     for (const t of marks) {
-      const words = Math.abs(t - query) * cell < 14 ? "" : t; // no room beside the selected row's number
+      const words = Math.abs(t - query) * cell < 14 ? "" : t; // no room beside the number of the selected row
       pen.text(x - 6, y + (t + 0.5) * cell + 4, words, noteEnd);
     }
   });

@@ -14,7 +14,7 @@ const FEATURES = [
   -0.6, 0.3, 0.2, 0.7, -0.4, -0.7, 0.5, 0.1, -0.2, 0.6,
 ];
 const TOP = 26; // space above the cells, for the headings
-const BELOW = 140; // space below the cells for the selected row's sum and the multiplication count
+const BELOW = 140; // space below the cells for the sum of the selected row and the multiplication count
 
 /**
  * Compute all numbers that a state shows: x, R, the rotated vector, and each row's pair, angle and partner. The

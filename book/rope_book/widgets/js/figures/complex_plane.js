@@ -10,7 +10,7 @@ import { listed, textWidth } from "../lib/words.js";
 import { angleOf, length, timesConj } from "../maths/complex.js";
 import { breaks, encoder, followedAngles, HOLDS, LAST, PLACES, slide, stepsOf, turnsOf } from "../maths/derivation.js";
 
-const RINGED = 14; // radius of a handle's ring plus a margin, in pixels
+const RINGED = 14; // radius of a handle ring plus a margin, in pixels
 const FORMULA = {
   turn: "f(q, m) = q e^(imθ)",
   head_start: "f(q, m) = q e^(i(mθ + 0.5))",
@@ -148,7 +148,7 @@ function drawPlane(pen, { segments = [], arcs = [], circles = [], dots = [], arr
     const spots = places.map((z) => [...at(z), r]);
     pen.circles(spots, style);
   }
-  const named = arrows.filter(({ name }) => name).reverse(); // place the last arrow's name first
+  const named = arrows.filter(({ name }) => name).reverse(); // place the name of the last arrow first
   const label = ({ z, name, words, dash }) => ({ z, name, fill: words, bold: name.length > 1, r: dash ? RINGED : 8 });
   nameTips(pen, plane, named.map(label));
   return plane;

@@ -11,7 +11,7 @@ import { length } from "../maths/complex.js";
 import { gainedPair, gainedParts, gainedScore } from "../maths/gained.js";
 
 const { q: Q, k: K } = /** @type {{q: Pair, k: Pair}} */ (GAINED);
-const [SPAN, LAST] = [2.4, 96]; // half the plane's width; the key's last position
+const [SPAN, LAST] = [2.4, 96]; // half the width of the plane; the last position of the key
 const ROUND = range(0, 64).map((i) => (i * Math.PI) / 32); // angles around the circle
 
 /** The gains, and whether they are applied after the turn. @returns {[Pair, boolean]} */

@@ -63,7 +63,7 @@ function drawRow(pen, values, feature, lit, { x, cell }, { number, bars, tab, to
   const zero = bars + BAR / 2;
   const pairs = values.length / 2;
   const seats = values.map((value, seat) => {
-    const home = pairOf(feature[seat]); // the feature's pair in training
+    const home = pairOf(feature[seat]); // the pair of the feature in training
     return { seat, home, speed: speedOf(home, pairs), left: x + seat * cell + 1.5, tall: (value / REACH) * (BAR / 2) };
   });
   const frames = seats.map(({ left }) => [left, bars, inner, BAR]);

@@ -17,7 +17,7 @@ import { normals } from "../maths/words.js";
 const LOG = 100000; // reach of the logarithmic axis, in tokens
 const [PARTS, KNOTS] = [8, 16]; // number of steps in which pairs are added; number of heights in a drawn guess
 const PENCIL = 9; // distance of a waiting pencil from the axis, in pixels
-const DECADES = 2; // decades below the trivial bound that the logarithmic axis shows with RoFormer's bound
+const DECADES = 2; // decades below the trivial bound that the logarithmic axis shows with the RoFormer bound
 
 const vectorsOf = memo((vectors, headDim, base, peak, seed) => {
   const drawn = normals(1000 + seed, 2 * headDim); // q, followed by k

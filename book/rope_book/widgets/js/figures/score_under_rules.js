@@ -45,7 +45,7 @@ const curveOf = (rule, { head_dim, base, trained, wanted, abf_base, smooth }) =>
   curve(rule, head_dim, base, trained, wanted, rule === "abf" ? abf_base : 0, smooth);
 
 const NAMES = Object.keys(CURVES).map((rule) => ({ rule, words: phraseOf(RULES[rule]) }));
-const [SAMPLE, PITCH] = [28, 28]; // pixels for a switch's sign and padding; pixels from row to row
+const [SAMPLE, PITCH] = [28, 28]; // pixels for the sign and padding of a switch; pixels from row to row
 const switches = (width) => inLines(NAMES, width, { sample: SAMPLE, gap: 5 });
 const topOf = (width) => PITCH * (last(switches(width)).line + 1) + 6; // height of the switches, in pixels
 const isNarrow = (width) => width < 480; // too narrow for names beside the curves

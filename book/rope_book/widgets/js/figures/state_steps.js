@@ -38,7 +38,7 @@ const heldIn = ({ step }) => 2 * WIDTH * step;
 
 const sizeOf = (rows) => sum(rows.flat().map(Math.abs)) / rows.flat().length;
 
-const LEAST = -0.2; // lower end of the bars' scale; smaller factors are clipped
+const LEAST = -0.2; // lower end of the bar scale; smaller factors are clipped
 
 /** Lay out, from top to bottom, the cache's answer, the cache, the arrow into the state, and the state with its
  * answer beside or, on a narrow screen, below the state. */

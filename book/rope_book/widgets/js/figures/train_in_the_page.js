@@ -23,7 +23,7 @@ const MAP = 170; // side of the attention map, in pixels
 const SPARK = { w: 56, h: 16 }; // size of the loss sparkline, in pixels
 const TRAIL = 6; // number of earlier evaluations drawn while a model learns
 const MOST_STEPS = 2000;
-const ASK = 200; // target duration of a worker's request, in ms
+const ASK = 200; // target duration of a request to a worker, in ms
 const LOOK = 1000; // ms between two evaluations of the model
 const NAMES = {
   rotary: "RoPE",

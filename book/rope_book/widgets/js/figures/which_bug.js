@@ -13,7 +13,7 @@ import { matrixAt, summary, symptomsOf, turned } from "../maths/patients.js";
 const PAIR = [0.8, 0.6]; // features of every pair before rotation
 const VECTOR = range(0, 3).flatMap(() => PAIR);
 const APART = 0.02; // smaller differences count as equal
-const LOOK = 2; // position at which the readout compares two patients' matrices
+const LOOK = 2; // position at which the readout compares the matrices of two patients
 const LONGEST = 1.5; // length of the longest arrow, as a multiple of the right length
 
 const HEALTHY = { stroke: ink.position, width: 1.5 };

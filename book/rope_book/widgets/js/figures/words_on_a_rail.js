@@ -19,7 +19,7 @@ function plan(width) {
   const slot = (width - 4) / SLOTS;
   const size = clamp(slot * 0.3, 12, 26); // font size of the words
   const radius = Math.min(42, slot * 0.44);
-  const rail = 2 * (size + 4) + 6 + radius; // y of the clocks' centres
+  const rail = 2 * (size + 4) + 6 + radius; // y of the clock centres
   const numbers = rail + radius + 20;
   const reach = clamp(width * 0.22, 92, 136); // length of the needle
   const hub = numbers + 62 + reach;

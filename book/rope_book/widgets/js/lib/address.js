@@ -109,7 +109,7 @@ export function makeAddress(figure, state, root, signal) {
   }
   function recall() {
     const linked = sections(location.hash);
-    if (!linked.length && location.hash) return; // the hash is an anchor in the page, not a figure's state
+    if (!linked.length && location.hash) return; // the hash is an anchor in the page, not the state of a figure
     stop();
     const texts = linked.find(([other]) => other === name())?.[1] ?? {};
     state.set(stateOf(state.controls, texts));

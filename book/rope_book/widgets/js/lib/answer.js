@@ -9,7 +9,7 @@ import { initialOf } from "./state.js";
 export function answerQuestions(root, state, { model, moved, results, picture, remember }, signal) {
   const fresh = (/** @type {State} */ changes) => ({ ...initialOf(state.controls), ...changes });
   function pick(/** @type {Wanted} */ wanted) {
-    if (!picture.ask(wanted)) moved(fresh({})); // the reader's changes have removed a target
+    if (!picture.ask(wanted)) moved(fresh({})); // changes by the reader have removed a target
   }
   /** @type {Record<string, (detail: any) => void>} */
   const calls = {

@@ -19,7 +19,7 @@ export const ink = {
   positionWords: "var(--rl-position-words)",
   scoreWords: "var(--rl-score-words)",
   otherWords: "var(--rl-other-words)",
-  onOther: "var(--rl-on-other)", // for text on `other`
+  onOther: "var(--rl-on-other)", // for text on ink.other
 };
 
 /** Darker line colours that replace hues too light for thin lines. @type {Record<string, string>} */

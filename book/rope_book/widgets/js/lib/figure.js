@@ -22,7 +22,7 @@ import { makeWork } from "./work.js";
 /** Create the module that anywidget expects from a figure as described in types.d.ts. */
 export function live(/** @type {Figure} */ figure) {
   function render(/** @type {{model: Model, el: HTMLElement}} */ { model, el }) {
-    el.classList.toggle("rope-host", !model.host); // with a kernel, styles depend on el's width
+    el.classList.toggle("rope-host", !model.host); // with a kernel, styles depend on the width of el
     let unmount = mount(figure, model, el);
     function remount() {
       unmount();

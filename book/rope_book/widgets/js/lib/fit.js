@@ -11,7 +11,7 @@ export function makeFit(root, { element, parts, measure, settled }, paint) {
     steady.release();
     paint();
   }
-  const watch = new ResizeObserver(() => requestAnimationFrame(refit)); // changing the picture's height triggers this again
+  const watch = new ResizeObserver(() => requestAnimationFrame(refit)); // a new picture height triggers this again
   watch.observe(element);
   function stop() {
     watch.disconnect();

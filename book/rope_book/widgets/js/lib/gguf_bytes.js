@@ -4,7 +4,7 @@ import { phrase } from "./phrase.js";
 
 const LONGEST = 16384; // maximum number of array elements to keep, and of bytes in a string
 const ENTRIES = 200000; // maximum number of keys, and of tensors
-const TEXTS = 2000000; // maximum number of strings in arrays, such as a vocabulary's tokens
+const TEXTS = 2000000; // maximum number of strings in arrays, such as the tokens of a vocabulary
 const [TEXT, ARRAY] = [8, 9];
 /** A number's width in bytes and its reader, by GGUF type. @type {Record<number, [number, (view: DataView, at: number) => any]>} */
 export const NUMBERS = {

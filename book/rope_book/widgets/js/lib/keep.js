@@ -8,7 +8,7 @@ const VIEW = "application/vnd.jupyter.widget-view+json";
 const STATE = "application/vnd.jupyter.widget-state+json";
 const [SVG, PNG, HTML] = ["image/svg+xml", "image/png", "text/html"];
 const REST = 700; // ms to wait after the last change
-const QUIET = "silent-change"; // JupyterLab's name for a change that does not cause a redraw
+const QUIET = "silent-change"; // in JupyterLab, a change that does not cause a redraw
 const OURS = '<div class="rope-still">';
 const ASLEEP = phrase`Run this cell to bring the figure to life.`;
 
@@ -86,7 +86,7 @@ export function keepPicture(root, model, trait, draw) {
   const context = manager?.context;
   const notebook = context?.model?.sharedModel;
   let waiting = setTimeout(keep, REST);
-  let [isOld, known] = [true, new Set()]; // whether the notebook's picture is out of date; the outputs' ids
+  let [isOld, known] = [true, new Set()]; // whether the stored picture is out of date; the ids of the outputs
   async function find() {
     const shown = await showing(manager, model, trait);
     known = new Set(shown.map(({ id }) => id));

@@ -9,7 +9,7 @@ const ENOUGH = 560; // a figure up to this height fits in a window together with
 const WIDE = 756; // minimum inner width of a figure at which the controls fit beside the picture
 const SIDE = 200; // width of the controls beside a picture, including the gap, as in the style sheet
 const NARROW = 520; // maximum width of a figure whose controls form one column
-const PADDING = 32; // total padding to the left and right of a figure's parts
+const PADDING = 32; // total padding to the left and right of the parts
 const [BELOW, AROUND] = [209, 102]; // height of controls, bar, sentence and margins; height of sentence and margins
 const ANSWERS = 152; // height of four rows of answers under a heading
 

@@ -5,7 +5,7 @@ import { textWidth } from "./words.js";
 /** @import { Pen } from "./pen.js" */
 /** @typedef {{name: string, end: Pair, stroke: string, words: string, weight?: number}} Ending */
 
-const [PITCH, REACH] = [15, 14]; // pixels between names, and between a line's end and its name
+const [PITCH, REACH] = [15, 14]; // pixels between names, and between the end of a line and its name
 
 /** The width of the right margin that the given names need. @type {(names: string[]) => number} */
 export const roomForNames = (names) => REACH + 4 + Math.max(0, ...names.map((name) => textWidth(name, 12, true)));

@@ -4,7 +4,7 @@ import { joined } from "./phrase.js";
 
 const REST = 500; // ms without changes before the text is announced
 
-const WIDTH = 720; // the width, in pixels, to which a figure's declared number of lines applies
+const WIDTH = 720; // the width, in pixels, to which the declared number of lines applies
 
 // {elements, show(text, moving), tell(text), stop(), reserve()}: reserve keeps room for the longest text, which
 // takes `lines` lines on a wide screen. show displays the current text and announces it once nothing has moved for

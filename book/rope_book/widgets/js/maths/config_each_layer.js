@@ -51,7 +51,7 @@ export function layersOfConfig(config, family, still) {
   /** @type {Labels | string} */
   let labelOf;
   if (areNames(types)) {
-    const kept = types.filter((each) => each !== "mlp"); // dory lists each layer's MLP as a separate entry
+    const kept = types.filter((each) => each !== "mlp"); // dory lists the MLP of each layer as a separate entry
     if (kept.length < types.length) count = kept.length;
     count = Math.min(kept.length, count || kept.length);
     labelOf = (index) => kept[index];

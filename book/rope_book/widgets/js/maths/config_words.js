@@ -41,7 +41,7 @@ export function formatValue(value) {
 
 /** @param {number} value */
 function formatNumber(value) {
-  if (!Number.isFinite(value)) return Number.isNaN(value) ? "nan" : value > 0 ? "inf" : "-inf"; // Python's names
+  if (!Number.isFinite(value)) return Number.isNaN(value) ? "nan" : value > 0 ? "inf" : "-inf"; // as in Python
   return Number.isInteger(value) && Math.abs(value) < 1e15 ? String(value) : general(value, 12);
 }
 

@@ -119,7 +119,7 @@ function block(out, at, columns, depth, a, i, aRow, aDeep, b, j, bRow, bDeep) {
   out[at + columns + 3] = t3;
 }
 
-const EPSILON = 1e-5; // ε as in torch's LayerNorm
+const EPSILON = 1e-5; // the default ε of LayerNorm in torch
 
 // Apply LayerNorm to each token, storing the normalised numbers and the scale for the backward pass.
 /** @type {(x: Float64Array, norm: {weight: Float64Array, bias: Float64Array},

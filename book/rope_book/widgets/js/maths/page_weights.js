@@ -9,7 +9,7 @@ import { pageTask, placesOf } from "./page_tasks.js";
 export const WIDTH = 32;
 export const HEADS = 2;
 export const HIDDEN = 64;
-export const BUCKETS = 32; // number of buckets in T5's table
+export const BUCKETS = 32; // number of buckets in the T5 table
 const LONGEST = 4; // rows of a learned table, in multiples of the trained length
 
 /** A uniform number from −1 to 1. @type {(stream: number, n: number) => number} */

@@ -4,7 +4,7 @@ import { ropeAngles } from "./frequencies.js";
 import { pairFeatures } from "./layouts.js";
 import { applyRope } from "./rotary.js";
 
-const [NEAR, FAR] = [2, 8]; // minimum distances in tokens for "near" and "far"
+const [NEAR, FAR] = [2, 8]; // minimum distances, in tokens, that count as near and as far
 const LETTER = /[\p{L}\p{N}]/u;
 
 // For each job: whether query m should attend to key n.

@@ -11,7 +11,7 @@ export class Reader extends Workspace {
     super(of, { rows: 1, seq: 1, heads, wide: of["norm.weight"].length / heads });
     this.rope = rope;
     this.place = 0; // position of the next token
-    this.scores = new Float64Array(0); // one head's scores; the next head reuses the array
+    this.scores = new Float64Array(0); // scores of one head; the next head reuses the array
     this.past = Array.from({ length: this.layers }, () => new Float64Array(0)); // queries, keys, values
   }
 

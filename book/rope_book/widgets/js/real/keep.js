@@ -1,7 +1,7 @@
 // Downloads, stores and removes the model's file in this browser at the user's request.
 
 const SHELF = "smollm2";
-const PLACE = "model.gguf"; // the cache key, regardless of the file's source
+const PLACE = "model.gguf"; // the cache key, wherever the file comes from
 
 /** The stored file, or undefined. The cache is available only on pages served from https or localhost. @returns {Promise<Blob | undefined>} */
 export async function kept() {

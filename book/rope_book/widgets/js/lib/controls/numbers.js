@@ -24,7 +24,7 @@ export const numbers = {
 
   make({ label, most }, move, tell) {
     const input = html("input", { type: "text", autocomplete: "off", spellcheck: "false", inputmode: "text" });
-    const note = html("span", { class: "rl-note", "aria-hidden": "true" }); // announced by `tell`
+    const note = html("span", { class: "rl-note", "aria-hidden": "true" }); // announced by tell()
     input.addEventListener("input", () => {
       const [values, odd] = found(input.value);
       const out = odd.length ? phrase`No number: ${odd.slice(0, 3).join(" ")}.` : "";

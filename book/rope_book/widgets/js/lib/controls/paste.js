@@ -13,7 +13,7 @@ export const paste = {
     const area = html("textarea", { rows: "2", autocomplete: "off", spellcheck: "false", placeholder: place });
     const chosen = html("input", { type: "file", class: "rl-spoken" });
     write(chosen, { "aria-label": phrase`${control.label}, or a file` });
-    const note = html("span", { class: "rl-note", "aria-hidden": "true" }); // announced by `tell`
+    const note = html("span", { class: "rl-note", "aria-hidden": "true" }); // announced by tell()
     area.addEventListener("input", () => {
       say(note, "");
       move(area.value);

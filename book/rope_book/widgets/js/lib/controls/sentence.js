@@ -31,7 +31,7 @@ export const sentence = {
   make(control, move, tell) {
     // a textarea, so that the text wraps in a narrow column
     const input = html("textarea", { rows: "1", autocomplete: "off", spellcheck: "false" });
-    const note = html("span", { class: "rl-note", "aria-hidden": "true" }); // announced by `tell`
+    const note = html("span", { class: "rl-note", "aria-hidden": "true" }); // announced by tell()
     const isTyped = typing(input);
     input.addEventListener("keydown", (event) => {
       if (event.key !== "Enter" || event.isComposing) return;

@@ -19,7 +19,7 @@ export const text = {
 
   make(control, move, tell) {
     const input = html("input", { type: "text", autocomplete: "off", spellcheck: "false" });
-    const note = html("span", { class: "rl-note", "aria-hidden": "true" }); // announced by `tell`
+    const note = html("span", { class: "rl-note", "aria-hidden": "true" }); // announced by tell()
     function typed(/** @type {Event} */ event) {
       if (event instanceof InputEvent && event.isComposing) return; // wait until the character is composed
       say(note, lost(control, input.value));
