@@ -128,7 +128,8 @@ def test_every_control_has_its_name_in_the_accessibility_tree(alive):
             expected = f"{label}, {said[-1]}" if controls[trait].kind == "point" else label
             if controls[trait].kind == "sketch":
                 expected = f"{label}, {'how far' if said.endswith('how far') else 'height'}"
-            if getattr(controls[trait], "buttons", False):  # each is named by its option, all by their legend
+            one = controls[trait]  # each button is named by its option, all of them by their legend
+            if getattr(one, "buttons", False) or getattr(one, "groups", {}):
                 expected = next(words for words in controls[trait].options.values() if words == said)
             file = controls[trait].kind == "paste" and "or a file" in said
             expected = f"{label}, or a file" if file else expected
@@ -146,7 +147,7 @@ def test_a_click_on_a_label_reaches_its_control(alive):
     ):
         if kind == "number":
             continue  # two boxes under one legend, each with a name of its own
-        if place := engine.js(PLACE, name, trait, "span"):
+        if place := engine.js(PLACE, name, trait, "span:not(.rl-note)"):
             engine.drag(*at(place, 0.1))
             reached = engine.js("return book.focused(arguments[0])", trait)
             assert reached == trait, f"{engine.name}: the label of {name}.{trait} focuses {reached}"

@@ -13,10 +13,10 @@ NEAR, FAR = 2, 8  # minimum distances in tokens for "near" and "far"
 JOBS = {
     "previous": "reads the word before",
     "itself": "reads the word itself",
-    "near": "reads two to seven words back",
-    "far": "reads eight words back, or more",
-    "same": "finds the same word, earlier",
-    "after_same": "finds the word after the same word",
+    "near": "reads 2 to 7 words back",
+    "far": "reads over 7 words back",
+    "same": "finds the same word earlier",
+    "after_same": "finds what followed before",
     "mark": "reads punctuation",
     "first": "rests on the first word",
 }

@@ -44,11 +44,11 @@ function rotated({ position, head_dim, base, pairing, row: j }) {
 function grid(width, { head_dim, form }) {
   const left = 22;
   const narrow = width < 430;
-  const column = 48;
+  const column = narrow ? 44 : 48;
   const room = width - left - (narrow ? 0 : 62); // 62 pixels are for the legend
-  const side = Math.min(288, room - 2 * column - (narrow ? 34 : 52));
-  const first = left + side + (narrow ? 12 : 20);
-  const ends = [first, first + column + (narrow ? 20 : 30)];
+  const side = Math.min(288, room - 2 * column - (narrow ? 28 : 52));
+  const first = left + side + (narrow ? 11 : 20);
+  const ends = [first, first + column + (narrow ? 17 : 30)];
   const gap = narrow ? 12 : 24;
   const wide = Math.min(84, (room - 4 * gap) / 5);
   const edges = range(0, 4).map((i) => left + i * (wide + gap));
@@ -58,7 +58,7 @@ function grid(width, { head_dim, form }) {
 
 const height = (width, state) => {
   const { side, narrow } = grid(width, state);
-  return TOP + side + BELOW + (narrow ? 92 : 0);
+  return TOP + side + BELOW + (narrow ? 110 : 0);
 };
 
 /** Draw a coloured cell, with its value as a number if there is room. */
@@ -66,7 +66,7 @@ function cell(pen, value, x, y, w, h) {
   const place = signedPlace(value);
   pen.rect(x, y, w, h, { fill: shade(place, diverging), stroke: ink.grid, width: 0.5 });
   const words = fmt(value);
-  if (w < textWidth(words, 12) || h < 15) return;
+  if (w < textWidth(words, 12) + 4 || h < 15) return;
   pen.text(x + w / 2, y + h / 2 + 4.5, words, { fill: onShade(place, diverging), size: 12, anchor: "middle" });
 }
 
@@ -106,7 +106,7 @@ function drawProduct(pen, at, pairing, place) {
   drawMatrix(pen, at, pairing, place);
   drawSign(pen, "×", (left + side + ends[0]) / 2, place);
   drawColumn(pen, x, "x", ends[0], column, h, [j, followed.partner]);
-  drawSign(pen, "=", ends[1] - (narrow ? 10 : 15), place);
+  drawSign(pen, "=", ends[1] - (narrow ? 8 : 15), place);
   drawColumn(pen, out, "x′", ends[1], column, h, [j]);
 }
 
@@ -205,7 +205,7 @@ function drawRow(pen, { d, x, out, j, cos, sin, followed }, { isMatrix, narrow }
 
 /** Draw a bar for the matrix form's multiplications. Its dark part is the elementwise form's share; the pale rest
  * multiplies by zero. */
-function drawCount(pen, { head_dim: d, form }, y, width) {
+function drawCount(pen, { head_dim: d, form }, { narrow }, y, width) {
   const full = width - 8;
   const style = (name) => (name === form ? { weight: 600 } : { fill: ink.muted });
   pen.text(4, y, phrase`Multiplications for all rows`, { weight: 600 });
@@ -213,7 +213,7 @@ function drawCount(pen, { head_dim: d, form }, y, width) {
   pen.rect(4, y + 9, (full * 2) / d, 14, { fill: ink.text });
   pen.text(4, y + 39, phrase`elementwise: ${2 * d}`, style("elementwise"));
   const words = phrase`matrix: ${d * d} (${d * d - 2 * d} by zero)`;
-  pen.text(4 + full, y + 39, words, { ...style("matrix"), anchor: "end" });
+  pen.text(4 + full, y + (narrow ? 57 : 39), words, { ...style("matrix"), anchor: "end" });
 }
 
 function draw(pen, state, /** @type {any} */ { width, way }) {
@@ -227,7 +227,7 @@ function draw(pen, state, /** @type {any} */ { width, way }) {
   else drawColumns(pen, at, place);
   drawLegend(pen, place, width);
   const end = drawRow(pen, at, place, TOP + place.side + (narrow ? 76 : 26));
-  drawCount(pen, state, end + 30, width);
+  drawCount(pen, state, place, end + 30, width);
   return { marks: isMatrix && !isBetween ? cellsOf(at, place) : {} };
 }
 

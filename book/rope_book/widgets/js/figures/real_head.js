@@ -14,7 +14,7 @@ import { headWeights, jobDone, pairShares, targets } from "../maths/real_head.js
 const [TRAINED, HEAD_DIM, BASE, PAIRS, SEQ, LAYERS, HEADS] = [8192, 64, 100000, 32, 20, 30, 9]; // for SmolLM2
 const AS_TRAINED = { rule: "none", first_pair: 1, last_pair: PAIRS, factor: 1, base: BASE, layout: "interleaved" };
 const FAST = 8; // number of fastest pairs summed in the readout
-const NAMES = 92; // pixels for the words and their positions
+const NAMES = { wide: 92, narrow: 66 }; // pixels for the words and, in a wide picture, their positions
 
 const DOES = {
   previous: phrase`It reads the word before`,
@@ -65,8 +65,9 @@ function seenOf({ job, sentence, start, ...state }) {
  * below it. */
 function plan(width, { shows }) {
   const [wide, both] = [width >= 640, shows("attention") && shows("sum")];
-  const cell = Math.min(13, (width - NAMES - 4) / SEQ);
-  const square = { x: NAMES, y: 80, w: SEQ * cell, h: SEQ * cell, cell };
+  const names = width < 400 ? NAMES.narrow : NAMES.wide;
+  const cell = Math.min(12.5, (width - names - 4) / SEQ);
+  const square = { x: names, y: 72, w: SEQ * cell, h: SEQ * cell, cell, counts: names === NAMES.wide };
   const foot = square.y + square.h + 22;
   if (both && wide) {
     const left = square.x + square.w + 64;
@@ -107,7 +108,7 @@ function future({ x, y, w, cell }) {
 /** Draw the square of weights, with queries as rows and keys as columns. The rows' words are at the left; the
  * columns' words are in the masked area above the diagonal. */
 function drawSquare(pen, { words, start, picture, m, n }, { square }) {
-  const { x, y, w, h, cell } = square;
+  const { x, y, w, h, cell, counts } = square;
   const style = (place) =>
     place === m ? { fill: ink.qWords, weight: 700 } : place === n ? { fill: ink.kWords, weight: 700 } : {};
   pen.raster(x, y, w, h, picture);
@@ -115,9 +116,9 @@ function drawSquare(pen, { words, start, picture, m, n }, { square }) {
   pen.rect(x, y + cell * m, cell * (m + 1), cell, { stroke: ink.q, width: 1.5 });
   pen.rect(x + cell * n, y + cell * n, cell, h - cell * n, { stroke: ink.k, width: 1.5 });
   words.forEach((word, place) => {
-    const name = shortened(word, NAMES - 36, 12, true);
-    pen.text(x - 26, y + cell * (place + 0.5) + 4, name, { size: 12, anchor: "end", ...style(place) });
-    pen.text(x - 4, y + cell * (place + 0.5) + 4, place + 1, noteEnd);
+    const [name, line] = [shortened(word, NAMES.narrow - 10, 12, true), y + cell * (place + 0.5) + 4];
+    pen.text(counts ? x - 26 : x - 4, line, name, { size: 12, anchor: "end", ...style(place) });
+    if (counts) pen.text(x - 4, line, place + 1, noteEnd);
     const above = shortened(word, 32 + cell * place, 12, true);
     const [across, foot] = [x + cell * (place + 0.5) + 4, y + cell * place - 4];
     pen.text(across, foot, above, { size: 12, turn: -90, fill: ink.muted, ...(place === n ? style(n) : {}) });

@@ -40,7 +40,7 @@ function plan(width) {
   const key = { x: narrow ? 0 : 118, y: narrow ? 34 : 10 };
   const top = key.y + legend(width - key.x).height;
   const clocks = { y: top, cell: width / 4, r: Math.min(37, width / 13) };
-  const matrix = { x: 2, y: top + 2.6 * clocks.r + 28, cell: narrow ? Math.min(30, width / 8.2) : 23, row: 18 };
+  const matrix = { x: 2, y: top + 2.6 * clocks.r + 28, cell: narrow ? Math.min(30, width / 8.2) : 26, row: 18 };
   const below = matrix.y + 8 * matrix.row;
   const left = narrow ? 44 : 8 * matrix.cell + 56;
   const chart = { x: left, y: narrow ? below + 30 : matrix.y, w: width - left - 14, h: 8 * matrix.row - 38 };
@@ -71,7 +71,7 @@ function entriesOf(name, position) {
   return all.filter(({ value, wrong }) => wrong || Math.abs(value) > APART / 4);
 }
 
-/** Format a number in at most three characters: −.4, .9, 1, 1.5. */
+/** Format a number in at most four characters: −.4, .9, 1, −1.5. */
 const short = (value) => fmt(value, 1).replace(/\.0$/, "").replace("0.", ".");
 
 /** Draw the 8-by-8 matrix, with right entries on green, wrong ones framed on amber, and zeros blank. */
