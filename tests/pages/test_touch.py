@@ -99,21 +99,29 @@ def test_a_swipe_over_a_slider_scrolls_and_moves_nothing(phone):
         touch(phone, "touchStart", (x, y), at=now)
         for i in range(1, 5):  # two seconds each by its clock: the page is not flung
             touch(phone, "touchMove", (x, y - 50 * i), at=now + 2 * i)
+            phone.page.evaluate(FRAME)
         touch(phone, "touchEnd", at=now + 10)
         phone.page.wait_for_function("(least) => scrollY > least", arg=scrolled + 50)
         at_rest(phone.page)
         assert line(phone) == before, "the slider has moved"
 
 
+TRAIT = """(el) => [el.closest(".rope-live").dataset.live, el.closest("[data-trait]").dataset.trait].join(".")"""
+LATER = {"TrainInThePage.head"}  # an untrained model's attention is not drawn
+
+
 @pytest.mark.sampled(6)
 def test_a_finger_moves_a_slider_and_sees_the_picture(phone):
     for slider in sliders(phone):
+        if slider.evaluate(TRAIT) in LATER:
+            continue
         phone.figure.evaluate(RESET)  # another slider's end may hide this one
         (x, y), (far, _) = centre(slider, 0.2, 0.8)
         touch(phone, "touchStart", (x, y))
         phone.figure.evaluate("(el) => { el.before = el.querySelector('svg').innerHTML; }")
         for i in range(1, 5):
             touch(phone, "touchMove", (x + (far - x) * i / 4, y))
+            phone.page.evaluate(FRAME)
         phone.page.evaluate(FRAMES)
         seen = slider.evaluate(TOGETHER)
         touch(phone, "touchEnd")
@@ -170,6 +178,7 @@ def test_what_can_be_dragged_follows_one_finger_and_one_button(phone):
 
     touch(phone, "touchStart", (x, y))
     touch(phone, "touchStart", (x, y), (x + 30, y + 120))
+    phone.page.evaluate(FRAMES)
     held = line(phone)
     for i in range(1, 4):
         touch(phone, "touchMove", (x, y), (x + 30 + way * i / 3, y + 120))
