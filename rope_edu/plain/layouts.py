@@ -24,7 +24,7 @@ def interleaved_to_half_split(x: ndarray) -> ndarray:
 
 
 def half_split_to_interleaved(x: ndarray) -> ndarray:
-    """P⁻¹ x, the inverse."""
+    """P⁻¹ x, the inverse of interleaved_to_half_split."""
     return x[..., np.argsort(layout_permutation(x.shape[-1]))]
 
 
