@@ -198,7 +198,7 @@ def _version() -> str:
 
 
 def _parser() -> argparse.ArgumentParser:
-    """Return the parser of the command with its subcommands."""
+    """Return the command's parser, with its subcommands."""
     form = argparse.RawDescriptionHelpFormatter
     whole = argparse.ArgumentParser("rope-doctor", description=__doc__, formatter_class=form)
     whole.add_argument("--version", action="version", version=_version())

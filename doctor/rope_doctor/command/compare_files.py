@@ -1,4 +1,4 @@
-r"""rope-doctor compare A B: check whether two files specify the same rotation in every layer, and the cost if not.
+r"""rope-doctor compare A B: find differences between two files' rotations, layer by layer, and what they cost.
 
 The checks are kinds, windows, frequencies, layout, width, sections, attention-factor, softmax-scale, query-scale
 and loading. All are central except loading, and except layout if the files do not specify it. The exit status is 0
@@ -66,7 +66,7 @@ class Difference:
     Attributes:
         what: the property that differs, such as "frequencies".
         layers: the layers affected.
-        wanted, found: its value in the first and in the second file.
+        wanted, found: the value of this property in the first and in the second file.
         fix: the smallest change to the second file that removes the difference.
         cost: for frequencies, a description of the angle error; otherwise "".
         pair: for frequencies, the first pair that differs; otherwise None.

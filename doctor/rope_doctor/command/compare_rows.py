@@ -180,7 +180,7 @@ def _statement_beside(path: Path) -> Statement | None:
         except ConfigError as error:
             if error.reason != "missing":
                 raise
-            return None  # a LoRA adapter has no rotation
+            return None  # a LoRA adapter specifies no rotation
     source = (path if path.is_dir() else path.parent) / "config.json"
     return read_file(source) if source.is_file() else None
 
@@ -193,7 +193,7 @@ def _heads(path: Path, file: Statement | None) -> Heads:
 
 
 def _projections(tensors: dict[str, Held], heads: Heads, head_dim: int) -> tuple[Projections, str]:
-    """Return q and k by (layer, q or k, weight or bias), and the reason why a tensor could not be split, or ""."""
+    """Return q and k keyed by (layer, q or k, weight or bias), and why a tensor could not be split, or ""."""
     by_key: Projections = {}
     why = ""
     for name, stored in tensors.items():

@@ -64,7 +64,7 @@ def in_words(statement: Statement) -> str:
 
 
 def _each_layer(statement: Statement) -> Iterator[tuple[str, str]]:
-    """Yield lines on groups of identical layers, if there are several or a window, and on query factors."""
+    """Yield lines on groups of identical layers, if there is more than one or any window, and on query scales."""
     layers = statement.layers
     rows = layers.rows(layers.count or 0)
     groups: dict[Layer, list[int]] = {}

@@ -27,7 +27,7 @@ ORDERS = {  # row orders in a fused tensor, by model_type
 
 
 class Held(Protocol):
-    """A tensor in a file that can be read without loading all of its columns."""
+    """A stored tensor that can be read without loading all of its columns."""
 
     @property
     def path(self) -> Path:
@@ -65,7 +65,7 @@ class Split:
 
 @dataclass(frozen=True)
 class Latent:
-    """The numbers of unrotated and rotated features in a latent-attention head, in the order of its features."""
+    """The numbers of unrotated and rotated features in a latent-attention head, which are stored in that order."""
 
     still: int
     turning: int

@@ -153,7 +153,7 @@ class _File:
     lists: Factors
 
     def one(self, key: str) -> Any:
-        """Return a key's value; for a list with one value per layer, its only nonzero value, or None."""
+        """Return a key's value; for a list with one value per layer, its only distinct nonzero value, or None."""
         value = self.keys.get(key)
         if not isinstance(value, list) or key == KEYS["rope_scaling.mrope_section"]:
             return value

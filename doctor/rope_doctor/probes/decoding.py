@@ -213,7 +213,7 @@ class _Examination:
         return _combined(found)
 
     def twice(self, compare: Callable[[Bench], Check], bench: Bench) -> Check:
-        """Compare on a long text; if it differs, repeat with a new one, since rounding may reroute a token once."""
+        """Compare on a long text; retry a difference on a new one, since rounding may reroute a token by chance."""
         check = compare(bench)
         if check.outcome != DIFFERS:
             return check

@@ -33,9 +33,7 @@ class LayerKinds:
     layers: tuple[str | None, ...]  # kind of each layer; empty if the config does not specify it
     config: dict[str, Any]
     body: dict[str, Any] = field(default_factory=dict)  # the language-model section of the config
-    attending: tuple[int, ...] | None = (
-        None  # indices of the layers with attention, or None if the config does not specify them
-    )
+    attending: tuple[int, ...] | None = None  # layers with attention, or None if unknown
 
     @staticmethod
     def of(model: Any, config: Any = None) -> "LayerKinds":

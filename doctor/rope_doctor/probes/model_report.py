@@ -131,7 +131,7 @@ def _words_of(watched: Watched) -> Iterator[str]:
 
 
 def _of_all_layers(watched: Watched, kinds: LayerKinds) -> list[Fault]:
-    """Return the faults in attention, with causes that only a look at all layers reveals."""
+    """Return the faults in attention, with causes that depend on all layers together."""
     still = {fault.where for fault in watched.faults if fault.cause == "no_layer_rotates"}
     turning = {
         name

@@ -16,10 +16,10 @@ BLOCK = 64  # minimum number of tokens in the level part
 DRAWN = 256  # tokens per resampled block, because losses of neighbouring tokens are correlated
 SMOOTH = 256  # tokens over which the loss is averaged after it has left its level
 CERTAIN = 0.9  # share of resampled texts between `low` and `high`
-# significance level: a departure counts if fewer than this share of resampled texts without one show one as large
+# a departure counts if fewer than this share of texts resampled without one appear to depart as far
 UNLIKELY = 0.01
 CHUNK = 512  # tokens read at once
-WORST = 20.0  # nats that replace a loss that is not finite: a probability of 1 in 5e8
+WORST = 20.0  # loss in nats that replaces infinity or NaN: a probability of 1 in 5e8
 
 
 @dataclass(frozen=True)

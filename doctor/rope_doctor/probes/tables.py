@@ -43,7 +43,7 @@ def called(
 
 
 def _rows(values: np.ndarray, count: int) -> np.ndarray | None:
-    """Reduce axes of size 1, or else leading ones, to their first entry: (positions, features), or None."""
+    """Drop all axes but two, (positions, features); return None if the number of positions differs from `count`."""
     while values.ndim > 2:
         axis = next((axis for axis, size in enumerate(values.shape) if size == 1), 0)
         values = values.take(0, axis=axis)
@@ -78,7 +78,7 @@ def stored(module: Any) -> Iterator[tuple[str, np.ndarray]]:
 
 
 def by_pair(values: np.ndarray, expected: np.ndarray) -> np.ndarray | None:
-    """Return a table with a column per pair, given one per pair or, in either layout, per feature; else None."""
+    """Convert a table with a column per pair, or per feature in either layout, to one per pair, or return None."""
     pairs, once = expected.shape[1], _once(values)
     if values.shape[1] == pairs:
         return values if once is None or _once(expected) is not None else None
