@@ -12,7 +12,7 @@ from rope_edu.plain.frequencies import inv_freq
 
 
 def position_interpolation(head_dim: int, factor: float, base: float = 10_000.0) -> ndarray:
-    """PI: position interpolation. θ′_i = θ_i/s, so position m rotates as m/s did in training (Chen 2023, §2.3)."""
+    """PI: position interpolation. θ′_i = θ_i/s, so position m rotates as position m/s did (Chen 2023, §2.3)."""
     return inv_freq(head_dim, base) / factor
 
 

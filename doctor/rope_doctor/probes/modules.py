@@ -88,7 +88,7 @@ class ModuleProbe:
     def nearest(
         self, where: str, label: str | None, off: Callable[[RopeSpec], float], probe: str
     ) -> tuple[Reading, str] | None:
-        """Record the probe; return the reading that minimises `off`, and its layers as text, or None if none rotates."""
+        """Record the probe; return the reading that minimises `off` and its layers as text; None if none turns."""
         best = min(self.kinds.candidates(label), key=lambda reading: off(reading.spec), default=None)
         if best is None:
             return None

@@ -28,9 +28,7 @@ ROOM, NEARLY = 12, 0.95  # tokens left free in a context; share of a context tha
 FALL = 1.0  # nats by which the loss on a repetitive text must fall; for SmolLM2, it falls by 3
 EARLY = slice(16, 80)  # tokens for which the phrases are still new
 LEVEL = 0.03  # change in mean loss, in nats, that different kernels and rounding may cause
-SPREAD = (
-    0.1  # mean absolute change per token; SmolLM2 in llama.cpp has 0.05, and 0.2 with five times its base
-)
+SPREAD = 0.1  # mean absolute change per token; SmolLM2 in llama.cpp has 0.05, with five times its base 0.2
 ALIGNMENT = {  # number of tokens by which an echo's distributions are late -> meaning
     0: "each token has the distribution from which it is predicted",
     -1: "each token has the distribution that follows it, so every number is that of another place",
