@@ -143,8 +143,8 @@ def apply_rope(
     >>> apply_rope(np.array([1.0, 0.0, 7.0]), [math.pi / 2]).round(3).tolist()  # a pair and a tail
     [0.0, 1.0, 7.0]
 
-    Source: RoFormer, arXiv 2104.09864, eq. 34; attention_factor: YaRN, arXiv 2309.00071, §3.4. Chapter 7. Plain
-    form: `plain.apply_rope`, or `plain.rotate_half_split` for half_split.
+    Source: RoFormer, arXiv 2104.09864, eq. 34; attention_factor: YaRN, arXiv 2309.00071, §3.4. Chapter 7.
+    Plain form: `plain.apply_rope`, or `plain.rotate_half_split` for half_split.
     """
     check_layout(layout)
     attention_factor = check_positive_number("attention_factor", attention_factor)
