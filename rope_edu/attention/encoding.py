@@ -75,7 +75,7 @@ class NoPosition(PositionEncoding):
 class Additive(PositionEncoding):
     r"""One vector per position, added to the model's input: x′_m = x_m + encode(m).
 
-    `encode` maps positions, `(seq,)`, to vectors, `(seq, d_model)`: `sinusoidal`, or a lookup in a table.
+    `encode` maps positions, `(seq,)`, to vectors, `(seq, d_model)`: `sinusoidal`, or a table lookup.
 
     >>> from rope_edu import sinusoidal
     >>> Additive(lambda positions: sinusoidal(positions, 2)).embed(np.zeros((1, 2)), [0]).tolist()

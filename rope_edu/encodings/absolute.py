@@ -56,8 +56,8 @@ def shift_matrix(offset: float, d_model: int, base: float = 10_000.0) -> np.ndar
         PE(p + k) = M_k · PE(p),   M_k = block diagonal of  [ cos kθ_i   sin kθ_i]
                                                             [−sin kθ_i   cos kθ_i]
 
-    The matrix, NumPy float64 `(d_model, d_model)`, is orthogonal and multiplies column vectors; for rows, write `pe
-    @ M.T`. Here a pair is (sin, cos), so the blocks rotate *clockwise*, by −kθ_i. If the cosine came first, the
+    The matrix, NumPy float64 `(d_model, d_model)`, is orthogonal and multiplies column vectors; for rows, write
+    `pe @ M.T`. Here a pair is (sin, cos), so the blocks rotate *clockwise*, by −kθ_i. With the cosine first, the
     same step would be counter-clockwise, as in RoPE. ValueError if `offset` is not finite, or as for `sinusoidal`.
 
     >>> m = shift_matrix(np.pi / 2, 2)  # maps (sin 0, cos 0) to (sin π/2, cos π/2)

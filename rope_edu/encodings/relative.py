@@ -1,6 +1,6 @@
 """Relative encodings: a bias on the attention score, or a vector added to the key, that depends on the distance.
 
-Relative positions are j − i, key minus query, so they are negative left of the query. `q_len` and `k_len` are
+Relative positions are j − i, key minus query, so they are negative for keys to the left. `q_len` and `k_len` are
 numbers of tokens: the queries are the *last* `q_len` of the `k_len` positions, so in decoding (`q_len=1`) the
 single query is at position `k_len − 1`. A bias is added to the scaled scores before the softmax and has the same
 unit.
@@ -285,7 +285,7 @@ def fire_bias(
 
     Args:
         mlp: f, which maps `(q_len, k_len, 1)` to `(q_len, k_len, n_heads)`, in the unit of the attention scores;
-            the paper's network has one hidden layer of 32 ReLU units. The bias has its dtype and array type.
+            the paper uses one hidden layer of 32 ReLU units. The bias has the result's dtype and array type.
         c, threshold: c (per token) and L (in tokens), as numbers, or 0-d arrays of the type that `mlp` takes; the
             paper learns them, starting from these defaults.
 

@@ -153,7 +153,7 @@ def apply_rope(
 
 
 def cos_and_sin(angles: Any, x: Any, factor: float = 1.0) -> tuple[Any, Any]:
-    r"""Return factor · cos θ and factor · sin θ, from float64; rounded once to float32 unless `x` is float64.
+    r"""Return factor · cos θ and factor · sin θ, rounded once from float64 to float32 unless `x` is float64.
 
     >>> [part.tolist() for part in cos_and_sin(np.array([0.0, math.pi]), np.ones(2), factor=2.0)]
     [[2.0, -2.0], [0.0, 2.4492935982947064e-16]]

@@ -1,7 +1,7 @@
 r"""Rotation by several coordinates: axial, mixed and sectioned frequencies, and general rotations (LieRE).
 
 A position is a row of coordinates, such as the height and width of a patch, and in a video also its time. A pair's
-angle is a sum of coordinates weighted by frequencies, `(axes, pairs)`; the schemes differ only in these.
+angle is a sum of coordinates weighted by frequencies, `(axes, pairs)`; the schemes differ only in the frequencies.
 """
 
 import math

@@ -83,7 +83,7 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _check_of(hint: Any) -> Check[Any] | None:
-    """Return the check that an annotated type declares, even if it is optional; None if there is no check."""
+    """Return the check declared by an annotated type or by its optional form, `… | None`; None if there is none."""
     parts = (part for part in (hint, *get_args(hint)) if hasattr(part, "__metadata__"))
     return next((part.__metadata__[0] for part in parts), None)
 

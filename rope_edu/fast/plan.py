@@ -16,7 +16,7 @@ SEVERAL_THREADS = 2**22  # result size, in bytes, above which several threads pa
 
 
 class Plan(NamedTuple):
-    """The kernel that rotates x into `out`, or why there is none; it depends only on dtype, shape and strides."""
+    """The kernel that rotates x into `out`, or why there is none, as determined by dtype, shape and strides."""
 
     kernel: Callable[..., None] | None  # takes the addresses of x, out and rows, and a sign: −1 rotates by −θ
     x_span: tuple[int, int] = (0, 0)  # start and end of x's memory, in bytes from its first number

@@ -140,7 +140,7 @@ class Learned(Encoding):
     """Learned vectors, one per position, added to x; rows beyond the trained length stay random."""
 
     def __init__(self, max_len: int, d_model: int, seed: int) -> None:
-        super().__init__()  # the table's standard deviation is 0.3, that of token embeddings 1
+        super().__init__()  # the table's standard deviation is 0.3, compared with 1 for token embeddings
         self.table = nn.Parameter(torch.tensor(learned_table(max_len, d_model, scale=0.3, seed=seed)).float())
 
     def embed(self, x: Tensor, positions: Positions) -> Tensor:

@@ -45,7 +45,7 @@ def yarn(
 
     Args:
         ramp: "index" or "turns".
-        beta_fast, beta_slow: pairs between these numbers of turns are blended; in Kimi K2, both are 1, a step.
+        beta_fast, beta_slow: pairs between these numbers of turns are blended; in Kimi K2, both are 1 (a step).
         truncate: whether low is rounded down and high up to whole pairs (for ramp="index"; False in gpt-oss).
         mscale, mscale_all_dim: DeepSeek's settings. Its models also multiply their softmax scale by
             `yarn_mscale(factor, mscale_all_dim)²`, which is not part of the rotation: pass it to `attention` as
