@@ -135,9 +135,9 @@ def main(arguments: list[str] | None = None) -> int:
     chosen = _parser().parse_args(arguments)
     form = chosen.format or ("json" if chosen.json else "text")
     if sys.path[0]:
-        sys.path.insert(0, "")  # find the user's module in the current folder
+        sys.path.insert(0, "")  # to import the user's module from the current folder
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal may be unable to print some characters
+        sys.stdout.reconfigure(errors="backslashreplace")  # for terminals that cannot print some characters
     try:
         with _stdout_kept_clean():
             status, facts, words = COMMANDS[chosen.command].run(chosen)
@@ -160,7 +160,7 @@ def _stdout_kept_clean() -> Iterator[None]:
     try:
         kept = os.dup(1)
         os.dup2(2, 1)
-    except OSError:  # a process without these file descriptors
+    except OSError:  # the process lacks these file descriptors
         kept = -1
     try:
         with contextlib.redirect_stdout(sys.stderr):

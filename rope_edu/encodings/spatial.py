@@ -139,7 +139,7 @@ def mixed_frequencies(head_dim: int, direction: float = 0.0, base: float = 10.0)
     """
     if check_positive_int("head_dim", head_dim) % 4:
         raise ValueError(f"head_dim must be a multiple of 4, got {head_dim}")
-    along_and_across = rotation_matrix([check_finite_number("direction", direction)])  # one per column
+    along_and_across = rotation_matrix([check_finite_number("direction", direction)])  # one column each
     return np.kron(along_and_across, inv_freq(head_dim // 2, base))
 
 

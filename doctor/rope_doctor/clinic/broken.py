@@ -74,7 +74,7 @@ def _memory(expected: np.ndarray) -> np.ndarray:
     """Return the leftover contents of a frequency buffer that was allocated but never filled."""
     rng = np.random.default_rng(45902)
     leftovers = np.where(rng.random(len(expected)) < 0.3, 6.9e-18, rng.random(len(expected)))
-    leftovers[0], leftovers[-2:] = 0.5, (0.1, 0.7)  # not monotonic, whatever the width
+    leftovers[0], leftovers[-2:] = 0.5, (0.1, 0.7)  # non-monotonic at any width
     return leftovers
 
 

@@ -30,7 +30,7 @@ BITS = {"bfloat16": 8, "float16": 11}  # significant bits
 NARROW_TOLERANCE = {
     "bfloat16": 0.01,
     "float16": 0.002,
-}  # relative frequency error, keyed by the result's number format
+}  # relative tolerance for frequencies, keyed by the result's number format
 
 
 @dataclass(frozen=True)
@@ -351,7 +351,7 @@ def _are_rounded(speeds: np.ndarray, expected: np.ndarray, number_format: str, e
     if len(expected) != len(speeds) or not matrices.has_few_bits(speeds, number_format, 1e-6):
         return False
     rounding = 2.0 ** -BITS[number_format] * (1 if exact else 2) * expected
-    spacing = 2.0**-24 if number_format == "float16" else 0.0  # spacing of numbers near 0
+    spacing = 2.0**-24 if number_format == "float16" else 0.0  # spacing of float16 numbers near 0
     off = np.abs(speeds - expected)
     return bool((off > frequencies.SPEED_TOLERANCE * expected).any() and (off <= rounding + spacing).all())
 

@@ -9,7 +9,7 @@ import numpy as np
 from rope_doctor.clinic.probe import DOUBLING, FAR, MAX_INDEX, SMALL, Probe
 from rope_doctor.precision import round_to
 
-# maximum relative error of an entry; about 1e-7 in float32 tables, and equal in the two entries compared
+# maximum relative error of an entry; float32 tables have about 1e-7, the same in both entries compared
 BLOCK_TOLERANCE = 1e-5
 MAX_DRIFT = 0.5  # in radians; an angle with a larger error does not match its position
 
@@ -75,7 +75,7 @@ def judge_blocks(probe: Probe, pairs: Pairs) -> tuple[str | None, float | None]:
     near = blocks(probe, pairs, SMALL)
     lengths = np.linalg.norm(near, axis=-1)  # row lengths
     gain = lengths.mean(axis=0)
-    steady = bool((np.abs(lengths - gain) <= 0.01 * gain).all())  # the error of a bfloat16 table is 0.004
+    steady = bool((np.abs(lengths - gain) <= 0.01 * gain).all())  # a bfloat16 table is off by 0.004
     even = steady and bool(np.ptp(gain) <= 0.01 * gain.max())
     if _are_rotations(near):
         far = blocks(probe, pairs, positions_of(probe))

@@ -186,7 +186,7 @@ class Probe:
         ones = self.call(np.ones((1, self.head_dim)), [3])
         try:
             added = np.abs(self.call(np.zeros((1, self.head_dim)), [3])).max()
-        except ValueError:  # for example because x is divided by its norm
+        except ValueError:  # e.g. a function that divides x by its norm
             return None
         words = f"Zeros give {added:.3g}, expected 0."
         return words if added > ENTRY_TOLERANCE * np.abs(ones).max() else None

@@ -26,7 +26,7 @@ TOLERANCE = 1e-6  # in radians at the longest length; relative for an attention 
 LIST_TOLERANCE = 5e-7
 SCALE_TOLERANCE = 1e-5  # relative error of a softmax scale; a GGUF stores a tenth of a multiplier in float32
 UNKNOWN_LENGTH = 4096  # tokens, if neither file specifies a length
-CHECKS = {  # the check that reports each type of difference
+CHECKS = {  # type of difference -> check that reports it
     "kinds of layers": "kinds",
     "rotation": "kinds",
     "windows": "windows",

@@ -20,7 +20,7 @@ NAME_PATTERNS = {  # patterns in the names of modules and buffers, keyed by part
     "compress": re.compile(r"compress"),
     "main": re.compile(r"main"),
 }
-WITHOUT_ATTENTION = re.compile(r"linear|conv|mamba|recurrent|ssm|delta")  # in a layer kind's name
+WITHOUT_ATTENTION = re.compile(r"linear|conv|mamba|recurrent|ssm|delta")  # patterns in a layer kind's name
 LAYER_LISTS = ("layer_types", "layers_block_type", "block_types", "_block_types")  # a short list is repeated
 LAYER = re.compile(r"(?:^|\.)(?:layers|h|blocks|block|layer)\.(\d+)(?:\.|$)")
 

@@ -19,7 +19,7 @@ from rope_doctor.probes.tables import POSITIONS, as_words, listed
 from rope_doctor.probes.watching import FREQUENCY_TOLERANCE
 from rope_edu.encodings.spec import RopeSpec
 
-LEAST_FREQUENCY = 1e-14  # radians per token; real frequencies are higher, and most leftover memory is lower
+LEAST_FREQUENCY = 1e-14  # radians per token; real frequencies are higher, and most leftover numbers lower
 RULES_OF_TRANSFORMERS = {"default", "linear", "dynamic", "yarn", "longrope", "llama3", "proportional"}
 
 
@@ -247,7 +247,7 @@ def _is_memory(numbers: np.ndarray, expected: np.ndarray) -> bool:
     if not np.isfinite(numbers).all() or (numbers < 0).any() or not 0 < numbers.max() <= 1.01:
         return True
     if numbers.shape != expected.shape or np.allclose(numbers, expected, rtol=2.0**-7, atol=1e-7):
-        return False  # the expected numbers, rounded by a cast, which may turn the slowest into 0
+        return False  # the expected numbers after a cast, which may round the slowest to 0
     empty = (numbers < LEAST_FREQUENCY) & (expected > 0)
     return bool(empty.any()) or frequencies.is_uninitialised(numbers, expected)
 

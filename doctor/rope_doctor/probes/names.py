@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-CACHES = ("cache", "past_key_values")  # argument names in transformers from 5.24 on, and before that
+CACHES = ("cache", "past_key_values")  # argument name in transformers from 5.24 on, and before
 POSITIONS = ("position_ids",)
 MASKS = ("attention_mask",)
 WRAPPED = ("_orig_mod", "base_model.model", "module")  # in torch.compile, PEFT, and DataParallel, DDP or FSDP

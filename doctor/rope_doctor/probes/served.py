@@ -19,16 +19,16 @@ from rope_doctor.verdict import HOLDS, NOT_RUN, Judged, choose
 LENGTH = 4_096  # tokens in the long text; at a tenth of its base, SmolLM2's loss climbs from token 2,328
 SENTENCES = 12  # sentences in a short text, about 130 tokens
 NEW, ANSWER = 8, 16  # number of tokens generated after a prompt, and for an answer that is read back
-LEAST_BOUND = 0.04  # probability that may move; SmolLM2 in llama.cpp moves 0.018 reading one token at a time
-MOST_ROUNDING = 0.025  # cap on rounding in the bound; more is a fault, and SmolLM2 in llama.cpp has 0.018
+LEAST_BOUND = 0.04  # probability; for SmolLM2 in llama.cpp, reading one token at a time moves 0.018
+MOST_ROUNDING = 0.025  # cap on the rounding in the bound; more is a fault (SmolLM2 in llama.cpp has 0.018)
 NOISE_FACTOR = 4  # differences count above this multiple of the noise
-UNLIKE = 0.75  # largest distance of the best alignment, relative to the next best
+UNLIKE = 0.75  # largest distance at the best alignment, relative to that at the next best
 UNSTEADY = 0.05  # more noise would hide most differences; SmolLM2 in bfloat16 has 0.024
 ROOM, NEARLY = 12, 0.95  # tokens left free in a context; share of a context that counts as all of it
-FALL = 1.0  # nats by which the loss on a repetitive text must fall; for SmolLM2, it falls by 3
+FALL = 1.0  # nats by which the loss on a repetitive text must fall; SmolLM2's falls by 3
 EARLY = slice(16, 80)  # tokens for which the phrases are still new
 LEVEL = 0.03  # change in mean loss, in nats, that different kernels and rounding may cause
-SPREAD = 0.1  # mean absolute change per token; SmolLM2 in llama.cpp has 0.05, with five times its base 0.2
+SPREAD = 0.1  # mean absolute change per token; 0.05 for SmolLM2 in llama.cpp, 0.2 with five times its base
 ALIGNMENT = {  # number of tokens by which an echo's distributions are late -> meaning
     0: "each token has the distribution from which it is predicted",
     -1: "each token has the distribution that follows it, so every number is that of another place",

@@ -108,7 +108,7 @@ def _compared(
     mantissa = np.frexp(values.real)[0] * 2.0**11
     if float(np.abs(values.real - values.real.astype(np.float32)).max()) > 0:
         bits = 0.0
-    elif np.isfinite(mantissa).all() and (mantissa == np.round(mantissa)).all():  # eleven bits are enough
+    elif np.isfinite(mantissa).all() and (mantissa == np.round(mantissa)).all():  # fits in 11 bits
         bits = 2.0**-8
     else:
         bits = 2.0**-20

@@ -24,14 +24,14 @@ from rope_edu.encodings.spec import RopeSpec
 
 POSITIONS = np.array([*range(12), 15, 31, 40, 63, 64, 100, 127, 200, 255, 300, 511, 777, 1023])
 ROWS = 61  # length of the text for a model that does not accept positions
-LONGEST_RUN = 4096  # maximum length of such a text
+LONGEST_RUN = 4096  # maximum length of a text for such a model
 QK_ROUNDINGS = 64  # allowed roundings in q and k between the embedding and attention
 FREQUENCY_TOLERANCE = 4e-6  # relative error of frequencies computed as powers in float32
 V_ROUNDINGS = 64  # allowed roundings by which the values of equal tokens differ
 SCALE_TOLERANCE = 1e-3  # relative error of a softmax scale, which some models round to bfloat16
 GAIN_TOLERANCE = 0.01  # relative error of a query's norm in bfloat16
 FEWEST_ROWS = 8  # minimum number of equal tokens needed to judge a layer
-CLOCKWISE = {"nanochat"}  # architectures that rotate by −angle, for which there is no config field
+CLOCKWISE = {"nanochat"}  # architectures that rotate by −angle, although no config field says so
 OF_COORDINATES = ("sections_contiguous", "sections_interleaved", "one_coordinate")
 BY_LENGTH = ("dynamic", "longrope")
 
