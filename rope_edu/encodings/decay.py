@@ -15,7 +15,7 @@ __all__ = ["mean_cosine", "roformer_bound", "score_curve", "trivial_bound"]
 
 
 def score_curve(q: ArrayLike, k: ArrayLike, inv_freq: ArrayLike, distances: ArrayLike) -> Array:
-    r"""Return the score of a rotated query and key at each distance: float64 `(…, n)`, array type of `q`.
+    r"""Return the score of a rotated query and key at each distance: float64 `(…, n)`, in the array type of `q`.
 
         s(r) = ⟨R_m q, R_n k⟩ = Re Σ_i h_i e^{i r θ_i},   h_i = q_i · conj(k_i),   r = m − n
 

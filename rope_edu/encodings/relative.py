@@ -99,7 +99,7 @@ def t5_bucket(
 
 
 def t5_bias(table: Array, q_len: int, k_len: int, *, bidirectional: bool, max_distance: int = 128) -> Array:
-    r"""Return T5's bias, learned for each head and bucket: `(n_heads, q_len, k_len)`, dtype and type of `table`.
+    r"""Return T5's bias, learned for each head and bucket: `(n_heads, q_len, k_len)`, an array like `table`.
 
         bias[h, i, j] = table[bucket(j − i), h]
 

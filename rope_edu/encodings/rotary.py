@@ -27,7 +27,7 @@ __all__ = ["apply_rope", "rotate_as_complex", "rotate_by_matrix", "rotate_pair",
 
 
 def rotate_pair(pair: Any, angle: float) -> Any:
-    r"""Rotate a 2-vector counter-clockwise by an angle; return the type of `pair`, a list, tuple or array.
+    r"""Rotate a 2-vector counter-clockwise by an angle; return a list, tuple or array, as `pair` is.
 
         x′ = x cos θ − y sin θ
         y′ = x sin θ + y cos θ

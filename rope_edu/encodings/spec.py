@@ -23,7 +23,7 @@ __all__ = ["RopeSpec", "plain_rope", "rope_parts", "spec_angles"]
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class RopeSpec:
-    r"""A head's rotation: the frequencies, the features that form a pair, and a factor that scales the result.
+    r"""A head's rotation: the frequencies, the pairing of features, and a factor that scales the result.
 
         angle(m, i) = m · inv_freq[i],   pair i is rotated by it and multiplied by attention_factor
 

@@ -138,7 +138,7 @@ def check_dense(name: str, x: Any) -> None:
 
 
 def check_fixed(name: str, x: Any) -> None:
-    """Reject a tensor that requires a gradient, for use where its values are copied or cached."""
+    """Reject a tensor that requires a gradient, because its values will be copied or cached."""
     if getattr(x, "requires_grad", False):
         raise ValueError(f"{name} must not require a gradient here: use apply_rope, which passes it on")
 

@@ -89,7 +89,7 @@ class Encoding(PositionEncoding, nn.Module):
 
 
 def _tensor_like(like: Tensor, numbers: Any) -> Tensor:
-    """Return `numbers` as a tensor on the device of `like`, and floats in its dtype."""
+    """Return `numbers` as a tensor on the device of `like`; floats also get its dtype."""
     tensor = torch.as_tensor(numbers).to(like.device)
     return tensor.to(like.dtype) if tensor.is_floating_point() else tensor
 

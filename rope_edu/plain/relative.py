@@ -52,7 +52,7 @@ def t5_bias(table: ndarray, q_len: int, k_len: int, bidirectional: bool) -> ndar
 
 
 def alibi_slopes(n_heads: int) -> ndarray:
-    """μ_h = 2^(−8h/H), h = 1 … H, if H is a power of two; else those of P < H, then odd ones of 2P (ALiBi, §3)."""
+    """μ_h = 2^(−8h/H), h = 1 … H, if H is a power of 2; else those for P < H, then odd ones for 2P (ALiBi, §3)."""
     power = 2 ** int(math.log2(n_heads))  # P, the largest power of two up to H
     own = 2.0 ** (-8 * np.arange(1, power + 1) / power)  # the slopes for P heads
     borrowed = 2.0 ** (-8 * np.arange(1, 2 * power, 2) / (2 * power))  # every other slope of 2P heads

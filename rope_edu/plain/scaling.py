@@ -77,7 +77,7 @@ def ramp_ends(
 
 
 def kept_by_index(head_dim: int, low: float, high: float) -> ndarray:
-    """γ falls linearly from 1 at pair low to 0 at pair high; in the paper, linearly in turns (YaRN's code)."""
+    """γ falls linearly from 1 at pair low to 0 at pair high; in the paper, it is linear in turns (YaRN's code)."""
     return 1 - np.clip(
         (np.arange(head_dim // 2) - low) / (high - low or 0.001), 0, 1
     )  # YaRN's code avoids 0/0 in the same way

@@ -288,7 +288,7 @@ def _rotation(
 def _unusual(
     probe: Probe, measured: _Measured, first: float | None, rising: bool, against: RopeSpec | None
 ) -> dict[str, str]:
-    """Return mistakes in pairs, phases, senses, frequencies and tail that count under any spec, with evidence."""
+    """Return mistakes in pairs, phases, senses, frequencies and tail that are wrong for any spec, with evidence."""
     speeds, pairs, start = measured.speeds, measured.pairs, measured.clock.start
     still = pairs.layout == "interleaved" and abs(measured.factor - 1) > FACTOR_TOLERANCE
     expected = None if against is None else against.inv_freq

@@ -60,7 +60,7 @@ def rises(speeds: np.ndarray) -> bool:
 
 
 def describe_base(speeds: np.ndarray, rotary_dim: int, head_dim: int) -> str:
-    """Describe the base of speeds `(pairs,)`."""
+    """Describe the base that fits speeds `(pairs,)`."""
     if len(speeds) > 1 and np.ptp(speeds) <= SPEED_TOLERANCE * speeds.max():
         return "one speed for all pairs"
     fit = fit_base(speeds[::-1] if rises(speeds) else speeds, rotary_dim)

@@ -152,7 +152,7 @@ def phases(probe: Probe, pairs: Pairs, positions: Iterable[int]) -> np.ndarray:
 
 
 def wrap(angle: np.ndarray) -> np.ndarray:
-    """Return an angle modulo 2π, in −π … π."""
+    """Wrap an angle to the range from −π to π."""
     return (angle + np.pi) % (2 * np.pi) - np.pi
 
 

@@ -92,7 +92,7 @@ class Probe:
         return np.where(np.abs(matrix) > ZERO_BELOW * np.abs(matrix).max(), matrix, 0.0)
 
     def _read_indices(self) -> np.ndarray:
-        """Return the rotated unit vectors, and the rotated 0, by array index: (vectors, indices, features)."""
+        """Return the rotated unit vectors, and the rotated zero vector, (vectors, array indices, features)."""
         rows = range(MAX_INDEX + 1)
         return np.stack([self.call(np.tile(vector, (len(rows), 1)), rows) for vector in self._unit_vectors()])
 

@@ -52,7 +52,7 @@ def run(chosen: argparse.Namespace) -> tuple[int, object, str]:
 
 
 def _tokens(path: str) -> np.ndarray:
-    """Return the token ids in a text file, separated by spaces or newlines."""
+    """Read token ids, separated by spaces or newlines, from a text file."""
     words = Path(path).read_text(encoding="utf-8").split()
     wrong = next((word for word in words if not word.isdecimal()), None)
     if wrong is not None:

@@ -354,7 +354,7 @@ class _Sides:
         )
 
     def cause(self, wanted: Reading, found: Reading) -> str:
-        """Return the fix for differing frequencies, which is the first setting to change."""
+        """Return the fix for differing frequencies: the first setting to change."""
         if wanted.base != found.base:
             return self.fix("rope_theta", wanted.base)
         rule = wanted.rope_type

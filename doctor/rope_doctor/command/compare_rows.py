@@ -69,7 +69,7 @@ class Rows:
         return f"{self.order()}\n{self.verdict}"
 
     def order(self) -> str:
-        """A sentence on the row order, with a fix if it is wrong."""
+        """Return a sentence on the row order, with a fix if it is wrong."""
         if self.right:
             return f"The rows of all {self.count} projections are {self.wanted}."
         if self.right is None:
@@ -134,7 +134,7 @@ def compare_weights(wanted: str | Path, found: str | Path, *, head_dim: int | No
 
 
 def _verdict(right: bool | None, wrong: set[str], missing: dict[str, str]) -> Verdict:
-    """Return the verdict on q and k; without known layouts, any change of order counts against both."""
+    """Return the verdict on q and k; if the layouts are unknown, any change of order counts against both."""
     checks = []
     for part in ("q", "k"):
         outcome, reason = HOLDS, ""

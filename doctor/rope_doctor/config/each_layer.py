@@ -214,7 +214,7 @@ def _queries(config: dict[str, Any], family: str) -> Callable[[bool], str]:
 
 
 def grows(beta: object, length: object, offset: int) -> str:
-    """Return, as text, a query factor that grows with the logarithm of position p.
+    """Describe a query factor that grows with the logarithm of position p.
 
     >>> grows(0.1, 8192, 1)
     '1 + 0.1·ln(1 + ⌊(p + 1)/8192⌋)'

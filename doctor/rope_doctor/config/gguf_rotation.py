@@ -110,7 +110,7 @@ def layers_of_keys(keys: dict[str, Any], arch: str) -> Layers:
 
 
 def _window(keys: dict[str, Any], arch: str) -> int | str | None:
-    """Return the width of the window that llama.cpp uses, or None."""
+    """Return the width of the window that llama.cpp uses, or None if it uses none."""
     facts, stated = FACTS["windows"].get(arch, {}), keys.get("attention.sliding_window")
     if isinstance(stated, list):
         stated = next((each for each in stated if each), None)

@@ -19,7 +19,7 @@ SAME, DIFFERS, DOCUMENTED, NOT_JUDGED = "same", "differs", "as documented", "not
 
 @dataclass(frozen=True)
 class Check:
-    """The outcome of a check of a decoder or a server."""
+    """The outcome of one check on a decoder or a server."""
 
     name: str
     outcome: str  # "same", "differs", "as documented" or "not judged"

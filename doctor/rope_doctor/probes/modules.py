@@ -88,7 +88,7 @@ class ModuleProbe:
     def nearest(
         self, where: str, label: str | None, off: Callable[[RopeSpec], float], probe: str
     ) -> tuple[Reading, str] | None:
-        """Record the probe; return the reading that minimises `off` and its layers as text; None if none turns."""
+        """Record the probe, and return the reading that minimises `off` with its layers as text, or None."""
         best = min(self.kinds.candidates(label), key=lambda reading: off(reading.spec), default=None)
         if best is None:
             return None
@@ -129,7 +129,7 @@ class ModuleProbe:
         self.add(name, words, cause, fault, named)
 
     def compare_numbers(self, name: str, label: str | None, module: Any, buffer: str, reason: str) -> None:
-        """Compare the stored frequencies with the expected ones, because the module cannot be called."""
+        """Compare the stored frequencies with the expected ones if the module cannot be called."""
         values = dict(_frequencies(module))[buffer]
         own, where = values.double().cpu().numpy().ravel(), f"{name}.{buffer}".lstrip(".")
         best = self.nearest(where, label, partial(_frequency_error, own), f"stored numbers only: {reason}")

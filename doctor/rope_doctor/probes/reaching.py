@@ -210,7 +210,7 @@ def _blocks(values: np.ndarray, length: int, draw: np.random.Generator) -> np.nd
 
 
 def _claim(tokens: int, token: int | None, low: int | None, high: int | None, claim: int | None) -> Judged:
-    """Return the check of the claimed context."""
+    """Return the outcome of the check on the claimed context."""
 
     def judged(outcome: Any, reason: str = "") -> Judged:
         return Judged("claim", outcome, reason, central=True)

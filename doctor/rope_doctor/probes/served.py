@@ -328,7 +328,7 @@ class Interview:
         return joints
 
     def prefix_cache(self) -> Check:
-        """Query a text, then again after a text with the same beginning, then growing parts of it, and compare."""
+        """Query a text, the same text after one with the same beginning, and growing parts of it, and compare."""
         base, tail, other = (self.prose.text(SENTENCES - 4), self.prose.sentences(2), self.prose.sentences(1))
         whole = f"{base} {tail}"
         cold = self.ask(whole)
@@ -385,7 +385,7 @@ class Interview:
         return self.compared("its answer as it wrote it, and as it reads it", (written.new, places[-count:]))
 
     def turns(self) -> Check:
-        """Query two chats: for each, the whole chat, then its first turn, then the whole chat again."""
+        """Query each of two chats as a whole, then only its first turn, then the whole chat again."""
         pairs = [self._chat_twice() for _ in range(2)]
         return self.compared("a chat asked whole, and after its first turn was asked", *pairs)
 

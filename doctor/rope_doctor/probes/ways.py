@@ -204,7 +204,7 @@ def _with_gap(bench: Bench, gap: int) -> np.ndarray:
 
 
 def gaps(bench: Bench) -> Check:
-    """Compare hiding tokens with omitting them, in a text short enough for every window, even with the gap."""
+    """Compare hiding tokens with omitting them, in a text that fits into every window, gap included."""
     if bench.decoder.recurrent:
         raise NotJudgedError("layers with a state see hidden tokens")
     length = min(bench.length, *bench.decoder.windows, bench.length)
@@ -394,7 +394,7 @@ class Way:
     by_slot: int | None = None  # tokens added to the text, if pooling layers may cause a difference
 
     def on(self, bench: Bench) -> Check:
-        """Compare on one text."""
+        """Run the comparison on one text."""
         check = self.compare(bench)
         return check if self.by_slot is None else self._of_pools(bench, check, self.by_slot)
 
