@@ -27,7 +27,7 @@ __all__ = ["apply_rope", "rotate_as_complex", "rotate_by_matrix", "rotate_pair",
 
 
 def rotate_pair(pair: Any, angle: float) -> Any:
-    r"""Rotate a 2-vector counter-clockwise by an angle; return a list, tuple or array, as `pair` is.
+    r"""Rotate a 2-vector counter-clockwise by an angle; the result is a list, tuple or array, like `pair`.
 
         x′ = x cos θ − y sin θ
         y′ = x sin θ + y cos θ

@@ -21,7 +21,7 @@ NAME_PATTERNS = {  # patterns in the names of modules and buffers, keyed by part
     "main": re.compile(r"main"),
 }
 WITHOUT_ATTENTION = re.compile(r"linear|conv|mamba|recurrent|ssm|delta")  # patterns in a layer kind's name
-LAYER_LISTS = ("layer_types", "layers_block_type", "block_types", "_block_types")  # a short list is repeated
+LAYER_LISTS = ("layer_types", "layers_block_type", "block_types", "_block_types")  # repeated if too short
 LAYER = re.compile(r"(?:^|\.)(?:layers|h|blocks|block|layer)\.(\d+)(?:\.|$)")
 
 

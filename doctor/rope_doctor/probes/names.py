@@ -12,7 +12,7 @@ from typing import Any
 CACHES = ("cache", "past_key_values")  # argument name in transformers from 5.24 on, and before
 POSITIONS = ("position_ids",)
 MASKS = ("attention_mask",)
-WRAPPED = ("_orig_mod", "base_model.model", "module")  # in torch.compile, PEFT, and DataParallel, DDP or FSDP
+WRAPPED = ("_orig_mod", "base_model.model", "module")  # of torch.compile, PEFT, and DataParallel, DDP or FSDP
 WINDOWS = (
     "sliding_window",
     "sliding_window_size",

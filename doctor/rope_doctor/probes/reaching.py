@@ -9,7 +9,7 @@ from rope_doctor.probes.causal_model import as_decoder
 from rope_doctor.verdict import DIFFERS, HOLDS, NOT_RUN, Judged, Verdict
 
 START = 256  # tokens over which the loss still falls because there is little context
-LEAST = 512  # minimum number of losses after those tokens
+LEAST = 512  # minimum number of losses after the first `START`
 RISE = 0.5  # a rise by this many nats counts as leaving the level; perplexity is then 1.65 times as high
 DRAWS = 200  # number of resampled texts for estimating the uncertainty
 BLOCK = 64  # minimum number of tokens in the level part

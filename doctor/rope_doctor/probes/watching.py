@@ -24,7 +24,7 @@ from rope_edu.encodings.spec import RopeSpec
 
 POSITIONS = np.array([*range(12), 15, 31, 40, 63, 64, 100, 127, 200, 255, 300, 511, 777, 1023])
 ROWS = 61  # length of the text for a model that does not accept positions
-LONGEST_RUN = 4096  # maximum length of a text for such a model
+LONGEST_RUN = 4096  # longest text to run on a model that does not accept positions
 QK_ROUNDINGS = 64  # allowed roundings in q and k between the embedding and attention
 FREQUENCY_TOLERANCE = 4e-6  # relative error of frequencies computed as powers in float32
 V_ROUNDINGS = 64  # allowed roundings by which the values of equal tokens differ

@@ -391,7 +391,7 @@ class Way:
     central: bool = False
     far: bool = False  # if True, also run on a text past every window and switch
     edge: bool = False  # if True, also run on a text that ends exactly at a switch
-    by_slot: int | None = None  # tokens added to the text, if pooling layers may cause a difference
+    by_slot: int | None = None  # tokens added to the text; None if pooling cannot cause a difference
 
     def on(self, bench: Bench) -> Check:
         """Run the comparison on one text."""

@@ -26,11 +26,11 @@ def position_interpolation(head_dim: EvenDim, factor: AtLeastOne, *, base: Base 
 
 @checked
 def abf(head_dim: EvenDim, base: Base = 500_000.0) -> RopeSpec:
-    r"""Return the spec for ABF (adjusted base frequency), a larger base and continued training: kind "abf".
+    r"""Return the spec for ABF (adjusted base frequency), a larger base with further training: kind "abf".
 
         θ′_i = base^(−2i / d)
 
-    The base is 500,000 in Xiong et al. and Llama 3, 1,000,000 in Code Llama. Errors are as for `plain_rope`.
+    The base is 500,000 in Xiong et al. and Llama 3, and 1,000,000 in Code Llama. Errors are as for `plain_rope`.
 
     >>> abf(4, 1_000_000)
     <RopeSpec "abf": 2 pairs, 1 … 0.001 rad/token, interleaved>
