@@ -129,7 +129,7 @@ def diagnose(
             a batch, positions are `(batch, seq)`, and every row must rotate by its own positions.
 
     Raises:
-        ValueError: `head_dim` is not a whole number ≥ 2 or differs from the spec's, `against` is not a RopeSpec,
+        ValueError: if `head_dim` is not a whole number ≥ 2 or differs from the spec's, `against` is not a RopeSpec,
             `takes` is invalid, or a call near position 0 fails or does not return finite real numbers in the shape
             of x; the message names the call.
 

@@ -124,8 +124,8 @@ def compare(wanted: str | Path | Statement, found: str | Path | Statement) -> Co
         wanted, found: a path, or the Statement that `read_file` returns for it.
 
     Raises:
-        ConfigError: a file could not be read; the message gives the reason.
-        OSError: a file could not be opened.
+        ConfigError: if a file cannot be read; the message gives the reason.
+        OSError: if a file cannot be opened.
     """
     first, second = (file if isinstance(file, Statement) else read_file(file) for file in (wanted, found))
     readings = [*first.readings, *second.readings]

@@ -97,8 +97,8 @@ def compare_weights(wanted: str | Path, found: str | Path, *, head_dim: int | No
         head_dim: the head width, if neither checkpoint specifies it.
 
     Raises:
-        ValueError: a file could not be read, the files share no projection, or the head width is unknown.
-        OSError: a file could not be opened.
+        ValueError: if a file cannot be read, the files share no projection, or the head width is unknown.
+        OSError: if a file cannot be opened.
     """
     wanted, found = (on_disk(path, weights=True) for path in (wanted, found))
     files = [_statement_beside(path) for path in (wanted, found)]

@@ -85,7 +85,7 @@ def check_decoder(
         facts: `Decoder` attributes, if `decoder` is a function.
 
     Raises:
-        ValueError: the decoder cannot be called, or an argument is invalid; the message gives the reason.
+        ValueError: if the decoder cannot be called or an argument is invalid; the message gives the reason.
 
     >>> from rope_doctor.probes.specimen import Specimen
     >>> class Restarting(Specimen):

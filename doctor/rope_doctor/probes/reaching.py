@@ -78,7 +78,7 @@ def reach_of(losses: Any, claim: int | None = None, *, seed: int = 0) -> Reach:
         seed: seed for the resampled texts.
 
     Raises:
-        ValueError: there are fewer than 768 losses, or `losses` is not a list of numbers.
+        ValueError: if there are fewer than 768 losses, or if `losses` is not a list of numbers.
 
     >>> draw = np.random.default_rng(0)
     >>> losses = draw.exponential(2, size=3000) + 3 * (np.arange(3000) >= 2000)

@@ -97,7 +97,7 @@ def ask_server(
         only, skip, require: names of checks: the only ones to run, those to skip, and those to count as central.
 
     Raises:
-        ValueError: the server does not answer or does not return log probabilities, or a check is unknown.
+        ValueError: if the server does not answer or returns no log probabilities, or if a check is unknown.
 
     >>> from rope_doctor.probes.rehearsal import Rehearsal
     >>> report = ask_server(Endpoint(Rehearsal().post, "mine", seconds=60), only=["batch"])
