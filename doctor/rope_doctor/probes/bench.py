@@ -27,7 +27,7 @@ class Check:
     meaning: str = ""  # the likely meaning of the difference
     fix: str = ""  # the smallest change that removes the difference
     chapter: str = ""  # title of the chapter that explains the difference
-    off: float | None = None  # largest difference between a token's logits, in units of their spread
+    off: float | None = None  # largest difference in a token's logits, in units of the logits' spread
     bound: float | None = None  # largest difference that rounding can cause
     token: int | None = None  # first token that differs
     lengths: tuple[int, ...] = ()  # token counts of the compared texts, or of the one that differs
