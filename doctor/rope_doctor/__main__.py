@@ -6,7 +6,7 @@ r"""The command `rope-doctor`: find out what is wrong with a model's positions.
     rope-doctor diagnose module:function   probe a rotation as a black box and name its mistakes
     rope-doctor model module:make          compare a live torch model with its config
     rope-doctor decode module:make         check that a decoder gives the same logits however it is called
-    rope-doctor ask URL --model NAME       check that a server's log probabilities do not depend on how it is queried
+    rope-doctor ask URL --model NAME       check that a server's log probabilities do not depend on the request
     rope-doctor reach MODEL --text FILE    find the token at which a model's loss rises above its level
     rope-doctor vectors module:function    run test vectors on a rotation
     rope-doctor examples [DIR]             write small files for trying out these commands
