@@ -1,8 +1,8 @@
 """Positional encodings step by step: the reference library of the book *RoPE, Turn by Turn*.
 
-plain/       all encodings, rules and attention as functions of at most ten lines, without checks: begin here
+plain/       all encodings, rules and attention as functions of at most ten lines, without checks: start here
 arrays.py    array types for any library that follows the array API standard
-encodings/   the same formulas with checks, for any array
+encodings/   the same formulas with input checks, for any array type
 fast/        the same rotation, about as fast as copying memory
 attention/   softmax attention, four doors for position, multiple heads, a KV cache
 nn/          PyTorch modules: a drop-in rotary embedding, and the encodings

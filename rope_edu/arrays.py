@@ -45,7 +45,7 @@ class Array(Protocol):
 
 
 ArrayLike: TypeAlias = Array | Sequence[float] | Sequence[Sequence[float]] | float
-"""An array, or numbers that become a NumPy array: a list, a tuple, a range or a single number."""
+"""An array, or numbers that are converted to a NumPy array: a list, a tuple, a range or a single number."""
 
 
 def is_compiling() -> bool:
@@ -65,7 +65,7 @@ def torch_transform_active() -> bool:
 
 
 def tensors_for_autograd() -> contextlib.AbstractContextManager[object]:
-    """Return a context that leaves torch's inference mode, so that autograd can use the tensors made in it."""
+    """Return a context manager that leaves torch's inference mode, so that autograd can use tensors made inside."""
     torch = sys.modules.get("torch")
     return contextlib.nullcontext() if torch is None else torch.inference_mode(False)
 
@@ -79,13 +79,13 @@ def as_kind_of(array: Any, like: Any) -> Any:
     """Convert `array` to the array type and device of `like`; torch gradients still flow."""
     if is_numpy_array(like):
         return np.asarray(array)
-    if is_numpy_array(array):  # a copy: torch would share the memory or reject the strides
+    if is_numpy_array(array):  # copied, because torch would share the memory or reject the strides
         return array_namespace(like).asarray(np.array(array), device=device(like))
     return to_device(array, device(like))
 
 
 def as_one_kind(first: Any, second: Any) -> tuple[Any, Any]:
-    """Return both arrays as one type: tensors if either is, on the second's device if the second is a tensor."""
+    """Return both arrays as tensors if either is one, on the second's device if the second is a tensor."""
     if is_numpy_array(second):
         return first, as_kind_of(second, like=first)
     return as_kind_of(first, like=second), second

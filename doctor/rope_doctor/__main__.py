@@ -6,7 +6,7 @@ r"""The command `rope-doctor`: find out what is wrong with a model's positions.
     rope-doctor diagnose module:function   probe a rotation as a black box and name its mistakes
     rope-doctor model module:make          compare a live torch model with its config
     rope-doctor decode module:make         check that a decoder gives the same logits however it is called
-    rope-doctor ask URL --model NAME       check that a server's log probabilities do not depend on how it is asked
+    rope-doctor ask URL --model NAME       check that a server's log probabilities do not depend on the request
     rope-doctor reach MODEL --text FILE    find the token at which a model's loss rises above its level
     rope-doctor vectors module:function    run test vectors on a rotation
     rope-doctor examples [DIR]             write small files for trying out these commands
@@ -135,9 +135,9 @@ def main(arguments: list[str] | None = None) -> int:
     chosen = _parser().parse_args(arguments)
     form = chosen.format or ("json" if chosen.json else "text")
     if sys.path[0]:
-        sys.path.insert(0, "")  # find the user's module in the current folder
+        sys.path.insert(0, "")  # to import the user's module from the current folder
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal may be unable to print some characters
+        sys.stdout.reconfigure(errors="backslashreplace")  # for terminals that cannot print some characters
     try:
         with _stdout_kept_clean():
             status, facts, words = COMMANDS[chosen.command].run(chosen)
@@ -160,7 +160,7 @@ def _stdout_kept_clean() -> Iterator[None]:
     try:
         kept = os.dup(1)
         os.dup2(2, 1)
-    except OSError:  # a process without these file descriptors
+    except OSError:  # the process lacks these file descriptors
         kept = -1
     try:
         with contextlib.redirect_stdout(sys.stderr):
@@ -198,7 +198,7 @@ def _version() -> str:
 
 
 def _parser() -> argparse.ArgumentParser:
-    """Return the parser of the command with its subcommands."""
+    """Return the command's parser, with its subcommands."""
     form = argparse.RawDescriptionHelpFormatter
     whole = argparse.ArgumentParser("rope-doctor", description=__doc__, formatter_class=form)
     whole.add_argument("--version", action="version", version=_version())

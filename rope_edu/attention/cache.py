@@ -40,7 +40,7 @@ class KVCache:
         self.clear()
 
     def clear(self) -> None:
-        """Discard all tokens and restart the positions: the next token has position 0."""
+        """Discard all tokens and start again at position 0."""
         self._k: Any = None
         self._v: Any = None
         self._start = self._stop = self._seen = 0
@@ -63,8 +63,8 @@ class KVCache:
     def append(self, k: Array, v: Array) -> tuple[Any, Any]:
         r"""Store the keys and values of new tokens; return views of all stored keys and values.
 
-        Tokens are evicted before the method returns. If a chunk of tokens causes this, only its last query sees the
-        full window of `capacity` tokens; for an exact sliding window, append one token at a time.
+        Tokens are evicted before the method returns. If a chunk of tokens triggers this, only its last query sees
+        the full window of `capacity` tokens; for an exact sliding window, append one token at a time.
 
         `k` is a float array `(…, heads, new, head_dim)`, already rotated; `v` is `(…, heads, new, v_dim)`.
         ValueError, with the cache unchanged, if they do not match each other or the cache, or if there is no room.
@@ -84,7 +84,7 @@ class KVCache:
         return self._held()
 
     def evict(self, n: int) -> None:
-        """Discard the `n` oldest tokens; positions continue. ValueError unless `n` is from 0 to `length`."""
+        """Discard the `n` oldest tokens without renumbering the rest. ValueError unless `n` is 0 to `length`."""
         if isinstance(n, bool) or not isinstance(n, Integral) or not 0 <= n <= self.length:
             raise ValueError(f"n must be a whole number from 0 to the {self.length} tokens held, got {n!r}")
         self._start += int(n)
@@ -119,7 +119,7 @@ class KVCache:
         self._stop += new
 
     def _reallocated(self, old: Array | None, x: Array, blocks: int) -> Any:
-        """Return new memory of `blocks` blocks, like `x`, with the stored tokens copied into it."""
+        """Allocate `blocks` blocks of memory like `x`, and copy the stored tokens into them."""
         xp = array_namespace(x)
         shape = (*x.shape[:-2], blocks * self.block, x.shape[-1])
         memory = xp.empty(shape, dtype=x.dtype, device=device(x))

@@ -1,4 +1,4 @@
-r"""Scores, mask, softmax and attention. The caller supplies position, as rotated q and k or as a bias."""
+r"""Scores, mask, softmax and attention. The caller encodes position by rotating q and k or passing a bias."""
 
 import math
 from typing import Any
@@ -41,8 +41,8 @@ def causal_mask(q_len: int, k_len: int) -> np.ndarray:
 
         mask_{mn} is True   ⇔   n ≤ m + (k_len − q_len)
 
-    The queries are the last `q_len` of the `k_len` positions; with a KV cache, they are the new ones. Errors are
-    those of `relative_positions`.
+    The queries are the last `q_len` of the `k_len` positions; with a KV cache, these are the new tokens. Raises the
+    same errors as `relative_positions`.
 
     >>> causal_mask(2, 4).astype(int).tolist()  # positions 2 and 3 look back
     [[1, 1, 1, 0], [1, 1, 1, 1]]
@@ -113,7 +113,7 @@ def attention(
 
 
 def attend(q: Any, k: Any, v: Any, bias: Any, mask: Any, scale: float | None = None) -> tuple[Any, Any]:
-    """Return `attention` for q, k and v that have already been checked."""
+    """Like `attention`, but for q, k and v that have already been checked."""
     scores = _scores(q, k, scale)
     xp = array_namespace(scores)
     if bias is not None:

@@ -56,7 +56,7 @@ class PositionEncoding:
         return k
 
     def bias(self, q: Array, k_len: int) -> Array | None:
-        """Return the bias to add to the last q_len tokens' scaled scores, `(…, heads, q_len, k_len)`, or None."""
+        """Return the last q_len tokens' score bias, `(…, heads, q_len, k_len)`, or None if nothing is added."""
         return None
 
 
@@ -75,7 +75,7 @@ class NoPosition(PositionEncoding):
 class Additive(PositionEncoding):
     r"""One vector per position, added to the model's input: x′_m = x_m + encode(m).
 
-    `encode` maps positions, `(seq,)`, to vectors, `(seq, d_model)`: `sinusoidal`, or a learned table's rows.
+    `encode` maps positions, `(seq,)`, to vectors, `(seq, d_model)`: `sinusoidal`, or a table lookup.
 
     >>> from rope_edu import sinusoidal
     >>> Additive(lambda positions: sinusoidal(positions, 2)).embed(np.zeros((1, 2)), [0]).tolist()
@@ -110,7 +110,7 @@ class ScoreBias(PositionEncoding):
     Chapters 3 and 10.
     """
 
-    bias: Callable[[Array, int], Any]  # type: ignore[assignment]  # the argument replaces the method
+    bias: Callable[[Array, int], Any]  # type: ignore[assignment]  # the field overrides the method
 
 
 class Rotary(PositionEncoding):
@@ -119,7 +119,7 @@ class Rotary(PositionEncoding):
         ⟨R_m q, R_n k⟩ = ⟨q, R_{n−m} k⟩,   times a² if the spec has an attention factor a
 
     Cosines and sines are computed once for q and k, and again only when the positions change, so layers can share
-    an encoding. A RotaryTable caches them for all positions, and rotates with its kernel.
+    an encoding. A RotaryTable caches them for all positions, and rotates with its own kernel.
 
     Args:
         rope: a RopeSpec made by any rule; a `fast.RotaryTable` made from one; or bare frequencies `(pairs,)` in
@@ -142,7 +142,7 @@ class Rotary(PositionEncoding):
         self._rope: RopeSpec | ArrayLike = rope if self._table is None else self._table.spec
         self._parts = rope_parts(self._rope, layout, attention_factor)
         self._inv_freq = self._rope.inv_freq.tolist() if isinstance(self._rope, RopeSpec) else []
-        self._last: tuple[Any, Any] = None, None  # the last positions' key, cosines and sines
+        self._last: tuple[Any, Any] = None, None  # cache key of the last positions; their cosines and sines
 
     rope = property(lambda self: self._rope, doc="The spec, or the bare frequencies.")
     table = property(lambda self: self._table, doc="The `RotaryTable` given, or None.")
@@ -168,7 +168,7 @@ class Rotary(PositionEncoding):
         return self.rotate_q(k, positions)
 
     def _cos_sin(self, x: Array, positions: ArrayLike) -> tuple[Any, Any]:
-        """Return cosines and sines for x, `(…, seq, pairs)`; reuse the last ones if the positions are equal."""
+        """Return cosines and sines `(…, seq, pairs)` for x, reusing the last ones for the same positions."""
         if (
             torch_transform_active()
             or getattr(self.inv_freq, "requires_grad", False)
@@ -195,11 +195,11 @@ class Rotary(PositionEncoding):
 
 
 class XPos(Rotary):
-    r"""RoPE with queries and keys scaled according to their position, so that distant keys score lower.
+    r"""RoPE that also scales queries and keys by position, so that distant keys score lower.
 
         q′_m = ζ^(m/s) R_m q,   k′_n = ζ^(−n/s) R_n k;   pair i of the score is multiplied by ζ_i^((m−n)/s)
 
-    Arguments and errors are those of `Rotary`; `scale_base` is s in tokens, as for `xpos_scale`.
+    Arguments and errors are as for `Rotary`; `scale_base` is s in tokens, as for `xpos_scale`.
 
     >>> encoding = XPos([0.0])  # no rotation, only ζ = 0.4/1.4
     >>> encoding.rotate_q(np.array([[[1.0, 0.0]]]), [512]).round(4).tolist()
@@ -234,7 +234,7 @@ class XPos(Rotary):
 
 @dataclass(frozen=True, eq=False)
 class DynamicRotary(PositionEncoding):
-    r"""A rotation whose frequencies depend on the current length of the text, so that keys cannot be cached.
+    r"""A rotation whose frequencies depend on the current length of the text, so keys cannot be cached.
 
     `rule` maps the length (the last position + 1) to a RopeSpec, or to frequencies `(pairs,)` used with `layout`.
 
@@ -265,14 +265,14 @@ class DynamicRotary(PositionEncoding):
 
 
 def _as_array(positions: ArrayLike, x: Array) -> Any:
-    """Return positions, a range as an integer array like x, which torch.compile can trace."""
+    """Return positions; a range is converted to an integer array like x, which torch.compile can trace."""
     if not isinstance(positions, range):
         return positions
     return array_namespace(x).arange(positions.start, positions.stop, positions.step, device=device(x))
 
 
 def _cache_key(positions: ArrayLike) -> object:
-    """Return a key that identifies the positions, or None for tensors, which may be on a GPU."""
+    """Return a cache key for the positions, or None for tensors, because reading them could stall a GPU."""
     if isinstance(positions, range):
         return positions
     if is_array_api_obj(positions) and not isinstance(positions, np.ndarray):

@@ -1,4 +1,4 @@
-r"""MLA's decoupled keys: content in a small latent vector, and position in one narrow key for all heads."""
+r"""MLA's decoupled keys: content in a small latent vector, and position in one narrow key that all heads share."""
 
 import math
 from typing import Any
@@ -16,12 +16,12 @@ def decoupled_scores(
         score_{mn} = scale · (⟨q_m, k_n⟩ + ⟨R_m q′_m, R_n k′_n⟩),   scale = 1/√(d + d′) unless given
 
     An unrotated key is a matrix times the latent vector, k_n = U c_n. Since ⟨q_m, U c_n⟩ = ⟨Uᵀ q_m, c_n⟩, the query
-    can absorb the matrix, and only c is stored. A rotation in between would depend on m − n and could not be
+    can absorb the matrix, so only c is stored. A rotation in between would depend on m − n and could not be
     absorbed. Position is therefore carried by a second, narrow key, which is rotated and stored once for all heads.
 
     `q` and `k` hold content, floats `(…, heads, q_len, d)` and `(…, heads, k_len, d)`. `q_turned` and `k_turned`
-    are already rotated, `(…, heads, q_len, d′)` and, because all heads share it, `(…, k_len, d′)`. DeepSeek's YaRN
-    multiplies `scale` by mscale². Errors are those of `attention_scores`.
+    are already rotated, `(…, heads, q_len, d′)` and `(…, k_len, d′)`, because all heads share one key. DeepSeek's
+    YaRN multiplies `scale` by mscale². Raises the same errors as `attention_scores`.
 
     >>> import numpy as np
     >>> one = np.ones((2, 1, 3))  # two heads, one token

@@ -11,7 +11,7 @@ from rope_edu.encodings.layouts import check_layout
 from rope_edu.encodings.rotary import apply_rope
 from rope_edu.encodings.validation import check_floats, compute_dtype
 
-CHUNK = 64  # tokens per chunk, compared directly; affects the speed, not the result
+CHUNK = 64  # tokens processed at a time; affects the speed, not the result
 
 
 class LinearState(NamedTuple):
@@ -34,7 +34,7 @@ class LinearState(NamedTuple):
 
 
 def elu_plus_one(x: Any) -> Any:
-    r"""Map x to positive features, whose products can be weights, in the same shape, dtype and array type.
+    r"""Map x to positive features, whose products can serve as weights; keep its shape, dtype and array type.
 
         φ(x) = elu(x) + 1 = x + 1 for x > 0,  e^x otherwise
 
@@ -74,9 +74,9 @@ def linear_attention(
     Args:
         q, k, v: floats `(…, q_len, d)`, `(…, k_len, d)` and `(…, k_len, d_v)`, not rotated.
         angles: radians `(seq, pairs)` or broadcastable, for both q and k; None for no position encoding.
-        feature_map: φ, maps floats of any shape to floats ≥ 0 before the rotation; may change the last axis.
+        feature_map: φ, which maps floats of any shape to floats ≥ 0 before rotation; may resize the last axis.
         causal: whether a token sees only itself and earlier tokens.
-        return_state: whether to return the state after the last key too, so that `linear_attention_step` can
+        return_state: whether to also return the state after the last key, so that `linear_attention_step` can
             continue token by token after a prompt.
 
     Returns `(…, q_len, d_v)` with the dtype and array type of `q` (16-bit floats are computed in float32), and
@@ -151,7 +151,7 @@ def linear_attention_step(
 def _features(
     q: Array, k: Array, v: Array, angles: Array | None, layout: str, feature_map: Callable[[Array], Array]
 ) -> tuple[Array, ...]:
-    """Return φ(q), φ(k), their rotated copies, and v, in the dtype for computing."""
+    """Return φ(q), φ(k), their rotated copies, and v, all in the compute dtype."""
     check_layout(layout)
     xp, dtype = array_namespace(q), compute_dtype(q)
     q, k, v = (xp.astype(x, dtype, copy=False) for x in (q, k, v))
@@ -162,10 +162,10 @@ def _features(
 
 
 def _causal(*features: Array) -> tuple[Any, LinearState]:
-    """Attend chunk by chunk: to earlier tokens through running sums, and within the chunk directly."""
+    """Attend chunk by chunk: directly within a chunk, and to earlier chunks through running sums."""
     xp, seq = array_namespace(features[0]), features[0].shape[-2]
     ones = xp.ones((min(CHUNK, seq),) * 2, dtype=features[0].dtype, device=device(features[0]))
-    triangle = xp.tril(ones)  # the causal mask of a chunk, as numbers
+    triangle = xp.tril(ones)  # a chunk's causal mask, as ones and zeros
     state: Any = None
     outputs = []
     for start in range(0, seq, CHUNK):
@@ -199,7 +199,7 @@ def _numerator_and_denominator(fq: Array, rotated_fq: Array, state: LinearState)
 
 
 def _divide(top: Any, bottom: Any) -> Any:
-    """Divide (…, d_v) by (…), and return 0 where the divisor is 0."""
+    """Divide `top`, (…, d_v), by `bottom`, (…), and return 0 where `bottom` is 0."""
     xp = array_namespace(top)
     zero = bottom == 0
     return xp.where(zero[..., None], 0.0, top / xp.where(zero, 1.0, bottom)[..., None])

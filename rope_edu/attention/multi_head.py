@@ -83,7 +83,8 @@ def multi_head_attention(
             (grouped queries). Default: `n_heads`.
         encoding: the position encoding. Default: `NoPosition()`.
         positions: token positions for rotations, `(seq,)`, or `(seq, n_axes)` for a spec with axes. Default: 0, 1,
-            2 …, or, with a cache, the positions that follow the tokens seen. Bias and mask use only token order.
+            2 …, or, with a cache, the positions that follow the tokens seen. Bias and mask depend only on token
+            order.
         causal: whether a token sees only itself and earlier tokens.
         cache: the KV cache of this layer, to which the new keys and values are appended.
 
@@ -96,8 +97,7 @@ def multi_head_attention(
     [[1.0, 0.0], [0.5, 0.5]]
 
     Source: Vaswani 2017, arXiv 1706.03762, §3.2.2; grouped queries: Ainslie 2023, arXiv 2305.13245. Chapters
-    10 and 11.
-    Plain form: `plain.multi_head_attention`.
+    10 and 11. Plain form: `plain.multi_head_attention`.
     """
     n_heads = check_positive_int("n_heads", n_heads)
     n_kv_heads = n_heads if n_kv_heads is None else check_positive_int("n_kv_heads", n_kv_heads)

@@ -58,8 +58,8 @@ def rerope_attention(
     queries = keys[k_len - q_len :]
     rotary = Rotary(rope)
     near = attention_scores(rotary.rotate_q(q, queries), rotary.rotate_k(k, keys), scale=scale)
-    far_q = rotary.rotate_q(q, queries / leak + window * (1 - 1 / leak))  # at w if leak = ∞
-    far_k = rotary.rotate_k(k, keys / leak)  # at 0 if leak = ∞
+    far_q = rotary.rotate_q(q, queries / leak + window * (1 - 1 / leak))  # position w if leak = ∞
+    far_k = rotary.rotate_k(k, keys / leak)  # position 0 if leak = ∞
     far = attention_scores(far_q, far_k, scale=scale)
     scores = xp.where(queries[:, None] - keys < window, near, far)  # (…, q_len, k_len)
     weights = softmax(xp.where(allowed, scores, -xp.inf))

@@ -18,8 +18,8 @@ def learned_table(n_positions: Count, d_model: Count, *, scale: Positive = 0.02,
         table[p, i] ~ N(0, scale²)
 
     `n_positions` is the length of the longest text in tokens, and `d_model` the width of a token's embedding. The
-    default standard deviation is BERT's `initializer_range`. A table cannot be extended by a rule, so its length is
-    a hard limit. ValueError if a count is below 1 or `scale` is not above 0.
+    default standard deviation is BERT's `initializer_range`. No rule can extend a learned table, so its length is a
+    hard limit. ValueError if a count is below 1 or `scale` is not above 0.
 
     >>> table = learned_table(512, 64)
     >>> table.shape, round(float(table.std()), 3)
@@ -57,7 +57,7 @@ def shift_matrix(offset: float, d_model: int, base: float = 10_000.0) -> np.ndar
                                                             [−sin kθ_i   cos kθ_i]
 
     The matrix, NumPy float64 `(d_model, d_model)`, is orthogonal and multiplies column vectors; for rows, write
-    `pe @ M.T`. Here a pair is (sin, cos), so the blocks turn *clockwise*, by −kθ_i. If the cosine came first, the
+    `pe @ M.T`. Here a pair is (sin, cos), so the blocks rotate *clockwise*, by −kθ_i. With the cosine first, the
     same step would be counter-clockwise, as in RoPE. ValueError if `offset` is not finite, or as for `sinusoidal`.
 
     >>> m = shift_matrix(np.pi / 2, 2)  # maps (sin 0, cos 0) to (sin π/2, cos π/2)

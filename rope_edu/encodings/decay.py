@@ -15,7 +15,7 @@ __all__ = ["mean_cosine", "roformer_bound", "score_curve", "trivial_bound"]
 
 
 def score_curve(q: ArrayLike, k: ArrayLike, inv_freq: ArrayLike, distances: ArrayLike) -> Array:
-    r"""Return the score of a rotated query and key at each distance: float64 `(…, n)`, array type of `q`.
+    r"""Return the score of a rotated query and key at each distance: float64 `(…, n)`, in the array type of `q`.
 
         s(r) = ⟨R_m q, R_n k⟩ = Re Σ_i h_i e^{i r θ_i},   h_i = q_i · conj(k_i),   r = m − n
 
@@ -54,12 +54,12 @@ def mean_cosine(inv_freq: ArrayLike, distances: ArrayLike) -> Array:
 
 
 def roformer_bound(q: ArrayLike, k: ArrayLike, inv_freq: ArrayLike, distances: ArrayLike) -> Array:
-    r"""Return the bound on |score| that the paper derives by Abel summation, for each distance: `(…, n)`.
+    r"""Return RoFormer's bound on |score| at each distance, derived by Abel summation: `(…, n)`.
 
         |s(r)| ≤ max_i |h_{i+1} − h_i| · Σ_{j=1…pairs} |S_j|,   S_j = Σ_{i<j} e^{i r θ_i},   h_pairs = 0
 
     The paper concludes from Σ|S_j| that scores decay; compare this bound with `trivial_bound` before accepting
-    that. Arguments, array type and errors are those of `score_curve`.
+    that. Arguments, array type and errors are as for `score_curve`.
 
     >>> ones = [1.0, 1.0, 1.0, 1.0]  # h = (2, 2), so the largest step is 2, and at r = 0 Σ|S_j| = 1 + 2
     >>> roformer_bound(ones, ones, [1.0, 0.1], [0]).tolist()
@@ -70,7 +70,7 @@ def roformer_bound(q: ArrayLike, k: ArrayLike, inv_freq: ArrayLike, distances: A
     h = _pair_products(q, k)
     phases = _phases(inv_freq, distances, h)
     xp = array_namespace(h)
-    steps = xp.abs(xp.concat((h[..., 1:] - h[..., :-1], h[..., -1:]), axis=-1))  # the last step ends at 0
+    steps = xp.abs(xp.concat((h[..., 1:] - h[..., :-1], h[..., -1:]), axis=-1))  # h is 0 after the last pair
     partial_sums = xp.sum(xp.abs(xp.cumulative_sum(phases, axis=-1)), axis=-1)  # (n,)
     return xp.max(steps, axis=-1)[..., None] * partial_sums
 
@@ -80,7 +80,7 @@ def trivial_bound(q: ArrayLike, k: ArrayLike) -> Array:
 
         |s(r)| ≤ Σ_i |h_i| = Σ_i |q_i| |k_i|   for all r
 
-    Arguments, array type and errors are those of `score_curve`.
+    Arguments, array type and errors are as for `score_curve`.
 
     >>> float(trivial_bound([3.0, 4.0], [0.0, 2.0]))  # 5 · 2
     10.0
@@ -103,7 +103,7 @@ def _pair_products(q: Any, k: Any) -> Array:
 
 
 def _phases(inv_freq: ArrayLike, distances: ArrayLike, h: Array) -> Array:
-    """Return e^{i r θ_i}, `(n, pairs)`, of the same array type as `h`."""
+    """Return e^{i r θ_i}, `(n, pairs)`, with the array type of `h`."""
     angles = as_kind_of(rope_angles(distances, inv_freq), like=h)
     if angles.ndim != 2:
         raise ValueError(f"distances must have one axis, got shape {tuple(angles.shape[:-1])}")

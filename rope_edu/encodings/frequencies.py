@@ -58,12 +58,12 @@ def rope_angles(positions: ArrayLike, inv_freq: ArrayLike) -> Array:
         angle(m, i) = m · θ_i
 
     Angles are float64, because float32 would be off by 0.06 rad at position 10⁶. If either argument is a torch
-    tensor, so is the result, with gradients to both, on the device of `inv_freq` if that is a tensor, otherwise of
-    `positions`.
+    tensor, so is the result; gradients flow to both. Its device is that of `inv_freq` if that is a tensor,
+    otherwise that of `positions`.
 
     Positions are token indices, whole or fractional, `(…, seq)` or one number; frequencies are in radians per
-    token, `(pairs,)`, and negative ones turn clockwise. ValueError if `inv_freq` is not 1-D, if either contains a
-    bool, a complex or a non-finite number, or if a position is not within ±2**52.
+    token, `(pairs,)`, and negative ones turn clockwise. ValueError if `inv_freq` is not 1-D, if either argument
+    contains a bool, a complex or a non-finite number, or if a position is not within ±2**52.
 
     >>> rope_angles([0, 1, 3], [1.0, 0.5]).tolist()
     [[0.0, 0.0], [1.0, 0.5], [3.0, 1.5]]

@@ -1,4 +1,4 @@
-r"""The two layouts, which differ in the features that form a pair, and the conversions between them.
+r"""The two layouts, which pair the features differently, and conversions between them.
 
 interleaved: pairs (2i, 2i + 1), as in GPT-J and Meta's Llama.
 half_split: pairs (i, i + rotary_dim / 2), as in GPT-NeoX and transformers' Llama.
@@ -96,7 +96,7 @@ def half_split_to_interleaved(x: Array, rotary_dim: int | None = None) -> Any:
 
 
 def convert_projection(weight: Array, n_heads: int, *, to: str, rotary_dim: int | None = None) -> Any:
-    r"""Convert a weight or bias that projects to q or k to the other layout, and return the copy.
+    r"""Return a copy of the weight or bias of a q or k projection, converted to the other layout.
 
         W′ = (I_heads ⊗ P) W:   P permutes the rows of each head, so q′ = P q, and scores do not change
 

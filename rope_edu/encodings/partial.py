@@ -1,4 +1,4 @@
-r"""Rotation of only part of a head: its first features (partial rotary) or its fast pairs (p-RoPE)."""
+r"""Rotate only part of a head: its first features (partial rotary) or its fast pairs (p-RoPE)."""
 
 from rope_edu import plain
 from rope_edu.encodings.spec import RopeSpec, plain_rope

@@ -1,7 +1,7 @@
 """Relative encodings: a bias on the attention score, or a vector added to the key, that depends on the distance.
 
-Relative positions are j − i, key minus query, so keys to the left of the query are negative. `q_len` and `k_len`
-are numbers of tokens: the queries are the *last* `q_len` of the `k_len` positions, so in decoding (`q_len=1`) the
+Relative positions are j − i, key minus query, so they are negative for keys to the left. `q_len` and `k_len` are
+numbers of tokens: the queries are the *last* `q_len` of the `k_len` positions, so in decoding (`q_len=1`) the
 single query is at position `k_len − 1`. A bias is added to the scaled scores before the softmax and has the same
 unit.
 """
@@ -56,14 +56,14 @@ def relative_positions(q_len: Count, k_len: Count) -> np.ndarray:
 def t5_bucket(
     relative_position: ArrayLike, *, bidirectional: bool, num_buckets: Count = 32, max_distance: Count = 128
 ) -> Array:
-    r"""Return T5's bucket for each relative position, one per distance at first, then logarithmic: int64.
+    r"""Return T5's int64 bucket for each relative position: exact at short distances, logarithmic at longer ones.
 
         bucket(n) = n                                                   if n < E
                     min(B − 1, E + ⌊(B − E) · ln(n/E) / ln(D/E)⌋)       otherwise
 
-    n is the distance, B the number of buckets per side, E = ⌊B/2⌋ the number of buckets that hold one distance
-    each, and D is `max_distance`. The logarithm is computed in float32, as in T5's code. ValueError if an argument
-    is out of range.
+    n is the distance, B is the number of buckets per side, E = ⌊B/2⌋ of which hold one distance each, and D is
+    `max_distance`. The logarithm is computed in float32, as in T5's code. ValueError if an argument is out of
+    range.
 
     Args:
         relative_position: j − i, key minus query, in tokens: integers of any shape; the result has the same shape.
@@ -99,7 +99,7 @@ def t5_bucket(
 
 
 def t5_bias(table: Array, q_len: int, k_len: int, *, bidirectional: bool, max_distance: int = 128) -> Array:
-    r"""Return T5's bias, learned for each head and bucket: `(n_heads, q_len, k_len)`, dtype and type of `table`.
+    r"""Return T5's bias, learned for each head and bucket: `(n_heads, q_len, k_len)`, an array like `table`.
 
         bias[h, i, j] = table[bucket(j − i), h]
 
@@ -149,8 +149,8 @@ def alibi_bias(n_heads: int, q_len: int, k_len: int) -> np.ndarray:
 
         bias[h, i, j] = −μ_h · |i − j|
 
-    ALiBi has no learned parameters. A causal mask leaves only j ≤ i, which is the case in the paper. Some libraries
-    add +μ_h·j instead; the difference is constant in each row, so the softmax ignores it. Errors are those of
+    ALiBi has no learned parameters. With a causal mask, only j ≤ i remains, as in the paper. Some libraries add
+    +μ_h·j instead; the difference is constant in each row, so the softmax ignores it. Errors are as for
     `alibi_slopes` and `relative_positions`.
 
     >>> (256 * alibi_bias(1, 2, 3)).tolist()  # one head has the slope 1/256
@@ -285,7 +285,7 @@ def fire_bias(
 
     Args:
         mlp: f, which maps `(q_len, k_len, 1)` to `(q_len, k_len, n_heads)`, in the unit of the attention scores;
-            the paper's has one hidden layer of 32 ReLU units. The bias has the dtype and array type of its result.
+            the paper uses one hidden layer of 32 ReLU units. The bias has the result's dtype and array type.
         c, threshold: c (per token) and L (in tokens), as numbers, or 0-d arrays of the type that `mlp` takes; the
             paper learns them, starting from these defaults.
 

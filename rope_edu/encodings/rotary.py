@@ -27,7 +27,7 @@ __all__ = ["apply_rope", "rotate_as_complex", "rotate_by_matrix", "rotate_pair",
 
 
 def rotate_pair(pair: Any, angle: float) -> Any:
-    r"""Rotate a 2-vector counter-clockwise by an angle; return a list, tuple or array, like `pair`.
+    r"""Rotate a 2-vector counter-clockwise by an angle; the result is a list, tuple or array, like `pair`.
 
         x′ = x cos θ − y sin θ
         y′ = x sin θ + y cos θ
@@ -128,7 +128,7 @@ def apply_rope(
         second′ = a (first · sin θ + second · cos θ),   then the tail, unchanged
 
     Cosines and sines are computed in float64 and rounded once, to float32 unless `x` is float64; 16-bit floats are
-    rotated in float32 and rounded once. Gradients reach `x` and `angles`. ValueError if `x` is not a float array,
+    rotated in float32 and rounded once. Gradients flow to `x` and `angles`. ValueError if `x` is not a float array,
     the angles do not match `x`, `layout` is misspelt or `attention_factor` is not above 0. To rotate in place, use
     `fast.rotate`.
 
@@ -144,7 +144,7 @@ def apply_rope(
     [0.0, 1.0, 7.0]
 
     Source: RoFormer, arXiv 2104.09864, eq. 34; attention_factor: YaRN, arXiv 2309.00071, §3.4. Chapter 7.
-    Plain form: `plain.apply_rope`, for half_split `plain.rotate_half_split`.
+    Plain form: `plain.apply_rope`, or `plain.rotate_half_split` for half_split.
     """
     check_layout(layout)
     attention_factor = check_positive_number("attention_factor", attention_factor)
@@ -153,7 +153,7 @@ def apply_rope(
 
 
 def cos_and_sin(angles: Any, x: Any, factor: float = 1.0) -> tuple[Any, Any]:
-    r"""Return factor · cos θ and factor · sin θ, in float64 or, unless `x` is float64, rounded once to float32.
+    r"""Return factor · cos θ and factor · sin θ, rounded once from float64 to float32 unless `x` is float64.
 
     >>> [part.tolist() for part in cos_and_sin(np.array([0.0, math.pi]), np.ones(2), factor=2.0)]
     [[2.0, -2.0], [0.0, 2.4492935982947064e-16]]
@@ -199,8 +199,8 @@ def must_not_write(x: Any, cos: Any) -> bool:
 def rotated_copy(x: Any, cos: Any, sin: Any, layout: str) -> Any:
     """Copy x, NumPy or torch, to the dtype of cos, rotate the copy in place, and return it.
 
-    For 1 to 4,096 tokens, this takes 0.1 to 1.1 times as long as transformers' module and function. If every step
-    made a new array, as in `rotate_by_cos_sin`, it would take 0.5 to 4.3 times as long.
+    For 1 to 4,096 tokens, this takes 0.1 to 1.1 times as long as transformers' rotary module and function. With a
+    new array for every step, as in `rotate_by_cos_sin`, it would take 0.5 to 4.3 times as long.
     """
     if is_numpy_array(x):
         wide = x.astype(cos.dtype, order="C")
@@ -214,7 +214,7 @@ def rotated_copy(x: Any, cos: Any, sin: Any, layout: str) -> Any:
 
 
 def _rotate_neighbours(wide: Any, cos: Any, sin: Any) -> None:
-    """Rotate interleaved pairs in place, viewing neighbouring numbers as the parts of a complex number z."""
+    """Rotate interleaved pairs in place, viewing each pair as a complex number."""
     if is_numpy_array(wide):
         phases: Any = np.empty(cos.shape, dtype=np.result_type(cos, np.complex64))
         phases.real, phases.imag = cos, sin
@@ -229,7 +229,7 @@ def _rotate_neighbours(wide: Any, cos: Any, sin: Any) -> None:
 
 
 def _rotate_pairs(wide: Any, cos: Any, sin: Any, layout: str) -> None:
-    """Rotate pairs of either layout in place; torch fuses the multiplication and addition."""
+    """Rotate pairs in either layout in place; for tensors, torch fuses each multiplication and addition."""
     first, second = (wide[..., members] for members in pair_slices(2 * cos.shape[-1], layout))
     product = first * sin
     first *= cos

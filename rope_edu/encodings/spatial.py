@@ -1,7 +1,7 @@
 r"""Rotation by several coordinates: axial, mixed and sectioned frequencies, and general rotations (LieRE).
 
 A position is a row of coordinates, such as the height and width of a patch, and in a video also its time. A pair's
-angle is a weighted sum of the coordinates; the schemes differ only in the weights, the frequencies `(axes, pairs)`.
+angle is a sum of coordinates weighted by frequencies, `(axes, pairs)`; the schemes differ only in the frequencies.
 """
 
 import math
@@ -139,7 +139,7 @@ def mixed_frequencies(head_dim: int, direction: float = 0.0, base: float = 10.0)
     """
     if check_positive_int("head_dim", head_dim) % 4:
         raise ValueError(f"head_dim must be a multiple of 4, got {head_dim}")
-    along_and_across = rotation_matrix([check_finite_number("direction", direction)])  # both as columns
+    along_and_across = rotation_matrix([check_finite_number("direction", direction)])  # one column each
     return np.kron(along_and_across, inv_freq(head_dim // 2, base))
 
 

@@ -23,7 +23,7 @@ __all__ = ["RopeSpec", "plain_rope", "rope_parts", "spec_angles"]
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class RopeSpec:
-    r"""A head's rotation: the frequencies, the features that form a pair, and a factor that scales the result.
+    r"""A head's rotation: the frequencies, the pairing of features, and a factor that scales the result.
 
         angle(m, i) = m · inv_freq[i],   pair i is rotated by it and multiplied by attention_factor
 
@@ -93,7 +93,7 @@ class RopeSpec:
         return None if self.axes is None else tuple(np.bincount(self.axes).tolist())
 
     def replace(self, **changes: Any) -> Self:
-        """Return a new spec with some fields changed and checked again; TypeError for an unknown field."""
+        """Return a copy with some fields changed; all fields are checked again. TypeError for an unknown field."""
         return replace(self, **changes)
 
     def __eq__(self, other: object) -> bool:
@@ -158,7 +158,7 @@ def spec_angles(spec: RopeSpec, positions: ArrayLike) -> Any:
 
     Positions are as for `rope_angles`, `(…, seq)`; for a spec with `axes`, they are rows of coordinates, one row
     per token, `(…, seq, n_axes)`. The angles have the array type of the positions and pass gradients to them.
-    ValueError if the rows have a different length, or as for `rope_angles`.
+    ValueError if the rows have the wrong length, or as for `rope_angles`.
 
     >>> spec_angles(RopeSpec([1.0, 0.5], axes=(0, 1)), [[3, 4]]).tolist()  # pair 0 by row, pair 1 by column
     [[3.0, 2.0]]
@@ -170,7 +170,7 @@ def spec_angles(spec: RopeSpec, positions: ArrayLike) -> Any:
 
 
 def pair_positions(spec: RopeSpec, positions: ArrayLike) -> Any:
-    """Return the coordinate that rotates each pair, float64 `(…, seq, pairs)`, or `(…, seq, 1)` if shared."""
+    """Return each pair's coordinate, float64 `(…, seq, pairs)`, or `(…, seq, 1)` if all pairs share it."""
     positions = as_positions(positions)
     if spec.axes is None:
         return positions[..., None]
@@ -219,7 +219,7 @@ def _as_fixed(frequencies: ArrayLike) -> np.ndarray:
             "inv_freq must not require a gradient: a spec holds fixed numbers; pass learned frequencies to "
             "Rotary as a tensor, or detach them"
         )
-    fixed = np.array(as_pairs(frequencies).tolist(), dtype=np.float64)  # any array type, any device
+    fixed = np.array(as_pairs(frequencies).tolist(), dtype=np.float64)  # from any array type and device
     if not len(fixed):
         raise ValueError("inv_freq must hold at least one pair, got none")
     fixed.flags.writeable = False
@@ -252,6 +252,6 @@ def _check_axes(axes: object, pairs: int) -> tuple[int, ...] | None:
 
 
 def check_width(rope: object, x: Array) -> None:
-    """Reject an `x` whose heads have a different width from the spec's; bare frequencies allow any width."""
+    """Reject an `x` whose head width differs from the spec's; bare frequencies allow any width."""
     if isinstance(rope, RopeSpec) and x.shape[-1] != rope.head_dim:
         raise ValueError(f"the spec is for heads of {rope.head_dim} features, got {x.shape[-1]}")

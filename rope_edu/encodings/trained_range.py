@@ -1,4 +1,4 @@
-r"""The trained range: the angles that each pair reached in training, and the longest distance without a new one."""
+r"""The trained range: the angles each pair reached in training, and the longest distance without a new angle."""
 
 import math
 
@@ -39,8 +39,8 @@ def meets_new_angle(
 
     A pair that completes a turn in training has no new angles. Other pairs have new angles beyond L (if θ′ = θ),
     except for a while after each full turn, when they repeat angles of much shorter distances. Training covered
-    distances 0 … L, in tokens, like the distances r, `(n,)`; θ is θ′ unless `trained_inv_freq` is given. ValueError
-    for a negative distance, for different numbers of pairs, or as for `completes_turn`.
+    distances from 0 to L tokens; the distances r, `(n,)`, are also in tokens. θ is θ′ unless `trained_inv_freq` is
+    given. ValueError for a negative distance, for different numbers of pairs, or as for `completes_turn`.
 
     >>> meets_new_angle([100, 101, 700], [1.0, 0.01], 100).tolist()  # the second: 1 rad, 1.01, 7 (0.7)
     [[False, False], [False, True], [False, False]]
@@ -77,7 +77,7 @@ def reach(inv_freq: ArrayLike, trained_length: int, trained_inv_freq: ArrayLike 
 
 
 def _both(inv_freq: ArrayLike, trained_inv_freq: ArrayLike | None) -> tuple[np.ndarray, np.ndarray]:
-    """Return the frequencies now and in training, which must have the same length."""
+    """Return the current and the trained frequencies, which must have the same length."""
     now = _not_negative(inv_freq)
     trained = now if trained_inv_freq is None else _not_negative(trained_inv_freq, "trained_inv_freq")
     if now.shape != trained.shape:

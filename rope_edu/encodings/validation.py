@@ -83,13 +83,13 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _check_of(hint: Any) -> Check[Any] | None:
-    """Return the check in an annotated type, or in such a type `… | None`; None if there is no check."""
+    """Return the check declared by an annotated type or by its optional form, `… | None`; None if there is none."""
     parts = (part for part in (hint, *get_args(hint)) if hasattr(part, "__metadata__"))
     return next((part.__metadata__[0] for part in parts), None)
 
 
 def check_rotary_dim(rotary_dim: object, head_dim: object) -> int:
-    """Return `rotary_dim` if it is even, at least 2 and at most `head_dim`, a whole number."""
+    """Return `rotary_dim` if it is even and from 2 to `head_dim`, which must be a whole number."""
     width = check_even_dim("rotary_dim", rotary_dim)
     if width > check_positive_int("head_dim", head_dim):
         raise ValueError(f"rotary_dim must be at most head_dim = {head_dim}, got {rotary_dim}")
@@ -138,7 +138,7 @@ def check_dense(name: str, x: Any) -> None:
 
 
 def check_fixed(name: str, x: Any) -> None:
-    """Reject a tensor that requires a gradient, for use where its values are copied or cached."""
+    """Reject a tensor that requires a gradient, because its values will be copied or cached."""
     if getattr(x, "requires_grad", False):
         raise ValueError(f"{name} must not require a gradient here: use apply_rope, which passes it on")
 
@@ -151,7 +151,7 @@ def check_broadcast(name: str, shape: tuple[int, ...], target: tuple[int, ...], 
 
 
 def compute_dtype(x: Any) -> Any:
-    """Return the dtype for computing: float64 for float64, float32 for narrower floats."""
+    """Return the compute dtype: float64 for float64, float32 for narrower floats."""
     xp = array_namespace(x)
     return xp.float64 if dtype_name(x) == "float64" else xp.float32
 

@@ -1,4 +1,4 @@
-r"""xPos: rotation with a scale that depends on position, so that distant keys score lower."""
+r"""xPos: rotation, and scaling by position so that distant keys score lower."""
 
 from array_api_compat import array_namespace, device
 

@@ -1,7 +1,7 @@
 r"""Fast rotation: a cached table of cosines and sines, and a kernel that makes a single pass over memory.
 
-`apply_rope` is the reference with which the tests compare this package. Only NumPy is required: torch is used only
-for tensors, and numba, which compiles the kernel, is imported at the first rotation.
+The tests compare this package with `apply_rope`, the reference. Only NumPy is required: torch is used only for
+tensors, and numba, which compiles the kernel, is imported at the first rotation.
 """
 
 from rope_edu.fast.rotate import rotate, rotate_

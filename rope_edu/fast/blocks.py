@@ -1,4 +1,4 @@
-r"""Rotate arrays without the kernel, by array operations on blocks, so that temporary arrays stay small."""
+r"""Rotate arrays block by block, without the kernel, so that temporary arrays stay small."""
 
 import math
 from typing import Any
@@ -14,7 +14,7 @@ GPU_FACTOR = 64  # a GPU is more efficient with larger blocks
 def rotate_in_blocks(x: Any, cos: Any, sin: Any, layout: str, out: Any | None = None) -> Any:
     r"""Rotate x `(…, seq, head_dim)` by precomputed cosines and sines `(…, seq, pairs)`, into `out` if given.
 
-    cos and sin have the array type and device of x, and the dtype for computing; `out` may be x.
+    cos and sin have the array type and device of x, and its compute dtype; `out` may be x.
 
     >>> import numpy as np
     >>> rotate_in_blocks(np.array([3.0, 4.0]), np.array([0.0]), np.array([1.0]), "interleaved").tolist()

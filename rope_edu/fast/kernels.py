@@ -32,7 +32,7 @@ NOT_COMPILED = ("float16", "torch.float16") if LACKS_F16C else ()
 
 
 def cached_on_disk(function):
-    """Compile a function at its first call, and cache the code on disk if numba can write to a folder."""
+    """Compile a function at its first call, and cache the code on disk if numba finds a writable folder."""
     try:
         return njit(cache=True, nogil=True)(function)
     except RuntimeError:
@@ -41,7 +41,7 @@ def cached_on_disk(function):
 
 @intrinsic
 def _row_pointer(typing_context, address, dtype):
-    """Return a pointer of the given dtype to an address."""
+    """Convert an address to a pointer to numbers of the given dtype."""
 
     def code(context, builder, signature, arguments):
         return builder.inttoptr(arguments[0], context.get_value_type(signature.return_type))
@@ -66,11 +66,11 @@ def _to_float16(typing_context, number):
 
 
 def widen(stored):
-    """Widen a stored number to the dtype for computing: bfloat16 (as uint16) and float16 (as int16) to float32."""
+    """Widen a stored number to its compute dtype: bfloat16 (as uint16) and float16 (as int16) to float32."""
 
 
 def narrow(number, like):
-    """Round a number to the stored dtype of an array, half to even; NaN stays NaN."""
+    """Round a number to an array's stored dtype, half to even; NaN stays NaN."""
 
 
 @overload(widen)
@@ -161,7 +161,7 @@ def kernel_for(
 
 
 def _on_threads(kernel: Callable[..., None], runs: int, *addresses_and_sign: int) -> None:
-    """Divide the runs among as many new threads as torch uses; numba's own threads allow only one caller."""
+    """Divide the runs among as many new threads as torch uses; numba's own threads serve one caller at a time."""
     threads = sys.modules["torch"].get_num_threads()
     edges = [runs * n // threads for n in range(threads + 1)]
     if threads == 1:

@@ -30,7 +30,7 @@ def check_inputs(name: str, x: Any, out: Any, cos_sin: Any, seq_axis: int) -> No
         if out is not x:
             check_dense("out", out)
         check_out(out, x)
-        # zeros that torch does not store have address 0
+        # a tensor of zeros that torch does not store has address 0
         writeable = out.flags.writeable if isinstance(out, np.ndarray) else not out.is_cpu or out.data_ptr()
         if not writeable and 0 not in out.shape:
             raise ValueError("out must be writeable, got one that is read-only")
@@ -108,7 +108,7 @@ def _memory_of(x: Any) -> np.ndarray:
 
 def _overlaps_itself(x: Any) -> bool:
     """Return True if numbers in a view share memory, or might do so because its axes interleave."""
-    end = x.itemsize  # first byte after the numbers on the axes so far
+    end = x.itemsize  # first byte beyond the numbers on the axes so far
     for step, n in sorted((abs(s), n) for n, s in zip(x.shape, strides_in_bytes(x), strict=True) if n > 1):
         if step < end and 0 not in x.shape:
             return True
@@ -135,7 +135,7 @@ def address(a: Any) -> int:
 
 @functools.cache
 def wide_dtype(dtype: Any) -> Any:
-    """Return the same library's dtype for rotating numbers of `dtype`, or None if that is not a float dtype."""
+    """Return the dtype in which numbers of `dtype` are rotated, or None if `dtype` is not a float dtype."""
     name = str(dtype).removeprefix("torch.")
     if name not in FLOAT_DTYPES:
         return None

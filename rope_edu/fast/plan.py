@@ -11,12 +11,12 @@ from rope_edu.arrays import is_compiling, strides_in_bytes
 from rope_edu.fast.memory import address, check_inputs, check_out, shares_memory, traits_and_address
 from rope_edu.fast.rows import CosSinRows
 
-SHARED = 2**21  # number of bytes of cosines and sines that stay in the cache while all heads read them
+SHARED = 2**21  # bytes of cosines and sines that fit in the cache while all heads read them
 SEVERAL_THREADS = 2**22  # result size, in bytes, above which several threads pay off
 
 
 class Plan(NamedTuple):
-    """The kernel that rotates x into `out`, or why there is none; depends only on dtype, shape and strides."""
+    """The kernel that rotates x into `out`, or why there is none, as determined by dtype, shape and strides."""
 
     kernel: Callable[..., None] | None  # takes the addresses of x, out and rows, and a sign: −1 rotates by −θ
     x_span: tuple[int, int] = (0, 0)  # start and end of x's memory, in bytes from its first number
@@ -89,7 +89,7 @@ def make_plan(x: Any, out: Any, cos_sin: CosSinRows, addresses: int = 0) -> Plan
     torch: Any = None if isinstance(x, np.ndarray) else sys.modules["torch"]
     if torch:
         ordinary = type(x) in (torch.Tensor, torch.nn.Parameter) and x.is_cpu
-        has_memory = ordinary and (x.data_ptr() or 0 in x.shape)  # torch may not store zeros
+        has_memory = ordinary and (x.data_ptr() or 0 in x.shape)  # torch may not store a tensor of zeros
         if not has_memory or x.is_neg() or (out is not None and out.is_neg()):
             return NOT_ORDINARY
     try:
@@ -144,5 +144,5 @@ def _span(shape: tuple[int, ...], steps: tuple[int, ...], size: int) -> tuple[in
 
 
 def _overlap(distance: int, span: tuple[int, int], other: tuple[int, int]) -> bool:
-    """Return True if two spans of memory overlap; `distance` is from the other to the first, in bytes."""
+    """Return True if two spans of memory overlap; `distance`, in bytes, is from the second to the first."""
     return other[0] - span[1] < distance < other[1] - span[0]

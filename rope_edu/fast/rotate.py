@@ -36,7 +36,7 @@ def rotate(
     Args:
         q, k: floats `(…, seq, head_dim)`, NumPy or torch; their numbers of heads may differ. 2 · pairs ≤ head_dim,
             and the features beyond 2 · pairs are unchanged.
-        table: a RotaryTable; or the CosSinRows, `(…, seq, pairs)`, that one returned, if you store them yourself.
+        table: a RotaryTable; or CosSinRows, `(…, seq, pairs)`, that you obtained from a table earlier.
         offset: the position of the first token, at least 0 and below 2**52. Default: 0.
         positions: an alternative to `offset`: `(seq,)` or `(batch, seq)`, fractions allowed; for a spec with axes,
             `(…, seq, n_axes)`.
@@ -110,7 +110,7 @@ def _rotate(x: Any, out: Any, cos_sin: CosSinRows, task: Task, seq_axis: int, si
 
 @functools.cache
 def _rotation() -> Any:
-    """Return the rotation as an autograd function, defined at the first gradient so that torch is imported late."""
+    """Return the rotation as an autograd function, defined on first use so that torch is imported only then."""
     import torch
 
     class Rotation(torch.autograd.Function):

@@ -110,10 +110,10 @@ class RotaryTable:
     def cos_sin_at(
         self, positions: ArrayLike, *, like: Array | None = None, name: str = "like"
     ) -> CosSinRows:
-        r"""Return cosines and sines for any positions `(…, seq)`: fractional, with gaps, or per text of a batch.
+        r"""Return cosines and sines for any positions `(…, seq)`: fractional, with gaps, or varying by text.
 
-        For a spec with axes, positions are `(…, seq, n_axes)`. All rows are computed in float64, and they are not
-        cached. Errors are as for `cos_sin` and `spec_angles`.
+        For a spec with axes, positions are `(…, seq, n_axes)`. Rows are computed in float64 and are not cached.
+        Errors are as for `cos_sin` and `spec_angles`.
 
         >>> import math
         >>> RotaryTable([math.pi]).cos_sin_at([0.0, 0.5]).as_complex().round(3).tolist()
@@ -138,7 +138,7 @@ class RotaryTable:
         return self.cos_sin_at(start + xp.arange(length, dtype=xp.float64, device=device(like)), like=like)
 
     def _extend(self, start: int, stop: int, like: Array) -> tuple[int, int, CosSinRows]:
-        """Return a window of whole blocks around start … stop − 1; growing upwards adds at least half its size.
+        """Return a window of whole blocks around start … stop − 1; upward growth adds at least half the old size.
 
         There is no lock, because a process forked while another thread held it would wait forever. If two threads
         extend the table at the same time, both build the same rows, and the table keeps one copy.
@@ -156,14 +156,14 @@ class RotaryTable:
             rows.flags.writeable = False
         else:
             torch = sys.modules["torch"]
-            # So that autograd can save these rows, and torch.func does not wrap rows that outlive it
+            # lets autograd save these rows, and keeps torch.func from wrapping rows that outlive it
             with torch.inference_mode(False), torch._C._DisableFuncTorch():
                 rows = torch.from_numpy(rows).to(like.device)
         window = self._windows[key] = low, high, CosSinRows(self._spec.layout, rows)
         return window
 
     def _build_rows(self, low: int, high: int, dtype: str) -> np.ndarray:
-        """Return rows low … high − 1, whole blocks; NumPy computes them, so all array types get the same bits."""
+        """Return whole blocks, rows low … high − 1; NumPy computes them, so all array types get the same bits."""
         spec, rows = self._spec, np.empty((high - low, 2, len(self._inv_freq)), dtype=dtype)
         starts = np.arange(low, high, BLOCK, dtype=np.float64)
         coarse = spec.attention_factor * np.exp(1j * starts[:, None] * spec.inv_freq)  # (blocks, pairs)

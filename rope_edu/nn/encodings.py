@@ -89,7 +89,7 @@ class Encoding(PositionEncoding, nn.Module):
 
 
 def _tensor_like(like: Tensor, numbers: Any) -> Tensor:
-    """Return `numbers` as a tensor on the device of `like`, and floats in its dtype."""
+    """Return `numbers` as a tensor on the device of `like`; floats also get its dtype."""
     tensor = torch.as_tensor(numbers).to(like.device)
     return tensor.to(like.dtype) if tensor.is_floating_point() else tensor
 
@@ -140,7 +140,7 @@ class Learned(Encoding):
     """Learned vectors, one per position, added to x; rows beyond the trained length stay random."""
 
     def __init__(self, max_len: int, d_model: int, seed: int) -> None:
-        super().__init__()  # standard deviation 0.3; token embeddings have 1
+        super().__init__()  # the table's standard deviation is 0.3, compared with 1 for token embeddings
         self.table = nn.Parameter(torch.tensor(learned_table(max_len, d_model, scale=0.3, seed=seed)).float())
 
     def embed(self, x: Tensor, positions: Positions) -> Tensor:
@@ -215,7 +215,7 @@ class Shaw(Encoding):
 
 
 class Sizes(NamedTuple):
-    """A model's dimensions, of which each encoding uses some."""
+    """The model dimensions available to an encoding, which uses only some of them."""
 
     d_model: int
     n_heads: int
@@ -249,7 +249,7 @@ def _dynamic_ntk(
 ) -> Encoding:
     trained = sizes.max_len if trained_length is None else trained_length
     rule = partial(_frequencies_at, sizes.head_dim, trained, factor, base)
-    rule(1)  # so that an argument out of range raises its error here, not at the first text
+    rule(1)  # raises an error here, not at the first text, if an argument is out of range
     return Encoding(DynamicRotary(rule, layout))
 
 

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 
 class RotaryEmbedding(nn.Module):
-    r"""Rotates q and k, (…, heads, seq, head_dim), by position; it has no parameters or buffers.
+    r"""Rotates q and k, (…, heads, seq, head_dim), by position, without parameters or buffers.
 
     The frequencies are Python numbers, so `.to(torch.bfloat16)`, meta devices and checkpoints cannot change them.
     Angles are float64 (float32 on Apple GPUs, which lack float64), and their cosines and sines are rounded once, so
@@ -20,13 +20,13 @@ class RotaryEmbedding(nn.Module):
         head_dim: width of a head.
         base: b in θ_i = b^(−2i/d).
         rotary_dim: d, the even number of features that rotate, head_dim by default; the others are unchanged.
-        inv_freq: the result of any rule, in radians per token, (pairs,); overrides base and rotary_dim.
+        inv_freq: frequencies from any rule, in radians per token, (pairs,); they override base and rotary_dim.
         layout: "interleaved" pairs features (2i, 2i + 1): Meta's Llama, GPT-J, GLM; "half_split" pairs
             (i, i + d/2): GPT-NeoX and most of transformers, including its Llama.
         attention_factor: multiplies cosines and sines (YaRN, LongRoPE).
 
     Raises:
-        ValueError: the layout is misspelt, or (when called) a head has a different width.
+        ValueError: if the layout is misspelt or, when called, if a head has the wrong width.
 
     >>> rope = RotaryEmbedding(4)
     >>> q, k = torch.ones(1, 8, 5, 4), torch.ones(1, 2, 5, 4)  # 8 query heads share 2 key heads

@@ -12,11 +12,11 @@ import numpy as np
 def rotary_cos_sin(
     positions: Any, inv_freq: Any, attention_factor: float = 1.0
 ) -> tuple[np.ndarray, np.ndarray]:
-    r"""Cosines and sines of positions (…, seq): two float64 arrays, (…, seq, pairs).
+    r"""Return the cosines and sines for positions (…, seq): two float64 arrays, (…, seq, pairs).
 
     Args:
         positions: token indices.
-        inv_freq: (pairs,), radians per token: `10_000.0 ** (-np.arange(0, d, 2) / d)`, or from any rule.
+        inv_freq: radians per token, (pairs,): `10_000.0 ** (-np.arange(0, d, 2) / d)`, or the result of any rule.
         attention_factor: multiplies both (YaRN, LongRoPE).
 
     >>> cos, sin = rotary_cos_sin([0, 1], [np.pi / 2])
@@ -30,7 +30,7 @@ def rotary_cos_sin(
 
 
 def rotate_heads(x: Any, cos: Any, sin: Any, layout: str = "interleaved") -> Any:
-    r"""x, (…, seq, head_dim), rotated by cosines and sines (…, seq, pairs), in its dtype.
+    r"""Rotate x, (…, seq, head_dim), by cosines and sines (…, seq, pairs), keeping its dtype.
 
     Args:
         x: queries or keys, NumPy or JAX; features beyond 2 · pairs are unchanged.
@@ -39,7 +39,7 @@ def rotate_heads(x: Any, cos: Any, sin: Any, layout: str = "interleaved") -> Any
         layout: "interleaved" or "half_split".
 
     Raises:
-        ValueError: the layout is misspelt.
+        ValueError: if the layout is misspelt.
 
     >>> rotate_heads(np.array([[3.0, 4.0, 5.0]]), *rotary_cos_sin([1], [np.pi / 2])).round(3).tolist()
     [[-4.0, 3.0, 5.0]]

@@ -49,11 +49,11 @@ def attention_head(
     bias: ndarray | float = 0.0,
 ) -> tuple[ndarray, ndarray]:
     """One causal head with four doors; with all of them closed, it is NoPE (Kazemnejad 2023)."""
-    x = embed(x)  # door 1: the embeddings, (seq, d_model); sinusoidal, learned
-    q = rotate_q(x @ w_q.T)  # door 2: the queries, (seq, head_dim); RoPE
-    k = rotate_k(x @ w_k.T)  # door 3: the keys; RoPE
+    x = embed(x)  # door 1: the embeddings, (seq, d_model), as in learned tables
+    q = rotate_q(x @ w_q.T)  # door 2: the queries, (seq, head_dim), as in RoPE
+    k = rotate_k(x @ w_k.T)  # door 3: the keys, as in RoPE
     v = x @ w_v.T  # the values have no door: they are averaged, not compared
-    return attention(q, k, v, bias=bias, mask=causal_mask(len(x), len(x)))  # door 4: the scores; T5
+    return attention(q, k, v, bias=bias, mask=causal_mask(len(x), len(x)))  # door 4: the scores, as in T5
 
 
 def split_heads(x: ndarray, n_heads: int) -> ndarray:

@@ -24,12 +24,12 @@ def interleaved_to_half_split(x: ndarray) -> ndarray:
 
 
 def half_split_to_interleaved(x: ndarray) -> ndarray:
-    """P⁻¹ x, the inverse."""
+    """P⁻¹ x, the inverse of interleaved_to_half_split."""
     return x[..., np.argsort(layout_permutation(x.shape[-1]))]
 
 
 def convert_projection(weight: ndarray, n_heads: int) -> ndarray:
     """(I ⊗ P) W: P permutes the rows of W_q or W_k within each head (transformers' script for Llama)."""
     head_dim = len(weight) // n_heads
-    heads = weight.reshape(n_heads, head_dim, -1)  # rows: features of q or k
+    heads = weight.reshape(n_heads, head_dim, -1)  # each row is a feature of q or k
     return heads[:, layout_permutation(head_dim)].reshape(weight.shape)

@@ -15,7 +15,7 @@ def partial_rope(x: ndarray, positions: ndarray, rotary_dim: int, base: float = 
 
 
 def p_rope(head_dim: int, p: float, base: float = 10_000.0) -> ndarray:
-    """θ_i = b^(−2i/d) for the fastest p of all pairs, a fraction, and 0 for the others (Barbero 2024)."""
+    """θ_i = b^(−2i/d) for the fastest fraction p of the pairs, and 0 for the others (Barbero 2024)."""
     frequencies = inv_freq(head_dim, base)
     frequencies[int(p * head_dim // 2) :] = 0
     return frequencies

@@ -1,6 +1,6 @@
 """Relative encodings: scores get a term that depends on distance. Queries are the last q_len of the k_len tokens.
 
-A …_bias b, (n_heads, q_len, k_len), is added to q kᵀ/√d; …_scores are complete, and are then divided by √d.
+A …_bias, b, (n_heads, q_len, k_len), is added to q kᵀ/√d; …_scores are complete scores, not yet divided by √d.
 """
 
 import math
@@ -35,7 +35,7 @@ def transformer_xl_scores(q: ndarray, k: ndarray, w_position: ndarray, u: ndarra
 def t5_bucket(
     relative: ndarray, bidirectional: bool, num_buckets: int = 32, max_distance: int = 128
 ) -> ndarray:
-    """r if r < E = ⌊B/2⌋, else min(B − 1, E + ⌊(B − E) ln(r/E)/ln(D/E)⌋); B more if j > i, two-sided (T5, §2.1)."""
+    """r if r < E = ⌊B/2⌋, else min(B − 1, E + ⌊(B − E) ln(r/E)/ln(D/E)⌋); plus B if j > i, two-sided (T5, §2.1)."""
     side = num_buckets // 2 if bidirectional else num_buckets  # B
     distance = np.abs(relative) if bidirectional else np.maximum(-relative, 0)  # r
     exact = side // 2  # E; D is max_distance
@@ -52,7 +52,7 @@ def t5_bias(table: ndarray, q_len: int, k_len: int, bidirectional: bool) -> ndar
 
 
 def alibi_slopes(n_heads: int) -> ndarray:
-    """μ_h = 2^(−8h/H), h = 1 … H, if H is a power of two; else those of P < H, then odd ones of 2P (ALiBi, §3)."""
+    """μ_h = 2^(−8h/H), h = 1 … H, if H is a power of 2; else those for P < H, then odd ones for 2P (ALiBi, §3)."""
     power = 2 ** int(math.log2(n_heads))  # P, the largest power of two up to H
     own = 2.0 ** (-8 * np.arange(1, power + 1) / power)  # the slopes for P heads
     borrowed = 2.0 ** (-8 * np.arange(1, 2 * power, 2) / (2 * power))  # every other slope of 2P heads

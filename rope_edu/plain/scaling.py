@@ -12,7 +12,7 @@ from rope_edu.plain.frequencies import inv_freq
 
 
 def position_interpolation(head_dim: int, factor: float, base: float = 10_000.0) -> ndarray:
-    """PI: position interpolation. θ′_i = θ_i/s, so position m turns as position m/s did (Chen 2023, §2.3)."""
+    """PI: position interpolation. θ′_i = θ_i/s, so position m rotates as position m/s did (Chen 2023, §2.3)."""
     return inv_freq(head_dim, base) / factor
 
 
@@ -73,14 +73,14 @@ def ramp_ends(
     )
     if truncate:
         low, high = math.floor(low), math.ceil(high)
-    return max(low, 0), min(high, head_dim - 1)  # as in the code, although the last pair is head_dim / 2 − 1
+    return max(low, 0), min(high, head_dim - 1)  # as YaRN does, although the last pair is head_dim / 2 − 1
 
 
 def kept_by_index(head_dim: int, low: float, high: float) -> ndarray:
-    """γ falls linearly from 1 at pair low to 0 at pair high; in the paper, linearly in turns (YaRN's code)."""
+    """γ falls linearly from 1 at pair low to 0 at pair high; in the paper, it is linear in turns (YaRN's code)."""
     return 1 - np.clip(
         (np.arange(head_dim // 2) - low) / (high - low or 0.001), 0, 1
-    )  # as in the code, not 0/0
+    )  # YaRN's code avoids 0/0 in the same way
 
 
 def yarn_mscale(factor: float, mscale: float = 1.0) -> float:

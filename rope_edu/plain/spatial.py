@@ -1,4 +1,4 @@
-"""Several coordinates: pair i turns by their weighted sum, and the schemes differ only in the weights F."""
+"""Several coordinates: pair i turns by a weighted sum of them; the schemes differ only in the weights F."""
 
 from collections.abc import Sequence
 

@@ -34,11 +34,11 @@ class Axes:
         raise ValueError(f"takes must name the axes of x, such as {examples}, got {takes!r}")
 
     def spread(self, x: np.ndarray, positions: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-        """Return x in these axes, copied to all heads and batch rows, and positions, `(batch, seq)` or `(seq,)`."""
+        """Return x in this axis order, copied to all heads and batch rows, and positions (see `repeat`)."""
         return self.fill(np.array(x, dtype=np.float64), SIZES), self.repeat(positions)
 
     def fill(self, rows: np.ndarray, sizes: dict[str, int]) -> np.ndarray:
-        """Return rows, `(seq, head_dim)`, in these axes, copied to all heads and batch rows."""
+        """Return rows, `(seq, head_dim)`, in this axis order, copied to all heads and batch rows."""
         sizes = sizes | {"seq": rows.shape[0], "head_dim": rows.shape[1]}
         thin = [1 if name in SIZES else sizes[name] for name in self.names]
         return np.broadcast_to(rows.reshape(thin), [sizes[name] for name in self.names]).copy()
@@ -49,7 +49,7 @@ class Axes:
         return np.tile(row, (SIZES["batch"], 1)) if "batch" in self.names else row
 
     def in_order(self, whole: np.ndarray) -> np.ndarray:
-        """Transpose an array from these axes to `(batch, heads, seq, head_dim)`; missing axes get size 1."""
+        """Transpose an array from this axis order to `(batch, heads, seq, head_dim)`; missing axes get size 1."""
         present = [name for name in LEADING if name in self.names]
         moved = whole.transpose(*(self.names.index(name) for name in present), -1)
         missing = tuple(place for place, name in enumerate(LEADING) if name not in self.names)

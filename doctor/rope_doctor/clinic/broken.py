@@ -16,9 +16,7 @@ from rope_edu.encodings import RopeSpec, apply_rope, pair_slices, rope_angles
 
 Rotation = Callable[[np.ndarray, np.ndarray], np.ndarray]
 Maker = Callable[[RopeSpec], Rotation]
-TrigFunction = Callable[
-    [np.ndarray], np.ndarray
-]  # np.cos, np.sin or a faulty stand-in; takes angles (seq, pairs)
+TrigFunction = Callable[[np.ndarray], np.ndarray]  # np.cos, np.sin or a stand-in
 TABLE_ROWS = 600
 UNWANTED_FACTOR = 0.1 * np.log(16) + 1  # YaRN's attention factor for a 16-fold stretch
 
@@ -45,7 +43,7 @@ def right(spec: RopeSpec) -> Rotation:
     return rotate
 
 
-# Mistakes that rotate correctly, but by a wrong spec
+# Mistakes that rotate correctly, but by the wrong spec
 
 
 def _changed(change: Callable[[RopeSpec], RopeSpec]) -> Maker:
@@ -76,7 +74,7 @@ def _memory(expected: np.ndarray) -> np.ndarray:
     """Return the leftover contents of a frequency buffer that was allocated but never filled."""
     rng = np.random.default_rng(45902)
     leftovers = np.where(rng.random(len(expected)) < 0.3, 6.9e-18, rng.random(len(expected)))
-    leftovers[0], leftovers[-2:] = 0.5, (0.1, 0.7)  # not monotonic, whatever the width
+    leftovers[0], leftovers[-2:] = 0.5, (0.1, 0.7)  # non-monotonic at any width
     return leftovers
 
 
@@ -105,7 +103,7 @@ def _by_tables(
     laid_out_for: Callable[[RopeSpec], RopeSpec] = lambda spec: spec,
     angles_of: Callable[..., Any] = rope_angles,
 ) -> Maker:
-    """Return a maker that rotates the first rotary_dim features by tables, any part of which can be replaced."""
+    """Return a maker that rotates the first rotary_dim features with tables, any part of which can be replaced."""
 
     def make(spec: RopeSpec) -> Rotation:
         neighbours = laid_out_for(spec).layout == "interleaved"
@@ -135,7 +133,7 @@ def _of_float16_positions(positions: np.ndarray, inv_freq: np.ndarray) -> np.nda
     return np.where(np.isfinite(rounded), rounded, np.nan)[..., None] * inv_freq
 
 
-# Mistakes of other forms
+# Other mistakes
 
 
 def _wrong_pairs(spec: RopeSpec) -> Rotation:

@@ -14,7 +14,7 @@ from rope_edu.encodings.spec import RopeSpec
 from rope_edu.encodings.validation import check_positive_int
 
 FACTOR_TOLERANCE = 1e-4  # attention factors this close to 1 count as 1
-SIDE_EFFECTS = {  # checks, in order; True if failing one makes the matrices unreadable and ends the diagnosis
+SIDE_EFFECTS = {  # checks in order; True if a failure makes the matrices unreadable and ends the diagnosis
     Probe.turns_along_heads: True,
     Probe.differs_when_repeated: True,
     Probe.keeps_first_positions: True,
@@ -30,7 +30,7 @@ BITS = {"bfloat16": 8, "float16": 11}  # significant bits
 NARROW_TOLERANCE = {
     "bfloat16": 0.01,
     "float16": 0.002,
-}  # relative frequency error, keyed by the result's number format
+}  # relative tolerance for frequencies, keyed by the result's number format
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,8 @@ class Diagnosis:
         rotary_dim, first_feature: width and first feature of the rotated part; the other features are unchanged.
         comes_out: a description of how output features are reordered or negated; "" if they are not.
         first_position: position of the first token, usually 0; None if the phases match no single position.
-        attention_factor: the factor on cosines and sines.
-        inv_freq: unsigned radians per token, `(pairs,)`.
+        attention_factor: the multiplier on cosines and sines.
+        inv_freq: absolute frequencies in radians per token, `(pairs,)`.
         precision: the number formats of the angles, cosines and sines, as text.
         mistakes, evidence: names from `MISTAKES`, and sentences with the actual and the expected numbers. The first
             mistake is the likeliest cause. Fix it and diagnose again, because the others often disappear.
@@ -129,9 +129,9 @@ def diagnose(
             a batch, positions are `(batch, seq)`, and every row must rotate by its own positions.
 
     Raises:
-        ValueError: `head_dim` is not a whole number ≥ 2 or not the spec's, `against` is not a RopeSpec, `takes` is
-            invalid, or a call near position 0 fails or does not return finite real numbers in the shape of x;
-            the message names the call.
+        ValueError: if `head_dim` is not a whole number ≥ 2 or differs from the spec's, `against` is not a RopeSpec,
+            `takes` is invalid, or a call near position 0 fails or does not return finite real numbers in the shape
+            of x; the message names the call.
 
     >>> from rope_edu import apply_rope, inv_freq, rope_angles
     >>> mine = lambda x, positions: apply_rope(x, rope_angles(positions + 1, inv_freq(8)))
@@ -188,7 +188,7 @@ def find_side_effects(probe: Probe) -> tuple[dict[str, str], bool]:
 
 
 def _read(probe: Probe) -> tuple[matrices.Pairs, str | None, float | None]:
-    """Return the pairs, their mistake or None, and their factor or None; undo a feature order if that helps."""
+    """Return the pairs, their mistake or None, and their factor or None; undo reordered features if needed."""
     as_is = _judged(probe)
     at_0 = probe.matrix_of(0)
     negated = (np.diag(at_0) < 0).any() and np.array_equal(at_0, np.diag(np.diag(at_0)))
@@ -288,7 +288,7 @@ def _rotation(
 def _unusual(
     probe: Probe, measured: _Measured, first: float | None, rising: bool, against: RopeSpec | None
 ) -> dict[str, str]:
-    """Return mistakes in pairs, phases, senses, frequencies and tail that are wrong in any model, with evidence."""
+    """Return mistakes in pairs, phases, senses, frequencies and tail that are wrong for any spec, with evidence."""
     speeds, pairs, start = measured.speeds, measured.pairs, measured.clock.start
     still = pairs.layout == "interleaved" and abs(measured.factor - 1) > FACTOR_TOLERANCE
     expected = None if against is None else against.inv_freq
@@ -326,7 +326,7 @@ def _precision(probe: Probe, measured: _Measured, fit: frequencies.BaseFit, risi
 
 
 def _few_bits(probe: Probe, measured: _Measured, against: RopeSpec | None) -> dict[str, str]:
-    """Return evidence of positions, frequencies or angles with too few bits, or a table with too few rows."""
+    """Return evidence of positions, frequencies or angles with too few bits, or of a table with too few rows."""
     row = matrices.row_taken(probe, measured.pairs, measured.clock)
     if row is not None:
         return {"table_ends": f"Found position {measured.clock.lost_at} rotated as {row}."}
@@ -351,13 +351,13 @@ def _are_rounded(speeds: np.ndarray, expected: np.ndarray, number_format: str, e
     if len(expected) != len(speeds) or not matrices.has_few_bits(speeds, number_format, 1e-6):
         return False
     rounding = 2.0 ** -BITS[number_format] * (1 if exact else 2) * expected
-    spacing = 2.0**-24 if number_format == "float16" else 0.0  # spacing of numbers near 0
+    spacing = 2.0**-24 if number_format == "float16" else 0.0  # spacing of float16 numbers near 0
     off = np.abs(speeds - expected)
     return bool((off > frequencies.SPEED_TOLERANCE * expected).any() and (off <= rounding + spacing).all())
 
 
 def _expected_speeds(measured: _Measured, against: RopeSpec | None) -> np.ndarray:
-    """Return the expected speeds, the speeds for a base that fits all pairs, or an empty array if none fits."""
+    """Return the expected speeds; without a spec, those of a base that fits all pairs, or an empty array."""
     if against is not None:
         return against.inv_freq
     fit = frequencies.fit_base(measured.speeds, measured.pairs.rotary_dim)

@@ -23,7 +23,7 @@ class BaseFit:
     times: float = 1.0  # θ_0
     follow: int = 0  # number of leading pairs that the base fits
     off: float = math.inf  # largest relative deviation of these pairs
-    steps: np.ndarray = field(default_factory=lambda: np.empty(0))  # fitted speeds, (pairs,); 0 if still
+    steps: np.ndarray = field(default_factory=lambda: np.empty(0))  # fitted, (pairs,); 0 for still pairs
 
 
 def fit_base(speeds: np.ndarray, rotary_dim: int, tolerance: float = SPEED_TOLERANCE) -> BaseFit:
@@ -60,7 +60,7 @@ def rises(speeds: np.ndarray) -> bool:
 
 
 def describe_base(speeds: np.ndarray, rotary_dim: int, head_dim: int) -> str:
-    """Describe the base of speeds `(pairs,)`."""
+    """Describe the base that fits speeds `(pairs,)`."""
     if len(speeds) > 1 and np.ptp(speeds) <= SPEED_TOLERANCE * speeds.max():
         return "one speed for all pairs"
     fit = fit_base(speeds[::-1] if rises(speeds) else speeds, rotary_dim)
@@ -81,12 +81,12 @@ def describe_base(speeds: np.ndarray, rotary_dim: int, head_dim: int) -> str:
 
 
 def _is_round(value: float) -> bool:
-    """Return whether a number has at most two significant digits, as most bases do."""
+    """Return whether a number has at most two significant digits, like most bases."""
     return abs(float(f"{value:.1e}") / value - 1) < 1e-6
 
 
 def has_positive_exponent(signed: np.ndarray, expected: np.ndarray | None) -> bool:
-    """Return whether signed speeds `(pairs,)` are base^(+2i/d), measurable at integer positions only modulo 2π.
+    """Return whether signed speeds `(pairs,)`, which integer positions reveal only modulo 2π, are base^(+2i/d).
 
     If no frequencies are expected, the base (up to 10⁸) is guessed from pair 1, and the later pairs must agree with
     it. A single later pair could agree by chance, so it must agree to float64 precision.
@@ -105,7 +105,7 @@ def has_positive_exponent(signed: np.ndarray, expected: np.ndarray | None) -> bo
 
 
 def is_uninitialised(speeds: np.ndarray, expected: np.ndarray) -> bool:
-    """Return whether speeds are neither sorted nor a reordering of the expected ones, which only decrease."""
+    """Return whether speeds are neither sorted nor a reordering of the expected ones, which must be sorted."""
     if not falls(expected) or falls(speeds) or rises(speeds):
         return False
     return not np.allclose(np.sort(speeds), np.sort(expected), rtol=0.01, atol=0)
@@ -148,7 +148,7 @@ def _near(speeds: np.ndarray, expected: np.ndarray, tolerance: float) -> bool:
 
 
 def _exponents_width(speeds: np.ndarray, against: RopeSpec, tolerance: float) -> int | None:
-    """Return the divisor in the exponent if it is the width of one or more heads, not rotary_dim; otherwise None.
+    """Return the divisor in the exponent if it is the width of one or more heads instead of rotary_dim, else None.
 
     If the whole head rotates, the result for two heads is None, because a missing factor of 2 looks the same and is
     more common.

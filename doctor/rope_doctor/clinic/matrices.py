@@ -9,7 +9,7 @@ import numpy as np
 from rope_doctor.clinic.probe import DOUBLING, FAR, MAX_INDEX, SMALL, Probe
 from rope_doctor.precision import round_to
 
-# maximum relative error of an entry; in float32 tables it is about 1e-7, and equal in both entries compared
+# maximum relative error of an entry; float32 tables have about 1e-7, the same in both entries compared
 BLOCK_TOLERANCE = 1e-5
 MAX_DRIFT = 0.5  # in radians; an angle with a larger error does not match its position
 
@@ -75,7 +75,7 @@ def judge_blocks(probe: Probe, pairs: Pairs) -> tuple[str | None, float | None]:
     near = blocks(probe, pairs, SMALL)
     lengths = np.linalg.norm(near, axis=-1)  # row lengths
     gain = lengths.mean(axis=0)
-    steady = bool((np.abs(lengths - gain) <= 0.01 * gain).all())  # the error of a bfloat16 table is 0.004
+    steady = bool((np.abs(lengths - gain) <= 0.01 * gain).all())  # a bfloat16 table is off by 0.004
     even = steady and bool(np.ptp(gain) <= 0.01 * gain.max())
     if _are_rotations(near):
         far = blocks(probe, pairs, positions_of(probe))
@@ -96,9 +96,9 @@ def judge_blocks(probe: Probe, pairs: Pairs) -> tuple[str | None, float | None]:
 def _name_drift(probe: Probe, pairs: Pairs) -> str:
     """Return the name of the mistake in blocks [[a, −b], [b, a]] whose lengths change with the position.
 
-    If the phases grow evenly, the rotation has a factor that changes with the position. Otherwise, the tables have
-    different factors if one for the cosines and one for the sines would put all blocks on the unit circle. If not,
-    the sines belong to different pairs.
+    If the phases grow evenly, the rotation has a factor that changes with the position. Otherwise, if one factor
+    for the cosines and another for the sines put all blocks on the unit circle, the tables have different factors.
+    If not, the sines belong to other pairs.
     """
     angles = phases(probe, pairs, SMALL)
     if np.abs(wrap(angles - np.outer(SMALL, angles[0]))).max() < 0.01:
@@ -107,7 +107,7 @@ def _name_drift(probe: Probe, pairs: Pairs) -> str:
 
 
 def table_factors(probe: Probe, pairs: Pairs) -> tuple[float, float] | None:
-    """Return the factors on cosines and sines if the same two factors fit every block, otherwise None."""
+    """Return the factors of cosines and sines if the same two factors fit every block, otherwise None."""
     near = blocks(probe, pairs, (0, *SMALL))
     cosines, sines = near[:, :, 0, 0] / near[0, 0, 0, 0], near[:, :, 1, 0]
     open_angle = cosines**2 < 0.99
@@ -146,13 +146,13 @@ def _are_rotations(block: np.ndarray) -> bool:
 
 
 def phases(probe: Probe, pairs: Pairs, positions: Iterable[int]) -> np.ndarray:
-    """Return the pairs' angles at the given positions, −π … π, `(positions, pairs)`."""
+    """Return the pairs' angles at the given positions, from −π to π, `(positions, pairs)`."""
     (a, b), (c, d) = np.moveaxis(blocks(probe, pairs, positions), (-2, -1), (0, 1))
     return np.arctan2(c - b, a + d)
 
 
 def wrap(angle: np.ndarray) -> np.ndarray:
-    """Return an angle modulo 2π, in −π … π."""
+    """Wrap an angle to the range from −π to π."""
     return (angle + np.pi) % (2 * np.pi) - np.pi
 
 

@@ -31,9 +31,7 @@ class Probe:
         self.changed_input = ""  # a description of the first input value that a call overwrote
         self.by_index = False  # True if it rotates by array index, so position p is read from row p
         self.by_row = False  # True if rows in a call affect each other, so each unit vector gets its own call
-        self.order: np.ndarray | None = (
-            None  # permutation of the output features, undone when reading a matrix
-        )
+        self.order: np.ndarray | None = None  # order of output features, undone in matrices
         self._raw = lru_cache(maxsize=None)(self._read_matrix)
         self._indices = lru_cache(maxsize=None)(self._read_indices)
 
@@ -42,7 +40,7 @@ class Probe:
         return self.axes.first_rows(self.call_whole(*self.axes.spread(x, positions)))
 
     def call_whole(self, x: np.ndarray, positions: np.ndarray) -> np.ndarray:
-        """Call the function with x and positions in its axes; return the rotated x as float64."""
+        """Call the function with x and positions in its axis order; return the rotated x as float64."""
         x_passed, positions_passed = x.copy(), positions.copy()
         try:
             result = _as_float64(self.function(x_passed, positions_passed), x.shape)
@@ -65,7 +63,7 @@ class Probe:
         )
 
     def matrix(self, position: int) -> np.ndarray | None:
-        """Return the matrix that multiplies columns, `(head_dim, head_dim)`, or None if a distant call fails."""
+        """Return the matrix for column vectors, `(head_dim, head_dim)`, or None if a distant call fails."""
         raw = self._raw(position)
         return raw if raw is None or self.order is None else self.order.T @ raw
 
@@ -94,7 +92,7 @@ class Probe:
         return np.where(np.abs(matrix) > ZERO_BELOW * np.abs(matrix).max(), matrix, 0.0)
 
     def _read_indices(self) -> np.ndarray:
-        """Return the rotated unit vectors, and the rotated 0, by array index: (vectors, indices, features)."""
+        """Return the rotated unit vectors, and the rotated zero vector, (vectors, array indices, features)."""
         rows = range(MAX_INDEX + 1)
         return np.stack([self.call(np.tile(vector, (len(rows), 1)), rows) for vector in self._unit_vectors()])
 
@@ -102,7 +100,7 @@ class Probe:
         return np.concatenate((np.eye(self.head_dim), np.zeros((1, self.head_dim))))
 
     def undo_order(self) -> bool:
-        """If position 0 only permutes or negates the features, undo that from now on; return whether this is so."""
+        """If position 0 permutes or negates features, undo that from now on; return whether it does."""
         order = np.sign(self.matrix_of(0))
         if not (np.abs(order).sum(axis=0) == 1).all() or not (np.abs(order).sum(axis=1) == 1).all():
             return False
@@ -188,7 +186,7 @@ class Probe:
         ones = self.call(np.ones((1, self.head_dim)), [3])
         try:
             added = np.abs(self.call(np.zeros((1, self.head_dim)), [3])).max()
-        except ValueError:  # for example because x is divided by its norm
+        except ValueError:  # e.g. a function that divides x by its norm
             return None
         words = f"Zeros give {added:.3g}, expected 0."
         return words if added > ENTRY_TOLERANCE * np.abs(ones).max() else None
@@ -224,7 +222,7 @@ class Probe:
 
 
 class _ResultError(ValueError):
-    """A result that cannot be read; the message explains how to fix it."""
+    """A result of the wrong type, shape or value; the message explains how to fix it."""
 
 
 def _overwritten(after: np.ndarray, before: np.ndarray, name: str) -> str:

@@ -81,7 +81,7 @@ def _plan(rehearsal: Rehearsal) -> list[dict[str, object]]:
 
 
 def _plan_in_words(rehearsal: Rehearsal, seconds: float) -> str:
-    """Return one line per request, with the first words of its prompt, preceded by the total and the time limit."""
+    """Return the totals and the time limit, then a line per request with the start of its prompt."""
     total = sum(tokens_in(body) for _, body in rehearsal.requests)
     head = (
         f"Nothing was asked. A run makes {len(rehearsal.requests)} requests of about {total:,} tokens in at most "

@@ -13,8 +13,8 @@ without a torch.compile, PEFT or parallel-training wrapper, or a function with s
 
 The exit status is 0 only if every central check ran and nothing differs, 1 if something differs, and otherwise 2.
 The central checks are state, chunks, reach, step by step, right padding, left padding, with and without positions,
-and moved. A model in 16 bits is compared twice: as it is, by the noise of its rounding, and as a float32 copy, for
-which there must be room.
+and moved. A 16-bit model is compared twice: as it is, allowing for its rounding noise, and as a float32 copy, which
+must fit in memory.
 """
 
 import argparse
@@ -52,7 +52,7 @@ def run(chosen: argparse.Namespace) -> tuple[int, object, str]:
 
 
 def _tokens(path: str) -> np.ndarray:
-    """Return the token ids in a text file, separated by spaces or newlines."""
+    """Read token ids, separated by spaces or newlines, from a text file."""
     words = Path(path).read_text(encoding="utf-8").split()
     wrong = next((word for word in words if not word.isdecimal()), None)
     if wrong is not None:

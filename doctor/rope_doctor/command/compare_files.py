@@ -1,4 +1,4 @@
-r"""rope-doctor compare A B: check whether two files specify the same rotation in every layer, and the cost if not.
+r"""rope-doctor compare A B: find differences between two files' rotations, layer by layer, and what they cost.
 
 The checks are kinds, windows, frequencies, layout, width, sections, attention-factor, softmax-scale, query-scale
 and loading. All are central except loading, and except layout if the files do not specify it. The exit status is 0
@@ -26,7 +26,7 @@ TOLERANCE = 1e-6  # in radians at the longest length; relative for an attention 
 LIST_TOLERANCE = 5e-7
 SCALE_TOLERANCE = 1e-5  # relative error of a softmax scale; a GGUF stores a tenth of a multiplier in float32
 UNKNOWN_LENGTH = 4096  # tokens, if neither file specifies a length
-CHECKS = {  # the check that reports each type of difference
+CHECKS = {  # type of difference -> check that reports it
     "kinds of layers": "kinds",
     "rotation": "kinds",
     "windows": "windows",
@@ -66,7 +66,7 @@ class Difference:
     Attributes:
         what: the property that differs, such as "frequencies".
         layers: the layers affected.
-        wanted, found: its value in the first and in the second file.
+        wanted, found: the value of this property in the first and in the second file.
         fix: the smallest change to the second file that removes the difference.
         cost: for frequencies, a description of the angle error; otherwise "".
         pair: for frequencies, the first pair that differs; otherwise None.
@@ -124,8 +124,8 @@ def compare(wanted: str | Path | Statement, found: str | Path | Statement) -> Co
         wanted, found: a path, or the Statement that `read_file` returns for it.
 
     Raises:
-        ConfigError: a file could not be read; the message gives the reason.
-        OSError: a file could not be opened.
+        ConfigError: if a file cannot be read; the message gives the reason.
+        OSError: if a file cannot be opened.
     """
     first, second = (file if isinstance(file, Statement) else read_file(file) for file in (wanted, found))
     readings = [*first.readings, *second.readings]
@@ -354,7 +354,7 @@ class _Sides:
         )
 
     def cause(self, wanted: Reading, found: Reading) -> str:
-        """Return the fix for differing frequencies, which is the first setting to change."""
+        """Return the fix for differing frequencies: the first setting to change."""
         if wanted.base != found.base:
             return self.fix("rope_theta", wanted.base)
         rule = wanted.rope_type

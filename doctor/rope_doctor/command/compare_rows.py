@@ -69,7 +69,7 @@ class Rows:
         return f"{self.order()}\n{self.verdict}"
 
     def order(self) -> str:
-        """A sentence on the row order, with a fix if it is wrong."""
+        """Return a sentence on the row order, with a fix if it is wrong."""
         if self.right:
             return f"The rows of all {self.count} projections are {self.wanted}."
         if self.right is None:
@@ -97,8 +97,8 @@ def compare_weights(wanted: str | Path, found: str | Path, *, head_dim: int | No
         head_dim: the head width, if neither checkpoint specifies it.
 
     Raises:
-        ValueError: a file could not be read, the files share no projection, or the head width is unknown.
-        OSError: a file could not be opened.
+        ValueError: if a file cannot be read, the files share no projection, or the head width is unknown.
+        OSError: if a file cannot be opened.
     """
     wanted, found = (on_disk(path, weights=True) for path in (wanted, found))
     files = [_statement_beside(path) for path in (wanted, found)]
@@ -134,7 +134,7 @@ def compare_weights(wanted: str | Path, found: str | Path, *, head_dim: int | No
 
 
 def _verdict(right: bool | None, wrong: set[str], missing: dict[str, str]) -> Verdict:
-    """Return the verdict on q and k; without known layouts, any change of order counts against both."""
+    """Return the verdict on q and k; if the layouts are unknown, any change of order counts against both."""
     checks = []
     for part in ("q", "k"):
         outcome, reason = HOLDS, ""
@@ -180,7 +180,7 @@ def _statement_beside(path: Path) -> Statement | None:
         except ConfigError as error:
             if error.reason != "missing":
                 raise
-            return None  # a LoRA adapter has no rotation
+            return None  # a LoRA adapter specifies no rotation
     source = (path if path.is_dir() else path.parent) / "config.json"
     return read_file(source) if source.is_file() else None
 
@@ -193,7 +193,7 @@ def _heads(path: Path, file: Statement | None) -> Heads:
 
 
 def _projections(tensors: dict[str, Held], heads: Heads, head_dim: int) -> tuple[Projections, str]:
-    """Return q and k by (layer, q or k, weight or bias), and the reason why a tensor could not be split, or ""."""
+    """Return q and k keyed by (layer, q or k, weight or bias), and why a tensor could not be split, or ""."""
     by_key: Projections = {}
     why = ""
     for name, stored in tensors.items():

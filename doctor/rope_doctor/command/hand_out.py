@@ -1,4 +1,4 @@
-r"""rope-doctor examples [DIR]: small files for trying out the commands, and command lines to run.
+r"""rope-doctor examples [DIR]: list commands to try out, and write the small files that they need.
 
 If DIR is given, the files (10 kB in all) are written there: the config of Llama 3.1 8B and two GGUFs; a small
 checkpoint with random weights and two conversions of it; an interrupted download; Python files with a right and a

@@ -7,7 +7,7 @@ import numpy as np
 
 
 def read_losses(path: str) -> tuple[np.ndarray, int | None]:
-    """Return a file's losses and its claimed context, or None if it claims none; ValueError if it has no losses."""
+    """Return a file's losses, and its claimed context or None; ValueError if it has no losses."""
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
         losses = content["losses"] if isinstance(content, dict) else content

@@ -6,13 +6,14 @@ context, in chunks of 512 tokens. `--losses FILE` uses the losses of another run
 JSON, either a list in nats or an object with `losses` and `context`; `--save FILE` writes such a file.
 
 The loss falls while there is little context, then stays level, and rises when the text becomes too long for the
-model. The level is the mean loss after the first 256 tokens. The loss leaves the level at the token from which the
-mean of every stretch is more than half a nat above it. The interval contains that token in 90 % of texts resampled
-from the losses. A difficult passage has the same effect, so use a uniform text, or check that several texts agree.
+model. The level is the mean loss after the first 256 tokens. The loss leaves this level at a token if every stretch
+that begins there has a mean more than half a nat higher. The interval contains that token in 90 % of texts
+resampled from the losses. A difficult passage has the same effect, so use a uniform text, or check that several
+texts agree.
 
-The claimed context is that of the model's config, of `--config`, or of `--context`. The checks, both central, are
-`level` and `claim`. The exit status is 0 if the loss stays level as far as the model claims, 1 if not, and 2 if the
-text is too short to tell, no context is claimed, or the claim is inside the interval.
+The claimed context comes from the model's config, `--config` or `--context`. The checks, both central, are `level`
+and `claim`. The exit status is 0 if the loss stays level as far as the model claims, 1 if not, and 2 if the text is
+too short to tell, no context is claimed, or the claim is inside the interval.
 """
 
 import argparse

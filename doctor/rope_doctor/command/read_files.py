@@ -64,7 +64,7 @@ def in_words(statement: Statement) -> str:
 
 
 def _each_layer(statement: Statement) -> Iterator[tuple[str, str]]:
-    """Yield lines on groups of identical layers, if there are several or a window, and on query factors."""
+    """Yield a line per group of identical layers, if layers differ or have windows, and lines on query scales."""
     layers = statement.layers
     rows = layers.rows(layers.count or 0)
     groups: dict[Layer, list[int]] = {}

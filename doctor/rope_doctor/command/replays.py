@@ -46,7 +46,7 @@ class Replay:
     threads: Sequence[str]  # threads that report the bug, as "repository number"
     symptom: str
     command: str  # the command that detects the bug, or ""
-    run: Run | None  # takes `broken` and returns the report, or None if no command detects the bug
+    run: Run | None  # maps `broken` to the report; None if no command detects the bug
     why: str = ""  # why no command detects the bug, or which part of it the command misses
     unopened: Sequence[str] = ()  # cited threads that we have not read because we could not open them
 

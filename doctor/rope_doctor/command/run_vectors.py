@@ -1,9 +1,9 @@
 r"""Run the test vectors on a function: rope-doctor vectors module:function [--width float32] [--cases batch].
 
 The function takes `(x, positions, *, layout, rotary_dim, base, attention_factor)`; it receives and returns NumPy
-arrays. With --cases axes, it also takes `axes`, the coordinate of each pair. With --cases shift, it takes rotated
-keys and a `shift` instead of positions. The exit status is 0 if all cases pass, 1 if one fails, 2 if the function
-has a different signature.
+arrays. With --cases axes, it also takes `axes`, the coordinate that rotates each pair. With --cases shift, it takes
+rotated keys and a `shift` instead of positions. The exit status is 0 if all cases pass, 1 if one fails, 2 if the
+function has a different signature.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Read and write the rotation in a config.json; JavaScript shares the rules and presets, which are JSON files."""
+"""Read and write the rotation in a config.json; rules and presets are JSON files, which JavaScript also reads."""
 
 from rope_doctor.config.presets import COLLECTED, PRESETS, Preset, preset
 from rope_doctor.config.reader import Reading, read_config, rope_from_config

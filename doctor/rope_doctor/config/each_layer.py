@@ -34,7 +34,7 @@ class Layer:
     queries: str = ""
 
     def coarse(self) -> "Layer":
-        """Return the layer with a kind that both a GGUF and a config.json can express."""
+        """Return the layer with its kind reduced to one that both a GGUF and a config.json can express."""
         label = "no attention" if self.label in WITHOUT_HEADS else FULL
         return self if self.label in (SLIDING, CHUNKED) else replace(self, label=label)
 
@@ -150,7 +150,7 @@ def _cycle(config: dict[str, Any], pattern: dict[str, Any]) -> list[str]:
 
 
 def periodic(period: int, *, first: bool, ends: bool = False) -> Callable[[int, int], str]:
-    """Return a function that labels each period's first or last layer, and with `ends` the very last, as full."""
+    """Return a function that labels each period's first or last layer, and with `ends` the last of all, as full."""
 
     def label(index: int, total: int) -> str:
         full = index % period == 0 if first else (index + 1) % period == 0
@@ -214,7 +214,7 @@ def _queries(config: dict[str, Any], family: str) -> Callable[[bool], str]:
 
 
 def grows(beta: object, length: object, offset: int) -> str:
-    """Return, as text, a query factor that grows with the logarithm of position p.
+    """Describe a query factor that grows with the logarithm of position p.
 
     >>> grows(0.1, 8192, 1)
     '1 + 0.1·ln(1 + ⌊(p + 1)/8192⌋)'

@@ -27,7 +27,7 @@ class Statement:
         readings: one `Reading` per layer kind.
         config: the contents of a config.json; None for a GGUF.
         layers: the layers, as far as the file describes them.
-        source: the file on disk, which is not `path` for a pipe or a model on the Hub.
+        source: the file on disk, which differs from `path` for a pipe or a model on the Hub.
     """
 
     path: Path

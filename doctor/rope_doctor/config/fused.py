@@ -16,7 +16,7 @@ LATENT = re.compile(  # excludes the indexer, which has separate heads
     r"(?:^|(?<!indexer)\.)(?:(?P<q>q_b_proj|wq_b|attn_q_b)|(?P<k>kv_a_proj_with_mqa|wkv_a|attn_kv_a_mqa))"
     r"\.(?P<kind>weight|bias)$"
 )
-JOINED, GROUPED = "joined", "grouped"  # all of q, then k, then v, or each group's q, k and v in turn
+JOINED, GROUPED = "joined", "grouped"  # all of q, then k, then v; or q, k and v group by group
 ORDERS = {  # row orders in a fused tensor, by model_type
     **dict.fromkeys(
         ("phi3", "phi4mm", "phi4_multimodal", "qwen", "chatglm", "baichuan", "mixformer-sequential"), JOINED
@@ -27,7 +27,7 @@ ORDERS = {  # row orders in a fused tensor, by model_type
 
 
 class Held(Protocol):
-    """A tensor in a file that can be read without loading all of its columns."""
+    """A stored tensor that can be read without loading all of its columns."""
 
     @property
     def path(self) -> Path:
@@ -65,7 +65,7 @@ class Split:
 
 @dataclass(frozen=True)
 class Latent:
-    """The numbers of unrotated and rotated features in a latent-attention head, in the order of its features."""
+    """The numbers of unrotated and rotated features in a latent-attention head, which are stored in that order."""
 
     still: int
     turning: int

@@ -1,4 +1,4 @@
-r"""Read the header of a GGUF file, with its keys and tensor offsets, without trusting the file.
+r"""Read the keys and tensor offsets in the header of a GGUF file, without trusting the file.
 
 The weights are never read. Lengths are checked against the size of the file before anything is read or skipped.
 Arrays longer than `MAX_LENGTH` are skipped by default. Raises ConfigError if a file is truncated, too large or not

@@ -110,7 +110,7 @@ def layers_of_keys(keys: dict[str, Any], arch: str) -> Layers:
 
 
 def _window(keys: dict[str, Any], arch: str) -> int | str | None:
-    """Return the width of the window that llama.cpp uses, or None."""
+    """Return the width of the window that llama.cpp uses, or None if it uses none."""
     facts, stated = FACTS["windows"].get(arch, {}), keys.get("attention.sliding_window")
     if isinstance(stated, list):
         stated = next((each for each in stated if each), None)
@@ -153,7 +153,7 @@ class _File:
     lists: Factors
 
     def one(self, key: str) -> Any:
-        """Return a key's value; for a list with one value per layer, its only nonzero value, or None."""
+        """Return a key's value; for a list with one value per layer, its only distinct nonzero value, or None."""
         value = self.keys.get(key)
         if not isinstance(value, list) or key == KEYS["rope_scaling.mrope_section"]:
             return value

@@ -75,7 +75,7 @@ def _nested(table: RuleTable, stated: Part) -> PartsByKind:
 
 
 def _of_kind(table: RuleTable, stated: Part, *, whole: bool = False, base: str = "") -> Part:
-    """Return a kind's parameters: all in the file if `whole`, and the base in the field `base`, if one is named."""
+    """Return a kind's parameters: all those in the file if `whole`, and the base from the field `base`, if any."""
     source = stated if whole else Part({}, stated.start)
     if not base:
         return source

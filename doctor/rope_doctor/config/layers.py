@@ -11,7 +11,7 @@ WIDTH = "head_dim"
 
 
 def body_of(config: object, notes: Notes) -> tuple[Part, str, bool]:
-    """Return the language-model section of a config, its model_type, and whether it is inside another object."""
+    """Return the language-model section of a config, its model_type, and whether it is nested in another object."""
     if not isinstance(config, dict):
         raise config_error("not an object", "config", value=config)
     body, inside = Part(config), False
@@ -85,7 +85,7 @@ def with_own_width(table: RuleTable, label: str | None, part: Part | None) -> Pa
 
 
 def _own_width(table: RuleTable, label: str | None) -> tuple[Any, str]:
-    """Return a kind's width and the width's path, from its layers or, failing that, from its separate field."""
+    """Return a kind's width and its path, from per-layer settings or else from the field for this kind."""
     width, path = _of_layers(table, label)
     other = RULES["width_of_a_kind"].get(label)
     if other is None:
@@ -136,7 +136,7 @@ def _by_layer(table: RuleTable, count: int | None) -> list[tuple[int, str, Any]]
 
 
 def _of_the_rest(table: RuleTable) -> Any:
-    """Return the width of layers for which the config does not specify a separate one, or None."""
+    """Return the width of the layers for which the config specifies no separate one, or None."""
     width = table.get(WIDTH)
     if width is not None:
         return width

@@ -34,7 +34,7 @@ ELSEWHERE = [field for field, rule in RULES["fields"].items() if rule.get("place
 
 @dataclass(frozen=True)
 class Call:
-    """A call of a rule in `rope_edu.encodings`, and changes to the resulting spec."""
+    """A call to a rule in `rope_edu.encodings`, and changes to the resulting spec."""
 
     rule: str
     arguments: tuple[Any, ...]
@@ -53,7 +53,7 @@ class Call:
         return spec.replace(**changes)
 
     def line(self) -> str:
-        """Return the call as a line of Python, which uses `rope_from_config` if a short call is not enough.
+        """Return the call as a line of Python, or a `rope_from_config` call if no short one can express it.
 
         >>> Call("llama3", (128, 8.0, 8192), {"base": 5e5}, {"layout": "half_split"}).line()
         'llama3(128, 8, 8192, base=500000).replace(layout="half_split")'
@@ -120,8 +120,8 @@ def rope_from_config(
     Args:
         config: the file's content as a dict, its path, or the path of its folder.
         layer_type: the layers to read, if they rotate differently: "full_attention", "sliding_attention", … as in
-            the file; "nope" for layers without position that have no name in the file.
-        seq_len: tokens in the current text, for "dynamic" and "longrope". Default: the trained length or less.
+            the file; "nope" for layers without position encoding that have no name in the file.
+        seq_len: tokens in the current text, for "dynamic" and "longrope". By default, at most the trained length.
 
     >>> llama = {"model_type": "llama", "hidden_size": 4096, "num_attention_heads": 32, "rope_theta": 500000.0}
     >>> rope_from_config(llama)
@@ -140,7 +140,7 @@ def read_config(
 ) -> Reading:
     r"""Read everything that a model's config.json specifies about the rotation.
 
-    Takes the same arguments as `rope_from_config`, raises the same errors, and returns the same RopeSpec as `spec`.
+    Takes the same arguments as `rope_from_config`, raises the same errors, and returns the same RopeSpec in `spec`.
 
     >>> file = {"model_type": "gpt_neox", "hidden_size": 64, "num_attention_heads": 1, "rope_theta": 25000}
     >>> for remark in read_config(file).remarks:
@@ -177,7 +177,7 @@ def read_config(
 
 
 def _rule_of(table: RuleTable) -> dict[str, Any]:
-    """Return the rule in the config; ConfigError if it has a key that the rule does not use."""
+    """Return the rule in the config; ConfigError if the config has a key that the rule does not use."""
     table.run(RULES["rule"])
     name, part = table.facts["rule"], table.part
     rule: dict[str, Any] = RULES["rules"][name]
@@ -192,7 +192,7 @@ def _rule_of(table: RuleTable) -> dict[str, Any]:
 
 
 def _call(table: RuleTable, rule: dict[str, Any]) -> Call:
-    """Return the call of the rule, with arguments taken from the facts."""
+    """Return the call to the rule, with arguments taken from the facts."""
     table.run(rule["facts"])
     call = table.decide(rule["calls"])
     arguments = tuple(map(table.value, call["arguments"]))

@@ -90,7 +90,7 @@ class RuleTable:
         return RULES["defaults"].get(self.facts.get("model_type"), {}).get(name)
 
     def taken(self, name: str, *, silently: bool = False) -> Any:
-        """Return the value of a field or its default; a default causes a remark unless `silently`."""
+        """Return the value of a field or its default; using the default adds a remark unless `silently`."""
         stated = self.get(name) if name in RULES["fields"] else None
         value = self.default(name) if stated is None else stated
         if stated is None and value is not None and not silently:
@@ -99,7 +99,7 @@ class RuleTable:
         return value
 
     def value(self, expression: Any) -> Any:
-        """Return the value of an expression."""
+        """Evaluate an expression."""
         if isinstance(expression, str) and expression.startswith("@"):
             name = expression[1:]
             return self.facts[name] if name in self.facts else self.get(name)

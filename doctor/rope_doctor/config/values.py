@@ -182,5 +182,5 @@ class Notes(list[Remark]):
             self.append(remark)
 
     def lost(self, how: str, **words: Any) -> None:
-        """Add the remark that transformers 5 does not read the base; `how` is the reason in rules.json."""
+        """Add the remark that transformers 5 does not read the base; `how` names the reason in rules.json."""
         self.add("theta lost by 5", detail=RULES["how_lost"][how].format(**shown(words)))

@@ -10,9 +10,7 @@ from rope_doctor.probes.decoder import BFLOAT16_EPS, Decoder
 
 PADS = 5  # number of padding tokens, and length of a short text's first chunk
 ROUNDINGS = 2**12  # assumed number of float32 roundings from input to logit, all in the same direction
-ROUNDINGS_PER_TOKEN = (
-    2**4
-)  # an angle of m radians is off by m roundings, in q and in k, and scores are about 8
+ROUNDINGS_PER_TOKEN = 2**4  # scores are about 8, and at m radians q and k are each off by m roundings
 NOISE_FACTOR = 8  # in a narrow type, differences count above this multiple of the measured noise
 LEAST_NOISE = 4 * BFLOAT16_EPS  # four successive roundings, in units of the logits' spread
 UNKNOWN_NOISE = 32 * BFLOAT16_EPS  # used if rounding cannot be measured with a float32 copy
@@ -21,7 +19,7 @@ SAME, DIFFERS, DOCUMENTED, NOT_JUDGED = "same", "differs", "as documented", "not
 
 @dataclass(frozen=True)
 class Check:
-    """The outcome of a check of a decoder or a server."""
+    """The outcome of one check on a decoder or a server."""
 
     name: str
     outcome: str  # "same", "differs", "as documented" or "not judged"
@@ -29,7 +27,7 @@ class Check:
     meaning: str = ""  # the likely meaning of the difference
     fix: str = ""  # the smallest change that removes the difference
     chapter: str = ""  # title of the chapter that explains the difference
-    off: float | None = None  # largest difference between a token's logits, in units of their spread
+    off: float | None = None  # largest difference in a token's logits, in units of the logits' spread
     bound: float | None = None  # largest difference that rounding can cause
     token: int | None = None  # first token that differs
     lengths: tuple[int, ...] = ()  # token counts of the compared texts, or of the one that differs
@@ -86,7 +84,7 @@ class Bench:
 
     @cached_property
     def noise(self) -> tuple[float, float, float | None]:
-        """The rounding noise of repeated calls, of reordered rows, and against a float32 copy, None without one."""
+        """The noise of repeated calls, of reordered rows, and relative to a float32 copy (None without one)."""
         again = self.distances(self.logits(self.text[:1]), self.whole[:1]).max()
         turned = self.logits(self.text[::-1].copy())[::-1]
         order = self.distances(turned, self.logits(self.text)).max()
@@ -116,7 +114,7 @@ class Bench:
         return self.decoder(tokens, self.ids(positions, tokens.shape), mask)[0]
 
     def ids(self, positions: Any, shape: tuple[int, ...]) -> np.ndarray | None:
-        """Return the position ids of a batch, repeated for each coordinate unless they have three axes already."""
+        """Return the position ids of a batch, repeated for each coordinate unless they already have three axes."""
         if positions is None or np.ndim(positions) == 3:
             return positions
         rows = np.broadcast_to(np.asarray(positions), shape)
@@ -156,7 +154,7 @@ class Bench:
         return np.where(np.isfinite(apart), apart, np.inf)
 
     def verdict(self, words: str, *pairs: tuple[np.ndarray, np.ndarray], ends: int | None = None) -> Check:
-        """Return a check that the logits in each pair are equal; they begin at token 0, or end before `ends`."""
+        """Return a check that each pair's logits, which begin at token 0 or end before token `ends`, are equal."""
         distances = [self.distances(*pair) for pair in pairs]
         off = max(float(distance.max()) for distance in distances)
         wrong = [np.any(distance > self.bound, axis=0, keepdims=False) for distance in distances]

@@ -32,8 +32,8 @@ def as_decoder(model: Any, **facts: Any) -> Decoder:
     """Return a Decoder unchanged, or make one from a causal transformers model or a function like `Decoder.call`.
 
     Raises:
-        ValueError: the argument has a different type, or the function fails on two tokens or returns no logits; the
-            message gives the reason.
+        ValueError: if the argument has the wrong type, or the function fails on two tokens or returns no logits;
+            the message gives the reason.
     """
     if isinstance(model, Decoder):
         return model

@@ -34,7 +34,7 @@ class Decoder:
         eps: largest relative rounding error of its number format.
         crop: `(cache, length, removed) -> cache` that keeps `length` tokens and drops `removed`, or None.
         shift: `(cache, by) -> cache` that rotates the keys by `by` further positions, or None.
-        evict: `(cache, start, count) -> cache` that drops `count` tokens and moves no others, or None.
+        evict: `(cache, start, count) -> cache` that drops `count` tokens without moving the others, or None.
         generate: `(tokens, mask, new) -> (tokens, logits)` that appends `new` tokens greedily, or None; the logits,
             `(batch, new, vocabulary)`, are those that chose the tokens.
         unknown: {keyword: reason} for keywords that are missing from `takes`.

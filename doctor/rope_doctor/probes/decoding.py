@@ -85,7 +85,7 @@ def check_decoder(
         facts: `Decoder` attributes, if `decoder` is a function.
 
     Raises:
-        ValueError: the decoder cannot be called, or an argument is invalid; the message gives the reason.
+        ValueError: if the decoder cannot be called or an argument is invalid; the message gives the reason.
 
     >>> from rope_doctor.probes.specimen import Specimen
     >>> class Restarting(Specimen):
@@ -213,7 +213,7 @@ class _Examination:
         return _combined(found)
 
     def twice(self, compare: Callable[[Bench], Check], bench: Bench) -> Check:
-        """Compare on a long text; if it differs, repeat with a new one, since rounding may reroute a token once."""
+        """Compare on a long text; retry a difference on a new one, since rounding may reroute a token by chance."""
         check = compare(bench)
         if check.outcome != DIFFERS:
             return check

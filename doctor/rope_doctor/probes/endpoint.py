@@ -14,9 +14,7 @@ TOP = 5  # alternatives requested per token, the maximum in OpenAI's API
 CHARACTERS = 4  # estimated number of characters per token
 MOST_BYTES = 2**28  # maximum size of a response
 
-Post = Callable[
-    [str, dict[str, Any] | None, float], Any
-]  # (path, body or None, seconds) -> the JSON response
+Post = Callable[[str, dict[str, Any] | None, float], Any]  # (path, body, seconds) -> JSON
 
 
 @dataclass(frozen=True)
@@ -54,7 +52,7 @@ class Endpoint:
     r"""A model on a server, with counters for the requests, tokens and seconds used so far.
 
     Args:
-        post: sends a body to a path and returns the JSON response; `over_http` makes such a function.
+        post: function that sends a body to a path and returns the JSON response; `over_http` makes one.
         model: the model's name.
         seconds: time limit for all requests together.
     """
@@ -152,8 +150,8 @@ def tokens_in(body: dict[str, Any]) -> int:
 def over_http(url: str, key: str = "") -> Post:
     r"""Return a function that sends JSON to a server and returns its response.
 
-    A /v1 at the end of `url` is optional. The key is sent only to this server, so redirects are refused, and it
-    never appears in error messages.
+    A /v1 at the end of `url` is optional. The key is sent only to this server, so redirects are refused, and error
+    messages never show it.
     """
     base = url.rstrip("/")
     base = base if base.endswith("/v1") else f"{base}/v1"

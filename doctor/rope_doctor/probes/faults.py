@@ -32,7 +32,7 @@ class Fault:
     """A difference between a live model's rotation and its config, as text."""
 
     where: str  # name of the module
-    layers: str  # the layers concerned, as text: "all layers"
+    layers: str  # the affected layers, as text: "all layers"
     found: str
     wanted: str
     cause: str  # a name in `OWN` or in the clinic's `MISTAKES`

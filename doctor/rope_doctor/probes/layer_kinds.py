@@ -20,8 +20,8 @@ NAME_PATTERNS = {  # patterns in the names of modules and buffers, keyed by part
     "compress": re.compile(r"compress"),
     "main": re.compile(r"main"),
 }
-WITHOUT_ATTENTION = re.compile(r"linear|conv|mamba|recurrent|ssm|delta")  # in a layer kind's name
-LAYER_LISTS = ("layer_types", "layers_block_type", "block_types", "_block_types")  # a short list is repeated
+WITHOUT_ATTENTION = re.compile(r"linear|conv|mamba|recurrent|ssm|delta")  # patterns in a layer kind's name
+LAYER_LISTS = ("layer_types", "layers_block_type", "block_types", "_block_types")  # repeated if too short
 LAYER = re.compile(r"(?:^|\.)(?:layers|h|blocks|block|layer)\.(\d+)(?:\.|$)")
 
 
@@ -33,9 +33,7 @@ class LayerKinds:
     layers: tuple[str | None, ...]  # kind of each layer; empty if the config does not specify it
     config: dict[str, Any]
     body: dict[str, Any] = field(default_factory=dict)  # the language-model section of the config
-    attending: tuple[int, ...] | None = (
-        None  # indices of the layers with attention, or None if the config does not specify them
-    )
+    attending: tuple[int, ...] | None = None  # layers with attention, or None if unknown
 
     @staticmethod
     def of(model: Any, config: Any = None) -> "LayerKinds":

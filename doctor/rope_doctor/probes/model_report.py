@@ -80,7 +80,7 @@ def check_model(
         only, skip, require: names of checks: the only ones to run, those to skip, and those to count as central.
 
     Raises:
-        ValueError: the config is missing or cannot be read, or a check is unknown; the message gives the reason.
+        ValueError: if the config is missing or unreadable, or a check is unknown; the message gives the reason.
 
     >>> from rope_doctor.probes.little import Little  # two layers, heads of 16, base 10,000
     >>> config = {"model_type": "llama", "head_dim": 16, "rope_theta": 500_000.0}
@@ -131,7 +131,7 @@ def _words_of(watched: Watched) -> Iterator[str]:
 
 
 def _of_all_layers(watched: Watched, kinds: LayerKinds) -> list[Fault]:
-    """Return the faults in attention, with causes that only a look at all layers reveals."""
+    """Return the faults in attention, with causes that depend on all layers together."""
     still = {fault.where for fault in watched.faults if fault.cause == "no_layer_rotates"}
     turning = {
         name

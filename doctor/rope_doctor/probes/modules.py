@@ -19,7 +19,7 @@ from rope_doctor.probes.tables import POSITIONS, as_words, listed
 from rope_doctor.probes.watching import FREQUENCY_TOLERANCE
 from rope_edu.encodings.spec import RopeSpec
 
-LEAST_FREQUENCY = 1e-14  # radians per token; real frequencies are higher, and most leftover memory is lower
+LEAST_FREQUENCY = 1e-14  # radians per token; real frequencies are higher, and most leftover numbers lower
 RULES_OF_TRANSFORMERS = {"default", "linear", "dynamic", "yarn", "longrope", "llama3", "proportional"}
 
 
@@ -88,7 +88,7 @@ class ModuleProbe:
     def nearest(
         self, where: str, label: str | None, off: Callable[[RopeSpec], float], probe: str
     ) -> tuple[Reading, str] | None:
-        """Record the probe; return the reading with the smallest `off`, and its layers as text, or None."""
+        """Record the probe, and return the reading that minimises `off` with its layers as text, or None."""
         best = min(self.kinds.candidates(label), key=lambda reading: off(reading.spec), default=None)
         if best is None:
             return None
@@ -129,7 +129,7 @@ class ModuleProbe:
         self.add(name, words, cause, fault, named)
 
     def compare_numbers(self, name: str, label: str | None, module: Any, buffer: str, reason: str) -> None:
-        """Compare the frequencies stored in a module that cannot be called with the expected ones."""
+        """Compare the stored frequencies with the expected ones if the module cannot be called."""
         values = dict(_frequencies(module))[buffer]
         own, where = values.double().cpu().numpy().ravel(), f"{name}.{buffer}".lstrip(".")
         best = self.nearest(where, label, partial(_frequency_error, own), f"stored numbers only: {reason}")
@@ -247,7 +247,7 @@ def _is_memory(numbers: np.ndarray, expected: np.ndarray) -> bool:
     if not np.isfinite(numbers).all() or (numbers < 0).any() or not 0 < numbers.max() <= 1.01:
         return True
     if numbers.shape != expected.shape or np.allclose(numbers, expected, rtol=2.0**-7, atol=1e-7):
-        return False  # the expected numbers, rounded by a cast, which may turn the slowest into 0
+        return False  # the expected numbers after a cast, which may round the slowest to 0
     empty = (numbers < LEAST_FREQUENCY) & (expected > 0)
     return bool(empty.any()) or frequencies.is_uninitialised(numbers, expected)
 

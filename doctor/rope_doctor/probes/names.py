@@ -9,10 +9,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-CACHES = ("cache", "past_key_values")  # argument names in transformers: since 5.24, and earlier
+CACHES = ("cache", "past_key_values")  # argument name in transformers from 5.24 on, and before
 POSITIONS = ("position_ids",)
 MASKS = ("attention_mask",)
-WRAPPED = ("_orig_mod", "base_model.model", "module")  # in torch.compile, PEFT, and DataParallel, DDP or FSDP
+WRAPPED = ("_orig_mod", "base_model.model", "module")  # of torch.compile, PEFT, and DataParallel, DDP or FSDP
 WINDOWS = (
     "sliding_window",
     "sliding_window_size",
@@ -25,7 +25,7 @@ WINDOWED = re.compile("sliding|chunked|local|swa")  # patterns in the names of l
 TABLES = re.compile(r"wpe|embed_positions|position_embeddings?$|pos_emb|sin|cos|freqs")
 LEARNED = re.compile(r"(?:wpe|embed_positions|position_embeddings?)\.weight$")
 TABLE_LENGTHS = ("max_position_embeddings", "n_positions", "n_ctx")
-SCALED_FROM_THE_START = {"beam": 0.1 / 2048}  # per token, for × (1 + position / 2048) ** 0.1
+SCALED_FROM_THE_START = {"beam": 0.1 / 2048}  # growth per token of the factor (1 + position / 2048) ** 0.1
 RECURRENT = re.compile("Mamba|SSM|Recurrent|DeltaNet|LinearAttention|Lightning|Rwkv|xLSTM|ShortConv|KDA")
 
 

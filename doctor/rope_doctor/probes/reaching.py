@@ -9,17 +9,17 @@ from rope_doctor.probes.causal_model import as_decoder
 from rope_doctor.verdict import DIFFERS, HOLDS, NOT_RUN, Judged, Verdict
 
 START = 256  # tokens over which the loss still falls because there is little context
-LEAST = 512  # minimum number of losses after those tokens
+LEAST = 512  # minimum number of losses after the first `START`
 RISE = 0.5  # a rise by this many nats counts as leaving the level; perplexity is then 1.65 times as high
 DRAWS = 200  # number of resampled texts for estimating the uncertainty
 BLOCK = 64  # minimum number of tokens in the level part
 DRAWN = 256  # tokens per resampled block, because losses of neighbouring tokens are correlated
 SMOOTH = 256  # tokens over which the loss is averaged after it has left its level
 CERTAIN = 0.9  # share of resampled texts between `low` and `high`
-# significance level: a departure counts if fewer than this share of resampled texts without one show one as large
+# a departure counts if fewer than this share of texts resampled without one appear to depart as far
 UNLIKELY = 0.01
 CHUNK = 512  # tokens read at once
-WORST = 20.0  # nats that replace a loss that is not finite: a probability of 1 in 5e8
+WORST = 20.0  # loss in nats that replaces infinity or NaN: a probability of 1 in 5e8
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def reach_of(losses: Any, claim: int | None = None, *, seed: int = 0) -> Reach:
         seed: seed for the resampled texts.
 
     Raises:
-        ValueError: there are fewer than 768 losses, or `losses` is not a list of numbers.
+        ValueError: if there are fewer than 768 losses, or if `losses` is not a list of numbers.
 
     >>> draw = np.random.default_rng(0)
     >>> losses = draw.exponential(2, size=3000) + 3 * (np.arange(3000) >= 2000)
@@ -210,7 +210,7 @@ def _blocks(values: np.ndarray, length: int, draw: np.random.Generator) -> np.nd
 
 
 def _claim(tokens: int, token: int | None, low: int | None, high: int | None, claim: int | None) -> Judged:
-    """Return the check of the claimed context."""
+    """Return the outcome of the check on the claimed context."""
 
     def judged(outcome: Any, reason: str = "") -> Judged:
         return Judged("claim", outcome, reason, central=True)

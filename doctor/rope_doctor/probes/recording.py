@@ -56,7 +56,7 @@ class _Recorder:
             self.outputs[name] = out[0].flatten(1)[0].detach() if out.shape[1] else out
 
     def even_out(self, name: str, args: tuple[Any, ...], options: dict[str, Any]) -> tuple[Any, Any] | None:
-        """Return the arguments with the first token's hidden state copied to all tokens; None if there is none."""
+        """Return the arguments with the first token's hidden state copied to all tokens; None if it is missing."""
         given = [*args, *options.values()]
         first = next((x for x in given if hasattr(x, "is_floating_point") and x.is_floating_point()), None)
         if first is None or self.count not in first.shape:

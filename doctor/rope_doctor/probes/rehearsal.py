@@ -1,4 +1,4 @@
-r"""Record the requests of an interview with a server, without the server."""
+r"""Record the requests that `ask_server` would send, without a server."""
 
 import re
 from typing import Any

@@ -16,21 +16,19 @@ from rope_doctor.probes.reaching import LEAST, START, reach_of
 from rope_doctor.probes.report import Report, run_chosen, verdict_of
 from rope_doctor.verdict import HOLDS, NOT_RUN, Judged, choose
 
-LENGTH = 4_096  # tokens in the long text; with base/10, SmolLM2's loss starts to climb at token 2,328
+LENGTH = 4_096  # tokens in the long text; at a tenth of its base, SmolLM2's loss climbs from token 2,328
 SENTENCES = 12  # sentences in a short text, about 130 tokens
 NEW, ANSWER = 8, 16  # number of tokens generated after a prompt, and for an answer that is read back
-LEAST_BOUND = (
-    0.04  # probability; SmolLM2 in llama.cpp moves 0.018 between one token at a time and many at once
-)
-MOST_ROUNDING = 0.025  # cap on rounding in the bound; more is a fault, and SmolLM2 in llama.cpp has 0.018
+LEAST_BOUND = 0.04  # probability; for SmolLM2 in llama.cpp, reading one token at a time moves 0.018
+MOST_ROUNDING = 0.025  # cap on the rounding in the bound; more is a fault (SmolLM2 in llama.cpp has 0.018)
 NOISE_FACTOR = 4  # differences count above this multiple of the noise
-UNLIKE = 0.75  # largest distance of the best alignment, relative to the next best
+UNLIKE = 0.75  # largest distance at the best alignment, relative to that at the next best
 UNSTEADY = 0.05  # more noise would hide most differences; SmolLM2 in bfloat16 has 0.024
 ROOM, NEARLY = 12, 0.95  # tokens left free in a context; share of a context that counts as all of it
-FALL = 1.0  # nats by which the loss on a repetitive text must fall; for SmolLM2, it falls by 3
+FALL = 1.0  # nats by which the loss on a repetitive text must fall; SmolLM2's falls by 3
 EARLY = slice(16, 80)  # tokens for which the phrases are still new
 LEVEL = 0.03  # change in mean loss, in nats, that different kernels and rounding may cause
-SPREAD = 0.1  # mean absolute change per token; SmolLM2 in llama.cpp has 0.05, with five times its base 0.2
+SPREAD = 0.1  # mean absolute change per token; 0.05 for SmolLM2 in llama.cpp, 0.2 with five times its base
 ALIGNMENT = {  # number of tokens by which an echo's distributions are late -> meaning
     0: "each token has the distribution from which it is predicted",
     -1: "each token has the distribution that follows it, so every number is that of another place",
@@ -99,7 +97,7 @@ def ask_server(
         only, skip, require: names of checks: the only ones to run, those to skip, and those to count as central.
 
     Raises:
-        ValueError: the server does not answer or does not return log probabilities, or a check is unknown.
+        ValueError: if the server does not answer or returns no log probabilities, or if a check is unknown.
 
     >>> from rope_doctor.probes.rehearsal import Rehearsal
     >>> report = ask_server(Endpoint(Rehearsal().post, "mine", seconds=60), only=["batch"])
@@ -311,7 +309,7 @@ class Interview:
         return Check("", SAME, f"{ALIGNMENT[0]}: {least:.2g} of the probability moves.", off=least)
 
     def _joints(self) -> list[tuple[Place, tuple[Place, ...], int]]:
-        """For four texts, return the token generated after the beginning, all tokens, and the beginning's length.
+        """Return, for each of four texts, the token after its beginning, all tokens, and the beginning's length.
 
         All beginnings are queried before the whole texts, so a cache with room for one text has evicted them by
         then.
@@ -330,7 +328,7 @@ class Interview:
         return joints
 
     def prefix_cache(self) -> Check:
-        """Query a text, then again after a text with the same beginning, then growing parts of it, and compare."""
+        """Query a text, the same text after one with the same beginning, and growing parts of it, and compare."""
         base, tail, other = (self.prose.text(SENTENCES - 4), self.prose.sentences(2), self.prose.sentences(1))
         whole = f"{base} {tail}"
         cold = self.ask(whole)
@@ -376,7 +374,7 @@ class Interview:
 
     def own_answer(self) -> Check:
         """Have the server read back one of its answers as part of a prompt."""
-        self.alignment()  # raises an error if not judged; if it differs, the distributions have been moved
+        self.alignment()  # raises an error if not judged; if it differs, `read` moves the distributions
         prompt = self.prose.text(SENTENCES - 3)
         written = self.endpoint.write(prompt, ANSWER)
         self.forget()
@@ -387,7 +385,7 @@ class Interview:
         return self.compared("its answer as it wrote it, and as it reads it", (written.new, places[-count:]))
 
     def turns(self) -> Check:
-        """Query two chats: for each, the whole chat, then its first turn, then the whole chat again."""
+        """Query each of two chats as a whole, then only its first turn, then the whole chat again."""
         pairs = [self._chat_twice() for _ in range(2)]
         return self.compared("a chat asked whole, and after its first turn was asked", *pairs)
 
@@ -516,5 +514,5 @@ CHECKS: dict[str, Ask] = {  # in the order of execution
     "first again": Interview.first_again,
 }
 CENTRAL = ("same request twice", "prefix cache", "batch", "own answer", "after a long request", "first again")
-TWICE = ("prefix cache", "batch")  # in one text of ten, a fault that moves little stays within the bound
+TWICE = ("prefix cache", "batch")  # in one text in ten, a small fault stays within the bound
 REPEATED = ("prefix cache", "batch", "own answer", "turns", "level", "first again")

@@ -1,4 +1,4 @@
-r"""A correct two-layer NumPy decoder whose methods bug replays override one at a time."""
+r"""A correct two-layer NumPy decoder; each replay of a bug overrides one of its methods."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,7 +14,7 @@ WIDTH, HEADS, VOCABULARY, LAYERS = 32, 2, 40, 2
 
 @dataclass(frozen=True)
 class Kept:
-    """A cache: each layer's rotated keys and its values, (batch, heads, tokens, head_dim), and the token count."""
+    """A cache: each layer's rotated keys and values, (batch, heads, tokens, head_dim), and the token count."""
 
     keys: tuple[np.ndarray, ...]
     values: tuple[np.ndarray, ...]

@@ -43,7 +43,7 @@ def called(
 
 
 def _rows(values: np.ndarray, count: int) -> np.ndarray | None:
-    """Reduce axes of size 1, or else leading ones, to their first entry: (positions, features), or None."""
+    """Drop all axes but two, (positions, features); return None if the number of positions differs from `count`."""
     while values.ndim > 2:
         axis = next((axis for axis, size in enumerate(values.shape) if size == 1), 0)
         values = values.take(0, axis=axis)
@@ -78,7 +78,7 @@ def stored(module: Any) -> Iterator[tuple[str, np.ndarray]]:
 
 
 def by_pair(values: np.ndarray, expected: np.ndarray) -> np.ndarray | None:
-    """Return a table with a column per pair, given one per pair or, in either layout, per feature; else None."""
+    """Convert a table with a column per pair, or per feature in either layout, to one per pair, or return None."""
     pairs, once = expected.shape[1], _once(values)
     if values.shape[1] == pairs:
         return values if once is None or _once(expected) is not None else None
@@ -108,7 +108,7 @@ def _compared(
     mantissa = np.frexp(values.real)[0] * 2.0**11
     if float(np.abs(values.real - values.real.astype(np.float32)).max()) > 0:
         bits = 0.0
-    elif np.isfinite(mantissa).all() and (mantissa == np.round(mantissa)).all():  # eleven bits are enough
+    elif np.isfinite(mantissa).all() and (mantissa == np.round(mantissa)).all():  # fits in 11 bits
         bits = 2.0**-8
     else:
         bits = 2.0**-20

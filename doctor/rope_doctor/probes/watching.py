@@ -24,14 +24,14 @@ from rope_edu.encodings.spec import RopeSpec
 
 POSITIONS = np.array([*range(12), 15, 31, 40, 63, 64, 100, 127, 200, 255, 300, 511, 777, 1023])
 ROWS = 61  # length of the text for a model that does not accept positions
-LONGEST_RUN = 4096  # maximum length of such a text
+LONGEST_RUN = 4096  # longest text to run on a model that does not accept positions
 QK_ROUNDINGS = 64  # allowed roundings in q and k between the embedding and attention
 FREQUENCY_TOLERANCE = 4e-6  # relative error of frequencies computed as powers in float32
 V_ROUNDINGS = 64  # allowed roundings by which the values of equal tokens differ
 SCALE_TOLERANCE = 1e-3  # relative error of a softmax scale, which some models round to bfloat16
 GAIN_TOLERANCE = 0.01  # relative error of a query's norm in bfloat16
 FEWEST_ROWS = 8  # minimum number of equal tokens needed to judge a layer
-CLOCKWISE = {"nanochat"}  # architectures that rotate by −angle, for which there is no config field
+CLOCKWISE = {"nanochat"}  # architectures that rotate by −angle, although no config field says so
 OF_COORDINATES = ("sections_contiguous", "sections_interleaved", "one_coordinate")
 BY_LENGTH = ("dynamic", "longrope")
 
@@ -121,7 +121,7 @@ def watch(model: Any, kinds: LayerKinds) -> Watched:
 
 
 def _judge_at(model: Any, kinds: LayerKinds, watched: Watched, length: int | None, after: int = 0) -> None:
-    """Run `length` tokens, or a short text if None, and add the faults; `after` is an earlier text's length."""
+    """Run `length` tokens (None: a short text), and add the faults; `after` is the length of an earlier text."""
     readings = kinds.readings if length is None else kinds.at_length(length)
     check = "queries and keys" if length is None else "longer texts"
     calls, positions = _run(model, kinds, watched, length)
@@ -140,7 +140,7 @@ def _judge_at(model: Any, kinds: LayerKinds, watched: Watched, length: int | Non
 
 
 def _judge_gains(model: Any, kinds: LayerKinds, watched: Watched) -> None:
-    """If the config makes queries grow with position, run a text in which they do, and add the faults."""
+    """If the config makes queries grow with position, run a text long enough to show it, and add the faults."""
     stated = query_gains(kinds)
     if stated is None:
         grows = "queries grow with the position, and the config does not say how"
@@ -259,7 +259,7 @@ def below_the_switch(reading: Reading) -> int | None:
 
 
 def _positions(kinds: LayerKinds, length: int | None, given: bool) -> np.ndarray:
-    """Return positions below the trained length, or up to `length` tokens; consecutive ones unless `given`."""
+    """Return positions below the trained length, or for `length` tokens; consecutive unless ids can be `given`."""
     if length is None:
         longest = min((below_the_switch(kind) or 1024 for kind in kinds.turning.values()), default=1024)
         if not given:
@@ -296,7 +296,7 @@ def _kernels(model: Any) -> dict[str, int]:
 
 
 def _inputs(call: Call, positions: np.ndarray, eps: float, even: bool, mixed: int) -> list[AttentionInput]:
-    """Return a call's queries and keys, from the first token that equals all later ones; [] if too few do."""
+    """Return a call's queries and keys, from the first token equal to all later ones; [] if too few are equal."""
     q, k = (x.double().cpu().numpy()[0, 0] for x in (call.q, call.k))
     if call.v is not None and call.v.data_ptr() != call.k.data_ptr():
         v = call.v.double().cpu().numpy()[0, 0]

@@ -43,7 +43,7 @@ def step_by_step(bench: Bench) -> Check:
 
 
 def chunks(bench: Bench, chunk: int) -> Check:
-    """Compare one pass with chunks of `chunk` tokens, and with smaller ones."""
+    """Compare one pass with chunks of `chunk` tokens, and with smaller chunks."""
     least = bench.decoder.trained or 0 if _switches(bench) else 0  # a text must not mix the two factor lists
     pairs = []
     chunk = min(chunk, bench.length - 1)
@@ -141,7 +141,7 @@ def _unscaled(bench: Bench, by: int) -> Bench:
 
 
 def _of_scaled_queries(bench: Bench, check: Check, by: int) -> Check:
-    """Return the check, but accept a difference that queries growing from position 0 on can explain."""
+    """Return the check, but accept a difference that the growth of queries from position 0 on can explain."""
     first, growth = bench.decoder.scaled, bench.decoder.growth
     if check.outcome != DIFFERS or first is None or bench.length + by <= first:
         return check
@@ -204,7 +204,7 @@ def _with_gap(bench: Bench, gap: int) -> np.ndarray:
 
 
 def gaps(bench: Bench) -> Check:
-    """Compare hiding tokens with omitting them, inside the narrowest window, counted in tokens or positions."""
+    """Compare hiding tokens with omitting them, in a text that fits into every window, gap included."""
     if bench.decoder.recurrent:
         raise NotJudgedError("layers with a state see hidden tokens")
     length = min(bench.length, *bench.decoder.windows, bench.length)
@@ -391,10 +391,10 @@ class Way:
     central: bool = False
     far: bool = False  # if True, also run on a text past every window and switch
     edge: bool = False  # if True, also run on a text that ends exactly at a switch
-    by_slot: int | None = None  # tokens added to the text, if pooling layers may cause a difference
+    by_slot: int | None = None  # tokens added to the text; None if pooling cannot cause a difference
 
     def on(self, bench: Bench) -> Check:
-        """Compare on one text."""
+        """Run the comparison on one text."""
         check = self.compare(bench)
         return check if self.by_slot is None else self._of_pools(bench, check, self.by_slot)
 

@@ -22,7 +22,7 @@ def must_be_judged(kinds: LayerKinds) -> bool:
 
 
 def judge_windows(model: Any, kinds: LayerKinds) -> tuple[list[Fault], str]:
-    """Return the faults in the windows and, if these were not judged, the reason, otherwise ""."""
+    """Return the faults in the windows, and the reason if these were not judged, otherwise ""."""
     still = {label for label, reading in kinds.readings.items() if reading.rope_type == NOPE}
     layers = layers_of_config(kinds.body, still)
     rows = layers.rows(layers.count or 0)

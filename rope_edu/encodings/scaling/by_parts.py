@@ -15,7 +15,7 @@ def ntk_by_parts(
     beta_fast: Positive = 32.0,
     base: Base = 10_000.0,
 ) -> RopeSpec:
-    r"""Return the spec for NTK-by-parts, which blends plain RoPE and PI by how often a pair turns in training.
+    r"""Return the spec for NTK-by-parts, which blends plain RoPE and PI according to each pair's turns in training.
 
         r_i = L θ_i / 2π,   γ_i = 1 − clip((β − r_i)/(β − α), 0, 1),   θ′_i = (1 − γ_i) θ_i/s + γ_i θ_i
 
@@ -44,13 +44,13 @@ def llama3(
     high_freq_factor: Positive = 4.0,
     base: Base = 500_000.0,
 ) -> RopeSpec:
-    r"""Return the spec for Llama 3.1's rule, NTK-by-parts with other thresholds: kind "llama3".
+    r"""Return the spec for Llama 3.1's rule, NTK-by-parts with different thresholds: kind "llama3".
 
         λ_i > L/low: θ_i/s,   λ_i < L/high: θ_i,   between: (1 − u) θ_i/s + u θ_i,   u = (L/λ_i − low)/(high − low)
 
     L/λ_i is the number of turns in the trained length, so low and high, `low_freq_factor` and `high_freq_factor`,
     play the role of `beta_slow` and `beta_fast` in `ntk_by_parts`, and errors are the same. s is 8 in Llama 3.1 and
-    32 in Llama 3.2, and L is 8,192 in both. In Llama 4 Scout, low and high are both 1, which makes a step.
+    32 in Llama 3.2, and L is 8,192 in both. In Llama 4 Scout, low = high = 1, so the blend is a step.
 
     >>> import math
     >>> llama3(4, 8, 8192, base=10_000 * math.pi**2).inv_freq.round(6).tolist()  # 1304 turns; 4.15: kept as well

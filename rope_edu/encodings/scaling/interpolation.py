@@ -9,7 +9,7 @@ from rope_edu.encodings.validation import AtLeastOne, Base, Count, EvenDim, chec
 def position_interpolation(head_dim: EvenDim, factor: AtLeastOne, *, base: Base = 10_000.0) -> RopeSpec:
     r"""Return the spec for PI (position interpolation), which divides every frequency by the stretch: kind "pi".
 
-        θ′_i = θ_i / s,   so position m is rotated as m/s was
+        θ′_i = θ_i / s,   so position m is rotated as position m/s was in training
 
     All angles stay within the trained range. The price is that neighbouring angles are s times closer together,
     even in the fastest pair, so the model needs fine-tuning. ValueError if `factor`, s, is below 1 or not finite,
@@ -26,11 +26,11 @@ def position_interpolation(head_dim: EvenDim, factor: AtLeastOne, *, base: Base 
 
 @checked
 def abf(head_dim: EvenDim, base: Base = 500_000.0) -> RopeSpec:
-    r"""Return the spec for ABF (adjusted base frequency), a larger base and continued training: kind "abf".
+    r"""Return the spec for ABF (adjusted base frequency), a larger base with further training: kind "abf".
 
         θ′_i = base^(−2i / d)
 
-    The base is 500,000 in Xiong et al. and Llama 3, 1,000,000 in Code Llama. Errors are those of `plain_rope`.
+    The base is 500,000 in Xiong et al. and Llama 3, and 1,000,000 in Code Llama. Errors are as for `plain_rope`.
 
     >>> abf(4, 1_000_000)
     <RopeSpec "abf": 2 pairs, 1 … 0.001 rad/token, interleaved>
@@ -43,7 +43,7 @@ def abf(head_dim: EvenDim, base: Base = 500_000.0) -> RopeSpec:
 
 @checked
 def ntk_aware(head_dim: EvenDim, factor: AtLeastOne, *, base: Base = 10_000.0) -> RopeSpec:
-    r"""Return the spec for NTK-aware scaling (neural tangent kernel): θ_0 stays, and the last θ becomes θ/s.
+    r"""Return the spec for NTK-aware scaling (neural tangent kernel): θ_0 is unchanged, and the last θ becomes θ/s.
 
         b′ = b · s^(d/(d−2)),   that is θ′_i = θ_i · s^(−2i/(d−2))
 

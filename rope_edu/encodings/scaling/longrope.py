@@ -29,7 +29,7 @@ def longrope(
     attention_factor: Positive | None = None,
     base: Base = 10_000.0,
 ) -> RopeSpec:
-    r"""Return the spec for LongRoPE, which divides frequencies by a list for short texts or one for long texts.
+    r"""Return the spec for LongRoPE, which has one list of divisors for short texts and one for long texts.
 
         θ′_i = θ_i / κ_i,   κ = short if length ≤ L, else long,   a = √(1 + ln s / ln L)
 

@@ -45,11 +45,11 @@ def yarn(
 
     Args:
         ramp: "index" or "turns".
-        beta_fast, beta_slow: pairs between these numbers of turns are blended; in Kimi K2, both are 1: a step.
+        beta_fast, beta_slow: pairs between these numbers of turns are blended; in Kimi K2, both are 1 (a step).
         truncate: whether low is rounded down and high up to whole pairs (for ramp="index"; False in gpt-oss).
         mscale, mscale_all_dim: DeepSeek's settings. Its models also multiply their softmax scale by
             `yarn_mscale(factor, mscale_all_dim)²`, which is not part of the rotation: pass it to `attention` as
-            `scale`. transformers uses the two settings only if both differ from 0.
+            `scale`. transformers uses the two settings only if both are nonzero.
         attention_factor: a itself, above 0, if the config specifies it.
 
     >>> yarn(128, 16, 4096).attention_factor.__round__(4)  # 0.1 ln 16 + 1
@@ -81,7 +81,7 @@ def yarn(
 
 @checked
 def yarn_mscale(factor: AtLeastOne, mscale: AtLeastZero = 1.0) -> float:
-    r"""Return YaRN's factor on cosines and sines, at least 1; scores grow by its square.
+    r"""Return YaRN's multiplier for cosines and sines, at least 1; scores grow by its square.
 
         m = 0.1 · mscale · ln s + 1
 

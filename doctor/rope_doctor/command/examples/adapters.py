@@ -16,7 +16,7 @@ ALL = frozenset(("positions", "mask", "cache"))
 
 
 def of_onnxruntime(session: Any, vocabulary: int) -> Decoder:
-    """Adapt an exported decoder with Optimum's inputs: ids, mask, positions, and the past of every layer."""
+    """Adapt an exported decoder with Optimum's inputs: ids, mask, positions, and cached keys and values."""
     past = [each for each in session.get_inputs() if "past" in each.name]
     _, heads, _, head_dim = past[0].shape
 

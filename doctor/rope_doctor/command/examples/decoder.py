@@ -11,7 +11,7 @@ class FromZero(Specimen):
     """A buggy decoder that ignores the number of tokens in its cache."""
 
     def count(self, tokens: np.ndarray, positions: np.ndarray | None, seen: int) -> np.ndarray:
-        """Return positions (batch, seq)."""
+        """Return positions (batch, seq), counted from 0 in every call."""
         return super().count(tokens, positions, 0)
 
 
