@@ -18,11 +18,14 @@ have cached them.
     claim                 the context that the server claims is not longer than that in --config
     first again           the first text, again at the end; central
 
-A full run takes about 57 requests and 6,400 tokens besides the long text; a check that differs is repeated up to
-twice. --dry-run prints the requests and the time limit, and sends nothing. A server that makes the same mistake
-in every request passes all checks but `level`, which compares it with another program. So does a server that always
-counts the turns of a chat from 0, and one whose mistake has less effect than rounding, such as a cache that is off
-by one.
+A full run takes about 57 requests and 6,400 tokens besides the long text, or 66 requests if the server takes only
+one prompt per request. A check that differs is repeated up to twice. --dry-run prints the requests and the time
+limit, and sends nothing.
+
+A server that makes the same mistake in every request passes all checks but three. `level` compares it with another
+program. `falls` and `context` notice a large mistake in a long text: SmolLM2 with a base of 10,000 fails both at
+4,096 tokens, with 500,000 neither. Some mistakes pass all checks: a server that always counts the turns of a chat
+from 0, and one whose mistake has less effect than rounding, such as a cache that is off by one.
 
 The API key is read from the environment variable ROPE_DOCTOR_KEY, or from the variable given by --key. It is sent
 only to this server and is never printed.

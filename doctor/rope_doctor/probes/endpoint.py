@@ -1,18 +1,29 @@
 r"""An OpenAI-compatible server as a black box that maps a text to tokens with log probabilities."""
 
+import http.client
 import json
+import math
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Any
 
 TOP = 5  # alternatives requested per token, the maximum in OpenAI's API
 CHARACTERS = 4  # estimated number of characters per token
-MOST_BYTES = 2**28  # maximum size of a response
+MOST_BYTES, AT_ONCE = 2**28, 2**16  # maximum size of a response, and bytes between two looks at the clock
+UNREADABLE = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    TypeError,
+    ValueError,
+)  # a response of another form
+UNREACHED = (OSError, ValueError, RecursionError, http.client.HTTPException)
 
 Post = Callable[[str, dict[str, Any] | None, float], Any]  # (path, body, seconds) -> JSON
 
@@ -92,20 +103,19 @@ class Endpoint:
         """Return the first `new` tokens of the reply to a list of chat messages."""
         body = {"messages": list(messages), "max_tokens": new, "temperature": 0}
         answered = self._send("/chat/completions", {**body, "logprobs": True, "top_logprobs": TOP})
-        choice = _choices(answered, 1)[0]
-        rows = (choice.get("logprobs") or {}).get("content") or []
-        return Answer((), tuple(map(_of_chat, rows)), _cached(answered))
+        with _reading("the log probabilities"):
+            choice = _choices(answered, 1)[0]
+            rows = (choice.get("logprobs") or {}).get("content") or []
+            return Answer((), tuple(map(_of_chat, rows)), _cached(answered))
 
     def context(self) -> int | None:
         """Return the context, in tokens, that the server claims for its model, or None if it claims none."""
         try:
-            models = self._send("/models", None).get("data") or []
+            answered = self._send("/models", None)
+            with _reading("the list of models"):
+                return _claim(answered.get("data") or [], self.model)
         except UnansweredError:
             return None
-        named = [model for model in models if model.get("id") == self.model] or models[:1]
-        facts = {**(named[0].get("meta") or {}), **named[0]} if named else {}
-        found = (facts.get(name) for name in ("max_model_len", "context_length", "n_ctx", "n_ctx_train"))
-        return next((number for number in found if type(number) is int), None)
 
     def _echo(self) -> dict[str, Any]:
         return {"echo": True} if self.echoes == "echo" else {self.echoes: TOP}
@@ -113,17 +123,12 @@ class Endpoint:
     def _complete(self, prompts: list[str], new: int, extra: dict[str, Any]) -> list[Answer]:
         body = {"prompt": prompts[0] if len(prompts) == 1 else prompts, "max_tokens": new, "temperature": 0}
         answered = self._send("/completions", {**body, "logprobs": TOP, **extra})
-        choices = _choices(answered, len(prompts))
-        cached = _cached(answered)
-        try:
+        with _reading("the log probabilities"):
+            choices, cached = _choices(answered, len(prompts)), _cached(answered)
             return [
                 _completed(choice, prompt, bool(extra), cached)
                 for choice, prompt in zip(choices, prompts, strict=True)
             ]
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise UnansweredError(
-                f"the log probabilities cannot be read ({type(error).__name__}: {error})"
-            ) from None
 
     def _send(self, path: str, body: dict[str, Any] | None) -> Any:
         left = self.seconds - self.spent
@@ -153,6 +158,8 @@ def over_http(url: str, key: str = "") -> Post:
     A /v1 at the end of `url` is optional. The key is sent only to this server, so redirects are refused, and error
     messages never show it.
     """
+    if not (key.isascii() and key.isprintable()):
+        raise ValueError("the key must be printable ASCII; it may end with a line break")
     base = url.rstrip("/")
     base = base if base.endswith("/v1") else f"{base}/v1"
     if not base.startswith(("http://", "https://")):
@@ -165,22 +172,50 @@ def over_http(url: str, key: str = "") -> Post:
         headers |= {"Authorization": f"Bearer {key}"} if key else {}
         request = urllib.request.Request(base + path, data, headers)
         try:
-            with opener.open(request, timeout=seconds) as answer:
-                return json.loads(answer.read(MOST_BYTES))
-        except urllib.error.HTTPError as error:
-            with error:
-                said = error.read(2_000).decode("utf-8", "replace")
-            problem = f"{path} answered {error.code}: {' '.join(said.split())[:200]}"
-        except (OSError, ValueError) as error:
+            try:
+                with opener.open(request, timeout=seconds) as answer:
+                    return json.loads(_body(answer, time.monotonic() + seconds))
+            except urllib.error.HTTPError as error:
+                with error:
+                    said = error.read(2_000).decode("utf-8", "replace")
+                problem = f"{path} answered {error.code}: {' '.join(said.split())[:200]}"
+        except UNREACHED as error:
             problem = f"{path} did not answer: {getattr(error, 'reason', error)}"
         raise UnansweredError(problem.replace(key, "…") if key else problem)
 
     return post
 
 
+def _body(answer: http.client.HTTPResponse, end: float) -> bytes:
+    """Return a response's bytes; TimeoutError if they do not end in time. A socket limits each part alone."""
+    body = bytearray()
+    while len(body) < MOST_BYTES and (part := answer.read1(AT_ONCE)):
+        if time.monotonic() > end:
+            raise TimeoutError("its answer did not end within the time limit")
+        body += part
+    return bytes(body)
+
+
 class _NoRedirection(urllib.request.HTTPRedirectHandler):
     def redirect_request(self, *_: Any) -> None:
         return None
+
+
+@contextmanager
+def _reading(what: str) -> Iterator[None]:
+    """Turn any error that a response of another form causes into UnansweredError."""
+    try:
+        yield
+    except UNREADABLE as error:
+        raise UnansweredError(f"{what} cannot be read ({type(error).__name__}: {str(error)[:80]})") from None
+
+
+def _claim(models: list[dict[str, Any]], name: str) -> int | None:
+    """Return the context that a list of models claims for one of them, or for its first."""
+    named = [model for model in models if model.get("id") == name] or models[:1]
+    facts = {**(named[0].get("meta") or {}), **named[0]} if named else {}
+    found = (facts.get(key) for key in ("max_model_len", "context_length", "n_ctx", "n_ctx_train"))
+    return next((number for number in found if type(number) is int and number > 0), None)
 
 
 def _choices(answered: dict[str, Any], count: int) -> list[dict[str, Any]]:
@@ -192,7 +227,8 @@ def _choices(answered: dict[str, Any], count: int) -> list[dict[str, Any]]:
 
 def _cached(answered: dict[str, Any]) -> int | None:
     details = (answered.get("usage") or {}).get("prompt_tokens_details") or {}
-    return details.get("cached_tokens")
+    count = details.get("cached_tokens")
+    return None if count is None else int(count)
 
 
 def _completed(choice: dict[str, Any], prompt: str, echo: bool, cached: int | None) -> Answer:
@@ -209,19 +245,27 @@ def _places(logprobs: dict[str, Any]) -> Iterator[Place]:
     tokens = logprobs.get("tokens") or []
     numbers, tops = logprobs.get("token_logprobs") or [], logprobs.get("top_logprobs") or []
     for token, number, top in zip_longest(tokens, numbers[: len(tokens)], tops[: len(tokens)]):
-        logs = {str(name): float(log) for name, log in (top or {}).items()}
-        yield Place(str(token), None if number is None else float(number), logs)
+        yield _place(token, number, (top or {}).items())
+
+
+def _place(token: Any, number: Any, top: Iterable[tuple[Any, Any]]) -> Place:
+    """Return a token with numbers; ValueError if one of them is NaN, which no comparison would notice."""
+    logs = {str(name): float(log) for name, log in top}
+    log = None if number is None else float(number)
+    if any(map(math.isnan, (*logs.values(), log or 0.0))):
+        raise ValueError("a log probability is NaN")
+    return Place(str(token), log, logs)
 
 
 def _of_vllm(row: dict[str, dict[str, Any]] | None) -> Place:
     """Convert a row of vLLM's `prompt_logprobs`, which is keyed by token id and starts with the prompt's token."""
-    top = [(str(each.get("decoded_token")), each["logprob"]) for each in (row or {}).values()]
-    return Place(top[0][0], top[0][1], dict(top)) if top else Place("")
+    top = [(each.get("decoded_token"), each["logprob"]) for each in (row or {}).values()]
+    return _place(*top[0], top) if top else Place("")
 
 
 def _of_chat(row: dict[str, Any]) -> Place:
-    top = {each["token"]: each["logprob"] for each in row.get("top_logprobs") or ()}
-    return Place(row["token"], row.get("logprob"), top)
+    top = [(each["token"], each["logprob"]) for each in row.get("top_logprobs") or ()]
+    return _place(row["token"], row.get("logprob"), top)
 
 
 def prompt_length(places: Sequence[Place], prompt: str) -> int:

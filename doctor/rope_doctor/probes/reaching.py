@@ -189,7 +189,7 @@ def _departs(values: np.ndarray, token: int, level: float, draw: np.random.Gener
 
 def _interval(values: np.ndarray, token: int, level: float, draw: np.random.Generator) -> tuple[int, int]:
     """Return the 90 % interval of the change, from texts resampled around the fitted losses."""
-    kernel = np.ones(SMOOTH)
+    kernel = np.ones(min(SMOOTH, len(values) - token))
     later = values[token:]
     course = np.convolve(later, kernel, "same") / np.convolve(np.ones(len(later)), kernel, "same")
     found = []

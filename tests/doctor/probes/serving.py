@@ -5,8 +5,12 @@ the earlier places behind the same token and expects what followed there. So its
 """
 
 import json
+import math
+import random
 import re
+import socketserver
 import threading
+import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -259,6 +263,44 @@ class LosesTheThread(Server):
         return kept
 
 
+ODD = [None, True, 0, -1, 0.5, 10**400, math.nan, -math.inf, "", "NaN", [], {}, [[]], [None], [1], {"a": [1]}]
+
+
+def spots(part, path=()):
+    """Yield the way to each part of an answer, of lists to the first two."""
+    yield path
+    if isinstance(part, dict | list | tuple):
+        keys = part if isinstance(part, dict) else range(min(2, len(part)))
+        for key in keys:
+            yield from spots(part[key], (*path, key))
+
+
+def with_odd(answer, path, odd):
+    """Return an answer with something odd in one place."""
+    if not path:
+        return odd
+    first, *rest = path
+    changed = dict(answer) if isinstance(answer, dict) else list(answer)
+    changed[first] = with_odd(answer[first], rest, odd)
+    return changed
+
+
+class Odd(Server):
+    """Some answers hold something odd, drawn from a seed."""
+
+    def __init__(self, seed):
+        super().__init__()
+        self.draw = random.Random(seed)
+        self.share = self.draw.choice((1, 0.1, 0.02))
+
+    def post(self, path, body, seconds):
+        answer = super().post(path, body, seconds)
+        if self.draw.random() > self.share:
+            return answer
+        place = self.draw.choice(list(spots(answer)))
+        return with_odd(answer, place, self.draw.choice(ODD))
+
+
 def course(count, seed=0, rise=0.0, at=2000, slope=0):
     """Losses as a text has them: many small, few large, high at first; from `at` on higher by `rise` nats."""
     draw = np.random.default_rng(seed)
@@ -304,3 +346,27 @@ def over_loopback(server, key=""):
         http.shutdown()
         thread.join()
         http.server_close()
+
+
+@contextmanager
+def saying(parts, pause=0.0):
+    """Serve the same bytes to each request, whatever they are, with a pause after each part; yield the address."""
+
+    class Handler(socketserver.BaseRequestHandler):
+        def handle(self):
+            self.request.recv(2**16)
+            for part in parts:
+                try:
+                    self.request.sendall(part)
+                except OSError:  # nobody listens any more
+                    return
+                time.sleep(pause)
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as tcp:
+        thread = threading.Thread(target=tcp.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{tcp.server_address[1]}"
+        finally:
+            tcp.shutdown()
+            thread.join()

@@ -24,6 +24,13 @@ def test_a_change_lies_in_its_interval_as_often_as_stated():
     assert sum(each.low <= 2000 <= each.high for each in found) >= 15
 
 
+@pytest.mark.parametrize("last", [70, 105, 255, 256])
+def test_a_change_near_the_end_is_found(last):
+    found = reach_of(course(2000, rise=6.0, at=2000 - last))
+    assert abs(found.token - (2000 - last)) < 64
+    assert found.low <= found.token <= found.high <= 2000
+
+
 def test_a_slow_rise_is_found_where_it_exceeds_half_a_nat():
     found = [reach_of(course(4000, seed, rise=4.0, slope=1000)) for seed in range(6)]
     assert np.median([each.token for each in found]) == pytest.approx(2125, abs=100)

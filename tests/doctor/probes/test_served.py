@@ -1,5 +1,7 @@
 """A right server is asked without an alarm, and each fault of caching is found with its cause first."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,7 @@ from rope_doctor.probes.places import apart, distances, losses, moved, tail_leng
 from rope_doctor.probes.served import CENTRAL, CHECKS, MEANINGS, PATTERNS, ask_server
 
 from . import planted, serving
-from .serving import Server, over_loopback
+from .serving import ODD, Odd, Server, over_loopback, saying, spots, with_odd
 
 SHORT = {"length": 1100, "context": 800}  # tokens: enough for a level
 
@@ -241,6 +243,91 @@ def test_time_that_is_used_up_is_said(monkeypatch):
 def test_an_answer_that_cannot_be_read_is_a_sentence(answer, says):
     with pytest.raises(ValueError, match=says):
         ask_server(Endpoint(lambda *_: answer, "mine", seconds=9))
+
+
+CALLS = {
+    "/completions": lambda endpoint: endpoint.read("A boat", 2),
+    "/chat/completions": lambda endpoint: endpoint.chat([{"role": "user", "content": "A boat"}], 2),
+    "/models": lambda endpoint: endpoint.context(),
+}
+USAGE = {"usage": {"prompt_tokens_details": {"cached_tokens": 3}}}
+
+
+def read_or_said(call, answer):
+    """Return what a call makes of an answer, and the sentence if it cannot be read."""
+    try:
+        return call(Endpoint(lambda *_: answer, "mine", seconds=9)), ""
+    except UnansweredError as error:
+        return None, str(error)
+
+
+@pytest.mark.parametrize("path", CALLS)
+def test_no_odd_part_of_an_answer_is_a_traceback(path):
+    server, asked = Server(), []
+    CALLS[path](Endpoint(lambda *each: asked.append(server.post(*each)) or asked[0], "mine", seconds=9))
+    answer = asked[0] | USAGE
+    said = [read_or_said(CALLS[path], with_odd(answer, place, odd)) for place in spots(answer) for odd in ODD]
+    assert len(said) > 120
+    assert all(words or found is None or path != "/models" or found > 0 for found, words in said)
+    assert path == "/models" or sum(bool(words) for _, words in said) > 100
+
+
+def test_a_log_probability_that_is_no_number_is_not_compared():
+    answer = {"choices": [{"logprobs": {"tokens": ["a", "b"], "token_logprobs": [-1.0, float("nan")]}}]}
+    assert "is NaN" in read_or_said(lambda endpoint: endpoint.write("x", 2), answer)[1]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_server_that_answers_oddly_now_and_then_gets_words(seed):
+    def words():
+        try:
+            return str(asked(Odd(seed), length=260, context=200, seed=seed))
+        except ValueError as error:
+            return str(error)
+
+    assert re.match("the server cannot be asked: |The server|Could not tell", words())
+
+
+OK = b"HTTP/1.1 200 OK\r\n"
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [b""],
+        [b"SSH-2.0-OpenSSH\r\n"],
+        [OK + b"Content-Length: 99\r\n\r\n{"],
+        [OK + b"\r\n" + b"[" * 100_000],
+        [OK + b"\r\n\xff\xfe"],
+        [OK + b"Transfer-Encoding: chunked\r\n\r\nZ\r\n"],
+        [b"HTTP/1.1 500 No\r\nTransfer-Encoding: chunked\r\n\r\nZ\r\n"],
+        [OK + b"X: y\r\n" * 200],
+    ],
+    ids=["nothing", "no HTTP", "cut", "deep", "no text", "no chunk", "error cut", "headers"],
+)
+def test_an_address_where_something_else_answers_gets_a_sentence(parts):
+    with saying(parts) as url, pytest.raises(UnansweredError, match=r"/completions did not answer: \w+"):
+        over_http(url)("/completions", {}, 9)
+
+
+def test_an_answer_that_trickles_ends_with_the_time_limit():
+    with (
+        saying([OK + b"\r\n", *[b" "] * 40], pause=0.1) as url,
+        pytest.raises(UnansweredError, match="did not end within the time limit"),
+    ):
+        over_http(url)("/completions", {}, 0.5)
+
+
+@pytest.mark.parametrize("url", ["http://", "http://localhost:port", "http://a b", "http://[::1"])
+def test_an_address_that_is_none_gets_a_sentence(url):
+    with pytest.raises((UnansweredError, ValueError), match=r"\w"):
+        over_http(url)("/completions", {}, 9)
+
+
+def test_a_key_that_no_header_can_carry_is_refused_and_not_shown():
+    with pytest.raises(ValueError, match="printable ASCII") as error:
+        over_http("http://localhost", "secret\n")
+    assert "secret" not in str(error.value)
 
 
 def test_a_key_goes_to_its_server_alone_and_into_no_message():
