@@ -10,6 +10,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -23,8 +24,9 @@ PARTS = {
     "rooms": "torch, transformers and the test tools: two minutes, 2 GB",
     "test": "everything that the tests need: three minutes, 3 GB",
 }
-WHOLE = re.compile(r"^(?:from|import) (?:rope_book|nbformat|playwright|py_mini_racer|makers)", re.M)
+WHOLE = re.compile(r"^(?:from|import) (?:rope_book|nbformat|playwright|py_mini_racer)", re.M)
 TORCH = re.compile(r"^(?:from|import) (?:torch|transformers)", re.M)
+MAKER = re.compile(r"^from makers(?: import |\.)(\w+)", re.M)
 LINT_SECONDS = {"small": 5, "rooms": 40, "test": 60}
 # CPU seconds of the tests of a room, where these are more than 15
 SECONDS = {
@@ -93,12 +95,19 @@ def chosen(rooms: list[str], paths: list[str]) -> list[str]:
     return list(dict.fromkeys(wanted))
 
 
+def read(files: Iterable[Path]) -> list[str]:
+    """Return the text of files, and of the makers that they import."""
+    texts = [file.read_text(encoding="utf-8") for file in files]
+    makers = {name for text in texts for name in MAKER.findall(text)}
+    return texts + (read(ROOT / "book" / "makers" / f"{name}.py" for name in makers) if makers else [])
+
+
 def part(tests: list[str]) -> str:
     """Return the smallest part of the environment in which these tests can run.
 
     >>> part(["tests/doctor/config", "doctor/rope_doctor/config"]), part(["tests/library/fast"])
     ('small', 'test')
-    >>> part(["tests/library/plain"]), part(["tests/test_readme.py"])
+    >>> part(["tests/doctor/clinic", "tests/doctor/vectors"]), part(["tests/test_readme.py"])
     ('small', 'test')
     """
     files = [
@@ -106,7 +115,7 @@ def part(tests: list[str]) -> str:
         for test in tests
         for file in ([ROOT / test] if Path(test).suffix else (ROOT / test).rglob("*.py"))
     ]
-    sources = [file.read_text(encoding="utf-8") for file in files]
+    sources = read(files)
     in_rooms = all(test.startswith(("tests/library", "tests/doctor", "rope_edu", "doctor")) for test in tests)
     if not tests or not in_rooms or any(map(WHOLE.search, sources)):
         return "test"

