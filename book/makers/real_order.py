@@ -15,6 +15,9 @@ Expected before the first run: without rotation and mask the last vector changes
 any number of layers, and the next token is always the same. With the mask alone this holds after one layer, since
 the last token sees all others. After all layers the vector changes by more than 0.1, and in more than half of the
 orders the next token is another. With the rotation, one layer is enough for a change of more than 0.01.
+
+Observed: all but the next token. With the mask alone it is another in one of thirty orders, although the vector
+changes by 0.17 to 0.34 of its length; with rotation and mask in 21 of thirty.
 """
 
 from __future__ import annotations

@@ -23,8 +23,8 @@ def load_real(name: str, path: str | Path | None = None) -> dict[str, Any]:
 
     Args:
         name: "real_length", "real_finetune", "real_heads", "real_mistakes", "real_needles", "real_order" or
-            "real_packed" for SmolLM2-135M; "real_table" for MiniLM's learned positions; "causes" for small models with fewer and
-            fewer slow pairs.
+            "real_packed" for SmolLM2-135M; "real_table" for MiniLM's learned positions; "causes" for small models
+            with fewer and fewer slow pairs.
         path: a different file in the same format; the committed one if None.
 
     Returns:
