@@ -173,6 +173,12 @@ SCHEMAS = {
         meta=record(needles=array(WORD), seed=COUNT, texts=WORD, **HOST, **WHEN),
         passes=rows(text=WORD, tokens=LENGTH, name=WORD, losses=array(AMOUNT), found=array(COUNT)),
     ),
+    "real_order.json": record(
+        format={"const": real.FORMATS["real_order"]},
+        meta=record(tokens=LENGTH, orders=LENGTH, **HOST, **WHEN),
+        changes=rows(text=WORD, rotation={"type": "boolean"}, mask={"type": "boolean"}, layers=LENGTH,
+                     change=AMOUNT, same=SHARE),
+    ),
     "real_packed.json": record(
         format={"const": real.FORMATS["real_packed"]},
         meta=record(tokens=LENGTH, **HOST, **WHEN),
@@ -278,6 +284,12 @@ def assert_packed_agrees(content):
     assert len(set(ways.values())) == 1, f"every way must have as many texts, got {ways}"
 
 
+def assert_order_agrees(content):
+    assert_distinct(content["changes"], ("text", "rotation", "mask", "layers"))
+    ways = Counter((row["rotation"], row["mask"], row["layers"]) for row in content["changes"])
+    assert len(set(ways.values())) == 1, f"every way must have as many texts, got {ways}"
+
+
 def assert_mistakes_agree(content):
     for table in ("losses", "far"):
         assert_distinct(content[table], ("text", "name"))
@@ -293,6 +305,7 @@ AGREEMENTS = {
     "real_length.json": assert_length_agrees,
     "real_mistakes.json": assert_mistakes_agree,
     "real_needles.json": assert_needles_agree,
+    "real_order.json": assert_order_agrees,
     "real_packed.json": assert_packed_agrees,
     "grid.json": assert_grid_agrees,
     "stretch.json": assert_stretch_agrees,
@@ -358,6 +371,7 @@ CORRUPTIONS = {
         lambda c: c["far"][0].update(name="typo"), "far only"
     ),
     ("real_needles.json", "a needle less"): (lambda c: c["passes"][0]["found"].pop(), "every needle"),
+    ("real_order.json", "a text less for a way"): (lambda c: c["changes"].pop(), "as many texts"),
     ("real_packed.json", "a text less for a way"): (lambda c: c["losses"].pop(), "as many texts"),
     ("real_table.json", "a cosine of 2"): (lambda c: c["trained"]["cosine"].update({"1": 2}), "maximum of 1"),
     ("rotation.json", "no left_out"): (lambda c: c.pop("left_out"), "'left_out' is a required property"),
