@@ -1,6 +1,7 @@
 """What is drawn is where the library has it: pictures of random states are read back as numbers."""
 
 import random
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,19 +16,29 @@ from .marks.picture import Pictured
 KEPT = {"ModelInThePage": {"times": 2}, "TrainInThePage": {"steps": 0}}  # a longer run takes minutes
 
 
-def state_of(name: str, chance: random.Random) -> dict[str, Any]:
-    """Return a random state, of files only the known ones."""
-    controls = LiveFigure.figures[name].controls()
-    some = [trait for trait, control in controls.items() if control.kind != "paste" and chance.random() < 0.6]
-    return {trait: moved(controls[trait], chance) for trait in some}
+def states_of(name: str, count: int) -> Iterator[dict[str, Any]]:
+    """Yield the first state and `count` random ones, in which every choice takes its options in turn."""
+    chance, controls = random.Random(f"marks of {name}"), LiveFigure.figures[name].controls()
+    yield {}
+    for n in range(count):
+        turns = {
+            trait: list(control.options)[n % len(control.options)]
+            for trait, control in controls.items()
+            if control.kind == "choice"
+        }
+        turns |= {trait: n % 2 == 1 for trait, control in controls.items() if control.kind == "toggle"}
+        yield {
+            trait: turns.get(trait, moved(control, chance))
+            for trait, control in controls.items()
+            if control.kind != "paste" and chance.random() < 0.7  # a file that nobody knows is refused
+        }
 
 
 @pytest.mark.parametrize("name", sorted(READERS))
-@pytest.mark.parametrize("count", [3, pytest.param(20, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("count", [6, pytest.param(20, marks=pytest.mark.nightly)])
 def test_the_marks_of_a_picture_are_where_python_has_them(name, count):
-    drawn, chance, figure = Pictured(name), random.Random(f"marks of {name}"), LiveFigure.figures[name]
-    states = [{}, *(state_of(name, chance) for _ in range(count))]
-    for state in states:
+    drawn, figure = Pictured(name), LiveFigure.figures[name]
+    for state in states_of(name, count):
         picture = drawn.picture(state | KEPT.get(name, {}))
         shown = figure(**picture.state)
         for what, found, wanted, *within in READERS[name](picture, shown):

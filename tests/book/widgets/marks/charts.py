@@ -18,7 +18,7 @@ from rope_book.widgets.maths.sharpness import matching_share, sharing_keys
 from rope_book.widgets.maths.stretch import RULES, score_trend, stretched
 from rope_book.widgets.maths.two_layouts import DISTANCE, score_of
 from rope_book.widgets.score_distance import head_of
-from rope_doctor.precision import Pipeline
+from rope_doctor.precision import Pipeline, pipeline_cos_sin
 from rope_edu.attention import softmax
 from rope_edu.encodings import (
     inv_freq,
@@ -60,7 +60,14 @@ def angle_error(drawn: Picture, figure: Any) -> Iterator[Reading]:
     exact = (1 if step else figure.position) * frequencies[pair]
     hand = drawn.shapes("line", stroke="text", width=2, dash="5 3")[0]
     yield "the exact hand", directions([hand])[0], towards(exact)
-    yield "its number", drawn.said(r"^exact: (.*?) rad")[0], round(exact % TURN, 2)
+    yield "its number", says(drawn.found(r"^exact: (.*?) rad")[0], exact % TURN), True
+    if np.isfinite(figure.error):
+        places = [figure.position, figure.position - step]
+        to, start = pipeline_cos_sin(places, frequencies[[pair]], pipeline)[:, 0]
+        turned = np.angle(to * np.conj(start) if step else to)
+        (found,) = drawn.shapes("line", stroke="other", width=5)[:1]
+        yield "the pipeline's hand", directions([found])[0], towards(turned)
+        yield "its number", says(drawn.found(r"^pipeline: (.*?) rad")[0], turned % TURN), True
 
 
 @reads("BaseBound")
@@ -306,13 +313,19 @@ def training_curves(drawn: Picture, figure: Any) -> Iterator[Reading]:
         [float(length) for length in grid.test_lengths(figure.task)[:3]],
     )
     yield "the measure", chart.y_label == ("Right answers (%)" if share else "Loss (nats)"), True
-    for name in dict.fromkeys([figure.first, figure.second, figure.third]):
+    chosen = dict.fromkeys(filter(None, [figure.first, figure.second, figure.third]))
+    others = [name for name in grid.encodings if name not in chosen and grid.select(figure.task, name)]
+    of = grid.accuracy if share else grid.loss
+    ends = [chart.at(path)[1][-1] for path in drawn.shapes("curve", stroke="muted", width=1, opacity=0.7)]
+    wanted = sorted(of(figure.task, name, lengths[-1]).median for name in others)
+    packed = 0.05 if share else max(1e-4, 0.01 * max(wanted))
+    yield "the others", sorted(ends), np.array(wanted) * (100 if share else 1), packed
+    for name in chosen:
         if figure.every_seed or not grid.select(figure.task, name):
             continue
         style = drawn.sign(ENCODINGS[name])
         lines = drawn.shapes("curve", **{key: style.get(key) for key in ("stroke", "width", "dash")})
         x, y = chart.at(max(lines[1:], key=len))
-        of = grid.accuracy if share else grid.loss
         yield f"{name}: lengths", x, np.array(lengths) / lengths[0]
         wanted = [of(figure.task, name, length).median for length in lengths]
         packed = 0.05 if share else max(1e-4, 0.01 * max(wanted))

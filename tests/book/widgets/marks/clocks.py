@@ -81,11 +81,7 @@ def stretched_clocks(drawn: Picture, figure: Any) -> Iterator[Reading]:
     chart = drawn.chart("pair i (the fast ones left, the slow ones right)", "Share of a turn")
     slow = wavelength(plain) > figure.trained
     seen = [shape for shape in drawn.shapes("rect", fill="position", opacity=0.28) if shape[1] > 100]
-    bars = [
-        bar
-        for bar in seen
-        if len(bar) == 4 and bar[2] < 40 and abs(bar[1] + bar[3] - chart.y.pixels[0]) < 0.01
-    ]
+    bars = [bar for bar in seen if abs(bar[1] + bar[3] - chart.y.pixels[0]) < 0.01]
     shares = [chart.y.read(bar[1]) for bar in bars[-slow.sum() :]] if slow.any() else []
     yield "seen in training", shares, figure.trained * plain[slow] / TURN
     dots = [dot for dot in drawn.shapes("circle", fill="text") if dot[1] > 100]
