@@ -1,11 +1,13 @@
 """Readers of clocks: where hands point, how far they have been, and what is written beside them."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from rope_book.widgets.maths.decoding import decoding_work, held_keys, key_angle
+from rope_book.widgets.cache_steps import VISIBLE
+from rope_book.widgets.maths.decoding import decoding_work, held_keys
 from rope_book.widgets.maths.stretch import stretched
 from rope_edu.encodings import (
     inv_freq,
@@ -157,16 +159,25 @@ def what_turns(drawn: Picture, figure: Any) -> Iterator[Reading]:
 
 @reads("CacheSteps")
 def cache_steps(drawn: Picture, figure: Any) -> Iterator[Reading]:
-    """Read the hands of the query and of all keys, and the work in bars and numbers."""
+    """Read the hands of all keys, now and where they belong, and the work in bars and numbers."""
     keys = held_keys(figure.store, figure.pair, figure.capacity, figure.step)
     stroke = "position" if figure.store == "unrotated" else "k"
     hands = drawn.shapes("line", stroke=stroke, width=3, dash=None)
     lengths = np.round([np.hypot(x2 - x1, y2 - y1) for x1, y1, x2, y2 in hands], 3)
     now = [hand for hand, long in zip(hands, lengths, strict=True) if long == lengths.max()][: len(keys)]
     yield "keys", directions(now), towards([key["used"] for key in keys])
-    query = drawn.shapes("line", stroke="q", width=3)
-    wanted = key_angle(figure.store, figure.pair, figure.step - 1, figure.step)
-    yield "the query", directions(query)[0], towards(wanted)
+    stale = [key["wanted"] for key in keys if abs(key["used"] - key["wanted"]) > VISIBLE]
+    belong = drawn.shapes("line", stroke="position", width=2, dash="3 2")[: len(stale)]
+    yield "where stale keys belong", directions(belong).reshape(-1, 2), towards(stale).reshape(-1, 2)
+    held = sum(min(step, figure.capacity) for step in range(1, figure.step + 1))
+    yield "one hand per key and step", len(drawn.shapes("line", stroke=stroke, width=1.8)), held
     work = decoding_work(figure.store, figure.capacity, figure.step)
-    numbers = [number(words) for x, y, words, style in drawn.texts if style == {"size": 12}]
-    yield "work", numbers[-6:], [value for of in ("turned", "products", "bytes") for value in work[of]]
+    bars = [
+        (before[3], number(call[3]))
+        for before, call in pairwise(drawn.calls)
+        if before[0] == "rect" and call[-1] == {"size": 12}
+    ]
+    yield "work", [value for _, value in bars], [value for of in work.values() for value in of]
+    for (with_cache, held), (without, again) in zip(bars[::2], bars[1::2], strict=True):
+        if min(with_cache, without) > 1:
+            yield "its bars", with_cache / without, held / again

@@ -242,7 +242,7 @@ class Pictured(Drawn):
 
 def directions(segments: Any) -> np.ndarray:
     """Return the directions of segments or arrows from their first to their second point, as unit vectors, y up."""
-    x1, y1, x2, y2 = np.asarray(segments, float).T
+    x1, y1, x2, y2 = np.asarray(segments, float).reshape(-1, 4).T
     return np.array([x2 - x1, y1 - y2]).T / np.hypot(x2 - x1, y2 - y1)[:, None]
 
 

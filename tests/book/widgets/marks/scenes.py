@@ -197,11 +197,20 @@ def model_in_the_page(drawn: Picture, figure: Any) -> Iterator[Reading]:
     row = next(y for _, y, words, _ in drawn.texts if words == "0.0001")
     turns = scale(*zip(*((x, number(words)) for x, y, words, _ in drawn.texts if y == row), strict=True))
     known = long_text.turns_within(inv_freq(model.head_dim, model.base), model.length + 1)
-    ends = [box[0] + box[2] for box in drawn.shapes("rect", stroke="text", width=1, fill=None) if box[3] == 8]
-    yield "angles in training", turns.read(ends), np.maximum(known, 1e-4)
-    now = np.minimum(long_text.turns_within(spec.inv_freq, figure.times * model.length + 1), known)
-    ends = [box[0] + box[2] for box in drawn.shapes("rect", fill="position", stroke=None) if box[3] == 8]
-    yield "of them now", turns.read(ends), now[now > 1e-4]
+    edges, now = (
+        [
+            x + wide
+            for x, y, wide, _ in drawn.shapes("rect", **style)
+            if abs(x - turns.pixels[0]) < 0.01 and y < row
+        ]
+        for style in (
+            {"stroke": "text", "width": 1, "fill": None},
+            {"fill": "position", "stroke": None, "opacity": None},
+        )
+    )
+    yield "angles in training", turns.read(edges), np.maximum(known, 1e-4)
+    met = np.minimum(long_text.turns_within(spec.inv_freq, figure.times * model.length + 1), known)
+    yield "of them now", turns.read(now), met[met > 1e-4]
 
 
 @reads("TrainInThePage")
