@@ -188,6 +188,9 @@ def ramps(drawn: Picture, figure: Any) -> Iterator[Reading]:
         on = place <= (len(plain) - 1 if figure.across == "pair" else 1.25 * figure.beta_fast)
         yield f"{name}: pairs", x, place[on]
         yield name, y, (kept if figure.shown == "kept" else times)[on]
+        whole, none = (int((np.abs(kept - end) < 1e-9).sum()) for end in (1, 0))
+        counts = f"{whole} / {len(kept) - whole - none} / {none}"
+        yield f"{name}: counts", drawn.words[drawn.words.index(name) + 1] == counts, True
     yield "turns", says(drawn.found(r"^pair \d+: (.*) turns")[0], figure.turns), True
 
 
@@ -287,6 +290,9 @@ def config_inspector(drawn: Picture, figure: Any) -> Iterator[Reading]:
     if reading is None:
         return
     rotation = reading.spec
+    yield "the text's words", drawn.said("^text (.*)"), [figure.length]
+    if reading.longest:
+        yield "the claim's words", drawn.said("^claimed (.*)"), [reading.longest]
     if figure.view == "score":
         chart = drawn.chart("distance (tokens, logarithmic)", "Mean score of equal vectors")
         x, y = chart.at(drawn.shapes("curve", stroke="score")[0])
@@ -297,6 +303,8 @@ def config_inspector(drawn: Picture, figure: Any) -> Iterator[Reading]:
     x, y = chart.at(sorted(dots))
     yield "pairs", x, np.arange(len(rotation.inv_freq))
     yield "wavelengths", y, np.clip(wavelength(rotation.inv_freq), 1, 1e9)
+    text = drawn.shapes("line", stroke="position", width=3)[-1]
+    yield "the text's line", chart.y.read(text[1]), figure.length
 
 
 @reads("TrainingCurves")

@@ -1,11 +1,13 @@
 """Readers of fields and matrices: the colours and the numbers of their cells, and the charts beside them."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from rope_book.results.page_heads import load_page_heads
+from rope_book.widgets import RealHead
 from rope_book.widgets.maths.patients import OFFSETS, PATIENTS, PLACES, matrix_at, symptoms, turned
 from rope_book.widgets.maths.real_head import pair_shares
 from rope_book.widgets.maths.words import random_matrix
@@ -53,6 +55,12 @@ def block_matrix(drawn: Picture, figure: Any) -> Iterator[Reading]:
             np.abs(np.abs(sines) - np.abs(matrix - np.diag(np.diag(matrix))).max(axis=1)).max() < 0.01,
             True,
         )
+    written = [
+        abs(number(call[3]) - (2 * colours[before[5]["fill"]] / 255 - 1)) < 0.01
+        for before, call in pairwise(drawn.calls)
+        if before[0] == "rect" and before[5].get("width") == 0.5 and call[0] == "text"
+    ]
+    yield "numbers in the cells", all(written), True
     said = drawn.said(rf"x′\[{figure.row}\] = cos (\S+) ")
     yield "the angle", said, [round(figure.angle, 2)]
 
@@ -93,6 +101,9 @@ def real_head(drawn: Picture, figure: Any) -> Iterator[Reading]:
     bars = drawn.shapes("rect", stroke="text", width=0.8)
     low, high = chart.y.read([bar[1] + bar[3] for bar in bars]), chart.y.read([bar[1] for bar in bars])
     yield "shares", np.where(np.abs(high) > np.abs(low), high, low), shares
+    marks = drawn.shapes("line", stroke="score", width=2)[1:]  # after the legend's
+    trained = pair_shares(*at, spec_of(RealHead()))
+    yield "shares as trained", chart.y.read([mark[1] for mark in marks]), trained
     yield "their sum", drawn.said("add up to (.*)"), [round(float(shares.sum()), 1) + 0.0]
     outline, done = drawn.shapes("rect", stroke="muted")[0], drawn.shapes("rect", fill="position")[0]
     yield "the job", done[2] / outline[2], np.nan_to_num(figure.done)

@@ -17,7 +17,7 @@ from rope_book.widgets.model_in_the_page import rope_of
 from rope_edu.encodings import inv_freq
 
 from . import Reading, reads
-from .picture import Picture, Scale, directions, number, scale, towards
+from .picture import Picture, Scale, directions, number, says, scale, towards
 
 
 @reads("ComplexPlane")
@@ -160,6 +160,20 @@ def order_blindness(drawn: Picture, figure: Any) -> Iterator[Reading]:
 def read_the_damage(drawn: Picture, figure: Any) -> Iterator[Reading]:
     """Read both perplexities on each text by the numbers on their axis."""
     if figure.task not in ("guess", "choose"):
+        alike = [
+            each for each in damage()["mistakes"] if each["written"][figure.prompt]["looks"] == figure.task
+        ]
+        right = damage()["right"]["perplexity"]
+        worst = [
+            max((bad or np.inf) / good for bad, good in zip(each["perplexity"], right, strict=True))
+            for each in alike
+        ]
+        factors = [words.removeprefix("× ") for words in drawn.words if words.startswith("× ")]
+        shown = [
+            words == "∞" if np.isinf(times) else says(words, times)
+            for words, times in zip(factors, worst, strict=True)
+        ]
+        yield "times as perplexed", shown, [True] * len(alike)
         return
     name = CASES[figure.number - 1] if figure.task == "guess" else figure.mistake
     found, right = next(each for each in damage()["mistakes"] if each["name"] == name), damage()["right"]
