@@ -17,7 +17,10 @@ KEPT = {"ModelInThePage": {"times": 2}, "TrainInThePage": {"steps": 0}}  # a lon
 
 
 def states_of(name: str, count: int) -> Iterator[dict[str, Any]]:
-    """Yield the first state and `count` random ones, in which every choice takes its options in turn."""
+    """Yield the first state and `count` random ones, in which every choice takes its options in turn.
+
+    Controls are moved from the first to the last, then from the last to the first, since one may change another.
+    """
     chance, controls = random.Random(f"marks of {name}"), LiveFigure.figures[name].controls()
     yield {}
     for n in range(count):
@@ -29,7 +32,7 @@ def states_of(name: str, count: int) -> Iterator[dict[str, Any]]:
         turns |= {trait: n % 2 == 1 for trait, control in controls.items() if control.kind == "toggle"}
         yield {
             trait: turns.get(trait, moved(control, chance))
-            for trait, control in controls.items()
+            for trait, control in (list(controls.items())[::-1] if n % 2 else controls.items())
             if control.kind != "paste" and chance.random() < 0.7  # a file that nobody knows is refused
         }
 
