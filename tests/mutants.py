@@ -5,11 +5,13 @@
 
 A room is a folder of a package, or `lib` or `maths` of the figures' scripts; `lib` has the files that are tested in
 V8. The tests of a room run in a copy of the repository until the first fails, those nearest to the changed file
-first. A change that none of them notices survives. The changes in `equivalent_mutants.toml`, which nobody
-could notice, are not drawn. The status is 1 if fewer than 95 % of a room are noticed, or its tests fail unchanged.
+first, in processes that find large libraries loaded. A change that none of them notices survives. The changes in
+`equivalent_mutants.toml`, which nobody could notice, are not drawn. The status is 1 if fewer than 95 % of a room
+are noticed, or its tests fail unchanged.
 """
 
 import argparse
+import multiprocessing
 import os
 import random
 import re
@@ -26,6 +28,10 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[1]
 EQUIVALENT = Path(__file__).with_name("equivalent_mutants.toml")
 ENOUGH = 0.95
+FEW = 3  # the nearest files of tests, which run before the others are even loaded
+NONE_RAN = 5  # pytest's status where a file has no test to run
+PROCESSES = multiprocessing.get_context("forkserver")
+PROCESSES.set_forkserver_preload(["numpy", "torch", "py_mini_racer"])  # plugins of pytest must load after it
 HOUSES = {"library": "rope_edu", "doctor": "doctor/rope_doctor", "book": "book/rope_book"}
 
 PAIRS = "< <= > >= == != === !== + - * / and or && || True False true false sin cos min max floor ceil"
@@ -135,29 +141,41 @@ def nearest_first(tests: list[str], path: str) -> list[str]:
     return [relative(file) for file in sorted(files, key=rank)]
 
 
-def noticed(copy: Path, tests: list[str], limit: float | None = None) -> bool:
+def tested(copy: Path, tests: list[str], keep: bool) -> None:
+    """Run tests in the copy of the repository until one fails, and end this process; `keep` their bytecode."""
+    paths = [str(copy / folder) for folder in ("", "doctor", "book")]
+    os.environ |= {"PYTHONPATH": os.pathsep.join(paths), "PYTHONDONTWRITEBYTECODE": "1"}
+    sys.path[:0], sys.dont_write_bytecode = paths, not keep
+    os.chdir(copy)
+    silence = os.open(os.devnull, os.O_WRONLY)
+    for stream in (1, 2):
+        os.dup2(silence, stream)
+    import pytest
+
+    sys.exit(pytest.main(["-x", "-q", "-m", "not nightly", "-pno:nbval", *tests]))  # nbval loads slowly
+
+
+def noticed(copy: Path, tests: list[str], limit: float | None = None, keep: bool = False) -> bool:
     """Return whether a test fails, or takes far too long, in the copy of the repository."""
-    paths = os.pathsep.join(str(copy / folder) for folder in ("", "doctor", "book"))
-    environment = os.environ | {"PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1"}
-    pytest = ("-m", "pytest", "-x", "-q", "-m", "not nightly", "-pno:nbval")  # nbval loads slowly
-    try:
-        done = subprocess.run(
-            [sys.executable, *pytest, *tests], cwd=copy, env=environment, capture_output=True, timeout=limit
-        )
-    except subprocess.TimeoutExpired:
-        return True
-    return done.returncode != 0
+    process = PROCESSES.Process(target=tested, args=(copy, tests, keep))
+    process.start()
+    process.join(limit)
+    process.kill()
+    process.join()
+    return process.exitcode not in (0, NONE_RAN)
 
 
 def survivors(copy: Path, chosen: list[Mutant], tests: list[str], limit: float) -> list[str]:
     """Return the changes that no test notices; print each change."""
     alive = []
     for mutant in chosen:
-        text = (copy / mutant.path).read_text(encoding="utf-8")
+        file, near = copy / mutant.path, nearest_first(tests, mutant.path)
+        text, times = file.read_text(encoding="utf-8"), file.stat()
         number, line = mutant.line(text)
-        (copy / mutant.path).write_text(mutant.applied(text), encoding="utf-8")
-        seen = noticed(copy, nearest_first(tests, mutant.path), limit)
-        (copy / mutant.path).write_text(text, encoding="utf-8")
+        file.write_text(mutant.applied(text), encoding="utf-8")
+        seen = any(noticed(copy, part, limit) for part in (near[:FEW], near[FEW:]) if part)
+        file.write_text(text, encoding="utf-8")
+        os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))  # its bytecode is good again
         print("noticed " if seen else "survives", f"{mutant.path}:{number}: {line}", flush=True)
         alive += [] if seen else [f"{mutant.path}:{number}: {line}"]
     return alive
@@ -166,7 +184,8 @@ def survivors(copy: Path, chosen: list[Mutant], tests: list[str], limit: float) 
 def run(copy: Path, room: str, chosen: list[Mutant]) -> bool:
     """Try some changes of a room; print how many are noticed, and return whether they are enough."""
     tests, before = rooms()[room][1], time.monotonic()
-    if noticed(copy, sorted({file for mutant in chosen for file in nearest_first(tests, mutant.path)})):
+    near = {file for mutant in chosen for file in nearest_first(tests, mutant.path)}
+    if noticed(copy, sorted(near), keep=True):
         print(f"{room}: its tests fail without any change")
         return False
     alive = survivors(copy, chosen, tests, 60 + 3 * (time.monotonic() - before))
@@ -182,6 +201,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--count", type=int, default=40, help="changes in all")
     parser.add_argument("--seed", type=int, default=1)
     asked = parser.parse_args(arguments)
+    os.environ["OMP_NUM_THREADS"] = "1"
     chosen = asked.rooms or list(rooms())
     counts = [len(range(n, asked.count, len(chosen))) for n in range(len(chosen))]
     shares = dict(zip(chosen, counts, strict=True))

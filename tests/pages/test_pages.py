@@ -293,6 +293,20 @@ def test_every_picture_has_alt_text_that_says_something(page):
     assert not [words for words in said if " " not in words.strip()]
 
 
+def test_only_detours_and_reading_lists_are_folded_below_their_headings():
+    folded = [
+        (kind, re.sub("<.*?>|#$", "", heading).strip())
+        for page in PAGES
+        for heading, kind in re.findall(
+            r"<h\d>(.*?)</h\d>\s*<details class=\"(reading|detour)\">",
+            (SITE / page).read_text(encoding="utf-8"),
+        )
+    ]
+    assert {kind for kind, _ in folded} == {"reading", "detour"}
+    begins = {"reading": ("Further reading", "延伸阅读"), "detour": ("Detour:", "岔路：")}
+    assert not [(kind, heading) for kind, heading in folded if not heading.startswith(begins[kind])]
+
+
 # of slots without questions: pictures of an exercise, whose cell says how to answer; how many steps of a tour lack
 # a picture, but for one; else how tall the still is
 # once the folds around it are opened by what is seen of them, its words, how much stays closed or is there twice

@@ -267,10 +267,17 @@ def test_every_question_can_be_answered_in_the_review(visit):
     seen.assert_clean()
 
 
+def in_sight(ask):
+    """Return an exercise, which no closed fold may hold: its field could not be filled, and the test would wait."""
+    fold = ask.evaluate("(el) => el.closest('details:not([open])')?.firstElementChild.textContent ?? ''")
+    assert not fold, f"the exercise is folded under {fold!r}"
+    return ask
+
+
 def test_an_exercise_is_answered_in_the_page_with_the_words_of_check(visit):
     seen = visit("notebooks/16_blend_by_wavelength.html", maths=False, fresh=True)
     asked, hints = in_page()["16.4"], in_page()["16.4"]["hints"]
-    ask = seen.page.locator('[data-question="16.4"]')
+    ask = in_sight(seen.page.locator('[data-question="16.4"]'))
     box = ask.get_by_role("textbox", name="Your answer, 3 numbers with spaces between")
     said = ask.get_by_role("status")
     box.fill("15")
@@ -291,7 +298,7 @@ def test_an_exercise_is_answered_in_the_page_with_the_words_of_check(visit):
 
 def test_an_exercise_with_many_right_answers_is_judged_in_the_page_by_the_rules_of_check(visit):
     seen = visit("notebooks/04_rotate_one_pair.html", maths=False, fresh=True)
-    ask = seen.page.locator('[data-question="4.3"]')
+    ask = in_sight(seen.page.locator('[data-question="4.3"]'))
     box = ask.get_by_role("textbox", name="Your answer, 2 numbers with spaces between")
     typed = {"10, 6": "Not yet. There m − n is 4, and 9 − 4 = 5.", "1e999 5": "The answer is 2 numbers"}
     for words, said in (typed | {"20 3": "Correct. The score sees"}).items():
@@ -304,7 +311,7 @@ def test_an_exercise_with_many_right_answers_is_judged_in_the_page_by_the_rules_
 def test_a_challenge_is_judged_in_the_page_from_the_figure_at_the_top(visit):
     seen = visit("notebooks/04_rotate_one_pair.html", maths=False, fresh=True)
     figure = seen.page.locator('[data-live="RotatePair"]').first
-    ask = seen.page.locator('[data-question="4.c"]')
+    ask = in_sight(seen.page.locator('[data-question="4.c"]'))
     check, said = ask.get_by_role("button", name="Check the figure"), ask.get_by_role("status")
     check.click()
     reads(said, "Not yet. The score is 1.254. Which angle between the arrows makes it negative?")
@@ -317,7 +324,7 @@ def test_a_challenge_is_judged_in_the_page_from_the_figure_at_the_top(visit):
 
 def test_an_exercise_is_answered_in_the_page_by_names_and_by_an_order(visit):
     seen = visit("notebooks/24_find_it.html", maths=False, fresh=True)
-    asked, ask = in_page()["24.3"], seen.page.locator('[data-question="24.3"]')
+    asked, ask = in_page()["24.3"], in_sight(seen.page.locator('[data-question="24.3"]'))
     for name in "AB":
         ask.get_by_role("checkbox", name=name, exact=True).press("Space")
     ask.get_by_role("button", name="Check").press("Enter")

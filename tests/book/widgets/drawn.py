@@ -110,6 +110,8 @@ def states(name: str, count: int) -> Iterator[dict[str, Any]]:
 class Drawn:
     """A figure's script in V8; ``table`` is a script that the page runs before it."""
 
+    replaced = "$lib$figure.live = (figure) => figure;"  # what a figure imports, made plain
+
     def __init__(self, name: str, table: str = "") -> None:
         figure = LiveFigure.figures[name]
         script = f"figures/{figure.module_name()}"
@@ -120,7 +122,7 @@ class Drawn:
         ]
         made = figure()
         text = f"""{table}{scopes(*before)}
-$lib$figure.live = (figure) => figure;
+{self.replaced}
 {scopes(script, without=before)}
 const figure = {constant(script)}.default;
 const {{ makeState }} = $lib$state;

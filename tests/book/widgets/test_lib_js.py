@@ -262,6 +262,12 @@ def test_a_label_beyond_a_tip_is_straight_ahead_first(lib, tip, expected):
     assert len({tuple(spot) for spot in spots}) == len(spots) == 36
 
 
+def test_a_centred_text_stays_between_two_edges(lib):
+    half = lib("words", 'textWidth("words", 13)') / 2
+    places = [lib("labels", f'centred({x}, "words", 10, 200)') for x in (0, 100, 300)]
+    assert places == pytest.approx([10 + half, 100, 200 - half])
+
+
 CLOCK = """Object.assign(globalThis, {
     now: 0, performance: { now: () => globalThis.now }, document: { hidden: false },
     matchMedia: () => ({ matches: false }), requestAnimationFrame: () => 1, cancelAnimationFrame: () => {},

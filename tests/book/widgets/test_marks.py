@@ -1,70 +1,59 @@
-"""The marks in a drawing are those that its sentence counts: they are read back from the calls of the pen."""
+"""What is drawn is where the library has it: pictures of random states are read back as numbers."""
 
-import json
+import random
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
 
-from rope_book.widgets import LiveFigure, StateSteps, StretchedClocks
-from rope_book.widgets.maths.patients import PATIENTS, matrix_at
+from rope_book.widgets import LiveFigure
 
-from .drawn import Drawn
+from .drawn import Drawn, moved
+from .marks import READERS
+from .marks.picture import Pictured
 
-# every call of the pen, as [method, …arguments], also those inside a part
-CALLS = """JSON.stringify(((values, width) => {
-    const calls = [], state = madeState(values), view = only(null);
-    const pen = new Proxy({}, { get: (_, name) => (...given) => {
-        if (name === "part") given[0]();
-        else calls.push([name, ...given]);
-    } });
-    figure.draw(pen, state, { width, height: figure.height(width, state, view), ...view });
-    return calls;
-})(%s, %d))"""
+KEPT = {"ModelInThePage": {"times": 2}, "TrainInThePage": {"steps": 0}}  # a longer run takes minutes
 
 
-def calls(name: str, width: int = 726, **state) -> list[list]:
-    """Return the pen's calls for a state of a figure."""
-    drawn = Drawn(name)
-    found = json.loads(drawn.engine.eval(CALLS % (json.dumps(state), width)))
+def states_of(name: str, count: int) -> Iterator[dict[str, Any]]:
+    """Yield the first state and `count` random ones, in which every choice takes its options in turn.
+
+    Controls are moved from the first to the last, then from the last to the first, since one may change another.
+    """
+    chance, controls = random.Random(f"marks of {name}"), LiveFigure.figures[name].controls()
+    yield {}
+    for n in range(count):
+        turns = {
+            trait: list(control.options)[n % len(control.options)]
+            for trait, control in controls.items()
+            if control.kind == "choice"
+        }
+        turns |= {trait: n % 2 == 1 for trait, control in controls.items() if control.kind == "toggle"}
+        yield {
+            trait: turns.get(trait, moved(control, chance))
+            for trait, control in (list(controls.items())[::-1] if n % 2 else controls.items())
+            if control.kind != "paste" and chance.random() < 0.7  # a file that nobody knows is refused
+        }
+
+
+@pytest.mark.parametrize("name", sorted(READERS))
+@pytest.mark.parametrize("count", [6, pytest.param(20, marks=pytest.mark.nightly)])
+def test_the_marks_of_a_picture_are_where_python_has_them(name, count):
+    drawn, figure = Pictured(name), LiveFigure.figures[name]
+    for state in states_of(name, count):
+        picture = drawn.picture(state | KEPT.get(name, {}))
+        shown = figure(**picture.state)
+        for what, found, wanted, *within in READERS[name](picture, shown):
+            about = f"{what} in {shown!r}"
+            assert np.shape(found) == np.shape(wanted), about
+            near = {"rtol": 1e-6, "atol": within[0] if within else 1e-6}
+            np.testing.assert_allclose(found, wanted, **near, err_msg=about)
     drawn.close()
-    return found
 
 
-def filled(found: list[list], method: str, ink: str) -> list[list]:
-    """Return the shapes that a plural method draws in one ink."""
-    chosen = [given[0] for name, *given in found if name == method and ink in str(given[1:])]
-    return [shape for shapes in chosen for shape in shapes]
-
-
-@pytest.mark.parametrize("rule", ["rope", "ntk-aware", "pi", "yarn"])
-@pytest.mark.parametrize("position", [4_096, 20_000, 32_768])
-def test_as_many_diamonds_as_hands_at_new_angles(rule, position):
-    figure = StretchedClocks(rule=rule, position=position, pair=0)
-    orange = filled(calls("StretchedClocks", rule=rule, position=position, pair=0), "areas", "--rl-other")
-    in_legend = 1
-    assert len([shape for shape in orange if len(shape) == 4]) == in_legend + figure.new_hands
-
-
-@pytest.mark.parametrize("turned", [True, False])
-@pytest.mark.parametrize(("step", "query"), [(24, 5), (64, 5), (64, 63), (1, 0)])
-def test_both_memories_answer_in_bars_of_one_scale(turned, step, query):
-    figure = StateSteps(step=step, query=query, turned=turned)
-    answers = [x for x in filled(calls("StateSteps", **figure.values()), "rects", "--rl-text") if x[2] < 10]
-    unit = 74 / 1.2  # pixels for a weight of 1
-    assert [tall for _, _, _, tall in answers] == pytest.approx(
-        [unit * figure.weight, unit * abs(figure.factor)], abs=0.01
-    )
-
-
-@pytest.mark.parametrize("patient", range(1, len(PATIENTS) + 1))
-@pytest.mark.parametrize("position", [2, 257])
-def test_every_wrong_entry_of_the_matrix_is_marked_and_no_other(patient, position):
-    found = filled(calls("WhichBug", patient=patient, position=position), "rects", "--rl-other")
-    gaps = matrix_at(PATIENTS[patient - 1], position) - matrix_at("right", position)
-    rows, columns = np.nonzero(np.abs(gaps) > 0.02)
-    left, top = 3, min((y for _, y, _, _ in found), default=0) - 18 * min(rows, default=0)
-    places = sorted((round((y - top) / 18), round((x - left) / 23)) for x, y, _, _ in found)
-    assert places == sorted(zip(rows.tolist(), columns.tolist(), strict=True))
+def test_every_figure_that_draws_has_a_reader():
+    assert READERS.keys() == LiveFigure.figures.keys() - {"Question", "Review"}
 
 
 UNDRAGGED = {"Question", "Review", "ModelInThePage", "TrainInThePage"}

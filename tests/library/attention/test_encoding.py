@@ -1,5 +1,6 @@
 """The four doors: which encoding opens which, relativity, independent forms of the rotations, gradients."""
 
+import dataclasses
 import functools
 import math
 
@@ -15,6 +16,16 @@ from rope_edu.fast import RotaryTable
 kinds = pytest.mark.parametrize("make", [np.asarray, torch.asarray], ids=["numpy", "torch"])
 layouts = pytest.mark.parametrize("layout", ["interleaved", "half_split"])
 POSITIONS = np.arange(5)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "name"),
+    [(NoPosition(), "embed"), (Additive(None), "encode"), (ScoreBias(None), "bias")],
+    ids=lambda each: type(each).__name__,
+)
+def test_an_encoding_cannot_be_changed(encoding, name):
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        setattr(encoding, name, None)
 
 
 def example(*shape, seed=0):

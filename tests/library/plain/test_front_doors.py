@@ -193,6 +193,13 @@ def test_dynamic_ntk(seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
+def test_a_learned_encoding_is_a_row_of_its_table(seed):
+    draw = Draw(seed)
+    table = encodings.learned_table(5000, draw.dim, seed=seed)
+    assert_same(plain.look_up(table, draw.positions), np.take(table, draw.positions, axis=0))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 def test_the_other_layout(seed):
     draw = Draw(seed)
     x = draw.array(3, draw.seq, draw.dim)

@@ -39,7 +39,7 @@ export const isLowEnough = (bar, level) => bar <= (1 + NEARLY) * level;
  */
 export function drawPlaceBars(pen, box, { bars, size, trained, total, level, asTrained }, top, options) {
   const scales = axes(pen, box, [0, total], [0, top], {
-    xTicks: range(0, total, total / 4),
+    xTicks: range(0, total, total / 4).map(Math.round),
     xFormat: grouped,
     ...options,
   });
