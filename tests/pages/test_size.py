@@ -15,7 +15,6 @@ TALL = {
     "ModelInThePage": 698,
     "ReadTheDamage": 722,
     "SentenceAttention": 710,
-    "WhatTurns": 778,
 }
 LONG = {"OrderBlindness": 934, "SentenceAttention": 991}
 
