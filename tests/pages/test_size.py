@@ -11,7 +11,6 @@ WINDOWS = {"desk": {"width": 1280, "height": 900}, "phone": {"width": 390, "heig
 ENOUGH, SCREEN = 560, 760  # pixels: a figure on a desk; a picture with its first control on a phone
 # what is still higher, and how high it is, in pixels: these numbers may only fall, and a name that fits is removed
 TALL = {
-    "CacheSteps": 685,
     "ModelInThePage": 698,
     "ReadTheDamage": 722,
     "SentenceAttention": 710,
