@@ -24,7 +24,7 @@ class ReadTheDamage(LiveFigure):
     (show a ``mistake`` by name), or a description of a broken text of your own (one of
     ``widgets.maths.damage.LOOKS``). With a description, all mistakes that produce such a text are listed, with the
     commands that tell them apart. ``prompt`` is the text that the model continues, ``words`` the number of words
-    shown. Three bars compare perplexities on texts of three kinds.
+    shown. The sentence compares perplexities, on the worst of texts of three kinds.
 
     Its results are ``right_words``, ``worse`` and ``alike``; the first two are NaN where mistakes are listed.
 
@@ -36,19 +36,19 @@ class ReadTheDamage(LiveFigure):
     Source: ``python -m makers.real_mistakes``, greedy text of 60 tokens. Chapter 22.
     """
 
-    lead = ("task", "guess", "mistake")
+    lead = ("number", "mistake", "task")
 
     task = Choice(
         "guess",
         {"guess": "Guess the mistake", "choose": "Choose a mistake"}
-        | {name: f"My model's text {words}" for name, words in LOOKS.items()},
+        | {name: f"My text {words}" for name, words in LOOKS.items()},
         label="What to do",
     )
     guess = Choice(
         "none",
         {"none": "none yet"} | {name: SHOWN[name][0] for name in sorted(CASES)},
         label="Which mistake is it?",
-        buttons=True,
+        groups={"Which mistake is it?": sorted(CASES)},
     ).under(OnlyIf("task", ("guess",)))
     mistake = Choice("k_still", {name: called for name, (called, _) in SHOWN.items()}, label="Mistake").under(
         OnlyIf("task", ("choose",))
