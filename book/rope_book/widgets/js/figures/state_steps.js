@@ -164,9 +164,9 @@ function draw(pen, state, { width }) {
   pen.text(at.second.x, foot, phrase`token 0`, note);
   pen.text(end, foot, TOKENS - 1, noteEnd);
   const bars = phrase`bars: each token's share of the answer`;
+  const lines = at.narrow ? [] : wrapped(bars, width - end - 16, 12);
   if (at.narrow) pen.text(end, foot + 20, bars, noteEnd);
-  else
-    wrapped(bars, width - end - 16, 12).forEach((line, n) => pen.text(end + 14, at.first.y + 16 * n + 28, line, note));
+  for (const [n, line] of lines.entries()) pen.text(end + 14, at.first.y + 16 * n + 28, line, note);
   return handles;
 }
 
