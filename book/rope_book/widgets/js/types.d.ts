@@ -154,6 +154,7 @@ interface Figure {
   draw(pen: Pen, state: State, size: { width: number; height: number; way?: Way } & View): Grasp | void;
   readout(state: State, view: View): string; // a description of the picture in one to three sentences
   lines?: number; // of the longest readout on a desk, which are kept free; 3 if not given
+  source?(state: State): string; // where the picture's data come from, beside the line of Python
   results?(state: State): Record<string, number>; // numbers that challenges judge, as in Python
   follow?(before: State, changes: State): State; // other changes that follow from the reader's move, beyond the control rules
   uses?(state: State, used: string[]): string[]; // names of controls that currently have an effect; `used` are those that the control rules allow
