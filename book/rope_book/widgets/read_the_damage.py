@@ -36,7 +36,7 @@ class ReadTheDamage(LiveFigure):
     Source: ``python -m makers.real_mistakes``, greedy text of 60 tokens. Chapter 22.
     """
 
-    lead = ("number", "mistake", "task")
+    lead = ("number", "task")
 
     task = Choice(
         "guess",

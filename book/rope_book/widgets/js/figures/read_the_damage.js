@@ -90,10 +90,11 @@ function drawText(pen, { x, y }, across, title, pieces, shared, words) {
 /** The mistakes whose text fits the selected description. */
 const lookingLike = (state) => DAMAGE.mistakes.filter((mistake) => looksOf(mistake, state) === state.task);
 
-/** List the commands that distinguish mistakes, each with the mistakes that it finds. */
+/** List the commands that distinguish mistakes, without their arguments, each with the mistakes that it finds. */
 function commandsFor(mistakes) {
-  const commands = [...new Set(mistakes.map(({ run }) => run).filter(Boolean))];
-  return commands.map((run) => ({ run, names: mistakes.filter((mistake) => mistake.run === run) }));
+  const commandOf = ({ run }) => run.split(" ").slice(0, 2).join(" ");
+  const commands = [...new Set(mistakes.map(commandOf).filter(Boolean))];
+  return commands.map((run) => ({ run, names: mistakes.filter((mistake) => commandOf(mistake) === run) }));
 }
 
 const rowsOf = (mistakes, width) => Math.ceil(mistakes.length / columns(width));
@@ -194,6 +195,7 @@ export default live({
   draw,
   readout,
   follow,
+  unfolds: true,
   answers: "guess",
   play: { trait: "words", perSecond: 8 },
   buttons: [
