@@ -91,7 +91,7 @@ function plan(width, state, view) {
   const side = narrow(width) ? 124 : PITCH * PAIRS;
   const x = side + (narrow(width) ? 52 : 86);
   const bottom = second + PITCH * PAIRS + 42;
-  const own = ownPlan(state, { x: 4, y: bottom + 24, w: width - 8 });
+  const own = ownPlan(state, { x: 4, y: bottom + 16, w: width - 8 });
   return {
     chart,
     field: { x: 2, y: second, w: side },

@@ -184,7 +184,7 @@ function drawOutputs(pen, seen, x, y, side) {
   labels.avoidDot(at(first.mean), 9);
   labels.avoidDot(at(second.mean), 6);
 
-  pen.part(() => nameOutputs(pen, seen, at, labels));
+  pen.part(() => nameOutputs(pen, seen, at, labels, Math.min(84, side / 4)));
 }
 
 /** The outputs of sentence 2 as {spot, words, marked}, with one entry for words that coincide and the mean last. */
@@ -201,18 +201,19 @@ function placesOf({ second, here }, at) {
   return [...groups, { spot: at(second.mean), words: [phrase`mean`], mean: true }];
 }
 
-/** An output's name: up to two distinct words, each with its count. */
-function nameOf(words) {
+/** An output's name: one or, where there is room, two distinct words, each with its count. */
+function nameOf(words, room) {
   const names = [...new Set(words)].map((word) => {
     const copies = words.filter((other) => other === word).length;
-    return shortened(word, 84, 13) + (copies > 1 ? ` ×${copies}` : "");
+    return shortened(word, room, 13) + (copies > 1 ? ` ×${copies}` : "");
   });
-  return names.slice(0, 2).join(", ") + (names.length > 2 ? " …" : "");
+  const most = room < 60 ? 1 : 2;
+  return names.slice(0, most).join(", ") + (names.length > most ? " …" : "");
 }
 
-function nameOutputs(pen, seen, at, labels) {
+function nameOutputs(pen, seen, at, labels, room) {
   for (const { spot, words, marked, mean } of placesOf(seen, at)) {
-    const text = nameOf(words);
+    const text = nameOf(words, room);
     const width = textWidth(text, 13) + 3;
     const { middle, baseline } = labels.place(width, spotsAround(spot, width));
     const style = { weight: marked ? 700 : undefined, fill: mean ? ink.muted : ink.text };

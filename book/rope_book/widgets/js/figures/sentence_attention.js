@@ -72,9 +72,9 @@ const TOP = 74; // of the boxes that head the columns, in pixels
 
 /** Lay out the text, then the matrix under it, and the curve beside the matrix or below it. */
 function plan(width, count) {
-  const tall = width < 520;
+  const tall = width < 640;
   const names = tall ? 74 : 78;
-  const cell = Math.min(84, ((tall ? width - 16 : 0.66 * width) - names) / count);
+  const cell = Math.min(84, ((tall ? width - 20 : 0.66 * width) - names) / count);
   const row = Math.min(39, 195 / count);
   const head = tall ? { h: 22, below: 72 } : { h: 34, below: 4 };
   const square = { left: names, top: TOP + head.h + head.below, cell, row };
@@ -117,7 +117,7 @@ function drawHeads(pen, { words, start }, { tall, head: { h }, square: { left, t
     const place = { anchor: "middle", fill: ink.positionWords, weight: 600, size: tall ? 12 : 13 };
     pen.text(middle, TOP + h - 6, start + n, place);
     if (tall)
-      pen.text(middle + 2, top - 6, shortened(word, roomAslant(width - middle - 2, TURN), 12), {
+      pen.text(middle + 2, top - 6, shortened(word, Math.min(72, roomAslant(width - middle - 2, TURN)), 12), {
         size: 12,
         turn: -TURN,
       });
