@@ -104,3 +104,13 @@ def test_a_model_to_compare_with_is_in_the_link(browser, address):
     said = figure.locator(".rl-readout")
     expect(said).to_contain_text("Set rope_theta to 1000000 in the second file.")
     page.close()
+
+
+def test_the_source_of_a_models_file_stands_where_its_state_is_shared(visit):
+    figure = visit(WHERE[NAME], maths=False).page.locator(f'[data-live="{NAME}"]').first
+    source = figure.locator(".rl-python .rl-note")
+    figure.get_by_role("button", name="Share this state").click()
+    expect(source).to_be_visible()
+    expect(source).to_contain_text("config.json of")
+    figure.evaluate("(el, config) => el.take({ config })", json.dumps(LLAMA))
+    expect(source).to_be_empty()  # the reader knows where a file of their own is from

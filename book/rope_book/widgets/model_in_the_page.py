@@ -25,7 +25,7 @@ RULES = {
     "by-parts": "by parts",
     "yarn": "YaRN",
     "llama3": "Llama 3",
-    "abf": "another base (ABF)",
+    "abf": "ABF",
 }
 STEP = 0.1  # smallest distance between the ends of the ramp, in turns
 BY_PARTS = ("by-parts", "yarn", "llama3")
@@ -78,7 +78,7 @@ class ModelInThePage(LiveFigure):
     the same way, ``loss`` and ``loss_beyond`` (nats). If ``times`` is 1, no position is new, and the two results
     for new positions are NaN. All results need torch.
 
-    Parts of the picture, for ``only``: "bars", "attention", "angles" and "row", the row of the query.
+    Parts of the picture, for ``only``: "bars", "attention", and "angles".
 
     An out-of-range value raises a TraitError that lists the allowed values; one end of the ramp can push the other
     along.
@@ -90,7 +90,7 @@ class ModelInThePage(LiveFigure):
     Source: the models of ``python -m makers.page_models``, stored in ``book/rope_book/results``. Chapter 18.
     """
 
-    parts = ("bars", "attention", "angles", "row")
+    parts = ("bars", "attention", "angles")
     lead = ("rule", "times", "task")
     few: ClassVar = {"rule": ("none", "pi", "ntk-aware", "yarn")}  # the others need settings or act alike
 

@@ -23,8 +23,8 @@ class ReadTheDamage(LiveFigure):
     ``task`` is "guess" (which mistake produced text ``number``? ``guess`` is your answer, or "none"), "choose"
     (show a ``mistake`` by name), or a description of a broken text of your own (one of
     ``widgets.maths.damage.LOOKS``). With a description, all mistakes that produce such a text are listed, with the
-    commands that tell them apart. ``prompt`` is the text that the model continues, and ``words`` is the number of
-    words shown. Three bars compare perplexities on three kinds of text.
+    commands that tell them apart. ``prompt`` is the text that the model continues, ``words`` the number of words
+    shown. The sentence compares perplexities, on the worst of texts of three kinds.
 
     Its results are ``right_words``, the number of right words before the text goes wrong; ``worse``, the largest
     increase in perplexity as a factor; and ``alike``, the number of mistakes with such a text. The first two are
@@ -38,19 +38,19 @@ class ReadTheDamage(LiveFigure):
     Source: ``python -m makers.real_mistakes``, greedy text of 60 tokens. Chapter 22.
     """
 
-    lead = ("task", "guess", "mistake")
+    lead = ("number", "task")
 
     task = Choice(
         "guess",
         {"guess": "Guess the mistake", "choose": "Choose a mistake"}
-        | {name: f"My model's text {words}" for name, words in LOOKS.items()},
+        | {name: f"My text {words}" for name, words in LOOKS.items()},
         label="What to do",
     )
     guess = Choice(
         "none",
         {"none": "none yet"} | {name: SHOWN[name][0] for name in sorted(CASES)},
         label="Which mistake is it?",
-        buttons=True,
+        groups={"Which mistake is it?": sorted(CASES)},
     ).under(OnlyIf("task", ("guess",)))
     mistake = Choice("k_still", {name: called for name, (called, _) in SHOWN.items()}, label="Mistake").under(
         OnlyIf("task", ("choose",))

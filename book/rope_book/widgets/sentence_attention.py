@@ -23,10 +23,11 @@ class SentenceAttention(LiveFigure):
     """Watch one head read a sentence under each positional encoding while the sentence moves.
 
     Every word of ``sentence`` (1 to 6 words) has a vector of eight numbers made from its letters, and the head has
-    fixed query and key matrices (``widgets.maths.words``). ``encoding`` is the positional encoding; the T5
-    and Shaw tables are made up. The first word is at position ``start``, s. ``show`` picks the attention
-    weights or the scores before the softmax; ``against`` picks the comparison: the same sentence at position 0,
-    or the same sentence without any encoding. With ``causal``, each word sees only itself and earlier words.
+    fixed query and key matrices (``widgets.maths.words``). ``encoding`` is the positional encoding; the T5 and Shaw
+    tables are made up. The first word is at position ``start``, s. ``show`` picks the attention weights or the
+    scores before the softmax; ``against`` picks the comparison: the same sentence at position 0, or the same
+    sentence without any encoding. A cell is split where the two differ. With ``causal``, each word sees only itself
+    and earlier words.
 
     Its result is ``change``, the largest difference from the comparison.
 

@@ -9,13 +9,13 @@ from .base import LiveFigure
 
 
 class WhatTurns(LiveFigure):
-    """See which of a head's features turn under RoPE, partial rotary, p-RoPE and NoPE, how fast and in which pairs.
+    """See which of a head's features turn under RoPE, partial rotary and p-RoPE, how fast and in which pairs.
 
     Each row shows the same head under one of these variants, with one cell per feature, coloured by speed or empty
-    if the feature does not turn. An arc joins two features that turn together, and a hand in each cell shows how
-    far they have turned at ``position``. ``fraction`` is partial rotary's share of features and p-RoPE's share of
-    pairs; ``pairing`` is the layout. The picture follows ``feature`` through all rows. Below is the wavelength of
-    each turning pair, compared with ``trained_length`` (tokens).
+    if the feature does not turn; features that turn together have one colour. A hand in each cell shows how far
+    they have turned at ``position``. ``fraction`` is partial rotary's share of features and p-RoPE's share of
+    pairs; ``pairing`` is the layout. ``feature`` is followed through all rows, with an arc to its partner. Below is
+    the wavelength of each turning pair, compared with ``trained_length`` (tokens).
 
     Its result is ``complete``, the number of RoPE's pairs that complete a turn in training.
 
@@ -24,7 +24,7 @@ class WhatTurns(LiveFigure):
     >>> WhatTurns(fraction=0.5, pairing="interleaved")
     WhatTurns(pairing='interleaved', fraction=0.5)
 
-    Source: GPT-NeoX, arXiv 2204.06745, §2.1; p-RoPE, arXiv 2410.06205, §6; NoPE, arXiv 2305.19466. Chapter 19.
+    Source: GPT-NeoX, arXiv 2204.06745, §2.1; p-RoPE, arXiv 2410.06205, §6. Chapter 19.
     """
 
     lead = ("position", "pairing", "fraction")

@@ -154,6 +154,7 @@ interface Figure {
   draw(pen: Pen, state: State, size: { width: number; height: number; way?: Way } & View): Grasp | void;
   readout(state: State, view: View): string; // a description of the picture in one to three sentences
   lines?: number; // number of lines to reserve for the readout on a wide screen; 3 by default
+  source?(state: State): string; // where the picture's data come from, shown beside the line of Python
   results?(state: State): Record<string, number>; // the numbers that challenges judge, as in Python
   follow?(before: State, changes: State): State; // changes that follow from the reader's, beyond the rules between controls
   uses?(state: State, used: string[]): string[]; // the controls that currently have an effect, out of `used`, which the rules between controls allow

@@ -12,11 +12,11 @@ from rope_book.results.real import load_real
 
 LOOKS = {
     "word": "repeats one word",
-    "phrase": "goes round in one phrase",
-    "lines": "is full of empty lines",
+    "phrase": "repeats one phrase",
+    "lines": "has empty lines",
     "salad": "is no language",
     "fluent": "is good English",
-    "same": "is right, word for word",
+    "same": "is entirely right",
 }
 COMMANDS = {  # location of a mistake -> command that finds it; shifting all positions is not a mistake
     "config": "rope-doctor compare config.json model.gguf",
@@ -131,14 +131,14 @@ def damage() -> dict[str, Any]:
     measured = load_real("real_mistakes")
     texts = {(row["name"], row["prompt"]): row["text"] for row in measured["words"]}
     losses = {(row["text"], row["name"]): row["decoded"] for row in measured["losses"]}
-    kinds = list(measured["meta"]["texts"])
 
     def facts(text: str, right: str) -> dict[str, Any]:
         return {"text": text, "looks": looks(text, right), "rightWords": right_words(text, right)}
 
     def described(name: str) -> dict[str, Any]:
         written = {prompt: facts(texts[name, prompt], texts["right", prompt]) for prompt in PROMPTS}
-        return {"name": name, "perplexity": [losses[kind, name] for kind in kinds], "written": written}
+        perplexity = [losses[kind, name] for kind in measured["meta"]["texts"]]
+        return {"name": name, "perplexity": perplexity, "written": written}
 
     mistakes = [
         described(name) | {"called": called, "run": COMMANDS[where]}
@@ -146,7 +146,6 @@ def damage() -> dict[str, Any]:
     ]
     return {
         "prompts": {name: measured["meta"]["prompts"][name] for name in PROMPTS},
-        "kinds": kinds,
         "right": described("right"),
         "mistakes": mistakes,
         "cases": CASES,

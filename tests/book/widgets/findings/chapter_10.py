@@ -30,9 +30,9 @@ def sinusoidal():
 def rotary():
     _, moved = _moved("rotary")
     return {
-        "Zeros": not moved.any(),
-        "that grow with *s*": moved[0] < moved[-1],
-        "but not zero": moved.all() and np.ptp(moved) == 0,
+        "By nothing": not moved.any(),
+        "but more with *s*": moved[0] < moved[-1],
+        "but not by zero": moved.all() and np.ptp(moved) == 0,
     }
 
 

@@ -1,14 +1,15 @@
 import { ink, note, noteMiddle } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
 import { polar } from "../lib/geometry.js";
-import { centred, inLines } from "../lib/labels.js";
-import { clamp, fmt, range } from "../lib/numbers.js";
+import { inLines } from "../lib/labels.js";
+import { fmt, range } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
 import { pointsAround, sector } from "../lib/shapes.js";
 import { counted } from "../lib/words.js";
-import { decodingWork, heldKeys, keyAngle } from "../maths/decoding.js";
+import { decodingWork, heldKeys } from "../maths/decoding.js";
 
 const STEPS = 16;
+const COST = 44; // height of a pair of bars with its heading, in pixels
 const VISIBLE = 0.005; // in radians; smaller errors are invisible
 
 // styles of the clock hands
@@ -17,8 +18,13 @@ const KEPT = { stroke: ink.k, width: 3 };
 const AGAIN = { stroke: ink.position, width: 3 };
 const WANTED = { stroke: ink.position, width: 2, dash: "3 2" };
 
-/** The keys in the cache after a step, oldest first, each with its kind ("new", "kept" or "again") and its angle
- * error. */
+const COSTS = [
+  { of: "turned", name: phrase`Keys turned (at this step)`, full: 136, fill: ink.position, adds: true },
+  { of: "products", name: phrase`Dot products (at this step)`, full: 816, fill: ink.text, adds: true },
+  { of: "bytes", name: phrase`Bytes kept, read at each step`, full: 512, fill: ink.k, adds: false },
+];
+
+/** The cached keys after a step, oldest first, each with its error and with the effect of the step. */
 function held({ store, pair, capacity }, step) {
   return heldKeys(store, pair, capacity, step).map((key) => {
     const kind = key.position === step - 1 ? "new" : store === "unrotated" ? "again" : "kept";
@@ -31,36 +37,29 @@ const staleIn = (keys) => keys.filter((key) => key.off > VISIBLE);
 
 function plan(width) {
   const narrow = width < 620;
-  const side = width / STEPS; // column width
-  const tall = clamp(side - 4, 13, 15); // height of a row of the history
+  const side = width / STEPS; // width of a column
+  const tall = narrow ? 15 : 13.2; // height of one step in the history
   const r = Math.min(side / 2 - 1, 18);
-  const query = 30 + r;
-  const keys = query + 2 * r + 42;
+  const keys = 24 + r;
   const legend = keys + r + 36;
-  const history = legend + (narrow ? 80 : 40);
+  const history = legend + (narrow ? 60 : 30);
   const bottom = history + STEPS * tall;
   const work = narrow
     ? { x: 2, y: bottom + 22, w: width - 4 }
-    : { x: 10.2 * side, y: history + 16, w: width - 10.2 * side };
-  return { side, tall, r, query, keys, legend, history, work, height: bottom + (narrow ? 178 : 6) };
+    : { x: 10.2 * side, y: history + 14, w: width - 10.2 * side }; // above the newest steps
+  return { side, tall, r, keys, legend, history, work, height: bottom + (narrow ? 30 + COSTS.length * COST : 2) };
 }
 
 function hand(pen, cx, cy, length, angle, style) {
   pen.line(cx, cy, ...polar(cx, cy, angle, length), style);
 }
 
-/** Draw the current cache: the newest query at the top, a line per dot product, and one clock face per column. */
-function drawNow(pen, state, width, { side, r, query, keys }) {
-  const { store, pair, step } = state;
+/** Draw the current cache: one clock face per column. */
+function drawNow(pen, state, { side, r, keys }) {
+  const { store, step } = state;
   const X = (position) => (position + 0.5) * side;
   const all = held(state, step);
-  const newest = X(step - 1);
-  for (const { position } of all)
-    pen.line(newest, query + r, X(position), keys - r - 1, { stroke: ink.score, width: 1.3 });
-  pen.circle(newest, query, r, { stroke: ink.q, width: 2, fill: ink.paper });
-  hand(pen, newest, query, r - 2, keyAngle(store, pair, step - 1, step), { stroke: ink.q, width: 3 });
-  const words = phrase`query of the newest token, m = ${step - 1}`;
-  pen.text(centred(newest, words, 0, width), 17, words, { anchor: "middle", fill: ink.qWords });
+  pen.text(2, 14, phrase`The cache after step ${step}`, { weight: 600 });
   for (const position of range(0, STEPS - 1)) {
     if (all.some((key) => key.position === position)) continue;
     const gone = position < step;
@@ -134,31 +133,25 @@ function drawHistory(pen, state, width, { side, tall, history }) {
   pen.curve(rim, { stroke: ink.text, width: 1.2 });
 }
 
-const COSTS = [
-  { of: "turned", name: phrase`Keys turned (at this step)`, full: 136, fill: ink.position, adds: true },
-  { of: "products", name: phrase`Dot products (at this step)`, full: 816, fill: ink.text, adds: true },
-  { of: "bytes", name: phrase`Bytes kept, read at each step`, full: 512, fill: ink.k, adds: false },
-];
-
 /** Draw the total cost with and without a cache as pairs of bars, with the last step's cost in parentheses. */
 function drawWork(pen, { store, capacity, step }, { x, y, w }) {
   const [all, before] = [step, step - 1].map((steps) => decodingWork(store, capacity, steps));
   for (const [n, { of, name, full, fill, adds }] of COSTS.entries()) {
-    const top = y + 52 * n;
+    const top = y + COST * n;
     pen.text(x, top, name, { weight: 600 });
     for (const [i, words] of [phrase`with cache`, phrase`without`].entries()) {
-      const [value, line] = [all[of][i], top + 5 + 17 * i];
+      const [value, line] = [all[of][i], top + 4 + 14 * i];
       const [long, added] = [((w - 154) * value) / full, value - before[of][i]];
-      pen.text(x, line + 11, words, note);
-      pen.rect(x + 68, line + 1, Math.max(1, long), 12, { fill, opacity: i ? 0.4 : 1 });
-      pen.text(x + 74 + long, line + 12, adds ? `${value} (${added})` : `${value}`, { size: 12 });
+      pen.text(x, line + 9.5, words, note);
+      pen.rect(x + 68, line, Math.max(1, long), 10, { fill, opacity: i ? 0.4 : 1 });
+      pen.text(x + 74 + long, line + 9.5, adds ? `${value} (${added})` : `${value}`, { size: 12 });
     }
   }
 }
 
 function draw(pen, state, { width }) {
   const at = plan(width);
-  drawNow(pen, state, width, at);
+  drawNow(pen, state, at);
   drawLegend(pen, state, width, at.legend);
   drawHistory(pen, state, width, at);
   drawWork(pen, state, at.work);

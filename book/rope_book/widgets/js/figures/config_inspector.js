@@ -308,6 +308,9 @@ function results(state) {
   return { pairs: invFreq.length, slow: slowOf(reading, state.length), slow_in_claim: inClaim };
 }
 
+/** Where the chosen model's file comes from; a reader knows the source of a file that they brought. */
+const source = ({ config, preset }) => (config.trim() ? "" : phrase`Source: ${presetOf(preset).source}`);
+
 export default live({
   name: "ConfigInspector",
   title: phrase`What a model's config.json or GGUF says of its rotation`,
@@ -316,6 +319,7 @@ export default live({
   draw,
   readout,
   results,
+  source,
   uses,
   unfolds: true,
 });

@@ -3,7 +3,7 @@ import { live } from "../lib/figure.js";
 import { inLines } from "../lib/labels.js";
 import { legendOf } from "../lib/legend.js";
 import { BEYOND, SEEN } from "../lib/marks.js";
-import { clamp, decade, fmt, grouped, powerOf, range, sum, ticks } from "../lib/numbers.js";
+import { clamp, decade, fmt, grouped, powerOf, range, ticks } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
 import {
   attentionPicture,
@@ -83,23 +83,22 @@ function legend({ task, measure }, width) {
   return legendOf([now, ...entriesOfPlaces(length, phrase`within ${WITHIN} %`)], width - 4);
 }
 
-const barsAlone = ({ shows }) => !["attention", "angles", "row"].some(shows);
+const barsAlone = ({ shows }) => !["attention", "angles"].some(shows);
 
 function plan(width, state, view) {
-  const top = legend(state, width).height + 32;
+  const top = legend(state, width).height + 30;
   const chart = { x: 44, y: top, w: width - 60, h: CHART };
-  const second = top + CHART + 76;
+  const second = top + CHART + 62;
   const side = narrow(width) ? 124 : PITCH * PAIRS;
   const x = side + (narrow(width) ? 52 : 86);
-  const row = { x: 4, y: second + PITCH * PAIRS + 82, w: width - 8, h: 56 };
-  const own = ownPlan(state, { x: 4, y: row.y + 100, w: width - 8 });
+  const bottom = second + PITCH * PAIRS + 42;
+  const own = ownPlan(state, { x: 4, y: bottom + 16, w: width - 8 });
   return {
     chart,
     field: { x: 2, y: second, w: side },
     pairs: { x, y: second, w: width - x - 52, h: PITCH * PAIRS },
-    row,
     own,
-    height: barsAlone(view) ? top + CHART + 46 : row.y + 84 + own.h,
+    height: barsAlone(view) ? top + CHART + 46 : bottom + own.h,
   };
 }
 
@@ -210,39 +209,8 @@ function drawPairs(pen, seen, { x, y, w, h }, width) {
       { words: narrow(width) ? phrase`never` : phrase`never seen`, box: ANGLES.fresh },
     ];
     for (const { words, box, x: at } of inLines(named, width - left, { sample: 22 })) {
-      pen.rect(left + at, y + h + 28, 16, 12, box);
-      pen.text(left + at + 22, y + h + 38, words);
-    }
-  });
-}
-
-/** Write the query's attention to each of the preceding letters, and to all earlier letters combined. */
-function drawRow(pen, seen, { x, y, w, h }, width) {
-  const { place, attends, reading, texts, answers } = seen;
-  const weights = reading.attention(...attends, place);
-  const room = narrow(width) ? 16 : 32;
-  const count = Math.min(place + 1, room);
-  const first = place + 1 - count;
-  const step = w / room;
-  const middle = (i) => x + w - step * (count - i - 0.5);
-  const who = narrow(width) ? phrase`Place ${place}` : phrase`The query at place ${place}`;
-  pen.text(x, y - 24, phrase`${who} attends to (%)`, { fill: ink.qWords });
-  pen.line(x, y + h, x + w, y + h, { stroke: ink.muted, width: 1 });
-  pen.part(() => {
-    if (!weights) return;
-    const shown = [...weights.slice(first)];
-    const bars = shown.map((weight, i) => [middle(i) - step / 2 + 2, y + h - h * weight, step - 4, h * weight]);
-    pen.rects(bars, { fill: ink.muted });
-    for (const [i, weight] of shown.entries())
-      if (weight >= 0.095) pen.text(middle(i), y + h - h * weight - 5, fmt(100 * weight, 0), MIDDLE);
-    const rest = sum([...weights.slice(0, first)]);
-    if (first) pen.text(x + w, y - 24, phrase`earlier: ${fmt(100 * rest, 0)} %`, { anchor: "end", fill: ink.kWords });
-  });
-  pen.part(() => {
-    for (const [i, token] of texts[0].slice(first, place + 1).entries()) {
-      const isAnswer = token === answers[0][place];
-      const style = isAnswer ? { fill: ink.kWords, weight: 700 } : { fill: ink.muted, weight: 400 };
-      pen.text(middle(i), y + h + 16, letter(seen, token), { ...MIDDLE, ...style });
+      pen.rect(left + at, y + h + 26, 16, 12, box);
+      pen.text(left + at + 22, y + h + 36, words);
     }
   });
 }
@@ -282,7 +250,6 @@ function draw(pen, state, view) {
   if (alone) return handles;
   drawField(pen, state, seen, parts.field, width);
   drawPairs(pen, seen, parts.pairs, width);
-  drawRow(pen, seen, parts.row, width);
   drawOwn(pen, state, seen, parts.own);
   return handles;
 }

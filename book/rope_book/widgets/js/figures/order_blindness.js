@@ -48,14 +48,28 @@ function plan(width, state, { shows }) {
   const top = rows + 14;
   if (!shows("weights")) {
     const side = Math.min(260, width - 2);
-    return { tall, top, side, height: rows + side + 58 };
+    return { tall, top, side, legend: { x: 2, y: top + side + 33 }, height: rows + side + 58 };
   }
-  const [side, w] = tall ? [width - 2, width] : [Math.min(320, width * 0.5), width * 0.5 - 26];
   const count = wordsOf(state.rearranged).length;
+  return tall ? planTall(width, rows, count) : planWide(width, rows, count);
+}
+
+/** The weights are beside the plane. */
+function planWide(width, rows, count) {
+  const [top, side, w] = [rows + 14, Math.min(320, width * 0.5), width * 0.5 - 26];
   const cell = Math.min(40, (w - NAMES - 28) / count);
-  const below = 42 + cell * count;
-  const table = tall ? { x: 0, y: top + side + 68, cell } : { x: width - w, y: top, cell };
-  return { tall, top, side, table, height: rows + (tall ? side + below + 106 : 18 + Math.max(side + 32, 16 + below)) };
+  const height = rows + 18 + Math.max(side + 32, 58 + cell * count);
+  const table = { x: width - w, y: top, head: 62, cell };
+  return { tall: false, top, side, table, legend: { x: 2, y: top + side + 33 }, height };
+}
+
+/** The legend is beside the plane, and the weights are below. */
+function planTall(width, rows, count) {
+  const [top, side] = [rows + 2, Math.min(224, width - 100)];
+  const cell = Math.min(33, 165 / count, (width - NAMES - 28) / count);
+  const table = { x: 0, y: top + side + 44, head: 48, cell };
+  const legend = { x: side + 10, y: top + 26, stacked: true };
+  return { tall: true, top, side, table, legend, height: table.y + table.head + cell * count + 2 };
 }
 
 /** Lay out the word boxes of both sentences. */
@@ -171,7 +185,7 @@ function drawOutputs(pen, seen, x, y, side) {
   labels.avoidDot(at(first.mean), 9);
   labels.avoidDot(at(second.mean), 6);
 
-  pen.part(() => nameOutputs(pen, seen, at, labels));
+  pen.part(() => nameOutputs(pen, seen, at, labels, Math.min(84, side / 4)));
 }
 
 /** The outputs of sentence 2 as {spot, words, marked}, with coinciding outputs merged and the mean last. */
@@ -188,18 +202,19 @@ function placesOf({ second, here }, at) {
   return [...groups, { spot: at(second.mean), words: [phrase`mean`], mean: true }];
 }
 
-/** An output's label: up to two distinct words, each with its count if it is repeated. */
-function nameOf(words) {
+/** An output's name: one or, where there is room, two distinct words, each with its count. */
+function nameOf(words, room) {
   const names = [...new Set(words)].map((word) => {
     const copies = words.filter((other) => other === word).length;
-    return shortened(word, 84, 13) + (copies > 1 ? ` ×${copies}` : "");
+    return shortened(word, room, 13) + (copies > 1 ? ` ×${copies}` : "");
   });
-  return names.slice(0, 2).join(", ") + (names.length > 2 ? " …" : "");
+  const most = room < 60 ? 1 : 2;
+  return names.slice(0, most).join(", ") + (names.length > most ? " …" : "");
 }
 
-function nameOutputs(pen, seen, at, labels) {
+function nameOutputs(pen, seen, at, labels, room) {
   for (const { spot, words, marked, mean } of placesOf(seen, at)) {
-    const text = nameOf(words);
+    const text = nameOf(words, room);
     const width = textWidth(text, 13) + 3;
     const { middle, baseline } = labels.place(width, spotsAround(spot, width));
     const style = { weight: marked ? 700 : undefined, fill: mean ? ink.muted : ink.text };
@@ -209,23 +224,32 @@ function nameOutputs(pen, seen, at, labels) {
 
 const SMALL = { size: 12 };
 
-function drawLegend(pen, x, y) {
-  pen.circle(x + 9, y - 4, 7, { stroke: ink.muted, width: 1.5 });
-  pen.text(x + 21, y, phrase`sentence 1`, SMALL);
-  pen.circle(x + 103, y - 4, 5, { fill: ink.value, stroke: ink.text, width: 1 });
-  pen.text(x + 113, y, phrase`sentence 2`, SMALL);
-  pen.area(diamond([x + 193, y - 4], 5), { fill: ink.muted });
-  pen.text(x + 202, y, phrase`mean`, SMALL);
+/** Draw the legend in one line, or with one entry per line. */
+function drawLegend(pen, { x, y, stacked = false }) {
+  const signs = [
+    { words: phrase`sentence 1`, right: 0, sign: (at) => pen.circle(...at, 7, { stroke: ink.muted, width: 1.5 }) },
+    {
+      words: phrase`sentence 2`,
+      right: 94,
+      sign: (at) => pen.circle(...at, 5, { fill: ink.value, stroke: ink.text, width: 1 }),
+    },
+    { words: phrase`mean`, right: 184, sign: (at) => pen.area(diamond(at, 5), { fill: ink.muted }) },
+  ];
+  for (const [n, { words, right, sign }] of signs.entries()) {
+    const [left, base] = stacked ? [x, y + 22 * n] : [x + right, y];
+    sign([left + 9, base - 4]);
+    pen.text(left + 20, base, words, SMALL);
+  }
 }
 
 /** Draw the attention weights of sentence 2, in percent. */
-function drawWeights(pen, { second, here, causal }, layers, { x, y, cell }) {
+function drawWeights(pen, { second, here, causal }, layers, { x, y, head, cell }) {
   const { words, weights } = second;
   const count = words.length;
   const plain = phrase`Weights in sentence 2 (%)`;
   pen.text(x, y, layers > 1 ? phrase`Weights in sentence 2, layer ${layers} (%)` : plain);
-  pen.text(x, y + 17, phrase`each row: a word and what it looks at`, note);
-  const [left, top] = [x + NAMES, y + 62];
+  if (head > 60) pen.text(x, y + 17, phrase`each row: a word and what it looks at`, note);
+  const [left, top] = [x + NAMES, y + head];
   const style = (place) => ({ size: 12, weight: place === here ? 700 : 400 });
   for (const [n, word] of words.entries()) {
     const name = shortened(word, 44, 12, n === here);
@@ -251,11 +275,11 @@ function drawWeights(pen, { second, here, causal }, layers, { x, y, cell }) {
 function draw(pen, state, view) {
   const { width } = view;
   const seen = compare(state);
-  const { tall, top, side, table } = plan(width, state, view);
+  const { tall, top, side, table, legend } = plan(width, state, view);
   const handles = drawSentences(pen, seen, width, tall);
   pen.text(0, top, verdict(seen), { size: tall ? 14 : 15, weight: 700 });
   drawOutputs(pen, seen, 1, top + 12, side);
-  drawLegend(pen, 2, top + side + 33);
+  drawLegend(pen, legend);
   if (table) drawWeights(pen, seen, state.layers, table);
   return handles;
 }

@@ -1,17 +1,14 @@
 import { DAMAGE } from "../data/damage.js";
-import { ink, note, noteEnd, noteMiddle } from "../lib/colour.js";
+import { ink, note, noteEnd } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
 import { memo } from "../lib/memo.js";
-import { clamp, fmt, grouped, powerOf, range } from "../lib/numbers.js";
+import { fmt, grouped, range } from "../lib/numbers.js";
 import { phrase, phraseOf } from "../lib/phrase.js";
-import { diamond } from "../lib/shapes.js";
 import { listed, quoted, shortened, textWidth, wrapped } from "../lib/words.js";
 
 const LINE = 19; // line spacing in pixels
 const SPACE = textWidth(" ");
-const [LEAST, MOST] = [5, 50000]; // perplexities at the ends of the axis
-const MONO = 12;
-const KINDS = { narrative: phrase`a narrative`, technical: phrase`technical prose`, code: phrase`a program` };
+const GAP = 28; // between two columns
 const ALIKE = {
   word: phrase`These make it repeat one word:`,
   phrase: phrase`These make it go round in one phrase:`,
@@ -22,6 +19,7 @@ const ALIKE = {
 };
 
 const columns = (width) => (width < 520 ? 1 : 2);
+const acrossOf = (width) => (columns(width) > 1 ? (width - GAP) / 2 : width - 4);
 const mistakeOf = (name) => DAMAGE.mistakes.filter((mistake) => mistake.name === name)[0];
 const caseOf = ({ number }) => mistakeOf(DAMAGE.cases[number - 1]);
 
@@ -70,12 +68,11 @@ const linesNeeded = memo((width) => {
 const askedOf = (prompt, width) => wrapped(`${quoted(piecesOf(DAMAGE.prompts[prompt]).join(" "))} …`, width - 4);
 
 function plan(width) {
-  const across = columns(width) > 1 ? (width - 28) / 2 : width - 4;
+  const across = acrossOf(width);
   const top = 24 + LINE * Math.max(...Object.keys(DAMAGE.prompts).map((prompt) => askedOf(prompt, width).length));
-  const tall = 26 + LINE * linesNeeded(across);
-  const second = columns(width) > 1 ? { x: across + 28, y: top } : { x: 2, y: top + tall };
-  const bars = second.y + tall + 34;
-  return { across, first: { x: 2, y: top }, second, bars, height: bars + 22 * DAMAGE.kinds.length + 34 };
+  const tall = 2 + LINE * linesNeeded(across);
+  const second = columns(width) > 1 ? { x: across + GAP, y: top } : { x: 2, y: top + tall + 26 };
+  return { across, first: { x: 2, y: top }, second, height: second.y + tall };
 }
 
 /** Draw a text word by word: grey while it matches the correct text, amber where it repeats itself. */
@@ -90,66 +87,30 @@ function drawText(pen, { x, y }, across, title, pieces, shared, words) {
   });
 }
 
-/** Plot the perplexities on three texts, with a dot for the correct model and a diamond for the broken one. */
-function drawBars(pen, { perplexity }, y, width) {
-  const [left, right] = [clamp(0.38 * width, 124, 150), width - 16];
-  const X = (value) =>
-    left + ((right - left) * (powerOf(clamp(value, LEAST, MOST)) - powerOf(LEAST))) / (powerOf(MOST) - powerOf(LEAST));
-  const bottom = y + 22 * DAMAGE.kinds.length - 8;
-  for (const tick of columns(width) > 1 ? [10, 100, 1000, 10000] : [10, 1000]) {
-    pen.line(X(tick), y - 14, X(tick), bottom, { stroke: ink.grid, width: 1 });
-    pen.text(X(tick), bottom + 16, grouped(tick), noteMiddle);
-  }
-  const title =
-    columns(width) > 1
-      ? phrase`Perplexity of other texts: ● right, ◆ this one`
-      : phrase`Perplexity: ● right, ◆ this one`;
-  pen.text(2, y - 22, title);
-  DAMAGE.kinds.forEach((kind, n) => {
-    const [good, bad] = [DAMAGE.right.perplexity[n], perplexity[n] ?? MOST];
-    const at = y + 22 * n;
-    pen.text(left - 10, at + 4, KINDS[kind], noteEnd);
-    pen.line(X(good), at, X(bad), at, { stroke: ink.other, width: 3 });
-    pen.circle(X(good), at, 5, { fill: ink.position, stroke: ink.text, width: 1 });
-    pen.area(diamond([X(bad), at], 8), { fill: ink.text });
-    pen.area(diamond([X(bad), at], 6), { fill: ink.other });
-  });
-}
-
-/** The mistakes whose text matches the selected description. */
+/** The mistakes whose text fits the selected description. */
 const lookingLike = (state) => DAMAGE.mistakes.filter((mistake) => looksOf(mistake, state) === state.task);
 
-/** The commands that tell the given mistakes apart, each with the mistakes that it finds. */
+/** List the commands that distinguish mistakes, without their arguments, each with the mistakes that it finds. */
 function commandsFor(mistakes) {
-  const commands = [...new Set(mistakes.map(({ run }) => run).filter(Boolean))];
-  return commands.map((run) => ({ run, names: mistakes.filter((mistake) => mistake.run === run) }));
+  const commandOf = ({ run }) => run.split(" ").slice(0, 2).join(" ");
+  const commands = [...new Set(mistakes.map(commandOf).filter(Boolean))];
+  return commands.map((run) => ({ run, names: mistakes.filter((mistake) => commandOf(mistake) === run) }));
 }
 
-const commandLines = (mistakes, width) => commandsFor(mistakes).flatMap(({ run }) => wrapped(run, width - 4, MONO));
-
-const ENTRY = 44; // height of a list entry, in pixels
-function listHeight(state, width) {
-  const mistakes = lookingLike(state);
-  return 78 + ENTRY * mistakes.length + LINE * commandLines(mistakes, width).length;
-}
+const rowsOf = (mistakes, width) => Math.ceil(mistakes.length / columns(width));
+const listHeight = (state, width) => 44 + LINE * rowsOf(lookingLike(state), width);
 
 function drawList(pen, state, width) {
   const mistakes = lookingLike(state);
   pen.text(2, 14, shortened(ALIKE[state.task], width - 4, 13, true), { weight: 600 });
-  pen.text(width, 34, phrase`perplexity × right`, noteEnd);
+  pen.text(width, 33, phrase`perplexity × right`, noteEnd);
+  const rows = rowsOf(mistakes, width);
+  const across = acrossOf(width);
   mistakes.forEach((mistake, n) => {
-    const y = 50 + ENTRY * n;
-    pen.line(2, y - 14, width, y - 14, { stroke: ink.grid, width: 1 });
-    pen.text(2, y + 2, shortened(phraseOf(mistake.called), width - 70), { weight: 600 });
-    pen.text(width, y + 2, `× ${worse(mistake.perplexity)}`, { anchor: "end" });
-    pen.text(2, y + 20, shortened(piecesOf(textOf(mistake, state)).join(" "), width - 8), note);
+    const [left, y] = [2 + (across + GAP) * Math.floor(n / rows), 52 + LINE * (n % rows)];
+    pen.text(left, y, shortened(phraseOf(mistake.called), across - 60));
+    pen.text(left + across - 4, y, `× ${worse(mistake.perplexity)}`, { anchor: "end" });
   });
-  const y = 60 + ENTRY * mistakes.length;
-  const apart =
-    columns(width) > 1 ? phrase`Text alone does not tell these apart. Run:` : phrase`What tells them apart:`;
-  pen.text(2, y, apart, { weight: 600 });
-  for (const [n, line] of commandLines(mistakes, width).entries())
-    pen.text(2, y + LINE * (n + 1), line, { size: MONO });
 }
 
 /** The largest increase in perplexity on any text, as a factor. */
@@ -173,7 +134,6 @@ function draw(pen, state, { width }) {
     ? phraseOf(mistake.called)
     : phrase`It writes: text ${state.number} of ${DAMAGE.cases.length}`;
   drawText(pen, at.second, at.across, shortened(title, at.across, 13, true), bad, shared, state.words);
-  drawBars(pen, mistake, at.bars, width);
 }
 
 /** The beginning of the text that a mistake produces, in quotation marks. */
@@ -205,7 +165,7 @@ function readList(state) {
   return [
     phrase`${mistakes.length} of ${DAMAGE.mistakes.length} known mistakes look like that.`,
     phrase`${everywhere.length} of them do so after every prompt.`,
-    ...(ways.length ? [phrase`${listed(ways)}.`] : []),
+    ...(ways.length ? [phrase`Text alone does not tell these apart: ${listed(ways)}.`] : []),
   ].join(" ");
 }
 
@@ -236,6 +196,7 @@ export default live({
   readout,
   follow,
   unfolds: true,
+  answers: "guess",
   play: { trait: "words", perSecond: 8 },
   buttons: [
     { label: phrase`Next text`, move: ({ number }) => ({ task: "guess", number: (number % DAMAGE.cases.length) + 1 }) },

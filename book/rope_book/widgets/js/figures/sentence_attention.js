@@ -1,19 +1,19 @@
 import { axes } from "../lib/axes.js";
-import { diverging, ink, noteEnd, onShade, shade, signedPlace, viridis } from "../lib/colour.js";
+import { diverging, ink, note, noteEnd, noteMiddle, onShade, shade, signedPlace, viridis } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
 import { legendOf } from "../lib/legend.js";
 import { memo } from "../lib/memo.js";
 import { clamp, fmt, grouped, range } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
 import { roomAslant } from "../lib/shapes.js";
-import { quoted, shortened, textWidth } from "../lib/words.js";
+import { quoted, shortened, textWidth, wrapped } from "../lib/words.js";
 import { softmax } from "../maths/dot_product.js";
 import { makeHead } from "../maths/encoding.js";
 import { readingHead, wordVector } from "../maths/words.js";
 
 const FARTHEST = 1000;
-const STRIDE = 10; // number of consecutive values of k merged into one point of the band
-const MINE = { stroke: ink.text, width: 3 };
+const NEAR = 50; // tokens to either side of s in the curve
+const MINE = { stroke: ink.text, width: 2.2 };
 const THEIRS = { stroke: ink.muted, width: 1.5 };
 const STILL = 1e-9; // smaller changes are ignored
 
@@ -27,8 +27,7 @@ const NAMES = {
 };
 
 const percent = (x, decimals = 0) => fmt(100 * x, decimals);
-const signed = (text) => (text.startsWith("−") || Number(text) === 0 ? text : `+${text}`);
-/** Format a weight or a score: `entry` for a cell of a matrix, `amount` for a change in a sentence. */
+/** Formatters for weights or scores: one for numbers in cells, one for changes in sentences. */
 const entry = ({ weights }, x) => (weights ? percent(x) : fmt(x, 1));
 const amount = ({ weights }, x) => (weights ? phrase`${percent(x, 1)} points` : fmt(x, 2));
 
@@ -67,128 +66,130 @@ function seenOf({ start, encoding, ...text }) {
   return { text, words, weights, causal, against, start, encoding, now, change, most, still, where };
 }
 
-const HEADER = 92; // pixels above each matrix for the title and the column labels
-const TURN = 62; // slant of the column labels, in degrees
+const TURN = 62; // slant of the columns' words in a narrow figure, in degrees
+const GAP = 4; // between two rows, in pixels
+const TOP = 74; // of the boxes that head the columns, in pixels
 
-/** Lay out the two matrices side by side, or one above the other. */
+/** Lay out the text, then the matrix under it, and the curve beside the matrix or below it. */
 function plan(width, count) {
-  const tall = width < 520;
-  const names = tall ? 68 : 78;
-  const panel = tall ? width : (width - 22) / 2;
-  const cell = Math.min(tall ? 34 : 40, (panel - names - (tall ? 4 : 18)) / count);
-  const top = 152;
-  const block = HEADER + cell * count + 26;
-  const below = top + (tall ? 2 * block + 50 : block + 34);
-  const second = tall ? [0, top + block] : [width - panel, top];
-  const curve = { x: 34, y: below, w: width - 52, h: 104 };
-  return { tall, names, panel, cell, first: [0, top], second, curve, height: below + 148 };
+  const tall = width < 640;
+  const names = tall ? 74 : 78;
+  const cell = Math.min(84, ((tall ? width - 20 : 0.66 * width) - names) / count);
+  const row = Math.min(39, 195 / count);
+  const head = tall ? { h: 22, below: 72 } : { h: 34, below: 4 };
+  const square = { left: names, top: TOP + head.h + head.below, cell, row };
+  const bottom = square.top + row * count;
+  const x = tall ? 34 : Math.round(0.66 * width) + 54;
+  const y = tall ? bottom + 122 : TOP + 76;
+  const curve = { x, y, w: width - x - 20, h: tall ? 104 : 116 };
+  return { tall, head, square, bottom, curve, height: Math.max(bottom + 24, curve.y + curve.h + 36) };
 }
 
-/** Draw the position axis from 0 to 1,000 and, below it, the sentence's words with their positions; return the
- * handle that moves the sentence. */
-function drawPlace(pen, { start, words }, width, tall) {
-  const [x0, w, y, top] = [14, width - 28, 22, 54];
+/** Draw the text from 0 to 1000, and the sentence's place in it, which fans out to the columns of the matrix. */
+function drawPlace(pen, { start, words }, { tall, square, head }, width) {
+  const [x0, w, y] = [14, width - 28, 50];
   const X = (token) => x0 + (w * token) / (FARTHEST + words.length);
-  const step = width / words.length;
   const ends = [X(start), X(start + words.length)];
   const rail = /** @type {Pair[]} */ (ends.map((x) => [x, y]));
-  pen.area([...rail, [width - 3, top], [3, top]], { fill: ink.position, opacity: 0.16 });
+  pen.area([...rail, [square.left + square.cell * words.length, TOP], [square.left, TOP]], FAN);
   pen.line(x0, y, x0 + w, y, { stroke: ink.muted, width: 1.5 });
   for (const t of range(0, FARTHEST, tall ? 500 : 250)) {
     pen.line(X(t), y - 4, X(t), y, { stroke: ink.muted, width: 1 });
     const anchor = t === 0 ? "start" : t === FARTHEST ? "end" : "middle";
     const name = t === 0 ? phrase`position 0` : grouped(t);
-    pen.text(t === 0 ? 0 : t === FARTHEST ? width : X(t), y - 9, name, { size: 12, anchor, fill: ink.muted });
+    pen.text(t === 0 ? 0 : t === FARTHEST ? width : X(t), y - 9, name, { ...note, anchor });
   }
   pen.circle(X(start + words.length / 2), y, 7, { fill: ink.position, stroke: ink.paper, width: 1.5 });
-  words.forEach((word, m) => {
-    const middle = step * (m + 0.5);
-    pen.rect(step * m + 2, top, step - 4, 42, { fill: ink.paper, stroke: ink.position, width: 1.5, radius: 5 });
-    pen.text(middle, top + 17, shortened(word, step - 8), { anchor: "middle" });
-    pen.text(middle, top + 34, start + m, { anchor: "middle", fill: ink.positionWords, weight: 600 });
-  });
   const at = (px) => clamp(Math.round(((px - x0) / w) * (FARTHEST + words.length) - words.length / 2), 0, FARTHEST);
+  drawHeads(pen, { words, start }, { tall, head, square }, width);
   return { start: { x: X(start + words.length / 2), y, at } };
 }
 
-/** Draw a matrix with the words along its sides and a frame around the cell `where`; `paint(x)` returns a cell's
- * {fill, text, ink}. */
-function drawSquare(pen, { names, cell, panel }, { words, where, causal }, [x, y], title, matrix, paint) {
-  pen.text(x, y, title, { weight: 600 });
-  const [left, top] = [x + names, y + HEADER - 8];
+const FAN = { fill: ink.position, opacity: 0.16 };
+
+/** Head each column with its word and position, and each row with its word. */
+function drawHeads(pen, { words, start }, { tall, head: { h }, square: { left, top, cell, row } }, width) {
   pen.text(left - 6, top - 22, phrase`key →`, noteEnd);
   pen.text(left - 6, top - 7, phrase`query ↓`, noteEnd);
   words.forEach((word, n) => {
-    const at = left + cell * (n + 0.5) + 2;
-    const room = Math.min(74, roomAslant(x + panel - at, TURN));
-    pen.text(at, top - 6, shortened(word, room, 12), { size: 12, turn: -TURN });
-  });
-  words.forEach((word, m) => {
-    const middle = top + cell * (m + 0.5) + 4;
-    pen.text(left - 6, middle, shortened(word, names - 7, 12), { size: 12, anchor: "end" });
-    words.forEach((_, n) => {
-      const { fill, text, ink: colour } = causal && n > m ? HIDDEN : paint(matrix[m][n]);
-      const [px, py] = [left + cell * n, top + cell * m];
-      pen.rect(px, py, cell - 1, cell - 1, { fill });
-      pen.rect(px, py, cell - 1, cell - 1, { stroke: ink.grid, width: 1 });
-      pen.text(px + cell / 2 - 0.5, middle, textWidth(text, 12) + 5 < cell ? text : "", {
+    const [x, middle] = [left + cell * n, left + cell * (n + 0.5)];
+    pen.rect(x + 1, TOP, cell - 3, h, { fill: ink.paper, stroke: ink.position, width: 1.5, radius: 5 });
+    const place = { anchor: "middle", fill: ink.positionWords, weight: 600, size: tall ? 12 : 13 };
+    pen.text(middle, TOP + h - 6, start + n, place);
+    if (tall)
+      pen.text(middle + 2, top - 6, shortened(word, Math.min(72, roomAslant(width - middle - 2, TURN)), 12), {
         size: 12,
-        anchor: "middle",
-        fill: colour,
+        turn: -TURN,
       });
-    });
+    else pen.text(middle, TOP + 14, shortened(word, cell - 6, 12), { size: 12, anchor: "middle" });
+    const name = shortened(word, left - 7, 12);
+    pen.text(left - 6, top + row * (n + 0.5) + 2, name, { size: 12, anchor: "end" });
   });
-  if (!where) return;
-  const [px, py] = [left + cell * where.n, top + cell * where.m];
-  pen.rect(px - 0.5, py - 0.5, cell, cell, { stroke: ink.text, width: 3 });
 }
 
-const HIDDEN = { fill: ink.paper, text: "·", ink: ink.muted }; // a masked key
-
-/** Draw the matrix of scores or weights. */
-function drawNow(pen, seen, place) {
-  const { now, weights } = seen;
-  const limit = [4, 8, 16].find((size) => size >= largest(now.map((row) => row.filter(Number.isFinite)))) ?? 32;
-  const title = weights ? phrase`Attention weights (%)` : phrase`Attention scores`;
-  drawSquare(pen, place, seen, place.first, title, now, (x) => {
+/** How a number in a cell is painted: {fill, ink}. */
+function painterOf({ now, change, weights }) {
+  const all = [now, minusMatrix(now, change)].flat(2).filter(Number.isFinite);
+  const limit = [4, 8, 16].find((size) => size >= Math.max(...all.map(Math.abs))) ?? 32;
+  return (x) => {
     const [level, map] = weights ? [x, viridis] : [signedPlace(x, limit), diverging];
-    return { fill: shade(level, map), text: entry(seen, x), ink: onShade(level, map) };
+    return { fill: shade(level, map), ink: onShade(level, map) };
+  };
+}
+
+/** Draw the weights or scores. A cell is split where its number changes, into before and now; the largest change is
+ * framed. */
+function drawSquare(pen, seen, { left, top, cell, row }) {
+  const { words, now, change, causal, where } = seen;
+  const paint = painterOf(seen);
+  const numbers = (m, n) => (Math.abs(change[m][n]) < STILL ? [now[m][n]] : [now[m][n] - change[m][n], now[m][n]]);
+  pen.part(() => {
+    for (const [m, n] of words.flatMap((_, m) => words.map((_, n) => [m, n]))) {
+      const [x, y] = [left + cell * n, top + row * m];
+      const isHidden = causal && n > m; // a key that the query cannot see
+      const shown = isHidden ? [] : numbers(m, n);
+      const tall = (row - GAP) / shown.length;
+      for (const [i, value] of shown.entries()) {
+        const { fill, ink: colour } = paint(value);
+        pen.rect(x, y + tall * i, cell - 1, tall, { fill });
+        const text = entry(seen, value);
+        const words = textWidth(text, 12) + 5 < cell ? text : "";
+        pen.text(x + cell / 2, y + tall * (i + 0.5) + 4.5, words, { ...noteMiddle, fill: colour });
+      }
+      pen.rect(x, y, cell - 1, row - GAP, { stroke: ink.grid, width: 1 });
+      if (isHidden) pen.text(x + cell / 2, y + row / 2 + 3, "·", noteMiddle);
+    }
   });
+  if (where) {
+    const [x, y] = [left + cell * where.n, top + row * where.m];
+    pen.rect(x - 0.5, y - 0.5, cell, row - GAP + 1, { stroke: ink.text, width: 3 });
+  }
 }
 
-/** Draw the changes, with one colour for increases and another for decreases; unchanged cells stay blank. */
-function drawChange(pen, seen, place) {
-  const { change, weights, against } = seen;
-  const what = against === "start" ? phrase`Change since s = 0` : phrase`Change by the encoding`;
-  const most = weights ? 0.3 : 3; // changes near this size get the strongest colours
-  drawSquare(pen, place, seen, place.second, weights ? phrase`${what} (points)` : what, change, (x) => {
-    const number = entry(seen, x);
-    const text = weights ? signed(number) : number;
-    if (Math.abs(x) < STILL) return { fill: ink.paper, text, ink: ink.muted };
-    const level = signedPlace(x, 1.25 * most);
-    return { fill: shade(level, diverging), text, ink: onShade(level, diverging) };
-  });
+/** Say below the matrix what its numbers are. */
+function drawNote(pen, { weights, against }, { square, bottom, tall, curve }, width) {
+  const what = weights ? phrase`Weights in %` : phrase`Scores`;
+  const before = against === "start" ? phrase`at s = 0` : phrase`no encoding`;
+  const words = phrase`${what}. Split where they change: ${before} above, now below`;
+  const left = tall ? 2 : square.left;
+  const isBeside = !tall && bottom < curve.y + curve.h + 30; // rather than under the curve
+  const room = (isBeside ? curve.x - 40 : width) - left;
+  for (const [i, line] of wrapped(words, room, 12).entries()) pen.text(left, bottom + 15 + 16 * i, line, note);
 }
 
-/** A closed path around the band between the minimum and the maximum of every `STRIDE` consecutive values. */
-function bandOf(values, X, Y) {
-  const starts = range(0, FARTHEST, STRIDE);
-  const edge = (most) => starts.map((k) => [X(k), Y(most(...values.slice(k, k + STRIDE)))]);
-  return [...edge(Math.max), ...edge(Math.min).reverse()];
-}
-
-/** Plot the largest change at each k, for the selected encoding and one other. A constant curve is drawn as a line,
- * and a varying one as the band between its local minimum and maximum. */
-function drawCurve(pen, { text, encoding, start, weights, most }, { curve: box, tall }, width) {
+/** Plot the largest change at each k near s, for the selected encoding and one other. */
+function drawCurve(pen, { text, encoding, start, weights, most }, { curve: box }, width) {
   const other = encoding === "sinusoidal" ? "rotary" : "sinusoidal";
   const [mine, theirs] = [encoding, other].map((name) => changeCurve(text, name));
   const limits = weights ? [0.1, 0.2, 0.4, 0.6, 1] : [0.5, 1, 2, 4, 8, 16];
   const limit = limits.find((step) => step >= Math.max(...mine, ...theirs)) ?? 32;
-  const title = weights && !tall ? phrase`Largest change at each s (points)` : phrase`Largest change at each s`;
-  pen.text(0, box.y - (tall ? 48 : 28), title, { weight: 600 });
-  const { X, Y } = axes(pen, box, [0, FARTHEST], [0, limit], {
-    xLabel: tall ? phrase`s (tokens)` : phrase`s, the position of the first word (tokens)`,
-    xTicks: range(0, FARTHEST, tall ? 500 : 250),
+  const title = weights ? phrase`Largest change (points)` : phrase`Largest change`;
+  pen.text(box.x - 30, box.y - 58, title, { weight: 600 });
+  const from = clamp(start - NEAR, 0, FARTHEST - 2 * NEAR);
+  const near = range(from, from + 2 * NEAR);
+  const { X, Y } = axes(pen, box, [from, from + 2 * NEAR], [0, limit], {
+    xLabel: phrase`s (tokens)`,
+    xTicks: near.filter((k) => k % NEAR === 0),
     xFormat: grouped,
     yTicks: [0, limit / 2, limit],
     yFormat: (t) => (weights ? percent(t) : t),
@@ -198,14 +199,10 @@ function drawCurve(pen, { text, encoding, start, weights, most }, { curve: box, 
     { words: named(encoding, mine), style: MINE },
     { words: named(other, theirs), style: THEIRS },
   ];
-  legendOf(legend, width, { sample: 26 }).draw(pen, box.y - (tall ? 32 : 12));
-  const plot = (values, style) => {
-    const varies = Math.max(...values) - Math.min(...values) >= STILL;
-    pen.areas(varies ? [bandOf(values, X, Y)] : [], { fill: style.stroke, opacity: 0.6 });
-    pen.curve(varies ? [] : [0, FARTHEST].map((k) => [X(k), Y(values[k])]), style);
-  };
-  plot(theirs, THEIRS);
-  plot(mine, MINE);
+  legendOf(legend, width - box.x + 30, { sample: 26 }).draw(pen, box.y - 40, box.x - 32);
+  const plot = (values) => near.map((k) => [X(k), Y(values[k])]);
+  pen.curve(plot(theirs), THEIRS);
+  pen.curve(plot(mine), MINE);
   pen.line(X(start), Y(0), X(start), Y(most), { stroke: ink.position, width: 1.5, dash: "3 3" });
   pen.circle(X(start), Y(most), 6, { fill: ink.position, stroke: ink.text, width: 1.5 });
 }
@@ -229,11 +226,10 @@ function verdict({ weights, against, start, encoding, most, still }, tall) {
 function draw(pen, state, { width }) {
   const seen = seenOf(state);
   const place = plan(width, seen.words.length);
-  const { tall } = place;
-  const handles = drawPlace(pen, seen, width, tall);
-  pen.text(width / 2, 124, verdict(seen, tall), { size: tall ? 14 : 16, weight: 700, anchor: "middle" });
-  drawNow(pen, seen, place);
-  drawChange(pen, seen, place);
+  pen.text(2, 15, verdict(seen, place.tall), { size: place.tall ? 14 : 16, weight: 700 });
+  const handles = drawPlace(pen, seen, place, width);
+  drawSquare(pen, seen, place.square);
+  drawNote(pen, seen, place, width);
   drawCurve(pen, seen, place, width);
   return handles;
 }
@@ -254,7 +250,7 @@ function readout(state) {
   const span = words.length > 1 ? phrase`positions ${start} to ${last}` : phrase`position ${start}`;
   const how = phrase`${HOW[encoding]}; the words are at ${span}.`;
   const what = weights ? phrase`weight` : phrase`score`;
-  if (against === "start" && start === 0) return phrase`${how} Move the sentence, and watch the second square.`;
+  if (against === "start" && start === 0) return phrase`${how} Move the sentence, and watch the cells.`;
   if (still && against === "start") {
     return encoding === "none"
       ? phrase`${how} No ${what} differs from that at s = 0, to 9 decimals (without position nothing could).`

@@ -2,7 +2,7 @@ import { ink, note, noteEnd, noteMiddle } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
 import { clamp, fmt, grouped, range, sum } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
-import { counted, textWidth } from "../lib/words.js";
+import { counted, textWidth, wrapped } from "../lib/words.js";
 import { attention } from "../maths/dot_product.js";
 import { invFreq, ropeAngles } from "../maths/frequencies.js";
 import { linearFactors, linearState } from "../maths/linear.js";
@@ -163,7 +163,10 @@ function draw(pen, state, { width }) {
   const [end, foot] = [at.first.x + at.first.w, at.second.y + at.second.h + 16];
   pen.text(at.second.x, foot, phrase`token 0`, note);
   pen.text(end, foot, TOKENS - 1, noteEnd);
-  pen.text(end, at.narrow ? foot + 20 : at.first.y - 10, phrase`bars: each token's share of the answer`, noteEnd);
+  const bars = phrase`bars: each token's share of the answer`;
+  const lines = at.narrow ? [] : wrapped(bars, width - end - 16, 12);
+  if (at.narrow) pen.text(end, foot + 20, bars, noteEnd);
+  for (const [n, line] of lines.entries()) pen.text(end + 14, at.first.y + 16 * n + 28, line, note);
   return handles;
 }
 

@@ -1,5 +1,5 @@
 import { axes } from "../lib/axes.js";
-import { ink, noteEnd, noteMiddle } from "../lib/colour.js";
+import { ink, noteMiddle } from "../lib/colour.js";
 import { hands } from "../lib/faces.js";
 import { live } from "../lib/figure.js";
 import { centred } from "../lib/labels.js";
@@ -13,8 +13,7 @@ import { pairFeatures } from "../maths/layouts.js";
 import { partialRope, pRope } from "../maths/partial.js";
 import { completesTurn } from "../maths/trained_range.js";
 
-const [FAST, SLOW] = [2, 4e6]; // range of the chart, in tokens per turn
-const LAYERS = 8;
+const [FAST, SLOW] = [2, 2e6]; // ends of the chart, in tokens per turn
 
 /** Map a wavelength to a scale from 0 (fast) to 1 (slow). */
 const speedOf = (wave) => (powerOf(wave) - powerOf(FAST)) / (powerOf(SLOW) - powerOf(FAST));
@@ -28,7 +27,7 @@ function turning(frequencies, pairing) {
   });
 }
 
-/** The four variants of a head, each with its exponent divisor, number of pairs, and rotating pairs. */
+/** The three variants of a head, each with its exponent divisor, its number of pairs, and the pairs that rotate. */
 function headsOf({ head_dim, fraction, base, pairing }) {
   const rotaryDim = head_dim * fraction;
   const partial = { name: phrase`partial rotary`, title: phrase`Partial rotary`, short: phrase`partial` };
@@ -36,7 +35,6 @@ function headsOf({ head_dim, fraction, base, pairing }) {
     { name: "RoPE", over: head_dim, frequencies: invFreq(head_dim, base) },
     { ...partial, over: rotaryDim, frequencies: partialRope(rotaryDim, base) },
     { name: "p-RoPE", over: head_dim, frequencies: pRope(head_dim, fraction, base) },
-    { name: "NoPE", over: 0, frequencies: pRope(head_dim, 0, base) },
   ].map(({ frequencies, ...head }) => ({ ...head, most: frequencies.length, pairs: turning(frequencies, pairing) }));
 }
 
@@ -44,16 +42,15 @@ function headsOf({ head_dim, fraction, base, pairing }) {
 const pairWith = (pairs, feature) => pairs.find(({ features }) => features.includes(feature));
 
 const narrow = (width) => width < 480;
-const [TITLE, ARC, CELL, GAP] = [20, 22, 44, 14];
-const HAND = 31; // distance from the top of a cell to the hub of its hand, in pixels
+const HEADS = 3;
+const [TITLE, ARC, CELL, GAP] = [20, 18, 44, 12];
+const HAND = 31; // distance from the top of a cell to the middle of its hand, in pixels
 const ROW = TITLE + ARC + CELL + GAP;
-const LAYERS_TOP = 4 * ROW + 4;
-const CHART_TOP = LAYERS_TOP + 96;
+const CHART_TOP = HEADS * ROW + 32;
 const STRIP = 26; // pixels per variant in the chart
 
 /** Summarise a variant's rotating pairs in a few words. */
 function wordsOf({ over, most, pairs }, width) {
-  if (!over) return phrase`nothing turns`;
   const exponent = phrase`exponent −2i/${over}`;
   if (width < 310) return exponent;
   if (narrow(width)) return phrase`${counted(pairs.length, "pair")}, ${exponent}`;
@@ -67,12 +64,10 @@ function seatsOf(row, headDim, width) {
   return { cell, top: row * ROW, y: row * ROW + TITLE + ARC, centre: (j) => 2 + (j + 0.5) * cell };
 }
 
-/** Draw arcs between partners, with the selected feature's arc on top. */
-function drawArcs(pen, pairs, chosen, pairing, { cell, y, centre }) {
+/** Draw an arc from the selected feature to its partner; partners among the others are alike in colour. */
+function drawArc(pen, { features: [a, b] }, pairing, { cell, y, centre }) {
   const tall = pairing === "interleaved" ? clamp(0.7 * cell, 8, ARC - 4) : ARC - 4;
-  const arc = ({ features: [a, b] }) => halfEllipse(centre(a), centre(b), y - 1, tall);
-  pen.curves(pairs.filter((pair) => pair !== chosen).map(arc), { stroke: ink.muted, width: 1.2 });
-  pen.curves(chosen ? [arc(chosen)] : [], { stroke: ink.text, width: 3 });
+  pen.curve(halfEllipse(centre(a), centre(b), y - 1, tall), { stroke: ink.text, width: 3 });
 }
 
 /** Draw one cell per feature, in the colour of its speed. */
@@ -102,51 +97,34 @@ function drawHands(pen, pairs, position, { cell, y, centre }) {
   });
 }
 
-/** Draw one variant's title, arcs and cells, with frames around the selected feature and its partner. */
+/** Draw one variant's title, arc and cells, with frames around the selected feature and its partner. */
 function drawHead(pen, head, { head_dim, pairing, feature, position }, seats, width) {
   const { name, title = name, pairs } = head;
   const { cell, top, y, centre } = seats;
   pen.text(2, top + 14, title, { weight: 600 });
   pen.text(112, top + 14, wordsOf(head, width));
   const chosen = pairWith(pairs, feature);
-  drawArcs(pen, pairs, chosen, pairing, seats);
+  pen.part(() => chosen && drawArc(pen, chosen, pairing, seats));
   drawCells(pen, pairs, head_dim, seats);
   drawHands(pen, pairs, position, seats);
   const frame = { stroke: ink.text, width: 2.5, radius: 3, dash: chosen ? undefined : "3 3" };
   for (const j of chosen?.features ?? [feature, feature]) pen.rect(centre(j) - cell / 2, y - 1, cell, CELL + 2, frame);
 }
 
-/** Draw the fifth variant, in which whole layers differ rather than the pairs of a head. */
-function drawLayers(pen, width) {
-  const words = narrow(width)
-    ? phrase`Hybrid, layer by layer`
-    : phrase`Hybrid: chosen by layer, here none in every fourth`;
-  pen.text(2, LAYERS_TOP + 14, words, { weight: 600 });
-  const step = (width - 4) / LAYERS;
-  for (const layer of range(1, LAYERS)) {
-    const turns = layer % 4 > 0;
-    const style = turns ? { fill: ink.position, opacity: 0.3 } : { stroke: ink.muted, width: 1.2, dash: "3 3" };
-    pen.rect(2 + (layer - 1) * step + 2, LAYERS_TOP + 24, step - 4, 24, { ...style, radius: 3 });
-    const label = narrow(width) ? layer : `${layer}: ${turns ? "RoPE" : "NoPE"}`;
-    pen.text(2 + (layer - 0.5) * step, LAYERS_TOP + 40, label, { anchor: "middle", size: 12 });
-  }
-}
-
-/** Draw the lower chart, which compares each pair's tokens per turn with the trained length and counts the features
- * that do not turn. */
+/** Draw the lower chart, which compares each pair's tokens per turn with the trained length. */
 function drawWaves(pen, all, state, width) {
-  const { head_dim, trained_length: trained, feature } = state;
-  const box = { x: 62, y: CHART_TOP, w: width - 62 - 80, h: 4 * STRIP };
+  const { trained_length: trained, feature } = state;
+  const box = { x: 62, y: CHART_TOP, w: width - 62 - 14, h: HEADS * STRIP };
   const title = narrow(width) ? phrase`Tokens per turn` : phrase`Tokens for a turn of each pair`;
   pen.text(2, CHART_TOP - 24, title, { weight: 600 });
-  const { X } = axes(pen, box, [FAST, SLOW], [0, 4], {
+  const { X } = axes(pen, box, [FAST, SLOW], [0, HEADS], {
     xLog: true,
     xLabel: narrow(width)
       ? phrase`tokens; beyond L, no full turn`
       : phrase`wavelength (tokens); beyond L, no full turn in training`,
     xTicks: box.w < 210 ? geometric(10, 1e5, 2) : geometric(10, 1e6, 5),
     xFormat: (value) => decade(powerOf(value), 0, 3),
-    yTicks: range(0, 4),
+    yTicks: range(0, HEADS),
     yFormat: () => "",
   });
   const edge = X(trained);
@@ -155,11 +133,9 @@ function drawWaves(pen, all, state, width) {
   const length = `L = ${grouped(trained)}`;
   const middle = centred(edge, length, box.x, box.x + box.w, { size: 12 });
   pen.text(middle, box.y - 8, length, { anchor: "middle", size: 12 });
-  pen.text(width - 2, box.y - 8, phrase`don’t turn`, noteEnd);
   all.forEach(({ name, short = name, pairs }, row) => {
     const y = box.y + (row + 0.5) * STRIP;
     pen.text(box.x - 6, y + 4, short, { anchor: "end", size: 12 });
-    pen.text(width - 2, y + 4, phrase`${head_dim - 2 * pairs.length} of ${head_dim}`, { anchor: "end", size: 12 });
     const chosen = pairWith(pairs, feature);
     pen.part(() => {
       for (const pair of [...pairs.filter((other) => other !== chosen), ...(chosen ? [chosen] : [])]) {
@@ -175,7 +151,6 @@ function draw(pen, state, { width }) {
   const all = headsOf(state);
   const seats = all.map((_, row) => seatsOf(row, head_dim, width));
   for (const [row, head] of all.entries()) drawHead(pen, head, state, seats[row], width);
-  drawLayers(pen, width);
   drawWaves(pen, all, state, width);
   const [{ cell, y, centre }] = seats;
   const at = (px) => clamp(Math.floor((px - 2) / cell), 0, head_dim - 1);
@@ -184,7 +159,7 @@ function draw(pen, state, { width }) {
 
 function readout(state) {
   const { feature, trained_length: trained } = state;
-  const all = headsOf(state).slice(0, 3);
+  const all = headsOf(state);
   const said = all.map(({ name, pairs }) => {
     const pair = pairWith(pairs, feature);
     if (!pair) return phrase`${name} leaves it alone`;
@@ -197,7 +172,7 @@ function readout(state) {
     return phrase`${completesTurn(frequencies, trained).filter(Boolean).length} of ${pairs.length}`;
   });
   const where = state.position ? phrase`At position ${grouped(state.position)}. ` : "";
-  return phrase`${where}Feature ${feature}: ${said.join(phrase`; `)}; NoPE turns nothing. Pairs that complete a turn within
+  return phrase`${where}Feature ${feature}: ${said.join(phrase`; `)}. Pairs that complete a turn within
     ${grouped(trained)} tokens: ${counts[0]} in RoPE, ${counts[1]} in partial rotary, ${counts[2]} in p-RoPE.`;
 }
 
@@ -208,8 +183,8 @@ function results(state) {
 
 export default live({
   name: "WhatTurns",
-  title: phrase`One head under RoPE, partial rotary, p-RoPE and NoPE: what turns, how fast, and with whom`,
-  height: () => CHART_TOP + 4 * STRIP + 50,
+  title: phrase`One head under RoPE, partial rotary and p-RoPE: what turns, how fast, and with whom`,
+  height: () => CHART_TOP + HEADS * STRIP + 40,
   lines: 4,
   draw,
   readout,

@@ -11,12 +11,17 @@ import { initialOf } from "./state.js";
 // buttons that belong under "More", including those for files. In a small form the bar contains at most Play.
 /** @param {Figure} figure @param {Live} state @param {string[] | undefined} only
  * @param {{moved: Moved, leapt: Moved, rested: () => void, tell: Tell, link?: Link}} calls */
-export function makeBar({ name, play, files, buttons = [] }, state, only, { moved, leapt, rested, tell, link }) {
+export function makeBar(
+  { name, source, play, files, buttons = [] },
+  state,
+  only,
+  { moved, leapt, rested, tell, link },
+) {
   const element = html("div", { class: "rl-bar" });
   const isShown = (/** @type {string} */ name) => only?.includes(name) ?? true;
   const player = play && isShown(play.trait) ? makePlay(play, state, moved, rested) : undefined;
   if (player) element.append(...player.elements);
-  const share = makeShare(name, state.controls, only, { tell, link });
+  const share = makeShare({ name, source }, state.controls, only, { tell, link });
   const pressed = (/** @type {NonNullable<Figure["buttons"]>[number]} */ { label, move, kind }) =>
     button(label, () => leapt(move(state.read())), { class: kind === "primary" ? "rl-primary" : undefined });
   const seldom = buttons.filter(({ kind }) => kind === "seldom").map(pressed);

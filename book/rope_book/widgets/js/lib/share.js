@@ -72,16 +72,20 @@ function makePopover(/** @type {string} */ name, /** @type {HTMLElement} */ pane
   return element;
 }
 
-// {element, show(state)}: the button with its panel, whose line of Python follows the state.
-/** @type {(name: string, controls: Controls, only: string[] | undefined, calls: {tell: Tell, link?: Link}) =>
- *   {element: HTMLElement, show: (state: State) => void}} */
-export function makeShare(name, controls, only, { tell, link }) {
+// {element, show(state)}: the button with its panel, whose line of Python and source follow the state.
+/** @type {(figure: Pick<Figure, "name" | "source">, controls: Controls, only: string[] | undefined,
+ *   calls: {tell: Tell, link?: Link}) => {element: HTMLElement, show: (state: State) => void}} */
+export function makeShare({ name, source }, controls, only, { tell, link }) {
   const code = html("code");
   const line = html("span", { class: "rl-line" }, html("span", {}, "figure = "), code);
   const copies = [asPython(line), ...(link ? [asLink(link)] : [])].map((copied) => makeCopy(copied, tell));
-  const panel = html("span", { class: "rl-python", tabindex: -1 }, line, ...copies);
+  const origin = html("span", { class: "rl-note" });
+  const panel = html("span", { class: "rl-python", tabindex: -1 }, line, ...copies, origin);
   return {
     element: makePopover(phrase`Share this state`, panel),
-    show: (state) => say(code, pythonLine(name, controls, state, only)),
+    show(state) {
+      say(code, pythonLine(name, controls, state, only));
+      say(origin, source?.(state) ?? "");
+    },
   };
 }
