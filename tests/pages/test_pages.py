@@ -273,7 +273,9 @@ def test_stills_with_words_stand_where_no_script_runs(plain, page):
     assert plain.page.locator(".live-slot ol > li details").count() == len(asked_on(page))
     review = page == "book/review.html"
     stills = slots.evaluate_all(STILLS, review)
-    assert not [still for still in stills if still.get("pictures") or still.get("closed") or still.get("bare")]
+    assert not [
+        still for still in stills if still.get("pictures") or still.get("closed") or still.get("bare")
+    ]
     assert min((len(still["words"].split()) for still in stills if "words" in still), default=6) > 5
     soon(
         plain.page, lambda: all(still.get("tall", 101) > 100 for still in slots.evaluate_all(STILLS, review))

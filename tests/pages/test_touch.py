@@ -106,7 +106,9 @@ def test_a_swipe_over_a_slider_scrolls_and_moves_nothing(phone):
         assert line(phone) == before, "the slider has moved"
 
 
-TRAIT = """(el) => [el.closest(".rope-live").dataset.live, el.closest("[data-trait]").dataset.trait].join(".")"""
+TRAIT = (
+    """(el) => [el.closest(".rope-live").dataset.live, el.closest("[data-trait]").dataset.trait].join(".")"""
+)
 LATER = {"TrainInThePage.head"}  # an untrained model's attention is not drawn
 
 
