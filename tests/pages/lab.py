@@ -1,4 +1,4 @@
-"""JupyterLab on localhost with notebooks made for a test, and a hand in it."""
+"""JupyterLab or Notebook 7 on localhost with notebooks made for a test, and a hand in it."""
 
 import json
 import os
@@ -9,13 +9,28 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from urllib.parse import urljoin, urlsplit
 
 import nbformat
+from playwright.sync_api import Page, Response
 from playwright.sync_api import TimeoutError as TooLong
 
+from .conftest import soon
 from .engines import PATIENCE, free_port, wait
 
 KERNEL = {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
+DOCUMENT = {"jupyterlab": "doc/tree", "notebook": "notebooks"}  # where each application opens one
+FOLDERS = {
+    "JUPYTER_CONFIG_DIR": "config",
+    "JUPYTER_RUNTIME_DIR": "runtime",
+    "JUPYTERLAB_SETTINGS_DIR": "settings",
+    "JUPYTERLAB_WORKSPACES_DIR": "workspaces",
+}
+IS_CONNECTED = """async (path) => {
+    const sessions = await (await fetch("/api/sessions")).json();
+    const { kernel } = sessions.find((one) => one.path === path) ?? {};
+    return kernel?.connections && kernel.execution_state === "idle";
+}"""
 QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 
 
@@ -27,47 +42,47 @@ def write(path: Path, texts: list[str], words: str = "") -> None:
 
 
 @contextmanager
-def served(folder: Path) -> Iterator[str]:
-    """Serve a folder; the address of JupyterLab."""
-    server, port = started(folder)
+def served(folder: Path, app: str = "jupyterlab") -> Iterator[str]:
+    """Serve a folder; the address under which an application opens its notebooks."""
+    server, port = started(folder, app)
     try:
-        yield f"http://127.0.0.1:{port}"
+        yield f"http://127.0.0.1:{port}/{DOCUMENT[app]}"
     finally:
-        server.terminate()
+        server.kill()  # asked to end, it may wait for a kernel that has just begun; kernels end with their server
         server.wait()
 
 
-def started(folder: Path) -> tuple[subprocess.Popen, int]:
-    """Start JupyterLab in a folder; its process and its port, another one where somebody was faster."""
+def started(folder: Path, app: str) -> tuple[subprocess.Popen, int]:
+    """Start an application in a folder; its process and its port, another one where somebody was faster."""
     for _ in range(5):
         port = free_port()
-        server = subprocess.Popen(command(folder, port), env=environment(folder), **QUIET)
+        server = subprocess.Popen(command(folder, port, app), env=environment(folder), **QUIET)
         wait(lambda server=server, port=port: server.poll() is not None or answers(port))
         if server.poll() is None:
             return server, port
-    raise RuntimeError("JupyterLab ended at once, five times")
+    raise RuntimeError(f"{app} ended at once, five times")
 
 
 def environment(folder: Path) -> dict[str, str]:
     """Return an environment in which JupyterLab has no settings but those of a folder."""
-    config, settings = str(folder / "config"), str(folder / "settings")
-    return os.environ | {"JUPYTER_CONFIG_DIR": config, "JUPYTERLAB_SETTINGS_DIR": settings}
+    return os.environ | {name: str(folder / place) for name, place in FOLDERS.items()}
 
 
-def command(folder: Path, port: int) -> list[str]:
-    """Return the command that serves a folder at a port."""
+def command(folder: Path, port: int, app: str) -> list[str]:
+    """Return the command by which an application serves a folder at a port."""
     options = [
         "--no-browser",
         "--allow-root",
         f"--port={port}",
         "--ServerApp.port_retries=0",
         "--IdentityProvider.token=",
+        "--ServerApp.disable_check_xsrf=True",  # so that a test can end kernels
     ]
-    return [sys.executable, "-m", "jupyter", "lab", f"--notebook-dir={folder}", *options]
+    return [sys.executable, "-m", app, f"--notebook-dir={folder}", *options]
 
 
 def answers(port: int) -> bool:
-    """Return whether JupyterLab is there."""
+    """Return whether a server is there."""
     try:
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/api", timeout=PATIENCE) as answer:
             return "version" in json.load(answer)
@@ -75,14 +90,25 @@ def answers(port: int) -> bool:
         return False
 
 
+def end_kernels(lab: str) -> None:
+    """End the kernels of a server, which then has only what was saved."""
+    sessions = urljoin(lab, "/api/sessions")
+    with urllib.request.urlopen(sessions, timeout=PATIENCE) as answer:
+        names = [session["id"] for session in json.load(answer)]
+    for name in names:
+        ending = urllib.request.Request(f"{sessions}/{name}", method="DELETE")
+        urllib.request.urlopen(ending, timeout=PATIENCE).close()
+
+
 @contextmanager
 def opened(browser, lab, name):
-    """Open a notebook in JupyterLab; yield its page, and a function that runs a cell by its number."""
+    """Open a notebook; yield its page, and a function that runs a cell by its number."""
     page = browser.new_page(viewport={"width": 1200, "height": 1400})
-    page.goto(f"{lab}/doc/tree/{name}.ipynb?reset")
+    page.goto(f"{lab}/{name}.ipynb?reset")
     cells = page.locator(".jp-Notebook .jp-CodeCell")
     cells.first.wait_for()
-    page.get_by_text("Python 3 (ipykernel) | Idle").wait_for()
+    soon(page, lambda: page.evaluate(IS_CONNECTED, f"{name}.ipynb"))  # else it asks for a kernel
+    page.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]").first.wait_for(state="attached")
 
     def run(number):
         """Run a cell; what it has printed. Keys that come while the page is laid out are lost."""
@@ -109,3 +135,14 @@ def told(run, number, wanted):
     while not wanted(printed) and time.monotonic() < end:
         printed = run(number)
     assert wanted(printed), printed
+
+
+def save(page: Page) -> None:
+    """Save by the keys, and wait until it is done: an application ignores the keys while a save is under way."""
+    with page.expect_response(is_checkpoint):
+        page.keyboard.press("Control+s")
+
+
+def is_checkpoint(answer: Response) -> bool:
+    """Return whether an answer ends a save: a copy of the file has been set aside."""
+    return answer.request.method == "POST" and urlsplit(answer.url).path.endswith("/checkpoints")

@@ -43,7 +43,7 @@ def _challenge(name: str, entry: dict[str, Any]) -> dict[str, Any]:
         "id": name,
         "kind": "state",
         "figure": entry["figure"],
-        "ask": f"Challenge {name}, judged here: set the figure at the top",
+        "ask": f"Challenge {name}, judged here: set the figure {entry.get('place', 'at the top')}",
         "because": "",
         "hints": [],
         "rules": {"rules": rules, "shows": as_rule("1", entry["shows"])},

@@ -1,5 +1,6 @@
 """The base class for live figures, which are ipywidgets in a kernel and plain scripts in the published page."""
 
+import math
 import re
 import warnings
 from collections.abc import Callable, Iterable
@@ -89,6 +90,7 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
     def __init__(self, *unnamed: Any, **values: Any) -> None:
         name, controls = type(self).__name__, self.controls()
         self._kept: dict[str, tuple[dict[str, Any], float]] = {}  # cached results: name -> (state, value)
+        self._told: dict[str, Any] = {}  # the state of which observers of results were told last
         self._followers: dict[str, Callable[[Any], None]] = {}
         if unnamed:
             by_name = ", ".join(
@@ -118,6 +120,7 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
             {"name": name} | control.describe() | {"initial": getattr(self, name)}
             for name, control in self.controls().items()
         ]
+        self._told = self.values()
         self.on_msg(self._keep_still)
         LiveFigure.newest[type(self).__name__] = self
 
@@ -236,18 +239,18 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
     def _apply_rules(self, change: Any) -> None:
         """Apply the changes that rules require after a control changes, and notify observers of changed results."""
         if change.name in self.controls():
-            before = self.values() | {change.name: change.old}
             implied = self.settled({change.name: getattr(self, change.name)})
             with self.hold_trait_notifications():  # the values of a preset change together
                 for name, value in implied.items():
                     setattr(self, name, value)
+            before, self._told = self._told, self.values()
             for name in set(self._results) & set(self._trait_notifiers):
                 self._tell(name, before)
 
     def _tell(self, name: str, before: dict[str, Any]) -> None:
         """Notify a result's observers if the result differs from that in the state ``before``."""
         old, new = self._results[name].at(before), getattr(self, name)
-        if new != old:
+        if new != old and not (math.isnan(new) and math.isnan(old)):
             told = {"name": name, "old": old, "new": new, "owner": self, "type": "change"}
             self.notify_change(traitlets.Bunch(told))
 

@@ -1,5 +1,14 @@
 """States of figures that meet the challenges, and states that miss them, each with words of the reply."""
 
+import json
+
+
+def config(**fields):
+    """Return a config.json as text: 64 pairs that all complete a turn, and fields that differ."""
+    plain = {"model_type": "llama", "hidden_size": 4096, "num_attention_heads": 32}
+    return json.dumps(plain | {"rope_theta": 500.0, "max_position_embeddings": 4096} | fields)
+
+
 REACHED = {
     "1.c": {"rearranged": "chases the dog the pig", "causal": True, "look": 5},
     "3.c": {"scheme": "shaw", "query": 31, "clip": 2},
@@ -22,6 +31,9 @@ REACHED = {
     "20.c": {"scheme": "mixed", "direction": 45},
     "23.c": {"position": 24},
     "18.c": {"rule": "by-parts", "times": 16, "factor": 16.0},
+    "13.c": {"task": "recall", "doublings": 2, "first": "partial"},
+    "21.c": {"config": config()},
+    "22.c": {"patient": 12, "guess": "cos_and_sin_swapped"},
 }
 SLIPS = {
     "1.c": [
@@ -114,5 +126,29 @@ SLIPS = {
         ({"times": 16, "rule": "pi"}, "fast pairs too"),
         ({"times": 16, "rule": "ntk-aware", "factor": 16.0}, "51 % at the new places"),
         ({"rule": "by-parts"}, "yours is 8 times"),
+    ],
+    "13.c": [
+        ({}, "as far back as told"),
+        ({"task": "recall"}, "double the length twice"),
+        ({"task": "recall", "doublings": 2, "first": "sinusoidal"}, "right 14 % of the time"),
+        ({"task": "recall", "doublings": 2}, "right 71 % of the time"),
+        ({"task": "copy", "doublings": 2, "first": "alibi"}, "the content chooses"),
+    ],
+    "21.c": [
+        ({}, "a file of your own"),
+        ({"preset": "Gemma 3 4B", "layers": "second"}, "a file of your own"),
+        ({"config": "{"}, "cannot read"),
+        ({"config": config(num_attention_heads=64)}, "32 pairs turn"),
+        ({"config": config(max_position_embeddings=None)}, "claims no length"),
+        ({"config": config(rope_theta=10_000.0)}, "18 of 64 pairs"),
+    ],
+    "22.c": [
+        ({}, "from 0.61 to 1.21"),
+        ({"patient": 8}, "by up to 0.39"),
+        ({"patient": 4, "guess": "right"}, "off by up to 0.00"),
+        ({"patient": 6, "guess": "other_layout"}, "off by up to 1.73"),
+        ({"patient": 2}, "What is your diagnosis"),
+        ({"patient": 2, "guess": "cos_and_sin_swapped"}, "not its mistake"),
+        ({"patient": 12, "guess": "turns_backwards"}, "not its mistake"),
     ],
 }

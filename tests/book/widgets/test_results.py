@@ -6,7 +6,7 @@ import re
 import pytest
 import traitlets
 
-from rope_book.widgets import ComplexPlane, LiveFigure, ModelInThePage, RotatePair
+from rope_book.widgets import ComplexPlane, ConfigInspector, LiveFigure, ModelInThePage, RotatePair
 from rope_book.widgets._follow import outputs_of
 
 from .drawn import Drawn, states
@@ -108,6 +108,26 @@ def test_a_result_is_observed_only_when_it_changes_and_cannot_be_set():
     assert [pytest.approx(pair) for pair in heard[:2]] == [(first, second), (second, first)]
     with pytest.raises(traitlets.TraitError, match="score is a result: set the controls"):
         figure.score = 1.0
+
+
+def test_controls_that_move_together_tell_of_a_result_once_and_only_if_it_changed():
+    figure, heard = RotatePair(lock=True), []
+    figure.observe(lambda change: heard.append((change.old, change.new)), names="distance")
+    figure.position = 20  # the key moves along
+    with figure.hold_trait_notifications():
+        figure.set_state({"position": 30, "key_position": 26})
+    assert heard == []
+    figure.set_state({"position": 31, "key_position": 24})
+    figure.reset()
+    assert heard == [(4, 7), (7, 4)]
+
+
+def test_a_result_that_stays_undefined_is_not_told():
+    figure, heard = ConfigInspector(config="{"), []  # a file that is refused
+    figure.observe(heard.append, names=["pairs", "slow"])
+    figure.length = 100
+    assert math.isnan(figure.slow)
+    assert heard == []
 
 
 def test_a_sweep_is_a_table_by_columns_and_moves_nothing():

@@ -252,6 +252,11 @@ function readout(state) {
   return phrase`${first}On new texts ${texts}, ${what}: ${listed(tests)}; median and span of ${seeds} seeds.`;
 }
 
+function results(state) {
+  const [{ tested }] = measured({ ...state, measure: "accuracy" }).chosen;
+  return { accuracy: 100 * tested[1][state.doublings] };
+}
+
 export default live({
   name: "TrainingCurves",
   title: phrase`Right answers of tiny models with each encoding on longer and longer texts, or while they learn`,
@@ -259,6 +264,7 @@ export default live({
   lines: 4,
   draw,
   readout,
+  results,
   smooth: ["doublings"],
   time: 900,
   buttons: [
