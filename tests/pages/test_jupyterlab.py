@@ -77,7 +77,7 @@ def test_every_figure_in_jupyterlab_moves_both_ways(browser, lab):
         # the controls beside their picture: nobody has to scroll between the two
         for name in LiveFigure.figures:
             figure = page.locator(f'[data-live="{name}"]').first
-            control = figure.locator(":is(.rl-controls > *, .rl-bar > *):visible").first
+            control = figure.locator(":is(.rl-controls [data-trait], .rl-bar > *):visible").first
             assert control.bounding_box()["y"] - figure.bounding_box()["y"] < 700, name
 
         # code: every picture follows

@@ -62,9 +62,10 @@ def test_a_saved_notebook_shows_what_the_student_left(browser, tmp_path, app):
                 slider.press(key)
                 expect(cells).to_have_count(count)
 
-            # a link in the text sets the figure
+            # a link in the text sets the figure; what is saved does not wait until the picture has glided there
             page.get_by_role("link", name="▶ 19 and 12").click()
             expect(slider).to_have_value("19")
+            assert "At position 19, q has turned" in saved(page, SVG)
 
             # code: the same, and Python has it for the next display
             run(2)

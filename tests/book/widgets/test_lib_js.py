@@ -288,6 +288,24 @@ def test_a_glide_starts_fast_and_ends_slowly(lib):
     assert at == pytest.approx([1 - (1 - share) ** 3 for share in (0, 0.25, 0.5, 0.75, 1)])
 
 
+def test_a_glide_that_is_asked_to_land_has_arrived_once(lib):
+    lib("glide", f"({CLOCK}, 0)")
+    controls = '{ v: { kind: "slider", low: 0, high: 1 } }'
+    seen = lib(
+        "glide",
+        f"""(() => {{
+            let arrivals = 0;
+            const glide = makeGlide({controls}, {{ time: 100 }}, {{ draw() {{}}, arrived: () => (arrivals += 1) }});
+            glide.start({{ v: 0 }}, {{ v: 1 }});
+            const before = [glide.busy(), glide.shown({{ v: 1 }}).v];
+            glide.land();
+            glide.land();
+            return [...before, glide.busy(), glide.shown({{ v: 1 }}).v, arrivals];
+        }})()""",
+    )
+    assert seen == [True, 0, False, 1, 1]
+
+
 PLAYED = """(() => {
     const element = { setAttribute() {}, append() {}, classList: { add() {}, remove() {} }, isConnected: true };
     let [frame, now, press, value] = [undefined, 0, undefined, 0];

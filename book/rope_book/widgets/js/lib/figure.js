@@ -86,7 +86,7 @@ function mount(/** @type {Figure} */ figure, /** @type {Model} */ model, /** @ty
   root.classList.remove(TOUCHED);
   readout.stop();
   const fit = makeFit(root, place, paint);
-  const keep = lend(root, model, work, calls, () => picture.still(figure.readout(state.read(), view)));
+  const keep = lend(root, model, { work, glide }, calls, () => picture.still(figure.readout(state.read(), view)));
   return () => takeAway(root, [{ stop: () => stops.abort() }, glide, fit, bar, readout, address, work, keep]);
 }
 
@@ -111,18 +111,18 @@ const TOUCHED = "rl-touched"; // class of a figure that the user has moved; noth
 
 const isTouched = (/** @type {HTMLElement} */ root) => root.classList.contains(TOUCHED);
 
-// Methods for external scripts: root.still() returns the picture as a file, and root.take({position: 7}) sets a
-// control as if the user had moved it. root.leap does the same, but the picture glides to the new state. The
-// picture is stored in the enclosing notebook automatically.
-/** @param {HTMLElement} root @param {Model} model @param {{finish: () => void}} work
+// Methods for external scripts: root.still() returns the picture as a file, root.take({position: 7}) sets a control
+// as the user would, and root.leap lets the picture glide there. The enclosing notebook stores the picture itself.
+/** @param {HTMLElement} root @param {Model} model @param {{work: {finish: () => void}, glide: {land: () => void}}} pending
  * @param {{moved: Moved, leapt: Moved}} calls @param {() => string} draw */
-function lend(root, model, work, { moved, leapt }, draw) {
-  const still = () => {
-    work.finish();
+function lend(root, model, { work, glide }, { moved, leapt }, draw) {
+  function now(finish = () => {}) {
+    finish();
+    glide.land(); // show the present state, not one on the way to it
     return draw();
-  };
-  Object.assign(root, { still, take: moved, leap: leapt });
-  const [keep, forget] = [keepPicture(root, model, "_controls", draw), tellWhenGone(root, model)];
+  }
+  Object.assign(root, { still: () => now(work.finish), take: moved, leap: leapt });
+  const [keep, forget] = [keepPicture(root, model, "_controls", now), tellWhenGone(root, model)];
   function stop() {
     keep.stop();
     forget();

@@ -51,7 +51,7 @@ export function underFinger(controls, smooth, first, now, trait, value) {
   return { ...now, ...Object.fromEntries(along.map((name) => [name, now[name] + beyond])) };
 }
 
-// {start(from, to), hold(state), shown(state), way(), busy(), stop()}: shown returns the state to draw, and hold
+// {start(from, to), hold(state), shown(state), way(), busy(), land(), stop()}: shown returns the state to draw, hold
 // overrides it. `draw()` is called on every frame.
 /** @param {Controls} controls @param {{smooth?: string[], time?: number}} figure
  * @param {{draw: () => void, arrived: () => void}} calls */
@@ -87,7 +87,12 @@ export function makeGlide(controls, { smooth, time = TIME }, { draw, arrived }) 
     [from, since] = [before, performance.now()];
     frame = requestAnimationFrame(tick);
   }
-  return { start, hold, shown, way, busy: () => frame !== 0, stop };
+  function land() {
+    if (!frame) return;
+    stop();
+    arrived();
+  }
+  return { start, hold, shown, way, busy: () => frame !== 0, land, stop };
 }
 
 // {moved, dragged, dropped, leapt}: moved applies a change immediately, and leapt applies a change from a button,

@@ -109,8 +109,9 @@ export function keepPicture(root, model, trait, draw) {
   }
   /** Write the current SVG before JupyterLab reads the notebook. Converting it to PNG would take too long. */
   function flush(/** @type {any} */ _, /** @type {string} */ state) {
-    if (state !== "started" || !isOld || !draw || root.ariaBusy === "true") return;
+    if (state !== "started" || !isOld || !draw) return;
     const bundle = { [SVG]: draw(), [PNG]: undefined };
+    if (root.ariaBusy === "true") return; // the results of this state are still to come
     for (const shown of shownIn(notebook).filter(({ id }) => known.has(id))) write(context, shown, bundle);
   }
   const watch = new MutationObserver(rest);
