@@ -91,7 +91,7 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
     def __init__(self, *unnamed: Any, **values: Any) -> None:
         name, controls = type(self).__name__, self.controls()
         self._kept: dict[str, tuple[dict[str, Any], float]] = {}  # cached results: name -> (state, value)
-        self._told: dict[str, Any] = {}  # the state of which observers of results were told last
+        self._told: dict[str, Any] = {}  # control values when observers of results were last notified
         self._followers: dict[str, Callable[[Any], None]] = {}
         if unnamed:
             by_name = ", ".join(
