@@ -31,9 +31,7 @@ class Probe:
         self.changed_input = ""  # a description of the first input value that a call overwrote
         self.by_index = False  # True if it rotates by array index, so position p is read from row p
         self.by_row = False  # True if rows in a call affect each other, so each unit vector gets its own call
-        self.order: np.ndarray | None = (
-            None  # signed permutation of the output features, which `matrix` undoes
-        )
+        self.order: np.ndarray | None = None  # signed permutation of output features, undone by `matrix`
         self._raw = lru_cache(maxsize=None)(self._read_matrix)
         self._indices = lru_cache(maxsize=None)(self._read_indices)
 
