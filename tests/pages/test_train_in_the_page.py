@@ -165,12 +165,14 @@ def test_a_model_is_saved_and_loaded_and_goes_on_as_if_it_had_never_left(sheet, 
     page.set_viewport_size({"width": 1200, "height": 900})
     for chosen, same in ((file, True), (other, False)):
         page.locator("input[type=file]").set_input_files(chosen)
-        page.wait_for_function("() => root.querySelector('.rl-note').textContent.startsWith('Loaded')")
+        page.wait_for_function(
+            "() => root.querySelector('.rl-note:not(.rl-python *)').textContent.startsWith('Loaded')"
+        )
         page.evaluate(RESTED)
         assert page.evaluate("[state.encoding, state.seed, state.steps]") == ["learned", 3, 15]
         page.evaluate("() => set({ steps: 25 })")
         assert (page.evaluate(RESTED) == whole) is same
-        page.evaluate("() => { root.querySelector('.rl-note').textContent = ''; }")
+        page.evaluate("() => { root.querySelector('.rl-note:not(.rl-python *)').textContent = ''; }")
     page.close()
 
 
@@ -198,8 +200,8 @@ def test_a_broken_file_is_answered_with_a_sentence_and_changes_nothing(sheet, te
     before = sheet.evaluate(RESTED)
     file = {"name": "a.json", "mimeType": "application/json", "buffer": text.encode()}
     sheet.locator("input[type=file]").set_input_files(file)
-    sheet.wait_for_function("() => root.querySelector('.rl-note').textContent")
-    assert sentence in sheet.evaluate("root.querySelector('.rl-note').textContent")
+    sheet.wait_for_function("() => root.querySelector('.rl-note:not(.rl-python *)').textContent")
+    assert sentence in sheet.evaluate("root.querySelector('.rl-note:not(.rl-python *)').textContent")
     assert sheet.evaluate(RESTED) == before
 
 

@@ -22,7 +22,7 @@ from rope_edu.nn import make_encoding
 
 Ids = Sequence[int] | Tensor
 Rotate = Callable[[np.ndarray, np.ndarray], Any]
-ROWS_AT_ONCE = 256  # positions whose logits are computed at once, which takes 50 MB
+ROWS_AT_ONCE = 256  # positions per batch when computing logits; a batch takes 50 MB
 
 
 def load(path: str | Path | None = None) -> "RealModel":

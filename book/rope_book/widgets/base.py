@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 import anywidget
 import traitlets
 from IPython.display import display
-from ipywidgets import Output
+from ipywidgets import DOMWidget, Output
 
 from ._bundle import is_figure, module_script, style
 from ._errors import meant, short
@@ -23,6 +23,7 @@ from ._traits import Control, Names
 MOST_LEADS = 3
 EXTRAS = {"layout", "only"}  # arguments that are not controls
 SIDES = ("beside", "below")  # possible places for the controls in a wide notebook
+VIEW = "application/vnd.jupyter.widget-view+json"
 LONG_LIST = re.compile(r"\[[^]]{60,}\]")  # omitted from a figure's plain-text output
 
 
@@ -90,7 +91,7 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
     def __init__(self, *unnamed: Any, **values: Any) -> None:
         name, controls = type(self).__name__, self.controls()
         self._kept: dict[str, tuple[dict[str, Any], float]] = {}  # cached results: name -> (state, value)
-        self._told: dict[str, Any] = {}  # the state of which observers of results were told last
+        self._told: dict[str, Any] = {}  # control values when observers of results were last notified
         self._followers: dict[str, Callable[[Any], None]] = {}
         if unnamed:
             by_name = ", ".join(
@@ -221,6 +222,15 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
             if self._still:
                 data["image/svg+xml"] = self._still
         return bundle
+
+    if hasattr(
+        DOMWidget, "_ipython_display_"
+    ):  # ipywidgets 7, as in Colab, which does not ask for the bundle
+
+        def _ipython_display_(self, **kwargs: Any) -> None:
+            """Display the widget's view and its repr without long lists."""
+            view = {"version_major": 2, "version_minor": 0, "model_id": self.model_id}
+            display({"text/plain": LONG_LIST.sub("[…]", repr(self)), VIEW: view}, raw=True)
 
     def settled(self, held: dict[str, Any]) -> dict[str, Any]:
         """Return the changes that rules require after ``held`` is set; raise TraitError if ``held`` breaks a

@@ -31,7 +31,7 @@ class Probe:
         self.changed_input = ""  # a description of the first input value that a call overwrote
         self.by_index = False  # True if it rotates by array index, so position p is read from row p
         self.by_row = False  # True if rows in a call affect each other, so each unit vector gets its own call
-        self.order: np.ndarray | None = None  # order of output features, undone in matrices
+        self.order: np.ndarray | None = None  # signed permutation of output features, undone by `matrix`
         self._raw = lru_cache(maxsize=None)(self._read_matrix)
         self._indices = lru_cache(maxsize=None)(self._read_indices)
 
@@ -100,7 +100,7 @@ class Probe:
         return np.concatenate((np.eye(self.head_dim), np.zeros((1, self.head_dim))))
 
     def undo_order(self) -> bool:
-        """If position 0 permutes or negates features, undo that from now on; return whether it does."""
+        """If position 0 permutes or negates features, undo that from now on. Return whether it did."""
         order = np.sign(self.matrix_of(0))
         if not (np.abs(order).sum(axis=0) == 1).all() or not (np.abs(order).sum(axis=1) == 1).all():
             return False

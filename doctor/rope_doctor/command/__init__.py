@@ -1,7 +1,7 @@
 """The subcommands of `rope-doctor`, as functions.
 
-The `run` function of each module takes the options and returns the exit status, the JSON result and the text
-output.
+The `run` function of each subcommand's module takes the options and returns the exit status, the JSON result and
+the text output.
 """
 
 from rope_doctor.command.compare_files import Comparison, Difference, compare

@@ -13,7 +13,7 @@ ERNIE = "ernie4_5_vl_moe_text"  # the only model_type whose section order has no
 
 
 def to_config(rotation: Reading | RopeSpec, *, spelling: int = 5) -> dict[str, Any]:
-    r"""Return config.json fields that specify a rotation, from which `rope_from_config` reads an equal spec.
+    r"""Return a rotation as config.json fields that `rope_from_config` reads back as the same spec.
 
     Rules that depend on the text length are written for the length at which they were read. Spelling 5 uses
     `rope_parameters`, which includes the base; spelling 4 uses `rope_scaling` and `rope_theta`. A bare spec does

@@ -86,7 +86,7 @@ def losses(places: Sequence[Place]) -> np.ndarray:
 
 
 def tail_length(places: Sequence[Place], rest: str) -> int:
-    """Return how many of the last tokens spell `rest`, or 0 if the tokens do not end with it.
+    """Return the number of trailing tokens that spell out `rest`, or 0 if no run of trailing tokens matches it.
 
     >>> tail_length([Place("A"), Place(" boat"), Place(" sank")], " boat sank")
     2

@@ -83,7 +83,7 @@ class Watched:
     layers: dict[str, bool] = field(default_factory=dict)
     scales: dict[str, tuple[float, int]] = field(default_factory=dict)  # (softmax scale, width), by name
     failed: str = ""  # why the model could not be run
-    long_texts: str = ""  # why there was no text at the trained length and beyond, or "" if there was one
+    long_texts: str = ""  # why texts at or beyond the trained length were not judged, or "" if they were
     query_scale: str = ""  # why query gains were not judged, or "" if they were
     coordinates: str = ""  # why there was no text with different coordinates, or "" if there was one
     grows: bool = False  # whether queries already grow with position in a short text

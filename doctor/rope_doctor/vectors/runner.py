@@ -57,13 +57,14 @@ def run(function: Callable[..., object], *, width: str = "float64", cases: str =
     broadcasts, and a complex result fails even if its imaginary part is 0.
 
     Args:
-        function: `(x, positions, *, layout, rotary_dim, base, attention_factor) -> rotated x`; x is NumPy float64
-            `(seq, head_dim)`, positions int64 `(seq,)`.
+        function: `(x, positions, *, layout, rotary_dim, base, attention_factor) -> rotated x`; x is a float64 NumPy
+            array of shape `(seq, head_dim)`, and positions an int64 array of shape `(seq,)`.
         width: the function's number format, which determines the tolerance: "float64", "float32", "float32, angles
             in float32", "bfloat16" or "float16".
-        cases: the file. "rotate"; "batch", x `(batch, seq, head_dim)` and positions `(batch, seq)`; "axes",
-            positions `(axes, seq)` and a further argument `axes`, each pair's coordinate; "shift", where x holds
-            rotated keys, and `shift`, the number of tokens by which they move, replaces positions.
+        cases: the file of cases. "rotate" calls the function as above. In "batch", x is `(batch, seq, head_dim)`
+            and positions `(batch, seq)`. In "axes", positions is `(axes, seq)`, and an extra argument `axes` gives
+            the index of the coordinate that each pair uses. In "shift", x holds keys that are already rotated, and
+            `shift`, the number of tokens to move them by, replaces positions.
 
     ValueError if `width` or `cases` is unknown, or the function has a different signature. A case fails if the
     function raises an exception.
@@ -110,7 +111,10 @@ def run_case(function: Callable[..., object], case: dict[str, Any], width: str, 
     try:
         result = np.asarray(function(*inputs, **{name: case[name] for name in keywords}))
         passed, seen = _compare(result, np.array(case["expected"]), bound, real)
-    except (Exception, SystemExit) as error:  # a case fails if the function raises an exception
+    except (
+        Exception,
+        SystemExit,
+    ) as error:  # SystemExit too: a function that calls sys.exit() fails its case
         passed, seen = False, f"{type(error).__name__}: {_message(error)}"
     except BaseException as error:  # such as KeyboardInterrupt
         error.add_note(f"raised in the case {case['name']!r}")

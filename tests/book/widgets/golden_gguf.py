@@ -132,16 +132,15 @@ def of_gguf_fields():
     stated = "JSON.parse(JSON.stringify(fieldsOf(keys)), (_, each) => each ?? undefined)"
     call = "(arch, values) => { const get = (key) => values[`${arch}.${key}`] ?? null;"
     call += f" const keys = {{ arch, get, values }}; return [{stated}, [...kindsOf(arch, get)]]; }}"
-    for form, _, held in files_of_presets():
-        if form == "GGUF":
-            arch = held["general.architecture"]
-            keys = {name.removeprefix(f"{arch}."): each for name, each in held.items()}
-            lists = {
-                name: np.array(held[name], dtype="<f4") for name in gguf_rotation.TENSORS if name in held
-            }
-            file = gguf_rotation._File(arch, keys, lists)
-            kinds = [list(each) for each in gguf_rotation._kinds(file).items()]
-            yield Call(call, [arch, held], [without_none(gguf_rotation._fields(file)), kinds], exactly=True)
+    files = [held for form, _, held in files_of_presets() if form == "GGUF"]
+    baseless = {name: each for name, each in files[0].items() if not name.endswith(".rope.freq_base")}
+    for held in (*files, baseless):
+        arch = held["general.architecture"]
+        keys = {name.removeprefix(f"{arch}."): each for name, each in held.items()}
+        lists = {name: np.array(held[name], dtype="<f4") for name in gguf_rotation.TENSORS if name in held}
+        file = gguf_rotation._File(arch, keys, lists)
+        kinds = [list(each) for each in gguf_rotation._kinds(file).items()]
+        yield Call(call, [arch, held], [without_none(gguf_rotation._fields(file)), kinds], exactly=True)
 
 
 def without_none(fields: dict[str, Any]) -> dict[str, Any]:

@@ -235,7 +235,6 @@ PART = re.compile(
 )  # a function or constant of a script
 SCORES = {  # what draws in pink and is a score, although its own lines do not say so
     "base_bound drawCurve": "the mean cosine is the score of equal vectors",
-    "cache_steps drawNow": "one line for each dot product of this step, which is a score",
     "complex_plane drawSteady": "the dots of line 6",
     "complex_plane sceneOfProduct": "the product, whose real part is the score",
     "complex_plane panelOfProduct": "its length",
@@ -267,7 +266,11 @@ def test_pink_is_the_score_and_nothing_else(figure):
     [
         ("cache_steps", "full: 816", "COSTS"),
         ("rotate_pair", "{ fill: ink.position, opacity: 0.25 }", "drawBetween"),
-        ("sentence_attention", "pen.rect(px - 0.5, py - 0.5, cell, cell, { stroke: ink.text", "drawSquare"),
+        (
+            "sentence_attention",
+            "pen.rect(x - 0.5, y - 0.5, cell, row - GAP + 1, { stroke: ink.text",
+            "drawSquare",
+        ),
     ],
 )
 def test_work_an_angle_and_a_change_in_pink_are_seen(figure, right, part):

@@ -101,9 +101,9 @@ def test_a_rotated_denominator_and_a_rotation_before_the_features_are_told_from_
 def test_a_rotated_denominator_could_vanish_and_the_right_one_cannot():
     q = k = np.zeros((2, 2))  # φ = (1, 1) for both tokens
     v, angles = np.array([[1.0], [2.0]]), np.array([[0.0], [math.pi]])
-    assert (
-        abs(equation_19(q, k, v, angles, rotate_below=True)[1]) > 1e12
-    )  # 2 − 2 and 2 + 2cos π, but for rounding
+    with np.errstate(divide="ignore"):  # on some processors it vanishes exactly
+        below = equation_19(q, k, v, angles, rotate_below=True)[1]
+    assert abs(below) > 1e12  # 2 − 2 and 2 + 2cos π, but for rounding
     assert linear_attention(q, k, v, angles=angles)[1].tolist() == pytest.approx([0.5])
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 LAST = 8
-HOLDS = 1e-9  # tolerance for rounding; a line holds if its violation is smaller
+HOLDS = 1e-9  # rounding tolerance; a line holds if it is off by less than this
 PLACES = range(LAST + 1)
 Encoder = Callable[[complex, int], complex]
 

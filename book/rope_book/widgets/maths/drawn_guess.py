@@ -7,7 +7,7 @@ from collections.abc import Sequence
 def guess_at(start: float, heights: Sequence[float], share: float) -> float:
     r"""Return the height of a drawn line at a fraction of its length, 0 to 1, by linear interpolation.
 
-    The line begins at the height `start` and continues through `heights`, which are evenly spaced.
+    The line begins at height `start` and passes through `heights` at equal horizontal intervals.
 
     >>> guess_at(1.0, [0.5, 0.0], 0.75)
     0.25

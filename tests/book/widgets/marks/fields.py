@@ -152,20 +152,23 @@ def state_steps(drawn: Picture, figure: Any) -> Iterator[Reading]:
 
 @reads("SentenceAttention")
 def sentence_attention(drawn: Picture, figure: Any) -> Iterator[Reading]:
-    """Read the numbers in both squares, the positions below the words, and the change at the cursor."""
+    """Read the cells, split where they change, the positions above them, and the change at the cursor."""
     now = square(figure, figure.encoding, figure.start)
-    change = now - square(figure, figure.encoding if figure.against == "start" else "none", 0)
+    before = square(figure, figure.encoding if figure.against == "start" else "none", 0)
     times = 100 if figure.show == "weights" else 1
     count = len(figure.sentence.split())
-    entries = [
-        words for words in drawn.after("rect") if words in ("", "·") or np.isfinite(number(words.lstrip("+")))
-    ]
-    yield "the cells", len(entries) >= 2 * count**2, True
-    for n, wanted in enumerate((now, change)):
-        shown = entries[n * count**2 :][: count**2]
-        for words, value in zip(shown, wanted.ravel(), strict=True):
-            if words not in ("", "·"):
-                yield "a cell", says(words.lstrip("+"), value * times), True
+    cells = drawn.after("rect")[count:-1]  # between the positions and the note
+    wanted = []
+    for m, n in np.ndindex(count, count):
+        if figure.causal and n > m:
+            wanted.append(None)
+        elif abs(now[m, n] - before[m, n]) < 1e-9:
+            wanted.append(now[m, n])
+        else:
+            wanted += [before[m, n], now[m, n]]
+    for words, value in zip(cells, wanted, strict=True):
+        right = words == "·" if value is None else words == "" or says(words, value * times)
+        yield "a cell", right, True
     places = [number(words) for *_, words, style in drawn.texts if "position-words" in str(style)]
     yield "positions", places[:count], figure.start + np.arange(count)
     (chart,) = drawn.charts()

@@ -158,7 +158,7 @@ def order_blindness(drawn: Picture, figure: Any) -> Iterator[Reading]:
 
 @reads("ReadTheDamage")
 def read_the_damage(drawn: Picture, figure: Any) -> Iterator[Reading]:
-    """Read both perplexities on each text by the numbers on their axis."""
+    """Read both texts word by word, or the factors of all mistakes with such a text."""
     if figure.task not in ("guess", "choose"):
         alike = [
             each for each in damage()["mistakes"] if each["written"][figure.prompt]["looks"] == figure.task
@@ -177,20 +177,14 @@ def read_the_damage(drawn: Picture, figure: Any) -> Iterator[Reading]:
         return
     name = CASES[figure.number - 1] if figure.task == "guess" else figure.mistake
     found, right = next(each for each in damage()["mistakes"] if each["name"] == name), damage()["right"]
-    marks = [
-        (x, number(words))
-        for x, _, words, style in drawn.texts
-        if style.get("anchor") == "middle" and np.isfinite(number(words))
-    ]
-    axis = scale(*zip(*marks, strict=True))
-    dots, diamonds = drawn.shapes("circle", fill="position"), drawn.shapes("area", fill="other")
-    yield "right", axis.read([dot[0] for dot in dots]), np.clip(right["perplexity"], 5, 50_000)
-    wanted = [min(50_000, value or 50_000) for value in found["perplexity"]]
-    yield (
-        "with the mistake",
-        axis.read([np.mean(shape, axis=0)[0] for shape in diamonds]),
-        np.maximum(wanted, 5),
-    )
+    headings = [n for n, (*_, style) in enumerate(drawn.texts) if style.get("weight") == 600]
+    for text, start, end in zip((right, found), headings, (*headings[1:], None), strict=True):
+        pieces = [(words, style["fill"]) for *_, words, style in drawn.texts[start + 1 : end]]
+        shown = [words for words, _ in pieces if not words.startswith("↵")]
+        yield "the words", shown == text["written"][figure.prompt]["text"].split()[: len(shown)], True
+        yield "how many", len(pieces) <= figure.words and bool(shown) == (figure.words > 1), True
+        shared = sum(fill == "var(--rl-muted)" for _, fill in pieces)
+        yield "those still right", shared, min(len(pieces), int(figure.right_words))
 
 
 @reads("ModelInThePage")

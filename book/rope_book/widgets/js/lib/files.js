@@ -3,8 +3,8 @@ import { html, say } from "./dom.js";
 import { phrase } from "./phrase.js";
 
 /**
- * Create two buttons and a line for errors. `files.save(state)` returns the file's text; `files.load(text,
- * controls)` returns the changes to make, or throws an Error whose message is a sentence for the user.
+ * Create the Save and Load buttons and a status line. `files.save(state)` returns the file's text;
+ * `files.load(text, controls)` returns the changes to make, or throws an Error whose message can be shown to the user.
  * @type {(files: NonNullable<Figure['files']>, state: Live, calls: {moved: Moved, tell: Tell}) => HTMLSpanElement[]}
  */
 export function makeFiles(files, state, { moved, tell }) {

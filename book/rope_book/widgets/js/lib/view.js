@@ -79,7 +79,7 @@ export function keepInSight(root, { element, hold: crop }, paint, signal) {
     element.style.setProperty("--rl-room", `${space}px`);
     root.classList.add("rl-held");
     root.classList.toggle("rl-held-below", below > above);
-    if (space === room) return; // already painted by the move itself
+    if (space === room) return; // same size; any change to the control has already triggered a repaint
     room = space;
     crop(room);
     paint();

@@ -7,7 +7,7 @@ import { rotatePair } from "./rotary.js";
 /** Encodes the pair z at position m. @typedef {(z: Pair, m: number) => Pair} Encoder */
 
 export const LAST = 8; // each line is tested at positions 0 … LAST
-export const HOLDS = 1e-9; // tolerance for rounding; a line holds if its violation is smaller
+export const HOLDS = 1e-9; // rounding tolerance; a line holds if it is off by less than this
 export const PLACES = range(0, LAST);
 
 /** Each candidate's encoding of the pair z at position m, with θ radians per token. @type {Record<string, (z: Pair, m: number, theta: number) => Pair>} */

@@ -1,7 +1,7 @@
 // Compares a curve drawn by the reader with the true curve; mirrors book/rope_book/widgets/maths/drawn_guess.py.
 
-// The height of a drawn line at a fraction of its length, by linear interpolation. The heights are evenly spaced,
-// starting at `start`.
+// The height of a drawn line at a given fraction of its length, by linear interpolation. The line begins at height
+// `start` and passes through `heights` at equal horizontal intervals.
 /** @type {(start: number, heights: Vector, share: number) => number} */
 export function guessAt(start, heights, share) {
   const line = [start, ...heights];

@@ -118,7 +118,7 @@ function connectActs({ choose, act, shown }, shows) {
     }
     running = undefined;
     allow();
-    if (document.activeElement === document.body) pressed.focus(); // disabling the button took its focus
+    if (document.activeElement === document.body) pressed.focus(); // the button lost focus when it was disabled
   }
   act.write.addEventListener("click", () => run((model, signal) => writeBoth(model, read(choose), shown, signal)));
   act.measure.addEventListener("click", () =>
