@@ -179,14 +179,19 @@ def test_what_can_be_dragged_follows_one_finger_and_one_button(phone):
     assert line(phone) == before, "the right button drags"
 
     touch(phone, "touchStart", (x, y))
+    phone.page.evaluate(FRAMES)
     touch(phone, "touchStart", (x, y), (x + 30, y + 120))
+    touch(phone, "touchMove", (x + 1, y), (x + 30, y + 120))  # a pencil draws where the first finger is
     phone.page.evaluate(FRAMES)
     held = line(phone)
     for i in range(1, 4):
-        touch(phone, "touchMove", (x, y), (x + 30 + way * i / 3, y + 120))
+        touch(phone, "touchMove", (x + 1, y), (x + 30 + way * i / 3, y + 120))
     phone.page.evaluate(FRAMES)
-    assert line(phone) == held, "a second finger drags"
-    touch(phone, "touchEnd")
+    after = line(phone)
+    touch(
+        phone, "touchEnd"
+    )  # before the verdict: a finger left on the glass would hold up the figures that follow
+    assert after == held, "a second finger drags"
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
