@@ -180,18 +180,50 @@ def test_what_can_be_dragged_follows_one_finger_and_one_button(phone):
 
     touch(phone, "touchStart", (x, y))
     phone.page.evaluate(FRAMES)
-    touch(phone, "touchStart", (x, y), (x + 30, y + 120))
-    touch(phone, "touchMove", (x + 1, y), (x + 30, y + 120))  # a pencil draws where the first finger is
+    touch(
+        phone, "touchStart", (x, y), (x + 30, y - 40)
+    )  # on the picture: below it may be a slider, which moves
+    touch(phone, "touchMove", (x + 1, y), (x + 30, y - 40))  # a pencil draws where the first finger is
     phone.page.evaluate(FRAMES)
     held = line(phone)
     for i in range(1, 4):
-        touch(phone, "touchMove", (x + 1, y), (x + 30 + way * i / 3, y + 120))
+        touch(phone, "touchMove", (x + 1, y), (x + 30 + way * i / 3, y - 40))
     phone.page.evaluate(FRAMES)
     after = line(phone)
     touch(
         phone, "touchEnd"
     )  # before the verdict: a finger left on the glass would hold up the figures that follow
     assert after == held, "a second finger drags"
+
+
+# the lowest place of the window at which a paragraph is, not a figure
+BARE = """() => {
+    const at = (y) => document.elementFromPoint(195, y);
+    const isBare = (y) => at(y)?.closest("p") && !at(y).closest(".rope-live, a");
+    return [...Array(innerHeight).keys()].findLast(isBare);
+}"""
+
+
+def test_a_second_finger_beside_a_held_picture_does_not_let_go_of_it(visit):
+    seen = visit(WHERE["LengthCurve"], maths=False, **PHONE)
+    seen.figure = seen.page.locator('[data-live="LengthCurve"]').first
+    seen.devtools = seen.page.context.new_cdp_session(seen.page)
+    seen.figure.evaluate(RESET)  # out of sight, so that the picture is held over the page
+    at_rest(seen.page)
+    ring = seen.figure.locator(".rl-handle").first.bounding_box()
+    first = (ring["x"] + ring["width"] / 2, ring["y"] + ring["height"] / 2)
+    is_held = "(el) => el.classList.contains('rl-held')"
+    assert seen.figure.evaluate(is_held)
+    beside = (195, seen.page.evaluate(BARE))
+    touch(seen, "touchStart", first)
+    touch(seen, "touchStart", first, beside)
+    seen.page.evaluate(FRAMES)
+    held = seen.figure.evaluate(is_held)
+    touch(seen, "touchEnd")
+    assert held
+    touch(seen, "touchStart", beside)
+    touch(seen, "touchEnd")
+    assert not seen.figure.evaluate(is_held)  # the only finger lets go
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.9])

@@ -89,7 +89,10 @@ export function keepInSight(root, { element, hold: crop }, paint, signal) {
     const control = target.closest(".rl-control, .rl-bar");
     if (control && (type !== "focusin" || target.matches(":focus-visible"))) hold(control);
   }
-  const leave = (/** @type {Event} */ { target }) => used && !root.contains(/** @type {Node} */ (target)) && release();
+  function leave(/** @type {Event} */ event) {
+    const isSecond = event instanceof PointerEvent && !event.isPrimary; // the first finger may be dragging the picture
+    if (used && !isSecond && !root.contains(/** @type {Node} */ (event.target))) release();
+  }
   const scrolled = () => used && release();
 
   for (const type of ["input", "click", "focusin"]) root.addEventListener(type, use, { signal });
