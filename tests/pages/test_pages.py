@@ -175,7 +175,7 @@ def assert_whole(seen: Visit) -> None:
     """Fail if a page asked for anything that it lacks, or draws a figure almost empty."""
     seen.assert_clean()
     figures = seen.page.locator(".live-slot .rope-live:not(.rl-questions)")
-    drawn = figures.evaluate_all("(all) => all.map((one) => one.querySelectorAll('svg > g > *').length)")
+    drawn = figures.evaluate_all("(all) => all.map((one) => one.querySelectorAll('svg > g *').length)")
     assert min(drawn, default=6) > 5, "a live figure is drawn almost empty"
 
 

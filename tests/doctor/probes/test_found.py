@@ -139,6 +139,9 @@ def test_moshi_has_a_window_in_its_cache_and_none_in_its_mask(window, outcome):
     assert report.of("step by step").outcome == outcome
 
 
+@pytest.mark.filterwarnings(
+    "ignore:.past_key_values. is deprecated:FutureWarning"
+)  # from 5.24 on; `cache` is unknown before
 def test_a_picture_moves_the_text_that_comes_after_it():
     model = whole("qwen2_vl")
 

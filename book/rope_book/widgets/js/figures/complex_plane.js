@@ -158,7 +158,7 @@ function drawPlane(pen, { segments = [], arcs = [], circles = [], dots = [], arr
 function nameAxes(pen, { cx, cy, unit, labels }, { x, y, side }) {
   const name = (left, baseline, words) => {
     pen.text(left, baseline, words, note);
-    labels.avoid(left - 2, baseline - 10, left + textWidth(words, 12) + 2, baseline + 3);
+    labels.avoid(left - 4, baseline - 11, left + textWidth(words, 12) + 4, baseline + 4);
   };
   name(cx + unit + 3, cy + 14, "1");
   name(cx + 4, cy - unit - 4, "i");
