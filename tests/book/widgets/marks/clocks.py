@@ -39,10 +39,12 @@ def angle_chart(drawn: Picture, figure: Any) -> Iterator[Reading]:
     }
     chart = drawn.chart(*labels[figure.axis])
     if figure.axis == "linear":
-        box_top = chart.y.pixels[0] - 206
-        yield "the axis ends just above the fastest clock", chart.y.read(box_top), 1.04 * figure.n
         turns = [number(words) for x, _, words, _ in drawn.texts if x == chart.right + 6]
-        yield "whole turns by number", turns, np.arange(1, int(1.04 * figure.n / TURN) + 1)
+        yield (
+            "whole turns, those of the fastest clock, by number",
+            turns,
+            np.arange(1, int(1.04 * figure.n / TURN) + 1),
+        )
     for path in drawn.shapes("curve", stroke="position", width=1.6):
         x, y = chart.at(path)
         wanted = x * frequencies[figure.pair]

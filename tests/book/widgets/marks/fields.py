@@ -61,8 +61,6 @@ def block_matrix(drawn: Picture, figure: Any) -> Iterator[Reading]:
         if before[0] == "rect" and before[5].get("width") == 0.5 and call[0] == "text"
     ]
     yield "numbers in the cells", all(written), True
-    if figure.form == "matrix" and boxes[0][2] > 23:  # wide enough for −.9
-        yield "every number of R is written", len(written) >= 2 * d + 2 * d, True
     said = drawn.said(rf"x′\[{figure.row}\] = cos (\S+) ")
     yield "the angle", said, [round(figure.angle, 2)]
 

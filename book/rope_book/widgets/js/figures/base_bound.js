@@ -105,10 +105,12 @@ const LEGEND = [
 ];
 const legend = (width) => legendOf(LEGEND, width, { text: 30 });
 
+const LED = 13; // pixels beyond which a line leads from a name to its dot
+
 /** Candidate label positions on both sides of a dot, nearest first. @type {(at: Pair, width: number) => Pair[]} */
 const spotsBeside = (at, width) =>
-  range(0, 126, 7)
-    .flatMap((lift) => [12, 26, 44, 64, 90].map((out) => ({ lift, out })))
+  range(0, 140, 6.5)
+    .flatMap((lift) => [12, 26, 44, 64, 90, 120].map((out) => ({ lift, out })))
     .sort((one, other) => one.lift + one.out - other.lift - other.out)
     .flatMap(({ lift, out }) =>
       [-lift, lift].flatMap((rise) => pointsAround(at, [out, rise - 8], [-out - width, rise - 8])),
@@ -134,16 +136,20 @@ function nameModels(pen, models, box, path, [x, y]) {
   for (const dot of path) labels.avoidDot(dot, 2);
   /** @type {Box[]} */
   const boxes = []; // of the names so far
-  const highest = [...models].sort((a, b) => b.context - a.context); // in the vertical order of the dots
-  return highest.flatMap(({ name, at }) => {
+  const rightmost = [...models].sort((a, b) => b.base - a.base || b.context - a.context);
+  return rightmost.flatMap(({ name, at }) => {
     const wide = textWidth(name, 12);
-    const spots = spotsBeside(at, wide).filter((spot) => !crosses(leaderTo(spot, wide, at), boxes));
+    const gapTo = (spot, dot) => distance(leaderTo(spot, wide, dot)[0], dot);
+    const isBesideAnother = (spot) => models.some((other) => gapTo(spot, other.at) < Math.min(LED, gapTo(spot, at)));
+    const spots = spotsBeside(at, wide).filter(
+      (spot) => !isBesideAnother(spot) && !crosses(leaderTo(spot, wide, at), boxes),
+    );
     const spot = labels.placeFree(wide, spots);
     if (!spot) return [];
     const { left, baseline } = spot;
     pen.text(left, baseline, name, { size: 12 });
     const leader = leaderTo([left, baseline - 12], wide, at);
-    if (distance(leader[0], at) > 13) {
+    if (distance(leader[0], at) > LED) {
       pen.line(...leader[0], ...at, { stroke: ink.muted, width: 1 });
       for (const dot of leader) labels.avoidDot(dot, 2);
     }
