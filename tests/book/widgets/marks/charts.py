@@ -162,6 +162,11 @@ def length_curve(drawn: Picture, figure: Any) -> Iterator[Reading]:
     yield "costs", [y for _, y in curves], np.clip(wanted, -0.25, 3)
     (bold,) = drawn.shapes("curve", width=4)
     yield "in bold", chart.at(bold)[1], np.clip(wanted[list(REMEDIES).index(figure.remedy)], -0.25, 3)
+    names = ("as trained", "PI", "NTK-aware", "distances held", "slow pairs held", "fast pairs held")
+    for name, of_name in zip(names, wanted, strict=True):
+        place = next(n for n, call in enumerate(drawn.calls) if call[0] == "text" and call[3] == name)
+        _, *end = drawn.calls[place - 1][:3]  # of the line from the curve to its name
+        yield f"the end of {name}", chart.at([end])[1], np.clip(of_name[-1:], -0.25, 3)
 
 
 @reads("Ramps")
