@@ -232,6 +232,7 @@ type Edit = { factors?: number[]; forget?: string; permute?: boolean };
 /** A rotation for the real model: its name, llama.cpp's settings and flags, the edit to the file, and the Python equivalent. */
 interface RealChoice {
   words: string;
+  means: string;
   settings?: Record<string, number | string>;
   flags?: string;
   edit?: Edit;
@@ -244,6 +245,7 @@ interface RealGet {
   status: HTMLElement;
   bar: HTMLProgressElement;
   fetch: HTMLButtonElement;
+  or: HTMLElement; // between the button and the file
   file: HTMLInputElement;
   remove: HTMLButtonElement;
 }

@@ -62,6 +62,7 @@ export function makeParts(bytes) {
     status: html("p", { class: "real-status", role: "status" }),
     bar: html("progress", { max: bytes, value: 0, hidden: "", "aria-label": "Fetched" }),
     fetch: html("button", { type: "button", class: "real-main" }, `Fetch the model: ${size}`),
+    or: html("span", {}, "or, instead of fetching it, choose"),
     file: html("input", { type: "file", accept: ".gguf" }),
     remove: html("button", { type: "button", hidden: "" }, "Remove the model from this browser"),
   };
@@ -74,6 +75,7 @@ export function makeParts(bytes) {
         .filter(([name]) => name !== "right")
         .map(([value, { words }]) => html("option", { value }, words)),
     ),
+    means: html("p", { class: "real-means" }),
     tokens: html("input", { type: "number", min: TOKENS.least, max: TOKENS.most, value: TOKENS.first }),
     ...makeHands(),
   };
@@ -96,14 +98,14 @@ export function makeParts(bytes) {
 
 /** Arrange all parts for the page. @type {(parts: ReturnType<typeof makeParts>) => HTMLElement[]} */
 export function arranged({ get, choose, act, shown }) {
-  const file = labelled("The model's file, on this computer", get.file);
+  const file = labelled("The model's file, on this device", get.file);
   return [
     html(
       "div",
       { class: "real-get" },
       get.status,
       get.bar,
-      html("div", { class: "real-bar" }, get.fetch, file, get.remove),
+      html("div", { class: "real-bar" }, get.fetch, get.or, file, get.remove),
     ),
     labelled("The text to continue", choose.text),
     html(
@@ -112,6 +114,7 @@ export function arranged({ get, choose, act, shown }) {
       labelled("The mistake, or the rule", choose.choice),
       labelled("Tokens to write", choose.tokens),
     ),
+    choose.means,
     choose.hands,
     html("div", { class: "real-bar" }, act.write, act.save, act.stop),
     html("div", { class: "real-sheets" }, shown.right.sheet, shown.wrong.sheet),

@@ -21,7 +21,7 @@ function makeView(get, { weights, bytes }) {
   const size = `${megabytes(Number(bytes))} MB`;
   /** @param {boolean} here @param {string} words */
   function show(here, words) {
-    get.fetch.hidden = here || !weights;
+    get.fetch.hidden = get.or.hidden = here || !weights;
     /** @type {HTMLElement} */ (get.file.parentElement).hidden = here;
     get.remove.hidden = !here;
     get.bar.hidden = true;
@@ -32,7 +32,7 @@ function makeView(get, { weights, bytes }) {
       false,
       weights
         ? `The model has to be fetched once: ${size}.`
-        : `This copy of the book is without the model's file, ${size}. Choose it on this computer.`,
+        : `This copy of the book is without the model's file, ${size}. Choose it on this device.`,
     );
   /** @param {number} come bytes received so far */
   function progress(come) {
