@@ -245,7 +245,6 @@ interface RealGet {
   status: HTMLElement;
   bar: HTMLProgressElement;
   fetch: HTMLButtonElement;
-  or: HTMLElement; // between the button and the file
   file: HTMLInputElement;
   remove: HTMLButtonElement;
 }

@@ -10,8 +10,7 @@ const holding = (held) => Array.from({ length: PAIRS }, (_, pair) => (held(pair)
 
 const STILL =
   "A pair that is held still no longer turns with the position. It goes on counting in the score, whatever the distance.";
-const SAVED =
-  "This changes a copy of the file. “Save the changed file” gives you that copy, for any program that reads a GGUF.";
+const SAVED = "This is done in a copy of the file, and “Save the changed file” stores that copy for other programs.";
 
 /** @type {Record<string, RealChoice>} */
 export const CHOICES = {

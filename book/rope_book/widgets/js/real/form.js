@@ -62,7 +62,6 @@ export function makeParts(bytes) {
     status: html("p", { class: "real-status", role: "status" }),
     bar: html("progress", { max: bytes, value: 0, hidden: "", "aria-label": "Fetched" }),
     fetch: html("button", { type: "button", class: "real-main" }, `Fetch the model: ${size}`),
-    or: html("span", {}, "or, instead of fetching it, choose"),
     file: html("input", { type: "file", accept: ".gguf" }),
     remove: html("button", { type: "button", hidden: "" }, "Remove the model from this browser"),
   };
@@ -96,16 +95,19 @@ export function makeParts(bytes) {
   return { get, choose, act, shown };
 }
 
-/** Arrange all parts for the page. @type {(parts: ReturnType<typeof makeParts>) => HTMLElement[]} */
-export function arranged({ get, choose, act, shown }) {
-  const file = labelled("The model's file, on this device", get.file);
+/** Arrange all parts for the page, on which the model is offered or has to be on disk. @type {(parts: ReturnType<typeof makeParts>, isOffered: boolean) => HTMLElement[]} */
+export function arranged({ get, choose, act, shown }, isOffered) {
+  const words = isOffered
+    ? "or, instead of fetching it, choose its file on this device"
+    : "The model's file, on this device";
+  const file = labelled(words, get.file);
   return [
     html(
       "div",
       { class: "real-get" },
       get.status,
       get.bar,
-      html("div", { class: "real-bar" }, get.fetch, get.or, file, get.remove),
+      html("div", { class: "real-bar" }, get.fetch, file, get.remove),
     ),
     labelled("The text to continue", choose.text),
     html(

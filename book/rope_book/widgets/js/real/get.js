@@ -21,7 +21,7 @@ function makeView(get, { weights, bytes }) {
   const size = `${megabytes(Number(bytes))} MB`;
   /** @param {boolean} here @param {string} words */
   function show(here, words) {
-    get.fetch.hidden = get.or.hidden = here || !weights;
+    get.fetch.hidden = here || !weights;
     /** @type {HTMLElement} */ (get.file.parentElement).hidden = here;
     get.remove.hidden = !here;
     get.bar.hidden = true;

@@ -154,13 +154,13 @@ export function mount(root, start) {
     say(shown.python, python(choice, text, tokens));
     say(shown.command, command(name, choice, text, tokens));
   }
-  root.replaceChildren(...arranged(parts));
+  root.replaceChildren(...arranged(parts, Boolean(root.dataset.weights)));
   const ready = connectActs(parts, shows);
   root.addEventListener("input", shows);
   shown.pasted.addEventListener("input", () => (shown.table.hidden = true)); // the table no longer matches the text
   const why = obstacle(root.dataset.engine, location.protocol);
   if (why) {
-    get.fetch.hidden = get.or.hidden = /** @type {HTMLElement} */ (get.file.parentElement).hidden = true;
+    get.fetch.hidden = /** @type {HTMLElement} */ (get.file.parentElement).hidden = true;
     say(get.status, why);
   } else connectGet(get, root.dataset, start, ready);
   root.dataset.ready = "true";
