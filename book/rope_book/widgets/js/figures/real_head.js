@@ -143,7 +143,7 @@ function drawSum(pen, { shares, trained, turns }, box) {
   pen.text(box.x - 10, box.y - 11, phrase`as trained`, note);
   if (!allTurn(turns)) {
     pen.rect(box.x + 66, box.y - 20, 10, 10, { fill: ink.paper, stroke: ink.text, width: 1 });
-    pen.text(box.x + 81, box.y - 11, phrase`stands still, but counts`, note);
+    pen.text(box.x + 81, box.y - 11, phrase`still, but counts`, note);
   }
   const most = Math.max(...[...shares, ...trained.shares].map(Math.abs));
   const limit = [1, 2, 4, 8, 16, 32].find((step) => step >= most) ?? 64;
