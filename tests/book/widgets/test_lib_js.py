@@ -2,6 +2,7 @@
 
 import json
 from contextlib import ExitStack
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +11,8 @@ from traitlets import TraitError
 from rope_book.widgets import LiveFigure
 
 from .v8 import Scripts, scripts
+
+NOTEBOOKS = Path(__file__).resolve().parents[3] / "notebooks"
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +54,27 @@ def test_no_cut_leaves_half_a_character(lib, space):
     cut = lib("words", f"graphemes(shortened({text!r}, {space}))")
     assert cut[:-1] == whole[: len(cut) - 1]
     assert cut[-1] in ("…", whole[-1])
+
+
+def test_a_figure_without_python_asks_for_all_cells_since_its_own_needs_the_setup(lib):
+    said = lib(
+        "gone",
+        """(() => {
+            const [said, hears] = [[], []];
+            const html = { setAttribute() {}, append: (words) => said.push(words) };
+            globalThis.document = { createElement: () => html };
+            const statusChanged = { connect: (hear) => hears.push(hear), disconnect() {} };
+            tellWhenGone({ append() {} }, { widget_manager: { context: { sessionContext: { statusChanged } } } });
+            for (const status of ["busy", "dead"]) hears[0](undefined, status);
+            return said;
+        })()""",
+    )
+    assert said == [
+        "Python was stopped or restarted and no longer knows this figure: run all cells from the top."
+    ]
+    asleep = lib("keep", "ASLEEP")
+    assert asleep in (NOTEBOOKS / "04_rotate_one_pair.ipynb").read_text(encoding="utf-8")
+    assert asleep.startswith("Run all cells from the top")
 
 
 def test_bold_words_are_taken_for_wider(lib):
