@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 
 import traitlets
 
-from ._errors import short
+from rope_book.errors import short
 
 
 class Result(traitlets.TraitType):

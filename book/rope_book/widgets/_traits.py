@@ -7,7 +7,9 @@ from typing import Any, ClassVar, Self
 
 import traitlets
 
-from ._errors import Whole, short
+from rope_book.errors import short
+
+from ._errors import Whole
 from ._rules import Rule
 
 

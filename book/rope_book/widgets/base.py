@@ -11,9 +11,11 @@ import traitlets
 from IPython.display import display
 from ipywidgets import Output
 
+from rope_book.errors import short
+
 from ._bundle import is_figure, module_script, style
 from ._display import Displayed
-from ._errors import meant, short
+from ._errors import meant
 from ._follow import outputs_of
 from ._registry import FIGURES
 from ._results import Result, tabulated

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import traitlets
 
+from rope_book.errors import short
 from rope_edu.encodings import rotate_pair
 
-from ._errors import short
 from ._results import result
 from ._traits import Point, Slider, Toggle
 from .base import LiveFigure
