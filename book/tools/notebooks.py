@@ -189,7 +189,8 @@ def slim(state: Model) -> None:
     if "_esm" in state:
         state["_esm"], state["_css"] = STUB, ""
         state |= {control["name"]: control["initial"] for control in state.get("_controls", [])}
-        state.pop("_now", None)  # a question's copy of its figure's values
+        for name in ("_named", "_now"):  # a question's figure in the kernel
+            state.pop(name, None)
     for key in [key for key, value in state.items() if value is None]:
         del state[key]
 

@@ -68,7 +68,7 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
     """
 
     figures: ClassVar[dict[str, type["LiveFigure"]]] = FIGURES
-    newest: ClassVar[WeakValueDictionary[str, "LiveFigure"]] = WeakValueDictionary()  # newest of each class
+    newest: ClassVar[WeakValueDictionary[str, "LiveFigure"]] = WeakValueDictionary()  # last displayed
     _script: ClassVar[str] = ""  # the script's name, which subclasses inherit
     _declared: ClassVar[dict[str, Control]] = {}
     _results: ClassVar[dict[str, Result]] = {}
@@ -124,7 +124,6 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
         ]
         self._told = self.values()
         self.on_msg(self._keep_still)
-        LiveFigure.newest[type(self).__name__] = self
 
     @property
     def _esm(self) -> str:
@@ -214,7 +213,8 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
             self._still = content["still"]
 
     def _beside(self) -> dict[str, str]:
-        """Return the repr without long lists, and the picture if there is one."""
+        """Note the figure as displayed; return the repr without long lists, and the picture if there is one."""
+        LiveFigure.newest[type(self).__name__] = self
         line = repr(self)
         words = {"text/plain": LONG_LIST.sub("[…]", line)} if LONG_LIST.search(line) else {}
         return words | ({"image/svg+xml": self._still} if self._still else {})
