@@ -165,6 +165,10 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
             for control in self._controls:
                 setattr(self, control["name"], control["initial"])
 
+    def is_untouched(self) -> bool:
+        """Return whether all controls have the values with which this figure was created."""
+        return all(getattr(self, control["name"]) == control["initial"] for control in self._controls)
+
     def get_state(self, key: Any = None, drop_defaults: bool = False) -> dict[str, Any]:
         """Return the state including defaults, which a page that embeds the figure does not know."""
         state = super().get_state(key=key)
