@@ -59,6 +59,7 @@ def tabulated(figure: Any, control: str, values: Iterable[Any]) -> dict[str, lis
     rows = []
     for value in values:
         held = {control: figure.controls()[control].validate(figure, value)}
-        state = figure.values() | held | figure.settled(held)
+        along = held | figure.along(control, held[control])
+        state = figure.values() | along | figure.settled(along)
         rows.append(held | {name: each.at(state) for name, each in figure.results().items()})
     return {name: [row[name] for row in rows] for name in [control, *figure.results()]}

@@ -266,6 +266,16 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
                     message = f"{type(self).__name__}.{name} has no effect while {now}; it needs {needed}."
                     warnings.warn(message, stacklevel=3)
 
+    def along(self, name: str, value: Any) -> dict[str, Any]:
+        """Return the changes to other controls when a control alone is set, in code as by hand."""
+        return {}
+
+    def _moved_along(self, name: str, value: Any) -> dict[str, Any]:
+        """Return these changes, except for front ends and ``reset``, which set all controls at once."""
+        if name not in self.controls() or self._cross_validation_lock:
+            return {}
+        return self.along(name, self.controls()[name].validate(self, value))
+
     def __setattr__(self, name: str, value: Any) -> None:
         """Reject unknown attributes, which Python would accept silently, and warn about controls without effect."""
         if not name.startswith("_") and not hasattr(type(self), name):
@@ -273,7 +283,14 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
             lacks = f"{type(self).__name__} has no attribute {name!r}.{meant(name, known)}"
             raise short(AttributeError(f"{lacks} It has {', '.join(known)}"))
         before = getattr(self, name, None)
-        super().__setattr__(name, value)
+        along = self._moved_along(name, value)
+        if along:
+            with self.hold_trait_notifications():
+                super().__setattr__(name, value)
+                for other, moved in along.items():
+                    super().__setattr__(other, moved)
+        else:
+            super().__setattr__(name, value)
         is_moved = name in self.controls() and getattr(self, name) != before
         if is_moved and not self._cross_validation_lock:  # a reset or a drag may change idle controls
             self._warn_if_idle([name])

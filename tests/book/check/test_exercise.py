@@ -168,8 +168,10 @@ def test_the_book_s_own_solutions_leave_no_trace_in_the_record(monkeypatch):
 
 
 def test_an_unknown_number_is_answered_with_those_of_its_chapter():
-    with pytest.raises(ValueError, match=r"^exercise must be one of 4\.1, 4\.2, 4\.3, 4\.c; got '4\.9'$") as refused:
+    with pytest.raises(
+        ValueError, match=r"^exercise must be one of 4\.1, 4\.2, 4\.3, 4\.c; got '4\.9'$"
+    ) as said:
         Checker()("4.9", 3)
-    line, _, sentence = refused.value._render_traceback_()
+    line, _, sentence = said.value._render_traceback_()
     assert line.endswith('Checker()("4.9", 3)')
     assert sentence.startswith("ValueError: exercise must be one of 4.1")
