@@ -24,7 +24,7 @@ import numpy as np
 from IPython import get_ipython
 from IPython.core.interactiveshell import InteractiveShell
 
-from rope_book.errors import short
+from rope_book.errors import seen, short
 
 BEFORE: dict[str, Any] = {}  # the notebook's names before the current cell
 
@@ -192,8 +192,7 @@ def _range(low: float, high: float) -> str:
 
 def _refuse(name: str, allowed: str, value: object) -> NoReturn:
     """Raise ValueError with the name, the allowed values and the value, after undoing the notebook's cell."""
-    seen = repr(value)
-    sentence = f"{name} must be {allowed}, got {seen if len(seen) <= 80 else seen[:77] + '...'}"
+    sentence = f"{name} must be {allowed}, got {seen(value)}"
     if BEFORE:
         _undo()
         sentence += "; all names keep the values that they had before this cell"

@@ -35,16 +35,21 @@ def meant(name: str, known: Iterable[str]) -> str:
 class Whole(list):
     """A list that rejects in-place changes, which a figure would not notice.
 
+    ``name`` is the name of its control.
+
     >>> q = Whole([1.0, 0.0])
     >>> q[0], q == [1.0, 0.0]
     (1.0, True)
+    >>> q.name = "q"
     >>> q[0] = -0.5
     Traceback (most recent call last):
-    TypeError: set the whole list, as in figure.q = [0.5, 1.0]: the picture does not see a change of one part
+    TypeError: set the whole list, figure.q = [...]: the picture does not see a change of one part
     """
 
+    name: str | None = None
+
     def _refuse(self, *_: object, **__: object) -> NoReturn:
-        example = "as in figure.q = [0.5, 1.0]"
+        example = f"figure.{self.name} = [...]"
         raise short(
             TypeError(f"set the whole list, {example}: the picture does not see a change of one part")
         )
