@@ -161,6 +161,25 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
             for control in self._controls:
                 setattr(self, control["name"], control["initial"])
 
+    def set(self, **values: Any) -> None:
+        """Set several controls at the same time, and all others as by ``reset``.
+
+        >>> from rope_book.widgets import RotatePair
+        >>> figure = RotatePair(key_position=3)
+        >>> figure.lock = True
+        >>> figure.set(position=9)
+        >>> figure
+        RotatePair(position=9, key_position=3)
+        """
+        for name in values:
+            if name not in self.controls():
+                raise self._lacking(name)
+        held = {name: self.controls()[name].validate(self, value) for name, value in values.items()}
+        self.reset()
+        with self.hold_trait_notifications():  # a preset's values change together
+            for name, value in (held | self.settled(held)).items():
+                setattr(self, name, value)
+
     def is_untouched(self) -> bool:
         """Return whether all controls have the values with which this figure was created."""
         return all(getattr(self, control["name"]) == control["initial"] for control in self._controls)

@@ -90,11 +90,7 @@ class Question(Displayed):
         """Set the figure to the state that demonstrates an answer."""
         figure = self.figure
         if figure is not None and change.new:
-            figure.reset()
-            state = change.new["state"]
-            with figure.hold_trait_notifications():  # a preset's values change together
-                for name, value in (state | figure.settled(state)).items():
-                    setattr(figure, name, value)
+            figure.set(**change.new["state"])
 
     def _beside(self) -> dict[str, str]:
         """Return the questions as HTML, for pages without scripts."""

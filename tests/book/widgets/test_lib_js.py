@@ -1,7 +1,8 @@
 """The shared library: texts are cut between characters, labels stay inside and apart, numbers read well."""
 
 import json
-from contextlib import ExitStack
+import random
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ from traitlets import TraitError
 
 from rope_book.widgets import LiveFigure
 
+from .drawn import moved
 from .v8 import Scripts, scripts
 
 NOTEBOOKS = Path(__file__).resolve().parents[3] / "notebooks"
@@ -176,6 +178,23 @@ def test_a_line_of_python_names_what_a_small_form_has(lib):
     assert lib("state", line % (controls, 1, "undefined")) == "Clocks()"
     assert lib("state", line % (controls, 2, '["m"]')) == "Clocks(m=2, only=('m',))"
     assert lib("state", line % (controls, 1, '["m", "faces"]')) == "Clocks(only=('m', 'faces'))"
+
+
+@pytest.mark.parametrize("name", ["RotatePair", "ModelInThePage", "Fern", "ScoreDistance"])
+def test_in_a_notebook_the_line_sets_the_figure_that_is_there(lib, name):
+    figure = LiveFigure.figures[name]()
+    made, chance = repr(figure), random.Random(name)
+    controls = json.dumps({control["name"]: control for control in figure._controls})
+    for _ in range(5):
+        wanted = type(figure)()
+        for trait in chance.sample(list(figure.controls()), 3):
+            with suppress(TraitError):  # another control may rule it out
+                setattr(wanted, trait, moved(figure.controls()[trait], chance))
+        line = lib("state", f"setLine({controls}, {json.dumps(wanted.values())})")
+        exec(line, {"figure": figure})
+        assert repr(figure) == repr(wanted), line
+    exec(lib("state", f"setLine({controls}, {json.dumps(type(figure)().values())})"), {"figure": figure})
+    assert repr(figure) == made
 
 
 def reached(figure: str, share: float, smooth: str = "[]") -> str:
