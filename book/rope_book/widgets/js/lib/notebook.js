@@ -1,5 +1,5 @@
 // The notebook around a figure, which the widget manager can reach in JupyterLab and Notebook 7, and in the classic
-// Notebook (6 and older, with ipywidgets 7). Colab and VS Code keep theirs to themselves.
+// Notebook (6, with ipywidgets 7). Colab and VS Code keep theirs to themselves.
 
 const QUIET = "silent-change"; // in JupyterLab, a change that does not cause a redraw
 
