@@ -1,7 +1,9 @@
 """The shared library: texts are cut between characters, labels stay inside and apart, numbers read well."""
 
 import json
-from contextlib import ExitStack
+import random
+from contextlib import ExitStack, suppress
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,7 +11,10 @@ from traitlets import TraitError
 
 from rope_book.widgets import LiveFigure
 
+from .drawn import moved
 from .v8 import Scripts, scripts
+
+NOTEBOOKS = Path(__file__).resolve().parents[3] / "notebooks"
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +56,27 @@ def test_no_cut_leaves_half_a_character(lib, space):
     cut = lib("words", f"graphemes(shortened({text!r}, {space}))")
     assert cut[:-1] == whole[: len(cut) - 1]
     assert cut[-1] in ("…", whole[-1])
+
+
+def test_a_figure_without_python_asks_for_all_cells_since_its_own_needs_the_setup(lib):
+    said = lib(
+        "gone",
+        """(() => {
+            const [said, hears] = [[], []];
+            const html = { setAttribute() {}, append: (words) => said.push(words) };
+            globalThis.document = { createElement: () => html };
+            const statusChanged = { connect: (hear) => hears.push(hear), disconnect() {} };
+            tellWhenGone({ append() {} }, { widget_manager: { context: { sessionContext: { statusChanged } } } });
+            for (const status of ["busy", "dead"]) hears[0](undefined, status);
+            return said;
+        })()""",
+    )
+    assert said == [
+        "Python was stopped or restarted and no longer knows this figure: run all cells from the top."
+    ]
+    asleep = lib("keep", "ASLEEP")
+    assert asleep in (NOTEBOOKS / "04_rotate_one_pair.ipynb").read_text(encoding="utf-8")
+    assert asleep.startswith("Run all cells from the top")
 
 
 def test_bold_words_are_taken_for_wider(lib):
@@ -152,6 +178,23 @@ def test_a_line_of_python_names_what_a_small_form_has(lib):
     assert lib("state", line % (controls, 1, "undefined")) == "Clocks()"
     assert lib("state", line % (controls, 2, '["m"]')) == "Clocks(m=2, only=('m',))"
     assert lib("state", line % (controls, 1, '["m", "faces"]')) == "Clocks(only=('m', 'faces'))"
+
+
+@pytest.mark.parametrize("name", ["RotatePair", "ModelInThePage", "Fern", "ScoreDistance"])
+def test_in_a_notebook_the_line_sets_the_figure_that_is_there(lib, name):
+    figure = LiveFigure.figures[name]()
+    made, chance = repr(figure), random.Random(name)
+    controls = json.dumps({control["name"]: control for control in figure._controls})
+    for _ in range(5):
+        wanted = type(figure)()
+        for trait in chance.sample(list(figure.controls()), 3):
+            with suppress(TraitError):  # another control may rule it out
+                setattr(wanted, trait, moved(figure.controls()[trait], chance))
+        line = lib("state", f"setLine({controls}, {json.dumps(wanted.values())})")
+        exec(line, {"figure": figure})
+        assert repr(figure) == repr(wanted), line
+    exec(lib("state", f"setLine({controls}, {json.dumps(type(figure)().values())})"), {"figure": figure})
+    assert repr(figure) == made
 
 
 def reached(figure: str, share: float, smooth: str = "[]") -> str:
