@@ -140,6 +140,7 @@ def test_the_list_of_differences_scrolls_in_its_place_by_keyboard(visit):
     assert said.get_attribute("tabindex") is None  # all of it is in sight
     figure.evaluate("(el, change) => el.take(change)", FILES)
     expect(said).to_contain_text("the width differs")
+    expect(said).to_have_attribute("tabindex", "0")
     said.focus()
     page.keyboard.press("End")
     page.wait_for_function(
