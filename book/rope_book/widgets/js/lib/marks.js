@@ -10,8 +10,8 @@ export const BEYOND = { fill: ink.other, opacity: 0.14 }; // positions or length
 
 /** Name the field beyond training at its upper right corner, if it is wide enough. @type {(pen: Pen, field: {x: number, y: number, w: number}, opacity?: number) => void} */
 export function nameBeyond(pen, { x, y, w }, opacity) {
-  const words = [phrase`beyond training`, phrase`beyond`].find((name) => textWidth(name, 12, true) + 8 <= w) ?? "";
-  pen.text(x + w - 4, y + 16, words, { size: 12, anchor: "end", fill: ink.otherWords, weight: 600, opacity });
+  const words = [phrase`beyond training`, phrase`beyond`].find((name) => textWidth(name, 12) + 6 <= w) ?? "";
+  pen.text(x + w - 3, y + 16, words, { size: 12, anchor: "end", fill: ink.otherWords, opacity });
 }
 
 /** Draw points that were never seen in training as dark-edged diamonds. @type {(pen: Pen, points: Pair[], r: number) => void} */
