@@ -290,19 +290,19 @@ def test_a_letter_is_as_wide_as_its_kind(lib):
 @pytest.mark.parametrize(
     ("tip", "expected"),
     [
-        *(([10, 0], [25, -8]), ([-10, 0], [-25 - 60, -8]), ([0, -10], [-30, -33]), ([0, 0], [-30, -23])),
+        *(([10, 0], [20, -8]), ([-10, 0], [-20 - 60, -8]), ([0, -10], [-30, -28]), ([0, 0], [-30, -18])),
         (
-            [9, 40],
-            [9 + 135 / 41, 32 + 600 / 41],
+            [5, 12],
+            [5 + 50 / 13, 4 + 120 / 13],
         ),  # more than 3 pixels to the side: the words begin or end there
-        ([-9, 40], [-9 - 135 / 41 - 60, 32 + 600 / 41]),
-        ([11, 60], [11 + 165 / 61 - 30, 52 + 900 / 61]),  # less: they are centred
+        ([-5, 12], [-5 - 50 / 13 - 60, 4 + 120 / 13]),
+        ([7, 24], [7 + 70 / 25 - 30, 16 + 240 / 25]),  # less: they are centred
     ],
 )
 def test_a_label_beyond_a_tip_is_straight_ahead_first(lib, tip, expected):
     spots = lib("labels", f"spotsBeyond({tip}, [0, 0], 60)")
     assert spots[0] == pytest.approx(expected)
-    assert len({tuple(spot) for spot in spots}) == len(spots) == 36
+    assert len({tuple(spot) for spot in spots}) == len(spots) == 45
 
 
 def test_a_centred_text_stays_between_two_edges(lib):
