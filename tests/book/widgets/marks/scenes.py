@@ -9,7 +9,7 @@ from rope_book.results.page_models import load_page_models
 from rope_book.widgets.fern import spec_of
 from rope_book.widgets.maths import fern as ferns
 from rope_book.widgets.maths import long_text
-from rope_book.widgets.maths.damage import CASES, damage
+from rope_book.widgets.maths.damage import CASES, damage, right_words
 from rope_book.widgets.maths.derivation import PLACES, encoder, slide, steps_of, turns_of
 from rope_book.widgets.maths.order import read_words
 from rope_book.widgets.maths.rail import rail_score, turned_arrow
@@ -176,15 +176,19 @@ def read_the_damage(drawn: Picture, figure: Any) -> Iterator[Reading]:
         yield "times as perplexed", shown, [True] * len(alike)
         return
     name = CASES[figure.number - 1] if figure.task == "guess" else figure.mistake
-    found, right = next(each for each in damage()["mistakes"] if each["name"] == name), damage()["right"]
+    mistakes = {each["name"]: each for each in damage()["mistakes"]}
+    found, beside = mistakes[name], damage()["right"]
+    if figure.task == "guess" and figure.guess not in ("none", name):
+        beside = mistakes[figure.guess]
     headings = [n for n, (*_, style) in enumerate(drawn.texts) if style.get("weight") == 600]
-    for text, start, end in zip((right, found), headings, (*headings[1:], None), strict=True):
+    shared = right_words(*(each["written"][figure.prompt]["text"] for each in (found, beside)))
+    for text, start, end in zip((beside, found), headings, (*headings[1:], None), strict=True):
         pieces = [(words, style["fill"]) for *_, words, style in drawn.texts[start + 1 : end]]
         shown = [words for words, _ in pieces if not words.startswith("↵")]
         yield "the words", shown == text["written"][figure.prompt]["text"].split()[: len(shown)], True
         yield "how many", len(pieces) <= figure.words and bool(shown) == (figure.words > 1), True
-        shared = sum(fill == "var(--rl-muted)" for _, fill in pieces)
-        yield "those still right", shared, min(len(pieces), int(figure.right_words))
+        grey = sum(fill == "var(--rl-muted)" for _, fill in pieces)
+        yield "the same in both", grey, min(len(pieces), shared)
 
 
 @reads("ModelInThePage")
@@ -225,7 +229,7 @@ def model_in_the_page(drawn: Picture, figure: Any) -> Iterator[Reading]:
 def train_in_the_page(drawn: Picture, figure: Any) -> Iterator[Reading]:
     """Read, before training, how far the trained places reach and how many answers a guess gets right."""
     chart = drawn.chart("place in the text", "Right answers (%)")
-    edge = drawn.shapes("line", stroke="position", width=2)[-1]
+    edge = drawn.shapes("line", stroke="text", width=2)[-1]
     yield "trained places", chart.x.read(edge[0]), figure.trained_places
     yield "its words", drawn.said("^trained to (.*)"), [figure.trained_places]
     level = drawn.shapes("line", stroke="text", dash="5 3")[-1]
