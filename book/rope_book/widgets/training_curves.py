@@ -47,7 +47,7 @@ class TrainingCurves(LiveFigure):
     Source: the grid of ``python -m makers.grid``, stored in ``book/rope_book/results``. Chapter 13.
     """
 
-    lead = ("task", "against", "doublings")
+    lead = ("doublings", "task", "against")
 
     doublings = Slider(0, 0, 2, label="Length of test texts", unit="doublings")
     task = Choice("back", TASKS, label="Task")

@@ -57,21 +57,6 @@ def test_the_guesses_start_level_and_far_enough_apart_to_be_taken(pictured):
     assert min(abs(one[0] - two[0]) for one, two in pairwise(rings)) >= 24
 
 
-def test_the_length_is_offered_only_after_the_guess(pictured):
-    drawn = pictured("TrainingCurves")
-
-    def used(state):
-        every = json.dumps(list(LiveFigure.figures["TrainingCurves"].controls()))
-        return json.loads(
-            drawn.engine.eval(f"JSON.stringify(figure.uses(madeState({json.dumps(state)}), {every}))")
-        )
-
-    assert "doublings" not in used({})
-    assert "doublings" in used({"doublings": 2})
-    assert "doublings" in used({"measure": "loss"})  # nothing is to be guessed
-    assert "doublings" not in used({"against": "steps"})
-
-
 def test_no_line_runs_through_the_call_to_draw_which_goes_with_the_first_step(pictured):
     drawn = pictured("ScoreDistance")
     picture = drawn.picture({"guess_first": True})

@@ -261,9 +261,6 @@ function results(state) {
   return { accuracy: 100 * tested[1][state.doublings] };
 }
 
-/** The controls in use. The length is not offered before the guess, which it would answer, nor with learning curves. */
-const uses = (state, used) => used.filter((name) => name !== "doublings" || (isByLength(state) && !waits(state)));
-
 export default live({
   name: "TrainingCurves",
   title: phrase`Right answers of tiny models with each encoding on longer and longer texts, or while they learn`,
@@ -272,7 +269,6 @@ export default live({
   draw,
   readout,
   results,
-  uses,
   smooth: ["doublings"],
   time: 900,
   buttons: [
