@@ -30,6 +30,8 @@ NUMBERS = """
 globalThis.numbersOf = (rows, columns, at) => Array.from({ length: rows }, (_, r) =>
     Array.from({ length: columns }, (_, c) => at(r, c)));
 if (typeof $lib$bitmap !== "undefined") $lib$bitmap.bitmap = numbersOf;
+if (typeof $lib$places !== "undefined") $lib$places.attentionPicture = (weights, side) =>
+    numbersOf(side, side, (r, c) => weights[r * side + c]);
 """
 DIVERGING = "JSON.stringify($lib$colour.diverging.map((colour) => `rgb(${colour.join(',')})`))"
 FRACTIONS = {"½": ".5", "¼": ".25", "¾": ".75"}
