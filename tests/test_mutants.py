@@ -2,11 +2,13 @@
 
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import mutant_forks
 import mutants
 
 CODE = '''def f(x, *, n=2):
@@ -62,10 +64,56 @@ def test_a_change_is_told_by_its_line(house):
 def test_a_change_that_no_test_notices_survives_and_the_copy_is_as_before(house, capsys):
     (house / "code.py").rename(house / "code_.py")
     chosen = [mutant for mutant in mutants.mutants("code_.py") if mutant.old in ("-", "<")]
-    alive = mutants.survivors(house, chosen, ["test_code.py"], 100)
+    alive = mutants.survivors(house, chosen, ["test_code.py"])
     assert alive == ["code_.py:3: if not x and n <= 3:  # a comment + 1"]
     assert (house / "code_.py").read_text(encoding="utf-8") == CODE
     assert capsys.readouterr().out.count("\n") == 2
+
+
+def test_a_constant_is_changed_in_a_process_of_its_own(house, capsys):
+    (house / "code_.py").write_text(CODE + "LEVEL = 1.5\n", encoding="utf-8")
+    test = "from code_ import LEVEL, f\n\ndef test_f():\n    assert f(0) == LEVEL\n"
+    (house / "test_code.py").write_text(test, encoding="utf-8")
+    chosen = [mutant for mutant in mutants.mutants("code_.py") if mutant.old == "1.5"]
+    assert mutants.survivors(house, chosen, ["test_code.py"]) == []
+    assert capsys.readouterr().out == "noticed  code_.py:5: LEVEL = (1.5 + 1)\n"
+
+
+def test_a_test_that_fails_without_any_change_notices_none(house, capsys):
+    (house / "code.py").rename(house / "code_.py")
+    (house / "test_other.py").write_text("def test_none():\n    assert False\n", encoding="utf-8")
+    chosen = [mutant for mutant in mutants.mutants("code_.py") if mutant.old == "<"]
+    assert len(mutants.survivors(house, chosen, ["test_code.py", "test_other.py"])) == 1
+    assert "fails without any change: test_other.py::test_none" in capsys.readouterr().out
+
+
+def test_the_branch_of_a_change_is_the_changed_function_and_there_is_none_outside_functions():
+    def value(source, n=None):
+        space = {"is_changed": lambda asked: asked == n}
+        exec(compile(source, "code.py", "exec"), space)
+        return [repr(space["f"](x)) for x in (-1, 0, 2)]
+
+    changes = dict(enumerate(each for each in mutants.of_text("code.py", CODE)))
+    tree, branches = mutant_forks.with_branches(CODE, changes)
+    assert [changes[n].old for n in changes.keys() - branches] == ["2"]  # a default
+    assert value(tree) == value(CODE)
+    for n in branches:
+        assert value(tree, n) == value(changes[n].applied(CODE)), changes[n]
+
+
+def test_the_nearest_and_quickest_tests_come_first_and_the_others_of_their_files_last():
+    tests = ["t/test_a.py::one", "t/test_a.py::two", "t/test_rotate_pair.py::three", "t/test_b.py::four"]
+    items = [SimpleNamespace(nodeid=test, name=test.partition("::")[2]) for test in tests]
+    room = object.__new__(mutant_forks.Room)
+    reach = {tests[1]: 2.0, tests[2]: 9.0}
+    order = [item.nodeid for item in room.nearest(items, reach, "js/figures/rotate_pair.js")]
+    assert order == [tests[2], tests[1], tests[0]]
+
+
+def test_rooms_have_shares_in_proportion_to_their_changes(house, monkeypatch):
+    monkeypatch.setattr(mutants, "rooms", lambda: {"a": (["code.py"], []), "b": (["script.js"], [])})
+    draws = mutants.draws_of(["a", "b"], 10, 1)
+    assert {room: len(draw) for room, draw in draws.items()} == {"a": 6, "b": 4}
 
 
 def test_every_room_has_files_and_tests():
