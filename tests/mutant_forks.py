@@ -165,8 +165,8 @@ class Room:
 
         def rank(item: pytest.Item) -> tuple:
             test, file = item.nodeid, file_of(item.nodeid)
-            named = stem not in compact(file), files[file], stem not in compact(item.name)
-            return test not in reach, *named, reach.get(test, 0.0)
+            named = stem not in compact(item.name), stem not in compact(file)
+            return test not in reach, *named, files[file], reach.get(test, 0.0)
 
         return sorted((item for item in tests if file_of(item.nodeid) in files), key=rank)
 

@@ -61,30 +61,21 @@ def test_a_change_is_told_by_its_line(house):
     assert change.line(CODE) == (3, "if not x and n <= 3:  # a comment + 1")
 
 
-def test_a_change_that_no_test_notices_survives_and_the_copy_is_as_before(house, capsys):
-    (house / "code.py").rename(house / "code_.py")
-    chosen = [mutant for mutant in mutants.mutants("code_.py") if mutant.old in ("-", "<")]
+def test_changes_are_noticed_in_a_fork_or_a_process_of_their_own_and_the_copy_is_as_before(house, capsys):
+    code = CODE + "LEVEL = 1.5\n"
+    (house / "code_.py").write_text(code, encoding="utf-8")
+    test = "import code_\n\ndef test_f():\n    assert code_.f(0) == 1.5 == code_.LEVEL\n"
+    (house / "test_code.py").write_text(test + "\ndef test_none():\n    assert False\n", encoding="utf-8")
+    chosen = [mutant for mutant in mutants.mutants("code_.py") if mutant.old in ("-", "<", "1.5")]
     alive = mutants.survivors(house, chosen, ["test_code.py"])
     assert alive == ["code_.py:3: if not x and n <= 3:  # a comment + 1"]
-    assert (house / "code_.py").read_text(encoding="utf-8") == CODE
-    assert capsys.readouterr().out.count("\n") == 2
-
-
-def test_a_constant_is_changed_in_a_process_of_its_own(house, capsys):
-    (house / "code_.py").write_text(CODE + "LEVEL = 1.5\n", encoding="utf-8")
-    test = "from code_ import LEVEL, f\n\ndef test_f():\n    assert f(0) == LEVEL\n"
-    (house / "test_code.py").write_text(test, encoding="utf-8")
-    chosen = [mutant for mutant in mutants.mutants("code_.py") if mutant.old == "1.5"]
-    assert mutants.survivors(house, chosen, ["test_code.py"]) == []
-    assert capsys.readouterr().out == "noticed  code_.py:5: LEVEL = (1.5 + 1)\n"
-
-
-def test_a_test_that_fails_without_any_change_notices_none(house, capsys):
-    (house / "code.py").rename(house / "code_.py")
-    (house / "test_other.py").write_text("def test_none():\n    assert False\n", encoding="utf-8")
-    chosen = [mutant for mutant in mutants.mutants("code_.py") if mutant.old == "<"]
-    assert len(mutants.survivors(house, chosen, ["test_code.py", "test_other.py"])) == 1
-    assert "fails without any change: test_other.py::test_none" in capsys.readouterr().out
+    assert (house / "code_.py").read_text(encoding="utf-8") == code
+    assert capsys.readouterr().out.splitlines() == [
+        "fails without any change: test_code.py::test_none",
+        "noticed  code_.py:4: return max(x, n) + 0.5",
+        "survives code_.py:3: if not x and n <= 3:  # a comment + 1",
+        "noticed  code_.py:5: LEVEL = (1.5 + 1)",
+    ]
 
 
 def test_the_branch_of_a_change_is_the_changed_function_and_there_is_none_outside_functions():
@@ -93,7 +84,7 @@ def test_the_branch_of_a_change_is_the_changed_function_and_there_is_none_outsid
         exec(compile(source, "code.py", "exec"), space)
         return [repr(space["f"](x)) for x in (-1, 0, 2)]
 
-    changes = dict(enumerate(each for each in mutants.of_text("code.py", CODE)))
+    changes = dict(enumerate(mutants.of_text("code.py", CODE)))
     tree, branches = mutant_forks.with_branches(CODE, changes)
     assert [changes[n].old for n in changes.keys() - branches] == ["2"]  # a default
     assert value(tree) == value(CODE)
