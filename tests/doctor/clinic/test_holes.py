@@ -52,12 +52,6 @@ def test_there_is_evidence_without_the_wanted_rotation(name):
     assert any(character.isdigit() for character in found.evidence[name])
 
 
-def test_swapped_tables_turn_by_what_is_missing_to_a_right_angle():
-    x, positions = np.random.default_rng(1).normal(size=(5, 8)), np.arange(5)
-    expected = apply_rope(x, np.pi / 2 - rope_angles(positions, SPEC.inv_freq))
-    np.testing.assert_allclose(BROKEN["cos_and_sin_swapped"](SPEC)(x, positions), expected, atol=1e-12)
-
-
 def test_a_roll_is_told_by_a_feature_that_does_not_come_back():
     said = diagnose(BROKEN["rolls_features"](SPEC), 8).evidence["rolls_features"]
     assert (
