@@ -1,7 +1,7 @@
 """Try many changes of a room in forks of one process, which has imported the code and collected the tests.
 
 Each change of Python is in the code from the start, as a branch that only its own fork takes: a statement becomes
-`if is_changed(7): <the statement with change 7>, else: <the statement>`. A first fork runs all tests without any
+`if is_changed('7'): <the statement with change 7>, else: <the statement>`. A first fork runs all tests without any
 change, and notes which of them reach it and how long they take. Then one fork for each change runs those, the
 nearest and the quickest first, until one fails. The scripts are read anew in each fork.
 
@@ -41,15 +41,15 @@ class Mutant(Protocol):
 
 
 class Switch:
-    """The change that is active, and those that the code has come to: scripts by their names."""
+    """The number of the active change, and what was reached: changes by their numbers, scripts by their names."""
 
     def __init__(self) -> None:
-        self.active: int | None = None
-        self.reached: set[int | str] = set()
+        self.active: str | None = None
+        self.reached: set[str] = set()
 
-    def __call__(self, n: int) -> bool:
-        self.reached.add(n)
-        return n == self.active
+    def __call__(self, number: str) -> bool:
+        self.reached.add(number)
+        return number == self.active
 
 
 def statements(tree: ast.AST) -> Iterator[tuple[list[ast.stmt], int]]:
@@ -75,7 +75,7 @@ def with_branches(text: str, changes: dict[int, Mutant]) -> tuple[ast.Module, se
             innermost = max(around, key=begun.__getitem__)
             changed, other = list(statements(ast.parse(mutant.applied(text))))[innermost]
             block, index = places[innermost]
-            branch = ast.If(ast.parse(f"is_changed({n})").body[0].value, [changed[other]], [block[index]])
+            branch = ast.If(ast.parse(f"is_changed('{n}')").body[0].value, [changed[other]], [block[index]])
             block[index] = ast.fix_missing_locations(ast.copy_location(branch, block[index]))
             branches.add(n)
     return tree, branches
@@ -121,7 +121,7 @@ class Room:
         right = [item for item in session.items if item.nodeid not in failed]
         self.answer.send(failed)
         for n, mutant in enumerate(self.chosen):
-            key = script(mutant.path) or n
+            key = script(mutant.path) or str(n)
             if key in early or not (n in self.branches or script(mutant.path)):
                 continue
             tests = self.nearest(right, reach[key], mutant.path)
@@ -138,7 +138,7 @@ class Room:
         def noted() -> int:
             found = []
             for item, failed, seconds in run(session, session.items):
-                found.append((item.nodeid, failed, seconds, sorted(map(str, self.switch.reached))))
+                found.append((item.nodeid, failed, seconds, sorted(self.switch.reached)))
                 self.switch.reached.clear()
             notes.write_text(json.dumps(found), encoding="utf-8")
             return 0
@@ -147,7 +147,7 @@ class Room:
         found, reach = json.loads(notes.read_text(encoding="utf-8")), defaultdict(dict)
         for test, failed, seconds, reached in found:
             for key in reached if not failed else ():
-                reach[int(key) if key.isdigit() else key][test] = seconds
+                reach[key][test] = seconds
         return (
             reach,
             [test for test, failed, *_ in found if failed],
@@ -172,7 +172,7 @@ class Room:
 
     def fails(self, session: pytest.Session, n: int, tests: list[pytest.Item]) -> int:
         """Make a change; return 1 if one of the tests fails, else 0."""
-        self.switch.active = n
+        self.switch.active = str(n)
         if script(self.chosen[n].path):
             change_script(self.chosen[n])
         return int(any(failed for _, failed, _ in run(session, tests)))

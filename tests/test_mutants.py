@@ -80,7 +80,7 @@ def test_changes_are_noticed_in_a_fork_or_a_process_of_their_own_and_the_copy_is
 
 def test_the_branch_of_a_change_is_the_changed_function_and_there_is_none_outside_functions():
     def value(source, n=None):
-        space = {"is_changed": lambda asked: asked == n}
+        space = {"is_changed": lambda asked: asked == str(n)}
         exec(compile(source, "code.py", "exec"), space)
         return [repr(space["f"](x)) for x in (-1, 0, 2)]
 
