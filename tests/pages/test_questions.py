@@ -73,14 +73,20 @@ def test_a_wrong_answer_gets_its_sentence_a_right_one_the_reason_and_both_set_th
     asks = seen.page.locator(f'.rl-ask[data-question^="{chapter}-"]')  # exercises are asked in the same way
     assert asks.count() == len(file["question"])
     assert asks.locator("visible=true").count() > 0
+    opened = seen.page.locator(f'[data-live="{file["figure"]}"]').first.evaluate(STATE)
     for number, entry in enumerate(file["question"]):
         asked, ask = questions()[entry["id"]], asks.nth(number)
         figure = seen.page.locator(f'[data-live="{asked["figure"]}"]').first
         assert ask.get_by_role("status").text_content() == ""
         assert asked["because"][:20] not in ask.text_content()
         wrong, right = answers(asked)
+        if asked["kind"] == "setting":  # wherever the question before has left its figure
+            assert figure.evaluate(STATE) == opened
         give(ask, asked, wrong[0][0], figure)
         reads(ask.get_by_role("status"), f"Not so. {bare(wrong[0][1])}")
+        if asked["kind"] == "setting":  # the figure does not give the answer away
+            assert figure.evaluate(STATE)[asked["control"]] == wrong[0][0]
+            ask.get_by_role("button", name="Show the answer").press("Enter")
         if asked["figure"]:
             shown = figure.evaluate(STATE)
             assert {name: shown[name] for name in asked["show"]} == asked["show"]

@@ -57,8 +57,8 @@ function ofPage(root) {
   return { now, show: (/** @type {Asked} */ asked) => tell(asked, "rl-show", asked.show), link, pick };
 }
 
-/** Show several questions one at a time, with Previous and Next buttons. @param {HTMLElement[]} asks */
-function makeTurns(asks) {
+/** Show several questions one at a time, with Previous and Next buttons. @param {HTMLElement[]} asks @param {(at: number) => void} turned */
+function makeTurns(asks, turned) {
   let at = 0;
   const word = html("span", { class: "rl-note" });
   const back = button(phrase`Back`, () => turn(-1));
@@ -72,6 +72,7 @@ function makeTurns(asks) {
   function turn(/** @type {number} */ by) {
     at += by;
     show();
+    turned(at);
     asks[at].focus();
   }
   show();
@@ -86,23 +87,29 @@ function render(/** @type {{model: Model, el: HTMLElement}} */ { model, el }) {
   const root = html("div", { class: "rope-live rl-questions", role: "group", ...names });
   const memory = model.host === "page" ? makeMemory() : undefined;
   const figure = model.host === "page" ? ofPage(root) : ofKernel(model);
+  // A figure that is itself the answer opens as the question says, and keeps a wrong answer until the right one is shown
+  function turned(/** @type {number} */ at) {
+    const asked = questions[at];
+    if (asked.kind === "setting" && !(asked.id in model.get("given"))) figure.show({ ...asked, show: {} });
+  }
   /** @type {(asked: Asked, given: any, right: boolean, first: boolean) => void} */
   function answered(asked, given, right, first) {
     if (first && asked.page) memory?.note(asked.id, right);
     model.set("given", { ...model.get("given"), [asked.id]: [Number.isNaN(given) ? null : given, right] });
     model.save_changes();
-    if (asked.show) figure.show(asked);
+    if (asked.show && (right || asked.kind !== "setting")) figure.show(asked);
   }
   const asks = questions.map((asked) =>
     makeAsk(asked, {
       answered,
+      revealed: () => asked.show && figure.show(asked),
       now: () => figure.now(asked),
       link: (words) => figure.link(asked, words),
       pick: (names, take) => figure.pick(asked, names, take),
     }),
   );
   const elements = asks.map(({ element }) => element);
-  root.append(...elements, ...(asks.length > 1 ? [makeTurns(elements)] : []));
+  root.append(...elements, ...(asks.length > 1 ? [makeTurns(elements, turned)] : []));
   keepKeys(root);
   el.append(root);
   root.dataset.ready = "true";

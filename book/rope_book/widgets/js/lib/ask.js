@@ -24,9 +24,9 @@ function inPage(asked) {
 }
 
 // Create the element of a question: {element, stop()}. `answered(asked, given, right, first)` is called on every
-// answer, and `link()` creates the link in a reply.
-/** @param {Asked} question @param {Omit<Around, "tell"> & {answered: Answered}} around */
-export function makeAsk(question, { answered, now, link = () => undefined, pick }) {
+// answer, `revealed()` when the reader asks for the answer, and `link()` creates the link in a reply.
+/** @param {Asked} question @param {Omit<Around, "tell"> & {answered: Answered, revealed?: () => void}} around */
+export function makeAsk(question, { answered, revealed, now, link = () => undefined, pick }) {
   const asked = inPage(question);
   const reply = html("div", { class: "rl-reply", role: "status" });
   const reveal = button(phrase`Show the answer`, show, { class: "rl-reveal" });
@@ -44,6 +44,7 @@ export function makeAsk(question, { answered, now, link = () => undefined, pick 
     element.focus(); // the focused button is about to be removed
     way.stop?.();
     tell(phrase`The answer`, joined(`${answerOf(asked)} ${asked.because}`), false);
+    revealed?.();
   }
   function hinted(/** @type {string} */ why) {
     const hints = asked.hints ?? [];
