@@ -1,4 +1,4 @@
-"""JupyterLab or Notebook 7 on localhost with notebooks made for a test, and a hand in it."""
+"""Jupyter's applications on localhost with notebooks made for a test, and a hand in JupyterLab or Notebook 7."""
 
 import json
 import os
@@ -6,8 +6,9 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 
@@ -19,7 +20,6 @@ from .conftest import soon
 from .engines import PATIENCE, free_port, wait
 
 KERNEL = {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
-DOCUMENT = {"jupyterlab": "doc/tree", "notebook": "notebooks"}  # where each application opens one
 FOLDERS = {
     "JUPYTER_CONFIG_DIR": "config",
     "JUPYTER_RUNTIME_DIR": "runtime",
@@ -41,44 +41,53 @@ def write(path: Path, texts: list[str], words: str = "") -> None:
     nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": KERNEL}), path)
 
 
+@dataclass(frozen=True)
+class App:
+    """An application that opens notebooks: its module, the folder of their addresses, and its options."""
+
+    module: str
+    place: str
+    options: tuple[str, ...] = (
+        "--ServerApp.port_retries=0",
+        "--IdentityProvider.token=",
+        "--ServerApp.disable_check_xsrf=True",  # so that a test can end kernels
+    )
+    python: str = sys.executable
+    variables: Mapping[str, str] = field(default_factory=lambda: os.environ)
+
+    def command(self, folder: Path, port: int) -> list[str]:
+        """Return the command that serves a folder at a port."""
+        serve = ["--no-browser", "--allow-root", f"--port={port}", f"--notebook-dir={folder}"]
+        return [self.python, "-m", self.module, *serve, *self.options]
+
+    def environment(self, folder: Path) -> dict[str, str]:
+        """Return an environment in which the application has no settings but those of a folder."""
+        return {**self.variables} | {name: str(folder / place) for name, place in FOLDERS.items()}
+
+
+LAB, NOTEBOOK = App("jupyterlab", "doc/tree"), App("notebook", "notebooks")
+
+
 @contextmanager
-def served(folder: Path, app: str = "jupyterlab") -> Iterator[str]:
+def served(folder: Path, app: App = LAB) -> Iterator[str]:
     """Serve a folder; the address under which an application opens its notebooks."""
     server, port = started(folder, app)
     try:
-        yield f"http://127.0.0.1:{port}/{DOCUMENT[app]}"
+        yield f"http://127.0.0.1:{port}/{app.place}"
     finally:
         server.kill()  # asked to end, it may wait for a kernel that has just begun; kernels end with their server
         server.wait()
 
 
-def started(folder: Path, app: str) -> tuple[subprocess.Popen, int]:
+def started(folder: Path, app: App) -> tuple[subprocess.Popen, int]:
     """Start an application in a folder; its process and its port, another one where somebody was faster."""
     for _ in range(5):
         port = free_port()
-        server = subprocess.Popen(command(folder, port, app), env=environment(folder), **QUIET)
+        server = subprocess.Popen(app.command(folder, port), env=app.environment(folder), **QUIET)
         wait(lambda server=server, port=port: server.poll() is not None or answers(port))
         if server.poll() is None:
             return server, port
-    raise RuntimeError(f"{app} ended at once, five times")
-
-
-def environment(folder: Path) -> dict[str, str]:
-    """Return an environment in which JupyterLab has no settings but those of a folder."""
-    return os.environ | {name: str(folder / place) for name, place in FOLDERS.items()}
-
-
-def command(folder: Path, port: int, app: str) -> list[str]:
-    """Return the command by which an application serves a folder at a port."""
-    options = [
-        "--no-browser",
-        "--allow-root",
-        f"--port={port}",
-        "--ServerApp.port_retries=0",
-        "--IdentityProvider.token=",
-        "--ServerApp.disable_check_xsrf=True",  # so that a test can end kernels
-    ]
-    return [sys.executable, "-m", app, f"--notebook-dir={folder}", *options]
+    raise RuntimeError(f"{app.module} ended at once, five times")
 
 
 def answers(port: int) -> bool:

@@ -15,6 +15,7 @@ from .lab import opened, served, told, write
 
 pytestmark = pytest.mark.browser
 PARTS = (".rl-picture", ".rl-controls")
+SCREEN = 700  # pixels of a small screen that a notebook has for a picture with its first control
 HOSTS = Path(__file__).with_name("hosts.js")
 ALL = [
     "from rope_book.widgets import LiveFigure\n"
@@ -57,6 +58,12 @@ def lines_in(printed):
     return ast.literal_eval(rest.partition(" end")[0]) if begun and " end" in rest else None
 
 
+def reach(figure):
+    """Return how far the first control reaches below the figure's top, in pixels."""
+    control = figure.locator(":is(.rl-controls [data-trait], .rl-bar > *):visible").first.bounding_box()
+    return control["y"] + control["height"] - figure.bounding_box()["y"]
+
+
 @pytest.mark.nightly
 def test_every_figure_in_jupyterlab_moves_both_ways(browser, lab):
     with opened(browser, lab, "all") as (page, run):
@@ -74,11 +81,12 @@ def test_every_figure_in_jupyterlab_moves_both_ways(browser, lab):
         held = {name: repr(eval(line, dict(vars(widgets)))) for name, line in moved.items()}
         told(run, 1, lambda printed: lines_in(printed) == held)
 
-        # the controls beside their picture: nobody has to scroll between the two
-        for name in LiveFigure.figures:
-            figure = page.locator(f'[data-live="{name}"]').first
-            control = figure.locator(":is(.rl-controls [data-trait], .rl-bar > *):visible").first
-            assert control.bounding_box()["y"] - figure.bounding_box()["y"] < 700, name
+        # nobody has to scroll between a picture and its first control, beside it or, in a narrow notebook, below it
+        for width in (900, 1200):
+            page.set_viewport_size({"width": width, "height": 1400})
+            at_rest(page)
+            low = {name: reach(page.locator(f'[data-live="{name}"]').first) for name in first}
+            assert {name: pixels for name, pixels in low.items() if pixels > SCREEN} == {}, width
 
         # code: every picture follows
         assert run(2).strip() == "reset done"

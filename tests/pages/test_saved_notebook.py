@@ -5,7 +5,7 @@ import pytest
 from playwright.sync_api import expect
 
 from .conftest import soon
-from .lab import end_kernels, opened, save, served, told, write
+from .lab import LAB, NOTEBOOK, end_kernels, opened, save, served, told, write
 
 pytestmark = pytest.mark.browser
 CELLS = [
@@ -27,9 +27,9 @@ def stored(path):
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("app", ["jupyterlab", "notebook"])
+@pytest.mark.parametrize("app", [LAB, NOTEBOOK], ids=lambda app: app.module)
 def test_a_saved_notebook_shows_what_the_student_left(browser, tmp_path, app):
-    pytest.importorskip(app, reason="Notebook 7 is not installed: pip install notebook")
+    pytest.importorskip(app.module, reason="Notebook 7 is not installed: pip install notebook")
     path = tmp_path / "mine.ipynb"
     write(path, CELLS, WORDS)
 

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 from weakref import WeakValueDictionary
 
-import anywidget
 import traitlets
 from IPython.display import display
-from ipywidgets import DOMWidget, Output
+from ipywidgets import Output
 
 from ._bundle import is_figure, module_script, style
+from ._display import Displayed
 from ._errors import meant, short
 from ._follow import outputs_of
 from ._registry import FIGURES
@@ -23,11 +23,10 @@ from ._traits import Control, Names
 MOST_LEADS = 3
 EXTRAS = {"layout", "only"}  # arguments that are not controls
 SIDES = ("beside", "below")  # possible places for the controls in a wide notebook
-VIEW = "application/vnd.jupyter.widget-view+json"
 LONG_LIST = re.compile(r"\[[^]]{60,}\]")  # omitted from a figure's plain-text output
 
 
-class LiveFigure(anywidget.AnyWidget):
+class LiveFigure(Displayed):
     """A live figure, with the same picture and controls in a notebook and in the published page.
 
     Subclasses declare controls as traits, each a :class:`Control` with a range, a label and a unit; the script of
@@ -212,25 +211,11 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
         if "still" in content:
             self._still = content["still"]
 
-    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        """Return the widget's view, its repr without long lists, and its picture if there is one."""
-        bundle = super()._repr_mimebundle_(**kwargs)
-        data = bundle[0] if isinstance(bundle, tuple) else bundle
-        if data is not None:
-            if LONG_LIST.search(line := repr(self)):
-                data["text/plain"] = LONG_LIST.sub("[…]", line)
-            if self._still:
-                data["image/svg+xml"] = self._still
-        return bundle
-
-    if hasattr(
-        DOMWidget, "_ipython_display_"
-    ):  # ipywidgets 7, as in Colab, which does not ask for the bundle
-
-        def _ipython_display_(self, **kwargs: Any) -> None:
-            """Display the widget's view and its repr without long lists."""
-            view = {"version_major": 2, "version_minor": 0, "model_id": self.model_id}
-            display({"text/plain": LONG_LIST.sub("[…]", repr(self)), VIEW: view}, raw=True)
+    def _beside(self) -> dict[str, str]:
+        """Return the repr without long lists, and the picture if there is one."""
+        line = repr(self)
+        words = {"text/plain": LONG_LIST.sub("[…]", line)} if LONG_LIST.search(line) else {}
+        return words | ({"image/svg+xml": self._still} if self._still else {})
 
     def settled(self, held: dict[str, Any]) -> dict[str, Any]:
         """Return the changes that rules require after ``held`` is set; raise TraitError if ``held`` breaks a

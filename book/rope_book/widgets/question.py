@@ -5,15 +5,15 @@ import re
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
-import anywidget
 import traitlets
 
 from ._bundle import module_script, style
+from ._display import Displayed
 from ._questions import question
 from .base import LiveFigure
 
 
-class Question(anywidget.AnyWidget):
+class Question(Displayed):
     """Ask questions from the book, reply to answers, and set a figure to the state that demonstrates the answer.
 
     ``Question("04-lock", "04-key")`` asks these two questions. ``figure`` is a figure or the name of a class, whose
@@ -93,13 +93,9 @@ class Question(anywidget.AnyWidget):
                 for name, value in (state | figure.settled(state)).items():
                     setattr(figure, name, value)
 
-    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        """Return the widget's view and, for pages without scripts, the questions as HTML."""
-        bundle = super()._repr_mimebundle_(**kwargs)
-        if bundle is not None:
-            data = bundle[0] if isinstance(bundle, tuple) else bundle
-            data["text/html"] = as_list(self.questions)
-        return bundle
+    def _beside(self) -> dict[str, str]:
+        """Return the questions as HTML, for pages without scripts."""
+        return {"text/html": as_list(self.questions)}
 
     def __repr__(self) -> str:
         """Return a line of Python that asks these questions."""

@@ -94,7 +94,7 @@ interface ControlRule {
 /** The part of a Jupyter widget model that figures use. */
 interface Model {
   host?: string;
-  widget_manager?: any; // refers to the notebook in JupyterLab and Notebook 7
+  widget_manager?: any; // refers to the notebook in JupyterLab and Jupyter Notebook
   get(name: string): any;
   set(name: string, value: unknown): void;
   save_changes(): void;
@@ -102,6 +102,22 @@ interface Model {
   on(event: string, heard: (content?: any) => void): void;
   off(event: string, heard: (content?: any) => void): void;
 }
+
+/** In the classic Notebook, its global object. */
+interface Window {
+  Jupyter?: any;
+}
+
+/** A notebook: its outputs, the widgets that it stores, and its saving; beforeSave returns a function that stops calling. */
+interface Notebook {
+  outputs(): { output: any; replace: (output: any) => void }[];
+  widgets(): any;
+  store(widgets: any): void;
+  beforeSave(call: () => void): () => void;
+}
+
+/** An output that shows a widget, and the widget's id. */
+type Shown = { output: any; replace: (output: any) => void; id: string };
 
 /** The number format of each step from position to rotation. */
 type Pipeline = { frequencies: string; positions: string; angles: string; cos_sin: string };

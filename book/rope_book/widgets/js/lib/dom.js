@@ -53,8 +53,9 @@ function uses(
   return PRESSES.includes(key);
 }
 
-/** Keep JupyterLab from handling the keys that a control uses. JupyterLab listens on the document and checks the
- * control for an attribute, which a listener on the window sets first. */
+/** Keep a notebook from handling the keys that a control uses, and only those. JupyterLab listens on the document and
+ * checks the control for an attribute, which a listener on the window sets first. The classic Notebook handles no key
+ * while a control of an output has the focus, unless its keyboard is turned on again. */
 export function keepKeys(/** @type {HTMLElement} */ root) {
   /** @type {(event: KeyboardEvent) => void} */
   function decide(event) {
@@ -62,7 +63,11 @@ export function keepKeys(/** @type {HTMLElement} */ root) {
     if (!root.isConnected)
       removeEventListener("keydown", decide, true); // the control was removed while it had focus
     else if (control instanceof Element && root.contains(control)) {
-      control.toggleAttribute("data-lm-suppress-shortcuts", uses(control, event));
+      const isOurs = uses(control, event);
+      const keyboard = window.Jupyter?.keyboard_manager;
+      control.toggleAttribute("data-lm-suppress-shortcuts", isOurs);
+      if (isOurs) keyboard?.disable();
+      else keyboard?.enable();
     }
   }
   root.addEventListener("focusin", () => addEventListener("keydown", decide, true));

@@ -1,14 +1,13 @@
 // Stores a figure's current picture in the notebook, so that it appears when the notebook is reopened without Python,
-// viewed on GitHub, printed or handed in. In JupyterLab and Notebook 7, widgets can access the notebook; Colab stores
-// widget state itself.
+// viewed on GitHub, printed or handed in. Colab stores widget state itself.
 import { html } from "./dom.js";
+import { notebookOf } from "./notebook.js";
 import { phrase } from "./phrase.js";
 
 const VIEW = "application/vnd.jupyter.widget-view+json";
 const STATE = "application/vnd.jupyter.widget-state+json";
 const [SVG, PNG, HTML] = ["image/svg+xml", "image/png", "text/html"];
 const REST = 700; // ms to wait after the last change
-const QUIET = "silent-change"; // in JupyterLab, a change that does not cause a redraw
 const OURS = '<div class="rope-still">';
 const ASLEEP = phrase`Run this cell to bring the figure to life.`;
 
@@ -22,36 +21,27 @@ async function asPng(picture) {
   return canvas.toDataURL(PNG).split(",")[1];
 }
 
-/** The notebook outputs that show a widget, each with its cell and index. @type {(notebook: any) => any[]} */
+/** The notebook's outputs that show a widget, each with the widget's id. @type {(notebook: Notebook) => Shown[]} */
 function shownIn(notebook) {
-  const cells = [...notebook.cells].filter(({ cell_type }) => cell_type === "code");
-  return cells.flatMap((cell) =>
-    cell
-      .getOutputs()
-      .map((/** @type {any} */ output, /** @type {number} */ place) => ({
-        cell,
-        place,
-        output,
-        id: output.data?.[VIEW]?.model_id,
-      }))
-      .filter((/** @type {any} */ { id }) => id),
-  );
+  const outputs = notebook.outputs().map((each) => ({ ...each, id: each.output.data?.[VIEW]?.model_id }));
+  return outputs.filter(({ id }) => id);
 }
 
 /** The outputs that show the given model, identified by a trait whose value is the same object. */
-/** @type {(manager: any, model: Model, trait: string) => Promise<any[]>} */
-async function showing(manager, model, trait) {
-  const shown = shownIn(manager.context.model.sharedModel).filter(({ id }) => manager.has_model(id));
+/** @type {(notebook: Notebook, model: Model, trait: string) => Promise<Shown[]>} */
+async function showing(notebook, model, trait) {
+  const manager = model.widget_manager;
+  const shown = shownIn(notebook).filter(({ id }) => manager.has_model(id));
   const models = await Promise.all(shown.map(({ id }) => manager.get_model(id)));
   return shown.filter((_, i) => models[i].get(trait) === model.get(trait));
 }
 
-/** The widgets stored in a notebook, by id. @type {(notebook: any) => Record<string, any>} */
-const storedIn = (notebook) => notebook.getMetadata("widgets")?.[STATE]?.state ?? {};
+/** The widgets stored in a notebook, by id. @type {(notebook: Notebook) => Record<string, any>} */
+const storedIn = (notebook) => notebook.widgets()?.[STATE]?.state ?? {};
 
 /** The notebook's stored widgets after adding a still picture for widget `id` and dropping the stills of widgets
  * that no longer exist. */
-/** @type {(notebook: any, id: string, still: string) => any} */
+/** @type {(notebook: Notebook, id: string, still: string) => any} */
 function withStill(notebook, id, still) {
   const alive = new Set(shownIn(notebook).map((each) => each.id));
   const kept = Object.entries(storedIn(notebook)).filter(
@@ -65,15 +55,13 @@ function withStill(notebook, id, still) {
 
 /** Write a figure's pictures and its still into the notebook, unless they are up to date. A picture that is
  * undefined is removed. */
-/** @type {(context: any, shown: any, bundle: Record<string, string | undefined>) => void} */
-function write(context, { cell, place, output, id }, bundle) {
-  const notebook = context.model.sharedModel;
+/** @type {(notebook: Notebook, shown: Shown, bundle: Record<string, string | undefined>) => void} */
+function write(notebook, { output, replace, id }, bundle) {
   const isThere = id in storedIn(notebook);
   if (isThere && Object.entries(bundle).every(([kind, text]) => output.data[kind] === text)) return;
   const data = JSON.parse(JSON.stringify({ ...output.data, ...bundle }));
-  cell.updateOutputs(place, place + 1, [{ ...output, data }], QUIET);
-  notebook.setMetadata("widgets", withStill(notebook, id, data[SVG] ?? data[HTML]));
-  context.model.dirty = true; // the notebook has unsaved changes
+  replace({ ...output, data });
+  notebook.store(withStill(notebook, id, data[SVG] ?? data[HTML]));
 }
 
 // Keep the picture in the notebook up to date by writing the result of `draw` whenever the figure has been idle for
@@ -82,13 +70,11 @@ function write(context, { cell, place, output, id }, bundle) {
 /** @param {HTMLElement} root @param {Model} model @param {string} trait @param {() => string} [draw] */
 export function keepPicture(root, model, trait, draw) {
   if (model.host === "page") return { stop() {} };
-  const manager = model.widget_manager;
-  const context = manager?.context;
-  const notebook = context?.model?.sharedModel;
+  const notebook = notebookOf(model.widget_manager);
   let waiting = setTimeout(keep, REST);
   let [isOld, known] = [true, new Set()]; // whether the stored picture is out of date; the ids of the outputs
-  async function find() {
-    const shown = await showing(manager, model, trait);
+  async function find(/** @type {Notebook} */ notebook) {
+    const shown = await showing(notebook, model, trait);
     known = new Set(shown.map(({ id }) => id));
     return shown;
   }
@@ -104,28 +90,26 @@ export function keepPicture(root, model, trait, draw) {
     if (!notebook) return;
     const mine = waiting;
     const bundle = picture ? { [SVG]: picture, [PNG]: await asPng(picture) } : {};
-    for (const shown of await find()) write(context, shown, bundle);
+    for (const shown of await find(notebook)) write(notebook, shown, bundle);
     isOld = waiting !== mine; // the figure may have changed in the meantime
   }
-  /** Write the current SVG before JupyterLab reads the notebook. Converting it to PNG would take too long. */
-  function flush(/** @type {any} */ _, /** @type {string} */ state) {
-    if (state !== "started" || !isOld || !draw) return;
+  /** Write the current SVG before a save reads the notebook. Converting it to PNG would take too long. */
+  function flush(/** @type {Notebook} */ notebook) {
+    if (!isOld || !draw) return;
     const bundle = { [SVG]: draw(), [PNG]: undefined };
     if (root.ariaBusy === "true") return; // the results of this state are still to come
-    for (const shown of shownIn(notebook).filter(({ id }) => known.has(id))) write(context, shown, bundle);
+    for (const shown of shownIn(notebook).filter(({ id }) => known.has(id))) write(notebook, shown, bundle);
   }
   const watch = new MutationObserver(rest);
   if (draw) watch.observe(root, { subtree: true, childList: true, attributes: true });
   model.on("change", rest);
-  if (notebook) {
-    find();
-    context.saveState.connect(flush);
-  }
+  if (notebook) find(notebook);
+  const unheard = notebook?.beforeSave(() => flush(notebook));
   function stop() {
     clearTimeout(waiting);
     watch.disconnect();
     model.off("change", rest);
-    context?.saveState.disconnect(flush);
+    unheard?.();
   }
   return { stop };
 }
