@@ -19,6 +19,7 @@ import resource
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from itertools import zip_longest
 from multiprocessing.connection import Connection
 from pathlib import Path
 from types import CodeType
@@ -191,7 +192,7 @@ class Room:
 
 def run(session: pytest.Session, items: list[pytest.Item]) -> Iterator[tuple[pytest.Item, bool, float]]:
     """Run tests; yield each, whether it fails, and its seconds of CPU."""
-    for item, following in zip(items, [*items[1:], None], strict=True):
+    for item, following in zip_longest(items, items[1:]):
         failed, began = session.testsfailed, time.process_time()
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
         yield item, session.testsfailed > failed, time.process_time() - began

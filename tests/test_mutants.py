@@ -62,19 +62,20 @@ def test_a_change_is_told_by_its_line(house):
 
 
 def test_changes_are_noticed_in_a_fork_or_a_process_of_their_own_and_the_copy_is_as_before(house, capsys):
-    code = CODE + "LEVEL = 1.5\n"
+    code = CODE + "LEVEL = 1.5\n\ndef unreached():\n    return 7\n"
     (house / "code_.py").write_text(code, encoding="utf-8")
     test = "import code_\n\ndef test_f():\n    assert code_.f(0) == 1.5 == code_.LEVEL\n"
     (house / "test_code.py").write_text(test + "\ndef test_none():\n    assert False\n", encoding="utf-8")
-    chosen = [mutant for mutant in mutants.mutants("code_.py") if mutant.old in ("-", "<", "1.5")]
+    chosen = [mutant for mutant in mutants.mutants("code_.py") if mutant.old in ("-", "<", "1.5", "7")]
     alive = mutants.survivors(house, chosen, ["test_code.py"])
-    assert alive == ["code_.py:3: if not x and n <= 3:  # a comment + 1"]
+    assert alive == ["code_.py:3: if not x and n <= 3:  # a comment + 1", "code_.py:8: return (7 + 1)"]
     assert (house / "code_.py").read_text(encoding="utf-8") == code
     assert capsys.readouterr().out.splitlines() == [
         "fails without any change: test_code.py::test_none",
         "noticed  code_.py:4: return max(x, n) + 0.5",
         "survives code_.py:3: if not x and n <= 3:  # a comment + 1",
         "noticed  code_.py:5: LEVEL = (1.5 + 1)",
+        "survives code_.py:8: return (7 + 1)",
     ]
 
 
