@@ -2,7 +2,9 @@
 
 import itertools
 import json
-from contextlib import ExitStack
+import random
+from contextlib import ExitStack, suppress
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +12,10 @@ from traitlets import TraitError
 
 from rope_book.widgets import LiveFigure
 
+from .drawn import moved
 from .v8 import Scripts, scripts
+
+NOTEBOOKS = Path(__file__).resolve().parents[3] / "notebooks"
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +57,27 @@ def test_no_cut_leaves_half_a_character(lib, space):
     cut = lib("words", f"graphemes(shortened({text!r}, {space}))")
     assert cut[:-1] == whole[: len(cut) - 1]
     assert cut[-1] in ("…", whole[-1])
+
+
+def test_a_figure_without_python_asks_for_all_cells_since_its_own_needs_the_setup(lib):
+    said = lib(
+        "gone",
+        """(() => {
+            const [said, hears] = [[], []];
+            const html = { setAttribute() {}, append: (words) => said.push(words) };
+            globalThis.document = { createElement: () => html };
+            const statusChanged = { connect: (hear) => hears.push(hear), disconnect() {} };
+            tellWhenGone({ append() {} }, { widget_manager: { context: { sessionContext: { statusChanged } } } });
+            for (const status of ["busy", "dead"]) hears[0](undefined, status);
+            return said;
+        })()""",
+    )
+    assert said == [
+        "Python was stopped or restarted and no longer knows this figure: run all cells from the top."
+    ]
+    asleep = lib("keep", "ASLEEP")
+    assert asleep in (NOTEBOOKS / "04_rotate_one_pair.ipynb").read_text(encoding="utf-8")
+    assert asleep.startswith("Run all cells from the top")
 
 
 def test_bold_words_are_taken_for_wider(lib):
@@ -176,6 +202,23 @@ def test_a_line_of_python_names_what_a_small_form_has(lib):
     assert lib("state", line % (controls, 1, '["m", "faces"]')) == "Clocks(only=('m', 'faces'))"
 
 
+@pytest.mark.parametrize("name", ["RotatePair", "ModelInThePage", "Fern", "ScoreDistance"])
+def test_in_a_notebook_the_line_sets_the_figure_that_is_there(lib, name):
+    figure = LiveFigure.figures[name]()
+    made, chance = repr(figure), random.Random(name)
+    controls = json.dumps({control["name"]: control for control in figure._controls})
+    for _ in range(5):
+        wanted = type(figure)()
+        for trait in chance.sample(list(figure.controls()), 3):
+            with suppress(TraitError):  # another control may rule it out
+                setattr(wanted, trait, moved(figure.controls()[trait], chance))
+        line = lib("state", f"setLine({controls}, {json.dumps(wanted.values())})")
+        exec(line, {"figure": figure})
+        assert repr(figure) == repr(wanted), line
+    exec(lib("state", f"setLine({controls}, {json.dumps(type(figure)().values())})"), {"figure": figure})
+    assert repr(figure) == made
+
+
 def reached(figure: str, share: float, smooth: str = "[]") -> str:
     """Return a script that interpolates between the figure's first state and others, at a share of the way."""
     return f"""(() => {{
@@ -269,19 +312,19 @@ def test_a_letter_is_as_wide_as_its_kind(lib):
 @pytest.mark.parametrize(
     ("tip", "expected"),
     [
-        *(([10, 0], [25, -8]), ([-10, 0], [-25 - 60, -8]), ([0, -10], [-30, -33]), ([0, 0], [-30, -23])),
+        *(([10, 0], [20, -8]), ([-10, 0], [-20 - 60, -8]), ([0, -10], [-30, -28]), ([0, 0], [-30, -18])),
         (
-            [9, 40],
-            [9 + 135 / 41, 32 + 600 / 41],
+            [5, 12],
+            [5 + 50 / 13, 4 + 120 / 13],
         ),  # more than 3 pixels to the side: the words begin or end there
-        ([-9, 40], [-9 - 135 / 41 - 60, 32 + 600 / 41]),
-        ([11, 60], [11 + 165 / 61 - 30, 52 + 900 / 61]),  # less: they are centred
+        ([-5, 12], [-5 - 50 / 13 - 60, 4 + 120 / 13]),
+        ([7, 24], [7 + 70 / 25 - 30, 16 + 240 / 25]),  # less: they are centred
     ],
 )
 def test_a_label_beyond_a_tip_is_straight_ahead_first(lib, tip, expected):
     spots = lib("labels", f"spotsBeyond({tip}, [0, 0], 60)")
     assert spots[0] == pytest.approx(expected)
-    assert len({tuple(spot) for spot in spots}) == len(spots) == 36
+    assert len({tuple(spot) for spot in spots}) == len(spots) == 45
 
 
 def test_a_centred_text_stays_between_two_edges(lib):

@@ -83,6 +83,8 @@ def base_bound(drawn: Picture, figure: Any) -> Iterator[Reading]:
     (tick,) = drawn.shapes("line", width=2.5, stroke="text")
     yield "first negative", chart.x.read(tick[0]), figure.first_negative
     yield "its words", drawn.said(r"^first negative: (.*)"), [figure.first_negative]
+    (dot,) = drawn.shapes("circle", fill="position", width=1.5)[1:2]  # after the legend's
+    yield "the context's mean", chart.at([dot])[:, 0], [figure.context, max(figure.at_context, -0.25)]
     yield "the context's words", drawn.said(r"^context (.*)"), [figure.context]
     plane = drawn.chart("base b", "Context (tokens)")
     yield (
@@ -318,7 +320,9 @@ def rotate_pair(drawn: Picture, figure: Any) -> Iterator[Reading]:
     yield "scores", y, (q * np.exp(1j * x * figure.inv_freq) * np.conj(k)).real
     dot = drawn.shapes("circle", fill="score")[-1]
     yield "the dot", chart.at([dot])[:, 0], [figure.distance, figure.score]
-    cx, cy, unit = drawn.shapes("circle", stroke="grid")[0]
+    (cx, cy, *radii), (*_, other) = drawn.shapes("circle", stroke="grid")
+    unit = radii[0] / abs(q)
+    yield "the circles are the paths of the tips", [*radii, other], unit * np.abs([q, k])
     for style, turned in (({"dash": "5 4"}, (0, 0)), ({"head": 12}, (figure.position, figure.key_position))):
         tips = np.array(drawn.shapes("arrow", **style))[:, 2:]
         found = ((tips - [cx, cy]) / [unit, -unit]) @ [1, 1j]

@@ -38,6 +38,13 @@ def angle_chart(drawn: Picture, figure: Any) -> Iterator[Reading]:
         "log": ("position m (tokens, logarithmic)", "Angle m·θ (rad, logarithmic)"),
     }
     chart = drawn.chart(*labels[figure.axis])
+    if figure.axis == "linear":
+        turns = [number(words) for x, _, words, _ in drawn.texts if x == chart.right + 6]
+        yield (
+            "whole turns, those of the fastest clock, by number",
+            turns,
+            np.arange(1, int(1.04 * figure.n / TURN) + 1),
+        )
     for path in drawn.shapes("curve", stroke="position", width=1.6):
         x, y = chart.at(path)
         wanted = x * frequencies[figure.pair]

@@ -246,7 +246,7 @@ def attention_field(drawn: Picture, figure: Any, model: PageModel, spec: RopeSpe
 def train_in_the_page(drawn: Picture, figure: Any) -> Iterator[Reading]:
     """Read, before training, how far the trained places reach and how many answers a guess gets right."""
     chart = drawn.chart("place in the text", "Right answers (%)")
-    edge = drawn.shapes("line", stroke="position", width=2)[-1]
+    edge = drawn.shapes("line", stroke="text", width=2)[-1]
     yield "trained places", chart.x.read(edge[0]), figure.trained_places
     yield "its words", drawn.said("^trained to (.*)"), [figure.trained_places]
     level = drawn.shapes("line", stroke="text", dash="5 3")[-1]

@@ -1,5 +1,5 @@
 import { axes } from "../lib/axes.js";
-import { ink, noteEnd, noteMiddle } from "../lib/colour.js";
+import { ink, note, noteMiddle } from "../lib/colour.js";
 import { boxAround, hands, inRows, rims, wedges } from "../lib/faces.js";
 import { live } from "../lib/figure.js";
 import { polar } from "../lib/geometry.js";
@@ -8,11 +8,12 @@ import { SEEN } from "../lib/marks.js";
 import { clamp, decade, fmt, powerOf, range, significant, sorted } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
 import { planeOf, sector } from "../lib/shapes.js";
-import { counted, textWidth } from "../lib/words.js";
+import { counted } from "../lib/words.js";
 import { invFreq, ropeAngles, TURN, turnsOf, withinTurn } from "../maths/frequencies.js";
 import { positionTowards } from "../maths/pair_angle.js";
 
 const MOST = 16; // maximum number of clocks in the upper rows
+const TURNS = 50; // space at the right of the chart, for the numbers of turns
 const stacked = (width) => width < 560;
 
 /** Lay out the rows of clocks, the selected clock, and the chart of its angle. */
@@ -24,8 +25,8 @@ function parts(width) {
   const top = 26 + (MOST / columns) * clocks.row;
   const big = narrow ? { x: 4, y: top + 24, w: width - 8, h: 170 } : { x: 4, y: top + 34, w: width * 0.32, h: 226 };
   const chart = narrow
-    ? { x: 58, y: big.y + big.h + 42, w: width - 72, h: 200 }
-    : { x: big.x + big.w + 64, y: top + 40, w: width - big.x - big.w - 78, h: 206 };
+    ? { x: 58, y: big.y + big.h + 42, w: width - 58 - TURNS, h: 200 }
+    : { x: big.x + big.w + 64, y: top + 40, w: width - big.x - big.w - 64 - TURNS, h: 206 };
   const height = chart.y + chart.h + 42;
   return { clocks, big, chart, height, lead: narrow ? big.y + big.h : height };
 }
@@ -87,19 +88,18 @@ function drawBig(pen, { pair, position, n }, frequency, { x, y, w, h }) {
 }
 
 /**
- * The vertical axis in the given mode, with a function `place` that maps an angle to a position on the axis.
+ * The vertical axis in the given mode, the same for all clocks, with a function `place` that maps an angle to a position on the axis.
  * @returns {{place: (angle: number) => number, ys: Pair, yTicks?: number[], yFormat: (t: number) => string, yLabel: string}}
  */
-function scale(axis, frequencies, chosen, n) {
+function scale(axis, frequencies, n) {
   if (axis === "turn") {
     const words = (t) => ["0", "½π", "π", "1½π", "2π"][Math.round(turnsOf(t) * 4)];
     const yTicks = range(0, 4).map((t) => (t * TURN) / 4);
     return { place: withinTurn, ys: [0, TURN], yTicks, yFormat: words, yLabel: phrase`Angle within one turn (rad)` };
   }
   if (axis === "linear") {
-    const yFormat = (t) => (t > 0 && t < 0.001 ? significant(t, 2, 0, 4).replace(".0·", "·") : String(t));
-    const end = n * frequencies[chosen] * 1.04;
-    return { place: (a) => a, ys: [0, end], yFormat, yLabel: phrase`Angle m·θ, unrolled (rad)` };
+    const end = n * frequencies[0] * 1.04; // the fastest clock's
+    return { place: (a) => a, ys: [0, end], yFormat: String, yLabel: phrase`Angle m·θ, unrolled (rad)` };
   }
   const [low, high] = [Math.floor(powerOf(frequencies.at(-1)) + 1e-9), powerOf(n * 1.5)];
   const yTicks = range(low, Math.floor(high), Math.ceil((high - low) / 6));
@@ -109,15 +109,16 @@ function scale(axis, frequencies, chosen, n) {
 
 /** The current vertical axis, and whether the line breaks after each turn. */
 function scaleNow({ pair, axis, n }, frequencies, way) {
-  const whole = scale(axis, frequencies, pair, n);
-  const rises = axis === "linear" && way?.share < 1 && (way.from.axis === "turn" || way.from.pair !== pair);
+  const whole = scale(axis, frequencies, n);
+  const wasRolled = way?.from.axis === "turn";
+  const rises = axis === "linear" && way?.share < 1 && (wasRolled || way.from.pair !== pair);
   if (!rises) return { ...whole, broken: axis === "turn" };
   // while animating from "turn" or from another clock, raise each turn into position
-  const rolled = scale("turn", frequencies, pair, n);
+  const rolled = scale("turn", frequencies, n);
   const between = (from, to) => from + (to - from) * way.share;
   const place = (angle) => between(rolled.place(angle), whole.place(angle));
-  const ys = /** @type {Pair} */ ([0, between(rolled.ys[1], whole.ys[1])]);
-  return { ...whole, ys, place, yTicks: undefined, broken: true };
+  const ys = /** @type {Pair} */ ([0, wasRolled ? between(rolled.ys[1], whole.ys[1]) : whole.ys[1]]);
+  return { ...whole, ys, place, broken: true };
 }
 
 /** Sample the positions of a line, in one run per turn if the line breaks after each turn and in a single run
@@ -135,16 +136,14 @@ function runsOf(frequency, broken, log, from, to) {
   return runs.filter((run) => run.length > 1);
 }
 
-/** Draw horizontal lines at whole turns, unless there are too many. */
-function drawTurns(pen, turns, box, Y) {
-  const few = turns.length < 12 ? turns : [];
-  const levels = few.map((t) => [box.x, Y(t * TURN), box.x + box.w, Y(t * TURN)]);
-  pen.lines(levels, { stroke: ink.position, width: 1, dash: "4 4" });
-  if (!few.length) return;
-  const words = phrase`one whole turn`;
-  const wide = textWidth(words, 12) + 4; // the lines of slow pairs may cross this text
-  pen.rect(box.x + box.w - 2 - wide, Y(TURN) + 2, wide, 15, { fill: ink.paper, opacity: 0.8 });
-  pen.text(box.x + box.w - 4, Y(TURN) + 14, words, { ...noteEnd, fill: ink.positionWords });
+/** Draw horizontal lines at whole turns, numbered at their right ends. */
+function drawTurns(pen, turns, { x, w }, Y) {
+  const levels = turns.map((t) => [x, Y(t * TURN), x + w, Y(t * TURN)]);
+  pen.lines(levels, { stroke: ink.position, width: 1, dash: "2 6" });
+  const style = { ...note, fill: ink.positionWords };
+  pen.part(() => {
+    for (const t of turns) pen.text(x + w + 6, Y(t * TURN) + 4, t === 1 ? counted(1, "turn") : t, style);
+  });
 }
 
 /** Plot the selected pair's angle, in bold up to the current position, with faint lines for the other clocks. */
@@ -161,9 +160,8 @@ function drawChart(pen, state, frequencies, box, { width, way }) {
     xTicks: log ? [1, 2, 4, 8, 16, 32, 64].filter((m) => m <= xs[1]) : undefined,
   });
   const lines = (of, end) => runsOf(of, broken, log, xs[0], end).map((run) => run.map((m) => [X(m), Y(place(m * of))]));
-  const end = (of) => (log ? xs[1] : Math.min(n, ys[1] / of)); // where the line leaves the chart
   const others = broken ? [] : shownOf(frequencies.length, pair).filter((i) => i !== pair);
-  const faint = others.flatMap((i) => lines(frequencies[i], end(frequencies[i])));
+  const faint = others.flatMap((i) => lines(frequencies[i], xs[1]));
   pen.curves(faint, { stroke: ink.muted, width: 1, opacity: 0.7 });
   drawTurns(pen, axis === "linear" ? range(1, turnsOf(ys[1])) : [], box, Y);
   const frequency = frequencies[pair];

@@ -28,12 +28,15 @@ const curveOf = memo((headDim, base) => {
   return { first, distances, means: meanCosine(frequencies, distances) };
 });
 
+const BOTTOM = -0.25; // the curve is clipped here
+const FOOT = 20; // pixels below it, for the first negative distance in words
+
 /** Lay out the models' chart, with the curve at its right or, on a narrow screen, above it. */
 function plan(width) {
   const narrow = width < 560;
   const plane = { x: 44, y: 66 + legend(width).height, w: narrow ? width - 58 : width - 350, h: narrow ? 250 : 204 };
   if (!narrow) return { plane, curve: { ...plane, x: width - 250, w: 236 }, key: 32, height: plane.y + plane.h + 42 };
-  const curve = { ...plane, y: 78, h: 90 };
+  const curve = { ...plane, y: 78, h: 90 + FOOT };
   const key = curve.y + curve.h + 56;
   return {
     plane: { ...plane, y: key + legend(width).height + 22 },
@@ -66,7 +69,8 @@ function below(path, zero) {
 /** Draw the chart of the mean cosine by distance. */
 function drawCurve(pen, { base, head_dim, context }, box, width) {
   const { first, distances, means } = curveOf(head_dim, base);
-  const { X, Y, at } = axes(pen, box, [1, FARTHEST], [-0.25, 1], {
+  const low = BOTTOM - ((1 - BOTTOM) * FOOT) / (box.h - FOOT);
+  const { X, Y, at } = axes(pen, box, [1, FARTHEST], [low, 1], {
     xLabel: phrase`distance r (tokens)`,
     yLabel: phrase`Mean of cos(r·θ)`,
     xLog: true,
@@ -75,24 +79,25 @@ function drawCurve(pen, { base, head_dim, context }, box, width) {
     yTicks: [0, 0.5, 1],
   });
   pen.line(box.x, Y(0), box.x + box.w, Y(0), { stroke: ink.muted, width: 1 });
-  const path = distances.map((r, i) => /** @type {Pair} */ ([X(r), Math.min(Y(means[i]), box.y + box.h)]));
+  /** @type {(r: number, mean: number) => Pair} */
+  const point = (r, mean) => [X(r), Y(Math.max(mean, BOTTOM))];
+  const now = point(context, meanCosine(invFreq(head_dim, base), [context])[0]);
+  const path = [...distances.map((r, i) => point(r, means[i])), now].sort(([one], [other]) => one - other);
   pen.areas(below(path, Y(0)), { fill: ink.k, opacity: 0.55 });
   pen.curve(path, { stroke: ink.score, width: 1.8 });
 
-  const cx = X(context);
-  cursor(pen, box, cx, phrase`context ${grouped(context)}`, width);
+  cursor(pen, { ...box, h: box.h - FOOT }, now[0], phrase`context ${grouped(context)}`, width);
+  pen.circle(...now, 5, CURRENT);
   const fx = X(first);
-  pen.line(fx, Y(0) - 6, fx, Y(0) + 6, { stroke: ink.text, width: 2.5 });
+  pen.line(fx, Y(0) - 6, fx, Y(BOTTOM), { stroke: ink.text, width: 2.5 });
   const words = phrase`first negative: ${grouped(first)}`;
-  const middle = centred(fx, words, box.x, width - 2);
-  const half = textWidth(words) / 2;
-  pen.rect(middle - half, box.y + box.h - 17, 2 * half, 15, { fill: ink.paper, opacity: 0.8 });
-  pen.text(middle, box.y + box.h - 5, words, { anchor: "middle", fill: ink.kWords });
-  return { context: { x: cx, y: box.y + 12, at: (px) => Math.round(clamp(at(px), 256, FARTHEST)) } };
+  pen.text(centred(fx, words, box.x, width - 2), box.y + box.h - 5, words, { anchor: "middle", fill: ink.kWords });
+  return { context: { x: now[0], y: now[1], at: (px) => Math.round(clamp(at(px), 256, FARTHEST)) } };
 }
 
 const MODEL = { fill: ink.value, stroke: ink.text, width: 1 };
 const CURRENT = { fill: ink.position, stroke: ink.text, width: 1.5 };
+const SAFE = phrase`safe below the line`;
 const LEGEND = [
   { words: phrase`first negative distance`, style: { stroke: ink.text, width: 2 } },
   { words: phrase`a model`, sign: (pen, x, y) => pen.circle(x + 14, y, 4.5, MODEL) },
@@ -100,30 +105,56 @@ const LEGEND = [
 ];
 const legend = (width) => legendOf(LEGEND, width, { text: 30 });
 
+const LED = 13; // pixels beyond which a line leads from a name to its dot
+
 /** Candidate label positions on both sides of a dot, nearest first. @type {(at: Pair, width: number) => Pair[]} */
 const spotsBeside = (at, width) =>
-  [12, 26, 44, 64].flatMap((out) =>
-    [0, -13, 13, -27, 27, -42, 42].flatMap((lift) => pointsAround(at, [out, lift - 8], [-out - width, lift - 8])),
-  );
+  range(0, 140, 6.5)
+    .flatMap((lift) => [12, 26, 44, 64, 90, 120].map((out) => ({ lift, out })))
+    .sort((one, other) => one.lift + one.out - other.lift - other.out)
+    .flatMap(({ lift, out }) =>
+      [-lift, lift].flatMap((rise) => pointsAround(at, [out, rise - 8], [-out - width, rise - 8])),
+    );
+
+/** Points on the line from the nearest edge of a name to its dot. @type {(spot: Pair, width: number, at: Pair) => Pair[]} */
+function leaderTo([left, top], width, [x, y]) {
+  const [x0, y0] = [clamp(x, left, left + width), clamp(y, top + 3, top + 12)];
+  return range(0, 1, 0.1).map((t) => [x0 + t * (x - x0), y0 + t * (y - y0)]);
+}
+
+/** Whether a line of points crosses a box. @type {(line: Pair[], boxes: Box[]) => boolean} */
+const crosses = (line, boxes) =>
+  boxes.some((box) => line.some(([x, y]) => x > box.x && x < box.x + box.w && y > box.y && y < box.y + box.h));
 
 /** Write each model's name beside its dot where there is room. Clicking a name works like clicking its dot. */
 function nameModels(pen, models, box, path, [x, y]) {
   const labels = new Labels({ x: box.x + 4, y: box.y, w: box.w - 4, h: box.h });
   labels.avoidDot([x, y], 12);
   labels.avoid(x - 3, box.y, x + 3, box.y + box.h); // avoid the line at the current base
-  labels.avoid(box.x + box.w - 150, box.y + box.h - 22, box.x + box.w, box.y + box.h);
+  labels.avoid(box.x + box.w - 12 - textWidth(SAFE, 12), box.y + box.h - 22, box.x + box.w, box.y + box.h);
   for (const { at } of models) labels.avoidDot(at, 5);
   for (const dot of path) labels.avoidDot(dot, 2);
-  const highest = [...models].sort((a, b) => b.context - a.context); // in the vertical order of the dots
-  return highest.flatMap(({ name, at }) => {
+  /** @type {Box[]} */
+  const boxes = []; // of the names so far
+  const rightmost = [...models].sort((a, b) => b.base - a.base || b.context - a.context);
+  return rightmost.flatMap(({ name, at }) => {
     const wide = textWidth(name, 12);
-    const spot = labels.placeFree(wide, spotsBeside(at, wide));
+    const gapTo = (spot, dot) => distance(leaderTo(spot, wide, dot)[0], dot);
+    const isBesideAnother = (spot) => models.some((other) => gapTo(spot, other.at) < Math.min(LED, gapTo(spot, at)));
+    const spots = spotsBeside(at, wide).filter(
+      (spot) => !isBesideAnother(spot) && !crosses(leaderTo(spot, wide, at), boxes),
+    );
+    const spot = labels.placeFree(wide, spots);
     if (!spot) return [];
     const { left, baseline } = spot;
     pen.text(left, baseline, name, { size: 12 });
-    const near = /** @type {Pair} */ ([clamp(at[0], left, left + wide), clamp(at[1], baseline - 9, baseline)]);
-    if (distance(near, at) > 13) pen.line(...near, ...at, { stroke: ink.muted, width: 1 });
-    return [[`the name ${name}`, { x: left - 2, y: baseline - 13, w: wide + 4, h: 17, set: { model: name } }]];
+    const leader = leaderTo([left, baseline - 12], wide, at);
+    if (distance(leader[0], at) > LED) {
+      pen.line(...leader[0], ...at, { stroke: ink.muted, width: 1 });
+      for (const dot of leader) labels.avoidDot(dot, 2);
+    }
+    boxes.push({ x: left - 2, y: baseline - 13, w: wide + 4, h: 17 });
+    return [[`the name ${name}`, { ...last(boxes), set: { model: name } }]];
   });
 }
 
@@ -150,7 +181,7 @@ function drawPlane(pen, { base, head_dim, context, model }, box) {
   const now = point(base, context);
   pen.line(now[0], box.y, now[0], box.y + box.h, { stroke: ink.position, width: 1.5, dash: "4 3" });
   pen.circle(...now, 7, CURRENT);
-  pen.text(box.x + box.w - 6, box.y + box.h - 8, phrase`safe below the line`, { ...noteEnd, fill: ink.positionWords });
+  pen.text(box.x + box.w - 6, box.y + box.h - 8, SAFE, { ...noteEnd, fill: ink.positionWords });
   const tap = ({ name, at: [cx, cy] }) => [name, { x: cx - 11, y: cy - 11, w: 22, h: 22, set: { model: name } }];
   /** @type {any[]} */
   let names = [];

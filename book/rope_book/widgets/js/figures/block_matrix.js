@@ -1,6 +1,6 @@
 import { diverging, ink, note, noteEnd, noteMiddle, onShade, shade, signedPlace } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
-import { fmt, range } from "../lib/numbers.js";
+import { brief, fmt, range } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
 import { textWidth } from "../lib/words.js";
 import { length } from "../maths/complex.js";
@@ -61,12 +61,17 @@ const height = (width, state) => {
   return TOP + side + BELOW + (narrow ? 110 : 0);
 };
 
+const FORMS = [fmt, (value) => brief(value, 2), (value) => brief(value, 1)];
+
+/** The longest of these forms in which also a negative number fits a cell. */
+const formFor = (w, h) => (h < 15 ? undefined : FORMS.find((form) => textWidth(form(-0.99), 12) + 4 <= w));
+
 /** Draw a coloured cell, with its value as a number if there is room. */
 function cell(pen, value, x, y, w, h) {
   const place = signedPlace(value);
   pen.rect(x, y, w, h, { fill: shade(place, diverging), stroke: ink.grid, width: 0.5 });
-  const words = fmt(value);
-  if (w < textWidth(words, 12) + 4 || h < 15) return;
+  const words = formFor(w, h)?.(value);
+  if (!words) return;
   pen.text(x + w / 2, y + h / 2 + 4.5, words, { fill: onShade(place, diverging), size: 12, anchor: "middle" });
 }
 

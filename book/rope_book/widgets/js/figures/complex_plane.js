@@ -4,7 +4,7 @@ import { live } from "../lib/figure.js";
 import { Labels, spotsAround } from "../lib/labels.js";
 import { fmt, range, ticks } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
-import { drawUnitPlane, nameTips, pairHandle } from "../lib/plane.js";
+import { makePlane, nameTips, pairHandle } from "../lib/plane.js";
 import { pointsAround } from "../lib/shapes.js";
 import { listed, textWidth } from "../lib/words.js";
 import { angleOf, length, timesConj } from "../maths/complex.js";
@@ -136,7 +136,7 @@ function drawPlane(pen, { segments = [], arcs = [], circles = [], dots = [], arr
   const tips = [...arrows.map(({ z }) => z), ...dots.flatMap(({ places }) => places)];
   const reach = 1.18 * Math.max(...tips.map(length), ...circles.map(({ r }) => r), 1);
   const round = [1.4, 1.7, 2, 2.4, 2.9, 3.5, 4.2, 5, 6, 7.2, 8.6, 10.4, 12.5].find((span) => span >= reach);
-  const plane = drawUnitPlane(pen, square, round ?? reach);
+  const plane = makePlane(pen, square, round ?? reach, [1]);
   const { cx, cy, unit, at } = plane;
   nameAxes(pen, plane, square);
   for (const { r, ...style } of circles) pen.circle(cx, cy, r * unit, style);

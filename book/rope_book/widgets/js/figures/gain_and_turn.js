@@ -2,10 +2,9 @@ import { GAINED } from "../data/gained.js";
 import { axes } from "../lib/axes.js";
 import { ink, note, noteEnd } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
-import { Labels, spotsBeyond } from "../lib/labels.js";
 import { fmt, range } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
-import { crossOf, planeOf } from "../lib/shapes.js";
+import { makePlane, nameTips } from "../lib/plane.js";
 import { textWidth } from "../lib/words.js";
 import { length } from "../maths/complex.js";
 import { gainedPair, gainedParts, gainedScore } from "../maths/gained.js";
@@ -32,33 +31,30 @@ function plan(width) {
 
 /** Draw the paths of the arrows' tips, and the arrows at their current positions. */
 function drawPlane(pen, state, { x, y, size }) {
-  const [cx, cy, unit] = [x + size / 2, y + size / 2, size / 2 / SPAN];
-  const { at } = planeOf(cx, cy, unit);
-  pen.lines(crossOf(x, y, size), { stroke: ink.grid, width: 1 });
+  const plane = makePlane(pen, { x, y, side: size }, SPAN);
+  const { cx, cy, at, labels } = plane;
   const { position, distance, inv_freq } = state;
-  const tipAt = (content, angle) => at(gainedPair(content, angle, ...gainsOf(state)));
+  const tipAt = (content, angle) => gainedPair(content, angle, ...gainsOf(state));
   const arrows = [
-    { content: Q, angle: (position + distance) * inv_freq, colour: ink.q, words: ink.qWords, name: phrase`q turned` },
-    { content: K, angle: position * inv_freq, colour: ink.k, words: ink.kWords, name: phrase`k turned`, dash: "7 4" },
-  ].map((arrow) => ({ ...arrow, tip: tipAt(arrow.content, arrow.angle) }));
+    { content: Q, angle: (position + distance) * inv_freq, colour: ink.q, words: ink.qWords, name: "q" },
+    { content: K, angle: position * inv_freq, colour: ink.k, words: ink.kWords, name: "k", dash: "7 4" },
+  ].map((arrow) => ({ ...arrow, z: tipAt(arrow.content, arrow.angle) }));
   for (const { content, colour, dash } of arrows) {
-    const path = ROUND.map((angle) => tipAt(content, angle));
+    const path = ROUND.map((angle) => at(tipAt(content, angle)));
     pen.curve(path, { stroke: colour, width: 1.8, dash });
+    for (const dot of path) labels.avoidDot(dot, 3);
   }
-  for (const { tip, colour } of arrows) pen.arrow(cx, cy, ...tip, { stroke: colour, width: 3.5, head: 12 });
+  for (const { z, colour } of arrows) pen.arrow(cx, cy, ...at(z), { stroke: colour, width: 3.5, head: 12 });
   const [across, up] = [phrase`first feature →`, phrase`↑ second feature`];
   pen.text(x + size - 2, y + size - 4, across, noteEnd);
   pen.text(x + 2, y + 12, up, note);
-  const labels = new Labels({ x, y, w: size, h: size });
   labels.avoid(x + size - 2 - textWidth(across, 12), y + size - 18, x + size, y + size);
   labels.avoid(x, y, x + 4 + textWidth(up, 12), y + 16);
-  for (const { tip } of arrows) labels.avoidDot(tip, 7);
-  for (const { tip, words, name } of arrows) {
-    const width = textWidth(name, 13, true);
-    const { left, baseline } = labels.place(width, spotsBeyond(tip, [cx, cy], width));
-    pen.rect(left - 2, baseline - 12, width + 4, 16, { fill: ink.paper, opacity: 0.8 }); // hides the paths
-    pen.text(left, baseline, name, { fill: words, weight: 600 });
-  }
+  nameTips(
+    pen,
+    plane,
+    arrows.map(({ z, name, words }) => ({ z, name, fill: words, bold: true, r: 7 })),
+  );
 }
 
 /** Plot the score at one distance along the text, with the gains applied before and after the turn. */

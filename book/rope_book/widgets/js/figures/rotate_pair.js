@@ -5,7 +5,7 @@ import { polar } from "../lib/geometry.js";
 import { centred } from "../lib/labels.js";
 import { clamp, fmt, last, range } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
-import { drawUnitPlane, nameTips, pairHandle } from "../lib/plane.js";
+import { makePlane, nameTips, pairHandle } from "../lib/plane.js";
 import { sector } from "../lib/shapes.js";
 import { textWidth } from "../lib/words.js";
 import { angleOf, length, wrapped } from "../maths/complex.js";
@@ -74,9 +74,14 @@ function planSmall(width, shows) {
 
 /** Draw the plane: q and k before (dashed) and after (solid) rotation, and the angle between the solid arrows. */
 function drawPlane(pen, state, square, view) {
-  const plane = drawUnitPlane(pen, square, SPAN);
-  const { cx, cy, unit, at } = plane;
   const pairs = pairsOf(state, view);
+  const plane = makePlane(
+    pen,
+    square,
+    SPAN,
+    pairs.map(({ z }) => length(z)),
+  ); // a turn keeps each tip on its circle
+  const { cx, cy, unit, at } = plane;
   if (view.shows("key")) drawBetween(pen, state, plane, square, view);
   for (const { z, angle, colour, r } of pairs) {
     const turn = spiral(cx, cy, unit * r, unit * 0.035, angleOf(z), angle);
@@ -86,7 +91,7 @@ function drawPlane(pen, state, square, view) {
   for (const { end, colour } of pairs) pen.arrow(cx, cy, ...at(end), { stroke: colour, width: 3.5, head: 12 });
   nameTips(pen, plane, [
     ...pairs.map(({ end, name, words }) => ({ z: end, name: phrase`${name} turned`, fill: words, bold: true, r: 12 })),
-    ...pairs.map(({ z, name, words }) => ({ z, name, fill: words, bold: false, r: 12 })),
+    ...pairs.map(({ z, name, words }) => ({ z, name, fill: words, bold: false, r: view.small ? 5 : 12 })),
   ]);
   return arrowHandles(pairs, state, plane, view);
 }

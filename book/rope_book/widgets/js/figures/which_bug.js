@@ -4,7 +4,7 @@ import { ink, note, noteEnd, noteMiddle } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
 import { legendOf } from "../lib/legend.js";
 import { memo } from "../lib/memo.js";
-import { clamp, fmt, range } from "../lib/numbers.js";
+import { brief, clamp, fmt, range } from "../lib/numbers.js";
 import { phrase, phraseOf } from "../lib/phrase.js";
 import { planeOf } from "../lib/shapes.js";
 import { quoted } from "../lib/words.js";
@@ -71,9 +71,6 @@ function entriesOf(name, position) {
   return all.filter(({ value, wrong }) => wrong || Math.abs(value) > APART / 4);
 }
 
-/** Format a number in at most four characters: −.4, .9, 1, −1.5. */
-const short = (value) => fmt(value, 1).replace(/\.0$/, "").replace("0.", ".");
-
 /** Draw the 8-by-8 matrix, with right entries on green, wrong ones framed on amber, and zeros blank. */
 function drawMatrix(pen, { position, name }, { x, y, cell, row }) {
   pen.text(x, y - 8, phrase`Matrix at position ${fmt(position, 0)}`);
@@ -87,7 +84,7 @@ function drawMatrix(pen, { position, name }, { x, y, cell, row }) {
     for (const entry of entries) {
       const [left, top, w, h] = boxOf(entry);
       const fill = entry.wrong ? ink.onOther : ink.text;
-      pen.text(left + w / 2, top + h / 2 + 4.5, short(entry.value), { ...noteMiddle, fill });
+      pen.text(left + w / 2, top + h / 2 + 4.5, brief(entry.value, 1), { ...noteMiddle, fill });
     }
   });
 }

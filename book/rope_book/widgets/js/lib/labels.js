@@ -33,10 +33,13 @@ export class Labels {
     this.avoid(x - r, y - r, x + r, y + r);
   }
 
-  // Choose the spot [left, top] at which a label of the given width is inside the frame and covers the least.
-  // Earlier spots win ties. Returns {left, middle, baseline} and reserves the spot.
-  place(/** @type {number} */ width, /** @type {Pair[]} */ spots) {
-    const costs = spots.map((spot) => this.#cost(spot, width));
+  /**
+   * Choose the spot [left, top] at which a label of the given width is inside the frame and covers the least, with an
+   * `extra` cost in pixels². Earlier spots win ties. Returns {left, middle, baseline} and reserves the spot.
+   * @param {number} width @param {Pair[]} spots @param {(spot: Pair) => number} [extra]
+   */
+  place(width, spots, extra = () => 0) {
+    const costs = spots.map((spot) => this.#cost(spot, width) + extra(spot));
     const [left, top] = spots[costs.indexOf(Math.min(...costs))];
     this.avoid(left, top, left + width, top + LINE);
     const { x, y, w, h } = this.#frame;
@@ -46,8 +49,8 @@ export class Labels {
 
   // Like place(), but consider only spots inside the frame that cover nothing. Returns undefined if there are none.
   placeFree(/** @type {number} */ width, /** @type {Pair[]} */ spots) {
-    const free = spots.filter((spot) => this.#cost(spot, width) === 0);
-    return free.length ? this.place(width, free.slice(0, 1)) : undefined;
+    const free = spots.find((spot) => this.#cost(spot, width) === 0);
+    return free && this.place(width, [free]);
   }
 
   #cost(/** @type {Pair} */ [left, top], /** @type {number} */ width) {
@@ -93,7 +96,7 @@ export function spotsBeyond([x, y], [cx, cy], width) {
     const [dx, dy] = [out * (ux * c - uy * s), out * (ux * s + uy * c)];
     return [x + dx - (dx > 3 ? 0 : dx < -3 ? width : width / 2), y + dy - 8];
   };
-  return [15, 26, 40, 56].flatMap((out) => LEANS.map((lean) => spot(out, lean)));
+  return [10, 15, 26, 40, 56].flatMap((out) => LEANS.map((lean) => spot(out, lean)));
 }
 
 // Break items {words, …} into lines of at most `width` pixels by adding `x` and `line` to each. Each item has room

@@ -6,6 +6,11 @@ export function fmt(value, decimals = 2) {
   return text.replace("-", "−");
 }
 
+/** Format a number in little room: −.91, 1, 0. @type {(value: number, decimals: number) => string} */
+export function brief(value, decimals) {
+  return fmt(value, decimals).replace(/\.0+$/, "").replace("0.", ".");
+}
+
 /** Format an integer with commas between thousands: 54,410. @type {(value: number) => string} */
 export function grouped(value) {
   return String(Math.round(value))

@@ -2,8 +2,10 @@
 import { axes } from "./axes.js";
 import { bitmap } from "./bitmap.js";
 import { ink } from "./colour.js";
+import { SEEN } from "./marks.js";
 import { grouped, range } from "./numbers.js";
 import { phrase } from "./phrase.js";
+import { textWidth } from "./words.js";
 
 /** @import { Entry } from "./legend.js" */
 /** @import { Pen } from "./pen.js" */
@@ -12,7 +14,8 @@ import { phrase } from "./phrase.js";
 
 const EDGE = { stroke: ink.text, width: 1 };
 export const LEVEL = { stroke: ink.text, width: 1.5, dash: "5 3" };
-const TRAINED = { stroke: ink.position, width: 2 };
+const TRAINED = { stroke: ink.text, width: 2 };
+const HEAD = 18; // pixels above the bars, in which the trained places show and have their name
 const NEARLY = 0.1; // relative tolerance within which a bar counts as good as in training
 export const WITHIN = 100 * NEARLY;
 /** Legend entries for bars that are `good` and worse, and for the edge of the trained places. @type {(trained: number, good: string) => Entry[]} */
@@ -28,7 +31,7 @@ export const isRightEnough = (bar, level) => bar >= (1 - NEARLY) * level;
 export const isLowEnough = (bar, level) => bar <= (1 + NEARLY) * level;
 
 /**
- * Draw bars, each the mean over `size` positions, and a line at `level`. Bars beyond the first `trained` positions
+ * Draw bars, each the mean over `size` positions, a line at `level`, and the trained positions on a ground of their own. Bars beyond the first `trained` positions
  * are drawn in a warning colour unless they are as good as in training; NaN bars are omitted. Returns the scales
  * from axes.js.
  * @param {Pen} pen
@@ -38,14 +41,15 @@ export const isLowEnough = (bar, level) => bar <= (1 + NEARLY) * level;
  * @param {Parameters<typeof axes>[4]} options of the axes
  */
 export function drawPlaceBars(pen, box, { bars, size, trained, total, level, asTrained }, top, options) {
-  const scales = axes(pen, box, [0, total], [0, top], {
+  const high = (top * box.h) / (box.h - HEAD);
+  const scales = axes(pen, box, [0, total], [0, high], {
     xTicks: range(0, total, total / 4).map(Math.round),
     xFormat: grouped,
     ...options,
   });
   const { X, Y } = scales;
   const [edge, bottom] = [X(trained), box.y + box.h];
-  pen.rect(box.x, box.y, edge - box.x, box.h, { fill: ink.position, opacity: 0.1 });
+  pen.rect(box.x, box.y, edge - box.x, box.h, SEEN);
   const part = (/** @type {boolean} */ isRight) =>
     bars.flatMap((bar, i) => {
       if (!(bar >= 0) || (i * size < trained || asTrained(bar)) !== isRight) return [];
@@ -54,9 +58,19 @@ export function drawPlaceBars(pen, box, { bars, size, trained, total, level, asT
     });
   pen.rects(part(true), { fill: ink.position, stroke: ink.text, width: 0.7 });
   pen.rects(part(false), { fill: ink.other, stroke: ink.text, width: 0.7 });
+  pen.line(edge, box.y, edge, bottom, { stroke: ink.paper, width: 5 }); // separates it from the bars' edges
   pen.line(edge, box.y, edge, bottom, TRAINED);
   pen.line(box.x, Y(level), box.x + box.w, Y(level), LEVEL);
+  nameTrained(pen, box, edge);
   return scales;
+}
+
+/** Write "trained" above the bars: on its ground, or to the right of it if that is narrow. @type {(pen: Pen, box: Box, edge: number) => void} */
+function nameTrained(pen, { x, y }, edge) {
+  const words = phrase`trained`;
+  const fits = textWidth(words, 12) + 8 <= edge - x;
+  if (fits) pen.text(edge - 6, y + 13, words, { size: 12, anchor: "end" });
+  else pen.text(edge + 5, y + 13, `← ${words}`, { size: 12 });
 }
 
 /** @type {WeakMap<object, {rows: number, href: string}>} */
