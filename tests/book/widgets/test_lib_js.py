@@ -1,5 +1,6 @@
 """The shared library: texts are cut between characters, labels stay inside and apart, numbers read well."""
 
+import itertools
 import json
 import random
 from contextlib import ExitStack, suppress
@@ -140,6 +141,27 @@ def test_the_memoiser_computes_once_and_forgets_the_least_used(lib):
 )
 def test_numbers_are_written_as_a_reader_writes_them(lib, call, expected):
     assert lib("numbers", call) == expected
+
+
+def test_a_line_takes_as_many_words_as_fit(lib):
+    text, space = "one two three four five six", 90
+    lines = lib("words", f'wrapped("{text}", {space})')
+    assert " ".join(line.strip() for line in lines) == text
+    assert len(lines) > 1
+    for line, following in itertools.pairwise(lines):
+        more = f"{line} {following.split()[0]}"
+        assert lib("words", f'textWidth("{line}")') <= space < lib("words", f'textWidth("{more}")')
+
+
+def test_numbers_are_sorted_by_size_and_each_is_kept_once(lib):
+    assert lib("numbers", "sorted([30, 4, 200, 4])") == [4, 30, 200]
+
+
+def test_a_label_stands_level_with_its_point_and_inside_the_frame(lib):
+    assert lib("labels", "spotsAround([100, 50], 40).slice(0, 2)") == [[111, 42], [49, 42]]
+    for left, inside in ((-30, 2), (50, 50), (290, 258)):
+        placed = f"new Labels({{ x: 0, y: 0, w: 300, h: 100 }}).place(40, [[{left}, 20]]).left"
+        assert lib("labels", placed) == inside
 
 
 def test_lead_controls_are_beside_the_picture_and_the_others_under_more(lib):
