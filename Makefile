@@ -62,7 +62,7 @@ lint: .venv/test  ## check format, style, the types of Python and scripts, and t
 	@$(BIN)/python tests/run.py lint
 
 mutants: .venv/test  ## change one operator at a time, and see whether a test notices (COUNT=40 SEED=1 ROOM="encodings lib")
-	$(BIN)/python tests/mutants.py --count $(or $(COUNT),40) --seed $(or $(SEED),1) $(ROOM)
+	$(BIN)/python tests/mutants.py --count $(or $(COUNT),40) --seed $(or $(SEED),1) $(if $(RESUME),--resume $(RESUME)) $(ROOM)
 
 notebooks: .venv/test  ## execute every notebook and write it back with its outputs
 	$(BIN)/python book/tools/notebooks.py $(ONLY)

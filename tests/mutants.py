@@ -1,13 +1,15 @@
 """Change one operator, number or word of the code at a time, and see whether a test notices.
 
-    python tests/mutants.py --count 40 --seed 1             40 changes, drawn evenly from all rooms
+    python tests/mutants.py --count 40 --seed 1             40 changes, from all rooms in proportion to their sizes
     python tests/mutants.py --count 20 encodings lib        from two rooms
+    python tests/mutants.py --count 300 python --resume LOG go on after what this printed into a file
 
-A room is a folder of a package, or `lib` or `maths` of the figures' scripts; `lib` has the files that are tested in
-V8. The tests of a room run in a copy of the repository until the first fails, those nearest to the changed file
-first, in processes that find large libraries loaded. A change that none of them notices survives. The changes in
-`equivalent_mutants.toml`, which nobody could notice, are not drawn. The status is 1 if fewer than 95 % of a room
-are noticed, or its tests fail unchanged.
+A room is a folder of a package, or `lib`, `maths` or `figures` of the scripts; `lib` has the files that are
+tested in V8. `python` and `scripts` stand for all rooms of the kind. Tests run in a copy of the repository until
+the first fails: in forks (`mutant_forks.py`), which takes a second or so; and, for what forks cannot try or do
+not notice, in a process of its own, with all tests of the room, those nearest to the changed file first. A change
+that no test notices survives. The changes in `equivalent_mutants.toml`, which nobody could notice, are not drawn.
+The status is 1 if fewer than 95 % of a room are noticed.
 """
 
 import argparse
@@ -22,17 +24,21 @@ import tempfile
 import time
 import tomllib
 from collections.abc import Iterator
+from itertools import accumulate, pairwise
+from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 EQUIVALENT = Path(__file__).with_name("equivalent_mutants.toml")
 ENOUGH = 0.95
 FEW = 3  # the nearest files of tests, which run before the others are even loaded
 NONE_RAN = 5  # pytest's status where a file has no test to run
+HOUR = 3600  # seconds, after which an endless loop is noticed
 PROCESSES = multiprocessing.get_context("forkserver")
 PROCESSES.set_forkserver_preload(["numpy", "torch", "py_mini_racer"])  # plugins of pytest must load after it
 HOUSES = {"library": "rope_edu", "doctor": "doctor/rope_doctor", "book": "book/rope_book"}
+SCRIPTS = ("lib", "maths", "figures")
 
 PAIRS = "< <= > >= == != === !== + - * / and or && || True False true false sin cos min max floor ceil"
 SWAPS = dict(zip(PAIRS.split()[::2], PAIRS.split()[1::2], strict=True))
@@ -60,6 +66,11 @@ class Mutant(NamedTuple):
         """Return the file's text with the change."""
         return text[: self.start] + self.new + text[self.start + len(self.old) :]
 
+    def told(self) -> str:
+        """Return the change in words: its file, and the line as it will be."""
+        number, line = self.line((ROOT / self.path).read_text(encoding="utf-8"))
+        return f"{self.path}:{number}: {line}"
+
     def line(self, text: str) -> tuple[int, str]:
         """Return the number of the changed line, and the line as it will be."""
         number = text.count("\n", 0, self.start)
@@ -68,7 +79,12 @@ class Mutant(NamedTuple):
 
 def mutants(path: str) -> Iterator[Mutant]:
     """Yield all changes of a file."""
-    text, suffix = (ROOT / path).read_text(encoding="utf-8"), Path(path).suffix
+    yield from of_text(path, (ROOT / path).read_text(encoding="utf-8"))
+
+
+def of_text(path: str, text: str) -> Iterator[Mutant]:
+    """Yield all changes of a file's text."""
+    suffix = Path(path).suffix
     for found in re.finditer(f"(?P<skipped>{SKIPPED[suffix]})|{CHANGED}", text, re.VERBOSE):
         old, kind = found[0], found.lastgroup
         new = SWAPS.get(old, f"({old} + 1)")
@@ -102,11 +118,15 @@ def rooms() -> dict[str, tuple[list[str], list[str]]]:
                 files = sorted(code.rglob("*.py")) if code.is_dir() else [code]
                 found[code.stem] = [relative(file) for file in files], [*suite, relative(code)]
     suites = {path: path.read_text("utf-8") for path in (ROOT / "tests/book/widgets").glob("test_*.py")}
-    in_v8 = {relative(path): text for path, text in sorted(suites.items()) if "from .v8 import" in text}
+    in_v8 = {
+        relative(path): text
+        for path, text in sorted(suites.items())
+        if re.search(r"from \.(v8|drawn) import", text)
+    }
     named = set(re.findall(r'lib(?:/|\(")(\w+)', "".join(in_v8.values())))
-    for room in ("lib", "maths"):
+    for room in SCRIPTS:
         files = sorted((ROOT / "book/rope_book/widgets/js" / room).glob("*.js"))
-        found[room] = [relative(file) for file in files if room == "maths" or file.stem in named], list(in_v8)
+        found[room] = [relative(file) for file in files if room != "lib" or file.stem in named], list(in_v8)
     return found
 
 
@@ -127,6 +147,15 @@ def drawn(files: list[str], count: int, seed: str) -> list[Mutant]:
     return chosen
 
 
+def draws_of(chosen: list[str], count: int, seed: int) -> dict[str, list[Mutant]]:
+    """Return the changes that are drawn from some rooms, in proportion to how many each has."""
+    files = {room: rooms()[room][0] for room in chosen}
+    ends = list(accumulate(sum(1 for file in files[room] for _ in mutants(file)) for room in chosen))
+    edges = [0, *(round(count * end / ends[-1]) for end in ends)]
+    shares = [high - low for low, high in pairwise(edges)]
+    return {room: drawn(files[room], n, f"{seed} {room}") for room, n in zip(chosen, shares, strict=True)}
+
+
 def nearest_first(tests: list[str], path: str) -> list[str]:
     """Return the files of some tests and those that import the changed file, those named after it before others."""
     stem, places = Path(path).stem, [ROOT / test for test in tests]
@@ -141,54 +170,89 @@ def nearest_first(tests: list[str], path: str) -> list[str]:
     return [relative(file) for file in sorted(files, key=rank)]
 
 
-def tested(copy: Path, tests: list[str], keep: bool) -> None:
-    """Run tests in the copy of the repository until one fails, and end this process; `keep` their bytecode."""
+def pytest_in(
+    copy: Path, arguments: list[str], in_forks: tuple[list[Mutant], Connection] | None = None
+) -> None:
+    """Run pytest in the copy of the repository, and end this process."""
     paths = [str(copy / folder) for folder in ("", "doctor", "book")]
     os.environ |= {"PYTHONPATH": os.pathsep.join(paths), "PYTHONDONTWRITEBYTECODE": "1"}
-    sys.path[:0], sys.dont_write_bytecode = paths, not keep
+    sys.path[:0], sys.dont_write_bytecode = paths, True
     os.chdir(copy)
     silence = os.open(os.devnull, os.O_WRONLY)
     for stream in (1, 2):
         os.dup2(silence, stream)
     import pytest
 
-    sys.exit(pytest.main(["-x", "-q", "-m", "not nightly", "-pno:nbval", *tests]))  # nbval loads slowly
+    plugins = []
+    if in_forks:
+        from mutant_forks import Room
+
+        plugins = [Room(copy, *in_forks)]
+    sys.exit(pytest.main(["-q", "-pno:nbval", *arguments], plugins))  # nbval loads slowly
 
 
-def noticed(copy: Path, tests: list[str], limit: float | None = None, keep: bool = False) -> bool:
-    """Return whether a test fails, or takes far too long, in the copy of the repository."""
-    process = PROCESSES.Process(target=tested, args=(copy, tests, keep))
+def tried_in_forks(copy: Path, tests: list[str], chosen: list[Mutant]) -> Iterator[Any]:
+    """Yield the tests that fail without any change; then each change that forks try, and whether it is noticed."""
+    answers, answer = multiprocessing.Pipe(duplex=False)
+    process = PROCESSES.Process(target=pytest_in, args=(copy, tests, (chosen, answer)))
     process.start()
-    process.join(limit)
-    process.kill()
-    process.join()
-    return process.exitcode not in (0, NONE_RAN)
+    answer.close()
+    try:
+        yield answers.recv()
+        while True:
+            n, seen = answers.recv()
+            yield chosen[n], seen
+    except EOFError:
+        process.join()
 
 
-def survivors(copy: Path, chosen: list[Mutant], tests: list[str], limit: float) -> list[str]:
-    """Return the changes that no test notices; print each change."""
-    alive = []
-    for mutant in chosen:
-        file, near = copy / mutant.path, nearest_first(tests, mutant.path)
-        text, times = file.read_text(encoding="utf-8"), file.stat()
-        number, line = mutant.line(text)
-        file.write_text(mutant.applied(text), encoding="utf-8")
-        seen = any(noticed(copy, part, limit) for part in (near[:FEW], near[FEW:]) if part)
-        file.write_text(text, encoding="utf-8")
-        os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))  # its bytecode is good again
-        print("noticed " if seen else "survives", f"{mutant.path}:{number}: {line}", flush=True)
-        alive += [] if seen else [f"{mutant.path}:{number}: {line}"]
+def noticed(copy: Path, mutant: Mutant, tests: list[str], options: list[str]) -> bool:
+    """Return whether a test fails in a process of its own, in the copy of the repository with a change."""
+    file, seen = copy / mutant.path, False
+    text = file.read_text(encoding="utf-8")
+    file.write_text(mutant.applied(text), encoding="utf-8")
+    for part in filter(None, (tests[:FEW], tests[FEW:])):
+        process = PROCESSES.Process(
+            target=pytest_in, args=(copy, ["-x", "-m", "not nightly", *options, *part])
+        )
+        process.start()
+        process.join(HOUR)
+        process.kill()
+        process.join()
+        if seen := process.exitcode not in (0, NONE_RAN):
+            break
+    file.write_text(text, encoding="utf-8")
+    return seen
+
+
+def survivors(copy: Path, chosen: list[Mutant], tests: list[str]) -> list[str]:
+    """Return the changes that no test notices, neither in a fork nor in a process of its own; print each."""
+    files = sorted({file for mutant in chosen for file in nearest_first(tests, mutant.path)})
+    verdicts, untried, alive = tried_in_forks(copy, files, chosen), list(chosen), []
+    failed = next(verdicts, None)
+    if failed is None:
+        sys.exit(f"these tests cannot be collected: {' '.join(files)}")
+    for test in failed:
+        print("fails without any change:", test)
+
+    def tell(mutant: Mutant, seen: bool) -> None:
+        print("noticed " if seen else "survives", mutant.told(), flush=True)
+        alive.extend([] if seen else [mutant.told()])
+
+    for mutant, seen in verdicts:
+        if seen:
+            untried.remove(mutant)
+            tell(mutant, seen)
+    but = [f"--deselect={test}" for test in failed]
+    for mutant in untried:
+        tell(mutant, noticed(copy, mutant, nearest_first(tests, mutant.path), but))
     return alive
 
 
 def run(copy: Path, room: str, chosen: list[Mutant]) -> bool:
     """Try some changes of a room; print how many are noticed, and return whether they are enough."""
-    tests, before = rooms()[room][1], time.monotonic()
-    near = {file for mutant in chosen for file in nearest_first(tests, mutant.path)}
-    if noticed(copy, sorted(near), keep=True):
-        print(f"{room}: its tests fail without any change")
-        return False
-    alive = survivors(copy, chosen, tests, 60 + 3 * (time.monotonic() - before))
+    before = time.monotonic()
+    alive = survivors(copy, chosen, rooms()[room][1])
     minutes = (time.monotonic() - before) / 60
     print(f"{room}: {len(chosen) - len(alive)} of {len(chosen)} noticed, {minutes:.1f} minutes\n", flush=True)
     return len(alive) <= (1 - ENOUGH) * len(chosen)
@@ -200,12 +264,19 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("rooms", nargs="*", metavar="ROOM", help=f"default: all, of {', '.join(rooms())}")
     parser.add_argument("--count", type=int, default=40, help="changes in all")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument(
+        "--resume", type=Path, help="what an earlier run printed, and need not be tried again"
+    )
     asked = parser.parse_args(arguments)
     os.environ["OMP_NUM_THREADS"] = "1"
-    chosen = asked.rooms or list(rooms())
-    counts = [len(range(n, asked.count, len(chosen))) for n in range(len(chosen))]
-    shares = dict(zip(chosen, counts, strict=True))
-    draws = {room: drawn(rooms()[room][0], share, f"{asked.seed} {room}") for room, share in shares.items()}
+    groups = {"python": [room for room in rooms() if room not in SCRIPTS], "scripts": list(SCRIPTS)}
+    chosen = [room for name in asked.rooms or groups for room in groups.get(name, [name])]
+    known = asked.resume.read_text(encoding="utf-8").splitlines() if asked.resume else []
+    decided = {line.partition(" ")[2].strip() for line in known}
+    draws = {
+        room: [mutant for mutant in draw if mutant.told() not in decided]
+        for room, draw in draws_of(chosen, asked.count, asked.seed).items()
+    }
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
     with tempfile.TemporaryDirectory() as folder:
         for path in filter(None, listed.stdout.split("\0")):

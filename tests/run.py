@@ -100,7 +100,10 @@ PHASES = {
         "numbers and notebooks with the arithmetic of other processors",
         ((*PYTHON, "tests/arithmetic.py"),),
     ),
-    "colab": Phase("the notebooks with Colab's packages, and figures in the classic Notebook", ((*PYTEST, "-s", "tests/colab"),)),
+    "colab": Phase(
+        "the notebooks with Colab's packages, and figures in the classic Notebook",
+        ((*PYTEST, "-s", "tests/colab"),),
+    ),
 }
 GROUPS = {
     "push": ("lint", "library", "book", "pages"),

@@ -198,7 +198,7 @@ def test_a_message_whose_english_changes_is_marked_fuzzy_and_the_page_shows_the_
     whole = book.page()
     assert re.search(r'<section[^>]* id="terms">\s*<h1>术语', whole)
     assert "<p>把每对数旋转一个角度。</p>" in whole
-    assert "全书</span></a>（英文）。</p>" in whole
+    assert "全书</span></a></span>（英文；下文虚线链接同）。</p>" in whole
     assert 'lang="en"' not in whole
     assert ">在 Colab 中打开</a>" in whole
 

@@ -2,11 +2,13 @@
 
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import mutant_forks
 import mutants
 
 CODE = '''def f(x, *, n=2):
@@ -59,13 +61,51 @@ def test_a_change_is_told_by_its_line(house):
     assert change.line(CODE) == (3, "if not x and n <= 3:  # a comment + 1")
 
 
-def test_a_change_that_no_test_notices_survives_and_the_copy_is_as_before(house, capsys):
-    (house / "code.py").rename(house / "code_.py")
-    chosen = [mutant for mutant in mutants.mutants("code_.py") if mutant.old in ("-", "<")]
-    alive = mutants.survivors(house, chosen, ["test_code.py"], 100)
-    assert alive == ["code_.py:3: if not x and n <= 3:  # a comment + 1"]
-    assert (house / "code_.py").read_text(encoding="utf-8") == CODE
-    assert capsys.readouterr().out.count("\n") == 2
+def test_changes_are_noticed_in_a_fork_or_a_process_of_their_own_and_the_copy_is_as_before(house, capsys):
+    code = CODE + "LEVEL = 1.5\n\ndef unreached():\n    return 7\n"
+    (house / "code_.py").write_text(code, encoding="utf-8")
+    test = "import code_\n\ndef test_f():\n    assert code_.f(0) == 1.5 == code_.LEVEL\n"
+    (house / "test_code.py").write_text(test + "\ndef test_none():\n    assert False\n", encoding="utf-8")
+    chosen = [mutant for mutant in mutants.mutants("code_.py") if mutant.old in ("-", "<", "1.5", "7")]
+    alive = mutants.survivors(house, chosen, ["test_code.py"])
+    assert alive == ["code_.py:3: if not x and n <= 3:  # a comment + 1", "code_.py:8: return (7 + 1)"]
+    assert (house / "code_.py").read_text(encoding="utf-8") == code
+    assert capsys.readouterr().out.splitlines() == [
+        "fails without any change: test_code.py::test_none",
+        "noticed  code_.py:4: return max(x, n) + 0.5",
+        "survives code_.py:3: if not x and n <= 3:  # a comment + 1",
+        "noticed  code_.py:5: LEVEL = (1.5 + 1)",
+        "survives code_.py:8: return (7 + 1)",
+    ]
+
+
+def test_the_branch_of_a_change_is_the_changed_function_and_there_is_none_outside_functions():
+    def value(source, n=None):
+        space = {"is_changed": lambda asked: asked == str(n)}
+        exec(compile(source, "code.py", "exec"), space)
+        return [repr(space["f"](x)) for x in (-1, 0, 2)]
+
+    changes = dict(enumerate(mutants.of_text("code.py", CODE)))
+    tree, branches = mutant_forks.with_branches(CODE, changes)
+    assert [changes[n].old for n in changes.keys() - branches] == ["2"]  # a default
+    assert value(tree) == value(CODE)
+    for n in branches:
+        assert value(tree, n) == value(changes[n].applied(CODE)), changes[n]
+
+
+def test_the_nearest_and_quickest_tests_come_first_and_the_others_of_their_files_last():
+    tests = ["t/test_a.py::one", "t/test_a.py::two", "t/test_rotate_pair.py::three", "t/test_b.py::four"]
+    items = [SimpleNamespace(nodeid=test, name=test.partition("::")[2]) for test in tests]
+    room = object.__new__(mutant_forks.Room)
+    reach = {tests[1]: 2.0, tests[2]: 9.0}
+    order = [item.nodeid for item in room.nearest(items, reach, "js/figures/rotate_pair.js")]
+    assert order == [tests[2], tests[1], tests[0]]
+
+
+def test_rooms_have_shares_in_proportion_to_their_changes(house, monkeypatch):
+    monkeypatch.setattr(mutants, "rooms", lambda: {"a": (["code.py"], []), "b": (["script.js"], [])})
+    draws = mutants.draws_of(["a", "b"], 10, 1)
+    assert {room: len(draw) for room, draw in draws.items()} == {"a": 6, "b": 4}
 
 
 def test_every_room_has_files_and_tests():

@@ -16,7 +16,7 @@ import yaml
 from docutils import nodes
 from docutils.parsers.rst.states import Inliner
 from live_figures import STATE, Shown, figures_of, words_of
-from paths import PATHS, beside, in_english, minutes, paths, spoken, titled
+from paths import PATHS, beside, minutes, paths, spoken, titled
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
@@ -47,7 +47,7 @@ def picture(env: BuildEnvironment, docname: str, page: str, shown: Shown) -> str
     up = "../" * docname.count("/")
     page = beside(env, docname, page)
     where = builder.get_relative_uri(docname, page)
-    chapter = html.escape(titled(env, page) + in_english(docname, page))
+    chapter = html.escape(titled(env, page))
     alt = say(docname, "Still picture of {0}", shown.name)
     title = of_figure(docname, words_of(shown.svg).partition(". ")[0])
     return (

@@ -66,15 +66,20 @@ class Paths(SphinxDirective):
             self.env.note_dependency(str(file))
         for path in paths(self.env):
             here, said = self.env.docname, worded(path, self.env.docname)
-            first = self.env.app.builder.get_relative_uri(here, beside(self.env, here, path["steps"][0][0]))
-            link = nodes.reference("", said["name"], refuri=f"{first}?path={path['key']}", internal=True)
+            first = beside(self.env, here, path["steps"][0][0])
+            classes = ["in-english"] if in_english(here, first) else []
+            way = self.env.app.builder.get_relative_uri(here, first)
+            link = nodes.reference("", said["name"], refuri=f"{way}?path={path['key']}", internal=True)
             takes, practice = (spoken(minutes(root, path, what), here) for what in ("minutes", "practice"))
             if minutes(root, path, "practice"):
                 words = say(here, " (about {0}, and {1} of exercises). {2}", takes, practice, said["text"])
             else:
                 words = say(here, " (about {0}). {1}", takes, said["text"])
             items.append(
-                nodes.list_item("", nodes.paragraph("", "", nodes.strong("", "", link), nodes.Text(words)))
+                nodes.list_item(
+                    "",
+                    nodes.paragraph("", "", nodes.strong("", "", link, classes=classes), nodes.Text(words)),
+                )
             )
         return [nodes.bullet_list("", *items)]
 

@@ -23,7 +23,7 @@ from pathlib import Path
 from babel.messages.catalog import Catalog
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
-from bs4 import BeautifulSoup
+from bs4 import BeautifulSoup, Tag
 from docutils import nodes
 from sphinx import addnodes, locale
 from sphinx.application import Sphinx
@@ -185,11 +185,12 @@ class Links(SphinxTransform):
         page = self.env.docname
         if not is_chinese(page):
             return
-        for link in list(self.document.findall(addnodes.pending_xref)):
-            if link.get("refdomain") == "doc":
-                link["reftarget"] = in_chinese(self.env, link["reftarget"])
-                if not is_chinese(link["reftarget"]):
-                    link.parent.insert(link.parent.index(link) + 1, nodes.Text(say(page, " (in English)")))
+        links = [
+            link for link in self.document.findall(addnodes.pending_xref) if link.get("refdomain") == "doc"
+        ]
+        for link in links:
+            link["reftarget"] = in_chinese(self.env, link["reftarget"])
+        mark_english([link for link in links if not is_chinese(link["reftarget"])], page)
         texts = self.document.findall(nodes.TextElement)
         english = [text for text in texts if not text.get("translated", True)]
         for node in english:
@@ -197,6 +198,17 @@ class Links(SphinxTransform):
         if english:
             note = nodes.paragraph(text=say(page, "{0} parts are still in English", len(english)))
             self.document.next_node(nodes.title).parent.insert(1, note)
+
+
+def mark_english(links: list[nodes.Element], page: str) -> None:
+    """Give links to English pages a class of their own, and say after the first what it shows."""
+    for link in links:
+        marked = nodes.inline(classes=["in-english"])
+        link.replace_self(marked)
+        marked += link
+    for first in links[:1]:
+        note = nodes.Text(say(page, " (in English, as all links with a dashed line)"))
+        first.parent.parent.insert(first.parent.parent.index(first.parent) + 1, note)
 
 
 class Translations(SphinxDirective):
@@ -322,18 +334,45 @@ def sidebar(app: Sphinx, page: str, contents: BeautifulSoup | str) -> str:
         return str(soup)
     chapters = caption.find_next_sibling("ul")
     if is_chinese(page):
-        for other in [tag for tag in soup.find_all(recursive=False) if tag not in (caption, chapters)]:
+        others = [tag for tag in soup.find_all(recursive=False) if tag not in (caption, chapters)]
+        english = {number_in(link): link["href"] for tag in others for link in tag("a")}
+        for first, last, after in leaps(chapters):
+            span = str(first) if first == last else f"{first}–{last}"
+            after.insert_before(line(english[first], say(page, "Chapters {0} (in English)", span)))
+        for other in others:
             other.decompose()
-        way = app.builder.get_relative_uri(page, app.config.root_doc)
-        link = f'<a class="reference internal" href="{way}">{say(page, "The whole book")}</a>'
-        item = f'<li class="toctree-l1">{link}</li>'
-        chapters.append(BeautifulSoup(item, "html.parser"))
+        chapters.append(
+            line(app.builder.get_relative_uri(page, app.config.root_doc), say(page, "The whole book"))
+        )
         return str(soup)
     for other in chapters("li")[1:]:
         other.decompose()
     for tag in (caption, *chapters("a")):
         tag["lang"] = LANGUAGE
     return str(soup)
+
+
+def line(way: str, words: str) -> BeautifulSoup:
+    """Return a line of the sidebar."""
+    item = f'<li class="toctree-l1"><a class="reference internal" href="{way}">{words}</a></li>'
+    return BeautifulSoup(item, "html.parser")
+
+
+def number_in(item: Tag) -> int | None:
+    """Return the chapter's number with which a line of the sidebar begins."""
+    number = re.match(r"(\d+)\. ", item.get_text().strip())
+    return int(number[1]) if number else None
+
+
+def leaps(chapters: Tag) -> list[tuple[int, int, Tag]]:
+    """Return the first and the last number of the chapters that are left out, and the line that follows them."""
+    numbered = [(number, item) for item in chapters("li") if (number := number_in(item))]
+    before = [0, *(number for number, _ in numbered)]
+    return [
+        (n + 1, number - 1, item)
+        for n, (number, item) in zip(before, numbered, strict=False)
+        if number > n + 1
+    ]
 
 
 def finish(app: Sphinx, error: Exception | None) -> None:

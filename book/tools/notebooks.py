@@ -35,7 +35,8 @@ PNG = "image/png"
 TOOLS = str(Path(__file__).parent)
 WATCH = f"import sys; sys.path.append({TOOLS!r}); import panels; panels.watch(); del sys, panels"
 Model = dict[str, Any]  # JSON
-STUB = "export default { render({ el }) { el.textContent = 'Run this cell to bring the figure to life.'; } };"
+ASLEEP = "Run all cells from the top to bring the figure to life."
+STUB = f"export default {{ render({{ el }}) {{ el.textContent = '{ASLEEP}'; }} }};"
 KEPT = {"tags", "mystnb", "cellView", "jupyter"}  # cell metadata to keep; the rest comes from editors
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 LANGUAGE = {"file_extension": ".py", "mimetype": "text/x-python", "name": "python"}
@@ -188,7 +189,8 @@ def slim(state: Model) -> None:
     if "_esm" in state:
         state["_esm"], state["_css"] = STUB, ""
         state |= {control["name"]: control["initial"] for control in state.get("_controls", [])}
-        state.pop("_now", None)  # a question's copy of its figure's values
+        for name in ("_named", "_now"):  # a question's figure in the kernel
+            state.pop(name, None)
     for key in [key for key, value in state.items() if value is None]:
         del state[key]
 

@@ -1,7 +1,7 @@
 // Moves of a hand and of code in any host that shows figures: for pages that are not ours.
 (() => {
   const roots = () => [...document.querySelectorAll('[data-live][data-ready="true"]')];
-  const line = (root) => root.querySelector(".rl-python code").textContent;
+  const line = (root) => root.querySelector(".rl-python code").textContent.replace(/^figure\.set/, root.dataset.live);
   const slider = (root) => root.querySelector("[data-trait]:not(.rl-idle) input[type=range]");
   window.hosts = {
     /** Figures by name that are alive. */

@@ -134,6 +134,28 @@ def test_english_pages_lead_to_chinese_by_their_switch_and_one_line_of_the_sideb
     assert "page-words" not in text_of("book/index.html"), "an English page loads nothing new"
 
 
+@BY_PAGE
+def test_english_is_named_once_on_a_page_and_shown_by_the_line_of_its_links(name):
+    article = re.search(r"<article.*?</article>", text_of(name), re.DOTALL)[0]
+    kept = re.findall(r'<a class="reference internal" href="([^"#]+)', article)
+    english = {way for way in kept if not target(name, way)[0].startswith(FOLDER)}
+    marked = re.findall(
+        r'<(?:span|strong) class="in-english"><a class="reference internal" href="([^"#]+)', article
+    )
+    assert english == set(marked)
+    assert article.count(WORDS["built"][" (in English, as all links with a dashed line)"]) == bool(marked)
+
+
+def test_chapters_without_a_chinese_page_are_one_line_of_the_sidebar():
+    soup = BeautifulSoup(text_of(FOURTH), "html.parser")
+    lines = [item.get_text().strip() for item in soup.select(".bd-sidebar-primary nav li")]
+    leap = lines.index("第 6–14 章（英文）")
+    assert lines[leap - 1].startswith("5. ")
+    assert lines[leap + 1].startswith("15. ")
+    way = soup.find("a", string="第 6–14 章（英文）")["href"]
+    assert target(FOURTH, way)[0] == "notebooks/06_read_many_clocks.html"
+
+
 def test_the_index_of_the_english_book_has_no_chinese():
     index = (SITE / "searchindex.js").read_text(encoding="utf-8")
     assert not re.search(r"[一-鿿]{2}", index)

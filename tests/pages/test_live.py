@@ -17,6 +17,7 @@ PAGE = "book/live.html"
 WEIGHTS = "_static/model/SmolLM2-135M-Instruct.Q4_1.gguf"
 ENGINE = ("wllama.js", "wllama.wasm")
 PROMPT = "A good way to cook rice is to wash it first, then"
+EDITS = ("fastest", "slowest", "layout", "lost", "hands")
 CHOICES = ("base", "pi", "yarn", "fastest", "slowest", "layout", "lost", "hands")
 
 
@@ -46,14 +47,15 @@ def test_without_the_model_the_page_says_what_it_needs_and_fetches_nothing(visit
 
 def test_no_control_of_the_unloaded_page_is_dead(visit):
     page = visit(PAGE).page
+    expect(page.locator("details.real-see")).not_to_have_attribute("open", "")
     found = controls(page)
+    means = page.locator(".real-means")
     for name in CHOICES:
         before = lines(page)
         found["choice"].select_option(name)
         assert (lines(page) == before) == (name == CHOICES[0])
-        expect(page.get_by_role("button", name="Save the changed file")).to_be_visible(
-            visible=name in ("fastest", "slowest", "layout", "lost", "hands")
-        )
+        expect(page.get_by_role("button", name="Save the changed file")).to_be_visible(visible=name in EDITS)
+        assert ("Save the changed file" in means.text_content()) == (name in EDITS)
     for name, value in (("text", "Once"), ("tokens", "7")):
         before = lines(page)
         found[name].fill(value)
@@ -195,6 +197,7 @@ def test_the_page_writes_and_measures_as_the_lines_of_python_do(loaded, model, m
     expect(page.locator(".real-text").last).to_have_text("")  # it would answer another question
     found["tokens"].fill("5")
     run(page, "Write")
+    expect(page.locator("details.real-see")).to_have_attribute("open", "")
     prompt = found["text"].input_value()
     spec, (words, _) = in_python(lines(page)[0], model, monkeypatch)
     right, wrong = page.locator(".real-text b").all_text_contents()
@@ -216,6 +219,7 @@ def test_the_model_is_kept_and_removed_on_request(loaded):
     assert not [url for url in loaded.asked if url.endswith(".gguf")]
     page.get_by_role("button", name="Remove the model").click()
     expect(page.locator(".real-status")).to_contain_text("has to be fetched")
+    expect(page.get_by_label("instead of fetching it")).to_be_visible()
     loaded.go(PAGE)
     expect(page.locator(".real-status")).to_contain_text("has to be fetched")
     expect(page.get_by_role("button", name="Write", exact=True)).to_be_disabled()

@@ -88,7 +88,7 @@ def test_a_saved_notebook_shows_what_the_student_left(browser, tmp_path, app):
             for key in ("Escape", "0", "0"):
                 page.keyboard.press(key)
             page.locator(".jp-Dialog .jp-mod-accept").last.click()
-            expect(figure.locator(".rl-gone")).to_contain_text("run its cell again")
+            expect(figure.locator(".rl-gone")).to_contain_text("stopped or restarted")
 
         # elsewhere the notebook is not trusted: a picture that any front end shows
         (tmp_path / "handed_in.ipynb").write_text(path.read_text(encoding="utf-8").replace("31", "32"))

@@ -114,3 +114,35 @@ def test_the_source_of_a_models_file_stands_where_its_state_is_shared(visit):
     expect(source).to_contain_text("config.json of")
     figure.evaluate("(el, config) => el.take({ config })", json.dumps(LLAMA))
     expect(source).to_be_empty()  # the reader knows where a file of their own is from
+
+
+FILES = {"config": json.dumps(LLAMA), "other": json.dumps(preset("Gemma 3 4B").config)}
+TALL = "(el) => el.getBoundingClientRect().height"
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_second_file_makes_nothing_grow(visit, width):
+    page = visit(WHERE[NAME], maths=False, width=width, height=900).page
+    figure = page.locator(f'[data-live="{NAME}"]').first
+    parts = [figure] if width == 1280 else [figure.locator(".rl-picture"), figure.locator(".rl-readout")]
+    heights = [[part.evaluate(TALL) for part in parts]]
+    for control, text in FILES.items():
+        figure.evaluate("(el, change) => el.take(change)", {control: text})
+        figure.locator(".rl-readout").filter(has_text="alike" if control == "other" else "pairs").wait_for()
+        heights.append([part.evaluate(TALL) for part in parts])
+    assert heights[1:] == heights[:-1]
+
+
+def test_the_list_of_differences_scrolls_in_its_place_by_keyboard(visit):
+    page = visit(WHERE[NAME], maths=False).page
+    figure = page.locator(f'[data-live="{NAME}"]').first
+    said = figure.locator(".rl-readout")
+    assert said.get_attribute("tabindex") is None  # all of it is in sight
+    figure.evaluate("(el, change) => el.take(change)", FILES)
+    expect(said).to_contain_text("the width differs")
+    expect(said).to_have_attribute("tabindex", "0")
+    said.focus()
+    page.keyboard.press("End")
+    page.wait_for_function(
+        "(el) => el.scrollTop + el.clientHeight >= el.scrollHeight - 1", arg=said.element_handle()
+    )

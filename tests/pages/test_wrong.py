@@ -229,3 +229,17 @@ def test_a_symptom_ends_at_its_causes_in_three_clicks(tab, symptom):
     page.wait_for_url(f"**#{wanted}")
     at_rest(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+@pytest.mark.browser
+def test_a_chosen_branch_of_the_tree_stands_alone(tab):
+    page = tab(PAGE, maths=False, width=390).page
+    tree = page.locator(f"#{TREE}")
+    whole = tree.locator("details:visible").count()
+    assert whole > 5
+    tree.locator("> details > summary").nth(1).click()
+    expect(tree.locator("> details:visible")).to_have_count(1)
+    tree.locator("> details[open] > details > summary").nth(1).click()
+    expect(tree.locator("details:visible")).to_have_count(2)
+    tree.locator("> details[open] > summary").click()
+    expect(tree.locator("> details:visible")).to_have_count(whole)

@@ -10,14 +10,23 @@ A parameters cell sets values and ends with one line per value, which alone defi
 
 Every function takes the parameter's name, its value and the allowed values (bounds are inclusive). It returns the
 value in the type that the chapter needs: integers become floats where fractions are allowed, and lists become
-arrays. Other values raise a ValueError that contains the name, the allowed values and the value.
+arrays. Other values raise a ValueError that contains the name, the allowed values and the value. In a notebook, a
+refused cell changes nothing: all names keep the values that they had before it, so that later cells never compute
+with a value that was refused.
 `tests/test_parameters.py` parses the ranges from these calls and runs every chapter at both ends of each range and
 inside it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NoReturn
 
 import numpy as np
+from IPython import get_ipython
+from IPython.core.interactiveshell import InteractiveShell
+
+from rope_book.errors import seen, short
+
+BEFORE: dict[str, Any] = {}  # the notebook's names before the current cell
 
 
 def number(name: str, value: object, low: float, high: float) -> float:
@@ -181,7 +190,37 @@ def _range(low: float, high: float) -> str:
     return f"from {_literal(low)} to {_literal(high)}"
 
 
-def _refuse(name: str, allowed: str, value: object) -> None:
-    """Raise ValueError with the name, the allowed values and the value."""
-    seen = repr(value)
-    raise ValueError(f"{name} must be {allowed}, got {seen if len(seen) <= 80 else seen[:77] + '...'}")
+def _refuse(name: str, allowed: str, value: object) -> NoReturn:
+    """Raise ValueError with the name, the allowed values and the value, after undoing the notebook's cell."""
+    sentence = f"{name} must be {allowed}, got {seen(value)}"
+    if BEFORE:
+        _undo()
+        sentence += "; all names keep the values that they had before this cell"
+    raise short(ValueError(sentence))
+
+
+def watch(shell: InteractiveShell) -> None:
+    """Note the notebook's names before each cell."""
+
+    def note(*_: object) -> None:
+        BEFORE.clear()
+        BEFORE.update(_names(shell))
+
+    shell.events.register("pre_run_cell", note)
+
+
+def _undo() -> None:
+    """Restore the notebook's names to their values before the current cell."""
+    shell = get_ipython()
+    for name in _names(shell).keys() - BEFORE:
+        del shell.user_ns[name]
+    shell.user_ns.update(BEFORE)
+
+
+def _names(shell: InteractiveShell) -> dict[str, Any]:
+    """Return the notebook's names with their values, except those that IPython maintains."""
+    return {name: value for name, value in shell.user_ns.items() if not name.startswith("_")}
+
+
+if shell := get_ipython():
+    watch(shell)

@@ -6,6 +6,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from rope_book.check.answers import Reply
+
 HERE = Path(__file__).parent
 
 
@@ -16,11 +18,12 @@ def challenges() -> dict[str, dict[str, Any]]:
 
 
 def reached(name: str, figure: Any) -> tuple[bool, str]:
-    """Return whether a figure's current state meets a challenge, and a sentence for the student."""
+    """Return whether a figure's current state meets a challenge, and a sentence for the student; reply to anything
+    but the figure with a sentence."""
     asked = challenges()[name]
     wanted = asked["figure"]
     if type(figure).__name__ != wanted:
-        return False, f'Give check the figure itself, a {wanted}: check("{name}", figure).'
+        raise Reply(f'Give check the figure itself, a {wanted}: check("{name}", figure).')
     seen = {each: getattr(figure, each) for each in (*figure.controls(), *figure.results())}
     for holds, sentence in asked["slips"]:
         if eval(holds, {"__builtins__": {}}, seen):  # formulas come only from challenges.toml

@@ -7,7 +7,7 @@ import pkgutil
 import re
 import sys
 import tomllib
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,12 +18,14 @@ import numpy as np
 
 from rope_book.check.answers import Reply, native, number, of_function
 from rope_book.check.challenges import challenges, reached
+from rope_book.errors import short
 
 Verdict = bool | str | EllipsisType  # True, False, a sentence about the mistake, or `...` if unanswered
 Judge = Callable[[Any], Verdict]
 Known = tuple[Any, Mapping[str, Any], str]  # right answer, known mistakes, sentence for any other answer
 HERE = Path(__file__).parent
 MISSING = object()  # no answer was given
+GIVEN = re.compile(r"(?<!\w)(?:'[^']*'|[-−+]?\d+(?:[.,]\d+)*(?:e[-+]?\d+)?)")  # texts in quotes and numbers
 
 
 class Unread(str):
@@ -69,7 +71,7 @@ class Checker:
     def __init__(self, exercises: tuple[Exercise, ...] | None = None) -> None:
         """Use the given exercises or, by default, those of all chapters, which are imported on first use."""
         self._exercises = None if exercises is None else _by_id(exercises)
-        self._failures: Counter[str] = Counter()
+        self._wrong: defaultdict[str, list[Any]] = defaultdict(list)  # wrong answers, each once
         self._record: dict[str, dict[str, Any]] = {}
 
     @property
@@ -104,59 +106,73 @@ class Checker:
             chapter = str(exercise_id).partition(".")[0] + "."
             known = [name for name in self.exercises if name.startswith(chapter)]
             known += [name for name in challenges() if known and name.startswith(chapter)]
-            raise ValueError(
-                f"exercise must be one of {', '.join(known or self.exercises)}; got {exercise_id!r}"
-            )
+            names = ", ".join(known or self.exercises)
+            raise short(ValueError(f"exercise must be one of {names}; got {exercise_id!r}"))
         exercise = self.exercises[exercise_id]
         print(f"Exercise {exercise.id}: {self._reply(exercise, answer)}")
 
     def reset(self) -> None:
-        """Forget all failures, so that hints start again from the first."""
-        self._failures.clear()
+        """Forget all wrong answers, so that hints start again from the first."""
+        self._wrong.clear()
 
     def _challenge(self, name: str, figure: object) -> None:
-        """Judge a figure's current state and print the verdict."""
-        right, why = reached(name, figure)
-        self._note(name, right or why)
+        """Judge a figure's current state and print the verdict. An untouched figure is no try."""
+        try:
+            right, why = reached(name, figure)
+        except Reply as reply:
+            return print(f"Challenge {name}: not yet. {reply.verdict}")
+        if right or (not figure.is_untouched() and self._is_new(name, figure, why)):
+            self._note(name, right or why)
         print(f"Challenge {name}: {'reached' if right else 'not yet'}. {why}")
 
     def record(self) -> dict[str, dict[str, Any]]:
         """Return the reader's progress for a teacher: whether each exercise is right, the number of tries, and the
         mistakes.
 
-        The record contains neither answers nor names. ``json.dumps(check.record())`` converts it to JSON.
+        An answer that cannot be judged is no try, nor is a wrong answer given again, nor anything after a right
+        answer. The record contains no names, and of the replies to mistakes only the words, without numbers and
+        quoted texts, which may be the reader's. ``json.dumps(check.record())`` converts it to JSON.
 
-        >>> mine = Checker((Exercise("1.1", lambda x: x == 4 or "That is the square.", hints=("Add.",)),))
+        >>> mine = Checker((Exercise("1.1", lambda x: x == 4 or f"{x} is the square.", hints=("Add.",)),))
         >>> mine("1.1", 9)
-        Exercise 1.1: not yet. That is the square.
+        Exercise 1.1: not yet. 9 is the square.
         Hint 1 of 1: Add.
         >>> mine.record()
-        {'1.1': {'right': False, 'tries': 1, 'mistakes': ['That is the square.']}}
+        {'1.1': {'right': False, 'tries': 1, 'mistakes': ['… is the square.']}}
         """
         return copy.deepcopy(self._record)
 
     def _note(self, name: str, verdict: Verdict) -> None:
-        """Add a verdict to the record, unless the solutions cell gave the answer."""
-        if _in_solutions():
+        """Add a verdict to the record, unless an earlier one was right or the solutions cell gave the answer."""
+        noted = self._record.get(name, {"right": False, "tries": 0, "mistakes": []})
+        if noted["right"] or _in_solutions():
             return
-        noted = self._record.setdefault(name, {"right": False, "tries": 0, "mistakes": []})
         noted["tries"] += 1
-        noted["right"] = noted["right"] or verdict is True
-        if isinstance(verdict, str) and not isinstance(verdict, Unread):
-            noted["mistakes"].append(verdict)
+        noted["right"] = verdict is True
+        if isinstance(verdict, str):
+            noted["mistakes"].append(GIVEN.sub("…", verdict))
+        self._record[name] = noted
+
+    def _is_new(self, name: str, answer: object, verdict: Verdict) -> bool:
+        """Return whether a wrong answer was not given before. Functions are the same if their code is."""
+        given = getattr(answer, "__code__", None) or repr(answer), verdict
+        is_new = given not in self._wrong[name]
+        if is_new:
+            self._wrong[name].append(given)
+        return is_new
 
     def _reply(self, exercise: Exercise, answer: object) -> str:
         """Judge the answer and return the verdict as text."""
         verdict = ... if _is_stub(answer) else _judge(exercise, answer)
         if verdict is ...:
             return "replace the ... with your answer and run this cell again."
-        self._note(exercise.id, verdict)
-        if verdict is True:
-            return f"correct. {exercise.shows}".rstrip()
         if isinstance(verdict, Unread):
             return f"not yet. {verdict}"
-        self._failures[exercise.id] += 1
-        stage = min(self._failures[exercise.id], len(exercise.hints))
+        if verdict is True or self._is_new(exercise.id, answer, verdict):
+            self._note(exercise.id, verdict)
+        if verdict is True:
+            return f"correct. {exercise.shows}".rstrip()
+        stage = min(len(self._wrong[exercise.id]), len(exercise.hints))
         reason = f" {verdict}" if verdict else ""
         return f"not yet.{reason}\nHint {stage} of {len(exercise.hints)}: {exercise.hints[stage - 1]}"
 

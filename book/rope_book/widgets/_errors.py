@@ -1,13 +1,11 @@
-"""Show students an error as the line that caused it and a sentence, with suggestions for misspelt names."""
+"""Suggest what a student may have meant by a misspelt name or by changing a part of a list."""
 
-import traceback
 from collections.abc import Iterable
 from difflib import get_close_matches
-from pathlib import Path
-from typing import NoReturn, TypeVar
+from typing import NoReturn
 
-HOME = str(Path(__file__).parent)
-INSTALLED = ("site-packages", "dist-packages")
+from rope_book.errors import short
+
 SYNONYMS = {  # other names for the same quantity
     "theta": ("inv_freq", "base"),
     "freq": ("inv_freq",),
@@ -19,24 +17,6 @@ SYNONYMS = {  # other names for the same quantity
     "dim": ("head_dim",),
     "d": ("head_dim",),
 }
-Raised = TypeVar("Raised", bound=Exception)
-
-
-def short(error: Raised) -> Raised:
-    """Return the error, modified so that IPython shows only the student's line and the message."""
-
-    def rendered() -> list[str]:
-        frames = traceback.extract_tb(error.__traceback__)
-        own = [
-            at
-            for at in frames
-            if not at.filename.startswith(HOME) and not any(x in at.filename for x in INSTALLED)
-        ]
-        lines = [f"line {own[-1].lineno}: {own[-1].line}", ""] if own and own[-1].line else []
-        return [*lines, f"{type(error).__name__}: {error}"]
-
-    error._render_traceback_ = rendered  # type: ignore[attr-defined]  # IPython looks for it
-    return error
 
 
 def meant(name: str, known: Iterable[str]) -> str:
@@ -55,16 +35,21 @@ def meant(name: str, known: Iterable[str]) -> str:
 class Whole(list):
     """A list that rejects in-place changes, which a figure would not notice.
 
+    ``name`` is the name of its control.
+
     >>> q = Whole([1.0, 0.0])
     >>> q[0], q == [1.0, 0.0]
     (1.0, True)
+    >>> q.name = "q"
     >>> q[0] = -0.5
     Traceback (most recent call last):
-    TypeError: set the whole list, as in figure.q = [0.5, 1.0]: the picture does not see a change of one part
+    TypeError: set the whole list, figure.q = [...]: the picture does not see a change of one part
     """
 
+    name: str | None = None
+
     def _refuse(self, *_: object, **__: object) -> NoReturn:
-        example = "as in figure.q = [0.5, 1.0]"
+        example = f"figure.{self.name} = [...]"
         raise short(
             TypeError(f"set the whole list, {example}: the picture does not see a change of one part")
         )

@@ -6,7 +6,18 @@ from typing import Any, NoReturn
 
 import traitlets
 
-from ._errors import short
+from rope_book.errors import short
+
+
+class Noting:
+    """The values of a state as attributes, which notes those that are read."""
+
+    def __init__(self, state: Mapping[str, Any]) -> None:
+        self._state, self._names = state, set[str]()
+
+    def __getattr__(self, name: str) -> Any:
+        self._names.add(name)
+        return self._state[name]
 
 
 class Result(traitlets.TraitType):
@@ -39,12 +50,14 @@ class Result(traitlets.TraitType):
 
     def set(self, obj: Any, value: Any) -> NoReturn:
         """Raise TraitError, because results are computed from the controls."""
-        raise short(
-            traitlets.TraitError(
-                f"{type(obj).__name__}.{self.name} is a result: set the controls that it follows from "
-                f"({', '.join(obj.controls())})"
-            )
-        )
+        message = f"{type(obj).__name__}.{self.name} is a result: set the controls that it follows from"
+        raise short(traitlets.TraitError(f"{message} ({', '.join(self.follows(obj.values()))})"))
+
+    def follows(self, state: Mapping[str, Any]) -> list[str]:
+        """Return the controls from which the result follows in a state."""
+        read = Noting(state)
+        self.compute(read)
+        return [name for name in state if name in read._names]
 
     __set__ = set
 
@@ -54,11 +67,13 @@ def result(unit: str = "") -> Callable[[Callable[[Any], float]], Result]:
     return lambda compute: Result(compute, unit)
 
 
-def tabulated(figure: Any, control: str, values: Iterable[Any]) -> dict[str, list]:
-    """Return {column: values} for several values of a control and the figure's results at each of them."""
+def tabulated(figure: Any, control: str, values: Iterable[Any], names: Iterable[str]) -> dict[str, list]:
+    """Return {column: values} for several values of a control and the named results at each of them."""
+    results = {name: figure.results()[name] for name in names}
     rows = []
     for value in values:
         held = {control: figure.controls()[control].validate(figure, value)}
-        state = figure.values() | held | figure.settled(held)
-        rows.append(held | {name: each.at(state) for name, each in figure.results().items()})
-    return {name: [row[name] for row in rows] for name in [control, *figure.results()]}
+        along = held | figure.along(control, held[control])
+        state = figure.values() | along | figure.settled(along)
+        rows.append(held | {name: each.at(state) for name, each in results.items()})
+    return {name: [row[name] for row in rows] for name in [control, *results]}

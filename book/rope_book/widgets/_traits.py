@@ -7,7 +7,9 @@ from typing import Any, ClassVar, Self
 
 import traitlets
 
-from ._errors import Whole, short
+from rope_book.errors import seen, short
+
+from ._errors import Whole
 from ._rules import Rule
 
 
@@ -36,10 +38,21 @@ class Control(traitlets.TraitType):
     def validate(self, obj: Any, value: Any) -> Any:
         """Return the value in its stored form, or raise TraitError with the allowed values."""
         try:
-            return self.clean(value)
+            cleaned = self.clean(value)
         except ValueError as error:
-            message = f"{type(obj).__name__}.{self.name} must be {error}, got {value!r}."
+            message = f"{type(obj).__name__}.{self.name} must be {error}, got {seen(value)}."
             raise short(traitlets.TraitError(message)) from None
+        if isinstance(cleaned, Whole):
+            cleaned.name = self.name
+        return cleaned
+
+    def takes(self, value: Any) -> bool:
+        """Return whether the value is allowed."""
+        try:
+            self.clean(value)
+        except ValueError:
+            return False
+        return True
 
     def _cross_validate(self, obj: Any, value: Any) -> Any:
         """Return the value, or raise TraitError if it breaks a rule."""
@@ -296,7 +309,7 @@ class Names(traitlets.TraitType):
             controls = f"controls ({', '.join(obj.controls())})"
             raise short(
                 traitlets.TraitError(
-                    f"{type(obj).__name__}.{self.name} must list {controls}{parts}, none twice, got {value!r}."
+                    f"{type(obj).__name__}.{self.name} must list {controls}{parts}, none twice, got {seen(value)}."
                 )
             )
         return names

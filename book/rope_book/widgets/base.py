@@ -2,22 +2,23 @@
 
 import math
 import re
-import warnings
 from collections.abc import Callable, Iterable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 from weakref import WeakValueDictionary
 
 import traitlets
 from IPython.display import display
 from ipywidgets import Output
 
+from rope_book.errors import seen, short, warn
+
 from ._bundle import is_figure, module_script, style
 from ._display import Displayed
-from ._errors import meant, short
+from ._errors import meant
 from ._follow import outputs_of
 from ._registry import FIGURES
 from ._results import Result, tabulated
-from ._rules import OnlyIf, settle
+from ._rules import AtMost, OnlyIf, settle
 from ._traits import Control, Names
 
 MOST_LEADS = 3
@@ -66,7 +67,7 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
     """
 
     figures: ClassVar[dict[str, type["LiveFigure"]]] = FIGURES
-    newest: ClassVar[WeakValueDictionary[str, "LiveFigure"]] = WeakValueDictionary()  # newest of each class
+    newest: ClassVar[WeakValueDictionary[str, "LiveFigure"]] = WeakValueDictionary()  # last displayed
     _script: ClassVar[str] = ""  # the script's name, which subclasses inherit
     _declared: ClassVar[dict[str, Control]] = {}
     _results: ClassVar[dict[str, Result]] = {}
@@ -93,10 +94,7 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
         self._told: dict[str, Any] = {}  # control values when observers of results were last notified
         self._followers: dict[str, Callable[[Any], None]] = {}
         if unnamed:
-            by_name = ", ".join(
-                f"{control}={value!r}" for control, value in zip(controls, unnamed, strict=False)
-            )
-            raise short(TypeError(f"{name} takes its settings by name, as in {name}({by_name})"))
+            raise short(TypeError(f"{name} takes its settings by name, {self._by_name(unnamed)}"))
         unknown = sorted(set(values) - set(controls) - EXTRAS)
         if unknown:
             hint = meant(unknown[0], controls)
@@ -122,7 +120,6 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
         ]
         self._told = self.values()
         self.on_msg(self._keep_still)
-        LiveFigure.newest[type(self).__name__] = self
 
     @property
     def _esm(self) -> str:
@@ -164,6 +161,29 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
             for control in self._controls:
                 setattr(self, control["name"], control["initial"])
 
+    def set(self, **values: Any) -> None:
+        """Set several controls at the same time, and all others as by ``reset``.
+
+        >>> from rope_book.widgets import RotatePair
+        >>> figure = RotatePair(key_position=3)
+        >>> figure.lock = True
+        >>> figure.set(position=9)
+        >>> figure
+        RotatePair(position=9, key_position=3)
+        """
+        for name in values:
+            if name not in self.controls():
+                raise self._lacking(name)
+        held = {name: self.controls()[name].validate(self, value) for name, value in values.items()}
+        self.reset()
+        with self.hold_trait_notifications():  # a preset's values change together
+            for name, value in (held | self.settled(held)).items():
+                setattr(self, name, value)
+
+    def is_untouched(self) -> bool:
+        """Return whether all controls have the values with which this figure was created."""
+        return all(getattr(self, control["name"]) == control["initial"] for control in self._controls)
+
     def get_state(self, key: Any = None, drop_defaults: bool = False) -> dict[str, Any]:
         """Return the state including defaults, which a page that embeds the figure does not know."""
         state = super().get_state(key=key)
@@ -171,18 +191,24 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
             del state["only"]  # omitted from the state of a full figure
         return state
 
-    def sweep(self, control: str, values: Iterable[Any]) -> dict[str, list]:
-        """Return a table of the results for several values of a control, without changing the figure.
+    def sweep(self, control: str, values: Iterable[Any], *results: str) -> dict[str, list]:
+        """Return a table of the results, or of those named, for several values of a control, without changing the
+        figure.
 
         >>> from rope_book.widgets import RotatePair
         >>> table = RotatePair(key_position=0).sweep("position", [0, 1, 2])
         >>> table["position"], [round(score, 2) for score in table["score"]]
         ([0, 1, 2], [1.2, 1.34, 1.4])
         """
-        if control not in self.controls():
-            lacks = f"{type(self).__name__} has no control {control!r}.{meant(control, self.controls())}"
-            raise short(ValueError(f"{lacks} It has {', '.join(self.controls())}"))
-        return tabulated(self, control, values)
+        for kind, names, known in (
+            ("control", (control,), self.controls()),
+            ("result", results, self.results()),
+        ):
+            for name in names:
+                if name not in known:
+                    lacks = f"{type(self).__name__} has no {kind} {name!r}.{meant(name, known)}"
+                    raise short(ValueError(f"{lacks} It has {', '.join(known)}"))
+        return tabulated(self, control, values, results or self.results())
 
     def follow(self, function: Callable[["LiveFigure"], Any]) -> Callable[["LiveFigure"], Any]:
         """Call a function with the figure now and on every move, and show its output and result below.
@@ -212,7 +238,8 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
             self._still = content["still"]
 
     def _beside(self) -> dict[str, str]:
-        """Return the repr without long lists, and the picture if there is one."""
+        """Note the figure as displayed; return the repr without long lists, and the picture if there is one."""
+        LiveFigure.newest[type(self).__name__] = self
         line = repr(self)
         words = {"text/plain": LONG_LIST.sub("[…]", line)} if LONG_LIST.search(line) else {}
         return words | ({"image/svg+xml": self._still} if self._still else {})
@@ -226,7 +253,7 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
             owner, rule, state = broken
             name = next(name for name in rule.settle(owner, state, held, controls) if name in held)
             allowed = rule.allowed(owner, state)
-            message = f"{type(self).__name__}.{name} must be {allowed}, got {held[name]!r}."
+            message = f"{type(self).__name__}.{name} must be {allowed}, got {seen(held[name])}."
             raise short(traitlets.TraitError(message))
         return {name: controls[name].clean(value) for name, value in implied.items()}
 
@@ -258,19 +285,66 @@ k) or parts of the picture (arrows, key, rail, score), none twice, got ('speed',
                     needed = " or ".join(f"{rule.where}={value!r}" for value in rule.values)
                     now = f"{rule.where} is {getattr(self, rule.where)!r}"
                     message = f"{type(self).__name__}.{name} has no effect while {now}; it needs {needed}."
-                    warnings.warn(message, stacklevel=3)
+                    warn(message)
+
+    def _by_name(self, values: Iterable[Any]) -> str:
+        """Return an example in which each value has the first control that takes it, or else the controls."""
+        found: dict[str, Any] = {}
+        for value in values:
+            takes = (
+                name for name, each in self.controls().items() if name not in found and each.takes(value)
+            )
+            if (name := next(takes, None)) is None:
+                return f"which are {', '.join(self.controls())}"
+            found[name] = value
+        return f"as in {type(self).__name__}({', '.join(f'{name}={seen(v)}' for name, v in found.items())})"
+
+    def _lacking(self, name: str) -> AttributeError:
+        """Return the error for an unknown attribute, with a suggestion."""
+        known = [*self.controls(), *self.results()]
+        lacks = f"{type(self).__name__} has no attribute {name!r}.{meant(name, known)}"
+        return short(AttributeError(f"{lacks} It has {', '.join(known)}"))
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """Suggest a known attribute for an unknown one, unless a front end looks for a method of its own."""
+        raise AttributeError(name) if name.startswith("_") else self._lacking(name)
+
+    def along(self, name: str, value: Any) -> dict[str, Any]:
+        """Return the changes to other controls when a control alone is set, in code as by hand."""
+        return {}
+
+    def _moved_along(self, name: str, value: Any) -> dict[str, Any]:
+        """Return these changes, except for front ends and ``reset``, which set all controls at once."""
+        if name not in self.controls() or self._cross_validation_lock:
+            return {}
+        return self.along(name, self.controls()[name].validate(self, value))
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Reject unknown attributes, which Python would accept silently, and warn about controls without effect."""
         if not name.startswith("_") and not hasattr(type(self), name):
-            known = self.controls()
-            lacks = f"{type(self).__name__} has no attribute {name!r}.{meant(name, known)}"
-            raise short(AttributeError(f"{lacks} It has {', '.join(known)}"))
-        before = getattr(self, name, None)
-        super().__setattr__(name, value)
-        is_moved = name in self.controls() and getattr(self, name) != before
-        if is_moved and not self._cross_validation_lock:  # a reset or a drag may change idle controls
-            self._warn_if_idle([name])
+            raise self._lacking(name)
+        before = self.values() if name in self.controls() else {}
+        along = self._moved_along(name, value)
+        if along:
+            with self.hold_trait_notifications():
+                super().__setattr__(name, value)
+                for other, moved in along.items():
+                    super().__setattr__(other, moved)
+        else:
+            super().__setattr__(name, value)
+        if before and not self._cross_validation_lock:  # a reset or a drag may change idle controls
+            moved = [other for other, value in self.values().items() if value != before[other]]
+            self._warn_if_idle({name} & {*moved})
+            self._warn_if_pushed(before, set(moved) - {name, *along})
+
+    def _warn_if_pushed(self, before: dict[str, Any], moved: Iterable[str]) -> None:
+        """Warn about each control that a limit has moved."""
+        for name in moved:
+            limits = [rule for rule in self.controls()[name].rules if isinstance(rule, AtMost)]
+            for rule in limits:
+                allowed = rule.allowed(name, self.values())
+                message = f"{type(self).__name__}.{name} moved from {before[name]} to {getattr(self, name)}"
+                warn(f"{message}, since it must be {allowed}.")
 
     def __repr__(self) -> str:
         """Return a line of Python that recreates this figure."""

@@ -64,7 +64,7 @@ class ConfigInspector(LiveFigure):
     Source: `rope_doctor.config.read_config`, `rope_doctor.command.compare`. Chapter 21.
     """
 
-    lead = ("preset", "config")
+    lead = ("preset", "config", "other")
     few: ClassVar = {
         "preset": (
             "Llama 3.1 8B",
@@ -84,7 +84,7 @@ class ConfigInspector(LiveFigure):
     layers = Choice("first", {"first": "the first kind", "second": "the second kind"}, label="Layers")
     length = Slider(8192, 1, 2**20, log=True, label="Text", unit="tokens")
     config = Paste("", 65_536, label="Or your own config.json or GGUF")
-    other = Paste("", 65_536, label="Compare with a second one")
+    other = Paste("", 65_536, label="Compare with another")
     second = Choice(
         "none",
         {"none": "no second model"} | {model.name: model.name for model in PRESETS},

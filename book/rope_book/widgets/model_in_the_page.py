@@ -65,14 +65,14 @@ class ModelInThePage(LiveFigure):
     ``task`` is "back" (repeat the letter five positions earlier; trained on 32 letters) or "text" (the next
     character of prose; trained on 64). The text is ``times`` as long. ``rule`` changes the frequencies after
     training: none, pi, ntk-aware, dynamic-ntk, by-parts, yarn (the paper's ramp), llama3 or abf. Its settings are
-    the stretch ``factor``, the ramp from ``ramp_from`` to ``ramp_to`` turns in the trained length (beta_slow and
-    beta_fast; for Llama 3 low_freq_factor and high_freq_factor), the ``base`` of abf, and an ``attention_factor``
-    on cos and sin, in addition to YaRN's own. Pairs count from 1, the fastest; those outside ``first_pair`` to
-    ``last_pair`` do not turn. Bars show ``measure``, "right" or "loss", by position, over four texts. Below them
-    are the attention of one ``head`` ("layer.head") over the first text, with the row of the query at ``place``,
-    and the angles that training never reached. The model for "text" also reads a text that you type (``own``), up
-    to 192 characters from its alphabet. Under each character is a tick if the model predicted it, or else the
-    prediction.
+    the stretch ``factor``, which follows ``times`` as long as the two are equal, the ramp from ``ramp_from`` to
+    ``ramp_to`` turns in the trained length (beta_slow and beta_fast; for Llama 3 low_freq_factor and
+    high_freq_factor), the ``base`` of abf, and an ``attention_factor`` on cos and sin, in addition to YaRN's own.
+    Pairs count from 1, the fastest; those outside ``first_pair`` to ``last_pair`` do not turn. Bars show
+    ``measure``, "right" or "loss", by position, over four texts. Below them are the attention of one ``head``
+    ("layer.head") over the first text, with the row of the query at ``place``, and the angles that training never
+    reached. The model for "text" also reads a text that you type (``own``), up to 192 characters from its alphabet.
+    Under each character is a tick if the model predicted it, or else the prediction.
 
     Its results are ``share_right`` and ``share_right_beyond`` (%), at the trained and at the new positions, and, in
     the same way, ``loss`` and ``loss_beyond`` (nats). If ``times`` is 1, no position is new, and the two results
@@ -118,6 +118,10 @@ class ModelInThePage(LiveFigure):
     )
     place = Slider(200, 1, 1024, log=True, label="Query at place")
     own = Text("", 192, LETTERS, label="A text of your own").under(OnlyIf("task", ("text",)))
+
+    def along(self, name: str, value: Any) -> dict[str, Any]:
+        """Let the factor follow the length as long as the two are equal."""
+        return {"factor": float(value)} if name == "times" and self.factor == self.times else {}
 
     @property
     def rope(self) -> RopeSpec:

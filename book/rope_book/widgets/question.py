@@ -16,9 +16,10 @@ from .base import LiveFigure
 class Question(Displayed):
     """Ask questions from the book, reply to answers, and set a figure to the state that demonstrates the answer.
 
-    ``Question("04-lock", "04-key")`` asks these two questions. ``figure`` is a figure or the name of a class, whose
-    newest figure is then used; by default, the class is that of the first question. ``given`` contains the answers
-    so far, ``{id: [answer, whether it is right]}``.
+    ``Question("04-lock", "04-key")`` asks these two questions. They are about ``figure`` or, by default, about the
+    nearest figure of their class above them. Where no script can look for that one, as in Colab, they are about the
+    last one displayed before them; ``figure`` can also name its class. ``given`` contains the answers so far,
+    ``{id: [answer, whether it is right]}``.
 
     An unknown id raises a ValueError that lists the ids in the chapter.
 
@@ -38,6 +39,7 @@ class Question(Displayed):
 
     questions = traitlets.List().tag(sync=True)
     given = traitlets.Dict().tag(sync=True)
+    _named = traitlets.Bool().tag(sync=True)  # whether the figure was given
     _show = traitlets.Dict().tag(sync=True)  # set by the page to request a state of the figure
     _now = traitlets.Dict().tag(sync=True)  # the current values of the figure's controls
 
@@ -47,10 +49,11 @@ class Question(Displayed):
         asked = [question(name) for name in names]
         if isinstance(figure, str) and figure not in LiveFigure.figures:
             raise ValueError(f"figure must be one of {', '.join(sorted(LiveFigure.figures))}, got {figure!r}")
-        if not isinstance(figure, LiveFigure):  # the newest so far; a later cell may create a newer one
+        named = isinstance(figure, LiveFigure)
+        if not named:  # the newest so far; a later cell may display a newer one
             figure = LiveFigure.newest.get(figure or asked[0]["figure"])
         self.figure = figure
-        super().__init__(questions=asked)
+        super().__init__(questions=asked, _named=named)
         self.on_msg(self._pass_on)
         if figure is not None:
             figure.observe(self._follow)
@@ -87,11 +90,7 @@ class Question(Displayed):
         """Set the figure to the state that demonstrates an answer."""
         figure = self.figure
         if figure is not None and change.new:
-            figure.reset()
-            state = change.new["state"]
-            with figure.hold_trait_notifications():  # a preset's values change together
-                for name, value in (state | figure.settled(state)).items():
-                    setattr(figure, name, value)
+            figure.set(**change.new["state"])
 
     def _beside(self) -> dict[str, str]:
         """Return the questions as HTML, for pages without scripts."""

@@ -29,7 +29,7 @@ class Ramps(LiveFigure):
     Source: Peng et al. 2023, arXiv 2309.00071, section 3.2, and its released code. Chapter 16.
     """
 
-    lead = ("factor", "pair", "shown")
+    lead = ("pair", "factor", "shown")
 
     pair = Slider(34, 0, 127, label="Pair, i").under(AtMost("head_dim", times=0.5, plus=-1))
     factor = Slider(16.0, 1.0, 64.0, log=True, label="Stretch, s")

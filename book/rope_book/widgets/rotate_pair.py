@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import traitlets
 
+from rope_book.errors import short
 from rope_edu.encodings import rotate_pair
 
-from ._errors import short
 from ._results import result
 from ._traits import Point, Slider, Toggle
 from .base import LiveFigure
@@ -45,21 +45,17 @@ class RotatePair(LiveFigure):
     q = Point([1.2, 0.3], 1.5, label="Query pair q")
     k = Point([0.8, 0.8], 1.5, label="Key pair k")
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        """Keep the distance if it is locked, except for front ends and ``reset``, which set both positions at
-        once."""
+    def along(self, name: str, value: Any) -> dict[str, Any]:
+        """Keep the distance if it is locked."""
         other = {"position": "key_position", "key_position": "position"}.get(name)
-        if other is None or self._cross_validation_lock or not self.lock:
-            return super().__setattr__(name, value)
+        if other is None or not self.lock:
+            return {}
         control, apart = self.controls()[name], getattr(self, other) - getattr(self, name)
         low, high = max(control.low, control.low - apart), min(control.high, control.high - apart)
-        value = control.validate(self, value)
         if not low <= value <= high:
             message = f"RotatePair.{name} must be from {low:g} to {high:g} while lock is True, got {value!r}."
             raise short(traitlets.TraitError(message))
-        with self.hold_trait_notifications():
-            super().__setattr__(name, value)
-            super().__setattr__(other, value + apart)
+        return {other: value + apart}
 
     @result("tokens")
     def distance(self):

@@ -53,7 +53,7 @@ class SentenceAttention(LiveFigure):
         },
         label="Encoding of position",
     )
-    start = Slider(300, 0, 1000, label="Moved by s =", unit="tokens")
+    start = Slider(300, 0, 1000, label="Shift, s", unit="tokens")
     sentence = Sentence("I love natural language processing", 6, label="Sentence, up to 6 words")
     show = Choice("weights", {"weights": "weights", "scores": "scores, before the softmax"}, label="Show")
     against = Choice(

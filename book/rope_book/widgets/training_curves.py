@@ -33,8 +33,8 @@ class TrainingCurves(LiveFigure):
     Up to three encodings (``first``, ``second``, ``third``) stand out from the others, which are grey. They are
     drawn as the median and range of the eight seeds or, with ``every_seed``, as individual runs. With ``against``
     set to "length", the lines end at the training length doubled ``doublings`` times; on longer texts, only the new
-    positions are scored. While ``doublings`` is 0, the names of the three wait to be dragged to a ``guess``: three
-    percentages for texts four times as long. Learning curves are plotted against "steps" or CPU "seconds".
+    positions are scored. While ``doublings`` is 0, three rings wait to be dragged to a ``guess``: three percentages
+    for texts four times as long. Learning curves are plotted against "steps" or CPU "seconds".
     ``measure`` is "accuracy" or "loss".
 
     Its results are ``accuracy`` and ``loss``, the first encoding's medians on the test texts.

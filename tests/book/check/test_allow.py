@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from IPython.core.interactiveshell import InteractiveShell
 
 from rope_book.check import allow
 
@@ -45,6 +46,31 @@ def test_one_is_not_true_and_true_is_not_one():
         allow.flag("causal", 1)
     with pytest.raises(ValueError, match="place must be 0 or 1, got True"):
         allow.choice("place", True, [0, 1])
+
+
+@pytest.fixture
+def shell():
+    """A notebook's shell, whose names before each cell are noted."""
+    started = InteractiveShell.instance()
+    allow.watch(started)
+    yield started
+    InteractiveShell.clear_instance()
+    allow.BEFORE.clear()
+
+
+def test_a_refused_cell_changes_nothing_and_is_answered_with_its_line_and_a_sentence(shell, capsys):
+    cell = "q = {}\nslope = {}\nlength = {}\n\nslope = allow.number('slope', slope, 0.01, 2)\nlast = 0"
+    shell.run_cell("from rope_book.check import allow")
+    shell.run_cell(cell.format(0, 5, -1))
+    assert not {"q", "slope", "length", "last"} & set(shell.user_ns)
+    shell.run_cell(cell.format(1, 0.5, 9))
+    assert not capsys.readouterr().err
+    shell.run_cell(cell.format(2, 5, -1))
+    assert [shell.user_ns[name] for name in ("q", "slope", "length")] == [1, 0.5, 9]
+    said = capsys.readouterr().out.strip().splitlines()
+    assert said[0] == "line 5: slope = allow.number('slope', slope, 0.01, 2)"
+    assert said[-1].startswith("ValueError: slope must be a number from 0.01 to 2, got 5; all names keep")
+    assert len(said) == 3
 
 
 def test_a_long_value_is_cut_in_the_sentence():

@@ -26,3 +26,21 @@ def test_a_state_that_meets_the_challenge_is_reached_and_slips_have_their_senten
 def test_a_challenge_asks_for_its_own_figure(capsys):
     Checker()("18.c", 3)
     assert "Give check the figure itself, a ModelInThePage" in capsys.readouterr().out
+
+
+def test_an_untouched_figure_is_no_try_and_nothing_counts_again_or_after_it_was_reached(capsys):
+    mine, figure = Checker(), widgets.RotatePair()
+    mine("4.c", figure)
+    mine("4.c", 3)
+    assert mine.record() == {}
+    figure.position = 9
+    for _ in range(2):  # run again, nothing changed
+        mine("4.c", figure)
+    assert (mine.record()["4.c"]["tries"], len(mine.record()["4.c"]["mistakes"])) == (1, 1)
+    for state in (REACHED["4.c"], {"position": 9}):
+        with figure.hold_trait_notifications():
+            for name, value in state.items():
+                setattr(figure, name, value)
+        mine("4.c", figure)
+    noted = mine.record()["4.c"]
+    assert (noted["right"], noted["tries"], len(noted["mistakes"])) == (True, 2, 1)

@@ -33,7 +33,7 @@ def test_a_right_answer_is_confirmed_with_what_it_shows(small, capsys):
 
 
 def test_each_failure_earns_the_next_hint_and_the_last_repeats(small, capsys):
-    replies = [say(capsys, small, "1.1", lambda: 3) for _ in range(3)]
+    replies = [say(capsys, small, "1.1", wrong) for wrong in (lambda: 3, lambda: 4, lambda: 5)]
     first, last = "not yet.\nHint 1 of 2: Faint.\n", "not yet.\nHint 2 of 2: Plain.\n"
     assert replies == [FIRST + first, FIRST + last, FIRST + last]
     small.reset()
@@ -58,9 +58,42 @@ def test_an_error_in_the_answer_is_shown_without_addresses(small, capsys):
 def test_a_typo_takes_no_hint_and_counts_as_no_mistake(small, capsys):
     assert "NameError" in say(capsys, small, "1.1", lambda: undefined_name)  # noqa: F821
     assert "Hint 1 of 2" in say(capsys, small, "1.1", lambda: 3)
-    assert small.record()["1.1"]["tries"] == 2
+    assert small.record()["1.1"]["tries"] == 1
     say(capsys, small, "1.1", lambda: 2)
-    assert small.record() == {"1.1": {"right": True, "tries": 3, "mistakes": []}}
+    assert small.record() == {"1.1": {"right": True, "tries": 2, "mistakes": []}}
+    say(capsys, small, "1.1", lambda: 3)
+    assert small.record()["1.1"]["tries"] == 2  # nothing counts after the right answer
+
+
+def test_the_same_wrong_answer_costs_one_hint_and_counts_once(small, capsys):
+    def run_again():
+        return [say(capsys, small, "1.1", wrong) for wrong in (lambda: 3, lambda: 4)]
+
+    assert "Hint 1 of 2" in run_again()[0]
+    assert all("Hint 2 of 2" in reply for reply in run_again())
+    assert small.record()["1.1"]["tries"] == 2
+    three = Checker((Exercise("1.1", lambda n: n == 2, hints=("Faint.", "Plain.")),))
+    assert all("Hint 1 of 2" in say(capsys, three, "1.1", np.array([3])) for _ in range(2))
+
+
+@pytest.mark.parametrize("answer", [None, "0.5", lambda: 0.5, [1, 2], math.nan], ids=repr)
+def test_what_is_no_answer_at_all_is_no_try(answer, capsys):
+    mine = Checker()
+    say(capsys, mine, "4.2", answer)
+    assert mine.record() == {}
+    say(capsys, mine, "4.2", 0.3)
+    assert mine.record()["4.2"]["tries"] == 1
+
+
+def test_the_record_has_the_kind_of_a_mistake_and_nothing_of_the_answer(capsys):
+    def judge(answer):
+        return f"It is not {answer!r}, as in float32: layer 2's score is one of {[answer, -1.5e-7]}."
+
+    mine = Checker((Exercise("1.1", judge, hints=("Faint.",)),))
+    for answer in (0.3, -1_000.25, "yes it is"):
+        say(capsys, mine, "1.1", answer)
+    kind = "It is not …, as in float32: layer …'s score is one of […, …]."
+    assert mine.record()["1.1"]["mistakes"] == [kind] * 3
 
 
 def test_an_unknown_exercise_is_named_with_the_known_ones(small):
@@ -135,5 +168,10 @@ def test_the_book_s_own_solutions_leave_no_trace_in_the_record(monkeypatch):
 
 
 def test_an_unknown_number_is_answered_with_those_of_its_chapter():
-    with pytest.raises(ValueError, match=r"^exercise must be one of 4\.1, 4\.2, 4\.3, 4\.c; got '4\.9'$"):
+    with pytest.raises(
+        ValueError, match=r"^exercise must be one of 4\.1, 4\.2, 4\.3, 4\.c; got '4\.9'$"
+    ) as said:
         Checker()("4.9", 3)
+    line, _, sentence = said.value._render_traceback_()
+    assert line.endswith('Checker()("4.9", 3)')
+    assert sentence.startswith("ValueError: exercise must be one of 4.1")

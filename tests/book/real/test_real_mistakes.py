@@ -8,6 +8,7 @@ from makers.real_mistakes import encoding_of, is_right, losses_of, perplexity, r
 from rope_book.real import MISTAKES, RealModel, broken
 from rope_book.real.mistakes import OWN, PerHead
 from rope_book.real.model import Llama, Sizes
+from rope_book.results.real import load_real
 from rope_doctor.clinic import BROKEN
 from rope_edu import plain_rope
 from rope_edu.attention.cache import KVCache
@@ -100,6 +101,23 @@ def test_evidence_is_summed():
     assert shows(right - 1, right) is None
     assert perplexity(right) == 2.718
     assert perplexity(float("nan") * right) is None
+
+
+def test_no_mistake_that_a_short_text_makes_loud_is_quiet_in_a_long_one():
+    """This is why two of the long texts were not read with the loud mistakes."""
+    measured = load_real("real_mistakes")
+
+    def loud(table):
+        decoded = {(row["text"], row["name"]): row["decoded"] for row in measured[table]}
+        return {at: loss >= 1.1 * decoded[at[0], "right"] for at, loss in decoded.items()}
+
+    short, long = loud("losses"), loud("far")
+    both = [at for at in long if short[at]]
+    assert len(both) > 50
+    assert all(long[at] for at in both)
+    left_out = [at for at in short if at not in long]
+    assert left_out
+    assert all(short[at] for at in left_out)
 
 
 def little():

@@ -5,6 +5,8 @@ import pytest
 
 from rope_book.results import MODELS, PUBLISHED, first_negative_distance, load_base_bound, smallest_base
 from rope_book.results.base_bound import WIDTHS
+from rope_doctor import rope_from_config
+from rope_doctor.config import PRESETS
 from rope_edu.encodings import inv_freq
 
 
@@ -37,3 +39,11 @@ def test_a_model_has_a_base_an_even_width_and_a_source():
         assert model.base >= 1e4
         assert model.rotary_dim % 2 == 0
         assert model.source.startswith("https://huggingface.co/")
+
+
+def test_a_model_is_the_preset_that_reads_the_same_file():
+    for model in MODELS:
+        (preset,) = (preset for preset in PRESETS if model.source in preset.source)
+        spec = rope_from_config(preset.config)
+        stated = spec.base, spec.rotary_dim, preset.config["max_position_embeddings"]
+        assert (model.base, model.rotary_dim, model.context) == stated, model.name

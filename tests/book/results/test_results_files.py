@@ -294,7 +294,9 @@ def assert_mistakes_agree(content):
     for table in ("losses", "far"):
         assert_distinct(content[table], ("text", "name"))
     near = {(row["text"], row["name"]) for row in content["losses"]}
-    assert near >= {(row["text"], row["name"]) for row in content["far"]}, "a mistake that is far only"
+    far = {(row["text"], row["name"]) for row in content["far"]}
+    assert near >= far, "a mistake that is far only"
+    assert {row for row in near - far if row[0] == "narrative"} == set(), "a mistake that is near only"
     assert_distinct(content["words"], ("prompt", "name"))
 
 
@@ -369,6 +371,9 @@ CORRUPTIONS = {
     ("real_mistakes.json", "a far one twice"): (lambda c: c["far"].append(c["far"][0]), "occurs twice"),
     ("real_mistakes.json", "a mistake that is far only"): (
         lambda c: c["far"][0].update(name="typo"), "far only"
+    ),
+    ("real_mistakes.json", "a mistake that is near only"): (
+        lambda c: c["far"].remove(next(row for row in c["far"] if row["text"] == "narrative")), "near only"
     ),
     ("real_needles.json", "a needle less"): (lambda c: c["passes"][0]["found"].pop(), "every needle"),
     ("real_order.json", "a text less for a way"): (lambda c: c["changes"].pop(), "as many texts"),

@@ -1,7 +1,10 @@
 """The shared library: texts are cut between characters, labels stay inside and apart, numbers read well."""
 
+import itertools
 import json
-from contextlib import ExitStack
+import random
+from contextlib import ExitStack, suppress
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,7 +12,10 @@ from traitlets import TraitError
 
 from rope_book.widgets import LiveFigure
 
+from .drawn import moved
 from .v8 import Scripts, scripts
+
+NOTEBOOKS = Path(__file__).resolve().parents[3] / "notebooks"
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +57,27 @@ def test_no_cut_leaves_half_a_character(lib, space):
     cut = lib("words", f"graphemes(shortened({text!r}, {space}))")
     assert cut[:-1] == whole[: len(cut) - 1]
     assert cut[-1] in ("…", whole[-1])
+
+
+def test_a_figure_without_python_asks_for_all_cells_since_its_own_needs_the_setup(lib):
+    said = lib(
+        "gone",
+        """(() => {
+            const [said, hears] = [[], []];
+            const html = { setAttribute() {}, append: (words) => said.push(words) };
+            globalThis.document = { createElement: () => html };
+            const statusChanged = { connect: (hear) => hears.push(hear), disconnect() {} };
+            tellWhenGone({ append() {} }, { widget_manager: { context: { sessionContext: { statusChanged } } } });
+            for (const status of ["busy", "dead"]) hears[0](undefined, status);
+            return said;
+        })()""",
+    )
+    assert said == [
+        "Python was stopped or restarted and no longer knows this figure: run all cells from the top."
+    ]
+    asleep = lib("keep", "ASLEEP")
+    assert asleep in (NOTEBOOKS / "04_rotate_one_pair.ipynb").read_text(encoding="utf-8")
+    assert asleep.startswith("Run all cells from the top")
 
 
 def test_bold_words_are_taken_for_wider(lib):
@@ -116,6 +143,27 @@ def test_numbers_are_written_as_a_reader_writes_them(lib, call, expected):
     assert lib("numbers", call) == expected
 
 
+def test_a_line_takes_as_many_words_as_fit(lib):
+    text, space = "one two three four five six", 90
+    lines = lib("words", f'wrapped("{text}", {space})')
+    assert " ".join(line.strip() for line in lines) == text
+    assert len(lines) > 1
+    for line, following in itertools.pairwise(lines):
+        more = f"{line} {following.split()[0]}"
+        assert lib("words", f'textWidth("{line}")') <= space < lib("words", f'textWidth("{more}")')
+
+
+def test_numbers_are_sorted_by_size_and_each_is_kept_once(lib):
+    assert lib("numbers", "sorted([30, 4, 200, 4])") == [4, 30, 200]
+
+
+def test_a_label_stands_level_with_its_point_and_inside_the_frame(lib):
+    assert lib("labels", "spotsAround([100, 50], 40).slice(0, 2)") == [[111, 42], [49, 42]]
+    for left, inside in ((-30, 2), (50, 50), (290, 258)):
+        placed = f"new Labels({{ x: 0, y: 0, w: 300, h: 100 }}).place(40, [[{left}, 20]]).left"
+        assert lib("labels", placed) == inside
+
+
 def test_lead_controls_are_beside_the_picture_and_the_others_under_more(lib):
     assert lib("leads", 'placed(["a", "b", "c", "d"], {})') == [["a", "b", "c"], ["d"], []]
     assert lib("leads", 'placed(["a", "b", "c", "d"], { lead: ["d", "a"] })') == [["d", "a"], ["b", "c"], []]
@@ -152,6 +200,23 @@ def test_a_line_of_python_names_what_a_small_form_has(lib):
     assert lib("state", line % (controls, 1, "undefined")) == "Clocks()"
     assert lib("state", line % (controls, 2, '["m"]')) == "Clocks(m=2, only=('m',))"
     assert lib("state", line % (controls, 1, '["m", "faces"]')) == "Clocks(only=('m', 'faces'))"
+
+
+@pytest.mark.parametrize("name", ["RotatePair", "ModelInThePage", "Fern", "ScoreDistance"])
+def test_in_a_notebook_the_line_sets_the_figure_that_is_there(lib, name):
+    figure = LiveFigure.figures[name]()
+    made, chance = repr(figure), random.Random(name)
+    controls = json.dumps({control["name"]: control for control in figure._controls})
+    for _ in range(5):
+        wanted = type(figure)()
+        for trait in chance.sample(list(figure.controls()), 3):
+            with suppress(TraitError):  # another control may rule it out
+                setattr(wanted, trait, moved(figure.controls()[trait], chance))
+        line = lib("state", f"setLine({controls}, {json.dumps(wanted.values())})")
+        exec(line, {"figure": figure})
+        assert repr(figure) == repr(wanted), line
+    exec(lib("state", f"setLine({controls}, {json.dumps(type(figure)().values())})"), {"figure": figure})
+    assert repr(figure) == made
 
 
 def reached(figure: str, share: float, smooth: str = "[]") -> str:

@@ -49,6 +49,8 @@ def test_the_marks_of_a_picture_are_where_python_has_them(name, count):
             assert np.shape(found) == np.shape(wanted), about
             near = {"rtol": 1e-6, "atol": within[0] if within else 1e-6}
             np.testing.assert_allclose(found, wanted, **near, err_msg=about)
+        for pressed in picture.pressed:
+            assert pressed.keys() <= figure.controls().keys(), pressed
     drawn.close()
 
 

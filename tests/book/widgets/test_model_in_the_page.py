@@ -8,6 +8,8 @@ from rope_book.widgets import ModelInThePage
 from rope_book.widgets.model_in_the_page import LETTERS, RULES
 from rope_edu import ntk_aware, yarn
 
+from .drawn import Drawn
+
 
 @pytest.mark.parametrize(("given", "ramp"), [
     ({"ramp_from": 5.0}, (5.0, 5.1)),
@@ -58,3 +60,18 @@ def test_a_text_of_ones_own_has_the_characters_that_the_model_knows():
         traitlets.TraitError, match=r"own must be a text of at most 192 characters, each one of .+, got 'ca"
     ):
         ModelInThePage(own="caf\u00e9")
+
+
+def test_in_code_as_by_hand_the_factor_follows_the_length_while_they_are_equal():
+    figure, drawn = ModelInThePage(rule="by-parts"), Drawn("ModelInThePage")
+    table = figure.sweep("times", [16])
+    figure.times = 16
+    by_hand = drawn.said({"times": 16})["state"]
+    drawn.close()
+    assert (figure.times, figure.factor) == (by_hand["times"], by_hand["factor"]) == (16, 16)
+    assert table["share_right_beyond"] == [figure.share_right_beyond]
+    figure.factor = 4
+    figure.times = 2
+    assert figure.factor == 4
+    figure.reset()
+    assert repr(figure) == "ModelInThePage(rule='by-parts')"

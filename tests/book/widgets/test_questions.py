@@ -1,5 +1,6 @@
 """Questions: complete, accepted by their figures, correct in Python, and judged by the page as in their file."""
 
+import json
 import math
 import re
 from contextlib import suppress
@@ -177,15 +178,53 @@ def test_a_click_in_the_figure_reaches_the_questions_by_way_of_python(monkeypatc
     assert sent == [("figure", wanted), ("question", picked)]
 
 
-def test_without_a_figure_the_newest_of_its_class_is_set_and_its_values_are_known():
+def test_without_a_figure_the_newest_displayed_of_its_class_is_set_and_its_values_are_known():
     figure = RotatePair(position=5)
+    figure._repr_mimebundle_()
+    other = RotatePair(position=8)  # never displayed
     asked = Question("04-lock")
     assert asked.figure is figure
     figure.position = 9
     assert asked._now["position"] == 9
-    RotatePair(position=50)  # moved by a later cell
+    RotatePair(position=50)._repr_mimebundle_()  # a later cell's
     asked.set_state({"_show": {"id": "04-lock", "state": {"position": 16}, "turn": 1}})
-    assert figure.position == 16
+    assert (figure.position, other.position) == (16, 8)
+
+
+PAGE = """(() => {
+    globalThis.Node = { DOCUMENT_POSITION_FOLLOWING: 4 };
+    globalThis.CustomEvent = class { constructor(type) { this.type = type; } };
+    const heard = [];
+    const figure = (name, place) => ({
+        place, compareDocumentPosition: (other) => (other.place > place ? 4 : 2),
+        dispatchEvent: ({ type }) => heard.push(`${name} ${type}`),
+    });
+    const all = %s.map(([name, place]) => figure(name, place));
+    globalThis.document = { querySelectorAll: () => all };
+    const values = { _named: %s, _now: { position: 6 } };
+    const set = (name) => heard.push(`Python ${name}`);
+    const model = { get: (name) => values[name], set, save_changes() {}, on() {} };
+    askedFigure({ place: 2, closest: () => null }, model).show({ id: "a", figure: "RotatePair", show: {} });
+    return heard;
+})()"""
+
+
+@pytest.mark.parametrize(
+    ("figures", "named", "heard"),
+    [
+        ([["old", 0], ["above", 1], ["below", 3]], "false", "above rl-show"),
+        ([["above", 1]], "true", "Python _show"),
+        ([["below", 3]], "false", "Python _show"),  # as in Colab, where no other output is in the document
+    ],
+)
+def test_in_a_notebook_an_answer_sets_the_nearest_figure_above_the_question(figures, named, heard):
+    with scripts("lib/asked_figure") as page:
+        assert page.evaluate(PAGE % (json.dumps(figures), named)) == [heard]
+
+
+def test_a_question_tells_the_page_whether_its_figure_was_named():
+    assert Question("04-lock", figure=RotatePair()).get_state()["_named"]
+    assert not Question("04-lock").get_state()["_named"]
 
 
 def test_a_question_without_any_figure_still_asks():

@@ -199,6 +199,11 @@ def test_perplexity_is_that_of_all_losses_and_of_each_part(v8):
         assert part["perplexity"] == pytest.approx(np.exp(inside.mean()), rel=1e-12)
 
 
+def test_the_note_under_the_table_says_its_last_row(v8):
+    told = v8.answer([("meaning", [[np.log(12.5)] * 5, [np.log(2000)] * 5])])[0]
+    assert "12.5 as trained and 2000 with the change, 160 times as many" in told
+
+
 TEXT = 'It\'s "rice":\nwash it first, then'
 
 

@@ -107,8 +107,9 @@ def test_a_move_in_python_is_a_move_in_the_page(settled, name):
     for _ in range(MOVES):
         trait = chance.choice([each for each in controls if controls[each].kind != "point"])
         before, value = state(made), drawn(controls[trait], chance)
+        held = {trait: value} | made.along(trait, value)
         _, sentence = outcome(lambda trait=trait, value=value: setattr(made, trait, value))
-        moved.append((before, {trait: value}, state(made), sentence))
+        moved.append((before, held, state(made), sentence))
         refusals += [sentence] if sentence else []
     for (before, held, after, sentence), more in zip(
         moved, settled(figure, [(before, held) for before, held, *_ in moved]), strict=True

@@ -145,7 +145,48 @@ def test_a_misspelt_name_is_refused():
         RotatePair().positoin = 3
 
 
+def test_what_is_no_attribute_is_answered_with_one_that_is_alike():
+    with pytest.raises(AttributeError, match=r"RotatePair has no attribute 'scor'\. Did you mean score\?"):
+        RotatePair().scor  # noqa: B018
+    with pytest.raises(ValueError, match=r"no result 'share_rihgt'\. Did you mean share_right\? It has"):
+        widgets.ModelInThePage().sweep("times", [1], "share_rihgt")
+    assert [*RotatePair().sweep("position", [1], "score")] == ["position", "score"]
+
+
+@pytest.mark.parametrize("figure", LiveFigure.figures.values(), ids=LiveFigure.figures)
+def test_a_result_names_the_controls_that_move_it(figure):
+    made = figure()
+    for name in set(made.results()) - {"share_right", "share_right_beyond", "loss", "loss_beyond"}:  # torch
+        with pytest.raises(traitlets.TraitError, match=r"is a result: set the controls .* from \(\w"):
+            setattr(made, name, 1)
+
+
+def test_the_score_follows_from_all_controls_but_the_lock():
+    follows = RotatePair.results()["score"].follows(RotatePair().values())
+    assert follows == [name for name in RotatePair.controls() if name != "lock"]
+
+
+def test_a_control_that_a_limit_moves_is_told():
+    figure = widgets.ModelInThePage(rule="by-parts")
+    figure.ramp_to = 4
+    figure.ramp_from = 3
+    said = r"ramp_from moved from 3\.0 to 0\.9, since it must be at most 0\.9 \(ramp_to − 0\.1\)\."
+    with pytest.warns(UserWarning, match=said):
+        figure.ramp_to = 1
+
+
+def test_a_long_value_is_cut_in_the_sentence():
+    with pytest.raises(traitlets.TraitError, match=r"got 'ä{76}\.\.\.\.$"):
+        widgets.ModelInThePage().own = "ä" * 500
+
+
 def test_settings_without_names_are_told_their_names():
+    with pytest.raises(TypeError, match=r"as in ScoreDistance\(distance=128\)"):
+        ScoreDistance(128)
+    with pytest.raises(TypeError, match=r"as in ModelInThePage\(rule='yarn'\)"):
+        widgets.ModelInThePage("yarn")
+    with pytest.raises(TypeError, match=r"by name, which are position, key_position, "):
+        RotatePair("left")
     with pytest.raises(TypeError, match=r"by name, as in RotatePair\(position=6, key_position=2\)"):
         RotatePair(6, 2)
 
@@ -173,7 +214,8 @@ def test_an_error_in_a_cell_is_its_line_and_one_sentence():
     for line, sentence in {
         "figure.position = 1000": "TraitError: RotatePair.position must be a whole number from 0 to 64",
         "RotatePair(6, 2)": "TypeError: RotatePair takes its settings by name",
-        "figure.q[0] = 2": "TypeError: set the whole list",
+        "figure.q[0] = 2": "TypeError: set the whole list, figure.q = [...]",
+        "figure.scor": "AttributeError: RotatePair has no attribute 'scor'. Did you mean score?",
     }.items():
         with io.StringIO() as said, contextlib.redirect_stdout(said):
             shell.run_cell(f"import math\n{line}")
@@ -181,6 +223,18 @@ def test_an_error_in_a_cell_is_its_line_and_one_sentence():
         assert lines[0] == f"line 2: {line}", lines
         assert len(lines) <= 3
         assert lines[-1].startswith(sentence), lines
+
+
+def test_a_warning_in_a_cell_is_one_line():
+    shell = InteractiveShell()
+    shell.run_cell("from rope_book.widgets import ScoreDistance\nfigure = ScoreDistance()")
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        shell.run_cell("import math\nfigure.peak = 300")
+    (each,) = told
+    said = warnings.formatwarning(each.message, each.category, each.filename, each.lineno)
+    assert said.startswith("line:2: UserWarning: ScoreDistance.peak has no effect while ")
+    assert said.count("\n") == 1
 
 
 def test_observers_hear_a_change():

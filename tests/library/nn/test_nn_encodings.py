@@ -261,6 +261,15 @@ def test_dynamic_ntk_follows_the_rule_of_the_library_options_included():
         make("dynamic-ntk", trained_length=0)
 
 
+def test_a_learned_table_has_512_rows_and_dynamic_ntk_begins_after_as_many_unless_told_otherwise():
+    assert make_encoding("learned", d_model=4, n_heads=1).table.shape == (512, 4)
+    q, dynamic = torch.ones(1, 513, 4), make_encoding("dynamic-ntk", d_model=4, n_heads=1)
+    for length, turns_as_trained in ((512, True), (513, False)):
+        trained = Rotary(plain_rope(4)).rotate_q(q[:, :length], range(length))
+        found = dynamic.rotate_q(q[:, :length], range(length))
+        assert torch.equal(found, trained) == turns_as_trained
+
+
 def test_a_spec_that_does_not_fit_the_heads_or_is_contradicted_is_refused():
     with pytest.raises(ValueError, match="the spec must be for heads of 8 features, got 16"):
         make(plain_rope(16))

@@ -170,6 +170,7 @@ interface Figure {
   draw(pen: Pen, state: State, size: { width: number; height: number; way?: Way } & View): Grasp | void;
   readout(state: State, view: View): string; // a description of the picture in one to three sentences
   lines?: number; // number of lines to reserve for the readout on a wide screen; 3 by default
+  scrolls?: boolean; // whether a longer readout scrolls in that room
   source?(state: State): string; // where the picture's data come from, shown beside the line of Python
   results?(state: State): Record<string, number>; // the numbers that challenges judge, as in Python
   follow?(before: State, changes: State): State; // changes that follow from the reader's, beyond the rules between controls
@@ -248,6 +249,7 @@ type Edit = { factors?: number[]; forget?: string; permute?: boolean };
 /** A rotation for the real model: its name, llama.cpp's settings and flags, the edit to the file, and the Python equivalent. */
 interface RealChoice {
   words: string;
+  means: string;
   settings?: Record<string, number | string>;
   flags?: string;
   edit?: Edit;

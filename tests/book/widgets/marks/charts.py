@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from rope_book.results import MODELS, load_grid
+from rope_book.results.grid import Grid
 from rope_book.widgets._grid import ENCODINGS
 from rope_book.widgets.angle_error import STEPS
 from rope_book.widgets.config_inspector import reading_of
 from rope_book.widgets.maths.error_curve import error_curve
-from rope_book.widgets.maths.example_bias import bias_curve
+from rope_book.widgets.maths.example_bias import bias_curve, table_entry
 from rope_book.widgets.maths.gained import K, Q, gained_pair, gained_score
 from rope_book.widgets.maths.length import REMEDIES, TOKENS, costs
 from rope_book.widgets.maths.sharpness import matching_share, sharing_keys
@@ -25,6 +26,7 @@ from rope_edu.encodings import (
     llama3,
     mean_cosine,
     ntk_by_parts,
+    roformer_bound,
     score_curve,
     wavelength,
     yarn,
@@ -32,7 +34,7 @@ from rope_edu.encodings import (
 )
 
 from . import Reading, reads
-from .picture import Picture, directions, says, towards
+from .picture import Chart, Picture, directions, says, towards
 
 TURN = 2 * np.pi
 
@@ -113,9 +115,32 @@ def bias_matrix(drawn: Picture, figure: Any) -> Iterator[Reading]:
     seen = curve[np.arange(last + 1) - figure.query + figure.length - 1]
     yield "bars' places", bars[0].reshape(-1, 4).mean(axis=1), np.arange(last + 1)
     yield "weights", bars[1].reshape(-1, 4).max(axis=1), softmax(seen)
+    yield from bias_cells(drawn, figure, curve, table)
+
+
+def bias_cells(drawn: Picture, figure: Any, curve: np.ndarray, table: dict[str, int]) -> Iterator[Reading]:
+    """Read the colours of all pairs: ALiBi's factors, or the entries of a table, and the numbers in the cells."""
+    length, places = figure.length, np.arange(figure.length)
+    relative = places - places[:, None]
+    seen = relative <= (0 if figure.scheme in ("alibi", "t5_causal") else length)
+    field = drawn.fields()[0]
     if figure.scheme == "alibi":
-        field, q = drawn.fields()[0], figure.query
-        yield "factors", field[q, : q + 1], np.exp(seen)
+        yield "factors", field[seen], np.exp(curve[relative[seen] + length - 1])
+        return
+    entries = np.array([table_entry(figure.scheme, n, **table) for n in range(1 - length, length)])
+    entries = entries[relative + length - 1]
+    last = 2 * figure.clip if figure.scheme == "shaw" else figure.num_buckets - 1
+    yield "table entries", last * field[seen], entries[seen]
+    x, y, side, _ = drawn.raster()
+    cell = side / length
+    numbers = [
+        (round((below - y - 4) / cell - 0.5), round((across - x) / cell - 0.5), int(words))
+        for across, below, words, _ in drawn.texts
+        if words.isdigit() and x < across < x + side and y < below < y + side
+    ]
+    yield "their numbers", [n for *_, n in numbers], [entries[row, column] for row, column, _ in numbers]
+    if cell >= 19:
+        yield "how many", len(numbers), np.sum(seen) - 1  # the dot covers one
 
 
 @reads("GainAndTurn")
@@ -164,6 +189,11 @@ def length_curve(drawn: Picture, figure: Any) -> Iterator[Reading]:
     yield "costs", [y for _, y in curves], np.clip(wanted, -0.25, 3)
     (bold,) = drawn.shapes("curve", width=4)
     yield "in bold", chart.at(bold)[1], np.clip(wanted[list(REMEDIES).index(figure.remedy)], -0.25, 3)
+    names = ("as trained", "PI", "NTK-aware", "distances held", "slow pairs held", "fast pairs held")
+    for name, of_name in zip(names, wanted, strict=True):
+        place = next(n for n, call in enumerate(drawn.calls) if call[0] == "text" and call[3] == name)
+        _, *end = drawn.calls[place - 1][:3]  # of the line from the curve to its name
+        yield f"the end of {name}", chart.at([end])[1], np.clip(of_name[-1:], -0.25, 3)
 
 
 @reads("Ramps")
@@ -194,6 +224,12 @@ def ramps(drawn: Picture, figure: Any) -> Iterator[Reading]:
         counts = f"{whole} / {len(kept) - whole - none} / {none}"
         yield f"{name}: counts", drawn.words[drawn.words.index(name) + 1] == counts, True
     yield "turns", says(drawn.found(r"^pair \d+: (.*) turns")[0], figure.turns), True
+    if figure.across == "pair":
+        betas = np.array([figure.beta_fast, figure.beta_slow])
+        knees = np.clip(np.interp(-np.log(betas), -np.log(turns), np.arange(len(turns))), 0, len(turns) - 1)
+        low = 0 if figure.shown == "kept" else 1 / figure.factor
+        rounded = [np.floor(knees[0] + 1e-9), np.ceil(knees[1] - 1e-9)] if figure.truncate else knees
+        yield "knees", chart.at(drawn.shapes("circle", fill="paper", width=2)), [rounded, [1, low]]
 
 
 @reads("ScoreDistance")
@@ -213,11 +249,29 @@ def score_distance(drawn: Picture, figure: Any) -> Iterator[Reading]:
         low = figure.most / 100
         yield "whole distances", x, np.round(x)
         yield "scores", y, np.maximum(np.abs(scores), low) if figure.bound else scores
+        yield from score_bounds(drawn, figure, chart, x)
     pairs = len(frequencies)
     rows = min(8, pairs)
     shown = [int(row * (pairs - 1) / (rows - 1) + 0.5) for row in range(rows)]
     hands = drawn.shapes("line", stroke="text", width=2.2)
     yield "hands", directions(hands), towards(figure.distance * frequencies[shown])
+
+
+def score_bounds(drawn: Picture, figure: Any, chart: Chart, distances: np.ndarray) -> Iterator[Reading]:
+    """Read RoFormer's bound and the trivial one, each in the style that the legend gives it."""
+    head, levels = head_of(figure), [figure.most, -figure.most]
+    if figure.bound:
+        x, y = chart.at(drawn.shapes("curve", **line_of(drawn.sign("RoFormer bound")))[-1])
+        yield "distances of the bound", np.isin(np.round(x, 6), np.round(distances, 6)).mean() > 0.3, True
+        yield "RoFormer's bound", np.log(y), np.log(roformer_bound(*head, np.round(x)))
+    if figure.trivial:
+        found = drawn.shapes("line", **line_of(drawn.sign("trivial bound")))[1:]  # after the legend's
+        yield "trivial bound", chart.y.read([line[1] for line in found]), levels[: 1 if figure.bound else 2]
+
+
+def line_of(style: dict) -> dict:
+    """Return what tells a line of a chart by the sign in its legend."""
+    return {key: style.get(key) for key in ("stroke", "width", "dash")}
 
 
 @reads("ScoreUnderRules")
@@ -314,9 +368,10 @@ def config_inspector(drawn: Picture, figure: Any) -> Iterator[Reading]:
 @reads("TrainingCurves")
 def training_curves(drawn: Picture, figure: Any) -> Iterator[Reading]:
     """Read the medians of the encodings that stand out, each in the style of the legend."""
-    if figure.against != "length":
-        return
     share, grid = figure.measure == "accuracy", load_grid()
+    if figure.against != "length":
+        yield from while_learning(drawn, figure, share, grid)
+        return
     lengths = grid.test_lengths(figure.task)[: figure.doublings + 1]
     (chart,) = drawn.charts()
     yield (
@@ -342,3 +397,22 @@ def training_curves(drawn: Picture, figure: Any) -> Iterator[Reading]:
         wanted = [of(figure.task, name, length).median for length in lengths]
         packed = 0.05 if share else max(1e-4, 0.01 * max(wanted))
         yield f"{name}: medians", y, np.array(wanted) * (100 if share else 1), packed
+
+
+def while_learning(drawn: Picture, figure: Any, share: bool, grid: Grid) -> Iterator[Reading]:
+    """Read the medians against the steps, or the seconds, of training."""
+    across = {"steps": "training steps", "seconds": "CPU time (s)"}[figure.against]
+    chart = drawn.chart(across, "While learning: right (%)" if share else "While learning: loss (nats)")
+    for name in dict.fromkeys(filter(None, [figure.first, figure.second, figure.third])):
+        if figure.every_seed or name not in {run.encoding for run in grid.select(figure.task)}:
+            continue
+        lines = drawn.shapes("curve", **line_of(drawn.sign(ENCODINGS[name])))
+        x, y = chart.at(max(lines[1:], key=len))
+        curve = grid.curve(figure.task, name, figure.measure)
+        paces = [
+            run.curve["cpu_seconds"][-1] / run.curve["step"][-1] for run in grid.select(figure.task, name)
+        ]
+        times = 1 if figure.against == "steps" else np.median(paces)
+        yield f"{name}: {figure.against}", x / times, curve["step"], 1e-3 * curve["step"][-1]
+        packed = 0.05 if share else max(1e-4, 0.01 * curve["median"].max())
+        yield f"{name}: medians", y, curve["median"] * (100 if share else 1), packed

@@ -176,8 +176,16 @@ def cache_steps(drawn: Picture, figure: Any) -> Iterator[Reading]:
     stale = [key["wanted"] for key in keys if abs(key["used"] - key["wanted"]) > VISIBLE]
     belong = drawn.shapes("line", stroke="position", width=2, dash="3 2")[: len(stale)]
     yield "where stale keys belong", directions(belong).reshape(-1, 2), towards(stale).reshape(-1, 2)
-    held = sum(min(step, figure.capacity) for step in range(1, figure.step + 1))
-    yield "one hand per key and step", len(drawn.shapes("line", stroke=stroke, width=1.8)), held
+    if figure.store == "unrotated":
+        stored = drawn.shapes("line", stroke="k", width=1.5)[: len(keys)]
+        yield "as stored", directions(stored), towards([key["stored"] for key in keys])
+    history = [
+        key["used"]
+        for step in range(1, figure.step + 1)
+        for key in held_keys(figure.store, figure.pair, figure.capacity, step)
+    ]
+    rows = drawn.shapes("line", stroke=stroke, width=1.8)
+    yield "one hand per key and step", directions(rows), towards(history)
     work = decoding_work(figure.store, figure.capacity, figure.step)
     bars = [
         (before[3], number(call[3]))

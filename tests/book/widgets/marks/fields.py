@@ -107,7 +107,11 @@ def real_head(drawn: Picture, figure: Any) -> Iterator[Reading]:
     yield "their sum", drawn.said("add up to (.*)"), [round(float(shares.sum()), 1) + 0.0]
     outline, done = drawn.shapes("rect", stroke="muted")[0], drawn.shapes("rect", fill="position")[0]
     yield "the job", done[2] / outline[2], np.nan_to_num(figure.done)
-    yield "its number", drawn.said(r"^(\d+) %, trained"), [float(f"{100 * figure.done:.0f}")]
+    yield "its number", drawn.said(r"^(\d+) % of its attention"), [float(f"{100 * figure.done:.0f}")]
+    was = RealHead(job=figure.job, sentence=figure.sentence).done
+    yield "its number as trained", drawn.said(r"^as trained, (\d+) %"), [float(f"{100 * was:.0f}")]
+    turn = figure.first_pair == 1 and figure.last_pair == 32
+    yield "pairs that stand still", "still, but counts" in drawn.words, not turn
 
 
 @reads("SinusoidHeatmap")

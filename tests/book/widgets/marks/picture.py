@@ -24,12 +24,14 @@ function pictured(values, width, names) {
         } else calls.push([name, ...given]);
     } });
     figure.draw(pen, state, { width, height: figure.height(width, state, view), ...view });
-    return { state, calls };
+    return { state, calls, pressed: (figure.buttons ?? []).map(({ move }) => move(state)) };
 }0"""
 NUMBERS = """
 globalThis.numbersOf = (rows, columns, at) => Array.from({ length: rows }, (_, r) =>
     Array.from({ length: columns }, (_, c) => at(r, c)));
 if (typeof $lib$bitmap !== "undefined") $lib$bitmap.bitmap = numbersOf;
+if (typeof $lib$places !== "undefined") $lib$places.attentionPicture = (weights, side) =>
+    numbersOf(side, side, (r, c) => weights[r * side + c]);
 """
 DIVERGING = "JSON.stringify($lib$colour.diverging.map((colour) => `rgb(${colour.join(',')})`))"
 FRACTIONS = {"½": ".5", "¼": ".25", "¾": ".75"}
@@ -109,10 +111,12 @@ class Chart(NamedTuple):
 
 
 class Picture:
-    """The calls of the pen for a state of a figure."""
+    """The calls of the pen for a state of a figure, and what each button would set there."""
 
-    def __init__(self, calls: list[list], state: dict[str, Any], diverging: list[str]) -> None:
-        self.calls, self.state, self.diverging = calls, state, diverging
+    def __init__(
+        self, calls: list[list], state: dict[str, Any], pressed: list[dict[str, Any]], diverging: list[str]
+    ) -> None:
+        self.calls, self.state, self.pressed, self.diverging = calls, state, pressed, diverging
 
     @cached_property
     def texts(self) -> list[tuple[float, float, str, dict]]:
@@ -237,7 +241,7 @@ class Pictured(Drawn):
         """Return the picture of a state."""
         call = f"JSON.stringify(pictured({json.dumps(values)}, {width}, {json.dumps(only)}))"
         found = json.loads(self.engine.eval(call))
-        return Picture(found["calls"], found["state"], self.diverging)
+        return Picture(**found, diverging=self.diverging)
 
 
 def directions(segments: Any) -> np.ndarray:

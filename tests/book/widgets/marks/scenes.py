@@ -5,19 +5,21 @@ from typing import Any
 
 import numpy as np
 
-from rope_book.results.page_models import load_page_models
+from rope_book.results.page_models import PageModel, load_page_models
 from rope_book.widgets.fern import spec_of
 from rope_book.widgets.maths import fern as ferns
 from rope_book.widgets.maths import long_text
-from rope_book.widgets.maths.damage import CASES, damage
+from rope_book.widgets.maths.damage import CASES, damage, right_words
 from rope_book.widgets.maths.derivation import PLACES, encoder, slide, steps_of, turns_of
 from rope_book.widgets.maths.order import read_words
 from rope_book.widgets.maths.rail import rail_score, turned_arrow
 from rope_book.widgets.model_in_the_page import rope_of
-from rope_edu.encodings import inv_freq
+from rope_edu.encodings import RopeSpec, inv_freq
 
 from . import Reading, reads
 from .picture import Picture, Scale, directions, number, says, scale, towards
+
+CELLS = 128  # of a picture of attention, at most, across
 
 
 @reads("ComplexPlane")
@@ -176,15 +178,19 @@ def read_the_damage(drawn: Picture, figure: Any) -> Iterator[Reading]:
         yield "times as perplexed", shown, [True] * len(alike)
         return
     name = CASES[figure.number - 1] if figure.task == "guess" else figure.mistake
-    found, right = next(each for each in damage()["mistakes"] if each["name"] == name), damage()["right"]
+    mistakes = {each["name"]: each for each in damage()["mistakes"]}
+    found, beside = mistakes[name], damage()["right"]
+    if figure.task == "guess" and figure.guess not in ("none", name):
+        beside = mistakes[figure.guess]
     headings = [n for n, (*_, style) in enumerate(drawn.texts) if style.get("weight") == 600]
-    for text, start, end in zip((right, found), headings, (*headings[1:], None), strict=True):
+    shared = right_words(*(each["written"][figure.prompt]["text"] for each in (found, beside)))
+    for text, start, end in zip((beside, found), headings, (*headings[1:], None), strict=True):
         pieces = [(words, style["fill"]) for *_, words, style in drawn.texts[start + 1 : end]]
         shown = [words for words, _ in pieces if not words.startswith("↵")]
         yield "the words", shown == text["written"][figure.prompt]["text"].split()[: len(shown)], True
         yield "how many", len(pieces) <= figure.words and bool(shown) == (figure.words > 1), True
-        shared = sum(fill == "var(--rl-muted)" for _, fill in pieces)
-        yield "those still right", shared, min(len(pieces), int(figure.right_words))
+        grey = sum(fill == "var(--rl-muted)" for _, fill in pieces)
+        yield "the same in both", grey, min(len(pieces), shared)
 
 
 @reads("ModelInThePage")
@@ -202,6 +208,7 @@ def model_in_the_page(drawn: Picture, figure: Any) -> Iterator[Reading]:
     rows = (100 * right if figure.measure == "right" else loss)[:, 1:]
     means = [mean for mean in long_text.means(rows, size) if np.isfinite(mean)]
     yield "answers", chart.y.read([bar[1] for bar in bars]), means[: len(bars)], 2e-3
+    yield from attention_field(drawn, figure, model, spec)
     row = next(y for _, y, words, _ in drawn.texts if words == "0.0001")
     turns = scale(*zip(*((x, number(words)) for x, y, words, _ in drawn.texts if y == row), strict=True))
     known = long_text.turns_within(inv_freq(model.head_dim, model.base), model.length + 1)
@@ -219,6 +226,24 @@ def model_in_the_page(drawn: Picture, figure: Any) -> Iterator[Reading]:
     yield "angles in training", turns.read(edges), np.maximum(known, 1e-4)
     met = np.minimum(long_text.turns_within(spec.inv_freq, figure.times * model.length + 1), known)
     yield "of them now", turns.read(now), met[met > 1e-4]
+
+
+def attention_field(drawn: Picture, figure: Any, model: PageModel, spec: RopeSpec) -> Iterator[Reading]:
+    """Read the attention weights of the chosen head, the frame of the trained places and the query's row."""
+    from rope_book.training.restore import restore
+
+    from ..golden_model import attention_of
+
+    places, (layer, head) = 1 + figure.times * model.length, (int(n) - 1 for n in figure.head.split("."))
+    size = -(-places // CELLS)
+    weights = attention_of(restore(model, spec), model.texts[0, :places], layer)[head]
+    (field, *_), (x, y, side, _) = drawn.fields(), drawn.raster()
+    yield "attention", field, long_text.pooled(weights, size)
+    unit = side / (size * len(field))
+    (frame,) = (rect for rect in drawn.shapes("rect", stroke="position", width=2) if rect[:2] == [x, y])
+    yield "the trained places", frame[2] / unit, min(size * len(field), model.length + 1)
+    (row,) = (line for line in drawn.shapes("line", stroke="q", dash="3 3") if line[1] == line[3])
+    yield "the query's row", (row[1] - y) / unit - 0.5, min(figure.place, places - 1)
 
 
 @reads("TrainInThePage")

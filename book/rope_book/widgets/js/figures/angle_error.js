@@ -112,8 +112,7 @@ function drawAxes(pen, { tiny, narrow, box }, width, step) {
   });
   const [most, right] = [Y(powerOf(Math.PI)), box.x + box.w];
   pen.line(box.x, most, right, most, { stroke: ink.text, width: 1.2, dash: "6 4" });
-  const opposite = narrow ? phrase`π: opposite` : phrase`π: the hand points the opposite way`;
-  pen.text(box.x + 4, most - 6, opposite, { size: 12 });
+  pen.text(box.x + 4, most - 6, phrase`π: opposite`, { size: 12 });
   /** @type {(point: Pair) => Pair} */
   const point = ([m, value]) => [X(m), Y(Math.max(FLOOR, powerOf(value)))];
   return { X, at, point };

@@ -45,9 +45,9 @@ function plan(width) {
   const history = legend + (narrow ? 60 : 30);
   const bottom = history + STEPS * tall;
   const work = narrow
-    ? { x: 2, y: bottom + 22, w: width - 4 }
+    ? { x: 2, y: bottom + 40, w: width - 4 }
     : { x: 10.2 * side, y: history + 14, w: width - 10.2 * side }; // above the newest steps
-  return { side, tall, r, keys, legend, history, work, height: bottom + (narrow ? 30 + COSTS.length * COST : 2) };
+  return { side, tall, r, keys, legend, history, work, height: bottom + (narrow ? 48 + COSTS.length * COST : 2) };
 }
 
 function hand(pen, cx, cy, length, angle, style) {
@@ -136,6 +136,7 @@ function drawHistory(pen, state, width, { side, tall, history }) {
 /** Draw the total cost with and without a cache as pairs of bars, with the last step's cost in parentheses. */
 function drawWork(pen, { store, capacity, step }, { x, y, w }) {
   const [all, before] = [step, step - 1].map((steps) => decodingWork(store, capacity, steps));
+  pen.text(x, y - 21, phrase`Each cost on its own scale`, note);
   for (const [n, { of, name, full, fill, adds }] of COSTS.entries()) {
     const top = y + COST * n;
     pen.text(x, top, name, { weight: 600 });

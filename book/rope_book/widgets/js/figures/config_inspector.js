@@ -19,6 +19,8 @@ const REACH = 131072; // end of the distance axis, in tokens
 const LINE = 19; // line height, in pixels
 const HEAD = { size: 16, pitch: 22 }; // font size and line height of the verdict, in pixels
 const CHIP = { w: 22, h: 24, pitch: 30 }; // padding, height and row spacing of the model chips, in pixels
+const CHART = { least: 60, most: 152 }; // height of the axes, in pixels
+const AXES = 46; // room for words above the axes, and below them, in pixels
 const SLOWEST = 9; // the wavelength axis ends at 10^SLOWEST tokens per turn
 
 const CHIPS = (namedBy("ConfigInspector").few?.preset ?? []).map((name) => ({ name, words: name.split(" (")[0] }));
@@ -47,13 +49,27 @@ const read = memo((text, layers, length) => {
 /** @type {(state: any) => any[]} */
 const readState = (state) => textsOf(state).map((text) => read(text, state.layers, state.length));
 
-/** The lines that `rope-doctor compare` prints for two texts, or the reason why they cannot be compared. */
+/** What `rope-doctor compare` says of two texts: its verdict with the number of differences, and all that it prints,
+ * with a line for each difference and each note. Texts that cannot be compared get the reason instead.
+ */
 const comparison = memo((texts) => {
   try {
     const [first, second] = texts.map(contentOf);
-    return inWords(comparedFiles(first, second)).map(stopped).join(" ");
+    const compared = comparedFiles(first, second);
+    const printed = inWords(compared);
+    const count = counted(compared.differences.length, "difference");
+    const verdict = compared.differences.length ? phrase`They do not rotate alike: ${count}` : printed[0];
+    const opens = (line, n) => n > 1 && !line.startsWith(" "); // what is indented belongs to the line above it
+    return {
+      verdict,
+      lines: printed
+        .map((line, n) => (opens(line, n) ? "\n" : " ") + stopped(line))
+        .join("")
+        .trim(),
+    };
   } catch (error) {
-    return stopped(phrase`They cannot be compared: ${/** @type {Error} */ (error).message}`);
+    const why = stopped(phrase`They cannot be compared: ${/** @type {Error} */ (error).message}`);
+    return { verdict: why, lines: why };
   }
 });
 
@@ -94,7 +110,7 @@ function verdictOf(state) {
   const [{ reading, refused }, second] = readState(state);
   if (refused) return phrase`This config is not read.`;
   if (second?.refused) return phrase`The second file is not read.`;
-  if (second) return comparison(textsOf(state)).split(/(?<=[.。])/u)[0];
+  if (second) return comparison(textsOf(state)).verdict;
   const pairs = reading.invFreq.length;
   const [within, slow] = [reading.longest ?? state.length, slowOf(reading, reading.longest ?? state.length)];
   const [many, far] = [counted(pairs, "hand"), grouped(within)];
@@ -121,8 +137,7 @@ const chips = (width) => inLines(CHIPS, width, { sample: CHIP.w, gap: 6 });
 const legend = ({ reading }, { length }, width) =>
   reading ? inLines(marks(reading, length), width, { sample: 26 }) : [];
 
-/** The number of lines that the longest preset needs, so that choosing a different preset does not shift the
- * layout. */
+/** The number of lines that the longest preset needs, so that choosing another preset moves nothing. */
 const roomFor = memo((layers, width) => {
   const all = PRESETS.map(({ name }) => ({
     preset: name,
@@ -140,7 +155,9 @@ const roomFor = memo((layers, width) => {
   };
 });
 
-/** Lay out, from top to bottom, the models' chips, the verdict, the facts, the legend and the chart. */
+/** Lay out, from top to bottom, the models' chips, the verdict, the facts, the legend and the chart, which makes room
+ * for the facts of a second file.
+ */
 function plan(state, width, { small }) {
   const { head, above } = wordsOf(state, width);
   const room = roomFor(state.layers, width);
@@ -149,9 +166,9 @@ function plan(state, width, { small }) {
   const facts = first + HEAD.pitch * head.length + 4;
   const top = facts + LINE * above.length;
   const least = first + HEAD.pitch * room.head + 4 + LINE * (room.above + room.legend);
-  const y = Math.max(least, top + LINE * (all.at(-1)?.line ?? 0)) + 46;
-  const box = { x: 46, y, w: width - 60, h: 152 };
-  return { head, above, all, first, facts, top, box, height: y + box.h + 46 };
+  const y = Math.max(least, top + LINE * (all.at(-1)?.line ?? 0)) + AXES;
+  const h = Math.max(CHART.least, least + AXES + CHART.most - y);
+  return { head, above, all, first, facts, top, box: { x: 46, y, w: width - 60, h }, height: y + h + AXES };
 }
 
 /** Draw a chip for each of a few models, filled for the selected one, and return the chips' tap targets. */
@@ -277,7 +294,7 @@ function readout(state) {
   const [{ reading, refused }, second] = readState(state);
   if (refused) return phrase`This config is not read. ${refused.sentence}.`;
   if (second?.refused) return phrase`The second file is not read. ${second.refused.sentence}.`;
-  if (second) return comparison(textsOf(state));
+  if (second) return comparison(textsOf(state)).lines;
   const pairs = counted(reading.invFreq.length, "pair");
   const { negative } = measured(reading.invFreq);
   const inText = phrase`${slowOf(reading, state.length)} of ${pairs} make no full turn in a text of ${grouped(state.length)} tokens`;
@@ -316,10 +333,10 @@ export default live({
   title: phrase`What a model's config.json or GGUF says of its rotation`,
   height: (width, state, view) => plan(state, width, view).height,
   lines: 5,
+  scrolls: true,
   draw,
   readout,
   results,
   source,
   uses,
-  unfolds: true,
 });

@@ -3,7 +3,7 @@ import { ink, noteEnd } from "../lib/colour.js";
 import { flown, inRows, rims } from "../lib/faces.js";
 import { live } from "../lib/figure.js";
 import { centred } from "../lib/labels.js";
-import { BEYOND, unseenPoints } from "../lib/marks.js";
+import { BEYOND, nameBeyond, unseenPoints } from "../lib/marks.js";
 import { memo } from "../lib/memo.js";
 import {
   abbreviated,
@@ -231,7 +231,7 @@ function drawScore(pen, state, { ground, scale, top, tall, rail }, X, shown) {
   const rest = range(walked.length, SAMPLES.length - 1).map(point);
   pen.curve([spot, ...rest], { stroke: ink.score, width: 1.4, dash: "2 4", opacity: 0.8 * shown });
   pen.curve([...walked.map(point), spot], { stroke: ink.score, width: 2.6, opacity: shown });
-  if (rail[1] - beyond > 78) pen.text(rail[1] - 2, top + 12, phrase`beyond training`, { ...noteEnd, opacity: shown });
+  nameBeyond(pen, { x: beyond, y: top, w: rail[1] - beyond }, shown);
   return spot;
 }
 

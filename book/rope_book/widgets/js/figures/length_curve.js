@@ -1,9 +1,9 @@
 import { LENGTH } from "../data/length.js";
 import { axes } from "../lib/axes.js";
-import { ink, ruleInk } from "../lib/colour.js";
+import { ink, note, ruleInk, ruleWords } from "../lib/colour.js";
 import { drawnTo } from "../lib/controls/sketch.js";
 import { live } from "../lib/figure.js";
-import { placeLineNames } from "../lib/line_names.js";
+import { nameEnds, roomForNames } from "../lib/line_ends.js";
 import { BEYOND, SEEN } from "../lib/marks.js";
 import { clamp, fmt, grouped, last, range } from "../lib/numbers.js";
 import { phrase, phraseOf } from "../lib/phrase.js";
@@ -18,10 +18,27 @@ const MIDDLES = range(0, PARTS - 1).map((part) => (LENGTH.tokens * (part + 0.5))
 const waits = ({ guess_first, guess }) => guess_first && guess.length < PARTS;
 const remedyOf = ({ remedy }) => LENGTH.remedies.filter(({ name }) => name === remedy)[0];
 const trained = () => LENGTH.remedies[0];
-const boxOf = (width) => ({ x: 40, y: 44, w: width - 72, h: width < 480 ? 230 : 270 });
 
-/** Draw one curve per remedy, with the selected remedy's in bold. */
-function drawCurves(pen, state, box, { X, Y }) {
+/** The remedies' names at the ends of their curves, in a wide and in a narrow picture. @type {Record<string, [string, string]>} */
+const NAMES = {
+  plain: [phrase`as trained`, phrase`as trained`],
+  "pi-2": ["PI", "PI"],
+  "ntk-aware-2": ["NTK-aware", "NTK"],
+  "all-held": [phrase`distances held`, phrase`all held`],
+  "slow-held": [phrase`slow pairs held`, phrase`slow held`],
+  "fast-held": [phrase`fast pairs held`, phrase`fast held`],
+};
+const isNarrow = (width) => width < 480;
+const nameOf = ({ name }, width) => NAMES[name][isNarrow(width) ? 1 : 0];
+
+/** The chart, with room for the names to its right. */
+function boxOf(width) {
+  const room = roomForNames(LENGTH.remedies.map((remedy) => nameOf(remedy, width)));
+  return { x: 40, y: 44, w: width - 40 - room, h: isNarrow(width) ? 230 : 270 };
+}
+
+/** Draw one curve per remedy, with its name at its end, and with the selected remedy's in bold. */
+function drawCurves(pen, state, width, { X, Y }) {
   const chosen = remedyOf(state);
   const pathOf = ({ costs }) => costs[state.text].map((cost, n) => [X(MIDDLES[n]), Y(clamp(cost, LOW, HIGH))]);
   const inkOf = ({ rule }) => ruleInk[rule] ?? ink.muted;
@@ -33,13 +50,14 @@ function drawCurves(pen, state, box, { X, Y }) {
       dash: remedy.rule ? undefined : "4 3",
     });
   pen.curve(pathOf(chosen), { stroke: chosen.rule === "rope" ? ink.text : inkOf(chosen), width: 4 });
-  const named = LENGTH.remedies.filter((remedy) => remedy === chosen || remedy === trained());
-  /** @type {[string, Pair[]][]} */
-  const lines = named.map((remedy) => [phraseOf(remedy.called), pathOf(remedy)]);
-  pen.part(() => {
-    for (const { name, x, y } of placeLineNames(lines, box))
-      pen.text(x, y, name, { size: 12, anchor: "middle", weight: name === phraseOf(chosen.called) ? 700 : undefined });
-  });
+  const ends = LENGTH.remedies.map((remedy) => ({
+    name: nameOf(remedy, width),
+    end: last(pathOf(remedy)),
+    stroke: inkOf(remedy),
+    words: ruleWords[remedy.rule] ?? ink.muted,
+    weight: remedy === chosen ? 700 : 400,
+  }));
+  nameEnds(pen, boxOf(width), ends);
 }
 
 /** Draw the reader's guess as a line, with the pencil at its end. */
@@ -55,7 +73,7 @@ function drawGuess(pen, state, box, Y) {
   pen.circle(tip, y, 7, { fill: ink.other, stroke: ink.text, width: 1.5 });
   if (waits(state)) {
     const words =
-      box.w < 320 ? phrase`Draw: drag this pencil` : phrase`Draw what the tokens will cost: drag this pencil`;
+      box.w < 400 ? phrase`Draw: drag this pencil` : phrase`Draw what the tokens will cost: drag this pencil`;
     pen.text(box.x + 12, Y(0) - 26, words, { size: 14, weight: 600, fill: ink.otherWords });
   }
   const drawn = (px, py) => {
@@ -79,7 +97,12 @@ function draw(pen, state, { width }) {
   });
   pen.text(box.x + 6, box.y + 16, phrase`trained`, { size: 12, fill: ink.positionWords, weight: 600 });
   pen.text(edge + 6, box.y + 16, phrase`beyond`, { size: 12, fill: ink.otherWords, weight: 600 });
-  if (!waits(state)) drawCurves(pen, state, box, scales);
+  const limit = grouped(LENGTH.trained);
+  const zero = isNarrow(width)
+    ? phrase`0: reading ≤ ${limit} tokens`
+    : phrase`0: the same model, reading at most ${limit} tokens`;
+  pen.text(box.x + 6, scales.Y(LOW) - 4, zero, note);
+  if (!waits(state)) pen.part(() => drawCurves(pen, state, width, scales));
   return drawGuess(pen, state, box, scales.Y);
 }
 
@@ -93,13 +116,14 @@ function judged({ guess_first, guess, text }) {
 
 function readout(state) {
   if (waits(state))
-    return phrase`The model was trained on ${grouped(LENGTH.trained)} tokens and reads ${grouped(LENGTH.tokens)}. Draw what each
-      token costs it, as trained; then the measured curves appear. You have drawn ${state.guess.length} of ${PARTS} parts.`;
+    return phrase`The model was trained on ${grouped(LENGTH.trained)} tokens and reads ${grouped(LENGTH.tokens)}. Draw how
+      much more a token costs it, as trained, than if it read at most ${grouped(LENGTH.trained)}; then the measured curves appear. You have drawn ${state.guess.length} of ${PARTS} parts.`;
   const { called, costs } = remedyOf(state);
   const end = (remedy) => fmt(last(remedy.costs[state.text]), 2);
-  const told = phrase`In the last sixteenth a token costs ${end(trained())} nats more as trained.`;
+  const told = phrase`In the last sixteenth a token costs the model, as trained, ${end(trained())} nats more than if it
+    read at most ${grouped(LENGTH.trained)} tokens.`;
   const [early, place] = [costs[state.text][WITHIN], grouped(MIDDLES[WITHIN])];
-  const other = phrase`With ${phraseOf(called)} it costs ${end(remedyOf(state))} there, and ${fmt(early, 2)} around token ${place}, where nothing needs a remedy.`;
+  const other = phrase`With ${phraseOf(called)} it costs ${end(remedyOf(state))} more there, and ${fmt(early, 2)} around token ${place}, where nothing needs a remedy.`;
   return [judged(state), told, state.remedy === "plain" ? "" : other].filter(Boolean).join(" ");
 }
 

@@ -1,6 +1,7 @@
 import { DAMAGE } from "../data/damage.js";
 import { ink, note, noteEnd } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
+import { legendOf } from "../lib/legend.js";
 import { memo } from "../lib/memo.js";
 import { fmt, grouped, range } from "../lib/numbers.js";
 import { phrase, phraseOf } from "../lib/phrase.js";
@@ -9,6 +10,15 @@ import { listed, quoted, shortened, textWidth, wrapped } from "../lib/words.js";
 const LINE = 19; // line spacing in pixels
 const SPACE = textWidth(" ");
 const GAP = 28; // between two columns
+const SIGNS = 190; // pixels for the legend
+const LEGEND = legendOf(
+  [
+    { words: phrase`shared`, box: { fill: ink.muted } },
+    { words: phrase`repeated`, box: { fill: ink.otherWords } },
+  ],
+  SIGNS,
+  { sample: 22 },
+);
 const ALIKE = {
   word: phrase`These make it repeat one word:`,
   phrase: phrase`These make it go round in one phrase:`,
@@ -27,6 +37,10 @@ const caseOf = ({ number }) => mistakeOf(DAMAGE.cases[number - 1]);
 const shownOf = (state) => (state.task === "guess" ? caseOf(state) : mistakeOf(state.mistake));
 const isList = ({ task }) => task in ALIKE;
 const isNamed = (state) => state.task === "choose" || state.guess === caseOf(state).name;
+const isWrong = (state) => state.task === "guess" && state.guess !== "none" && !isNamed(state);
+
+/** The text to compare with: the right one, or after a wrong guess that of the guessed mistake. */
+const otherOf = (state) => (isWrong(state) ? mistakeOf(state.guess) : DAMAGE.right);
 
 /** The text that the correct model or one with a mistake writes after the selected prompt. */
 const textOf = ({ written }, { prompt }) => written[prompt].text;
@@ -39,6 +53,13 @@ const piecesOf = (text) =>
     const breaks = piece.split("\n").length - 1;
     return breaks > 1 ? `↵×${breaks}` : breaks ? "↵" : piece;
   });
+
+/** The number of words and line breaks that the shown text has in common with the other one before they part. */
+function sharedOf(state) {
+  const [shown, other] = [shownOf(state), otherOf(state)].map((each) => piecesOf(textOf(each, state)));
+  const first = shown.findIndex((piece, n) => piece !== other[n]);
+  return first < 0 ? shown.length : first;
+}
 
 /** Whether the three pieces ending at index n have already occurred in this order. */
 function isRepeat(pieces, n) {
@@ -64,18 +85,23 @@ const linesNeeded = memo((width) => {
   return 1 + Math.max(...texts.map(({ text }) => placedIn(piecesOf(text), width).at(-1)?.line ?? 0));
 }, 4);
 
-/** The lines of a prompt in quotation marks, wrapped to the given width. */
-const askedOf = (prompt, width) => wrapped(`${quoted(piecesOf(DAMAGE.prompts[prompt]).join(" "))} …`, width - 4);
+/** The lines of a prompt in quotation marks, with room for the legend to their right if there are two columns. */
+function askedOf(prompt, width) {
+  const room = columns(width) > 1 ? SIGNS : 0;
+  return wrapped(`${quoted(piecesOf(DAMAGE.prompts[prompt]).join(" "))} …`, width - 4 - room, 12);
+}
 
 function plan(width) {
   const across = acrossOf(width);
-  const top = 24 + LINE * Math.max(...Object.keys(DAMAGE.prompts).map((prompt) => askedOf(prompt, width).length));
+  const asked = LINE * Math.max(...Object.keys(DAMAGE.prompts).map((prompt) => askedOf(prompt, width).length));
+  const signs = columns(width) > 1 ? { x: width - SIGNS, y: 10 } : { x: 0, y: 14 + asked };
+  const top = columns(width) > 1 ? 24 + asked : signs.y + 10 + LEGEND.height;
   const tall = 2 + LINE * linesNeeded(across);
   const second = columns(width) > 1 ? { x: across + GAP, y: top } : { x: 2, y: top + tall + 26 };
-  return { across, first: { x: 2, y: top }, second, height: second.y + tall };
+  return { across, signs, first: { x: 2, y: top }, second, height: second.y + tall };
 }
 
-/** Draw a text word by word: grey while it matches the correct text, amber where it repeats itself. */
+/** Draw a text word by word: grey while it matches the other one, amber where it repeats itself. */
 function drawText(pen, { x, y }, across, title, pieces, shared, words) {
   pen.text(x, y, title, { weight: 600 });
   const placed = placedIn(pieces, across).slice(0, words);
@@ -127,17 +153,25 @@ function draw(pen, state, { width }) {
   askedOf(state.prompt, width).forEach((line, n) => {
     pen.text(2, 14 + LINE * n, line, note);
   });
-  const [good, bad] = [DAMAGE.right, mistake].map((each) => piecesOf(textOf(each, state)));
-  const shared = rightWordsOf(mistake, state);
-  drawText(pen, at.first, at.across, phrase`It should write`, good, shared, state.words);
-  const title = isNamed(state)
+  LEGEND.draw(pen, at.signs.y, at.signs.x);
+  const shared = sharedOf(state);
+  const named = isNamed(state)
     ? phraseOf(mistake.called)
     : phrase`It writes: text ${state.number} of ${DAMAGE.cases.length}`;
-  drawText(pen, at.second, at.across, shortened(title, at.across, 13, true), bad, shared, state.words);
+  const other = isWrong(state) ? phrase`Your guess: ${phraseOf(otherOf(state).called)}` : phrase`It should write`;
+  const write = (place, title, each) =>
+    drawText(
+      pen,
+      place,
+      at.across,
+      shortened(title, at.across, 13, true),
+      piecesOf(textOf(each, state)),
+      shared,
+      state.words,
+    );
+  write(at.first, other, otherOf(state));
+  write(at.second, named, mistake);
 }
-
-/** The beginning of the text that a mistake produces, in quotation marks. */
-const begun = (mistake, state) => quoted(shortened(piecesOf(textOf(mistake, state)).join(" "), 260));
 
 /** Say how many of the text's first words are right. */
 function parting(state) {
@@ -145,6 +179,15 @@ function parting(state) {
   if (shared === piecesOf(textOf(shownOf(state), state)).length) return phrase`Every word is right.`;
   if (shared === 0) return phrase`Its first word is wrong.`;
   return shared === 1 ? phrase`Its first word is right, and no other.` : phrase`Its first ${shared} words are right.`;
+}
+
+/** Say where the text of a wrong guess differs. */
+function refuted(shared) {
+  if (shared === 0)
+    return phrase`No: your guess would write the other text, now shown. They differ from the first word on. Look again.`;
+  return shared === 1
+    ? phrase`No: your guess would write the other text, now shown. They share only the first word. Look again.`
+    : phrase`No: your guess would write the other text, now shown. They share only the first ${shared} words. Look again.`;
 }
 
 /** A sentence that names the other mistakes with exactly the same text, or "" if there are none. */
@@ -181,7 +224,7 @@ function readout(state) {
   if (state.task === "choose") return all;
   if (state.guess === "none") return phrase`Text ${state.number}: ${facts} Which mistake is it?`;
   if (isNamed(state)) return phrase`Right. ${all}`;
-  return phrase`No: with that mistake it writes ${begun(mistakeOf(state.guess), state)}. Look again.`;
+  return refuted(sharedOf(state));
 }
 
 /** Choosing another text resets the guess. */

@@ -14,6 +14,7 @@ import { headWeights, jobDone, pairShares, targets } from "../maths/real_head.js
 const [TRAINED, HEAD_DIM, BASE, PAIRS, SEQ, LAYERS, HEADS] = [8192, 64, 100000, 32, 20, 30, 9]; // for SmolLM2
 const AS_TRAINED = { rule: "none", first_pair: 1, last_pair: PAIRS, factor: 1, base: BASE, layout: "interleaved" };
 const FAST = 8; // number of fastest pairs summed in the readout
+const SHARES = 152; // pixels for the numbers beside the job's bar
 const NAMES = { wide: 92, narrow: 66 }; // pixels for the words and, in a wide picture, their positions
 
 const DOES = {
@@ -27,6 +28,7 @@ const DOES = {
   first: phrase`It rests on the first word`,
 };
 
+const allTurn = (turns) => range(1, PAIRS).every(turns);
 const percent = (share) => fmt(100 * share, 0);
 /** Format a token for display: trimmed, or as a symbol if it is only a line break or a space. */
 const shownOf = (token) => token.trim() || (token.includes("\n") ? "↵" : "␣");
@@ -66,7 +68,7 @@ function seenOf({ job, sentence, start, ...state }) {
 function plan(width, { shows }) {
   const [wide, both] = [width >= 640, shows("attention") && shows("sum")];
   const names = width < 400 ? NAMES.narrow : NAMES.wide;
-  const cell = Math.min(12.5, (width - names - 4) / SEQ);
+  const cell = Math.min(12.3, (width - names - 4) / SEQ);
   const square = { x: names, y: 72, w: SEQ * cell, h: SEQ * cell, cell, counts: names === NAMES.wide };
   const foot = square.y + square.h + 22;
   if (both && wide) {
@@ -83,11 +85,12 @@ function drawJob(pen, { layer, head, job, done, trained }, width) {
   pen.text(0, 13, shortened(DOES[job], width, 13, true), { weight: 600 });
   const room = width - textWidth(where) - textWidth(DOES[job], 13, true) - 12;
   if (room > 0) pen.text(width, 13, where, noteEnd);
-  const [x, w] = [0, width - 132];
+  const [x, w] = [0, width - SHARES];
   pen.rect(x, 24, w, 14, { stroke: ink.muted, width: 1 });
   pen.rect(x, 24, w * (done || 0), 14, { fill: ink.position });
   pen.line(x + w * trained.done, 20, x + w * trained.done, 42, { stroke: ink.text, width: 2 });
-  pen.text(width, 36, phrase`${percent(done)} %, trained ${percent(trained.done)} %`, { anchor: "end" });
+  pen.text(width, 34, phrase`${percent(done)} % of its attention`, { anchor: "end" });
+  pen.text(width, 50, phrase`as trained, ${percent(trained.done)} %`, noteEnd);
 }
 
 /**
@@ -138,6 +141,10 @@ function drawSum(pen, { shares, trained, turns }, box) {
   pen.text(box.x - 34, box.y - 30, phrase`Score: 32 pairs add up to ${total}`, { weight: 600 });
   pen.line(box.x - 34, box.y - 15, box.x - 16, box.y - 15, { stroke: ink.score, width: 2 });
   pen.text(box.x - 10, box.y - 11, phrase`as trained`, note);
+  if (!allTurn(turns)) {
+    pen.rect(box.x + 66, box.y - 20, 10, 10, { fill: ink.paper, stroke: ink.text, width: 1 });
+    pen.text(box.x + 81, box.y - 11, phrase`still, but counts`, note);
+  }
   const most = Math.max(...[...shares, ...trained.shares].map(Math.abs));
   const limit = [1, 2, 4, 8, 16, 32].find((step) => step >= most) ?? 64;
   const { X, Y } = axes(pen, box, [0.5, PAIRS + 0.5], [-limit, limit], {
@@ -167,28 +174,27 @@ function draw(pen, state, { width, shows }) {
 /** Say how well the head does its job under the current rotation and as trained. */
 function fate({ job, done, trained }) {
   const [now, was] = [percent(done), percent(trained.done)];
-  if (now === was) return phrase`${DOES[job]}, with ${now} % of its attention, as trained.`;
-  const lost = done < 0.5 * trained.done;
-  return lost
-    ? phrase`It has lost its job: ${now} % of its attention, ${was} % as trained.`
-    : phrase`${DOES[job]}, with ${now} % of its attention, ${was} % as trained.`;
+  if (done === trained.done) return phrase`${DOES[job]}, with ${now} % of its attention, as trained.`;
+  return done < 0.5 * trained.done
+    ? phrase`It has lost its job: ${now} % of its attention; as trained, ${was} %.`
+    : phrase`${DOES[job]}, with ${now} % of its attention; as trained, ${was} %.`;
 }
 
 function readout(state) {
   const seen = seenOf(state);
-  const { words, m, n, weights, shares, start } = seen;
+  const { words, m, n, weights, shares, start, turns } = seen;
   const [fast, slow] = [sum(shares.slice(0, FAST)), sum(shares.slice(FAST))].map((part) => fmt(part, 1));
   const pair = phrase`${quoted(words[m])} (${m + 1}) gives ${quoted(words[n])} (${n + 1}) ${percent(weights[m][n])} %:
     the fastest eight pairs add ${fast} to the score, the other 24 ${slow}.`;
+  const counts = allTurn(turns) ? "" : phrase`Pairs that stand still go on counting; they only stop turning.`;
   const moved = start ? phrase`The text begins at ${grouped(start)}, and no weight has changed.` : "";
-  return [fate(seen), pair, moved].filter(Boolean).join(" ");
+  return [fate(seen), pair, counts, moved].filter(Boolean).join(" ");
 }
 
 export default live({
   name: "RealHead",
   title: phrase`A head of SmolLM2 reading twenty words: its attention as a square, and the pairs of one score`,
   height: (width, _, view) => plan(width, view).height,
-  lines: 2,
   draw,
   readout,
 });

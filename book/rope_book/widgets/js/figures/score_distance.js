@@ -228,11 +228,11 @@ function drawGuess(pen, state, all, box, Y) {
   );
   pen.curve(line, GUESS);
   const [x, y] = last(line);
-  if (waits(state)) {
+  if (waits(state) && !guess.length) {
     const short = box.w < 240 ? phrase`Draw the sum` : phrase`Draw the sum: drag this`;
     const words = box.w < 320 ? short : phrase`Draw the sum of all waves: drag this pencil`;
     const top = { size: 14, weight: 600, fill: ink.otherWords };
-    pen.text(box.x + 24, Y(all.limit) - (guess.length ? 0 : -5), words, top);
+    pen.text(box.x + 24, Y(0.75 * all.limit) + 5, words, top); // between the grid's lines
   }
   const tip = Math.max(x, box.x + PENCIL); // keeps the pencil off the axis labels
   pen.circle(tip, y, 7, { fill: ink.other, stroke: ink.text, width: 1.5 });

@@ -1,11 +1,11 @@
 import { RULES } from "../data/rules.js";
 import { axes } from "../lib/axes.js";
-import { ink, noteEnd, ruleInk, ruleWords } from "../lib/colour.js";
+import { ink, ruleInk, ruleWords } from "../lib/colour.js";
 import { cursor } from "../lib/cursor.js";
 import { live } from "../lib/figure.js";
 import { inLines } from "../lib/labels.js";
 import { nameEnds, roomForNames } from "../lib/line_ends.js";
-import { BEYOND } from "../lib/marks.js";
+import { BEYOND, nameBeyond } from "../lib/marks.js";
 import { memo } from "../lib/memo.js";
 import { abbreviated, clamp, fmt, geometric, grouped, last, powerOf, range } from "../lib/numbers.js";
 import { phrase, phraseOf } from "../lib/phrase.js";
@@ -94,8 +94,7 @@ function drawAxes(pen, box, state, values, width) {
     yTicks: range(low, high, 0.25),
   });
   pen.line(box.x, scales.Y(0), box.x + box.w, scales.Y(0), { stroke: ink.muted, width: 1 });
-  const words = box.w - beyond > 70 ? phrase`beyond training` : "";
-  pen.text(box.x + box.w - 4, box.y + box.h - 6, words, noteEnd);
+  nameBeyond(pen, { x: box.x + beyond, y: box.y, w: box.w - beyond });
   return scales;
 }
 

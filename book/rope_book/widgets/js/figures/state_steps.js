@@ -5,12 +5,13 @@ import { phrase } from "../lib/phrase.js";
 import { counted, textWidth, wrapped } from "../lib/words.js";
 import { attention } from "../maths/dot_product.js";
 import { invFreq, ropeAngles } from "../maths/frequencies.js";
-import { linearFactors, linearState } from "../maths/linear.js";
+import { eluPlusOne, linearFactors, linearState } from "../maths/linear.js";
 import { applyRope } from "../maths/rotary.js";
 import { normals } from "../maths/words.js";
 
 const [TOKENS, WIDTH] = [64, 8];
-const STATE_SIZE = WIDTH * WIDTH + WIDTH;
+const STATE_PARTS = [WIDTH * WIDTH, WIDTH]; // the matrix, and the vector that normalises an answer
+const STATE_SIZE = sum(STATE_PARTS);
 const FREQUENCIES = invFreq(WIDTH);
 const drawn = normals(12, 2 * TOKENS * WIDTH);
 const vectors = (start) => range(0, TOKENS - 1).map((n) => drawn.slice(start + n * WIDTH, start + (n + 1) * WIDTH));
@@ -20,8 +21,8 @@ const VALUES = vectors(TOKENS * WIDTH).map((value) => value.map((number) => numb
 const LOUD = 3; // the query is the matching key times this factor
 const MOST = 2; // upper end of the shading scale, per token
 
-/** The state after `step` tokens divided by `step`, with each value's share of the output for the query: `weights`
- * from the cache and `factors` from the state. */
+/** The state after `step` tokens divided by `step`, as the matrix `mean` and the vector `divisor` of its normaliser,
+ * with each value's share of the output for the query: `weights` from the cache and `factors` from the state. */
 function remembered({ step, query, turned }) {
   const keys = KEYS.slice(0, step);
   const angles = keys.map((_, n) => ropeAngles(turned ? n : 0, FREQUENCIES));
@@ -30,7 +31,9 @@ function remembered({ step, query, turned }) {
   const { weights } = attention([applyRope(asked, angles[step - 1])], turnedKeys, keys);
   const state = linearState(keys, VALUES.slice(0, step), angles);
   const mean = state.map((row) => row.map((number) => number / step));
-  return { mean, weights: weights[0], factors: linearFactors(asked, keys, angles) };
+  const features = keys.map(eluPlusOne);
+  const divisor = range(0, WIDTH - 1).map((i) => sum(features.map((feature) => feature[i])) / step);
+  return { mean, divisor, weights: weights[0], factors: linearFactors(asked, keys, angles) };
 }
 
 /** How many numbers the cache holds: a key and a value of WIDTH features per token. */
@@ -44,14 +47,14 @@ const LEAST = -0.2; // lower end of the bar scale; smaller factors are clipped
  * answer beside or, on a narrow screen, below the state. */
 function plan(width) {
   const narrow = width < 500;
-  const w = narrow ? width - 30 : width - 236;
+  const w = narrow ? width - 58 : width - 264;
   const column = w / TOKENS;
-  const row = { x: 26, w, h: narrow ? 60 : 74, column, bar: column - Math.min(1.5, column / 4) };
+  const row = { x: 54, w, h: narrow ? 60 : 74, column, bar: column - Math.min(1.5, column / 4) };
   const first = { ...row, y: 26 };
   const cache = { ...row, y: first.y + first.h + 18, h: 34 };
   const pour = cache.y + cache.h + 4;
-  const side = narrow ? 104 : 136;
-  const state = { x: narrow ? row.x + w / 2 - side / 2 : width - side - 38, y: pour + 34, side };
+  const side = narrow ? 104 : 120;
+  const state = { x: narrow ? row.x + w / 2 - side / 2 : width - side - 58, y: pour + 34, side };
   const second = { ...row, y: narrow ? state.y + side + 62 : state.y + 22 };
   const height = Math.max(second.y + second.h + (narrow ? 46 : 36), state.y + side + 24);
   return { first, cache, pour, state, second, height, narrow };
@@ -63,6 +66,8 @@ function drawCache(pen, { step, query }, { x, y, w, h, column, bar }) {
   const columns = (top) => range(0, step - 1).map((n) => /** @type {Segment} */ ([x + n * column, top, bar, h / 2]));
   pen.rects(columns(y), { fill: ink.k, opacity: 0.45 });
   pen.rects(columns(y + h / 2), { fill: ink.value, opacity: 0.6 });
+  pen.text(x - 6, y + h / 4 + 4, phrase`key k`, { ...noteEnd, fill: ink.kWords });
+  pen.text(x - 6, y + (3 * h) / 4 + 4, phrase`value v`, noteEnd);
   pen.line(x, y + h / 2, x + column * step, y + h / 2, { stroke: ink.paper, width: 2 });
   pen.rect(x + query * column - 1, y - 3, column + 1, h + 6, { stroke: ink.text, width: 2 });
   const at = (px) => clamp(Math.floor((px - x) / column), 0, step - 1);
@@ -78,8 +83,8 @@ function drawAnswer(pen, { title, numbers }, shares, query, { x, y, w, h, column
     const ends = [Y(0), heightOf(share)];
     return [x + n * column, Math.min(...ends), bar, Math.abs(ends[0] - ends[1])];
   });
-  pen.text(x, y - 10, title, { weight: 600 });
-  pen.text(x + textWidth(title, 13, true) + 10, y - 10, numbers, note);
+  pen.text(2, y - 10, title, { weight: 600 });
+  pen.text(2 + textWidth(title, 13, true) + 10, y - 10, numbers, note);
   for (const share of [0, 1]) {
     pen.line(x, Y(share), x + w, Y(share), { stroke: share ? ink.grid : ink.muted, width: 1 });
     pen.text(x - 6, Y(share) + 4, share, noteEnd);
@@ -96,25 +101,30 @@ function drawAnswer(pen, { title, numbers }, shares, query, { x, y, w, h, column
   pen.text(x + (query + (left ? -0.6 : 1.6)) * column, Math.min(top, Y(0) - 4), words, side);
 }
 
-/** Draw the state as a heatmap, with the fastest pair's rows at the top and the slowest pair's at the bottom. */
-function drawState(pen, mean, { x, y, side }) {
+/** Draw the state as a heatmap, with the fastest pair's rows at the top and the slowest pair's at the bottom, and its
+ * vector as a column beside it. */
+function drawState(pen, { mean, divisor }, { x, y, side }) {
   const cell = side / WIDTH;
+  const beside = side + 5;
   const shades = range(0, 7);
   const levelOf = (value) => Math.round(clamp(Math.abs(value) / MOST, 0, 1) * 7);
-  const cells = mean.flatMap((row, i) => row.map((value, j) => ({ level: levelOf(value), i, j })));
+  const matrix = mean.flatMap((row, i) => row.map((value, j) => ({ level: levelOf(value), i, left: j * cell })));
+  const vector = divisor.map((value, i) => ({ level: levelOf(value), i, left: beside }));
+  const cells = [...matrix, ...vector];
   for (const level of shades) {
     const boxes = cells
       .filter((each) => each.level === level)
-      .map(({ i, j }) => [x + j * cell, y + i * cell, cell, cell]);
+      .map(({ i, left }) => [x + left, y + i * cell, cell, cell]);
     pen.rects(boxes, { fill: ink.text, opacity: 0.04 + 0.12 * level });
   }
   for (const pair of range(1, 3)) {
     const top = y + 2 * pair * cell;
-    pen.line(x, top, x + side, top, { stroke: ink.paper, width: 2 });
+    pen.line(x, top, x + beside + cell, top, { stroke: ink.paper, width: 2 });
   }
   pen.rect(x, y, side, side, { stroke: ink.text, width: 2 });
-  pen.text(x + side + 6, y + cell + 4, phrase`fast`, note);
-  pen.text(x + side + 6, y + side - cell + 4, phrase`slow`, note);
+  pen.rect(x + beside, y, cell, side, { stroke: ink.text, width: 2 });
+  pen.text(x + beside + cell + 6, y + cell + 4, phrase`fast`, note);
+  pen.text(x + beside + cell + 6, y + side - cell + 4, phrase`slow`, note);
   pen.text(x + side / 2, y + side + 16, phrase`sum ÷ tokens read`, noteMiddle);
 }
 
@@ -133,7 +143,7 @@ function drawPour(pen, { step }, { cache, pour, state, second, narrow }) {
       ],
       { fill: ink.muted, opacity: 0.18 },
     );
-    pen.arrow(middle, state.y + state.side + 22, middle, second.y - 12, arrow);
+    pen.arrow(middle, state.y + state.side + 22, middle, second.y - 24, arrow);
   } else {
     const level = cache.y + cache.h / 2;
     pen.line(cache.x + cache.w + 6, level, middle, level, arrow);
@@ -146,16 +156,16 @@ function drawPour(pen, { step }, { cache, pour, state, second, narrow }) {
 
 function draw(pen, state, { width }) {
   const at = plan(width);
-  const { mean, weights, factors } = remembered(state);
-  const [cached, summed] = [heldIn(state), STATE_SIZE].map(grouped);
+  const { mean, divisor, weights, factors } = remembered(state);
+  const cached = grouped(heldIn(state));
   const grows = width < 310 ? phrase`${cached} numbers` : phrase`${cached} numbers, 16 more per token`;
   drawPour(pen, state, at);
   drawAnswer(pen, { title: phrase`Cache`, numbers: grows }, weights, state.query, at.first);
   const handles = drawCache(pen, state, at.cache);
-  drawState(pen, mean, at.state);
+  drawState(pen, { mean, divisor }, at.state);
   drawAnswer(
     pen,
-    { title: phrase`State`, numbers: phrase`${summed} numbers, always` },
+    { title: phrase`State`, numbers: phrase`${STATE_PARTS.join(" + ")} numbers, always` },
     factors,
     state.query,
     at.second,

@@ -13,7 +13,8 @@ import { span, unpackLosses, unpackShares } from "../maths/results.js";
 
 const TIMES = [1, 2, 4]; // lengths of the test texts, in trained lengths
 const FAR = TIMES.length - 1; // doublings up to the longest test text
-const PARKED = [75, 50, 25]; // initial heights of the guesses, in percent
+const PARKED = 50; // initial height of every guess, in percent
+const LANE = 30; // pixels between the rings that wait at one height
 
 /** Styles of the three highlighted encodings; all others are grey. `edge` is the width of a dark outline. */
 const RANKS = [
@@ -61,7 +62,7 @@ const canGuess = ({ against, measure }) => against === "length" && measure === "
 const waits = (state) => canGuess(state) && state.doublings === 0;
 
 /** The guessed heights in percent, one for each highlighted encoding. */
-const guessOf = ({ guess }, { chosen }) => PARKED.map((height, i) => guess[i] ?? height).slice(0, chosen.length);
+const guessOf = ({ guess }, { chosen }) => chosen.map((_, i) => guess[i] ?? PARKED);
 
 const isNarrow = (width) => width < 480; // too narrow to name any but the highlighted lines
 const legend = (/** @type {any[]} */ chosen, width) => inLines(chosen, width - 2, { sample: 32, bold: true });
@@ -162,6 +163,9 @@ function drawLines(pen, { every_seed }, { all, chosen }, pathOf) {
   }
 }
 
+/** The centre of a guess's ring at a height. While the rings wait, they lie side by side. @type {(state: State, i: number, height: number, scales: any) => Pair} */
+const ringOf = (state, i, height, { X, Y }) => [X(FAR) - (waits(state) ? i * LANE : 0), Y(height)];
+
 /** Draw rings where the reader guesses that the lines end, and return their handles. */
 function drawGuess(pen, state, task, { X, Y, pathOf }) {
   const heights = guessOf(state, task);
@@ -170,7 +174,7 @@ function drawGuess(pen, state, task, { X, Y, pathOf }) {
   const handles = {};
   task.chosen.forEach((encoding, i) => {
     const { rank, band, words } = encoding;
-    const end = /** @type {Pair} */ ([X(FAR), Y(heights[i])]);
+    const end = ringOf(state, i, heights[i], { X, Y });
     if (isGuessed) pen.curve([pathOf(encoding, band[1])[0], end], { stroke: rank.stroke, width: 1.5, dash: "3 5" });
     if (waits(state) || isGuessed) pen.circle(...end, 6, { fill: ink.paper, stroke: rank.stroke, width: 2 });
     const at = (_, py) =>
@@ -188,7 +192,7 @@ function drawNames(pen, state, task, { X, Y, pathOf }, box, width) {
   const named = waits(state) || isNarrow(width) ? task.chosen : task.all;
   const ends = named.map((encoding, i) => ({
     name: encoding.words,
-    end: waits(state) ? [X(FAR), Y(heights[i])] : last(pathOf(encoding, encoding.band[1])),
+    end: waits(state) ? ringOf(state, i, heights[i], { X, Y }) : last(pathOf(encoding, encoding.band[1])),
     stroke: encoding.rank?.stroke ?? ink.muted,
     words: encoding.rank?.words ?? ink.muted,
     weight: encoding.rank ? 600 : 400,

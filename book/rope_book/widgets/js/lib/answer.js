@@ -1,8 +1,8 @@
 // Connects a figure to the questions below it.
 import { initialOf } from "./state.js";
 
-// Questions read or set the figure's state, bring it into view, or request a click on one of several targets. In a
-// page they use events, and in a notebook they go through Python.
+// Questions read or set the figure's state, bring it into view, or request a click on one of several targets, by
+// events or through Python (see asked_figure.js).
 /** @param {HTMLElement} root @param {Live} state
  * @param {{model: Model, moved: Moved, results: (now: State) => State, picture: {ask: (wanted: Wanted) => boolean}, remember: () => void}} figure
  * @param {AbortSignal} signal */
@@ -17,6 +17,7 @@ export function answerQuestions(root, state, { model, moved, results, picture, r
     "rl-pick": pick,
     "rl-show": (detail) => {
       state.set(fresh(detail));
+      model.save_changes();
       remember();
     },
   };

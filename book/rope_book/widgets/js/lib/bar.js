@@ -10,18 +10,18 @@ import { initialOf } from "./state.js";
 // {element, folded, show(state), playing(), stop()}; `rested()` is called when Play stops. `folded` contains the
 // buttons that belong under "More", including those for files. In a small form the bar contains at most Play.
 /** @param {Figure} figure @param {Live} state @param {string[] | undefined} only
- * @param {{moved: Moved, leapt: Moved, rested: () => void, tell: Tell, link?: Link}} calls */
+ * @param {{moved: Moved, leapt: Moved, rested: () => void, tell: Tell, link?: Link, inKernel?: boolean}} calls */
 export function makeBar(
   { name, source, play, files, buttons = [] },
   state,
   only,
-  { moved, leapt, rested, tell, link },
+  { moved, leapt, rested, tell, link, inKernel },
 ) {
   const element = html("div", { class: "rl-bar" });
   const isShown = (/** @type {string} */ name) => only?.includes(name) ?? true;
   const player = play && isShown(play.trait) ? makePlay(play, state, moved, rested) : undefined;
   if (player) element.append(...player.elements);
-  const share = makeShare({ name, source }, state.controls, only, { tell, link });
+  const share = makeShare({ name, source }, state.controls, only, { tell, link, inKernel });
   const pressed = (/** @type {NonNullable<Figure["buttons"]>[number]} */ { label, move, kind }) =>
     button(label, () => leapt(move(state.read())), { class: kind === "primary" ? "rl-primary" : undefined });
   const seldom = buttons.filter(({ kind }) => kind === "seldom").map(pressed);

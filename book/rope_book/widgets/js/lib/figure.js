@@ -47,10 +47,10 @@ function mount(/** @type {Figure} */ figure, /** @type {Model} */ model, /** @ty
   const remember = () => address?.remember();
   const { moved, ...hand } = makeHand(state, glide, figure, { change, paint, fails: () => hasFailed(root), remember });
   const picture = makePicture(figure, view, hand, stops.signal);
-  const readout = makeReadout(figure.lines ?? 3);
+  const readout = makeReadout(figure);
   const { attempt, fail } = makeAttempt(root, readout.show);
   const address = model.host === "page" ? makeAddress(figure.name, state, root, stops.signal) : undefined;
-  const calls = { moved, ...hand, rested: paint, tell: readout.tell, link: address?.link };
+  const calls = { moved, ...hand, rested: paint, tell: readout.tell, link: address?.link, inKernel: !model.host };
   const controls = makeControls(state.controls, { ...figure, ...namedBy(figure.name), only }, calls);
   const bar = makeBar(figure, state, only, calls);
   const place = makePlace(root, { picture, controls, bar, readout }, heightOf(figure, state, view, model));

@@ -4,7 +4,7 @@ import { html } from "./dom.js";
 import { phrase } from "./phrase.js";
 
 const ENDS = ["restarting", "autorestarting", "terminating", "dead"];
-const GONE = phrase`Python was restarted and no longer knows this figure: run its cell again.`;
+const GONE = phrase`Python was stopped or restarted and no longer knows this figure: run all cells from the top.`;
 
 // Show the note when the notebook reports that the kernel is gone, as JupyterLab and Notebook 7 do. Returns a
 // function that stops listening.

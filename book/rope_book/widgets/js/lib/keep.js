@@ -9,7 +9,7 @@ const STATE = "application/vnd.jupyter.widget-state+json";
 const [SVG, PNG, HTML] = ["image/svg+xml", "image/png", "text/html"];
 const REST = 700; // ms to wait after the last change
 const OURS = '<div class="rope-still">';
-const ASLEEP = phrase`Run this cell to bring the figure to life.`;
+export const ASLEEP = phrase`Run all cells from the top to bring the figure to life.`;
 
 /** Convert a picture to PNG, the only image format that untrusted notebooks display. @type {(picture: string) => Promise<string>} */
 async function asPng(picture) {

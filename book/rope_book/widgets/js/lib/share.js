@@ -2,7 +2,7 @@
 // moves when the line grows.
 import { button, html, say } from "./dom.js";
 import { phrase } from "./phrase.js";
-import { pythonLine } from "./state.js";
+import { pythonLine, setLine } from "./state.js";
 
 /** @typedef {{name: string, rest: string, kind: string, text: () => string, byHand: () => string}} Copy */
 
@@ -72,19 +72,20 @@ function makePopover(/** @type {string} */ name, /** @type {HTMLElement} */ pane
   return element;
 }
 
-// {element, show(state)}: the button with its panel, whose line of Python and source follow the state.
+// {element, show(state)}: the button with its panel, whose line of Python and source follow the state. The line makes
+// a figure or, in a notebook, sets the one that is there.
 /** @type {(figure: Pick<Figure, "name" | "source">, controls: Controls, only: string[] | undefined,
- *   calls: {tell: Tell, link?: Link}) => {element: HTMLElement, show: (state: State) => void}} */
-export function makeShare({ name, source }, controls, only, { tell, link }) {
+ *   calls: {tell: Tell, link?: Link, inKernel?: boolean}) => {element: HTMLElement, show: (state: State) => void}} */
+export function makeShare({ name, source }, controls, only, { tell, link, inKernel }) {
   const code = html("code");
-  const line = html("span", { class: "rl-line" }, html("span", {}, "figure = "), code);
+  const line = html("span", { class: "rl-line" }, ...(inKernel ? [] : [html("span", {}, "figure = ")]), code);
   const copies = [asPython(line), ...(link ? [asLink(link)] : [])].map((copied) => makeCopy(copied, tell));
   const origin = html("span", { class: "rl-note" });
   const panel = html("span", { class: "rl-python", tabindex: -1 }, line, ...copies, origin);
   return {
     element: makePopover(phrase`Share this state`, panel),
     show(state) {
-      say(code, pythonLine(name, controls, state, only));
+      say(code, inKernel ? setLine(controls, state) : pythonLine(name, controls, state, only));
       say(origin, source?.(state) ?? "");
     },
   };

@@ -69,9 +69,17 @@ export const initialOf = (controls) =>
 
 /** Format the state as a line of Python. @type {(figure: string, controls: Controls, state: State, only?: string[]) => string} */
 export function pythonLine(figure, controls, state, only) {
-  const changed = Object.keys(controls).filter((name) => !same(state[name], controls[name].default));
   const small = only ? [`only=(${only.map(python).join(", ")}${only.length === 1 ? "," : ""})`] : [];
-  return `${figure}(${[...changed.map((name) => `${name}=${python(state[name])}`), ...small].join(", ")})`;
+  return `${figure}(${[...changed(controls, state, "default"), ...small].join(", ")})`;
+}
+
+/** Format the line of Python that gives the state to a figure that exists. @type {(controls: Controls, state: State) => string} */
+export const setLine = (controls, state) => `figure.set(${changed(controls, state, "initial").join(", ")})`;
+
+/** The values that differ, as arguments in Python. @type {(controls: Controls, state: State, from: "default" | "initial") => string[]} */
+function changed(controls, state, from) {
+  const names = Object.keys(controls).filter((name) => !same(state[name], controls[name][from]));
+  return names.map((name) => `${name}=${python(state[name])}`);
 }
 
 const UNSEEN = /[\p{C}\p{Zl}\p{Zp}]/gu; // invisible characters: control and format characters, lone surrogates

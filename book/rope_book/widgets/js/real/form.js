@@ -74,6 +74,7 @@ export function makeParts(bytes) {
         .filter(([name]) => name !== "right")
         .map(([value, { words }]) => html("option", { value }, words)),
     ),
+    means: html("p", { class: "real-means" }),
     tokens: html("input", { type: "number", min: TOKENS.least, max: TOKENS.most, value: TOKENS.first }),
     ...makeHands(),
   };
@@ -94,9 +95,12 @@ export function makeParts(bytes) {
   return { get, choose, act, shown };
 }
 
-/** Arrange all parts for the page. @type {(parts: ReturnType<typeof makeParts>) => HTMLElement[]} */
-export function arranged({ get, choose, act, shown }) {
-  const file = labelled("The model's file, on this computer", get.file);
+/** Arrange all parts for the page, on which the model is offered or has to be on disk. @type {(parts: ReturnType<typeof makeParts>, isOffered: boolean) => HTMLElement[]} */
+export function arranged({ get, choose, act, shown }, isOffered) {
+  const words = isOffered
+    ? "or, instead of fetching it, choose its file on this device"
+    : "The model's file, on this device";
+  const file = labelled(words, get.file);
   return [
     html(
       "div",
@@ -112,6 +116,7 @@ export function arranged({ get, choose, act, shown }) {
       labelled("The mistake, or the rule", choose.choice),
       labelled("Tokens to write", choose.tokens),
     ),
+    choose.means,
     choose.hands,
     html("div", { class: "real-bar" }, act.write, act.save, act.stop),
     html("div", { class: "real-sheets" }, shown.right.sheet, shown.wrong.sheet),

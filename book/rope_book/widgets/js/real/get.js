@@ -32,7 +32,7 @@ function makeView(get, { weights, bytes }) {
       false,
       weights
         ? `The model has to be fetched once: ${size}.`
-        : `This copy of the book is without the model's file, ${size}. Choose it on this computer.`,
+        : `This copy of the book is without the model's file, ${size}. Choose it on this device.`,
     );
   /** @param {number} come bytes received so far */
   function progress(come) {

@@ -25,7 +25,7 @@ export const forget = () => caches.delete(SHELF);
 export async function fetched(address, told) {
   const answer = await fetch(address);
   if (!answer.ok || !answer.body)
-    throw new Error(`The model is not at its address (${answer.status}). Choose its file on this computer.`);
+    throw new Error(`The model is not at its address (${answer.status}). Choose its file on this device.`);
   const [reader, parts] = [answer.body.getReader(), /** @type {Uint8Array<ArrayBuffer>[]} */ ([])];
   let bytes = 0;
   for (;;) {

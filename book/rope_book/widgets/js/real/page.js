@@ -1,7 +1,8 @@
 import { html, say } from "../lib/dom.js";
-import { CHOICES, chosen, command, fileName, python } from "./choices.js";
+import { CHOICES, chosen, command, explained, fileName, python } from "./choices.js";
 import { arranged, makeParts, TOKENS } from "./form.js";
 import { connectGet, obstacle } from "./get.js";
+import { meaning } from "./measure.js";
 import { tableOf } from "./table.js";
 
 // Runs the page with SmolLM2. Text typed by the user never leaves the page.
@@ -63,6 +64,7 @@ async function writeBoth(model, now, shown, signal) {
     );
     sheet.dataset.asked = asked;
   }
+  document.querySelector("details.real-see")?.setAttribute("open", "");
 }
 
 /** Measure the losses with the correct rotation and with the chosen one. @type {(model: RealModel, choice: RealChoice, shown: ReturnType<typeof makeParts>["shown"], told: (words: string) => void, signal: AbortSignal) => Promise<void>} */
@@ -76,7 +78,7 @@ async function measureBoth(model, choice, { pasted, table }, told, signal) {
       told(`${rotation.words}: ${done} of ${all} tokens measured.`);
     found.push(await model.losses(rotation, pasted.value, each, signal));
   }
-  table.replaceChildren(tableOf(found[0], found[1], choice.words));
+  table.replaceChildren(tableOf(found[0], found[1], choice.words), html("p", {}, meaning(found[0], found[1])));
   table.hidden = false;
 }
 
@@ -146,12 +148,13 @@ export function mount(root, start) {
     const { name, choice, text, tokens } = read(choose);
     choose.hands.hidden = name !== "hands";
     act.save.hidden = !choice.edit;
+    say(choose.means, explained(choice));
     say(shown.wrong.title, choice.words);
     emptied(sides(read(choose), shown));
     say(shown.python, python(choice, text, tokens));
     say(shown.command, command(name, choice, text, tokens));
   }
-  root.replaceChildren(...arranged(parts));
+  root.replaceChildren(...arranged(parts, Boolean(root.dataset.weights)));
   const ready = connectActs(parts, shows);
   root.addEventListener("input", shows);
   shown.pasted.addEventListener("input", () => (shown.table.hidden = true)); // the table no longer matches the text

@@ -1,17 +1,12 @@
 import { html } from "../lib/dom.js";
-import { byPlace, perplexity } from "./measure.js";
+import { byPlace, perplexity, shown } from "./measure.js";
 
 const PARTS = 8;
 
 /** A table that compares perplexity by position under the correct and the chosen rotation. @type {(right: number[], wrong: number[], words: string) => HTMLTableElement} */
 export function tableOf(right, wrong, words) {
   const row = (/** @type {string} */ place, /** @type {number[]} */ numbers) =>
-    html(
-      "tr",
-      {},
-      html("th", { scope: "row" }, place),
-      ...numbers.map((number) => html("td", {}, number < 1000 ? number.toPrecision(3) : number.toFixed(0))),
-    );
+    html("tr", {}, html("th", { scope: "row" }, place), ...numbers.map((number) => html("td", {}, shown(number))));
   const wrongs = byPlace(wrong, PARTS);
   const rows = byPlace(right, PARTS).map(({ first, last, perplexity }, part) =>
     row(`${first} to ${last}`, [perplexity, wrongs[part].perplexity]),
