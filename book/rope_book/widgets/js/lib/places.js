@@ -31,9 +31,9 @@ export const isRightEnough = (bar, level) => bar >= (1 - NEARLY) * level;
 export const isLowEnough = (bar, level) => bar <= (1 + NEARLY) * level;
 
 /**
- * Draw bars, each the mean over `size` positions, a line at `level`, and the trained positions on a ground of their own. Bars beyond the first `trained` positions
- * are drawn in a warning colour unless they are as good as in training; NaN bars are omitted. Returns the scales
- * from axes.js.
+ * Draw bars, each the mean over `size` positions, a line at `level`, and the first `trained` positions on a ground of
+ * their own. A bar that is not `asTrained` has the warning colour, at a trained position too; NaN bars are omitted.
+ * Returns the scales from axes.js.
  * @param {Pen} pen
  * @param {Box} box
  * @param {Places} places
@@ -52,7 +52,7 @@ export function drawPlaceBars(pen, box, { bars, size, trained, total, level, asT
   pen.rect(box.x, box.y, edge - box.x, box.h, SEEN);
   const part = (/** @type {boolean} */ isRight) =>
     bars.flatMap((bar, i) => {
-      if (!(bar >= 0) || (i * size < trained || asTrained(bar)) !== isRight) return [];
+      if (!(bar >= 0) || asTrained(bar) !== isRight) return [];
       const [left, right] = [X(i * size) + 1, X(Math.min(total, (i + 1) * size)) - 1];
       return [/** @type {Segment} */ ([left, Y(bar), Math.max(1, right - left), bottom - Y(bar)])];
     });
