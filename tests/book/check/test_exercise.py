@@ -76,7 +76,11 @@ def test_the_same_wrong_answer_costs_one_hint_and_counts_once(small, capsys):
     assert all("Hint 1 of 2" in say(capsys, three, "1.1", np.array([3])) for _ in range(2))
 
 
-@pytest.mark.parametrize("answer", [None, "0.5", lambda: 0.5, [1, 2], math.nan], ids=repr)
+@pytest.mark.parametrize(
+    "answer",
+    [None, "0.5", lambda: 0.5, [1, 2], math.nan],
+    ids=["None", "text", "function", "list", "nan"],
+)
 def test_what_is_no_answer_at_all_is_no_try(answer, capsys):
     mine = Checker()
     say(capsys, mine, "4.2", answer)
