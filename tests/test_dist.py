@@ -58,7 +58,7 @@ def test_it_runs_without_a_browser_and_without_torch():
 
 
 HEAVY = {
-    "ConfigInspector": 73_000,  # it reads every kind of config and GGUF, and compares two layer by layer
+    "ConfigInspector": 74_000,  # it reads every kind of config and GGUF, and compares two layer by layer
     "ModelInThePage": 207_000,  # it holds four trained models: 158 kB of weights, which nothing compresses
     "RealHead": 108_000,  # queries and keys of eight heads of SmolLM2, 8 bits each: 68 kB
     "TrainInThePage": 100_000,  # the trainer, and 33 kB of the text that it trains on

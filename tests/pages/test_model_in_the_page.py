@@ -130,10 +130,10 @@ def test_a_hand_chooses_the_rule_that_uses_what_it_moves_and_reset_brings_all_ba
         }"""
     )
     assert lines == [
-        "ModelInThePage(times=2, rule='abf', factor=2, base=100000)",
-        "ModelInThePage(times=3, rule='abf', factor=3, base=100000)",
-        "ModelInThePage(times=3, rule='by-parts', factor=3, ramp_from=6, ramp_to=6.1, base=100000)",
-        "ModelInThePage(times=2, factor=2)",
+        "figure.set(rule='abf', base=100000)",
+        "figure.set(times=3, rule='abf', factor=3, base=100000)",
+        "figure.set(times=3, rule='by-parts', factor=3, ramp_from=6, ramp_to=6.1, base=100000)",
+        "figure.set()",
     ]
 
 

@@ -159,7 +159,7 @@ def test_a_students_function_follows_the_figure(capsys):
 
 def test_a_followers_error_is_a_sentence_below_the_figure():
     (said,) = outputs_of(lambda figure: figure.speed, RotatePair())
-    assert said["text"].startswith("AttributeError: 'RotatePair' object has no attribute 'speed'")
+    assert said["text"].startswith("AttributeError: RotatePair has no attribute 'speed'. It has position,")
 
 
 def test_every_result_has_words_and_the_docstring_names_it():
