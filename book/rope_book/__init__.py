@@ -5,7 +5,7 @@ check/      checks for exercises and parameter cells: `from rope_book.check impo
 plots/      tables, and matplotlib figures as functions that draw on an `ax`
 results/    measurements from long runs, with their seeds, versions and machine
 real/       SmolLM2, a widely used model, rewritten to take positions as an argument; needs torch
-errors      errors shown as a line of the student's and a sentence
+errors.py   errors shown as a line of the student's and a sentence
 training/   the tiny models behind the book's curves, and the code that trains them; needs torch
 """
 
