@@ -1,9 +1,9 @@
 """Sphinx extension: make the built pages load less, load it later, and declare what they may load.
 
 It runs when the pages are written: it drops the theme's unused scripts, defers the others, keeps the search index
-for the search page, cuts the icon font down to the icons in use, sets the page's theme before it is painted, begins
-with a script for browsers that keep nothing, marks table cells whose words may wrap, and adds a content security
-policy to every page. Running it twice over a page is safe.
+for the search page, cuts the theme's style and icon font down to what is in use, sets the page's theme before it is
+painted, begins with a script for browsers that keep nothing, marks table cells whose words may wrap, and adds a
+content security policy to every page. Running it twice over a page is safe.
 """
 
 import base64
@@ -15,6 +15,7 @@ from pathlib import Path
 from fontTools.subset import Options, Subsetter
 from fontTools.ttLib import TTFont
 from sphinx.application import Sphinx
+from style_in_use import in_use, names_in_use
 
 SCRIPT = re.compile(r"<script(?P<attributes>[^>]*)>(?P<code>.*?)</script>\n?", re.DOTALL)
 POLICY = re.compile(r'<meta http-equiv="Content-Security-Policy"[^>]*>\n?')
@@ -69,7 +70,12 @@ def finish(app: Sphinx, error: Exception | None) -> None:
         whole = SENTENCE.sub(r'<\1 class="words" \2', whole)
         if whole != text:
             page.write_text(whole, encoding="utf-8")
-    keep_icons(site / "_static", icons_of([*pages, *(site / "_static").rglob("*.js")]))
+    scripts = [file for file in (site / "_static").rglob("*.js") if file.name != "fontawesome.js"]
+    keep_icons(site / "_static", icons_of([*pages, *scripts]))
+    theme = site / "_static" / "styles" / "pydata-sphinx-theme.css"
+    theme.write_text(
+        in_use(theme.read_text(encoding="utf-8"), names_in_use(pages, scripts)), encoding="utf-8"
+    )
 
 
 def with_printed_number(text: str) -> str:
@@ -127,7 +133,7 @@ def digest(code: str) -> str:
 
 def icons_of(files: Iterable[Path]) -> set[str]:
     """Return the names of all icons (and of their styles) in these pages and scripts."""
-    texts = (file.read_text(encoding="utf-8") for file in files if file.name != "fontawesome.js")
+    texts = (file.read_text(encoding="utf-8") for file in files)
     return {name for text in texts for name in ICON.findall(text)}
 
 

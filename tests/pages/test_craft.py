@@ -1,7 +1,9 @@
 """How pages are set: no formula is cut, lines are short, the way on is at the top, paper has the answers."""
 
 import re
+from pathlib import Path
 
+import pydata_sphinx_theme
 import pytest
 from playwright.sync_api import expect
 
@@ -216,3 +218,40 @@ def test_no_plot_stands_in_a_box():
             )
             assert edges == [], page
     assert plots > 40
+
+
+# selectors of the theme's style sheet that the site's does not have, and that match something in the page
+MISSED = """([theme, kept]) => {
+    const selectors = (style) => {
+        const sheet = new CSSStyleSheet();
+        sheet.replaceSync(style);
+        const all = (rules) => [...rules].flatMap((rule) => [
+            ...(rule.selectorText?.split(/,(?![^()]*\\))/) ?? []),
+            ...(rule.cssRules ? all(rule.cssRules) : []),
+        ]);
+        return new Set(all(sheet.cssRules).map((each) => each.trim()));
+    };
+    const there = selectors(kept);
+    const states = /::[-a-z]+|:(?:after|before|hover|focus|focus-visible|focus-within|active|disabled|checked)/g;
+    const matches = (selector) => {
+        try {
+            return document.querySelector(selector.replace(states, "") || "*") !== null;
+        } catch {
+            return false; // of another engine
+        }
+    };
+    return [...selectors(theme)].filter((each) => !there.has(each) && matches(each) && !each.includes(".fa-"));
+}"""
+
+
+@pytest.mark.browser
+@pytest.mark.sampled
+@pytest.mark.parametrize("page", ["search.html", "book/index.html", "book/wrong.html", *TALL, CHAPTERS[18]])
+def test_no_rule_of_the_theme_is_left_out_that_a_page_uses(visit, page):
+    theme = Path(pydata_sphinx_theme.__file__).parent / "theme/pydata_sphinx_theme/static/styles"
+    sheets = [folder / "pydata-sphinx-theme.css" for folder in (theme, SITE / "_static" / "styles")]
+    whole, kept = (sheet.read_text(encoding="utf-8") for sheet in sheets)
+    assert len(kept) < 0.5 * len(whole)
+    assert visit(page, maths=False).page.evaluate(MISSED, [whole, kept]) == []
+    cut = kept.replace(".bd-article-container", ".no-such-class")
+    assert visit(page, maths=False).page.evaluate(MISSED, [whole, cut]) != []

@@ -64,7 +64,7 @@ const height = (width, state) => {
 const FORMS = [fmt, (value) => brief(value, 2), (value) => brief(value, 1)];
 
 /** The longest of these forms in which also a negative number fits a cell. */
-const formFor = (w, h) => (h < 15 ? undefined : FORMS.find((form) => textWidth(form(-0.99), 12) + 4 <= w));
+const formFor = (w, h) => (h < 15 ? undefined : FORMS.find((form) => textWidth(form(-0.99), 12) + 6 <= w));
 
 /** Draw a coloured cell, with its value as a number if there is room. */
 function cell(pen, value, x, y, w, h) {

@@ -25,7 +25,7 @@ export function makePlane(pen, { x, y, side }, reach, radii = []) {
   return { cx, cy, unit, ...planeOf(cx, cy, unit), labels: new Labels({ x, y, w: side, h: side }) };
 }
 
-const ASTRAY = 400; // cost of a name beyond another arrow's ray, in pixels²
+const ASTRAY = 8; // cost of a name beyond another arrow's ray, in pixels²: less than of one that is covered
 const SHAFT = 4; // half the width of the squares that names avoid along an arrow
 
 /** Points along an arrow, from near its start to near its tip. @type {(from: Pair, to: Pair) => Pair[]} */
