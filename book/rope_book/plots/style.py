@@ -38,7 +38,8 @@ SERIES = (
     ("#000000", (0, (7, 3)), "P"),
     ("#E69F00", (0, (3, 1, 1, 1)), "*"),
 )
-HATCHES = ("", "//", "||", "xx", "\\\\", "--", "++", "/")  # one per bar, to distinguish bars in greyscale; dots cost 35 kB
+# One per bar, to distinguish bars in greyscale. Dots would cost 35 kB in each plot.
+HATCHES = ("", "//", "||", "xx", "\\\\", "--", "++", "/")
 
 SMALL = (3.6, 2.9)  # in inches; 360 px at 100 dpi, the width of the narrowest supported page
 FONT = 8  # in points; 11 px at 100 dpi
