@@ -4,7 +4,7 @@ import { live } from "../lib/figure.js";
 import { Labels, spotsAround } from "../lib/labels.js";
 import { fmt, range, ticks } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
-import { makePlane, nameTips, pairHandle } from "../lib/plane.js";
+import { makePlane, nameTips, pairHandle, WORDS } from "../lib/plane.js";
 import { pointsAround } from "../lib/shapes.js";
 import { listed, textWidth } from "../lib/words.js";
 import { angleOf, length, timesConj } from "../maths/complex.js";
@@ -158,7 +158,7 @@ function drawPlane(pen, { segments = [], arcs = [], circles = [], dots = [], arr
 function nameAxes(pen, { cx, cy, unit, labels }, { x, y, side }) {
   const name = (left, baseline, words) => {
     pen.text(left, baseline, words, note);
-    labels.avoid(left - 4, baseline - 11, left + textWidth(words, 12) + 4, baseline + 4);
+    labels.avoid(left - 4, baseline - 11, left + textWidth(words, 12) + 4, baseline + 4, WORDS);
   };
   name(cx + unit + 3, cy + 14, "1");
   name(cx + 4, cy - unit - 4, "i");

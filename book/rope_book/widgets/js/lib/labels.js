@@ -15,17 +15,17 @@ export function centred(x, words, low, high, { size = 13, bold = false } = {}) {
 /** Places labels inside a frame {x, y, w, h} without covering other labels or the boxes to avoid. */
 export class Labels {
   #frame;
-  /** @type {Segment[]} */
-  #taken = []; // each as [left, top, right, bottom]
+  /** @type {{box: Segment, weight: number}[]} */
+  #taken = []; // each box as [left, top, right, bottom]
 
   /** @param {Box} frame */
   constructor(frame) {
     this.#frame = frame;
   }
 
-  /** Keep labels away from a box. @type {(left: number, top: number, right: number, bottom: number) => void} */
-  avoid(left, top, right, bottom) {
-    this.#taken.push([left, top, right, bottom]);
+  /** Keep labels away from a box, whose covered pixels cost `weight` each. @type {(left: number, top: number, right: number, bottom: number, weight?: number) => void} */
+  avoid(left, top, right, bottom, weight = 1) {
+    this.#taken.push({ box: [left, top, right, bottom], weight });
   }
 
   /** Keep labels away from a dot. @type {(at: Pair, r: number) => void} */
@@ -60,7 +60,7 @@ export class Labels {
     /** @type {(other: Segment, axis: 0 | 1) => number} */
     const shared = (other, axis) => Math.min(other[axis + 2], box[axis + 2]) - Math.max(other[axis], box[axis]);
     const over = (/** @type {Segment} */ other) => Math.max(0, shared(other, 0)) * Math.max(0, shared(other, 1));
-    return this.#taken.reduce((total, other) => total + over(other), out ? OUTSIDE : 0);
+    return this.#taken.reduce((total, other) => total + other.weight * over(other.box), out ? OUTSIDE : 0);
   }
 }
 

@@ -25,7 +25,8 @@ export function makePlane(pen, { x, y, side }, reach, radii = []) {
   return { cx, cy, unit, ...planeOf(cx, cy, unit), labels: new Labels({ x, y, w: side, h: side }) };
 }
 
-const ASTRAY = 8; // cost of a name beyond another arrow's ray, in pixels²: less than of one that is covered
+const ASTRAY = 400; // cost of a name beyond another arrow's ray, in pixels²
+export const WORDS = 100; // weight of words, which a name must not touch even to stay on its side of an arrow
 const SHAFT = 4; // half the width of the squares that names avoid along an arrow
 
 /** Points along an arrow, from near its start to near its tip. @type {(from: Pair, to: Pair) => Pair[]} */
@@ -60,6 +61,7 @@ export function nameTips(pen, { cx, cy, at, labels }, tips) {
     const spots = spotsBeyond(at(z), [cx, cy], width);
     const { left, baseline } = labels.place(width, spots, (spot) => (isOwn(spot) ? 0 : ASTRAY));
     pen.text(left, baseline, name, { fill, weight: bold ? 600 : 400 });
+    labels.avoid(left, baseline - 12, left + width, baseline + 4, WORDS);
   }
 }
 
