@@ -4,11 +4,8 @@
 (() => {
   "use strict";
   const tour = document.querySelector(".fern-tour");
-  const figure = tour?.querySelector('[data-live="Fern"]');
-  if (!figure) {
-    tour?.style.setProperty("min-height", "0"); // the figure failed to load
-    return;
-  }
+  if (!tour) return;
+  let figure; // once it is there
   const said = JSON.parse(document.getElementById("page-words")?.textContent ?? "{}");
   const say = (text) => said[text] ?? text;
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
@@ -290,6 +287,12 @@
     anchors.find(({ id }) => `#${id}` === location.hash)?.scrollIntoView();
   }
 
-  figure.append(makeTools());
-  if (!calm.matches) guide();
+  function begin() {
+    figure ??= tour.querySelector('[data-live="Fern"]');
+    if (!figure) return;
+    figure.append(makeTools());
+    if (!calm.matches) guide();
+  }
+  tour.addEventListener("rl-alive", begin);
+  tour.addEventListener("rl-failed", () => tour.style.setProperty("min-height", "0"));
 })();

@@ -38,18 +38,23 @@
       figure.render({ model: pageModel(state, slot.dataset.host), el: place });
     } catch (error) {
       place.remove(); // the still picture stays
+      tell(slot, "rl-failed");
       throw error;
     }
     for (const element of still) element.remove();
+    tell(slot, "rl-alive");
   }
+  const tell = (slot, what) => slot.dispatchEvent(new Event(what, { bubbles: true }));
 
-  /** Start the figure in every slot parsed so far, if the figure's script has loaded. */
+  const NEAR = "template[data-near]"; // after a slot that waits until the reader comes near
+
+  /** Start the figure in every slot that need not wait, if the figure's script has loaded. */
   function mount() {
     for (const states of document.querySelectorAll(`${STATE}:not([data-read])`)) {
       states.dataset.read = "";
       Object.assign(models, JSON.parse(states.textContent).state);
     }
-    for (const slot of document.querySelectorAll(".live-slot:not([data-alive])")) {
+    for (const slot of document.querySelectorAll(`.live-slot:not([data-alive], :has(+ ${NEAR}))`)) {
       const { state } = slot.dataset.state ? JSON.parse(slot.dataset.state) : (models[slot.dataset.model] ?? {});
       // any other widget needs Python, as its slot says
       const figure = figures[state?._anywidget_id?.split(".").pop()];
@@ -59,14 +64,52 @@
     }
   }
 
+  function fetchScript(source, arrived = () => {}, failed = () => {}) {
+    const script = document.createElement("script");
+    script.addEventListener("load", arrived);
+    script.addEventListener("error", failed);
+    script.src = source;
+    document.head.append(script);
+  }
+
+  /** Start the figures down to the last one that is asked for, each in a task of its own, with all above it: the
+   * text and the questions at a figure refer to others. */
+  function wake(isAsked = (_mark) => true) {
+    const marks = [...document.querySelectorAll(NEAR)];
+    for (const mark of marks.slice(0, marks.findLastIndex(isAsked) + 1)) setTimeout(() => start(mark));
+  }
+  function start(mark) {
+    const [source, slot] = [mark.dataset.near, mark.previousElementSibling];
+    mark.remove();
+    if ([...document.scripts].some((script) => script.getAttribute("src") === source)) mount();
+    else fetchScript(source, undefined, () => tell(slot, "rl-failed")); // it calls define()
+  }
+
+  /** Start the figures that the page's address names, wherever they are: #live=RotatePair.2&position=9 */
+  function wakeLinked() {
+    const names = new URLSearchParams(location.hash.slice(1)).getAll("live").map((name) => name.split(".")[0]);
+    wake((mark) => names.some((name) => mark.dataset.near.includes(`/${name}.js`)));
+  }
+
+  /** Start what the reader has passed, or comes to within 60 % of the window's height. */
+  function wakeNear() {
+    const isNear = (slot, seen) => seen.some(({ isIntersecting, target }) => isIntersecting && target === slot);
+    const watch = new IntersectionObserver((seen) => wake((mark) => isNear(mark.previousElementSibling, seen)), {
+      rootMargin: "9999999px 0px 60%",
+    });
+    for (const mark of document.querySelectorAll(NEAR)) watch.observe(mark.previousElementSibling);
+  }
+
   /** A figure's script follows the figure's first slot, and may call define() before the rest is parsed. */
   window.RopeLive = {
     define(name, figure) {
       figures[name] = figure;
       mount();
     },
+    all: () => wake(),
   };
-  document.addEventListener("DOMContentLoaded", mount); // for further slots of the same figure
+  for (const act of [mount, wakeNear, wakeLinked]) document.addEventListener("DOMContentLoaded", act);
+  addEventListener("hashchange", wakeLinked);
 
   // A still that can be tried in place: clicking its button fetches the figure's script.
   function offerToTry(place) {
@@ -74,8 +117,7 @@
     Object.assign(button, { type: "button", className: "live-try", textContent: say("Try it here") });
     button.addEventListener("click", () => {
       button.disabled = true;
-      const script = document.createElement("script");
-      script.addEventListener("load", () => {
+      function arrived() {
         const slot = document.createElement("div");
         Object.assign(slot, { className: "live-slot", tabIndex: -1 });
         slot.dataset.model = place.dataset.model;
@@ -83,10 +125,8 @@
         mount();
         slot.scrollIntoView({ block: "nearest" });
         slot.focus({ preventScroll: true }); // the pressed button is gone
-      });
-      script.addEventListener("error", () => button.remove()); // the still links to the figure
-      script.src = place.dataset.script;
-      document.head.append(script);
+      }
+      fetchScript(place.dataset.script, arrived, () => button.remove()); // the still links to the figure
     });
     place.append(button);
   }
@@ -109,7 +149,8 @@
 
   function offerToSet(cell) {
     const code = cell.querySelector("pre");
-    if (!code || !figureAbove(cell)) return;
+    const slot = document.querySelector(".live-slot");
+    if (!code || !slot || !(slot.compareDocumentPosition(cell) & Node.DOCUMENT_POSITION_FOLLOWING)) return;
     const values = [...code.textContent.matchAll(LINE)].map(([, name, text]) => [name, literal(text.trim())]);
     const button = document.createElement("button");
     Object.assign(button, { type: "button", className: "live-set", textContent: say("Set the figure like this") });

@@ -101,32 +101,23 @@
   addEventListener("resize", measure);
 
   const WIDE = {
+    "span.math": "Formula",
     "div.math": "Formula",
     ".highlight pre": "Code or what it prints",
     ".rope-table": "Table",
     ".pst-scrollable-table-container": "Table",
   };
 
-  /** Whether an inline formula is wider than its paragraph. */
-  function isWide(formula) {
-    const room = formula.closest("p, li, td, dd, h1, h2, h3, div").clientWidth;
-    return formula.firstElementChild?.getBoundingClientRect().width > room;
-  }
+  const AROUND = "p, li, td, dd, h1, h2, h3, div"; // of an inline formula
 
-  // Elements wider than their column scroll, so make them reachable by keyboard and name them. All sizes are read
-  // before anything is written, so that the page is laid out only once.
-  function reach(within = document) {
-    const formulas = [...within.querySelectorAll("span.math")].map((box) => ({
-      box,
-      wide: isWide(box),
-      name: "Formula",
-    }));
-    const blocks = Object.entries(WIDE).flatMap(([boxes, name]) =>
-      [...within.querySelectorAll(boxes)].map((box) => ({ box, wide: box.scrollWidth > box.clientWidth, name })),
-    );
-    for (const { box, wide } of formulas)
-      if (box.classList.contains("wide") !== wide) box.classList.toggle("wide", wide);
-    for (const { box, wide, name } of [...formulas, ...blocks]) {
+  // Elements wider than their column scroll, so make them reachable by keyboard and name them. An observer reports each
+  // one once it is laid out, when its size is known: reading the size of what is folded away would lay it out.
+  const boxes = new Map(); // sets of {box, name}, keyed by the element whose size counts
+  function reach(entries) {
+    const seen = entries.flatMap(({ target }) => [...boxes.get(target)].map((each) => ({ ...each, target })));
+    const measured = seen.map((each) => ({ ...each, wide: isWide(each) })); // read all, then write
+    for (const { box, name, wide } of measured) {
+      if (box.matches("span.math")) box.classList.toggle("wide", wide);
       if (wide === box.hasAttribute("tabindex")) continue;
       const words = box.querySelector("caption")?.textContent ?? say(name);
       const wanted = { tabindex: "0", role: "group", "aria-label": say("{0}, scrolls sideways", words) };
@@ -136,10 +127,20 @@
       }
     }
   }
-  addEventListener("load", () => reach());
-  addEventListener("resize", () => reach());
-  const opened = ({ target }) => target instanceof HTMLDetailsElement && target.open && reach(target);
-  document.addEventListener("toggle", opened, true);
+  function isWide({ box, target }) {
+    if (box === target) return box.scrollWidth > box.clientWidth;
+    return box.firstElementChild?.getBoundingClientRect().width > target.clientWidth;
+  }
+  addEventListener("load", () => {
+    const watch = new ResizeObserver(reach);
+    for (const [kind, name] of Object.entries(WIDE)) {
+      for (const box of document.querySelectorAll(kind)) {
+        const target = box.matches("span.math") ? box.closest(AROUND) : box;
+        boxes.set(target, (boxes.get(target) ?? new Set()).add({ box, name }));
+      }
+    }
+    for (const target of boxes.keys()) watch.observe(target);
+  });
 
   // A link to a detour, or to a target inside a fold, opens it.
   function unfold() {

@@ -232,13 +232,17 @@ def words_of(svg: str) -> str:
 def add_figure_scripts(
     app: Sphinx, page: str, template: str, context: dict, doctree: nodes.Node | None
 ) -> None:
-    """Load a figure right after its slot, before the text below; the first one also loads the shared scripts.
+    """Load a page's first figure right after its slot, before the text below, and before it the shared scripts.
 
-    A script in the head would be deferred until the whole page, with all its formulas, is parsed.
+    A script in the head would be deferred until the whole page, with all its formulas, is parsed. Any other figure
+    leaves a mark after its slot: `live.js` loads it when the reader comes near.
     """
     loaded = set()
 
     def scripts(match: re.Match) -> str:
+        if loaded & set(LiveFigure.figures):
+            return f'<template data-near="{address(f"live/{match[1]}.js")}"></template>'
+        loaded.add(match[1])
         new = [file for file in (*BEFORE, f"live/{match[1]}.js") if file not in loaded]
         loaded.update(new)
         return "\n".join(f'<script data-at-once src="{address(file)}"></script>' for file in new)

@@ -15,6 +15,7 @@ from pathlib import Path
 from fontTools.subset import Options, Subsetter
 from fontTools.ttLib import TTFont
 from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
 from style_in_use import in_use, names_in_use
 
 SCRIPT = re.compile(r"<script(?P<attributes>[^>]*)>(?P<code>.*?)</script>\n?", re.DOTALL)
@@ -34,6 +35,10 @@ THEME_AT_ONCE = """{
 SENTENCE = re.compile(r'<(td|th scope="row") (style="text-align: left">[^<]{25})')  # in a table of results
 CHARSET = '<meta charset="utf-8" />\n'
 STORAGE = Path(__file__).parents[1] / "assets" / "storage.js"
+MEASURED = (
+    '["pre",".nboutput > .output_area",".cell_output > .output",".jp-RenderedHTMLCommon",'
+    '".pst-scrollable-table-container"]'
+)  # by a script of the theme, after each change of the page, even in closed folds; site.js takes it over
 PRINTS = ' onclick="window.print()"'  # an inline handler, which the policy forbids; site.js replaces it
 
 # 'self' does not cover files beside a page that was opened from a folder, hence file:. Formulas, tables and live
@@ -66,16 +71,25 @@ def finish(app: Sphinx, error: Exception | None) -> None:
         text = page.read_text(encoding="utf-8")
         whole = with_late_scripts(with_printed_number(text), search=page.name == "search.html")
         whole = with_storage(whole.replace(PRINTS, "").replace(THEME_LATER, THEME_AT_ONCE))
-        whole = with_policy(whole)
+        whole = with_policy(with_preloads(whole))
         whole = SENTENCE.sub(r'<\1 class="words" \2', whole)
         if whole != text:
             page.write_text(whole, encoding="utf-8")
     scripts = [file for file in (site / "_static").rglob("*.js") if file.name != "fontawesome.js"]
     keep_icons(site / "_static", icons_of([*pages, *scripts]))
+    measures_less(site / "_static" / "scripts" / "pydata-sphinx-theme.js")
     theme = site / "_static" / "styles" / "pydata-sphinx-theme.css"
     theme.write_text(
         in_use(theme.read_text(encoding="utf-8"), names_in_use(pages, scripts)), encoding="utf-8"
     )
+
+
+def measures_less(script: Path) -> None:
+    """Let the theme's script look for no element that scrolls."""
+    text = script.read_text(encoding="utf-8")
+    if MEASURED not in text and '["template"]' not in text:
+        raise ExtensionError(f"{script.name} names the elements it measures in another way")
+    script.write_text(text.replace(MEASURED, '["template"]'), encoding="utf-8")
 
 
 def with_printed_number(text: str) -> str:
@@ -108,6 +122,13 @@ def with_storage(text: str) -> str:
     code = re.sub(r"^ *//.*\n", "", STORAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)
     script = f"<script>{code}</script>\n"
     return text if script in text else text.replace(CHARSET, CHARSET + script, 1)
+
+
+def with_preloads(text: str) -> str:
+    """Return the page with a link at its top for each script of its first figure, so that it is fetched at once."""
+    sources = re.findall(r'<script data-at-once src="([^"]+)"', text)
+    links = "".join(f'<link rel="preload" as="script" href="{source}">\n' for source in sources)
+    return text if links in text else text.replace(CHARSET, CHARSET + links, 1)
 
 
 def with_policy(text: str) -> str:

@@ -403,6 +403,7 @@ LACKING = """([maths, patience]) => new Promise((done) => {
     ];
     const end = performance.now() + 1000 * patience;
     const look = () => {
+        window.RopeLive?.all?.(); // figures further down, too
         const left = lacking();
         if (left.length && performance.now() < end) setTimeout(look, 20);
         else done(left.slice(0, 5));

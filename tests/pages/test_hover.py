@@ -53,7 +53,7 @@ def test_terms_of_earlier_chapters_are_linked_once_and_papers_have_their_names()
 
 @pytest.mark.browser
 def test_a_card_comes_by_pointer_stays_under_it_and_goes_by_escape(visit):
-    seen = visit(CHAPTER, maths=False, bypass_csp=False, wait=False)
+    seen = visit(CHAPTER, maths=False, bypass_csp=False)
     page = seen.page
     link = page.locator(TERM)
     link.scroll_into_view_if_needed()

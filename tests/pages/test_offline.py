@@ -16,7 +16,8 @@ THREE = ["book/index", "notebooks/04_rotate_one_pair", "notebooks/16_blend_by_wa
 WALKED = (
     [page for page in PAGES if page != "index.html"] if EVERY_PAGE else [f"{page}.html" for page in THREE]
 )
-DRAWN = """const slots = [...document.querySelectorAll('.live-slot')];
+DRAWN = """window.RopeLive?.all();
+const slots = [...document.querySelectorAll('.live-slot')];
 return document.readyState === 'complete' && slots.length >= arguments[0]
     && slots.every((slot) => slot.querySelector('[data-ready="true"]:not([aria-busy="true"]), .live-note'));"""
 SET = """const all = [...document.querySelectorAll('.math')];

@@ -396,7 +396,7 @@ FRAMES = "return document.querySelectorAll('[data-live=\"Clocks\"] [data-place]'
 def test_a_place_is_clicked_in_every_engine(engine, watched):
     asked, page = questions()["06-whole"], chapters()["06"]["page"]
     engine.open(f"{watched}notebooks/{page}.html")
-    until(engine, "return document.querySelector('[data-live=\"Question\"]')?.dataset.ready === 'true'")
+    until(engine, "return book.alive('Question')")
     for _ in range([entry["id"] for entry in chapters()["06"]["question"]].index("06-whole")):
         engine.js(
             "[...document.querySelectorAll('[data-live=\"Question\"] button')]"

@@ -110,9 +110,12 @@ window.book = (() => {
   }
 
   const rests = (name) => figure(name).getAttribute("aria-busy") !== "true";
-  const alive = (name) => // and nothing will move any more
-    figure(name)?.dataset.ready === "true" && rests(name) &&
+  /** Whether a figure is there, wherever it is in the page, and nothing will move any more. */
+  const alive = (name) => {
+    window.RopeLive?.all?.();
+    return figure(name)?.dataset.ready === "true" && rests(name) &&
     document.readyState === "complete" && document.fonts.status === "loaded";
+  };
   return {
     errors, figure, picture, look, answer, controls, focus, focused, place, part, handle, press, listen, drawn, alive, rests,
   };

@@ -309,6 +309,19 @@ def test_a_letter_is_as_wide_as_its_kind(lib):
     assert lib("words", 'graphemes("a👩‍👩‍👧")') == ["a", "👩‍👩‍👧"]
 
 
+def test_a_text_is_split_as_unicode_has_it_with_and_without_the_slow_segmenter(lib):
+    """Every code point up to the Chinese characters, and the full-width ones, after itself and before a letter."""
+    script = """(() => {
+        const unicode = new Intl.Segmenter();
+        const between = (low, high) => Array.from({ length: high - low }, (_, n) => String.fromCodePoint(low + n));
+        const texts = [...between(0x20, 0x4e80), ...between(0x9f80, 0xa080), ...between(0xff00, 0x10000)]
+            .map((point) => `${point}${point}e`);
+        const split = (text) => Array.from(unicode.segment(text), ({ segment }) => segment);
+        return texts.filter((text) => String(graphemes(text)) !== String(split(text))).slice(0, 9);
+    })()"""
+    assert lib("words", script) == []
+
+
 @pytest.mark.parametrize(
     ("tip", "expected"),
     [

@@ -9,7 +9,7 @@ import { makeTaps } from "./taps.js";
 
 const [NARROWEST, WIDEST, UNSEEN] = [240, 760, 640]; // widths in pixels; the last is the default before layout
 
-/** The width of a held picture: the window's width, up to the style sheet's maximum. */
+/** The width that a held picture takes: the window's width, up to the style sheet's maximum. */
 const held = () => Math.min(document.documentElement.clientWidth, WIDEST + 32);
 
 const LEAST = 11 / 12; // minimum scale of a held picture, which shrinks 12-pixel text to 11 pixels
@@ -40,6 +40,7 @@ export function makePicture({ title, height, draw, panel }, view, { dragged, dro
   const pen = new Pen(group);
   let width = 0;
   let room = 0; // maximum height of a held picture, or 0 while the picture is not held
+  let breadth = 0; // its width, which would force a layout if each draw asked for it
 
   function measure() {
     const now = element.clientWidth ? Math.round(clamp(element.clientWidth, NARROWEST, WIDEST)) : width;
@@ -51,7 +52,7 @@ export function makePicture({ title, height, draw, panel }, view, { dragged, dro
   function paint(state, way) {
     const across = width || UNSEEN;
     const size = { width: across, height: height(across, state, view) };
-    const seen = room ? heldBox(size, panel?.(across, state, view), { across: held(), room }) : undefined;
+    const seen = room ? heldBox(size, panel?.(across, state, view), { across: breadth, room }) : undefined;
     const box = seen ? [seen.x, seen.y, seen.w, seen.h].map(Math.round) : [0, 0, size.width, size.height];
     write(canvas, { viewBox: box.join(" "), width: size.width, height: box[3] });
     pen.begin();
@@ -63,6 +64,7 @@ export function makePicture({ title, height, draw, panel }, view, { dragged, dro
   }
   function hold(/** @type {number} */ space) {
     room = space ? Math.min(space, HALF * innerHeight) - EDGES : 0;
+    if (room) breadth = held();
   }
   const asFile = (/** @type {string} */ words) => still(canvas, title, words);
   return { element, paint, measure, hold, ask: picks.ask, still: asFile };

@@ -70,6 +70,7 @@ export function keepInSight(root, { element, hold: crop }, paint, signal) {
   }
   function hold(/** @type {Element} */ control) {
     if (inSight()) return release();
+    if (control === used) return; // nothing has scrolled since; to measure it would force a layout
     const { top, bottom } = control.getBoundingClientRect();
     const [above, below] = [top - roof(), innerHeight - bottom];
     const space = Math.max(above, below) - GAP;
@@ -97,7 +98,7 @@ export function keepInSight(root, { element, hold: crop }, paint, signal) {
 
   for (const type of ["input", "click", "focusin"]) root.addEventListener(type, use, { signal });
   root.addEventListener("pointercancel", release, { signal }); // sent when a touch starts to scroll
-  addEventListener("scroll", scrolled, { signal, passive: true });
+  for (const type of ["scroll", "resize"]) addEventListener(type, scrolled, { signal, passive: true });
   for (const type of ["pointerdown", "focusin"]) document.addEventListener(type, leave, { signal });
   return { use: hold };
 }

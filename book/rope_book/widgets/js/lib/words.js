@@ -6,12 +6,17 @@ const WIDE = "mwMW@…";
 const EMOJI = /\p{Extended_Pictographic}/u;
 const FULL_WIDTH = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60]/;
 const BOLD = 1.13; // width relative to regular text
-const PLAIN = /^[\x20-\x7e]*$/; // text in which every code point is one grapheme
-const segmenter = globalThis.Intl?.Segmenter && new Intl.Segmenter(); // slow to construct
+const PLAIN = /^[\x20-\x7e]*$/;
+// Text in which every code point is one grapheme: Latin, Greek, Cyrillic, Chinese, signs, but no emoji.
+const SINGLE =
+  /^[\x20-\x7e\xa0-\u02ff\u0370-\u0482\u2010-\u2027\u2030-\u205e\u2070-\u20cf\u2100-\u27bf\u3000-\u3029\u4e00-\u9fff\uff01-\uff60]*$/;
+/** @type {Intl.Segmenter | undefined} */
+let segmenter; // made on first use, which takes as long as drawing a figure
 
 // Split a string into graphemes, so that an emoji of several code points counts as one character.
 export function graphemes(/** @type {string} */ text) {
-  if (!segmenter || PLAIN.test(text)) return Array.from(text);
+  if (SINGLE.test(text) || !globalThis.Intl?.Segmenter) return Array.from(text);
+  segmenter ??= new Intl.Segmenter();
   return Array.from(segmenter.segment(text), ({ segment }) => segment);
 }
 
