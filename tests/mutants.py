@@ -7,9 +7,10 @@
 A room is a folder of a package, or `lib`, `maths` or `figures` of the scripts; `lib` has the files that are
 tested in V8. `python` and `scripts` stand for all rooms of the kind. Tests run in a copy of the repository until
 the first fails: in forks (`mutant_forks.py`), which takes a second or so; and, for what forks cannot try or do
-not notice, in a process of its own, with all tests of the room, those nearest to the changed file first. A change
-that no test notices survives. The changes in `equivalent_mutants.toml`, which nobody could notice, are not drawn.
-The status is 1 if fewer than 95 % of a room are noticed.
+not notice, in a process of its own, with all tests of the room, those nearest to the changed file first. A browser
+cannot be forked: a script's change that forks do not notice is tried with the figures' stills, which a browser
+draws. A change that no test notices survives. The changes in `equivalent_mutants.toml`, which nobody could notice,
+are not drawn. The status is 1 if fewer than 95 % of a room are noticed.
 """
 
 import argparse
@@ -39,6 +40,7 @@ PROCESSES = multiprocessing.get_context("forkserver")
 PROCESSES.set_forkserver_preload(["numpy", "torch", "py_mini_racer"])  # plugins of pytest must load after it
 HOUSES = {"library": "rope_edu", "doctor": "doctor/rope_doctor", "book": "book/rope_book"}
 SCRIPTS = ("lib", "maths", "figures")
+STILLS = "tests/pages/test_stills.py"
 
 PAIRS = "< <= > >= == != === !== + - * / and or && || True False true false sin cos min max floor ceil"
 SWAPS = dict(zip(PAIRS.split()[::2], PAIRS.split()[1::2], strict=True))
@@ -206,21 +208,25 @@ def tried_in_forks(copy: Path, tests: list[str], chosen: list[Mutant]) -> Iterat
         process.join()
 
 
-def noticed(copy: Path, mutant: Mutant, tests: list[str], options: list[str]) -> bool:
-    """Return whether a test fails in a process of its own, in the copy of the repository with a change."""
-    file, seen = copy / mutant.path, False
-    text = file.read_text(encoding="utf-8")
-    file.write_text(mutant.applied(text), encoding="utf-8")
+def fails(copy: Path, tests: list[str], options: list[str]) -> bool:
+    """Return whether a test fails in a process of its own, in the copy of the repository."""
     for part in filter(None, (tests[:FEW], tests[FEW:])):
-        process = PROCESSES.Process(
-            target=pytest_in, args=(copy, ["-x", "-m", "not nightly", *options, *part])
-        )
+        process = PROCESSES.Process(target=pytest_in, args=(copy, ["-x", *options, *part]))
         process.start()
         process.join(HOUR)
         process.kill()
         process.join()
-        if seen := process.exitcode not in (0, NONE_RAN):
-            break
+        if process.exitcode not in (0, NONE_RAN):
+            return True
+    return False
+
+
+def noticed(copy: Path, mutant: Mutant, tests: list[str], options: list[str]) -> bool:
+    """Return whether a test fails in the copy of the repository with a change."""
+    file = copy / mutant.path
+    text = file.read_text(encoding="utf-8")
+    file.write_text(mutant.applied(text), encoding="utf-8")
+    seen = fails(copy, tests, options)
     file.write_text(text, encoding="utf-8")
     return seen
 
@@ -228,7 +234,7 @@ def noticed(copy: Path, mutant: Mutant, tests: list[str], options: list[str]) ->
 def survivors(copy: Path, chosen: list[Mutant], tests: list[str]) -> list[str]:
     """Return the changes that no test notices, neither in a fork nor in a process of its own; print each."""
     files = sorted({file for mutant in chosen for file in nearest_first(tests, mutant.path)})
-    verdicts, untried, alive = tried_in_forks(copy, files, chosen), list(chosen), []
+    verdicts, untried, alive = tried_in_forks(copy, files, chosen), dict.fromkeys(chosen), []
     failed = next(verdicts, None)
     if failed is None:
         sys.exit(f"these tests cannot be collected: {' '.join(files)}")
@@ -241,11 +247,15 @@ def survivors(copy: Path, chosen: list[Mutant], tests: list[str]) -> list[str]:
 
     for mutant, seen in verdicts:
         if seen:
-            untried.remove(mutant)
+            del untried[mutant]
             tell(mutant, seen)
-    but = [f"--deselect={test}" for test in failed]
-    for mutant in untried:
-        tell(mutant, noticed(copy, mutant, nearest_first(tests, mutant.path), but))
+        elif mutant.path.endswith(".js"):
+            untried[mutant] = [STILLS], ["-m", ""]
+    if any(untried.values()) and fails(copy, [STILLS], ["-m", ""]):
+        sys.exit(f"{STILLS} fails without any change, or finds no browser")
+    but = ["-m", "not nightly", *(f"--deselect={test}" for test in failed)]
+    for mutant, left in untried.items():
+        tell(mutant, noticed(copy, mutant, *(left or (nearest_first(tests, mutant.path), but))))
     return alive
 
 
@@ -282,6 +292,7 @@ def main(arguments: list[str]) -> int:
         for path in filter(None, listed.stdout.split("\0")):
             (Path(folder) / path).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / path, Path(folder) / path)
+        (Path(folder) / "_build/html").mkdir(parents=True)  # the tests of pages ask for it
         enough = [run(Path(folder), room, draw) for room, draw in draws.items() if draw]
     return int(not all(enough))
 
