@@ -228,26 +228,26 @@ function keysOf(reading, view) {
 function drawWaves(pen, reading, lengths, box, other) {
   const waves = wavelength(reading.invFreq);
   const last = Math.max(1, waves.length - 1, (other?.invFreq.length ?? 0) - 1);
-  const level = (tokens) => clamp(powerOf(tokens), 0, SLOWEST);
-  const { X, Y } = axes(pen, box, [0, last], [0, SLOWEST], {
+  const raise = (tokens) => clamp(powerOf(tokens), 0, SLOWEST);
+  const { X, Y, level } = axes(pen, box, [0, last], [0, SLOWEST], {
     xLabel: phrase`pair, i`,
     yLabel: phrase`Wavelength (tokens)`,
     yTicks: range(0, SLOWEST, 3),
     yFormat: (power) => decade(power),
   });
-  for (const { tokens, style } of lengths) pen.line(box.x, Y(level(tokens)), box.x + box.w, Y(level(tokens)), style);
+  for (const { tokens, style } of lengths) level(raise(tokens), style);
   if (reading.ropeType !== "nope") {
     const plain = wavelength(invFreq(reading.rotaryDim, reading.base)).slice(0, waves.length);
-    const curve = plain.map((wave, i) => [X(i), Y(level(wave))]);
+    const curve = plain.map((wave, i) => [X(i), Y(raise(wave))]);
     pen.curve(curve, PLAIN);
   }
-  const dots = waves.map((wave, i) => [X(i), Y(level(wave)), 3]);
+  const dots = waves.map((wave, i) => [X(i), Y(raise(wave)), 3]);
   const within = (/** @type {boolean} */ is) => dots.filter((_, i) => waves[i] <= (reading.longest ?? Infinity) === is);
   pen.circles(within(true), { fill: ink.position });
   pen.circles(within(false), HOLLOW);
   if (!other) return;
   const crosses = wavelength(other.invFreq).flatMap((wave, i) => {
-    const [x, y] = [X(i), Y(level(wave))];
+    const [x, y] = [X(i), Y(raise(wave))];
     return [
       [x - 4, y, x + 4, y],
       [x, y - 4, x, y + 4],
@@ -259,7 +259,7 @@ function drawWaves(pen, reading, lengths, box, other) {
 /** Plot the mean score of equal vectors by distance, relative to its value at distance 0. */
 function drawScore(pen, reading, lengths, box, other) {
   const { scores, negative } = measured(reading.invFreq);
-  const { X, Y } = axes(pen, box, [1, REACH], [-0.5, 1], {
+  const { X, Y, level, upright } = axes(pen, box, [1, REACH], [-0.5, 1], {
     xLabel: phrase`distance (tokens, logarithmic)`,
     yLabel: phrase`Mean score of equal vectors`,
     xLog: true,
@@ -267,11 +267,8 @@ function drawScore(pen, reading, lengths, box, other) {
     xFormat: abbreviated,
     yTicks: [-0.5, 0, 0.5, 1],
   });
-  for (const { tokens, style } of lengths) {
-    const x = X(clamp(tokens, 1, REACH));
-    pen.line(x, box.y, x, box.y + box.h, style);
-  }
-  pen.line(box.x, Y(0), box.x + box.w, Y(0), { stroke: ink.muted, width: 1 });
+  for (const { tokens, style } of lengths) upright(clamp(tokens, 1, REACH), style);
+  level(0);
   const curve = (points) => points.map(([distance, score]) => [X(distance), Y(clamp(score, -0.5, 1))]);
   pen.curve(curve(scores), { stroke: ink.score, width: 2 });
   if (other) pen.curve(curve(measured(other.invFreq).scores), { stroke: ink.text, width: 1.4, dash: "5 3" });

@@ -1,6 +1,7 @@
 import { GAINED } from "../data/gained.js";
 import { axes } from "../lib/axes.js";
 import { ink, note, noteEnd } from "../lib/colour.js";
+import { CURSOR } from "../lib/cursor.js";
 import { live } from "../lib/figure.js";
 import { fmt, range } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
@@ -62,7 +63,7 @@ function drawScore(pen, state, box) {
   const { position, distance, inv_freq } = state;
   const [gains, after] = gainsOf(state);
   const most = Math.max(1, Math.ceil(length(Q) * length(K) * Math.max(...gains) * Math.max(...gains)));
-  const { X, Y, at } = axes(pen, box, [0, LAST], [-most, most], {
+  const { X, Y, at, upright } = axes(pen, box, [0, LAST], [-most, most], {
     xLabel: phrase`position of the key, n (tokens)`,
     xTicks: range(0, LAST, 24),
     yTicks: [-most, 0, most],
@@ -74,7 +75,7 @@ function drawScore(pen, state, box) {
   pen.curve(alongText(!after), other);
   pen.curve(alongText(after), chosen);
   const [cx, cy] = [X(position), Y(scoreOf(state))];
-  pen.line(cx, box.y, cx, box.y + box.h, { stroke: ink.position, width: 1.5, dash: "4 3" });
+  upright(position, CURSOR);
   pen.circle(cx, cy, 6.5, { fill: ink.score, stroke: ink.text, width: 1.5 });
   pen.text(box.x - 30, box.y - 50, phrase`Score at distance ${distance}, gains`);
   const key = (left, words, style, fill) => {

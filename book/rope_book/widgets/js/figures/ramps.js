@@ -54,14 +54,12 @@ function drawAxes(pen, { head_dim, beta_fast, factor, shown, across }, { turns }
   const byPair = across === "pair";
   const most = byPair ? head_dim / 2 - 1 : 1.25 * beta_fast;
   const multiplied = narrow ? "θ′ / θ" : phrase`What θ is multiplied by, θ′ / θ`;
-  const { X, Y, at } = axes(pen, box, [0, most], [0, TOP], {
+  const { X, Y, at, level } = axes(pen, box, [0, most], [0, TOP], {
     xLabel: byPair ? phrase`pair i (fast to slow)` : phrase`turns in the trained length (linear)`,
     yLabel: shown === "kept" ? phrase`Share of θ kept, γ` : multiplied,
     yTicks: range(0, 4).map((i) => i / 4),
   });
-  const level = Y(1 / factor);
-  if (shown === "multiplier")
-    pen.line(box.x, level, box.x + box.w, level, { stroke: ink.muted, width: 1.2, dash: "2 3" });
+  if (shown === "multiplier") level(1 / factor, { stroke: ink.muted, width: 1.2, dash: "2 3" });
   const placeOf = (i) => (byPair ? i : turns[i]);
   return { X, Y, at, place: (i) => X(Math.min(placeOf(i), most)), isOn: (i) => placeOf(i) <= most, byPair };
 }

@@ -1,6 +1,7 @@
 import { RULES } from "../data/rules.js";
 import { axes } from "../lib/axes.js";
 import { ink, noteEnd, ruleInk } from "../lib/colour.js";
+import { nameOver } from "../lib/cursor.js";
 import { hands, rims, tips, wedges } from "../lib/faces.js";
 import { live } from "../lib/figure.js";
 import { centred } from "../lib/labels.js";
@@ -76,8 +77,7 @@ function drawRail(pen, { position, trained, wanted }, width, y) {
   for (const end of lengthNames([trained, wanted], X, width))
     pen.text(end.x, y + 22, end.name, { anchor: "middle", size: 12 });
   const words = `m = ${grouped(position)}`;
-  const at = centred(X(position), words, 2, width - 2, { bold: true });
-  pen.text(at, y - 14, words, { anchor: "middle", fill: ink.positionWords, weight: 600 });
+  nameOver(pen, X(position), y - 14, words, width);
   pen.circle(X(position), y, 7, { fill: ink.position, stroke: ink.text, width: 1.5 });
   const token = (px) => clamp((most * (px - x)) / w, 1, wanted);
   return { position: { x: X(position), y, at: token } };

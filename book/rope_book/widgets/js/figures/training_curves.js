@@ -126,7 +126,11 @@ function drawAxes(pen, state, { all, level, trained, unit }, box) {
   const isShare = state.measure === "accuracy";
   const label = isShare ? phrase`Right answers (%)` : phrase`Loss (nats)`;
   const learning = isShare ? phrase`While learning: right (%)` : phrase`While learning: loss (nats)`;
-  const { X, Y } = axes(pen, box, [0, most], ends, {
+  const {
+    X,
+    Y,
+    level: levelLine,
+  } = axes(pen, box, [0, most], ends, {
     xLabel: xLabel ?? (box.w < 230 ? phrase`length (${unit})` : phrase`length of the test texts (${unit})`),
     yLabel: byLength ? label : learning,
     xTicks: byLength ? range(0, FAR) : undefined,
@@ -134,8 +138,7 @@ function drawAxes(pen, state, { all, level, trained, unit }, box) {
     yTicks: ticks,
     yFormat: format,
   });
-  const y = Y(100 * level);
-  if (isShare && !byLength) pen.line(box.x, y, box.x + box.w, y, { stroke: ink.muted, width: 1, dash: "5 4" });
+  if (isShare && !byLength) levelLine(100 * level, { stroke: ink.muted, width: 1, dash: "5 4" });
   const pathOf = ({ across }, values) =>
     byLength
       ? upTo(values, state.doublings).map(([t, value]) => [X(t), Y(place(value))])
