@@ -51,11 +51,8 @@ function drawPlane(pen, state, { x, y, size }) {
   pen.text(x + 2, y + 12, up, note);
   labels.avoid(x + size - 2 - textWidth(across, 12), y + size - 18, x + size, y + size);
   labels.avoid(x, y, x + 4 + textWidth(up, 12), y + 16);
-  nameTips(
-    pen,
-    plane,
-    arrows.map(({ z, name, words }) => ({ z, name, fill: words, bold: true, r: 7 })),
-  );
+  const names = arrows.map(({ z, name, words }) => ({ z, name, fill: words, bold: true, r: 7 }));
+  nameTips(pen, plane, names);
 }
 
 /** Plot the score at one distance along the text, with the gains applied before and after the turn. */

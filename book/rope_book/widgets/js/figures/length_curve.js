@@ -11,6 +11,7 @@ import { guessGap } from "../maths/drawn_guess.js";
 
 const [PARTS, TOP] = [16, 3]; // number of parts of the text; loss at height 1 of a drawn guess, in nats
 const [LOW, HIGH] = [-0.25, 3];
+const THIN = { width: 1.2, opacity: 0.7 };
 const WITHIN = 4; // index of a part within the trained length
 const MIDDLES = range(0, PARTS - 1).map((part) => (LENGTH.tokens * (part + 0.5)) / PARTS);
 
@@ -42,12 +43,7 @@ function drawCurves(pen, state, width, { X, Y }) {
   const pathOf = ({ costs }) => costs[state.text].map((cost, n) => [X(MIDDLES[n]), Y(clamp(cost, LOW, HIGH))]);
   const inkOf = ({ rule }) => ruleInk[rule] ?? ink.muted;
   for (const remedy of LENGTH.remedies)
-    pen.curve(pathOf(remedy), {
-      stroke: inkOf(remedy),
-      width: 1.2,
-      opacity: 0.7,
-      dash: remedy.rule ? undefined : "4 3",
-    });
+    pen.curve(pathOf(remedy), { ...THIN, stroke: inkOf(remedy), dash: remedy.rule ? undefined : "4 3" });
   pen.curve(pathOf(chosen), { stroke: chosen.rule === "rope" ? ink.text : inkOf(chosen), width: 4 });
   const ends = LENGTH.remedies.map((remedy) => ({
     name: nameOf(remedy, width),

@@ -140,10 +140,8 @@ function drawBars(pen, box, pairs, state) {
   const shown = pairs.filter(({ i, complete }) => !complete || i === state.pair);
   const points = (fresh) =>
     shown.filter((pair) => pair.fresh === fresh).map(({ i, angle }) => [X(i), Y(turnsOf(angle))]);
-  pen.circles(
-    points(false).map((point) => [...point, r]),
-    { fill: ink.text },
-  );
+  const known = points(false).map((point) => [...point, r]);
+  pen.circles(known, { fill: ink.text });
   unseenPoints(pen, points(true), r + 0.6);
   drawWhole(pen, box, whole.length, column);
   const at = (px) => ({ pair: clamp(Math.floor((px - box.x) / column), 0, pairs.length - 1) });
@@ -167,15 +165,11 @@ function drawSlowed(pen, { x, y, w, h }, { rule }, pairs, factor) {
   const [low, high] = [Math.min(1, ...values), Math.max(factor, 2, ...values)];
   const Y = (value) => y + h - (h * (powerOf(value) - powerOf(low))) / (powerOf(high) - powerOf(low));
   const tick = (value) => (value < 1000 ? fmt(value, value < 10 ? 1 : 0) : abbreviated(Number(value.toPrecision(2))));
-  pen.text(x, y - 9, phrase`Slowed down by (needed: ${by(factor)})`, {
-    size: 12,
-  });
+  pen.text(x, y - 9, phrase`Slowed down by (needed: ${by(factor)})`, { size: 12 });
   pen.line(x, Y(factor), x + w, Y(factor), { stroke: ink.text, width: 1.2, dash: "2 3" });
   const column = w / pairs.length;
-  pen.curve(
-    values.map((value, i) => [x + (i + 0.5) * column, Y(value)]),
-    { stroke: ruleInk[rule], width: 3 },
-  );
+  const path = values.map((value, i) => [x + (i + 0.5) * column, Y(value)]);
+  pen.curve(path, { stroke: ruleInk[rule], width: 3 });
   pen.text(x - 6, Y(low) + 4, tick(low), noteEnd);
   pen.text(x - 6, Y(high) + 4, tick(high), noteEnd);
 }
