@@ -222,7 +222,8 @@ def ramps(drawn: Picture, figure: Any) -> Iterator[Reading]:
         yield name, y, (kept if figure.shown == "kept" else times)[on]
         whole, none = (int((np.abs(kept - end) < 1e-9).sum()) for end in (1, 0))
         counts = f"{whole} / {len(kept) - whole - none} / {none}"
-        yield f"{name}: counts", drawn.words[drawn.words.index(name) + 1] == counts, True
+        (line,) = [y for _, y, words, _ in drawn.texts if words == name]
+        yield f"{name}: counts", counts in [words for _, y, words, _ in drawn.texts if y == line], True
     yield "turns", says(drawn.found(r"^pair \d+: (.*) turns")[0], figure.turns), True
     if figure.across == "pair":
         betas = np.array([figure.beta_fast, figure.beta_slow])
@@ -348,16 +349,17 @@ def config_inspector(drawn: Picture, figure: Any) -> Iterator[Reading]:
     if reading is None:
         return
     rotation = reading.spec
-    yield "the text's words", drawn.said("^text (.*)"), [figure.length]
+    yield "the text's words", drawn.said("^text.* (.*)"), [figure.length]
     if reading.longest:
-        yield "the claim's words", drawn.said("^claimed (.*)"), [reading.longest]
+        yield "the claim's words", drawn.said("claimed (.*)"), [reading.longest]
     if figure.view == "score":
         chart = drawn.chart("distance (tokens, logarithmic)", "Mean score of equal vectors")
         x, y = chart.at(drawn.shapes("curve", stroke="score")[0])
         yield "scores", y, np.clip(mean_cosine(rotation.inv_freq, np.round(x)), -0.5, 1)
         return
     chart = drawn.chart("pair, i", "Wavelength (tokens)")
-    dots = [*drawn.shapes("circle", fill="position"), *drawn.shapes("circle", fill="none")]
+    hollow = drawn.shapes("circle", fill="none")[1:]  # after the legend's
+    dots = [*drawn.shapes("circle", fill="position"), *hollow]
     x, y = chart.at(sorted(dots))
     yield "pairs", x, np.arange(len(rotation.inv_freq))
     yield "wavelengths", y, np.clip(wavelength(rotation.inv_freq), 1, 1e9)

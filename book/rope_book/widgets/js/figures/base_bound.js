@@ -1,7 +1,7 @@
 import { BASES } from "../data/bases.js";
 import { axes } from "../lib/axes.js";
 import { ink, noteEnd } from "../lib/colour.js";
-import { cursor } from "../lib/cursor.js";
+import { CURSOR, cursor } from "../lib/cursor.js";
 import { live } from "../lib/figure.js";
 import { centred, Labels } from "../lib/labels.js";
 import { legendOf } from "../lib/legend.js";
@@ -70,7 +70,7 @@ function below(path, zero) {
 function drawCurve(pen, { base, head_dim, context }, box, width) {
   const { first, distances, means } = curveOf(head_dim, base);
   const low = BOTTOM - ((1 - BOTTOM) * FOOT) / (box.h - FOOT);
-  const { X, Y, at } = axes(pen, box, [1, FARTHEST], [low, 1], {
+  const { X, Y, at, level } = axes(pen, box, [1, FARTHEST], [low, 1], {
     xLabel: phrase`distance r (tokens)`,
     yLabel: phrase`Mean of cos(r·θ)`,
     xLog: true,
@@ -78,7 +78,7 @@ function drawCurve(pen, { base, head_dim, context }, box, width) {
     xFormat: asPower,
     yTicks: [0, 0.5, 1],
   });
-  pen.line(box.x, Y(0), box.x + box.w, Y(0), { stroke: ink.muted, width: 1 });
+  level(0);
   /** @type {(r: number, mean: number) => Pair} */
   const point = (r, mean) => [X(r), Y(Math.max(mean, BOTTOM))];
   const now = point(context, meanCosine(invFreq(head_dim, base), [context])[0]);
@@ -160,7 +160,7 @@ function nameModels(pen, models, box, path, [x, y]) {
 
 /** Draw the models' chart: the first negative distance at each base, a dot per model, and the current state. */
 function drawPlane(pen, { base, head_dim, context, model }, box) {
-  const { X, Y, at } = axes(pen, box, [LOWEST, HIGHEST], [2, 6.1], {
+  const { X, Y, at, upright } = axes(pen, box, [LOWEST, HIGHEST], [2, 6.1], {
     xLabel: phrase`base b`,
     yLabel: phrase`Context (tokens)`,
     xLog: true,
@@ -179,7 +179,7 @@ function drawPlane(pen, { base, head_dim, context, model }, box) {
   const dots = others.map(({ at: [cx, cy] }) => /** @type {[number, number, number]} */ ([cx, cy, 4.5]));
   pen.circles(dots, MODEL);
   const now = point(base, context);
-  pen.line(now[0], box.y, now[0], box.y + box.h, { stroke: ink.position, width: 1.5, dash: "4 3" });
+  upright(base, CURSOR);
   pen.circle(...now, 7, CURRENT);
   pen.text(box.x + box.w - 6, box.y + box.h - 8, SAFE, { ...noteEnd, fill: ink.positionWords });
   const tap = ({ name, at: [cx, cy] }) => [name, { x: cx - 11, y: cy - 11, w: 22, h: 22, set: { model: name } }];

@@ -1,6 +1,7 @@
 import { axes } from "../lib/axes.js";
 import { ink, note, noteEnd, noteMiddle, onShade } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
+import { colourScale, frame } from "../lib/heatmap.js";
 import { clamp, fmt, range, sum } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
 import { pointsAround } from "../lib/shapes.js";
@@ -72,8 +73,7 @@ function drawRow(pen, { length, query }, { x, y, side }) {
   pen.text(x + side / 2, y + side + 32, phrase`key position j`, { anchor: "middle" });
   pen.text(13, y + side / 2, phrase`query position i`, { anchor: "middle", turn: -90 });
   const top = y + query * cell;
-  pen.rect(x - 1, top - 1, side + 2, cell + 2, { stroke: ink.paper, width: 5 });
-  pen.rect(x - 1, top - 1, side + 2, cell + 2, { stroke: ink.q, width: 2.5 });
+  frame(pen, x - 1, top - 1, side + 2, cell + 2, { stroke: ink.q, width: 2.5 });
   pen.text(x - 6, top + cell / 2 + 4, query, { ...noteEnd, fill: ink.qWords, weight: 600 });
   const [cx, cy] = [x + (query + 0.5) * cell, top + cell / 2];
   pen.circle(cx, cy, 6.5, { fill: ink.q, stroke: ink.paper, width: 2 });
@@ -97,11 +97,7 @@ function drawEntries(pen, { scheme, length, query }, { causal, entry, last }, { 
 
 function drawScale(pen, { scheme }, { last }, { x, y, side }) {
   const [steps, most] = scheme === "alibi" ? [128, 1] : [last + 1, last];
-  const top = y + side + 48;
-  pen.raster(x, top, side, 12, 1, steps, (_, c) => c / (steps - 1));
-  pen.text(x, top + 27, 0, note);
-  pen.text(x + side / 2, top + 27, WORDS[scheme].unit, noteMiddle);
-  pen.text(x + side, top + 27, most, noteEnd);
+  colourScale(pen, { x, y: y + side + 48, w: side }, [0, WORDS[scheme].unit, most], undefined, steps);
 }
 
 /** Plot the bias against j − i as one curve for all rows, highlighting the part that the selected row uses. */

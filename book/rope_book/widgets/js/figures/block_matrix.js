@@ -1,5 +1,6 @@
 import { diverging, ink, note, noteEnd, noteMiddle, onShade, shade, signedPlace } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
+import { frame } from "../lib/heatmap.js";
 import { brief, fmt, range } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
 import { textWidth } from "../lib/words.js";
@@ -14,6 +15,7 @@ const FEATURES = [
   -0.6, 0.3, 0.2, 0.7, -0.4, -0.7, 0.5, 0.1, -0.2, 0.6,
 ];
 const TOP = 26; // space above the cells, for the headings
+const FRAME = { stroke: ink.text, width: 3 };
 const BELOW = 140; // space below the cells for the sum of the selected row and the multiplication count
 
 /**
@@ -79,13 +81,7 @@ function cell(pen, value, x, y, w, h) {
 function drawColumn(pen, values, heading, x, w, h, marked) {
   pen.text(x + w / 2, TOP - 12, heading, { anchor: "middle", weight: 600 });
   for (const [r, value] of values.entries()) cell(pen, value, x, TOP + r * h, w, h);
-  for (const r of marked) frame(pen, x, TOP + r * h, w, h);
-}
-
-/** Draw a frame that is visible against any colour. */
-function frame(pen, x, y, w, h) {
-  pen.rect(x, y, w, h, { stroke: ink.paper, width: 6 });
-  pen.rect(x, y, w, h, { stroke: ink.text, width: 3 });
+  for (const r of marked) frame(pen, x, TOP + r * h, w, h, FRAME);
 }
 
 /** Draw R, leaving cells that are always zero blank. */
@@ -101,7 +97,7 @@ function drawMatrix(pen, { d, matrix, rows, j }, pairing, { left, side, cell: w 
     const blocks = range(0, d - 1, 2).map((i) => [left + i * w, TOP + i * w, 2 * w, 2 * w]);
     pen.rects(blocks, { stroke: ink.muted, width: 1.5 });
   }
-  frame(pen, left, TOP + j * w, side, w);
+  frame(pen, left, TOP + j * w, side, w, FRAME);
 }
 
 /** Draw the matrix form, R times x. */

@@ -1,7 +1,7 @@
 import { ink, note, noteMiddle } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
 import { polar } from "../lib/geometry.js";
-import { inLines } from "../lib/labels.js";
+import { legendOf } from "../lib/legend.js";
 import { fmt, range } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
 import { pointsAround, sector } from "../lib/shapes.js";
@@ -41,13 +41,13 @@ function plan(width) {
   const tall = narrow ? 15 : 13.2; // height of one step in the history
   const r = Math.min(side / 2 - 1, 18);
   const keys = 24 + r;
-  const legend = keys + r + 36;
-  const history = legend + (narrow ? 60 : 30);
+  const top = keys + r + 32;
+  const history = top + (narrow ? 64 : 34);
   const bottom = history + STEPS * tall;
   const work = narrow
     ? { x: 2, y: bottom + 40, w: width - 4 }
     : { x: 10.2 * side, y: history + 14, w: width - 10.2 * side }; // above the newest steps
-  return { side, tall, r, keys, legend, history, work, height: bottom + (narrow ? 48 + COSTS.length * COST : 2) };
+  return { side, tall, r, keys, legend: top, history, work, height: bottom + (narrow ? 48 + COSTS.length * COST : 2) };
 }
 
 function hand(pen, cx, cy, length, angle, style) {
@@ -98,17 +98,11 @@ const SIGNS = {
   ],
 };
 const NEW = { words: phrase`new`, box: { fill: ink.k, opacity: 0.45 } };
-const EVICTED = { words: phrase`evicted`, letter: "×" };
+const EVICTED = { words: phrase`evicted`, sign: (pen, x, y) => pen.text(x + 5, y + 4, "×", { fill: ink.muted }) };
 
-function drawLegend(pen, { store, capacity, step }, width, top) {
+function legend({ store, capacity, step }, width) {
   const signs = [NEW, ...SIGNS[store], ...(step > capacity ? [EVICTED] : [])];
-  for (const { words, style, box, letter, x, line } of inLines(signs, width - 2, { sample: 20, gap: 12 })) {
-    const y = top + 20 * line;
-    if (style) pen.line(x + 2, y - 4, x + 17, y - 4, style);
-    if (box) pen.rect(x + 2, y - 11, 14, 13, box);
-    if (letter) pen.text(x + 5, y, letter, { fill: ink.muted });
-    pen.text(x + 22, y, words);
-  }
+  return legendOf(signs, width - 2, { sample: 20, text: 22 });
 }
 
 /** Draw one row of small clock hands for each step so far, aligned with the columns above. */
@@ -153,7 +147,7 @@ function drawWork(pen, { store, capacity, step }, { x, y, w }) {
 function draw(pen, state, { width }) {
   const at = plan(width);
   drawNow(pen, state, at);
-  drawLegend(pen, state, width, at.legend);
+  legend(state, width).draw(pen, at.legend);
   drawHistory(pen, state, width, at);
   drawWork(pen, state, at.work);
 }

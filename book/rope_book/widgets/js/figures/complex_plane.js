@@ -175,11 +175,10 @@ function makeChart(pen, box, values, xLabel, yLabel) {
   const gap = marks.length > 1 ? marks[1] - marks[0] : 1;
   const [bottom, high] = [Math.floor(low / gap + 1e-6) * gap, Math.max(Math.ceil(top / gap - 1e-6), 1) * gap];
   const yTicks = ticks(bottom, high, 4);
-  const { X, Y } = axes(pen, box, [0, LAST], [bottom, high], { xLabel, yLabel, xTicks: range(0, LAST, 2), yTicks });
+  const options = { xLabel, yLabel, xTicks: range(0, LAST, 2), yTicks };
+  const { X, Y, level, upright } = axes(pen, box, [0, LAST], [bottom, high], options);
   return {
-    X,
-    Y,
-    yTicks,
+    ...{ X, Y, upright, yTicks },
     /**
      * Draw the values as dots joined by a line, starting at position `from`, and return the dots.
      * @param {{dash?: string, r?: number, from?: number}} [style]
@@ -192,7 +191,7 @@ function makeChart(pen, box, values, xLabel, yLabel) {
       return dots;
     },
     /** Draw a dashed line at the value that all points should share. */
-    reference: (value) => pen.line(X(0), Y(value), X(LAST), Y(value), { stroke: ink.muted, width: 1.5, dash: "6 4" }),
+    reference: (value) => level(value, { stroke: ink.muted, width: 1.5, dash: "6 4" }),
     mark: (place, value, fill) => pen.circle(X(place), Y(value), 6, { fill, stroke: ink.text, width: 1.5 }),
   };
 }
@@ -241,8 +240,7 @@ function panelOfTurns(pen, { f, q, k, m }, box) {
   const [qTurns, kTurns] = [turnsOf(f, q), turnsOf(f, k)];
   const label = phrase`Turned so far, φ(m) (rad)`;
   const chart = makeChart(pen, box, [...qTurns, ...kTurns], phrase`position m of both (tokens)`, label);
-  const x = chart.X(m);
-  pen.line(x, box.y, x, box.y + box.h, { stroke: ink.position, width: 1.5, dash: "3 3" });
+  chart.upright(m, { stroke: ink.position, width: 1.5, dash: "3 3" });
   chart.dotted(qTurns, ink.q, { r: 5.5 });
   chart.dotted(kTurns, ink.k, { dash: "5 5", r: 2.8 });
 }

@@ -4,6 +4,7 @@ import { ink } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
 import { inLines } from "../lib/labels.js";
 import { namedBy } from "../lib/leads.js";
+import { legendOf } from "../lib/legend.js";
 import { memo } from "../lib/memo.js";
 import { abbreviated, clamp, decade, geometric, grouped, last, powerOf, range } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
@@ -19,8 +20,7 @@ const REACH = 131072; // end of the distance axis, in tokens
 const LINE = 19; // line height, in pixels
 const HEAD = { size: 16, pitch: 22 }; // font size and line height of the verdict, in pixels
 const CHIP = { w: 22, h: 24, pitch: 30 }; // padding, height and row spacing of the model chips, in pixels
-const CHART = { least: 60, most: 152 }; // height of the axes, in pixels
-const AXES = 46; // room for words above the axes, and below them, in pixels
+const CHART = { least: 60, most: 152, above: 26, below: 46 }; // height of the axes, and room for words around them
 const SLOWEST = 9; // the wavelength axis ends at 10^SLOWEST tokens per turn
 
 const CHIPS = (namedBy("ConfigInspector").few?.preset ?? []).map((name) => ({ name, words: name.split(" (")[0] }));
@@ -133,9 +133,9 @@ const wordsOf = memo((state, width) => {
 
 const chips = (width) => inLines(CHIPS, width, { sample: CHIP.w, gap: 6 });
 
-/** The legend's entries, wrapped into lines. */
-const legend = ({ reading }, { length }, width) =>
-  reading ? inLines(marks(reading, length), width, { sample: 26 }) : [];
+/** The legend of the lengths and of what the chart shows beside them. */
+const legend = ({ reading }, { length, view }, width) =>
+  legendOf(reading ? [...marks(reading, length), ...keysOf(reading, view)] : [], width - 2);
 
 /** The number of lines that the longest preset needs, so that choosing another preset moves nothing. */
 const roomFor = memo((layers, width) => {
@@ -146,12 +146,13 @@ const roomFor = memo((layers, width) => {
     second: "none",
     layers,
     length: REACH,
+    view: "waves",
   }));
   const words = all.map((state) => wordsOf(state, width));
   return {
     head: Math.max(...words.map(({ head }) => head.length)),
     above: Math.max(...words.map(({ above }) => above.length)),
-    legend: Math.max(...all.map((state) => last(legend(readState(state)[0], state, width)).line)),
+    legend: Math.max(...all.map((state) => legend(readState(state)[0], state, width).height)),
   };
 });
 
@@ -161,14 +162,15 @@ const roomFor = memo((layers, width) => {
 function plan(state, width, { small }) {
   const { head, above } = wordsOf(state, width);
   const room = roomFor(state.layers, width);
-  const all = legend(readState(state)[0], state, width);
+  const key = legend(readState(state)[0], state, width);
   const first = small ? 0 : CHIP.pitch * (last(chips(width)).line + 1) + 4;
   const facts = first + HEAD.pitch * head.length + 4;
   const top = facts + LINE * above.length;
-  const least = first + HEAD.pitch * room.head + 4 + LINE * (room.above + room.legend);
-  const y = Math.max(least, top + LINE * (all.at(-1)?.line ?? 0)) + AXES;
-  const h = Math.max(CHART.least, least + AXES + CHART.most - y);
-  return { head, above, all, first, facts, top, box: { x: 46, y, w: width - 60, h }, height: y + h + AXES };
+  const least = first + HEAD.pitch * room.head + 4 + LINE * room.above + room.legend;
+  const y = Math.max(least, top + key.height) + CHART.above;
+  const h = Math.max(CHART.least, least + CHART.above + CHART.most - y);
+  const box = { x: 46, y, w: width - 60, h };
+  return { head, above, key, first, facts, top, box, height: y + h + CHART.below };
 }
 
 /** Draw a chip for each of a few models, filled for the selected one, and return the chips' tap targets. */
@@ -186,59 +188,66 @@ function drawChips(pen, { preset, config }, width) {
   return taps;
 }
 
-/** The lengths to mark in a chart: the text length, the trained length and the claimed length. */
+const TEXT = { stroke: ink.position, width: 3 }; // wider, because another line may cross it
+const TRAINED = { stroke: ink.muted, width: 1.5, dash: "2 4" };
+const CLAIMED = { stroke: ink.text, width: 1.5, dash: "7 4" };
+const PLAIN = { stroke: ink.muted, width: 1.2 };
+const HOLLOW = { fill: "none", stroke: ink.position, width: 1.4 };
+const NEGATIVE = { fill: ink.score, stroke: ink.text };
+const ZERO = { words: phrase`first negative`, sign: (pen, x, y) => pen.circle(x + 12, y, 5, NEGATIVE) };
+
+/** The lengths to mark in a chart, as legend entries: the text length, the trained length and the claimed length. Those
+ * that are equal share a line and its words. */
 function marks({ longest, trained }, length) {
-  const mark = (name, tokens, stroke, dash) => ({
-    words: `${name} ${grouped(tokens)}`,
-    tokens,
-    stroke,
-    dash,
-    width: 1.5,
+  const lengths = [
+    { name: phrase`text`, tokens: length, style: TEXT },
+    { name: phrase`trained`, tokens: trained, style: TRAINED },
+    { name: phrase`claimed`, tokens: longest, style: CLAIMED },
+  ];
+  return [...new Set(lengths.map(({ tokens }) => tokens).filter(Boolean))].map((tokens) => {
+    const alike = lengths.filter((other) => other.tokens === tokens);
+    return { ...alike[0], words: `${alike.map(({ name }) => name).join(" = ")} ${grouped(tokens)}` };
   });
-  return [
-    longest && mark(phrase`claimed`, longest, ink.text, "7 4"),
-    trained && trained !== longest && mark(phrase`trained`, trained, ink.muted, "2 4"),
-    { ...mark(phrase`text`, length, ink.position), width: 3 }, // wider, because another line may cover it
-  ]
-    .filter(Boolean)
-    .reverse();
 }
 
-function drawLegend(pen, all, top) {
-  for (const { words: name, x, line, stroke, dash, width } of all) {
-    const y = top + LINE * line;
-    pen.line(x, y - 4, x + 20, y - 4, { stroke, width, dash });
-    pen.text(x + 26, y, name);
-  }
+/** The legend's entries for the first negative score or, beside wavelengths, for those that the base alone gives and for
+ * pairs that do not complete a turn. */
+function keysOf(reading, view) {
+  if (view === "score") return measured(reading.invFreq).negative === null ? [] : [ZERO];
+  const { ropeType, longest } = reading;
+  const isSlow = longest && slowOf(reading, longest);
+  const sign = (pen, x, y) => pen.circle(x + 12, y, 3, HOLLOW);
+  return [
+    ropeType !== "nope" && { words: phrase`by the base alone`, style: PLAIN },
+    isSlow && { words: phrase`no full turn in ${grouped(longest)} tokens`, sign },
+  ].filter(Boolean);
 }
 
 /** Plot each pair's wavelength on a logarithmic axis, with a hollow dot for pairs that do not complete a turn
  * within the claimed length. */
-function drawWaves(pen, reading, all, box, other) {
+function drawWaves(pen, reading, lengths, box, other) {
   const waves = wavelength(reading.invFreq);
   const last = Math.max(1, waves.length - 1, (other?.invFreq.length ?? 0) - 1);
-  const level = (tokens) => clamp(powerOf(tokens), 0, SLOWEST);
-  const { X, Y } = axes(pen, box, [0, last], [0, SLOWEST], {
+  const raise = (tokens) => clamp(powerOf(tokens), 0, SLOWEST);
+  const { X, Y, level } = axes(pen, box, [0, last], [0, SLOWEST], {
     xLabel: phrase`pair, i`,
     yLabel: phrase`Wavelength (tokens)`,
     yTicks: range(0, SLOWEST, 3),
     yFormat: (power) => decade(power),
   });
-  for (const { tokens, stroke, dash, width } of all) {
-    pen.line(box.x, Y(level(tokens)), box.x + box.w, Y(level(tokens)), { stroke, width, dash });
-  }
+  for (const { tokens, style } of lengths) level(raise(tokens), style);
   if (reading.ropeType !== "nope") {
     const plain = wavelength(invFreq(reading.rotaryDim, reading.base)).slice(0, waves.length);
-    const curve = plain.map((wave, i) => [X(i), Y(level(wave))]);
-    pen.curve(curve, { stroke: ink.muted, width: 1.2 });
+    const curve = plain.map((wave, i) => [X(i), Y(raise(wave))]);
+    pen.curve(curve, PLAIN);
   }
-  const dots = waves.map((wave, i) => [X(i), Y(level(wave)), 3]);
+  const dots = waves.map((wave, i) => [X(i), Y(raise(wave)), 3]);
   const within = (/** @type {boolean} */ is) => dots.filter((_, i) => waves[i] <= (reading.longest ?? Infinity) === is);
   pen.circles(within(true), { fill: ink.position });
-  pen.circles(within(false), { fill: "none", stroke: ink.position, width: 1.4 });
+  pen.circles(within(false), HOLLOW);
   if (!other) return;
   const crosses = wavelength(other.invFreq).flatMap((wave, i) => {
-    const [x, y] = [X(i), Y(level(wave))];
+    const [x, y] = [X(i), Y(raise(wave))];
     return [
       [x - 4, y, x + 4, y],
       [x, y - 4, x, y + 4],
@@ -248,9 +257,9 @@ function drawWaves(pen, reading, all, box, other) {
 }
 
 /** Plot the mean score of equal vectors by distance, relative to its value at distance 0. */
-function drawScore(pen, reading, all, box, other) {
+function drawScore(pen, reading, lengths, box, other) {
   const { scores, negative } = measured(reading.invFreq);
-  const { X, Y } = axes(pen, box, [1, REACH], [-0.5, 1], {
+  const { X, Y, level, upright } = axes(pen, box, [1, REACH], [-0.5, 1], {
     xLabel: phrase`distance (tokens, logarithmic)`,
     yLabel: phrase`Mean score of equal vectors`,
     xLog: true,
@@ -258,21 +267,18 @@ function drawScore(pen, reading, all, box, other) {
     xFormat: abbreviated,
     yTicks: [-0.5, 0, 0.5, 1],
   });
-  for (const { tokens, stroke, dash, width } of all) {
-    const x = X(clamp(tokens, 1, REACH));
-    pen.line(x, box.y, x, box.y + box.h, { stroke, width, dash });
-  }
-  pen.line(box.x, Y(0), box.x + box.w, Y(0), { stroke: ink.muted, width: 1 });
+  for (const { tokens, style } of lengths) upright(clamp(tokens, 1, REACH), style);
+  level(0);
   const curve = (points) => points.map(([distance, score]) => [X(distance), Y(clamp(score, -0.5, 1))]);
   pen.curve(curve(scores), { stroke: ink.score, width: 2 });
   if (other) pen.curve(curve(measured(other.invFreq).scores), { stroke: ink.text, width: 1.4, dash: "5 3" });
-  if (negative !== null) pen.circle(X(Math.max(1, negative)), Y(0), 5, { fill: ink.score, stroke: ink.text });
+  if (negative !== null) pen.circle(X(Math.max(1, negative)), Y(0), 5, NEGATIVE);
 }
 
 function draw(pen, state, view) {
   const { width, small } = view;
   const [mine, second] = readState(state);
-  const { head, above, all, first, facts, top, box } = plan(state, width, view);
+  const { head, above, key, first, facts, top, box } = plan(state, width, view);
   /** @type {Record<string, Tap>} */
   let taps = {};
   pen.part(() => {
@@ -284,9 +290,9 @@ function draw(pen, state, view) {
     for (const [i, line] of above.entries()) pen.text(4, facts + 15 + LINE * i, line, { fill: ink.muted });
   });
   if (mine.refused) return { taps };
-  drawLegend(pen, all, top + 18);
+  pen.part(() => key.draw(pen, top + 14));
   const drawChart = state.view === "score" ? drawScore : drawWaves;
-  pen.part(() => drawChart(pen, mine.reading, all, box, second?.reading));
+  pen.part(() => drawChart(pen, mine.reading, marks(mine.reading, state.length), box, second?.reading));
   return { taps };
 }
 

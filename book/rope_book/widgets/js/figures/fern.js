@@ -1,5 +1,5 @@
 import { RULES } from "../data/rules.js";
-import { ink, noteEnd } from "../lib/colour.js";
+import { ink, noteEnd, noteMiddle } from "../lib/colour.js";
 import { flown, inRows, rims } from "../lib/faces.js";
 import { live } from "../lib/figure.js";
 import { centred } from "../lib/labels.js";
@@ -31,6 +31,8 @@ const LABELS = 34; // pixels below side-by-side ferns for their names and number
 const CHUNKS = 8; // pieces of a stem, thinner from the root to the tip
 const SAMPLES = sorted(range(0, 240).map((n) => Math.round(fromPlace((n / 240) * placeFromZero(FAR)))));
 const GLOW = { stroke: ink.other, opacity: 0.5 };
+const STRAIGHT = { stroke: ink.muted, width: 1.2, dash: "2 5" }; // the stem of distance 0
+const TIP = { fill: ink.score, stroke: ink.text, width: 1.5 };
 
 /** A head's frequencies with and without a rule, and the attention factor, which scales the hands. */
 const rotationOf = memo((rule, { head_dim, base, trained, factor, frequencies, attention_factor }) => {
@@ -82,10 +84,8 @@ function plan(width, state, { shows }) {
   const rail = several || !both ? [left + 14, right - 4] : [left + wide + 14, right - 4];
   const rules = several ? (width < 480 ? FEW : SIDE_BY_SIDE) : [state.rule];
   const boxes = rules.map((rule) => all(state, rule).box);
-  const [lowest, highest] = [
-    Math.min(-0.12, ...boxes.map((box) => box[2])),
-    Math.max(1, ...boxes.map((box) => box[3])),
-  ];
+  const lowest = Math.min(-0.12, ...boxes.map((box) => box[2]));
+  const highest = Math.max(1, ...boxes.map((box) => box[3]));
   const across = sum(boxes.map((box) => box[1] - box[0]));
   const most = shows("fern") ? (wide - 10 * rules.length) / across : Infinity;
   const scale = Math.min(tall / (highest - lowest), most);
@@ -93,23 +93,8 @@ function plan(width, state, { shows }) {
   const columns = columnsOf(boxes, scale, { left, wide });
   const thick = clamp(wide / rules.length / 26, 3, 7); // line width of the slowest hand
   const foot = top + room;
-  return {
-    several,
-    left,
-    right,
-    top,
-    tall,
-    rail,
-    rules,
-    columns,
-    thick,
-    scale,
-    ground,
-    foot,
-    lowest,
-    highest,
-    height: foot + 64,
-  };
+  const frame = { left, right, top, tall, foot, height: foot + 64 };
+  return { ...frame, several, rail, rules, columns, thick, scale, ground, lowest, highest };
 }
 
 /** Convert joints to pixels. @type {(joints: Pair[], root: number, at: {ground: number, scale: number}) => Pair[]}
@@ -144,11 +129,8 @@ function drawStem(pen, joints, fresh, thick) {
     const width = thick * (1 - (0.72 * chunk) / (CHUNKS - 1));
     pen.curve(joints.slice(from, to + 1), { stroke: ink.position, width });
   }
-  unseenPoints(
-    pen,
-    odd.map((n) => midway(n, joints)),
-    1.6,
-  );
+  const middles = odd.map((n) => midway(n, joints));
+  unseenPoints(pen, middles, 1.6);
 }
 
 /** Draw a fern beside the straight stem of distance 0, and return the fern's joints in pixels. */
@@ -157,11 +139,7 @@ function drawFern(pen, state, rule, root, { ground, scale, thick, highest }) {
   const joints = inPicture(grown(state, state.distance, rule), root, { ground, scale });
   const fresh = meetsNewAngle(state.distance, rotation.invFreq, state.trained, rotation.plain);
   const whole = heightOf(fern({ ...rotation, invFreq: rotation.invFreq.map(() => 0) }, 0));
-  pen.line(root, ground, root, ground - Math.min(whole, highest) * scale, {
-    stroke: ink.muted,
-    width: 1.2,
-    dash: "2 5",
-  });
+  pen.line(root, ground, root, ground - Math.min(whole, highest) * scale, STRAIGHT);
   drawStem(pen, joints, fresh, thick);
   return joints;
 }
@@ -177,10 +155,8 @@ function drawGathering(pen, state, at) {
     .sort((one, other) => cellOf(other) - cellOf(one));
   const cell = cellOf(columns);
   const grid = { x: at.left + (w - columns * cell) / 2, y: at.top, columns, cell, row: cell, r: 0.42 * cell };
-  const faces = inRows(
-    range(0, pairs - 1).map((i) => ({ i })),
-    grid,
-  );
+  const hours = range(0, pairs - 1).map((i) => ({ i }));
+  const faces = inRows(hours, grid);
   const shareOf = (i) => clamp(1.8 * state.gathered - (0.8 * i) / pairs, 0, 1); // the fastest hand comes last
   pen.circles(rims(faces), { stroke: ink.grid, width: 1.5, opacity: 1 - state.gathered });
   const hands = faces.map(({ i, ...face }) =>
@@ -199,8 +175,7 @@ function drawRail(pen, state, { rail, foot, left }, width) {
   pen.line(x0, foot, x1, foot, { stroke: ink.grid, width: 3 });
   pen.line(x0, foot, X(state.distance), foot, { stroke: ink.position, width: 4 });
   pen.part(() => {
-    for (const tick of ticks)
-      pen.text(X(tick), foot + 22, abbreviated(tick), { size: 12, anchor: "middle", fill: ink.muted });
+    for (const tick of ticks) pen.text(X(tick), foot + 22, abbreviated(tick), noteMiddle);
   });
   const at = Math.round(state.start);
   const [dog, pig] = at ? [`dog ${grouped(at)}`, `pig ${grouped(at + Math.round(state.distance))}`] : ["dog", "pig"];
@@ -213,7 +188,7 @@ function drawRail(pen, state, { rail, foot, left }, width) {
   pen.circle(X(state.distance), foot, 10, { fill: ink.k, stroke: ink.paper, width: 1.5 });
   pen.text(first, foot + 42, dog, { size: 14, weight: 700, fill: ink.qWords });
   pen.text(middle, foot + 42, pig, { anchor: "middle", size: 14, weight: 700, fill: ink.kWords });
-  pen.text((x0 + x1) / 2, foot + 59, phrase`distance (tokens)`, { size: 12, anchor: "middle", fill: ink.muted });
+  pen.text((x0 + x1) / 2, foot + 59, phrase`distance (tokens)`, noteMiddle);
   const to = (px) => fromPlace(clamp((px - x0) / (x1 - x0), 0, 1) * placeFromZero(FAR));
   return { X, pig: { x: X(state.distance), y: foot, ring: 12, ink: ink.k, trait: "distance", at: to } };
 }
@@ -238,19 +213,14 @@ function drawScore(pen, state, { ground, scale, top, tall, rail }, X, shown) {
 /** Draw a horizontal line from the tip to the score curve. */
 function drawLevel(pen, state, tip, [x, y], { right, top }, width) {
   pen.line(tip[0], tip[1], x, y, { stroke: ink.score, width: 1.5, dash: "5 4" });
-  pen.circle(x, y, 6, { fill: ink.score, stroke: ink.text, width: 1.5 });
+  pen.circle(x, y, 6, TIP);
   const words = phrase`score ${fmt(heightOf(grown(state, Math.round(state.distance))))}`;
   const style = { size: 15, bold: true };
   const at = centred(x + 14 + textWidth(words, 15, true) / 2, words, 2, Math.min(right, width - 2), style);
   const wide = textWidth(words, 15, true);
   const baseline = Math.max(y + (at - wide / 2 < x + 10 ? -14 : -8), top + 26);
   pen.rect(at - wide / 2 - 3, baseline - 14, wide + 6, 19, { fill: ink.paper, opacity: 0.8, radius: 4 });
-  pen.text(at, baseline, words, {
-    anchor: "middle",
-    size: 15,
-    weight: 700,
-    fill: ink.scoreWords,
-  });
+  pen.text(at, baseline, words, { anchor: "middle", size: 15, weight: 700, fill: ink.scoreWords });
 }
 
 /** Draw the rules' ferns side by side, each with the rule's name and its tip's height. */
@@ -287,7 +257,7 @@ function draw(pen, state, { width, shows }) {
   }
   const tip = last(drawFern(pen, state, state.rule, at.columns[0].root, at));
   if (spot) drawLevel(pen, state, tip, spot, at, width);
-  pen.circle(tip[0], tip[1], 6, { fill: ink.score, stroke: ink.text, width: 1.5 });
+  pen.circle(...tip, 6, TIP);
   const to = (px, py) => {
     const point = [(px - at.columns[0].root) / at.scale, (at.ground - py) / at.scale];
     return followed(rotationIn(state), state.distance, /** @type {Pair} */ (point), contentOf(state));

@@ -1,6 +1,7 @@
 import { GAINED } from "../data/gained.js";
 import { axes } from "../lib/axes.js";
 import { ink, note, noteEnd } from "../lib/colour.js";
+import { CURSOR } from "../lib/cursor.js";
 import { live } from "../lib/figure.js";
 import { fmt, range } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
@@ -50,11 +51,8 @@ function drawPlane(pen, state, { x, y, size }) {
   pen.text(x + 2, y + 12, up, note);
   labels.avoid(x + size - 2 - textWidth(across, 12), y + size - 18, x + size, y + size);
   labels.avoid(x, y, x + 4 + textWidth(up, 12), y + 16);
-  nameTips(
-    pen,
-    plane,
-    arrows.map(({ z, name, words }) => ({ z, name, fill: words, bold: true, r: 7 })),
-  );
+  const names = arrows.map(({ z, name, words }) => ({ z, name, fill: words, bold: true, r: 7 }));
+  nameTips(pen, plane, names);
 }
 
 /** Plot the score at one distance along the text, with the gains applied before and after the turn. */
@@ -62,7 +60,7 @@ function drawScore(pen, state, box) {
   const { position, distance, inv_freq } = state;
   const [gains, after] = gainsOf(state);
   const most = Math.max(1, Math.ceil(length(Q) * length(K) * Math.max(...gains) * Math.max(...gains)));
-  const { X, Y, at } = axes(pen, box, [0, LAST], [-most, most], {
+  const { X, Y, at, upright } = axes(pen, box, [0, LAST], [-most, most], {
     xLabel: phrase`position of the key, n (tokens)`,
     xTicks: range(0, LAST, 24),
     yTicks: [-most, 0, most],
@@ -74,7 +72,7 @@ function drawScore(pen, state, box) {
   pen.curve(alongText(!after), other);
   pen.curve(alongText(after), chosen);
   const [cx, cy] = [X(position), Y(scoreOf(state))];
-  pen.line(cx, box.y, cx, box.y + box.h, { stroke: ink.position, width: 1.5, dash: "4 3" });
+  upright(position, CURSOR);
   pen.circle(cx, cy, 6.5, { fill: ink.score, stroke: ink.text, width: 1.5 });
   pen.text(box.x - 30, box.y - 50, phrase`Score at distance ${distance}, gains`);
   const key = (left, words, style, fill) => {

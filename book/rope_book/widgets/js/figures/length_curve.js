@@ -1,17 +1,17 @@
 import { LENGTH } from "../data/length.js";
 import { axes } from "../lib/axes.js";
 import { ink, note, ruleInk, ruleWords } from "../lib/colour.js";
-import { drawnTo } from "../lib/controls/sketch.js";
 import { live } from "../lib/figure.js";
 import { nameEnds, roomForNames } from "../lib/line_ends.js";
 import { BEYOND, SEEN } from "../lib/marks.js";
 import { clamp, fmt, grouped, last, range } from "../lib/numbers.js";
+import { drawPencil } from "../lib/pencil.js";
 import { phrase, phraseOf } from "../lib/phrase.js";
 import { guessGap } from "../maths/drawn_guess.js";
 
 const [PARTS, TOP] = [16, 3]; // number of parts of the text; loss at height 1 of a drawn guess, in nats
 const [LOW, HIGH] = [-0.25, 3];
-const PENCIL = 9; // distance of a waiting pencil from the axis, in pixels
+const THIN = { width: 1.2, opacity: 0.7 };
 const WITHIN = 4; // index of a part within the trained length
 const MIDDLES = range(0, PARTS - 1).map((part) => (LENGTH.tokens * (part + 0.5)) / PARTS);
 
@@ -43,12 +43,7 @@ function drawCurves(pen, state, width, { X, Y }) {
   const pathOf = ({ costs }) => costs[state.text].map((cost, n) => [X(MIDDLES[n]), Y(clamp(cost, LOW, HIGH))]);
   const inkOf = ({ rule }) => ruleInk[rule] ?? ink.muted;
   for (const remedy of LENGTH.remedies)
-    pen.curve(pathOf(remedy), {
-      stroke: inkOf(remedy),
-      width: 1.2,
-      opacity: 0.7,
-      dash: remedy.rule ? undefined : "4 3",
-    });
+    pen.curve(pathOf(remedy), { ...THIN, stroke: inkOf(remedy), dash: remedy.rule ? undefined : "4 3" });
   pen.curve(pathOf(chosen), { stroke: chosen.rule === "rope" ? ink.text : inkOf(chosen), width: 4 });
   const ends = LENGTH.remedies.map((remedy) => ({
     name: nameOf(remedy, width),
@@ -63,24 +58,13 @@ function drawCurves(pen, state, width, { X, Y }) {
 /** Draw the reader's guess as a line, with the pencil at its end. */
 function drawGuess(pen, state, box, Y) {
   if (!state.guess_first) return {};
-  const { guess } = state;
-  const step = box.w / PARTS;
-  const at = (height, n) => /** @type {Pair} */ ([box.x + n * step, Y(clamp(height * TOP, LOW, HIGH))]);
-  const line = [0, ...guess].map(at);
-  pen.curve(line, { stroke: ink.other, width: 3.5 });
-  const [x, y] = last(line);
-  const tip = Math.max(x, box.x + PENCIL); // keeps the pencil off the axis labels
-  pen.circle(tip, y, 7, { fill: ink.other, stroke: ink.text, width: 1.5 });
+  const guess = drawPencil(pen, box, Y, { guess: state.guess, parts: PARTS, unit: TOP, low: LOW, high: HIGH });
   if (waits(state)) {
     const words =
       box.w < 400 ? phrase`Draw: drag this pencil` : phrase`Draw what the tokens will cost: drag this pencil`;
     pen.text(box.x + 12, Y(0) - 26, words, { size: 14, weight: 600, fill: ink.otherWords });
   }
-  const drawn = (px, py) => {
-    const to = clamp(Math.round((px - box.x) / step), 0, PARTS);
-    return to ? drawnTo(guess, to, clamp((Y(0) - py) / (Y(0) - Y(TOP)), -1, 1), 0) : [];
-  };
-  return { guess: { x: tip, y, at: drawn, ink: ink.other } };
+  return { guess };
 }
 
 function draw(pen, state, { width }) {

@@ -1,6 +1,7 @@
 import { ink, note, noteEnd, noteMiddle, onShade, shade } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
 import { Labels, spotsAround } from "../lib/labels.js";
+import { legendOf } from "../lib/legend.js";
 import { clamp, fmt, range } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
 import { crossOf, diamond, gap, planeOf } from "../lib/shapes.js";
@@ -39,6 +40,14 @@ function compare({ sentence, rearranged, look, causal, layers }) {
   return { first, second, to, kept, looked: look - 1, here: to[look - 1], moves, moved, sameWords, causal };
 }
 
+const OUTPUT = { fill: ink.value, stroke: ink.text, width: 1 }; // of sentence 2
+const SIGNS = [
+  { words: phrase`sentence 1`, sign: (pen, x, y) => pen.circle(x + 9, y, 7, { stroke: ink.muted, width: 1.5 }) },
+  { words: phrase`sentence 2`, sign: (pen, x, y) => pen.circle(x + 9, y, 5, OUTPUT) },
+  { words: phrase`mean`, sign: (pen, x, y) => pen.area(diamond([x + 9, y], 5), { fill: ink.muted }) },
+];
+const legendIn = (width) => legendOf(SIGNS, width, { sample: 20, text: 20 });
+
 const NAMES = 54; // pixels reserved beside the weights for the words
 
 /** Lay out the plane below the sentences, with the weights beside or below the plane if they are shown. */
@@ -48,7 +57,8 @@ function plan(width, state, { shows }) {
   const top = rows + 14;
   if (!shows("weights")) {
     const side = Math.min(260, width - 2);
-    return { tall, top, side, legend: { x: 2, y: top + side + 33 }, height: rows + side + 58 };
+    const legend = { x: 0, y: top + side + 29, ...legendIn(width) };
+    return { tall, top, side, legend, height: legend.y + legend.height - 5 };
   }
   const count = wordsOf(state.rearranged).length;
   return tall ? planTall(width, rows, count) : planWide(width, rows, count);
@@ -60,7 +70,7 @@ function planWide(width, rows, count) {
   const cell = Math.min(40, (w - NAMES - 28) / count);
   const height = rows + 18 + Math.max(side + 32, 58 + cell * count);
   const table = { x: width - w, y: top, head: 62, cell };
-  return { tall: false, top, side, table, legend: { x: 2, y: top + side + 33 }, height };
+  return { tall: false, top, side, table, legend: { x: 0, y: top + side + 29, ...legendIn(side) }, height };
 }
 
 /** The legend is beside the plane, and the weights are below. */
@@ -68,7 +78,7 @@ function planTall(width, rows, count) {
   const [top, side] = [rows + 2, Math.min(224, width - 100)];
   const cell = Math.min(33, 165 / count, (width - NAMES - 28) / count);
   const table = { x: 0, y: top + side + 44, head: 48, cell };
-  const legend = { x: side + 10, y: top + 26, stacked: true };
+  const legend = { x: side + 8, y: top + 22, ...legendIn(0) }; // one entry per line
   return { tall: true, top, side, table, legend, height: table.y + table.head + cell * count + 2 };
 }
 
@@ -172,7 +182,7 @@ function drawOutputs(pen, seen, x, y, side) {
     pen.arrow(a[0] + 8 * ux, a[1] + 8 * uy, b[0] - 6 * ux, b[1] - 6 * uy, style);
   });
   for (const spot of second.outputs.map(at)) {
-    pen.circle(...spot, 5, { fill: ink.value, stroke: ink.text, width: 1 });
+    pen.circle(...spot, 5, OUTPUT);
     labels.avoidDot(spot, 6);
   }
   first.outputs.map(at).forEach((spot, m) => {
@@ -222,26 +232,6 @@ function nameOutputs(pen, seen, at, labels, room) {
   }
 }
 
-const SMALL = { size: 12 };
-
-/** Draw the legend in one line, or with one entry per line. */
-function drawLegend(pen, { x, y, stacked = false }) {
-  const signs = [
-    { words: phrase`sentence 1`, right: 0, sign: (at) => pen.circle(...at, 7, { stroke: ink.muted, width: 1.5 }) },
-    {
-      words: phrase`sentence 2`,
-      right: 94,
-      sign: (at) => pen.circle(...at, 5, { fill: ink.value, stroke: ink.text, width: 1 }),
-    },
-    { words: phrase`mean`, right: 184, sign: (at) => pen.area(diamond(at, 5), { fill: ink.muted }) },
-  ];
-  for (const [n, { words, right, sign }] of signs.entries()) {
-    const [left, base] = stacked ? [x, y + 22 * n] : [x + right, y];
-    sign([left + 9, base - 4]);
-    pen.text(left + 20, base, words, SMALL);
-  }
-}
-
 /** Draw the attention weights of sentence 2, in percent. */
 function drawWeights(pen, { second, here, causal }, layers, { x, y, head, cell }) {
   const { words, weights } = second;
@@ -279,7 +269,7 @@ function draw(pen, state, view) {
   const handles = drawSentences(pen, seen, width, tall);
   pen.text(0, top, verdict(seen), { size: tall ? 14 : 15, weight: 700 });
   drawOutputs(pen, seen, 1, top + 12, side);
-  drawLegend(pen, legend);
+  legend.draw(pen, legend.y, legend.x);
   if (table) drawWeights(pen, seen, state.layers, table);
   return handles;
 }

@@ -1,5 +1,6 @@
-import { diverging, ink, note, noteEnd, noteMiddle, signedPlace } from "../lib/colour.js";
+import { diverging, ink, noteEnd, noteMiddle, signedPlace } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
+import { colourScale, frame } from "../lib/heatmap.js";
 import { memo } from "../lib/memo.js";
 import { clamp, fmt, range } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
@@ -64,8 +65,7 @@ function drawPatches(pen, { row, column }, scores, { x, y, side }) {
   pen.text(11, y + side / 2, phrase`row (patches)`, { anchor: "middle", turn: -90 });
   drawPicture(pen, { x, y, side });
   const [left, top] = [x + column * cell, y + row * cell];
-  pen.rect(left - 1, top - 1, cell + 2, cell + 2, { stroke: ink.paper, width: 5 });
-  pen.rect(left - 1, top - 1, cell + 2, cell + 2, { stroke: ink.q, width: 2.5 });
+  frame(pen, left - 1, top - 1, cell + 2, cell + 2, { stroke: ink.q, width: 2.5 });
   const [across, down] = [left + cell / 2, top + cell / 2];
   const atRow = [x - 4, down, x, down];
   pen.lines([atRow, [across, y + side, across, y + side + 4]], { stroke: ink.q, width: 3 });
@@ -76,13 +76,6 @@ function drawPatches(pen, { row, column }, scores, { x, y, side }) {
   const marks = Object.fromEntries(Object.entries(NEAR).map(([name, by]) => [name, around(by)]));
   const query = { x: across, y: down, at, several: true, box: [cell + 8, cell + 8] };
   return { query, marks, taps: { patch: { x, y, w: side, h: side, at } } };
-}
-
-function drawScale(pen, { x, side, scaleTop }) {
-  pen.raster(x, scaleTop, side, 12, 1, 128, (_, column) => column / 127, diverging);
-  pen.text(x, scaleTop + 27, "−1", note);
-  pen.text(x + side / 2, scaleTop + 27, "0", noteMiddle);
-  pen.text(x + side, scaleTop + 27, phrase`1 (own)`, noteEnd);
 }
 
 /** Draw one spoke per pair, which shows the pair's speed and the direction in which it turns fastest. */
@@ -106,7 +99,8 @@ function drawPairs(pen, { byHeight, byWidth }, base, { cx, cy, radius }) {
 function draw(pen, state, { width }) {
   const [field, layout] = [seen(state), places(width)];
   const handles = drawPatches(pen, state, field.scores, layout);
-  drawScale(pen, layout);
+  const scale = { x: layout.x, y: layout.scaleTop, w: layout.side };
+  colourScale(pen, scale, ["−1", "0", phrase`1 (own)`], diverging);
   drawPairs(pen, field, state.base, layout);
   return handles;
 }

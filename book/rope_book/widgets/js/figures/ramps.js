@@ -2,15 +2,16 @@ import { axes } from "../lib/axes.js";
 import { ink, note, ruleInk } from "../lib/colour.js";
 import { cursor } from "../lib/cursor.js";
 import { live } from "../lib/figure.js";
+import { legendOf } from "../lib/legend.js";
 import { clamp, fmt, grouped, powerOf, range, significant } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
 import { invFreq, turnsOf, wavelength } from "../maths/frequencies.js";
 import { llama3, ntkByParts, yarn, yarnMscale } from "../maths/scaling.js";
 
 const RULES = [
-  { name: phrase`YaRN, code`, style: { stroke: ruleInk.yarn, width: 4 }, shape: 6 },
-  { name: phrase`YaRN, paper`, style: { stroke: ruleInk["ntk-by-parts"], width: 2.4, dash: "7 4" }, shape: 4.5 },
-  { name: phrase`Llama 3: 1, 4`, style: { stroke: ruleInk.llama3, width: 2.5, dash: "2 4" }, shape: 4.5 },
+  { words: phrase`YaRN, code`, style: { stroke: ruleInk.yarn, width: 4 }, shape: 6 },
+  { words: phrase`YaRN, paper`, style: { stroke: ruleInk["ntk-by-parts"], width: 2.4, dash: "7 4" }, shape: 4.5 },
+  { words: phrase`Llama 3: 1, 4`, style: { stroke: ruleInk.llama3, width: 2.5, dash: "2 4" }, shape: 4.5 },
 ];
 
 /** Each pair's wavelength and number of turns and, for each rule, the multiplier of θ, the share of θ that is kept,
@@ -40,12 +41,9 @@ function counts(kept) {
 function drawLegend(pen, { kept }, narrow) {
   const words = narrow ? phrase`pairs kept / blended / divided` : phrase`pairs kept / blended / divided by s`;
   pen.text(36, 15, words, note);
-  for (const [i, { name, style }] of RULES.entries()) {
-    const y = 35 + 19 * i;
-    pen.line(2, y - 4, 28, y - 4, style);
-    pen.text(36, y, name);
-    pen.text(narrow ? 150 : 190, y, counts(kept[i]).join(" / "), { weight: 600 });
-  }
+  legendOf(RULES, 0, { text: 36 }).draw(pen, 31);
+  for (const [i, row] of kept.entries())
+    pen.text(narrow ? 150 : 190, 35 + 20 * i, counts(row).join(" / "), { weight: 600 });
 }
 
 const TOP = 1.12; // top of the vertical axis, with room for the label of a knee at 1
@@ -56,14 +54,12 @@ function drawAxes(pen, { head_dim, beta_fast, factor, shown, across }, { turns }
   const byPair = across === "pair";
   const most = byPair ? head_dim / 2 - 1 : 1.25 * beta_fast;
   const multiplied = narrow ? "θ′ / θ" : phrase`What θ is multiplied by, θ′ / θ`;
-  const { X, Y, at } = axes(pen, box, [0, most], [0, TOP], {
+  const { X, Y, at, level } = axes(pen, box, [0, most], [0, TOP], {
     xLabel: byPair ? phrase`pair i (fast to slow)` : phrase`turns in the trained length (linear)`,
     yLabel: shown === "kept" ? phrase`Share of θ kept, γ` : multiplied,
     yTicks: range(0, 4).map((i) => i / 4),
   });
-  const level = Y(1 / factor);
-  if (shown === "multiplier")
-    pen.line(box.x, level, box.x + box.w, level, { stroke: ink.muted, width: 1.2, dash: "2 3" });
+  if (shown === "multiplier") level(1 / factor, { stroke: ink.muted, width: 1.2, dash: "2 3" });
   const placeOf = (i) => (byPair ? i : turns[i]);
   return { X, Y, at, place: (i) => X(Math.min(placeOf(i), most)), isOn: (i) => placeOf(i) <= most, byPair };
 }

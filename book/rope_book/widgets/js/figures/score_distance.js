@@ -1,12 +1,12 @@
 import { axes } from "../lib/axes.js";
 import { ink } from "../lib/colour.js";
-import { drawnTo } from "../lib/controls/sketch.js";
+import { CURSOR, nameOver } from "../lib/cursor.js";
 import { live } from "../lib/figure.js";
 import { polar } from "../lib/geometry.js";
-import { centred } from "../lib/labels.js";
 import { legendOf } from "../lib/legend.js";
 import { memo } from "../lib/memo.js";
-import { abbreviated, clamp, fmt, geometric, grouped, last, powerOf, range, sorted } from "../lib/numbers.js";
+import { abbreviated, clamp, fmt, geometric, grouped, powerOf, range, sorted } from "../lib/numbers.js";
+import { drawPencil, GUESS } from "../lib/pencil.js";
 import { phrase } from "../lib/phrase.js";
 import { makeTurns, roformerBound, scoreCurve, trivialBound } from "../maths/decay.js";
 import { guessGap } from "../maths/drawn_guess.js";
@@ -16,7 +16,6 @@ import { normals } from "../maths/words.js";
 
 const LOG = 100000; // reach of the logarithmic axis, in tokens
 const [PARTS, KNOTS] = [8, 16]; // number of steps in which pairs are added; number of heights in a drawn guess
-const PENCIL = 9; // distance of a waiting pencil from the axis, in pixels
 const DECADES = 2; // decades below the trivial bound that the logarithmic axis shows with the RoFormer bound
 
 const vectorsOf = memo((vectors, headDim, base, peak, seed) => {
@@ -142,7 +141,6 @@ const AVERAGE = { stroke: ink.muted, width: 1.8, dash: "2 4" };
 const LOOSER = { stroke: ink.text, width: 1.6, dash: "9 3 2 3" };
 const TRIVIAL = { stroke: ink.text, width: 1.3, dash: "6 4" };
 const RISING = { stroke: ink.text, width: 3.5 };
-const GUESS = { stroke: ink.other, width: 3.5 };
 
 /** The legend's entries. */
 function entries(state) {
@@ -219,29 +217,16 @@ function drawWaves(pen, state, { rows, row, x, w }, { place, X }, width) {
 /** Draw the reader's guess as a line, with the pencil at its end. */
 function drawGuess(pen, state, all, box, Y) {
   if (!canGuess(state)) return {};
-  const { guess } = state;
-  const step = box.w / KNOTS;
-  const start = all.scores[0] / all.limit;
-  const floor = all.low / all.limit; // bottom of the chart, which clips a lower guess
-  const line = [start, ...guess].map(
-    (height, i) => /** @type {Pair} */ ([box.x + i * step, Y(Math.max(floor, height) * all.limit)]),
-  );
-  pen.curve(line, GUESS);
-  const [x, y] = last(line);
-  if (waits(state) && !guess.length) {
+  const { limit, low } = all;
+  const drawing = { guess: state.guess, parts: KNOTS, unit: limit, start: all.scores[0] / limit, low };
+  const guess = drawPencil(pen, box, Y, drawing);
+  if (waits(state) && !state.guess.length) {
     const short = box.w < 240 ? phrase`Draw the sum` : phrase`Draw the sum: drag this`;
     const words = box.w < 320 ? short : phrase`Draw the sum of all waves: drag this pencil`;
     const top = { size: 14, weight: 600, fill: ink.otherWords };
-    pen.text(box.x + 24, Y(0.75 * all.limit) + 5, words, top); // between the grid's lines
+    pen.text(box.x + 24, Y(0.75 * limit) + 5, words, top); // between the grid's lines
   }
-  const tip = Math.max(x, box.x + PENCIL); // keeps the pencil off the axis labels
-  pen.circle(tip, y, 7, { fill: ink.other, stroke: ink.text, width: 1.5 });
-  const unit = Y(0) - Y(all.limit);
-  function at(px, py) {
-    const to = clamp(Math.round((px - box.x) / step), 0, KNOTS);
-    return to ? drawnTo(guess, to, clamp((Y(0) - py) / unit, -1, 1), start) : [];
-  }
-  return { guess: { x: tip, y, at, ink: ink.other } };
+  return { guess };
 }
 
 function nameOfHeight({ bound }, rows, width) {
@@ -262,7 +247,7 @@ function drawAxes(pen, state, all, { sum: box, rows }, width) {
   const { low, high } = all;
   const { reach, bound } = state;
   const log = reach === LOG;
-  const { X, Y, at } = axes(pen, box, log ? [1, LOG] : [0, reach], [low, high], {
+  const { X, Y, at, level } = axes(pen, box, log ? [1, LOG] : [0, reach], [low, high], {
     xLabel: log && width >= 480 ? phrase`distance m − n (tokens, logarithmic)` : phrase`distance m − n (tokens)`,
     yLabel: nameOfHeight(state, rows, width),
     xLog: log,
@@ -271,19 +256,17 @@ function drawAxes(pen, state, all, { sum: box, rows }, width) {
     yTicks: bound ? range(Math.ceil(low), high) : ticksOf(state, all),
     yFormat: bound ? (power) => abbreviated(Number(`1e${power}`)) : undefined,
   });
-  if (!bound) pen.line(box.x, Y(0), box.x + box.w, Y(0), { stroke: ink.muted, width: 1 });
-  return { X, Y, at, place: (r) => X(clamp(r, log ? 1 : 0, reach)) };
+  if (!bound) level(0);
+  return { X, Y, at, level, place: (r) => X(clamp(r, log ? 1 : 0, reach)) };
 }
 
 /** Draw the bounds, the curve with its rising parts highlighted, and the average over all draws, or only the curve
  * in a bare chart. */
-function drawCurves(pen, state, all, { X, Y }, box, bare) {
+function drawCurves(pen, state, all, { X, Y, level }, bare) {
   const { reach, bound, trivial } = state;
   const path = (rs, values) => values.map((value, i) => [X(rs[i]), Y(all.raise(value))]);
-  for (const limit of trivial ? [all.limit, -all.limit].slice(0, bound ? 1 : 2) : []) {
-    const y = Y(all.raise(limit));
-    pen.line(box.x, y, box.x + box.w, y, bare ? undefined : TRIVIAL);
-  }
+  for (const limit of trivial ? [all.limit, -all.limit].slice(0, bound ? 1 : 2) : [])
+    level(all.raise(limit), bare ? {} : TRIVIAL);
   if (bound) pen.curve(path(all.coarse, all.looser), bare ? undefined : LOOSER);
   const whole = isWhole(state);
   const drawn = path(all.distances, whole ? all.scores : partialSums(withoutCursor(state))[state.added]);
@@ -311,10 +294,9 @@ function drawCursor(pen, state, all, scales, { sum: box, under, rows }, { width,
   const cx = scales.place(distance);
   const ends = [...(waits(state) ? [] : [[box.y, box.y + box.h]]), ...(rows ? [[26, under]] : [])]; // skip the text
   const marks = ends.map(([top, bottom]) => [cx, top, cx, bottom]);
-  pen.lines(marks, { stroke: ink.position, width: 1.5, dash: "4 3" });
+  pen.lines(marks, CURSOR);
   const words = off ? `${distance} →` : `m − n = ${distance}`;
-  const bold = { anchor: "middle", fill: ink.positionWords, weight: 600 };
-  if (!small) pen.text(centred(cx, words, 2, width - 2, { bold: true }), box.y - 26, words, bold);
+  if (!small) nameOver(pen, cx, box.y - 26, words, width);
   if (off) return {};
   const at = (px) => Math.round(scales.at(px));
   if (waits(state)) {
@@ -334,7 +316,7 @@ function draw(pen, state, view) {
   const all = measured(state);
   if (!bare) legend(state, width).draw(pen, under + 11);
   const scales = drawAxes(pen, state, all, places, width);
-  if (!waits(state)) drawCurves(pen, state, all, scales, box, bare);
+  if (!waits(state)) drawCurves(pen, state, all, scales, bare);
   if (state.vectors === "rotated" && state.peak <= state.reach) drawPeak(pen, state, scales.place, box);
   const dots = rows ? drawWaves(pen, state, places, scales, width) : [];
   const pencil = drawGuess(pen, state, all, box, scales.Y);

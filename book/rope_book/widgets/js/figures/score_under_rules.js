@@ -93,7 +93,7 @@ function drawAxes(pen, box, state, values, width) {
     xFormat: abbreviated,
     yTicks: range(low, high, 0.25),
   });
-  pen.line(box.x, scales.Y(0), box.x + box.w, scales.Y(0), { stroke: ink.muted, width: 1 });
+  scales.level(0);
   nameBeyond(pen, { x: box.x + beyond, y: box.y, w: box.w - beyond });
   return scales;
 }

@@ -54,10 +54,10 @@ function draw(pen, state, { width, height: tall }) {
   signs.draw(pen, 11);
   const top = signs.height + 56;
   const box = { x: 52, y: top, w: width - 74, h: tall - top - 46 };
-  const { X, Y, at } = drawAxes(pen, state, box, width);
+  const { X, Y, at, upright } = drawAxes(pen, state, box, width);
   const raise = (value) => (shown === "share" ? value : powerOf(Math.max(value, 1)));
 
-  pen.line(X(TRAINED), box.y, X(TRAINED), box.y + box.h, { stroke: ink.muted, width: 1.5 });
+  upright(TRAINED, { stroke: ink.muted, width: 1.5 });
   pen.text(X(TRAINED) - 5, box.y + 14, width < 480 ? phrase`trained` : phrase`trained on 4,096`, noteEnd);
   const rows = LENGTHS.map((tokens) => valuesAt(state, tokens));
   for (const [i, { style }] of LINES.entries()) {

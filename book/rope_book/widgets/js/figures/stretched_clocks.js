@@ -1,6 +1,7 @@
 import { RULES } from "../data/rules.js";
 import { axes } from "../lib/axes.js";
 import { ink, noteEnd, ruleInk } from "../lib/colour.js";
+import { nameOver } from "../lib/cursor.js";
 import { hands, rims, tips, wedges } from "../lib/faces.js";
 import { live } from "../lib/figure.js";
 import { centred } from "../lib/labels.js";
@@ -76,8 +77,7 @@ function drawRail(pen, { position, trained, wanted }, width, y) {
   for (const end of lengthNames([trained, wanted], X, width))
     pen.text(end.x, y + 22, end.name, { anchor: "middle", size: 12 });
   const words = `m = ${grouped(position)}`;
-  const at = centred(X(position), words, 2, width - 2, { bold: true });
-  pen.text(at, y - 14, words, { anchor: "middle", fill: ink.positionWords, weight: 600 });
+  nameOver(pen, X(position), y - 14, words, width);
   pen.circle(X(position), y, 7, { fill: ink.position, stroke: ink.text, width: 1.5 });
   const token = (px) => clamp((most * (px - x)) / w, 1, wanted);
   return { position: { x: X(position), y, at: token } };
@@ -140,10 +140,8 @@ function drawBars(pen, box, pairs, state) {
   const shown = pairs.filter(({ i, complete }) => !complete || i === state.pair);
   const points = (fresh) =>
     shown.filter((pair) => pair.fresh === fresh).map(({ i, angle }) => [X(i), Y(turnsOf(angle))]);
-  pen.circles(
-    points(false).map((point) => [...point, r]),
-    { fill: ink.text },
-  );
+  const known = points(false).map((point) => [...point, r]);
+  pen.circles(known, { fill: ink.text });
   unseenPoints(pen, points(true), r + 0.6);
   drawWhole(pen, box, whole.length, column);
   const at = (px) => ({ pair: clamp(Math.floor((px - box.x) / column), 0, pairs.length - 1) });
@@ -167,15 +165,11 @@ function drawSlowed(pen, { x, y, w, h }, { rule }, pairs, factor) {
   const [low, high] = [Math.min(1, ...values), Math.max(factor, 2, ...values)];
   const Y = (value) => y + h - (h * (powerOf(value) - powerOf(low))) / (powerOf(high) - powerOf(low));
   const tick = (value) => (value < 1000 ? fmt(value, value < 10 ? 1 : 0) : abbreviated(Number(value.toPrecision(2))));
-  pen.text(x, y - 9, phrase`Slowed down by (needed: ${by(factor)})`, {
-    size: 12,
-  });
+  pen.text(x, y - 9, phrase`Slowed down by (needed: ${by(factor)})`, { size: 12 });
   pen.line(x, Y(factor), x + w, Y(factor), { stroke: ink.text, width: 1.2, dash: "2 3" });
   const column = w / pairs.length;
-  pen.curve(
-    values.map((value, i) => [x + (i + 0.5) * column, Y(value)]),
-    { stroke: ruleInk[rule], width: 3 },
-  );
+  const path = values.map((value, i) => [x + (i + 0.5) * column, Y(value)]);
+  pen.curve(path, { stroke: ruleInk[rule], width: 3 });
   pen.text(x - 6, Y(low) + 4, tick(low), noteEnd);
   pen.text(x - 6, Y(high) + 4, tick(high), noteEnd);
 }

@@ -165,6 +165,8 @@ function shown(state) {
 }
 
 const RING = { fill: ink.paper, stroke: ink.text, width: 1.6 };
+const OWN = { stroke: ink.text, width: 1.5 }; // the losses of the first encoding, and of the second
+const BESIDE = { stroke: ink.muted, width: 1.5, dash: "2 2" };
 const GUESSING = { words: phrase`guessing`, style: LEVEL };
 const SEED = { words: phrase`one seed`, sign: (pen, x, y) => pen.circle(x + 12, y, 3.5, { fill: ink.text }) };
 function legend({ task, length, against, seeds, encoding, steps }, width) {
@@ -209,13 +211,8 @@ function drawLoss(pen, state, { runs, own }, box) {
   };
   const hasRoom = left > box.x + textWidth(phrase`Right answers (%)`) + 10;
   pen.part(() => {
-    for (const { isOwn, losses } of hasRoom ? runs : [])
-      if (losses.length > 1)
-        pen.curve(pathOf(losses), {
-          stroke: isOwn ? ink.text : ink.muted,
-          width: 1.5,
-          dash: isOwn ? undefined : "2 2",
-        });
+    for (const { isOwn, losses } of hasRoom ? runs.filter(({ losses }) => losses.length > 1) : [])
+      pen.curve(pathOf(losses), isOwn ? OWN : BESIDE);
   });
 }
 

@@ -94,7 +94,7 @@ function drawNever(pen, { X, Y }, times, stretches) {
 function drawMap(pen, box, state, pairs) {
   const { times, window } = state;
   const step = pairs >= 32 ? (box.w < 420 ? 16 : 8) : pairs / 4;
-  const { X, Y } = axes(pen, box, [0, pairs], [0, MOST], {
+  const { X, Y, level } = axes(pen, box, [0, pairs], [0, MOST], {
     xLabel: acrossOf(box),
     yLabel: phrase`Distance (trained lengths)`,
     xTicks: range(0, pairs, step),
@@ -108,7 +108,7 @@ function drawMap(pen, box, state, pairs) {
   const fields = stretches.flatMap((ends, i) => ends.map(([a, b]) => [X(i), Y(b), column, Y(a) - Y(b)]));
   pen.rects(fields, { fill: ink.paper });
   pen.rects(fields, UNSEEN);
-  pen.line(box.x, Y(1), box.x + box.w, Y(1), { stroke: ink.text, width: 1.2, dash: "6 4" });
+  level(1, { stroke: ink.text, width: 1.2, dash: "6 4" });
   const named = { weight: 600, anchor: "middle" };
   pen.text(box.x + box.w * 0.3, Y(4.5), phrase`seen in training`, named);
   drawNever(pen, { X, Y }, times, stretches);
@@ -116,7 +116,7 @@ function drawMap(pen, box, state, pairs) {
   const y = Y(times);
   const low = times > 1.05 && times < 1.9; // the distance line would cross the text
   pen.text(box.x + 6, Y(1) + (low ? 14 : -6), words, { size: 12 });
-  pen.line(box.x, y, box.x + box.w, y, { stroke: ink.text, width: 2 });
+  level(times, { stroke: ink.text, width: 2 });
   pen.circle(box.x + box.w, y, 6.5, { fill: ink.paper, stroke: ink.text, width: 2 });
   const at = (_, py) => clamp((box.y + box.h - py) / box.h, 0, 1) * MOST;
   return { times: { x: box.x + box.w, y, at, ink: ink.text } };

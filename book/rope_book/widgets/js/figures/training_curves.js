@@ -2,7 +2,7 @@ import { GRID } from "../data/grid.js";
 import { axes } from "../lib/axes.js";
 import { ink } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
-import { inLines } from "../lib/labels.js";
+import { legendOf } from "../lib/legend.js";
 import { nameEnds, roomForNames } from "../lib/line_ends.js";
 import { memo } from "../lib/memo.js";
 import { clamp, decade, fmt, grouped, last, powerOf, range, sum } from "../lib/numbers.js";
@@ -65,13 +65,20 @@ const waits = (state) => canGuess(state) && state.doublings === 0;
 const guessOf = ({ guess }, { chosen }) => chosen.map((_, i) => guess[i] ?? PARKED);
 
 const isNarrow = (width) => width < 480; // too narrow to name any but the highlighted lines
-const legend = (/** @type {any[]} */ chosen, width) => inLines(chosen, width - 2, { sample: 32, bold: true });
+
+function legend(chosen, width) {
+  const entries = chosen.map(({ words, rank }) => ({
+    words,
+    sign: (pen, x, y) => trace(pen, pointsAround([x, y], [2, 0], [26, 0]), rank),
+  }));
+  return legendOf(entries, width - 2, { sample: 32, text: 32 });
+}
 
 /** Lay out the legend and, below it, the chart with the lines' names on the right. */
 function plan(width, state, { all, chosen }) {
   const named = isNarrow(width) ? chosen : all;
   const right = isByLength(state) ? roomForNames(named.map(({ words }) => words)) : 16;
-  const y = 54 + 20 * last(legend(chosen, width)).line;
+  const y = 34 + legend(chosen, width).height;
   const box = { x: 40, y, w: width - 40 - right, h: isNarrow(width) ? 270 : 320 };
   return { box, height: y + box.h + 46 };
 }
@@ -102,14 +109,6 @@ function trace(pen, path, { stroke, width, dash = undefined, edge = undefined })
   pen.curve(path, { stroke, width, dash });
 }
 
-function drawLegend(pen, chosen, width) {
-  for (const { words, rank, x, line } of legend(chosen, width)) {
-    const y = 11 + 20 * line;
-    trace(pen, pointsAround([x + 2, y], [0, 0], [24, 0]), rank);
-    pen.text(x + 32, y + 4, words, { fill: rank.words, weight: 600 });
-  }
-}
-
 /** A line's values up to the given number of doublings, interpolated at the end if that number is fractional. */
 function upTo(values, doublings) {
   const whole = Math.floor(doublings);
@@ -127,7 +126,11 @@ function drawAxes(pen, state, { all, level, trained, unit }, box) {
   const isShare = state.measure === "accuracy";
   const label = isShare ? phrase`Right answers (%)` : phrase`Loss (nats)`;
   const learning = isShare ? phrase`While learning: right (%)` : phrase`While learning: loss (nats)`;
-  const { X, Y } = axes(pen, box, [0, most], ends, {
+  const {
+    X,
+    Y,
+    level: levelLine,
+  } = axes(pen, box, [0, most], ends, {
     xLabel: xLabel ?? (box.w < 230 ? phrase`length (${unit})` : phrase`length of the test texts (${unit})`),
     yLabel: byLength ? label : learning,
     xTicks: byLength ? range(0, FAR) : undefined,
@@ -135,8 +138,7 @@ function drawAxes(pen, state, { all, level, trained, unit }, box) {
     yTicks: ticks,
     yFormat: format,
   });
-  const y = Y(100 * level);
-  if (isShare && !byLength) pen.line(box.x, y, box.x + box.w, y, { stroke: ink.muted, width: 1, dash: "5 4" });
+  if (isShare && !byLength) levelLine(100 * level, { stroke: ink.muted, width: 1, dash: "5 4" });
   const pathOf = ({ across }, values) =>
     byLength
       ? upTo(values, state.doublings).map(([t, value]) => [X(t), Y(place(value))])
@@ -203,7 +205,7 @@ function drawNames(pen, state, task, { X, Y, pathOf }, box, width) {
 function draw(pen, state, { width }) {
   const task = measured(state);
   const { box } = plan(width, state, task);
-  drawLegend(pen, task.chosen, width);
+  legend(task.chosen, width).draw(pen, 11);
   const scales = drawAxes(pen, state, task, box);
   pen.part(() => drawLines(pen, state, task, scales.pathOf));
   pen.part(() => drawNames(pen, state, task, scales, box, width));
@@ -256,6 +258,9 @@ function readout(state) {
   return phrase`${first}On new texts ${texts}, ${what}: ${listed(tests)}; median and span of ${seeds} seeds.`;
 }
 
+/** List the controls that have an effect: the length has none until Show, so that it gives nothing away. */
+const uses = ({ doublings }, used) => used.filter((name) => name !== "doublings" || doublings > 0);
+
 function results(state) {
   const [{ tested }] = measured({ ...state, measure: "accuracy" }).chosen;
   return { accuracy: 100 * tested[1][state.doublings] };
@@ -269,6 +274,7 @@ export default live({
   draw,
   readout,
   results,
+  uses,
   smooth: ["doublings"],
   time: 900,
   buttons: [

@@ -5,8 +5,11 @@ import { clamp, ticks } from "./numbers.js";
 /** @typedef {{xLabel?: string, yLabel?: string, xTicks?: number[], yTicks?: number[], xLog?: boolean,
  *   xFormat?: (value: number) => unknown, yFormat?: (value: number) => unknown}} Options */
 
-// Draw axes in a box for the intervals `xs` and `ys`. Returns the scales X and Y, and `at`, which maps a horizontal
-// pixel position to a value in `xs`.
+const THIN = { stroke: ink.muted, width: 1 };
+
+// Draw axes in a box for the intervals `xs` and `ys`. Returns the scales X and Y, `at`, which maps a horizontal pixel
+// position to a value in `xs`, and two functions that draw a line through the whole box: `level` at a value of `ys`, and
+// `upright` at one of `xs`.
 /** @param {Pen} pen @param {Box} box @param {Pair} xs @param {Pair} ys @param {Options} [options] */
 export function axes(pen, box, xs, ys, options = {}) {
   const { xLabel, yLabel, xLog, xFormat = String, yFormat = String } = options;
@@ -21,7 +24,7 @@ export function axes(pen, box, xs, ys, options = {}) {
   /** @type {((t: number) => Segment)[]} */
   const [gridLine, tickMark] = [(t) => [box.x, Y(t), right, Y(t)], (t) => [X(t), bottom, X(t), bottom + 4]];
   pen.lines(yTicks.map(gridLine), { stroke: ink.grid, width: 1 });
-  pen.lines([...xTicks.map(tickMark), [box.x, bottom, right, bottom]], { stroke: ink.muted, width: 1 });
+  pen.lines([...xTicks.map(tickMark), [box.x, bottom, right, bottom]], THIN);
   /** @type {(x: number, y: number, text: unknown, anchor: string) => void} */
   const words = (x, y, text, anchor) => pen.text(x, y, String(text).replace("-", "−"), { ...note, anchor });
   pen.part(() => {
@@ -34,5 +37,9 @@ export function axes(pen, box, xs, ys, options = {}) {
     const share = clamp((px - box.x) / box.w, 0, 1);
     return xLog ? xs[0] * (xs[1] / xs[0]) ** share : xs[0] + (xs[1] - xs[0]) * share;
   };
-  return { X, Y, at };
+  /** @type {(value: number, style?: Style) => void} */
+  const level = (value, style = THIN) => pen.line(box.x, Y(value), right, Y(value), style);
+  /** @type {(value: number, style?: Style) => void} */
+  const upright = (value, style = THIN) => pen.line(X(value), box.y, X(value), bottom, style);
+  return { X, Y, at, level, upright };
 }
