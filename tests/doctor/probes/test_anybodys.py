@@ -122,6 +122,28 @@ def test_a_table_that_was_never_filled_is_named(kind, left):
     assert "a table that was never filled" in str(report)
 
 
+class Uncallable(torch.nn.Module):
+    """Somebody's rotary module whose result cannot be read, with its frequencies."""
+
+    def __init__(self, base, dtype):
+        super().__init__()
+        self.register_buffer("inv_freq", torch.tensor(plain_rope(16, base).inv_freq, dtype=dtype))
+        self.weight = torch.nn.Parameter(torch.zeros(1))
+
+    def forward(self, x, positions):
+        raise NotImplementedError
+
+
+@pytest.mark.parametrize(
+    ("base", "dtype", "cause"),
+    [(5e5, torch.float32, "other_base"), (1e4, torch.bfloat16, "cast"), (1e4, torch.float32, None)],
+)
+def test_frequencies_of_a_module_that_cannot_be_called_are_read_as_they_are_stored(base, dtype, cause):
+    report = check_model(Uncallable(base, dtype), {"head_dim": 16, "rope_theta": 1e4})
+    assert [fault.cause for fault in report.faults] == ([cause] if cause else [])
+    assert "inv_freq (all layers), stored numbers only: NotImplementedError" in str(report)
+
+
 def test_frequencies_that_the_config_itself_has_twice_are_no_table_by_feature():
     halves = plain_rope(16, 1e4).inv_freq
     factors = (halves / np.tile(halves[:4], 2)).tolist()  # each of four frequencies twice, as on two axes
@@ -138,6 +160,19 @@ def test_where_nothing_can_be_probed_the_report_cannot_tell():
     report = check_model(torch.nn.Linear(2, 2), {"head_dim": 16, "rope_theta": 1e4})
     assert report.right is None
     assert str(report).startswith("Could not tell")
+
+
+def test_central_checks_alone_run_on_the_long_text_too():
+    report = check_decoder(Specimen(), length=64, chunk=24)
+    lengths = {check.name: check.lengths for check in report.checks if check.lengths}
+    assert lengths.pop("reach") == (64,)
+    central = {check.name for check in report.checks if check.central}
+    assert lengths == {name: (12, 64) if name in central else (12,) for name in lengths}
+
+
+def test_a_gap_lies_before_the_tokens_whose_logits_it_must_change():
+    positions = ways._with_gap(Bench(Specimen().decoder(), 8, 5), 7)
+    assert positions.tolist() == [0, 1, 2, 3, 4, 12, 13, 14]
 
 
 def test_the_image_in_the_text_has_two_rows_of_three():
