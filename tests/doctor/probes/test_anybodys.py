@@ -110,6 +110,15 @@ def test_tables_of_three_spellings_are_read(kind):
     assert wrong.faults[0].pair == 1
 
 
+@pytest.mark.parametrize(("kind", "base"), [("sliding_attention", 1e4), ("full_attention", 1e6)])
+def test_a_table_whose_name_says_no_kind_is_held_against_the_nearest(kind, base):
+    rotations = {"sliding_attention": 1e4, "full_attention": 1e6}
+    parameters = {name: {"rope_type": "default", "rope_theta": each} for name, each in rotations.items()}
+    report = check_model(Table(base, "freqs_cis"), {"head_dim": 16, "rope_parameters": parameters})
+    assert outcome(report, "frequencies") == HOLDS
+    assert f"freqs_cis ({kind} layers), 256 rows of a table" in str(report)
+
+
 @pytest.mark.parametrize("left", [0.0, torch.nan])
 @pytest.mark.parametrize("kind", ["cos_cached", "freqs_cis", "cos_sin_cache"])
 def test_a_table_that_was_never_filled_is_named(kind, left):
@@ -168,6 +177,12 @@ def test_central_checks_alone_run_on_the_long_text_too():
     assert lengths.pop("reach") == (64,)
     central = {check.name for check in report.checks if check.central}
     assert lengths == {name: (12, 64) if name in central else (12,) for name in lengths}
+
+
+def test_rounding_is_allowed_for_in_each_token_as_the_report_says():
+    decoder = Specimen().decoder()
+    short, long = (Bench(decoder, length, 5).bound / decoder.eps for length in (12, 112))
+    assert (short, long) == (4096 + 16 * 12, 4096 + 16 * 112)
 
 
 def test_a_gap_lies_before_the_tokens_whose_logits_it_must_change():
