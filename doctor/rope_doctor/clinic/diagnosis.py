@@ -191,8 +191,8 @@ def _read(probe: Probe) -> tuple[matrices.Pairs, str | None, float | None]:
     """Return the pairs, their mistake or None, and their factor or None; undo reordered features if needed."""
     as_is = _judged(probe)
     at_0 = probe.matrix_of(0)
-    negated = (np.diag(at_0) < 0).any() and np.array_equal(at_0, np.diag(np.diag(at_0)))
-    unclear = negated or as_is[1] in ("mixes_features", "table_of_other_layout")
+    is_diagonal = np.array_equal(at_0, np.diag(np.diag(at_0)))
+    unclear = is_diagonal or as_is[1] in ("mixes_features", "table_of_other_layout")
     if not unclear or not probe.undo_order():
         return as_is
     undone = _judged(probe)

@@ -56,7 +56,7 @@ def falls(speeds: np.ndarray) -> bool:
 
 def rises(speeds: np.ndarray) -> bool:
     """Return whether the speeds increase somewhere and never decrease from pair to pair."""
-    return len(speeds) > 1 and falls(speeds[::-1]) and not falls(speeds)
+    return falls(speeds[::-1]) and not falls(speeds)
 
 
 def describe_base(speeds: np.ndarray, rotary_dim: int, head_dim: int) -> str:

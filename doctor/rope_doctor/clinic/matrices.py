@@ -206,7 +206,7 @@ def row_taken(probe: Probe, pairs: Pairs, clock: Clock) -> int | None:
 def describe_order(order: np.ndarray, pairs: Pairs) -> str:
     """Describe the order of the output; `order[row, column]` is ±1 if input `column` becomes output `row`."""
     source = np.abs(order).argmax(axis=1)
-    negated = int((order.sum(axis=1) < 0).sum())
+    negated = int((order < 0).sum())
     if (source == np.arange(len(source))).all():
         return "negated" if negated == len(source) else f"with {negated} of them negated"
     shape = (-1, 2) if pairs.layout == "interleaved" else (2, -1)

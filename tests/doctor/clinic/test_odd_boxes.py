@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rope_doctor import rope_from_config
-from rope_doctor.clinic import MISTAKES, diagnose, right
+from rope_doctor.clinic import BROKEN, MISTAKES, diagnose, right
 from rope_doctor.precision import round_to
 from rope_edu import apply_rope, inv_freq, p_rope, plain_rope, rope_angles, sinusoidal, yarn
 
@@ -83,6 +83,9 @@ BOXES = {
     "a factor on the tail too": (
         lambda x, p: 1.2 * turn(x, p, inv_freq(32)), None, ("tail_changes",),
         "unrotated feature 32 times 1.2 at position 1, expected 1.",
+    ),
+    "short vectors without the minus sign": (
+        lambda x, p: 1e-3 * BROKEN["minus_sign_missing"](HALVES)(x, p), None, ("minus_sign_missing",), "",
     ),
     "the tail lost": (
         lambda x, p: turn(x, p, inv_freq(32)) * (np.arange(D) < 32), None, ("tail_changes",), "32 of 64",

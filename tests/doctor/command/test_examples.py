@@ -8,12 +8,15 @@ import subprocess
 import sys
 import venv
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from wheels import wheels
 
 from makers import examples
 from rope_doctor.__main__ import main
+from rope_doctor.command.examples import adapters
 from rope_doctor.command.hand_out import TRIES, contents
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -84,6 +87,47 @@ def test_a_file_of_somebody_is_not_written_over(handed_out, capsys):
     assert "config.json exists already" in capsys.readouterr().out
     assert Path("config.json").read_text() == "{}"
     assert not Path("lost.gguf").exists()
+
+
+class Session:
+    """A session whose model has one layer with a head of width 4, and which notes its positions and masks."""
+
+    def __init__(self, fed):
+        self.fed = fed
+
+    def get_inputs(self):
+        return [SimpleNamespace(name="past_key", shape=("batch", 1, "past", 4))]
+
+    def run(self, names, feed):
+        self.fed.append((feed["position_ids"].tolist(), feed["attention_mask"].tolist()))
+        rows, tokens = feed["input_ids"].shape
+        key = np.concatenate((feed["past_key"], np.zeros((rows, 1, tokens, 4))), axis=2)
+        return np.zeros((rows, tokens, 5)), key
+
+
+def in_jax(fed):
+    def apply(tokens, positions, mask, cache):
+        fed.append((np.asarray(positions).tolist(), mask.tolist()))
+        return np.zeros((*tokens.shape, 5)), {"count": cache["count"] + tokens.shape[1]}
+
+    return apply, lambda rows: {"count": 0}
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda fed: adapters.of_onnxruntime(Session(fed), vocabulary=5),
+        lambda fed: adapters.of_jax(*in_jax(fed), vocabulary=5),
+    ],
+    ids=["ONNX Runtime", "JAX"],
+)
+def test_an_adapted_decoder_gets_positions_that_go_on_after_its_cache_unless_they_are_given(made):
+    fed = []
+    decoder = made(fed).call
+    _, cache = decoder(np.zeros((2, 3), int))
+    decoder(np.zeros((2, 1), int), cache=cache)
+    decoder(np.zeros((2, 1), int), cache=cache, positions=[[7], [8]])
+    assert fed == [(2 * [[0, 1, 2]], 2 * [3 * [1]]), (2 * [[3]], 2 * [4 * [1]]), ([[7], [8]], 2 * [4 * [1]])]
 
 
 @pytest.fixture(scope="module")

@@ -166,11 +166,11 @@ LIMITS = [  # a header with a number in it, the last number that is read, the st
         "too large",
     ),  # 128 KiB each, 8 MiB
     (lambda n: headed(1, key("a", ARRAY, array(TEXT, n))), 2_000_000, 1, "more than a vocabulary has"),
-    (lambda n: headed(0, placed(n), n_tensors=1), 8, 1, "a tensor has 9 axes"),
+    (lambda n: headed(0, placed(n), n_tensors=1), 8, 1, "a tensor has"),
     (aligned, 65_536, 1, "general.alignment must be"),
     (aligned, 1, -1, "general.alignment must be"),
-    (lambda n: headed(0, version=n), 3, 1, "its version is 4"),
-    (lambda n: headed(0, version=n), 2, -1, "its version is 1"),
+    (lambda n: headed(0, version=n), 3, 1, "its version is"),
+    (lambda n: headed(0, version=n), 2, -1, "its version is"),
 ]
 
 

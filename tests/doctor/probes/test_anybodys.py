@@ -110,6 +110,15 @@ def test_tables_of_three_spellings_are_read(kind):
     assert wrong.faults[0].pair == 1
 
 
+@pytest.mark.parametrize(("kind", "base"), [("sliding_attention", 1e4), ("full_attention", 1e6)])
+def test_a_table_whose_name_says_no_kind_is_held_against_the_nearest(kind, base):
+    rotations = {"sliding_attention": 1e4, "full_attention": 1e6}
+    parameters = {name: {"rope_type": "default", "rope_theta": each} for name, each in rotations.items()}
+    report = check_model(Table(base, "freqs_cis"), {"head_dim": 16, "rope_parameters": parameters})
+    assert outcome(report, "frequencies") == HOLDS
+    assert f"freqs_cis ({kind} layers), 256 rows of a table" in str(report)
+
+
 @pytest.mark.parametrize("left", [0.0, torch.nan])
 @pytest.mark.parametrize("kind", ["cos_cached", "freqs_cis", "cos_sin_cache"])
 def test_a_table_that_was_never_filled_is_named(kind, left):
@@ -120,6 +129,28 @@ def test_a_table_that_was_never_filled_is_named(kind, left):
     report = check_model(emptied, {"head_dim": 16, "rope_theta": 1e4})
     assert (report.verdict.status, report.faults[0].cause) == (1, "never_filled")
     assert "a table that was never filled" in str(report)
+
+
+class Uncallable(torch.nn.Module):
+    """Somebody's rotary module whose result cannot be read, with its frequencies."""
+
+    def __init__(self, base, dtype):
+        super().__init__()
+        self.register_buffer("inv_freq", torch.tensor(plain_rope(16, base).inv_freq, dtype=dtype))
+        self.weight = torch.nn.Parameter(torch.zeros(1))
+
+    def forward(self, x, positions):
+        raise NotImplementedError
+
+
+@pytest.mark.parametrize(
+    ("base", "dtype", "cause"),
+    [(5e5, torch.float32, "other_base"), (1e4, torch.bfloat16, "cast"), (1e4, torch.float32, None)],
+)
+def test_frequencies_of_a_module_that_cannot_be_called_are_read_as_they_are_stored(base, dtype, cause):
+    report = check_model(Uncallable(base, dtype), {"head_dim": 16, "rope_theta": 1e4})
+    assert [fault.cause for fault in report.faults] == ([cause] if cause else [])
+    assert "inv_freq (all layers), stored numbers only: NotImplementedError" in str(report)
 
 
 def test_frequencies_that_the_config_itself_has_twice_are_no_table_by_feature():
@@ -138,6 +169,25 @@ def test_where_nothing_can_be_probed_the_report_cannot_tell():
     report = check_model(torch.nn.Linear(2, 2), {"head_dim": 16, "rope_theta": 1e4})
     assert report.right is None
     assert str(report).startswith("Could not tell")
+
+
+def test_central_checks_alone_run_on_the_long_text_too():
+    report = check_decoder(Specimen(), length=64, chunk=24)
+    lengths = {check.name: check.lengths for check in report.checks if check.lengths}
+    assert lengths.pop("reach") == (64,)
+    central = {check.name for check in report.checks if check.central}
+    assert lengths == {name: (12, 64) if name in central else (12,) for name in lengths}
+
+
+def test_rounding_is_allowed_for_in_each_token_as_the_report_says():
+    decoder = Specimen().decoder()
+    short, long = (Bench(decoder, length, 5).bound / decoder.eps for length in (12, 112))
+    assert (short, long) == (4096 + 16 * 12, 4096 + 16 * 112)
+
+
+def test_a_gap_lies_before_the_tokens_whose_logits_it_must_change():
+    positions = ways._with_gap(Bench(Specimen().decoder(), 8, 5), 7)
+    assert positions.tolist() == [0, 1, 2, 3, 4, 12, 13, 14]
 
 
 def test_the_image_in_the_text_has_two_rows_of_three():

@@ -433,13 +433,16 @@ def test_one_layer_that_cannot_be_seen_is_named():
     assert report.verdict.not_judged["layers"] == "no attention was seen in layer 1"
 
 
-def test_a_config_that_does_not_say_which_layers_are_of_which_kind_earns_no_pass():
-    model = tiny("gemma3_text", **TWO_KINDS)
+@pytest.mark.parametrize(("count", "more"), [(1, ""), (2, " and 1 more")])
+def test_a_config_that_does_not_say_which_layers_are_of_which_kind_earns_no_pass(count, more):
+    kinds = TWO_KINDS["layer_types"][:count]
+    model = tiny("gemma3_text", **TWO_KINDS | {"layer_types": kinds, "num_hidden_layers": count})
     config = model.config.to_dict()
     del config["layer_types"], config["_sliding_window_pattern"]
     report = check_model(model, config)
     assert report.verdict.status == 2
-    assert report.verdict.not_judged["layers"].startswith("the config does not say which kind")
+    unknown = f"model.layers.0.self_attn{more}"
+    assert report.verdict.not_judged["layers"] == f"the config does not say which kind {unknown} is"
 
 
 @pytest.mark.parametrize("wrap", [torch.compile, torch.nn.DataParallel])
@@ -510,7 +513,9 @@ def test_a_rule_that_depends_on_the_length_is_run_at_the_switch():
     assert report.verdict.status == 0
     assert "longer texts" not in report.verdict.not_judged
     dynamic = check_model(tiny("llama", rope_parameters=DYNAMIC, max_position_embeddings=128))
-    assert "longer texts" in {fault.check for fault in dynamic.faults}
+    [fault] = dynamic.faults
+    assert (fault.check, fault.cause) == ("longer texts", "remembers")
+    assert fault.found.startswith("in a text of 256 tokens after one of 512, ")
 
 
 def test_coordinates_of_a_model_without_position_ids_are_not_judged():

@@ -204,6 +204,9 @@ def test_losses_are_held_to_those_of_a_run_that_is_right():
     rough = wanted + 0.3 * (-1) ** np.arange(len(wanted))  # the mean holds, the tokens do not
     level = asked(Server(), expected=rough, **given).of("level")
     assert (level.outcome, level.off < level.bound) == ("differs", True)
+    drifted = wanted + 0.09 + 0.01 * (-1) ** np.arange(len(wanted))  # the tokens hold, the mean does not
+    level = asked(Server(), expected=drifted, **given).of("level")
+    assert (level.outcome, level.off > level.bound) == ("differs", True)
     assert (
         f"the file has {len(wanted) - 1}" in asked(Server(), expected=wanted[1:], **given).of("level").words
     )
@@ -360,6 +363,12 @@ def test_distances_are_probabilities_that_move():
     )  # the place of the token that differs counts
     assert worst(np.array([np.nan, 0, 0, 0, 0, 1, 1]), 0.4) == (0.5, 3)
     assert worst(np.array([np.nan]), 0.4)[1] is None
+
+
+def test_a_token_is_as_far_as_can_be_from_a_place_that_is_not_listed():
+    sure, unsure = Place("a", None, {"a": 0.0, "b": -30.0}), Place("a", None, {"b": 0.0, "a": -30.0})
+    listed = unsure, sure, Place("a")
+    assert [served._off_at(sure, listed, 1, late) for late in (-1, 0, 1, 2)] == pytest.approx([1, 0, 1, 1])
 
 
 def test_places_are_moved_and_counted():

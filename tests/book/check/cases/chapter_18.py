@@ -43,6 +43,7 @@ WRONG = {
         (lambda tuning, test: (*report(tuning, test)[:2], -report(tuning, test)[2]), "at least 0"),
         (lambda tuning, test: (*report(tuning, test)[:2], 9.0), "peeking would state"),
         (lambda tuning, test: (1 + report(tuning, test)[0], 0, 0), "it chooses"),
+        (lambda tuning, test: (0, test[0], test[0] - min(test)), "it chooses 0"),  # always the first setting
         (lambda tuning, test: (min(test), 0, 0), "First comes the setting, from 0."),
     ],
     "18.4": [
