@@ -134,7 +134,9 @@ def of_gguf_fields():
     call += f" const keys = {{ arch, get, values }}; return [{stated}, [...kindsOf(arch, get)]]; }}"
     files = [held for form, _, held in files_of_presets() if form == "GGUF"]
     baseless = {name: each for name, each in files[0].items() if not name.endswith(".rope.freq_base")}
-    for held in (*files, baseless):
+    step = {"general.architecture": "step35", "step35.attention.key_length": 8}
+    narrow = step | {"step35.rope.dimension_count": 4}
+    for held in (*files, baseless, step, narrow):
         arch = held["general.architecture"]
         keys = {name.removeprefix(f"{arch}."): each for name, each in held.items()}
         lists = {name: np.array(held[name], dtype="<f4") for name in gguf_rotation.TENSORS if name in held}
@@ -327,7 +329,7 @@ def of_config_each_layer():
     odd = [
         {"model_type": "qwen2", "use_sliding_window": True, "sliding_window": 9, "max_window_layers": 2},
         {"model_type": "qwen2", "use_sliding_window": True, "sliding_window": 9},
-        {"model_type": "qwen2_moe", "use_sliding_window": True, "sliding_window": 9, "max_window_layers": 5},
+        {"model_type": "qwen2_moe", "use_sliding_window": True, "sliding_window": 9, "max_window_layers": 4},
         {
             "model_type": "exaone4",
             "sliding_window_pattern": "LLG",
@@ -345,6 +347,8 @@ def of_config_each_layer():
         {"model_type": "qwen", "use_logn_attn": True, "seq_length": 2048},
         {"model_type": "llama4_text", "attn_temperature_tuning": False},
         {"model_type": "mistral", "sliding_window": 4096},
+        {"model_type": "mistral", "sliding_window": 4096, "max_position_embeddings": 4096},
+        {"model_type": "mistral", "sliding_window": "wide", "max_position_embeddings": 4096},
         {"model_type": "x", "layer_rope_theta": [0, 1e4], "num_hidden_layers": 3},
     ]
     for config in [*configs, *odd]:

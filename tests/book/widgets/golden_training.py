@@ -297,7 +297,9 @@ def of_page_doors() -> Iterator[Call]:
         yield Call(f"{listed} addedTo(...all))", ["sinusoidal", base, 30], sinusoids(base).ravel())
     yield Call("(...all) => addedTo(...all) === undefined", ["rotary", 1e4, 9], True, exactly=True)
     turns = "(...all) => { const { cos, sin } = turnsOfPlaces(...all); return [Array.from(cos), Array.from(sin)]; }"
-    for case in (SETTINGS, SETTINGS | CASES["p-rope"], SETTINGS | CASES["another base and fewer pairs"]):
+    between = {"encoding": "p-rope", "p": 0.3}  # 2.4 of 8 pairs: two turn
+    for changed in ({}, CASES["p-rope"], between, CASES["another base and fewer pairs"]):
+        case = SETTINGS | changed
         spec = spec_of(case)
         given = {"invFreq": spec.inv_freq, "attentionFactor": 1.2}
         yield Call("trainedRope", [case], {"invFreq": spec.inv_freq, "attentionFactor": 1})

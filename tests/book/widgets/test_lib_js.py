@@ -134,6 +134,7 @@ def test_the_memoiser_computes_once_and_forgets_the_least_used(lib):
         ("significant(4.1e-8, 2, 2, 4)", "4.1·10⁻⁸"),
         ("decade(-2)", "0.01"),
         ("decade(-9)", "10⁻⁹"),
+        ("[2, 3].map((power) => decade(power)).join()", "100,10³"),
         ("grouped(-54410)", "−54,410"),
         ("abbreviated(2000000)", "2 M"),
         ("fmt(-0.001)", "0.00"),
@@ -162,6 +163,12 @@ def test_a_label_stands_level_with_its_point_and_inside_the_frame(lib):
     for left, inside in ((-30, 2), (50, 50), (290, 258)):
         placed = f"new Labels({{ x: 0, y: 0, w: 300, h: 100 }}).place(40, [[{left}, 20]]).left"
         assert lib("labels", placed) == inside
+
+
+@pytest.mark.parametrize("edge", [[1, 20], [259, 20], [100, 1], [100, 83]])
+def test_a_spot_less_than_two_pixels_from_an_edge_gives_way_to_one_further_inside(lib, edge):
+    placed = f"new Labels({{ x: 0, y: 0, w: 300, h: 100 }}).placeFree(40, [{edge}, [120, 40]])"
+    assert lib("labels", placed)["left"] == 120
 
 
 def test_lead_controls_are_beside_the_picture_and_the_others_under_more(lib):

@@ -62,14 +62,14 @@ def clocks(drawn: Picture, figure: Any) -> Iterator[Reading]:
     """Read every hand, the tokens of a turn below it, the angles that it reaches, and the diamonds."""
     frequencies = inv_freq(figure.head_dim, figure.base)
     hands = drawn.shapes("line", stroke="text", width=2.4)
-    pairs = [int(words) for _, _, words, style in drawn.texts[3::2]]  # after the legend
+    pairs = [int(words) for _, _, words, style in drawn.texts[2::2]]
     yield (
         "hands",
         directions(hands),
         np.concatenate([towards(figure.position * frequencies[i])[None] for i in pairs]),
     )
     waves = wavelength(frequencies[pairs])
-    below = [words for _, _, words, _ in drawn.texts[4::2]]
+    below = [words for _, _, words, _ in drawn.texts[3::2]]
     yield "tokens for a turn", list(map(says, below, waves)), [True] * len(pairs)
     partly = [i for i in pairs if waves[i] > figure.context]
     wedges = drawn.shapes("area", fill="position")
@@ -77,7 +77,7 @@ def clocks(drawn: Picture, figure: Any) -> Iterator[Reading]:
     if partly:
         yield "farthest angles", directions(ends), towards(figure.context * frequencies[partly])
     astray = (figure.position * frequencies[partly]) % TURN > figure.context * frequencies[partly]
-    yield "diamonds", len(drawn.shapes("area", fill="other")) - 1, int(astray.sum())
+    yield "diamonds", len(drawn.shapes("area", fill="other")), int(astray.sum())
 
 
 @reads("StretchedClocks")

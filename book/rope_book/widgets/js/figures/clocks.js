@@ -1,7 +1,6 @@
 import { ink, noteMiddle } from "../lib/colour.js";
 import { boxAround, hands, inRows, rims, tips, wedges } from "../lib/faces.js";
 import { live } from "../lib/figure.js";
-import { legendOf } from "../lib/legend.js";
 import { SEEN, unseenPoints } from "../lib/marks.js";
 import { fmt, grouped, powerOf } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
@@ -22,17 +21,11 @@ function pairsOf({ position, head_dim, base }, context) {
   }));
 }
 
-const LEGEND = [
-  { words: phrase`where the hand goes within the context`, box: { ...SEEN, stroke: ink.position, width: 1 } },
-  { words: phrase`where it never went`, sign: (pen, x, y) => unseenPoints(pen, [[x + 8, y]], 4.5) },
-];
-const legend = (width) => legendOf(LEGEND, width, { sample: 20, text: 20 });
-
-/** Lay out the faces below a line of text and the legend. */
+/** Lay out the faces below one or two lines of text. */
 function grid(width, pairs, { shows }) {
   const columns = Math.min(pairs, pairs < 16 ? 4 : width < 300 ? 4 : width < 480 ? 5 : 8);
   const cell = Math.min(width / columns, 118);
-  const top = shows("reach") ? 36 + legend(width).height : 32;
+  const top = shows("reach") ? 56 : 32;
   const row = cell + 16;
   const height = top + row * Math.ceil(pairs / columns) + 4;
   return { x: (width - cell * columns) / 2 + 3, y: top - 2, columns, cell, row, r: cell / 2 - 9, height };
@@ -53,15 +46,23 @@ function turnWords(value) {
   return fmt(value, value >= 1 ? 1 : Math.min(12, 1 - Math.floor(powerOf(value))));
 }
 
+/** Draw the legend that explains the faces' numbers and colours. */
+function drawLegend(pen, wide, reach) {
+  const long = phrase`In the corner: pair i. Below a face: tokens for a full turn.`;
+  pen.text(2, 14, wide ? long : phrase`Corner: pair i. Below: tokens per turn.`);
+  if (!reach) return;
+  pen.rect(2, 25, 12, 12, { ...SEEN, stroke: ink.position, width: 1 });
+  const meaning = phrase`where the hand goes within the context; a diamond: where it never went`;
+  pen.text(20, 36, wide ? meaning : phrase`where it goes within the context`);
+}
+
 function draw(pen, state, view) {
   const reach = view.shows("reach");
   const all = pairsOf(state, reach ? state.context : Infinity);
   const faces = inRows(all, grid(view.width, all.length, view));
   const [round, partly] = [faces.filter((face) => face.complete), faces.filter((face) => !face.complete)];
-  const words = phrase`In the corner: pair i. Below a face: tokens for a full turn.`;
-  pen.text(2, 14, view.width < 480 ? phrase`Corner: pair i. Below: tokens per turn.` : words);
+  drawLegend(pen, view.width >= 480, reach);
   if (reach) {
-    legend(view.width).draw(pen, 31);
     pen.circles(rims(round), SEEN);
     pen.areas(wedges(partly, "reach"), SEEN);
   }

@@ -70,7 +70,7 @@ function planWide(width, rows, count) {
   const cell = Math.min(40, (w - NAMES - 28) / count);
   const height = rows + 18 + Math.max(side + 32, 58 + cell * count);
   const table = { x: width - w, y: top, head: 62, cell };
-  return { tall: false, top, side, table, legend: { x: 0, y: top + side + 29, ...legendIn(side) }, height };
+  return { tall: false, top, side, table, legend: { x: 0, y: top + side + 29, ...legendIn(width) }, height };
 }
 
 /** The legend is beside the plane, and the weights are below. */

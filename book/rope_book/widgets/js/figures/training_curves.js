@@ -258,9 +258,6 @@ function readout(state) {
   return phrase`${first}On new texts ${texts}, ${what}: ${listed(tests)}; median and span of ${seeds} seeds.`;
 }
 
-/** List the controls that have an effect: the length has none until Show, so that it gives nothing away. */
-const uses = ({ doublings }, used) => used.filter((name) => name !== "doublings" || doublings > 0);
-
 function results(state) {
   const [{ tested }] = measured({ ...state, measure: "accuracy" }).chosen;
   return { accuracy: 100 * tested[1][state.doublings] };
@@ -274,7 +271,6 @@ export default live({
   draw,
   readout,
   results,
-  uses,
   smooth: ["doublings"],
   time: 900,
   buttons: [

@@ -77,8 +77,8 @@ function labelsOf(config, family) {
   if (!family) return "without a model_type, the kinds of its layers are unknown";
   if (!pattern) {
     if (RULES.one_window_for_all_layers.includes(family)) {
-      const longest = whole(own(config, "max_position_embeddings"));
-      const slides = Boolean(window) && !(longest && (whole(window) ?? 0) >= longest);
+      const [size, longest] = [window, own(config, "max_position_embeddings")].map(whole);
+      const slides = Boolean(window) && !(size && longest && size >= longest);
       return () => (slides ? SLIDING : FULL);
     }
     const names = /** @type {string[]} */ (RULES.hints_of_kinds);

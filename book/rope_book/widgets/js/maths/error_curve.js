@@ -40,8 +40,8 @@ function positionsFor({ frequencies, positions, angles }) {
 
 // The error that each step of a pipeline contributes to a pair's angle, in radians, at a position or over the last
 // `step` tokens.
-/** @type {(position: number, frequency: number, pipeline: Pipeline, step?: number) => Record<string, number>} */
-export function errorParts(position, frequency, pipeline, step = 0) {
+/** @type {(position: number, frequency: number, pipeline: Pipeline, step: number) => Record<string, number>} */
+export function errorParts(position, frequency, pipeline, step) {
   const before = step ? position - step : 0;
   const [m, n] = [position, before].map((p) => roundTo(p, pipeline.positions));
   const rate = roundTo(frequency, pipeline.frequencies);

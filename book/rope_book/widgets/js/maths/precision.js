@@ -59,8 +59,8 @@ export function pipelineCosSin(position, frequencies, pipeline) {
 
 // Each pair's error in radians: the error of its angle or, if `step` is positive, of its rotation relative to the
 // token `step` positions earlier.
-/** @type {(position: number, frequencies: Vector, pipeline: Pipeline, step?: number) => number[]} */
-export function angleError(position, frequencies, pipeline, step = 0) {
+/** @type {(position: number, frequencies: Vector, pipeline: Pipeline, step: number) => number[]} */
+export function angleError(position, frequencies, pipeline, step) {
   const [rate, angle, turn] = [ROUND[pipeline.frequencies], ROUND[pipeline.angles], ROUND[pipeline.cos_sin]];
   const [m, n] = [position, position - step].map(ROUND[pipeline.positions]);
   return frequencies.map((frequency) => {
