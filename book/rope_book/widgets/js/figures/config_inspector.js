@@ -193,7 +193,7 @@ const TRAINED = { stroke: ink.muted, width: 1.5, dash: "2 4" };
 const CLAIMED = { stroke: ink.text, width: 1.5, dash: "7 4" };
 const PLAIN = { stroke: ink.muted, width: 1.2 };
 const HOLLOW = { fill: "none", stroke: ink.position, width: 1.4 };
-const NEGATIVE = { fill: ink.score, stroke: ink.text };
+const NEGATIVE = { fill: ink.score, stroke: ink.text }; // the first score below 0
 const ZERO = { words: phrase`first negative`, sign: (pen, x, y) => pen.circle(x + 12, y, 5, NEGATIVE) };
 
 /** The lengths to mark in a chart, as legend entries: the text length, the trained length and the claimed length. Those

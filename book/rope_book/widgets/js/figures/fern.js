@@ -32,7 +32,7 @@ const CHUNKS = 8; // pieces of a stem, thinner from the root to the tip
 const SAMPLES = sorted(range(0, 240).map((n) => Math.round(fromPlace((n / 240) * placeFromZero(FAR)))));
 const GLOW = { stroke: ink.other, opacity: 0.5 };
 const STRAIGHT = { stroke: ink.muted, width: 1.2, dash: "2 5" }; // the stem of distance 0
-const TIP = { fill: ink.score, stroke: ink.text, width: 1.5 };
+const TIP = { fill: ink.score, stroke: ink.text, width: 1.5 }; // its height is the score
 
 /** A head's frequencies with and without a rule, and the attention factor, which scales the hands. */
 const rotationOf = memo((rule, { head_dim, base, trained, factor, frequencies, attention_factor }) => {
