@@ -20,7 +20,7 @@ const REACH = 131072; // end of the distance axis, in tokens
 const LINE = 19; // line height, in pixels
 const HEAD = { size: 16, pitch: 22 }; // font size and line height of the verdict, in pixels
 const CHIP = { w: 22, h: 24, pitch: 30 }; // padding, height and row spacing of the model chips, in pixels
-const CHART = { least: 60, most: 128, above: 26, below: 46 }; // height of the axes, and room for words around them
+const CHART = { least: 60, most: 136, above: 26, below: 46 }; // height of the axes, and room for words around them
 const SLOWEST = 9; // the wavelength axis ends at 10^SLOWEST tokens per turn
 
 const CHIPS = (namedBy("ConfigInspector").few?.preset ?? []).map((name) => ({ name, words: name.split(" (")[0] }));
