@@ -91,11 +91,11 @@
     wake((mark) => names.some((name) => mark.dataset.near.includes(`/${name}.js`)));
   }
 
-  /** Start what the reader has passed, or comes to within 60 % of the window's height. */
+  /** Start what the reader has passed, or comes to within 40 % of the window's height. */
   function wakeNear() {
     const isNear = (slot, seen) => seen.some(({ isIntersecting, target }) => isIntersecting && target === slot);
     const watch = new IntersectionObserver((seen) => wake((mark) => isNear(mark.previousElementSibling, seen)), {
-      rootMargin: "9999999px 0px 60%",
+      rootMargin: "9999999px 0px 40%",
     });
     for (const mark of document.querySelectorAll(NEAR)) watch.observe(mark.previousElementSibling);
   }
