@@ -109,6 +109,12 @@ def test_every_exercise_has_its_cases_and_no_case_is_left_over():
     assert set(ALSO) <= set(RIGHT)
 
 
+@pytest.mark.parametrize("exercise", RIGHT)
+def test_a_right_answer_is_right(exercise, capsys):
+    for answer in RIGHT[exercise]:
+        assert (said := reply(capsys, exercise, answer)).startswith(f"Exercise {exercise}: correct."), said
+
+
 @pytest.mark.sampled
 @pytest.mark.parametrize("exercise", RIGHT)
 def test_a_right_answer_is_right_in_every_form(exercise, capsys):
