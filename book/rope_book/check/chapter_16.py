@@ -16,7 +16,9 @@ def _blended(theta: float, s: float, share: float) -> float:
 
 @judges("16.1")
 @of_cases(
-    [(*case, 1.0, fast) for fast in (32.0, 4.0) for case in CASES], "It must return one frequency.", tol=1e-9
+    [(*case, *turns) for turns in ((1.0, 32.0), (2.0, 16.0)) for case in CASES],
+    "It must return one frequency.",
+    tol=1e-9,
 )
 def _blends(result: float, theta: float, s: float, length: float, slow: float, fast: float) -> Known:
     """Judge exercise 16.1 with frequencies that are kept, blended or divided."""

@@ -22,12 +22,13 @@ WHY = {
 @judges("24.1")
 @of_function(or_none=True)
 def _finds_the_first_difference(first_difference: Answer) -> Verdict:
-    """Judge exercise 24.1 on logits that agree and on logits that differ at one token."""
+    """Judge exercise 24.1 on logits that agree, and on logits that differ from one token on, later ones by more."""
     right = np.random.default_rng(24).normal(size=(9, 6))
     for changed in (None, 0, 5, 8):
         wrong = right + 1e-6
         if changed is not None:
             wrong[changed, 3] -= 0.5  # a negative difference, in one vocabulary entry
+            wrong[changed + 1 :, 3] -= 1
         result = first_difference(right.copy(), wrong, 1e-3)
         if changed is None:
             if result is not None:

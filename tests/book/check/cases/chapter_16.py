@@ -49,6 +49,9 @@ WRONG = {
         (lambda t, s, n, slow, fast: by_parts(t, s, 2 * math.pi * n, slow, fast), "a turn has 2π of them"),
         (lambda t, s, n, slow, fast: t / s, "gave"),
         (by_tokens, "blends by the wavelength"),
+        (lambda t, s, n, slow, fast: by_parts(t, s, n, 1.0, fast), "4096, 2, 16) gave"),
+        (lambda t, s, n, slow, fast: by_parts(t, s, n, 2.0, fast), "4096, 1, 32) gave"),
+        (lambda t, s, n, slow, fast: by_parts(t, s, n, slow, 32.0), "4096, 2, 16) gave"),
     ],
     "16.2": [
         (A, "That is a, on cos and sin"),

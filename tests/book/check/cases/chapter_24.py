@@ -18,6 +18,11 @@ def without_sizes(whole, stepped, bound):
     return int(apart.argmax()) if apart.any() else None
 
 
+def where_largest(whole, stepped, bound):
+    size = np.abs(whole - stepped).max(axis=1)
+    return int(size.argmax()) if size.max() > bound else None
+
+
 def by_mean(whole, stepped, bound):
     apart = np.abs((whole - stepped).mean(axis=1)) > 0.5
     return int(apart.argmax()) if apart.any() else None
@@ -43,6 +48,7 @@ WRONG = {
     "24.1": [
         (without_sizes, "Token 0 differs by 0.5 in one word, and it returned None"),
         (by_mean, "look at sizes, word by word"),
+        (where_largest, "Token 0 is the first that differs; it returned"),
         (lambda whole, stepped, bound: 0, "it must return None, it returned 0"),
         (
             lambda whole, stepped, bound: (lambda n: None if n is None else n + 1)(
