@@ -1,5 +1,7 @@
 """Known mistakes, and more right answers, of chapter 13."""
 
+from itertools import groupby
+
 from solutions import answers_of
 
 SOLUTION = answers_of("chapter_13")
@@ -26,6 +28,11 @@ def one_too_late(right, trained):
     return sum(new) / len(new)
 
 
+def longest_run(right, trained):
+    new = right[trained:]
+    return max(len(list(run)) for is_right, run in groupby(new) if is_right) / len(new)
+
+
 ALSO_RIGHT = {
     "13.2": [lambda right, trained: 1 - right[trained:].count(False) / (len(right) - trained)],
     "13.3": [(0.297, 0.0625)],
@@ -41,6 +48,7 @@ WRONG = {
         (lambda right, trained: sum(right) / len(right), "the share at all places: the first 4 are not new"),
         (lambda right, trained: sum(right[trained:]), "divide by the number of new places"),
         (one_too_late, "a text of 4 tokens ends at place 3"),
+        (longest_run, "trained = 2 you gave 0.333333, expected 0.666667."),
         (lambda right, trained: 0.5, "you gave 0.5, expected 0.25."),
         (lambda right, trained: "few", "It must return one number, the share."),
     ],

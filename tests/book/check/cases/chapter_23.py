@@ -38,6 +38,10 @@ def each_agrees(gain_q, gain_k, layout):
     return bool(products_agree(gain_q, ones, layout) and products_agree(gain_k, ones, layout))
 
 
+def halves_always_do(gain_q, gain_k, layout):
+    return products_agree(gain_q, gain_k, layout) or products_agree(gain_q, gain_k, "half_split")
+
+
 pack = SOLUTION["23.3"]
 
 
@@ -92,6 +96,7 @@ WRONG = {
         (each_agrees, "Only these must agree."),
         (lambda g, h, layout: products_agree(g, h, "interleaved"), "half a head apart in half_split"),
         (lambda g, h, layout: products_agree(g[:4], h[:4], layout), "One pair is enough to break it"),
+        (halves_always_do, "in interleaved. Partners are neighbours in interleaved"),
         (lambda *given: True, "It says True"),
         (lambda *given: "yes", "It must return True or False."),
     ],
