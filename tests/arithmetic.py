@@ -21,6 +21,7 @@ LIBRARY = [
     *(f"tests/library/{room}" for room in ("encodings", "attention", "fast", "nn")),
     *(f"tests/doctor/{room}" for room in ("test_precision.py", "config", "clinic", "vectors")),
     "tests/book/check",
+    "tests/book/widgets/test_looks.py",
 ]
 VECTOR_INSTRUCTIONS = " ".join(name for name in __cpu_dispatch__ if __cpu_features__[name])
 SETTINGS = {

@@ -15,6 +15,7 @@ import builtins
 import importlib.machinery
 import json
 import os
+import re
 import resource
 import time
 from collections import defaultdict
@@ -158,9 +159,16 @@ class Room:
     def nearest(self, tests: list[pytest.Item], reach: dict[str, float], path: str) -> list[pytest.Item]:
         """Return the tests that reach a change, then the others of their files, which may share a fixture.
 
-        Files and tests named after the changed file come first, then the quickest.
+        Files and tests named after the changed file come first, then the quickest. Those named after another figure
+        are left out for a change of a figure, which no other imports.
         """
         stem, files = compact(Path(path).stem), defaultdict(float)
+        others = {compact(each.stem) for each in Path(path).parent.glob("*.js")} - {stem}
+
+        def of_another(item: pytest.Item) -> bool:
+            named = set(re.findall(r"\w+", compact(item.name.partition("[")[2])))
+            return bool(named & others) and stem not in named and "/figures/" in path
+
         for test, seconds in reach.items():
             files[file_of(test)] += seconds
 
@@ -169,7 +177,8 @@ class Room:
             named = stem not in compact(item.name), stem not in compact(file)
             return test not in reach, *named, files[file], reach.get(test, 0.0)
 
-        return sorted((item for item in tests if file_of(item.nodeid) in files), key=rank)
+        near = (item for item in tests if file_of(item.nodeid) in files and not of_another(item))
+        return sorted(near, key=rank)
 
     def fails(self, session: pytest.Session, n: int, tests: list[pytest.Item]) -> int:
         """Make a change; return 1 if one of the tests fails, else 0."""

@@ -12,18 +12,20 @@ from ..drawn import Drawn
 
 # every call of the pen, as [method, …arguments], also those inside a part, with fields of colours as numbers
 CALLS = """
-function pictured(values, width, names) {
-    const [state, view] = [madeState(values), only(names)];
-    for (const _ of figure.work?.(state, true) ?? []) {}
-    const calls = [];
-    const pen = new Proxy({}, { get: (_, name) => (...given) => {
+function penInto(calls) {
+    return new Proxy({}, { get: (_, name) => (...given) => {
         if (name === "part") given[0]();
         else if (name === "raster") {
             const [x, y, w, h, ...shades] = given;
             calls.push([name, [x, y, w, h], typeof shades[2] === "function" ? numbersOf(...shades) : shades[0]]);
         } else calls.push([name, ...given]);
     } });
-    figure.draw(pen, state, { width, height: figure.height(width, state, view), ...view });
+}
+function pictured(values, width, names) {
+    const [state, view] = [madeState(values), only(names)];
+    for (const _ of figure.work?.(state, true) ?? []) {}
+    const calls = [];
+    figure.draw(penInto(calls), state, { width, height: figure.height(width, state, view), ...view });
     return { state, calls, pressed: (figure.buttons ?? []).map(({ move }) => move(state)) };
 }0"""
 NUMBERS = """
