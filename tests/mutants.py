@@ -253,7 +253,7 @@ def survivors(copy: Path, chosen: list[Mutant], tests: list[str]) -> list[str]:
             untried[mutant] = [STILLS], ["-m", ""]
     if any(untried.values()) and fails(copy, [STILLS], ["-m", ""]):
         sys.exit(f"{STILLS} fails without any change, or finds no browser")
-    but = ["-m", "not nightly", *(f"--deselect={test}" for test in failed)]
+    but = ["-m", "not makers and (not nightly or sampled)", *(f"--deselect={test}" for test in failed)]
     for mutant, left in untried.items():
         tell(mutant, noticed(copy, mutant, *(left or (nearest_first(tests, mutant.path), but))))
     return alive

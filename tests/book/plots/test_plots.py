@@ -140,6 +140,12 @@ def test_curves_scale_their_axes_when_asked():
     assert (ax.get_xscale(), ax.get_yscale()) == ("linear", "log")
 
 
+@pytest.mark.parametrize(("longest", "columns"), [("l" * 18, 2), ("l" * 19, 1)])
+def test_a_long_label_has_a_line_of_the_legend_to_itself(longest, columns):
+    ax = plots.curves(new_ax(), [1, 2], {"a": [1, 2], longest: [2, 1]}, x_label="x", y_label="y")
+    assert ax.get_legend()._ncols == columns
+
+
 def test_bands_draw_the_middle_over_the_span_each_over_its_own_x():
     rows = {"a": [[0, 1, 2], [1, 1, 1], [2, 3, 2], [5, 5, 5]], "b": torch.ones(4, 6)}
     ax = plots.bands(new_ax(), rows, x_label="steps", y_label="loss (nats)", colours={"b": plots.KEY})
@@ -169,6 +175,8 @@ def test_vectors_have_equal_axes_that_include_every_tip():
     assert named["q"].xy == pytest.approx((3, 0))
     assert named["q"].get_color() == plots.QUERY
     assert named["k"].get_color() == plots.NEUTRAL
+    thinner = min(arrow.arrow_patch.get_linewidth() for arrow in ax.texts if arrow.arrow_patch)
+    assert all(axis.get_linewidth() < thinner for axis in ax.get_lines())
 
 
 def test_attention_matrix_names_the_last_tokens_as_queries_and_fixes_the_scale():

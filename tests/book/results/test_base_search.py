@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rope_book.results import first_negative_distance, smallest_base
-from rope_book.results.base_search import _first_feasible
+from rope_book.results.base_search import _cosine_sums, _first_feasible
 from rope_edu import plain
 from rope_edu.encodings import (
     inv_freq,
@@ -33,6 +33,16 @@ def test_the_first_negative_distance_is_that_of_the_sum_taken_term_by_term(head_
     if expected is not None:
         assert first_negative_distance(frequencies, expected) is None  # distances below the limit
         assert first_negative_distance(frequencies, expected + 1) == expected
+
+
+@pytest.mark.parametrize("n", [1, 7, 64, 65, 1000])
+def test_batches_have_the_sum_of_every_distance_once(n):
+    frequencies = inv_freq(8, 100.0)
+    batches = list(_cosine_sums(frequencies, n))
+    starts, lengths = [start for start, _ in batches], [len(sums) for _, sums in batches]
+    assert starts == [0, *np.cumsum(lengths)[:-1]]
+    expected = 4 * mean_cosine(frequencies, np.arange(n))
+    np.testing.assert_allclose(np.concatenate([sums for _, sums in batches]), expected, atol=1e-12)
 
 
 def test_the_base_after_one_that_fails_is_not_passed_over():

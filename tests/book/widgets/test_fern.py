@@ -147,6 +147,24 @@ def test_a_longrope_file_grows_the_fern_of_the_length_that_it_claims():
     assert not np.allclose(long.inv_freq, rope_from_config(config).inv_freq)
 
 
+BEYOND = {
+    "trained": ("max_position_embeddings", 16, 2**24),
+    "base": ("rope_theta", 10.0, 1e12),
+}
+
+
+@pytest.mark.parametrize("control", BEYOND)
+def test_a_number_beyond_the_ends_of_a_control_takes_the_end(page, control):
+    key, *values = BEYOND[control]
+    slider = Fern.controls()[control]
+    for value, end in zip(values, (slider.low, slider.high), strict=True):
+        config = {"model_type": "llama", "head_dim": 64, "rope_theta": 1e4, "max_position_embeddings": 512}
+        ferns = fern_of_config.ferns(config | {key: value})
+        assert ferns[""][control] == end
+        (fern,) = page.evaluate(f"fernsOf({json.dumps(config | {key: value})})")
+        assert fern[1][control] == end
+
+
 BAD = ["", "{", "[]", "3", "{}", '{"model_type": "llama", "head_dim": 64, "rope_theta": -1}']
 
 

@@ -15,6 +15,20 @@ WITH_RESULTS = sorted(name for name, figure in LiveFigure.figures.items() if fig
 
 
 TRAINED = ("ModelInThePage", "TrainInThePage")  # a model has to run before they speak
+SELDOM = {  # results that only some settings have, or that are told as a word where nothing changes
+    *(
+        "alike",
+        "extra",
+        "extra_trained",
+        "loss",
+        "moved",
+        "most",
+        "right_words",
+        "score of Fern",
+        "score_llama3",
+    ),
+    *("sharing", "sharing_plain", "shift", "stale"),
+}
 
 
 def numbers(readout: str) -> list[tuple[float, float]]:
@@ -32,7 +46,7 @@ def angles(readout: str) -> list[tuple[float, float]]:
 @pytest.mark.sampled
 @pytest.mark.parametrize("name", [name for name in WITH_RESULTS if name not in TRAINED])
 def test_the_readout_says_the_results(name):
-    drawn, figure = Drawn(name), LiveFigure.figures[name]
+    drawn, figure, of_it = Drawn(name), LiveFigure.figures[name], f" of {name}"
     said, in_radians = (dict.fromkeys(figure.results(), 0) for _ in range(2))
     every = list(states(name, 12))
     for values in every:
@@ -42,7 +56,9 @@ def test_the_readout_says_the_results(name):
             for count, read in ((said, numbers), (in_radians, angles)):
                 count[name] += any(abs(value - number) <= half for number, half in read(words["readout"]))
     drawn.close()
-    assert all(count >= 3 for count in said.values()), (said, len(every))
+    for name, count in said.items():
+        seldom = not SELDOM.isdisjoint({name, name + of_it})
+        assert count >= (3 if seldom else len(every) / 2), (said, len(every))
     for name, each in figure.results().items():
         assert (2 * in_radians[name] > said[name]) == (each.unit == "rad"), (name, in_radians, said)
 
@@ -167,4 +183,7 @@ def test_every_result_has_words_and_the_docstring_names_it():
         figure = LiveFigure.figures[name]
         for each, result in figure.results().items():
             assert result.__doc__, (name, each)
+            in_words = repr(getattr(figure, each))  # as a student reads who asks for `figure.results()`
+            assert in_words.startswith(result.__doc__.partition("\n")[0].rstrip("."))
+            assert in_words.endswith(f"({result.unit})" if result.unit else in_words[-1])
             assert f"``{each}``" in figure.__doc__, (name, each)
