@@ -123,7 +123,7 @@ def rooms() -> dict[str, tuple[list[str], list[str]]]:
     in_v8 = {
         relative(path): text
         for path, text in sorted(suites.items())
-        if re.search(r"from \.(v8|drawn) import", text)
+        if re.search(r"from \.(v8|drawn|looks) import", text)
     }
     named = set(re.findall(r'lib(?:/|\(")(\w+)', "".join(in_v8.values())))
     for room in SCRIPTS:
