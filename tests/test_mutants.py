@@ -61,6 +61,7 @@ def test_a_change_is_told_by_its_line(house):
     assert change.line(CODE) == (3, "if not x and n <= 3:  # a comment + 1")
 
 
+@pytest.mark.nightly
 def test_changes_are_noticed_in_a_fork_or_a_process_of_their_own_and_the_copy_is_as_before(house, capsys):
     code = CODE + "LEVEL = 1.5\n\ndef unreached():\n    return 7\n"
     (house / "code_.py").write_text(code, encoding="utf-8")
