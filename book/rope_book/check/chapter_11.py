@@ -22,7 +22,7 @@ def _counts_tokens(
     """Judge exercise 11.1 with three models."""
     numbers = layers * n_kv_heads * (d_model // n_heads)  # numbers in one token's keys
     expected = free // (2 * numbers * size)
-    if not close(np.floor(result), result):
+    if not close(np.rint(result), result):
         return expected, {}, "Whole tokens only: round down."
     slips = {
         "There is a value beside every key.": free // (numbers * size),
