@@ -45,7 +45,7 @@ function looked(values, kept, width) {
     figure.draw(penInto(between), state, { ...size, way: { from: first, share: 0.4 } });
     const each = (parts) => Object.entries(parts).map(([name, part]) => [name, part && answered(part)]);
     const answers = {
-        state, results: figure.results?.(state), handles: each(handles), taps: each(taps), marks,
+        figure, state, results: figure.results?.(state), handles: each(handles), taps: each(taps), marks,
         buttons: (figure.buttons ?? []).map(({ move }) => move(state)),
         uses: figure.uses?.(state, Object.keys(controls)), panel: figure.panel?.(width, state, view),
     };
