@@ -21,7 +21,7 @@ from .marks.picture import Pictured
 
 FILE = Path(__file__).with_name("looks.json")
 DRAWN = sorted(LiveFigure.figures.keys() - {"Question", "Review"})
-WIDTHS = (726, 328)  # a desk's and a phone's, in turn
+WIDTHS = (726, 328, 572)  # a desk's, a phone's and one between, in turn
 KEPT = {"ModelInThePage": {"times": 2}, "TrainInThePage": {"steps": 0}}  # a longer run takes minutes
 FEW = {"BaseBound": 14}  # states; each base takes a third of a second
 
@@ -59,7 +59,7 @@ def looks(name: str) -> Iterator[tuple[str, str]]:
     drawn = Pictured(name)
     drawn.engine.eval(LOOKED)
     for n, values in enumerate(islice(states(name, 12), FEW.get(name))):
-        for width in WIDTHS if n == 0 else [WIDTHS[n % 2]]:
+        for width in WIDTHS if n == 0 else [WIDTHS[n % 3]]:
             call = f"JSON.stringify(looked({json.dumps(values)}, {json.dumps(KEPT.get(name, {}))}, {width}))"
             yield f"{width} {json.dumps(values)}", " ".join(map(mark, json.loads(drawn.engine.eval(call))))
     drawn.close()

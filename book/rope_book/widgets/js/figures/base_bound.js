@@ -116,9 +116,12 @@ const spotsBeside = (at, width) =>
       [-lift, lift].flatMap((rise) => pointsAround(at, [out, rise - 8], [-out - width, rise - 8])),
     );
 
+/** The point of a name that is nearest to a dot. @type {(spot: Pair, width: number, at: Pair) => Pair} */
+const edgeOf = ([left, top], width, [x, y]) => [clamp(x, left, left + width), clamp(y, top + 3, top + 12)];
+
 /** Points on the line from the nearest edge of a name to its dot. @type {(spot: Pair, width: number, at: Pair) => Pair[]} */
-function leaderTo([left, top], width, [x, y]) {
-  const [x0, y0] = [clamp(x, left, left + width), clamp(y, top + 3, top + 12)];
+function leaderTo(spot, width, [x, y]) {
+  const [x0, y0] = edgeOf(spot, width, [x, y]);
   return range(0, 1, 0.1).map((t) => [x0 + t * (x - x0), y0 + t * (y - y0)]);
 }
 
@@ -139,12 +142,10 @@ function nameModels(pen, models, box, path, [x, y]) {
   const rightmost = [...models].sort((a, b) => b.base - a.base || b.context - a.context);
   return rightmost.flatMap(({ name, at }) => {
     const wide = textWidth(name, 12);
-    const gapTo = (spot, dot) => distance(leaderTo(spot, wide, dot)[0], dot);
+    const gapTo = (spot, dot) => distance(edgeOf(spot, wide, dot), dot);
     const isBesideAnother = (spot) => models.some((other) => gapTo(spot, other.at) < Math.min(LED, gapTo(spot, at)));
-    const spots = spotsBeside(at, wide).filter(
-      (spot) => !isBesideAnother(spot) && !crosses(leaderTo(spot, wide, at), boxes),
-    );
-    const spot = labels.placeFree(wide, spots);
+    const suits = (spot) => !isBesideAnother(spot) && !crosses(leaderTo(spot, wide, at), boxes);
+    const spot = labels.placeFree(wide, spotsBeside(at, wide), suits);
     if (!spot) return [];
     const { left, baseline } = spot;
     pen.text(left, baseline, name, { size: 12 });

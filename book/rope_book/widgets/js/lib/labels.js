@@ -47,9 +47,10 @@ export class Labels {
     return { left: inside, middle: inside + width / 2, baseline: clamp(top, y, y + h - LINE) + RISE };
   }
 
-  // Like place(), but consider only spots inside the frame that cover nothing. Returns undefined if there are none.
-  placeFree(/** @type {number} */ width, /** @type {Pair[]} */ spots) {
-    const free = spots.find((spot) => this.#cost(spot, width) === 0);
+  // Like place(), but take the first spot inside the frame that covers nothing and that `suits`, or undefined.
+  /** @param {number} width @param {Pair[]} spots @param {(spot: Pair) => boolean} [suits] */
+  placeFree(width, spots, suits = () => true) {
+    const free = spots.find((spot) => this.#cost(spot, width) === 0 && suits(spot));
     return free && this.place(width, [free]);
   }
 
