@@ -11,7 +11,7 @@ import json
 import sys
 from collections.abc import Iterator
 from hashlib import blake2b
-from itertools import islice
+from itertools import chain
 from pathlib import Path
 
 from rope_book.widgets import LiveFigure
@@ -22,8 +22,9 @@ from .marks.picture import Pictured
 FILE = Path(__file__).with_name("looks.json")
 DRAWN = sorted(LiveFigure.figures.keys() - {"Question", "Review"})
 WIDTHS = (726, 328, 572)  # a desk's, a phone's and one between, in turn
-KEPT = {"ModelInThePage": {"times": 2}, "TrainInThePage": {"steps": 0}}  # a longer run takes minutes
-FEW = {"BaseBound": 14}  # states; each base takes a third of a second
+# Of the two that compute, shorter runs than a reader's
+KEPT = {"ModelInThePage": [{"times": 2}], "TrainInThePage": [{"steps": 1}, *5 * [{"steps": 0}]]}  # in turn
+MORE = {"TrainingCurves": [{"doublings": 3, "guess": [80, 50, 20]}]}  # what chance seldom meets
 
 # Numbers lose the digits in which processors differ: a picture's to a tenth of a pixel, others to four figures. The
 # odd share keeps them from the middle between two, where the last bit would decide.
@@ -58,9 +59,10 @@ def looks(name: str) -> Iterator[tuple[str, str]]:
     """Yield states of a figure as their widths and values, and the marks of what it does there."""
     drawn = Pictured(name)
     drawn.engine.eval(LOOKED)
-    for n, values in enumerate(islice(states(name, 12), FEW.get(name))):
+    for n, values in enumerate(chain(states(name, 30), MORE.get(name, []))):
+        kept = KEPT.get(name, [{}])
         for width in WIDTHS if n == 0 else [WIDTHS[n % 3]]:
-            call = f"JSON.stringify(looked({json.dumps(values)}, {json.dumps(KEPT.get(name, {}))}, {width}))"
+            call = f"JSON.stringify(looked({json.dumps(values)}, {json.dumps(kept[n % len(kept)])}, {width}))"
             yield f"{width} {json.dumps(values)}", " ".join(map(mark, json.loads(drawn.engine.eval(call))))
     drawn.close()
 
