@@ -29,6 +29,7 @@ MORE = {"TrainingCurves": [{"doublings": 3, "guess": [80, 50, 20]}]}  # what cha
 # Numbers lose the digits in which processors differ: a picture's to a tenth of a pixel, others to four figures. The
 # odd share keeps them from the middle between two, where the last bit would decide.
 LOOKED = """
+const EARLY = 3; // steps of its work, after which a picture has a part of its results
 const tenth = (value) => Math.floor(10 * value + 0.3713);
 const four = (value) => (Math.abs(value) < 1e-9 ? 0 : Number((value * 1.000037).toPrecision(4)));
 const plain = (value, round) => JSON.stringify(value, (_, part) => (typeof part === "number" ? round(part) : part));
@@ -39,9 +40,11 @@ function answered({ at, ...given }) {
 }
 function looked(values, kept, width) {
     const [first, state, view] = [madeState(kept), madeState({ ...values, ...kept }), only()];
-    for (const each of [first, state]) for (const _ of figure.work?.(each, true) ?? []) {}
     const size = { width, height: figure.height(width, state, view), ...view };
-    const [shapes, between] = [[], []];
+    const [shapes, between, early] = [[], [], []];
+    let steps = 0;
+    for (const _ of figure.work?.(first, true) ?? []) {}
+    for (const _ of figure.work?.(state, true) ?? []) if (++steps === EARLY) figure.draw(penInto(early), state, size);
     const { taps = {}, marks = {}, ...handles } = figure.draw(penInto(shapes), state, size) ?? {};
     figure.draw(penInto(between), state, { ...size, way: { from: first, share: 0.4 } });
     const each = (parts) => Object.entries(parts).map(([name, part]) => [name, part && answered(part)]);
@@ -51,7 +54,7 @@ function looked(values, kept, width) {
         uses: figure.uses?.(state, Object.keys(controls)), panel: figure.panel?.(width, state, view),
     };
     const readout = joined(figure.readout(state, view));
-    return [plain([size.height, shapes, between], tenth), readout, plain(answers, four)];
+    return [plain([size.height, shapes, between, early], tenth), readout, plain(answers, four)];
 }0"""
 
 

@@ -125,6 +125,11 @@ def test_the_memoiser_computes_once_and_forgets_the_least_used(lib):
     assert calls == [1, 2, 3, 2]
 
 
+@pytest.mark.parametrize(("took", "expected"), [(200, 10), (250, 8), (160, 13), (1e4, 5), (1, 20)])
+def test_the_next_portion_takes_the_time_that_is_wanted_and_changes_by_no_more_than_two(lib, took, expected):
+    assert lib("work", f"paced(10, {took}, 200)") == expected
+
+
 @pytest.mark.parametrize(
     ("call", "expected"),
     [

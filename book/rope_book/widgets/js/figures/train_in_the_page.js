@@ -10,6 +10,7 @@ import { clamp, fmt, grouped, last, range } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
 import { attentionPicture, drawPlaceBars, entriesOfPlaces, isRightEnough, LEVEL, WITHIN } from "../lib/places.js";
 import { counted, listed, textWidth } from "../lib/words.js";
+import { paced } from "../lib/work.js";
 import { binSize, means } from "../maths/long_text.js";
 import { answer } from "../maths/page_answer.js";
 import { fileOf, readFile } from "../maths/page_file.js";
@@ -127,7 +128,7 @@ async function asked(member, first) {
     return;
   }
   if (question.look) run.looked = performance.now();
-  else run.chunk = clamp(Math.round(run.chunk * clamp(ASK / (performance.now() - began), 0.5, 2)), 1, 100);
+  else run.chunk = clamp(paced(run.chunk, performance.now() - began, ASK), 1, 100);
 }
 
 /** Collect the data to show for a state: all runs, those of the first encoding as `own`, and `barsOf`, which

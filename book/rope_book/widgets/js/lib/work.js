@@ -1,7 +1,12 @@
 // Runs long computations in slices, so that controls stay responsive while the picture fills in.
+import { clamp } from "./numbers.js";
 
 const SLICE = 10; // ms of work per slice
 const SHOW = 90; // ms between two redraws of partial results
+
+/** The size of the next portion of work if one of `size` took some time and should take `wanted`: at most twice as
+ * much or half. @type {(size: number, took: number, wanted: number) => number} */
+export const paced = (size, took, wanted) => Math.round(size * clamp(wanted / took, 0.5, 2));
 
 /** A promise that resolves once the page is visible. */
 const inSight = () =>
