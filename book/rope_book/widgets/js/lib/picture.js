@@ -9,9 +9,6 @@ import { makeTaps } from "./taps.js";
 
 const [NARROWEST, WIDEST, UNSEEN] = [240, 760, 640]; // widths in pixels; the last is the default before layout
 
-/** The width that a held picture takes: the window's width, up to the style sheet's maximum. */
-const held = () => Math.min(document.documentElement.clientWidth, WIDEST + 32);
-
 const LEAST = 11 / 12; // minimum scale of a held picture, which shrinks 12-pixel text to 11 pixels
 const HALF = 0.5; // maximum fraction of the window height for a held picture
 const EDGES = 2; // height of the borders, in pixels
@@ -40,7 +37,7 @@ export function makePicture({ title, height, draw, panel }, view, { dragged, dro
   const pen = new Pen(group);
   let width = 0;
   let room = 0; // maximum height of a held picture, or 0 while the picture is not held
-  let breadth = 0; // its width, which would force a layout if each draw asked for it
+  let breadth = 0; // the window's width, which would force a layout if each draw asked for it
 
   function measure() {
     const now = element.clientWidth ? Math.round(clamp(element.clientWidth, NARROWEST, WIDEST)) : width;
@@ -64,7 +61,7 @@ export function makePicture({ title, height, draw, panel }, view, { dragged, dro
   }
   function hold(/** @type {number} */ space) {
     room = space ? Math.min(space, HALF * innerHeight) - EDGES : 0;
-    if (room) breadth = held();
+    if (room) breadth = document.documentElement.clientWidth;
   }
   const asFile = (/** @type {string} */ words) => still(canvas, title, words);
   return { element, paint, measure, hold, ask: picks.ask, still: asFile };
