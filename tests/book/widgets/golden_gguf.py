@@ -16,6 +16,7 @@ from rope_doctor.command import compare_files, read_files
 from rope_doctor.config import PRESETS, ConfigError, each_layer, gguf_rotation, preset
 from rope_doctor.config import files as config_files
 from rope_doctor.config import gguf as config_gguf
+from rope_edu.encodings import inv_freq
 
 from .golden import Call, room, trying
 
@@ -402,6 +403,17 @@ def of_compare_kinds():
     for held, first, other, second in drawn_pairs(60):
         sides = compare_files._Sides(first, second, 4096)
         yield Call(call, [held, other, 4096], in_lists(sides.differences()))
+    config, found = preset("Llama 3.1 8B").config, []
+    first = read_here(FIRST, json.dumps(config).encode())
+    [spec] = [each.spec for each in first.readings]
+    factors = (inv_freq(spec.rotary_dim, 5e5) / spec.inv_freq).astype(np.float32)
+    for off in (0.0, 4e-7, 1e-4):  # of a slow pair, as a share of its factor, beside the rounding of a list
+        changed = factors * np.where(np.arange(len(factors)) == 40, np.float32(1 + off), np.float32(1))
+        path = gguf_files.written(Path("near.gguf"), config, factors=changed)
+        second = read_here(SECOND, path.read_bytes())
+        found.append(in_lists(compare_files._Sides(first, second, 4096).differences()))
+        yield Call(call, [config, digest(path), 4096], found[-1])
+    assert [len(differences) for differences in found] == [0, 0, 1]
 
 
 @room

@@ -44,7 +44,9 @@ function looked(values, kept, width) {
     const [shapes, between, early] = [[], [], []];
     let steps = 0;
     for (const _ of figure.work?.(first, true) ?? []) {}
-    for (const _ of figure.work?.(state, true) ?? []) if (++steps === EARLY) figure.draw(penInto(early), state, size);
+    for (const _ of figure.work?.(state, true) ?? []) {
+        if (++steps === EARLY) figure.draw(penInto(early), state, size);
+    }
     const { taps = {}, marks = {}, ...handles } = figure.draw(penInto(shapes), state, size) ?? {};
     figure.draw(penInto(between), state, { ...size, way: { from: first, share: 0.4 } });
     const each = (parts) => Object.entries(parts).map(([name, part]) => [name, part && answered(part)]);
