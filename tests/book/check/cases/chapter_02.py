@@ -57,6 +57,7 @@ WRONG = {
         (lambda d, b, t: first_slow_pair(d, b, t) - 1, "the last pair that does complete"),
         (unrounded, "A pair's number is whole"),
         (lambda d, b, t: 1, "For d = 64, base 10000 and 1000 tokens it says 1."),
+        (lambda d, b, t: range(first_slow_pair(d, b, t), d // 2), "It must return the number of one pair."),
     ],
     "2.3": [
         (lambda k, f: move(-k, f), "It moves by k tokens back"),

@@ -42,6 +42,16 @@ def unclipped(length, clip):
     return np.arange(length)[None, :] - np.arange(length)[:, None] + clip
 
 
+def all_distances(bucket, num_buckets, max_distance):
+    buckets = t5_bucket(
+        -np.arange(max_distance + 1),
+        bidirectional=False,
+        num_buckets=num_buckets,
+        max_distance=max_distance,
+    )
+    return np.flatnonzero(buckets == bucket)
+
+
 SLOPES = [1 / 4, 1 / 16, 1 / 64, 1 / 256, 1 / 2, 1 / 8]
 WRONG = {
     "3.1": [
@@ -59,6 +69,7 @@ WRONG = {
             "first_distance(16, 32, 128) should be 16, not 18. That is the last distance of the bucket.",
         ),
         (lambda b, size, far: b, "first_distance(17, 32, 128) should be 19, not 17."),
+        (all_distances, "It must return one distance."),
     ],
     "3.3": [
         (2.0 ** (-8 * np.arange(1, 7) / 6), "the paper's formula with H = 6"),
@@ -72,11 +83,13 @@ WRONG = {
         (lambda m: 1 + math.log(100) / m, "A distance is whole"),
         (lambda m: math.floor(1 + 2 / m) + 1, "powers of e, not of 10"),
         (lambda m: 11, "For slope 0.25 the first such distance is 20, not 11."),
+        (lambda m: (blind_from(m), math.exp(-m)), "It must return one distance."),
     ],
     "3.5": [
         (lambda n, k: index(n, k).T, "Rows and columns are swapped"),
         (lambda n, k: index(n, k) - k, "a table has no negative rows"),
         (unclipped, "clip first"),
         (lambda n, k: index(n, k)[0], "For length 4 it is 4 × 4 rows. Its shape is (4,)"),
+        (lambda n, k: index(n, k) + 1, "It differs for length 4 and K = 2."),
     ],
 }

@@ -16,6 +16,11 @@ def mirrored(pair, angle):
     return (x * c + y * s, x * s - y * c)
 
 
+def to_unit_length(pair, angle):
+    x, y = pair
+    return rotate((x / math.hypot(x, y), y / math.hypot(x, y)), angle)
+
+
 ALSO_RIGHT = {
     "4.3": [(5, 0), (20, 3)],
 }
@@ -29,6 +34,7 @@ WRONG = {
         (lambda pair, angle: rotate(pair, angle)[0], "It must return the new pair"),
         (lambda pair: pair, "It is called with 2 arguments"),
         ((0.0, 1.0), "The answer is a function"),
+        (to_unit_length, "(3.0, -2.0) turned by 0.70 comes out wrong."),
     ],
     "4.2": [
         (-0.5, "The size is right, the sign is not."),

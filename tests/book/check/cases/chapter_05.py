@@ -31,6 +31,11 @@ def turn(z, position, factor=1.0, sense=1):
     return z * cmath.exp(sense * 0.25j * position) * factor**position
 
 
+def as_pair(z, position):
+    turned = turn(z, position)
+    return turned.real, turned.imag
+
+
 DOWN, UP = 2**-0.1, 2**0.1
 FADING = (lambda q, m: turn(q, m, DOWN), lambda k, n: turn(k, n, UP))
 ALSO_RIGHT = {
@@ -46,6 +51,7 @@ WRONG = {
         (half_split, "numbers half a row apart"),
         (lambda x, m, f: rope(x, m, f).reshape(-1, 2), "its shape is (1, 2)"),
         (lambda x, m, f: rope(x, m + 1, f), "gives something else"),
+        (lambda x, m, f: [f"{number:.2f}" for number in rope(x, m, f)], "an array of real numbers"),
     ],
     "5.2": [
         (((1, 0), (5, 4)), "The scores differ by"),
@@ -61,6 +67,12 @@ WRONG = {
         ((lambda q, m: turn(q, m, DOWN, -1), lambda k, n: turn(k, n, UP, -1)), "turns the other way"),
         ((lambda q, m: 2 * turn(q, m, DOWN), lambda k, n: turn(k, n, UP)), "At position 0"),
         (turn, "The answer is two functions"),
+        (
+            (lambda q, m: turn(q, m, DOWN**0.5), lambda k, n: turn(k, n, UP**0.5)),
+            "At distance 10 the score is",
+        ),
+        ((turn(1, 0), turn(1, 0)), "two functions, (f_q, f_k), without parentheses"),
+        ((as_pair, as_pair), "Each must return one complex number."),
     ],
     "5.4": [
         ((1 + 2j, 1 + 2j), "q = k works; now find one where they differ."),

@@ -24,6 +24,7 @@ WRONG = {
         (lambda n, d: (n / (2 * math.pi)) ** ((d - 2) / d), "Upside down"),
         (lambda n, d: 0.5, "A base is a number above 1"),
         (lambda n, d: 10_000, "too short"),
+        (lambda n, d: (n / (2 * math.pi), d / (d - 2)), "A base is one number."),
     ],
     "6.2": [
         (34, "the last pair that completes a turn"),
@@ -40,6 +41,7 @@ WRONG = {
             "Angles are compared round the circle",
         ),
         (lambda angles: decode(angles) + 0.5, "A position is a whole number."),
+        (lambda angles: angles / HANDS, "It must return one position, a whole number."),
     ],
     "6.4": [
         (8, "some far position still looks more alike"),

@@ -46,6 +46,7 @@ WRONG = {
         (lambda x, cos, sin: 2 * x, "It changes the length of a vector"),
         (lambda x, cos, sin: x[..., 0::2], "Its shape is (4,)"),
         (lambda x, cos, sin: x, "It leaves x as it is."),
+        (lambda x, cos, sin: rotate_all(x, sin, cos), "The length is right, the direction is not"),
     ],
     "7.2": [
         (lambda d, r: 2 * r, "A tail that passes through is not multiplied by zero."),
@@ -53,17 +54,21 @@ WRONG = {
         (lambda d, r: 2 * d, "A row of the tail has a single 1"),
         (lambda d, r: r * r + d - r, "The rotated part is not a full matrix"),
         (lambda d, r: 16, "For head_dim 2 and rotary_dim 2 it is 4."),
+        (lambda d, r: d, "With no tail, a head of width 8 has 16, not 8."),
+        (lambda d, r: (2 * r, d - r), "It must return one number."),
     ],
     "7.3": [
         (lambda angles: angles, "The angles have the same shape as before"),
         (lambda angles: angles[:, None], "does not stretch to (batch, seq, heads, pairs)"),
         (lambda angles: angles[:1, :, None, :], "No error, but wrong numbers"),
         (lambda angles: angles[:, :, None, :2], "does not stretch"),
+        (lambda angles: angles.reshape, "It must return the angles, in a different shape."),
     ],
     "7.4": [
         (suspect, "At 45° it still makes (1, −1) 1.41 times as long"),
         (lambda x, cos, sin: half_split(x, cos, -sin), "It turns by −angle"),
         (rotate_all, "That is the layout interleaved; this x is half_split."),
         (lambda x, cos, sin: x, "It leaves x as it is."),
+        (lambda x, cos, sin: half_split(x, cos, sin)[..., : x.shape[-1] // 2], "For an x of shape (2,)"),
     ],
 }

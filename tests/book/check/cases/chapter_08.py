@@ -31,6 +31,11 @@ def asked_twice(rope):
     return layout_of(rope)
 
 
+def heads_apart(weight, n_heads, rotary_dim):
+    back = to_interleaved(weight, n_heads, rotary_dim)
+    return back.reshape(n_heads, len(weight) // n_heads, *weight.shape[1:])
+
+
 ALSO_RIGHT = {
     "8.1": [lambda d: np.arange(d).reshape(2, -1).T.ravel()],
     "8.3": [lambda rope: np.array([layout_of(rope)])[0]],
@@ -55,6 +60,7 @@ WRONG = {
         (lambda w, n, r: to_interleaved(w, 1, r), "Only the first head was converted."),
         (lambda w, n, r: w, "It is unchanged."),
         (in_place, "It changes the weight that it was given"),
+        (heads_apart, "The shape must stay as it is."),
     ],
     "8.3": [
         (asked_twice, "It called rope 2 times; once is allowed"),
@@ -64,6 +70,7 @@ WRONG = {
         ),
         (by_the_sign, "It took interleaved (base 10000, − sign) for half_split."),
         (lambda rope: "half_split", "It called rope 0 times"),
+        (lambda rope: rope(np.eye(8), 1), "x must be one vector of 8 numbers, got shape (8, 8)"),
     ],
     "8.4": [
         ((32, 4), "The converter would use 8 key heads, and there are 4."),

@@ -60,6 +60,7 @@ WRONG = {
         (lambda d, b, far: rises(d, 10_000, far), "Does the base reach inv_freq?"),
         (lambda d, b, far: (curve(d, b, far) > 0).sum(), "A score above 0 is not a rise"),
         (lambda d, b, far: far, "Those are all steps."),
+        (lambda d, b, far: np.diff(curve(d, b, far)) > 0, "It must return one number of steps."),
     ],
     "9.3": [
         (10_000, "too low"),
@@ -73,5 +74,13 @@ WRONG = {
         (lambda n, r, seed: 8 * average_score(n, r, seed), "divide by √d"),
         (lambda n, r, seed: n * average_score(n, r, seed), "the sum of the scores, not their mean"),
         (lambda n, r, seed: average_score(n, r, 0), "the draws must follow the seed"),
+        (
+            lambda n, r, seed: [average_score(1, r, seed + i) for i in range(n)],
+            "It must return one number, the mean of n scores.",
+        ),
+        (
+            lambda n, r, seed: average_score(n, r, seed) / 8,
+            "the means have size 0.118; 1/√n is 1.000.",
+        ),
     ],
 }

@@ -7,13 +7,16 @@ import numpy as np
 from rope_edu import apply_rope, causal_mask, rope_angles, softmax
 
 
-def rotary_head(x, w_q, w_k, w_v, frequencies, start, *, mask=True, scale=None, turned="qk", axis=-1):
+def rotary_head(
+    x, w_q, w_k, w_v, frequencies, start, *, mask=True, scale=None, turned="qk", layout="interleaved", axis=1
+):
     angles = rope_angles(np.arange(start, start + len(x)), frequencies)
     q, k, v = (x @ w.T for w in (w_q, w_k, w_v))
-    q, k = (apply_rope(part, angles) if "q" in turned else part for part in (q, k))
+    q, k = (apply_rope(part, angles, layout=layout) if "q" in turned else part for part in (q, k))
     v = apply_rope(v, angles) if "v" in turned else v
     scores = q @ k.T / (scale or math.sqrt(len(w_q)))
-    return softmax(np.where(causal_mask(len(x), len(x)), scores, -np.inf) if mask else scores) @ v
+    scores = np.where(causal_mask(len(x), len(x)), scores, -np.inf) if mask else scores
+    return (softmax(scores) if axis == 1 else softmax(scores.T).T) @ v
 
 
 def moved_by(*shifts):
@@ -28,6 +31,29 @@ def moved_by(*shifts):
 def compares_rows(layer, x):
     places = np.arange(len(x))
     return np.isclose(layer(x, places), layer(x, places + 1)).all(axis=1)
+
+
+is_translation_invariant = moved_by(1, 1000)
+
+
+def needs_positions(layer, x):
+    places = np.arange(len(x))
+    return is_translation_invariant(layer, x) and not np.allclose(layer(x, places), layer(x, 0 * places))
+
+
+def by_lengths(layer, x):
+    lengths = [np.linalg.norm(layer(x, np.arange(len(x)) + k), axis=1) for k in (0, 1, 1000)]
+    return np.allclose(lengths, lengths[0])
+
+
+def equal_words_too(layer, x):
+    """Wants equal outputs of equal words in one text, too."""
+    outputs = layer(np.ones_like(x), np.arange(len(x)))
+    return is_translation_invariant(layer, x) and np.allclose(outputs, outputs[0])
+
+
+def not_zero(layer, x):
+    return is_translation_invariant(layer, x) and layer(x, np.arange(len(x))).any()
 
 
 BACK = (2 * math.cos(0.3 * math.pi), -2 * math.sin(0.3 * math.pi))
@@ -48,6 +74,8 @@ WRONG = {
             lambda *a: rotary_head(*a).T,
             "For 4 words and a head of 8 it must return (4, 8) numbers. Its shape is (8, 4)",
         ),
+        (lambda *a: rotary_head(*a, layout="half_split"), "That is the layout half_split"),
+        (lambda *a: rotary_head(*a, axis=0), "The shape is right, the numbers are not"),
     ],
     "10.2": [
         ((False, False), "which head do the two members of a pair land in?"),
@@ -75,5 +103,16 @@ WRONG = {
         ),
         (moved_by(0), "It calls this translation-invariant: a head with sinusoidal vectors added"),
         (compares_rows, "It must return True or False."),
+        (
+            moved_by(2, 1000),
+            "It calls this translation-invariant: a head whose outputs repeat every 2 positions",
+        ),
+        (needs_positions, "It calls this not translation-invariant: a head without position"),
+        (by_lengths, "It calls this translation-invariant: a head that turns its values too"),
+        (
+            equal_words_too,
+            "It calls this not translation-invariant: a head that turns its values, and its output",
+        ),
+        (not_zero, "It calls this not translation-invariant: one that returns only zeros"),
     ],
 }

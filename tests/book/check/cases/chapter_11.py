@@ -29,6 +29,11 @@ def nowhere(n):
 dot_products = SOLUTION["11.3"]
 
 
+def as_a_row(*given):
+    output, keys, values = step(*given)
+    return output[None], keys, values
+
+
 ALSO_RIGHT = {
     "11.2": [step],
     "11.3": [
@@ -47,6 +52,7 @@ WRONG = {
             "Every layer has its own keys",
         ),
         (lambda *a: tokens_that_fit(*a) + 0.5, "Whole tokens only"),
+        (lambda *a: tokens_that_fit(*a) + 1, "bytes, 32 layers and 8 key heads 36,864 fit, not 36,865."),
     ],
     "11.2": [
         (lambda *a: step(*a, at_q=nowhere, at_k=nowhere), "It ignores positions"),
@@ -57,6 +63,12 @@ WRONG = {
         (lambda *a: step(*a, again=True), "turned once, each by its own position"),
         (lambda *a: step(*a)[:2], "It must return three things"),
         (lambda q, k, v, *a: (v, *a[:2]), "one more than before"),
+        (
+            lambda *a: step(*a, scale=1 / 8),
+            "Step by step it does not give what the whole text gives at once.",
+        ),
+        (lambda *a: (*step(*a)[:2], a[4]), "After token 0 the values are (1, 3)."),
+        (as_a_row, "The output of one token has the width of v"),
     ],
     "11.3": [
         (lambda p, n, cached: dot_products(p, n + 1, cached), "The last token that is written is never read"),

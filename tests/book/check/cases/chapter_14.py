@@ -52,6 +52,7 @@ WRONG = {
         (lambda r, f, n: np.flatnonzero(r * f % TURN > n * f % TURN), "not off what training showed"),
         (lambda r, f, n: np.flatnonzero(r * f % TURN <= n * f), "the pairs whose angle is known"),
         (lambda r, f, n: r * f % TURN > n * f, "That says yes or no for every pair"),
+        (lambda *a: [f"pair {i}" for i in new_pairs(*a)], "The answer is a list of pairs."),
     ],
     "14.2": [
         (lambda n, w: np.log(w / (1 - w) * n), "The others are n − 1 keys."),
@@ -60,6 +61,7 @@ WRONG = {
         (lambda n, w: advantage(n, w) / np.log(10), "the natural logarithm"),
         (lambda n, w: np.log((1 - w) / w * (n - 1)), "Upside down"),
         (lambda n, w: w / (1 - w) * (n - 1), "That is e to the advantage."),
+        (lambda n, w: np.log2(w / (1 - w) * (n - 1)), "With 4,096 keys and weight 0.84 it is not"),
     ],
     "14.3": [
         ((17_205, 2794), "which whole distance is the first beyond it?"),
@@ -78,5 +80,6 @@ WRONG = {
         (cut, "leak is not used"),
         (lambda *a: distances(*a).T, "Queries are rows"),
         (lambda n, w, k: distances(n, w, k)[0], "The matrix has a row for each of the 10 queries"),
+        (lambda n, w, k: distances(n, w, 1 / k), "Wrong for 10 tokens, window 4, leak 5."),
     ],
 }

@@ -3,7 +3,7 @@
 import numpy as np
 from solutions import answers_of
 
-from rope_edu import apply_rope, inv_freq, rope_angles
+from rope_edu import apply_rope, inv_freq, rope_angles, softmax
 from rope_edu.encodings import completes_turn
 
 SOLUTION = answers_of("chapter_15")
@@ -29,6 +29,12 @@ def upside_down(length, trained, head_dim, base):
     return (length / trained) ** (slow / (head_dim / 2 - 1))
 
 
+def as_if_ntk(now, then, length):
+    """Right for NTK-aware scaling alone: the factor of the last pair, to the power of the first slow pair."""
+    first, last = int(completes_turn(then, length).sum()), len(then) - 1
+    return length * (then[-1] / now[-1]) ** (first / last)
+
+
 def scores_now(q, keys, rule, *, query=True, scale=True, at=0):
     n, d = keys.shape
     angles = rope_angles(range(n), rule(n))
@@ -42,6 +48,11 @@ def stale(q, keys, rule):
     return turned @ apply_rope(q[None], rope_angles([n - 1], rule(n)))[0] / np.sqrt(d)
 
 
+def from_last_fast_pair(length, trained, head_dim, base):
+    fast = np.flatnonzero(trained * inv_freq(head_dim, base) >= 2 * np.pi)
+    return (length / trained) ** ((head_dim / 2 - 1) / fast[-1])
+
+
 ALSO_RIGHT = {
     "15.3": [[1, 2.78, 8]],
     "15.4": [reach_as_seen],
@@ -52,6 +63,7 @@ WRONG = {
         (lambda b, s, d: b * s ** ((d - 2) / d), "The exponent is upside down."),
         (lambda b, s, d: b * s ** (d / (d - 1)), "The last pair is number d/2 − 1"),
         (lambda b, s, d: b + s, "the last pair is not slowed down by 8"),
+        (lambda b, s, d: b * s**d, "as often as there are features"),
     ],
     "15.2": [
         (lambda n, t, d, b: n / t, "enough for the last pair alone"),
@@ -59,6 +71,8 @@ WRONG = {
         (lambda *a: ntk_base(a[3], factor_for(*a), a[2]), "That is the new base"),
         (lambda *a: 8, "it is not 8.0"),
         (lambda n, t, d, b: factor_for(n, t, d, b) ** (d / (d - 2)), "The last pair is number d/2 − 1"),
+        (from_last_fast_pair, "You took the last fast pair"),
+        (lambda n, t, d, b: n / t * inv_freq(d, b), "It must return one number."),
     ],
     "15.3": [
         ((8, 8, 8), "That is PI"),
@@ -77,6 +91,12 @@ WRONG = {
         (lambda now, then, n: reach_of(now, then, n) / n, "times L it is a distance"),
         (lambda now, then, n: (n * then / now)[-1], "where the last slow pair leaves"),
         (lambda now, then, n: (n * then / now)[~completes_turn(now, n)].min(), "decided in training"),
+        (
+            lambda now, then, n: (n * then / now)[~completes_turn(then, n)].mean(),
+            "Under NTK-aware, s = 8 the first new angle does not come at",
+        ),
+        (as_if_ntk, "Under PI, s = 4 the first new angle does not come at"),
+        (lambda now, then, n: n * then / now, "It must return one number of tokens."),
     ],
     "15.5": [
         (lambda q, keys, rule: scores_now(q, keys, rule, scale=False), "Almost: divide by √d."),
@@ -84,5 +104,7 @@ WRONG = {
         (lambda q, keys, rule: scores_now(q, keys, rule, query=False), "is turned as well"),
         (lambda q, keys, rule: scores_now(q, keys, rule, at=1), "its position is n − 1"),
         (lambda q, keys, rule: keys, "For 1 key it must return 1 numbers."),
+        (lambda q, keys, rule: keys @ q / np.sqrt(len(q)), "Neither the keys nor the query are turned."),
+        (lambda q, keys, rule: softmax(scores_now(q, keys, rule)), "With 1 key the scores differ"),
     ],
 }

@@ -35,6 +35,11 @@ def by_tokens(theta, s, length, slow, fast):
 divisors = SOLUTION["16.5"]
 
 
+def multiplied(theta, s, length, slow, fast):
+    share = np.clip((length * theta / (2 * math.pi) - slow) / (fast - slow), 0, 1)
+    return theta * (share + (1 - share) * s)
+
+
 A = 0.1 * math.log(8) + 1
 ALSO_RIGHT = {
     "16.1": [by_wavelength],
@@ -52,6 +57,8 @@ WRONG = {
         (lambda t, s, n, slow, fast: by_parts(t, s, n, 1.0, fast), "4096, 2, 16) gave"),
         (lambda t, s, n, slow, fast: by_parts(t, s, n, 2.0, fast), "4096, 1, 32) gave"),
         (lambda t, s, n, slow, fast: by_parts(t, s, n, slow, 32.0), "4096, 2, 16) gave"),
+        (multiplied, "The interpolated frequency is θ/s, not θ · s."),
+        (lambda t, s, n, slow, fast: (t / s, t), "It must return one frequency."),
     ],
     "16.2": [
         (A, "That is a, on cos and sin"),
@@ -77,5 +84,9 @@ WRONG = {
         (lambda spec, base: divisors(spec, 10_000), "Does the base reach inv_freq?"),
         (lambda spec, base: spec.inv_freq, "These are the frequencies"),
         (lambda spec, base: divisors(spec, base)[:3], "One divisor for each pair"),
+        (
+            lambda spec, base: divisors(spec, base)[::-1],
+            "For the yarn spec the first divisors should be [1.0, 1.0, 1.0].",
+        ),
     ],
 }

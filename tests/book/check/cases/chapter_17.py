@@ -29,6 +29,10 @@ def every_feature(rotary_dim, head_dim, base):
     return first_negative_distance(np.concatenate([inv_freq(rotary_dim, base), still]), 20_001)
 
 
+def all_below_zero(frequencies):
+    return np.flatnonzero(np.cos(np.arange(2000)[:, None] * frequencies).sum(axis=1) < 0)
+
+
 ALSO_RIGHT = {
     "17.1": [lambda f: first_negative_distance(f, 20_000)],
     "17.2": [178_000],
@@ -41,6 +45,7 @@ WRONG = {
         (lambda f: 2, "a single pair is negative"),
         (first_of_sines, "not of sines"),
         (lambda f: 17, "the sum there says otherwise"),
+        (all_below_zero, "It must return one distance."),
     ],
     "17.2": [
         (100_000, "γ is in the line too"),
@@ -63,5 +68,6 @@ WRONG = {
         (lambda rotary, head, base: reach_of(rotary, rotary, base), "adds its cosine of 1"),
         (every_feature, "Two features make a pair"),
         (lambda rotary, head, base: reach_of(head, head, base), "belong to rotary_dim"),
+        (lambda rotary, head, base: (rotary, reach_of(rotary, head, base)), "One distance, or None."),
     ],
 }

@@ -29,6 +29,7 @@ WRONG = {
             "a piece with 1 and 1 with -0.25 have 0.375",
         ),
         (lambda overall, at_trained, times: (times * overall - at_trained) / times, "in the mean, not 0.75"),
+        (lambda overall, at_trained, times: (overall, at_trained), "It must return one share."),
     ],
     "18.2": [
         ((128, 4096, 0.25, 1 / 128), "it comes first"),
@@ -45,6 +46,7 @@ WRONG = {
         (lambda tuning, test: (1 + report(tuning, test)[0], 0, 0), "it chooses"),
         (lambda tuning, test: (0, test[0], test[0] - min(test)), "it chooses 0"),  # always the first setting
         (lambda tuning, test: (min(test), 0, 0), "First comes the setting, from 0."),
+        (lambda tuning, test: report(tuning, test)[:2], "It must return three numbers"),
     ],
     "18.4": [
         (by_median, "and p ="),

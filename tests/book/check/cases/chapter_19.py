@@ -65,12 +65,22 @@ WRONG = {
             "is the second of its pair",
         ),
         (lambda j, d, f, kind: "none", "one whole number, or None"),
+        (lambda j, d, f, kind: j ^ 1, "partner(0, 16, 0.25, 'partial') is 2, yours is 1."),
     ],
     "19.2": [
         (lambda f, b: 2 * len(f), "does not show its denominator"),
         (lambda f, b: -denominator(f, b), "the sign is not"),
         (lambda f, b: denominator(f, b) / 2, "half of it"),
         (lambda f, b: 100, "the denominator is 128, yours is 100"),
+        (
+            lambda f, b: max(denominator(f, b), 128),
+            "partial rotary, 32 of 128 features: the denominator is 32",
+        ),
+        (
+            lambda f, b: 2 * np.count_nonzero(f),
+            "p-RoPE, a quarter of 512: the denominator is 512, yours is 128",
+        ),
+        (lambda f, b: np.log(f) / np.log(b), "It must return one number."),
     ],
     "19.3": [
         (lambda i, d, r: zeta(i, d) ** r, "not to one"),
@@ -84,5 +94,6 @@ WRONG = {
         (lambda config: [i + 1 for i in still_layers(config)], "counted from 0"),
         (from_zero, "layer 0 turns"),
         (lambda config: [0, 1], "the layers without position are [3, 7], yours are [0, 1]"),
+        (lambda config: [not t for t in turns(config)], "It must return a list of layers."),
     ],
 }

@@ -21,6 +21,13 @@ def halves(row):
     return np.stack([row * half, row * ~half])
 
 
+same_heads = SOLUTION["20.4"]
+
+
+def same_sizes(first, second):
+    return np.allclose(*(np.sort(np.linalg.norm(f, axis=0)) for f in (first, second)))
+
+
 ALSO_RIGHT = {
     "20.1": [lambda row: deal(row).tolist()],
     "20.2": [
@@ -55,6 +62,11 @@ WRONG = {
             "row 5 and column 2",
         ),
         (lambda s: "yes", "It must return True or False."),
+        (
+            lambda s: s.shape[0] == s.shape[1] and could_be(s),
+            "It says False to a sum of two rows and three columns, around 100.",
+        ),
+        (lambda s: np.ptp(s) > 0 and could_be(s), "It says False to a table of ones, which is a sum."),
     ],
     "20.3": [
         ([[1.0], [1.0]], "That is the other diagonal"),
@@ -62,10 +74,19 @@ WRONG = {
         ([[0.0], [0.0]], "That pair does not turn at all."),
         ([[1e-3], [-1e-3]], "must lower the score"),
         ([1.0, -1.0], "shape (2, 1). Yours is (2,)"),
+        ({"height": 1.0, "width": -1.0}, "The answer is F, of shape (2, 1)."),
+        ([[1j], [-1j]], "F holds real numbers."),
     ],
     "20.4": [
         (lambda f, g: np.allclose(f, g), "It says False to the same columns in another order."),
         (row_by_row, "It says True to"),
         (lambda f, g: np.allclose(np.sort(f.sum(0)), np.sort(g.sum(0))), "It says True to contiguous"),
+        (lambda f, g: not same_heads(f, g), "It says False to the same matrix twice."),
+        (same_sizes, "It says True to mixed at 0 and at 30 degrees."),
+        (
+            lambda f, g: same_heads(f, g) or same_heads(f, g[::-1]),
+            "It says True to height and width exchanged.",
+        ),
+        (lambda f, g: f == g, "It must return True or False."),
     ],
 }

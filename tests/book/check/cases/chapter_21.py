@@ -15,6 +15,24 @@ def in_place(config):
     return config
 
 
+def moved(config, **stated):
+    rest = {name: value for name, value in config.items() if name not in ("rope_theta", "rope_scaling")}
+    return rest | {"rope_parameters": {**(config["rope_scaling"] or {}), **stated}}
+
+
+def without_base(config):
+    return moved(config, rope_type="default")
+
+
+def without_default(config):
+    return moved(config, rope_theta=config["rope_theta"])
+
+
+def without_rule(config):
+    named = keeps_type(config)["rope_parameters"]["rope_type"]
+    return moved({**config, "rope_scaling": None}, rope_type=named, rope_theta=config["rope_theta"])
+
+
 WRONG = {
     "21.1": [
         (32, "Those are features"),
@@ -37,6 +55,9 @@ WRONG = {
         (in_place, "work on a copy"),
         (keeps_type, "type is the old name"),
         (lambda config: 3, "It must return a dict"),
+        (without_base, "The base belongs in rope_parameters."),
+        (without_default, "rope_type must be 'default' there, got None."),
+        (without_rule, "it should be"),
     ],
     "21.4": [
         (lambda config: True, "it should be False"),

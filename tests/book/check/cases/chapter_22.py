@@ -47,6 +47,11 @@ def in_place(keys, dropped, inv_freq):
     return keys
 
 
+def from_a_positive_angle(rotate):
+    x = rotate(np.eye(8)[2:3], [1])[0]
+    return (np.arctan2(x[3], x[2]) % (2 * np.pi)) ** (-8 / 2)
+
+
 ALSO_RIGHT = {
     "22.1": [row_by_row],
     "22.2": [from_the_last_pair],
@@ -68,6 +73,7 @@ WRONG = {
         (lambda rotate: 1.0, "Pair 0 turns by 1 radian whatever the base"),
         (lambda rotate: 10_000, "For base 500,000 it returned 10,000."),
         (lambda rotate: "10000", "It must return one number, the base."),
+        (from_a_positive_angle, "For base 10,000, turning clockwise it returned"),
     ],
     "22.3": [
         (lambda rotate: "right", "It took sine_missing (base 10000) for right."),

@@ -91,6 +91,10 @@ WRONG = {
         (lambda q, k, g, h: np.hypot(*q) * np.hypot(*k) * abs(g[0] - g[1]) / 2, "Gains meet in products"),
         (lambda q, k, g, h: abs(g[0] * h[0] - g[1] * h[1]) / 2, "The lengths of q and k"),
         (lambda *given: "none", "It must return one number"),
+        (
+            lambda q, k, g, h: abs(np.dot(q, k) * (g[0] * h[0] - g[1] * h[1])) / 2,
+            "For gains [2.0, 1.0] and [1.5, 0.5], q = [1.2, -0.5], k = [0.3, 2.0] it is",
+        ),
     ],
     "23.2": [
         (each_agrees, "Only these must agree."),
@@ -109,6 +113,13 @@ WRONG = {
         (masked_as(np.logical_not), "yours says the reverse"),
         (masked_as(lambda mask: mask & ~np.eye(len(mask), dtype=bool)), "A token sees itself too."),
         (lambda lengths: pack(lengths)[0], "It must return two things"),
+        (lambda lengths: ([range(n) for n in lengths], pack(lengths)[1]), "positions is a row of 5 numbers"),
+        (
+            lambda lengths: (pack(lengths)[0][::-1], pack(lengths)[1]),
+            "For [3, 2] the positions are [0, 1, 2, 0, 1].",
+        ),
+        (masked_as(lambda mask: mask[-1]), "mask has 5 rows and 5 columns for [3, 2]. Its shape is (5,)"),
+        (masked_as(np.ones_like), "For [3, 2] the mask must be True at 9 places."),
     ],
     "23.4": [
         (lambda config: config.get("rope_theta", 10_000.0), "it returned 10,000"),
@@ -116,5 +127,6 @@ WRONG = {
         (lambda config: last_one_wins(config) or 10_000, "An empty config states no base"),
         (last_one_wins, "it must raise ValueError"),
         (lambda config: config["rope_theta"], "Your answer raised KeyError"),
+        (lambda config: (config.get("rope_theta"), last_one_wins(config)), "one number, or None"),
     ],
 }

@@ -43,6 +43,15 @@ def by_mean_of_rows(decoder, rows):
     return np.abs(decoder(rows)[0] - alone).mean()
 
 
+def all_tokens(whole, stepped, bound):
+    return np.flatnonzero((np.abs(whole - stepped) > bound).any(axis=1)).tolist() or None
+
+
+def row_by_row_apart(decoder, rows):
+    both = decoder(rows)[0]
+    return [np.abs(both[i] - decoder(rows[i : i + 1])[0][0]).max() for i in range(len(rows))]
+
+
 ALSO_RIGHT = {"24.1": [by_loop], "24.2": [row_by_row], "24.3": [["A", "C", "E"], ("E", "C", "A")]}
 WRONG = {
     "24.1": [
@@ -56,16 +65,20 @@ WRONG = {
             ),
             "Token 0 is the first that differs; it returned 1.",
         ),
+        (all_tokens, "It must return a token's number, or None."),
     ],
     "24.2": [
         (signed, "Take the size of the differences, in every row."),
         (by_mean_of_rows, "For a decoder that is wrong it must be 0.25, not 0.0833."),
         (lambda decoder, rows: 1.0, "For a decoder that is right it must be 0.0, not 1."),
+        (row_by_row_apart, "It must return one number."),
     ],
     "24.3": [
         ({"A", "B", "C", "E"}, "B: a different base turns the whole text"),
         ({"A", "C", "D", "E"}, "D: doubled positions"),
         ({"A", "C"}, "E: the same text"),
         ("A", "The answer is a set of letters."),
+        ({"C", "E"}, "A: the stored keys turn further"),
+        ({"A", "E"}, "C: the row alone has no padding to see."),
     ],
 }

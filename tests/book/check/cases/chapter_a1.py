@@ -46,6 +46,7 @@ WRONG = {
             lambda n, theta: turns_until(256 * (n // 256 + 1), theta),
             "it must be (1, 2). Its shape is (256, 2)",
         ),
+        (lambda n, theta: turns_until(n + 1, theta)[1:], "from m = 0 on"),
     ],
     "A1.3": [
         (suspect, "off from position 1 on: the frequencies are rounded"),
