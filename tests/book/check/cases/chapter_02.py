@@ -7,6 +7,7 @@ from solutions import answers_of
 
 from rope_edu.encodings import shift_matrix
 
+NOISE = np.random.default_rng(0).normal(size=(64, 64))
 SOLUTION = answers_of("chapter_02")
 
 
@@ -70,7 +71,8 @@ WRONG = {
         (shift_matrix(2, 64), "2 tokens back"),
         (np.eye(64), "at itself"),
         (shift_matrix(1, 32), "W is a 64 × 64 matrix. Its shape is (32, 32)"),
-        (np.zeros((64, 64)), "of 199 positions score their predecessor highest"),
+        (np.zeros((64, 64)), "1 of 199 positions score their predecessor highest"),
+        (shift_matrix(1, 64) + 0.6 * NOISE, "5 of 199 positions score their predecessor highest"),
     ],
     "2.5": [
         ({"word-word", "place-place"}, "These two no longer change"),
