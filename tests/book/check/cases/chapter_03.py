@@ -84,6 +84,7 @@ WRONG = {
         (lambda m: math.floor(1 + 2 / m) + 1, "powers of e, not of 10"),
         (lambda m: 11, "For slope 0.25 the first such distance is 20, not 11."),
         (lambda m: (blind_from(m), math.exp(-m)), "It must return one distance."),
+        (lambda m: math.floor(2 / m) + 1, "powers of e, not of 10"),
     ],
     "3.5": [
         (lambda n, k: index(n, k).T, "Rows and columns are swapped"),

@@ -42,6 +42,14 @@ WRONG = {
         ),
         (lambda angles: decode(angles) + 0.5, "A position is a whole number."),
         (lambda angles: angles / HANDS, "It must return one position, a whole number."),
+        (
+            lambda angles: np.square(EXPECTED - angles).sum(axis=1).argmin(),
+            "Angles are compared round the circle",
+        ),
+        (
+            lambda angles: np.abs(EXPECTED % (2 * math.pi) - angles).sum(axis=1).argmin(),
+            "Angles are compared round the circle",
+        ),
     ],
     "6.4": [
         (8, "some far position still looks more alike"),

@@ -76,6 +76,7 @@ WRONG = {
         ),
         (lambda *a: rotary_head(*a, layout="half_split"), "That is the layout half_split"),
         (lambda *a: rotary_head(*a, axis=0), "The shape is right, the numbers are not"),
+        (lambda *a: rotary_head(*a, scale=math.sqrt(8)), "The shape is right, the numbers are not"),
     ],
     "10.2": [
         ((False, False), "which head do the two members of a pair land in?"),

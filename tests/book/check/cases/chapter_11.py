@@ -79,5 +79,14 @@ WRONG = {
         (lambda p, n, cached: sum(range(p + 1, p + n)), "The prompt must be read too."),
         (lambda p, n, cached: dot_products(p, n, not cached), "look at `cached`"),
         (lambda p, n, cached: 7, "a prompt of 8 tokens and 1 written with a cache"),
+        (lambda p, n, cached: dot_products(p, n + (not cached), cached), "is never read"),
+        (
+            lambda p, n, cached: dot_products(p, n, True) if cached else sum(t * t for t in range(p, p + n)),
+            "Under a causal mask",
+        ),
+        (
+            lambda p, n, cached: dot_products(p, n, cached) - (not cached) * p * (p + 1) // 2,
+            "The prompt must be read too.",
+        ),
     ],
 }

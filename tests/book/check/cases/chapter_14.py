@@ -81,5 +81,6 @@ WRONG = {
         (lambda *a: distances(*a).T, "Queries are rows"),
         (lambda n, w, k: distances(n, w, k)[0], "The matrix has a row for each of the 10 queries"),
         (lambda n, w, k: distances(n, w, 1 / k), "Wrong for 10 tokens, window 4, leak 5."),
+        (lambda n, w, k: distances(n, w, 5), "Wrong for 6 tokens, window 3, leak inf."),
     ],
 }

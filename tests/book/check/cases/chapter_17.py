@@ -46,6 +46,7 @@ WRONG = {
         (first_of_sines, "not of sines"),
         (lambda f: 17, "the sum there says otherwise"),
         (all_below_zero, "It must return one distance."),
+        (lambda f: first_below_zero(f) + 1, "one distance off"),
     ],
     "17.2": [
         (100_000, "γ is in the line too"),

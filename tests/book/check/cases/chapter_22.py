@@ -94,5 +94,9 @@ WRONG = {
         (lambda keys, dropped, inv_freq: keys - dropped, "a key at 300 must come out as one at 260"),
         (lambda keys, dropped, inv_freq: keys[0], "The keys keep their shape"),
         (in_place, "It changes the keys that it was given"),
+        (
+            lambda keys, dropped, inv_freq: slide(keys, 40, inv_freq),
+            "a key at 300 must come out as one at 293",
+        ),
     ],
 }
