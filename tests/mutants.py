@@ -10,10 +10,12 @@ the first fails: in forks (`mutant_forks.py`), which takes a second or so; and, 
 not notice, in a process of its own, with all tests of the room, those nearest to the changed file first. A browser
 cannot be forked: a script's change that forks do not notice is tried with the figures' stills, which a browser
 draws. A change that no test notices survives. The changes in `equivalent_mutants.toml`, which nobody could notice,
-are not drawn. The status is 1 if fewer than 95 % of a room are noticed.
+are not drawn, nor are the numbers on which a judge of an exercise tries an answer, since others would do as well.
+The status is 1 if fewer than 95 % of a room are noticed.
 """
 
 import argparse
+import ast
 import multiprocessing
 import os
 import random
@@ -41,6 +43,7 @@ PROCESSES.set_forkserver_preload(["numpy", "torch", "py_mini_racer"])  # plugins
 HOUSES = {"library": "rope_edu", "doctor": "doctor/rope_doctor", "book": "book/rope_book"}
 SCRIPTS = ("lib", "maths", "figures")
 STILLS = "tests/pages/test_stills.py"
+JUDGES = "book/rope_book/check/chapter_"
 
 PAIRS = "< <= > >= == != === !== + - * / and or && || True False true false sin cos min max floor ceil"
 SWAPS = dict(zip(PAIRS.split()[::2], PAIRS.split()[1::2], strict=True))
@@ -80,8 +83,32 @@ class Mutant(NamedTuple):
 
 
 def mutants(path: str) -> Iterator[Mutant]:
-    """Yield all changes of a file."""
-    yield from of_text(path, (ROOT / path).read_text(encoding="utf-8"))
+    """Yield all changes of a file; of a judge, those that do not only change its examples."""
+    text = (ROOT / path).read_text(encoding="utf-8")
+    free = examples(text) if path.startswith(JUDGES) else set()
+    yield from (mutant for mutant in of_text(path, text) if mutant.start not in free)
+
+
+def examples(text: str) -> set[int]:
+    """Return where the numbers of tuples, of lists and of constants of a module are."""
+    starts = [0, *accumulate(map(len, text.splitlines(keepends=True)))]
+    found = set()
+
+    def note(node: ast.AST) -> None:
+        for each in ast.iter_child_nodes(node):
+            if isinstance(each, ast.Constant):
+                line = text.splitlines()[each.lineno - 1].encode()
+                found.add(starts[each.lineno - 1] + len(line[: each.col_offset].decode()))
+            elif isinstance(each, ast.Tuple | ast.List | ast.UnaryOp | ast.BinOp):
+                note(each)
+
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Assign) and all(getattr(each, "id", "").isupper() for each in node.targets):
+            note(node)
+        for each in ast.iter_child_nodes(node):
+            if isinstance(each, ast.Tuple | ast.List) and not isinstance(node, ast.Subscript):
+                note(each)
+    return found
 
 
 def of_text(path: str, text: str) -> Iterator[Mutant]:

@@ -61,6 +61,15 @@ def test_a_change_is_told_by_its_line(house):
     assert change.line(CODE) == (3, "if not x and n <= 3:  # a comment + 1")
 
 
+def test_the_examples_of_a_judge_are_the_numbers_of_tuples_lists_and_constants():
+    text = "TRIED = 7, [8]\nπ = 4\nif x[0, 1] in (2, -3): π = f(5)\n"
+    assert sorted(int(text[place]) for place in mutants.examples(text)) == [2, 3, 7, 8]
+    (judge, *_) = sorted((mutants.ROOT / "book/rope_book/check").glob("chapter_*.py"))
+    path = mutants.relative(judge)
+    every = set(mutants.of_text(path, judge.read_text(encoding="utf-8")))
+    assert set(mutants.mutants(path)) < every
+
+
 @pytest.mark.nightly
 def test_changes_are_noticed_in_a_fork_or_a_process_of_their_own_and_the_copy_is_as_before(house, capsys):
     code = CODE + "LEVEL = 1.5\n\ndef unreached():\n    return 7\n"
