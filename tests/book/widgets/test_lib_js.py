@@ -143,6 +143,7 @@ def test_the_next_portion_takes_the_time_that_is_wanted_and_changes_by_no_more_t
         ("grouped(-54410)", "−54,410"),
         ("abbreviated(2000000)", "2 M"),
         ("fmt(-0.001)", "0.00"),
+        ("ticks(3, 3).join()", "3"),
     ],
 )
 def test_numbers_are_written_as_a_reader_writes_them(lib, call, expected):
