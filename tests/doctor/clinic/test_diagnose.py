@@ -301,6 +301,18 @@ def test_a_function_that_cannot_be_examined_gets_a_sentence(function, head_dim, 
         diagnose(function, head_dim)
 
 
+def test_fewer_features_at_other_speeds_are_another_width_and_no_lost_zeros():
+    spec = p_rope(32, 0.25, 1e4, layout="half_split")
+    turning = spec.inv_freq[spec.inv_freq > 0]
+    for speeds, expected in ((turning, "zeros_dropped"), (turning / 2, "other_width")):
+
+        def rotate(x, positions, speeds=speeds):
+            return apply_rope(x, rope_angles(positions, speeds), layout="half_split")
+
+        named = set(diagnose(rotate, 32, against=spec).mistakes)
+        assert named & {"zeros_dropped", "other_width"} == {expected}
+
+
 def test_a_spec_of_another_width_is_refused():
     with pytest.raises(ValueError, match="head_dim must be that of the spec, 16, got 8"):
         diagnose(right(plain_rope(8)), 8, against=plain_rope(16))
