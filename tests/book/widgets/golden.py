@@ -625,7 +625,7 @@ def of_error_curve():
         if all(map(math.isfinite, parts.values())):
             yield Call("errorParts", [position, rates[3], formats(pipeline), step], parts)
     curve = {1: 0.1, 5: 0.2, 9: 0.5}
-    for position, error in [(3, 0.05), (5, 0.3), (6, 0.6), (10, 0.9)]:
+    for position, error in [(3, 0.05), (5, 0.3), (6, 0.6), (10, 0.9), (7, 0.0)]:
         added = sorted({**curve, position: max(error, curve.get(position, 0))}.items())
         largest = np.maximum.accumulate([value for _, value in added])
         expected = dict(zip([m for m, _ in added], largest, strict=True))
@@ -706,6 +706,7 @@ def of_config():
             names = [None, *file["expected"]] if "refused" not in file["expected"] else [None]
             given += [(file["config"], name, None) for name in names if name != "all"]
     given += [(config, label, None) for config in draws.WIDTHS_BY_LAYER for label in labels[:3]]
+    given += [({"model_type": "new", "head_dim": 64, "rope_theta": 1e4, f"rope_{'x' * 70}": 1}, None, None)]
     for config, layer_type, seq_len in [*given, *draws.cases(np.random.default_rng(7), 1000)]:
         yield Call(call, [config, layer_type, seq_len], what_is_read(config, layer_type, seq_len))
 
@@ -888,7 +889,7 @@ TABLE_OF = (
     "const notes = new Notes(); const [body, family, inside] = bodyOf(config, notes);"
     " const table = new RuleTable(body, notes, { model_type: family, nested_file: inside });"
 )
-BY_LAYER = {"per_layer_config": {"1": {"head_dim": 32}, "7": {"head_dim": 8}}, "layer_types": ["a", "b"]}
+BY_LAYER = {"per_layer_config": {"1": {"head_dim": 32}, "2": {"head_dim": 8}}, "layer_types": ["a", "b"]}
 
 
 @room
