@@ -301,6 +301,13 @@ def test_a_function_that_cannot_be_examined_gets_a_sentence(function, head_dim, 
         diagnose(function, head_dim)
 
 
+def test_pairs_that_stand_still_where_none_should_are_other_frequencies():
+    still = right(p_rope(32, 0.5, 1e4, layout="half_split"))
+    assert diagnose(still, 32, against=plain_rope(32, 1e4, layout="half_split")).mistakes == (
+        "other_frequencies",
+    )
+
+
 def test_fewer_features_at_other_speeds_are_another_width_and_no_lost_zeros():
     spec = p_rope(32, 0.25, 1e4, layout="half_split")
     turning = spec.inv_freq[spec.inv_freq > 0]

@@ -19,6 +19,15 @@ def test_a_pattern_of_layers_is_that_of_the_installed_transformers(family):
     assert [row.label for row in layers_of_config(stated, ()).rows(13)] == own.layer_types
 
 
+@pytest.mark.parametrize(
+    ("letters", "full"), [("LLG", [2, 4]), ("LG", [1, 3, 4]), ("L", [4]), ("G", [0, 1, 2, 3, 4])]
+)
+def test_a_pattern_in_letters_goes_on_and_the_last_layer_is_full(letters, full):
+    stated = {"model_type": "exaone4", "sliding_window_pattern": letters, "sliding_window": 7}
+    rows = layers_of_config(stated | {"num_hidden_layers": 5}, ()).rows(5)
+    assert [n for n, row in enumerate(rows) if row.label == "full_attention"] == full
+
+
 @pytest.mark.parametrize("family", RULES["one_window_for_all_layers"])
 def test_a_window_of_all_layers_is_read(family):
     rows = layers_of_config({"model_type": family, "sliding_window": 64}, ()).rows(3)

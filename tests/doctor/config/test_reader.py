@@ -297,6 +297,10 @@ def test_layers_without_position_do_not_turn():
     assert "9 of 36 layers do not rotate" in read_config(smol).remarks[-1].text
 
 
+def test_the_softmax_scale_is_that_of_the_width_where_nothing_else_is_said():
+    assert read_config({"model_type": "llama", "head_dim": 64, "rope_theta": 1e4}).softmax_scale == 1
+
+
 def test_widths_under_all_their_names():
     width = {"rope_theta": 1e4, "hidden_size": 4096, "num_attention_heads": 16}
     for fields, rotary in [
