@@ -221,6 +221,22 @@ def test_the_server_must_not_claim_more_than_the_config():
     assert (report.verdict.status, report.causes[0].name) == (1, "claim")
 
 
+@pytest.mark.parametrize(("claimed", "stated"), [(500, 1000), (1000, 500), (500, None)])
+def test_a_long_text_fits_the_smaller_of_both_contexts(claimed, stated):
+    lengths = []
+
+    class Counted(Server):
+        context = claimed
+
+        def complete(self, body):
+            prompts = [body["prompt"]] if isinstance(body["prompt"], str) else body["prompt"]
+            lengths.extend(len(self.ids(prompt)) for prompt in prompts)
+            return super().complete(body)
+
+    asked(Counted(), only=["falls"], context=stated)
+    assert 400 < max(lengths) <= 500
+
+
 def test_time_that_is_used_up_is_said(monkeypatch):
     endpoint = Endpoint(Server().post, "mine", seconds=300)
 
