@@ -1,10 +1,10 @@
-"""Marks of what each figure draws, says and answers in many states, and the file that has those last looked at.
+"""Fingerprints of what each figure draws, says and answers in many states, and the file of those last looked at.
 
     python -m tests.book.widgets.looks              note what the figures do today, and print what is new
     python -m tests.book.widgets.looks RotatePair   of one figure
 
-A mark is a few letters that stand for a picture, a sentence, or the answers to a hand, a click or a button. It says
-that something changed, and not what: whoever changes a picture on purpose looks at it and notes it anew.
+A fingerprint is six letters that stand for a picture, a sentence, or the answers to a hand, a click or a button. It
+says that something changed, and not what: whoever changes a picture on purpose looks at it and notes it anew.
 """
 
 import json
@@ -23,7 +23,7 @@ FILE = Path(__file__).with_name("looks.json")
 DRAWN = sorted(LiveFigure.figures.keys() - {"Question", "Review"})
 WIDTHS = (726, 328, 572)  # a desk's, a phone's and one between, in turn
 # Of the two that compute, shorter runs than a reader's
-KEPT = {"ModelInThePage": [{"times": 2}], "TrainInThePage": [{"steps": 1}, *5 * [{"steps": 0}]]}  # in turn
+KEPT = {"ModelInThePage": [{"times": 2}], "TrainInThePage": [{"steps": 1}, *19 * [{"steps": 0}]]}  # in turn
 MORE = {"TrainingCurves": [{"doublings": 3, "guess": [80, 50, 20]}]}  # what chance seldom meets
 
 # Numbers lose the digits in which processors differ: a picture's to a tenth of a pixel, others to four figures. The
@@ -61,31 +61,34 @@ function looked(values, kept, width) {
 
 
 def looks(name: str) -> Iterator[tuple[str, str]]:
-    """Yield states of a figure as their widths and values, and the marks of what it does there."""
+    """Yield states of a figure as their widths and values, and the fingerprints of what it does there."""
     drawn = Pictured(name)
     drawn.engine.eval(LOOKED)
     for n, values in enumerate(chain(states(name, 30), MORE.get(name, []))):
         kept = KEPT.get(name, [{}])
         for width in WIDTHS if n == 0 else [WIDTHS[n % 3]]:
             call = f"JSON.stringify(looked({json.dumps(values)}, {json.dumps(kept[n % len(kept)])}, {width}))"
-            yield f"{width} {json.dumps(values)}", " ".join(map(mark, json.loads(drawn.engine.eval(call))))
+            yield (
+                f"{width} {json.dumps(values)}",
+                " ".join(map(fingerprint, json.loads(drawn.engine.eval(call)))),
+            )
     drawn.close()
 
 
-def mark(text: str) -> str:
-    """Return a few letters that stand for a text."""
+def fingerprint(text: str) -> str:
+    """Return six letters that stand for a text."""
     return blake2b(text.encode(), digest_size=3).hexdigest()
 
 
 def noted() -> dict[str, list[str]]:
-    """Return the marks of each figure that were noted last."""
+    """Return the fingerprints of each figure that were noted last."""
     return json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
 
 
 def news(found: list[tuple[str, str]], known: list[str]) -> Iterator[str]:
-    """Yield in words what a figure does that it did not do when its marks were noted."""
+    """Yield in words what a figure does that it did not do when its fingerprints were noted."""
     if len(found) != len(known):
-        yield f"{len(found)} states, and marks of {len(known)}"
+        yield f"{len(found)} states, and fingerprints of {len(known)}"
         return
     for (state, now), before in zip(found, known, strict=True):
         pairs = zip(("picture", "sentence", "answers"), now.split(), before.split(), strict=True)
@@ -94,13 +97,15 @@ def news(found: list[tuple[str, str]], known: list[str]) -> Iterator[str]:
 
 
 def main(names: list[str]) -> None:
-    """Write the marks of today; print what is new."""
+    """Write the fingerprints of today; print what is new."""
+    if unknown := set(names) - set(DRAWN):
+        sys.exit(f"a figure is one of {', '.join(DRAWN)}; got {', '.join(sorted(unknown))}")
     held = noted()
     for name in names or DRAWN:
         found = list(looks(name))
         for line in news(found, held.get(name, [])):
             print(f"{name}: {line}")
-        held[name] = [marks for _, marks in found]
+        held[name] = [prints for _, prints in found]
     held = {name: held[name] for name in DRAWN if name in held}
     FILE.write_text(json.dumps(held, indent=1) + "\n", encoding="utf-8")
 

@@ -11,5 +11,5 @@ def test_a_figure_is_what_it_was_when_somebody_last_looked(name):
     assert not new, f"look at it, then run `python -m tests.book.widgets.looks {name}`"
 
 
-def test_no_marks_are_left_of_a_figure_that_is_gone():
+def test_no_fingerprints_are_left_of_a_figure_that_is_gone():
     assert list(noted()) == DRAWN
